@@ -1,0 +1,60 @@
+// Package index says what an index is asked and what it answers, in words
+// that every adapter shares, so that both deployments rank alike.
+package index
+
+import (
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Text is a piece of a query in both of its forms. An empty Vector means that
+// no embedding could be had: its dense features count as 0 for every
+// candidate alike.
+type Text struct {
+	Words  string
+	Vector []float32 // unit length
+}
+
+// Need is one need of a query, made ready for each field. The texts of a field
+// that a need does not speak to are empty.
+type Need struct {
+	Whole       Text // against the name and flat texts
+	Description Text
+	Response    Text
+	Examples    Text
+}
+
+// Argument is one argument that the query provides, as "name: meaning".
+type Argument struct {
+	Name string
+	Text Text
+}
+
+// Probe is a query as the index sees it.
+type Probe struct {
+	Query     Text
+	Needs     []Need
+	Arguments []Argument // empty: no penalty, whatever the model says
+}
+
+// Lookup asks for candidates.
+type Lookup struct {
+	Tenant  string
+	Filters schema.Filters // applied before anything is chosen
+	Kinds   []schema.Kind  // empty: every kind
+	Probe   Probe
+	Model   fusion.Model // decides which candidates are worth returning
+	N       int          // how many, at least 1
+	Also    []string     // ids of tools that are scored and returned whatever their texts score
+}
+
+// Candidate is an entity with its exact scores on every field, however it was
+// found. Usage features are left at 0: the index does not know them.
+type Candidate struct {
+	schema.Ref
+	Agent      string
+	Features   fusion.Features
+	Matches    []schema.Match // one per parameter, in the document's order; empty without arguments
+	BestArg    []int          // for each parameter the index of its best argument, -1 for none
+	Similarity float64        // best dense score of query and needs against the whole entity
+}

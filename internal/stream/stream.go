@@ -1,0 +1,71 @@
+// Package stream is the one consume loop that all stages share, and the bus as
+// the stages see it.
+//
+// The bus is a set of logs: a topic has partitions, a partition is an ordered
+// sequence of messages, a consumer commits the offset up to which it is done.
+// That is the smallest contract under which one key's changes stay in order
+// and a crash repeats work instead of losing it.
+package stream
+
+import (
+	"context"
+	"time"
+
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// Message is one record on the bus.
+type Message struct {
+	Topic   events.Topic
+	Key     string
+	Value   []byte
+	Headers map[string]string
+
+	// Partition, Offset and Time are set on what is read and ignored on what
+	// is published. Offsets rise within a partition, with gaps where a topic
+	// is compacted.
+	Partition int
+	Offset    uint64
+	Time      time.Time
+}
+
+// Publisher puts messages on the bus.
+type Publisher interface {
+	// Publish returns nil once every message is durable. Messages of one key
+	// keep their order. After an error any part of them may be on the bus:
+	// the caller publishes all of them again, or gives up.
+	Publish(ctx context.Context, msgs ...Message) error
+}
+
+// Partition is the sequence of messages that one handler reads.
+type Partition interface {
+	// Fetch returns the next messages in order, at least one and at most max.
+	// It blocks until there is one. Once the caller has lost the partition, or
+	// ctx ends, it returns an error.
+	Fetch(ctx context.Context, max int) ([]Message, error)
+	// Commit makes through the offset from which a later owner does not read
+	// again: the next Fetch anywhere starts above it.
+	Commit(ctx context.Context, through uint64) error
+}
+
+// Groups hands the partitions of a topic to the members of a named group, each
+// partition to one member at a time.
+type Groups interface {
+	// Consume calls handle for each partition assigned to this process,
+	// concurrently, and again after a reassignment; a handler's ctx ends when
+	// its partition is taken away. It returns when ctx ends (nil) or a handler
+	// fails (its error).
+	Consume(ctx context.Context, topic events.Topic, group string, handle func(context.Context, Partition) error) error
+}
+
+// Follower reads a whole topic from offsets that the reader keeps itself: for
+// those who store what they have read together with how far they have read.
+type Follower interface {
+	// Follow delivers the messages above from (by partition; absent reads
+	// from the beginning) in order, batch by batch, until ctx ends (nil) or
+	// handle fails (its error). Compacted topics deliver what is left.
+	Follow(ctx context.Context, topic events.Topic, from map[int]uint64, handle func(context.Context, []Message) error) error
+	// End returns each partition's last offset, to tell when a reader has
+	// caught up. An empty partition has 0.
+	End(ctx context.Context, topic events.Topic) (map[int]uint64, error)
+}

@@ -1,0 +1,51 @@
+package events
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// ChangeSchema is the newest version of Change that this code reads and the
+// one that it writes.
+const ChangeSchema = 1
+
+// Op is what a change does.
+type Op string
+
+// The operations.
+const (
+	OpUpsert Op = "upsert"
+	OpDelete Op = "delete"
+)
+
+// Change is one version of one entity on its way into the index. The same
+// type travels on tools.raw, tools.standardized and tools.embedded; each stage
+// fills its part. A delete carries the head only.
+type Change struct {
+	Schema int `json:"schema"`
+	schema.Ref
+	schema.Version
+	Op       Op              `json:"op"`
+	Agent    string          `json:"agent,omitempty"`
+	Format   string          `json:"format,omitempty"` // name of the recognised format; decides the standardizing rules
+	Hash     string          `json:"hash,omitempty"`   // hex SHA-256 of the raw document's canonical JSON
+	Accepted time.Time       `json:"accepted"`
+	Raw      json.RawMessage `json:"raw,omitempty"` // the document as JSON; prose is a JSON string
+
+	Document *schema.Document `json:"document,omitempty"` // from the standardizer on
+	Vectors  *Vectors         `json:"vectors,omitempty"`  // from the embedder on
+}
+
+// Vectors are the unit vectors of one document, all from one model.
+type Vectors struct {
+	Model       string   `json:"model"` // name and content hash of the model
+	Dimensions  int      `json:"dimensions"`
+	Name        Vector   `json:"name,omitempty"`        // "name words: description [tags]"
+	Flat        Vector   `json:"flat,omitempty"`        // the whole document as clean text
+	Description Vector   `json:"description,omitempty"` // absent where the field is empty
+	Response    Vector   `json:"response,omitempty"`
+	Examples    []Vector `json:"examples,omitempty"`   // one each, in the document's order
+	Parameters  []Vector `json:"parameters,omitempty"` // one each, in the document's order
+}

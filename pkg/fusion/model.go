@@ -1,0 +1,61 @@
+package fusion
+
+import (
+	"math"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Model is a fusion model ready to score: schema.Weights with the feature
+// names resolved to positions.
+type Model struct {
+	Version  string
+	Features Features // weight of each feature
+	Bias     float64
+	Tau      float64 // a parameter whose best match is below Tau counts as missing
+	Alpha    float64 // steepness of the gate
+	Required float64 // what a missing required parameter costs
+	Optional float64 // what a missing optional parameter costs
+}
+
+// Score returns the fused score of one candidate and the penalty that is part
+// of it: score = w·f + bias - penalty (arXiv 2602.05366, equations 4 to 6).
+func (m *Model) Score(f *Features, matches []schema.Match) (score, penalty float64) {
+	penalty = m.Penalty(matches)
+	return m.Linear(f) - penalty, penalty
+}
+
+// Linear returns w·f + bias, without a penalty.
+func (m *Model) Linear(f *Features) float64 {
+	sum := m.Bias
+	for i, w := range m.Features {
+		sum += w * f[i]
+	}
+	return sum
+}
+
+// Penalty returns the sum over the parameters of gate(s_p) times the weight of
+// a required or an optional one. No matches, no penalty.
+func (m *Model) Penalty(matches []schema.Match) float64 {
+	var sum float64
+	for _, match := range matches {
+		sum += m.Missing(match)
+	}
+	return sum
+}
+
+// Missing returns one parameter's term of the penalty.
+func (m *Model) Missing(match schema.Match) float64 {
+	w := m.Optional
+	if match.Required {
+		w = m.Required
+	}
+	return w * Gate(m.Alpha, m.Tau, match.Score)
+}
+
+// Gate returns sigmoid(alpha·(tau - s)), in [0, 1]: it rises when the match s
+// falls below tau. Equation 5 as printed in arXiv 2602.05366 has the opposite
+// sign; the authors' code has this one.
+func Gate(alpha, tau, s float64) float64 {
+	return 1 / (1 + math.Exp(-alpha*(tau-s)))
+}

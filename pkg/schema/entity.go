@@ -1,0 +1,91 @@
+package schema
+
+import "time"
+
+// Kind tells the two indexed entities apart.
+type Kind string
+
+// The kinds of entity.
+const (
+	KindTool  Kind = "tool"  // one callable: an API operation, an MCP tool, a function
+	KindAgent Kind = "agent" // what owns tools: an MCP server, an API, a collection
+)
+
+// Ref names an entity. Agents and tools have separate id spaces.
+type Ref struct {
+	Tenant string `json:"tenant"`
+	Kind   Kind   `json:"kind"`
+	ID     string `json:"id"`
+}
+
+// Version orders the changes of one entity; arrival order never does.
+//
+// Source is the version that the source itself assigned (0 if it has none) and
+// decides first; Revision is assigned at acceptance from a hybrid logical
+// clock in microseconds, so that it is unique, monotonic per entity and exact
+// as a JSON number (below 2^53).
+type Version struct {
+	Revision uint64 `json:"revision"`
+	Source   uint64 `json:"source_version,omitempty"`
+}
+
+// Newer reports whether v supersedes old. Versions without a source version
+// compare by revision alone. An equal version is not newer: redelivery is a
+// no-op.
+func (v Version) Newer(old Version) bool {
+	if v.Source != 0 && old.Source != 0 && v.Source != old.Source {
+		return v.Source > old.Source
+	}
+	return v.Revision > old.Revision
+}
+
+// IsZero reports whether no version was ever assigned.
+func (v Version) IsZero() bool { return v == Version{} }
+
+// Document is a standardized entity: the four fields of Multi-Field Tool
+// Retrieval (arXiv 2602.05366, section 3.1) with what retrieval needs beside
+// them.
+type Document struct {
+	Name        string      `json:"name"`                  // as the source has it
+	Title       string      `json:"title,omitempty"`       // human-readable name, if the source has one
+	Tags        []string    `json:"tags,omitempty"`        // category, OpenAPI tags, owner name
+	Description string      `json:"description,omitempty"` // one paragraph: what it does and why
+	Parameters  []Parameter `json:"parameters,omitempty"`
+	Response    string      `json:"response,omitempty"` // what comes back, in prose
+	Examples    []string    `json:"examples,omitempty"` // requests that the tool answers
+	Language    string      `json:"language,omitempty"` // BCP 47, where known
+	Quality     Quality     `json:"quality,omitempty"`
+	Flags       []string    `json:"flags,omitempty"` // findings about the source text, e.g. "invisible-characters"
+}
+
+// Quality says how much the source gave to work with.
+type Quality string
+
+// The qualities of a standardized document.
+const (
+	QualityGood Quality = ""    // description present
+	QualityLow  Quality = "low" // built from a name or a schema alone
+)
+
+// Parameter is one input of a tool. Nested object parameters carry dotted
+// names ("address.city"), array items "[]" ("items[].sku").
+type Parameter struct {
+	Name        string   `json:"name"`
+	Type        string   `json:"type,omitempty"` // JSON Schema type, "array of string", "string (date-time)"
+	Required    bool     `json:"required,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Default     string   `json:"default,omitempty"` // JSON text
+	Enum        []string `json:"enum,omitempty"`
+	Example     string   `json:"example,omitempty"` // JSON text
+}
+
+// Entity is what the catalogue says of one tool or agent.
+type Entity struct {
+	Ref
+	Version
+	Agent    string    `json:"agent,omitempty"` // owner(tool); empty for agents and for tools without an owner
+	Hash     string    `json:"hash,omitempty"`  // content hash of the raw document
+	Format   string    `json:"format,omitempty"`
+	Document Document  `json:"document"`
+	Updated  time.Time `json:"updated"` // when the change was accepted
+}

@@ -1,0 +1,71 @@
+package schema
+
+import "time"
+
+// FeedbackEvent is what an agent did with a shown result.
+type FeedbackEvent string
+
+// The feedback events.
+const (
+	Selected  FeedbackEvent = "selected"
+	Called    FeedbackEvent = "called"
+	Succeeded FeedbackEvent = "succeeded"
+	Failed    FeedbackEvent = "failed"
+	Rejected  FeedbackEvent = "rejected"
+)
+
+// Feedback reports one event on one shown tool. The same ID counts once; an
+// empty ID is replaced by search, tool and event.
+type Feedback struct {
+	ID       string        `json:"id,omitempty"`
+	Tenant   string        `json:"tenant,omitempty"` // from the credential, never from a body
+	SearchID string        `json:"search_id"`
+	ToolID   string        `json:"tool_id"`
+	Event    FeedbackEvent `json:"event"`
+	Time     time.Time     `json:"time"`
+}
+
+// Impression records what a search showed, with the features it was ranked
+// by, so that feedback can be turned into training pairs.
+type Impression struct {
+	SearchID string    `json:"search_id"`
+	Tenant   string    `json:"tenant"`
+	Query    string    `json:"query"`
+	Time     time.Time `json:"time"`
+	Weights  string    `json:"weights"`
+	Shown    []Shown   `json:"shown"` // in rank order
+}
+
+// Shown is one result of an impression.
+type Shown struct {
+	ID       string    `json:"id"`
+	Agent    string    `json:"agent,omitempty"`
+	Score    float64   `json:"score"`
+	Features []float64 `json:"features"`          // in the order of fusion.FeatureNames
+	Matches  []Match   `json:"matches,omitempty"` // parameter matches, for the penalty's gradient
+}
+
+// Match is one parameter's best argument match s_p.
+type Match struct {
+	Score    float64 `json:"s"`
+	Required bool    `json:"req,omitempty"`
+}
+
+// Weights is one version of the fusion model. Content decides identity: Hash
+// covers every field but itself.
+type Weights struct {
+	Schema   int                `json:"schema"`
+	Version  string             `json:"version"` // "builtin", "reference" or "w<epoch>-<hash prefix>"
+	Epoch    uint64             `json:"epoch"`   // rises with every published version
+	Parent   string             `json:"parent,omitempty"`
+	Features map[string]float64 `json:"features"` // weight by feature name; absent is 0
+	Bias     float64            `json:"bias"`
+	Tau      float64            `json:"tau"`   // in [0, 1]
+	Alpha    float64            `json:"alpha"` // steepness of the gate, fixed at 15
+	Required float64            `json:"w_req"` // > 0
+	Optional float64            `json:"w_opt"` // > 0
+	Created  time.Time          `json:"created"`
+	Source   string             `json:"source,omitempty"` // how it was made, in words
+	Trained  int                `json:"trained_pairs,omitempty"`
+	Hash     string             `json:"hash"` // hex SHA-256
+}

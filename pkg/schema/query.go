@@ -1,0 +1,96 @@
+package schema
+
+// Need is one functional intent of a query (arXiv 2602.05366, section 3.2).
+type Need struct {
+	UserIntent       string `json:"user_intent,omitempty"`
+	ToolDescription  string `json:"tool_description,omitempty"`
+	ExpectedResponse string `json:"expected_response,omitempty"`
+}
+
+// Rank chooses what a search returns.
+type Rank string
+
+// The rankings.
+const (
+	RankTools  Rank = "tools"
+	RankAgents Rank = "agents"
+)
+
+// Rewrite tells a search whether to rewrite the query, and an answer what was
+// done.
+type Rewrite string
+
+// The states of rewriting. A request may say auto or off.
+const (
+	RewriteAuto     Rewrite = "auto"
+	RewriteOff      Rewrite = "off"
+	RewriteLLM      Rewrite = "llm"
+	RewriteCache    Rewrite = "cache"
+	RewriteGiven    Rewrite = "given"
+	RewriteFallback Rewrite = "fallback"
+)
+
+// Filters restrict a search before the top k are chosen. Empty lists do not
+// restrict; values of one list are alternatives, lists are all to hold.
+type Filters struct {
+	Agents []string `json:"agents,omitempty"`
+	Tags   []string `json:"tags,omitempty"`
+	IDs    []string `json:"ids,omitempty"`
+	Kinds  []Kind   `json:"kinds,omitempty"`
+}
+
+// SearchRequest asks for the k best entities for a query.
+type SearchRequest struct {
+	Query     string            `json:"query"`
+	K         int               `json:"k,omitempty"`    // 1 to MaxK, 10 when absent
+	Rank      Rank              `json:"rank,omitempty"` // tools when absent
+	Filters   Filters           `json:"filters,omitempty"`
+	Explain   bool              `json:"explain,omitempty"`
+	Rewrite   Rewrite           `json:"rewrite,omitempty"`
+	Needs     []Need            `json:"needs,omitempty"`     // given by the caller: skips rewriting
+	Arguments map[string]string `json:"arguments,omitempty"` // name to meaning, never a value
+}
+
+// SearchResponse answers a SearchRequest.
+type SearchResponse struct {
+	SearchID string   `json:"search_id"`
+	Weights  string   `json:"weights"` // version that ranked this answer
+	Rewrite  Rewrite  `json:"rewrite"`
+	Degraded []string `json:"degraded"` // parts that could not be asked; never null
+	TookMS   float64  `json:"took_ms"`
+	KCapped  bool     `json:"k_capped,omitempty"`
+	Results  []Result `json:"results"` // best first; never null
+}
+
+// Result is one ranked entity.
+type Result struct {
+	ID                string       `json:"id"`
+	Kind              Kind         `json:"kind"`
+	Agent             string       `json:"agent,omitempty"`
+	Name              string       `json:"name"`
+	Description       string       `json:"description"`
+	Score             float64      `json:"score"`      // what the order follows; comparable within one weights version
+	Similarity        float64      `json:"similarity"` // best cosine of query and entity, in [-1, 1]
+	MissingParameters []string     `json:"missing_parameters"`
+	Tools             []string     `json:"tools,omitempty"` // for agents: the tools that brought it here
+	Explanation       *Explanation `json:"explanation,omitempty"`
+}
+
+// Explanation says how a score came about. Terms sum to Score.
+type Explanation struct {
+	Weights    string             `json:"weights"`
+	Features   map[string]float64 `json:"features"` // raw feature values by name
+	Terms      map[string]float64 `json:"terms"`    // weight times value, by name; only what is not zero
+	Bias       float64            `json:"bias"`
+	Penalty    float64            `json:"penalty"` // subtracted
+	Parameters []ParameterMatch   `json:"parameters,omitempty"`
+}
+
+// ParameterMatch is one parameter's part in the penalty.
+type ParameterMatch struct {
+	Name     string  `json:"name"`
+	Required bool    `json:"required"`
+	Argument string  `json:"argument,omitempty"` // the argument that matched best
+	Match    float64 `json:"match"`              // s_p
+	Penalty  float64 `json:"penalty"`            // its term of the sum P
+}
