@@ -1,0 +1,55 @@
+# Everything a contributor runs. `make help` lists it.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME ?= 5s
+BENCH ?= .
+BENCHTIME ?= 1s
+
+# Real documents for the tests that want them; they skip where the folder is absent.
+TOOLSTREAM_DATA ?= $(wildcard $(CURDIR)/../shared/data)
+export TOOLSTREAM_DATA
+
+.PHONY: help build run test short lint generated tidy fuzz bench cover
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+build: ## build bin/toolstream, static
+	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bin/toolstream ./cmd/toolstream
+
+run: ## start toolstream on the sample registry and show a search
+	go run ./cmd/toolstream up --import examples/registry/tools --try "will I need an umbrella in Lisbon tomorrow?"
+
+test: ## every test, with the race detector
+	go test -race -timeout 20m ./...
+
+short: ## every quick test, without the race detector
+	go test -short ./...
+
+lint: ## formatting, vet, staticcheck
+	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
+	go vet ./...
+	go run $(STATICCHECK) ./...
+
+generated: ## make generated files anew and fail if they were out of step
+	go generate ./...
+	git diff --exit-code -- . || { echo "generated files are out of step: commit what go generate made"; exit 1; }
+
+tidy: ## fail if go.mod or go.sum is out of step
+	go mod tidy -diff
+
+fuzz: ## every fuzz target for FUZZTIME each
+	@for pkg in $$(go list ./...); do \
+	  for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+	  done; \
+	done
+
+bench: ## benchmarks (BENCH=regexp, BENCHTIME=1s)
+	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
+
+cover: ## test coverage by function, into cover.out
+	go test -coverprofile cover.out ./... && go tool cover -func cover.out | tail -1

@@ -1,0 +1,200 @@
+// Package config reads what an operator sets: defaults in code, a YAML file
+// over them, the environment over that, flags last.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/providers/env/v2"
+	"github.com/knadh/koanf/providers/file"
+	"github.com/knadh/koanf/v2"
+)
+
+// EnvPrefix starts the environment name of every key.
+const EnvPrefix = "TOOLSTREAM_"
+
+// Config is everything that can be set.
+type Config struct {
+	// Data is the folder that holds the bus, the index and the trainer's state.
+	Data string `koanf:"data"`
+	// Listen is the HTTP address.
+	Listen string `koanf:"listen"`
+	NATS   NATS   `koanf:"nats"`
+	Auth   Auth   `koanf:"auth"`
+	Log    Log    `koanf:"log"`
+	// Embedder chooses the model that turns texts into vectors.
+	Embedder Embedder `koanf:"embedder"`
+}
+
+// NATS opens the bus to other processes.
+type NATS struct {
+	// Listen is the address at which the bus inside the process accepts
+	// connections; empty keeps it closed.
+	Listen string `koanf:"listen"`
+	// Token is what a client has to present; required where Listen is not a
+	// loopback address.
+	Token string `koanf:"token"`
+}
+
+// Auth decides who may call.
+type Auth struct {
+	// TokensFile holds a line "tenant:token" for every credential. Empty
+	// switches authentication off: everybody is tenant "default".
+	TokensFile string `koanf:"tokens_file"`
+}
+
+// Log says what is logged and how.
+type Log struct {
+	Level  string `koanf:"level"`  // debug, info, warn, error
+	Format string `koanf:"format"` // auto, text, json
+}
+
+// Embedder names the embedding model.
+type Embedder struct {
+	Model string `koanf:"model"`
+}
+
+// Key documents one setting.
+type Key struct {
+	Name    string
+	Default string
+	Help    string
+}
+
+// Env returns the environment variable that sets the key.
+func (k Key) Env() string {
+	return EnvPrefix + strings.ToUpper(strings.NewReplacer(".", "_").Replace(k.Name))
+}
+
+// Keys lists every setting with its default.
+func Keys() []Key {
+	return []Key{
+		{"data", defaultData(), "folder for the bus, the index and what was learned"},
+		{"listen", "127.0.0.1:8665", "HTTP address"},
+		{"nats.listen", "", "address at which the bus accepts other processes; empty keeps it closed"},
+		{"nats.token", "", "token that NATS clients present; required beyond loopback"},
+		{"auth.tokens_file", "", "file with a line tenant:token for each credential; empty switches authentication off"},
+		{"log.level", "info", "debug, info, warn or error"},
+		{"log.format", "auto", "auto (text on a terminal, else json), text or json"},
+		{"embedder.model", "hashing", "embedding model: hashing"},
+	}
+}
+
+func defaultData() string {
+	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
+		return filepath.Join(dir, "toolstream")
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		return filepath.Join(home, ".local", "share", "toolstream")
+	}
+	return "toolstream-data"
+}
+
+// Load merges the defaults, the file at path (none when empty), the
+// environment and the given flag values, and validates the outcome. A key
+// that does not exist is an error that names it.
+func Load(path string, flags map[string]any) (Config, error) {
+	k := koanf.New(".")
+	if err := merge(k, path, flags); err != nil {
+		return Config{}, err
+	}
+	for _, name := range k.Keys() {
+		if !slices.ContainsFunc(Keys(), func(key Key) bool { return key.Name == name }) {
+			return Config{}, fmt.Errorf("config: no setting is called %q; `toolstream config print` lists them all", name)
+		}
+	}
+	var c Config
+	if err := k.UnmarshalWithConf("", &c, koanf.UnmarshalConf{Tag: "koanf"}); err != nil {
+		return Config{}, fmt.Errorf("config: %w", err)
+	}
+	return c, c.Validate()
+}
+
+func merge(k *koanf.Koanf, path string, flags map[string]any) error {
+	defaults, names := map[string]any{}, map[string]string{}
+	for _, key := range Keys() {
+		defaults[key.Name] = key.Default
+		names[key.Env()] = key.Name
+	}
+	if err := k.Load(confmap.Provider(defaults, "."), nil); err != nil {
+		return fmt.Errorf("config: defaults: %w", err)
+	}
+	if path != "" {
+		if err := k.Load(file.Provider(path), yaml.Parser()); err != nil {
+			return fmt.Errorf("config: read %s: %w", path, err)
+		}
+	}
+	environment := env.Provider(".", env.Opt{Prefix: EnvPrefix, TransformFunc: func(name, value string) (string, any) {
+		return names[name], value // other TOOLSTREAM_ variables belong to the client or to tests
+	}})
+	if err := k.Load(environment, nil); err != nil {
+		return fmt.Errorf("config: environment: %w", err)
+	}
+	if err := k.Load(confmap.Provider(flags, "."), nil); err != nil {
+		return fmt.Errorf("config: flags: %w", err)
+	}
+	return nil
+}
+
+// Validate reports every setting that can not work, by name and value.
+func (c Config) Validate() error {
+	var errs []error
+	if c.Data == "" {
+		errs = append(errs, errors.New(`config: data is empty: name a folder`))
+	}
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		errs = append(errs, fmt.Errorf("config: listen %q is not host:port", c.Listen))
+	}
+	errs = append(errs, c.NATS.validate())
+	errs = append(errs, oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"))
+	errs = append(errs, oneOf("log.format", c.Log.Format, "auto", "text", "json"))
+	errs = append(errs, oneOf("embedder.model", c.Embedder.Model, "hashing"))
+	return errors.Join(errs...)
+}
+
+func (n NATS) validate() error {
+	if n.Listen == "" {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(n.Listen)
+	if err != nil {
+		return fmt.Errorf("config: nats.listen %q is not host:port", n.Listen)
+	}
+	if ip := net.ParseIP(host); n.Token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("config: nats.listen %q is open to other machines: set nats.token, or listen on 127.0.0.1", n.Listen)
+	}
+	return nil
+}
+
+func oneOf(name, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return fmt.Errorf("config: %s is %q; it is one of %s", name, value, strings.Join(allowed, ", "))
+}
+
+// Values returns every setting as text, by name, secrets blanked.
+func (c Config) Values() map[string]string {
+	values := map[string]string{
+		"data":             c.Data,
+		"listen":           c.Listen,
+		"nats.listen":      c.NATS.Listen,
+		"nats.token":       c.NATS.Token,
+		"auth.tokens_file": c.Auth.TokensFile,
+		"log.level":        c.Log.Level,
+		"log.format":       c.Log.Format,
+		"embedder.model":   c.Embedder.Model,
+	}
+	if c.NATS.Token != "" {
+		values["nats.token"] = "(set)"
+	}
+	return values
+}

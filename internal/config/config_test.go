@@ -1,0 +1,75 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func writeFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "toolstream.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestPrecedenceIsFlagEnvironmentFileDefault(t *testing.T) {
+	path := writeFile(t, "listen: 127.0.0.1:1\ndata: /from/file\nlog:\n  level: warn\n")
+	t.Setenv("TOOLSTREAM_LISTEN", "127.0.0.1:2")
+	t.Setenv("TOOLSTREAM_DATA", "/from/environment")
+	c, err := Load(path, map[string]any{"data": "/from/flag"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Data != "/from/flag" || c.Listen != "127.0.0.1:2" || c.Log.Level != "warn" || c.Log.Format != "auto" {
+		t.Errorf("got data %q, listen %q, level %q, format %q", c.Data, c.Listen, c.Log.Level, c.Log.Format)
+	}
+}
+
+func TestBadSettingsAreNamed(t *testing.T) {
+	tests := []struct{ file, wants string }{
+		{"lisen: 127.0.0.1:1\n", `"lisen"`},
+		{"listen: nowhere\n", `listen "nowhere"`},
+		{"log: {level: loud}\n", `log.level is "loud"`},
+		{"embedder: {model: gpt}\n", `embedder.model is "gpt"`},
+		{"nats: {listen: \"0.0.0.0:4222\"}\n", "set nats.token"},
+		{"nats: {listen: \"4222\"}\n", `nats.listen "4222"`},
+		{"data: \"\"\n", "data is empty"},
+		{": : :\n", "read "},
+	}
+	for _, test := range tests {
+		_, err := Load(writeFile(t, test.file), nil)
+		if err == nil || !strings.Contains(err.Error(), test.wants) {
+			t.Errorf("%q: got error %v, want one that says %q", test.file, err, test.wants)
+		}
+	}
+}
+
+func TestKeysCoverTheValues(t *testing.T) {
+	c, err := Load("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := c.Values()
+	for _, key := range Keys() {
+		if got, ok := values[key.Name]; !ok || (got != key.Default && os.Getenv(key.Env()) == "") {
+			t.Errorf("%s: value %q, default %q, known %v", key.Name, got, key.Default, ok)
+		}
+	}
+	if len(values) != len(Keys()) {
+		t.Errorf("%d values for %d keys", len(values), len(Keys()))
+	}
+}
+
+func TestSecretsAreBlanked(t *testing.T) {
+	c, err := Load("", map[string]any{"nats.token": "hush"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Values()["nats.token"]; got != "(set)" {
+		t.Errorf("the token shows as %q", got)
+	}
+}
