@@ -32,10 +32,19 @@ type Change struct {
 	Format   string          `json:"format,omitempty"` // name of the recognised format; decides the standardizing rules
 	Hash     string          `json:"hash,omitempty"`   // hex SHA-256 of the raw document's canonical JSON
 	Accepted time.Time       `json:"accepted"`
+	Event    *Event          `json:"event,omitempty"` // what brought the change, where it came as an event
 	Raw      json.RawMessage `json:"raw,omitempty"` // the document as JSON; prose is a JSON string
 
 	Document *schema.Document `json:"document,omitempty"` // from the standardizer on
 	Vectors  *Vectors         `json:"vectors,omitempty"`  // from the embedder on
+}
+
+// Event names the CloudEvent that brought a change, so that its redelivery and
+// events older than it are recognised after a restart.
+type Event struct {
+	Source string    `json:"source"`
+	ID     string    `json:"id"`
+	Time   time.Time `json:"time,omitzero"` // when it happened, as its source says
 }
 
 // Vectors are the unit vectors of one document, all from one model.
