@@ -1,0 +1,161 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// Record is a message and what it says.
+type Record[T any] struct {
+	Message Message
+	Decoded T
+}
+
+// Sink reads a whole topic and keeps its own position: in the same
+// transaction as what it stores, so that neither can be ahead of the other.
+type Sink[T any] struct {
+	Name  string // in metrics, logs and dead letters
+	Topic events.Topic
+
+	// Decode reads a message. A message that it can not read becomes a dead
+	// letter, whatever the error.
+	Decode func(Message) (T, error)
+
+	// Apply stores the records, which may have been applied before, and the
+	// positions (offset by partition, of the partitions that moved). Either
+	// may be empty. A transient error is tried again for as long as it takes;
+	// after a permanent one the records are applied one by one, the culprits
+	// become dead letters, and the positions follow in a call of their own.
+	Apply func(ctx context.Context, records []Record[T], positions map[int]uint64) error
+}
+
+// Tail is a sink at work.
+type Tail[T any] struct {
+	worker
+	sink      Sink[T]
+	follower  Follower
+	positions map[int]uint64 // applied so far
+}
+
+// NewTail checks the sink and registers its metrics. It starts nothing. Of the
+// dependencies it needs the Follower, which also tells its lag.
+func NewTail[T any](s Sink[T], d Deps) (*Tail[T], error) {
+	if s.Decode == nil || s.Apply == nil || d.Follower == nil {
+		return nil, fmt.Errorf("stream: sink %q needs decode, apply and a follower", s.Name)
+	}
+	d.Ends = d.Follower
+	w, err := newWorker(s.Name, s.Topic, d)
+	if err != nil {
+		return nil, err
+	}
+	return &Tail[T]{worker: w, sink: s, follower: d.Follower}, nil
+}
+
+// Run follows the topic above the positions in from until ctx ends, then
+// returns nil; an Apply that has begun is finished first, within DefaultDrain.
+// Only an error of the bus that can not mend by itself ends it early. It is to
+// be called once.
+func (s *Tail[T]) Run(ctx context.Context, from map[int]uint64) error {
+	s.positions = make(map[int]uint64, len(from))
+	maps.Copy(s.positions, from)
+	return s.follow(ctx)
+}
+
+// follow starts again where it stopped if following fails.
+func (s *Tail[T]) follow(ctx context.Context) error {
+	err := s.retry(ctx, func() error {
+		err := s.follower.Follow(ctx, s.topic, maps.Clone(s.positions), s.batch)
+		if ctx.Err() != nil {
+			return nil
+		}
+		return s.bus("follow", err)
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// batch applies what was read; it only fails when ctx ends.
+func (s *Tail[T]) batch(ctx context.Context, msgs []Message) error {
+	start := time.Now()
+	s.metrics.batches.Observe(float64(len(msgs)))
+	work, cancel := draining(ctx, DefaultDrain)
+	defer cancel()
+
+	records, letters := s.decode(msgs)
+	positions := map[int]uint64{}
+	for _, m := range msgs {
+		positions[m.Partition] = m.Offset
+	}
+	err := s.retry(ctx, func() error {
+		if err := s.bury(work, letters); err != nil {
+			return err
+		}
+		letters = nil
+		return s.apply(work, records, positions)
+	})
+	if err != nil {
+		return err
+	}
+	maps.Copy(s.positions, positions)
+	s.metrics.messages.Add(float64(len(msgs)))
+	s.metrics.duration.Observe(time.Since(start).Seconds())
+	s.observeLag(work, msgs[len(msgs)-1])
+	return nil
+}
+
+func (s *Tail[T]) decode(msgs []Message) ([]Record[T], []events.DeadLetter) {
+	records := make([]Record[T], 0, len(msgs))
+	var letters []events.DeadLetter
+	for _, m := range msgs {
+		var decoded T
+		var err error
+		if p := caught(func() { decoded, err = s.sink.Decode(m) }); p != nil {
+			err = Permanent(ReasonPanic, p)
+		}
+		if err != nil {
+			letters = append(letters, s.letter(m, err, 1))
+			continue
+		}
+		records = append(records, Record[T]{m, decoded})
+	}
+	return records, letters
+}
+
+// apply stores the batch, or as much of it as can be stored at all.
+func (s *Tail[T]) apply(ctx context.Context, records []Record[T], positions map[int]uint64) error {
+	err := s.try(ctx, records, positions)
+	if _, permanent := AsPermanent(err); !permanent {
+		return err
+	}
+	var letters []events.DeadLetter
+	for _, r := range records {
+		err := s.try(ctx, []Record[T]{r}, nil)
+		if _, permanent := AsPermanent(err); permanent {
+			letters = append(letters, s.letter(r.Message, err, 2))
+		} else if err != nil {
+			return err
+		}
+	}
+	if err := s.bury(ctx, letters); err != nil {
+		return err
+	}
+	return s.try(ctx, nil, positions)
+}
+
+// try calls Apply; a panic is as permanent as the code that panics.
+func (s *Tail[T]) try(ctx context.Context, records []Record[T], positions map[int]uint64) (err error) {
+	if p := caught(func() { err = s.sink.Apply(ctx, records, positions) }); p != nil {
+		s.metrics.errors.WithLabelValues(classPanic).Inc()
+		return Permanent(ReasonPanic, p)
+	}
+	if _, permanent := AsPermanent(err); err != nil && !permanent {
+		s.metrics.errors.WithLabelValues(classTransient).Inc()
+	}
+	return err
+}
