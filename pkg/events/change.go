@@ -33,7 +33,7 @@ type Change struct {
 	Hash     string          `json:"hash,omitempty"`   // hex SHA-256 of the raw document's canonical JSON
 	Accepted time.Time       `json:"accepted"`
 	Event    *Event          `json:"event,omitempty"` // what brought the change, where it came as an event
-	Raw      json.RawMessage `json:"raw,omitempty"` // the document as JSON; prose is a JSON string
+	Raw      json.RawMessage `json:"raw,omitempty"`   // the document as JSON; prose is a JSON string
 
 	Document *schema.Document `json:"document,omitempty"` // from the standardizer on
 	Vectors  *Vectors         `json:"vectors,omitempty"`  // from the embedder on
