@@ -1,5 +1,10 @@
 package fusion
 
+import (
+	"slices"
+	"strconv"
+)
+
 // Feature is the position of one score in a feature vector. The order is part
 // of the format of impressions: append, never insert.
 type Feature int
@@ -44,3 +49,63 @@ const (
 // Features holds one candidate's scores, by Feature. A field that the tool
 // lacks holds a neutral value, never a punishment.
 type Features [FeatureCount]float64
+
+// names maps every feature to its name in weights, explanations and metrics.
+var names = [FeatureCount]string{
+	QueryLexicalFlat:        "query.lexical.flat",
+	QueryLexicalStem:        "query.lexical.stem",
+	QueryLexicalName:        "query.lexical.name",
+	QueryLexicalDescription: "query.lexical.description",
+	QueryLexicalParameters:  "query.lexical.parameters",
+	QueryLexicalResponse:    "query.lexical.response",
+	QueryLexicalExamples:    "query.lexical.examples",
+	QueryDenseName:          "query.dense.name",
+	QueryDenseFlat:          "query.dense.flat",
+	QueryDenseDescription:   "query.dense.description",
+	QueryDenseParameters:    "query.dense.parameters",
+	QueryDenseResponse:      "query.dense.response",
+	QueryDenseExamples:      "query.dense.examples",
+	NeedsLexicalFlat:        "needs.lexical.flat",
+	NeedsLexicalStem:        "needs.lexical.stem",
+	NeedsLexicalName:        "needs.lexical.name",
+	NeedsLexicalDescription: "needs.lexical.description",
+	NeedsLexicalParameters:  "needs.lexical.parameters",
+	NeedsLexicalResponse:    "needs.lexical.response",
+	NeedsLexicalExamples:    "needs.lexical.examples",
+	NeedsDenseName:          "needs.dense.name",
+	NeedsDenseFlat:          "needs.dense.flat",
+	NeedsDenseDescription:   "needs.dense.description",
+	NeedsDenseParameters:    "needs.dense.parameters",
+	NeedsDenseResponse:      "needs.dense.response",
+	NeedsDenseExamples:      "needs.dense.examples",
+	UsagePrior:              "usage.prior",
+	UsageCoUse:              "usage.co_use",
+}
+
+// String returns the feature's name, e.g. "needs.dense.description".
+func (f Feature) String() string {
+	if f < 0 || f >= FeatureCount {
+		return "feature." + strconv.Itoa(int(f))
+	}
+	return names[f]
+}
+
+// FeatureNames returns the name of every feature, in the order of Features.
+func FeatureNames() []string { return slices.Clone(names[:]) }
+
+// FeatureNamed returns the feature of that name.
+func FeatureNamed(name string) (Feature, bool) {
+	i := slices.Index(names[:], name)
+	return Feature(i), i >= 0
+}
+
+// ByName returns the features that are not zero, by name.
+func (f *Features) ByName() map[string]float64 {
+	out := make(map[string]float64)
+	for i, x := range f {
+		if x != 0 {
+			out[names[i]] = x
+		}
+	}
+	return out
+}

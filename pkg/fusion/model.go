@@ -22,16 +22,36 @@ type Model struct {
 // of it: score = w·f + bias - penalty (arXiv 2602.05366, equations 4 to 6).
 func (m *Model) Score(f *Features, matches []schema.Match) (score, penalty float64) {
 	penalty = m.Penalty(matches)
-	return m.Linear(f) - penalty, penalty
+	return finite(m.Linear(f) - penalty), penalty
 }
 
-// Linear returns w·f + bias, without a penalty.
+// Linear returns w·f + bias, without a penalty. It is finite for every finite
+// input: a sum beyond the range of float64 is its largest value.
 func (m *Model) Linear(f *Features) float64 {
 	sum := m.Bias
 	for i, w := range m.Features {
 		sum += w * f[i]
 	}
+	if math.IsInf(sum, 0) || math.IsNaN(sum) {
+		return m.saturated(f)
+	}
 	return sum
+}
+
+// saturated is Linear at a scale at which no partial sum overflows. It stays
+// monotone in every feature, which bounding the features would not.
+func (m *Model) saturated(f *Features) float64 {
+	const terms = 2 * float64(FeatureCount)
+	sum := m.Bias / terms / terms
+	for i, w := range m.Features {
+		sum += finite(w/terms*f[i]) / terms
+	}
+	return finite(finite(sum*terms) * terms)
+}
+
+// finite replaces an infinity by the largest number of its sign.
+func finite(x float64) float64 {
+	return min(max(x, -math.MaxFloat64), math.MaxFloat64)
 }
 
 // Penalty returns the sum over the parameters of gate(s_p) times the weight of
@@ -41,7 +61,7 @@ func (m *Model) Penalty(matches []schema.Match) float64 {
 	for _, match := range matches {
 		sum += m.Missing(match)
 	}
-	return sum
+	return finite(sum)
 }
 
 // Missing returns one parameter's term of the penalty.

@@ -1,0 +1,58 @@
+package fusion
+
+import (
+	"cmp"
+	"math"
+)
+
+// Best returns the largest of phi(0) to phi(n-1) and where it is: the score of
+// a field that is asked by several needs, or that holds several texts, is that
+// of the best pair. With nothing to compare it returns 0 and -1.
+func Best(n int, phi func(i int) float64) (score float64, at int) {
+	at = -1
+	for i := range n {
+		if s := phi(i); at < 0 || s > score {
+			score, at = s, i
+		}
+	}
+	return score, at
+}
+
+// BestPair returns the largest phi(i, j) with i below n and j below m, 0 where
+// there is no pair.
+func BestPair(n, m int, phi func(i, j int) float64) float64 {
+	best, at := Best(n, func(i int) float64 {
+		s, j := Best(m, func(j int) float64 { return phi(i, j) })
+		if j < 0 {
+			return math.Inf(-1)
+		}
+		return s
+	})
+	if at < 0 || math.IsInf(best, -1) {
+		return 0
+	}
+	return best
+}
+
+// Mean returns the mean of scores, 0 where there are none: the parameter score
+// S_param over each parameter's best argument s_p.
+func Mean(scores []float64) float64 {
+	if len(scores) == 0 {
+		return 0
+	}
+	var mean float64
+	for i, s := range scores {
+		mean += (s - mean) / float64(i+1)
+	}
+	return mean
+}
+
+// Order compares two ranked candidates for slices.SortFunc: higher scores
+// first, equal scores by id in descending string order. That is the tie rule of
+// trec_eval; it makes a ranking independent of the order of its candidates.
+func Order(scoreA float64, idA string, scoreB float64, idB string) int {
+	if c := cmp.Compare(scoreB, scoreA); c != 0 {
+		return c
+	}
+	return cmp.Compare(idB, idA)
+}

@@ -1,0 +1,235 @@
+package fusion
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+)
+
+// magnitude is what a clear difference of two candidates amounts to, by kind
+// of feature: some ten units of raw BM25, a quarter of a cosine, e-fold use.
+// Learning moves a weight in units of its inverse, so that one step and one
+// unit of regularisation mean the same for all of them.
+func magnitude(f Feature) float64 {
+	switch {
+	case f == UsagePrior || f == UsageCoUse:
+		return 1
+	case f >= QueryDenseName && f <= QueryDenseExamples, f >= NeedsDenseName && f <= NeedsDenseExamples:
+		return 0.25
+	}
+	return 10
+}
+
+// The positions behind the corrections in Params.
+const (
+	gain       = int(FeatureCount) + iota // factor on the base model's weights, not regularised
+	threshold                             // tau
+	rawReq                                // softplus inverse of w_req
+	rawOpt                                // softplus inverse of w_opt
+	ParamCount                            // how many parameters are learned
+)
+
+// Params are a model relative to its base: a correction per feature in units of
+// 1/magnitude, a factor on the base's weights, and the penalty's parameters.
+type Params [ParamCount]float64
+
+// LearnConfig tunes learning. The zero value is replaced by
+// DefaultLearnConfig, field by field.
+type LearnConfig struct {
+	Rate   float64 // Adam's learning rate
+	L2     float64 // price of a squared unit of correction
+	Batch  int     // pairs per step
+	Epochs int     // passes of Train
+	Clip   float64 // bound on the length of one step's gradient
+	Seed   uint64  // order of the pairs in Train
+}
+
+// DefaultLearnConfig returns the setting of arXiv 2602.05366 (rate 0.1, batch
+// 256, 5 epochs) with the regularisation that never fell clearly below the
+// built-in weights.
+func DefaultLearnConfig() LearnConfig {
+	return LearnConfig{Rate: 0.1, L2: 0.01, Batch: 256, Epochs: 5, Clip: 10}
+}
+
+func (c LearnConfig) withDefaults() LearnConfig {
+	d := DefaultLearnConfig()
+	if c.Rate <= 0 {
+		c.Rate = d.Rate
+	}
+	if c.L2 <= 0 {
+		c.L2 = d.L2
+	}
+	if c.Batch <= 0 {
+		c.Batch = d.Batch
+	}
+	if c.Epochs <= 0 {
+		c.Epochs = d.Epochs
+	}
+	if c.Clip <= 0 {
+		c.Clip = d.Clip
+	}
+	return c
+}
+
+// Learner learns a regularised correction of a base model from pairs. Its State
+// can be stored and resumed; a learner is not safe for concurrent use.
+type Learner struct {
+	base  Model
+	cfg   LearnConfig
+	state LearnState
+}
+
+// LearnState is all that a learner knows beside its base model.
+type LearnState struct {
+	Params Params `json:"params"`
+	Adam   Adam   `json:"adam"`
+	Pairs  int    `json:"pairs"` // learned from so far
+}
+
+// NewLearner returns a learner that has learned nothing: its model is base.
+func NewLearner(base Model, cfg LearnConfig) *Learner {
+	l := &Learner{base: base, cfg: cfg.withDefaults()}
+	l.state.Params = l.origin()
+	return l
+}
+
+// ResumeLearner returns a learner that goes on from state. State that is not
+// finite is an error.
+func ResumeLearner(base Model, cfg LearnConfig, state LearnState) (*Learner, error) {
+	if !state.finite() {
+		return nil, errors.New("learner state holds a number that is not finite")
+	}
+	return &Learner{base: base, cfg: cfg.withDefaults(), state: state}, nil
+}
+
+// State returns what ResumeLearner takes.
+func (l *Learner) State() LearnState { return l.state }
+
+// Model returns the model as learned so far. Its version is still the base's.
+func (l *Learner) Model() Model {
+	if l.state.Pairs == 0 {
+		return l.base // exactly, without the rounding of softplus and its inverse
+	}
+	return l.modelOf(&l.state.Params)
+}
+
+// origin returns the parameters that stand for the base itself.
+func (l *Learner) origin() Params {
+	var p Params
+	p[gain] = 1
+	p[threshold] = l.base.Tau
+	p[rawReq] = softplusInverse(l.base.Required)
+	p[rawOpt] = softplusInverse(l.base.Optional)
+	return p
+}
+
+func (l *Learner) modelOf(p *Params) Model {
+	m := l.base
+	for i := range m.Features {
+		m.Features[i] = p[gain]*l.base.Features[i] + p[i]/magnitude(Feature(i))
+	}
+	m.Tau = p[threshold]
+	m.Required = softplus(p[rawReq])
+	m.Optional = softplus(p[rawOpt])
+	return m
+}
+
+// Step takes one Adam step on the mean loss of batch and returns that loss, as
+// it was before the step. A step whose outcome would not be finite is not
+// taken. An empty batch does nothing.
+func (l *Learner) Step(batch []Pair) float64 {
+	if len(batch) == 0 {
+		return 0
+	}
+	loss, grad := l.gradient(&l.state.Params, batch)
+	clip(&grad, l.cfg.Clip)
+	next := l.state
+	next.Params = next.Adam.Step(next.Params, grad, l.cfg.Rate)
+	next.Params.bound()
+	next.Pairs += len(batch)
+	if next.finite() {
+		l.state = next
+	}
+	return loss
+}
+
+// gradient returns the mean loss of batch and the gradient of that loss plus
+// the regularisation, by parameter.
+func (l *Learner) gradient(p *Params, batch []Pair) (float64, Params) {
+	m := l.modelOf(p)
+	var g Gradient
+	var loss float64
+	for i := range batch {
+		loss += (m.AddGradient(&g, &batch[i], 1/float64(len(batch))) - loss) / float64(i+1)
+	}
+	var grad Params
+	for i, x := range g.Features {
+		grad[i] = x/magnitude(Feature(i)) + 2*l.cfg.L2*p[i]
+		grad[gain] += x * l.base.Features[i]
+	}
+	origin := l.origin()
+	grad[threshold], grad[rawReq], grad[rawOpt] = g.Tau, g.Required, g.Optional
+	for i := threshold; i < ParamCount; i++ {
+		grad[i] += 2 * l.cfg.L2 * (p[i] - origin[i])
+	}
+	return loss, grad
+}
+
+// Train learns from pairs in cfg.Epochs passes and returns the model. The same
+// arguments give the same model, bit by bit. The pairs are not changed.
+func Train(base Model, pairs []Pair, cfg LearnConfig) (Model, error) {
+	l := NewLearner(base, cfg)
+	order := make([]Pair, len(pairs))
+	copy(order, pairs)
+	rng := rand.New(rand.NewPCG(l.cfg.Seed, uint64(len(pairs))))
+	for range l.cfg.Epochs {
+		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		for start := 0; start < len(order); start += l.cfg.Batch {
+			l.Step(order[start:min(start+l.cfg.Batch, len(order))])
+		}
+	}
+	if l.state.Pairs != l.cfg.Epochs*len(pairs) {
+		return base, errors.New("train: a step was not finite")
+	}
+	return l.Model(), nil
+}
+
+// bound keeps the parameters where the model means something: tau in [0, 1],
+// the base neither drowned nor inverted, no price that vanishes or explodes.
+func (p *Params) bound() {
+	p[gain] = min(max(p[gain], 0.1), 10)
+	p[threshold] = min(max(p[threshold], 0), 1)
+	p[rawReq] = min(max(p[rawReq], -20), 1000)
+	p[rawOpt] = min(max(p[rawOpt], -20), 1000)
+}
+
+// clip shortens a gradient to at most length limit.
+func clip(g *Params, limit float64) {
+	var largest float64
+	for _, x := range g {
+		largest = max(largest, math.Abs(x))
+	}
+	if largest == 0 || math.IsInf(largest, 0) || math.IsNaN(largest) {
+		return
+	}
+	var sum float64
+	for _, x := range g {
+		sum += (x / largest) * (x / largest)
+	}
+	if length := math.Sqrt(sum); length > limit/largest {
+		for i := range g {
+			g[i] = g[i] / largest / length * limit
+		}
+	}
+}
+
+func (s *LearnState) finite() bool {
+	for _, list := range [...]*Params{&s.Params, &s.Adam.Mean, &s.Adam.Square} {
+		for _, x := range list {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return false
+			}
+		}
+	}
+	return s.Adam.Steps >= 0 && s.Pairs >= 0
+}

@@ -1,0 +1,68 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxQuoted is how many characters of a refused value an error repeats.
+const maxQuoted = 200
+
+// Invalid is the error for a value that is well-formed JSON but not
+// acceptable.
+type Invalid struct {
+	Path   string // JSON pointer (RFC 6901) to the value; "" is the whole document
+	Value  string // the value, at most 200 characters of it; empty where it is absent
+	Reason string // what would be acceptable
+}
+
+// Error names the path, the reason and the value.
+func (e *Invalid) Error() string {
+	path := e.Path
+	if path == "" {
+		path = "/"
+	}
+	if e.Value == "" {
+		return path + ": " + e.Reason
+	}
+	return fmt.Sprintf("%s: %s, have %s", path, e.Reason, e.Value)
+}
+
+// invalid returns an Invalid that quotes value.
+func invalid(path string, value any, reason string, args ...any) error {
+	return &Invalid{Path: path, Value: Quote(value), Reason: fmt.Sprintf(reason, args...)}
+}
+
+// Quote renders a refused value for an error: strings quoted with every
+// invisible character escaped, and cut after 200 characters.
+func Quote(value any) string {
+	var s string
+	switch v := value.(type) {
+	case string:
+		s = fmt.Sprintf("%+q", head(v, maxQuoted+1))
+	default:
+		s = fmt.Sprint(v)
+	}
+	if utf8.RuneCountInString(s) > maxQuoted {
+		s = head(s, maxQuoted-1) + "…"
+	}
+	return s
+}
+
+// head returns the first n characters of s, without reading past them.
+func head(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+// pointer escapes one reference token of a JSON pointer and bounds its length.
+func pointer(token string) string {
+	token = head(token, maxQuoted)
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
+}

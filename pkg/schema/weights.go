@@ -1,0 +1,94 @@
+package schema
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// WeightsSchema is the newest version of Weights that this code reads and the
+// one that it writes.
+const WeightsSchema = 1
+
+// MaxWeight bounds every number of a fusion model, so that a score stays
+// finite whatever the features are.
+const MaxWeight = 1e9
+
+// Validate checks every number of the weights. It returns an *Invalid for the
+// first one that is not acceptable. Feature names and the hash are checked by
+// fusion.ModelOf, which knows them.
+func (w *Weights) Validate() error {
+	if w.Schema < 1 || w.Schema > WeightsSchema {
+		return invalid("/schema", w.Schema, "must be 1 to %d", WeightsSchema)
+	}
+	if w.Version == "" {
+		return invalid("/version", "", "must not be empty")
+	}
+	for _, name := range sortedKeys(w.Features) {
+		if err := checkNumber("/features/"+pointer(name), w.Features[name], -MaxWeight); err != nil {
+			return err
+		}
+	}
+	if err := checkNumber("/bias", w.Bias, -MaxWeight); err != nil {
+		return err
+	}
+	if !(w.Tau >= 0 && w.Tau <= 1) {
+		return invalid("/tau", w.Tau, "must be in [0, 1]")
+	}
+	for _, n := range []struct {
+		path  string
+		value float64
+	}{{"/alpha", w.Alpha}, {"/w_req", w.Required}, {"/w_opt", w.Optional}} {
+		if err := checkNumber(n.path, n.value, 0); err != nil {
+			return err
+		}
+		if n.value <= 0 {
+			return invalid(n.path, n.value, "must be above 0")
+		}
+	}
+	return nil
+}
+
+// ContentHash returns the hex SHA-256 of the weights as JSON with sorted keys,
+// without the hash itself. It fails where a number is not finite.
+func (w *Weights) ContentHash() (string, error) {
+	bare := *w
+	bare.Hash = ""
+	bare.Created = bare.Created.UTC()
+	raw, err := json.Marshal(&bare)
+	if err != nil {
+		return "", fmt.Errorf("hash weights: %w", err)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &object); err != nil {
+		return "", fmt.Errorf("hash weights: %w", err)
+	}
+	delete(object, "hash")
+	if raw, err = json.Marshal(object); err != nil {
+		return "", fmt.Errorf("hash weights: %w", err)
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func checkNumber(path string, x, least float64) error {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return invalid(path, x, "must be a finite number")
+	}
+	if x < least || x > MaxWeight {
+		return invalid(path, x, "must be between %v and %v", least, MaxWeight)
+	}
+	return nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
