@@ -1,0 +1,231 @@
+package index
+
+import (
+	"slices"
+
+	"github.com/toolstream/toolstream/internal/vector"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Lexical holds the raw BM25 scores of one entity, field by field. 0 is both
+// "no word matches" and "the tool lacks the field": no evidence either way, so
+// it is neutral.
+type Lexical struct {
+	Flat, Stem, Name, Description, Parameters, Response, Examples float64
+}
+
+// Max returns the larger score of each field: over the needs of a query, the
+// best one counts.
+func (l Lexical) Max(o Lexical) Lexical {
+	return Lexical{
+		Flat:        max(l.Flat, o.Flat),
+		Stem:        max(l.Stem, o.Stem),
+		Name:        max(l.Name, o.Name),
+		Description: max(l.Description, o.Description),
+		Parameters:  max(l.Parameters, o.Parameters),
+		Response:    max(l.Response, o.Response),
+		Examples:    max(l.Examples, o.Examples),
+	}
+}
+
+// Entry is what an index knows of one entity when it scores it.
+type Entry struct {
+	Vectors  *events.Vectors // nil: not embedded, every dense feature is 0
+	Required []bool          // for each parameter, in the document's order
+	Query    Lexical         // scores of the query's words
+	Needs    Lexical         // the best score over the needs, field by field
+}
+
+// Scores are the exact scores of one entity.
+type Scores struct {
+	Features   fusion.Features // without usage
+	Matches    []schema.Match  // one per parameter; empty without arguments
+	BestArg    []int           // index of each parameter's best argument
+	Similarity float64         // best cosine against the name or the whole document
+}
+
+// Score returns an entity's exact scores. It is the one place in which
+// cosines become features, so every deployment ranks alike.
+//
+// A field that is asked for and that the tool lacks takes the score of its
+// name text for the same question: what the tool as a whole is worth there,
+// neither an invented match nor a punishment. A question without a vector
+// scores 0 on every entity alike.
+func Score(p *Probe, e Entry) Scores {
+	var s Scores
+	setLexical(s.Features[fusion.QueryLexicalFlat:], e.Query)
+	setLexical(s.Features[fusion.NeedsLexicalFlat:], e.Needs)
+	if e.Vectors == nil {
+		return s
+	}
+	s.scoreQuery(p, e.Vectors)
+	s.scoreNeeds(p, e.Vectors)
+	s.scoreArguments(p, e)
+	s.Similarity = p.similarity(&s.Features)
+	return s
+}
+
+// setLexical writes the seven lexical features in the order that both scopes
+// have.
+func setLexical(f []float64, l Lexical) {
+	copy(f, []float64{l.Flat, l.Stem, l.Name, l.Description, l.Parameters, l.Response, l.Examples})
+}
+
+func (s *Scores) scoreQuery(p *Probe, v *events.Vectors) {
+	q, f := p.Query.Vector, &s.Features
+	if len(q) == 0 {
+		return
+	}
+	name := cosine(q, v.Name)
+	f[fusion.QueryDenseName] = name
+	f[fusion.QueryDenseFlat] = cosineOr(q, v.Flat, name)
+	f[fusion.QueryDenseDescription] = cosineOr(q, v.Description, name)
+	f[fusion.QueryDenseResponse] = cosineOr(q, v.Response, name)
+	f[fusion.QueryDenseExamples] = bestOr(q, v.Examples, name)
+	f[fusion.QueryDenseParameters] = name
+	if len(v.Parameters) > 0 {
+		f[fusion.QueryDenseParameters] = coverage(v.Parameters, func(parameter []float32) float64 { return cosine(q, parameter) })
+	}
+}
+
+// scoreNeeds scores each field by the need that asks for it best.
+func (s *Scores) scoreNeeds(p *Probe, v *events.Vectors) {
+	f := &s.Features
+	f[fusion.NeedsDenseName] = bestNeed(p, whole, func(q []float32) float64 { return cosine(q, v.Name) })
+	for _, field := range []struct {
+		at  fusion.Feature
+		ask func(*Need) []float32
+		doc events.Vector
+	}{
+		{fusion.NeedsDenseFlat, whole, v.Flat},
+		{fusion.NeedsDenseDescription, description, v.Description},
+		{fusion.NeedsDenseResponse, response, v.Response},
+	} {
+		f[field.at] = bestNeed(p, field.ask, func(q []float32) float64 {
+			return cosineOr(q, field.doc, cosine(q, v.Name))
+		})
+	}
+	f[fusion.NeedsDenseExamples] = bestNeed(p, examples, func(q []float32) float64 {
+		return bestOr(q, v.Examples, cosine(q, v.Name))
+	})
+}
+
+func whole(n *Need) []float32       { return n.Whole.Vector }
+func description(n *Need) []float32 { return n.Description.Vector }
+func response(n *Need) []float32    { return n.Response.Vector }
+func examples(n *Need) []float32    { return n.Examples.Vector }
+
+// bestNeed returns the largest phi over the needs that ask, 0 where none does.
+func bestNeed(p *Probe, ask func(*Need) []float32, phi func(q []float32) float64) float64 {
+	var best float64
+	asked := false
+	for i := range p.Needs {
+		q := ask(&p.Needs[i])
+		if len(q) == 0 {
+			continue
+		}
+		if score := phi(q); !asked || score > best {
+			best, asked = score, true
+		}
+	}
+	return best
+}
+
+// scoreArguments matches every parameter with its best argument: s_p, S_param
+// and what the penalty is made of (arXiv 2602.05366, equations 2 and 5).
+// Without arguments nobody was asked: no matches, and 0 on every entity.
+func (s *Scores) scoreArguments(p *Probe, e Entry) {
+	if !p.hasArguments() {
+		return
+	}
+	params := e.Vectors.Parameters
+	params = params[:min(len(params), len(e.Required))]
+	if len(params) == 0 {
+		s.Features[fusion.NeedsDenseParameters] = s.Features[fusion.NeedsDenseName]
+		return
+	}
+	s.Matches = make([]schema.Match, len(params))
+	s.BestArg = make([]int, len(params))
+	at := 0
+	s.Features[fusion.NeedsDenseParameters] = coverage(params, func(parameter []float32) float64 {
+		score, arg := bestArgument(p, parameter)
+		s.Matches[at] = schema.Match{Score: max(score, 0), Required: e.Required[at]}
+		s.BestArg[at] = arg
+		at++
+		return score
+	})
+}
+
+// hasArguments reports whether any argument can be compared.
+func (p *Probe) hasArguments() bool {
+	for i := range p.Arguments {
+		if len(p.Arguments[i].Text.Vector) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func bestArgument(p *Probe, parameter []float32) (score float64, at int) {
+	at = -1
+	for i := range p.Arguments {
+		a := p.Arguments[i].Text.Vector
+		if len(a) == 0 {
+			continue
+		}
+		if s := cosine(a, parameter); at < 0 || s > score {
+			score, at = s, i
+		}
+	}
+	return score, at
+}
+
+// coverage returns the mean over the parameters of max(0, phi).
+func coverage(params []events.Vector, phi func(parameter []float32) float64) float64 {
+	var sum float64
+	for _, parameter := range params {
+		sum += max(0, phi(parameter))
+	}
+	return sum / float64(len(params))
+}
+
+// similarity is the best cosine that was measured against name or whole
+// document.
+func (p *Probe) similarity(f *fusion.Features) float64 {
+	query := max(f[fusion.QueryDenseName], f[fusion.QueryDenseFlat])
+	needs := max(f[fusion.NeedsDenseName], f[fusion.NeedsDenseFlat])
+	asks := func(n Need) bool { return len(n.Whole.Vector) > 0 }
+	switch {
+	case len(p.Query.Vector) == 0:
+		return needs
+	case !slices.ContainsFunc(p.Needs, asks):
+		return query
+	}
+	return max(query, needs)
+}
+
+// cosine returns the inner product of two unit vectors, 0 where one is absent
+// or from a model of other dimensions.
+func cosine(a, b []float32) float64 {
+	if len(a) != len(b) {
+		return 0
+	}
+	return float64(vector.Dot(a, b))
+}
+
+func cosineOr(q, doc []float32, absent float64) float64 {
+	if len(doc) == 0 {
+		return absent
+	}
+	return cosine(q, doc)
+}
+
+func bestOr(q []float32, docs []events.Vector, absent float64) float64 {
+	if len(docs) == 0 {
+		return absent
+	}
+	best, _ := fusion.Best(len(docs), func(i int) float64 { return cosine(q, docs[i]) })
+	return best
+}

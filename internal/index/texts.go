@@ -1,0 +1,134 @@
+package index
+
+import (
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// How long the texts of one document may get, in bytes. What is longer is cut:
+// beyond this, more text dilutes an embedding and lets one document match
+// everything.
+const (
+	maxFlat  = 8 << 10
+	maxField = 2 << 10
+)
+
+// Fields are the texts of a document as they are embedded and indexed:
+// identifiers split into words, otherwise as standardized. A text is empty
+// where the document lacks the field.
+type Fields struct {
+	Name        string   // "name words title. description [tags]"
+	Flat        string   // everything in one
+	Description string   //
+	Response    string   //
+	Examples    []string // one per example of the document, in its order
+	Parameters  []string // one per parameter of the document, in its order: "name words (type): meaning"
+}
+
+// Texts returns the texts of a document. The embedder and the lexical index
+// both read a document through it, so that they mean the same words.
+func Texts(doc *schema.Document) Fields {
+	f := Fields{
+		Name:        nameText(doc),
+		Flat:        flatText(doc),
+		Description: field(doc.Description),
+		Response:    field(doc.Response),
+		Examples:    make([]string, len(doc.Examples)),
+		Parameters:  make([]string, len(doc.Parameters)),
+	}
+	for i, example := range doc.Examples {
+		f.Examples[i] = field(example)
+	}
+	for i := range doc.Parameters {
+		f.Parameters[i] = parameterText(&doc.Parameters[i])
+	}
+	return f
+}
+
+// ArgumentText returns an argument of a query in the form of a parameter's
+// text, so that the two compare: "name words: meaning".
+func ArgumentText(name, meaning string) string {
+	return text.Truncate(join(": ", field(name), field(meaning)), maxField)
+}
+
+func nameText(doc *schema.Document) string {
+	s := join(". ", titled(doc), field(doc.Description))
+	if tags := tagText(doc); tags != "" {
+		s = join(" ", s, "["+tags+"]")
+	}
+	return text.Truncate(s, maxField)
+}
+
+// flatText renders the whole document as prose, without the keys of any
+// schema, which would be noise in every document alike.
+func flatText(doc *schema.Document) string {
+	var parameters []string
+	for i := range doc.Parameters {
+		p := &doc.Parameters[i]
+		parameters = append(parameters, join(": ", field(p.Name), field(p.Description)))
+	}
+	parts := []string{titled(doc), field(doc.Description), tagText(doc)}
+	if len(parameters) > 0 {
+		parts = append(parts, "Parameters: "+strings.Join(parameters, "; "))
+	}
+	if doc.Response != "" {
+		parts = append(parts, "Returns: "+field(doc.Response))
+	}
+	for _, example := range doc.Examples {
+		parts = append(parts, field(example))
+	}
+	return text.Truncate(join(". ", parts...), maxFlat)
+}
+
+// titled returns the words of the name, and the title where it says more.
+func titled(doc *schema.Document) string {
+	name, title := field(doc.Name), field(doc.Title)
+	if strings.EqualFold(name, title) {
+		title = ""
+	}
+	return join(" ", name, title)
+}
+
+func tagText(doc *schema.Document) string {
+	tags := make([]string, len(doc.Tags))
+	for i, tag := range doc.Tags {
+		tags[i] = field(tag)
+	}
+	return join(", ", tags...)
+}
+
+func parameterText(p *schema.Parameter) string {
+	name := field(p.Name)
+	if p.Type != "" {
+		name = join(" ", name, "("+p.Type+")")
+	}
+	return text.Truncate(join(": ", name, field(p.Description)), maxField)
+}
+
+// field returns a text with its identifiers split, bounded before and after, so
+// that no text costs more than its limit.
+func field(s string) string {
+	return text.Truncate(text.Split(text.Truncate(strings.TrimSpace(s), maxField)), maxField)
+}
+
+// join joins the parts that are not empty. A part that ends a sentence by
+// itself gets no second full stop.
+func join(sep string, parts ...string) string {
+	var b strings.Builder
+	for _, part := range parts {
+		if part == "" {
+			continue
+		}
+		if s := b.String(); s != "" {
+			if sep == ". " && strings.ContainsAny(s[len(s)-1:], ".!?") {
+				b.WriteString(" ")
+			} else {
+				b.WriteString(sep)
+			}
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
