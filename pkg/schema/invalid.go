@@ -61,8 +61,14 @@ func head(s string, n int) string {
 	return s
 }
 
-// pointer escapes one reference token of a JSON pointer and bounds its length.
+// pointer escapes one reference token of a JSON pointer. It bounds its length
+// and replaces what would be invisible: an error may end up in a log.
 func pointer(token string) string {
-	token = head(token, maxQuoted)
+	token = strings.Map(func(r rune) rune {
+		if isInvisible(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, head(token, maxQuoted))
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
 }

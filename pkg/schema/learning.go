@@ -17,6 +17,7 @@ const (
 // Feedback reports one event on one shown tool. The same ID counts once; an
 // empty ID is replaced by search, tool and event.
 type Feedback struct {
+	Schema   int           `json:"schema,omitempty"` // on the bus; absent is 1
 	ID       string        `json:"id,omitempty"`
 	Tenant   string        `json:"tenant,omitempty"` // from the credential, never from a body
 	SearchID string        `json:"search_id"`
@@ -28,6 +29,7 @@ type Feedback struct {
 // Impression records what a search showed, with the features it was ranked
 // by, so that feedback can be turned into training pairs.
 type Impression struct {
+	Schema   int       `json:"schema,omitempty"` // on the bus; absent is 1
 	SearchID string    `json:"search_id"`
 	Tenant   string    `json:"tenant"`
 	Query    string    `json:"query"`
