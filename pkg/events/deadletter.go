@@ -5,11 +5,23 @@ import "time"
 // DeadLetterSchema is the newest version of DeadLetter.
 const DeadLetterSchema = 1
 
+// LetterState is where a dead letter stands.
+type LetterState string
+
+// The states of a letter. Only an open one holds the original bytes; the others
+// are kept as a trace of what was decided.
+const (
+	LetterOpen     LetterState = "open"
+	LetterReplayed LetterState = "replayed" // published again to its topic
+	LetterDropped  LetterState = "dropped"  // given up by an operator
+)
+
 // DeadLetter is a record that a stage could not process, whole enough to be
 // replayed once the cause is mended.
 type DeadLetter struct {
 	Schema   int               `json:"schema"`
-	ID       string            `json:"id"`    // stage, topic, partition and offset: the same failure is one letter
+	ID       string            `json:"id"` // stage, topic, partition and offset: the same failure is one letter
+	State    LetterState       `json:"state"`
 	Stage    string            `json:"stage"` // the consumer that gave up
 	Topic    Topic             `json:"topic"` // where the record came from, and where a replay puts it
 	Key      string            `json:"key"`
@@ -18,5 +30,5 @@ type DeadLetter struct {
 	Attempts int               `json:"attempts"` // how often it was tried
 	Failed   time.Time         `json:"failed"`
 	Headers  map[string]string `json:"headers,omitempty"`
-	Original []byte            `json:"original"` // the record's bytes, untouched
+	Original []byte            `json:"original,omitempty"` // the record's bytes, untouched
 }

@@ -8,7 +8,7 @@
 //	tools.embedded      Change     compacted  with Document and Vectors filled
 //	searches            Impression retained   what a search showed
 //	feedback            Feedback   retained   what an agent did with it
-//	dlq                 DeadLetter retained   what a stage could not process
+//	dlq                 DeadLetter compacted  what a stage could not process
 //
 // Names are prefixed ("toolstream." by default). Every entity record is keyed
 // by Key(ref), so one entity's changes stay in one partition and in order.

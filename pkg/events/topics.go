@@ -1,6 +1,11 @@
 package events
 
-import "github.com/toolstream/toolstream/pkg/schema"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
 
 // Topic is a topic's name without the deployment's prefix.
 type Topic string
@@ -21,8 +26,9 @@ func Topics() []Topic {
 }
 
 // Compacted reports whether the topic keeps only the newest record of a key.
+// Dead letters are: a letter's key is its id, and closing one replaces it.
 func (t Topic) Compacted() bool {
-	return t == ToolsRaw || t == ToolsStandardized || t == ToolsEmbedded
+	return t == ToolsRaw || t == ToolsStandardized || t == ToolsEmbedded || t == DLQ
 }
 
 // Header names on every record.
@@ -32,6 +38,7 @@ const (
 	HeaderRevision    = "revision"
 	HeaderHash        = "content-hash"
 	HeaderSchema      = "schema"
+	HeaderOp          = "op"
 )
 
 // agentMark separates the key spaces of agents and tools. It is a control
@@ -46,3 +53,24 @@ func Key(r schema.Ref) string {
 	}
 	return r.Tenant + "/" + r.ID
 }
+
+// ParseKey is the inverse of Key. A key without a tenant, or with a tenant or
+// an id that is not acceptable, is an error.
+func ParseKey(key string) (schema.Ref, error) {
+	tenant, id, found := strings.Cut(key, "/")
+	if !found {
+		return schema.Ref{}, fmt.Errorf("key %s: must be tenant/id", schema.Quote(key))
+	}
+	ref := schema.Ref{Tenant: tenant, Kind: schema.KindTool, ID: id}
+	if agent, marked := strings.CutPrefix(id, agentMark); marked {
+		ref.Kind, ref.ID = schema.KindAgent, agent
+	}
+	if err := ref.Validate(); err != nil {
+		return schema.Ref{}, fmt.Errorf("key %s: %w", schema.Quote(key), err)
+	}
+	return ref, nil
+}
+
+// SearchKey is the record key of an impression and of all feedback on it, so
+// that they share a partition.
+func SearchKey(tenant, searchID string) string { return tenant + "/" + searchID }

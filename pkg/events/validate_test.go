@@ -1,0 +1,121 @@
+package events
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+	"pgregory.net/rapid"
+)
+
+func goodChange() Change {
+	return Change{
+		Ref:     schema.Ref{Tenant: "default", Kind: schema.KindTool, ID: "t"},
+		Version: schema.Version{Revision: 5},
+		Op:      OpUpsert,
+		Agent:   "a",
+		Raw:     []byte(`{"name":"t"}`),
+		Document: &schema.Document{
+			Name: "t", Examples: []string{"e"}, Parameters: []schema.Parameter{{Name: "p"}, {Name: "q"}},
+		},
+		Vectors: &Vectors{
+			Model: "m", Dimensions: 2, Name: Vector{1, 0}, Examples: []Vector{{0, 1}}, Parameters: []Vector{{1, 0}, {}},
+		},
+	}
+}
+
+func TestValidateNamesThePath(t *testing.T) {
+	nan := float32(math.NaN())
+	cases := []struct {
+		name  string
+		spoil func(*Change)
+		path  string
+	}{
+		{"good", func(*Change) {}, ""},
+		{"delete of the head alone", func(c *Change) { *c = Change{Ref: c.Ref, Version: c.Version, Op: OpDelete} }, ""},
+		{"without vectors", func(c *Change) { c.Vectors = nil }, ""},
+		{"tenant", func(c *Change) { c.Tenant = "A" }, "/tenant"},
+		{"kind", func(c *Change) { c.Kind = "cat" }, "/kind"},
+		{"id", func(c *Change) { c.ID = "" }, "/id"},
+		{"op", func(c *Change) { c.Op = "patch" }, "/op"},
+		{"no revision", func(c *Change) { c.Revision = 0 }, "/revision"},
+		{"inexact revision", func(c *Change) { c.Revision = 1 << 53 }, "/revision"},
+		{"inexact source version", func(c *Change) { c.Source = 1 << 53 }, "/source_version"},
+		{"agent", func(c *Change) { c.Agent = "a\x00" }, "/agent"},
+		{"raw", func(c *Change) { c.Raw = []byte("{") }, "/raw"},
+		{"document", func(c *Change) { c.Document.Parameters[1].Name = "" }, "/document/parameters/1/name"},
+		{"no dimensions", func(c *Change) { c.Vectors.Dimensions = 0 }, "/vectors/dimensions"},
+		{"other dimensions", func(c *Change) { c.Vectors.Flat = Vector{1, 2, 3} }, "/vectors/flat"},
+		{"NaN", func(c *Change) { c.Vectors.Examples[0][1] = nan }, "/vectors/examples/0/1"},
+		{"infinite", func(c *Change) { c.Vectors.Parameters[0][0] = float32(math.Inf(1)) }, "/vectors/parameters/0/0"},
+		{"more examples than texts", func(c *Change) { c.Document.Examples = nil }, "/vectors/examples"},
+		{"more parameters than texts", func(c *Change) { c.Document.Parameters = nil }, "/vectors/parameters"},
+		{"vectors of nothing", func(c *Change) { c.Document = nil }, "/vectors"},
+	}
+	for _, c := range cases {
+		change := goodChange()
+		c.spoil(&change)
+		err := change.Validate()
+		var bad *schema.Invalid
+		switch {
+		case c.path == "" && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.path != "" && !errors.As(err, &bad):
+			t.Errorf("%s: %v", c.name, err)
+		case c.path != "" && bad.Path != c.path:
+			t.Errorf("%s: path %s", c.name, bad.Path)
+		}
+	}
+}
+
+func TestKeysAreInverseAndDisjoint(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ref := schema.Ref{
+			Tenant: rapid.StringMatching(`[a-z0-9][a-z0-9_-]{0,62}`).Draw(t, "tenant"),
+			Kind:   rapid.SampledFrom([]schema.Kind{schema.KindTool, schema.KindAgent}).Draw(t, "kind"),
+			ID:     rapid.StringN(1, 20, schema.MaxID).Filter(func(id string) bool { return schema.ValidateID(id) == nil }).Draw(t, "id"),
+		}
+		got, err := ParseKey(Key(ref))
+		if err != nil || got != ref {
+			t.Fatalf("%q: %+v, %v", Key(ref), got, err)
+		}
+	})
+}
+
+func TestParseKeyRefuses(t *testing.T) {
+	for _, key := range []string{"", "default", "default/", "/id", "A/id", "default/\x1f", "default/a\x00", "default/\x1f\x1fa"} {
+		if ref, err := ParseKey(key); err == nil {
+			t.Errorf("%q is %+v", key, ref)
+		}
+	}
+}
+
+func FuzzParseKey(f *testing.F) {
+	f.Add("default/tool")
+	f.Add("default/\x1fagent")
+	f.Fuzz(func(t *testing.T, key string) {
+		if ref, err := ParseKey(key); err == nil && Key(ref) != key {
+			t.Fatalf("%q parses to %+v, whose key is %q", key, ref, Key(ref))
+		}
+	})
+}
+
+func TestVectorText(t *testing.T) {
+	v := Vector{1, -0.5, math.MaxFloat32}
+	raw, err := v.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Vector
+	if err := back.UnmarshalText(raw); err != nil || len(back) != 3 || back[1] != -0.5 {
+		t.Fatal(back, err)
+	}
+	nan, _ := Vector{float32(math.NaN())}.MarshalText()
+	for _, bad := range []string{"!", "AAAA", string(nan)} {
+		if err := back.UnmarshalText([]byte(bad)); err == nil || !strings.HasPrefix(err.Error(), "vector: ") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
