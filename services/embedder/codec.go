@@ -1,0 +1,65 @@
+package embedder
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// Reasons of dead letters, beside those of events and stream.
+const (
+	ReasonBadKey      = "bad_key"      // no key, no value, or the key of another entity
+	ReasonInvalid     = "invalid"      // the change is not what it has to be
+	ReasonBadDocument = "bad_document" // an upsert that was not standardized
+	ReasonBadVector   = "bad_vector"   // the model gives a text no usable vector
+)
+
+// isNull reports whether a record ends its key, long after the delete, so that
+// compaction can drop it. Only one that says its revision does.
+func isNull(m stream.Message) bool {
+	return m.Key != "" && len(m.Value) == 0 && m.Headers[events.HeaderRevision] != ""
+}
+
+// decode reads a change, which must be the one that its key names.
+func decode(m stream.Message) (events.Change, error) {
+	if m.Key == "" || len(m.Value) == 0 {
+		return events.Change{}, stream.Permanent(ReasonBadKey, errors.New("the record has no key or no value"))
+	}
+	c, err := events.DecodeChange(m.Value)
+	if events.IsUnknownSchema(err) {
+		return c, stream.Permanent(events.ReasonUnknownSchema, err)
+	}
+	if err != nil {
+		return c, stream.Permanent(stream.ReasonUndecodable, err)
+	}
+	if err := c.Validate(); err != nil {
+		return c, stream.Permanent(ReasonInvalid, err)
+	}
+	if key := events.Key(c.Ref); key != m.Key {
+		return c, stream.Permanent(ReasonBadKey, fmt.Errorf("the record's key %q is not its entity's, %q", m.Key, key))
+	}
+	return c, nil
+}
+
+// encode returns the change as the next topic's record, under the headers of
+// the record it came from.
+func encode(m stream.Message, c *events.Change) ([]stream.Message, error) {
+	value, err := events.EncodeChange(c)
+	if err != nil {
+		return nil, stream.Permanent(ReasonInvalid, err)
+	}
+	headers := maps.Clone(m.Headers)
+	if headers == nil {
+		headers = map[string]string{}
+	}
+	maps.Copy(headers, events.Headers(c))
+	return []stream.Message{{Topic: events.ToolsEmbedded, Key: m.Key, Value: value, Headers: headers}}, nil
+}
+
+// passOn returns a null record for the next topic.
+func passOn(m stream.Message) []stream.Message {
+	return []stream.Message{{Topic: events.ToolsEmbedded, Key: m.Key, Headers: maps.Clone(m.Headers)}}
+}

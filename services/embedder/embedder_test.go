@@ -1,0 +1,504 @@
+package embedder
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// model is a Model of 4 dimensions whose vectors depend on the text alone. The
+// outcome of a text can be replaced; gate, if set, holds every call.
+type model struct {
+	gate chan struct{}
+
+	mu    sync.Mutex
+	calls [][]string
+	fault func(texts []string) ([][]float32, error) // nil results: as usual
+}
+
+func (m *model) Name() string    { return "fake-4" }
+func (m *model) Dimensions() int { return 4 }
+
+func (m *model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	m.mu.Lock()
+	m.calls = append(m.calls, slices.Clone(texts))
+	fault := m.fault
+	m.mu.Unlock()
+	if m.gate != nil {
+		select {
+		case <-m.gate:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if fault != nil {
+		if out, err := fault(texts); out != nil || err != nil {
+			return out, err
+		}
+	}
+	out := make([][]float32, len(texts))
+	for i, text := range texts {
+		out[i] = vectorOf(text)
+	}
+	return out, nil
+}
+
+func (m *model) texts() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Concat(m.calls...)
+}
+
+// vectorOf is not of unit length: that is for the service to see to.
+func vectorOf(text string) []float32 {
+	h := fnv.New32a()
+	h.Write([]byte(text))
+	sum := h.Sum32()
+	return []float32{1, float32(sum & 0xff), float32(sum >> 8 & 0xff), float32(sum >> 16 & 0xff)}
+}
+
+// stored is a Cache that a test fills.
+type stored map[schema.Ref]events.Change
+
+func (s stored) Previous(ref schema.Ref) (schema.Document, events.Vectors, bool) {
+	c, ok := s[ref]
+	if !ok {
+		return schema.Document{}, events.Vectors{}, false
+	}
+	return *c.Document, *c.Vectors, true
+}
+
+// stage is a service at work on a bus.
+type stage struct {
+	*Service
+	bus   *streamtest.Bus
+	model *model
+	reg   *prometheus.Registry
+}
+
+func start(t *testing.T, m *model, cache Cache) *stage {
+	t.Helper()
+	s := &stage{bus: streamtest.NewBus(), model: m, reg: prometheus.NewRegistry()}
+	var err error
+	s.Service, err = New(Config{Texts: 16, Parallel: 2}, Deps{
+		Model: m, Cache: cache, Groups: s.bus, Publisher: s.bus, Ends: s.bus,
+		Log: slog.New(slog.DiscardHandler), Metrics: s.reg,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, s.Service.Run)
+	return s
+}
+
+// run runs fn until the test ends, or stop is called.
+func run(t *testing.T, fn func(context.Context) error) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- fn(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+func deadline(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func upsert(id string, revision uint64, doc schema.Document) events.Change {
+	return events.Change{
+		Schema: events.ChangeSchema, Ref: schema.Ref{Tenant: "default", Kind: schema.KindTool, ID: id},
+		Version: schema.Version{Revision: revision}, Op: events.OpUpsert,
+		Accepted: time.Now(), Raw: json.RawMessage(`{"raw":true}`), Document: &doc,
+	}
+}
+
+func message(t testing.TB, topic events.Topic, c events.Change) stream.Message {
+	t.Helper()
+	value, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stream.Message{Topic: topic, Key: events.Key(c.Ref), Value: value, Headers: map[string]string{"traceparent": "00-1"}}
+}
+
+// put publishes changes for the stage and waits until each is embedded or
+// dead.
+func (s *stage) put(t *testing.T, changes ...events.Change) {
+	t.Helper()
+	want := s.done() + len(changes)
+	msgs := make([]stream.Message, len(changes))
+	for i, c := range changes {
+		msgs[i] = message(t, events.ToolsStandardized, c)
+	}
+	if err := s.bus.Publish(deadline(t), msgs...); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.bus.Await(deadline(t), func() bool { return s.done() >= want }); err != nil {
+		t.Fatalf("%d of %d changes came through: %v", s.done(), want, err)
+	}
+}
+
+func (s *stage) done() int {
+	return len(s.bus.Published(events.ToolsEmbedded)) + len(s.bus.Published(events.DLQ))
+}
+
+func (s *stage) embedded(t *testing.T, id string) events.Change {
+	t.Helper()
+	for _, m := range slices.Backward(s.bus.Published(events.ToolsEmbedded)) {
+		c, err := decode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.ID == id {
+			if m.Headers["traceparent"] != "00-1" {
+				t.Errorf("headers of %s are %v", id, m.Headers)
+			}
+			return c
+		}
+	}
+	t.Fatalf("%s is not on %s", id, events.ToolsEmbedded)
+	return events.Change{}
+}
+
+func (s *stage) letters(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, m := range s.bus.Published(events.DLQ) {
+		var l events.DeadLetter
+		if err := json.Unmarshal(m.Value, &l); err != nil {
+			t.Fatal(err)
+		}
+		out[l.Key] = l.Reason
+	}
+	return out
+}
+
+func weather() schema.Document {
+	return schema.Document{
+		Name: "getForecast", Description: "Tells the weather of tomorrow.", Response: "Temperature and rain.",
+		Examples: []string{"will it rain in Lisbon", "weather for the weekend"},
+		Parameters: []schema.Parameter{
+			{Name: "city", Type: "string", Required: true, Description: "where"},
+			{Name: "days", Type: "integer", Description: "how far ahead"},
+		},
+	}
+}
+
+func cosineOf(v events.Vector, text string) float64 {
+	var dot, vv, ww float64
+	for i, x := range vectorOf(text) {
+		if i >= len(v) {
+			return 0
+		}
+		dot, vv, ww = dot+float64(v[i])*float64(x), vv+float64(v[i])*float64(v[i]), ww+float64(x)*float64(x)
+	}
+	return dot / math.Sqrt(vv*ww)
+}
+
+func metric(t *testing.T, reg *prometheus.Registry, name string) float64 {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum float64
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			sum += m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return sum
+}
+
+func TestEveryFieldGetsItsVector(t *testing.T) {
+	s := start(t, &model{}, nil)
+	c := upsert("weather", 1, weather())
+	s.put(t, c)
+	got := s.embedded(t, "weather")
+	v := got.Vectors
+	if v.Model != "fake-4" || v.Dimensions != 4 || string(got.Raw) != `{"raw":true}` || got.Revision != 1 {
+		t.Fatalf("got %+v", got)
+	}
+	var want events.Vectors
+	for i, sl := range slots(c.Document, &want) {
+		var places []events.Vector
+		places = append(places, v.Name, v.Flat, v.Description, v.Response)
+		places = append(append(places, v.Examples...), v.Parameters...)
+		if x := cosineOf(places[i], sl.text); x < 0.999999 {
+			t.Errorf("vector %d has cosine %v to %q", i, x, sl.text)
+		}
+		if n := cosineOf(places[i], sl.text); math.IsNaN(n) {
+			t.Errorf("vector %d is not a number", i)
+		}
+	}
+	if len(v.Examples) != 2 || len(v.Parameters) != 2 {
+		t.Errorf("%d examples, %d parameters", len(v.Examples), len(v.Parameters))
+	}
+}
+
+func TestAbsentFieldsHaveNoVector(t *testing.T) {
+	s := start(t, &model{}, nil)
+	s.put(t, upsert("bare", 1, schema.Document{Name: "bare"}))
+	v := s.embedded(t, "bare").Vectors
+	if len(v.Name) != 4 || v.Description != nil || v.Response != nil || v.Examples != nil || v.Parameters != nil {
+		t.Errorf("got %+v", v)
+	}
+}
+
+func TestLargeDocumentsAreCut(t *testing.T) {
+	doc := schema.Document{Name: "large"}
+	for i := range 100 {
+		doc.Parameters = append(doc.Parameters, schema.Parameter{Name: fmt.Sprintf("p%d", i)})
+	}
+	for i := range schema.MaxExamples {
+		doc.Examples = append(doc.Examples, fmt.Sprintf("example %d", i))
+	}
+	s := start(t, &model{}, nil)
+	s.put(t, upsert("large", 1, doc))
+	got := s.embedded(t, "large")
+	if len(got.Vectors.Parameters) != MaxParameters || len(got.Vectors.Examples) != MaxExamples {
+		t.Errorf("%d parameters and %d examples embedded", len(got.Vectors.Parameters), len(got.Vectors.Examples))
+	}
+	if len(got.Document.Parameters) != 100 {
+		t.Errorf("the document was cut to %d parameters", len(got.Document.Parameters))
+	}
+	if n := metric(t, s.reg, "toolstream_embedder_cut_fields_total"); n != 2 {
+		t.Errorf("%v cuts counted", n)
+	}
+}
+
+func TestDeletePassesUnchanged(t *testing.T) {
+	s := start(t, &model{}, nil)
+	c := upsert("gone", 7, schema.Document{})
+	c.Op, c.Document, c.Raw = events.OpDelete, nil, nil
+	s.put(t, c)
+	if got := s.embedded(t, "gone"); got.Op != events.OpDelete || got.Revision != 7 || got.Vectors != nil {
+		t.Errorf("got %+v", got)
+	}
+	if n := len(s.model.texts()); n != 0 {
+		t.Errorf("%d texts embedded for a delete", n)
+	}
+}
+
+func TestNullRecordsPass(t *testing.T) {
+	s := start(t, &model{}, nil)
+	null := stream.Message{Topic: events.ToolsStandardized, Key: "default/gone", Headers: map[string]string{events.HeaderRevision: "9"}}
+	unversioned := stream.Message{Topic: events.ToolsStandardized, Key: "default/lost"}
+	if err := s.bus.Publish(deadline(t), null, unversioned); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.bus.Await(deadline(t), func() bool { return s.done() == 2 }); err != nil {
+		t.Fatal(err)
+	}
+	out := s.bus.Published(events.ToolsEmbedded)
+	if len(out) != 1 || out[0].Key != null.Key || len(out[0].Value) != 0 || out[0].Headers[events.HeaderRevision] != "9" {
+		t.Errorf("got %+v", out)
+	}
+	if l := s.letters(t); l["default/lost"] != ReasonBadKey {
+		t.Errorf("dead letters: %v", l)
+	}
+}
+
+func TestNothingIsEmbeddedTwice(t *testing.T) {
+	s := start(t, &model{}, nil)
+	s.put(t, upsert("a", 1, weather()), upsert("b", 2, weather()))
+	s.put(t, upsert("a", 3, weather()))
+	seen := map[string]bool{}
+	for _, text := range s.model.texts() {
+		if seen[text] {
+			t.Errorf("%q embedded twice", text)
+		}
+		seen[text] = true
+	}
+	if hits := metric(t, s.reg, "toolstream_embedder_cache_hits_total"); hits != 16 {
+		t.Errorf("%v hits, want two documents of 8 texts", hits)
+	}
+}
+
+func TestAfterARestartOnlyWhatChangedIsEmbedded(t *testing.T) {
+	before := start(t, &model{}, nil)
+	before.put(t, upsert("weather", 1, weather()))
+	held := before.embedded(t, "weather")
+
+	s := start(t, &model{}, stored{held.Ref: held})
+	s.put(t, upsert("weather", 2, weather()))
+	if texts := s.model.texts(); len(texts) != 0 {
+		t.Errorf("an unchanged document cost %q", texts)
+	}
+	changed := weather()
+	changed.Parameters[1].Description = "for how long"
+	s.put(t, upsert("weather", 3, changed))
+	var vectors events.Vectors
+	all := slots(&changed, &vectors)
+	want := []string{all[1].text, all[7].text} // the whole document, the parameter
+	if texts := s.model.texts(); !slices.Equal(slices.Sorted(slices.Values(texts)), slices.Sorted(slices.Values(want))) {
+		t.Errorf("embedded %q, want %q", texts, want)
+	}
+	if got := s.embedded(t, "weather").Vectors; cosineOf(got.Parameters[0], all[6].text) < 0.999999 || cosineOf(got.Parameters[1], all[7].text) < 0.999999 {
+		t.Error("vectors are not in their places")
+	}
+}
+
+func TestVectorsOfAnotherModelAreNotUsed(t *testing.T) {
+	c := upsert("weather", 1, weather())
+	c.Vectors = &events.Vectors{Model: "older", Dimensions: 4, Name: events.Vector{1, 0, 0, 0}}
+	s := start(t, &model{}, stored{c.Ref: c})
+	s.put(t, upsert("weather", 2, weather()))
+	if n := len(s.model.texts()); n != 8 {
+		t.Errorf("%d texts embedded, want 8", n)
+	}
+}
+
+func TestBadVectorsKillTheirDocumentAlone(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	tests := map[string][]float32{
+		"not a number":      {1, nan, 0, 0},
+		"infinite":          {inf, 0, 0, 0},
+		"zero":              {0, 0, 0, 0},
+		"too short":         {1, 0, 0},
+		"too long":          {1, 0, 0, 0, 0},
+		"vanishingly small": {1e-30, 0, 0, 0},
+	}
+	for name, v := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := &model{fault: func(texts []string) ([][]float32, error) {
+				out := make([][]float32, len(texts))
+				for i, text := range texts {
+					if out[i] = vectorOf(text); strings.Contains(text, "poison") {
+						out[i] = v
+					}
+				}
+				return out, nil
+			}}
+			s := start(t, m, nil)
+			s.put(t, upsert("a", 1, weather()), upsert("bad", 2, schema.Document{Name: "poison"}), upsert("b", 3, weather()))
+			s.embedded(t, "a")
+			s.embedded(t, "b")
+			if l := s.letters(t); len(l) != 1 || l["default/bad"] != ReasonBadVector {
+				t.Errorf("dead letters: %v", l)
+			}
+		})
+	}
+}
+
+func TestAWrongCountIsBlamedOnTheTextsThatCauseIt(t *testing.T) {
+	m := &model{fault: func(texts []string) ([][]float32, error) {
+		if slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "poison") }) {
+			return make([][]float32, len(texts)+1), nil
+		}
+		return nil, nil
+	}}
+	s := start(t, m, nil)
+	s.put(t, upsert("a", 1, weather()), upsert("bad", 2, schema.Document{Name: "poison"}))
+	s.embedded(t, "a")
+	if l := s.letters(t); l["default/bad"] != ReasonBadVector {
+		t.Errorf("dead letters: %v", l)
+	}
+}
+
+func TestAModelThatFailsIsAskedAgain(t *testing.T) {
+	failures := 2
+	m := &model{}
+	m.fault = func([]string) ([][]float32, error) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if failures--; failures >= 0 {
+			return nil, errors.New("connection refused")
+		}
+		return nil, nil
+	}
+	s := start(t, m, nil)
+	s.put(t, upsert("a", 1, weather()))
+	s.embedded(t, "a")
+	if l := s.letters(t); len(l) != 0 {
+		t.Errorf("dead letters: %v", l)
+	}
+}
+
+func TestTextWithNothingToEmbedIsNoError(t *testing.T) {
+	m := &model{fault: func(texts []string) ([][]float32, error) { return make([][]float32, len(texts)), nil }}
+	s := start(t, m, nil)
+	s.put(t, upsert("a", 1, schema.Document{Name: "!!!"}))
+	if v := s.embedded(t, "a").Vectors; len(v.Name) != 0 {
+		t.Errorf("got %v", v.Name)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	good := message(t, events.ToolsStandardized, upsert("a", 1, weather()))
+	future := upsert("a", 1, weather())
+	future.Schema = events.ChangeSchema + 1
+	tests := map[string]struct {
+		message stream.Message
+		reason  string
+	}{
+		"no key":       {stream.Message{Value: good.Value}, ReasonBadKey},
+		"no value":     {stream.Message{Key: good.Key}, ReasonBadKey},
+		"other's key":  {stream.Message{Key: "default/b", Value: good.Value}, ReasonBadKey},
+		"not JSON":     {stream.Message{Key: good.Key, Value: []byte("{")}, stream.ReasonUndecodable},
+		"newer schema": {message(t, events.ToolsStandardized, future), events.ReasonUnknownSchema},
+		"no entity":    {stream.Message{Key: good.Key, Value: []byte(`{}`)}, ReasonInvalid},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if _, err := decode(tt.message); stream.Reason(err) != tt.reason {
+				t.Errorf("got %v, want %s", err, tt.reason)
+			}
+		})
+	}
+	s := start(t, &model{}, nil)
+	bare := upsert("bare", 1, weather())
+	bare.Document = nil
+	s.put(t, bare)
+	if l := s.letters(t); l["default/bare"] != ReasonBadDocument {
+		t.Errorf("dead letters: %v", l)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	m := message(f, events.ToolsEmbedded, upsert("a", 1, weather()))
+	f.Add(m.Key, m.Value)
+	f.Add("", []byte("{}"))
+	f.Add("default/a", []byte(`{"schema":1,"tenant":"default","kind":"tool","id":"a","vectors":{"name":"AAAA"}}`))
+	f.Fuzz(func(t *testing.T, key string, value []byte) {
+		c, err := decode(stream.Message{Key: key, Value: value})
+		if err == nil && events.Key(c.Ref) != key {
+			t.Fatalf("key %q passed for %+v", key, c.Ref)
+		}
+		if _, permanent := stream.AsPermanent(err); err != nil && !permanent {
+			t.Fatalf("the same bytes will always fail: %v", err)
+		}
+	})
+}

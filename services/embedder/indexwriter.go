@@ -1,0 +1,120 @@
+package embedder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// WriterName is the index writer's name in metrics, logs and dead letters.
+const WriterName = "index-writer"
+
+// Index stores what is searched, together with how far it has read.
+type Index interface {
+	// Positions returns the offset applied last, by partition.
+	Positions() map[int]uint64
+	// Apply stores the changes that are newer than what is there, and the
+	// positions, in one transaction.
+	Apply(ctx context.Context, changes []events.Change, through map[int]uint64) error
+}
+
+// WriterDeps are what an index writer works with.
+type WriterDeps struct {
+	Index     Index
+	Follower  stream.Follower
+	Publisher stream.Publisher // of dead letters
+	Log       *slog.Logger
+	Metrics   prometheus.Registerer
+}
+
+// IndexWriter carries tools.embedded into an index.
+type IndexWriter struct {
+	deps      WriterDeps
+	tail      *stream.Tail[events.Change]
+	freshness prometheus.Histogram
+	replayed  map[int]uint64 // by partition, the offset up to which a rebuild reads old news
+}
+
+// NewIndexWriter returns a writer; Run lets it work, once.
+func NewIndexWriter(deps WriterDeps) (*IndexWriter, error) {
+	if deps.Index == nil || deps.Follower == nil || deps.Publisher == nil || deps.Log == nil || deps.Metrics == nil {
+		return nil, errors.New("index writer: a dependency is missing")
+	}
+	w := &IndexWriter{
+		deps: deps,
+		freshness: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "toolstream_freshness_seconds",
+			Help:    "Time from a change's being accepted to its being searchable.",
+			Buckets: prometheus.ExponentialBuckets(0.005, 2.5, 14),
+		}),
+	}
+	if err := deps.Metrics.Register(w.freshness); err != nil {
+		return nil, fmt.Errorf("index writer: %w", err)
+	}
+	var err error
+	w.tail, err = stream.NewTail(stream.Sink[events.Change]{
+		Name: WriterName, Topic: events.ToolsEmbedded, Decode: decodeOrNull, Apply: w.apply,
+	}, stream.Deps{
+		Follower: deps.Follower, Publisher: deps.Publisher, Logger: deps.Log, Registerer: deps.Metrics,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("index writer: %w", err)
+	}
+	return w, nil
+}
+
+// decodeOrNull reads a change. A null record changes nothing: the delete that
+// it follows was applied long ago.
+func decodeOrNull(m stream.Message) (events.Change, error) {
+	if isNull(m) {
+		return events.Change{}, nil
+	}
+	return decode(m)
+}
+
+// Run applies changes from the index's own positions on, until ctx ends and
+// the batch under way is stored.
+func (w *IndexWriter) Run(ctx context.Context) error {
+	from := w.deps.Index.Positions()
+	if len(from) == 0 {
+		w.replayed = w.ends(ctx)
+	}
+	return w.tail.Run(ctx, from)
+}
+
+// ends returns where the topic ends now. Freshness is measured from there on:
+// an index that is built anew reads changes that were searchable long ago.
+func (w *IndexWriter) ends(ctx context.Context) map[int]uint64 {
+	ends, err := w.deps.Follower.End(ctx, events.ToolsEmbedded)
+	if err != nil {
+		w.deps.Log.Warn("index writer: the topic's end is unknown, old changes will count as fresh", "err", err)
+	}
+	return ends
+}
+
+func (w *IndexWriter) apply(ctx context.Context, records []stream.Record[events.Change], through map[int]uint64) error {
+	changes := make([]events.Change, 0, len(records))
+	for _, r := range records {
+		if !isNull(r.Message) {
+			changes = append(changes, r.Decoded)
+		}
+	}
+	if err := w.deps.Index.Apply(ctx, changes, maps.Clone(through)); err != nil {
+		return fmt.Errorf("apply %d changes: %w", len(changes), err)
+	}
+	now := time.Now()
+	for _, r := range records {
+		if r.Message.Offset > w.replayed[r.Message.Partition] && !r.Decoded.Accepted.IsZero() {
+			w.freshness.Observe(max(0, now.Sub(r.Decoded.Accepted).Seconds()))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package embedder
+
+import (
+	"container/list"
+	"sync"
+)
+
+// lru keeps the n entries that were used last.
+type lru[K comparable, V any] struct {
+	size int
+
+	mu    sync.Mutex // guards both below
+	order *list.List // of *entry[K, V], newest first
+	at    map[K]*list.Element
+}
+
+type entry[K comparable, V any] struct {
+	key   K
+	value V
+}
+
+func newLRU[K comparable, V any](size int) *lru[K, V] {
+	return &lru[K, V]{size: size, order: list.New(), at: map[K]*list.Element{}}
+}
+
+func (c *lru[K, V]) get(k K) (V, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.at[k]
+	if !ok {
+		var none V
+		return none, false
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*entry[K, V]).value, true
+}
+
+func (c *lru[K, V]) put(k K, v V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.at[k]; ok {
+		e.Value.(*entry[K, V]).value = v
+		c.order.MoveToFront(e)
+		return
+	}
+	c.at[k] = c.order.PushFront(&entry[K, V]{k, v})
+	if c.order.Len() > c.size {
+		oldest := c.order.Back()
+		delete(c.at, oldest.Value.(*entry[K, V]).key)
+		c.order.Remove(oldest)
+	}
+}

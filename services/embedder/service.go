@@ -1,0 +1,147 @@
+// Package embedder turns the four fields of a document into vectors, field by
+// field, carries the result into an index, and embeds the texts of queries.
+//
+// Nothing is embedded twice: a text is looked for in memory, then in what the
+// index holds of the same entity, so that a changed document costs what
+// changed and an unchanged one nothing, after a restart too.
+package embedder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// StageName is the consumer group of the stage.
+const StageName = "embedder"
+
+// Model turns texts into vectors. It may be called concurrently.
+type Model interface {
+	// Name identifies the model and everything its vectors depend on.
+	Name() string
+	// Dimensions is the length of every vector.
+	Dimensions() int
+	// Embed returns one vector for each text, in order; an empty one says that
+	// the text holds nothing to embed. An error marked stream.Permanent says
+	// that these texts will always fail.
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// Cache is what an index already holds.
+type Cache interface {
+	// Previous returns the document and vectors that are stored of an entity.
+	Previous(ref schema.Ref) (schema.Document, events.Vectors, bool)
+}
+
+// Config holds the limits of the service. The zero value of a field means its
+// default.
+type Config struct {
+	Batch    int           // records in a batch; stream.DefaultBatch
+	Texts    int           // texts in one call of the model; 128
+	Parallel int           // calls of the model at once; one a processor
+	Vectors  int           // document vectors kept in memory; 16384
+	Queries  int           // query vectors kept in memory; 8192
+	Timeout  time.Duration // of a call for a query; 10 s
+}
+
+func (c Config) withDefaults() Config {
+	set := func(n *int, standard int) {
+		if *n == 0 {
+			*n = standard
+		}
+	}
+	set(&c.Batch, stream.DefaultBatch)
+	set(&c.Texts, 128)
+	set(&c.Parallel, runtime.GOMAXPROCS(0))
+	set(&c.Vectors, 16<<10)
+	set(&c.Queries, 8<<10)
+	if c.Timeout == 0 {
+		c.Timeout = 10 * time.Second
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	if min(c.Batch, c.Texts, c.Parallel, c.Vectors, c.Queries) < 0 || c.Timeout < 0 {
+		return fmt.Errorf("embedder: negative limit in %+v", c)
+	}
+	return nil
+}
+
+// Deps are what the service works with. Cache and Ends may be nil: then only
+// memory saves work, and the stage does not report its lag.
+type Deps struct {
+	Model     Model
+	Cache     Cache
+	Groups    stream.Groups
+	Publisher stream.Publisher
+	Ends      stream.Ends
+	Log       *slog.Logger
+	Metrics   prometheus.Registerer
+}
+
+func (d Deps) validate() error {
+	switch {
+	case d.Model == nil:
+		return errors.New("embedder: no model")
+	case d.Model.Name() == "" || d.Model.Dimensions() < 1:
+		return fmt.Errorf("embedder: model %q has %d dimensions", d.Model.Name(), d.Model.Dimensions())
+	case d.Log == nil:
+		return errors.New("embedder: no logger")
+	case d.Metrics == nil:
+		return errors.New("embedder: no registerer")
+	}
+	return nil
+}
+
+// Service is the stage from tools.standardized to tools.embedded, and the
+// embedder of queries. Its methods may be called concurrently.
+type Service struct {
+	loop    *stream.Loop
+	queries *queries
+}
+
+// New returns a service whose Embed works at once; Run runs the stage.
+func New(cfg Config, deps Deps) (*Service, error) {
+	if err := errors.Join(cfg.validate(), deps.validate()); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	m, err := newMetrics(deps.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	c := &caller{model: deps.Model, texts: cfg.Texts, parallel: cfg.Parallel, metrics: m}
+	loop, err := stream.New(stream.Stage{
+		Name:    StageName,
+		Topic:   events.ToolsStandardized,
+		Batch:   cfg.Batch,
+		Handler: &handler{caller: c, memory: newLRU[textKey, []float32](cfg.Vectors), stored: deps.Cache, metrics: m},
+	}, stream.Deps{
+		Groups: deps.Groups, Ends: deps.Ends, Publisher: deps.Publisher,
+		Logger: deps.Log, Registerer: deps.Metrics,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{loop: loop, queries: newQueries(c, cfg)}, nil
+}
+
+// Run embeds changes until ctx ends and the batches under way are done.
+func (s *Service) Run(ctx context.Context) error { return s.loop.Run(ctx) }
+
+// Embed returns a unit vector for each text of a query, in order; an empty one
+// where the text holds nothing to embed. The vectors are shared: they must not
+// be changed.
+func (s *Service) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	return s.queries.embed(ctx, texts)
+}

@@ -1,0 +1,152 @@
+package embedder
+
+import (
+	"context"
+	"errors"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// handler embeds the documents of a batch together.
+type handler struct {
+	caller  *caller
+	memory  *lru[textKey, []float32]
+	stored  Cache
+	metrics *metrics
+}
+
+// job is one change on its way through the stage.
+type job struct {
+	change events.Change
+	slots  []slot
+	err    error
+}
+
+// Handle returns each change with its vectors. Deletes, and the null records
+// that follow long after, pass as they are, so that nothing overtakes them.
+func (h *handler) Handle(ctx context.Context, msgs []stream.Message) []stream.Outcome {
+	jobs := make([]*job, len(msgs))
+	wanted := newOrder()
+	for i, m := range msgs {
+		jobs[i] = h.prepare(m)
+		h.fill(jobs[i], wanted)
+	}
+	h.embed(ctx, wanted)
+	out := make([]stream.Outcome, len(msgs))
+	for i, j := range jobs {
+		out[i] = h.finish(msgs[i], j, wanted)
+	}
+	return out
+}
+
+func (h *handler) prepare(m stream.Message) *job {
+	j := &job{}
+	if isNull(m) {
+		return j
+	}
+	if j.change, j.err = decode(m); j.err != nil || j.change.Op == events.OpDelete {
+		return j
+	}
+	if j.change.Document == nil {
+		j.err = stream.Permanent(ReasonBadDocument, errors.New("the change has no document"))
+		return j
+	}
+	j.change.Vectors = &events.Vectors{Model: h.caller.model.Name(), Dimensions: h.caller.model.Dimensions()}
+	j.slots = slots(j.change.Document, j.change.Vectors)
+	h.countCut(&j.change)
+	return j
+}
+
+func (h *handler) countCut(c *events.Change) {
+	if len(c.Document.Parameters) > MaxParameters {
+		h.metrics.cut.WithLabelValues("parameters").Inc()
+	}
+	if len(c.Document.Examples) > MaxExamples {
+		h.metrics.cut.WithLabelValues("examples").Inc()
+	}
+}
+
+// fill puts the vectors that are known into their places and the other texts
+// into wanted.
+func (h *handler) fill(j *job, wanted *order) {
+	if len(j.slots) == 0 {
+		return
+	}
+	stored := known(h.stored, j.change.Ref, h.caller.model)
+	for _, s := range j.slots {
+		if s.text == "" {
+			continue
+		}
+		if v, ok := stored[s.text]; ok {
+			*s.vector = v
+			h.metrics.hit(hitIndex)
+		} else if v, ok := h.memory.get(keyOf(s.text)); ok {
+			*s.vector = v
+			h.metrics.hit(hitMemory)
+		} else if !wanted.add(s.text) {
+			h.metrics.hit(hitBatch)
+		}
+	}
+}
+
+func (h *handler) embed(ctx context.Context, wanted *order) {
+	wanted.results = h.caller.embed(ctx, wanted.texts)
+	for i, r := range wanted.results {
+		if r.err == nil {
+			h.memory.put(keyOf(wanted.texts[i]), r.vector)
+		} else if _, permanent := stream.AsPermanent(r.err); permanent {
+			h.metrics.rejected.Inc()
+		}
+	}
+}
+
+// finish returns the change with all its vectors, or the first error among
+// them.
+func (h *handler) finish(m stream.Message, j *job, wanted *order) stream.Outcome {
+	for _, s := range j.slots {
+		r, ok := wanted.result(s.text)
+		if !ok || len(*s.vector) > 0 {
+			continue
+		}
+		*s.vector = r.vector
+		if r.err != nil && j.err == nil {
+			j.err = r.err
+		}
+	}
+	if j.err != nil {
+		return stream.Outcome{Err: j.err}
+	}
+	if isNull(m) {
+		return stream.Outcome{Out: passOn(m)}
+	}
+	next, err := encode(m, &j.change)
+	return stream.Outcome{Out: next, Err: err}
+}
+
+// order is a list of distinct texts, and their results once they are there.
+type order struct {
+	texts   []string
+	at      map[string]int
+	results []embedded
+}
+
+func newOrder() *order { return &order{at: map[string]int{}} }
+
+// add reports whether text was not in the list before.
+func (o *order) add(text string) bool {
+	if _, ok := o.at[text]; ok {
+		return false
+	}
+	o.at[text] = len(o.texts)
+	o.texts = append(o.texts, text)
+	return true
+}
+
+func (o *order) result(text string) (embedded, bool) {
+	i, ok := o.at[text]
+	if !ok {
+		return embedded{}, false
+	}
+	return o.results[i], true
+}
