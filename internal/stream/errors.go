@@ -12,6 +12,14 @@ const (
 	ReasonTooLarge    = "too_large"   // what the record became does not fit on the bus
 )
 
+// ReasonLost is the reason of the error of a bus that holds less than what it
+// has acknowledged. It ends a Loop and a Tail: going on would hide the loss.
+const ReasonLost = "bus_lost_messages"
+
+// ErrFull is in the error of a Publish that found no room on the bus. It is
+// transient; a caller with a client of its own can tell it to come back later.
+var ErrFull = errors.New("no room on the bus")
+
 // PermanentError marks a failure that the same bytes will always meet again.
 // Every other error is transient.
 type PermanentError struct {

@@ -134,6 +134,7 @@ func (w *worker) letter(m Message, err error, attempts int) events.DeadLetter {
 	return events.DeadLetter{
 		Schema:   events.DeadLetterSchema,
 		ID:       fmt.Sprintf("%s-%s-%d-%d", w.name, m.Topic, m.Partition, m.Offset),
+		State:    events.LetterOpen,
 		Stage:    w.name,
 		Topic:    m.Topic,
 		Key:      m.Key,

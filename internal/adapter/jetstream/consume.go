@@ -1,0 +1,158 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// Consume hands each partition to handle. A second member of a group waits
+// until the first one lets go of a partition.
+func (s *Server) Consume(ctx context.Context, topic events.Topic, group string, handle func(context.Context, stream.Partition) error) error {
+	g, gctx := errgroup.WithContext(ctx)
+	for p := range s.cfg.Partitions {
+		g.Go(func() error { return s.consume(gctx, claim{group, topic, p}, handle) })
+	}
+	return orDone(ctx, g.Wait())
+}
+
+func (s *Server) consume(ctx context.Context, c claim, handle func(context.Context, stream.Partition) error) error {
+	lease := s.lease(c)
+	select {
+	case <-ctx.Done():
+		return nil
+	case lease <- struct{}{}:
+	}
+	defer func() { <-lease }()
+	at, err := s.position(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := s.checkEnd(ctx, c.topic, at, "group "+c.group); err != nil {
+		return err
+	}
+	r := &reader{server: s, topic: c.topic, partition: c.partition, read: at}
+	defer r.close()
+	return handle(ctx, &partition{reader: r, claim: c, committed: at})
+}
+
+func (s *Server) lease(c claim) chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leases[c] == nil {
+		s.leases[c] = make(chan struct{}, 1)
+	}
+	return s.leases[c]
+}
+
+// partition is one handler's hold on a partition. Its methods are called one
+// at a time.
+type partition struct {
+	reader    *reader
+	claim     claim
+	committed uint64
+}
+
+// Fetch implements stream.Partition.
+func (p *partition) Fetch(ctx context.Context, max int) ([]stream.Message, error) {
+	return p.reader.fetch(ctx, max)
+}
+
+// Commit implements stream.Partition. The position is on disk when it returns.
+func (p *partition) Commit(ctx context.Context, through uint64) error {
+	if through <= p.committed {
+		return nil
+	}
+	if err := p.reader.server.savePosition(ctx, p.claim, through); err != nil {
+		return err
+	}
+	p.committed = through
+	return nil
+}
+
+// followBatch is how many messages Follow hands over at most.
+const followBatch = 512
+
+// Follow implements stream.Follower.
+func (s *Server) Follow(ctx context.Context, topic events.Topic, from map[int]uint64, handle func(context.Context, []stream.Message) error) error {
+	for _, at := range from {
+		if err := s.checkEnd(ctx, topic, at, "a reader"); err != nil {
+			return err
+		}
+	}
+	batches := make(chan []stream.Message)
+	g, gctx := errgroup.WithContext(ctx)
+	for p := range s.cfg.Partitions {
+		g.Go(func() error {
+			r := &reader{server: s, topic: topic, partition: p, read: from[p]}
+			defer r.close()
+			return r.pour(gctx, batches)
+		})
+	}
+	g.Go(func() error {
+		for {
+			select {
+			case <-gctx.Done():
+				return gctx.Err()
+			case msgs := <-batches:
+				if err := handle(gctx, msgs); err != nil {
+					return err
+				}
+			}
+		}
+	})
+	return orDone(ctx, g.Wait())
+}
+
+// pour reads until ctx ends.
+func (r *reader) pour(ctx context.Context, into chan<- []stream.Message) error {
+	for {
+		msgs, err := r.fetch(ctx, followBatch)
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case into <- msgs:
+		}
+	}
+}
+
+// orDone drops the error of work that ended because ctx did.
+func orDone(ctx context.Context, err error) error {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return nil
+	}
+	return err
+}
+
+// End implements stream.Follower. A topic whose records have all aged out
+// counts as empty: there is nothing left to catch up with.
+func (s *Server) End(ctx context.Context, topic events.Topic) (map[int]uint64, error) {
+	st, err := s.js.Stream(ctx, s.cfg.streamName(topic))
+	if err != nil {
+		return nil, fmt.Errorf("jetstream: end of %s: %w", topic, err)
+	}
+	state := st.CachedInfo().State
+	ends := make(map[int]uint64, s.cfg.Partitions)
+	for p := range s.cfg.Partitions {
+		ends[p] = 0
+		if state.Msgs == 0 {
+			continue
+		}
+		if s.cfg.Partitions == 1 {
+			ends[p] = state.LastSeq
+			continue
+		}
+		if ends[p], err = s.lastOf(ctx, st, s.cfg.partitionSubject(topic, p)+".>"); err != nil {
+			return nil, fmt.Errorf("jetstream: end of %s: %w", topic, err)
+		}
+	}
+	return ends, nil
+}

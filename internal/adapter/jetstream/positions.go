@@ -1,0 +1,69 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// positionsTopic names the stream of committed offsets. It is no topic of the
+// pipeline: nobody consumes it.
+const positionsTopic events.Topic = "positions"
+
+func (c Config) positionsConfig() jetstream.StreamConfig {
+	cfg := c.streamConfig(positionsTopic)
+	cfg.MaxMsgsPerSubject, cfg.MaxAge, cfg.MaxBytes = 1, 0, 0
+	return cfg
+}
+
+func (c Config) positionSubject(of claim) string {
+	group := keyMark + base64.RawURLEncoding.EncodeToString([]byte(of.group))
+	return c.Prefix + string(positionsTopic) + "." + group + "." + string(of.topic) + "." + strconv.Itoa(of.partition)
+}
+
+// savePosition makes an offset durable.
+func (s *Server) savePosition(ctx context.Context, of claim, offset uint64) error {
+	value := strconv.FormatUint(offset, 10)
+	if _, err := s.js.Publish(ctx, s.cfg.positionSubject(of), []byte(value)); err != nil {
+		return fmt.Errorf("jetstream: commit %s at %d: %w", of.topic, offset, full(err))
+	}
+	return nil
+}
+
+// position returns the offset that a group has committed, 0 if none.
+func (s *Server) position(ctx context.Context, of claim) (uint64, error) {
+	st, err := s.js.Stream(ctx, s.cfg.streamName(positionsTopic))
+	if err != nil {
+		return 0, fmt.Errorf("jetstream: positions: %w", err)
+	}
+	m, err := st.GetLastMsgForSubject(ctx, s.cfg.positionSubject(of))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("jetstream: position of %s in %s: %w", of.group, of.topic, err)
+	}
+	offset, err := strconv.ParseUint(string(m.Data), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("jetstream: position of %s in %s: %w", of.group, of.topic, err)
+	}
+	return offset, nil
+}
+
+// lastOf returns the offset of the last message on a subject, 0 if none.
+func (s *Server) lastOf(ctx context.Context, st jetstream.Stream, subject string) (uint64, error) {
+	m, err := st.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return m.Sequence, nil
+}

@@ -1,0 +1,196 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+var (
+	_ stream.Publisher = (*Server)(nil)
+	_ stream.Groups    = (*Server)(nil)
+	_ stream.Follower  = (*Server)(nil)
+)
+
+// readyTimeout bounds the start: the server reads its streams' state first.
+const readyTimeout = 2 * time.Minute
+
+// Server is the bus. Its methods may be called concurrently.
+type Server struct {
+	cfg   Config
+	log   *slog.Logger
+	ns    *server.Server
+	nc    *nats.Conn
+	js    jetstream.JetStream
+	lock  *os.File
+	lanes map[events.Topic]*lane
+	work  sync.WaitGroup // the lanes
+
+	mu     sync.Mutex // guards leases
+	leases map[claim]chan struct{}
+}
+
+// claim is a group's hold on a partition.
+type claim struct {
+	group     string
+	topic     events.Topic
+	partition int
+}
+
+// Open starts the bus in cfg.Dir, with everything that was ever acknowledged
+// there. It fails if the folder can not be written, is open in another
+// process, or has lost messages.
+func Open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err error) {
+	cfg, err = cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, log: log, lanes: map[events.Topic]*lane{}, leases: map[claim]chan struct{}{}}
+	defer func() {
+		if err != nil {
+			s.shutdown()
+		}
+	}()
+	if err := s.claimDir(); err != nil {
+		return nil, fmt.Errorf("jetstream: data folder %s: %w", cfg.Dir, err)
+	}
+	if err := s.start(); err != nil {
+		return nil, fmt.Errorf("jetstream: start in %s: %w", cfg.Dir, err)
+	}
+	if err := s.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.checkEnds(ctx); err != nil {
+		return nil, err
+	}
+	for _, topic := range events.Topics() {
+		s.startLane(topic)
+	}
+	return s, nil
+}
+
+// claimDir makes sure that the folder exists, is writable and ours alone.
+func (s *Server) claimDir() error {
+	if err := os.MkdirAll(s.cfg.Dir, 0o700); err != nil {
+		return err
+	}
+	f, err := lock(filepath.Join(s.cfg.Dir, "lock"))
+	s.lock = f
+	if err != nil {
+		return err
+	}
+	// The lock file may have been there before the folder became read-only.
+	probe, err := os.CreateTemp(s.cfg.Dir, "probe-*")
+	if err != nil {
+		return fmt.Errorf("not writable: %w", err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// start runs the server and connects to it in memory.
+func (s *Server) start() error {
+	opts, err := s.cfg.serverOptions()
+	if err != nil {
+		return err
+	}
+	if s.ns, err = server.NewServer(opts); err != nil {
+		return err
+	}
+	s.ns.SetLoggerV2(serverLog{s.log}, false, false, false)
+	s.ns.Start()
+	if !s.ns.ReadyForConnections(readyTimeout) {
+		return fmt.Errorf("not ready after %v", readyTimeout)
+	}
+	if !s.ns.JetStreamEnabled() {
+		return errors.New("the server could not open its store: see the log")
+	}
+	s.nc, err = nats.Connect("", nats.InProcessServer(s.ns), nats.Name("toolstream"),
+		nats.MaxReconnects(-1), nats.ReconnectBufSize(-1))
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	s.js, err = jetstream.New(s.nc, jetstream.WithPublishAsyncMaxPending(2*maxBatch*len(events.Topics())))
+	return err
+}
+
+func (c Config) serverOptions() (*server.Options, error) {
+	o := &server.Options{
+		ServerName:             "toolstream",
+		DontListen:             true,
+		NoSigs:                 true,
+		JetStream:              true,
+		StoreDir:               c.Dir,
+		SyncAlways:             true, // an acknowledgement means: on disk
+		MaxPayload:             MaxPayload,
+		JetStreamMaxMemory:     c.MaxMemory,
+		JetStreamMaxStore:      c.MaxStore,
+		DisableJetStreamBanner: true,
+	}
+	if c.Listen == "" {
+		return o, nil
+	}
+	host, port, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen address %q: %w", c.Listen, err)
+	}
+	o.DontListen, o.Host = false, host
+	if o.Port, err = strconv.Atoi(port); err != nil {
+		return nil, fmt.Errorf("listen address %q: %w", c.Listen, err)
+	}
+	if o.Port == 0 {
+		o.Port = server.RANDOM_PORT
+	}
+	return o, nil
+}
+
+// Conn is the connection to the server, for request-reply services. It closes
+// with the server.
+func (s *Server) Conn() *nats.Conn { return s.nc }
+
+// Addr is where other processes connect, "" if no port is open.
+func (s *Server) Addr() string {
+	if s.cfg.Listen == "" {
+		return ""
+	}
+	return s.ns.ClientURL()
+}
+
+// Close ends what still reads and publishes, and returns once everything is
+// on disk. It is to be called once, after those who use the bus are done.
+func (s *Server) Close(ctx context.Context) error {
+	for _, l := range s.lanes {
+		l.close()
+	}
+	s.work.Wait()
+	err := s.saveEnds(ctx)
+	s.shutdown()
+	return err
+}
+
+// shutdown undoes as much as was started.
+func (s *Server) shutdown() {
+	if s.nc != nil {
+		s.nc.Close()
+	}
+	if s.ns != nil {
+		s.ns.Shutdown()
+		s.ns.WaitForShutdown()
+	}
+	if s.lock != nil {
+		s.lock.Close()
+	}
+}

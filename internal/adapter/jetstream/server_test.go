@@ -1,0 +1,49 @@
+package jetstream
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/toolstream/toolstream/internal/adapter/adaptertest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+func open(t testing.TB, cfg Config) *Server {
+	t.Helper()
+	s, err := Open(context.Background(), cfg, quiet())
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	return s
+}
+
+func closeServer(t testing.TB, s *Server) {
+	t.Helper()
+	if err := s.Close(context.Background()); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}
+
+func TestBus(t *testing.T) {
+	for _, partitions := range []int{1, 3} {
+		t.Run(map[int]string{1: "one partition", 3: "three partitions"}[partitions], func(t *testing.T) {
+			adaptertest.BusSuite(t, adaptertest.BusAdapter{
+				Open: func(t *testing.T, place string) (adaptertest.Bus, func()) {
+					s := open(t, Config{Dir: place, Partitions: partitions})
+					return s, func() { closeServer(t, s) }
+				},
+				MaxValue: MaxPayload - 4096,
+				TooLarge: MaxPayload + 1,
+			})
+		})
+	}
+}

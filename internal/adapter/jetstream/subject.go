@@ -1,0 +1,141 @@
+package jetstream
+
+import (
+	"encoding/base64"
+	"fmt"
+	"hash/fnv"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// maxKey bounds a key in bytes: its subject has to fit into the protocol's
+// line of 4096 bytes.
+const maxKey = 2048
+
+// Reasons for refusing a message for good.
+const (
+	reasonBadKey    = "bad_key"
+	reasonBadHeader = "bad_header"
+)
+
+// keyMark starts the key's token, which may not be empty.
+const keyMark = "k"
+
+// subject returns where a message of this key goes.
+func (c Config) subject(topic events.Topic, key string) string {
+	return c.partitionSubject(topic, c.partition(key)) + "." + keyMark + base64.RawURLEncoding.EncodeToString([]byte(key))
+}
+
+func (c Config) partitionSubject(topic events.Topic, partition int) string {
+	return c.Prefix + string(topic) + "." + strconv.Itoa(partition)
+}
+
+func (c Config) partition(key string) int {
+	h := fnv.New32a()
+	h.Write([]byte(key))
+	return int(h.Sum32() % uint32(c.Partitions))
+}
+
+// place reads partition and key back from a subject.
+func (c Config) place(topic events.Topic, subject string) (partition int, key string, err error) {
+	rest, ok := strings.CutPrefix(subject, c.Prefix+string(topic)+".")
+	number, token, dot := strings.Cut(rest, ".")
+	encoded, mark := strings.CutPrefix(token, keyMark)
+	if !ok || !dot || !mark {
+		return 0, "", fmt.Errorf("jetstream: subject %q is not one of topic %s", subject, topic)
+	}
+	partition, err = strconv.Atoi(number)
+	if err != nil {
+		return 0, "", fmt.Errorf("jetstream: subject %q: partition: %w", subject, err)
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(encoded)
+	if err != nil {
+		return 0, "", fmt.Errorf("jetstream: subject %q: key: %w", subject, err)
+	}
+	return partition, string(raw), nil
+}
+
+// encode turns a message into what is sent.
+func (c Config) encode(m stream.Message) (*nats.Msg, error) {
+	if len(m.Key) > maxKey {
+		return nil, stream.Permanent(reasonBadKey, fmt.Errorf("jetstream: key has %d bytes, more than %d", len(m.Key), maxKey))
+	}
+	out := &nats.Msg{Subject: c.subject(m.Topic, m.Key), Data: m.Value}
+	size := len(m.Value) + overhead
+	for name, value := range m.Headers {
+		if !validName(name) {
+			return nil, stream.Permanent(reasonBadHeader, fmt.Errorf("jetstream: header name %q", name))
+		}
+		if out.Header == nil {
+			out.Header = make(nats.Header, len(m.Headers))
+		}
+		escaped := escape(value)
+		out.Header[name] = []string{escaped}
+		size += len(name) + len(escaped) + len(": \r\n")
+	}
+	if size > MaxPayload {
+		return nil, stream.Permanent(stream.ReasonTooLarge, fmt.Errorf("jetstream: message of %d bytes, more than %d", size, MaxPayload))
+	}
+	return out, nil
+}
+
+// overhead is room for the headers that batches add.
+const overhead = 512
+
+// reservedHeader starts the names of the server's own headers.
+const reservedHeader = "Nats-"
+
+// decode returns headers as they were given to encode.
+func decodeHeaders(h nats.Header) (map[string]string, error) {
+	var out map[string]string
+	for name, values := range h {
+		if strings.HasPrefix(name, reservedHeader) || len(values) == 0 {
+			continue
+		}
+		value, err := url.PathUnescape(values[0])
+		if err != nil {
+			return nil, fmt.Errorf("jetstream: header %s: %w", name, err)
+		}
+		if out == nil {
+			out = make(map[string]string, len(h))
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// escape makes any text fit into a header line, and leaves common text as it
+// is. url.PathUnescape reverses it.
+func escape(value string) string {
+	var b strings.Builder
+	for i := range len(value) {
+		c := value[i]
+		edge := i == 0 || i == len(value)-1
+		if c > ' ' && c < 0x7f && c != '%' || c == ' ' && !edge {
+			b.WriteByte(c)
+			continue
+		}
+		fmt.Fprintf(&b, "%%%02X", c)
+	}
+	return b.String()
+}
+
+// validName reports whether a header name survives the protocol and is not one
+// of the server's.
+func validName(name string) bool {
+	if name == "" || strings.HasPrefix(name, reservedHeader) {
+		return false
+	}
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return false
+		}
+	}
+	return true
+}
