@@ -1,0 +1,329 @@
+package rules
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// node is what a JSON Schema says once its references are followed and its
+// compositions merged.
+type node struct {
+	types       []string // without "null"
+	format      string
+	title       string
+	description string
+	enum        []any
+	def         any
+	example     any
+	props       map[string]any  // schema by property name
+	required    map[string]bool // of the properties
+	items       any             // schema of an array's items; nil where nothing is said
+	refs        []string        // references followed on the way
+	readOnly    bool
+	writeOnly   bool
+	never       bool // the schema "false"
+}
+
+// node reads a schema; what stands outside wins over what it refers to.
+func (w *walker) node(s any) node {
+	n := node{}
+	w.absorb(&n, s, schemaNesting)
+	return n
+}
+
+func (w *walker) absorb(n *node, s any, depth int) {
+	if s == false {
+		n.never = true
+	}
+	m := object(s)
+	if m == nil {
+		return
+	}
+	if w.budget--; w.budget < 0 || depth == 0 {
+		w.truncated = true
+		return
+	}
+	n.keywords(m)
+	if ref, ok := m["$ref"].(string); ok {
+		w.follow(n, ref, depth)
+	}
+	for _, part := range list(m["allOf"]) {
+		w.absorb(n, part, depth-1)
+	}
+	w.alternatives(n, list(m["oneOf"]), depth)
+	w.alternatives(n, list(m["anyOf"]), depth)
+}
+
+// keywords takes over what the schema itself says, where nothing is known yet.
+func (n *node) keywords(m map[string]any) {
+	n.addTypes(m["type"])
+	n.format = cmpOr(n.format, str(m["format"]))
+	n.title = cmpOr(n.title, str(m["title"]))
+	n.description = cmpOr(n.description, str(m["description"]))
+	n.readOnly = n.readOnly || m["readOnly"] == true
+	n.writeOnly = n.writeOnly || m["writeOnly"] == true
+	if n.def == nil {
+		n.def = m["default"]
+	}
+	if n.example == nil {
+		n.example = exampleOf(m)
+	}
+	if c, ok := m["const"]; ok && n.enum == nil {
+		n.enum = []any{c}
+	} else if n.enum == nil {
+		n.enum = list(m["enum"])
+	}
+	n.addProperties(m)
+	if n.items == nil {
+		n.items = itemsOf(m)
+	}
+}
+
+func cmpOr(a, b string) string {
+	if strings.TrimSpace(a) != "" {
+		return a
+	}
+	return b
+}
+
+func (n *node) addTypes(v any) {
+	for _, t := range words(v) {
+		for t := range strings.SplitSeq(typeName(t), " or ") {
+			if t != "null" && t != "" && !slices.Contains(n.types, t) {
+				n.types = append(n.types, t)
+			}
+		}
+	}
+}
+
+func (n *node) addProperties(m map[string]any) {
+	for _, name := range words(m["required"]) {
+		if n.required == nil {
+			n.required = map[string]bool{}
+		}
+		n.required[name] = true
+	}
+	for name, s := range object(m["properties"]) {
+		n.property(name, s, "allOf")
+	}
+}
+
+// property adds a property; a second schema for the same name is composed with
+// the first.
+func (n *node) property(name string, s any, compose string) {
+	if n.props == nil {
+		n.props = map[string]any{}
+	}
+	if old, ok := n.props[name]; ok {
+		s = composed(compose, old, s)
+	}
+	n.props[name] = s
+}
+
+// maxComposed bounds the alternatives of one property that are looked at.
+const maxComposed = 16
+
+// composed adds a schema to those that old is composed of already in this way.
+func composed(how string, old, s any) any {
+	parts := []any{old}
+	if m := object(old); len(m) == 1 && list(m[how]) != nil {
+		parts = list(m[how])
+	}
+	if len(parts) >= maxComposed {
+		return old
+	}
+	return map[string]any{how: append(parts[:len(parts):len(parts)], s)}
+}
+
+// alternatives merges schemas of which one has to hold: everything any of them
+// allows, and required is what all of them require.
+func (w *walker) alternatives(n *node, schemas []any, depth int) {
+	var common map[string]bool
+	for _, s := range schemas {
+		var a node
+		a.refs = n.refs
+		w.absorb(&a, s, depth-1)
+		if a.isNull(s) {
+			continue
+		}
+		n.merge(a)
+		if common == nil {
+			common = maps.Clone(a.required)
+		}
+		maps.DeleteFunc(common, func(name string, _ bool) bool { return !a.required[name] })
+		if a.required == nil {
+			common = map[string]bool{}
+		}
+	}
+	for name := range common {
+		if n.required == nil {
+			n.required = map[string]bool{}
+		}
+		n.required[name] = true
+	}
+}
+
+// isNull reports that an alternative allows null and nothing else.
+func (n *node) isNull(s any) bool {
+	return object(s)["type"] == "null" || n.never
+}
+
+func (n *node) merge(a node) {
+	for _, t := range a.types {
+		if !slices.Contains(n.types, t) {
+			n.types = append(n.types, t)
+		}
+	}
+	n.format = cmpOr(n.format, a.format)
+	n.title = cmpOr(n.title, a.title)
+	n.description = cmpOr(n.description, a.description)
+	n.enum = append(n.enum[:len(n.enum):len(n.enum)], a.enum...)
+	if n.def == nil {
+		n.def = a.def
+	}
+	if n.example == nil {
+		n.example = a.example
+	}
+	if n.items == nil {
+		n.items = a.items
+	}
+	for name, s := range a.props {
+		n.property(name, s, "anyOf")
+	}
+	n.refs = append(n.refs[:len(n.refs):len(n.refs)], a.refs...)
+}
+
+// follow absorbs what a reference points at. One that can not be followed, or
+// would lead into itself, still says what it is called.
+func (w *walker) follow(n *node, ref string, depth int) {
+	target, ok := lookup(w.root, ref)
+	if !ok || w.path[ref] || slices.Contains(n.refs, ref) {
+		if name := refName(ref); name != "" && len(n.types) == 0 {
+			n.types = append(n.types, name)
+		}
+		return
+	}
+	n.refs = append(n.refs[:len(n.refs):len(n.refs)], ref)
+	w.absorb(n, target, depth-1)
+}
+
+// lookup finds what a reference within the document ("#/$defs/Item") points
+// at.
+func lookup(root any, ref string) (any, bool) {
+	pointer, ok := strings.CutPrefix(ref, "#/")
+	if !ok {
+		return root, ref == "#"
+	}
+	unescape := strings.NewReplacer("~1", "/", "~0", "~", "%24", "$", "%20", " ")
+	for token := range strings.SplitSeq(pointer, "/") {
+		next, found := object(root)[unescape.Replace(token)]
+		if !found {
+			return nil, false
+		}
+		root = next
+	}
+	return root, true
+}
+
+// refName returns the name that a reference ends in.
+func refName(ref string) string {
+	name := ref[strings.LastIndexAny(ref, "/#")+1:]
+	return whole(name, maxType)
+}
+
+func itemsOf(m map[string]any) any {
+	for _, k := range []string{"items", "prefixItems"} {
+		switch v := m[k].(type) {
+		case map[string]any:
+			return v
+		case []any:
+			return map[string]any{"anyOf": v}
+		}
+	}
+	return nil
+}
+
+// exampleOf returns the first example in any of the forms in which JSON Schema
+// and OpenAPI write them.
+func exampleOf(m map[string]any) any {
+	if v, ok := m["example"]; ok {
+		return v
+	}
+	switch v := m["examples"].(type) {
+	case []any:
+		if len(v) > 0 {
+			return v[0]
+		}
+	case map[string]any:
+		for _, k := range keys(v) {
+			if named, ok := object(v[k])["value"]; ok {
+				return named
+			}
+		}
+	}
+	return nil
+}
+
+// text is what a schema says about itself in words.
+func (n *node) text() string { return strings.TrimSpace(n.description) }
+
+// typeText writes the type: "array of string", "string (date-time)",
+// "integer or string".
+func (n *node) typeText(w *walker) string {
+	types := n.types
+	if len(types) == 0 {
+		types = n.impliedTypes()
+	}
+	out := make([]string, 0, len(types))
+	for _, t := range types {
+		switch {
+		case t == "array" && n.items != nil:
+			item := w.node(n.items)
+			item.items = nil // an array in an array is told as such, no deeper
+			t = arrayOf(item.typeText(w))
+		case t == "string" && n.format != "":
+			t = "string (" + n.format + ")"
+		}
+		if !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return strings.Join(out, " or ")
+}
+
+// impliedTypes is the type of a schema that does not name it.
+func (n *node) impliedTypes() []string {
+	switch {
+	case len(n.props) > 0:
+		return []string{"object"}
+	case n.items != nil:
+		return []string{"array"}
+	case len(n.enum) > 0:
+		return []string{jsonType(n.enum[0])}
+	case n.format != "":
+		return []string{"string"}
+	}
+	return nil
+}
+
+// jsonType names the type of a decoded value.
+func jsonType(v any) string {
+	switch v := v.(type) {
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case json.Number:
+		if strings.ContainsAny(v.String(), ".eE") {
+			return "number"
+		}
+		return "integer"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	}
+	return ""
+}

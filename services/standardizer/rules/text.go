@@ -1,0 +1,264 @@
+package rules
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// prose reads a tool that is described in words: a heading or first sentence,
+// sections, lists or tables of parameters, a sentence that says what comes
+// back, requests in quotes.
+func prose(raw any) schema.Document {
+	s, ok := embedded(raw).(string)
+	if !ok {
+		return generic(raw)
+	}
+	s = cut(strings.ReplaceAll(s, "\r\n", "\n"))
+	var d schema.Document
+	var rest string
+	d.Name, d.Title, rest = headline(s)
+	if f, ok := signature(s); ok {
+		d.Name = cmpOr(f.name, d.Name)
+		d.Parameters = f.parameters
+	}
+	documented(&d, rest)
+	if len(d.Parameters) == 0 {
+		d.Parameters, d.Description = loose(d.Description)
+	}
+	if d.Response == "" {
+		d.Response = returning(d.Description)
+	}
+	if len(d.Examples) == 0 {
+		d.Examples = quotedRequests(d.Description)
+	}
+	return d
+}
+
+var (
+	markdownTitle = regexp.MustCompile(`^\s*(?:#{1,6}\s+([^\n]+?)\s*#*|\*\*([^*\n]+)\*\*|([^\n]+)\n\s*(?:={3,}|-{3,}))[ \t]*(?:\n|$)`)
+	labelled      = regexp.MustCompile(`^\s*(?i:(?:tool|function|api|endpoint|method)?\s*name|tool|function|api|endpoint)[ \t]*:[ \t]*([^\n]+)(?:\n|$)`)
+	introduced    = regexp.MustCompile("^\\s*(?:`([^`\\n]+)`|([A-Za-z]\\w*(?:[_.-]\\w+)+|[a-z]+(?:[A-Z]\\w*)+))(?:\\([^\\n()]*\\))?[ \\t]*(?::|[–—-])[ \\t]+")
+	identified    = regexp.MustCompile("`([^`\\s(]+)(?:\\([^`]*\\))?`|^([A-Za-z_][\\w.]*)\\(.*\\)$|^([A-Za-z]\\w*[_.]\\w+)$")
+)
+
+// maxHeadline bounds a name that is taken from a sentence.
+const maxHeadline = 80
+
+// headline finds the name of what a text is about, its title where that is
+// another, and what follows.
+func headline(s string) (name, heading, rest string) {
+	if m := introduced.FindStringSubmatchIndex(s); m != nil {
+		return cmpOr(group(s, m, 1), group(s, m, 2)), "", s[m[1]:]
+	}
+	if m := labelled.FindStringSubmatchIndex(s); m != nil {
+		return strings.Trim(group(s, m, 1), "`*\" "), "", s[m[1]:]
+	}
+	if m := markdownTitle.FindStringSubmatchIndex(s); m != nil {
+		heading = group(s, m, 1) + group(s, m, 2) + group(s, m, 3)
+		if id := identified.FindStringSubmatch(heading); id != nil {
+			return id[1] + id[2] + id[3], heading, s[m[1]:]
+		}
+		return line(heading, maxHeadline), "", s[m[1]:]
+	}
+	return firstSentence(s), "", s
+}
+
+func firstSentence(s string) string {
+	all := text.Sentences(paragraph(text.Truncate(s, maxParameterText), maxParameterText))
+	if len(all) == 0 {
+		return ""
+	}
+	name := strings.TrimRight(all[0], ".!?:;。！？ ")
+	if len(name) <= maxHeadline {
+		return name
+	}
+	name = text.Truncate(name, maxHeadline)
+	if i := strings.LastIndexByte(name, ' '); i > 0 {
+		name = name[:i]
+	}
+	return name
+}
+
+// loose finds parameters that stand in a table or a list outside of any
+// section, and returns the text without them. An entry of a list counts if its
+// name is set as code or followed by a type.
+func loose(s string) ([]schema.Parameter, string) {
+	if found := tableEntries(s); len(found) > 0 {
+		return entryParameters(found), tableRow.ReplaceAllString(s, "")
+	}
+	var found []entry
+	rest := looseEntry.ReplaceAllStringFunc(s, func(m string) string {
+		e := lineEntries(m)
+		if len(e) != 1 || e[0].note == "" && !strings.Contains(m, "`") {
+			return m
+		}
+		if typ, _, known := e[0].typed(); typ == "" && !known && !strings.Contains(m, "`") {
+			return m
+		}
+		found = append(found, e...)
+		return ""
+	})
+	return entryParameters(found), rest
+}
+
+var (
+	looseEntry = regexp.MustCompile(`(?m)^[ \t]*[-*•+][ \t]+[^\n]*(?::|[ \t][–—-]+[ \t])[^\n]*$`)
+	tableRow   = regexp.MustCompile(`(?m)^[ \t]*\|.*\|[ \t]*$`)
+	tableRule  = regexp.MustCompile(`^[\s|:-]*-[\s|:-]*$`)
+)
+
+// tableEntries reads a Markdown table one of whose columns names parameters.
+func tableEntries(s string) []entry {
+	rows := tableRow.FindAllString(s, maxParameters+2)
+	if len(rows) < 3 || !tableRule.MatchString(rows[1]) {
+		return nil
+	}
+	columns := map[string]int{}
+	for i, head := range cells(rows[0]) {
+		columns[columnKind(head)] = i
+	}
+	if _, ok := columns["name"]; !ok {
+		return nil
+	}
+	var out []entry
+	for _, row := range rows[2:] {
+		c := cells(row)
+		at := func(kind string) string {
+			if i, ok := columns[kind]; ok && i < len(c) {
+				return c[i]
+			}
+			return ""
+		}
+		e := entry{name: strings.Trim(at("name"), "`*\" "), text: at("text")}
+		e.note = strings.Trim(strings.Trim(at("type"), "`*")+", "+demanded(at("required")), ", ")
+		if e.name != "" && !tableRule.MatchString(row) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func cells(row string) []string {
+	parts := strings.Split(strings.Trim(strings.TrimSpace(row), "|"), "|")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return parts
+}
+
+func columnKind(head string) string {
+	switch fold(head) {
+	case "name", "parameter", "parameters", "param", "argument", "field", "input", "key", "option", "property":
+		return "name"
+	case "description", "meaning", "details", "notes", "explanation", "purpose":
+		return "text"
+	case "type", "datatype":
+		return "type"
+	case "required", "mandatory", "requiredoptional":
+		return "required"
+	}
+	return ""
+}
+
+func demanded(cell string) string {
+	switch fold(cell) {
+	case "yes", "true", "required", "y", "mandatory", "✓", "✔":
+		return "required"
+	case "":
+		return ""
+	}
+	return "optional"
+}
+
+var (
+	returnsPhrase = regexp.MustCompile(`^(?:(?:It|This|The|Tool|Function|Method|API|Endpoint|Operation|tool|function|method|endpoint|operation|call|also|will) )*(?:[Rr]eturns?|[Rr]esponds with|gives back|outputs) |^The (?:response|result|output|answer) (?:is|contains|includes|holds|has) `)
+	quotation     = regexp.MustCompile(`"([^"\n]{8,400})"|“([^”\n]{8,400})”|«([^»\n]{8,400})»|「([^」\n]{4,200})」`)
+	listMark      = regexp.MustCompile(`^[ \t]*(?:[-*•+>]|\d+[.)])[ \t]+`)
+)
+
+// returning returns the first sentence that says what comes back.
+func returning(s string) string {
+	for _, sentence := range text.Sentences(s) {
+		if bare := listMark.ReplaceAllString(sentence, ""); returnsPhrase.MatchString(bare) {
+			return bare
+		}
+	}
+	return ""
+}
+
+func quotedRequests(s string) []string {
+	var out []string
+	for _, m := range quotation.FindAllStringSubmatch(s, 4*maxExamples) {
+		if q := m[1] + m[2] + m[3] + m[4]; isRequest(q) {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// requests takes the requests out of a section of examples: what is quoted,
+// stands in a list or is a question. What is left is prose; code is dropped.
+func requests(section string) (found []string, rest string) {
+	var left []string
+	fenced := false
+	for l := range strings.SplitSeq(section, "\n") {
+		trimmed := strings.TrimSpace(l)
+		if strings.HasPrefix(trimmed, "```") {
+			fenced = !fenced
+			continue
+		}
+		bare := listMark.ReplaceAllString(l, "")
+		quoted := quotedRequests(bare)
+		switch {
+		case fenced || trimmed == "":
+		case len(quoted) > 0:
+			found = append(found, quoted...)
+		case isRequest(strings.TrimSpace(bare)) && (bare != l || strings.HasSuffix(trimmed, "?")):
+			found = append(found, strings.TrimSpace(bare))
+		case isProse(trimmed):
+			left = append(left, trimmed)
+		}
+	}
+	return found, strings.Join(left, "\n")
+}
+
+// asked reads requests from structured examples: texts, or objects that hold
+// one. Calls and code are no requests.
+func asked(v any) []string {
+	var out []string
+	items := list(embedded(v))
+	if items == nil {
+		items = []any{embedded(v)}
+	}
+	for _, item := range items {
+		s := str(item)
+		if m := object(item); m != nil {
+			s = foldKeys(m).text("userintent", "query", "userquery", "question", "request", "prompt", "utterance", "instruction", "input", "text", "intent")
+		}
+		if isRequest(s) && len(out) < 4*maxExamples {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// isRequest reports whether a text reads like what somebody asks for.
+func isRequest(s string) bool {
+	n := len(strings.Fields(s))
+	return (n >= 3 && n <= 80 || n > 0 && wideLetters(s) >= 4) && len(s) <= 2*maxExample && !strings.ContainsAny(s, "{}=<>|") &&
+		!strings.Contains(s, "()") && !strings.Contains(s, "://") && mostlyWords(s)
+}
+
+// mostlyWords is a looser mostlyLetters: requests hold dates and numbers.
+func mostlyWords(s string) bool {
+	letters := 0
+	for _, w := range strings.Fields(s) {
+		if strings.IndexFunc(w, func(r rune) bool { return r == '_' || r == '\\' || r == '`' }) < 0 {
+			letters++
+		}
+	}
+	return letters*5 >= len(strings.Fields(s))*4
+}
