@@ -102,12 +102,26 @@ func ResumeLearner(base Model, cfg LearnConfig, state LearnState) (*Learner, err
 	return &Learner{base: base, cfg: cfg.withDefaults(), state: state}, nil
 }
 
+// Restart makes m the model from which learning goes on. The base, and with it
+// what regularisation pulls towards, stays as it is.
+func (l *Learner) Restart(m Model) {
+	p := l.origin()
+	for i, w := range m.Features {
+		p[i] = (w - l.base.Features[i]) * magnitude(Feature(i))
+	}
+	p[threshold] = m.Tau
+	p[rawReq] = softplusInverse(m.Required)
+	p[rawOpt] = softplusInverse(m.Optional)
+	p.bound()
+	l.state.Params, l.state.Adam = p, Adam{}
+}
+
 // State returns what ResumeLearner takes.
 func (l *Learner) State() LearnState { return l.state }
 
 // Model returns the model as learned so far. Its version is still the base's.
 func (l *Learner) Model() Model {
-	if l.state.Pairs == 0 {
+	if l.state.Params == l.origin() {
 		return l.base // exactly, without the rounding of softplus and its inverse
 	}
 	return l.modelOf(&l.state.Params)

@@ -178,6 +178,27 @@ func TestResumeGoesOnWhereItStopped(t *testing.T) {
 	}
 }
 
+func TestRestartGoesOnFromAnyModel(t *testing.T) {
+	base, _ := ModelOf(Builtin())
+	other, _ := ModelOf(Heuristic())
+	l := NewLearner(base, LearnConfig{})
+	l.Step(separable(256, 8))
+	l.Restart(other)
+	got := l.Model()
+	for i := range other.Features {
+		if math.Abs(got.Features[i]-other.Features[i]) > 1e-12 {
+			t.Errorf("%s is %v, want %v", Feature(i), got.Features[i], other.Features[i])
+		}
+	}
+	if math.Abs(got.Required-other.Required)+math.Abs(got.Optional-other.Optional)+math.Abs(got.Tau-other.Tau) > 1e-12 {
+		t.Errorf("penalty %v %v %v", got.Required, got.Optional, got.Tau)
+	}
+	l.Restart(base)
+	if l.Model() != base {
+		t.Error("restarted from the base, the model is another")
+	}
+}
+
 func BenchmarkStep256(b *testing.B) {
 	base, _ := ModelOf(Builtin())
 	pairs := separable(256, 6)

@@ -41,6 +41,7 @@ type Impression struct {
 // Shown is one result of an impression.
 type Shown struct {
 	ID       string    `json:"id"`
+	Kind     Kind      `json:"kind,omitempty"` // absent is a tool
 	Agent    string    `json:"agent,omitempty"`
 	Score    float64   `json:"score"`
 	Features []float64 `json:"features"`          // in the order of fusion.FeatureNames
