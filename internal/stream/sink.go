@@ -36,9 +36,11 @@ type Sink[T any] struct {
 // Tail is a sink at work.
 type Tail[T any] struct {
 	worker
-	sink      Sink[T]
-	follower  Follower
-	positions map[int]uint64 // applied so far
+	sink     Sink[T]
+	follower Follower
+
+	positions  map[int]uint64 // applied so far
+	progressed bool           // since following began last
 }
 
 // NewTail checks the sink and registers its metrics. It starts nothing. Of the
@@ -65,19 +67,23 @@ func (s *Tail[T]) Run(ctx context.Context, from map[int]uint64) error {
 	return s.follow(ctx)
 }
 
-// follow starts again where it stopped if following fails.
+// follow starts again where it stopped when following fails, at once if it got
+// anywhere since it last did.
 func (s *Tail[T]) follow(ctx context.Context) error {
-	err := s.retry(ctx, func() error {
-		err := s.follower.Follow(ctx, s.topic, maps.Clone(s.positions), s.batch)
-		if ctx.Err() != nil {
-			return nil
+	for ctx.Err() == nil {
+		err := s.retry(ctx, func() error {
+			s.progressed = false
+			err := s.bus("follow", s.follower.Follow(ctx, s.topic, maps.Clone(s.positions), s.batch))
+			if _, permanent := AsPermanent(err); s.progressed && !permanent {
+				return nil
+			}
+			return err
+		})
+		if err != nil && ctx.Err() == nil {
+			return err
 		}
-		return s.bus("follow", err)
-	})
-	if ctx.Err() != nil {
-		return nil
 	}
-	return err
+	return nil
 }
 
 // batch applies what was read; it only fails when ctx ends.
@@ -103,6 +109,7 @@ func (s *Tail[T]) batch(ctx context.Context, msgs []Message) error {
 		return err
 	}
 	maps.Copy(s.positions, positions)
+	s.progressed = true
 	s.metrics.messages.Add(float64(len(msgs)))
 	s.metrics.duration.Observe(time.Since(start).Seconds())
 	s.observeLag(work, msgs[len(msgs)-1])
