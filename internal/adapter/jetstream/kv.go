@@ -9,20 +9,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/toolstream/toolstream/internal/stream"
 )
-
-// ErrNotFound is the error for a key that the bucket does not hold.
-var ErrNotFound = errors.New("jetstream: key not found")
-
-// ErrConflict is the error for a Create or Update that came second.
-var ErrConflict = errors.New("jetstream: key was changed by another writer")
-
-// Entry is one version of a value.
-type Entry struct {
-	Key      string
-	Value    []byte
-	Revision uint64 // rises with each write to the bucket
-}
 
 // KV is a bucket of small values that everybody watches: versions of weights,
 // settings. Keys consist of letters, digits and -/_=. characters.
@@ -51,35 +40,35 @@ func (k *KV) Put(ctx context.Context, key string, value []byte) (uint64, error) 
 	return revision, k.failed("put", key, err)
 }
 
-// Create stores the first value of a key, or fails with ErrConflict.
+// Create stores the first value of a key, or fails with stream.ErrConflict.
 func (k *KV) Create(ctx context.Context, key string, value []byte) (uint64, error) {
 	revision, err := k.kv.Create(ctx, key, value)
 	return revision, k.failed("create", key, err)
 }
 
 // Update replaces the value that has the given revision, or fails with
-// ErrConflict.
+// stream.ErrConflict.
 func (k *KV) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	revision, err := k.kv.Update(ctx, key, value, revision)
 	return revision, k.failed("update", key, err)
 }
 
-// Get returns the newest value, or ErrNotFound.
-func (k *KV) Get(ctx context.Context, key string) (Entry, error) {
+// Get returns the newest value, or stream.ErrNotFound.
+func (k *KV) Get(ctx context.Context, key string) (stream.Entry, error) {
 	e, err := k.kv.Get(ctx, key)
 	if err != nil {
-		return Entry{}, k.failed("get", key, err)
+		return stream.Entry{}, k.failed("get", key, err)
 	}
 	return entry(e), nil
 }
 
-// History returns the kept versions of a key, oldest first, or ErrNotFound.
-func (k *KV) History(ctx context.Context, key string) ([]Entry, error) {
+// History returns the kept versions of a key, oldest first, or stream.ErrNotFound.
+func (k *KV) History(ctx context.Context, key string) ([]stream.Entry, error) {
 	all, err := k.kv.History(ctx, key)
 	if err != nil {
 		return nil, k.failed("history", key, err)
 	}
-	var out []Entry
+	var out []stream.Entry
 	for _, e := range all {
 		if e.Operation() == jetstream.KeyValuePut {
 			out = append(out, entry(e))
@@ -110,7 +99,7 @@ func (k *KV) Keys(ctx context.Context, prefix string) ([]string, error) {
 // Watch calls fn with the newest value of every key that begins with prefix,
 // then with each change, a deleted key with a nil Value, until ctx ends (nil)
 // or fn fails (its error).
-func (k *KV) Watch(ctx context.Context, prefix string, fn func(Entry) error) error {
+func (k *KV) Watch(ctx context.Context, prefix string, fn func(stream.Entry) error) error {
 	w, err := k.kv.WatchAll(ctx)
 	if err != nil {
 		return k.failed("watch", prefix, err)
@@ -137,8 +126,8 @@ func (k *KV) Watch(ctx context.Context, prefix string, fn func(Entry) error) err
 	}
 }
 
-func entry(e jetstream.KeyValueEntry) Entry {
-	out := Entry{Key: e.Key(), Revision: e.Revision()}
+func entry(e jetstream.KeyValueEntry) stream.Entry {
+	out := stream.Entry{Key: e.Key(), Revision: e.Revision()}
 	if e.Operation() == jetstream.KeyValuePut {
 		out.Value = append([]byte{}, e.Value()...)
 	}
@@ -150,13 +139,13 @@ func (k *KV) failed(op, key string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, jetstream.ErrKeyNotFound):
-		err = ErrNotFound
+		err = stream.ErrNotFound
 	case errors.Is(err, jetstream.ErrKeyExists):
-		err = ErrConflict
+		err = stream.ErrConflict
 	}
 	var api *jetstream.APIError
 	if errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence {
-		err = ErrConflict
+		err = stream.ErrConflict
 	}
 	return fmt.Errorf("jetstream: %s %s in bucket %s: %w", op, key, k.bucket, err)
 }

@@ -47,3 +47,18 @@ func TestBus(t *testing.T) {
 		})
 	}
 }
+
+func TestKV(t *testing.T) {
+	const history = 5
+	adaptertest.KVSuite(t, adaptertest.KVAdapter{
+		Open: func(t *testing.T, place string) (adaptertest.KV, func()) {
+			s := open(t, Config{Dir: place})
+			kv, err := OpenKV(t.Context(), s.Conn(), "toolstream_weights", history)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kv, func() { closeServer(t, s) }
+		},
+		History: history,
+	})
+}
