@@ -1,0 +1,33 @@
+// Package formats recognises tool documents and splits them into single tools
+// and agents.
+//
+// It reads one document or thousands: JSON, YAML, JSON Lines, JSON arrays,
+// plain text and Python, gzipped or not, and in them MCP tools and tools/list
+// answers, OpenAPI and Swagger documents, function schemas, RapidAPI
+// endpoints, model cards, data-set lines and envelopes. What is not known
+// is taken as any JSON object or as prose.
+//
+// # Ids
+//
+// An explicit id always wins: that of an envelope, then that of the document.
+// Otherwise a tool is "agent/name", or "name" without an agent, and an OpenAPI
+// operation "agent/METHOD path". Where nothing says the agent it is the
+// document's own collection (a slug of info.title, an MCP server's name, a
+// collection's tool_name), then for files with several tools the file's name
+// without its extensions, and otherwise none. Ids are in NFC; a made one that
+// is too long keeps its head and ends in a hash of the whole.
+//
+// # Several of one id
+//
+// In a document or a JSON array the order means nothing: an exact duplicate is
+// folded into the first, and different content under one id is a Problem,
+// whichever is right. JSON Lines are a stream of changes: every line is an
+// item, order decides, and nothing is remembered from line to line.
+//
+// # References
+//
+// Only references within the document are followed ("#/…"), each with bounds;
+// nothing is ever fetched. An operation that reaches a reference outward is a
+// Problem. A reference to nothing, in an example or in an extension (x-…) is
+// left as it stands.
+package formats

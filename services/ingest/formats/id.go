@@ -1,0 +1,158 @@
+package formats
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	maxID   = 256 // bytes
+	maxName = 256 // bytes
+	maxSlug = 80  // bytes; an id made of prose needs no more
+)
+
+// normalID returns the id in NFC, or what is wrong with it.
+func normalID(id string) (string, error) {
+	id = norm.NFC.String(id)
+	switch {
+	case id == "":
+		return "", fmt.Errorf("an id is at least 1 byte")
+	case len(id) > maxID:
+		return "", fmt.Errorf("%d bytes, at most %d", len(id), maxID)
+	case strings.TrimSpace(id) != id:
+		return "", fmt.Errorf("begins or ends with a space")
+	}
+	return id, printable(id)
+}
+
+// printable refuses control and format characters and what is not UTF-8.
+func printable(s string) error {
+	if !utf8.ValidString(s) {
+		return fmt.Errorf("not UTF-8")
+	}
+	for _, r := range s {
+		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
+			return fmt.Errorf("character %U is not allowed", r)
+		}
+	}
+	return nil
+}
+
+// makeID joins agent and name to an id that is valid whatever the name holds:
+// characters that no id may hold become spaces, and what is too long is cut
+// and told apart by a hash.
+func makeID(agent, name string) string {
+	id := name
+	if agent != "" {
+		id = agent + "/" + name
+	}
+	id = norm.NFC.String(strings.ToValidUTF8(id, "\ufffd"))
+	clean := strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
+			return ' '
+		}
+		return r
+	}, id))
+	if clean != id || len(id) > maxID {
+		sum := sha256.Sum256([]byte(id))
+		clean = strings.TrimSpace(cut(clean, maxID-17)) + "~" + hex.EncodeToString(sum[:8])
+	}
+	return clean
+}
+
+// cut returns at most n bytes of s, in whole characters.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// slug makes a short id of a title: letters and digits in lower case, joined
+// by hyphens. A title without any gives "".
+func slug(title string) string {
+	words := strings.FieldsFunc(strings.ToLower(norm.NFC.String(title)), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
+	s := strings.Join(words, "-")
+	if len(s) > maxSlug {
+		sum := sha256.Sum256([]byte(s))
+		s = strings.TrimRight(cut(s, maxSlug-9), "-") + "-" + hex.EncodeToString(sum[:4])
+	}
+	return s
+}
+
+// ownerID makes an agent's id of what a source calls itself: names that are
+// written like ids stay as they are.
+func ownerID(name string) string {
+	name = strings.TrimSpace(name)
+	if id, err := normalID(name); err == nil && !strings.ContainsFunc(id, unicode.IsSpace) {
+		return id
+	}
+	return slug(name)
+}
+
+// baseName returns the last part of a file name or URL without its extensions,
+// "" where the source has no name.
+func baseName(source string) string {
+	source, _, _ = strings.Cut(source, "#")
+	if strings.Contains(source, "://") {
+		source, _, _ = strings.Cut(source, "?")
+		if _, rest, _ := strings.Cut(source, "://"); !strings.Contains(rest, "/") {
+			return ""
+		}
+	}
+	base := path.Base(strings.ReplaceAll(source, `\`, "/"))
+	for {
+		ext := path.Ext(base)
+		if !knownExtension(ext) || ext == base {
+			break
+		}
+		base = strings.TrimSuffix(base, ext)
+	}
+	if base == "." || base == "/" || base == "-" {
+		return ""
+	}
+	return ownerID(base)
+}
+
+func knownExtension(ext string) bool {
+	switch strings.ToLower(ext) {
+	case ".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".txt", ".md", ".markdown", ".rst", ".py", ".pyi", ".gz":
+		return true
+	}
+	return false
+}
+
+// extension returns the lower-case extension of a source, that before ".gz".
+func extension(source string) string {
+	source, _, _ = strings.Cut(strings.ToLower(source), "?")
+	return path.Ext(strings.TrimSuffix(source, ".gz"))
+}
+
+// isAgentsFile reports whether a file's name says that it lists agents.
+func isAgentsFile(source string) bool {
+	return strings.HasPrefix(path.Base(strings.ReplaceAll(source, `\`, "/")), "agents")
+}
+
+// IsDataSetSidecar reports whether a file of that name stands beside the tools
+// of a data set without holding any: queries, folds, recorded standardized
+// documents, hard negatives and reference weights.
+func IsDataSetSidecar(name string) bool {
+	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
+	switch strings.TrimSuffix(base, ".gz") {
+	case "queries.jsonl", "folds.jsonl", "standardized.jsonl", "hard_negatives.jsonl", "reference_weights.jsonl":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,145 @@
+package formats
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// The formats that an Item may have. They decide which rules standardize it.
+const (
+	Auto     = "auto"     // only in Options: recognise it
+	MCP      = "mcp"      // a tool as MCP's tools/list has it
+	OpenAPI  = "openapi"  // one operation: {"method","path","operation","api"?,"servers"?}
+	Function = "function" // a function schema of OpenAI or Anthropic
+	RapidAPI = "rapidapi" // a RapidAPI endpoint as ToolBench has it
+	Card     = "card"     // a model card (Hugging Face, Gorilla)
+	Python   = "python"   // a signature or def as a JSON string, or an object that holds one in func_description
+	JSON     = "json"     // any other JSON object
+	Text     = "text"     // prose as a JSON string
+	Agent    = "agent"    // an owner of tools
+)
+
+// Item is one tool or agent, or its deletion.
+type Item struct {
+	ID     string // valid, in NFC
+	Agent  string // owner; empty if there is none, and for agents
+	Name   string // as the source has it; the id where it has none
+	Kind   schema.Kind
+	Format string // a constant of this package
+
+	// Raw is the document as one JSON value, in the source's own order of keys
+	// where it was JSON. Of an OpenAPI operation it is rebuilt with local
+	// references put in place.
+	Raw json.RawMessage
+
+	// Hash is the hex SHA-256 of the document's canonical JSON: layout and
+	// order of keys do not count. Of an operation of an OpenAPI document it
+	// covers the operation with its path's parameters and everything that it
+	// references, directly or not, and nothing of the document's head.
+	Hash string
+
+	Source        string // as Options has it
+	Line          int    // from 1 in line-based input, otherwise 0
+	Path          string // JSON pointer in the document or line
+	SourceVersion uint64 // the source's own version, 0 if it has none
+	Delete        bool   // then Raw, Hash and Format are empty
+}
+
+// Problem says why something is not an item. It implements error.
+type Problem struct {
+	Source string // as Options has it
+	Line   int    // from 1; 0 where it is not known
+	ID     string // of the tool, where it is known
+	Path   string // JSON pointer (RFC 6901) in the document or line
+	Reason string // a stable word: a constant of this package or of jsondoc
+	Detail string // in words; may be empty
+	Cause  error  // of Unreadable: what the reader said
+}
+
+// Error reads like "tools.jsonl:7: duplicate key: /a: …".
+func (p *Problem) Error() string {
+	s := p.Reason
+	if p.Path != "" {
+		s += ": " + p.Path
+	}
+	if p.Detail != "" {
+		s += ": " + p.Detail
+	}
+	switch {
+	case p.Source != "" && p.Line > 0:
+		return fmt.Sprintf("%s:%d: %s", p.Source, p.Line, s)
+	case p.Line > 0:
+		return fmt.Sprintf("line %d: %s", p.Line, s)
+	case p.Source != "":
+		return p.Source + ": " + s
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (p *Problem) Unwrap() error { return p.Cause }
+
+// The reasons of a Problem, beside those of package jsondoc.
+const (
+	Required           = "required"
+	WrongType          = "wrong type"
+	NotATool           = "not a tool"
+	UnknownFormat      = "unknown format"
+	InvalidID          = "invalid id"
+	InvalidName        = "invalid name"
+	InvalidVersion     = "invalid source version"
+	InvalidSchema      = "invalid JSON Schema"
+	DuplicateID        = "duplicate id"
+	SeveralTools       = "more than one tool"
+	ExternalRef        = "external reference not allowed"
+	TooComplex         = "too complex"
+	UnsupportedVersion = "unsupported OpenAPI version"
+	TooManyOperations  = "too many operations"
+	TooManyParameters  = "too many parameters"
+	Decompressed       = "decompressed size over limit"
+	Unreadable         = "unreadable"
+)
+
+// Options say what is known of the input beforehand.
+type Options struct {
+	Source string      // file name or URL, for messages and the default agent
+	Agent  string      // owner of every tool, whatever the input says
+	ID     string      // id of the one tool or agent in the input
+	Kind   schema.Kind // KindAgent: every document is an agent
+	Format string      // Auto or empty, or the format of every document
+	Lines  bool        // the input is JSON Lines, whatever it is called and looks like
+	Limits Limits
+}
+
+// Limits bound what an input may cost. A zero field means its default.
+type Limits struct {
+	Document   int   // bytes of one tool's document, 1 MiB
+	File       int   // bytes of what is read as a whole: a document, a line, an element of an array; 64 MiB
+	YAML       int   // bytes of a YAML document, 16 MiB: its parser needs many times that
+	Stream     int64 // bytes of line-based input and arrays, decompressed, 16 GiB
+	Operations int   // of one OpenAPI document, 50,000
+	Parameters int   // of one tool, 4,096
+	Depth      int   // nested objects and arrays, 64
+	Nodes      int   // values in what is read as a whole, 3,000,000
+}
+
+func (l Limits) withDefaults() Limits {
+	d := Limits{
+		Document: 1 << 20, File: 64 << 20, YAML: 16 << 20, Stream: 16 << 30,
+		Operations: 50_000, Parameters: 4_096, Depth: 64, Nodes: 3_000_000,
+	}
+	for _, f := range []struct{ field, value *int }{
+		{&l.Document, &d.Document}, {&l.File, &d.File}, {&l.YAML, &d.YAML}, {&l.Operations, &d.Operations},
+		{&l.Parameters, &d.Parameters}, {&l.Depth, &d.Depth}, {&l.Nodes, &d.Nodes},
+	} {
+		if *f.field <= 0 {
+			*f.field = *f.value
+		}
+	}
+	if l.Stream <= 0 {
+		l.Stream = d.Stream
+	}
+	return l
+}

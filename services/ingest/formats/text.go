@@ -1,0 +1,232 @@
+package formats
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/jsondoc"
+)
+
+// prose takes a text: Python source, or whatever else it says about one tool.
+func (s *session) prose(text, path string, h head, several bool) {
+	if strings.TrimSpace(text) == "" {
+		s.problem(&Problem{ID: h.id, Path: path, Reason: jsondoc.Empty, Detail: "an empty text"})
+		return
+	}
+	format := s.opt.Format
+	if format == Python || format != Text && looksLikePython(text) {
+		s.python(text, path, h, several)
+		return
+	}
+	it := Item{Format: Text, Kind: s.kind(h), Path: path, Name: heading(text)}
+	it.Raw, it.Hash = prosaic(text)
+	local := slug(it.Name)
+	if local == "" {
+		local = s.base
+	}
+	if local == "" && !s.identified(h) {
+		s.problem(&Problem{Path: path, Reason: Required, Detail: "the text has no heading and no name to make an id of"})
+		return
+	}
+	s.finish(it, origin{head: h, local: local, several: several})
+}
+
+var markup = strings.NewReplacer("**", "", "__", "", "`", "")
+
+// heading returns the text's first heading, or its first line with a word in
+// it, short enough for a name.
+func heading(text string) string {
+	first := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		title := clean(strings.TrimSpace(strings.Trim(line, "#")))
+		if slug(title) == "" {
+			continue
+		}
+		if strings.HasPrefix(line, "#") {
+			return title
+		}
+		if first == "" {
+			first = title
+		}
+	}
+	return first
+}
+
+// clean makes one printable line of a heading.
+func clean(line string) string {
+	line = strings.Map(func(r rune) rune {
+		if printable(string(r)) != nil {
+			return ' '
+		}
+		return r
+	}, markup.Replace(line))
+	return strings.TrimSpace(cut(strings.Join(strings.Fields(line), " "), maxName))
+}
+
+var (
+	defLine   = regexp.MustCompile(`^(?:async[ \t]+)?def[ \t]+([\p{L}_][\p{L}\p{N}_]*)[ \t]*[(\[]`)
+	signature = regexp.MustCompile(`^([A-Za-z_][\w.]*)\((?:[^()]|\([^()]*\))*\)(?:[ \t]*->[ \t]*[^\n]+?)?:?[ \t]*(?:\n|$)`)
+)
+
+// looksLikePython recognises Python source by its first statement: a def,
+// perhaps after decorators, imports and comments, or a bare signature.
+func looksLikePython(text string) bool {
+	text = unfenced(text)
+	if signature.MatchString(text) {
+		return true
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \t\r\n")
+		if defLine.MatchString(line) {
+			return true
+		}
+		if line != "" && !prelude(line) {
+			return false
+		}
+	}
+	return false
+}
+
+// prelude reports lines that may stand before the first def.
+func prelude(line string) bool {
+	for _, p := range []string{"@", "import ", "from "} {
+		if strings.HasPrefix(line, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// unfenced returns the text without the Markdown fence around it.
+func unfenced(text string) string {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "```") {
+		return text
+	}
+	_, text, _ = strings.Cut(text, "\n")
+	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "```"))
+}
+
+// pythonName returns the name of the function that the source defines first.
+func pythonName(text string) string {
+	text = unfenced(text)
+	for line := range strings.Lines(text) {
+		if m := defLine.FindStringSubmatch(line); m != nil {
+			return m[1]
+		}
+	}
+	if m := signature.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// python takes Python source: every top-level function is a tool, except
+// private ones beside public ones.
+func (s *session) python(text, path string, h head, several bool) {
+	defs := functions(text)
+	if len(defs) == 0 {
+		defs = []function{{name: pythonName(text), text: text}}
+	}
+	if len(defs) > 1 && s.identified(h) {
+		defs = []function{{name: defs[0].name, text: text}} // one document by the id's say
+	}
+	for _, d := range defs {
+		if s.done {
+			return
+		}
+		if d.name == "" && !s.identified(h) {
+			s.problem(&Problem{Path: path, Reason: Required, Detail: "no function is defined here"})
+			continue
+		}
+		it := Item{Format: Python, Kind: s.kind(h), Path: path, Name: d.name}
+		if s.line == 0 && path == "" {
+			it.Line = d.line
+		}
+		it.Raw, it.Hash = prosaic(d.text)
+		s.finish(it, origin{head: h, local: d.name, several: several || len(defs) > 1})
+	}
+}
+
+// function is one def with its decorators and body.
+type function struct {
+	name, text string
+	line       int
+}
+
+// functions returns the public top-level functions of the source, or all if
+// none is public.
+func functions(text string) []function {
+	var all, public []function
+	for _, block := range blocks(text) {
+		name := ""
+		for line := range strings.Lines(block.text) {
+			if m := defLine.FindStringSubmatch(line); m != nil {
+				name = m[1]
+				break
+			}
+		}
+		if name == "" {
+			continue
+		}
+		block.name = name
+		all = append(all, block)
+		if !strings.HasPrefix(name, "_") {
+			public = append(public, block)
+		}
+	}
+	if len(public) > 0 {
+		return public
+	}
+	return all
+}
+
+// blocks cuts source into its top-level statements: each begins at a line
+// without indentation that neither a decorator, an open docstring nor a
+// closing bracket ties to what stands before.
+func blocks(text string) []function {
+	var out []function
+	var b strings.Builder
+	start, n, quote, decorated := 1, 0, "", false
+	flush := func() {
+		if t := strings.TrimSpace(b.String()); t != "" {
+			out = append(out, function{text: t, line: start})
+		}
+		b.Reset()
+	}
+	for line := range strings.Lines(text) {
+		n++
+		if quote == "" && !decorated && begins(line) {
+			flush()
+			start = n
+		}
+		if quote == "" && begins(line) {
+			decorated = strings.HasPrefix(line, "@")
+		}
+		quote = openQuote(line, quote)
+		b.WriteString(line)
+	}
+	flush()
+	return out
+}
+
+func begins(line string) bool {
+	return strings.TrimSpace(line) != "" && !strings.ContainsAny(line[:1], " \t)]}'\"#`")
+}
+
+// openQuote returns the triple quote that is open at the end of the line, ""
+// if none is.
+func openQuote(line, open string) string {
+	for line != "" {
+		switch {
+		case open != "" && strings.HasPrefix(line, open):
+			line, open = line[3:], ""
+		case open == "" && (strings.HasPrefix(line, `"""`) || strings.HasPrefix(line, `'''`)):
+			open, line = line[:3], line[3:]
+		default:
+			line = line[1:]
+		}
+	}
+	return open
+}
