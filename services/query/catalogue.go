@@ -1,0 +1,193 @@
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// The states of a change.
+const (
+	stateIndexed = "indexed"       // it, or a newer one, can be searched
+	stateDead    = "dead_lettered" // it lies in the dead letters
+	statePending = "pending"       // it is on its way
+)
+
+type (
+	getInput struct {
+		ID string `path:"id" maxLength:"1024"`
+	}
+	getOutput struct{ Body entityAnswer }
+
+	listTools struct {
+		Agent  string `query:"agent" doc:"Only tools of this owner."`
+		Cursor string `query:"cursor" doc:"Of the page before."`
+		Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+	}
+	listAgents struct {
+		Cursor string `query:"cursor" doc:"Of the page before."`
+		Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+	}
+	toolsOutput  struct{ Body toolsPage }
+	agentsOutput struct{ Body agentsPage }
+
+	statesInput  struct{ Body statesRequest }
+	statesOutput struct{ Body statesAnswer }
+)
+
+// entityAnswer is everything that is known of an entity.
+type entityAnswer struct {
+	Entry
+	Format   string          `json:"format,omitempty"`
+	Hash     string          `json:"hash,omitempty" doc:"SHA-256 of the raw document's canonical JSON."`
+	Document schema.Document `json:"document" doc:"The four fields."`
+	Raw      json.RawMessage `json:"raw,omitempty" doc:"The document as its source had it."`
+}
+
+// Entry is an entity as lists show it.
+type Entry struct {
+	ID            string      `json:"id"`
+	Kind          schema.Kind `json:"kind"`
+	Agent         string      `json:"agent,omitempty"`
+	Name          string      `json:"name"`
+	Description   string      `json:"description"`
+	Revision      uint64      `json:"revision"`
+	SourceVersion uint64      `json:"source_version,omitempty"`
+	State         string      `json:"state" doc:"indexed"`
+	Updated       time.Time   `json:"updated" doc:"When the change was accepted."`
+}
+
+type toolsPage struct {
+	Tools  []Entry `json:"tools"`
+	Cursor string  `json:"cursor,omitempty" doc:"Of the next page; absent on the last."`
+}
+
+type agentsPage struct {
+	Agents []Entry `json:"agents"`
+	Cursor string  `json:"cursor,omitempty" doc:"Of the next page; absent on the last."`
+}
+
+type statesRequest struct {
+	Changes []change `json:"changes" maxItems:"1000"`
+}
+
+type change struct {
+	Kind     schema.Kind `json:"kind,omitempty" enum:"tool,agent"`
+	ID       string      `json:"id" minLength:"1" maxLength:"1024"`
+	Revision uint64      `json:"revision"`
+}
+
+type statesAnswer struct {
+	States []changeState `json:"states" doc:"In the order asked."`
+}
+
+type changeState struct {
+	Kind     schema.Kind `json:"kind"`
+	ID       string      `json:"id"`
+	Revision uint64      `json:"revision"`
+	State    string      `json:"state" doc:"indexed, dead_lettered or pending."`
+}
+
+func catalogueRoutes(api huma.API, s *Service) {
+	for _, c := range []struct {
+		name string
+		kind schema.Kind
+	}{{"tool", schema.KindTool}, {"agent", schema.KindAgent}} {
+		huma.Register(api, huma.Operation{
+			OperationID: "get-" + c.name, Method: http.MethodGet, Path: "/v1/" + c.name + "s/{id}",
+			Summary: "Show one " + c.name, Tags: []string{"catalogue"}, Errors: []int{404, 503},
+		}, func(ctx context.Context, in *getInput) (*getOutput, error) {
+			answer, err := s.get(ctx, schema.Ref{Tenant: tenant.From(ctx), Kind: c.kind, ID: in.ID})
+			return &getOutput{answer}, err
+		})
+	}
+	huma.Register(api, huma.Operation{
+		OperationID: "list-tools", Method: http.MethodGet, Path: "/v1/tools",
+		Summary: "List tools by id", Tags: []string{"catalogue"}, Errors: []int{422, 503},
+	}, func(ctx context.Context, in *listTools) (*toolsOutput, error) {
+		lines, next, err := s.list(ctx, schema.KindTool, in.Agent, in.Cursor, in.Limit)
+		return &toolsOutput{toolsPage{lines, next}}, err
+	})
+	huma.Register(api, huma.Operation{
+		OperationID: "list-agents", Method: http.MethodGet, Path: "/v1/agents",
+		Summary: "List agents by id", Tags: []string{"catalogue"}, Errors: []int{422, 503},
+	}, func(ctx context.Context, in *listAgents) (*agentsOutput, error) {
+		lines, next, err := s.list(ctx, schema.KindAgent, "", in.Cursor, in.Limit)
+		return &agentsOutput{agentsPage{lines, next}}, err
+	})
+	huma.Register(api, huma.Operation{
+		OperationID: "states", Method: http.MethodPost, Path: "/v1/tools:states",
+		Summary: "Tell what became of accepted changes", Tags: []string{"catalogue"}, MaxBodyBytes: 4 << 20, Errors: []int{400, 413, 422},
+	}, func(ctx context.Context, in *statesInput) (*statesOutput, error) {
+		return &statesOutput{s.states(tenant.From(ctx), in.Body.Changes)}, nil
+	})
+}
+
+func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error) {
+	e, raw, ok, err := s.deps.Catalogue.Get(ctx, ref)
+	if err != nil {
+		return entityAnswer{}, s.catalogueProblem(err)
+	}
+	if !ok {
+		return entityAnswer{}, huma.Error404NotFound(fmt.Sprintf("there is no %s %s", ref.Kind, schema.Quote(ref.ID)))
+	}
+	return entityAnswer{Entry: line(e), Format: e.Format, Hash: e.Hash, Document: e.Document, Raw: raw}, nil
+}
+
+func (s *Service) list(ctx context.Context, kind schema.Kind, agent, cursor string, limit int) ([]Entry, string, error) {
+	found, next, err := s.deps.Catalogue.List(ctx, tenant.From(ctx), kind, agent, cursor, limit)
+	if err != nil {
+		return nil, "", s.catalogueProblem(err)
+	}
+	lines := make([]Entry, len(found))
+	for i, e := range found {
+		lines[i] = line(e)
+	}
+	return lines, next, nil
+}
+
+func (s *Service) catalogueProblem(err error) error {
+	s.deps.Log.Warn("query: catalogue", "err", err)
+	return huma.Error503ServiceUnavailable("the catalogue can not be read")
+}
+
+func line(e schema.Entity) Entry {
+	return Entry{
+		ID: e.ID, Kind: e.Kind, Agent: e.Agent,
+		Name: e.Document.Name, Description: e.Document.Description,
+		Revision: e.Revision, SourceVersion: e.Source,
+		State: stateIndexed, Updated: e.Updated,
+	}
+}
+
+// states tells of each change how far it got.
+func (s *Service) states(tenant string, changes []change) statesAnswer {
+	out := make([]changeState, len(changes))
+	for i, c := range changes {
+		if c.Kind == "" {
+			c.Kind = schema.KindTool
+		}
+		ref := schema.Ref{Tenant: tenant, Kind: c.Kind, ID: c.ID}
+		out[i] = changeState{Kind: c.Kind, ID: c.ID, Revision: c.Revision, State: s.state(ref, c.Revision)}
+	}
+	return statesAnswer{out}
+}
+
+func (s *Service) state(ref schema.Ref, revision uint64) string {
+	v, _, known := s.deps.Catalogue.Version(ref)
+	switch {
+	case known && v.Revision >= revision:
+		return stateIndexed
+	case s.deps.DeadLetters != nil && s.deps.DeadLetters.Dead(events.Key(ref), revision):
+		return stateDead
+	}
+	return statePending
+}

@@ -1,0 +1,321 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const testTenant = "default"
+
+// fakeIndex answers every lookup with the same candidates, of the kinds asked
+// for.
+type fakeIndex struct {
+	found []index.Candidate
+	err   error
+
+	mu      sync.Mutex
+	lookups []index.Lookup
+}
+
+func (f *fakeIndex) Candidates(_ context.Context, l index.Lookup) ([]index.Candidate, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lookups = append(f.lookups, l)
+	var out []index.Candidate
+	for _, c := range f.found {
+		if slices.Contains(l.Kinds, c.Kind) {
+			out = append(out, c)
+		}
+	}
+	return out, f.err
+}
+
+func (f *fakeIndex) last() index.Lookup {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lookups[len(f.lookups)-1]
+}
+
+// fakeCatalogue holds entities; those in deleted are tombstones.
+type fakeCatalogue struct {
+	entities map[schema.Ref]schema.Entity
+	deleted  map[schema.Ref]schema.Version
+	err      error
+}
+
+func (f *fakeCatalogue) Get(_ context.Context, ref schema.Ref) (schema.Entity, json.RawMessage, bool, error) {
+	e, ok := f.entities[ref]
+	return e, json.RawMessage(`{"of":"` + ref.ID + `"}`), ok && f.err == nil, f.err
+}
+
+func (f *fakeCatalogue) List(_ context.Context, tenant string, kind schema.Kind, agent, cursor string, limit int) ([]schema.Entity, string, error) {
+	if f.err != nil {
+		return nil, "", f.err
+	}
+	refs := slices.SortedFunc(maps.Keys(f.entities), func(a, b schema.Ref) int { return cmp.Compare(a.ID, b.ID) })
+	var out []schema.Entity
+	for _, ref := range refs {
+		e := f.entities[ref]
+		if ref.Tenant != tenant || ref.Kind != kind || (agent != "" && e.Agent != agent) || ref.ID <= cursor {
+			continue
+		}
+		if len(out) == limit {
+			return out, out[limit-1].ID, nil
+		}
+		out = append(out, e)
+	}
+	return out, "", nil
+}
+
+func (f *fakeCatalogue) Version(ref schema.Ref) (schema.Version, bool, bool) {
+	if v, ok := f.deleted[ref]; ok {
+		return v, true, true
+	}
+	e, ok := f.entities[ref]
+	return e.Version, false, ok
+}
+
+// fakeEmbedder gives every text a vector of its own.
+type fakeEmbedder struct {
+	err   error
+	short bool // answers one vector too few
+
+	mu    sync.Mutex
+	calls [][]string
+}
+
+func (f *fakeEmbedder) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, texts)
+	if f.err != nil {
+		return nil, f.err
+	}
+	out := make([][]float32, len(texts))
+	for i, t := range texts {
+		out[i] = []float32{float32(len(t)), float32(i)}
+	}
+	if f.short {
+		out = out[1:]
+	}
+	return out, nil
+}
+
+// fakeWatcher hands out what a test puts, and fails when told.
+type fakeWatcher struct {
+	mu      sync.Mutex
+	watches map[string]func(key string, value []byte)
+	fails   chan error
+	started chan string // receives the prefix of every watch
+}
+
+func newFakeWatcher() *fakeWatcher {
+	return &fakeWatcher{watches: map[string]func(string, []byte){}, fails: make(chan error), started: make(chan string, 16)}
+}
+
+func (f *fakeWatcher) Watch(ctx context.Context, prefix string, fn func(key string, value []byte)) error {
+	f.mu.Lock()
+	f.watches[prefix] = fn
+	f.mu.Unlock()
+	f.started <- prefix
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-f.fails:
+		return err
+	}
+}
+
+func (f *fakeWatcher) put(t *testing.T, key string, value any) {
+	t.Helper()
+	raw, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for prefix, fn := range f.watches {
+		if strings.HasPrefix(key, prefix) {
+			fn(key, raw)
+		}
+	}
+}
+
+// dead is a set of changes that ended in the dead letters.
+type dead map[string]uint64
+
+func (d dead) Dead(key string, revision uint64) bool { return d[key] == revision }
+
+// bench is a service among fakes.
+type bench struct {
+	*Service
+	index     *fakeIndex
+	catalogue *fakeCatalogue
+	embedder  *fakeEmbedder
+	bus       *streamtest.Bus
+	watcher   *fakeWatcher
+	reg       *prometheus.Registry
+	dead      dead
+}
+
+func newBench(t testing.TB, candidates ...index.Candidate) *bench {
+	t.Helper()
+	b := &bench{
+		index:     &fakeIndex{found: candidates},
+		catalogue: &fakeCatalogue{entities: map[schema.Ref]schema.Entity{}, deleted: map[schema.Ref]schema.Version{}},
+		embedder:  &fakeEmbedder{}, bus: streamtest.NewBus(), watcher: newFakeWatcher(),
+		reg: prometheus.NewRegistry(), dead: dead{},
+	}
+	for i, c := range candidates {
+		b.catalogue.entities[c.Ref] = schema.Entity{
+			Ref: c.Ref, Agent: c.Agent, Version: schema.Version{Revision: uint64(i + 1)},
+			Document: schema.Document{Name: "name of " + c.ID, Description: "does " + c.ID},
+		}
+	}
+	b.build(t, Config{})
+	return b
+}
+
+// build makes the service anew, after a change of the fakes or limits.
+func (b *bench) build(t testing.TB, cfg Config) {
+	t.Helper()
+	b.reg = prometheus.NewRegistry()
+	deps := Deps{
+		Index: b.index, Catalogue: b.catalogue, Publisher: b.bus, DeadLetters: b.dead,
+		Watcher: b.watcher, Log: slog.New(slog.DiscardHandler), Metrics: b.reg,
+	}
+	if b.embedder != nil {
+		deps.Embedder = b.embedder
+	}
+	s, err := New(cfg, deps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Service = s
+}
+
+// start runs the service until the test ends, or stop is called.
+func (b *bench) start(t *testing.T) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- b.Run(ctx) }()
+	for range 2 {
+		<-b.watcher.started
+	}
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+func (b *bench) search(t testing.TB, req schema.SearchRequest) schema.SearchResponse {
+	t.Helper()
+	if req.Query == "" && len(req.Needs) == 0 {
+		req.Query = "send a message"
+	}
+	resp, err := b.Search(context.Background(), testTenant, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+func (b *bench) impressions(t *testing.T) []schema.Impression {
+	t.Helper()
+	var out []schema.Impression
+	for _, m := range b.bus.Published(events.Searches) {
+		i, err := events.DecodeImpression(m.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, i)
+	}
+	return out
+}
+
+func (b *bench) metric(t *testing.T, name string) float64 {
+	t.Helper()
+	families, err := b.reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum float64
+	for _, f := range families {
+		if f.GetName() == name {
+			for _, m := range f.GetMetric() {
+				sum += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return sum
+}
+
+func ids(resp schema.SearchResponse) []string {
+	var out []string
+	for _, r := range resp.Results {
+		out = append(out, r.ID)
+	}
+	return out
+}
+
+// tool is a candidate whose built-in score rises with words.
+func tool(id, agent string, words float64) index.Candidate {
+	c := index.Candidate{Ref: schema.Ref{Tenant: testTenant, Kind: schema.KindTool, ID: id}, Agent: agent, Similarity: words / 100}
+	c.Features[fusion.QueryLexicalFlat] = words
+	return c
+}
+
+func agent(id string, words float64) index.Candidate {
+	c := tool(id, "", words)
+	c.Kind = schema.KindAgent
+	return c
+}
+
+// sealed returns built-in weights as version with the given changes.
+func sealed(t *testing.T, epoch uint64, change func(*schema.Weights)) schema.Weights {
+	t.Helper()
+	w := fusion.Builtin()
+	w.Epoch, w.Version = epoch, "w"+string(rune('0'+epoch))
+	if change != nil {
+		change(&w)
+	}
+	w, err := fusion.Seal(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func deadline(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+var errDown = errors.New("connection refused")

@@ -1,0 +1,148 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+const (
+	publishTimeout = 5 * time.Second // of one batch of impressions, or one feedback
+	publishBatch   = 256             // impressions published together
+)
+
+// impressions publishes what searches showed, behind them: a search never
+// waits for the bus. What does not fit the queue, or is not accepted in time,
+// is dropped and counted.
+type impressions struct {
+	queue   chan schema.Impression
+	pub     stream.Publisher
+	log     *slog.Logger
+	metrics *metrics
+	failing atomic.Bool // the last batch was not accepted
+}
+
+func newImpressions(size int, pub stream.Publisher, log *slog.Logger, m *metrics) *impressions {
+	return &impressions{queue: make(chan schema.Impression, size), pub: pub, log: log, metrics: m}
+}
+
+// add queues an impression and reports whether it can be expected on the bus.
+func (im *impressions) add(i schema.Impression) bool {
+	select {
+	case im.queue <- i:
+		return !im.failing.Load()
+	default:
+		im.metrics.dropped.Inc()
+		return false
+	}
+}
+
+// run publishes until ctx ends, and then what is still queued.
+func (im *impressions) run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			im.drain(context.WithoutCancel(ctx))
+			return nil
+		case first := <-im.queue:
+			im.publish(context.WithoutCancel(ctx), im.batch(first))
+		}
+	}
+}
+
+// drain publishes what is queued now. It gives up at the first batch that is
+// not accepted, so that it takes no longer than one timeout beyond the work.
+func (im *impressions) drain(ctx context.Context) {
+	for {
+		select {
+		case first := <-im.queue:
+			if !im.publish(ctx, im.batch(first)) {
+				im.metrics.dropped.Add(float64(len(im.queue)))
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// batch returns first and what waits behind it.
+func (im *impressions) batch(first schema.Impression) []schema.Impression {
+	batch := []schema.Impression{first}
+	for len(batch) < publishBatch {
+		select {
+		case next := <-im.queue:
+			batch = append(batch, next)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+func (im *impressions) publish(ctx context.Context, batch []schema.Impression) bool {
+	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
+	msgs, err := messages(batch)
+	if err == nil {
+		err = im.pub.Publish(ctx, msgs...)
+	}
+	if was := im.failing.Swap(err != nil); err != nil && !was {
+		im.log.Warn("query: impressions are being lost", "err", err)
+	}
+	if err != nil {
+		im.metrics.dropped.Add(float64(len(batch)))
+	}
+	return err == nil
+}
+
+func messages(batch []schema.Impression) ([]stream.Message, error) {
+	msgs := make([]stream.Message, len(batch))
+	for i := range batch {
+		value, err := events.EncodeImpression(&batch[i])
+		if err != nil {
+			return nil, err
+		}
+		msgs[i] = message(events.Searches, batch[i].Tenant, batch[i].SearchID, value, events.ImpressionSchema)
+	}
+	return msgs, nil
+}
+
+// message is a record under the key of its search, so that a search and all
+// feedback on it meet in one partition.
+func message(topic events.Topic, tenant, searchID string, value []byte, version int) stream.Message {
+	return stream.Message{
+		Topic: topic, Key: tenant + "/" + searchID, Value: value,
+		Headers: map[string]string{events.HeaderSchema: strconv.Itoa(version)},
+	}
+}
+
+// Feedback accepts what an agent did with a result: once it returns nil, the
+// event is durable. Its error is a *schema.Invalid for an event that is not
+// acceptable, else the bus's.
+func (s *Service) Feedback(ctx context.Context, tenant string, f schema.Feedback) error {
+	f.Tenant, f.Time = tenant, time.Now().UTC()
+	if err := f.Validate(); err != nil {
+		return err
+	}
+	f.ID = f.Identity()
+	value, err := events.EncodeFeedback(&f)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
+	err = s.deps.Publisher.Publish(ctx, message(events.FeedbackTopic, tenant, f.SearchID, value, events.FeedbackSchema))
+	if err != nil {
+		return fmt.Errorf("%w: publish feedback: %w", ErrUnavailable, err)
+	}
+	s.metrics.feedback.WithLabelValues(string(f.Event)).Inc()
+	return nil
+}

@@ -1,0 +1,97 @@
+package query
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// metrics are the service's figures.
+type metrics struct {
+	seconds  *prometheus.HistogramVec
+	searches *prometheus.CounterVec
+	degraded *prometheus.CounterVec
+	results  prometheus.Histogram
+	refused  *prometheus.CounterVec
+	dropped  prometheus.Counter
+	feedback *prometheus.CounterVec
+}
+
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "toolstream_search_seconds",
+			Help:    "Time a search spends in each stage; stage \"total\" is the whole.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16),
+		}, []string{"stage"}),
+		searches: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "toolstream_searches_total",
+			Help: "Searches by ranking and outcome (ok, degraded, invalid, failed).",
+		}, []string{"rank", "outcome"}),
+		degraded: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "toolstream_search_degraded_total",
+			Help: "Searches that were answered without a part that could not be asked.",
+		}, []string{"part"}),
+		results: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "toolstream_search_results",
+			Help:    "Results per answered search.",
+			Buckets: []float64{0, 1, 2, 5, 10, 20, 50, 100, 1000},
+		}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "toolstream_search_model_rejected_total",
+			Help: "Weights and usage tables that were refused; the last good ones stay.",
+		}, []string{"what", "reason"}),
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "toolstream_search_impressions_dropped_total",
+			Help: "Impressions that did not get onto the bus.",
+		}),
+		feedback: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "toolstream_feedback_accepted_total",
+			Help: "Feedback events accepted, by event.",
+		}, []string{"event"}),
+	}
+	var errs []error
+	for _, c := range []prometheus.Collector{m.seconds, m.searches, m.degraded, m.results, m.refused, m.dropped, m.feedback} {
+		errs = append(errs, reg.Register(c))
+	}
+	return m, errors.Join(errs...)
+}
+
+// stage starts the clock of a stage; the function it returns stops it.
+func (m *metrics) stage(name string) func() {
+	start := time.Now()
+	return func() { m.seconds.WithLabelValues(name).Observe(time.Since(start).Seconds()) }
+}
+
+// searched counts one search. What can not have come from an answer of ours is
+// not used as a label.
+func (m *metrics) searched(rank schema.Rank, resp schema.SearchResponse, err error, took time.Duration) {
+	m.seconds.WithLabelValues("total").Observe(took.Seconds())
+	if rank != schema.RankAgents {
+		rank = schema.RankTools
+	}
+	m.searches.WithLabelValues(string(rank), outcome(resp, err)).Inc()
+	if err != nil {
+		return
+	}
+	m.results.Observe(float64(len(resp.Results)))
+	for _, part := range resp.Degraded {
+		m.degraded.WithLabelValues(part).Inc()
+	}
+}
+
+func outcome(resp schema.SearchResponse, err error) string {
+	var invalid *schema.Invalid
+	switch {
+	case errors.As(err, &invalid):
+		return "invalid"
+	case err != nil:
+		return "failed"
+	case len(resp.Degraded) > 0:
+		return "degraded"
+	}
+	return "ok"
+}

@@ -1,0 +1,192 @@
+package query
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// The parts that an answer may have gone without.
+const (
+	degradedVectors     = "vectors"     // no embedding: ranked by words alone
+	degradedCatalogue   = "catalogue"   // some results lack what the catalogue says of them
+	degradedImpressions = "impressions" // the search is not recorded, feedback on it is lost
+)
+
+// ErrUnavailable is wrapped by every error that says that nothing could be
+// searched at the moment.
+var ErrUnavailable = errors.New("search is unavailable")
+
+// search is one search on its way.
+type search struct {
+	id       string
+	tenant   string
+	req      schema.SearchRequest
+	capped   bool
+	plan     plan
+	model    *fusion.Model
+	usage    *usage
+	degraded []string
+}
+
+// Search answers a request of a tenant. Its error is a *schema.Invalid for a
+// request that is not acceptable, wraps ErrUnavailable where nothing could be
+// searched, and is the context's once that has ended.
+func (s *Service) Search(ctx context.Context, tenant string, req schema.SearchRequest) (schema.SearchResponse, error) {
+	start := time.Now()
+	resp, err := s.search(ctx, tenant, req)
+	took := time.Since(start)
+	s.metrics.searched(req.Rank, resp, err, took)
+	resp.TookMS = float64(took.Microseconds()) / 1000
+	return resp, err
+}
+
+func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRequest) (schema.SearchResponse, error) {
+	capped, err := req.Normalize()
+	if err != nil {
+		return schema.SearchResponse{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	sr := &search{
+		id: rand.Text(), tenant: tenant, req: req, capped: capped,
+		plan: rewrite(req), model: s.models.of(tenant), usage: s.usage.of(tenant),
+	}
+	probe := sr.plan.probe(s.embed(ctx, sr))
+	candidates, err := s.candidates(ctx, sr, probe)
+	if err != nil {
+		return schema.SearchResponse{}, err
+	}
+	defer s.metrics.stage("answer")()
+	return s.answer(ctx, sr, fuse(candidates, sr.model, sr.usage)), nil
+}
+
+// embed returns the vectors of the plan's texts, got in one call; none at all
+// if the call fails.
+func (s *Service) embed(ctx context.Context, sr *search) map[string][]float32 {
+	defer s.metrics.stage("embed")()
+	texts := sr.plan.texts()
+	vectors, err := s.callEmbedder(ctx, texts)
+	if err != nil {
+		s.deps.Log.Debug("query: embedding failed, searching by words alone", "err", err)
+		sr.degrade(degradedVectors)
+		return nil
+	}
+	byText := make(map[string][]float32, len(texts))
+	for i, t := range texts {
+		byText[t] = vectors[i]
+	}
+	return byText
+}
+
+func (s *Service) callEmbedder(ctx context.Context, texts []string) ([][]float32, error) {
+	if s.deps.Embedder == nil {
+		return nil, errors.New("no embedder")
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.EmbedTimeout)
+	defer cancel()
+	vectors, err := s.deps.Embedder.Embed(ctx, texts)
+	if err == nil && len(vectors) != len(texts) {
+		err = fmt.Errorf("%d vectors for %d texts", len(vectors), len(texts))
+	}
+	return vectors, err
+}
+
+func (s *Service) candidates(ctx context.Context, sr *search, probe index.Probe) ([]index.Candidate, error) {
+	defer s.metrics.stage("index")()
+	found, err := s.deps.Index.Candidates(ctx, index.Lookup{
+		Tenant:  sr.tenant,
+		Filters: sr.req.Filters,
+		Kinds:   kinds(sr.req),
+		Probe:   probe,
+		Model:   *sr.model,
+		N:       s.pool(sr.req),
+		Also:    sr.also(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return found, nil
+}
+
+// kinds returns what takes part: what the filter says, else tools, and for a
+// ranking of agents also the agents themselves.
+func kinds(req schema.SearchRequest) []schema.Kind {
+	switch {
+	case len(req.Filters.Kinds) > 0:
+		return req.Filters.Kinds
+	case req.Rank == schema.RankAgents:
+		return []schema.Kind{schema.KindTool, schema.KindAgent}
+	}
+	return []schema.Kind{schema.KindTool}
+}
+
+// pool returns how many candidates to ask for: more than k, because usage may
+// lift what the texts put lower, and many more for agents, because one agent
+// can own all the best tools (N >> K in arXiv 2511.01854).
+func (s *Service) pool(req schema.SearchRequest) int {
+	if req.Rank == schema.RankAgents {
+		return 10*req.K + s.cfg.MinPool
+	}
+	return 2*req.K + s.cfg.MinPool
+}
+
+// also returns the tools that usage may lift from nowhere: none where the
+// weights give usage no say.
+func (sr *search) also() []string {
+	w := &sr.model.Features
+	if w[fusion.UsagePrior] == 0 && w[fusion.UsageCoUse] == 0 {
+		return nil
+	}
+	return sr.usage.top
+}
+
+func (sr *search) degrade(part string) {
+	if !slices.Contains(sr.degraded, part) {
+		sr.degraded = append(sr.degraded, part)
+	}
+}
+
+// answer chooses the k best of ranked, looks them up and records them.
+func (s *Service) answer(ctx context.Context, sr *search, ranked []ranked) schema.SearchResponse {
+	picks := pickEntities(ranked)
+	if sr.req.Rank == schema.RankAgents {
+		picks = pickAgents(ranked)
+	}
+	results, shown := s.results(ctx, sr, picks)
+	s.record(sr, shown)
+	slices.Sort(sr.degraded)
+	return schema.SearchResponse{
+		SearchID: sr.id,
+		Weights:  sr.model.Version,
+		Rewrite:  sr.plan.rewrite,
+		Degraded: append([]string{}, sr.degraded...),
+		KCapped:  sr.capped,
+		Results:  results,
+	}
+}
+
+// record queues the impression. A search that showed nothing can not be
+// learned from.
+func (s *Service) record(sr *search, shown []schema.Shown) {
+	if len(shown) == 0 {
+		return
+	}
+	if !s.impressions.add(schema.Impression{
+		SearchID: sr.id,
+		Tenant:   sr.tenant,
+		Query:    sr.req.Query,
+		Time:     time.Now().UTC(),
+		Weights:  sr.model.Version,
+		Shown:    shown,
+	}) {
+		sr.degrade(degradedImpressions)
+	}
+}

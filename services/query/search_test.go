@@ -1,0 +1,361 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+func TestBestFirstTiesByIDDescending(t *testing.T) {
+	b := newBench(t, tool("a", "", 1), tool("c", "", 1), tool("b", "", 1), tool("z", "", 0.5), tool("y", "", 2))
+	for range 20 {
+		rand.Shuffle(len(b.index.found), func(i, j int) {
+			b.index.found[i], b.index.found[j] = b.index.found[j], b.index.found[i]
+		})
+		resp := b.search(t, schema.SearchRequest{K: 4})
+		if got := ids(resp); !slices.Equal(got, []string{"y", "c", "b", "a"}) {
+			t.Fatalf("got %v", got)
+		}
+	}
+}
+
+func TestResultsSayWhatTheCatalogueSays(t *testing.T) {
+	b := newBench(t, tool("a", "mail", 40))
+	resp := b.search(t, schema.SearchRequest{})
+	r := resp.Results[0]
+	if r.Name != "name of a" || r.Description != "does a" || r.Agent != "mail" || r.Kind != schema.KindTool || r.Similarity != 0.4 {
+		t.Errorf("got %+v", r)
+	}
+	if r.MissingParameters == nil || resp.Degraded == nil || r.Explanation != nil {
+		t.Errorf("got %+v in %+v", r, resp)
+	}
+	if resp.Weights != fusion.BuiltinName || resp.Rewrite != schema.RewriteOff || len(resp.SearchID) < 22 {
+		t.Errorf("got %+v", resp)
+	}
+	if again := b.search(t, schema.SearchRequest{}); again.SearchID == resp.SearchID {
+		t.Error("two searches have one id")
+	}
+}
+
+func TestNoResultsIsAnEmptyList(t *testing.T) {
+	b := newBench(t)
+	if resp := b.search(t, schema.SearchRequest{}); resp.Results == nil || len(resp.Results) != 0 {
+		t.Errorf("got %#v", resp.Results)
+	}
+}
+
+func TestEverythingIsEmbeddedInOneCallAndOnce(t *testing.T) {
+	b := newBench(t, tool("a", "", 1))
+	b.search(t, schema.SearchRequest{
+		Query: "weather in Lisbon",
+		Needs: []schema.Need{
+			{UserIntent: "know the weather", ToolDescription: "weather service", ExpectedResponse: "forecast"},
+			{UserIntent: "know the weather"},
+		},
+		Arguments: map[string]string{"city": "where", "date": "when"},
+	})
+	want := []string{
+		"weather in Lisbon",
+		"weather service. know the weather. forecast", "weather service", "forecast", "know the weather",
+		index.ArgumentText("city", "where"), index.ArgumentText("date", "when"),
+	}
+	if len(b.embedder.calls) != 1 || !slices.Equal(b.embedder.calls[0], want) {
+		t.Errorf("embedded %q, want %q", b.embedder.calls, want)
+	}
+	p := b.index.last().Probe
+	if len(p.Needs) != 2 || len(p.Arguments) != 2 || p.Arguments[0].Name != "city" {
+		t.Fatalf("probe %+v", p)
+	}
+	if n := p.Needs[1]; n.Whole.Words != "know the weather" || n.Description.Words != "" || len(n.Examples.Vector) == 0 {
+		t.Errorf("second need %+v", n)
+	}
+}
+
+func TestRewrite(t *testing.T) {
+	tests := []struct {
+		name  string
+		req   schema.SearchRequest
+		state schema.Rewrite
+		needs []string
+	}{
+		{"one clause", schema.SearchRequest{Query: " book a flight "}, schema.RewriteOff, []string{"book a flight"}},
+		{"clauses", schema.SearchRequest{Query: "Find a cheap flight to Rome. Then send the ticket to my boss."}, schema.RewriteOff,
+			[]string{"Find a cheap flight to Rome.", "Then send the ticket to my boss."}},
+		{"needs", schema.SearchRequest{Query: "a. b", Needs: []schema.Need{{ToolDescription: "d", UserIntent: "u"}}}, schema.RewriteGiven, []string{"d. u"}},
+		{"arguments alone", schema.SearchRequest{Query: "book", Arguments: map[string]string{"to": "where"}}, schema.RewriteGiven, []string{"book"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := rewrite(tt.req)
+			var got []string
+			for _, n := range p.needs {
+				got = append(got, whole(n))
+			}
+			if p.rewrite != tt.state || !slices.Equal(got, tt.needs) {
+				t.Errorf("got %s %q", p.rewrite, got)
+			}
+		})
+	}
+	if p := rewrite(schema.SearchRequest{Needs: []schema.Need{{UserIntent: "a"}, {UserIntent: "b"}}}); p.query != "a. b" {
+		t.Errorf("needs without a query are asked as %q", p.query)
+	}
+}
+
+func TestDegradedAnswers(t *testing.T) {
+	tests := []struct {
+		name string
+		harm func(*bench)
+		want []string
+	}{
+		{"embedder down", func(b *bench) { b.embedder.err = errDown }, []string{"vectors"}},
+		{"embedder answers too little", func(b *bench) { b.embedder.short = true }, []string{"vectors"}},
+		{"no embedder", func(b *bench) { b.embedder = nil }, []string{"vectors"}},
+		{"catalogue down", func(b *bench) { b.catalogue.err = errDown }, []string{"catalogue"}},
+		{"both", func(b *bench) { b.embedder.err, b.catalogue.err = errDown, errDown }, []string{"catalogue", "vectors"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, tool("a", "", 1), tool("b", "", 2))
+			tt.harm(b)
+			b.build(t, Config{})
+			resp := b.search(t, schema.SearchRequest{})
+			if !slices.Equal(resp.Degraded, tt.want) || !slices.Equal(ids(resp), []string{"b", "a"}) {
+				t.Errorf("degraded %v, results %v", resp.Degraded, ids(resp))
+			}
+			if n := b.metric(t, "toolstream_search_degraded_total"); int(n) != len(tt.want) {
+				t.Errorf("%v counted", n)
+			}
+		})
+	}
+}
+
+func TestWithoutAnIndexThereIsNoAnswer(t *testing.T) {
+	b := newBench(t)
+	b.index.err = errDown
+	if _, err := b.Search(t.Context(), testTenant, schema.SearchRequest{Query: "q"}); !errors.Is(err, ErrUnavailable) || !errors.Is(err, errDown) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWhatWasDeletedMeanwhileGivesWay(t *testing.T) {
+	b := newBench(t, tool("a", "", 3), tool("b", "", 2), tool("c", "", 1))
+	delete(b.catalogue.entities, b.index.found[0].Ref)
+	if got := ids(b.search(t, schema.SearchRequest{K: 2})); !slices.Equal(got, []string{"b", "c"}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestScoresThatAreNoNumbersAreNotShown(t *testing.T) {
+	b := newBench(t, tool("a", "", math.NaN()), tool("b", "", math.Inf(1)), tool("c", "", 1))
+	if got := ids(b.search(t, schema.SearchRequest{})); !slices.Equal(got, []string{"c"}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+// Tool-to-Agent Algorithm 1, worked by hand: down the list mail/send 9,
+// chat/post 8, mail/reply 7, (nobody)/orphan 6, agent wiki 5, chat/list 4,
+// agent mail 3.
+func TestAgentsStandWhereTheirFirstEntityStands(t *testing.T) {
+	b := newBench(t,
+		tool("send", "mail", 9), tool("post", "chat", 8), tool("reply", "mail", 7), tool("orphan", "", 6),
+		agent("wiki", 5), tool("list", "chat", 4), agent("mail", 3))
+	resp := b.search(t, schema.SearchRequest{Rank: schema.RankAgents, K: 3})
+	if got := ids(resp); !slices.Equal(got, []string{"mail", "chat", "wiki"}) {
+		t.Fatalf("got %v", got)
+	}
+	for i, want := range [][]string{{"send", "reply"}, {"post", "list"}, nil} {
+		if r := resp.Results[i]; !slices.Equal(r.Tools, want) || r.Kind != schema.KindAgent || r.Agent != "" {
+			t.Errorf("result %d is %+v, want tools %v", i, r, want)
+		}
+	}
+	if r := resp.Results[1]; r.Name != "chat" || r.Score != resp.Results[0].Score*8/9 {
+		t.Errorf("an owner nobody described is %+v", r)
+	}
+	if n := b.index.last().N; n < 30 {
+		t.Errorf("%d entities asked for 3 agents", n)
+	}
+	if got := ids(b.search(t, schema.SearchRequest{Rank: schema.RankAgents, Filters: schema.Filters{Kinds: []schema.Kind{schema.KindAgent}}})); !slices.Equal(got, []string{"wiki", "mail"}) {
+		t.Errorf("agents alone: %v", got)
+	}
+}
+
+func TestMissingParameters(t *testing.T) {
+	c := tool("a", "", 1)
+	c.Matches = []schema.Match{{Score: 0.9, Required: true}, {Score: 0.1, Required: true}, {Score: 0.1}}
+	c.BestArg = []int{1, 0, -1}
+	b := newBench(t, c)
+	e := b.catalogue.entities[c.Ref]
+	e.Document.Parameters = []schema.Parameter{{Name: "city", Required: true}, {Name: "date", Required: true}, {Name: "unit"}, {Name: "beyond what is matched"}}
+	b.catalogue.entities[c.Ref] = e
+	req := schema.SearchRequest{Arguments: map[string]string{"a": "first", "b": "second"}, Explain: true}
+	r := b.search(t, req).Results[0]
+	if !slices.Equal(r.MissingParameters, []string{"date"}) {
+		t.Errorf("missing %v", r.MissingParameters)
+	}
+	want := []string{"city b", "date a", "unit "}
+	for i, p := range r.Explanation.Parameters {
+		if got := p.Name + " " + p.Argument; got != want[i] {
+			t.Errorf("parameter %d is %q, want %q", i, got, want[i])
+		}
+	}
+	e.Document.Parameters = e.Document.Parameters[:1] // changed since the index answered
+	b.catalogue.entities[c.Ref] = e
+	if r := b.search(t, req).Results[0]; len(r.MissingParameters) != 0 || len(r.Explanation.Parameters) != 0 {
+		t.Errorf("names of another document: %+v", r)
+	}
+}
+
+func TestExplanationSumsToTheScore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		number := rapid.Float64Range(-50, 50)
+		m := fusion.Model{Version: "m", Bias: number.Draw(t, "bias"), Tau: 0.4, Alpha: 15, Required: 1, Optional: 0.3}
+		c := index.Candidate{Ref: schema.Ref{Tenant: testTenant, Kind: schema.KindTool, ID: "a"}}
+		for i := range c.Features {
+			c.Features[i], m.Features[i] = number.Draw(t, "value"), number.Draw(t, "weight")
+		}
+		for range rapid.IntRange(0, 5).Draw(t, "parameters") {
+			c.Matches = append(c.Matches, schema.Match{Score: rapid.Float64Range(0, 1).Draw(t, "s"), Required: rapid.Bool().Draw(t, "required")})
+		}
+		u := &usage{table: schema.Usage{Prior: map[string]float64{"a": 2}}}
+		best := fuse([]index.Candidate{c}, &m, u)[0]
+		sr := &search{model: &m}
+		params := make([]schema.Parameter, len(c.Matches))
+		e := sr.explain(&best, sr.parameters(pick{ref: c.Ref, by: &best}, params))
+		sum := e.Bias - e.Penalty
+		for name, term := range e.Terms {
+			sum += term
+			f, ok := fusion.FeatureNamed(name)
+			if !ok || math.Abs(term-m.Features[f]*e.Features[name]) > 1e-9 {
+				t.Fatalf("term %s is %v, not weight times %v", name, term, e.Features[name])
+			}
+		}
+		if math.Abs(sum-best.score) > 1e-6 {
+			t.Fatalf("terms sum to %v, the score is %v", sum, best.score)
+		}
+		var penalty float64
+		for _, p := range e.Parameters {
+			penalty += p.Penalty
+		}
+		if math.Abs(penalty-e.Penalty) > 1e-9 {
+			t.Fatalf("parameters cost %v, the penalty is %v", penalty, e.Penalty)
+		}
+	})
+}
+
+func TestOrderDoesNotDependOnTheOrderFound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var found []index.Candidate
+		for i := range rapid.IntRange(0, 20).Draw(t, "n") {
+			c := tool(fmt.Sprintf("t%02d", i), fmt.Sprint(i%3), float64(rapid.IntRange(0, 4).Draw(t, "words")))
+			if rapid.Bool().Draw(t, "agent") {
+				c.Kind = schema.KindAgent
+			}
+			found = append(found, c)
+		}
+		m, err := fusion.ModelOf(fusion.Builtin())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Features[fusion.UsageCoUse] = 1
+		u := &usage{table: schema.Usage{CoUse: map[string]map[string]float64{"t01": {"t02": 1}, "t02": {"t01": 1}}}}
+		want := fuse(found, &m, u)
+		got := fuse(rapid.Permutation(found).Draw(t, "shuffled"), &m, u)
+		for i := range want {
+			if want[i].Ref != got[i].Ref || want[i].score != got[i].score {
+				t.Fatalf("place %d: %v %v, then %v %v", i, want[i].Ref, want[i].score, got[i].Ref, got[i].score)
+			}
+		}
+		if a, b := pickAgents(want), pickAgents(got); len(a) != len(b) || (len(a) > 0 && a[0].ref != b[0].ref) {
+			t.Fatal("agents differ")
+		}
+	})
+}
+
+func TestImpressionsCarryWhatTheRankingSaw(t *testing.T) {
+	c := tool("a", "mail", 1)
+	for i := range c.Features {
+		c.Features[i] = float64(i + 1)
+	}
+	c.Features[fusion.UsagePrior], c.Features[fusion.UsageCoUse] = 0, 0
+	c.Matches = []schema.Match{{Score: 0.25, Required: true}}
+	b := newBench(t, c, tool("b", "", 0.1))
+	stop := b.start(t)
+	resp := b.search(t, schema.SearchRequest{Query: "send a message", K: 1})
+	stop()
+	all := b.impressions(t)
+	if len(all) != 1 {
+		t.Fatalf("%d impressions", len(all))
+	}
+	i := all[0]
+	if i.SearchID != resp.SearchID || i.Tenant != testTenant || i.Query != "send a message" || i.Weights != resp.Weights || i.Time.IsZero() {
+		t.Errorf("got %+v", i)
+	}
+	if key := b.bus.Published(events.Searches)[0].Key; key != testTenant+"/"+resp.SearchID {
+		t.Errorf("key %q", key)
+	}
+	if len(i.Shown) != 1 || i.Shown[0].ID != "a" || i.Shown[0].Agent != "mail" || i.Shown[0].Score != resp.Results[0].Score {
+		t.Fatalf("shown %+v", i.Shown)
+	}
+	if !slices.Equal(i.Shown[0].Features, c.Features[:]) || len(i.Shown[0].Features) != len(fusion.FeatureNames()) {
+		t.Errorf("features %v, want %v", i.Shown[0].Features, c.Features)
+	}
+	if !slices.Equal(i.Shown[0].Matches, c.Matches) {
+		t.Errorf("matches %v", i.Shown[0].Matches)
+	}
+}
+
+func TestASearchNeverWaitsForTheBus(t *testing.T) {
+	b := newBench(t, tool("a", "", 1))
+	b.build(t, Config{Impressions: 1}) // and nobody publishes
+	if resp := b.search(t, schema.SearchRequest{}); len(resp.Degraded) != 0 {
+		t.Errorf("degraded %v", resp.Degraded)
+	}
+	if resp := b.search(t, schema.SearchRequest{}); !slices.Equal(resp.Degraded, []string{"impressions"}) {
+		t.Errorf("degraded %v", resp.Degraded)
+	}
+	if n := b.metric(t, "toolstream_search_impressions_dropped_total"); n != 1 {
+		t.Errorf("%v dropped", n)
+	}
+}
+
+func TestImpressionsThatAreRefusedAreCounted(t *testing.T) {
+	b := newBench(t, tool("a", "", 1))
+	if err := b.bus.Close(); err != nil {
+		t.Fatal(err)
+	}
+	stop := b.start(t)
+	b.search(t, schema.SearchRequest{})
+	stop()
+	if n := b.metric(t, "toolstream_search_impressions_dropped_total"); n != 1 {
+		t.Errorf("%v dropped", n)
+	}
+	if resp := b.search(t, schema.SearchRequest{}); !slices.Equal(resp.Degraded, []string{"impressions"}) {
+		t.Errorf("degraded %v", resp.Degraded)
+	}
+}
+
+func TestShutdownPublishesWhatWaits(t *testing.T) {
+	b := newBench(t, tool("a", "", 1))
+	for range 3 * publishBatch {
+		b.search(t, schema.SearchRequest{})
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := b.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(b.impressions(t)); n != 3*publishBatch {
+		t.Errorf("%d impressions published", n)
+	}
+}

@@ -1,0 +1,171 @@
+// Package query answers searches: it turns a query into needs, embeds them in
+// one call, asks the index for candidates with exact scores on every field,
+// adds what is known of usage, fuses, orders and explains. What was shown goes
+// to the bus as an impression, so that feedback can retrain the weights.
+//
+// Nothing on this path waits for a language model unless one is configured,
+// and no part but the index is needed: whatever else can not be asked is named
+// in the answer's Degraded.
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Index finds candidates. An error means that nothing could be searched.
+type Index interface {
+	Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error)
+}
+
+// Catalogue says what is known of entities.
+type Catalogue interface {
+	// Get returns the entity, its raw document, and whether it is there.
+	Get(ctx context.Context, ref schema.Ref) (schema.Entity, json.RawMessage, bool, error)
+	// List returns up to limit entities above cursor in the order of their
+	// ids, and the cursor of the next page, empty at the end. An empty agent
+	// lists every owner's.
+	List(ctx context.Context, tenant string, kind schema.Kind, agent, cursor string, limit int) ([]schema.Entity, string, error)
+	// Version returns the newest version applied, deletes included.
+	Version(ref schema.Ref) (v schema.Version, deleted, known bool)
+}
+
+// Embedder turns texts into unit vectors, one each and in order; an empty
+// vector says that the text holds nothing to embed.
+type Embedder interface {
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// DeadLetters tells whether a change ended in the dead letters. The key is
+// events.Key of the entity.
+type DeadLetters interface {
+	Dead(key string, revision uint64) bool
+}
+
+// Watcher follows keys of a store. fn is called in order, first for every key
+// that is there, with an empty value for a key that was deleted. Watch returns
+// when ctx ends (nil) or the store is lost.
+type Watcher interface {
+	Watch(ctx context.Context, prefix string, fn func(key string, value []byte)) error
+}
+
+// Config holds the limits of the service. The zero value of a field means its
+// default.
+type Config struct {
+	Timeout      time.Duration // of a whole search; 5 s
+	EmbedTimeout time.Duration // of the one embed call; 1 s
+	Impressions  int           // how many may wait to be published; 4096
+	MinPool      int           // candidates asked of the index beside k; 100
+}
+
+func (c Config) withDefaults() Config {
+	if c.Timeout == 0 {
+		c.Timeout = 5 * time.Second
+	}
+	if c.EmbedTimeout == 0 {
+		c.EmbedTimeout = time.Second
+	}
+	if c.Impressions == 0 {
+		c.Impressions = 4096
+	}
+	if c.MinPool == 0 {
+		c.MinPool = 100
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	if c.Timeout < 0 || c.EmbedTimeout < 0 || c.Impressions < 0 || c.MinPool < 0 {
+		return fmt.Errorf("query: negative limit in %+v", c)
+	}
+	return nil
+}
+
+// Deps are what the service works with. Embedder, DeadLetters and Watcher may
+// be nil: then searches are lexical alone, no change counts as dead, and the
+// built-in weights serve.
+type Deps struct {
+	Index       Index
+	Catalogue   Catalogue
+	Embedder    Embedder
+	Publisher   stream.Publisher
+	DeadLetters DeadLetters
+	Watcher     Watcher
+	Log         *slog.Logger
+	Metrics     prometheus.Registerer
+}
+
+func (d Deps) validate() error {
+	switch {
+	case d.Index == nil:
+		return errors.New("query: no index")
+	case d.Catalogue == nil:
+		return errors.New("query: no catalogue")
+	case d.Publisher == nil:
+		return errors.New("query: no publisher")
+	case d.Log == nil:
+		return errors.New("query: no logger")
+	case d.Metrics == nil:
+		return errors.New("query: no registerer")
+	}
+	return nil
+}
+
+// Service answers searches. All its methods may be called concurrently.
+type Service struct {
+	cfg         Config
+	deps        Deps
+	metrics     *metrics
+	models      *live[*fusion.Model]
+	usage       *live[*usage]
+	impressions *impressions
+}
+
+// New returns a service that answers at once, with the built-in weights; Run
+// lets it learn of newer ones and publish impressions.
+func New(cfg Config, deps Deps) (*Service, error) {
+	if err := errors.Join(cfg.validate(), deps.validate()); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	m, err := newMetrics(deps.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	models, err := newModels(deps.Log, m)
+	if err != nil {
+		return nil, err
+	}
+	return &Service{
+		cfg:         cfg,
+		deps:        deps,
+		metrics:     m,
+		models:      models,
+		usage:       newUsage(deps.Log, m),
+		impressions: newImpressions(cfg.Impressions, deps.Publisher, deps.Log, m),
+	}, nil
+}
+
+// Run follows weights and usage and publishes impressions until ctx ends and
+// the impressions that wait are published, which it tries for a bounded time.
+func (s *Service) Run(ctx context.Context) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.impressions.run(gctx) })
+	if s.deps.Watcher != nil {
+		g.Go(func() error { return s.models.follow(gctx, s.deps.Watcher) })
+		g.Go(func() error { return s.usage.follow(gctx, s.deps.Watcher) })
+	}
+	return g.Wait()
+}

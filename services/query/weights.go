@@ -1,0 +1,103 @@
+package query
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Keys of the store that is watched: a prefix, then the tenant.
+const (
+	weightsPrefix = "weights.live."
+	usagePrefix   = "usage."
+)
+
+// maxAlso bounds the tools that take part in every search for being used.
+const maxAlso = 200
+
+// newModels returns the live fusion models: the built-in weights until others
+// arrive.
+func newModels(log *slog.Logger, m *metrics) (*live[*fusion.Model], error) {
+	builtin, err := fusion.ModelOf(fusion.Builtin())
+	if err != nil {
+		return nil, fmt.Errorf("built-in weights: %w", err)
+	}
+	return &live[*fusion.Model]{
+		what: "weights", prefix: weightsPrefix, fallback: &builtin, decode: decodeWeights, log: log, metrics: m,
+	}, nil
+}
+
+func decodeWeights(_ string, value []byte) (*fusion.Model, uint64, error) {
+	var w schema.Weights
+	if err := json.Unmarshal(value, &w); err != nil {
+		return nil, 0, fmt.Errorf("decode weights: %w", err)
+	}
+	model, err := fusion.ModelOf(w)
+	return &model, w.Epoch, err
+}
+
+// newUsage returns the live usage tables: nothing was used until one arrives.
+func newUsage(log *slog.Logger, m *metrics) *live[*usage] {
+	return &live[*usage]{
+		what: "usage", prefix: usagePrefix, fallback: &usage{}, decode: decodeUsage, log: log, metrics: m,
+	}
+}
+
+func decodeUsage(tenant string, value []byte) (*usage, uint64, error) {
+	var table schema.Usage
+	if err := json.Unmarshal(value, &table); err != nil {
+		return nil, 0, fmt.Errorf("decode usage: %w", err)
+	}
+	if err := table.Validate(); err != nil {
+		return nil, 0, err
+	}
+	if table.Tenant != tenant {
+		return nil, 0, fmt.Errorf("usage of tenant %q under the key of %q", table.Tenant, tenant)
+	}
+	return &usage{table: table, top: mostUsed(table.Prior)}, table.Epoch, nil
+}
+
+// usage is what feedback says of a tenant's tools.
+type usage struct {
+	table schema.Usage
+	top   []string // the most used tools, most used first
+}
+
+func mostUsed(prior map[string]float64) []string {
+	ids := slices.SortedFunc(maps.Keys(prior), func(a, b string) int {
+		return cmp.Or(cmp.Compare(prior[b], prior[a]), cmp.Compare(a, b))
+	})
+	return ids[:min(len(ids), maxAlso)]
+}
+
+// prior returns log(1 + uses) of a tool.
+func (u *usage) prior(ref schema.Ref) float64 {
+	if ref.Kind != schema.KindTool {
+		return 0
+	}
+	return u.table.Prior[ref.ID]
+}
+
+func (u *usage) hasPairs() bool { return len(u.table.CoUse) > 0 }
+
+// coUse returns log(1 + uses of the tool together with any of front but
+// itself).
+func (u *usage) coUse(ref schema.Ref, front []string) float64 {
+	if ref.Kind != schema.KindTool {
+		return 0
+	}
+	var uses float64
+	for _, other := range front {
+		if other != ref.ID {
+			uses += math.Expm1(u.table.CoUse[other][ref.ID])
+		}
+	}
+	return math.Log1p(uses)
+}

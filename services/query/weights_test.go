@@ -1,0 +1,180 @@
+package query
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+func TestWeightsAreSwappedHotAndPerTenant(t *testing.T) {
+	b := newBench(t, tool("a", "", 1), tool("b", "", 2))
+	b.start(t)
+	if resp := b.search(t, schema.SearchRequest{}); resp.Weights != "builtin" || resp.Results[0].ID != "b" {
+		t.Fatalf("got %+v", resp)
+	}
+	upside := func(w *schema.Weights) { w.Features = map[string]float64{"query.lexical.flat": -1} }
+	b.watcher.put(t, "weights.live.other", sealed(t, 1, upside))
+	if resp := b.search(t, schema.SearchRequest{}); resp.Weights != "builtin" {
+		t.Errorf("another tenant's weights rank: %+v", resp)
+	}
+	b.watcher.put(t, "weights.live.default", sealed(t, 2, upside))
+	if resp := b.search(t, schema.SearchRequest{}); resp.Weights != "w2" || resp.Results[0].ID != "a" {
+		t.Errorf("got %+v", resp)
+	}
+	b.watcher.put(t, "weights.live.default", sealed(t, 3, nil))
+	if resp := b.search(t, schema.SearchRequest{}); resp.Weights != "w3" || resp.Results[0].ID != "b" {
+		t.Errorf("got %+v", resp)
+	}
+}
+
+func TestBadWeightsAreRefused(t *testing.T) {
+	good := sealed(t, 5, nil)
+	broken := func(change func(*schema.Weights)) schema.Weights {
+		w := good
+		w.Epoch, w.Version = 6, "bad"
+		change(&w)
+		if hash, err := w.ContentHash(); err == nil {
+			w.Hash = hash
+		}
+		return w
+	}
+	tests := map[string]any{
+		"not JSON":        "weights",
+		"not a number":    map[string]any{"schema": 1, "version": "bad", "epoch": 6, "bias": "NaN"},
+		"huge":            broken(func(w *schema.Weights) { w.Bias = math.MaxFloat64 }),
+		"no steepness":    broken(func(w *schema.Weights) { w.Alpha = 0 }),
+		"unknown feature": broken(func(w *schema.Weights) { w.Features = map[string]float64{"clicks": 1} }),
+		"newer schema":    broken(func(w *schema.Weights) { w.Schema = schema.WeightsSchema + 1 }),
+		"wrong hash":      func() schema.Weights { w := good; w.Epoch, w.Bias = 6, 1; return w }(),
+		"older epoch":     sealed(t, 4, nil),
+	}
+	for name, value := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, tool("a", "", 1))
+			b.start(t)
+			b.watcher.put(t, "weights.live.default", good)
+			b.watcher.put(t, "weights.live.default", value)
+			if resp := b.search(t, schema.SearchRequest{}); resp.Weights != "w5" {
+				t.Errorf("ranked by %q", resp.Weights)
+			}
+			if n := b.metric(t, "toolstream_search_model_rejected_total"); n != 1 {
+				t.Errorf("%v refusals counted", n)
+			}
+		})
+	}
+}
+
+func TestDeletedWeightsBringTheBuiltinBack(t *testing.T) {
+	b := newBench(t, tool("a", "", 1))
+	b.models.learn("weights.live.default", mustJSON(t, sealed(t, 9, nil)))
+	b.models.learn("weights.live.default", nil)
+	if resp := b.search(t, schema.SearchRequest{}); resp.Weights != "builtin" {
+		t.Errorf("ranked by %q", resp.Weights)
+	}
+	b.models.learn("weights.live.default", mustJSON(t, sealed(t, 2, nil)))
+	if resp := b.search(t, schema.SearchRequest{}); resp.Weights != "w2" {
+		t.Errorf("ranked by %q", resp.Weights)
+	}
+}
+
+func TestUsageLiftsWhatIsUsedTogether(t *testing.T) {
+	b := newBench(t, tool("token", "", 0), tool("transfer", "", 5), tool("balance", "", 4), tool("other", "", 1))
+	b.start(t)
+	b.watcher.put(t, "weights.live.default", sealed(t, 1, func(w *schema.Weights) {
+		w.Features["usage.prior"], w.Features["usage.co_use"] = 0.5, 1
+	}))
+	if also := b.alsoOf(t); len(also) != 0 {
+		t.Errorf("nothing is known and %v take part", also)
+	}
+	three, one := math.Log1p(3), math.Log1p(1)
+	b.watcher.put(t, "usage.default", schema.Usage{
+		Schema: 1, Tenant: "default", Epoch: 1,
+		Prior: map[string]float64{"token": three, "transfer": one},
+		CoUse: map[string]map[string]float64{"transfer": {"token": three}, "balance": {"token": one}, "token": {"transfer": three, "balance": one}},
+	})
+	if also := b.alsoOf(t); !slices.Equal(also, []string{"token", "transfer"}) {
+		t.Errorf("%v take part in any case", also)
+	}
+	resp := b.search(t, schema.SearchRequest{Explain: true})
+	for _, r := range resp.Results {
+		if r.ID != "token" {
+			continue
+		}
+		if got, want := r.Explanation.Features["usage.co_use"], math.Log1p(3+1); math.Abs(got-want) > 1e-12 {
+			t.Errorf("co-use with the front runners is %v, want %v", got, want)
+		}
+		if got := r.Explanation.Features["usage.prior"]; got != three {
+			t.Errorf("prior is %v, want %v", got, three)
+		}
+	}
+	if got := ids(resp); slices.Index(got, "token") > slices.Index(got, "other") {
+		t.Errorf("ranked %v", got)
+	}
+}
+
+func (b *bench) alsoOf(t *testing.T) []string {
+	t.Helper()
+	b.search(t, schema.SearchRequest{})
+	return b.index.last().Also
+}
+
+func TestUsageThatCanNotBeIsRefused(t *testing.T) {
+	b := newBench(t)
+	for name, u := range map[string]schema.Usage{
+		"other tenant": {Schema: 1, Tenant: "other"},
+		"negative":     {Schema: 1, Tenant: "default", Prior: map[string]float64{"a": -1}},
+		"newer schema": {Schema: schema.UsageSchema + 1, Tenant: "default"},
+	} {
+		b.usage.learn("usage.default", mustJSON(t, u))
+		if got := b.usage.of("default"); got != b.usage.fallback {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	b.usage.learn("usage.", mustJSON(t, schema.Usage{Schema: 1, Tenant: "default"}))
+	b.usage.learn("weights.live.default", mustJSON(t, schema.Usage{Schema: 1, Tenant: "default"}))
+	if n := b.metric(t, "toolstream_search_model_rejected_total"); n != 3 {
+		t.Errorf("%v refusals counted", n)
+	}
+}
+
+func TestUsageWithoutWeightsTakesNoSeats(t *testing.T) {
+	b := newBench(t, tool("a", "", 1))
+	b.usage.learn("usage.default", mustJSON(t, schema.Usage{Schema: 1, Tenant: "default", Prior: map[string]float64{"x": 1}}))
+	if also := b.alsoOf(t); also != nil {
+		t.Errorf("%v take part", also)
+	}
+}
+
+func TestALostStoreIsWatchedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, tool("a", "", 1))
+		b.watcher = newFakeWatcher() // its channels belong to the bubble
+		b.build(t, Config{})
+		stop := b.start(t)
+		b.watcher.fails <- errors.New("lost")
+		<-b.watcher.started
+		b.watcher.put(t, "weights.live.default", sealed(t, 1, nil))
+		b.watcher.put(t, "usage.default", schema.Usage{Schema: 1, Tenant: "default"})
+		if resp := b.search(t, schema.SearchRequest{}); resp.Weights != "w1" {
+			t.Errorf("ranked by %q", resp.Weights)
+		}
+		stop()
+	})
+}
+
+func TestBuiltinFeaturesAreAllKnown(t *testing.T) {
+	b := newBench(t)
+	for i, name := range fusion.FeatureNames() {
+		if fusion.Feature(i).String() != name {
+			t.Errorf("feature %d is %s and %s", i, fusion.Feature(i), name)
+		}
+	}
+	if b.models.of("any").Version != fusion.BuiltinName {
+		t.Error("a new service does not rank by the built-in weights")
+	}
+}
