@@ -101,7 +101,7 @@ func start(t *testing.T, m *model, cache Cache) *stage {
 	var err error
 	s.Service, err = New(Config{Texts: 16, Parallel: 2}, Deps{
 		Model: m, Cache: cache, Groups: s.bus, Publisher: s.bus, Ends: s.bus,
-		Log: slog.New(slog.DiscardHandler), Metrics: s.reg,
+		Logger: slog.New(slog.DiscardHandler), Registerer: s.reg,
 	})
 	if err != nil {
 		t.Fatal(err)

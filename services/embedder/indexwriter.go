@@ -28,11 +28,11 @@ type Index interface {
 
 // WriterDeps are what an index writer works with.
 type WriterDeps struct {
-	Index     Index
-	Follower  stream.Follower
-	Publisher stream.Publisher // of dead letters
-	Log       *slog.Logger
-	Metrics   prometheus.Registerer
+	Index      Index
+	Follower   stream.Follower
+	Publisher  stream.Publisher // of dead letters
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
 }
 
 // IndexWriter carries tools.embedded into an index.
@@ -45,7 +45,7 @@ type IndexWriter struct {
 
 // NewIndexWriter returns a writer; Run lets it work, once.
 func NewIndexWriter(deps WriterDeps) (*IndexWriter, error) {
-	if deps.Index == nil || deps.Follower == nil || deps.Publisher == nil || deps.Log == nil || deps.Metrics == nil {
+	if deps.Index == nil || deps.Follower == nil || deps.Publisher == nil || deps.Logger == nil || deps.Registerer == nil {
 		return nil, errors.New("index writer: a dependency is missing")
 	}
 	w := &IndexWriter{
@@ -56,14 +56,14 @@ func NewIndexWriter(deps WriterDeps) (*IndexWriter, error) {
 			Buckets: prometheus.ExponentialBuckets(0.005, 2.5, 14),
 		}),
 	}
-	if err := deps.Metrics.Register(w.freshness); err != nil {
+	if err := deps.Registerer.Register(w.freshness); err != nil {
 		return nil, fmt.Errorf("index writer: %w", err)
 	}
 	var err error
 	w.tail, err = stream.NewTail(stream.Sink[events.Change]{
 		Name: WriterName, Topic: events.ToolsEmbedded, Decode: decodeOrNull, Apply: w.apply,
 	}, stream.Deps{
-		Follower: deps.Follower, Publisher: deps.Publisher, Logger: deps.Log, Registerer: deps.Metrics,
+		Follower: deps.Follower, Publisher: deps.Publisher, Logger: deps.Logger, Registerer: deps.Registerer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("index writer: %w", err)
@@ -95,7 +95,7 @@ func (w *IndexWriter) Run(ctx context.Context) error {
 func (w *IndexWriter) ends(ctx context.Context) map[int]uint64 {
 	ends, err := w.deps.Follower.End(ctx, events.ToolsEmbedded)
 	if err != nil {
-		w.deps.Log.Warn("index writer: the topic's end is unknown, old changes will count as fresh", "err", err)
+		w.deps.Logger.Warn("index writer: the topic's end is unknown, old changes will count as fresh", "err", err)
 	}
 	return ends
 }

@@ -74,7 +74,7 @@ func write(t *testing.T, bus *streamtest.Bus, s *shelf) (reg *prometheus.Registr
 	t.Helper()
 	reg = prometheus.NewRegistry()
 	w, err := NewIndexWriter(WriterDeps{
-		Index: s, Follower: bus, Publisher: bus, Log: slog.New(slog.DiscardHandler), Metrics: reg,
+		Index: s, Follower: bus, Publisher: bus, Logger: slog.New(slog.DiscardHandler), Registerer: reg,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ func newService(t *testing.T, m *model) *Service {
 	t.Helper()
 	bus := streamtest.NewBus()
 	s, err := New(Config{Timeout: time.Minute}, Deps{
-		Model: m, Groups: bus, Publisher: bus, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		Model: m, Groups: bus, Publisher: bus, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
 	if err != nil {
 		t.Fatal(err)

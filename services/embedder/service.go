@@ -80,13 +80,13 @@ func (c Config) validate() error {
 // Deps are what the service works with. Cache and Ends may be nil: then only
 // memory saves work, and the stage does not report its lag.
 type Deps struct {
-	Model     Model
-	Cache     Cache
-	Groups    stream.Groups
-	Publisher stream.Publisher
-	Ends      stream.Ends
-	Log       *slog.Logger
-	Metrics   prometheus.Registerer
+	Model      Model
+	Cache      Cache
+	Groups     stream.Groups
+	Publisher  stream.Publisher
+	Ends       stream.Ends
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
 }
 
 func (d Deps) validate() error {
@@ -95,9 +95,9 @@ func (d Deps) validate() error {
 		return errors.New("embedder: no model")
 	case d.Model.Name() == "" || d.Model.Dimensions() < 1:
 		return fmt.Errorf("embedder: model %q has %d dimensions", d.Model.Name(), d.Model.Dimensions())
-	case d.Log == nil:
+	case d.Logger == nil:
 		return errors.New("embedder: no logger")
-	case d.Metrics == nil:
+	case d.Registerer == nil:
 		return errors.New("embedder: no registerer")
 	}
 	return nil
@@ -116,7 +116,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	m, err := newMetrics(deps.Metrics)
+	m, err := newMetrics(deps.Registerer)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 		Handler: &handler{caller: c, memory: newLRU[textKey, []float32](cfg.Vectors), stored: deps.Cache, metrics: m},
 	}, stream.Deps{
 		Groups: deps.Groups, Ends: deps.Ends, Publisher: deps.Publisher,
-		Logger: deps.Log, Registerer: deps.Metrics,
+		Logger: deps.Logger, Registerer: deps.Registerer,
 	})
 	if err != nil {
 		return nil, err

@@ -155,7 +155,7 @@ func (s *Service) list(ctx context.Context, kind schema.Kind, agent, cursor stri
 }
 
 func (s *Service) catalogueProblem(err error) error {
-	s.deps.Log.Warn("query: catalogue", "err", err)
+	s.deps.Logger.Warn("query: catalogue", "err", err)
 	return huma.Error503ServiceUnavailable("the catalogue can not be read")
 }
 

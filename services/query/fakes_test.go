@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/stream/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
@@ -124,16 +125,16 @@ func (f *fakeEmbedder) Embed(_ context.Context, texts []string) ([][]float32, er
 // fakeWatcher hands out what a test puts, and fails when told.
 type fakeWatcher struct {
 	mu      sync.Mutex
-	watches map[string]func(key string, value []byte)
+	watches map[string]func(stream.Entry) error
 	fails   chan error
 	started chan string // receives the prefix of every watch
 }
 
 func newFakeWatcher() *fakeWatcher {
-	return &fakeWatcher{watches: map[string]func(string, []byte){}, fails: make(chan error), started: make(chan string, 16)}
+	return &fakeWatcher{watches: map[string]func(stream.Entry) error{}, fails: make(chan error), started: make(chan string, 16)}
 }
 
-func (f *fakeWatcher) Watch(ctx context.Context, prefix string, fn func(key string, value []byte)) error {
+func (f *fakeWatcher) Watch(ctx context.Context, prefix string, fn func(stream.Entry) error) error {
 	f.mu.Lock()
 	f.watches[prefix] = fn
 	f.mu.Unlock()
@@ -156,7 +157,9 @@ func (f *fakeWatcher) put(t *testing.T, key string, value any) {
 	defer f.mu.Unlock()
 	for prefix, fn := range f.watches {
 		if strings.HasPrefix(key, prefix) {
-			fn(key, raw)
+			if err := fn(stream.Entry{Key: key, Value: raw}); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }
@@ -202,7 +205,7 @@ func (b *bench) build(t testing.TB, cfg Config) {
 	b.reg = prometheus.NewRegistry()
 	deps := Deps{
 		Index: b.index, Catalogue: b.catalogue, Publisher: b.bus, DeadLetters: b.dead,
-		Watcher: b.watcher, Log: slog.New(slog.DiscardHandler), Metrics: b.reg,
+		Watcher: b.watcher, Logger: slog.New(slog.DiscardHandler), Registerer: b.reg,
 	}
 	if b.embedder != nil {
 		deps.Embedder = b.embedder

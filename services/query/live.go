@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
+
+	"github.com/toolstream/toolstream/internal/stream"
 )
 
 // live holds, by tenant, the newest good value that the store has of
@@ -94,9 +96,10 @@ func (l *live[T]) refuse(tenant, reason string, err error) {
 func (l *live[T]) follow(ctx context.Context, w Watcher) error {
 	pace := backoff.NewExponentialBackOff(backoff.WithMaxInterval(30*time.Second), backoff.WithMaxElapsedTime(0))
 	for {
-		err := w.Watch(ctx, l.prefix, func(key string, value []byte) {
+		err := w.Watch(ctx, l.prefix, func(e stream.Entry) error {
 			pace.Reset()
-			l.learn(key, value)
+			l.learn(e.Key, e.Value)
+			return nil
 		})
 		if ctx.Err() != nil {
 			return nil

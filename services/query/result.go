@@ -125,6 +125,8 @@ func show(p pick) schema.Shown {
 	}
 	if p.ref.Kind == schema.KindTool {
 		s.Agent = p.by.Agent
+	} else {
+		s.Kind = p.ref.Kind
 	}
 	return s
 }

@@ -75,7 +75,7 @@ func (s *Service) embed(ctx context.Context, sr *search) map[string][]float32 {
 	texts := sr.plan.texts()
 	vectors, err := s.callEmbedder(ctx, texts)
 	if err != nil {
-		s.deps.Log.Debug("query: embedding failed, searching by words alone", "err", err)
+		s.deps.Logger.Debug("query: embedding failed, searching by words alone", "err", err)
 		sr.degrade(degradedVectors)
 		return nil
 	}

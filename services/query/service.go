@@ -58,7 +58,7 @@ type DeadLetters interface {
 // that is there, with an empty value for a key that was deleted. Watch returns
 // when ctx ends (nil) or the store is lost.
 type Watcher interface {
-	Watch(ctx context.Context, prefix string, fn func(key string, value []byte)) error
+	Watch(ctx context.Context, prefix string, fn func(stream.Entry) error) error
 }
 
 // Config holds the limits of the service. The zero value of a field means its
@@ -103,8 +103,8 @@ type Deps struct {
 	Publisher   stream.Publisher
 	DeadLetters DeadLetters
 	Watcher     Watcher
-	Log         *slog.Logger
-	Metrics     prometheus.Registerer
+	Logger      *slog.Logger
+	Registerer  prometheus.Registerer
 }
 
 func (d Deps) validate() error {
@@ -115,9 +115,9 @@ func (d Deps) validate() error {
 		return errors.New("query: no catalogue")
 	case d.Publisher == nil:
 		return errors.New("query: no publisher")
-	case d.Log == nil:
+	case d.Logger == nil:
 		return errors.New("query: no logger")
-	case d.Metrics == nil:
+	case d.Registerer == nil:
 		return errors.New("query: no registerer")
 	}
 	return nil
@@ -140,11 +140,11 @@ func New(cfg Config, deps Deps) (*Service, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	m, err := newMetrics(deps.Metrics)
+	m, err := newMetrics(deps.Registerer)
 	if err != nil {
 		return nil, err
 	}
-	models, err := newModels(deps.Log, m)
+	models, err := newModels(deps.Logger, m)
 	if err != nil {
 		return nil, err
 	}
@@ -153,8 +153,8 @@ func New(cfg Config, deps Deps) (*Service, error) {
 		deps:        deps,
 		metrics:     m,
 		models:      models,
-		usage:       newUsage(deps.Log, m),
-		impressions: newImpressions(cfg.Impressions, deps.Publisher, deps.Log, m),
+		usage:       newUsage(deps.Logger, m),
+		impressions: newImpressions(cfg.Impressions, deps.Publisher, deps.Logger, m),
 	}, nil
 }
 
