@@ -37,6 +37,15 @@ type Publisher interface {
 	Publish(ctx context.Context, msgs ...Message) error
 }
 
+// Republisher puts a message that was read back to the end of its topic.
+type Republisher interface {
+	// Republish publishes m, whose Partition and Offset say where it was read.
+	// On a compacted topic it does so only while m is the newest message of
+	// its key, and returns false otherwise: an old record must not replace a
+	// newer one.
+	Republish(ctx context.Context, m Message) (done bool, err error)
+}
+
 // Partition is the sequence of messages that one handler reads.
 type Partition interface {
 	// Fetch returns the next messages in order, at least one and at most max.

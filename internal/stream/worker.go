@@ -2,7 +2,6 @@ package stream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -108,9 +107,9 @@ func (w *worker) bury(ctx context.Context, letters []events.DeadLetter) error {
 }
 
 func (w *worker) publishLetter(ctx context.Context, l events.DeadLetter) error {
-	value, err := json.Marshal(l)
+	value, err := events.EncodeDeadLetter(&l)
 	if err != nil {
-		return fmt.Errorf("stage %s: encode dead letter: %w", w.name, err)
+		return fmt.Errorf("stage %s: %w", w.name, err)
 	}
 	headers := map[string]string{events.HeaderSchema: strconv.Itoa(events.DeadLetterSchema)}
 	for _, h := range []string{events.HeaderTraceparent, events.HeaderTracestate} {
@@ -132,18 +131,20 @@ func (w *worker) letter(m Message, err error, attempts int) events.DeadLetter {
 		reason, detail = p.Reason, p.Err.Error()
 	}
 	return events.DeadLetter{
-		Schema:   events.DeadLetterSchema,
-		ID:       fmt.Sprintf("%s-%s-%d-%d", w.name, m.Topic, m.Partition, m.Offset),
-		State:    events.LetterOpen,
-		Stage:    w.name,
-		Topic:    m.Topic,
-		Key:      m.Key,
-		Reason:   reason,
-		Detail:   detail[:min(len(detail), maxDetail)],
-		Attempts: attempts,
-		Failed:   time.Now().UTC(),
-		Headers:  maps.Clone(m.Headers),
-		Original: m.Value,
+		Schema:    events.DeadLetterSchema,
+		ID:        fmt.Sprintf("%s-%s-%d-%d", w.name, m.Topic, m.Partition, m.Offset),
+		State:     events.LetterOpen,
+		Stage:     w.name,
+		Topic:     m.Topic,
+		Partition: m.Partition,
+		Offset:    m.Offset,
+		Key:       m.Key,
+		Reason:    reason,
+		Detail:    detail[:min(len(detail), maxDetail)],
+		Attempts:  attempts,
+		Failed:    time.Now().UTC(),
+		Headers:   maps.Clone(m.Headers),
+		Original:  m.Value,
 	}
 }
 

@@ -11,24 +11,27 @@ type LetterState string
 // The states of a letter. Only an open one holds the original bytes; the others
 // are kept as a trace of what was decided.
 const (
-	LetterOpen     LetterState = "open"
-	LetterReplayed LetterState = "replayed" // published again to its topic
-	LetterDropped  LetterState = "dropped"  // given up by an operator
+	LetterOpen       LetterState = "open"
+	LetterReplayed   LetterState = "replayed"   // published again to its topic
+	LetterSuperseded LetterState = "superseded" // not replayed: its key has a newer record
+	LetterDropped    LetterState = "dropped"    // given up by an operator
 )
 
 // DeadLetter is a record that a stage could not process, whole enough to be
 // replayed once the cause is mended.
 type DeadLetter struct {
-	Schema   int               `json:"schema"`
-	ID       string            `json:"id"` // stage, topic, partition and offset: the same failure is one letter
-	State    LetterState       `json:"state"`
-	Stage    string            `json:"stage"` // the consumer that gave up
-	Topic    Topic             `json:"topic"` // where the record came from, and where a replay puts it
-	Key      string            `json:"key"`
-	Reason   string            `json:"reason"`   // a stable word, e.g. "unknown_schema"
-	Detail   string            `json:"detail"`   // the error, in words
-	Attempts int               `json:"attempts"` // how often it was tried
-	Failed   time.Time         `json:"failed"`
-	Headers  map[string]string `json:"headers,omitempty"`
-	Original []byte            `json:"original,omitempty"` // the record's bytes, untouched
+	Schema    int               `json:"schema"`
+	ID        string            `json:"id"` // stage, topic, partition and offset: the same failure is one letter
+	State     LetterState       `json:"state"`
+	Stage     string            `json:"stage"`     // the consumer that gave up
+	Topic     Topic             `json:"topic"`     // where the record came from, and where a replay puts it
+	Partition int               `json:"partition"` // with Offset: its place on that topic
+	Offset    uint64            `json:"offset"`
+	Key       string            `json:"key"`
+	Reason    string            `json:"reason"`   // a stable word, e.g. "unknown_schema"
+	Detail    string            `json:"detail"`   // the error, in words
+	Attempts  int               `json:"attempts"` // how often it was tried
+	Failed    time.Time         `json:"failed"`
+	Headers   map[string]string `json:"headers,omitempty"`
+	Original  []byte            `json:"original,omitempty"` // the record's bytes, untouched
 }

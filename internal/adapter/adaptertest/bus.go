@@ -14,6 +14,7 @@ import (
 // Bus is what an adapter of the bus offers.
 type Bus interface {
 	stream.Publisher
+	stream.Republisher
 	stream.Groups
 	stream.Follower
 }
@@ -37,8 +38,8 @@ type BusAdapter struct {
 // patience bounds each test of the suites: it only ends what hangs.
 const patience = time.Minute
 
-// BusSuite checks the contract of stream.Publisher, stream.Groups and
-// stream.Follower.
+// BusSuite checks the contract of stream.Publisher, stream.Republisher,
+// stream.Groups and stream.Follower.
 func BusSuite(t *testing.T, a BusAdapter) {
 	tests := []struct {
 		name string
@@ -51,6 +52,7 @@ func BusSuite(t *testing.T, a BusAdapter) {
 		{"groups are independent", testGroups},
 		{"a partition has one member", testMembers},
 		{"compaction keeps the newest", testCompaction},
+		{"republish", testRepublish},
 		{"follow from offsets", testFollowFrom},
 		{"follow what comes", testFollowLive},
 		{"end", testEnd},

@@ -170,6 +170,41 @@ func testCompaction(t *busTest) {
 	t.byKey(got)
 }
 
+// testRepublish: an old record never takes the place of a newer one of its
+// key, and goes to the end otherwise.
+func testRepublish(t *busTest) {
+	for _, topic := range []events.Topic{events.ToolsRaw, events.Searches} {
+		t.publish(numbered(topic, "t/old", 1)...)
+		t.publish(numbered(topic, "t/newest", 1)...)
+		read := map[string]stream.Message{}
+		for _, m := range t.follow(topic, nil, count(2)) {
+			read[m.Key] = m
+		}
+		t.publish(stream.Message{Topic: topic, Key: "t/old", Value: []byte("newer")})
+		for _, key := range []string{"t/old", "t/newest"} {
+			want := key == "t/newest" || !topic.Compacted()
+			done, err := t.bus.Republish(t.ctx, read[key])
+			if err != nil || done != want {
+				t.Errorf("republish %s to %s: %v, %v; want %v", key, topic, done, err, want)
+			}
+		}
+		t.reopen()
+		values := t.byKey(t.follow(topic, nil, func(got []stream.Message) bool {
+			later := map[string]bool{} // keys of which a later record than the one read came
+			for _, m := range got {
+				if m.Offset > read[m.Key].Offset {
+					later[m.Key] = true
+				}
+			}
+			return later["t/old"] && later["t/newest"]
+		}))
+		old := values["t/old"]
+		if topic.Compacted() && old[len(old)-1] != "newer" {
+			t.Errorf("%s: the newest of t/old is %q, want newer", topic, old)
+		}
+	}
+}
+
 func testFollowFrom(t *busTest) {
 	t.publish(numbered(events.ToolsRaw, "t/before", 1)...)
 	for k := range 30 {

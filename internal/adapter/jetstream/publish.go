@@ -77,6 +77,28 @@ func (s *Server) Publish(ctx context.Context, msgs ...stream.Message) error {
 	return errors.Join(errs...)
 }
 
+// Republish implements stream.Republisher. The server compares the offset as it
+// stores, so that nothing can come in between.
+func (s *Server) Republish(ctx context.Context, m stream.Message) (bool, error) {
+	msg, err := s.cfg.encode(m)
+	if err != nil {
+		return false, err
+	}
+	opts := []jetstream.PublishOpt{jetstream.WithExpectStream(s.cfg.streamName(m.Topic))}
+	if m.Topic.Compacted() {
+		opts = append(opts, jetstream.WithExpectLastSequencePerSubject(m.Offset))
+	}
+	_, err = s.js.PublishMsg(ctx, msg, opts...)
+	var api *jetstream.APIError
+	if errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("jetstream: republish to %s: %w", m.Topic, full(err))
+	}
+	return true, nil
+}
+
 // write is one call's messages of one topic.
 type write struct {
 	msgs  []*nats.Msg

@@ -21,9 +21,10 @@ import (
 )
 
 var (
-	_ stream.Publisher = (*Server)(nil)
-	_ stream.Groups    = (*Server)(nil)
-	_ stream.Follower  = (*Server)(nil)
+	_ stream.Publisher   = (*Server)(nil)
+	_ stream.Republisher = (*Server)(nil)
+	_ stream.Groups      = (*Server)(nil)
+	_ stream.Follower    = (*Server)(nil)
 )
 
 // readyTimeout bounds the start: the server reads its streams' state first.

@@ -14,9 +14,10 @@ import (
 )
 
 var (
-	_ stream.Publisher = (*Bus)(nil)
-	_ stream.Groups    = (*Bus)(nil)
-	_ stream.Follower  = (*Bus)(nil)
+	_ stream.Publisher   = (*Bus)(nil)
+	_ stream.Republisher = (*Bus)(nil)
+	_ stream.Groups      = (*Bus)(nil)
+	_ stream.Follower    = (*Bus)(nil)
 )
 
 // ErrClosed is what every call on a closed bus returns.
@@ -85,6 +86,33 @@ func (b *Bus) Publish(ctx context.Context, msgs ...stream.Message) error {
 	}
 	b.wake()
 	return nil
+}
+
+// Republish appends the message again unless a compacted topic holds a newer
+// one of its key.
+func (b *Bus) Republish(ctx context.Context, m stream.Message) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if err := b.fault(Call{Op: OpPublish, Messages: []stream.Message{m}}); err != nil {
+		return false, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false, ErrClosed
+	}
+	if m.Topic.Compacted() {
+		newest := slices.IndexFunc(b.logs[source{m.Topic, m.Partition}], func(old stream.Message) bool {
+			return old.Key == m.Key && old.Offset == m.Offset
+		})
+		if newest < 0 {
+			return false, nil
+		}
+	}
+	b.append(clone(m))
+	b.wake()
+	return true, nil
 }
 
 // append adds one message that the bus owns. The caller holds mu.
