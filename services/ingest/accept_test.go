@@ -1,0 +1,543 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/ingest/formats"
+)
+
+func TestAcceptDecidesByVersionThenByContent(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		items []formats.Item // each in a call of its own
+		want  string
+		left  string // description of the newest record; "-" for a tombstone
+	}{
+		{"new", []formats.Item{doc("a", "x")}, "accepted", "x"},
+		{"same again", []formats.Item{doc("a", "x"), doc("a", "x")}, "accepted unchanged", "x"},
+		{"changed", []formats.Item{doc("a", "x"), doc("a", "y")}, "accepted accepted", "y"},
+		{"changed back", []formats.Item{doc("a", "x"), doc("a", "y"), doc("a", "x")}, "accepted accepted accepted", "x"},
+		{"another owner", []formats.Item{doc("a", "x"), owned(doc("a", "x"), "o")}, "accepted accepted", "x"},
+		{"delete of unknown", []formats.Item{gone("a")}, "accepted", "-"},
+		{"delete", []formats.Item{doc("a", "x"), gone("a")}, "accepted accepted", "-"},
+		{"delete of deleted", []formats.Item{doc("a", "x"), gone("a"), gone("a")}, "accepted accepted unchanged", "-"},
+		{"re-create", []formats.Item{doc("a", "x"), gone("a"), doc("a", "x")}, "accepted accepted accepted", "x"},
+
+		{"lower version", []formats.Item{versioned(doc("a", "y"), 2), versioned(doc("a", "x"), 1)}, "accepted stale", "y"},
+		{"same version, same content", []formats.Item{versioned(doc("a", "x"), 2), versioned(doc("a", "x"), 2)}, "accepted unchanged", "x"},
+		{"same version, other content", []formats.Item{versioned(doc("a", "x"), 2), versioned(doc("a", "y"), 2)}, "accepted rejected", "x"},
+		{"higher version", []formats.Item{versioned(doc("a", "x"), 2), versioned(doc("a", "y"), 3)}, "accepted accepted", "y"},
+		{"higher version, same content, keeps what lies between out",
+			[]formats.Item{versioned(doc("a", "x"), 2), versioned(doc("a", "x"), 4), versioned(doc("a", "y"), 3)}, "accepted accepted stale", "x"},
+		{"delete with a lower version", []formats.Item{versioned(doc("a", "x"), 2), versioned(gone("a"), 1)}, "accepted stale", "x"},
+		{"delete with the same version", []formats.Item{versioned(doc("a", "x"), 2), versioned(gone("a"), 2)}, "accepted accepted", "-"},
+		{"late put below the tombstone", []formats.Item{versioned(gone("a"), 5), versioned(doc("a", "x"), 4)}, "accepted stale", "-"},
+		{"re-create with an equal version", []formats.Item{versioned(gone("a"), 5), versioned(doc("a", "x"), 5)}, "accepted stale", "-"},
+		{"re-create with a higher version", []formats.Item{versioned(gone("a"), 5), versioned(doc("a", "x"), 6)}, "accepted accepted", "x"},
+		{"delete again with the same version", []formats.Item{versioned(gone("a"), 5), versioned(gone("a"), 5)}, "accepted unchanged", "-"},
+
+		{"a delete by hand outlasts late versions", []formats.Item{versioned(doc("a", "y"), 7), gone("a"), versioned(doc("a", "x"), 6)}, "accepted accepted stale", "-"},
+		{"a put by hand, then the source goes on", []formats.Item{versioned(doc("a", "x"), 7), doc("a", "y"), versioned(doc("a", "z"), 8)}, "accepted accepted accepted", "z"},
+		{"versions begin", []formats.Item{doc("a", "x"), versioned(doc("a", "x"), 1), versioned(doc("a", "x"), 1)}, "accepted accepted unchanged", "x"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			bus := streamtest.NewBus()
+			s, _ := start(t, bus, Config{}, newWall().now)
+			var got []Outcome
+			for _, item := range tc.items {
+				got = append(got, outcomes(t, s, item)...)
+			}
+			if states(got) != tc.want {
+				t.Errorf("states %q, want %q", states(got), tc.want)
+			}
+			if left := description(t, newest(t, bus, "a")); left != tc.left {
+				t.Errorf("newest on the bus is %q, want %q", left, tc.left)
+			}
+			checkLog(t, bus, strings.Count(tc.want, "accepted"))
+		})
+	}
+}
+
+// checkLog checks that the bus holds n records and that the versions of every
+// key rise along it.
+func checkLog(t *testing.T, bus *streamtest.Bus, n int) {
+	t.Helper()
+	log := changes(t, bus)
+	if n >= 0 && len(log) != n {
+		t.Errorf("%d records on the bus, want %d", len(log), n)
+	}
+	last := map[string]schema.Version{}
+	for _, c := range log {
+		key := events.Key(c.Ref)
+		if old, ok := last[key]; ok && (!c.Version.Newer(old) || c.Revision <= old.Revision) {
+			t.Errorf("%s: version %+v after %+v", key, c.Version, old)
+		}
+		last[key] = c.Version
+	}
+}
+
+func description(t *testing.T, c events.Change) string {
+	t.Helper()
+	if c.Op == events.OpDelete {
+		if len(c.Raw) != 0 || c.Hash != "" {
+			t.Errorf("a delete carries more than its head: %+v", c)
+		}
+		return "-"
+	}
+	var d struct{ Description string }
+	if err := json.Unmarshal(c.Raw, &d); err != nil {
+		t.Fatal(err)
+	}
+	return d.Description
+}
+
+func TestAcceptTakesTheNewestOfOneBatch(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		items []formats.Item
+		want  string
+		left  string
+	}{
+		{"later wins", []formats.Item{doc("a", "x"), doc("a", "y"), doc("a", "z")}, "superseded superseded accepted", "z"},
+		{"later is the same", []formats.Item{doc("a", "x"), doc("a", "x")}, "accepted unchanged", "x"},
+		{"higher version wins", []formats.Item{versioned(doc("a", "x"), 9), versioned(doc("a", "y"), 8)}, "accepted stale", "x"},
+		{"higher version later", []formats.Item{versioned(doc("a", "x"), 8), versioned(doc("a", "y"), 9)}, "superseded accepted", "y"},
+		{"one version, two contents", []formats.Item{versioned(doc("a", "x"), 8), versioned(doc("a", "y"), 8)}, "accepted rejected", "x"},
+		{"put and delete", []formats.Item{doc("a", "x"), gone("a")}, "superseded accepted", "-"},
+		{"delete and put", []formats.Item{gone("a"), doc("a", "x")}, "superseded accepted", "x"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			bus := streamtest.NewBus()
+			s, _ := start(t, bus, Config{}, newWall().now)
+			if got := accept(t, s, tc.items...); got != tc.want {
+				t.Errorf("states %q, want %q", got, tc.want)
+			}
+			checkLog(t, bus, 1)
+			if left := description(t, newest(t, bus, "a")); left != tc.left {
+				t.Errorf("newest on the bus is %q, want %q", left, tc.left)
+			}
+		})
+	}
+}
+
+func TestAcceptRefusesWhatCanNotBe(t *testing.T) {
+	for name, tc := range map[string]struct {
+		item         formats.Item
+		reason, path string
+	}{
+		"no id":             {doc("", "x"), ReasonInvalid, "/id"},
+		"control character": {doc("a\x1fb", "x"), ReasonInvalid, "/id"},
+		"long id":           {doc(strings.Repeat("a", 257), "x"), ReasonInvalid, "/id"},
+		"space at the end":  {doc("a ", "x"), ReasonInvalid, "/id"},
+		"agent":             {owned(doc("a", "x"), "\u200b"), ReasonInvalid, "/agent"},
+		"another tenant":    {formats.Item{ID: "a", Raw: []byte(`{"tenant":"b"}`), Hash: "1"}, ReasonTenant, "/tenant"},
+		"no document":       {formats.Item{ID: "a"}, ReasonEmpty, ""},
+		"large":             {doc("a", strings.Repeat("x", 2000)), ReasonTooLarge, ""},
+		"kind":              {formats.Item{ID: "a", Kind: "robot"}, ReasonInvalid, "/kind"},
+		"broken document":   {formats.Item{ID: "a", Raw: []byte(`{"a":`), Hash: "1"}, ReasonInvalid, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bus := streamtest.NewBus()
+			s, _ := start(t, bus, Config{MaxDocument: 1024}, newWall().now)
+			got := outcomes(t, s, tc.item, doc("good", "x"))
+			if o := got[0]; o.State != Rejected || o.Reason != tc.reason || o.Path != tc.path || o.Detail == "" {
+				t.Errorf("outcome %+v", o)
+			}
+			if got[1].State != Accepted {
+				t.Errorf("the good one beside it: %+v", got[1])
+			}
+			checkLog(t, bus, 1)
+		})
+	}
+}
+
+func TestAcceptTakesOneIDWhateverItsNormalForm(t *testing.T) {
+	bus := streamtest.NewBus()
+	s, _ := start(t, bus, Config{}, newWall().now)
+	got := outcomes(t, s, doc("caf\u00e9/\u5929\u6c17 .*>", "x"))
+	again := outcomes(t, s, doc("cafe\u0301/\u5929\u6c17 .*>", "x"))
+	if got[0].State != Accepted || again[0].State != Unchanged || got[0].ID != again[0].ID {
+		t.Errorf("%+v, then %+v", got[0], again[0])
+	}
+}
+
+func TestAcceptKeepsTenantsApart(t *testing.T) {
+	bus := streamtest.NewBus()
+	s, _ := start(t, bus, Config{}, newWall().now)
+	for _, tenant := range []string{"one", "two"} {
+		out, err := s.Accept(t.Context(), tenant, []formats.Item{versioned(doc("a", "x"), 1)})
+		if err != nil || out[0].State != Accepted {
+			t.Errorf("%s: %+v, %v", tenant, out, err)
+		}
+	}
+	if _, err := s.Accept(t.Context(), "No/Tenant", []formats.Item{doc("a", "x")}); err == nil {
+		t.Error("a tenant that can not be was accepted")
+	}
+}
+
+func TestAcceptAnswersNothingAsAcceptedThatIsNotOnTheBus(t *testing.T) {
+	bus := streamtest.NewBus()
+	w := newWall()
+	s, _ := start(t, bus, Config{}, w.now)
+	accept(t, s, doc("a", "x"))
+	down := errors.New("down")
+	bus.Fail(onPublish(func(stream.Message) error { return down }))
+	_, err := s.Accept(t.Context(), home, []formats.Item{doc("a", "y"), doc("b", "x")})
+	var u *UnavailableError
+	if !errors.As(err, &u) || !errors.Is(err, down) || u.Full {
+		t.Fatalf("error %v", err)
+	}
+	bus.Fail(nil)
+	checkLog(t, bus, 1)
+	if got := accept(t, s, doc("a", "y"), doc("b", "x")); got != "accepted accepted" {
+		t.Errorf("tried again: %s", got)
+	}
+	if got := accept(t, s, doc("a", "y"), doc("b", "x")); got != "unchanged unchanged" {
+		t.Errorf("and again: %s", got)
+	}
+	checkLog(t, bus, 3)
+}
+
+// onPublish fails publishes to tools.raw.
+func onPublish(fail func(stream.Message) error) func(streamtest.Call) error {
+	return func(c streamtest.Call) error {
+		if c.Op != streamtest.OpPublish || c.Messages[0].Topic != events.ToolsRaw {
+			return nil
+		}
+		return fail(c.Messages[0])
+	}
+}
+
+// A publish that failed may have reached the bus. Then what the table knows is
+// not what is newest, and going back to it is a change.
+func TestAcceptDoesNotTrustTheTableWhileAnAttemptIsInDoubt(t *testing.T) {
+	for name, landed := range map[string]bool{"landed": true, "lost": false} {
+		t.Run(name, func(t *testing.T) {
+			bus := streamtest.NewBus()
+			s, _ := start(t, bus, Config{}, newWall().now)
+			accept(t, s, doc("a", "x"))
+			held := make(chan struct{})
+			bus.Fail(func(c streamtest.Call) error {
+				if c.Op == streamtest.OpFollow {
+					<-held // the table does not hear of it
+				}
+				if c.Op != streamtest.OpPublish {
+					return nil
+				}
+				bus.Fail(nil)
+				if landed {
+					if err := bus.Publish(t.Context(), c.Messages...); err != nil {
+						t.Error(err)
+					}
+				}
+				return syscall.ECONNRESET
+			})
+			defer close(held)
+			if _, err := s.Accept(t.Context(), home, []formats.Item{doc("a", "y")}); err == nil {
+				t.Fatal("accepted without an answer from the bus")
+			}
+			if got := accept(t, s, doc("a", "x")); got != "accepted" {
+				t.Errorf("back to the first: %s", got)
+			}
+			if left := description(t, newest(t, bus, "a")); left != "x" {
+				t.Errorf("newest is %q", left)
+			}
+			checkLog(t, bus, -1)
+			if got := accept(t, s, doc("a", "x")); got != "unchanged" {
+				t.Errorf("the doubt stayed: %s", got)
+			}
+		})
+	}
+}
+
+func TestAcceptSaysThatTheBusIsFull(t *testing.T) {
+	bus := streamtest.NewBus()
+	s, _ := start(t, bus, Config{}, newWall().now)
+	bus.Fail(onPublish(func(stream.Message) error { return fmt.Errorf("store: %w", syscall.ENOSPC) }))
+	_, err := s.Accept(t.Context(), home, []formats.Item{doc("a", "x")})
+	var u *UnavailableError
+	if !errors.As(err, &u) || !u.Full {
+		t.Fatalf("error %v", err)
+	}
+}
+
+func TestRestartKeepsRevisionsRisingAndKnowsWhatIsThere(t *testing.T) {
+	bus := streamtest.NewBus()
+	w := newWall()
+	s, stop := start(t, bus, Config{}, w.now)
+	accept(t, s, doc("a", "x"), versioned(doc("b", "x"), 4), doc("c", "x"))
+	accept(t, s, gone("c"))
+	highest := newest(t, bus, "c").Revision
+	stop()
+	w.jump(-time.Hour)
+	s, _ = start(t, bus, Config{}, w.now)
+	got := outcomes(t, s, doc("a", "x"), versioned(doc("b", "y"), 3), gone("c"), doc("d", "x"))
+	if states(got) != "unchanged stale unchanged accepted" {
+		t.Errorf("after the restart: %s", states(got))
+	}
+	if got[3].Revision <= highest {
+		t.Errorf("revision %d is not above %d", got[3].Revision, highest)
+	}
+	checkLog(t, bus, 5)
+}
+
+func TestAcceptWaitsForTheTableAndThenGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bus := streamtest.NewBus()
+		held := make(chan struct{})
+		bus.Fail(func(c streamtest.Call) error {
+			if c.Op == streamtest.OpEnd {
+				<-held
+			}
+			return nil
+		})
+		s, stop := start(t, bus, Config{LoadWait: time.Minute}, newWall().now)
+		began := time.Now()
+		_, err := s.Accept(t.Context(), home, []formats.Item{doc("a", "x")})
+		var u *UnavailableError
+		if !errors.As(err, &u) || time.Since(began) != time.Minute || s.Ready() {
+			t.Errorf("after %v: %v, ready %v", time.Since(began), err, s.Ready())
+		}
+		late := make(chan error)
+		go func() {
+			_, err := s.Accept(t.Context(), home, []formats.Item{doc("a", "x")})
+			late <- err
+		}()
+		synctest.Wait()
+		close(held)
+		if err := <-late; err != nil || !s.Ready() {
+			t.Errorf("once loaded: %v, ready %v", err, s.Ready())
+		}
+		stop()
+		if _, err := s.Accept(t.Context(), home, []formats.Item{doc("b", "x")}); !errors.As(err, &u) {
+			t.Errorf("after the end: %v", err)
+		}
+	})
+}
+
+func TestAcceptEndsWithItsCaller(t *testing.T) {
+	bus := streamtest.NewBus()
+	s, _ := start(t, bus, Config{}, newWall().now)
+	under, release := make(chan struct{}), make(chan struct{})
+	bus.Fail(onPublish(func(stream.Message) error { close(under); <-release; return nil }))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := s.Accept(ctx, home, []formats.Item{doc("a", "x")})
+		done <- err
+	}()
+	<-under
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	bus.Fail(nil)
+	close(release)
+	if err := bus.Await(t.Context(), func() bool { return len(bus.Messages(events.ToolsRaw)) == 1 }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRunCommitsWhatWasHandedOverBeforeItReturns(t *testing.T) {
+	bus := streamtest.NewBus()
+	s, stop := start(t, bus, Config{Lanes: 1}, newWall().now)
+	<-s.Loaded()
+	under, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	bus.Fail(onPublish(func(stream.Message) error {
+		once.Do(func() { close(under); <-release })
+		return nil
+	}))
+	results := make(chan error, 2)
+	send := func(id string) {
+		_, err := s.Accept(context.Background(), home, []formats.Item{doc(id, "x")})
+		results <- err
+	}
+	go send("a")
+	<-under
+	go send("b")
+	for len(s.lanes[0].queue) == 0 {
+		// the second waits behind the first
+	}
+	stopped := make(chan struct{})
+	go func() { stop(); close(stopped) }()
+	close(release)
+	<-stopped
+	for range 2 {
+		if err := <-results; err != nil {
+			t.Errorf("handed over before the end: %v", err)
+		}
+	}
+	checkLog(t, bus, 2)
+}
+
+func TestManyWritersOfTheSameToolsStayInOrder(t *testing.T) {
+	bus := streamtest.NewPartitionedBus(3)
+	s, _ := start(t, bus, Config{Lanes: 3}, newWall().now)
+	const writers, rounds, tools = 16, 40, 5
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for r := range rounds {
+				id := fmt.Sprintf("tool-%d", (w+r)%tools)
+				item := doc(id, fmt.Sprintf("%d/%d", w, r))
+				if r%7 == 0 {
+					item = gone(id)
+				}
+				out, err := s.Accept(t.Context(), home, []formats.Item{item})
+				if err != nil || out[0].State == Rejected {
+					t.Errorf("%+v, %v", out, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	checkLog(t, bus, -1)
+	for i := range tools {
+		c := newest(t, bus, fmt.Sprintf("tool-%d", i))
+		k, there, _ := s.table.get(events.Key(c.Ref))
+		if !there || k.Version != c.Version || k.deleted != (c.Op == events.OpDelete) {
+			t.Errorf("table says %+v, the bus ends with %+v", k, c)
+		}
+	}
+}
+
+func TestCallersAreCommittedTogether(t *testing.T) {
+	bus := streamtest.NewBus()
+	s, _ := start(t, bus, Config{Lanes: 1}, newWall().now)
+	<-s.Loaded()
+	under, release := make(chan struct{}), make(chan struct{})
+	calls := 0
+	bus.Fail(onPublish(func(stream.Message) error {
+		if calls++; calls == 1 {
+			close(under)
+			<-release
+		}
+		return nil
+	}))
+	var wg sync.WaitGroup
+	put := func(id string) {
+		wg.Go(func() {
+			if _, err := s.Accept(t.Context(), home, []formats.Item{doc(id, "x")}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	put("first")
+	<-under
+	const waiting = 20
+	for i := range waiting {
+		put(fmt.Sprintf("tool-%d", i))
+	}
+	for len(s.lanes[0].queue) < waiting {
+		// they queue up behind the first
+	}
+	close(release)
+	wg.Wait()
+	if calls != 2 {
+		t.Errorf("%d publishes for 1 + %d callers, want 2", calls, waiting)
+	}
+	checkLog(t, bus, 1+waiting)
+}
+
+func TestSharedBusIsReadBeforeDeciding(t *testing.T) {
+	bus := streamtest.NewBus()
+	w := newWall()
+	behind := func() time.Time { return w.ago(time.Minute) } // its wall clock is slow
+	one, _ := start(t, bus, Config{Shared: true}, w.now)
+	two, _ := start(t, bus, Config{Shared: true}, behind)
+	for i := range 20 {
+		if got := accept(t, one, doc("a", "x")); got != "accepted" {
+			t.Fatalf("round %d: %s", i, got)
+		}
+		if got := accept(t, two, doc("a", "y")); got != "accepted" {
+			t.Fatalf("round %d: %s", i, got)
+		}
+		if got := accept(t, one, doc("a", "y")); got != "unchanged" {
+			t.Fatalf("round %d: %s", i, got)
+		}
+	}
+	checkLog(t, bus, 40)
+}
+
+// The model: the last accepted change of each tool is what the table, the bus
+// and a fresh start agree on, through failures and restarts.
+func TestAcceptAgreesWithTheBusThroughFailuresAndRestarts(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		bus := streamtest.NewBus()
+		w := newWall()
+		s, stop := start(t, bus, Config{}, w.now)
+		defer func() { stop() }()
+		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
+			w.jump(time.Duration(rapid.IntRange(-3600, 3600).Draw(rt, "jump")) * time.Second)
+			switch rapid.IntRange(0, 9).Draw(rt, "kind") {
+			case 0:
+				stop()
+				s, stop = start(t, bus, Config{}, w.now)
+				continue
+			case 1:
+				bus.Fail(onPublish(func(stream.Message) error { return syscall.EIO }))
+			}
+			item := doc(rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "id"), rapid.SampledFrom([]string{"x", "y"}).Draw(rt, "text"))
+			if rapid.IntRange(0, 3).Draw(rt, "delete") == 0 {
+				item = gone(item.ID)
+			}
+			item.SourceVersion = rapid.Uint64Range(0, 4).Draw(rt, "version")
+			out, err := s.Accept(context.Background(), home, []formats.Item{item})
+			bus.Fail(nil)
+			checkAnswer(rt, bus, item, out, err)
+		}
+	})
+}
+
+func checkAnswer(t *rapid.T, bus *streamtest.Bus, item formats.Item, out []Outcome, err error) {
+	if err != nil {
+		return
+	}
+	var last events.Change
+	log := bus.Published(events.ToolsRaw)
+	versions := map[string]schema.Version{}
+	for _, m := range log {
+		var c events.Change
+		if err := json.Unmarshal(m.Value, &c); err != nil {
+			t.Fatal(err)
+		}
+		if old, ok := versions[m.Key]; ok && !c.Version.Newer(old) {
+			t.Fatalf("%s: %+v after %+v", m.Key, c.Version, old)
+		}
+		versions[m.Key] = c.Version
+		if c.ID == item.ID {
+			last = c
+		}
+	}
+	same := (last.Op == events.OpDelete) == item.Delete && last.Hash == item.Hash
+	switch out[0].State {
+	case Accepted:
+		if last.Revision != out[0].Revision || !same {
+			t.Fatalf("accepted %+v, the bus ends with %+v", out[0], last)
+		}
+	case Unchanged:
+		if !same {
+			t.Fatalf("unchanged %+v, the bus ends with %+v", item, last)
+		}
+	case Stale, Rejected:
+		if item.SourceVersion == 0 || item.SourceVersion > last.Source {
+			t.Fatalf("%s: version %d, the bus ends with %+v", out[0].State, item.SourceVersion, last.Version)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/ingest/formats"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const home = "default"
+
+// wall is a wall clock that a test sets.
+type wall struct{ µs atomic.Int64 }
+
+func newWall() *wall {
+	w := &wall{}
+	w.µs.Store(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixMicro())
+	return w
+}
+
+func (w *wall) now() time.Time                { return time.UnixMicro(w.µs.Load()) }
+func (w *wall) jump(d time.Duration)          { w.µs.Add(d.Microseconds()) }
+func (w *wall) revision() uint64              { return uint64(w.µs.Load()) }
+func (w *wall) ago(d time.Duration) time.Time { return w.now().Add(-d) }
+
+// start runs a service on the bus until the test ends, or until stop.
+func start(t testing.TB, bus *streamtest.Bus, cfg Config, now func() time.Time) (s *Service, stop func()) {
+	t.Helper()
+	s, err := New(cfg, Deps{
+		Publisher: bus, Follower: bus, Now: now,
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}
+	t.Cleanup(stop)
+	return s, stop
+}
+
+// doc returns an item whose content is text.
+func doc(id, text string) formats.Item {
+	raw, err := json.Marshal(map[string]string{"name": id, "description": text})
+	if err != nil {
+		panic(err)
+	}
+	return formats.Item{ID: id, Name: id, Kind: schema.KindTool, Format: "function", Raw: raw, Hash: fmt.Sprintf("%x", text)}
+}
+
+func versioned(item formats.Item, version uint64) formats.Item {
+	item.SourceVersion = version
+	return item
+}
+
+func owned(item formats.Item, agent string) formats.Item {
+	item.Agent = agent
+	return item
+}
+
+func gone(id string) formats.Item { return formats.Item{ID: id, Kind: schema.KindTool, Delete: true} }
+
+// accept accepts items and returns their states, joined by spaces.
+func accept(t testing.TB, s *Service, items ...formats.Item) string {
+	t.Helper()
+	return states(outcomes(t, s, items...))
+}
+
+func outcomes(t testing.TB, s *Service, items ...formats.Item) []Outcome {
+	t.Helper()
+	out, err := s.Accept(t.Context(), home, items)
+	if err != nil {
+		t.Fatalf("Accept: %v", err)
+	}
+	if len(out) != len(items) {
+		t.Fatalf("%d outcomes for %d items", len(out), len(items))
+	}
+	return out
+}
+
+func states(out []Outcome) string {
+	words := make([]string, len(out))
+	for i, o := range out {
+		words[i] = string(o.State)
+	}
+	return strings.Join(words, " ")
+}
+
+// changes returns what was ever published to tools.raw, in order.
+func changes(t testing.TB, bus *streamtest.Bus) []events.Change {
+	t.Helper()
+	var out []events.Change
+	for _, m := range bus.Published(events.ToolsRaw) {
+		var c events.Change
+		if err := json.Unmarshal(m.Value, &c); err != nil {
+			t.Fatal(err)
+		}
+		if events.Key(c.Ref) != m.Key {
+			t.Fatalf("key %q for %+v", m.Key, c.Ref)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// newest returns the last change of a tool.
+func newest(t testing.TB, bus *streamtest.Bus, id string) events.Change {
+	t.Helper()
+	var found events.Change
+	for _, c := range changes(t, bus) {
+		if c.ID == id {
+			found = c
+		}
+	}
+	if found.ID == "" {
+		t.Fatalf("nothing on the bus of %q", id)
+	}
+	return found
+}

@@ -1,0 +1,266 @@
+package ingest
+
+import (
+	"crypto/sha256"
+	"hash/maphash"
+	"strings"
+	"sync"
+
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// fingerprint stands for what an entity says and whose it is: two changes with
+// the same one differ in their versions only. Half a SHA-256 is enough to tell
+// the contents of one entity apart.
+type fingerprint [16]byte
+
+func fingerprintOf(hash, agent, format string) fingerprint {
+	sum := sha256.Sum256([]byte(hash + "\x00" + agent + "\x00" + format))
+	return fingerprint(sum[:16])
+}
+
+// known is what the table holds of one entity.
+type known struct {
+	schema.Version
+	fingerprint fingerprint
+	agent       string
+	deleted     bool
+	event       mark
+}
+
+// mark is the newest event that reached an entity; the zero mark is none.
+type mark struct {
+	source uint64 // hash of the event's source
+	id     uint64 // hash of source and id
+	time   int64  // µs; 0 where the event had no time
+}
+
+// row is known as it is stored: the owner as a number, the event apart,
+// because most entities have none, and a place in the owner's list.
+type row struct {
+	key         string
+	fingerprint fingerprint
+	version     schema.Version
+	owner       uint32
+	prev, next  uint32 // rows of the same owner; noRow ends the list
+	deleted     bool
+}
+
+const noRow = ^uint32(0)
+
+// Table knows, of every entity on tools.raw, the newest version and what it
+// said. It holds about 150 bytes an entity. Its methods may be called
+// concurrently.
+type Table struct {
+	seed maphash.Seed
+
+	mu     sync.RWMutex // guards all below
+	slots  map[string]uint32
+	rows   []row
+	owners map[string]uint32 // by tenant and agent, to a position in heads
+	names  []string          // of the agents, by owner
+	heads  []uint32          // first row of each owner
+	free   []uint32          // slots of dropped rows
+	marks  map[string]mark
+	doubts map[string]uint64 // revisions that may or may not be on the bus, the highest of each key
+}
+
+// NewTable returns an empty table.
+func NewTable() *Table {
+	return &Table{
+		seed:   maphash.MakeSeed(),
+		slots:  map[string]uint32{},
+		owners: map[string]uint32{},
+		marks:  map[string]mark{},
+		doubts: map[string]uint64{},
+	}
+}
+
+// Len returns how many entities are known, deleted ones included.
+func (t *Table) Len() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.slots)
+}
+
+// get returns what is known of key, and whether an attempt to change it ended
+// without an answer.
+func (t *Table) get(key string) (k known, there, doubtful bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	_, doubtful = t.doubts[key]
+	slot, there := t.slots[key]
+	if !there {
+		return known{}, false, doubtful
+	}
+	r := &t.rows[slot]
+	return known{r.version, r.fingerprint, t.names[r.owner], r.deleted, t.marks[key]}, true, doubtful
+}
+
+// put remembers k, if it is newer than what is known. The key is that of ref.
+func (t *Table) put(ref schema.Ref, key string, k known) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if k.Revision >= t.doubts[key] {
+		delete(t.doubts, key)
+	}
+	slot, there := t.slots[key]
+	if there && !k.Version.Newer(t.rows[slot].version) {
+		return
+	}
+	owner := t.owner(ref.Tenant, k.agent)
+	if !there {
+		slot = t.add(key, owner)
+	} else if t.rows[slot].owner != owner {
+		t.unlink(slot)
+		t.rows[slot].owner = owner
+		t.link(slot)
+	}
+	r := &t.rows[slot]
+	r.version, r.fingerprint, r.deleted = k.Version, k.fingerprint, k.deleted
+	if k.event != (mark{}) {
+		t.marks[key] = k.event
+	}
+}
+
+// add gives key a row. The caller holds mu.
+func (t *Table) add(key string, owner uint32) uint32 {
+	slot := uint32(len(t.rows))
+	if n := len(t.free); n > 0 {
+		slot, t.free = t.free[n-1], t.free[:n-1]
+	} else {
+		t.rows = append(t.rows, row{})
+	}
+	t.slots[key] = slot
+	t.rows[slot] = row{key: key, owner: owner}
+	t.link(slot)
+	return slot
+}
+
+// drop forgets key: its grace time after a delete is over.
+func (t *Table) drop(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	slot, ok := t.slots[key]
+	if !ok {
+		return
+	}
+	t.unlink(slot)
+	t.rows[slot] = row{}
+	t.free = append(t.free, slot)
+	delete(t.slots, key)
+	delete(t.marks, key)
+	delete(t.doubts, key)
+}
+
+// touch remembers that an event brought nothing new. It is not on the bus, so
+// it is known until the process ends.
+func (t *Table) touch(key string, m mark) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if old := t.marks[key]; old.source != m.source || old.time <= m.time {
+		t.marks[key] = m
+	}
+}
+
+// doubt remembers that revision of key may or may not have reached the bus.
+func (t *Table) doubt(key string, revision uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.doubts[key] = max(t.doubts[key], revision)
+}
+
+// owned returns the ids of agent's tools, deleted ones left out, with a
+// revision of at most upTo, in no order.
+func (t *Table) owned(tenant, agent string, upTo uint64) []string {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	owner, ok := t.owners[ownerKey(tenant, agent)]
+	if !ok {
+		return nil
+	}
+	prefix := events.Key(schema.Ref{Tenant: tenant, Kind: schema.KindTool})
+	agents := events.Key(schema.Ref{Tenant: tenant, Kind: schema.KindAgent})
+	var ids []string
+	for slot := t.heads[owner]; slot != noRow; slot = t.rows[slot].next {
+		r := &t.rows[slot]
+		if r.deleted || r.version.Revision > upTo || strings.HasPrefix(r.key, agents) {
+			continue
+		}
+		ids = append(ids, r.key[len(prefix):])
+	}
+	return ids
+}
+
+func ownerKey(tenant, agent string) string { return tenant + "/" + agent }
+
+// owner returns the number of an agent. The caller holds mu.
+func (t *Table) owner(tenant, agent string) uint32 {
+	key := ownerKey(tenant, agent)
+	n, ok := t.owners[key]
+	if !ok {
+		n = uint32(len(t.heads))
+		t.owners[key] = n
+		t.names = append(t.names, agent)
+		t.heads = append(t.heads, noRow)
+	}
+	return n
+}
+
+// link puts a row at the head of its owner's list. The caller holds mu.
+func (t *Table) link(slot uint32) {
+	r := &t.rows[slot]
+	r.prev, r.next = noRow, t.heads[r.owner]
+	if r.next != noRow {
+		t.rows[r.next].prev = slot
+	}
+	t.heads[r.owner] = slot
+}
+
+// unlink takes a row out of its owner's list. The caller holds mu.
+func (t *Table) unlink(slot uint32) {
+	r := &t.rows[slot]
+	if r.prev == noRow {
+		t.heads[r.owner] = r.next
+	} else {
+		t.rows[r.prev].next = r.next
+	}
+	if r.next != noRow {
+		t.rows[r.next].prev = r.prev
+	}
+}
+
+// markOf returns the mark of an event; nil has the zero mark.
+func (t *Table) markOf(e *events.Event) mark {
+	if e == nil {
+		return mark{}
+	}
+	m := mark{
+		source: maphash.String(t.seed, e.Source),
+		id:     maphash.String(t.seed, e.Source+"\x00"+e.ID),
+	}
+	if !e.Time.IsZero() {
+		m.time = e.Time.UnixMicro()
+	}
+	return m
+}
+
+// before reports whether m comes from the same source as newest and is older.
+func (m mark) before(newest mark) bool {
+	return m.time != 0 && m.source == newest.source && m.time < newest.time
+}
+
+// same reports whether both marks are of one event.
+func (m mark) same(o mark) bool { return m != (mark{}) && m.source == o.source && m.id == o.id }
+
+// knownOf returns what the table keeps of a change.
+func (t *Table) knownOf(c *events.Change) known {
+	return known{
+		Version:     c.Version,
+		fingerprint: fingerprintOf(c.Hash, c.Agent, c.Format),
+		agent:       c.Agent,
+		deleted:     c.Op == events.OpDelete,
+		event:       t.markOf(c.Event),
+	}
+}

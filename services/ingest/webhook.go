@@ -1,0 +1,134 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/services/ingest/cloudevents"
+)
+
+func (h *handlers) eventRoutes() {
+	huma.Register(h.api, huma.Operation{
+		OperationID: "post-events", Method: http.MethodPost, Path: "/v1/events", Tags: []string{"events"},
+		Summary: "Receive CloudEvents",
+		Description: "CloudEvents 1.0: structured (application/cloudevents+json), batched (application/cloudevents-batch+json) or binary (ce- headers). " +
+			"Types: " + TypeToolUpserted + ", " + TypeToolDeleted + ", " + TypeAgentUpserted + ", " + TypeAgentDeleted + "; " +
+			TypeOpenAPIPublished + " and " + TypeToolsPublished + " hold all the tools of the agent that the subject names, and " +
+			TypeOpenAPIDeleted + " and " + TypeToolsDeleted + " remove them. Other types count if they end in a verb such as created, updated, published, deployed or deleted and their data is a tool document. " +
+			"The subject is the id; the attribute agent names the owner; sourceversion (or version, or sequence) is the source's own version. Without one the time decides. " +
+			"Repeated events have no effect. What concerns no tool is answered with 202 and counted.",
+		DefaultStatus: http.StatusAccepted, Errors: writeErrors(),
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			"application/cloudevents+json": {}, "application/cloudevents-batch+json": {}, "application/json": {},
+		}},
+	}, h.postEvents)
+	huma.Register(h.api, huma.Operation{
+		OperationID: "options-events", Method: http.MethodOptions, Path: "/v1/events", Tags: []string{"events"},
+		Summary:       "Agree to receive webhooks",
+		Description:   "The handshake of CloudEvents' Web Hooks for Event Delivery: an origin on the list of allowed ones is told so.",
+		DefaultStatus: http.StatusOK, Errors: []int{http.StatusForbidden},
+	}, h.optionsEvents)
+}
+
+type eventsOutput struct {
+	Status int
+	Body   eventsAnswer
+}
+
+type eventsAnswer struct {
+	Events []EventOutcome `json:"events"`
+}
+
+type eventsInput struct{ body }
+
+func (h *handlers) postEvents(ctx context.Context, in *eventsInput) (*eventsOutput, error) {
+	data, err := in.read(h.s.cfg.MaxBody)
+	if err != nil {
+		return nil, err
+	}
+	header := http.Header{}
+	in.hc.EachHeader(header.Add)
+	list, err := cloudevents.Decode(header, data, jsondoc.Limits{Bytes: int(h.s.cfg.MaxBody), Nodes: eventNodes})
+	if err != nil {
+		return nil, eventProblem(err)
+	}
+	t := tenant.From(ctx)
+	for i := range list {
+		if named, ok := list[i].Extensions["tenant"]; ok && named != t {
+			return nil, problem(http.StatusForbidden, "/tenant", "the event names another tenant than the credential")
+		}
+	}
+	outcomes, err := h.s.AcceptEvents(ctx, t, list)
+	if err != nil {
+		return nil, h.s.failed(err)
+	}
+	return eventsAnswered(outcomes)
+}
+
+// eventNodes bounds the values of one request's events: whole documents may be
+// among them.
+const eventNodes = 3_000_000
+
+// eventsAnswered is 202 if anything may have an effect, 200 if all was known
+// before, and a problem if nothing was acceptable.
+func eventsAnswered(outcomes []EventOutcome) (*eventsOutput, error) {
+	out := &eventsOutput{Status: http.StatusOK, Body: eventsAnswer{outcomes}}
+	refused := 0
+	for _, o := range outcomes {
+		switch o.State {
+		case Rejected:
+			refused++
+		case Accepted, Ignored, Stale:
+			out.Status = http.StatusAccepted
+		}
+	}
+	if refused > 0 && refused == len(outcomes) {
+		return nil, outcomes[0].Rejected[0].problem()
+	}
+	if refused > 0 {
+		out.Status = http.StatusAccepted
+	}
+	return out, nil
+}
+
+func eventProblem(err error) error {
+	var e *cloudevents.Error
+	if !errors.As(err, &e) {
+		return problem(http.StatusBadRequest, "", err.Error())
+	}
+	if e.Unsupported {
+		return problem(http.StatusUnsupportedMediaType, "", e.Detail)
+	}
+	return problem(http.StatusBadRequest, e.Pointer(), e.Error())
+}
+
+type optionsInput struct {
+	Origin string `header:"WebHook-Request-Origin" doc:"Who wants to send."`
+}
+
+type optionsOutput struct {
+	Allow  string `header:"Allow"`
+	Origin string `header:"WebHook-Allowed-Origin"`
+	Rate   string `header:"WebHook-Allowed-Rate"`
+}
+
+// optionsEvents answers the handshake of the CloudEvents webhook
+// specification, section 4. It protects others from being flooded through us
+// and authenticates nobody.
+func (h *handlers) optionsEvents(_ context.Context, in *optionsInput) (*optionsOutput, error) {
+	out := &optionsOutput{Allow: "POST, OPTIONS"}
+	if in.Origin == "" {
+		return out, nil
+	}
+	if !slices.Contains(h.s.cfg.Origins, in.Origin) && !slices.Contains(h.s.cfg.Origins, "*") {
+		return nil, problem(http.StatusForbidden, "", "this origin may not send events here")
+	}
+	out.Origin, out.Rate = in.Origin, "*"
+	return out, nil
+}
