@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -9,24 +10,30 @@ import (
 // agent reads what owns tools: a catalogue entry, an MCP server's or an API's
 // information, or an A2A agent card with its skills.
 func agent(m map[string]any) schema.Document {
-	for _, wrapper := range []string{"agent", "server", "serverInfo", "info"} {
-		if inner := object(m[wrapper]); inner != nil && str(m["name"]) == "" {
-			return withSkills(generic(inner), m)
-		}
+	rest := maps.Clone(m)
+	var skills []any
+	for _, k := range []string{"skills", "tools", "capabilities"} {
+		skills = append(skills, list(m[k])...)
+		delete(rest, k)
 	}
-	return withSkills(generic(m), m)
+	d := generic(information(rest))
+	told := []string{d.Description}
+	for _, s := range skills {
+		told = append(told, skill(&d, s))
+	}
+	d.Description = paragraphs(told...)
+	return d
 }
 
-// withSkills adds what an agent says it can do.
-func withSkills(d schema.Document, m map[string]any) schema.Document {
-	var told []string
-	for _, k := range []string{"skills", "tools", "capabilities"} {
-		for _, s := range list(m[k]) {
-			told = append(told, skill(&d, s))
+// information returns the part that describes the agent, where that stands
+// apart.
+func information(m map[string]any) map[string]any {
+	for _, wrapper := range []string{"agent", "server", "serverInfo", "info"} {
+		if inner := object(m[wrapper]); inner != nil && str(m["name"]) == "" {
+			return inner
 		}
 	}
-	d.Description = paragraphs(append([]string{d.Description}, told...)...)
-	return d
+	return m
 }
 
 // skill returns "Name: description", and adds the skill's tags and examples.

@@ -1,16 +1,22 @@
 package rules
 
 import (
+	"strings"
+
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// card reads a model card as Gorilla's collections of HuggingFace, TensorFlow
-// Hub and Torch Hub write them. Its example is code, which nobody asks for in
-// these words.
+// card reads a model card, as Gorilla's collections of HuggingFace, TensorFlow
+// Hub and Torch Hub write them or as the HuggingFace Hub answers. Its example
+// is code, which nobody asks for in these words.
 func card(m map[string]any) schema.Document {
-	d := schema.Document{Name: str(first(m, "api_name", "name", "model_name", "api_call"))}
-	for _, k := range []string{"domain", "framework", "task", "provider"} {
-		d.Tags = append(d.Tags, texts(m[k])...)
+	d := schema.Document{Name: str(first(m, "api_name", "name", "model_name", "modelId", "model_id", "id", "api_call"))}
+	for _, k := range []string{"domain", "framework", "task", "provider", "pipeline_tag", "library_name", "tags"} {
+		for _, t := range texts(m[k]) {
+			if !strings.Contains(t, ":") { // "license:mit", "region:us"
+				d.Tags = append(d.Tags, t)
+			}
+		}
 	}
 	d.Parameters, d.Flags = parameters(first(m, "api_arguments", "arguments", "parameters"), "input")
 	d.Response = response(first(m, "output", "outputs", "returns", "response"))

@@ -42,6 +42,10 @@ const headings = `Args|Arguments|Parameters|Params|Inputs?|Input Parameters|Requ
 // and Markdown form, on lines of their own or run together.
 func takeApart(s string) sections {
 	s, doc := takeFields(s)
+	if !strings.ContainsAny(s, ":\n") {
+		doc.body = s
+		return doc
+	}
 	marks := heading.FindAllStringSubmatchIndex(s, 64)
 	if len(marks) == 0 {
 		doc.body = s
@@ -180,7 +184,7 @@ func afterType(s string) string {
 func leadingType(s string) (typ, rest string) {
 	s = strings.TrimSpace(s)
 	i := strings.IndexAny(s, ":\n")
-	if i <= 0 || i > maxType || !isTypeText(splitTop(s[:i], ',')[0]) {
+	if i <= 0 || i > maxType || !isTypeText(splitTop(s[:i], ',')[0]) && !parametrized.MatchString(s[:i]) {
 		return "", s
 	}
 	return s[:i], strings.TrimSpace(s[i+1:])
@@ -325,6 +329,9 @@ func documented(d *schema.Document, said string) {
 	asked, rest := requests(doc.examples)
 	d.Examples = append(d.Examples, asked...)
 	d.Description = paragraphs(d.Description, doc.body, rest)
+	if d.Response == "" {
+		d.Response = returning(d.Description)
+	}
 }
 
 // cut bounds a documentation text before it is searched.

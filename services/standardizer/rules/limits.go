@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -32,6 +33,28 @@ const (
 // before cleaning, so that cleaning costs no more than its result is worth.
 func paragraph(s string, n int) string {
 	return text.Truncate(unquoted(text.Clean(text.Truncate(s, min(8*n, maxProse)))), n)
+}
+
+var boilerplate = regexp.MustCompile(`(?i)^\W*(?:powered by\b|copyright\b|©|\(c\) \d|all rights reserved\b|(?:this \w+ is )?licen[sc]ed? under\b|(?:released|distributed) under\b|` +
+	`rate.limit|(?:this \w+ is )?(?:limited to|rate.limited)\b|(?:get|sign up for|register for|obtain) (?:your|an?) (?:free )?api.?key|` +
+	`(?:for (?:more|further|additional) (?:information|details?|info)\b|(?:see|visit|read|check out|refer to) (?:the |our )(?:full |official |api )?(?:documentation|docs|website|homepage)\b)|` +
+	`(?:please )?(?:contact|email|reach out to) (?:us|support)\b)`)
+
+// worthwhile drops the sentences of a description that would fit any tool:
+// whose it is, under which licence, how often it may be called, where to read
+// on. The first sentence always stays.
+func worthwhile(s string) string {
+	sentences := text.Sentences(s)
+	kept := sentences[:0:0]
+	for i, sentence := range sentences {
+		if i == 0 || !boilerplate.MatchString(sentence) {
+			kept = append(kept, sentence)
+		}
+	}
+	if len(kept) == len(sentences) {
+		return s
+	}
+	return strings.Join(kept, " ")
 }
 
 // unquoted removes one pair of quotes around a whole text.

@@ -42,7 +42,7 @@ func described(s string) []schema.Parameter {
 // isSchema tells a JSON Schema from a map of parameters, one of which may be
 // called "type" or "properties".
 func isSchema(m map[string]any) bool {
-	if props, ok := m["properties"]; ok && (list(props) != nil || allSchemas(object(props))) {
+	if props, ok := m["properties"]; ok && (list(props) != nil || holdsSchemas(object(props))) {
 		return true
 	}
 	for _, k := range []string{"allOf", "anyOf", "oneOf"} {
@@ -60,15 +60,16 @@ func isSchema(m map[string]any) bool {
 	return len(types) > 0 && scalarType(types[0]) != "" && onlyKeywords(m)
 }
 
-func allSchemas(m map[string]any) bool {
+// holdsSchemas tells an object of properties from the description of a
+// parameter.
+func holdsSchemas(m map[string]any) bool {
 	for _, v := range m {
 		switch v.(type) {
 		case map[string]any, bool:
-		default:
-			return false
+			return true
 		}
 	}
-	return m != nil
+	return m != nil && len(m) == 0
 }
 
 func onlyKeywords(m map[string]any) bool {
@@ -147,11 +148,15 @@ func glossed(v any) map[string]any {
 	return map[string]any{"type": "string", "example": v}
 }
 
+var parametrized = regexp.MustCompile(`^[A-Za-z_][\w.]*\[[^\s:]+\]$`)
+
 // isTypeText reports whether the text is a type and nothing else.
 func isTypeText(s string) bool {
 	for t := range strings.SplitSeq(typeName(s), " or ") {
-		t = t[strings.LastIndexByte(t, ' ')+1:]
-		if scalarType(t) == "" {
+		for strings.HasPrefix(t, "array of ") {
+			t = strings.TrimPrefix(t, "array of ")
+		}
+		if scalarType(t) == "" && !parametrized.MatchString(t) {
 			return false
 		}
 	}

@@ -28,7 +28,6 @@ type pythonFunction struct {
 	name       string
 	parameters []schema.Parameter
 	annotation string // of the result
-	result     string // the names that it returns
 	docstring  string
 }
 
@@ -36,7 +35,6 @@ var (
 	definition = regexp.MustCompile(`(?:^|[\s` + "`" + `])def[ \t]+([A-Za-z_]\w*)[ \t]*\(`)
 	callable   = regexp.MustCompile(`^[\s` + "`" + `]*([A-Za-z_][\w.]*)?\(`)
 	argument   = regexp.MustCompile(`^\*{0,2}[A-Za-z_]\w*\s*(?::[^:]|=[^=]|$)`)
-	yielded    = regexp.MustCompile(`(?m)^[ \t]+return[ \t]+\(?((?:[A-Za-z_]\w*(?:[ \t]*,[ \t]*)?)+)\)?[ \t]*$`)
 )
 
 // signature finds a definition anywhere in a text, or a signature that is the
@@ -51,7 +49,7 @@ func signature(s string) (pythonFunction, bool) {
 		return pythonFunction{}, false
 	}
 	f, ok := parseFunction(s, group(s, m, 1), m[1]-1)
-	return f, ok && f.result == "" && f.docstring == ""
+	return f, ok && f.docstring == ""
 }
 
 // parseFunction reads from the parenthesis at open on.
@@ -82,9 +80,6 @@ func parseFunction(s, name string, open int) (pythonFunction, bool) {
 		return f, rest == "" || definition.MatchString(s)
 	}
 	f.docstring = docstring(body)
-	if m := yielded.FindAllStringSubmatch(body, -1); len(m) > 0 {
-		f.result = m[len(m)-1][1]
-	}
 	return f, true
 }
 
@@ -192,16 +187,11 @@ func (f pythonFunction) complete(d *schema.Document) {
 	}
 }
 
-// returns tells the result in words: its names, and its type.
+// returns tells the type of the result, which is all that a signature says.
 func (f pythonFunction) returns() string {
-	result, typ := naming(f.result), typeName(f.annotation)
-	switch {
-	case strings.EqualFold(f.result, "none") || f.result == "" && (typ == "" || typ == "null"):
+	typ := typeName(f.annotation)
+	if typ == "" || typ == "null" || typ == "Any" {
 		return ""
-	case f.result == "":
-		return "Returns " + typ + "."
-	case typ == "" || typ == "null":
-		return "Returns " + result + "."
 	}
-	return "Returns " + result + " (" + typ + ")."
+	return "Returns " + withArticle(typ) + "."
 }

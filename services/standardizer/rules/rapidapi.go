@@ -70,7 +70,7 @@ func templateKeys(s string) string {
 		return s
 	}
 	props := map[string]any{}
-	for _, m := range templateKey.FindAllStringSubmatch(s, maxTold) {
+	for _, m := range templateKey.FindAllStringSubmatch(s, maxEnum) {
 		props[m[1]] = true
 	}
 	return telling(nil, map[string]any{"properties": props})

@@ -8,13 +8,13 @@ import (
 
 // Bounds of the prose about a response.
 const (
-	maxTold      = 40 // properties named
 	maxExplained = 16 // properties whose description is told too
 	maxGloss     = 96 // bytes of such a description
 )
 
-// toldAt is how many properties are named of an object, by how deep it is.
-var toldAt = [...]int{maxTold, 12, 8}
+// toldAt is how many properties are named of an object, by how deep it is. The
+// names further down say less of what a tool is for, and drown the rest.
+var toldAt = [...]int{32, 8, 4}
 
 // response tells in prose what a document says of its result, in any of the
 // common shapes: prose, a JSON Schema, OpenAPI responses, a map or a list of
@@ -83,16 +83,24 @@ func (w *walker) thing(n node) string {
 	switch t := n.typeText(w); t {
 	case "", "null", "object", "array", "array of object":
 		return ""
-	case "string", "number", "boolean":
-		return "a " + t
-	case "integer":
-		return "an integer"
 	default:
-		if item, ok := strings.CutPrefix(t, "array of "); ok {
-			return "an array of " + naming(item)
-		}
-		return naming(t)
+		return withArticle(t)
 	}
+}
+
+// withArticle names a type in a sentence; the name of a schema is no noun of
+// ours and stays without.
+func withArticle(typ string) string {
+	switch typ {
+	case "string", "number", "boolean":
+		return "a " + typ
+	case "integer", "object", "array":
+		return "an " + typ
+	}
+	if item, ok := strings.CutPrefix(typ, "array of "); ok {
+		return "an array of " + naming(item)
+	}
+	return naming(typ)
 }
 
 // naming writes an identifier in words: "createdAt" becomes "created at".
@@ -153,7 +161,7 @@ func gloss(s string) string {
 func shape(v any, depth int) any {
 	switch v := v.(type) {
 	case map[string]any:
-		props := make(map[string]any, min(len(v), maxTold))
+		props := make(map[string]any, min(len(v), maxEnum))
 		for k, e := range v {
 			if depth > 0 {
 				props[k] = shape(e, depth-1)

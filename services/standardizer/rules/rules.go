@@ -101,7 +101,7 @@ func finish(d schema.Document, id string) schema.Document {
 		d.Title = ""
 	}
 	d.Tags = finishTags(d.Tags)
-	d.Description = substance(paragraph(d.Description, maxDescription))
+	d.Description = substance(worthwhile(paragraph(d.Description, maxDescription)))
 	d.Parameters, d.Flags = finishParameters(d.Parameters, d.Flags)
 	d.Response = substance(paragraph(d.Response, maxResponse))
 	d.Examples = finishExamples(d.Examples)

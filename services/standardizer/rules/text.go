@@ -28,9 +28,6 @@ func prose(raw any) schema.Document {
 	if len(d.Parameters) == 0 {
 		d.Parameters, d.Description = loose(d.Description)
 	}
-	if d.Response == "" {
-		d.Response = returning(d.Description)
-	}
 	if len(d.Examples) == 0 {
 		d.Examples = quotedRequests(d.Description)
 	}
@@ -174,14 +171,19 @@ func demanded(cell string) string {
 }
 
 var (
-	returnsPhrase = regexp.MustCompile(`^(?:(?:It|This|The|Tool|Function|Method|API|Endpoint|Operation|tool|function|method|endpoint|operation|call|also|will) )*(?:[Rr]eturns?|[Rr]esponds with|gives back|outputs) |^The (?:response|result|output|answer) (?:is|contains|includes|holds|has) `)
+	returnsPhrase = regexp.MustCompile(`^(?:(?:It|This|The|Tool|Function|Method|API|Endpoint|Operation|tool|function|method|endpoint|operation|call|also|will) )*(?:[Rr]eturns?|[Rr]esponds with|outputs) |^The (?:response|output) (?:is|contains|includes|holds|has) `)
 	quotation     = regexp.MustCompile(`"([^"\n]{8,400})"|“([^”\n]{8,400})”|«([^»\n]{8,400})»|「([^」\n]{4,200})」`)
 	listMark      = regexp.MustCompile(`^[ \t]*(?:[-*•+>]|\d+[.)])[ \t]+`)
 )
 
-// returning returns the first sentence that says what comes back.
+// returning returns the sentence that says what comes back, where that is not
+// all that is said.
 func returning(s string) string {
-	for _, sentence := range text.Sentences(s) {
+	if !strings.Contains(s, "eturn") && !strings.Contains(s, "espon") && !strings.Contains(s, "utput") {
+		return ""
+	}
+	sentences := text.Sentences(s)
+	for _, sentence := range sentences[min(1, len(sentences)):] {
 		if bare := listMark.ReplaceAllString(sentence, ""); returnsPhrase.MatchString(bare) {
 			return bare
 		}
@@ -249,7 +251,7 @@ func asked(v any) []string {
 func isRequest(s string) bool {
 	n := len(strings.Fields(s))
 	return (n >= 3 && n <= 80 || n > 0 && wideLetters(s) >= 4) && len(s) <= 2*maxExample && !strings.ContainsAny(s, "{}=<>|") &&
-		!strings.Contains(s, "()") && !strings.Contains(s, "://") && mostlyWords(s)
+		!strings.Contains(s, "()") && !strings.Contains(s, "://") && !strings.Contains(s, " -") && mostlyWords(s)
 }
 
 // mostlyWords is a looser mostlyLetters: requests hold dates and numbers.

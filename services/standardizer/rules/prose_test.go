@@ -1,0 +1,243 @@
+package rules
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// jsonString is a fixture's text as the JSON string that it travels as.
+func jsonString(s string) string { return jsonText(s) }
+
+func TestPython(t *testing.T) {
+	for _, test := range []struct {
+		name, code string
+		want       schema.Document
+	}{
+		{"google", `
+def find_flights(origin: str, dest: "str", day: Optional[date] = None, *, max_stops: int = 1, cabin: Literal["eco", "first"] = 'eco', **extra) -> list[Flight]:
+    """Finds flights between two airports.
+
+    Only direct partners are asked.
+
+    Args:
+        origin: Code of the airport to start from.
+        dest (str): Where to go.
+        max_stops: Most stops on the way. Defaults to 1.
+
+    Returns:
+        list[Flight]: The flights, cheapest first.
+    """
+    return search(origin, dest)
+`, schema.Document{
+			Name: "find_flights", Language: "en", Description: "Finds flights between two airports. Only direct partners are asked.",
+			Parameters: []schema.Parameter{
+				{Name: "origin", Type: "string", Required: true, Description: "Code of the airport to start from."},
+				{Name: "dest", Type: "string", Required: true, Description: "Where to go."},
+				{Name: "day", Type: "date"},
+				{Name: "max_stops", Type: "integer", Description: "Most stops on the way. Defaults to 1.", Default: "1"},
+				{Name: "cabin", Type: "string", Default: `"eco"`, Enum: []string{"eco", "first"}},
+				{Name: "extra"},
+			},
+			Response: "The flights, cheapest first.",
+		}},
+		{"numpy", `
+def smooth(series, window=5):
+    '''
+    Smooths a series of values.
+
+    Parameters
+    ----------
+    series : array
+        The values to smooth.
+    window : int, optional
+        How many values are averaged.
+
+    Returns
+    -------
+    list
+        The smoothed values.
+    '''
+`, schema.Document{
+			Name: "smooth", Description: "Smooths a series of values.", Language: "en",
+			Parameters: []schema.Parameter{
+				{Name: "series", Type: "array", Required: true, Description: "The values to smooth."},
+				{Name: "window", Type: "integer", Description: "How many values are averaged.", Default: "5"},
+			},
+			Response: "The smoothed values.",
+		}},
+		{"reST", `
+def send(to, body):
+    """Sends a message to somebody.
+
+    :param str to: Who gets it
+    :param body: What is said,
+        in Markdown
+    :returns: Whether it has arrived
+    :raises TimeoutError: never
+    """
+`, schema.Document{
+			Name: "send", Description: "Sends a message to somebody.", Language: "en",
+			Parameters: []schema.Parameter{
+				{Name: "to", Type: "string", Required: true, Description: "Who gets it"},
+				{Name: "body", Required: true, Description: "What is said, in Markdown"},
+			},
+			Response: "Whether it has arrived",
+		}},
+		{"bare signature", `area(width: float, height: float = 1.0) -> float`, schema.Document{
+			Name: "area", Quality: schema.QualityLow,
+			Parameters: []schema.Parameter{
+				{Name: "width", Type: "number", Required: true},
+				{Name: "height", Type: "number", Default: "1.0"},
+			},
+			Response: "Returns a number.",
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) { same(t, standardized(t, "python", jsonString(test.code)), test.want) })
+	}
+	t.Run("within an object", func(t *testing.T) {
+		same(t, standardized(t, "python", `{"name": "halve", "description": "Halves a number.", "func_description": "`+"```"+`python\ndef halve(n: int):\n    ...\n    return n / 2\n`+"```"+`"}`),
+			schema.Document{Name: "halve", Description: "Halves a number.",
+				Parameters: []schema.Parameter{{Name: "n", Type: "integer", Required: true}}})
+	})
+}
+
+func TestGeneric(t *testing.T) {
+	for _, test := range []struct {
+		name, raw string
+		want      schema.Document
+	}{
+		{"list of parameters with types in a schema", `{
+			"category": "money", "name": "QueryBalance", "url": "x/y.py", "method": "GET", "description": "\"Asks for the balance of an account.\"",
+			"parameters": [{"name": "account", "in": "query", "schema": {"type": "str", "default": null}, "description": "The account."},
+				{"name": "day", "in": "query", "schema": {"type": "str"}, "description": "The day. This is an optional parameter."}],
+			"responses": {"balance": {"type": "float", "description": "What is left."}}}`,
+			schema.Document{
+				Name: "QueryBalance", Tags: []string{"money"}, Description: "Asks for the balance of an account.", Language: "en",
+				Parameters: []schema.Parameter{
+					{Name: "account", Type: "string", Required: true, Description: "The account."},
+					{Name: "day", Type: "string", Description: "The day. This is an optional parameter."},
+				},
+				Response: "Returns an object with balance (What is left).",
+			}},
+		{"map of descriptions, other words for everything", `{
+			"functionName": "dimLights", "What it does": "Makes the lights of a room darker or brighter than they are.",
+			"args": {"room": "Which room to change", "level": "int"}, "Returns": "Whether the lights are there",
+			"sample_queries": ["Make the kitchen darker", "x"], "Notes": "Works with every lamp that has a dimmer."}`,
+			schema.Document{
+				Name: "dimLights", Language: "en",
+				Description: "Works with every lamp that has a dimmer. Makes the lights of a room darker or brighter than they are.",
+				Parameters: []schema.Parameter{
+					{Name: "level", Type: "integer", Required: true},
+					{Name: "room", Required: true, Description: "Which room to change"},
+				},
+				Response: "Whether the lights are there",
+				Examples: []string{"Make the kitchen darker"},
+			}},
+		{"wrapped, inputs as prose", `{"tool": {"title": "Sum up", "summary": "Adds up all numbers.", "inputs": "- numbers (list[int], required): What to add\n- round (bool): Whether to round"}}`,
+			schema.Document{
+				Name: "Sum up", Description: "Adds up all numbers.", Language: "en",
+				Parameters: []schema.Parameter{
+					{Name: "numbers", Type: "array of integer", Required: true, Description: "What to add"},
+					{Name: "round", Type: "boolean", Description: "Whether to round"},
+				},
+			}},
+		{"nothing that says anything", `{"id": 7, "createdAt": "2024-01-01", "x": [1, 2]}`,
+			schema.Document{Name: "7", Quality: schema.QualityLow}},
+		{"not even a name", `{}`, schema.Document{Name: "the-id", Quality: schema.QualityLow}},
+	} {
+		t.Run(test.name, func(t *testing.T) { same(t, standardized(t, "json", test.raw), test.want) })
+	}
+}
+
+func TestText(t *testing.T) {
+	for _, test := range []struct {
+		name, text string
+		want       schema.Document
+	}{
+		{"markdown", "# `track_parcel(code)`\n\nTells where a parcel is at the moment. Returns the last place that it was seen at.\n\n" +
+			"## Parameters\n\n- `code` (string, required): Number of the parcel\n- `lang` (string, optional): Language of the answer\n\n" +
+			"## Examples\n\n- \"Where is my parcel 123?\"\n- Has the book been sent yet?\n\n```\ntrack_parcel(1)\n```\n",
+			schema.Document{
+				Name: "track_parcel", Title: "track_parcel(code)", Language: "en",
+				Description: "Tells where a parcel is at the moment. Returns the last place that it was seen at.",
+				Parameters: []schema.Parameter{
+					{Name: "code", Type: "string", Required: true, Description: "Number of the parcel"},
+					{Name: "lang", Type: "string", Description: "Language of the answer"},
+				},
+				Response: "Returns the last place that it was seen at.",
+				Examples: []string{"Where is my parcel 123?", "Has the book been sent yet?"},
+			}},
+		{"table", "Parcel price\n============\n\nSays what a parcel costs in any country.\n\n| Name | Type | Required | Description |\n|---|---|---|---|\n| weight | number | yes | In grams |\n| country | string | no | Where to |\n",
+			schema.Document{
+				Name: "Parcel price", Description: "Says what a parcel costs in any country.", Language: "en",
+				Parameters: []schema.Parameter{
+					{Name: "weight", Type: "number", Required: true, Description: "In grams"},
+					{Name: "country", Type: "string", Description: "Where to"},
+				},
+			}},
+		{"a sentence", "Weather service. It knows the weather of tomorrow for the whole of Norway, for example \"will it rain in Bergen?\".",
+			schema.Document{
+				Name: "Weather service", Language: "en",
+				Description: "Weather service. It knows the weather of tomorrow for the whole of Norway, for example \"will it rain in Bergen?\".",
+				Examples:    []string{"will it rain in Bergen?"},
+			}},
+		{"name before a colon", "get_time: Tells the time in a city.\n- city (string): the city",
+			schema.Document{
+				Name: "get_time", Description: "Tells the time in a city.", Language: "en",
+				Parameters: []schema.Parameter{{Name: "city", Type: "string", Required: true, Description: "the city"}},
+			}},
+	} {
+		t.Run(test.name, func(t *testing.T) { same(t, standardized(t, "text", jsonString(test.text)), test.want) })
+	}
+}
+
+func TestLanguage(t *testing.T) {
+	for want, s := range map[string]string{
+		"en": "Returns the list of users that are in the group.",
+		"de": "Gibt die Liste der Benutzer zurück, die in der Gruppe sind und nicht gesperrt wurden.",
+		"fr": "Renvoie la liste des utilisateurs qui sont dans le groupe.",
+		"es": "Devuelve la lista de los usuarios que están en el grupo para una cuenta.",
+		"zh": "查询指定城市的天气预报",
+		"ja": "指定した都市の天気予報を取得します",
+		"ko": "지정한 도시의 날씨를 조회합니다",
+		"ru": "Возвращает список пользователей группы",
+		"ar": "يعرض قائمة المستخدمين في المجموعة",
+		"":   "xyzzy frobnicate",
+	} {
+		if got := language(schema.Document{Description: s}); got != want {
+			t.Errorf("language(%q) = %q, want %q", s, got, want)
+		}
+	}
+}
+
+func TestFlags(t *testing.T) {
+	d := standardized(t, "mcp", `{"name": "x", "description": "Reads files.", "inputSchema": {"properties": {"path": {"default": "a\u202eb"}}}}`)
+	if len(d.Flags) == 0 {
+		t.Error("direction overrides in a default raise no flag")
+	}
+	d = standardized(t, "mcp", `{"name": "x", "description": "Reads files."}`)
+	if len(d.Flags) != 0 {
+		t.Errorf("an honest tool is flagged %q", d.Flags)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for _, test := range []struct {
+		format, raw string
+		want        error
+	}{
+		{"card-game", `{}`, ErrFormat},
+		{"", `{}`, ErrFormat},
+		{"json", `{"a":`, ErrMalformed},
+		{"json", `{} {}`, ErrMalformed},
+		{"json", ``, ErrMalformed},
+		{"mcp", `null`, ErrEmpty},
+		{"text", `""`, ErrEmpty},
+	} {
+		if _, err := Standardize(test.format, "id", []byte(test.raw)); !errors.Is(err, test.want) {
+			t.Errorf("Standardize(%q, %s) = %v, want %v", test.format, test.raw, err, test.want)
+		}
+	}
+}

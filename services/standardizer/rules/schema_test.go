@@ -1,0 +1,142 @@
+package rules
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+func TestJSONSchema(t *testing.T) {
+	for _, test := range []struct {
+		name, schema string
+		want         []schema.Parameter
+	}{
+		{"references", `{"$defs": {"Place": {"type": "object", "description": "A place", "properties": {"city": {"type": "string"}}, "required": ["city"]}},
+			"type": "object", "required": ["from"], "properties": {
+				"from": {"$ref": "#/$defs/Place"}, "to": {"$ref": "#/$defs/Place", "description": "Where to go"}, "via": {"$ref": "#/$defs/Nowhere"}}}`,
+			[]schema.Parameter{
+				{Name: "from", Type: "object", Required: true, Description: "A place"},
+				{Name: "from.city", Type: "string", Required: true},
+				{Name: "to", Type: "object", Description: "Where to go"},
+				{Name: "to.city", Type: "string"},
+				{Name: "via", Type: "Nowhere"},
+			}},
+		{"recursion ends", `{"definitions": {"Node": {"type": "object", "properties": {"label": {"type": "string"}, "next": {"$ref": "#/definitions/Node"}, "all": {"type": "array", "items": {"$ref": "#/definitions/Node"}}}}},
+			"type": "object", "properties": {"root": {"$ref": "#/definitions/Node"}}}`,
+			[]schema.Parameter{
+				{Name: "root.all", Type: "array of Node"},
+				{Name: "root.label", Type: "string"},
+				{Name: "root.next", Type: "Node"},
+			}},
+		{"a reference to itself", `{"properties": {"a": {"$ref": "#/properties/a"}, "b": {"$ref": "#"}}}`,
+			[]schema.Parameter{{Name: "a", Type: "a"}, {Name: "b.a", Type: "a"}, {Name: "b.b"}}},
+		{"alternatives", `{"properties": {
+				"id": {"anyOf": [{"type": "integer"}, {"type": "string", "format": "uuid"}, {"type": "null"}], "description": "Number or name"},
+				"mode": {"oneOf": [{"const": "fast"}, {"const": "safe"}]}, "limit": {"type": ["integer", "null"]}, "on": {"type": "boolean", "nullable": true}}}`,
+			[]schema.Parameter{
+				{Name: "id", Type: "integer or string (uuid)", Description: "Number or name"},
+				{Name: "limit", Type: "integer"},
+				{Name: "mode", Type: "string", Enum: []string{"fast", "safe"}},
+				{Name: "on", Type: "boolean"},
+			}},
+		{"required in all alternatives only", `{"oneOf": [
+				{"properties": {"id": {"type": "integer"}, "by": {"type": "string"}}, "required": ["id", "by"]},
+				{"properties": {"name": {"type": "string"}, "by": {"type": "string"}}, "required": ["name", "by"]}]}`,
+			[]schema.Parameter{
+				{Name: "by", Type: "string", Required: true},
+				{Name: "id", Type: "integer"},
+				{Name: "name", Type: "string"},
+			}},
+		{"composition", `{"allOf": [{"properties": {"a": {"type": "string"}}, "required": ["a"]}, {"properties": {"a": {"description": "First"}, "b": {"type": "number"}}, "required": ["b"]}]}`,
+			[]schema.Parameter{
+				{Name: "a", Type: "string", Required: true, Description: "First"},
+				{Name: "b", Type: "number", Required: true},
+			}},
+		{"depth", `{"properties": {"a": {"properties": {"b": {"properties": {"c": {"properties": {"d": {"properties": {"e": {"type": "string"}}}}}}}}}}}`,
+			[]schema.Parameter{{Name: "a.b.c.d", Type: "object"}}},
+		{"boolean schemas and wrong types", `{"type": 7, "required": {"a": true}, "properties": {"a": true, "b": false, "c": "string", "d": [1], "e": {"type": {"x": 1}, "description": 4, "enum": "no", "default": null, "items": 3}}}`,
+			[]schema.Parameter{{Name: "a"}, {Name: "c"}, {Name: "d"}, {Name: "e", Description: "4"}}},
+		{"required on the property itself", `{"type": "object", "properties": {"b": {"type": "string", "required": true}, "a": {"type": "string"}}}`,
+			[]schema.Parameter{{Name: "b", Type: "string", Required: true}, {Name: "a", Type: "string"}}},
+		{"parameters called type and properties", `{"type": {"type": "string", "description": "Kind"}, "properties": {"type": "object", "description": "More"}}`,
+			[]schema.Parameter{{Name: "properties", Type: "object", Required: true, Description: "More"}, {Name: "type", Type: "string", Required: true, Description: "Kind"}}},
+		{"one value", `{"type": "string", "description": "What to say"}`,
+			[]schema.Parameter{{Name: "input", Type: "string", Required: true, Description: "What to say"}}},
+		{"no values", `{"type": "object", "properties": {}, "additionalProperties": false}`, nil},
+		{"as JSON text", `"{\"properties\": {\"q\": {\"type\": \"string\"}}}"`, []schema.Parameter{{Name: "q", Type: "string"}}},
+		{"examples and values", `{"properties": {"a": {"type": "integer", "examples": [3, 4]}, "b": {"type": "object", "default": {"y": 1, "x": "<"}}, "c": {"enum": [1, 2.5, true, null]}}}`,
+			[]schema.Parameter{{Name: "a", Type: "integer", Example: "3"}, {Name: "b", Type: "object", Default: `{"x":"<","y":1}`}, {Name: "c", Type: "integer", Enum: []string{"1", "2.5", "true"}}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			v, err := decode([]byte(test.schema))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, flags := parameters(v, "input")
+			if !reflect.DeepEqual(got, test.want) {
+				t.Errorf("got\n%s\nwant\n%s", indented(got), indented(test.want))
+			}
+			if len(flags) != 0 {
+				t.Errorf("flags %q", flags)
+			}
+		})
+	}
+}
+
+func TestRequiredUnlessToldOtherwise(t *testing.T) {
+	for raw, want := range map[string]bool{
+		`[{"name": "a"}]`:                                               true,
+		`[{"name": "a", "required": false}]`:                            false,
+		`[{"name": "a", "required": "yes"}]`:                            true,
+		`[{"name": "a", "required": "optional"}]`:                       false,
+		`[{"name": "a", "optional": true}]`:                             false,
+		`[{"name": "a", "default": 1}]`:                                 false,
+		`[{"name": "a", "description": "(optional) the a"}]`:            false,
+		`[{"name": "a", "description": "Optional. The a"}]`:             false,
+		`[{"name": "a", "description": "Optionally fetched by a bot"}]`: true,
+		`[{"name": "a", "type": "string, optional"}]`:                   false,
+		`[{"name": "a"}, {"name": "b", "required": true}]`:              false,
+		`{"a": {"type": "string"}, "required": ["a"]}`:                  true,
+		`{"a": {"type": "string"}, "b": {}, "required": ["b"]}`:         false,
+		`{"a": "the a, defaults to 3"}`:                                 false,
+	} {
+		v, err := decode([]byte(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := parameters(v, "input")
+		if len(got) == 0 || got[0].Name != "a" || got[0].Required != want {
+			t.Errorf("%s gives %s, want required %v", raw, indented(got), want)
+		}
+	}
+}
+
+func TestTypeName(t *testing.T) {
+	for in, want := range map[string]string{
+		"str": "string", "STRING": "string", "Optional[List[str]]": "array of string", "typing.Union[int, None, str]": "integer or string",
+		"int | None": "integer", "string[]": "array of string", "Array<number>": "array of number", "dict[str, list[int]]": "object",
+		"tuple[int, ...]": "array of integer", "List": "array", "List[Any]": "array", "Literal['a', 'b']": "string", "datetime": "datetime",
+		"Annotated[float, Field(gt=0)]": "number", "DATE (YYYY-MM-DD)": "DATE (YYYY-MM-DD)", "": "", "'Node'": "Node", "None": "null",
+		"list[list[list[list[list[str]]]]]": "array of array of array of array of list[str]",
+	} {
+		if got := typeName(in); got != want {
+			t.Errorf("typeName(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestKeepPrefersWhatIsRequiredAndShallow(t *testing.T) {
+	in := []schema.Parameter{{Name: "a.b"}, {Name: "c"}, {Name: "d.e", Required: true}, {Name: "f", Required: true}}
+	for n, want := range map[int]string{1: "[f]", 2: "[d.e f]", 3: "[c d.e f]", 4: "[a.b c d.e f]"} {
+		kept, dropped := keep(in, n)
+		var names []string
+		for _, p := range kept {
+			names = append(names, p.Name)
+		}
+		if fmt.Sprint(names) != want || dropped != (n < 4) {
+			t.Errorf("keep %d: %v, dropped %v, want %s", n, names, dropped, want)
+		}
+	}
+}
