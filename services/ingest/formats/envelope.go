@@ -20,7 +20,8 @@ type head struct {
 	kind    schema.Kind
 	version uint64
 	remove  bool
-	wrapped bool // in an envelope: nothing is made up that the envelope leaves open
+	path    string // JSON pointer to the envelope
+	wrapped bool   // in an envelope: nothing is made up that the envelope leaves open
 }
 
 // envelopeOf returns the document in an envelope and what the envelope says:
@@ -49,10 +50,9 @@ func onlyKeys(m map[string]any, document string) bool {
 	return true
 }
 
-// readHead reads what an envelope says. The problem it returns has a path
-// relative to the envelope.
-func readHead(m map[string]any) (head, *Problem) {
-	h := head{wrapped: true}
+// readHead reads what the envelope at path says.
+func readHead(m map[string]any, path string) (head, *Problem) {
+	h := head{wrapped: true, path: path}
 	for _, f := range []struct {
 		key string
 		to  *string
@@ -64,7 +64,7 @@ func readHead(m map[string]any) (head, *Problem) {
 		case json.Number:
 			*f.to = string(v)
 		default:
-			return h, &Problem{Path: "/" + f.key, Reason: WrongType, Detail: "a string is wanted"}
+			return h, &Problem{Path: path + "/" + f.key, Reason: WrongType, Detail: "a string is wanted"}
 		}
 	}
 	if p := h.readKind(m["kind"]); p != nil {
@@ -75,7 +75,7 @@ func readHead(m map[string]any) (head, *Problem) {
 	}
 	version, err := sourceVersion(m["source_version"])
 	if err != nil {
-		return h, &Problem{ID: h.id, Path: "/source_version", Reason: InvalidVersion, Detail: err.Error()}
+		return h, &Problem{ID: h.id, Path: path + "/source_version", Reason: InvalidVersion, Detail: err.Error()}
 	}
 	h.version = version
 	return h, nil
@@ -87,7 +87,7 @@ func (h *head) readKind(v any) *Problem {
 	case string(schema.KindAgent):
 		h.kind = schema.KindAgent
 	default:
-		return &Problem{ID: h.id, Path: "/kind", Reason: WrongType, Detail: `"tool" or "agent" is wanted`}
+		return &Problem{ID: h.id, Path: h.path + "/kind", Reason: WrongType, Detail: `"tool" or "agent" is wanted`}
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (h *head) readOp(v any) *Problem {
 	case "delete":
 		h.remove = true
 	default:
-		return &Problem{ID: h.id, Path: "/op", Reason: WrongType, Detail: `"upsert" or "delete" is wanted`}
+		return &Problem{ID: h.id, Path: h.path + "/op", Reason: WrongType, Detail: `"upsert" or "delete" is wanted`}
 	}
 	return nil
 }

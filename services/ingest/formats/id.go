@@ -3,17 +3,18 @@ package formats
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
+	"errors"
 	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 const (
-	maxID   = 256 // bytes
 	maxName = 256 // bytes
 	maxSlug = 80  // bytes; an id made of prose needs no more
 )
@@ -21,29 +22,15 @@ const (
 // normalID returns the id in NFC, or what is wrong with it.
 func normalID(id string) (string, error) {
 	id = norm.NFC.String(id)
-	switch {
-	case id == "":
-		return "", fmt.Errorf("an id is at least 1 byte")
-	case len(id) > maxID:
-		return "", fmt.Errorf("%d bytes, at most %d", len(id), maxID)
-	case strings.TrimSpace(id) != id:
-		return "", fmt.Errorf("begins or ends with a space")
+	err := schema.ValidateID(id)
+	if wrong := (*schema.Invalid)(nil); errors.As(err, &wrong) {
+		err = errors.New(wrong.Reason)
 	}
-	return id, printable(id)
+	return id, err
 }
 
-// printable refuses control and format characters and what is not UTF-8.
-func printable(s string) error {
-	if !utf8.ValidString(s) {
-		return fmt.Errorf("not UTF-8")
-	}
-	for _, r := range s {
-		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
-			return fmt.Errorf("character %U is not allowed", r)
-		}
-	}
-	return nil
-}
+// invisible reports characters that no id may hold, and the line separators.
+func invisible(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
 // makeID joins agent and name to an id that is valid whatever the name holds:
 // characters that no id may hold become spaces, and what is too long is cut
@@ -55,14 +42,14 @@ func makeID(agent, name string) string {
 	}
 	id = norm.NFC.String(strings.ToValidUTF8(id, "\ufffd"))
 	clean := strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
+		if invisible(r) {
 			return ' '
 		}
 		return r
 	}, id))
-	if clean != id || len(id) > maxID {
+	if clean != id || len(id) > schema.MaxID {
 		sum := sha256.Sum256([]byte(id))
-		clean = strings.TrimSpace(cut(clean, maxID-17)) + "~" + hex.EncodeToString(sum[:8])
+		clean = strings.TrimSpace(cut(clean, schema.MaxID-17)) + "~" + hex.EncodeToString(sum[:8])
 	}
 	return clean
 }

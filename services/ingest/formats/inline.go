@@ -11,28 +11,61 @@ import (
 const (
 	inputDepth    = 8         // references in references, of parameters and request bodies
 	responseDepth = 3         // of responses
-	inputBytes    = 512 << 10 // of text put in place
-	responseBytes = 128 << 10
+	inputBytes    = 128 << 10 // of text put in place
+	responseBytes = 32 << 10
 )
 
-// inline returns an operation with its local references put in place, inputs
-// first. What it returns shares the parts without references.
+// inline returns an operation with its local references put in place, as deep
+// as the budgets allow for all of a part alike: the outer levels of every
+// parameter matter more than the innermost of the first.
 func (r *refs) inline(value map[string]any) map[string]any {
-	in := &inliner{refs: r, budget: inputBytes, examples: true}
 	out := overlay(value, nil)
-	for _, part := range []struct {
-		key   string
-		depth int
-		names bool
-	}{{"parameters", inputDepth, false}, {"requestBody", inputDepth, false}, {"responses", responseDepth, true}} {
-		if part.key == "responses" {
-			in = &inliner{refs: r, budget: responseBytes}
-		}
-		if v, there := value[part.key]; there {
-			out[part.key] = in.expand(v, part.names, part.depth)
+	inputs := &inliner{refs: r, budget: inputBytes, examples: true}
+	inputs.parts(out, inputDepth, "parameters", "requestBody")
+	responses := &inliner{refs: r, budget: responseBytes}
+	responses.parts(out, responseDepth, "responses")
+	return out
+}
+
+// parts expands members of an operation in place.
+func (in *inliner) parts(op map[string]any, depth int, keys ...string) {
+	w := walk{refs: in.refs, counts: map[*component]int{}}
+	for _, k := range keys {
+		w.value(op[k], isObject(op[k]) && named(k))
+	}
+	for depth > 1 && in.refs.weigh(w.counts, depth) > in.budget {
+		depth--
+	}
+	for _, k := range keys {
+		if v, there := op[k]; there {
+			op[k] = in.expand(v, isObject(v) && named(k), depth)
 		}
 	}
-	return out
+}
+
+// weigh returns how many bytes the references would take when followed that
+// deep. Circles count as often as they would go round.
+func (r *refs) weigh(counts map[*component]int, depth int) int {
+	total := 0
+	for c, n := range counts {
+		total = add(total, times(n, r.weight(c, depth)))
+	}
+	return total
+}
+
+func (r *refs) weight(c *component, depth int) int {
+	r.scan(c)
+	if depth == 0 || c.value == nil {
+		return 0
+	}
+	if c.weights[depth] == 0 {
+		sum := c.size
+		for _, e := range c.edges {
+			sum = add(sum, times(e.count, r.weight(e.to, depth-1)))
+		}
+		c.weights[depth] = sum
+	}
+	return c.weights[depth]
 }
 
 type inliner struct {

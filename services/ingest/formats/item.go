@@ -3,6 +3,7 @@ package formats
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -58,13 +59,15 @@ type Problem struct {
 	Cause  error  // of Unreadable: what the reader said
 }
 
-// Error reads like "tools.jsonl:7: duplicate key: /a: …".
+// Error reads like "tools.jsonl:7: required: /name: a tool needs a name or an id".
 func (p *Problem) Error() string {
 	s := p.Reason
-	if p.Path != "" {
+	if p.Path != "" && !strings.HasPrefix(p.Detail, p.Path) {
 		s += ": " + p.Path
 	}
-	if p.Detail != "" {
+	if more, repeats := strings.CutPrefix(p.Detail, p.Reason); repeats && p.Path == "" {
+		s += more
+	} else if p.Detail != "" {
 		s += ": " + p.Detail
 	}
 	switch {

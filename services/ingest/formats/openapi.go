@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/toolstream/toolstream/internal/jsondoc"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -158,7 +159,7 @@ func (a *api) methods(path string, item map[string]any) []operation {
 }
 
 func outward(e exit) *Problem {
-	return &Problem{Path: e.at, Reason: ExternalRef, Detail: schema.Quote(e.ref)}
+	return &Problem{Path: e.at, Reason: ExternalRef, Detail: e.at + " leads to " + schema.Quote(e.ref)}
 }
 
 // overlay returns target with the members of over, except its reference.
@@ -207,7 +208,7 @@ func endpoint(m map[string]any) string {
 // that can be a name.
 func operationName(m map[string]any) string {
 	op, _ := m["operation"].(map[string]any)
-	if id := strings.TrimSpace(str(op, "operationId")); id != "" && len(id) <= maxName && printable(id) == nil {
+	if id := strings.TrimSpace(str(op, "operationId")); id != "" && len(id) <= maxName && !strings.ContainsFunc(id, unicode.IsControl) {
 		return strings.Clone(id)
 	}
 	return makeID("", endpoint(m))

@@ -130,7 +130,7 @@ func (s *session) lines(c *counter) {
 			s.problem(&Problem{Line: number, Reason: jsondoc.TooLarge, Detail: fmt.Sprintf("a line of more than %d bytes", s.opt.Limits.File)})
 		case errors.Is(err, io.EOF):
 			if s.line = 0; empty {
-				s.problem(&Problem{Reason: jsondoc.Empty})
+				s.problem(&Problem{Reason: jsondoc.Empty, Detail: emptyBody})
 			}
 			return
 		case err != nil:
@@ -158,10 +158,10 @@ func (s *session) whole(c *counter, first byte, prose bool) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
-		s.problem(&Problem{Reason: jsondoc.Empty})
+		s.problem(&Problem{Reason: jsondoc.Empty, Detail: emptyBody})
 	case prose:
 		s.text(data)
-	case isYAML(s.opt.Source) || (first != '{' && first != '[') && looksLikeYAML(data):
+	case isYAML(s.opt.Source) || (first != '{' && first != '[') && s.looksLikeYAML(data):
 		s.yaml(data)
 	case first == '{' && s.linesFollow(data):
 		s.lines(&counter{in: bufio.NewReader(bytes.NewReader(data)), left: int64(len(data))})
@@ -191,24 +191,36 @@ func isScalar(data []byte) bool {
 	return err == nil
 }
 
-// looksLikeYAML recognises YAML by how it must begin: plain prose may well be
-// YAML by the letter.
-func looksLikeYAML(data []byte) bool {
+// looksLikeYAML recognises YAML by how it must begin. Plain prose may well be
+// YAML by the letter, so a tool has to read as an object.
+func (s *session) looksLikeYAML(data []byte) bool {
 	for line := range bytes.Lines(data) {
-		line = bytes.TrimRight(line, " \t\r\n")
-		if len(line) == 0 || line[0] == '#' {
+		key, _, found := strings.Cut(strings.Trim(string(cutLine(line)), `'" `), ":")
+		switch key = strings.TrimRight(key, `'" `); {
+		case key == "" || key == "---" || strings.HasPrefix(key, "#"):
 			continue
+		case strings.HasPrefix(key, "%YAML"):
+			return true
+		case !found:
+			return false
+		case key == "openapi" || key == "swagger":
+			return true
+		case key == "info" || key == "name" || key == "tools" || key == "functions" || key == "jsonrpc" || key == "id":
+			v, err := jsondoc.DecodeYAML(data, s.yamlLimits())
+			return err == nil && isObject(v)
 		}
-		for _, p := range []string{"%YAML", "openapi:", "swagger:", "'openapi':", `"openapi":`, `"swagger":`, "jsonrpc:", "tools:", "functions:"} {
-			if bytes.HasPrefix(line, []byte(p)) {
-				return true
-			}
-		}
-		if !bytes.Equal(line, []byte("---")) {
-			return bytes.HasPrefix(line, []byte("info:")) && bytes.Contains(data, []byte("\nopenapi:"))
-		}
+		return false
 	}
 	return false
+}
+
+// cutLine returns as much of a line as may be a key.
+func cutLine(line []byte) []byte { return bytes.TrimRight(line[:min(len(line), 40)], "\r\n") }
+
+func (s *session) yamlLimits() jsondoc.Limits {
+	l := s.jsonLimits()
+	l.Bytes = min(l.Bytes, s.opt.Limits.YAML)
+	return l
 }
 
 func (s *session) json(data []byte) {
@@ -221,9 +233,7 @@ func (s *session) json(data []byte) {
 }
 
 func (s *session) yaml(data []byte) {
-	l := s.jsonLimits()
-	l.Bytes = min(l.Bytes, s.opt.Limits.YAML)
-	v, err := jsondoc.DecodeYAML(data, l)
+	v, err := jsondoc.DecodeYAML(data, s.yamlLimits())
 	if err != nil {
 		s.unreadable(err, "")
 		return

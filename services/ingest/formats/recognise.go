@@ -17,7 +17,7 @@ func recognise(m map[string]any) string {
 		return RapidAPI
 	case has(m, "name") && has(m, "inputSchema", "outputSchema"):
 		return MCP
-	case looksLikePython(str(m, "func_description")):
+	case pythonName(str(m, "func_description")) != "":
 		return Python
 	case str(m, "kind") == "agent":
 		return Agent

@@ -47,6 +47,8 @@ type component struct {
 	closure    digest // of its text and of all that it reaches
 	reaches    exit   // in all that it reaches
 	expansions int    // references in it when written out, those within a circle left out
+
+	weights [inputDepth + 1]int // bytes of it with references in place, by depth; 0 is not computed
 }
 
 // exit is a reference outward: where it stands and what it says. There is none

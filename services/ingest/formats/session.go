@@ -21,6 +21,9 @@ type session struct {
 	seen map[identity]string
 }
 
+// emptyBody is what an input without anything is told.
+const emptyBody = "body is empty"
+
 type identity struct {
 	kind schema.Kind
 	id   string
@@ -98,8 +101,10 @@ func (s *session) unreadable(err error, path string) {
 	if s.line > 0 {
 		p.Line = s.line + max(e.Line-1, 0)
 	}
-	if e.Reason != jsondoc.Empty {
-		p.Detail = fmt.Sprintf("byte %d", e.Offset)
+	if e.Reason == jsondoc.Empty {
+		p.Detail = emptyBody
+	} else {
+		p.Detail = fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
 		if e.Detail != "" {
 			p.Detail += ": " + e.Detail
 		}
@@ -220,7 +225,7 @@ func (s *session) list(n node, h head, l list) {
 		case m == nil:
 			s.problem(&Problem{Path: e.path, Reason: NotATool, Detail: "an object is wanted"})
 		case l.key == "api_list":
-			s.single(e, h, RapidAPI, true)
+			s.single(inCollection(e, n.object()), h, RapidAPI, true)
 		default:
 			s.listed(e, h, l)
 		}
@@ -239,11 +244,22 @@ func (s *session) listed(n node, h head, l list) {
 	s.single(n, h, format, true)
 }
 
+// inCollection adds to an endpoint what only its collection says: whose it is.
+// An endpoint called "search" says nothing without it.
+func inCollection(n node, collection map[string]any) node {
+	m := overlay(n.object(), nil)
+	for key, from := range map[string][]string{"tool_name": {"tool_name", "name", "title"}, "category_name": {"category_name", "category"}} {
+		if v := str(collection, from...); v != "" && !has(m, key) {
+			m[key] = v
+		}
+	}
+	return node{value: m, path: n.path}
+}
+
 func (s *session) envelope(n node, key string, several bool) {
 	m := n.object()
-	h, p := readHead(m)
+	h, p := readHead(m, n.path)
 	if p != nil {
-		p.Path = n.path + p.Path
 		s.problem(p)
 		return
 	}
@@ -266,7 +282,6 @@ func (s *session) remove(h head, path string) {
 		it.ID, p = s.explicit(h)
 	}
 	if p != nil {
-		p.Path = path + p.Path
 		s.problem(p)
 		return
 	}
@@ -305,7 +320,7 @@ func (s *session) owner(h head, own string, several bool) (string, *Problem) {
 	}
 	id, err := normalID(agent)
 	if err != nil {
-		return "", &Problem{ID: h.id, Path: "/agent", Reason: InvalidID, Detail: err.Error()}
+		return "", &Problem{ID: h.id, Path: h.path + "/agent", Reason: InvalidID, Detail: err.Error()}
 	}
 	return id, nil
 }
@@ -322,7 +337,7 @@ func (s *session) explicit(h head) (string, *Problem) {
 	}
 	normal, err := normalID(id)
 	if err != nil {
-		return "", &Problem{ID: cut(id, maxID), Path: "/id", Reason: InvalidID, Detail: err.Error()}
+		return "", &Problem{ID: cut(id, schema.MaxID), Path: h.path + "/id", Reason: InvalidID, Detail: err.Error()}
 	}
 	return normal, nil
 }
@@ -348,7 +363,6 @@ func (s *session) finish(it Item, o origin) {
 		it.ID = makeID(it.Agent, o.local)
 	}
 	if p != nil {
-		p.Path = it.Path + p.Path
 		s.problem(p)
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/toolstream/toolstream/internal/jsondoc"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -57,8 +58,8 @@ func (s *session) named(n node, h head, format string) (string, *Problem) {
 		}
 		return "", &Problem{Path: path, Reason: Required, Detail: "a tool needs a name or an id"}
 	}
-	if err := printable(name); err != nil {
-		return "", &Problem{ID: h.id, Path: path, Reason: InvalidName, Detail: err.Error()}
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return "", &Problem{ID: h.id, Path: path, Reason: InvalidName, Detail: "control characters are not allowed"}
 	}
 	if len(name) > maxName {
 		return "", &Problem{ID: h.id, Path: path, Reason: InvalidName, Detail: fmt.Sprintf("%d bytes, at most %d", len(name), maxName)}
@@ -79,7 +80,7 @@ func ownID(format string, m map[string]any, name string) (string, *Problem) {
 	}
 	id, err := normalID(own)
 	if err != nil {
-		return "", &Problem{ID: cut(own, maxID), Path: "/id", Reason: InvalidID, Detail: err.Error()}
+		return "", &Problem{ID: cut(own, schema.MaxID), Path: "/id", Reason: InvalidID, Detail: err.Error()}
 	}
 	return strings.Clone(id), nil
 }

@@ -3,6 +3,7 @@ package formats
 import (
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/toolstream/toolstream/internal/jsondoc"
 )
@@ -56,7 +57,7 @@ func heading(text string) string {
 // clean makes one printable line of a heading.
 func clean(line string) string {
 	line = strings.Map(func(r rune) rune {
-		if printable(string(r)) != nil {
+		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r

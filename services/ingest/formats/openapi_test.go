@@ -1,0 +1,340 @@
+package formats
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// document is an OpenAPI document with the given paths and components.
+func document(paths, components string) string {
+	return `{"openapi":"3.0.3","info":{"title":"The Sky API","version":"1"},"paths":` + paths + `,"components":` + components + `}`
+}
+
+func TestOpenAPI(t *testing.T) {
+	runParsing(t, []parsing{
+		{"operations", document(`{"/b":{"post":{},"get":{"operationId":"listB"},"x-y":{},"summary":"s"},"/a":{"delete":{}},"x-z":1}`, `{}`), Options{Source: "file.json"},
+			[]string{"tool openapi the-sky-api/DELETE /a [the-sky-api] DELETE /a", "tool openapi the-sky-api/GET /b [the-sky-api] listB", "tool openapi the-sky-api/POST /b [the-sky-api] POST /b"}},
+		{"the caller's agent", document(`{"/a":{"get":{}}}`, `{}`), Options{Agent: "sky"}, []string{"tool openapi sky/GET /a [sky] GET /a"}},
+		{"no title", `{"openapi":"3.1.0","paths":{"/a":{"get":{}}}}`, Options{Source: "my.api.yaml"}, []string{"tool openapi my.api/GET /a [my.api] GET /a"}},
+		{"one operation for an id", document(`{"/a":{"get":{}}}`, `{}`), Options{ID: "x"}, []string{"tool openapi x [the-sky-api] GET /a"}},
+		{"two operations for an id", document(`{"/a":{"get":{},"put":{}}}`, `{}`), Options{ID: "x"}, []string{"! more than one tool /paths"}},
+		{"OpenAPI 3.2", `{"openapi":"3.2.0","info":{"title":"T"},"paths":{"/a":{"query":{},"additionalOperations":{"COPY":{}}}}}`, Options{}, []string{"tool openapi t/QUERY /a [t] QUERY /a", "tool openapi t/COPY /a [t] COPY /a"}},
+		{"Swagger 2.0", `{"swagger":"2.0","info":{"title":"T"},"paths":{"/a":{"post":{"parameters":[{"in":"body","name":"b","schema":{"$ref":"#/definitions/D"}}]}}},"definitions":{"D":{"type":"object"}}}`, Options{}, []string{"tool openapi t/POST /a [t] POST /a"}},
+		{"YAML", "openapi: 3.0.0\ninfo: {title: T}\npaths:\n  /a:\n    get:\n      responses:\n        200: {description: ok}\n", Options{}, []string{"tool openapi t/GET /a [t] GET /a"}},
+		{"YAML with a number as version", "swagger: 2.0\ninfo: {title: T}\npaths:\n  /a: {get: {}}\n", Options{}, []string{"tool openapi t/GET /a [t] GET /a"}},
+		{"no version", `{"info":{"title":"T"},"paths":{"/a":{"get":{}}}}`, Options{}, []string{"tool openapi t/GET /a [t] GET /a"}},
+		{"an unknown version", `{"openapi":"4.0.0","info":{"title":"T"},"paths":{}}`, Options{}, []string{"! unsupported OpenAPI version /openapi"}},
+		{"an old version", `{"swagger":"1.2","info":{"title":"T"},"paths":{}}`, Options{}, []string{"! unsupported OpenAPI version /swagger"}},
+		{"no operations", document(`{"/a":{}}`, `{}`), Options{}, []string{"! empty /paths"}},
+		{"only webhooks", `{"openapi":"3.1.0","info":{},"webhooks":{"x":{"post":{}}}}`, Options{}, []string{"! empty /paths"}},
+		{"wrong types", document(`{"/a":{"get":7,"put":{}},"/b":[]}`, `{}`), Options{}, []string{"tool openapi the-sky-api/PUT /a [the-sky-api] PUT /a", "! wrong type /paths/~1b", "! wrong type /paths/~1a/get"}},
+		{"a document in an array", `[` + document(`{"/a":{"get":{"requestBody":{"$ref":"http://x/y"}}}}`, `{}`) + `]`, Options{}, []string{"! external reference not allowed /0/paths/~1a/get/requestBody/$ref"}},
+		{"a document in an envelope", `{"agent":"g","document":` + document(`{"/a":{"get":{}},"/b":{"get":{}}}`, `{}`) + `}`, Options{}, []string{"tool openapi g/GET /a [g] GET /a", "tool openapi g/GET /b [g] GET /b"}},
+		{"a long operationId", document(`{"/a":{"get":{"operationId":"`+strings.Repeat("x", 300)+`"}}}`, `{}`), Options{}, []string{"tool openapi the-sky-api/GET /a [the-sky-api] GET /a"}},
+		{"many parameters", document(`{"/a":{"get":{"parameters":[`+strings.TrimSuffix(strings.Repeat(`{},`, 5000), ",")+`]}}}`, `{}`), Options{}, []string{"! too many parameters /paths/~1a/get/parameters"}},
+		{"more operations than allowed", document(`{"/a":{"get":{}},"/b":{"get":{}}}`, `{}`), Options{Limits: Limits{Operations: 1}}, []string{"tool openapi the-sky-api/GET /a [the-sky-api] GET /a", "! too many operations /paths/~1b/get"}},
+	})
+}
+
+func TestReferencesOutward(t *testing.T) {
+	for _, ref := range []string{
+		"http://169.254.169.254/x", "https://example.com/a.json#/X", "file:///etc/passwd", "../../etc/passwd", "other.yaml", "//host/x", "Pet", "a#/b",
+	} {
+		doc := document(`{"/a":{"get":{"responses":{"200":{"$ref":"#/components/responses/R"}}}},"/b":{"get":{}},"/c":{"$ref":"`+ref+`"}}`,
+			`{"responses":{"R":{"content":{"x":{"schema":{"$ref":"#/components/schemas/S"}}}}},"schemas":{"S":{"properties":{"p":{"$ref":"`+ref+`"}}}}}`)
+		items, problems := Parse([]byte(doc), Options{})
+		want := []string{"tool openapi the-sky-api/GET /b [the-sky-api] GET /b", "! external reference not allowed /paths/~1c/$ref", "! external reference not allowed /components/schemas/S/properties/p/$ref"}
+		if got := lines(items, problems); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: have %q, want %q", ref, got, want)
+		}
+		if len(problems) == 2 && (!strings.Contains(problems[1].Detail, ref) || problems[1].ID != "the-sky-api/GET /a") {
+			t.Errorf("%s: the problem does not name it: %+v", ref, problems[1])
+		}
+	}
+}
+
+// TestReferencesThatAreData checks the places where $ref refers to nothing.
+func TestReferencesThatAreData(t *testing.T) {
+	doc := document(`{"/a":{"get":{
+		"x-code":{"$ref":"./sample.py"},
+		"parameters":[{"name":"$ref","in":"query","schema":{"type":"object","properties":{"$ref":{"type":"string"},"x-y":{"type":"string"},"example":{"$ref":"#/components/schemas/S"}},"example":{"$ref":"http://x"},"default":{"$ref":"http://x"},"enum":[{"$ref":"http://x"}]}}],
+		"requestBody":{"content":{"j":{"examples":{"e":{"value":{"$ref":"http://x"}},"f":{"$ref":"#/components/examples/F"}}}}}}}}`,
+		`{"schemas":{"S":{"type":"integer"}},"examples":{"F":{"value":{"$ref":"http://x"}}}}`)
+	items, problems := Parse([]byte(doc), Options{})
+	if len(items) != 1 || len(problems) != 0 {
+		t.Fatalf("have %v and %v", items, problems)
+	}
+	op := operationOf(t, items[0])
+	if got := dig(op, "parameters", 0, "schema", "properties", "example", "type"); got != "integer" {
+		t.Errorf("a property called example is not followed: %v", got)
+	}
+	if got := dig(op, "requestBody", "content", "j", "examples", "f", "value", "$ref"); got != "http://x" {
+		t.Errorf("an example is not put in place as it is: %v", got)
+	}
+}
+
+func operationOf(t *testing.T, it Item) map[string]any {
+	t.Helper()
+	var raw struct {
+		Operation map[string]any `json:"operation"`
+	}
+	if err := json.Unmarshal(it.Raw, &raw); err != nil {
+		t.Fatal(err)
+	}
+	return raw.Operation
+}
+
+// dig follows keys and indices into a decoded document.
+func dig(v any, path ...any) any {
+	for _, p := range path {
+		switch p := p.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v = m[p]
+		case int:
+			l, _ := v.([]any)
+			if p >= len(l) {
+				return nil
+			}
+			v = l[p]
+		}
+	}
+	return v
+}
+
+func TestOperationDocument(t *testing.T) {
+	doc := `{"openapi":"3.0.0","info":{"title":"T","version":"2","description":"About","license":{}},"servers":[{"url":"https://x"}],
+	"paths":{"/a/{id}":{"parameters":[{"name":"id","in":"path","description":"shared"},{"$ref":"#/components/parameters/Lang"},{"name":"page","in":"query"}],
+	"get":{"parameters":[{"name":"page","in":"query","description":"own"}],"requestBody":{"$ref":"#/components/requestBodies/B","description":"beside"},"responses":{"200":{"$ref":"#/components/responses/R"}}}}},
+	"components":{"parameters":{"Lang":{"name":"lang","in":"header"}},"requestBodies":{"B":{"description":"B","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Node"}}}}},
+	"responses":{"R":{"description":"R","content":{"application/json":{"schema":{"$ref":"#/components/schemas/L1"}}}}},
+	"schemas":{"Node":{"type":"object","properties":{"next":{"$ref":"#/components/schemas/Node"},"gone":{"$ref":"#/components/schemas/Gone"},"odd":{"$ref":"#/components/schemas/a~1b%20c"}}},
+	"a/b c":{"type":"boolean"},"L1":{"items":{"$ref":"#/components/schemas/L2"}},"L2":{"items":{"$ref":"#/components/schemas/L3"}},"L3":{"type":"string"}}}}`
+	items, problems := Parse([]byte(doc), Options{})
+	if len(items) != 1 || len(problems) != 0 {
+		t.Fatalf("have %v and %v", items, problems)
+	}
+	want := `{"api":{"description":"About","title":"T","version":"2"},"method":"GET","operation":{` +
+		`"parameters":[{"description":"shared","in":"path","name":"id"},{"in":"header","name":"lang"},{"description":"own","in":"query","name":"page"}],` +
+		`"requestBody":{"content":{"application/json":{"schema":{"properties":{"gone":{"$ref":"#/components/schemas/Gone"},"next":{"$ref":"#/components/schemas/Node"},"odd":{"type":"boolean"}},"type":"object"}}},"description":"beside"},` +
+		`"responses":{"200":{"content":{"application/json":{"schema":{"items":{"items":{"$ref":"#/components/schemas/L3"}}}}},"description":"R"}}` +
+		`},"path":"/a/{id}","servers":[{"url":"https://x"}]}`
+	if got := string(items[0].Raw); got != want {
+		t.Errorf("have %s\nwant %s", got, want)
+	}
+}
+
+func TestSwaggerServers(t *testing.T) {
+	for head, want := range map[string]any{
+		`"host":"x.org","basePath":"/v1","schemes":["http"]`: "http://x.org/v1",
+		`"host":"x.org","schemes":["http","https"]`:          "https://x.org",
+		`"basePath":"/v1"`: nil,
+	} {
+		items, _ := Parse([]byte(`{"swagger":"2.0","info":{"title":"T"},`+head+`,"paths":{"/a":{"get":{}}}}`), Options{})
+		var raw map[string]any
+		if err := json.Unmarshal(items[0].Raw, &raw); err != nil {
+			t.Fatal(err)
+		}
+		if got := dig(raw, "servers", 0, "url"); got != want {
+			t.Errorf("%s: have %v, want %v", head, got, want)
+		}
+	}
+}
+
+// hashesOf returns the hash of every operation of a document.
+func hashesOf(t testing.TB, doc string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for it, p := range Read(strings.NewReader(doc), Options{Source: "x.json"}) {
+		if p != nil {
+			t.Fatalf("%v in %s", p, doc)
+		}
+		out[it.ID] = it.Hash
+	}
+	return out
+}
+
+func TestOperationHash(t *testing.T) {
+	base := `{"openapi":"3.0.0","info":{"title":"T","version":"1","description":"d"},"servers":[{"url":"u"}],"tags":[{"name":"x"}],
+	"paths":{"/a":{"parameters":[{"name":"p","in":"query"}],"summary":"S","get":{"responses":{"200":{"$ref":"#/components/responses/R"}}}},"/b":{"get":{"summary":"b"}}},
+	"components":{"responses":{"R":{"content":{"j":{"schema":{"$ref":"#/components/schemas/A"}}}}},
+	"schemas":{"A":{"properties":{"b":{"$ref":"#/components/schemas/B"}}},"B":{"properties":{"a":{"$ref":"#/components/schemas/A"},"c":{"$ref":"#/components/schemas/C"}}},"C":{"type":"string"},"Z":{"type":"string"}}}}`
+	before := hashesOf(t, base)
+	for _, c := range []struct {
+		old, new string
+		changes  bool // of /a; /b never changes
+	}{
+		{`"version":"1","description":"d"`, `"version":"2","description":"e"`, false},
+		{`"servers":[{"url":"u"}]`, `"servers":[{"url":"v"}]`, false},
+		{`"tags":[{"name":"x"}]`, `"tags":[]`, false},
+		{`"Z":{"type":"string"}`, `"Z":{"type":"number"}`, false},
+		{`"summary":"S"`, `"summary":"other"`, false},
+		{`{"name":"p","in":"query"}`, `{"name":"p","in":"header"}`, true},
+		{`"C":{"type":"string"}`, `"C":{"type":"number"}`, true},
+		{`"C":{"type":"string"}`, `"D":{"type":"string"}`, true},
+		{`"a":{"$ref":"#/components/schemas/A"}`, `"a":{"$ref":"#/components/schemas/C"}`, true},
+		{`"R":{"content"`, `"R":{"description":"r","content"`, true},
+	} {
+		after := hashesOf(t, strings.Replace(base, c.old, c.new, 1))
+		if changed := after["t/GET /a"] != before["t/GET /a"]; changed != c.changes {
+			t.Errorf("%s to %s: changed is %v", c.old, c.new, changed)
+		}
+		if after["t/GET /b"] != before["t/GET /b"] {
+			t.Errorf("%s to %s changes an operation that does not use it", c.old, c.new)
+		}
+	}
+}
+
+// closureOf is the naive form of what an operation's hash covers: the
+// operation and every component that any chain of references leads to.
+func closureOf(doc map[string]any, op any) string {
+	reached := map[string]any{}
+	todo := []any{op}
+	var collect func(v any)
+	collect = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, e := range v {
+				collect(e)
+			}
+		case map[string]any:
+			if ref, ok := v["$ref"].(string); ok && reached[ref] == nil {
+				var target any = doc
+				for token := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+					m, _ := target.(map[string]any)
+					target = m[token]
+				}
+				reached[ref] = []any{target}
+				todo = append(todo, target)
+			}
+			for _, e := range v {
+				collect(e)
+			}
+		}
+	}
+	for len(todo) > 0 {
+		v := todo[0]
+		todo = todo[1:]
+		collect(v)
+	}
+	text, err := json.Marshal([]any{op, reached}) // sorted keys
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// TestHashIsTheClosure compares with the naive form on random graphs of
+// components, with circles, before and after a random change.
+func TestHashIsTheClosure(t *testing.T) {
+	const components, operations = 6, 4
+	names := rapid.IntRange(0, components) // one name more than there are components
+	refs := rapid.SliceOfN(rapid.SliceOfN(names, 0, 3), components+operations, components+operations)
+	texts := rapid.SliceOfN(rapid.IntRange(0, 1), components, components)
+	build := func(edges [][]int, texts []int) (string, map[string]any) {
+		schema := func(i int) map[string]any {
+			props := map[string]any{}
+			for k, to := range edges[i] {
+				props[fmt.Sprintf("p%d", k)] = map[string]any{"$ref": fmt.Sprintf("#/components/schemas/S%d", to)}
+			}
+			return map[string]any{"properties": props}
+		}
+		schemas, paths := map[string]any{}, map[string]any{}
+		for i := range components {
+			s := schema(i)
+			s["title"] = texts[i]
+			schemas[fmt.Sprintf("S%d", i)] = s
+		}
+		for i := range operations {
+			body := map[string]any{"content": map[string]any{"j": map[string]any{"schema": schema(components + i)}}}
+			paths[fmt.Sprintf("/%d", i)] = map[string]any{"post": map[string]any{"requestBody": body}}
+		}
+		doc := map[string]any{"openapi": "3.0.0", "info": map[string]any{"title": "T"}, "paths": paths, "components": map[string]any{"schemas": schemas}}
+		text, err := json.Marshal(doc)
+		if err != nil {
+			panic(err)
+		}
+		return string(text), doc
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		edges, text := refs.Draw(rt, "references"), texts.Draw(rt, "texts")
+		oldText, oldDoc := build(edges, text)
+		if rapid.Bool().Draw(rt, "change a text") {
+			text[rapid.IntRange(0, components-1).Draw(rt, "component")] ^= 1
+		} else {
+			edges[rapid.IntRange(0, components-1).Draw(rt, "component")] = rapid.SliceOfN(names, 0, 3).Draw(rt, "new references")
+		}
+		newText, newDoc := build(edges, text)
+		before, after := hashesOf(t, oldText), hashesOf(t, newText)
+		for i := range operations {
+			path := fmt.Sprintf("/%d", i)
+			same := closureOf(oldDoc, dig(oldDoc, "paths", path)) == closureOf(newDoc, dig(newDoc, "paths", path))
+			if id := "t/POST " + path; (before[id] == after[id]) != same {
+				rt.Fatalf("%s: same hash is %v, same closure is %v\n%s\n%s", id, before[id] == after[id], same, oldText, newText)
+			}
+		}
+	})
+}
+
+// TestHostileReferences checks that no shape of references makes a document
+// cost more than its size allows, or its operations large.
+func TestHostileReferences(t *testing.T) {
+	one := func(first string) string {
+		return `{"/a":{"post":{"requestBody":{"content":{"j":{"schema":{"$ref":"#/components/schemas/` + first + `"}}}}}}}`
+	}
+	schemas := func(n int, body func(i int) string) string {
+		var b strings.Builder
+		for i := range n {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, `"S%d":%s`, i, body(i))
+		}
+		return `{"schemas":{` + b.String() + `}}`
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	doubling := func(i int) string {
+		return fmt.Sprintf(`{"properties":{"a":{"$ref":"#/components/schemas/S%d"},"b":{"$ref":"#/components/schemas/S%d"}}}`, i+1, i+1)
+	}
+	var many strings.Builder
+	for i := range 1500 {
+		fmt.Fprintf(&many, `,"/%d":{"post":{"requestBody":{"content":{"j":{"schema":{"$ref":"#/components/schemas/S%d"}}}}}}`, i, i)
+	}
+	for _, c := range []struct {
+		name, doc string
+		items     int
+		reason    string
+	}{
+		{"doubling without end", document(one("S0"), schemas(40, doubling)), 0, TooComplex},
+		{"doubling within reason", document(one("S0"), schemas(10, doubling)), 1, ""},
+		{"a circle", document(one("S0"), `{"schemas":{"S0":{"properties":{"a":{"$ref":"#/components/schemas/S0"},"b":{"$ref":"#/components/schemas/S0"}}}}}`), 1, ""},
+		{"itself", document(one("S0"), `{"schemas":{"S0":{"$ref":"#/components/schemas/S0"}}}`), 1, ""},
+		{"the whole document", document(`{"/a":{"post":{"requestBody":{"$ref":"#"}}}}`, `{}`), 1, ""},
+		{"a dense graph", document("{"+many.String()[1:]+"}", schemas(1500, func(int) string {
+			ref := func() string { return fmt.Sprintf(`{"$ref":"#/components/schemas/S%d"}`, random.IntN(1500)) }
+			return `{"properties":{"a":` + ref() + `,"b":` + ref() + `,"c":` + ref() + `,"d":` + ref() + `}}`
+		})), 1500, ""},
+		{"a long chain", document(one("S0"), schemas(50_000, func(i int) string { return fmt.Sprintf(`{"items":{"$ref":"#/components/schemas/S%d"}}`, i+1) })), 1, ""},
+		{"a chain too long", document(one("S0"), schemas(150_000, func(i int) string { return fmt.Sprintf(`{"items":{"$ref":"#/components/schemas/S%d"}}`, i+1) })), 0, TooComplex},
+		{"a large component", document(one("S0"), `{"schemas":{"S0":{"description":"`+strings.Repeat("x", 2<<20)+`"}}}`), 1, ""},
+		{"a large operation", document(`{"/a":{"post":{"description":"`+strings.Repeat("x", 2<<20)+`"}}}`, `{}`), 0, "too large"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			items, problems := Parse([]byte(c.doc), Options{})
+			if len(items) != c.items || (c.reason == "") != (len(problems) == 0) || c.reason != "" && problems[0].Reason != c.reason {
+				t.Errorf("have %d items and %+v", len(items), problems)
+			}
+			for _, it := range items {
+				if len(it.Raw) > inputBytes+responseBytes+(64<<10) {
+					t.Errorf("%s has %d bytes", it.ID, len(it.Raw))
+				}
+			}
+		})
+	}
+}
