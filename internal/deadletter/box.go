@@ -1,0 +1,102 @@
+// Package deadletter is the box of records that no stage could process: what
+// lies in it, why, and what an operator decided about it.
+package deadletter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// name of the box as a consumer: in metrics, and of its own letters.
+const name = "deadletter"
+
+// DefaultKeep is how many letters a box remembers.
+const DefaultKeep = 200_000
+
+// Config says how much a box remembers. Zero values take the defaults.
+type Config struct {
+	Keep int // letters in memory; beyond, the oldest closed ones are forgotten first
+}
+
+// Bus is what a box needs of the bus.
+type Bus interface {
+	stream.Follower
+	stream.Publisher
+	stream.Republisher
+}
+
+// Deps is what a box works with.
+type Deps struct {
+	Bus        Bus
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Box follows the dead letters. It holds what describes them in memory; the
+// original bytes stay on the bus until somebody asks. Its methods may be
+// called concurrently, and see only the letters of the context's tenant.
+type Box struct {
+	bus  Bus
+	log  *slog.Logger
+	tail *stream.Tail[Letter]
+	shelf
+}
+
+// New checks its arguments and registers metrics. It starts nothing.
+func New(cfg Config, d Deps) (*Box, error) {
+	if d.Bus == nil || d.Logger == nil || d.Registerer == nil {
+		return nil, errors.New("deadletter: bus, logger and registerer are needed")
+	}
+	if cfg.Keep <= 0 {
+		cfg.Keep = DefaultKeep
+	}
+	b := &Box{bus: d.Bus, log: d.Logger, shelf: newShelf(cfg.Keep)}
+	sink := stream.Sink[Letter]{Name: name, Topic: events.DLQ, Decode: decode, Apply: b.apply}
+	tail, err := stream.NewTail(sink, stream.Deps{Follower: d.Bus, Publisher: d.Bus, Logger: d.Logger, Registerer: d.Registerer})
+	if err != nil {
+		return nil, fmt.Errorf("deadletter: %w", err)
+	}
+	b.tail = tail
+	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "toolstream_dlq_open",
+		Help: "Dead letters that nobody has replayed or dropped yet.",
+	}, func() float64 { return float64(b.openCount()) })
+	if err := d.Registerer.Register(open); err != nil {
+		return nil, fmt.Errorf("deadletter: register metrics: %w", err)
+	}
+	return b, nil
+}
+
+// Run reads the letters, from the first one, until ctx ends.
+func (b *Box) Run(ctx context.Context) error {
+	return b.tail.Run(ctx, nil)
+}
+
+func (b *Box) apply(_ context.Context, records []stream.Record[Letter], _ map[int]uint64) error {
+	for _, r := range records {
+		b.put(r.Decoded)
+	}
+	return nil
+}
+
+// decode never fails: what is no letter is shown as one, because a box that
+// buried its own unreadable letters would dig for ever.
+func decode(m stream.Message) (Letter, error) {
+	l, err := events.DecodeDeadLetter(m.Value)
+	if err != nil {
+		l = events.DeadLetter{Stage: name, Topic: events.DLQ, Reason: stream.ReasonUndecodable, Detail: err.Error(), Failed: m.Time}
+	}
+	l.ID = m.Key
+	return newLetter(l, m.Partition, m.Offset), nil
+}
+
+// Dead reports whether a change of this key, of this revision or one that
+// replaced it, was given up. A replayed one has another chance.
+func (b *Box) Dead(key string, revision uint64) bool { return b.dead(key, revision) }

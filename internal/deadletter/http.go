@@ -1,0 +1,200 @@
+package deadletter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// maxBulk is the most letters that one bulk call decides about.
+const maxBulk = 1000
+
+type (
+	filterInput struct {
+		Stage  string `query:"stage" doc:"Of this stage only."`
+		Reason string `query:"reason" doc:"For this reason only."`
+		Topic  string `query:"topic" doc:"Of records of this topic only."`
+	}
+	listInput struct {
+		filterInput
+		State  string `query:"state" enum:"open,replayed,superseded,dropped,all" default:"open" doc:"In this state."`
+		Cursor string `query:"cursor" doc:"From the page before."`
+		Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+	}
+	idInput struct {
+		ID string `path:"id" doc:"The letter's id."`
+	}
+	listOutput    struct{ Body page }
+	showOutput    struct{ Body whole }
+	outcomeOutput struct{ Body Outcome }
+	bulkOutput    struct{ Body bulk }
+)
+
+// page is a part of a list, the newest letters first.
+type page struct {
+	Letters []Letter `json:"letters"`
+	Total   int      `json:"total" doc:"Letters that match, on all pages."`
+	Cursor  string   `json:"cursor,omitempty" doc:"Of the next page; absent on the last."`
+}
+
+// whole is a letter with what it holds.
+type whole struct {
+	Letter
+	Headers  map[string]string `json:"headers,omitempty" doc:"The record's headers."`
+	Original []byte            `json:"original,omitempty" doc:"The record's bytes, in base64; absent once the letter is closed."`
+	Text     string            `json:"text,omitempty" doc:"The record's bytes as they are, where they are text."`
+}
+
+// bulk is what became of many letters.
+type bulk struct {
+	Done      int       `json:"done" doc:"Letters that were closed."`
+	Failed    []Outcome `json:"failed,omitempty" doc:"Letters that are as they were, and why."`
+	Remaining int       `json:"remaining" doc:"Open letters that match and were left for the next call."`
+}
+
+// Routes adds the calls of the box to an API.
+func Routes(api huma.API, b *Box) {
+	huma.Register(api, operation("list-dead-letters", http.MethodGet, "/v1/dlq", "List what could not be processed"),
+		func(ctx context.Context, in *listInput) (*listOutput, error) {
+			body, err := b.page(ctx, in)
+			return &listOutput{body}, err
+		})
+	huma.Register(api, operation("show-dead-letter", http.MethodGet, "/v1/dlq/{id}", "Show a dead letter and its record"),
+		func(ctx context.Context, in *idInput) (*showOutput, error) {
+			l, err := b.Show(ctx, in.ID)
+			if err != nil {
+				return nil, b.problem(err)
+			}
+			return &showOutput{wholeOf(l)}, nil
+		})
+	huma.Register(api, operation("replay-dead-letter", http.MethodPost, "/v1/dlq/{id}/replay", "Process the record again"), b.one(b.Replay))
+	huma.Register(api, operation("drop-dead-letter", http.MethodDelete, "/v1/dlq/{id}", "Give the record up"), b.one(b.Drop))
+	huma.Register(api, operation("replay-dead-letters", http.MethodPost, "/v1/dlq:replay", "Process the records of all open letters that match again"), b.many(b.Replay))
+	huma.Register(api, operation("drop-dead-letters", http.MethodPost, "/v1/dlq:drop", "Give up the records of all open letters that match"), b.many(b.Drop))
+}
+
+func operation(id, method, path, summary string) huma.Operation {
+	return huma.Operation{
+		OperationID: id, Method: method, Path: path, Summary: summary,
+		Tags: []string{"dead letters"}, Errors: []int{404, 409, 422, 503},
+	}
+}
+
+// decision is Replay or Drop.
+type decision func(ctx context.Context, ids ...string) ([]Outcome, error)
+
+// one answers a decision about one letter.
+func (b *Box) one(decide decision) func(context.Context, *idInput) (*outcomeOutput, error) {
+	return func(ctx context.Context, in *idInput) (*outcomeOutput, error) {
+		outcomes, err := decide(ctx, in.ID)
+		if err != nil {
+			return nil, b.problem(err)
+		}
+		o := outcomes[0]
+		switch {
+		case o.Error != "" && o.State == "":
+			return nil, huma.Error404NotFound(fmt.Sprintf("there is no dead letter %q", in.ID))
+		case o.Error != "":
+			return nil, huma.Error409Conflict(o.Error)
+		}
+		return &outcomeOutput{o}, nil
+	}
+}
+
+// many answers a decision about all open letters that match, the oldest first.
+func (b *Box) many(decide decision) func(context.Context, *filterInput) (*bulkOutput, error) {
+	return func(ctx context.Context, in *filterInput) (*bulkOutput, error) {
+		letters := b.List(ctx, in.filter(events.LetterOpen))
+		ids := make([]string, 0, maxBulk)
+		for i := len(letters) - 1; i >= 0 && len(ids) < maxBulk; i-- {
+			ids = append(ids, letters[i].ID)
+		}
+		outcomes, err := decide(ctx, ids...)
+		if err != nil && len(outcomes) == 0 {
+			return nil, b.problem(err)
+		}
+		out := bulk{Remaining: len(letters) - len(outcomes)}
+		for _, o := range outcomes {
+			if o.Error != "" {
+				out.Failed = append(out.Failed, o)
+				continue
+			}
+			out.Done++
+		}
+		return &bulkOutput{out}, nil
+	}
+}
+
+func (in filterInput) filter(state events.LetterState) Filter {
+	return Filter{Stage: in.Stage, Reason: in.Reason, Topic: events.Topic(in.Topic), State: state}
+}
+
+// page cuts one page out of a list. Its cursor is the id of its last letter:
+// the next page begins behind that, whatever came meanwhile.
+func (b *Box) page(ctx context.Context, in *listInput) (page, error) {
+	state := events.LetterState(in.State)
+	if in.State == "all" {
+		state = ""
+	}
+	all := b.List(ctx, in.filter(state))
+	out := page{Letters: []Letter{}, Total: len(all)}
+	rest := all
+	if in.Cursor != "" {
+		after, err := parseCursor(in.Cursor)
+		if err != nil {
+			return page{}, huma.Error422UnprocessableEntity("not a cursor of this list", &huma.ErrorDetail{Location: "query.cursor", Value: in.Cursor})
+		}
+		for len(rest) > 0 && rest[0].compare(after) >= 0 {
+			rest = rest[1:]
+		}
+	}
+	if len(rest) > in.Limit {
+		rest = rest[:in.Limit]
+		out.Cursor = cursor(rest[len(rest)-1])
+	}
+	out.Letters = append(out.Letters, rest...)
+	return out, nil
+}
+
+// cursor names a place in a list, also of a letter that is gone by then.
+func cursor(l Letter) string { return l.Failed.UTC().Format(time.RFC3339Nano) + "," + l.ID }
+
+func parseCursor(s string) (Letter, error) {
+	for i := range len(s) {
+		if s[i] != ',' {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339Nano, s[:i])
+		return Letter{Failed: at, ID: s[i+1:]}, err
+	}
+	return Letter{}, errors.New("no comma")
+}
+
+func wholeOf(l events.DeadLetter) whole {
+	out := whole{Letter: newLetter(l, 0, 0), Headers: l.Headers, Original: l.Original}
+	out.Detail = l.Detail
+	if utf8.Valid(l.Original) {
+		out.Text = string(l.Original)
+	}
+	return out
+}
+
+// problem turns an error into an answer (RFC 9457).
+func (b *Box) problem(err error) error {
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return huma.Error404NotFound("there is no such dead letter")
+	case errors.Is(err, stream.ErrFull):
+		return huma.NewError(http.StatusInsufficientStorage, "there is no room on the bus")
+	}
+	b.log.Warn("dead letters: the bus failed", "error", err)
+	return huma.Error503ServiceUnavailable("the bus can not be read or written")
+}
