@@ -1,0 +1,425 @@
+package lexical
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"github.com/toolstream/toolstream/internal/text"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// reference is BM25 written down as the formula says, over the live documents.
+type reference struct {
+	config Config
+	docs   map[uint32]map[Field][]string
+}
+
+func newReference(c Config) *reference {
+	return &reference{c, make(map[uint32]map[Field][]string)}
+}
+
+func (r *reference) put(slot uint32, texts *[FieldCount]string) {
+	doc := make(map[Field][]string)
+	for f := range FieldCount {
+		source := f
+		if f == Stem {
+			source = Flat
+		}
+		for _, token := range text.Tokens(texts[source]) {
+			if text.StopWord(token) && !r.config.KeepStopWords {
+				continue
+			}
+			if r.config.Stemmed[f] {
+				token = text.Stem(token)
+			}
+			doc[f] = append(doc[f], token)
+		}
+	}
+	r.docs[slot] = doc
+}
+
+func occurrences(tokens []string, term string) (n float64) {
+	for _, t := range tokens {
+		if t == term {
+			n++
+		}
+	}
+	return n
+}
+
+// stats returns N and the mean length of a field.
+func (r *reference) stats(f Field) (n int, mean float64) {
+	tokens := 0
+	for _, d := range r.docs {
+		if len(d[f]) > 0 {
+			n++
+			tokens += len(d[f])
+		}
+	}
+	return n, float64(tokens) / float64(max(n, 1))
+}
+
+func (r *reference) df(f Field, term string) (df int) {
+	for _, d := range r.docs {
+		if occurrences(d[f], term) > 0 {
+			df++
+		}
+	}
+	return df
+}
+
+// scores returns every document's score for a query, and between what bounds
+// it may be while dead documents are still counted and lengths are measured
+// against means between low and high.
+func (r *reference) scores(f Field, query Terms, dead int, low, high float64) map[uint32][3]float64 {
+	out := make(map[uint32][3]float64)
+	n, mean := r.stats(f)
+	low, high = min(low, mean), max(high, mean)
+	for slot, d := range r.docs {
+		var sum [3]float64
+		for _, term := range query {
+			tf := occurrences(d[f], term.Text)
+			if tf == 0 {
+				continue
+			}
+			df := r.df(f, term.Text)
+			part := func(n, df int, mean float64) float64 {
+				norm := r.config.K1 * (1 - r.config.B + r.config.B*float64(len(d[f]))/mean)
+				return float64(term.Count) * math.Log(1+(float64(n-df)+0.5)/(float64(df)+0.5)) * tf * (r.config.K1 + 1) / (tf + norm)
+			}
+			sum[0] += part(n, df, mean)
+			// The idf rises with N and falls with df, the rest rises with the mean.
+			sum[1] += part(n+dead, df+dead, low)
+			sum[2] += part(n+dead, df, high)
+		}
+		if sum[0] > 0 {
+			out[slot] = sum
+		}
+	}
+	return out
+}
+
+func close32(a float32, b float64) bool {
+	return math.Abs(float64(a)-b) <= 1e-4*math.Max(1e-2, math.Abs(b))
+}
+
+// check compares a snapshot with the reference. Right after a rebuild scores
+// are to be equal, before it within their bounds.
+func check(t *rapid.T, s *Snapshot, r *reference, query string, exact bool) {
+	if s.Len() != len(r.docs) {
+		t.Fatalf("%d documents, want %d", s.Len(), len(r.docs))
+	}
+	dead := s.Stats().Dead
+	if exact && (dead > 0 || s.Stats().Segments > 1) {
+		t.Fatalf("after a rebuild: %+v", s.Stats())
+	}
+	for f := range FieldCount {
+		low, high := math.Inf(1), 0.0
+		for _, p := range s.parts {
+			low, high = min(low, p.means[f]), max(high, p.means[f])
+		}
+		terms := s.Analyze(f, query)
+		scores := make([]float32, s.Slots())
+		s.Accumulate(f, terms, scores)
+		want := r.scores(f, terms, dead, low, high)
+		for slot, got := range scores {
+			w := want[uint32(slot)]
+			if exact && !close32(got, w[0]) {
+				t.Fatalf("%s %q slot %d: %v, want %v", f, query, slot, got, w[0])
+			}
+			if !exact && (float64(got) < w[1]*(1-1e-4) || float64(got) > w[2]*(1+1e-4)) {
+				t.Fatalf("%s %q slot %d: %v is not within %v", f, query, slot, got, w[1:])
+			}
+		}
+		checkOne(t, s, f, terms, scores)
+	}
+}
+
+// checkOne holds that the ways to a document's score all give the same bits,
+// and that Search ranks by them.
+func checkOne(t *rapid.T, s *Snapshot, f Field, terms Terms, scores []float32) {
+	q := s.Query(f, terms)
+	var all []Hit
+	for slot, want := range scores {
+		one := []float32{-1}
+		q.Scores([]uint32{uint32(slot)}, one)
+		if got := q.Score(uint32(slot)); got != want || one[0] != want || s.Score(f, terms, uint32(slot)) != want {
+			t.Fatalf("%s slot %d: Score %v, Scores %v, Accumulate %v", f, slot, got, one[0], want)
+		}
+		if want > 0 {
+			all = append(all, Hit{uint32(slot), want})
+		}
+	}
+	slices.SortFunc(all, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Slot, b.Slot))
+	})
+	for _, k := range []int{1, 3, 100} {
+		if got := s.Search(f, terms, k, nil); !slices.Equal(got, all[:min(k, len(all))]) {
+			t.Fatalf("%s: best %d are %v, want %v", f, k, got, all)
+		}
+	}
+	odd := slices.DeleteFunc(slices.Clone(all), func(h Hit) bool { return h.Slot%2 == 0 })
+	if got := s.Search(f, terms, 100, func(slot uint32) bool { return slot%2 == 1 }); !slices.Equal(got, odd) {
+		t.Fatalf("%s: filtered %v, want %v", f, got, odd)
+	}
+}
+
+// words overlap, repeat, and hold stop words and forms of one stem.
+func drawText(t *rapid.T, label string) string {
+	words := []string{"get", "gets", "weather", "city", "the", "user", "users", "list", "listing", "Kasse", "天气预报", "café", "a"}
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 12).Draw(t, label), " ")
+}
+
+func drawTexts(t *rapid.T) *[FieldCount]string {
+	var texts [FieldCount]string
+	for f := range texts {
+		if f < 3 || rapid.IntRange(0, 3).Draw(t, "has") > 0 {
+			texts[f] = drawText(t, "text")
+		}
+	}
+	return &texts
+}
+
+func drawConfig(t *rapid.T) Config {
+	c := Defaults()
+	c.K1 = rapid.SampledFrom([]float64{0, 1.2, 1.5, 3}).Draw(t, "k1")
+	c.B = rapid.SampledFrom([]float64{0, 0.75, 0.9, 1}).Draw(t, "b")
+	c.KeepStopWords = rapid.Bool().Draw(t, "stop words")
+	c.Stemmed[Name] = rapid.Bool().Draw(t, "stemmed names")
+	return c
+}
+
+// TestAgainstFormula changes an index at random and compares every step of the
+// way with plain BM25.
+func TestAgainstFormula(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawConfig(t)
+		x, r := must(New(c)), newReference(c)
+		for range rapid.IntRange(1, 12).Draw(t, "rounds") {
+			for range rapid.IntRange(0, 6).Draw(t, "changes") {
+				slot := uint32(rapid.IntRange(0, 15).Draw(t, "slot"))
+				if rapid.IntRange(0, 3).Draw(t, "delete") == 0 {
+					x.Delete(slot)
+					delete(r.docs, slot)
+					continue
+				}
+				texts := drawTexts(t)
+				if err := x.Put(slot, texts); err != nil {
+					t.Fatal(err)
+				}
+				r.put(slot, texts)
+			}
+			x.Commit()
+			query := drawText(t, "query")
+			switch rapid.IntRange(0, 3).Draw(t, "then") {
+			case 0:
+				if err := x.Rebuild(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				check(t, x.Snapshot(), r, query, true)
+			case 1:
+				x = reload(t, c, x.Snapshot())
+				check(t, x.Snapshot(), r, query, true)
+			default:
+				check(t, x.Snapshot(), r, query, false)
+			}
+		}
+	})
+}
+
+func reload(t *rapid.T, c Config, s *Snapshot) *Index {
+	var b, again bytes.Buffer
+	n, err := s.WriteTo(&b)
+	if err != nil || int(n) != b.Len() {
+		t.Fatalf("wrote %d of %d bytes: %v", n, b.Len(), err)
+	}
+	x, err := Load(c, b.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Snapshot().WriteTo(&again); err != nil || !bytes.Equal(b.Bytes(), again.Bytes()) {
+		t.Fatalf("written again: %d bytes for %d, %v", again.Len(), b.Len(), err)
+	}
+	return x
+}
+
+// TestCommitDuringRebuild changes documents between what a rebuild reads and
+// what it publishes.
+func TestCommitDuringRebuild(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := Defaults()
+		x, r := must(New(c)), newReference(c)
+		change := func() {
+			for range rapid.IntRange(1, 6).Draw(t, "changes") {
+				slot := uint32(rapid.IntRange(0, 9).Draw(t, "slot"))
+				if rapid.Bool().Draw(t, "delete") {
+					x.Delete(slot)
+					delete(r.docs, slot)
+				} else {
+					texts := drawTexts(t)
+					must(0, x.Put(slot, texts))
+					r.put(slot, texts)
+				}
+				x.Commit()
+			}
+		}
+		change()
+		parts := x.freeze()
+		change()
+		check(t, x.Snapshot(), r, "get weather", false)
+		merged := must(merge(t.Context(), parts))
+		merged.weigh(c, merged.sums)
+		change()
+		x.thaw(merged)
+		check(t, x.Snapshot(), r, "list users", false)
+		change()
+		must(0, x.Rebuild(t.Context()))
+		check(t, x.Snapshot(), r, "city weather", true)
+	})
+}
+
+func TestEmpty(t *testing.T) {
+	x := must(New(Defaults()))
+	x.Commit()
+	x.Delete(7)
+	x.Commit()
+	if err := x.Rebuild(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := x.Snapshot()
+	if s.Len() != 0 || s.Slots() != 0 || s.Search(Flat, s.Analyze(Flat, "weather"), 5, nil) != nil {
+		t.Errorf("empty index: %+v", s.Stats())
+	}
+	if s.Score(Flat, s.Analyze(Flat, "weather"), 3) != 0 {
+		t.Error("a score from nothing")
+	}
+}
+
+func TestLimits(t *testing.T) {
+	x := must(New(Defaults()))
+	texts := &[FieldCount]string{Flat: strings.Repeat("many ", 1000) + "more"}
+	if err := x.Put(maxSlot+1, texts); err == nil {
+		t.Error("no error for a slot that is too high")
+	}
+	if err := x.Put(maxSlot, texts); err != nil {
+		t.Fatal(err)
+	}
+	x.Commit()
+	s := x.Snapshot()
+	if got := s.Search(Flat, s.Analyze(Flat, "many"), 5, nil); len(got) != 1 || got[0].Slot != maxSlot {
+		t.Errorf("found %v", got)
+	}
+	for _, c := range []Config{{K1: -1}, {K1: math.NaN()}, {B: 1.1}, {B: math.NaN()}, {K1: math.Inf(1)}} {
+		if _, err := New(c); err == nil {
+			t.Errorf("%+v is accepted", c)
+		}
+	}
+}
+
+// TestTiers holds that many small commits leave few segments, and that one
+// large change makes a rebuild due.
+func TestTiers(t *testing.T) {
+	x := must(New(Defaults()))
+	for i := range uint32(1000) {
+		must(0, x.Put(i, &[FieldCount]string{Flat: fmt.Sprintf("tool%d does things", i)}))
+		x.Commit()
+		if n := x.Snapshot().Stats().Segments; n > 12 {
+			t.Fatalf("%d segments after %d commits", n, i+1)
+		}
+	}
+	if x.Snapshot().Len() != 1000 {
+		t.Errorf("%d documents", x.Snapshot().Len())
+	}
+}
+
+func TestRun(t *testing.T) {
+	x := must(New(Defaults()))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- x.Run(ctx) }()
+	for round := range uint32(3) {
+		for i := range uint32(2 * minStale) {
+			must(0, x.Put(i, &[FieldCount]string{Flat: fmt.Sprintf("round%d tool%d", round, i)}))
+		}
+		x.Commit()
+	}
+	for x.Snapshot().Stats().Dead > 0 { // until Run has caught up
+		runtime.Gosched()
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := x.Rebuild(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestConcurrent searches while one writer changes, commits and rebuilds. Each
+// document always holds the word of its slot, and each version of it one word
+// of its own: no snapshot may show two versions of one, or lose one.
+func TestConcurrent(t *testing.T) {
+	const slots = 50
+	x := must(New(Defaults()))
+	put := func(slot uint32, version int) {
+		must(0, x.Put(slot, &[FieldCount]string{Flat: fmt.Sprintf("slot%d version%d all", slot, version)}))
+	}
+	for slot := range uint32(slots) {
+		put(slot, 0)
+	}
+	x.Commit()
+	stop := make(chan struct{})
+	var readers, rebuilds sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				s := x.Snapshot()
+				if hits := s.Search(Flat, s.Analyze(Flat, "all"), 2*slots, nil); len(hits) != slots {
+					t.Errorf("%d documents found of %d", len(hits), slots)
+					return
+				}
+			}
+		})
+	}
+	for version := 1; version <= 60; version++ {
+		for slot := uint32(version % 7); slot < slots; slot += 7 {
+			put(slot, version)
+		}
+		x.Commit()
+		if version%5 == 0 {
+			rebuilds.Go(func() {
+				if err := x.Rebuild(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	rebuilds.Wait()
+	close(stop)
+	readers.Wait()
+}

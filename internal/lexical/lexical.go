@@ -1,0 +1,127 @@
+// Package lexical is the BM25 index of one tenant: many searches at a time,
+// one writer, several text fields a document, documents named by slots that
+// they share with the vectors.
+//
+// # Scores
+//
+// The score of a document for a query is the sum over the query's terms of
+//
+//	count · ln(1 + (N − df + 0.5)/(df + 0.5)) · tf·(k1+1) / (tf + k1·(1 − b + b·dl/avgdl))
+//
+// (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009, with
+// the idf of Lucene, which is never negative). N counts the documents that
+// have the field at all, and avgdl is their mean length. tf is capped at 255.
+//
+// # Structure
+//
+// A snapshot is a list of immutable segments. Each holds its postings as one
+// array in the order of terms, with the fraction above precomputed (the eager
+// scoring of BM25S, arXiv 2407.03618), so that a query multiplies and adds
+// into a dense array of scores. Commit adds a small segment and merges it with
+// its like; Rebuild merges everything into one.
+//
+// # What lags
+//
+// Between rebuilds, and only then, three things are behind: N and df still
+// count documents that were replaced or deleted since the last merge, and each
+// segment keeps the avgdl of the moment it was written. Deleted and replaced
+// documents are never found, and new ones always are. Right after Rebuild
+// scores are exact.
+package lexical
+
+import (
+	"fmt"
+
+	"github.com/toolstream/toolstream/internal/text"
+)
+
+// Field is one of the texts of a document.
+type Field int
+
+// The fields.
+const (
+	Flat        Field = iota // the whole document, words as written
+	Stem                     // the text of Flat, stemmed: never given, always derived
+	Name                     // name, title, description and tags
+	Description              // what it does
+	Parameters               // its inputs
+	Response                 // what comes back
+	Examples                 // what users would ask
+	FieldCount
+)
+
+// String returns the field's name in lower case.
+func (f Field) String() string {
+	names := [FieldCount]string{"flat", "stem", "name", "description", "parameters", "response", "examples"}
+	if f < 0 || f >= FieldCount {
+		return fmt.Sprintf("field(%d)", int(f))
+	}
+	return names[f]
+}
+
+// Config says how texts become terms and terms scores.
+type Config struct {
+	K1            float64          // saturation of repeated words, at least 0
+	B             float64          // weight of a document's length, in [0, 1]
+	KeepStopWords bool             // index English stop words too
+	Stemmed       [FieldCount]bool // fields whose words are stemmed
+}
+
+// Defaults returns the settings that did best without fitting any one set of
+// tools.
+func Defaults() Config {
+	c := Config{K1: 1.5, B: 0.9}
+	c.Stemmed[Stem] = true
+	return c
+}
+
+// Validate reports the first setting that is out of its range.
+func (c Config) Validate() error {
+	if !(c.K1 >= 0 && c.K1 <= 1000) {
+		return fmt.Errorf("lexical: k1 is %v, want 0 to 1000", c.K1)
+	}
+	if !(c.B >= 0 && c.B <= 1) {
+		return fmt.Errorf("lexical: b is %v, want 0 to 1", c.B)
+	}
+	return nil
+}
+
+// Term is a word of a text and how often it occurs there.
+type Term struct {
+	Text  string
+	Count int
+}
+
+// Terms are the distinct words of a text in the order of their first
+// occurrence.
+type Terms []Term
+
+// Analyze returns the terms of a text as the field indexes them.
+func (c Config) Analyze(f Field, s string) Terms {
+	terms, _ := c.count(text.Tokens(s), c.Stemmed[f], text.Stem)
+	return terms
+}
+
+// count returns the distinct terms among tokens and how many tokens remain in
+// all: the length of the document.
+func (c Config) count(tokens []string, stemmed bool, stem func(string) string) (terms Terms, length int) {
+	terms = make(Terms, 0, len(tokens))
+	at := make(map[string]int, len(tokens))
+	for _, token := range tokens {
+		if !c.KeepStopWords && text.StopWord(token) {
+			continue
+		}
+		if stemmed {
+			token = stem(token)
+		}
+		length++
+		i, seen := at[token]
+		if !seen {
+			i = len(terms)
+			at[token] = i
+			terms = append(terms, Term{Text: token})
+		}
+		terms[i].Count++
+	}
+	return terms, length
+}
