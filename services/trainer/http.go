@@ -1,0 +1,89 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+type (
+	weightsOutput struct{ Body schema.Weights }
+	listOutput    struct{ Body weightsList }
+	versionInput  struct {
+		Version string `path:"version" maxLength:"64" doc:"A version's name, \"live\", \"builtin\" or \"heuristic\"."`
+	}
+)
+
+// weightsList is every version that is kept.
+type weightsList struct {
+	Live     string           `json:"live" doc:"The version that searches rank by."`
+	Versions []schema.Weights `json:"versions" doc:"Newest first, the built-in weights last."`
+}
+
+// Routes adds the calls of the service to an API.
+func Routes(api huma.API, s *Service) {
+	tags := []string{"weights"}
+	huma.Register(api, huma.Operation{
+		OperationID: "list-weights", Method: http.MethodGet, Path: "/v1/weights",
+		Summary: "List the versions of the fusion weights", Tags: tags, Errors: []int{503},
+	}, s.listWeights)
+	huma.Register(api, huma.Operation{
+		OperationID: "get-weights", Method: http.MethodGet, Path: "/v1/weights/{version}",
+		Summary: "Show one version of the fusion weights", Tags: tags, Errors: []int{404, 503},
+	}, s.getWeights)
+	huma.Register(api, huma.Operation{
+		OperationID: "promote-weights", Method: http.MethodPost, Path: "/v1/weights/{version}/promote",
+		Summary: "Make a version live again, under a new epoch", Tags: tags, Errors: []int{404, 503},
+	}, func(ctx context.Context, in *versionInput) (*weightsOutput, error) {
+		return answer(s.Promote(ctx, tenant.From(ctx), in.Version))
+	})
+	huma.Register(api, huma.Operation{
+		OperationID: "rollback-weights", Method: http.MethodPost, Path: "/v1/weights:rollback",
+		Summary: "Go back to the version before the live one", Tags: tags, Errors: []int{409, 404, 503},
+	}, func(ctx context.Context, _ *struct{}) (*weightsOutput, error) {
+		return answer(s.Rollback(ctx, tenant.From(ctx)))
+	})
+}
+
+func (s *Service) listWeights(ctx context.Context, _ *struct{}) (*listOutput, error) {
+	live, err := s.Live(tenant.From(ctx))
+	if err != nil {
+		return nil, problem(err)
+	}
+	versions, err := s.Versions(ctx, tenant.From(ctx))
+	if err != nil {
+		return nil, problem(err)
+	}
+	return &listOutput{weightsList{Live: live.Version, Versions: versions}}, nil
+}
+
+func (s *Service) getWeights(ctx context.Context, in *versionInput) (*weightsOutput, error) {
+	if in.Version == "live" {
+		return answer(s.Live(tenant.From(ctx)))
+	}
+	return answer(s.Version(ctx, tenant.From(ctx), in.Version))
+}
+
+func answer(w schema.Weights, err error) (*weightsOutput, error) {
+	if err != nil {
+		return nil, problem(err)
+	}
+	return &weightsOutput{w}, nil
+}
+
+// problem turns an error of the service into an answer (RFC 9457). What is not
+// the caller's fault is the state's or the store's, and passes.
+func problem(err error) error {
+	switch {
+	case errors.Is(err, ErrUnknownVersion):
+		return huma.Error404NotFound(err.Error())
+	case errors.Is(err, ErrNoParent):
+		return huma.Error409Conflict(err.Error())
+	}
+	return huma.Error503ServiceUnavailable("the weights can not be reached at the moment")
+}

@@ -1,0 +1,309 @@
+package trainer
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// What became of a feedback event or an impression, as metrics name it.
+const (
+	accepted      = "accepted"
+	duplicate     = "duplicate"
+	waiting       = "waiting"        // its search is not known yet
+	unknownSearch = "unknown_search" // it waited for its search in vain
+	notShown      = "not_shown"
+	tooOld        = "too_old"
+	invalid       = "invalid"
+	badImpression = "invalid_impression"
+)
+
+// Limits of what one search can bring.
+const (
+	maxShown     = 100 // results remembered
+	maxUsed      = 20  // results that count as used
+	largestScore = 1e6 // feature values beyond this are no measurement
+)
+
+// searchRecord is a search as it waits for feedback. It holds no text of the
+// query: what is learned from it is numbers.
+type searchRecord struct {
+	Shown    []schema.Shown `json:"shown"`
+	Used     []int          `json:"used,omitempty"`     // positions, in the order of the events
+	Counted  []int          `json:"counted,omitempty"`  // positions that count as uses
+	Rejected []int          `json:"rejected,omitempty"` // positions
+	Paired   int            `json:"paired,omitempty"`   // how many of Used have made their pairs
+}
+
+// applySearches stores impressions, and the position, in one transaction.
+func (s *Service) applySearches(_ context.Context, records []stream.Record[schema.Impression], positions map[int]uint64) error {
+	return s.change(func(m *memory) error {
+		for _, r := range records {
+			if err := s.impression(m, r.Decoded, eventTime(r.Decoded.Time, r.Message.Time, s.deps.Now())); err != nil {
+				return err
+			}
+		}
+		m.move(events.Searches, positions)
+		m.expire(s.cfg.Window)
+		return nil
+	})
+}
+
+// applyFeedback stores feedback, and the position, in one transaction.
+func (s *Service) applyFeedback(_ context.Context, records []stream.Record[schema.Feedback], positions map[int]uint64) error {
+	return s.change(func(m *memory) error {
+		for _, r := range records {
+			f := r.Decoded
+			f.Time = eventTime(f.Time, r.Message.Time, s.deps.Now())
+			if err := s.event(m, f); err != nil {
+				return err
+			}
+		}
+		m.move(events.FeedbackTopic, positions)
+		m.expire(s.cfg.Window)
+		return nil
+	})
+}
+
+// eventTime is when something happened: what the record says, else when the
+// bus took it, and never in the future, where it could make everything else
+// look old.
+func eventTime(said, taken, now time.Time) time.Time {
+	if said.IsZero() {
+		said = taken
+	}
+	if said.After(now) {
+		return now
+	}
+	return said
+}
+
+func (m *memory) reach(topic events.Topic, t time.Time) {
+	if t.After(m.reached[topic]) {
+		m.reached[topic] = t
+	}
+}
+
+// impression remembers a search, and hands it the feedback that came before.
+func (s *Service) impression(m *memory, i schema.Impression, at time.Time) error {
+	if schema.ValidateTenant(i.Tenant) != nil || i.SearchID == "" || !measured(i.Shown) {
+		m.outcomes[badImpression]++
+		return nil
+	}
+	m.reach(events.Searches, at)
+	key := i.Tenant + "/" + i.SearchID
+	if known, err := m.get(keySearch + key); known != nil || err != nil {
+		return err
+	}
+	rec := searchRecord{Shown: i.Shown[:min(len(i.Shown), maxShown)]}
+	raw, err := json.Marshal(rec)
+	if err != nil {
+		return fmt.Errorf("trainer: encode search: %w", err)
+	}
+	m.remember(keySearch+key, at, raw, s.cfg.Remembered)
+	for _, f := range m.takeWaiting(key) {
+		if err := s.join(m, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measured reports whether every number that an impression shows can have been
+// a measurement.
+func measured(shown []schema.Shown) bool {
+	for _, r := range shown {
+		for _, x := range r.Features {
+			if math.IsNaN(x) || math.Abs(x) > largestScore {
+				return false
+			}
+		}
+		for _, match := range r.Matches {
+			if math.IsNaN(match.Score) || math.Abs(match.Score) > largestScore {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// event takes one feedback event, once.
+func (s *Service) event(m *memory, f schema.Feedback) error {
+	if f.Validate() != nil || f.Tenant == "" {
+		m.outcomes[invalid]++
+		return nil
+	}
+	m.reach(events.FeedbackTopic, f.Time)
+	seen := keySeen + f.Tenant + "/" + f.Identity()
+	if known, err := m.get(seen); err != nil {
+		return err
+	} else if known != nil {
+		m.outcomes[duplicate]++
+		return nil
+	}
+	m.remember(seen, f.Time, nil, s.cfg.Remembered)
+	return s.join(m, f)
+}
+
+// join hands an event to its search, or keeps it until the search is known.
+func (s *Service) join(m *memory, f schema.Feedback) error {
+	key := f.Tenant + "/" + f.SearchID
+	raw, err := m.get(keySearch + key)
+	if err != nil {
+		return err
+	}
+	if raw == nil {
+		return s.wait(m, f)
+	}
+	at, err := readTime(raw)
+	if err != nil {
+		return err
+	}
+	var rec searchRecord
+	if err := json.Unmarshal(raw[8:], &rec); err != nil {
+		return fmt.Errorf("trainer: decode search: %w", err)
+	}
+	position := slices.IndexFunc(rec.Shown, func(r schema.Shown) bool { return r.ID == f.ToolID })
+	switch {
+	case f.Time.Sub(at) > s.cfg.Window:
+		m.outcomes[tooOld]++
+		return nil
+	case position < 0:
+		m.outcomes[notShown]++
+		return nil
+	}
+	m.outcomes[accepted]++
+	s.take(m, &rec, f, position)
+	return m.putSearch(key, at, &rec)
+}
+
+func (m *memory) putSearch(key string, at time.Time, rec *searchRecord) error {
+	raw, err := json.Marshal(rec)
+	if err != nil {
+		return fmt.Errorf("trainer: encode search: %w", err)
+	}
+	m.put(keySearch+key, append(encodeTime(at), raw...))
+	return nil
+}
+
+// take notes an event on the result at that position, and counts the use.
+func (s *Service) take(m *memory, rec *searchRecord, f schema.Feedback, position int) {
+	switch f.Event {
+	case schema.Failed:
+		return
+	case schema.Rejected:
+		rec.Rejected = include(rec.Rejected, position)
+	case schema.Called, schema.Succeeded:
+		if !slices.Contains(rec.Counted, position) && len(rec.Counted) < maxUsed {
+			s.count(m, rec, f, position)
+			rec.Counted = append(rec.Counted, position)
+		}
+		rec.Used = include(rec.Used, position)
+	case schema.Selected:
+		rec.Used = include(rec.Used, position)
+	}
+	key := f.Tenant + "/" + f.SearchID
+	m.due[key] = s.deps.Now().Add(s.cfg.Settle)
+	m.put(keyDue+key, []byte{})
+}
+
+// count counts a use of a tool, alone and together with what was used for the
+// same search before.
+func (s *Service) count(m *memory, rec *searchRecord, f schema.Feedback, position int) {
+	if rec.Shown[position].Kind == schema.KindAgent {
+		return
+	}
+	t := m.tenant(s, f.Tenant)
+	t.use(m, f.ToolID, f.Time, s.cfg.HalfLife)
+	for _, other := range rec.Counted {
+		if rec.Shown[other].Kind != schema.KindAgent {
+			t.useTogether(m, f.ToolID, rec.Shown[other].ID, f.Time, s.cfg.HalfLife)
+		}
+	}
+}
+
+// include returns list with x in it once, as long as there is room.
+func include(list []int, x int) []int {
+	if slices.Contains(list, x) || len(list) >= maxUsed {
+		return list
+	}
+	return append(list, x)
+}
+
+// wait keeps an event whose search is not known yet. Beyond the limit nobody
+// waits: a flood of made-up searches must not push out what is real.
+func (s *Service) wait(m *memory, f schema.Feedback) error {
+	if m.waits >= s.cfg.Waiting {
+		m.outcomes[unknownSearch]++
+		return nil
+	}
+	m.outcomes[waiting]++
+	m.addWaiting(f)
+	return m.putJSON(waitingKey(f), f)
+}
+
+func waitingKey(f schema.Feedback) string { return keyWaiting + f.Tenant + "/" + f.Identity() }
+
+func (m *memory) addWaiting(f schema.Feedback) {
+	key := f.Tenant + "/" + f.SearchID
+	m.waiting[key] = append(m.waiting[key], f)
+	m.waits++
+}
+
+// takeWaiting returns what waited for a search, in the order of time, and where
+// that is the same in an order that a restart does not change.
+func (m *memory) takeWaiting(key string) []schema.Feedback {
+	list := m.waiting[key]
+	m.dropWaiting(key, list, nil)
+	slices.SortFunc(list, func(a, b schema.Feedback) int {
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Identity(), b.Identity()))
+	})
+	return list
+}
+
+// dropWaiting ends the waiting of some events; the others go on.
+func (m *memory) dropWaiting(key string, dropped, others []schema.Feedback) {
+	for _, f := range dropped {
+		m.put(waitingKey(f), nil)
+	}
+	m.waits -= len(dropped)
+	if m.waiting[key] = others; len(others) == 0 {
+		delete(m.waiting, key)
+	}
+}
+
+// expireWaiting gives up on what happened before the horizon.
+func (m *memory) expireWaiting(horizon time.Time) {
+	for key, list := range m.waiting {
+		var dropped, others []schema.Feedback
+		for _, f := range list {
+			if f.Time.Before(horizon) {
+				dropped = append(dropped, f)
+			} else {
+				others = append(others, f)
+			}
+		}
+		if len(dropped) > 0 {
+			m.dropWaiting(key, dropped, others)
+			m.outcomes[unknownSearch] += len(dropped)
+		}
+	}
+}
+
+// example is a shown result as the learner sees it. Features that an older
+// version did not measure are 0.
+func example(r schema.Shown) fusion.Example {
+	var e fusion.Example
+	copy(e.Features[:], r.Features)
+	e.Matches = r.Matches
+	return e
+}

@@ -1,0 +1,268 @@
+package trainer
+
+import (
+	"container/heap"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// The kinds of record in the state: a kind, then what it is about.
+const (
+	keyPosition = "position/" // topic/partition: offset
+	keyTenant   = "tenant/"   // tenant: accountRecord
+	keyUse      = "use/"      // tenant/tool: tally
+	keyTogether = "together/" // tenant/tool NUL tool: tally
+	keySearch   = "search/"   // tenant/search: time, then searchRecord
+	keyDue      = "due/"      // tenant/search: nothing; it has feedback to learn from
+	keySeen     = "seen/"     // tenant/event id: time
+	keyWaiting  = "waiting/"  // tenant/event id: schema.Feedback whose search is not known
+)
+
+// memory is what the trainer knows, except for the searches themselves, which
+// stay in the state until somebody asks. It belongs to the holder of
+// Service.mu.
+type memory struct {
+	positions map[events.Topic]map[int]uint64
+	tenants   map[string]*account
+	due       map[string]time.Time         // search key to when it is settled
+	waiting   map[string][]schema.Feedback // by search key, in order of arrival
+	waits     int
+	ages      ages                       // of searches and seen ids
+	reached   map[events.Topic]time.Time // newest time read
+
+	state    State
+	changes  map[string][]byte // since the last Save
+	outcomes map[string]int    // of feedback, since the last Save
+}
+
+// change runs fn on the memory and saves what it changed. If either fails, or
+// panics, the memory is dropped and loaded again by the next call: what is
+// known is always what was saved.
+func (s *Service) change(fn func(m *memory) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := s.loaded()
+	if err != nil {
+		return err
+	}
+	s.memory = nil
+	m.changes, m.outcomes = map[string][]byte{}, map[string]int{}
+	if err := fn(m); err != nil {
+		return err
+	}
+	if len(m.changes) > 0 {
+		if err := m.state.Save(m.changes); err != nil {
+			return fmt.Errorf("trainer: save state: %w", err)
+		}
+	}
+	s.memory = m
+	for outcome, n := range m.outcomes {
+		s.metrics.feedback.WithLabelValues(outcome).Add(float64(n))
+	}
+	s.metrics.observe(m)
+	return nil
+}
+
+// loaded returns the memory, loading it if need be. The caller holds mu.
+func (s *Service) loaded() (*memory, error) {
+	if s.memory != nil {
+		return s.memory, nil
+	}
+	m := &memory{
+		positions: map[events.Topic]map[int]uint64{},
+		tenants:   map[string]*account{},
+		due:       map[string]time.Time{},
+		waiting:   map[string][]schema.Feedback{},
+		reached:   map[events.Topic]time.Time{},
+		state:     s.deps.State,
+	}
+	if err := m.state.Load(func(key string, value []byte) error { return s.read(m, key, value) }); err != nil {
+		return nil, fmt.Errorf("trainer: load state: %w", err)
+	}
+	heap.Init(&m.ages)
+	s.memory = m
+	return m, nil
+}
+
+// read takes one record of the state.
+func (s *Service) read(m *memory, key string, value []byte) error {
+	kind, rest, _ := strings.Cut(key, "/")
+	owner, name, _ := strings.Cut(rest, "/")
+	switch kind + "/" {
+	case keyPosition:
+		return m.readPosition(events.Topic(owner), name, value)
+	case keyTenant:
+		return s.readTenant(m, owner, value)
+	case keyUse:
+		return readTally(m.tenant(s, owner).uses, name, value)
+	case keyTogether:
+		return readTally(m.tenant(s, owner).together, name, value)
+	case keyDue:
+		m.due[rest] = time.Time{}
+	case keySearch, keySeen:
+		t, err := readTime(value)
+		m.ages = append(m.ages, age{t, key})
+		return err
+	case keyWaiting:
+		var f schema.Feedback
+		if err := json.Unmarshal(value, &f); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		m.addWaiting(f)
+	}
+	return nil
+}
+
+func (m *memory) readPosition(topic events.Topic, partition string, value []byte) error {
+	p, err := strconv.Atoi(partition)
+	if err != nil {
+		return err
+	}
+	offset, err := strconv.ParseUint(string(value), 10, 64)
+	if err != nil {
+		return err
+	}
+	m.move(topic, map[int]uint64{p: offset})
+	return nil
+}
+
+// move takes over the positions up to which a topic has been read.
+func (m *memory) move(topic events.Topic, positions map[int]uint64) {
+	if m.positions[topic] == nil {
+		m.positions[topic] = map[int]uint64{}
+	}
+	maps.Copy(m.positions[topic], positions)
+	for p, offset := range positions {
+		m.put(keyPosition+string(topic)+"/"+strconv.Itoa(p), strconv.AppendUint(nil, offset, 10))
+	}
+}
+
+// positions returns how far both topics have been read.
+func (s *Service) positions() (searches, feedback map[int]uint64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := s.loaded()
+	if err != nil {
+		return nil, nil, err
+	}
+	return maps.Clone(m.positions[events.Searches]), maps.Clone(m.positions[events.FeedbackTopic]), nil
+}
+
+// tenant returns what is known of a tenant, which is nothing at first.
+func (m *memory) tenant(s *Service, name string) *account {
+	t, known := m.tenants[name]
+	if !known {
+		t = &account{
+			name: name, uses: map[string]tally{}, together: map[string]tally{},
+			learner: fusion.NewLearner(s.base, s.cfg.Learn),
+		}
+		t.record.Needed = s.cfg.MinPairs
+		m.tenants[name] = t
+	}
+	return t
+}
+
+// put notes a record to be saved, or with a nil value one to be deleted. While
+// loading there is nothing to note.
+func (m *memory) put(key string, value []byte) {
+	if m.changes != nil {
+		m.changes[key] = value
+	}
+}
+
+func (m *memory) putJSON(key string, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("trainer: encode %s: %w", key, err)
+	}
+	m.put(key, raw)
+	return nil
+}
+
+// get returns a record as it will be once the changes are saved.
+func (m *memory) get(key string) ([]byte, error) {
+	if value, changed := m.changes[key]; changed {
+		return value, nil
+	}
+	value, err := m.state.Get(key)
+	if err != nil {
+		return nil, fmt.Errorf("trainer: read state: %w", err)
+	}
+	return value, nil
+}
+
+// age says when a record of the state came into being.
+type age struct {
+	at  time.Time
+	key string
+}
+
+// ages is a heap of records, the oldest on top.
+type ages []age
+
+func (a ages) Len() int      { return len(a) }
+func (a ages) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+func (a *ages) Push(x any)   { *a = append(*a, x.(age)) }
+func (a *ages) Pop() any {
+	last := (*a)[len(*a)-1]
+	*a = (*a)[:len(*a)-1]
+	return last
+}
+func (a ages) Less(i, j int) bool {
+	if !a[i].at.Equal(a[j].at) {
+		return a[i].at.Before(a[j].at)
+	}
+	return a[i].key < a[j].key
+}
+
+// remember keeps a record until it is older than the window, or too many are
+// younger.
+func (m *memory) remember(key string, at time.Time, value []byte, limit int) {
+	m.put(key, append(encodeTime(at), value...))
+	heap.Push(&m.ages, age{at, key})
+	for len(m.ages) > limit {
+		m.forget(heap.Pop(&m.ages).(age).key)
+	}
+}
+
+// expire forgets what is older than the window: by the times of what was read,
+// not by the clock, so that a trainer that was away for days still joins what
+// belongs together.
+func (m *memory) expire(window time.Duration) {
+	horizon := m.reached[events.Searches]
+	if t := m.reached[events.FeedbackTopic]; t.Before(horizon) {
+		horizon = t
+	}
+	for len(m.ages) > 0 && m.ages[0].at.Before(horizon.Add(-window)) {
+		m.forget(heap.Pop(&m.ages).(age).key)
+	}
+	m.expireWaiting(horizon.Add(-window))
+}
+
+// forget deletes a search or a seen id.
+func (m *memory) forget(key string) {
+	m.put(key, nil)
+	if search, ok := strings.CutPrefix(key, keySearch); ok {
+		delete(m.due, search)
+		m.put(keyDue+search, nil)
+	}
+}
+
+// encodeTime writes a time as eight bytes of microseconds.
+func encodeTime(t time.Time) []byte { return binary.BigEndian.AppendUint64(nil, uint64(t.UnixMicro())) }
+
+func readTime(value []byte) (time.Time, error) {
+	if len(value) < 8 {
+		return time.Time{}, fmt.Errorf("a time of %d bytes", len(value))
+	}
+	return time.UnixMicro(int64(binary.BigEndian.Uint64(value))).UTC(), nil
+}

@@ -1,0 +1,58 @@
+package trainer
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are the service's figures.
+type metrics struct {
+	feedback  *prometheus.CounterVec
+	waiting   prometheus.Gauge
+	known     prometheus.Gauge
+	due       prometheus.Gauge
+	published prometheus.Counter
+	refused   prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		feedback: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "toolstream_trainer_feedback_total",
+			Help: "Feedback events and impressions by what became of them: accepted, duplicate, waiting (for its search), or refused for a reason.",
+		}, []string{"outcome"}),
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "toolstream_trainer_feedback_waiting",
+			Help: "Feedback events whose search is not known yet.",
+		}),
+		known: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "toolstream_trainer_remembered",
+			Help: "Searches and event ids that are remembered for joining.",
+		}),
+		due: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "toolstream_trainer_unsettled",
+			Help: "Searches with feedback that is not learned from yet.",
+		}),
+		published: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "toolstream_trainer_weights_published_total",
+			Help: "Versions of weights published, those after a restart again.",
+		}),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "toolstream_trainer_weights_refused_total",
+			Help: "Learned weights that were not published because they could not rank.",
+		}),
+	}
+	var errs []error
+	for _, c := range []prometheus.Collector{m.feedback, m.waiting, m.known, m.due, m.published, m.refused} {
+		errs = append(errs, reg.Register(c))
+	}
+	return m, errors.Join(errs...)
+}
+
+// observe shows how much is remembered.
+func (ms *metrics) observe(m *memory) {
+	ms.waiting.Set(float64(m.waits))
+	ms.known.Set(float64(len(m.ages)))
+	ms.due.Set(float64(len(m.due)))
+}

@@ -1,0 +1,345 @@
+package trainer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// The keys of the store. Those who rank watch the live weights and the usage.
+const (
+	liveKey    = "weights.live."    // tenant
+	versionKey = "weights.version." // tenant.version
+	usageKey   = "usage."           // tenant
+)
+
+// refreshUsage is how old published usage gets when nothing new happens: its
+// counts fade all the same.
+const refreshUsage = 24 * time.Hour
+
+// synchronise learns which epochs the store has, of every tenant once, so that
+// what comes is newer even where the state was lost. Then the store's weights
+// are where learning goes on from. The caller holds publishing.
+func (s *Service) synchronise(ctx context.Context) error {
+	names, err := s.unsynced(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := s.synchroniseTenant(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unsynced returns the tenants whose published epochs are not known, the first
+// time those of the store too.
+func (s *Service) unsynced(ctx context.Context) ([]string, error) {
+	var names []string
+	if len(s.synced) == 0 {
+		keys, err := s.deps.Store.Keys(ctx, liveKey)
+		if err != nil {
+			return nil, fmt.Errorf("trainer: list weights: %w", err)
+		}
+		for _, key := range keys {
+			names = append(names, strings.TrimPrefix(key, liveKey))
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := s.loaded()
+	if err != nil {
+		return nil, err
+	}
+	names = slices.AppendSeq(names, maps.Keys(m.tenants))
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return s.synced[name] }), nil
+}
+
+func (s *Service) synchroniseTenant(ctx context.Context, name string) error {
+	if s.synced[name] {
+		return nil
+	}
+	live, model, err := s.stored(ctx, liveKey+name)
+	if err != nil && !errors.Is(err, ErrUnknownVersion) {
+		return err
+	}
+	raw, err := s.deps.Store.Get(ctx, usageKey+name)
+	if err != nil {
+		return fmt.Errorf("trainer: read %s%s: %w", usageKey, name, err)
+	}
+	var usage struct {
+		Epoch uint64 `json:"epoch"`
+	}
+	_ = json.Unmarshal(raw, &usage) // what can not be read is replaced
+	err = s.change(func(m *memory) error {
+		t := m.tenant(s, name)
+		t.adopt(live, model)
+		t.record.UsageEpoch = max(t.record.UsageEpoch, usage.Epoch)
+		return t.save(m)
+	})
+	s.synced[name] = err == nil
+	return err
+}
+
+// adopt takes over the weights that the store has, nil for none, where the
+// tenant's own are not newer.
+func (t *account) adopt(live *schema.Weights, model fusion.Model) {
+	switch {
+	case live == nil:
+	case live.Epoch > t.record.Epoch:
+		t.record.Epoch = live.Epoch
+		t.record.Live, t.putWeights = live, false
+		t.learner.Restart(model)
+	case t.record.Live != nil && live.Hash == t.record.Live.Hash:
+		t.putWeights = false
+	}
+}
+
+// stored returns weights that the store has and that can rank; for the rest
+// the error wraps ErrUnknownVersion.
+func (s *Service) stored(ctx context.Context, key string) (*schema.Weights, fusion.Model, error) {
+	raw, err := s.deps.Store.Get(ctx, key)
+	if err != nil {
+		return nil, fusion.Model{}, fmt.Errorf("trainer: read %s: %w", key, err)
+	}
+	if raw == nil {
+		return nil, fusion.Model{}, ErrUnknownVersion
+	}
+	var w schema.Weights
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return nil, fusion.Model{}, fmt.Errorf("%w: %s: %w", ErrUnknownVersion, key, err)
+	}
+	model, err := fusion.ModelOf(w)
+	if err != nil {
+		return nil, fusion.Model{}, fmt.Errorf("%w: %s: %w", ErrUnknownVersion, key, err)
+	}
+	return &w, model, nil
+}
+
+// prepare makes the next weights and usage of every tenant that is due. They
+// are saved before they are published: an epoch is never given twice.
+func (s *Service) prepare(m *memory) error {
+	now := s.deps.Now().UTC()
+	for _, name := range slices.Sorted(maps.Keys(m.tenants)) {
+		t := m.tenants[name]
+		changed := false
+		if t.weightsDue(now, s.cfg.Publish) {
+			if err := s.prepareWeights(t, now); err != nil {
+				return err
+			}
+			changed = true
+		}
+		if t.usageChanged || len(t.uses) > 0 && now.Sub(t.record.Usage) >= refreshUsage {
+			t.record.UsageEpoch++
+			t.record.Usage = now
+			t.putUsage, t.usageChanged = s.usage(m, t, now), false
+			changed = true
+		}
+		if changed {
+			if err := t.save(m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// prepareWeights makes what was learned the tenant's next version. Weights
+// that could not rank are not published; the learner starts over from the
+// live ones.
+func (s *Service) prepareWeights(t *account, now time.Time) error {
+	m := t.learner.Model()
+	w := m.Weights()
+	w.Source = "learned from feedback"
+	w.Trained = t.record.Pairs
+	t.record.Needed = s.cfg.NewPairs
+	err := t.goLive(w, t.liveVersion(), now)
+	var invalid *schema.Invalid
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	s.metrics.refused.Inc()
+	s.deps.Logger.Error("trainer: learned weights are refused, learning starts over from the live ones", "tenant", t.name, "error", err)
+	t.learner.Restart(s.liveModel(t))
+	return nil
+}
+
+// liveModel returns the model that the tenant's searches rank by.
+func (s *Service) liveModel(t *account) fusion.Model {
+	if t.record.Live == nil {
+		return s.base
+	}
+	m, err := fusion.ModelOf(*t.record.Live)
+	if err != nil {
+		return s.base
+	}
+	return m
+}
+
+// liveVersion names the weights that the tenant's searches rank by.
+func (t *account) liveVersion() string {
+	if t.record.Live == nil {
+		return fusion.BuiltinName
+	}
+	return t.record.Live.Version
+}
+
+// goLive makes w the tenant's live weights under the next epoch. Its error is a
+// *schema.Invalid where they could not rank.
+func (t *account) goLive(w schema.Weights, parent string, now time.Time) error {
+	w.Epoch = t.record.Epoch + 1
+	w.Parent = parent
+	w.Created = now
+	w.Version = fmt.Sprintf("w%d", w.Epoch)
+	draft, err := fusion.Seal(w)
+	if err != nil {
+		return err
+	}
+	// The version carries a prefix of the hash of everything but itself.
+	w.Version += "-" + draft.Hash[:8]
+	if w, err = fusion.Seal(w); err != nil {
+		return err
+	}
+	t.record.Epoch = w.Epoch
+	t.record.Live, t.putWeights = &w, true
+	t.record.Published = now
+	return nil
+}
+
+// publication is what is to be put into the store for one tenant.
+type publication struct {
+	tenant  string
+	weights *schema.Weights
+	usage   *schema.Usage
+}
+
+// publish puts into the store what was prepared. The caller holds publishing.
+func (s *Service) publish(ctx context.Context) error {
+	for _, p := range s.publications() {
+		if err := s.putWeights(ctx, p.tenant, p.weights); err != nil {
+			return err
+		}
+		if p.usage != nil {
+			if err := s.put(ctx, usageKey+p.tenant, p.usage); err != nil {
+				return err
+			}
+		}
+		s.published(p)
+	}
+	return nil
+}
+
+func (s *Service) publications() []publication {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.memory == nil {
+		return nil // what was dropped with it is prepared again
+	}
+	var out []publication
+	for _, name := range slices.Sorted(maps.Keys(s.memory.tenants)) {
+		t := s.memory.tenants[name]
+		p := publication{tenant: name, usage: t.putUsage}
+		if t.putWeights {
+			p.weights = t.record.Live
+		}
+		if p.weights != nil || p.usage != nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// published notes that the store has it.
+func (s *Service) published(p publication) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.memory == nil {
+		return
+	}
+	if t := s.memory.tenants[p.tenant]; t != nil {
+		t.putWeights = t.putWeights && t.record.Live != p.weights
+		if t.putUsage == p.usage {
+			t.putUsage = nil
+		}
+	}
+}
+
+// putWeights puts weights into the store: the version first, so that what is
+// live can always be found by its name.
+func (s *Service) putWeights(ctx context.Context, tenant string, w *schema.Weights) error {
+	if w == nil {
+		return nil
+	}
+	if err := s.put(ctx, versionKey+tenant+"."+w.Version, w); err != nil {
+		return err
+	}
+	if err := s.put(ctx, liveKey+tenant, w); err != nil {
+		return err
+	}
+	s.metrics.published.Inc()
+	s.deps.Logger.Info("trainer: new weights", "tenant", tenant, "version", w.Version, "source", w.Source, "pairs", w.Trained)
+	return s.prune(ctx, tenant)
+}
+
+func (s *Service) put(ctx context.Context, key string, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("trainer: encode %s: %w", key, err)
+	}
+	if err := s.deps.Store.Put(ctx, key, raw); err != nil {
+		return fmt.Errorf("trainer: publish %s: %w", key, err)
+	}
+	return nil
+}
+
+// prune deletes all but the newest versions of a tenant.
+func (s *Service) prune(ctx context.Context, tenant string) error {
+	versions, err := s.versions(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	for _, v := range versions[:max(0, len(versions)-s.cfg.Keep)] {
+		if err := s.deps.Store.Delete(ctx, versionKey+tenant+"."+v); err != nil {
+			return fmt.Errorf("trainer: prune weights: %w", err)
+		}
+	}
+	return nil
+}
+
+// versions returns the names of a tenant's kept versions, oldest first.
+func (s *Service) versions(ctx context.Context, tenant string) ([]string, error) {
+	prefix := versionKey + tenant + "."
+	keys, err := s.deps.Store.Keys(ctx, prefix)
+	if err != nil {
+		return nil, fmt.Errorf("trainer: list weights: %w", err)
+	}
+	versions := make([]string, len(keys))
+	for i, key := range keys {
+		versions[i] = strings.TrimPrefix(key, prefix)
+	}
+	slices.SortFunc(versions, func(a, b string) int {
+		if x, y := epochOf(a), epochOf(b); x != y {
+			return int(int64(x) - int64(y))
+		}
+		return strings.Compare(a, b)
+	})
+	return versions, nil
+}
+
+// epochOf reads the epoch of a version "w12-0a1b2c3d", 0 of any other.
+func epochOf(version string) uint64 {
+	digits, _, _ := strings.Cut(strings.TrimPrefix(version, "w"), "-")
+	epoch, _ := strconv.ParseUint(digits, 10, 64)
+	return epoch
+}

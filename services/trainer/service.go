@@ -1,0 +1,225 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// State keeps what the trainer knows. It has one user at a time.
+type State interface {
+	// Load calls fn with every record, in the order of the keys. Key and value
+	// are fn's during the call only.
+	Load(fn func(key string, value []byte) error) error
+	// Get returns one record, nil where there is none.
+	Get(key string) ([]byte, error)
+	// Save writes records, and deletes those whose value is nil: all of them
+	// durably, or none.
+	Save(changes map[string][]byte) error
+}
+
+// Store is where weights and usage are published to everybody who ranks.
+type Store interface {
+	Put(ctx context.Context, key string, value []byte) error
+	// Get returns nil where there is no value.
+	Get(ctx context.Context, key string) ([]byte, error)
+	Delete(ctx context.Context, key string) error
+	// Keys returns the keys that begin with prefix.
+	Keys(ctx context.Context, prefix string) ([]string, error)
+}
+
+// Config tunes the trainer. The zero value of a field means its default.
+type Config struct {
+	Window     time.Duration      // how long after a search feedback counts; 24 h
+	Settle     time.Duration      // how long after its last feedback a search is learned from; 5 s
+	Tick       time.Duration      // how often is looked for what has settled and is to be published; 2 s
+	Publish    time.Duration      // shortest time between two versions of a tenant's weights; 1 min
+	HalfLife   time.Duration      // of a counted use; 14 days
+	MinPairs   int                // pairs before a tenant's own weights serve; 100
+	NewPairs   int                // further pairs before the next version; 32
+	Keep       int                // versions of weights kept per tenant; 50
+	Remembered int                // searches and event ids kept for joining; 200,000
+	Waiting    int                // events kept whose search is not known yet; 10,000
+	UsageBytes int                // bound on one tenant's published usage; 512 KiB
+	Learn      fusion.LearnConfig // steps; rate 0.05, batch 32
+}
+
+func (c Config) withDefaults() Config {
+	orDefault(&c.Window, 24*time.Hour)
+	orDefault(&c.Settle, 5*time.Second)
+	orDefault(&c.Tick, 2*time.Second)
+	orDefault(&c.Publish, time.Minute)
+	orDefault(&c.HalfLife, 14*24*time.Hour)
+	orDefault(&c.MinPairs, 100)
+	orDefault(&c.NewPairs, 32)
+	orDefault(&c.Keep, 50)
+	orDefault(&c.Remembered, 200_000)
+	orDefault(&c.Waiting, 10_000)
+	orDefault(&c.UsageBytes, 512<<10)
+	orDefault(&c.Learn.Rate, 0.05)
+	orDefault(&c.Learn.Batch, 32)
+	return c
+}
+
+func orDefault[T int | float64 | time.Duration](v *T, value T) {
+	if *v == 0 {
+		*v = value
+	}
+}
+
+func (c Config) validate() error {
+	for _, d := range []time.Duration{c.Window, c.Settle, c.Tick, c.Publish, c.HalfLife} {
+		if d < 0 {
+			return fmt.Errorf("trainer: negative duration in %+v", c)
+		}
+	}
+	for _, n := range []int{c.MinPairs, c.NewPairs, c.Keep, c.Remembered, c.Waiting, c.UsageBytes, c.Learn.Batch} {
+		if n < 0 {
+			return fmt.Errorf("trainer: negative limit in %+v", c)
+		}
+	}
+	return nil
+}
+
+// Deps are what the service works with. All are needed.
+type Deps struct {
+	Follower   stream.Follower
+	Publisher  stream.Publisher // for dead letters
+	State      State
+	Store      Store
+	Now        func() time.Time
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+func (d Deps) validate() error {
+	switch {
+	case d.Follower == nil || d.Publisher == nil:
+		return errors.New("trainer: no bus")
+	case d.State == nil || d.Store == nil:
+		return errors.New("trainer: no state or no store")
+	case d.Now == nil:
+		return errors.New("trainer: no clock")
+	case d.Logger == nil || d.Registerer == nil:
+		return errors.New("trainer: no logger or no registerer")
+	}
+	return nil
+}
+
+// Service is the trainer. Its methods may be called concurrently.
+type Service struct {
+	cfg      Config
+	deps     Deps
+	base     fusion.Model
+	metrics  *metrics
+	searches *stream.Tail[schema.Impression]
+	feedback *stream.Tail[schema.Feedback]
+
+	// publishing is held from the decision what to publish until it is
+	// published, so that an older epoch can not overtake a newer one. It is
+	// taken before mu.
+	publishing sync.Mutex
+	synced     map[string]bool // tenants whose published epochs are known; guarded by publishing
+
+	mu     sync.Mutex // guards memory
+	memory *memory    // nil: to be loaded from the state
+}
+
+// New returns a trainer that does nothing until Run.
+func New(cfg Config, deps Deps) (*Service, error) {
+	if err := errors.Join(cfg.validate(), deps.validate()); err != nil {
+		return nil, err
+	}
+	base, err := fusion.ModelOf(fusion.Builtin())
+	if err != nil {
+		return nil, fmt.Errorf("trainer: %w", err)
+	}
+	s := &Service{cfg: cfg.withDefaults(), deps: deps, base: base, synced: map[string]bool{}}
+	if s.metrics, err = newMetrics(deps.Registerer); err != nil {
+		return nil, err
+	}
+	bus := stream.Deps{Follower: deps.Follower, Publisher: deps.Publisher, Logger: deps.Logger, Registerer: deps.Registerer}
+	s.searches, err = stream.NewTail(stream.Sink[schema.Impression]{
+		Name: "trainer-searches", Topic: events.Searches, Decode: decoder(events.DecodeImpression), Apply: s.applySearches,
+	}, bus)
+	if err != nil {
+		return nil, err
+	}
+	s.feedback, err = stream.NewTail(stream.Sink[schema.Feedback]{
+		Name: "trainer-feedback", Topic: events.FeedbackTopic, Decode: decoder(events.DecodeFeedback), Apply: s.applyFeedback,
+	}, bus)
+	return s, err
+}
+
+// decoder reads a message's value; a later schema version is a reason of its
+// own.
+func decoder[T any](decode func([]byte) (T, error)) func(stream.Message) (T, error) {
+	return func(m stream.Message) (T, error) {
+		v, err := decode(m.Value)
+		if events.IsUnknownSchema(err) {
+			err = stream.Permanent(events.ReasonUnknownSchema, err)
+		}
+		return v, err
+	}
+}
+
+// Run learns and publishes until ctx ends, then returns nil. It fails where
+// the state can not be read. It is to be called once.
+func (s *Service) Run(ctx context.Context) error {
+	searches, feedback, err := s.positions()
+	if err != nil {
+		return err
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.searches.Run(gctx, searches) })
+	g.Go(func() error { return s.feedback.Run(gctx, feedback) })
+	g.Go(func() error { return s.tick(gctx) })
+	return g.Wait()
+}
+
+// tick settles and publishes now and then. What fails is tried again with the
+// next tick.
+func (s *Service) tick(ctx context.Context) error {
+	ticker := time.NewTicker(s.cfg.Tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := s.Advance(ctx); err != nil && ctx.Err() == nil {
+			s.deps.Logger.Warn("trainer: not advanced, trying again", "error", err)
+		}
+	}
+}
+
+// Advance learns from what has settled and publishes what is due. Run calls it
+// every tick.
+func (s *Service) Advance(ctx context.Context) error {
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	if err := s.synchronise(ctx); err != nil {
+		return err
+	}
+	if err := s.change(func(m *memory) error {
+		if err := s.settle(m); err != nil {
+			return err
+		}
+		return s.prepare(m)
+	}); err != nil {
+		return err
+	}
+	return s.publish(ctx)
+}

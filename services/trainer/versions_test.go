@@ -1,0 +1,200 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+func quick() Config {
+	return Config{MinPairs: 8, NewPairs: 8, Learn: fusion.LearnConfig{Batch: 4}}
+}
+
+// published teaches until n versions are out and returns them, oldest first.
+func published(b *bench, n int) []schema.Weights {
+	b.t.Helper()
+	var out []schema.Weights
+	for i := range n {
+		b.teach(strings.Repeat("x", i+1), 4)
+		w, err := b.Live("default")
+		b.must(err)
+		out = append(out, w)
+	}
+	return out
+}
+
+// sameContent reports whether two versions rank alike.
+func sameContent(t *testing.T, a, b schema.Weights) bool {
+	t.Helper()
+	ma, err := fusion.ModelOf(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mb, err := fusion.ModelOf(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ma.Version, mb.Version = "", ""
+	return ma == mb
+}
+
+func TestRollbackWalksBackUnderNewEpochs(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t, quick())
+	w := published(b, 3)
+	if w[2].Epoch != 3 || w[2].Parent != w[1].Version || sameContent(t, w[1], w[2]) {
+		t.Fatalf("%+v", w)
+	}
+	for i, want := range []schema.Weights{w[1], w[0], fusion.Builtin()} {
+		got, err := b.Rollback(ctx, "default")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !sameContent(t, got, want) || got.Epoch != uint64(4+i) {
+			t.Fatalf("rollback %d: %+v, want the content of %s", i+1, got, want.Version)
+		}
+		if live, _ := b.store.weights(t, "weights.live.default"); live.Hash != got.Hash {
+			t.Fatal("the store has other live weights")
+		}
+	}
+	if _, err := b.Rollback(ctx, "default"); !errors.Is(err, ErrNoParent) {
+		t.Fatalf("rolled back from the built-in weights: %v", err)
+	}
+}
+
+func TestPromoteIsKeptUntilThereIsAsMuchEvidenceAgain(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t, quick())
+	w := published(b, 2)
+	got, err := b.Promote(ctx, "default", w[0].Version)
+	if err != nil || !sameContent(t, got, w[0]) || got.Epoch != 3 || got.Parent != w[1].Version {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	b.teach("few", 3)
+	if live, _ := b.Live("default"); live.Hash != got.Hash {
+		t.Fatal("six pairs replaced what was promoted")
+	}
+	b.teach("more", 1)
+	live, _ := b.Live("default")
+	if live.Epoch != 4 || live.Parent != got.Version {
+		t.Fatalf("learning did not go on: %+v", live)
+	}
+	if _, err := b.Promote(ctx, "default", "w9-00000000"); !errors.Is(err, ErrUnknownVersion) {
+		t.Fatal(err)
+	}
+	if got, err := b.Promote(ctx, "default", "heuristic"); err != nil || !sameContent(t, got, fusion.Heuristic()) {
+		t.Fatal(err)
+	}
+}
+
+func TestOldVersionsArePruned(t *testing.T) {
+	cfg := quick()
+	cfg.Keep = 2
+	b := newBench(t, cfg)
+	w := published(b, 4)
+	kept, err := b.Versions(context.Background(), "default")
+	if err != nil || len(kept) != 3 || kept[0].Version != w[3].Version || kept[1].Version != w[2].Version || kept[2].Version != "builtin" {
+		t.Fatalf("%+v, %v", kept, err)
+	}
+}
+
+func TestEpochsRiseEvenIfTheStateIsLost(t *testing.T) {
+	b := newBench(t, quick())
+	w := published(b, 2)
+	usage := b.store.usage(t, "default").Epoch
+	b.state = newRecords()
+	b.restart(quick())
+	b.advance()
+	if live, err := b.Live("default"); err != nil || live.Hash != w[1].Hash {
+		t.Fatalf("the store's weights are not live: %+v, %v", live, err)
+	}
+	b.teach("again", 4)
+	live, _ := b.store.weights(t, "weights.live.default")
+	if live.Epoch != 3 || live.Parent != w[1].Version {
+		t.Fatalf("%+v", live)
+	}
+	if got := b.store.usage(t, "default").Epoch; got <= usage {
+		t.Fatalf("usage epoch %d after %d", got, usage)
+	}
+}
+
+func TestAStoreThatIsDownIsTriedAgain(t *testing.T) {
+	b := newBench(t, quick())
+	b.advance()
+	b.store.down = errors.New("down")
+	for i := range 4 {
+		search := strings.Repeat("s", i+1)
+		b.must(b.show(b.impression(search, "a", "b", "c")))
+		b.must(b.report(b.feedback(search, "b", schema.Called)))
+	}
+	b.now = b.now.Add(time.Minute)
+	if err := b.Advance(context.Background()); err == nil {
+		t.Fatal("nothing failed")
+	}
+	b.store.down = nil
+	b.advance()
+	w, _ := b.store.weights(t, "weights.live.default")
+	if w.Epoch != 1 {
+		t.Fatalf("epoch %d", w.Epoch)
+	}
+	b.store.usage(t, "default")
+}
+
+func TestARestartPublishesWhatTheCrashKeptBack(t *testing.T) {
+	b := newBench(t, quick())
+	published(b, 1)
+	b.store = newShelf()
+	b.restart(quick())
+	b.advance()
+	if w, _ := b.store.weights(t, "weights.live.default"); w.Epoch != 1 {
+		t.Fatalf("%+v", w)
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	b := newBench(t, quick())
+	w := published(b, 2)
+	mux := http.NewServeMux()
+	config := huma.DefaultConfig("test", "1")
+	config.CreateHooks = nil
+	Routes(humago.New(mux, config), b.Service)
+	for _, c := range []struct {
+		method, path string
+		status       int
+		body         string
+	}{
+		{"GET", "/v1/weights", 200, `"live":"` + w[1].Version + `"`},
+		{"GET", "/v1/weights/live", 200, `"version":"` + w[1].Version + `"`},
+		{"GET", "/v1/weights/" + w[0].Version, 200, `"hash":"` + w[0].Hash + `"`},
+		{"GET", "/v1/weights/builtin", 200, `"version":"builtin"`},
+		{"GET", "/v1/weights/w99-00000000", 404, "no such version"},
+		{"GET", "/v1/weights/nonsense", 404, "no such version"},
+		{"POST", "/v1/weights:rollback", 200, `"epoch":3`}, // to the first version
+		{"POST", "/v1/weights:rollback", 200, `"epoch":4`}, // to the built-in weights
+		{"POST", "/v1/weights:rollback", 409, "no version before"},
+		{"POST", "/v1/weights/" + w[1].Version + "/promote", 200, `"epoch":5`},
+		{"POST", "/v1/weights/nonsense/promote", 404, "no such version"},
+	} {
+		rec := httptest.NewRecorder()
+		mux.ServeHTTP(rec, httptest.NewRequest(c.method, c.path, nil))
+		if rec.Code != c.status || !strings.Contains(rec.Body.String(), c.body) {
+			t.Errorf("%s %s: %d %s", c.method, c.path, rec.Code, rec.Body)
+		}
+	}
+	b.store.down = errors.New("down")
+	rec := httptest.NewRecorder()
+	mux.ServeHTTP(rec, httptest.NewRequest("GET", "/v1/weights", nil))
+	if rec.Code != 503 {
+		t.Errorf("with the store down: %d", rec.Code)
+	}
+}
