@@ -48,12 +48,12 @@ type Config struct {
 	Batch    int           // records in a batch; stream.DefaultBatch
 	Texts    int           // texts in one call of the model; 128
 	Parallel int           // calls of the model at once; one a processor
-	Vectors  int           // document vectors kept in memory; 16384
-	Queries  int           // query vectors kept in memory; 8192
+	Vectors  int           // document vectors kept in memory; as many as fit 32 MiB
+	Queries  int           // query vectors kept in memory; as many as fit 8 MiB
 	Timeout  time.Duration // of a call for a query; 10 s
 }
 
-func (c Config) withDefaults() Config {
+func (c Config) withDefaults(dimensions int) Config {
 	set := func(n *int, standard int) {
 		if *n == 0 {
 			*n = standard
@@ -62,8 +62,8 @@ func (c Config) withDefaults() Config {
 	set(&c.Batch, stream.DefaultBatch)
 	set(&c.Texts, 128)
 	set(&c.Parallel, runtime.GOMAXPROCS(0))
-	set(&c.Vectors, 16<<10)
-	set(&c.Queries, 8<<10)
+	set(&c.Vectors, max(1, 32<<20/4/dimensions))
+	set(&c.Queries, max(1, 8<<20/4/dimensions))
 	if c.Timeout == 0 {
 		c.Timeout = 10 * time.Second
 	}
@@ -115,7 +115,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	if err := errors.Join(cfg.validate(), deps.validate()); err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
+	cfg = cfg.withDefaults(deps.Model.Dimensions())
 	m, err := newMetrics(deps.Registerer)
 	if err != nil {
 		return nil, err

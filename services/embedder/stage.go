@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sourcegraph/conc/iter"
+
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -20,23 +22,23 @@ type handler struct {
 type job struct {
 	change events.Change
 	slots  []slot
+	known  map[string][]float32 // by text, what the index holds of the entity
 	err    error
 }
 
 // Handle returns each change with its vectors. Deletes, and the null records
 // that follow long after, pass as they are, so that nothing overtakes them.
 func (h *handler) Handle(ctx context.Context, msgs []stream.Message) []stream.Outcome {
+	each := iter.Iterator[stream.Message]{MaxGoroutines: h.caller.parallel}
 	jobs := make([]*job, len(msgs))
+	each.ForEachIdx(msgs, func(i int, m *stream.Message) { jobs[i] = h.prepare(*m) })
 	wanted := newOrder()
-	for i, m := range msgs {
-		jobs[i] = h.prepare(m)
-		h.fill(jobs[i], wanted)
+	for _, j := range jobs {
+		h.fill(j, wanted)
 	}
 	h.embed(ctx, wanted)
 	out := make([]stream.Outcome, len(msgs))
-	for i, j := range jobs {
-		out[i] = h.finish(msgs[i], j, wanted)
-	}
+	each.ForEachIdx(msgs, func(i int, m *stream.Message) { out[i] = h.finish(*m, jobs[i], wanted) })
 	return out
 }
 
@@ -54,6 +56,7 @@ func (h *handler) prepare(m stream.Message) *job {
 	}
 	j.change.Vectors = &events.Vectors{Model: h.caller.model.Name(), Dimensions: h.caller.model.Dimensions()}
 	j.slots = slots(j.change.Document, j.change.Vectors)
+	j.known = known(h.stored, j.change.Ref, h.caller.model)
 	h.countCut(&j.change)
 	return j
 }
@@ -70,15 +73,11 @@ func (h *handler) countCut(c *events.Change) {
 // fill puts the vectors that are known into their places and the other texts
 // into wanted.
 func (h *handler) fill(j *job, wanted *order) {
-	if len(j.slots) == 0 {
-		return
-	}
-	stored := known(h.stored, j.change.Ref, h.caller.model)
 	for _, s := range j.slots {
 		if s.text == "" {
 			continue
 		}
-		if v, ok := stored[s.text]; ok {
+		if v, ok := j.known[s.text]; ok {
 			*s.vector = v
 			h.metrics.hit(hitIndex)
 		} else if v, ok := h.memory.get(keyOf(s.text)); ok {
