@@ -27,6 +27,7 @@ type Config struct {
 	Dir        string // exclusively this process's while the bus is open
 	Prefix     string // of subjects; its letters also name the streams
 	Listen     string // host:port for other processes to connect to; empty opens no port
+	Token      string // that clients have to present; empty asks for none
 	Partitions int    // of each topic, 1 by default; can not change once there is data
 
 	MaxStore  int64 // bytes on disk; 0 leaves three quarters of what is free at the start

@@ -120,7 +120,7 @@ func (s *Server) start() error {
 		return errors.New("the server could not open its store: see the log")
 	}
 	s.nc, err = nats.Connect("", nats.InProcessServer(s.ns), nats.Name("toolstream"),
-		nats.MaxReconnects(-1), nats.ReconnectBufSize(-1))
+		nats.Token(s.cfg.Token), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1))
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
@@ -148,7 +148,7 @@ func (c Config) serverOptions() (*server.Options, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen address %q: %w", c.Listen, err)
 	}
-	o.DontListen, o.Host = false, host
+	o.DontListen, o.Host, o.Authorization = false, host, c.Token
 	if o.Port, err = strconv.Atoi(port); err != nil {
 		return nil, fmt.Errorf("listen address %q: %w", c.Listen, err)
 	}
