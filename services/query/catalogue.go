@@ -156,7 +156,7 @@ func (s *Service) list(ctx context.Context, kind schema.Kind, agent, cursor stri
 
 func (s *Service) catalogueProblem(err error) error {
 	s.deps.Logger.Warn("query: catalogue", "err", err)
-	return huma.Error503ServiceUnavailable("the catalogue can not be read")
+	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable("the catalogue can not be read"), http.Header{"Retry-After": {"1"}})
 }
 
 func line(e schema.Entity) Entry {

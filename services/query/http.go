@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -47,7 +48,7 @@ func Routes(api huma.API, s *Service) {
 	}, func(ctx context.Context, in *searchInput) (*searchOutput, error) {
 		resp, err := s.Search(ctx, tenant.From(ctx), in.Body)
 		if err != nil {
-			return nil, problem(err)
+			return nil, s.problem(err)
 		}
 		return &searchOutput{resp}, nil
 	})
@@ -58,33 +59,58 @@ func Routes(api huma.API, s *Service) {
 	}, func(ctx context.Context, in *feedbackInput) (*feedbackOutput, error) {
 		f := schema.Feedback{ID: in.Body.ID, SearchID: in.Body.SearchID, ToolID: in.Body.ToolID, Event: in.Body.Event}
 		if err := s.Feedback(ctx, tenant.From(ctx), f); err != nil {
-			return nil, problem(err)
+			return nil, s.problem(err)
 		}
 		return &feedbackOutput{feedbackAnswer{"accepted"}}, nil
 	})
 	catalogueRoutes(api, s)
 }
 
-// problem turns an error of the service into an answer (RFC 9457).
-func problem(err error) error {
+// ErrTooLarge is wrapped by the error for a request that is not read at all.
+var ErrTooLarge = errors.New("request is too large")
+
+// Status returns the HTTP status of an error of the service; request-reply
+// answers with the same codes.
+func Status(err error) int {
 	var invalid *schema.Invalid
 	switch {
+	case errors.Is(err, ErrTooLarge):
+		return http.StatusRequestEntityTooLarge
 	case errors.As(err, &invalid):
-		return huma.NewError(http.StatusUnprocessableEntity, invalid.Reason, &huma.ErrorDetail{
-			Message: invalid.Reason, Location: "body" + invalid.Path, Value: invalid.Value,
-		})
-	case errors.Is(err, context.DeadlineExceeded):
-		return huma.Error503ServiceUnavailable("the search took too long")
+		return http.StatusUnprocessableEntity
 	case errors.Is(err, ErrUnavailable):
-		return huma.Error503ServiceUnavailable(ErrUnavailable.Error())
+		return http.StatusServiceUnavailable
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return http.StatusRequestTimeout
 	}
-	return err
+	return http.StatusInternalServerError
+}
+
+// problem turns an error into an answer (RFC 9457). What went wrong inside is
+// for the log, not for the caller.
+func (s *Service) problem(err error) error {
+	status := Status(err)
+	var invalid *schema.Invalid
+	if errors.As(err, &invalid) {
+		return huma.NewError(status, invalid.Error(), &huma.ErrorDetail{
+			Message: invalid.Reason, Location: "body" + strings.ReplaceAll(invalid.Path, "/", "."), Value: invalid.Value,
+		})
+	}
+	s.deps.Logger.Warn("query: no answer", "status", status, "err", err)
+	if status == http.StatusServiceUnavailable {
+		return huma.ErrorWithHeaders(huma.NewError(status, ErrUnavailable.Error()), http.Header{"Retry-After": {"1"}})
+	}
+	return huma.NewError(status, http.StatusText(status))
 }
 
 // Handle answers one search request in JSON, for request-reply: the same
 // request and answer as POST /v1/search. Its errors are those of Search; bytes
-// that are no request are a *schema.Invalid.
+// that are no request are a *schema.Invalid, too many an ErrTooLarge. A request
+// whose caller has given up is not worked on.
 func (s *Service) Handle(ctx context.Context, tenant string, body []byte) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	req, err := decodeRequest(body)
 	if err != nil {
 		return nil, err
@@ -100,7 +126,7 @@ func (s *Service) Handle(ctx context.Context, tenant string, body []byte) ([]byt
 func decodeRequest(body []byte) (schema.SearchRequest, error) {
 	var req schema.SearchRequest
 	if len(body) > maxRequest {
-		return req, &schema.Invalid{Reason: fmt.Sprintf("must be at most %d bytes", maxRequest)}
+		return req, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(body), maxRequest)
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()

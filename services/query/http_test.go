@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -246,12 +247,35 @@ func TestHandle(t *testing.T) {
 	}
 	for name, body := range map[string]string{
 		"empty": "", "not JSON": "{", "unknown field": `{"query":"q","tenant":"x"}`, "two": `{"query":"q"}{"query":"q"}`,
-		"blank": `{"query":" "}`, "negative k": `{"query":"q","k":-1}`, "large": `{"query":"` + strings.Repeat("a", maxRequest) + `"}`,
+		"blank": `{"query":" "}`, "negative k": `{"query":"q","k":-1}`,
 	} {
 		_, err := b.Handle(t.Context(), testTenant, []byte(body))
 		var invalid *schema.Invalid
 		if !errors.As(err, &invalid) {
 			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, err := b.Handle(t.Context(), testTenant, make([]byte, maxRequest+1)); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("a large request: %v", err)
+	}
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	calls := len(b.index.lookups)
+	if _, err := b.Handle(late, testTenant, []byte(`{"query":"q"}`)); !errors.Is(err, context.Canceled) || len(b.index.lookups) != calls {
+		t.Errorf("a request given up: %v, %d lookups", err, len(b.index.lookups)-calls)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	for status, err := range map[int]error{
+		413: fmt.Errorf("%w: 1 MB", ErrTooLarge),
+		422: fmt.Errorf("search: %w", &schema.Invalid{Path: "/k"}),
+		503: fmt.Errorf("%w: %w", ErrUnavailable, context.DeadlineExceeded),
+		408: fmt.Errorf("embed: %w", context.DeadlineExceeded),
+		500: errDown,
+	} {
+		if got := Status(err); got != status {
+			t.Errorf("%v is %d, want %d", err, got, status)
 		}
 	}
 }
@@ -265,7 +289,7 @@ func FuzzDecodeRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		raw, err := b.Handle(t.Context(), testTenant, body)
 		var invalid *schema.Invalid
-		if err != nil && !errors.As(err, &invalid) {
+		if err != nil && !errors.As(err, &invalid) && !errors.Is(err, ErrTooLarge) {
 			t.Fatalf("%q: %v", body, err)
 		}
 		if err == nil && !json.Valid(raw) {

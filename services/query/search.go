@@ -74,8 +74,10 @@ func (s *Service) embed(ctx context.Context, sr *search) map[string][]float32 {
 	defer s.metrics.stage("embed")()
 	texts := sr.plan.texts()
 	vectors, err := s.callEmbedder(ctx, texts)
+	if was := s.blind.Swap(err != nil); was != (err != nil) {
+		s.deps.Logger.Warn("query: embedding of queries", "works", err == nil, "err", err)
+	}
 	if err != nil {
-		s.deps.Logger.Debug("query: embedding failed, searching by words alone", "err", err)
 		sr.degrade(degradedVectors)
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -131,6 +132,7 @@ type Service struct {
 	models      *live[*fusion.Model]
 	usage       *live[*usage]
 	impressions *impressions
+	blind       atomic.Bool // the last query could not be embedded
 }
 
 // New returns a service that answers at once, with the built-in weights; Run
