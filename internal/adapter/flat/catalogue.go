@@ -1,0 +1,104 @@
+package flat
+
+import (
+	"context"
+	"encoding/json"
+	"math/bits"
+
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Get returns an entity and its raw document, and whether it is there.
+func (i *Index) Get(ctx context.Context, ref schema.Ref) (schema.Entity, json.RawMessage, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return schema.Entity{}, nil, false, err
+	}
+	r, found, err := i.store.get(ref)
+	if err != nil || !found || r.deleted {
+		return schema.Entity{}, nil, false, err
+	}
+	e, err := r.entity()
+	return e, r.raw, err == nil, err
+}
+
+// List returns up to limit entities whose ids follow cursor, in the order of
+// their ids, and the cursor of the next page, empty at the end. An empty agent
+// lists every owner's.
+func (i *Index) List(ctx context.Context, tenant string, kind schema.Kind, agent, cursor string, limit int) ([]schema.Entity, string, error) {
+	var page []schema.Entity
+	next := ""
+	err := i.store.list(tenant, kind, cursor, func(r *record) (bool, error) {
+		if r.deleted || agent != "" && r.agent != agent {
+			return true, ctx.Err()
+		}
+		if len(page) >= limit {
+			next = page[len(page)-1].ID
+			return false, nil
+		}
+		e, err := r.entity()
+		page = append(page, e)
+		return true, err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return page, next, nil
+}
+
+// Version returns the newest version applied of an entity, deletes included,
+// for as long as it is remembered.
+func (i *Index) Version(ref schema.Ref) (v schema.Version, deleted, known bool) {
+	e := i.entry(ref)
+	if e == nil {
+		return schema.Version{}, false, false
+	}
+	return e.version, e.slot == noSlot, true
+}
+
+// Previous returns the document and the vectors that are stored of an entity.
+// The embedder takes from it what has not changed.
+func (i *Index) Previous(ref schema.Ref) (schema.Document, events.Vectors, bool) {
+	r, found, err := i.store.get(ref)
+	if err != nil || !found || r.deleted {
+		return schema.Document{}, events.Vectors{}, false
+	}
+	e, err := r.entity()
+	r.vectors.Model, _ = i.Model()
+	return e.Document, r.vectors, err == nil
+}
+
+// Stats is what one tenant holds.
+type Stats struct {
+	Tools, Agents int
+	Vectors       int64 // bytes, float32 and quantised
+	Postings      int64 // bytes of the lexical index
+	Documents     int64 // bytes of documents and raw documents; they are on disk
+}
+
+// Stats counts what every tenant holds.
+func (i *Index) Stats() map[string]Stats {
+	out := map[string]Stats{}
+	i.tenants.Range(func(name, t any) bool {
+		out[name.(string)] = t.(*tenant).now.Load().stats()
+		return true
+	})
+	return out
+}
+
+func (s *snapshot) stats() Stats {
+	var out Stats
+	for _, b := range s.blocks {
+		agents := bits.OnesCount64(b.agents)
+		out.Agents += agents
+		out.Tools += bits.OnesCount64(b.live) - agents
+		out.Vectors += int64(b.bytes())
+		for _, t := range b.tools {
+			if t != nil {
+				out.Documents += int64(t.document)
+			}
+		}
+	}
+	out.Postings = s.lexical.Stats().Bytes
+	return out
+}

@@ -1,0 +1,113 @@
+package flat
+
+import (
+	"math/bits"
+	"slices"
+	"unique"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// filter says which slots a lookup may choose from.
+type filter struct {
+	tools, agents bool
+	owners        map[unique.Handle[string]]bool // nil: any
+	tags          map[unique.Handle[string]]bool // nil: any
+	slots         map[int]uint64                 // by block, nil: any
+}
+
+func newFilter(l *index.Lookup, t *tenant, s *snapshot) filter {
+	return filter{
+		tools: admits(l, schema.KindTool), agents: admits(l, schema.KindAgent),
+		owners: handles(l.Filters.Agents), tags: handles(l.Filters.Tags), slots: slotsOf(l.Filters.IDs, t, s),
+	}
+}
+
+func admits(l *index.Lookup, kind schema.Kind) bool {
+	return (len(l.Kinds) == 0 || slices.Contains(l.Kinds, kind)) &&
+		(len(l.Filters.Kinds) == 0 || slices.Contains(l.Filters.Kinds, kind))
+}
+
+func handles(values []string) map[unique.Handle[string]]bool {
+	if len(values) == 0 {
+		return nil
+	}
+	out := make(map[unique.Handle[string]]bool, len(values))
+	for _, v := range values {
+		out[unique.Make(v)] = true
+	}
+	return out
+}
+
+// slotsOf returns the slots of the tools and agents of these ids, as bits by
+// block.
+func slotsOf(ids []string, t *tenant, s *snapshot) map[int]uint64 {
+	if len(ids) == 0 {
+		return nil
+	}
+	out := map[int]uint64{}
+	for _, id := range ids {
+		for _, kind := range []schema.Kind{schema.KindTool, schema.KindAgent} {
+			if slot, ok := t.slotOf(kind, id, s); ok {
+				out[int(slot/blockSize)] |= 1 << (slot % blockSize)
+			}
+		}
+	}
+	return out
+}
+
+// slotOf returns where the snapshot holds an entity. The entries may be ahead
+// of the snapshot by a publication, so the slot is looked into.
+func (t *tenant) slotOf(kind schema.Kind, id string, s *snapshot) (uint32, bool) {
+	e := t.entry(kind, id)
+	if e == nil || e.slot == noSlot {
+		return 0, false
+	}
+	found := s.at(e.slot)
+	return e.slot, found != nil && found.ref.Kind == kind && found.ref.ID == id
+}
+
+// allowed returns the slots of each block that may be chosen, and how many
+// they are.
+func (f *filter) allowed(blocks []*block) (masks []uint64, n int) {
+	masks = make([]uint64, len(blocks))
+	for i, b := range blocks {
+		masks[i] = f.mask(i, b)
+		n += bits.OnesCount64(masks[i])
+	}
+	return masks, n
+}
+
+func (f *filter) mask(n int, b *block) uint64 {
+	mask := b.live
+	if !f.tools {
+		mask &= b.agents
+	}
+	if !f.agents {
+		mask &^= b.agents
+	}
+	if f.slots != nil {
+		mask &= f.slots[n]
+	}
+	if f.owners != nil {
+		mask = keep(mask, func(i int) bool { return f.owners[b.owner[i]] })
+	}
+	if f.tags != nil {
+		mask = keep(mask, func(i int) bool { return slices.ContainsFunc(b.tools[i].tags, f.hasTag) })
+	}
+	return mask
+}
+
+func (f *filter) hasTag(tag unique.Handle[string]) bool { return f.tags[tag] }
+
+// keep returns the bits of mask for which ok holds.
+func keep(mask uint64, ok func(i int) bool) uint64 {
+	for rest := mask; rest != 0; rest &= rest - 1 {
+		i := bits.TrailingZeros64(rest)
+		if !ok(i) {
+			mask &^= 1 << i
+		}
+	}
+	return mask
+}

@@ -1,0 +1,33 @@
+package flat
+
+import (
+	"time"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// maxExpired bounds what one Apply forgets beside its own work.
+const maxExpired = 1000
+
+// grave is a tombstone that has to be dropped one day.
+type grave struct {
+	ref      schema.Ref
+	version  schema.Version
+	accepted time.Time
+}
+
+// expire adds the tombstones whose grace time is over, oldest first, to the
+// transaction. One whose entity has changed since is no tombstone any more.
+func (i *Index) expire(tx *transaction) {
+	limit := i.config.Now().Add(-i.config.Grace)
+	n := 0
+	for ; n < len(i.graves) && n < maxExpired && i.graves[n].accepted.Before(limit); n++ {
+		g := i.graves[n]
+		_, changes := tx.records[g.ref]
+		e := i.entry(g.ref)
+		if !changes && e != nil && e.slot == noSlot && e.version == g.version {
+			tx.expired = append(tx.expired, g.ref)
+		}
+	}
+	tx.buried = n
+}

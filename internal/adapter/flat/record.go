@@ -1,0 +1,288 @@
+package flat
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"time"
+
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// recordFormat is the first byte of every record's payload.
+const recordFormat = 1
+
+// errRecord is what a record that can not be read fails with.
+var errRecord = errors.New("record is damaged")
+
+// castagnoli is the polynomial that processors compute by themselves.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// record is one entity as it lies on disk: whole, or a tombstone that keeps
+// the version of what was deleted.
+//
+// Its bytes: CRC-32C of key and payload; format; 1 for a tombstone; revision,
+// source version, time of acceptance; then, for an entity, agent, format,
+// hash, tags, the parameters' required flags, the vectors, the document as
+// JSON and the raw document. Numbers are varints, texts have their length in
+// front, vectors are little-endian float32.
+type record struct {
+	ref      schema.Ref
+	version  schema.Version
+	deleted  bool
+	accepted time.Time
+	agent    string
+	format   string
+	hash     string
+	tags     []string
+	required []bool
+	vectors  events.Vectors // without the model's name, which the state record has
+	document []byte
+	raw      []byte
+
+	doc *schema.Document // document, decoded; not part of the bytes
+}
+
+// key orders records by tenant, kind and id. Neither tenant nor id holds a
+// control character.
+func key(ref schema.Ref) []byte {
+	k := make([]byte, 0, len(ref.Tenant)+2+len(ref.ID))
+	k = append(k, prefix(ref.Tenant, ref.Kind)...)
+	return append(k, ref.ID...)
+}
+
+// prefix is what the keys of one tenant and kind begin with.
+func prefix(tenant string, kind schema.Kind) []byte {
+	letter := byte('t')
+	if kind == schema.KindAgent {
+		letter = 'a'
+	}
+	return append([]byte(tenant), 0, letter)
+}
+
+func refOf(k []byte) (schema.Ref, error) {
+	for i, c := range k {
+		if c != 0 || i+1 == len(k) {
+			continue
+		}
+		ref := schema.Ref{Tenant: string(k[:i]), Kind: schema.KindTool, ID: string(k[i+2:])}
+		if k[i+1] == 'a' {
+			ref.Kind = schema.KindAgent
+		}
+		return ref, nil
+	}
+	return schema.Ref{}, fmt.Errorf("%w: key %q", errRecord, k)
+}
+
+// encode returns the record's bytes, the checksum in front.
+func (r *record) encode(k []byte) []byte {
+	b := make([]byte, 4, 128+len(r.document)+len(r.raw)+vectorBytes(&r.vectors))
+	b = append(b, recordFormat, flag(r.deleted))
+	b = binary.AppendUvarint(b, r.version.Revision)
+	b = binary.AppendUvarint(b, r.version.Source)
+	b = binary.AppendVarint(b, r.accepted.UnixMicro())
+	if !r.deleted {
+		b = r.appendEntity(b)
+	}
+	binary.LittleEndian.PutUint32(b, checksum(k, b[4:]))
+	return b
+}
+
+func (r *record) appendEntity(b []byte) []byte {
+	for _, s := range []string{r.agent, r.format, r.hash} {
+		b = appendText(b, s)
+	}
+	b = binary.AppendUvarint(b, uint64(len(r.tags)))
+	for _, tag := range r.tags {
+		b = appendText(b, tag)
+	}
+	b = binary.AppendUvarint(b, uint64(len(r.required)))
+	for _, required := range r.required {
+		b = append(b, flag(required))
+	}
+	b = appendVectors(b, &r.vectors)
+	b = appendText(b, r.document)
+	return appendText(b, r.raw)
+}
+
+func appendText[T string | []byte](b []byte, s T) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// appendVectors writes the dimensions, how many vectors of each kind there
+// are, and then all components.
+func appendVectors(b []byte, v *events.Vectors) []byte {
+	b = binary.AppendUvarint(b, uint64(v.Dimensions))
+	for kind := range kinds {
+		b = binary.AppendUvarint(b, uint64(len(vectorsOf(v, kind))))
+	}
+	for kind := range kinds {
+		for _, vector := range vectorsOf(v, kind) {
+			for _, x := range vector {
+				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+			}
+		}
+	}
+	return b
+}
+
+func flag(set bool) byte {
+	if set {
+		return 1
+	}
+	return 0
+}
+
+func checksum(k, payload []byte) uint32 {
+	return crc32.Update(crc32.Checksum(k, castagnoli), castagnoli, payload)
+}
+
+// decode reads what encode wrote under that key. The record's document and raw
+// bytes are views of b; everything else is its own.
+func decode(k, b []byte) (*record, uint32, error) {
+	if len(b) < 4 || binary.LittleEndian.Uint32(b) != checksum(k, b[4:]) {
+		return nil, 0, fmt.Errorf("%w: checksum of %q", errRecord, k)
+	}
+	ref, err := refOf(k)
+	if err != nil {
+		return nil, 0, err
+	}
+	d := decoder{b: b[4:]}
+	r := &record{ref: ref}
+	if format := d.byte(); format != recordFormat {
+		return nil, 0, fmt.Errorf("%w: format %d of %q", errRecord, format, k)
+	}
+	r.deleted = d.byte() == 1
+	r.version = schema.Version{Revision: d.uvarint(), Source: d.uvarint()}
+	r.accepted = time.UnixMicro(d.varint()).UTC()
+	if !r.deleted {
+		d.entity(r)
+	}
+	if d.bad || len(d.b) > 0 {
+		return nil, 0, fmt.Errorf("%w: layout of %q", errRecord, k)
+	}
+	return r, crcOf(b), nil
+}
+
+// crcOf returns the checksum that encode put in front.
+func crcOf(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
+
+// decoder reads a payload from the front. Once anything is missing it is bad,
+// and everything after is zero.
+type decoder struct {
+	b   []byte
+	bad bool
+}
+
+func (d *decoder) take(n uint64) []byte {
+	if d.bad || n > uint64(len(d.b)) {
+		d.bad, d.b = true, nil
+		return nil
+	}
+	out := d.b[:n]
+	d.b = d.b[n:]
+	return out
+}
+
+func (d *decoder) byte() byte {
+	if b := d.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (d *decoder) uvarint() uint64 {
+	x, n := binary.Uvarint(d.b)
+	if n <= 0 {
+		d.bad, d.b = true, nil
+		return 0
+	}
+	d.b = d.b[n:]
+	return x
+}
+
+func (d *decoder) varint() int64 {
+	x, n := binary.Varint(d.b)
+	if n <= 0 {
+		d.bad, d.b = true, nil
+		return 0
+	}
+	d.b = d.b[n:]
+	return x
+}
+
+// count reads how many things follow that take at least size bytes each.
+func (d *decoder) count(size uint64) int {
+	n := d.uvarint()
+	if n > uint64(len(d.b))/max(size, 1) {
+		d.bad, d.b = true, nil
+		return 0
+	}
+	return int(n)
+}
+
+func (d *decoder) bytes() []byte { return d.take(d.uvarint()) }
+func (d *decoder) text() string  { return string(d.bytes()) }
+
+func (d *decoder) entity(r *record) {
+	r.agent, r.format, r.hash = d.text(), d.text(), d.text()
+	r.tags = make([]string, d.count(1))
+	for i := range r.tags {
+		r.tags[i] = d.text()
+	}
+	r.required = make([]bool, d.count(1))
+	for i := range r.required {
+		r.required[i] = d.byte() == 1
+	}
+	d.vectors(&r.vectors)
+	r.document, r.raw = d.bytes(), d.bytes()
+}
+
+// vectors reads all components into one array, which every vector is a part
+// of.
+func (d *decoder) vectors(v *events.Vectors) {
+	dims := d.uvarint()
+	var counts [kinds]int
+	total := 0
+	for kind := range counts {
+		counts[kind] = d.count(4 * max(dims, 1))
+		total += counts[kind]
+	}
+	if dims > math.MaxInt32 {
+		d.bad = true
+		return
+	}
+	raw := d.take(uint64(total) * dims * 4)
+	if raw == nil {
+		return
+	}
+	v.Dimensions = int(dims)
+	all := floats(raw)
+	for kind, n := range counts {
+		for range n {
+			addVector(v, kind, all[:dims:dims])
+			all = all[dims:]
+		}
+	}
+}
+
+func floats(raw []byte) []float32 {
+	out := make([]float32, len(raw)/4)
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+	}
+	return out
+}
+
+// entity returns the record as the catalogue shows it.
+func (r *record) entity() (schema.Entity, error) {
+	e := schema.Entity{Ref: r.ref, Version: r.version, Agent: r.agent, Hash: r.hash, Format: r.format, Updated: r.accepted}
+	if err := json.Unmarshal(r.document, &e.Document); err != nil {
+		return e, fmt.Errorf("document of %s: %w", r.ref.ID, err)
+	}
+	return e, nil
+}

@@ -1,0 +1,221 @@
+package flat
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/bits"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// The first pass hands on so many hits for each candidate that is asked for,
+// and no fewer than the second number: room for the error of eight bits.
+const (
+	spare   = 2
+	minHits = 200
+)
+
+// minShare is how many blocks are worth a goroutine.
+const minShare = 16
+
+// search is one lookup at work on one snapshot.
+type search struct {
+	*snapshot
+	lookup  *index.Lookup
+	tenant  *tenant
+	words   *words
+	masks   []uint64 // by block: the slots that may be chosen
+	allowed int
+}
+
+// Candidates returns the N best entities that the filters allow, best first by
+// the model of the lookup, usage left out, with the tools of Also behind them
+// where they are not among them. It takes no lock. It fails when ctx ends.
+func (i *Index) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error) {
+	defer i.metrics.searching()()
+	if l.N < 1 {
+		return nil, fmt.Errorf("flat: %d candidates asked for", l.N)
+	}
+	t := i.find(l.Tenant)
+	if t == nil {
+		return nil, ctx.Err()
+	}
+	s := &search{snapshot: t.now.Load(), lookup: &l, tenant: t}
+	f := newFilter(&l, t, s.snapshot)
+	s.masks, s.allowed = f.allowed(s.blocks)
+	s.words = newWords(s.lexical, &l.Probe)
+	slots, err := s.choose(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.score(ctx, slots)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(found, byScore)
+	return s.answer(found), nil
+}
+
+// choose returns the slots that are worth exact scores: those of Also, and all
+// that are allowed or, where they are many, the best by the first pass.
+func (s *search) choose(ctx context.Context) ([]uint32, error) {
+	size := max(minHits, spare*s.lookup.N)
+	var slots []uint32
+	if s.allowed <= size {
+		for n, mask := range s.masks {
+			for ; mask != 0; mask &= mask - 1 {
+				slots = append(slots, uint32(n*blockSize+bits.TrailingZeros64(mask)))
+			}
+		}
+		return slots, ctx.Err()
+	}
+	hits, err := s.firstPass(ctx, size)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range hits {
+		slots = append(slots, h.slot)
+	}
+	for _, slot := range s.also() {
+		if !slices.Contains(slots, slot) {
+			slots = append(slots, slot)
+		}
+	}
+	return slots, nil
+}
+
+// also returns the slots of the tools that are wanted whatever they score, as
+// far as the filters allow them.
+func (s *search) also() []uint32 {
+	var slots []uint32
+	for _, id := range s.lookup.Also {
+		slot, ok := s.tenant.slotOf(schema.KindTool, id, s.snapshot)
+		if ok && s.masks[slot/blockSize]&(1<<(slot%blockSize)) != 0 && !slices.Contains(slots, slot) {
+			slots = append(slots, slot)
+		}
+	}
+	return slots
+}
+
+// firstPass returns the size best hits by approximate scores, best first.
+func (s *search) firstPass(ctx context.Context, size int) ([]hit, error) {
+	lexical, err := s.words.accumulate(ctx, &s.lookup.Model)
+	for _, part := range lexical {
+		defer s.lexical.Return(part)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := newPlan(s.lookup, s.dimensions())
+	tops := make([]top, workers(len(s.blocks)/minShare))
+	split(len(s.blocks), len(tops), func(worker, from, to int) {
+		tops[worker] = top{size: size}
+		s.scan(ctx, &p, lexical, from, to, &tops[worker])
+	})
+	var hits []hit
+	for _, t := range tops {
+		hits = append(hits, t.hits...)
+	}
+	slices.SortFunc(hits, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.slot, b.slot))
+	})
+	return hits[:min(size, len(hits))], ctx.Err()
+}
+
+// scan offers the slots of some blocks to best. It stops early when ctx ends.
+func (s *search) scan(ctx context.Context, p *plan, lexical []*[]float32, from, to int, best *top) {
+	var m scratch
+	for n := from; n < to; n++ {
+		if s.masks[n] == 0 {
+			continue
+		}
+		if n%minShare == 0 && ctx.Err() != nil {
+			return
+		}
+		m.begin(lexical, n)
+		p.dense(s.blocks[n], &m)
+		for mask := s.masks[n]; mask != 0; mask &= mask - 1 {
+			i := bits.TrailingZeros64(mask)
+			if h := (hit{m.scores[i], uint32(n*blockSize + i)}); !best.full() || best.hits[0].below(h) {
+				best.offer(h)
+			}
+		}
+	}
+}
+
+// dimensions returns the length of the snapshot's vectors.
+func (s *snapshot) dimensions() int {
+	for _, b := range s.blocks {
+		if b.live != 0 {
+			return b.tools[bits.TrailingZeros64(b.live)].vectors.Dimensions
+		}
+	}
+	return 0
+}
+
+// scored is a candidate with the score that orders it.
+type scored struct {
+	index.Candidate
+	score float64
+}
+
+// byScore orders as every ranking does, tools before agents of the same id.
+func byScore(a, b scored) int {
+	return cmp.Or(fusion.Order(a.score, a.ID, b.score, b.ID), cmp.Compare(b.Kind, a.Kind))
+}
+
+// score scores slots exactly.
+func (s *search) score(ctx context.Context, slots []uint32) ([]scored, error) {
+	found := make([]scored, len(slots))
+	words := s.words.exact(slots)
+	split(len(slots), workers(len(slots)/minShare), func(_, from, to int) {
+		for i := from; i < to && ctx.Err() == nil; i++ {
+			found[i] = s.scoreOne(slots[i], &words[i])
+		}
+	})
+	return found, ctx.Err()
+}
+
+func (s *search) scoreOne(slot uint32, words *exact) scored {
+	t := s.at(slot)
+	found := index.Score(&s.lookup.Probe, index.Entry{Vectors: &t.vectors, Required: t.required, Query: words.query, Needs: words.needs})
+	score, _ := s.lookup.Model.Score(&found.Features, found.Matches)
+	return scored{score: score, Candidate: index.Candidate{
+		Ref: t.ref, Agent: t.agent.Value(), Features: found.Features,
+		Matches: found.Matches, BestArg: found.BestArg, Similarity: found.Similarity,
+	}}
+}
+
+// answer returns the N best and the tools of Also behind them.
+func (s *search) answer(found []scored) []index.Candidate {
+	n := min(s.lookup.N, len(found))
+	out := make([]index.Candidate, 0, n+len(s.lookup.Also))
+	for i := range found {
+		if i < n || found[i].Kind == schema.KindTool && slices.Contains(s.lookup.Also, found[i].ID) {
+			out = append(out, found[i].Candidate)
+		}
+	}
+	return out
+}
+
+// workers returns how many goroutines share so many portions of work.
+func workers(portions int) int { return max(1, min(portions, runtime.GOMAXPROCS(0))) }
+
+// split divides n items among workers, which run at once, and waits for them.
+func split(n, workers int, fn func(worker, from, to int)) {
+	if workers == 1 {
+		fn(0, 0, n)
+		return
+	}
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() { fn(w, w*n/workers, (w+1)*n/workers) })
+	}
+	wg.Wait()
+}

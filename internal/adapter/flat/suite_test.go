@@ -1,0 +1,44 @@
+package flat
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/toolstream/toolstream/internal/adapter/adaptertest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func config(t testing.TB, place string) Config {
+	return Config{Path: place, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Registerer: prometheus.NewRegistry()}
+}
+
+func open(t testing.TB, place string) *Index {
+	t.Helper()
+	i, err := Open(t.Context(), config(t, place))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := i.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return i
+}
+
+func TestIndexSuite(t *testing.T) {
+	adaptertest.IndexSuite(t, adaptertest.IndexAdapter{
+		Open: func(t *testing.T, place string) (adaptertest.Index, func()) {
+			i := open(t, place)
+			return i, func() {
+				if err := i.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		},
+	})
+}

@@ -1,0 +1,162 @@
+package flat
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/lexical"
+	"github.com/toolstream/toolstream/internal/vector"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// noSlot is the slot of what is not in the index.
+const noSlot = ^uint32(0)
+
+// name is what names an entity within its tenant.
+type name struct {
+	kind schema.Kind
+	id   string
+}
+
+// entry is what is known of an entity that was ever applied and is not
+// forgotten yet. It is immutable.
+type entry struct {
+	version schema.Version
+	slot    uint32 // noSlot: deleted
+	crc     uint32 // of the record
+}
+
+// tenant is one tenant's index. Readers use entries and now; the rest belongs
+// to the writer.
+type tenant struct {
+	entries sync.Map // name to *entry
+	now     atomic.Pointer[snapshot]
+
+	free    []uint32 // slots to be used again
+	changes int      // since the lexical index was merged last
+	merging bool     // it is being merged
+	slots   uint32   // how many were ever given out
+	lexical *lexical.Index
+	pending map[uint32]*tool // what the next snapshot changes, by slot; nil: nothing is left there
+}
+
+// snapshot is what a search reads. It is immutable.
+type snapshot struct {
+	blocks  []*block
+	lexical *lexical.Snapshot
+}
+
+func newTenant(words *lexical.Index) *tenant {
+	t := &tenant{lexical: words, pending: map[uint32]*tool{}}
+	t.now.Store(&snapshot{lexical: t.lexical.Snapshot()})
+	return t
+}
+
+func (t *tenant) entry(kind schema.Kind, id string) *entry {
+	e, ok := t.entries.Load(name{kind, id})
+	if !ok {
+		return nil
+	}
+	return e.(*entry)
+}
+
+// put changes one entity in what the next snapshot shows.
+func (t *tenant) put(s staged) error {
+	n := name{s.ref.Kind, s.ref.ID}
+	e := &entry{version: s.version, slot: noSlot, crc: s.crc}
+	var err error
+	old := t.entry(n.kind, n.id)
+	switch {
+	case !s.deleted:
+		e.slot = t.slotFor(old)
+		t.pending[e.slot] = newTool(s.record, s.crc)
+		err = t.lexical.Put(e.slot, lexicalTexts(s.doc))
+	case old != nil && old.slot != noSlot:
+		t.lexical.Delete(old.slot)
+		t.pending[old.slot] = nil
+		t.free = append(t.free, old.slot)
+	}
+	t.entries.Store(n, e)
+	t.changes++
+	return err
+}
+
+// slotFor returns the slot that an entity has, or another.
+func (t *tenant) slotFor(old *entry) uint32 {
+	if old != nil && old.slot != noSlot {
+		return old.slot
+	}
+	if n := len(t.free); n > 0 {
+		slot := t.free[n-1]
+		t.free = t.free[:n-1]
+		return slot
+	}
+	return t.newSlot()
+}
+
+func (t *tenant) newSlot() uint32 {
+	t.slots++
+	return t.slots - 1
+}
+
+// publish shows readers what was put since the last call. It copies the list
+// of blocks and the blocks that change, nothing else.
+func (t *tenant) publish(dimensions int) {
+	t.lexical.Commit()
+	blocks := slices.Clone(t.now.Load().blocks)
+	for n, changed := range t.byBlock() {
+		for n >= len(blocks) {
+			blocks = append(blocks, &block{})
+		}
+		blocks[n] = blocks[n].with(changed, vector.Stride(dimensions))
+	}
+	t.pending = map[uint32]*tool{}
+	t.now.Store(&snapshot{blocks: blocks, lexical: t.lexical.Snapshot()})
+}
+
+func (t *tenant) byBlock() map[int]map[int]*tool {
+	out := map[int]map[int]*tool{}
+	for slot, changed := range t.pending {
+		n := int(slot / blockSize)
+		if out[n] == nil {
+			out[n] = map[int]*tool{}
+		}
+		out[n][int(slot%blockSize)] = changed
+	}
+	return out
+}
+
+// tools returns how many entities there are.
+func (s *snapshot) tools() int {
+	n := 0
+	for _, b := range s.blocks {
+		n += bits.OnesCount64(b.live)
+	}
+	return n
+}
+
+// at returns the entity in a slot, nil where there is none.
+func (s *snapshot) at(slot uint32) *tool {
+	n := int(slot / blockSize)
+	if n >= len(s.blocks) {
+		return nil
+	}
+	return s.blocks[n].tools[slot%blockSize]
+}
+
+// lexicalTexts returns the texts of a document, field by field.
+func lexicalTexts(doc *schema.Document) *[lexical.FieldCount]string {
+	f := index.Texts(doc)
+	return &[lexical.FieldCount]string{
+		lexical.Flat:        f.Flat,
+		lexical.Name:        f.Name,
+		lexical.Description: f.Description,
+		lexical.Parameters:  strings.Join(f.Parameters, "\n"),
+		lexical.Response:    f.Response,
+		lexical.Examples:    strings.Join(f.Examples, "\n"),
+	}
+}

@@ -1,0 +1,65 @@
+package flat
+
+// hit is a slot with its approximate score.
+type hit struct {
+	score float32
+	slot  uint32
+}
+
+// below orders hits: the lower score first, equal scores by slot, so that
+// which hits are kept does not depend on how the slots were divided.
+func (h hit) below(o hit) bool {
+	if h.score != o.score {
+		return h.score < o.score
+	}
+	return h.slot > o.slot
+}
+
+// top keeps the best of the hits that it is offered: a heap with the worst of
+// them at the root.
+type top struct {
+	hits []hit
+	size int
+}
+
+// floor returns the score that a hit has to reach to be kept at all.
+func (t *top) full() bool { return len(t.hits) == t.size }
+
+func (t *top) offer(h hit) {
+	if !t.full() {
+		t.hits = append(t.hits, h)
+		t.up(len(t.hits) - 1)
+		return
+	}
+	if t.hits[0].below(h) {
+		t.hits[0] = h
+		t.down(0)
+	}
+}
+
+func (t *top) up(i int) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !t.hits[i].below(t.hits[parent]) {
+			return
+		}
+		t.hits[i], t.hits[parent] = t.hits[parent], t.hits[i]
+		i = parent
+	}
+}
+
+func (t *top) down(i int) {
+	for {
+		least := i
+		for _, c := range [2]int{2*i + 1, 2*i + 2} {
+			if c < len(t.hits) && t.hits[c].below(t.hits[least]) {
+				least = c
+			}
+		}
+		if least == i {
+			return
+		}
+		t.hits[i], t.hits[least] = t.hits[least], t.hits[i]
+		i = least
+	}
+}

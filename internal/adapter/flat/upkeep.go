@@ -1,0 +1,99 @@
+package flat
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// saveInterval is how often the lexical index is saved while changes come in:
+// a start after a crash then analyses no more than their texts.
+const saveInterval = 5 * time.Minute
+
+// minRebuild keeps small lexical indexes from being rebuilt all the time.
+const minRebuild = 256
+
+// upkeep is what goes on in the background while an index is open: merging
+// lexical indexes, whose scores grow inexact with changes, and saving them.
+type upkeep struct {
+	due  chan *tenant
+	stop context.CancelFunc
+	done sync.WaitGroup
+}
+
+func (i *Index) startUpkeep() {
+	ctx, stop := context.WithCancel(context.Background())
+	i.upkeep = &upkeep{due: make(chan *tenant, 1), stop: stop}
+	i.upkeep.done.Go(func() { i.keep(ctx) })
+}
+
+// end stops the work and waits for it.
+func (u *upkeep) end() {
+	u.stop()
+	u.done.Wait()
+}
+
+func (i *Index) keep(ctx context.Context) {
+	save := time.NewTicker(saveInterval)
+	defer save.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case t := <-i.upkeep.due:
+			i.rebuild(ctx, t)
+		case <-save.C:
+			if err := i.saveLexical(); err != nil {
+				i.config.Logger.Warn("the next start will take longer", "err", err)
+			}
+		}
+	}
+}
+
+// rebuild makes a tenant's lexical scores exact and shows them to readers.
+func (i *Index) rebuild(ctx context.Context, t *tenant) {
+	if t.lexical.Rebuild(ctx) != nil {
+		return // ctx ended
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	t.now.Store(&snapshot{blocks: t.now.Load().blocks, lexical: t.lexical.Snapshot()})
+	t.merging = false
+}
+
+// mergeWhenDue hands a tenant to the background once an eighth of it has
+// changed. If the background is busy the next change asks again.
+func (i *Index) mergeWhenDue(t *tenant) {
+	if t.merging || t.changes < minRebuild+t.now.Load().tools()/8 {
+		return
+	}
+	select {
+	case i.upkeep.due <- t:
+		t.merging, t.changes = true, 0
+	default:
+	}
+}
+
+// saveLexical saves the lexical indexes of all tenants if anything has changed
+// since they were saved last.
+func (i *Index) saveLexical() error {
+	i.saving.Lock()
+	defer i.saving.Unlock()
+	generation := i.state.Load().generation
+	if generation == i.saved {
+		return nil
+	}
+	var all []named
+	i.tenants.Range(func(key, t any) bool {
+		all = append(all, named{key.(string), t.(*tenant).now.Load()})
+		return true
+	})
+	slices.SortFunc(all, func(a, b named) int { return cmp.Compare(a.name, b.name) })
+	if err := saveCache(i.config.Path, all); err != nil {
+		return err
+	}
+	i.saved = generation
+	return nil
+}
