@@ -1,0 +1,112 @@
+package jsonschema
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+func compile(t *testing.T, name string) *validator.Schema {
+	t.Helper()
+	raw, err := Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := validator.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := validator.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource(name+".json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile(name + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func validate(t *testing.T, s *validator.Schema, raw string) error {
+	t.Helper()
+	doc, err := validator.UnmarshalJSON(strings.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(doc)
+}
+
+func TestWhatIsWrittenFitsItsSchema(t *testing.T) {
+	doc := schema.Document{
+		Name: "n", Parameters: []schema.Parameter{{Name: "p", Type: "string", Required: true, Enum: []string{"a"}}},
+		Examples: []string{"e"}, Quality: schema.QualityLow,
+	}
+	now := time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC)
+	values := map[string]any{
+		"Document":  doc,
+		"Parameter": doc.Parameters[0],
+		"Need":      schema.Need{UserIntent: "u"},
+		"Entity": schema.Entity{
+			Ref: schema.Ref{Tenant: "default", Kind: schema.KindTool, ID: "t"}, Version: schema.Version{Revision: 1}, Document: doc, Updated: now,
+		},
+		"Feedback": schema.Feedback{SearchID: "s", ToolID: "t", Event: schema.Called, Time: now},
+		"Impression": schema.Impression{
+			SearchID: "s", Tenant: "default", Time: now, Shown: []schema.Shown{{ID: "t", Features: []float64{1}, Matches: []schema.Match{{Score: 1}}}},
+		},
+		"SearchRequest": schema.SearchRequest{Query: "q", K: 3, Needs: []schema.Need{{}}, Arguments: map[string]string{"a": "b"}},
+		"SearchResponse": schema.SearchResponse{
+			Degraded: []string{}, Rewrite: schema.RewriteOff,
+			Results: []schema.Result{{Kind: schema.KindTool, MissingParameters: []string{}, Explanation: &schema.Explanation{
+				Features: map[string]float64{}, Terms: map[string]float64{}, Parameters: []schema.ParameterMatch{{Name: "p"}},
+			}}},
+		},
+		"Usage":   schema.Usage{Schema: 1, Tenant: "default", Prior: map[string]float64{"a": 1}, Updated: now},
+		"Weights": fusion.Builtin(),
+	}
+	for _, name := range Names() {
+		v, ok := values[name]
+		if !ok {
+			t.Errorf("%s has a schema and no example here", name)
+			continue
+		}
+		raw, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validate(t, compile(t, name), string(raw)); err != nil {
+			t.Errorf("%s: %s: %v", name, raw, err)
+		}
+	}
+}
+
+func TestWhatIsWrongDoesNotFit(t *testing.T) {
+	for _, c := range []struct{ name, raw string }{
+		{"SearchRequest", `{"query":"q","kk":3}`},
+		{"SearchRequest", `{"query":"q","k":-1}`},
+		{"SearchRequest", `{"query":"q","k":"5"}`},
+		{"SearchRequest", `{"query":"q","rewrite":"llm"}`},
+		{"SearchRequest", `{"query":"q","filters":{"kinds":["cat"]}}`},
+		{"SearchRequest", `{"query":"q","needs":[{"intent":"x"}]}`},
+		{"Feedback", `{"search_id":"s","tool_id":"t"}`},
+		{"Feedback", `{"search_id":"","tool_id":"t","event":"called"}`},
+		{"Feedback", `{"search_id":"s","tool_id":"t","event":"liked"}`},
+		{"Usage", `{"schema":1,"tenant":"A/B","epoch":0,"prior":{},"updated":"2025-01-01T00:00:00Z"}`},
+		{"Document", `{"name":""}`},
+		{"Impression", `{"search_id":"s","tenant":"default","query":"","time":"yesterday","weights":"","shown":[]}`},
+	} {
+		if err := validate(t, compile(t, c.name), c.raw); err == nil {
+			t.Errorf("%s: %s fits", c.name, c.raw)
+		}
+	}
+	if _, err := Read("Nothing"); err == nil {
+		t.Error("there is a schema of nothing")
+	}
+}
