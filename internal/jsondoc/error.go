@@ -88,15 +88,17 @@ func (t trail) pointer() string {
 	return path
 }
 
+// escapes are those of RFC 6901.
+var escapes = strings.NewReplacer("~", "~0", "/", "~1")
+
 // Pointer appends reference tokens to a JSON pointer, escaped. Long tokens are
 // cut: a pointer is for messages.
 func Pointer(base string, tokens ...string) string {
-	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	for _, t := range tokens {
 		if len(t) > 2*maxQuoted {
 			t = strings.ToValidUTF8(t[:2*maxQuoted], "") + "…"
 		}
-		base += "/" + escape.Replace(t)
+		base += "/" + escapes.Replace(t)
 	}
 	return base
 }

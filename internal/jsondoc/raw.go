@@ -46,14 +46,23 @@ func Members(data []byte) iter.Seq2[string, []byte] {
 			return
 		}
 		for s.more('}') {
-			var key string
-			_ = json.Unmarshal(s.value(), &key) // a valid string by contract
+			key := s.value()
 			s.skip(':')
-			if !yield(key, s.value()) {
+			if !yield(unquote(key), s.value()) {
 				return
 			}
 		}
 	}
+}
+
+// unquote returns the text of a valid JSON string.
+func unquote(text []byte) string {
+	if len(text) >= 2 && bytes.IndexByte(text, '\\') < 0 {
+		return string(text[1 : len(text)-1])
+	}
+	var s string
+	_ = json.Unmarshal(text, &s) // valid by contract
+	return s
 }
 
 // Member returns the piece of the document that is the value of key in its

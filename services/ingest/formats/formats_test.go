@@ -98,7 +98,7 @@ func TestListsOfTools(t *testing.T) {
 		{"duplicates after NFC", `[{"name":"é","inputSchema":{}},{"name":"e\u0301","inputSchema":{},"x":1}]`, Options{}, []string{"tool mcp é [] é", "! duplicate id /1"}},
 		{"lines are changes", tool + "\n" + `{"name":"a","inputSchema":{"type":"object"}}`, Options{Lines: true}, []string{"tool mcp a [] a", "tool mcp a [] a"}},
 		{"several for one id", `{"tools":[` + tool + `,{"name":"b"}]}`, Options{ID: "one"}, []string{"tool mcp one [] a", "! more than one tool /tools/1"}},
-		{"an array cut off", `[` + tool + `,`, Options{}, []string{"tool mcp a [] a", "! invalid JSON /1"}},
+		{"an array cut off", `[` + tool + `,`, Options{}, []string{"tool mcp a [] a", "! invalid JSON"}},
 		{"an array without commas", `[` + tool + ` ` + tool + `]`, Options{}, []string{"! invalid JSON /0"}},
 		{"something after an array", `[` + tool + `] x`, Options{}, []string{"tool mcp a [] a", "! invalid JSON"}},
 	})

@@ -92,6 +92,9 @@ func localPointer(ref string) (pointer string, local bool) {
 	return ref, true
 }
 
+// unescape is that of RFC 6901.
+var unescape = strings.NewReplacer("~1", "/", "~0", "~")
+
 func (r *refs) resolve(pointer string) any {
 	if pointer == "#" {
 		return r.doc
@@ -101,7 +104,6 @@ func (r *refs) resolve(pointer string) any {
 		return nil
 	}
 	var v any = r.doc
-	unescape := strings.NewReplacer("~1", "/", "~0", "~")
 	for token := range strings.SplitSeq(rest, "/") {
 		switch at := v.(type) {
 		case map[string]any:
@@ -127,7 +129,7 @@ func (r *refs) scan(c *component) {
 	c.scanned = true
 	text := jsondoc.Canonical(c.value)
 	c.local, c.size = sha256.Sum256(text), len(text)
-	w := walk{refs: r, counts: map[*component]int{}, path: c.pointer}
+	w := walk{refs: r, counts: map[*component]int{}, base: c.pointer}
 	w.value(c.value, false)
 	c.leaves = w.outward
 	for to, n := range w.counts {
@@ -141,7 +143,8 @@ func (r *refs) scan(c *component) {
 type walk struct {
 	refs    *refs
 	counts  map[*component]int
-	path    string
+	base    string // pointer to where the walk began
+	path    []string
 	outward exit // the first one
 }
 
@@ -169,10 +172,9 @@ func (w *walk) value(v any, names bool) {
 func (w *walk) child(key string, v any, names bool) {
 	switch v.(type) {
 	case map[string]any, []any:
-		n := len(w.path)
-		w.path = jsondoc.Pointer(w.path, key)
+		w.path = append(w.path, key)
 		w.value(v, names)
-		w.path = w.path[:n]
+		w.path = w.path[:len(w.path)-1]
 	}
 }
 
@@ -183,10 +185,9 @@ func (w *walk) examples(v any) {
 	for _, k := range jsondoc.Keys(m) {
 		example, _ := m[k].(map[string]any)
 		if ref, ok := reference(example, false); ok {
-			n := len(w.path)
-			w.path = jsondoc.Pointer(w.path, "examples", k)
+			w.path = append(w.path, "examples", k)
 			w.reference(ref)
-			w.path = w.path[:n]
+			w.path = w.path[:len(w.path)-2]
 		}
 	}
 }
@@ -194,7 +195,7 @@ func (w *walk) examples(v any) {
 func (w *walk) reference(ref string) {
 	c := w.refs.component(ref)
 	if c.outward && w.outward.at == "" {
-		w.outward = exit{w.path + "/$ref", ref}
+		w.outward = exit{jsondoc.Pointer(w.base, w.path...) + "/$ref", ref}
 	}
 	w.counts[c]++
 }

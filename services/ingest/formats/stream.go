@@ -160,7 +160,12 @@ func (s *session) end(c *counter, elements int) {
 func (s *session) comma(c *counter, b byte, i int) bool {
 	if b == ',' {
 		_, _ = c.in.ReadByte()
-		if next := c.skipSpace(); c.err == nil && next != ']' {
+		next := c.skipSpace()
+		if c.err != nil {
+			s.cutOff(c)
+			return false
+		}
+		if next != ']' {
 			return true
 		}
 	}
