@@ -19,7 +19,10 @@ import (
 	"github.com/toolstream/toolstream/internal/text"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// bleve, the yardstick, starts workers when it is linked.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"))
+}
 
 func must[T any](v T, err error) T {
 	if err != nil {

@@ -292,7 +292,16 @@ func (s *Snapshot) Stats() Stats {
 		for f := range p.fields {
 			st.Postings += len(p.fields[f].list)
 		}
-		st.Bytes += p.bytes()
 	}
+	st.Bytes = s.Bytes()
 	return st
+}
+
+// Bytes returns the memory that the snapshot holds.
+func (s *Snapshot) Bytes() int64 {
+	var n int64
+	for _, p := range s.parts {
+		n += p.bytes()
+	}
+	return n
 }
