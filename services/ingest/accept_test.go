@@ -268,7 +268,7 @@ func TestAcceptDoesNotTrustTheTableWhileAnAttemptIsInDoubt(t *testing.T) {
 func TestAcceptSaysThatTheBusIsFull(t *testing.T) {
 	bus := streamtest.NewBus()
 	s, _ := start(t, bus, Config{}, newWall().now)
-	bus.Fail(onPublish(func(stream.Message) error { return fmt.Errorf("store: %w", syscall.ENOSPC) }))
+	bus.Fail(onPublish(func(stream.Message) error { return fmt.Errorf("store: %w", stream.ErrFull) }))
 	_, err := s.Accept(t.Context(), home, []formats.Item{doc("a", "x")})
 	var u *UnavailableError
 	if !errors.As(err, &u) || !u.Full {

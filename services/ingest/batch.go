@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -101,7 +101,7 @@ func (p *pieces) read(hc huma.Context, in *batchInput) error {
 	}
 	for item, problem := range formats.Read(r, options) {
 		if problem != nil && problem.Cause != nil {
-			return errors.Join(p.flush(), p.cutOff(problem))
+			return p.cutOff(problem)
 		}
 		if err := p.add(item, problem); err != nil {
 			return err
@@ -113,8 +113,14 @@ func (p *pieces) read(hc huma.Context, in *batchInput) error {
 	return p.flush()
 }
 
-// cutOff answers for a body that ended before its end.
+// cutOff accepts what came of a body that ended before its end, and answers
+// for that.
 func (p *pieces) cutOff(cause *formats.Problem) error {
+	if p.taken > 0 {
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
 	if status := statusOf(cause.Reason); cause.Reason != formats.Unreadable {
 		return problem(status, "", rejected(*cause).detail())
 	}
@@ -184,6 +190,7 @@ func (p *pieces) finish(err error) error {
 	summary := &p.batch.Summary
 	if err != nil {
 		summary.Error, summary.RetryAfter = describe(err)
+		p.answers.drain(p.s.cfg.MaxBody)
 	}
 	p.answers.summary(summary)
 	return nil
@@ -198,13 +205,11 @@ type answers struct {
 	begun      bool
 }
 
-// newAnswers lets answers go out while the body is still coming in.
 func newAnswers(hc huma.Context) *answers {
 	a := &answers{hc: hc, out: bufio.NewWriter(hc.BodyWriter())}
 	a.lines = json.NewEncoder(a.out)
 	if w, ok := hc.BodyWriter().(http.ResponseWriter); ok {
 		a.controller = http.NewResponseController(w)
-		_ = a.controller.EnableFullDuplex() // HTTP/2 has it anyway, and says so with an error
 	}
 	return a
 }
@@ -228,13 +233,24 @@ func (a *answers) summary(s *Summary) {
 	a.flush()
 }
 
+// begin lets answers go out while the body is still coming in.
 func (a *answers) begin() {
 	if a.begun {
 		return
 	}
 	a.begun = true
+	if a.controller != nil {
+		_ = a.controller.EnableFullDuplex() // HTTP/2 has it anyway, and says so with an error
+	}
 	a.hc.SetHeader("Content-Type", "application/x-ndjson")
 	a.hc.SetStatus(http.StatusOK)
+}
+
+// drain reads what is left of the body. net/http does so too before it reuses
+// a connection, but not safely once answers have gone out before the end of
+// the body (it panics with "invalid concurrent Body.Read call").
+func (a *answers) drain(limit int64) {
+	_, _ = io.CopyN(io.Discard, &patient{a.hc}, limit)
 }
 
 func (a *answers) flush() {

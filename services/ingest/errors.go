@@ -3,7 +3,8 @@ package ingest
 import (
 	"errors"
 	"fmt"
-	"syscall"
+
+	"github.com/toolstream/toolstream/internal/stream"
 )
 
 var (
@@ -26,5 +27,5 @@ func (e *UnavailableError) Error() string { return fmt.Sprintf("ingest: %s: %v",
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
 func unavailable(op string, err error) error {
-	return &UnavailableError{Op: op, Full: errors.Is(err, syscall.ENOSPC), Err: err}
+	return &UnavailableError{Op: op, Full: errors.Is(err, stream.ErrFull), Err: err}
 }

@@ -69,20 +69,20 @@ func writeErrors() []int {
 	}
 }
 
-// target is what the calls on one entity have in common.
-type target struct {
+// Huma reads parameters from exported fields only, so the inputs do not embed
+// what they have in common.
+type putInput struct {
+	body
 	ID      string `path:"id" doc:"Id: 1 to 256 bytes of UTF-8, percent-encoded."`
+	Agent   string `query:"agent" doc:"Id of the agent that owns the tool."`
+	Format  string `query:"format" doc:"Format of the document; recognised when absent."`
 	Version string `query:"version" doc:"The source's own version, a whole number: lower ones than known are stale."`
 }
 
-type putInput struct {
-	target
-	body
-	Agent  string `query:"agent" doc:"Id of the agent that owns the tool."`
-	Format string `query:"format" doc:"Format of the document; recognised when absent."`
+type deleteInput struct {
+	ID      string `path:"id" doc:"Id, percent-encoded."`
+	Version string `query:"version" doc:"The source's own version, a whole number: lower ones than known are stale."`
 }
-
-type deleteInput struct{ target }
 
 type changeOutput struct {
 	Status int
@@ -105,7 +105,7 @@ func (h *handlers) putAgent(ctx context.Context, in *putInput) (*changeOutput, e
 }
 
 func (h *handlers) put(ctx context.Context, in *putInput, kind schema.Kind) (*changeOutput, error) {
-	version, err := in.version()
+	version, err := parseVersion(in.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (h *handlers) deleteAgent(ctx context.Context, in *deleteInput) (*changeOut
 }
 
 func (h *handlers) delete(ctx context.Context, in *deleteInput, kind schema.Kind) (*changeOutput, error) {
-	version, err := in.version()
+	version, err := parseVersion(in.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -179,12 +179,12 @@ func (h *handlers) answer(ctx context.Context, item formats.Item) (*changeOutput
 	return out, nil
 }
 
-// version reads the query parameter of that name.
-func (t target) version() (uint64, error) {
-	if t.Version == "" {
+// parseVersion reads a source version; 0 is none.
+func parseVersion(s string) (uint64, error) {
+	if s == "" {
 		return 0, nil
 	}
-	v, err := strconv.ParseUint(t.Version, 10, 64)
+	v, err := strconv.ParseUint(s, 10, 64)
 	if err != nil || v == 0 {
 		return 0, problem(http.StatusUnprocessableEntity, "/version", "a version is a whole number above 0")
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -53,6 +54,8 @@ func (o Outcome) detail() string {
 		return "body is empty"
 	case o.Detail == "":
 		return o.Reason
+	case strings.HasPrefix(o.Detail, o.Reason):
+		return o.Detail
 	}
 	return o.Reason + ": " + o.Detail
 }

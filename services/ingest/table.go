@@ -50,7 +50,7 @@ type row struct {
 const noRow = ^uint32(0)
 
 // Table knows, of every entity on tools.raw, the newest version and what it
-// said. It holds about 150 bytes an entity. Its methods may be called
+// said. It holds 150 to 200 bytes an entity. Its methods may be called
 // concurrently.
 type Table struct {
 	seed maphash.Seed

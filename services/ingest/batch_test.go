@@ -1,0 +1,309 @@
+package ingest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/services/ingest/formats"
+)
+
+const ndjson = "application/x-ndjson"
+
+// lines reads an answer of JSON Lines: the outcomes, and the summary at the end.
+func (r reply) lines(t testing.TB) ([]Outcome, *Summary) {
+	t.Helper()
+	if r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != ndjson {
+		t.Fatalf("%d %s %s", r.StatusCode, r.Header.Get("Content-Type"), r.body)
+	}
+	var out []Outcome
+	all := bytes.Split(bytes.TrimSpace(r.body), []byte("\n"))
+	for i, line := range all {
+		var last struct{ Summary *Summary }
+		if i == len(all)-1 {
+			if err := json.Unmarshal(line, &last); err != nil || last.Summary == nil {
+				t.Fatalf("no summary at the end: %s", line)
+			}
+			return out, last.Summary
+		}
+		var o Outcome
+		if err := json.Unmarshal(line, &o); err != nil || o.State == "" {
+			t.Fatalf("line %d: %s", i+1, line)
+		}
+		out = append(out, o)
+	}
+	return nil, nil
+}
+
+func (s *site) batch(query, body string, headers ...string) reply {
+	s.t.Helper()
+	return s.do(http.MethodPost, "/v1/tools:batch"+query, strings.NewReader(body), headers...)
+}
+
+func tool(name string) string {
+	return fmt.Sprintf(`{"name":%q,"description":"Does %s.","inputSchema":{"type":"object"}}`, name, name)
+}
+
+func TestBatchAnswersEveryLine(t *testing.T) {
+	s := serve(t, Config{})
+	body := strings.Join([]string{
+		tool("a"),
+		``,
+		`{"id":"b","agent":"other","document":` + tool("b") + `}`,
+		`{"broken":}`,
+		`{"id":"c","op":"delete"}`,
+		`{"id":"m","kind":"agent","document":{"name":"Mail"}}`,
+		`{"id":"bad\u0007","document":` + tool("x") + `}`,
+		tool("a"),
+		`{"id":"d","source_version":3,"document":` + tool("d") + `}`,
+	}, "\n")
+	out, summary := s.batch("", body, "Content-Type", ndjson).lines(t)
+	want := []Outcome{
+		{Line: 1, ID: "a", State: Accepted}, {Line: 3, ID: "b", State: Accepted}, {Line: 4, State: Rejected, Reason: "invalid JSON"},
+		{Line: 5, ID: "c", State: Accepted, Deleted: true}, {Line: 6, ID: "m", Kind: "agent", State: Accepted},
+		{Line: 7, State: Rejected, Reason: formats.InvalidID}, {Line: 8, ID: "a", State: Unchanged}, {Line: 9, ID: "d", State: Accepted},
+	}
+	if len(out) != len(want) {
+		t.Fatalf("%d answers: %+v", len(out), out)
+	}
+	for i, w := range want {
+		o := out[i]
+		if o.Line != w.Line || o.State != w.State || o.Kind != w.Kind || o.Deleted != w.Deleted || w.Reason != "" && o.Reason != w.Reason || w.ID != "" && o.ID != w.ID {
+			t.Errorf("answer %d is %+v, want %+v", i, o, w)
+		}
+		if o.State == Accepted && o.Revision == 0 || o.State == Rejected && o.Detail == "" {
+			t.Errorf("answer %d says too little: %+v", i, o)
+		}
+	}
+	if *summary != (Summary{Accepted: 4, Unchanged: 1, Rejected: 2, Deleted: 1}) {
+		t.Errorf("summary %+v", summary)
+	}
+	if c := newest(t, s.bus, "b"); c.Agent != "other" {
+		t.Errorf("owner %q", c.Agent)
+	}
+	if c := newest(t, s.bus, "d"); c.Source != 3 {
+		t.Errorf("version %+v", c.Version)
+	}
+}
+
+func TestBatchTakesWholeDocuments(t *testing.T) {
+	openapi := "openapi: 3.0.0\ninfo: {title: Mail, version: '1'}\npaths:\n  /send:\n    post: {summary: Sends.}\n  /box:\n    get: {summary: Lists.}\n"
+	for name, tc := range map[string]struct {
+		body, contentType string
+		ids               string
+	}{
+		"tools/list":     {`{"jsonrpc":"2.0","id":1,"result":{"tools":[` + tool("a") + `,` + tool("b") + `]}}`, "application/json", "mail/a mail/b"},
+		"array":          {`[` + tool("a") + `,` + tool("b") + `]`, "application/json", "mail/a mail/b"},
+		"OpenAPI, YAML":  {openapi, "application/yaml", "mail/GET /box mail/POST /send"},
+		"one tool":       {tool("a"), "", "mail/a"},
+		"one line":       {tool("a") + "\n", ndjson, "mail/a"},
+		"a pretty print": {"{\n  \"name\": \"a\",\n  \"inputSchema\": {}\n}\n", "application/json", "mail/a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, Config{})
+			out, summary := s.batch("?agent=mail", tc.body, "Content-Type", tc.contentType).lines(t)
+			ids := map[string]bool{}
+			for _, o := range out {
+				ids[o.ID] = true
+			}
+			for _, id := range strings.Split(strings.ReplaceAll(tc.ids, " /", "\x00/"), " ") {
+				id = strings.ReplaceAll(id, "\x00", " ")
+				if !ids[id] {
+					t.Errorf("no %q in %+v", id, out)
+				}
+			}
+			if summary.Accepted != len(out) {
+				t.Errorf("summary %+v", summary)
+			}
+		})
+	}
+}
+
+func TestBatchRefusesWhatHoldsNothing(t *testing.T) {
+	s := serve(t, Config{MaxBody: 1000, MaxItems: 3})
+	many := strings.Repeat(`{"name":"a"}`+"\n", 4)
+	for name, tc := range map[string]struct {
+		body, contentType, encoding string
+		status                      int
+	}{
+		"empty":             {"", ndjson, "", 400},
+		"empty list":        {"[]", "application/json", "", 400},
+		"broken":            {`{"a":`, "application/json", "", 400},
+		"not an OpenAPI":    {`{"openapi":"1.0","paths":{},"info":{}}`, "application/json", "", 422},
+		"content type":      {tool("a"), "video/mp4", "", 415},
+		"encoding":          {tool("a"), ndjson, "zstd", 415},
+		"too long":          {`"` + strings.Repeat("x", 2000) + `"`, "application/json", "", 413},
+		"too long zipped":   {zipped(t, `"`+strings.Repeat("x", 2000)+`"`), "application/json", "gzip", 413},
+		"too many":          {many, ndjson, "", 413},
+		"cut off":           {zipped(t, strings.Repeat(tool("a")+"\n", 9))[:60], ndjson, "gzip", 400},
+		"unknown format":    {tool("a"), ndjson, "", 422},
+		"zipped twice over": {zipped(t, strings.Repeat(" ", 4000)), "", "", 413},
+	} {
+		t.Run(name, func(t *testing.T) {
+			query := ""
+			if name == "unknown format" {
+				query = "?format=nonsense"
+			}
+			r := s.batch(query, tc.body, "Content-Type", tc.contentType, "Content-Encoding", tc.encoding)
+			if r.problem(t); r.StatusCode != tc.status {
+				t.Errorf("%d %s", r.StatusCode, r.body)
+			}
+		})
+	}
+}
+
+func TestBatchOneBadLineIsALine(t *testing.T) {
+	s := serve(t, Config{})
+	_, summary := s.batch("", `{"a":`+"\n", "Content-Type", ndjson).lines(t)
+	if summary.Rejected != 1 || summary.Error != "" {
+		t.Errorf("%+v", summary)
+	}
+}
+
+// Answers come while the body is still being sent.
+func TestBatchStreams(t *testing.T) {
+	s := serve(t, Config{})
+	in, out := io.Pipe()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/tools:batch", in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", ndjson)
+	go func() {
+		for i := range pieceItems {
+			fmt.Fprintln(out, tool(fmt.Sprintf("tool-%d", i)))
+		}
+	}()
+	resp, err := s.c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answers := bufio.NewScanner(resp.Body)
+	for i := range pieceItems {
+		if !answers.Scan() {
+			t.Fatalf("answer %d: %v", i, answers.Err())
+		}
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !answers.Scan() || !strings.Contains(answers.Text(), `"summary"`) {
+		t.Errorf("after the end: %q", answers.Text())
+	}
+}
+
+func TestBatchSaysWhereTheBusFailed(t *testing.T) {
+	s := serve(t, Config{})
+	var body strings.Builder
+	for i := range 2 * pieceItems {
+		fmt.Fprintln(&body, tool(fmt.Sprintf("tool-%d", i)))
+	}
+	down := errors.New("down")
+	s.bus.Fail(onPublish(func(m stream.Message) error {
+		if strings.HasSuffix(m.Key, "/tool-0") || len(s.bus.Messages(events.ToolsRaw)) < pieceItems {
+			return nil
+		}
+		return down
+	}))
+	out, summary := s.batch("?sync=true&agent=mail", body.String(), "Content-Type", ndjson).lines(t)
+	if len(out) != pieceItems || summary.Accepted != pieceItems || summary.Error == "" || summary.RetryAfter == 0 {
+		t.Errorf("%d answers, summary %+v", len(out), summary)
+	}
+	s.bus.Fail(nil)
+	out, summary = s.batch("?sync=true&agent=mail", body.String(), "Content-Type", ndjson).lines(t)
+	if len(out) != 2*pieceItems || summary.Unchanged+summary.Accepted != 2*pieceItems || summary.Error != "" {
+		t.Errorf("again: %d answers, summary %+v", len(out), summary)
+	}
+	s.bus.Fail(onPublish(func(stream.Message) error { return down }))
+	if r := s.batch("", tool("new"), "Content-Type", ndjson); r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" {
+		t.Errorf("nothing answered yet: %d %s", r.StatusCode, r.body)
+	}
+}
+
+func TestSync(t *testing.T) {
+	full := tool("a") + "\n" + tool("b") + "\n" + tool("c") + "\n"
+	for name, tc := range map[string]struct {
+		second  string
+		query   string
+		deleted string
+		held    bool
+	}{
+		"one is gone":              {tool("a") + "\n" + tool("c") + "\n", "?agent=mail&sync=true", "mail/b", false},
+		"without sync":             {tool("a") + "\n", "?agent=mail", "", false},
+		"another agent":            {tool("a") + "\n", "?agent=post&sync=true", "", false},
+		"nothing is gone":          {full, "?agent=mail&sync=true", "", false},
+		"rejected with an id":      {tool("a") + "\n" + tool("b") + "\n" + `{"id":"mail/c","document":7}` + "\n", "?agent=mail&sync=true", "", false},
+		"rejected without an id":   {tool("a") + "\n" + `{"x":` + "\n", "?agent=mail&sync=true", "", true},
+		"agents named by envelope": {`{"id":"mail/a","agent":"mail","document":` + tool("a") + "}\n", "?sync=true", "mail/b mail/c", false},
+		"moved to another agent":   {`{"id":"mail/a","agent":"post","document":` + tool("a") + "}\n" + tool("b") + "\n" + tool("c") + "\n", "?sync=true", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, Config{})
+			s.batch("?agent=mail", full, "Content-Type", ndjson).lines(t)
+			s.put("mail/by-hand", tool("x"))
+			out, summary := s.batch(tc.query, tc.second, "Content-Type", ndjson).lines(t)
+			var deleted []string
+			for _, o := range out {
+				if o.Deleted {
+					deleted = append(deleted, o.ID)
+				}
+			}
+			if got := strings.Join(deleted, " "); got != tc.deleted || summary.Deleted != len(deleted) {
+				t.Errorf("deleted %q, want %q; summary %+v", got, tc.deleted, summary)
+			}
+			if (summary.Withheld != "") != tc.held {
+				t.Errorf("withheld: %q", summary.Withheld)
+			}
+		})
+	}
+}
+
+// A tool that comes from elsewhere while a batch is read is not the batch's to
+// delete.
+func TestSyncLeavesAloneWhatCameLater(t *testing.T) {
+	s := serve(t, Config{})
+	accept(t, s.s, owned(doc("old", "x"), "mail"), owned(doc("renewed", "x"), "mail"))
+	b := s.s.NewBatch(home, "mail", true)
+	if _, err := b.Accept(t.Context(), []formats.Item{owned(doc("kept", "x"), "mail")}); err != nil {
+		t.Fatal(err)
+	}
+	accept(t, s.s, owned(doc("new", "x"), "mail"), owned(doc("renewed", "y"), "mail"))
+	out, err := b.Finish(t.Context())
+	if err != nil || len(out) != 1 || out[0].ID != "old" || !out[0].Deleted {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if n := b.Summary.Deleted; n != 1 {
+		t.Errorf("%d deleted", n)
+	}
+}
+
+func TestSyncIsRepeatedWhereTheBusFailed(t *testing.T) {
+	s := serve(t, Config{})
+	accept(t, s.s, owned(doc("a", "x"), "mail"), owned(doc("b", "x"), "mail"))
+	item := owned(doc("a", "x"), "mail")
+	s.bus.Fail(onPublish(func(stream.Message) error { return errors.New("down") }))
+	b := s.s.NewBatch(home, "mail", true)
+	if _, err := b.Accept(t.Context(), []formats.Item{item}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Finish(t.Context()); err == nil {
+		t.Fatal("deleted without the bus")
+	}
+	s.bus.Fail(nil)
+	b = s.s.NewBatch(home, "mail", true)
+	if _, err := b.Accept(t.Context(), []formats.Item{item}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := b.Finish(t.Context()); err != nil || states(out) != "accepted" {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
