@@ -106,6 +106,7 @@ func (d Deps) validate() error {
 // Service is the stage from tools.standardized to tools.embedded, and the
 // embedder of queries. Its methods may be called concurrently.
 type Service struct {
+	model   string
 	loop    *stream.Loop
 	queries *queries
 }
@@ -133,7 +134,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Service{loop: loop, queries: newQueries(c, cfg)}, nil
+	return &Service{model: deps.Model.Name(), loop: loop, queries: newQueries(c, cfg)}, nil
 }
 
 // Run embeds changes until ctx ends and the batches under way are done.

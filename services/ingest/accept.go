@@ -21,6 +21,7 @@ type Outcome struct {
 	Line     int         `json:"line,omitempty"` // where the item stood in what was sent, from 1
 	Kind     schema.Kind `json:"kind,omitempty"` // absent for a tool
 	ID       string      `json:"id,omitempty"`   // empty where no id could be read
+	Agent    string      `json:"agent,omitempty"`
 	Revision uint64      `json:"revision,omitempty"`
 	State    State       `json:"state"`
 	Deleted  bool        `json:"deleted,omitempty"` // the item was a delete
@@ -74,7 +75,7 @@ func (s *Service) accept(ctx context.Context, tenant string, items []formats.Ite
 			outcomes[i] = refused(item, err)
 			continue
 		}
-		outcomes[i] = Outcome{Line: item.Line, Kind: shownKind(c.record.Kind), ID: c.record.ID, Deleted: c.deletes()}
+		outcomes[i] = Outcome{Line: item.Line, Kind: shownKind(c.record.Kind), ID: c.record.ID, Agent: c.record.Agent, Deleted: c.deletes()}
 		c.outcome = &outcomes[i]
 		n := s.laneOf(c.key)
 		if jobs[n] == nil {

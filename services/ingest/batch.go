@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,6 +27,7 @@ type batchInput struct {
 	Agent  string `query:"agent" doc:"Id of the agent that owns the tools, whatever the input says."`
 	Sync   bool   `query:"sync" doc:"Delete the tools that the agents of this batch had before and that it does not hold. Nothing is deleted if an item without an id was rejected."`
 	Format string `query:"format" doc:"Format of the documents; recognised when absent."`
+	Source string `query:"source" doc:"Name of the file or address that the body comes from: its ending helps to recognise the format, and a document of several tools that names no agent gets one from its base name."`
 }
 
 func (h *handlers) batchRoute() {
@@ -97,7 +99,7 @@ func (p *pieces) read(hc huma.Context, in *batchInput) error {
 	}
 	defer r.Close()
 	options := formats.Options{
-		Source: sourceOf(hc.Header("Content-Type")), Agent: in.Agent, Format: in.Format, Limits: p.s.limits(p.s.cfg.MaxBody),
+		Source: cmp.Or(in.Source, sourceOf(hc.Header("Content-Type"))), Agent: in.Agent, Format: in.Format, Limits: p.s.limits(p.s.cfg.MaxBody),
 	}
 	for item, problem := range formats.Read(r, options) {
 		if problem != nil && problem.Cause != nil {

@@ -43,6 +43,7 @@ func Routes(api huma.API, s *Service) {
 		DefaultStatus: http.StatusAccepted, Errors: writeErrors(),
 	}, h.deleteAgent)
 	h.batchRoute()
+	h.syncRoute()
 	h.eventRoutes()
 }
 

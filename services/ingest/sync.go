@@ -20,6 +20,9 @@ type Summary struct {
 	Rejected   int `json:"rejected"`
 	Deleted    int `json:"deleted"` // accepted deletes
 
+	// Start is a revision: what was accepted before the batch has a lower one.
+	Start uint64 `json:"start"`
+
 	// Withheld says why a sync deleted nothing.
 	Withheld string `json:"deletions_withheld,omitempty"`
 	// Error says why the batch ended early: items without an answer were not
@@ -108,6 +111,7 @@ func (b *Batch) begin(ctx context.Context) error {
 		return err
 	}
 	b.start = b.s.clock.Next()
+	b.Summary.Start = b.start
 	return nil
 }
 
@@ -158,12 +162,40 @@ func (b *Batch) Finish(ctx context.Context) ([]Outcome, error) {
 func (b *Batch) missing() []formats.Item {
 	var items []formats.Item
 	for agent := range b.agents {
-		for _, id := range b.s.table.owned(b.tenant, agent, b.start) {
-			if !b.sent[id] {
-				items = append(items, formats.Item{ID: id, Kind: schema.KindTool, Delete: true})
-			}
-		}
+		items = append(items, b.s.unwanted(b.tenant, agent, b.sent, b.start)...)
 	}
 	slices.SortFunc(items, func(x, y formats.Item) int { return strings.Compare(x.ID, y.ID) })
 	return items
+}
+
+// unwanted returns deletes of the tools that an agent had at a revision and
+// that are not to be kept.
+func (s *Service) unwanted(tenant, agent string, keep map[string]bool, upTo uint64) []formats.Item {
+	var items []formats.Item
+	for _, id := range s.table.owned(tenant, agent, upTo) {
+		if !keep[id] {
+			items = append(items, formats.Item{ID: id, Kind: schema.KindTool, Delete: true})
+		}
+	}
+	return items
+}
+
+// Sync deletes the tools of an agent that are not to be kept and have at most
+// the revision upTo: what came later is none of the caller's business. It
+// returns the outcomes of the deletes. Ids are compared in NFC.
+func (s *Service) Sync(ctx context.Context, tenant, agent string, keep []string, upTo uint64) ([]Outcome, error) {
+	if err := s.awaitLoaded(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.current(ctx); err != nil {
+		return nil, err
+	}
+	kept := make(map[string]bool, len(keep))
+	for _, id := range keep {
+		kept[norm.NFC.String(id)] = true
+	}
+	items := s.unwanted(tenant, norm.NFC.String(agent), kept, upTo)
+	slices.SortFunc(items, func(x, y formats.Item) int { return strings.Compare(x.ID, y.ID) })
+	outcomes, err := s.accept(ctx, tenant, items, origin{upTo: upTo})
+	return slices.DeleteFunc(outcomes, func(o Outcome) bool { return o.State != Accepted }), err
 }

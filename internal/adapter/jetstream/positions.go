@@ -18,6 +18,7 @@ const positionsTopic events.Topic = "positions"
 
 func (c Config) positionsConfig() jetstream.StreamConfig {
 	cfg := c.streamConfig(positionsTopic)
+	cfg.Subjects = []string{c.Prefix + string(positionsTopic) + ".>"}
 	cfg.MaxMsgsPerSubject, cfg.MaxAge, cfg.MaxBytes = 1, 0, 0
 	return cfg
 }
@@ -54,6 +55,20 @@ func (s *Server) position(ctx context.Context, of claim) (uint64, error) {
 		return 0, fmt.Errorf("jetstream: position of %s in %s: %w", of.group, of.topic, err)
 	}
 	return offset, nil
+}
+
+// Committed returns the offset that a group has committed of each partition of
+// a topic, 0 where it has not yet.
+func (s *Server) Committed(ctx context.Context, topic events.Topic, group string) (map[int]uint64, error) {
+	out := make(map[int]uint64, s.cfg.Partitions)
+	for partition := range s.cfg.Partitions {
+		offset, err := s.position(ctx, claim{group, topic, partition})
+		if err != nil {
+			return nil, err
+		}
+		out[partition] = offset
+	}
+	return out, nil
 }
 
 // lastOf returns the offset of the last message on a subject, 0 if none.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/toolstream/toolstream/internal/stream"
@@ -16,81 +15,157 @@ import (
 // What a reader asks for ahead.
 const (
 	prefetch      = 512
-	prefetchBytes = 16 << 20
+	prefetchBytes = 2 * MaxPayload
 )
 
 // linger is how long a reader that has a message waits for one more: enough to
 // take all that has arrived, too short to be felt.
 const linger = 100 * time.Microsecond
 
-// reader reads one partition in order, from a position on. It survives the
-// loss of the server's side. It is used by one goroutine at a time.
+// forgetAfter is when the server forgets a consumer that nobody uses any more,
+// should its reader not have said so.
+const forgetAfter = 24 * time.Hour
+
+// reader reads one partition in order, from a position on, through a consumer
+// of its own that acknowledges nothing. Whenever that is in doubt, it makes a
+// new one behind what it has read. It is used by one goroutine at a time.
+//
+// The library's ordered consumer does the same with overlapping requests; its
+// buffer has no room for their status messages and drops some under load.
 type reader struct {
 	server    *Server
 	topic     events.Topic
 	partition int
 	read      uint64 // the last offset returned
-	messages  jetstream.MessagesContext
-}
 
-// open starts reading above r.read.
-func (r *reader) open(ctx context.Context) error {
-	c := r.server.cfg
-	consumer, err := r.server.js.OrderedConsumer(ctx, c.streamName(r.topic), jetstream.OrderedConsumerConfig{
-		FilterSubjects:    []string{c.partitionSubject(r.topic, r.partition) + ".>"},
-		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
-		OptStartSeq:       r.read + 1,
-		InactiveThreshold: time.Minute,
-	})
-	if err != nil {
-		return err
-	}
-	r.messages, err = consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(prefetch, prefetchBytes))
-	return err
+	consumer  jetstream.Consumer
+	delivered uint64                 // consumer sequence of the last message
+	batch     jetstream.MessageBatch // the answer to the request under way
+	cancel    context.CancelFunc     // of that request
+	got       int                    // messages in that answer
 }
 
 // fetch returns the next messages, at least one and at most max.
 func (r *reader) fetch(ctx context.Context, max int) ([]stream.Message, error) {
-	first, err := r.next(ctx, jetstream.NextContext(ctx))
+	first, err := r.next(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("jetstream: read %s: %w", r.topic, err)
 	}
 	msgs := []stream.Message{first}
+	timer := time.NewTimer(linger)
+	defer timer.Stop()
 	for len(msgs) < max {
-		m, err := r.next(ctx, jetstream.NextMaxWait(linger))
-		if errors.Is(err, nats.ErrTimeout) {
-			break
-		}
+		m, err := r.next(ctx, timer.C)
 		if err != nil {
-			return msgs, nil // it comes again with the next fetch
+			break // late, or it comes again with the next fetch
 		}
 		msgs = append(msgs, m)
+		timer.Reset(linger)
 	}
 	return msgs, nil
 }
 
-// next returns one message. After an error, reading starts anew behind what
-// was returned.
-func (r *reader) next(ctx context.Context, wait jetstream.NextOpt) (stream.Message, error) {
-	if r.messages == nil {
-		if err := r.open(ctx); err != nil {
+// errLate is the error of a message that did not come in time.
+var errLate = errors.New("nothing came in time")
+
+// next returns one message, unless it is late.
+func (r *reader) next(ctx context.Context, late <-chan time.Time) (stream.Message, error) {
+	for {
+		if err := r.request(ctx); err != nil {
 			return stream.Message{}, err
 		}
-	}
-	raw, err := r.messages.Next(wait)
-	if err != nil {
-		if !errors.Is(err, nats.ErrTimeout) {
-			r.close()
+		select {
+		case <-ctx.Done():
+			return stream.Message{}, ctx.Err()
+		case <-late:
+			return stream.Message{}, errLate
+		case raw, ok := <-r.batch.Messages():
+			if ok {
+				return r.take(raw)
+			}
+			if err := r.finish(); err != nil {
+				return stream.Message{}, err
+			}
 		}
-		return stream.Message{}, err
 	}
-	m, err := r.server.decode(r.topic, raw)
+}
+
+// request asks for messages, unless it has asked already.
+func (r *reader) request(ctx context.Context) error {
+	if r.batch != nil {
+		return nil
+	}
+	if r.consumer == nil {
+		c := r.server.cfg
+		consumer, err := r.server.js.CreateConsumer(ctx, c.streamName(r.topic), jetstream.ConsumerConfig{
+			DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
+			OptStartSeq:       r.read + 1,
+			AckPolicy:         jetstream.AckNonePolicy,
+			FilterSubject:     c.partitionSubject(r.topic, r.partition) + ".>",
+			InactiveThreshold: forgetAfter,
+			MemoryStorage:     true,
+		})
+		if err != nil {
+			return err
+		}
+		r.consumer, r.delivered = consumer, 0
+	}
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	batch, err := r.consumer.Fetch(prefetch, jetstream.FetchMaxBytes(prefetchBytes), jetstream.FetchContext(own))
 	if err != nil {
+		cancel()
+		r.close()
+		return err
+	}
+	r.batch, r.cancel, r.got = batch, cancel, 0
+	return nil
+}
+
+// finish ends a request that was answered in full, or to which nothing came
+// for long: the consumer is then made anew, so that a loss of its messages on
+// the way would not go unnoticed for ever.
+func (r *reader) finish() error {
+	err := r.batch.Error()
+	idle := r.got == 0
+	r.cancel()
+	r.batch = nil
+	if err != nil || idle {
+		r.close()
+	}
+	return err
+}
+
+// take returns what came, if nothing is missing before it.
+func (r *reader) take(raw jetstream.Msg) (stream.Message, error) {
+	m, sequence, err := r.server.decode(r.topic, raw)
+	if err == nil && sequence != r.delivered+1 {
+		err = fmt.Errorf("message %d of the consumer came after %d", sequence, r.delivered)
+	}
+	if err != nil {
+		r.close()
 		return stream.Message{}, err
 	}
+	r.delivered = sequence
+	r.got++
 	r.checkGap(m.Offset)
 	r.read = m.Offset
 	return m, nil
+}
+
+// close lets the server forget the consumer.
+func (r *reader) close() {
+	if r.batch != nil {
+		r.cancel()
+		r.batch = nil
+	}
+	if r.consumer == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	// If it can not be told, it forgets by itself.
+	_ = r.server.js.DeleteConsumer(ctx, r.server.cfg.streamName(r.topic), r.consumer.CachedInfo().Name)
+	r.consumer = nil
 }
 
 // checkGap tells the operator of records that vanished before they were read:
@@ -104,29 +179,16 @@ func (r *reader) checkGap(offset uint64) {
 		"topic", string(r.topic), "after", r.read, "before", offset)
 }
 
-func (r *reader) close() {
-	if r.messages != nil {
-		r.messages.Stop()
-		r.messages = nil
-	}
-}
-
-// decode reads what encode and the server made of a message.
-func (s *Server) decode(topic events.Topic, raw jetstream.Msg) (stream.Message, error) {
+// decode reads what encode and the server made of a message, and the
+// message's number among those of its consumer.
+func (s *Server) decode(topic events.Topic, raw jetstream.Msg) (stream.Message, uint64, error) {
 	meta, err := raw.Metadata()
 	if err != nil {
-		return stream.Message{}, err
+		return stream.Message{}, 0, err
 	}
-	partition, key, err := s.cfg.place(topic, raw.Subject())
-	if err != nil {
-		return stream.Message{}, err
-	}
-	headers, err := decodeHeaders(raw.Headers())
-	if err != nil {
-		return stream.Message{}, err
-	}
+	partition, key := s.cfg.place(topic, raw.Subject())
 	return stream.Message{
-		Topic: topic, Key: key, Value: raw.Data(), Headers: headers,
+		Topic: topic, Key: key, Value: raw.Data(), Headers: decodeHeaders(raw.Headers()),
 		Partition: partition, Offset: meta.Sequence.Stream, Time: meta.Timestamp,
-	}, nil
+	}, meta.Sequence.Consumer, nil
 }

@@ -2,8 +2,10 @@ package jetstream
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -12,6 +14,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(crashDir); dir != "" {
+		fmt.Fprintln(os.Stderr, victim(dir, os.Getenv("TOOLSTREAM_CRASH_ROUND")))
+		os.Exit(1)
+	}
 	goleak.VerifyTestMain(m)
 }
 

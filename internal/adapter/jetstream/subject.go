@@ -42,23 +42,18 @@ func (c Config) partition(key string) int {
 	return int(h.Sum32() % uint32(c.Partitions))
 }
 
-// place reads partition and key back from a subject.
-func (c Config) place(topic events.Topic, subject string) (partition int, key string, err error) {
-	rest, ok := strings.CutPrefix(subject, c.Prefix+string(topic)+".")
-	number, token, dot := strings.Cut(rest, ".")
-	encoded, mark := strings.CutPrefix(token, keyMark)
-	if !ok || !dot || !mark {
-		return 0, "", fmt.Errorf("jetstream: subject %q is not one of topic %s", subject, topic)
-	}
-	partition, err = strconv.Atoi(number)
-	if err != nil {
-		return 0, "", fmt.Errorf("jetstream: subject %q: partition: %w", subject, err)
-	}
+// place reads partition and key back from a subject. A record that something
+// else has published keeps what stands in the place of the key: it is for the
+// stages to refuse.
+func (c Config) place(topic events.Topic, subject string) (partition int, key string) {
+	number, token, _ := strings.Cut(strings.TrimPrefix(subject, c.Prefix+string(topic)+"."), ".")
+	partition, _ = strconv.Atoi(number) // the stream takes no other subjects
+	encoded, ours := strings.CutPrefix(token, keyMark)
 	raw, err := base64.RawURLEncoding.DecodeString(encoded)
-	if err != nil {
-		return 0, "", fmt.Errorf("jetstream: subject %q: key: %w", subject, err)
+	if !ours || err != nil {
+		return partition, token
 	}
-	return partition, string(raw), nil
+	return partition, string(raw)
 }
 
 // encode turns a message into what is sent.
@@ -91,8 +86,8 @@ const overhead = 512
 // reservedHeader starts the names of the server's own headers.
 const reservedHeader = "Nats-"
 
-// decode returns headers as they were given to encode.
-func decodeHeaders(h nats.Header) (map[string]string, error) {
+// decodeHeaders returns headers as they were given to encode.
+func decodeHeaders(h nats.Header) map[string]string {
 	var out map[string]string
 	for name, values := range h {
 		if strings.HasPrefix(name, reservedHeader) || len(values) == 0 {
@@ -100,14 +95,14 @@ func decodeHeaders(h nats.Header) (map[string]string, error) {
 		}
 		value, err := url.PathUnescape(values[0])
 		if err != nil {
-			return nil, fmt.Errorf("jetstream: header %s: %w", name, err)
+			value = values[0] // somebody else's
 		}
 		if out == nil {
 			out = make(map[string]string, len(h))
 		}
 		out[name] = value
 	}
-	return out, nil
+	return out
 }
 
 // escape makes any text fit into a header line, and leaves common text as it

@@ -50,7 +50,7 @@ func (s *Server) prepareStream(ctx context.Context, want jetstream.StreamConfig)
 func (c Config) streamConfig(topic events.Topic) jetstream.StreamConfig {
 	cfg := jetstream.StreamConfig{
 		Name:               c.streamName(topic),
-		Subjects:           []string{c.Prefix + string(topic) + ".>"},
+		Subjects:           c.subjects(topic),
 		Storage:            jetstream.FileStorage,
 		AllowDirect:        true,
 		AllowAtomicPublish: true,
@@ -65,4 +65,13 @@ func (c Config) streamConfig(topic events.Topic) jetstream.StreamConfig {
 	cfg.MaxBytes = c.MaxBytes
 	cfg.Discard = jetstream.DiscardOld
 	return cfg
+}
+
+// subjects of a topic: those of its partitions and no others.
+func (c Config) subjects(topic events.Topic) []string {
+	out := make([]string, c.Partitions)
+	for p := range out {
+		out[p] = c.partitionSubject(topic, p) + ".>"
+	}
+	return out
 }

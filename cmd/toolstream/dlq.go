@@ -1,0 +1,191 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolstream/toolstream/internal/client"
+)
+
+// letter is a dead letter as the server shows it.
+type letter struct {
+	ID       string            `json:"id"`
+	State    string            `json:"state"`
+	Stage    string            `json:"stage"`
+	Topic    string            `json:"topic"`
+	Key      string            `json:"key"`
+	Revision uint64            `json:"revision,omitempty"`
+	Reason   string            `json:"reason"`
+	Detail   string            `json:"detail"`
+	Attempts int               `json:"attempts"`
+	Failed   time.Time         `json:"failed"`
+	Headers  map[string]string `json:"headers,omitempty"`
+	Original []byte            `json:"original,omitempty"`
+	Text     string            `json:"text,omitempty"`
+}
+
+func newDLQ(con *console) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "dlq",
+		Short: "List, show, replay and drop what could not be processed",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newDLQList(con), newDLQShow(con),
+		newDLQDecide(con, "replay", "Process records again, once the cause is mended"),
+		newDLQDecide(con, "drop", "Give records up"))
+	return cmd
+}
+
+func newDLQList(con *console) *cobra.Command {
+	query := url.Values{}
+	var stage, reason, state string
+	var limit int
+	cmd := &cobra.Command{
+		Use: "list", Short: "List dead letters, newest first", Args: cobra.NoArgs,
+		Example: "  toolstream dlq list --stage standardizer\n  toolstream dlq list --state all --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for k, v := range map[string]string{"stage": stage, "reason": reason, "state": state, "limit": strconv.Itoa(limit)} {
+				query.Set(k, v)
+			}
+			maps.DeleteFunc(query, func(_ string, v []string) bool { return v[0] == "" })
+			var page struct {
+				Letters []letter `json:"letters"`
+				Total   int      `json:"total"`
+			}
+			if err := con.client().Get(cmd.Context(), "/v1/dlq", query, &page); err != nil {
+				return fmt.Errorf("dlq list: %w", err)
+			}
+			if con.json {
+				return con.printJSON(page)
+			}
+			con.printLetters(page.Letters, page.Total)
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&stage, "stage", "", "only of this stage")
+	flags.StringVar(&reason, "reason", "", "only for this reason")
+	flags.StringVar(&state, "state", "open", "open, replayed, superseded, dropped or all")
+	flags.IntVar(&limit, "limit", 100, "how many, 1 to 1000")
+	return cmd
+}
+
+func (c *console) printLetters(letters []letter, total int) {
+	t := newTable("ID", "FAILED", "STAGE", "REASON", "KEY…", "DETAIL…")
+	for _, l := range letters {
+		t.add(l.ID, l.Failed.Local().Format(time.DateTime), l.Stage, l.Reason, l.Key, l.Detail)
+	}
+	t.print(c.out, c.width())
+	c.notef("%d of %d dead letters\n", len(letters), total)
+}
+
+func newDLQShow(con *console) *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "Show a dead letter and the record it holds", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var l letter
+			if err := con.client().Get(cmd.Context(), client.Path("/v1/dlq", args[0]), nil, &l); err != nil {
+				return fmt.Errorf("dlq show: %w", err)
+			}
+			if con.json {
+				return con.printJSON(l)
+			}
+			con.printf("id        %s (%s)\nkey       %s at revision %d\nstage     %s, from %s\nreason    %s\ndetail    %s\nattempts  %d, the last at %s\n",
+				l.ID, l.State, oneLine(l.Key), l.Revision, l.Stage, l.Topic, l.Reason, oneLine(l.Detail), l.Attempts, l.Failed.Local().Format(time.DateTime))
+			if l.Text != "" {
+				con.printf("record    %s\n", oneLine(l.Text))
+			} else if len(l.Original) > 0 {
+				con.printf("record    %d bytes that are no text; --json has them in base64\n", len(l.Original))
+			}
+			return nil
+		},
+	}
+}
+
+// newDLQDecide makes the commands that close letters, by id or all that match.
+func newDLQDecide(con *console, verb, short string) *cobra.Command {
+	var all bool
+	var stage, reason string
+	cmd := &cobra.Command{
+		Use: verb + " [ID...]", Short: short,
+		Example: fmt.Sprintf("  toolstream dlq %s ID\n  toolstream dlq %s --all --reason bad_vector", verb, verb),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if all == (len(args) > 0) {
+				return misused(cmd, "name the letters, or say --all")
+			}
+			if all {
+				return con.decideAll(cmd, verb, url.Values{"stage": {stage}, "reason": {reason}})
+			}
+			for _, id := range args {
+				if err := con.decide(cmd, verb, id); err != nil {
+					return fmt.Errorf("dlq %s %s: %w", verb, id, err)
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "every open letter that matches")
+	cmd.Flags().StringVar(&stage, "stage", "", "with --all: only of this stage")
+	cmd.Flags().StringVar(&reason, "reason", "", "with --all: only for this reason")
+	return cmd
+}
+
+func (c *console) decide(cmd *cobra.Command, verb, id string) error {
+	var answer map[string]any
+	path := client.Path("/v1/dlq", id)
+	var err error
+	if verb == "replay" {
+		err = c.client().Post(cmd.Context(), path+"/replay", nil, &answer)
+	} else {
+		err = c.client().Delete(cmd.Context(), path, &answer)
+	}
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.printJSON(answer)
+	}
+	c.printf("%s: %v\n", id, answer["state"])
+	return nil
+}
+
+// decideAll repeats the bulk call until no matching letter is left that it
+// could close.
+func (c *console) decideAll(cmd *cobra.Command, verb string, query url.Values) error {
+	maps.DeleteFunc(query, func(_ string, v []string) bool { return v[0] == "" })
+	var sum struct {
+		Done   int `json:"done"`
+		Failed int `json:"failed"`
+	}
+	for {
+		var part struct {
+			Done      int   `json:"done"`
+			Failed    []any `json:"failed"`
+			Remaining int   `json:"remaining"`
+		}
+		body, err := c.client().Send(cmd.Context(), http.MethodPost, "/v1/dlq:"+verb, query, "", nil)
+		if err != nil {
+			return fmt.Errorf("dlq %s: %w", verb, err)
+		}
+		if err := decodeAndClose(body, &part); err != nil {
+			return fmt.Errorf("dlq %s: %w", verb, err)
+		}
+		sum.Done += part.Done
+		sum.Failed = len(part.Failed)
+		if part.Remaining == 0 || part.Done == 0 {
+			break
+		}
+	}
+	if c.json {
+		return c.printJSON(sum)
+	}
+	c.printf("%d done, %d failed\n", sum.Done, sum.Failed)
+	return nil
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+func newFeedback(con *console) *cobra.Command {
+	var id string
+	cmd := &cobra.Command{
+		Use:   "feedback SEARCH_ID TOOL_ID EVENT",
+		Short: "Tell what was done with a search result",
+		Long: `Tell what was done with a result of a search, so that ranking can learn from it.
+EVENT is selected, called, succeeded, failed or rejected. The same --id counts once.`,
+		Example: "  toolstream feedback 3f9a… weather/get_forecast succeeded",
+		Args:    cobra.ExactArgs(3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f := map[string]any{"search_id": args[0], "tool_id": args[1], "event": schema.FeedbackEvent(args[2])}
+			if id != "" {
+				f["id"] = id
+			}
+			var answer map[string]any
+			if err := con.client().Post(cmd.Context(), "/v1/feedback", f, &answer); err != nil {
+				return fmt.Errorf("feedback: %w", err)
+			}
+			if con.json {
+				return con.printJSON(answer)
+			}
+			con.printf("accepted\n")
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&id, "id", "", "name of this event; sent twice, it counts once")
+	return cmd
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/toolstream/toolstream/services/ingest/formats"
+)
+
+// importer carries one import.
+type importer struct {
+	con      *console
+	flags    importFlags
+	progress *progress
+	summary  summary
+
+	changes []change            // accepted, in order
+	keep    map[string][]string // ids that were sent, by agent
+	lost    bool                // something was rejected without an id
+	start   uint64              // revision below which tools were there before
+}
+
+// change is an accepted change on its way to the index.
+type change struct {
+	Kind     string `json:"kind,omitempty"`
+	ID       string `json:"id"`
+	Revision uint64 `json:"revision"`
+}
+
+// batchLine is a line of the answer to a batch: the outcome of one document,
+// or, on the last line, the counts.
+type batchLine struct {
+	change
+	Line    int           `json:"line"`
+	Agent   string        `json:"agent"`
+	State   string        `json:"state"`
+	Deleted bool          `json:"deleted"`
+	Reason  string        `json:"reason"`
+	Path    string        `json:"path"`
+	Detail  string        `json:"detail"`
+	Summary *batchSummary `json:"summary"`
+}
+
+type batchSummary struct {
+	Start uint64 `json:"start"`
+	Error string `json:"error"`
+}
+
+func newImporter(c *console, f importFlags, all []source) *importer {
+	var size int64
+	for _, s := range all {
+		if s.size == 0 {
+			size = -1 // unknown: the bar only counts
+			break
+		}
+		size += s.size
+	}
+	i := &importer{con: c, flags: f, progress: newProgress(c, "importing", size, true), keep: map[string][]string{}}
+	i.summary.Errors = []importFailed{}
+	return i
+}
+
+func (i *importer) one(ctx context.Context, src source) error {
+	r, err := src.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	body := i.progress.reader(r)
+	if i.flags.dryRun {
+		i.check(body, src)
+		return nil
+	}
+	return i.send(ctx, body, src)
+}
+
+// check reads a source as the server would, without sending it.
+func (i *importer) check(r io.Reader, src source) {
+	opt := formats.Options{Source: src.name, Agent: i.flags.agent, Format: i.flags.format}
+	for _, problem := range formats.Read(r, opt) {
+		if problem != nil {
+			reason := *problem
+			reason.Source, reason.Line = "", 0
+			i.summary.failed(src.name, problem.Line, problem.ID, reason.Error())
+			continue
+		}
+		i.summary.Accepted++
+	}
+}
+
+func (i *importer) send(ctx context.Context, r io.Reader, src source) error {
+	query := url.Values{"source": {src.name}, "agent": {i.flags.agent}, "format": {i.flags.format}}
+	maps.DeleteFunc(query, func(_ string, v []string) bool { return v[0] == "" })
+	answer, err := i.con.client().Send(ctx, http.MethodPost, "/v1/tools:batch", query, "application/octet-stream", r)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	lines := bufio.NewReader(answer)
+	for {
+		raw, err := lines.ReadBytes('\n')
+		if err != nil {
+			return errCutOff // the last line is the summary, after which we do not read on
+		}
+		var line batchLine
+		if err := json.Unmarshal(raw, &line); err != nil {
+			return fmt.Errorf("the server's answer: %w", err)
+		}
+		if line.Summary != nil {
+			return i.endOfBatch(*line.Summary)
+		}
+		i.count(src, line)
+	}
+}
+
+func (i *importer) endOfBatch(s batchSummary) error {
+	if i.start == 0 || s.Start < i.start {
+		i.start = s.Start
+	}
+	if s.Error != "" {
+		return fmt.Errorf("%s; what has no answer may or may not be accepted; import again", s.Error)
+	}
+	return nil
+}
+
+func (i *importer) count(src source, line batchLine) {
+	if line.ID != "" && line.Kind != "agent" {
+		i.keep[line.Agent] = append(i.keep[line.Agent], line.ID)
+	}
+	switch line.State {
+	case "accepted":
+		i.summary.Accepted++
+		i.changes = append(i.changes, line.change)
+	case "unchanged", "stale", "superseded":
+		i.summary.Unchanged++
+	default:
+		i.lost = i.lost || line.ID == ""
+		reason := line.Reason
+		for _, more := range []string{line.Path, line.Detail} {
+			if more != "" {
+				reason += ": " + more
+			}
+		}
+		i.summary.failed(src.name, line.Line, line.ID, reason)
+	}
+}
+
+// sync deletes, of every agent that was imported, the tools that were there
+// before and were not in the import.
+func (i *importer) sync(ctx context.Context) error {
+	if i.lost {
+		i.con.notef("nothing is deleted: documents without an id were rejected, and they may be tools that are still there\n")
+		return nil
+	}
+	for _, agent := range slices.Sorted(maps.Keys(i.keep)) {
+		if agent == "" {
+			continue
+		}
+		var answer struct {
+			Deleted []change `json:"deleted"`
+		}
+		request := map[string]any{"agent": agent, "keep": i.keep[agent], "upto": i.start}
+		if err := i.con.client().Post(ctx, "/v1/tools:sync", request, &answer); err != nil {
+			return err
+		}
+		i.summary.Deleted += len(answer.Deleted)
+		i.changes = append(i.changes, answer.Deleted...)
+	}
+	return nil
+}
+
+// newest returns the newest revision of each entity that was changed: the
+// older ones are superseded and never seen.
+func (i *importer) newest() []change {
+	last := map[[2]string]change{}
+	for _, c := range i.changes {
+		key := [2]string{c.Kind, c.ID}
+		if c.Revision > last[key].Revision {
+			last[key] = c
+		}
+	}
+	return slices.SortedFunc(maps.Values(last), func(a, b change) int { return cmp.Compare(a.Revision, b.Revision) })
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolstream/toolstream/internal/client"
+)
+
+const defaultServer = "http://127.0.0.1:8665"
+
+// newRoot builds the command tree.
+func newRoot(con *console) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "toolstream",
+		Short: "Finds the right tool for an agent among thousands",
+		Long: `toolstream is a streaming index of tools: it takes tool documents in any format,
+keeps itself up to date, answers searches and learns from what agents do with the
+answers.
+
+  toolstream up --import examples/registry/tools   start, with a sample registry
+  toolstream search "will it rain tomorrow"        find a tool
+  toolstream import openapi.yaml                   add your own`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(con.in)
+	root.SetOut(con.out)
+	root.SetErr(con.err)
+	flags := root.PersistentFlags()
+	flags.StringVar(&con.server, "server", envOr("TOOLSTREAM_SERVER", defaultServer), "address of the server (TOOLSTREAM_SERVER)")
+	flags.StringVar(&con.token, "token", os.Getenv("TOOLSTREAM_TOKEN"), "credential, where the server asks for one (TOOLSTREAM_TOKEN)")
+	flags.BoolVar(&con.json, "json", false, "print JSON instead of a table")
+	flags.BoolVar(&con.quiet, "no-progress", false, "show no progress bar")
+	flags.Lookup("token").DefValue = ""
+	root.AddCommand(
+		newUp(con), newImport(con), newSearch(con), newFeedback(con),
+		newTools(con), newAgents(con), newWeights(con), newDLQ(con),
+		newStatus(con), newDoctor(con),
+		newConfig(con), newVersion(con),
+	)
+	explainUsage(root)
+	return root
+}
+
+// explainUsage turns every wrong call into a usageError that names the command
+// whose help tells more.
+func explainUsage(cmd *cobra.Command) {
+	path := cmd.CommandPath
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{err, c.CommandPath()} })
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(c *cobra.Command, args []string) error {
+			if err := check(c, args); err != nil {
+				return usageError{err, path()}
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		explainUsage(sub)
+	}
+}
+
+// misused returns a usageError for a check that cobra can not make.
+func misused(cmd *cobra.Command, format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...), cmd.CommandPath()}
+}
+
+func (c *console) client() *client.Client {
+	return &client.Client{Server: c.server, Token: c.token, HTTP: http.DefaultClient}
+}
+
+func envOr(name, fallback string) string {
+	if v := os.Getenv(name); v != "" {
+		return v
+	}
+	return fallback
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+func newSearch(con *console) *cobra.Command {
+	var req schema.SearchRequest
+	cmd := &cobra.Command{
+		Use:   "search QUERY",
+		Short: "Find the tools or agents for a query",
+		Example: `  toolstream search "book a flight to Lisbon"
+  toolstream search "translate a letter" -k 3 --explain
+  toolstream search "everything about invoices" --rank agents
+  toolstream search "create an issue" --agent github-v3-rest-api --json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req.Query = strings.Join(args, " ")
+			var answer schema.SearchResponse
+			if err := con.client().Post(cmd.Context(), "/v1/search", req, &answer); err != nil {
+				return fmt.Errorf("search: %w", err)
+			}
+			if con.json {
+				return con.printJSON(answer)
+			}
+			con.printSearch(answer)
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVarP(&req.K, "limit", "k", 10, "how many results, 1 to 1000")
+	flags.StringVar((*string)(&req.Rank), "rank", "tools", "what to return: tools or agents")
+	flags.BoolVar(&req.Explain, "explain", false, "show how each score came about")
+	flags.StringVar((*string)(&req.Rewrite), "rewrite", "auto", "rewrite the query first: auto or off")
+	flags.StringSliceVar(&req.Filters.Agents, "agent", nil, "only tools of these agents")
+	flags.StringSliceVar(&req.Filters.Tags, "tag", nil, "only tools with one of these tags")
+	flags.StringSliceVar(&req.Filters.IDs, "id", nil, "only these ids")
+	flags.StringToStringVar(&req.Arguments, "argument", nil, "an argument that can be provided, as name=meaning (repeatable)")
+	return cmd
+}
+
+func (c *console) printSearch(a schema.SearchResponse) {
+	if len(a.Degraded) > 0 {
+		c.notef("degraded: %s could not be asked\n", strings.Join(a.Degraded, ", "))
+	}
+	if len(a.Results) == 0 {
+		c.notef("nothing found\n")
+	}
+	t := newTable("#", "SCORE", "SIMILARITY", "ID…", "DESCRIPTION…")
+	for i, r := range a.Results {
+		t.add(i+1, fmt.Sprintf("%.3f", r.Score), fmt.Sprintf("%.3f", r.Similarity), r.ID, describe(r))
+	}
+	t.print(c.out, c.width())
+	for i, r := range a.Results {
+		if r.Explanation != nil {
+			c.printExplanation(i+1, r)
+		}
+	}
+	c.notef("%d results in %.1f ms, weights %s, search %s\n", len(a.Results), a.TookMS, a.Weights, a.SearchID)
+}
+
+func describe(r schema.Result) string {
+	text := r.Description
+	if len(r.Tools) > 0 {
+		text = "through " + strings.Join(r.Tools, ", ") + ". " + text
+	}
+	if len(r.MissingParameters) > 0 {
+		text = "needs " + strings.Join(r.MissingParameters, ", ") + ". " + text
+	}
+	return text
+}
+
+func (c *console) printExplanation(rank int, r schema.Result) {
+	e := r.Explanation
+	c.printf("\n%d. %s: %.3f\n", rank, oneLine(r.ID), r.Score)
+	names := slices.SortedFunc(maps.Keys(e.Terms), func(a, b string) int {
+		if d := e.Terms[b] - e.Terms[a]; d != 0 {
+			return sign(d)
+		}
+		return strings.Compare(a, b)
+	})
+	for _, name := range names {
+		c.printf("   %+9.3f  %s = %.3f\n", e.Terms[name], name, e.Features[name])
+	}
+	if e.Bias != 0 {
+		c.printf("   %+9.3f  bias\n", e.Bias)
+	}
+	if e.Penalty != 0 {
+		c.printf("   %+9.3f  parameters that cannot be provided\n", -e.Penalty)
+	}
+	for _, p := range e.Parameters {
+		c.printf("             %s: best match %q %.2f, costs %.3f\n", oneLine(p.Name), oneLine(p.Argument), p.Match, p.Penalty)
+	}
+}
+
+func sign(x float64) int {
+	if x > 0 {
+		return 1
+	}
+	return -1
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolstream/toolstream/internal/app"
+	"github.com/toolstream/toolstream/internal/client"
+)
+
+func newStatus(con *console) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show what runs and how far behind it is",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var s app.Status
+			if err := con.client().Get(cmd.Context(), "/v1/status", nil, &s); err != nil {
+				return fmt.Errorf("status: %w", err)
+			}
+			if con.json {
+				return con.printJSON(s)
+			}
+			con.printStatus(s)
+			return nil
+		},
+	}
+}
+
+func (c *console) printStatus(s app.Status) {
+	state := "ready"
+	if !s.Ready {
+		state = "starting: reads what was accepted before"
+	}
+	c.printf("toolstream %s at %s, %s, up since %s\n", s.Version, c.server, state, s.Started.Local().Format(time.DateTime))
+	c.printf("%d tools and %d agents, model %s, weights %s, %d dead letters\n", s.Tools, s.Agents, s.Model, s.Weights, s.DeadLetters)
+	c.printf("data in %s\n\n", s.Data)
+	t := newTable("STAGE", "READS", "LAG")
+	for _, stage := range s.Stages {
+		t.add(stage.Name, stage.Topic, stage.Lag)
+	}
+	t.print(c.out, c.width())
+}
+
+// finding is one thing that doctor looked at.
+type finding struct {
+	OK     bool   `json:"ok"`
+	What   string `json:"what"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+func newDoctor(con *console) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what is wrong, and say what to do",
+		Long:  "Look for what is wrong, and say what to do. Exit code 1: something is.",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			findings := con.examine(cmd)
+			if con.json {
+				if err := con.printJSON(map[string]any{"findings": findings}); err != nil {
+					return err
+				}
+			}
+			wrong := 0
+			for _, f := range findings {
+				if !f.OK {
+					wrong++
+				}
+				if !con.json {
+					con.printFinding(f)
+				}
+			}
+			if wrong > 0 {
+				return fmt.Errorf("doctor: %d of %d checks found something", wrong, len(findings))
+			}
+			return nil
+		},
+	}
+}
+
+func (c *console) printFinding(f finding) {
+	mark := "ok   "
+	if !f.OK {
+		mark = "WRONG"
+	}
+	c.printf("%s  %s\n", mark, f.What)
+	if f.Remedy != "" {
+		c.printf("       %s\n", f.Remedy)
+	}
+}
+
+// examine asks the server; what can not be asked ends the examination.
+func (c *console) examine(cmd *cobra.Command) []finding {
+	var s app.Status
+	if err := c.client().Get(cmd.Context(), "/v1/status", nil, &s); err != nil {
+		remedy := "start one with `toolstream up`, or name another with --server"
+		var refused *client.Problem
+		if errors.As(err, &refused) {
+			remedy = "look at the server's log"
+		}
+		return []finding{{What: err.Error(), Remedy: remedy}}
+	}
+	findings := []finding{{OK: true, What: fmt.Sprintf("toolstream %s answers at %s", s.Version, c.server)}}
+	findings = append(findings, check(s.Ready, "it accepts changes", "it still reads what was accepted before: wait, and look at `toolstream status`"))
+	findings = append(findings, check(s.Tools > 0, fmt.Sprintf("%d tools are indexed", s.Tools), "import some: toolstream import PATH"))
+	findings = append(findings, check(s.DeadLetters == 0, fmt.Sprintf("%d documents are in the dead letters", s.DeadLetters), "see why: toolstream dlq list"))
+	for _, stage := range s.Stages {
+		findings = append(findings, check(stage.Lag < lagAlarm, fmt.Sprintf("%s is %d records behind", stage.Name, stage.Lag), "an import may be under way; if the number does not fall, look at the server's log for this stage"))
+	}
+	return findings
+}
+
+// lagAlarm is how many records behind a stage may be without comment.
+const lagAlarm = 10_000
+
+func check(ok bool, what, remedy string) finding {
+	if ok {
+		remedy = ""
+	}
+	return finding{OK: ok, What: what, Remedy: remedy}
+}
+
+// decodeAndClose reads one JSON value.
+func decodeAndClose(body io.ReadCloser, out any) error {
+	return errors.Join(json.NewDecoder(body).Decode(out), body.Close())
+}

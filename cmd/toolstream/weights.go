@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+func newWeights(con *console) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "weights",
+		Short: "List, show, promote and roll back versions of the fusion weights",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "list", Short: "List the versions, newest first", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error { return con.listWeights(cmd) },
+		},
+		&cobra.Command{
+			Use: "show [VERSION]", Short: "Show one version; the live one if none is named", Args: cobra.MaximumNArgs(1),
+			Example: "  toolstream weights show\n  toolstream weights show builtin --json",
+			RunE: func(cmd *cobra.Command, args []string) error {
+				var w schema.Weights
+				version := append(args, "live")[0]
+				if err := con.client().Get(cmd.Context(), client.Path("/v1/weights", version), nil, &w); err != nil {
+					return fmt.Errorf("weights %s: %w", version, err)
+				}
+				return con.printWeights(w)
+			},
+		},
+		&cobra.Command{
+			Use: "promote VERSION", Short: "Make a version live", Args: cobra.ExactArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return con.switchWeights(cmd, client.Path("/v1/weights", args[0])+"/promote")
+			},
+		},
+		&cobra.Command{
+			Use: "rollback", Short: "Go back to the version before the live one", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error { return con.switchWeights(cmd, "/v1/weights:rollback") },
+		},
+	)
+	return cmd
+}
+
+func (c *console) listWeights(cmd *cobra.Command) error {
+	var list struct {
+		Live     string           `json:"live"`
+		Versions []schema.Weights `json:"versions"`
+	}
+	if err := c.client().Get(cmd.Context(), "/v1/weights", nil, &list); err != nil {
+		return fmt.Errorf("weights list: %w", err)
+	}
+	if c.json {
+		return c.printJSON(list)
+	}
+	t := newTable("LIVE", "VERSION", "EPOCH", "CREATED", "PARENT", "PAIRS", "MADE BY…")
+	for _, w := range list.Versions {
+		live, created := "", ""
+		if w.Version == list.Live {
+			live = "*"
+		}
+		if !w.Created.IsZero() {
+			created = w.Created.Local().Format(time.DateTime)
+		}
+		t.add(live, w.Version, w.Epoch, created, w.Parent, w.Trained, w.Source)
+	}
+	t.print(c.out, c.width())
+	return nil
+}
+
+func (c *console) printWeights(w schema.Weights) error {
+	if c.json {
+		return c.printJSON(w)
+	}
+	c.printf("version %s, epoch %d, %s\n", w.Version, w.Epoch, w.Source)
+	t := newTable("FEATURE", "WEIGHT")
+	for _, name := range slices.Sorted(maps.Keys(w.Features)) {
+		t.add(name, fmt.Sprintf("%.4f", w.Features[name]))
+	}
+	t.add("bias", fmt.Sprintf("%.4f", w.Bias))
+	t.add("tau (a match below counts as missing)", fmt.Sprintf("%.4f", w.Tau))
+	t.add("w_req (missing required parameter)", fmt.Sprintf("%.4f", w.Required))
+	t.add("w_opt (missing optional parameter)", fmt.Sprintf("%.4f", w.Optional))
+	t.print(c.out, c.width())
+	return nil
+}
+
+func (c *console) switchWeights(cmd *cobra.Command, path string) error {
+	var w schema.Weights
+	if err := c.client().Post(cmd.Context(), path, nil, &w); err != nil {
+		return fmt.Errorf("%s: %w", cmd.CommandPath(), err)
+	}
+	if c.json {
+		return c.printJSON(w)
+	}
+	c.printf("%s is live (%s)\n", w.Version, w.Source)
+	return nil
+}

@@ -1,0 +1,292 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/toolstream/toolstream/internal/adapter/flat"
+	"github.com/toolstream/toolstream/internal/adapter/hashing"
+	"github.com/toolstream/toolstream/internal/adapter/jetstream"
+	"github.com/toolstream/toolstream/internal/adapter/nats"
+	"github.com/toolstream/toolstream/internal/adapter/trainerstore"
+	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/services/embedder"
+	"github.com/toolstream/toolstream/services/ingest"
+	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/standardizer"
+	"github.com/toolstream/toolstream/services/trainer"
+)
+
+// What lies in the data folder.
+const (
+	busFolder   = "bus"
+	indexFolder = "index"
+	trainerFile = "trainer.db"
+)
+
+const (
+	weightsBucket  = "toolstream_weights"
+	weightsHistory = 64
+)
+
+// Lines are taken piece by piece, so what bounds a request is patience and not
+// memory.
+const (
+	maxBody  = 8 << 30
+	maxItems = 10_000_000
+)
+
+// Embedded is the whole pipeline in one process.
+type Embedded struct {
+	cfg     config.Config
+	log     *slog.Logger
+	version string
+	started time.Time
+	metrics *prometheus.Registry
+
+	bus      *jetstream.Server
+	index    *flat.Index
+	learned  *trainerstore.Store
+	listener net.Listener
+	handler  http.Handler
+
+	ingest       *ingest.Service
+	standardizer *standardizer.Service
+	embedder     *embedder.Service
+	writer       *embedder.IndexWriter
+	query        *query.Service
+	trainer      *trainer.Service
+	dead         *deadletter.Box
+}
+
+// OpenEmbedded opens everything that lies in the data folder and begins to
+// listen; Run starts the work. After an error nothing is left open.
+func OpenEmbedded(ctx context.Context, cfg config.Config, log *slog.Logger, version string) (_ *Embedded, err error) {
+	e := &Embedded{cfg: cfg, log: log, version: version, started: time.Now(), metrics: prometheus.NewRegistry()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.close(context.WithoutCancel(ctx)))
+		}
+	}()
+	if err := e.metrics.Register(collectors.NewGoCollector()); err != nil {
+		return nil, err
+	}
+	if err := e.metrics.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})); err != nil {
+		return nil, err
+	}
+	if err := e.openStores(ctx); err != nil {
+		return nil, err
+	}
+	if err := e.buildServices(ctx); err != nil {
+		return nil, err
+	}
+	if err := e.buildHTTP(); err != nil {
+		return nil, err
+	}
+	e.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w; name another address with --listen", cfg.Listen, err)
+	}
+	return e, nil
+}
+
+// openStores opens the bus first: it locks the data folder for this process.
+func (e *Embedded) openStores(ctx context.Context) (err error) {
+	if err := os.MkdirAll(e.cfg.Data, 0o700); err != nil {
+		return fmt.Errorf("data folder: %w", err)
+	}
+	e.bus, err = jetstream.Open(ctx, jetstream.Config{
+		Dir: filepath.Join(e.cfg.Data, busFolder), Listen: e.cfg.NATS.Listen, Token: e.cfg.NATS.Token,
+	}, e.log)
+	if err != nil {
+		return err
+	}
+	e.index, err = flat.Open(ctx, flat.Config{
+		Path: filepath.Join(e.cfg.Data, indexFolder), Logger: e.log, Registerer: e.metrics,
+	})
+	if err != nil {
+		return err
+	}
+	e.learned, err = trainerstore.Open(filepath.Join(e.cfg.Data, trainerFile))
+	return err
+}
+
+func (e *Embedded) buildServices(ctx context.Context) error {
+	weights, err := jetstream.OpenKV(ctx, e.bus.Conn(), weightsBucket, weightsHistory)
+	if err != nil {
+		return err
+	}
+	model := hashing.New()
+	if built, _ := e.index.Model(); built != "" && built != model.Name() {
+		return fmt.Errorf("the index in %s holds vectors of the model %s, this program embeds with %s: import into a new --data folder", e.cfg.Data, built, model.Name())
+	}
+	return errors.Join(
+		e.buildPipeline(model),
+		e.buildDeadLetters(),
+		e.buildQuery(weights),
+		e.buildTrainer(weights),
+	)
+}
+
+func (e *Embedded) buildPipeline(model embedder.Model) (err error) {
+	e.ingest, err = ingest.New(ingest.Config{MaxBody: maxBody, MaxItems: maxItems}, ingest.Deps{
+		Publisher: e.bus, Follower: e.bus, Now: time.Now, Logger: e.log, Registerer: e.metrics,
+	})
+	if err != nil {
+		return err
+	}
+	e.standardizer, err = standardizer.New(standardizer.Config{}, standardizer.Deps{
+		Groups: e.bus, Ends: e.bus, Publisher: e.bus, Logger: e.log, Registerer: e.metrics,
+	})
+	if err != nil {
+		return err
+	}
+	e.embedder, err = embedder.New(embedder.Config{}, embedder.Deps{
+		Model: model, Cache: e.index, Groups: e.bus, Ends: e.bus, Publisher: e.bus, Logger: e.log, Registerer: e.metrics,
+	})
+	if err != nil {
+		return err
+	}
+	e.writer, err = embedder.NewIndexWriter(embedder.WriterDeps{
+		Index: e.index, Follower: e.bus, Publisher: e.bus, Logger: e.log, Registerer: e.metrics,
+	})
+	return err
+}
+
+func (e *Embedded) buildDeadLetters() (err error) {
+	e.dead, err = deadletter.New(deadletter.Config{}, deadletter.Deps{
+		Bus: e.bus, Logger: e.log, Registerer: e.metrics,
+	})
+	return err
+}
+
+func (e *Embedded) buildQuery(weights *jetstream.KV) (err error) {
+	e.query, err = query.New(query.Config{}, query.Deps{
+		Index: e.index, Catalogue: e.index, Embedder: e.embedder, Publisher: e.bus,
+		DeadLetters: e.dead, Watcher: weights, Logger: e.log, Registerer: e.metrics,
+	})
+	return err
+}
+
+func (e *Embedded) buildTrainer(weights *jetstream.KV) (err error) {
+	e.trainer, err = trainer.New(trainer.Config{}, trainer.Deps{
+		Follower: e.bus, Publisher: e.bus, State: e.learned, Store: weightsStore{weights}, Now: time.Now, Logger: e.log, Registerer: e.metrics,
+	})
+	return err
+}
+
+func (e *Embedded) buildHTTP() error {
+	api, mux := newAPI(e.version)
+	ingest.Routes(api, e.ingest)
+	query.Routes(api, e.query)
+	trainer.Routes(api, e.trainer)
+	deadletter.Routes(api, e.dead)
+	e.statusRoute(api)
+	addHealth(mux, e.ready, e.metrics)
+	var known credentials
+	if e.cfg.Auth.TokensFile != "" {
+		var err error
+		if known, err = readCredentials(e.cfg.Auth.TokensFile); err != nil {
+			return err
+		}
+	}
+	e.handler = authenticate(known, mux)
+	return nil
+}
+
+// URL is where the HTTP API listens.
+func (e *Embedded) URL() string { return "http://" + e.listener.Addr().String() }
+
+// NATS is where other processes reach the bus, "" where it is closed to them.
+func (e *Embedded) NATS() string { return e.bus.Addr() }
+
+// ready says why the process can not yet take changes, or nil. It answers
+// searches from the start.
+func (e *Embedded) ready() error {
+	if !e.ingest.Ready() {
+		return errors.New("still reading what was accepted before")
+	}
+	return nil
+}
+
+// Run works until ctx ends, drains, and closes everything.
+func (e *Embedded) Run(ctx context.Context) error {
+	parts, err := e.parts()
+	if err == nil {
+		err = runParts(ctx, parts)
+		e.listener = nil // the server has closed it
+	}
+	return errors.Join(err, e.close(context.WithoutCancel(ctx)))
+}
+
+// parts lists what runs, consumers before producers.
+func (e *Embedded) parts() ([]part, error) {
+	parts := []part{
+		{"index writer", e.writer.Run},
+		{"embedder", e.embedder.Run},
+		{"standardizer", e.standardizer.Run},
+		{"trainer", e.trainer.Run},
+		{"dead letters", e.dead.Run},
+		{"query", e.query.Run},
+		{"ingest", e.ingest.Run},
+	}
+	if e.cfg.NATS.Listen != "" {
+		replies, err := e.requestReply()
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, replies...)
+	}
+	serve := func(ctx context.Context) error { return serveHTTP(ctx, e.listener, e.handler) }
+	return append(parts, part{"http", serve}), nil
+}
+
+// requestReply answers other processes on the bus.
+func (e *Embedded) requestReply() ([]part, error) {
+	search, err := nats.NewService(nats.Config{
+		Name: "toolstream-query", Version: e.version, Subject: "toolstream.search",
+		Description: "Finds tools: the request and answer of POST /v1/search.",
+	}, e.bus.Conn(), e.query.Handle)
+	if err != nil {
+		return nil, err
+	}
+	embed, err := nats.NewService(nats.Config{
+		Name: "toolstream-embedder", Version: e.version, Subject: "toolstream.embed",
+		Description: "Turns texts into the vectors that the index compares.",
+	}, e.bus.Conn(), e.embedder.Handle)
+	return []part{{"search requests", search.Run}, {"embed requests", embed.Run}}, err
+}
+
+// closeTimeout bounds the closing of the stores.
+const closeTimeout = 30 * time.Second
+
+// close closes what is open, in the opposite order of opening.
+func (e *Embedded) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	var errs []error
+	if e.listener != nil {
+		errs = append(errs, e.listener.Close())
+	}
+	if e.learned != nil {
+		errs = append(errs, e.learned.Close())
+	}
+	if e.index != nil {
+		errs = append(errs, e.index.Close())
+	}
+	if e.bus != nil {
+		errs = append(errs, e.bus.Close(ctx))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,92 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// newAPI returns the HTTP API that the services add their operations to, and
+// the mux behind it.
+func newAPI(version string) (huma.API, *http.ServeMux) {
+	mux := http.NewServeMux()
+	conf := huma.DefaultConfig("toolstream", version)
+	conf.Info.Description = "The streaming index that finds the right tool for an agent among thousands."
+	conf.DocsPath = ""     // the page would load a script from elsewhere
+	conf.CreateHooks = nil // no $schema member in every answer
+	return humago.New(mux, conf), mux
+}
+
+// addHealth serves liveness, readiness and metrics. A process that drains or
+// still catches up is alive and not ready.
+func addHealth(mux *http.ServeMux, ready func() error, metrics prometheus.Gatherer) {
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "ok")
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := ready(); err != nil {
+			writeProblem(w, http.StatusServiceUnavailable, err.Error())
+			return
+		}
+		fmt.Fprintln(w, "ready")
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+}
+
+// writeProblem writes an RFC 9457 answer.
+func writeProblem(w http.ResponseWriter, status int, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.WriteHeader(status)
+	// The status line is out: a failed write here is the client's going away.
+	_ = json.NewEncoder(w).Encode(huma.ErrorModel{Status: status, Title: http.StatusText(status), Detail: detail})
+}
+
+// The server's time limits. There is none on reading or writing a whole body:
+// an import streams for as long as it takes, bounded by its size.
+const (
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+	drainTimeout  = 10 * time.Second
+	maxHeader     = 64 << 10
+)
+
+// serveHTTP answers on the listener until ctx ends, then lets the requests
+// under way finish.
+func serveHTTP(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("http: %w", err)
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	err := server.Shutdown(drain)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = server.Close()
+	}
+	<-failed
+	if err != nil {
+		return fmt.Errorf("http: stop: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+package app
+
+import (
+	"io"
+	"log/slog"
+	"os"
+
+	"golang.org/x/term"
+
+	"github.com/toolstream/toolstream/internal/config"
+)
+
+// NewLogger writes to w what the settings ask for: text where somebody watches,
+// JSON where a machine does.
+func NewLogger(c config.Log, w io.Writer) *slog.Logger {
+	var level slog.Level
+	// The settings were validated: an unknown level can not come here.
+	_ = level.UnmarshalText([]byte(c.Level))
+	opts := &slog.HandlerOptions{Level: level}
+	if c.Format == "json" || (c.Format == "auto" && !isTerminal(w)) {
+		return slog.New(slog.NewJSONHandler(w, opts))
+	}
+	return slog.New(slog.NewTextHandler(w, opts))
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

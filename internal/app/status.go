@@ -1,0 +1,94 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/services/embedder"
+	"github.com/toolstream/toolstream/services/standardizer"
+)
+
+// Status is what runs and how far behind it is.
+type Status struct {
+	Version     string        `json:"version"`
+	Started     time.Time     `json:"started"`
+	Ready       bool          `json:"ready" doc:"Changes can be accepted."`
+	Model       string        `json:"model" doc:"Embedding model."`
+	Weights     string        `json:"weights" doc:"Version that the tenant's searches rank by."`
+	Tools       int           `json:"tools" doc:"The tenant's, in the index."`
+	Agents      int           `json:"agents" doc:"The tenant's, in the index."`
+	Stages      []StageStatus `json:"stages" doc:"In the order of the flow."`
+	DeadLetters int           `json:"dead_letters" doc:"The tenant's open ones."`
+	Data        string        `json:"data" doc:"Folder."`
+}
+
+// StageStatus is how far one consumer has come.
+type StageStatus struct {
+	Name  string       `json:"name"`
+	Topic events.Topic `json:"topic" doc:"That it reads."`
+	Lag   uint64       `json:"lag" doc:"Records that it has yet to read, at most: compaction leaves gaps in the numbering."`
+}
+
+type statusOutput struct{ Body Status }
+
+func (e *Embedded) statusRoute(api huma.API) {
+	huma.Register(api, huma.Operation{
+		OperationID: "status", Method: http.MethodGet, Path: "/v1/status",
+		Summary: "What runs and how far behind it is", Tags: []string{"operations"}, Errors: []int{503},
+	}, func(ctx context.Context, _ *struct{}) (*statusOutput, error) {
+		s, err := e.status(ctx)
+		if err != nil {
+			e.log.Warn("status", "error", err)
+			return nil, huma.Error503ServiceUnavailable("the bus does not answer")
+		}
+		return &statusOutput{s}, nil
+	})
+}
+
+func (e *Embedded) status(ctx context.Context) (Status, error) {
+	own := tenant.From(ctx)
+	model, _ := e.index.Model()
+	live, err := e.trainer.Live(own)
+	if err != nil {
+		return Status{}, err
+	}
+	counts := e.index.Stats()[own]
+	s := Status{
+		Version: e.version, Started: e.started, Ready: e.ready() == nil, Model: model, Weights: live.Version,
+		Tools: counts.Tools, Agents: counts.Agents, Data: e.cfg.Data,
+		DeadLetters: len(e.dead.List(ctx, deadletter.Filter{State: events.LetterOpen})),
+	}
+	s.Stages, err = e.stages(ctx)
+	return s, err
+}
+
+func (e *Embedded) stages(ctx context.Context) ([]StageStatus, error) {
+	stages := []StageStatus{
+		{Name: standardizer.Name, Topic: events.ToolsRaw},
+		{Name: embedder.StageName, Topic: events.ToolsStandardized},
+		{Name: embedder.WriterName, Topic: events.ToolsEmbedded},
+	}
+	for i := range stages {
+		st := &stages[i]
+		ends, err := e.bus.End(ctx, st.Topic)
+		if err != nil {
+			return nil, err
+		}
+		at := e.index.Positions()
+		if st.Name != embedder.WriterName {
+			if at, err = e.bus.Committed(ctx, st.Topic, st.Name); err != nil {
+				return nil, err
+			}
+		}
+		for partition, end := range ends {
+			st.Lag += max(end, at[partition]) - at[partition]
+		}
+	}
+	return stages, nil
+}
