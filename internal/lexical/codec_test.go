@@ -43,7 +43,7 @@ func TestLoadDamaged(t *testing.T) {
 func TestLoadOtherSettings(t *testing.T) {
 	data := storedExample(t)
 	other := Defaults()
-	other.Stemmed[Name] = true
+	other.Stemmed[Name] = false
 	if _, err := Load(other, data); !errors.Is(err, ErrStored) {
 		t.Errorf("other stemming: %v", err)
 	}

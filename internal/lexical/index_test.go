@@ -108,7 +108,7 @@ func (r *reference) scores(f Field, query Terms, dead int, low, high float64) ma
 			df := r.df(f, term.Text)
 			part := func(n, df int, mean float64) float64 {
 				norm := r.config.K1 * (1 - r.config.B + r.config.B*float64(len(d[f]))/mean)
-				return float64(term.Count) * math.Log(1+(float64(n-df)+0.5)/(float64(df)+0.5)) * tf * (r.config.K1 + 1) / (tf + norm)
+				return float64(term.Count) * math.Log(1+(float64(n-df)+0.5)/(float64(df)+0.5)) * tf / (tf + norm)
 			}
 			sum[0] += part(n, df, mean)
 			// The idf rises with N and falls with df, the rest rises with the mean.

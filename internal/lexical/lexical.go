@@ -6,11 +6,13 @@
 //
 // The score of a document for a query is the sum over the query's terms of
 //
-//	count · ln(1 + (N − df + 0.5)/(df + 0.5)) · tf·(k1+1) / (tf + k1·(1 − b + b·dl/avgdl))
+//	count · ln(1 + (N − df + 0.5)/(df + 0.5)) · tf / (tf + k1·(1 − b + b·dl/avgdl))
 //
-// (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009, with
-// the idf of Lucene, which is never negative). N counts the documents that
-// have the field at all, and avgdl is their mean length. tf is capped at 255.
+// (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009; as
+// Lucene has it: an idf that is never negative, and without the constant
+// factor k1 + 1, which the default fusion weights do not expect either). N
+// counts the documents that have the field at all, and avgdl is their mean
+// length. tf is capped at 255.
 //
 // # Structure
 //
@@ -68,10 +70,12 @@ type Config struct {
 }
 
 // Defaults returns the settings that did best without fitting any one set of
-// tools.
+// tools: stems help where requests are prose and cost where names of products
+// matter, so the whole document is there in both forms, and the name, short as
+// it is, stemmed.
 func Defaults() Config {
 	c := Config{K1: 1.5, B: 0.9}
-	c.Stemmed[Stem] = true
+	c.Stemmed[Stem], c.Stemmed[Name] = true, true
 	return c
 }
 

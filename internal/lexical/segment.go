@@ -100,7 +100,7 @@ func (s *segment) weigh(c Config, total fieldSums) {
 		list := s.fields[f].list
 		for i, p := range list {
 			tf := float64(p.key & maxTF)
-			list[i].impact = float32(tf * (c.K1 + 1) / (tf + norm[position(p.slot())]))
+			list[i].impact = float32(tf / (tf + norm[position(p.slot())]))
 		}
 	}
 }
