@@ -8,9 +8,10 @@ FUZZTIME ?= 5s
 BENCH ?= .
 BENCHTIME ?= 1s
 
-# Real documents for the tests that want them; they skip where the folder is absent.
-TOOLSTREAM_DATA ?= $(wildcard $(CURDIR)/../shared/data)
-export TOOLSTREAM_DATA
+# Real documents for the tests that want them; they skip where the folder is
+# absent. Only tests see it: to the program the variable names its own folder.
+DOCUMENTS := $(or $(TOOLSTREAM_DATA),$(wildcard $(CURDIR)/../shared/data))
+test short bench cover fuzz: export TOOLSTREAM_DATA := $(DOCUMENTS)
 
 .PHONY: help build run test short lint generated tidy fuzz bench cover
 
@@ -21,7 +22,7 @@ build: ## build bin/toolstream, static
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bin/toolstream ./cmd/toolstream
 
 run: ## start toolstream on the sample registry and show a search
-	go run ./cmd/toolstream up --import examples/registry/tools --try "will I need an umbrella in Lisbon tomorrow?"
+	go run ./cmd/toolstream up --import examples/registry/tools --try "will it rain in Lisbon tomorrow?"
 
 test: ## every test, with the race detector
 	go test -race -timeout 20m ./...

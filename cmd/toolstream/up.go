@@ -34,7 +34,7 @@ Everything lies in the data folder and is there again after a restart, however t
 process ended. Ctrl-C drains: what was begun is finished.`,
 		Example: `  toolstream up
   toolstream up --data ./data --import openapi.yaml
-  toolstream up --import examples/registry/tools --try "will it rain tomorrow?"
+  toolstream up --import examples/registry/tools --try "will it rain in Lisbon tomorrow?"
   toolstream up --nats 127.0.0.1:4222`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

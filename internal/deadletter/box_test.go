@@ -187,7 +187,7 @@ func TestReplay(t *testing.T) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		got := map[string]Outcome{}
+		got := map[string]Settled{}
 		for _, o := range out {
 			got[o.ID] = o
 		}
@@ -387,7 +387,7 @@ func TestHTTP(t *testing.T) {
 		call(http.MethodGet, "/v1/dlq/nothing", 404, nil)
 		call(http.MethodPost, "/v1/dlq/nothing/replay", 404, nil)
 		call(http.MethodDelete, "/v1/dlq/nothing", 404, nil)
-		var o Outcome
+		var o Settled
 		call(http.MethodDelete, "/v1/dlq/"+id, 200, &o)
 		if o.State != events.LetterDropped {
 			f.Errorf("delete: %+v", o)

@@ -34,7 +34,7 @@ type (
 	}
 	listOutput    struct{ Body page }
 	showOutput    struct{ Body whole }
-	outcomeOutput struct{ Body Outcome }
+	settledOutput struct{ Body Settled }
 	bulkOutput    struct{ Body bulk }
 )
 
@@ -56,7 +56,7 @@ type whole struct {
 // bulk is what became of many letters.
 type bulk struct {
 	Done      int       `json:"done" doc:"Letters that were closed."`
-	Failed    []Outcome `json:"failed,omitempty" doc:"Letters that are as they were, and why."`
+	Failed    []Settled `json:"failed,omitempty" doc:"Letters that are as they were, and why."`
 	Remaining int       `json:"remaining" doc:"Open letters that match and were left for the next call."`
 }
 
@@ -89,11 +89,11 @@ func operation(id, method, path, summary string) huma.Operation {
 }
 
 // decision is Replay or Drop.
-type decision func(ctx context.Context, ids ...string) ([]Outcome, error)
+type decision func(ctx context.Context, ids ...string) ([]Settled, error)
 
 // one answers a decision about one letter.
-func (b *Box) one(decide decision) func(context.Context, *idInput) (*outcomeOutput, error) {
-	return func(ctx context.Context, in *idInput) (*outcomeOutput, error) {
+func (b *Box) one(decide decision) func(context.Context, *idInput) (*settledOutput, error) {
+	return func(ctx context.Context, in *idInput) (*settledOutput, error) {
 		outcomes, err := decide(ctx, in.ID)
 		if err != nil {
 			return nil, b.problem(err)
@@ -105,7 +105,7 @@ func (b *Box) one(decide decision) func(context.Context, *idInput) (*outcomeOutp
 		case o.Error != "":
 			return nil, huma.Error409Conflict(o.Error)
 		}
-		return &outcomeOutput{o}, nil
+		return &settledOutput{o}, nil
 	}
 }
 

@@ -50,8 +50,8 @@ func (b *Box) Show(ctx context.Context, id string) (events.DeadLetter, error) {
 	return *found, nil
 }
 
-// Outcome is what became of one letter.
-type Outcome struct {
+// Settled is what became of one letter.
+type Settled struct {
 	ID    string             `json:"id"`
 	State events.LetterState `json:"state,omitempty" doc:"The letter's state now."`
 	Error string             `json:"error,omitempty" doc:"Why it could not be done; the letter is as it was."`
@@ -63,7 +63,7 @@ type Outcome struct {
 // closed as superseded. Letters that are closed, or whose record is not kept,
 // stay as they are; their outcome says so. Only a failing bus is an error: the
 // outcomes up to there stand.
-func (b *Box) Replay(ctx context.Context, ids ...string) ([]Outcome, error) {
+func (b *Box) Replay(ctx context.Context, ids ...string) ([]Settled, error) {
 	return b.each(ctx, ids, b.replay)
 }
 
@@ -86,8 +86,8 @@ func (b *Box) replay(ctx context.Context, l events.DeadLetter) (events.LetterSta
 }
 
 // Drop gives the records of the letters up for good and closes the letters.
-// Outcomes and errors are as with Replay.
-func (b *Box) Drop(ctx context.Context, ids ...string) ([]Outcome, error) {
+// Results and errors are as with Replay.
+func (b *Box) Drop(ctx context.Context, ids ...string) ([]Settled, error) {
 	return b.each(ctx, ids, func(context.Context, events.DeadLetter) (events.LetterState, error) {
 		return events.LetterDropped, nil
 	})
@@ -99,27 +99,27 @@ type refused string
 func (r refused) Error() string { return string(r) }
 
 // each lets act decide about each open letter and closes it in that state.
-func (b *Box) each(ctx context.Context, ids []string, act func(context.Context, events.DeadLetter) (events.LetterState, error)) ([]Outcome, error) {
-	var outcomes []Outcome
+func (b *Box) each(ctx context.Context, ids []string, act func(context.Context, events.DeadLetter) (events.LetterState, error)) ([]Settled, error) {
+	var outcomes []Settled
 	seen := map[string]bool{}
 	err := b.visit(ctx, ids, func(l events.DeadLetter) error {
 		seen[l.ID] = true
 		state, err := b.decide(ctx, l, act)
 		var no refused
 		if errors.As(err, &no) {
-			outcomes = append(outcomes, Outcome{ID: l.ID, State: l.State, Error: no.Error()})
+			outcomes = append(outcomes, Settled{ID: l.ID, State: l.State, Error: no.Error()})
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("deadletter: %s: %w", l.ID, err)
 		}
-		outcomes = append(outcomes, Outcome{ID: l.ID, State: state})
+		outcomes = append(outcomes, Settled{ID: l.ID, State: state})
 		return nil
 	})
 	for _, id := range ids {
 		if !seen[id] && err == nil {
 			seen[id] = true
-			outcomes = append(outcomes, Outcome{ID: id, Error: ErrNotFound.Error()})
+			outcomes = append(outcomes, Settled{ID: id, Error: ErrNotFound.Error()})
 		}
 	}
 	return outcomes, err
