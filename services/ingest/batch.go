@@ -75,6 +75,11 @@ func sourceOf(contentType string) string {
 	return ""
 }
 
+func isLines(source string) bool {
+	source = strings.TrimSuffix(source, ".gz")
+	return strings.HasSuffix(source, ".ndjson") || strings.HasSuffix(source, ".jsonl")
+}
+
 // pieces accepts what a body holds in pieces, and answers each piece once it
 // is durable.
 type pieces struct {
@@ -93,13 +98,14 @@ type pieces struct {
 
 // read accepts the whole body. The error says why it ended early.
 func (p *pieces) read(hc huma.Context, in *batchInput) error {
-	r, err := open(hc, p.s.cfg.MaxBody)
+	r, err := open(hc, p.s.cfg.MaxBody, p.s.cfg.MaxStream)
 	if err != nil {
 		return err
 	}
-	defer r.Close()
+	limits := p.s.limits(p.s.cfg.MaxBody)
+	limits.Stream = p.s.cfg.MaxStream
 	options := formats.Options{
-		Source: cmp.Or(in.Source, sourceOf(hc.Header("Content-Type"))), Agent: in.Agent, Format: in.Format, Limits: p.s.limits(p.s.cfg.MaxBody),
+		Source: cmp.Or(in.Source, sourceOf(hc.Header("Content-Type"))), Agent: in.Agent, Format: in.Format, Limits: limits,
 	}
 	for item, problem := range formats.Read(r, options) {
 		if problem != nil && problem.Cause != nil {
@@ -109,7 +115,7 @@ func (p *pieces) read(hc huma.Context, in *batchInput) error {
 			return err
 		}
 	}
-	if alone := p.alone(options.Source == linesSource); alone != nil {
+	if alone := p.alone(isLines(options.Source)); alone != nil {
 		return alone.problem()
 	}
 	return p.flush()
@@ -126,7 +132,7 @@ func (p *pieces) cutOff(cause *formats.Problem) error {
 	if status := statusOf(cause.Reason); cause.Reason != formats.Unreadable {
 		return problem(status, "", rejected(*cause).detail())
 	}
-	return bodyProblem(cause.Cause, p.s.cfg.MaxBody)
+	return bodyProblem(cause.Cause)
 }
 
 // alone returns the outcome of a body that holds nothing but one thing that is

@@ -83,7 +83,10 @@ func TestBatchAnswersEveryLine(t *testing.T) {
 			t.Errorf("answer %d says too little: %+v", i, o)
 		}
 	}
-	if *summary != (Summary{Accepted: 4, Unchanged: 1, Rejected: 2, Deleted: 1}) {
+	if summary.Start == 0 || summary.Start > out[0].Revision {
+		t.Errorf("start %d, first revision %d", summary.Start, out[0].Revision)
+	}
+	if summary.Start = 0; *summary != (Summary{Accepted: 4, Unchanged: 1, Rejected: 2, Deleted: 1}) {
 		t.Errorf("summary %+v", summary)
 	}
 	if c := newest(t, s.bus, "b"); c.Agent != "other" {
@@ -128,24 +131,26 @@ func TestBatchTakesWholeDocuments(t *testing.T) {
 }
 
 func TestBatchRefusesWhatHoldsNothing(t *testing.T) {
-	s := serve(t, Config{MaxBody: 1000, MaxItems: 3})
+	s := serve(t, Config{MaxBody: 1000, MaxStream: 3000, MaxItems: 3})
 	many := strings.Repeat(`{"name":"a"}`+"\n", 4)
 	for name, tc := range map[string]struct {
 		body, contentType, encoding string
 		status                      int
 	}{
-		"empty":             {"", ndjson, "", 400},
-		"empty list":        {"[]", "application/json", "", 400},
-		"broken":            {`{"a":`, "application/json", "", 400},
-		"not an OpenAPI":    {`{"openapi":"1.0","paths":{},"info":{}}`, "application/json", "", 422},
-		"content type":      {tool("a"), "video/mp4", "", 415},
-		"encoding":          {tool("a"), ndjson, "zstd", 415},
-		"too long":          {`"` + strings.Repeat("x", 2000) + `"`, "application/json", "", 413},
-		"too long zipped":   {zipped(t, `"`+strings.Repeat("x", 2000)+`"`), "application/json", "gzip", 413},
-		"too many":          {many, ndjson, "", 413},
-		"cut off":           {zipped(t, strings.Repeat(tool("a")+"\n", 9))[:60], ndjson, "gzip", 400},
-		"unknown format":    {tool("a"), ndjson, "", 422},
-		"zipped twice over": {zipped(t, strings.Repeat(" ", 4000)), "", "", 413},
+		"empty":              {"", ndjson, "", 400},
+		"empty list":         {"[]", "application/json", "", 400},
+		"broken":             {`{"a":`, "application/json", "", 400},
+		"not an OpenAPI":     {`{"openapi":"1.0","paths":{},"info":{}}`, "application/json", "", 422},
+		"content type":       {tool("a"), "video/mp4", "", 415},
+		"encoding":           {tool("a"), ndjson, "zstd", 415},
+		"too long":           {`"` + strings.Repeat("x", 2000) + `"`, "application/json", "", 413},
+		"too long zipped":    {zipped(t, `"`+strings.Repeat("x", 2000)+`"`), "application/json", "gzip", 413},
+		"too many":           {many, ndjson, "", 413},
+		"cut off":            {zipped(t, strings.Repeat(tool("a")+"\n", 9))[:60], ndjson, "gzip", 400},
+		"unknown format":     {tool("a"), ndjson, "", 422},
+		"zipped, undeclared": {zipped(t, strings.Repeat(" ", 4000)), "", "", 413},
+		"zipped twice":       {zipped(t, zipped(t, strings.Repeat(" ", 4000))), "", "gzip", 413},
+		"long stream":        {strings.Repeat("\n", 4000), ndjson, "", 413},
 	} {
 		t.Run(name, func(t *testing.T) {
 			query := ""
@@ -305,5 +310,19 @@ func TestSyncIsRepeatedWhereTheBusFailed(t *testing.T) {
 	}
 	if out, err := b.Finish(t.Context()); err != nil || states(out) != "accepted" {
 		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+func TestBatchEndsEarlyAndTheConnectionStaysGood(t *testing.T) {
+	s := serve(t, Config{MaxItems: pieceItems + 1})
+	var body strings.Builder
+	for i := range 20 * pieceItems {
+		fmt.Fprintln(&body, tool(fmt.Sprintf("tool-%d", i)))
+	}
+	for range 5 {
+		out, summary := s.batch("", body.String(), "Content-Type", ndjson).lines(t)
+		if len(out) != pieceItems || !strings.Contains(summary.Error, "more than") || summary.RetryAfter != 0 {
+			t.Fatalf("%d answers, %+v", len(out), summary)
+		}
 	}
 }

@@ -1,6 +1,8 @@
 package ingest
 
 import (
+	"bufio"
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -20,10 +22,13 @@ const bodyTimeout = 30 * time.Second
 // acceptedTypes is what a 415 names.
 const acceptedTypes = "application/json, application/x-ndjson, application/yaml, text/*, application/octet-stream"
 
-var (
-	errBodyLimit    = errors.New("body over limit")
-	errDecompressed = errors.New("decompressed size over limit")
-)
+// overLimit is the error for a body that is too long.
+type overLimit struct {
+	what  string
+	limit int64
+}
+
+func (e *overLimit) Error() string { return fmt.Sprintf("%s: at most %d bytes", e.what, e.limit) }
 
 // body is the body of a request, to be read by the handler.
 type body struct{ hc huma.Context }
@@ -37,40 +42,47 @@ func (b *body) Resolve(hc huma.Context) []error {
 
 // read reads at most limit bytes, decompressed. Errors are problems.
 func (b *body) read(limit int64) ([]byte, error) {
-	r, err := open(b.hc, limit)
+	r, err := open(b.hc, limit, limit)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
 	data, err := io.ReadAll(r)
 	if err != nil {
-		return nil, bodyProblem(err, limit)
+		return nil, bodyProblem(err)
 	}
 	return data, nil
 }
 
-// open checks the headers of a body and returns it decompressed. What is read
-// beyond limit, on the wire or decompressed, is an error.
-func open(ctx huma.Context, limit int64) (io.ReadCloser, error) {
-	if err := checkType(ctx.Header("Content-Type")); err != nil {
+// open checks the headers of a body and returns it decompressed, also where
+// only its first bytes say that it is compressed. Reading fails beyond most
+// bytes, on the wire or decompressed, and where a compressed body becomes
+// longer than inflated and suspiciously much longer than it was.
+func open(hc huma.Context, inflated, most int64) (io.Reader, error) {
+	if err := checkType(hc.Header("Content-Type")); err != nil {
 		return nil, err
 	}
-	raw := &bounded{r: &patient{ctx}, left: limit, over: errBodyLimit}
-	switch encoding := strings.ToLower(strings.TrimSpace(ctx.Header("Content-Encoding"))); encoding {
+	wire := &bounded{r: &patient{hc}, limit: most, what: "body over limit"}
+	var r io.Reader = wire
+	switch encoding := strings.ToLower(strings.TrimSpace(hc.Header("Content-Encoding"))); encoding {
 	case "", "identity":
-		return io.NopCloser(raw), nil
 	case "gzip", "x-gzip":
-		z, err := gzip.NewReader(raw)
+		z, err := gzip.NewReader(r)
 		if err != nil {
-			return nil, bodyProblem(err, limit)
+			return nil, bodyProblem(err)
 		}
-		return struct {
-			io.Reader
-			io.Closer
-		}{&bounded{r: z, left: limit, over: errDecompressed}, z}, nil
+		r = &inflation{r: z, wire: wire, floor: inflated, most: most}
 	default:
 		return nil, withHeader(problem(http.StatusUnsupportedMediaType, "", "unknown content encoding, accepted are identity and gzip"), "Accept-Encoding", "gzip")
 	}
+	in := bufio.NewReader(r)
+	if magic, _ := in.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) { // what is wrong comes again with the first read
+		return in, nil
+	}
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return nil, bodyProblem(err)
+	}
+	return &inflation{r: z, wire: wire, floor: inflated, most: most}, nil
 }
 
 func checkType(contentType string) error {
@@ -111,32 +123,48 @@ func (p *patient) Read(b []byte) (int, error) {
 	return p.ctx.BodyReader().Read(b)
 }
 
-// bounded fails once more than left bytes come.
+// bounded fails once more than limit bytes come.
 type bounded struct {
-	r    io.Reader
-	left int64
-	over error
+	r     io.Reader
+	n     int64 // read so far
+	limit int64
+	what  string
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
-	if b.left < 0 {
-		return 0, b.over
-	}
-	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1]
-	}
 	n, err := b.r.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return n - 1, b.over
+	if b.n += int64(n); b.n > b.limit {
+		return 0, &overLimit{b.what, b.limit}
+	}
+	return n, err
+}
+
+// inflation fails once a compressed body has become too long. Text is rarely
+// compressed to less than a hundredth; what is made to explode is.
+type inflation struct {
+	r           io.Reader
+	n           int64 // read so far
+	wire        *bounded
+	floor, most int64
+}
+
+const inflationRatio = 100
+
+func (f *inflation) Read(p []byte) (int, error) {
+	n, err := f.r.Read(p)
+	f.n += int64(n)
+	if limit := min(f.most, max(f.floor, inflationRatio*f.wire.n)); f.n > limit {
+		return 0, &overLimit{"decompressed size over limit", limit}
 	}
 	return n, err
 }
 
 // bodyProblem answers for a body that could not be read.
-func bodyProblem(err error, limit int64) error {
+func bodyProblem(err error) error {
+	var over *overLimit
 	switch {
-	case errors.Is(err, errBodyLimit), errors.Is(err, errDecompressed):
-		return problem(http.StatusRequestEntityTooLarge, "", fmt.Sprintf("%v: at most %d bytes", err, limit))
+	case errors.As(err, &over):
+		return problem(http.StatusRequestEntityTooLarge, "", over.Error())
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return problem(http.StatusRequestTimeout, "", "the body did not come in time")
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.Is(err, io.ErrUnexpectedEOF):

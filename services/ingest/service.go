@@ -26,9 +26,10 @@ import (
 // default.
 type Config struct {
 	MaxDocument    int           // bytes of one tool's or agent's document; 1 MiB
-	MaxBody        int64         // bytes of one request, decompressed; 64 MiB
+	MaxBody        int64         // bytes of what is read as a whole, decompressed: a document, a line, one request's events; 64 MiB
+	MaxStream      int64         // bytes of one batch, decompressed; 4 GiB
 	MaxRecord      int           // bytes of one record that the bus takes; MaxDocument and 16 KiB
-	MaxItems       int           // items of one request; 100,000
+	MaxItems       int           // items of one batch; 1,000,000
 	Lanes          int           // commits under way at a time; 2
 	PublishTimeout time.Duration // of one commit; 10 s
 	LoadWait       time.Duration // how long a write waits for the table to be loaded; 5 s
@@ -46,7 +47,8 @@ func (c Config) withDefaults() Config {
 	orInt(&c.MaxDocument, 1<<20)
 	orInt(&c.MaxBody, 64<<20)
 	orInt(&c.MaxRecord, c.MaxDocument+16<<10)
-	orInt(&c.MaxItems, 100_000)
+	orInt(&c.MaxStream, max(4<<30, c.MaxBody))
+	orInt(&c.MaxItems, 1_000_000)
 	orInt(&c.Lanes, 2)
 	orInt(&c.PublishTimeout, 10*time.Second)
 	orInt(&c.LoadWait, 5*time.Second)
@@ -62,7 +64,7 @@ func orInt[T int | int64 | time.Duration](v *T, value T) {
 }
 
 func (c Config) validate() error {
-	if c.MaxDocument < 0 || c.MaxBody < 0 || c.MaxItems < 0 || c.Lanes < 0 || c.EventWindow < 0 ||
+	if c.MaxDocument < 0 || c.MaxBody < 0 || c.MaxStream < 0 || c.MaxItems < 0 || c.Lanes < 0 || c.EventWindow < 0 ||
 		c.PublishTimeout < 0 || c.LoadWait < 0 || c.RetryAfter < 0 {
 		return fmt.Errorf("ingest: negative limit in %+v", c)
 	}
