@@ -37,7 +37,8 @@ type cached struct {
 type cachedSlot struct{ slot, crc uint32 }
 
 // saveCache writes the snapshots of tenants by name: beside the old file, then
-// in its place.
+// in its place. It does not wait for the disk: what a power cut leaves of it
+// fails its checksums.
 func saveCache(folder string, tenants []named) (err error) {
 	file := filepath.Join(folder, cacheFile)
 	f, err := os.CreateTemp(folder, cacheFile+".*")
@@ -50,9 +51,6 @@ func saveCache(folder string, tenants []named) (err error) {
 		}
 	}()
 	if err := writeCache(f, tenants); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
 		return err
 	}
 	if err := os.Rename(f.Name(), file); err != nil {

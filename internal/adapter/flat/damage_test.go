@@ -124,7 +124,7 @@ func TestFlippedBits(t *testing.T) {
 	folder, h := written(t)
 	rng := rand.New(rand.NewPCG(5, 6))
 	survived := 0
-	const rounds = 600
+	const rounds = 400
 	for range rounds {
 		damaged := copyOf(t, folder, storeFile, func(b []byte) []byte {
 			for range 1 + rng.IntN(3) {

@@ -22,6 +22,7 @@ func open(t testing.TB, place string) *Index {
 	if err != nil {
 		t.Fatal(err)
 	}
+	unsynced(i)
 	t.Cleanup(func() {
 		if err := i.Close(); err != nil {
 			t.Error(err)
@@ -29,6 +30,9 @@ func open(t testing.TB, place string) *Index {
 	})
 	return i
 }
+
+// unsynced spares a test that never cuts the power the wait for the disk.
+func unsynced(i *Index) { i.store.db.NoSync = true }
 
 func TestIndexSuite(t *testing.T) {
 	adaptertest.IndexSuite(t, adaptertest.IndexAdapter{

@@ -1,0 +1,236 @@
+package flat
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// machine drives an index and a map side by side.
+type machine struct {
+	t      *testing.T
+	folder string
+	index  *Index
+	make   *maker
+	offset uint64
+	now    time.Time
+	sent   []events.Change              // everything, to be sent again
+	held   map[schema.Ref]events.Change // newest change of each entity, deletes included
+}
+
+// TestMachine compares an index with a naive model through puts, deletes,
+// stale and repeated changes, restarts and the loss of its cache.
+func TestMachine(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		m := &machine{
+			t: t, folder: mustTemp(t), make: newMaker(rapid.Uint64().Draw(r, "seed")), now: time.UnixMicro(1e9),
+			held: map[schema.Ref]events.Change{},
+		}
+		defer os.RemoveAll(m.folder)
+		m.open(r)
+		defer func() { m.index.Close() }()
+		r.Repeat(map[string]func(*rapid.T){
+			"":       m.check,
+			"batch":  m.batch,
+			"repeat": m.repeat,
+			"reopen": m.reopen,
+			"search": m.search,
+		})
+	})
+}
+
+func mustTemp(t *testing.T) string {
+	folder, err := os.MkdirTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+func (m *machine) open(r *rapid.T) {
+	c := config(m.t, m.folder)
+	c.Now = func() time.Time { return m.now }
+	var err error
+	if m.index, err = Open(m.t.Context(), c); err != nil {
+		r.Fatal(err)
+	}
+	unsynced(m.index)
+}
+
+func (m *machine) apply(r *rapid.T, changes ...events.Change) {
+	m.offset++
+	if err := m.index.Apply(m.t.Context(), changes, map[int]uint64{0: m.offset}); err != nil {
+		r.Fatal(err)
+	}
+	for _, c := range changes {
+		old, known := m.held[c.Ref]
+		if !known || c.Version.Newer(old.Version) {
+			m.held[c.Ref] = c
+		}
+	}
+}
+
+// batch applies new changes, some of them older than others.
+func (m *machine) batch(r *rapid.T) {
+	var changes []events.Change
+	for range rapid.IntRange(1, 300).Draw(r, "changes") {
+		tenant := rapid.SampledFrom([]string{"a", "b"}).Draw(r, "tenant")
+		c := m.make.tool(tenant, fmt.Sprintf("t%d", rapid.IntRange(0, 600).Draw(r, "id")))
+		if rapid.IntRange(0, 9).Draw(r, "kind") == 0 {
+			c.Kind = schema.KindAgent
+		}
+		if rapid.IntRange(0, 3).Draw(r, "delete") == 0 {
+			c = m.make.remove(c.Ref)
+		}
+		c.Accepted = m.now
+		if back := rapid.Uint64Range(0, 60).Draw(r, "back"); back < c.Revision && back > 40 {
+			c.Revision -= back - 40
+		}
+		changes = append(changes, c)
+	}
+	m.sent = append(m.sent, changes...)
+	m.apply(r, changes...)
+}
+
+// repeat sends old changes again.
+func (m *machine) repeat(r *rapid.T) {
+	if len(m.sent) == 0 {
+		r.Skip("nothing was sent")
+	}
+	n := rapid.IntRange(1, len(m.sent)).Draw(r, "from the end")
+	m.apply(r, m.sent[len(m.sent)-n:]...)
+}
+
+// reopen closes the index and opens it, with or without its cache.
+func (m *machine) reopen(r *rapid.T) {
+	if err := m.index.Close(); err != nil {
+		r.Fatal(err)
+	}
+	if rapid.Bool().Draw(r, "lose the cache") {
+		if err := os.Remove(m.folder + "/" + cacheFile); err != nil && !os.IsNotExist(err) {
+			r.Fatal(err)
+		}
+	}
+	m.open(r)
+}
+
+// check compares what the catalogue says.
+func (m *machine) check(r *rapid.T) {
+	if got := m.index.Positions()[0]; got != m.offset {
+		r.Fatalf("position %d, want %d", got, m.offset)
+	}
+	count := map[string]Stats{}
+	for ref, c := range m.held {
+		v, deleted, known := m.index.Version(ref)
+		if v != c.Version || deleted != (c.Op == events.OpDelete) || !known {
+			r.Fatalf("%v: version %v, deleted %v, known %v, want %v %s", ref, v, deleted, known, c.Version, c.Op)
+		}
+		s := count[ref.Tenant]
+		switch {
+		case deleted:
+		case ref.Kind == schema.KindTool:
+			s.Tools++
+		default:
+			s.Agents++
+		}
+		count[ref.Tenant] = s
+	}
+	for tenant, s := range m.index.Stats() {
+		if s.Tools != count[tenant].Tools || s.Agents != count[tenant].Agents {
+			r.Fatalf("%s: %+v, want %+v", tenant, s, count[tenant])
+		}
+	}
+}
+
+// search compares a search with the exact scores of everything.
+func (m *machine) search(r *rapid.T) {
+	tenant := rapid.SampledFrom([]string{"a", "b", "nobody"}).Draw(r, "tenant")
+	l := index.Lookup{
+		Tenant: tenant, Probe: m.make.probe(), Model: everything(),
+		N: rapid.SampledFrom([]int{1, 10, 1000}).Draw(r, "n"),
+	}
+	if rapid.Bool().Draw(r, "filter") {
+		l.Filters.Agents = []string{"agent1", "agent2", "agent3"}
+	}
+	if rapid.Bool().Draw(r, "tools only") {
+		l.Kinds = []schema.Kind{schema.KindTool}
+	}
+	found, err := m.index.Candidates(m.t.Context(), l)
+	if err != nil {
+		r.Fatal(err)
+	}
+	want := m.expected(&l)
+	if len(found) != min(l.N, len(want)) {
+		r.Fatalf("%d candidates, want %d of %d", len(found), l.N, len(want))
+	}
+	for _, c := range found {
+		exact, ok := want[c.Ref]
+		if !ok {
+			r.Fatalf("%v is found and should not be", c.Ref)
+		}
+		for f := range fusion.UsagePrior {
+			lexical := f < fusion.QueryDenseName || f >= fusion.NeedsLexicalFlat && f < fusion.NeedsDenseName
+			if !lexical && math.Abs(c.Features[f]-exact.Features[f]) > 1e-6 {
+				r.Fatalf("%v: %s is %v, want %v", c.Ref, f, c.Features[f], exact.Features[f])
+			}
+		}
+	}
+	m.wantBest(r, &l, found)
+}
+
+// expected returns the exact dense scores of what the filters allow.
+func (m *machine) expected(l *index.Lookup) map[schema.Ref]index.Scores {
+	out := map[schema.Ref]index.Scores{}
+	for ref, c := range m.held {
+		owner := c.Agent
+		if ref.Kind == schema.KindAgent {
+			owner = ref.ID
+		}
+		if c.Op == events.OpDelete || ref.Tenant != l.Tenant ||
+			len(l.Filters.Agents) > 0 && !slices.Contains(l.Filters.Agents, owner) ||
+			len(l.Kinds) > 0 && !slices.Contains(l.Kinds, ref.Kind) {
+			continue
+		}
+		e := index.Entry{Vectors: c.Vectors}
+		for _, p := range c.Document.Parameters {
+			e.Required = append(e.Required, p.Required)
+		}
+		out[ref] = index.Score(&l.Probe, e)
+	}
+	return out
+}
+
+// wantBest asks for everything and expects the first N of it.
+func (m *machine) wantBest(r *rapid.T, l *index.Lookup, found []index.Candidate) {
+	all := *l
+	all.N = 10_000
+	every, err := m.index.Candidates(m.t.Context(), all)
+	if err != nil {
+		r.Fatal(err)
+	}
+	refs := func(cs []index.Candidate) (out []schema.Ref) {
+		for _, c := range cs {
+			out = append(out, c.Ref)
+		}
+		return out
+	}
+	if got, want := refs(found), refs(every)[:len(found)]; !slices.Equal(got, want) {
+		r.Fatalf("best %v, want %v", got, want)
+	}
+	score := func(c index.Candidate) float64 { s, _ := l.Model.Score(&c.Features, c.Matches); return s }
+	for i := 1; i < len(every); i++ {
+		if score(every[i]) > score(every[i-1]) {
+			r.Fatalf("%v stands before %v", every[i-1].Ref, every[i].Ref)
+		}
+	}
+}
