@@ -22,21 +22,26 @@ type sections struct {
 }
 
 // The conventions of headings: "Args:" within a line or on its own, with
-// Markdown emphasis around it, or as a Markdown or underlined heading.
+// Markdown emphasis around it, or as a Markdown or underlined heading. Words
+// that also occur within sentences count at the beginning of a line only.
 var (
-	heading = regexp.MustCompile(`(?m)(?:^|[ \t])[ \t]*(?:[*_]{1,2})?(` + headings + `)(?:[*_]{1,2})?[ \t]*:(?:[*_]{1,2})?(?:[ \t]|$)` +
-		`|^[ \t]*#{1,6}[ \t]*(` + headings + `)[ \t]*:?[ \t]*#*[ \t]*$` +
-		`|^[ \t]*(?:[*_]{2})(` + headings + `)(?:[*_]{2})[ \t]*$` +
-		`|^[ \t]*(` + headings + `)[ \t]*:?[ \t]*\r?\n[ \t]*[-=~]{3,}[ \t]*$`)
+	heading = regexp.MustCompile(`(?m)(?:^|[ \t])[ \t]*(?:[*_]{1,2})?(` + marked + `)(?:[*_]{1,2})?[ \t]*:(?:[*_]{1,2})?(?:[ \t]|$)` +
+		`|^[ \t]*(?:[*_]{1,2})?(` + plainly + `)(?:[*_]{1,2})?[ \t]*:(?:[*_]{1,2})?(?:[ \t]|$)` +
+		`|^[ \t]*#{1,6}[ \t]*(` + marked + `|` + plainly + `)[ \t]*:?[ \t]*#*[ \t]*$` +
+		`|^[ \t]*(?:[*_]{2})(` + marked + `|` + plainly + `)(?:[*_]{2})[ \t]*$` +
+		`|^[ \t]*(` + marked + `|` + plainly + `)[ \t]*:?[ \t]*\r?\n[ \t]*[-=~]{3,}[ \t]*$`)
 	// restField and tagField are the fields of reST (":param int x: …") and of
 	// Javadoc ("@param {int} x …"), with the lines that continue them.
 	restField = regexp.MustCompile(`(?m)^[ \t]*:(param|parameter|arg|argument|type|returns?|rtype|raises?)\b[ \t]*([^:\n]*):[ \t]*([^\n]*(?:\n[ \t]+[^:@\s][^\n]*)*)$`)
 	tagField  = regexp.MustCompile(`(?m)^[ \t]*@(param|arg|returns?|throws)\b[ \t]*(?:\{([^}\n]*)\}[ \t]*)?([^\n]*(?:\n[ \t]+[^:@\s][^\n]*)*)$`)
 )
 
-const headings = `Args|Arguments|Parameters|Params|Inputs?|Input Parameters|Required Parameters|Optional Parameters|Keyword Args|Keyword Arguments|` +
-	`Returns?|Yields|Response|Outputs?|Return Value|Raises|Throws|Errors|Exceptions|Examples?|Example [Rr]equests|Example [Qq]ueries|Sample [Qq]ueries|` +
-	`Notes?|Usage|Usage Examples?|Prompt Examples?|Warnings?|Important|See Also|References|Best for|Not recommended for|Common mistakes`
+const (
+	marked = `Args|Arguments|Parameters|Params|Input Parameters|Required Parameters|Optional Parameters|Keyword Args|Keyword Arguments|` +
+		`Returns|Yields|Return Value|Raises|Examples?|Example [Rr]equests|Example [Qq]ueries|Sample [Qq]ueries|Usage Examples?|Prompt Examples?|` +
+		`Notes?|Usage|Warnings?|Important|See Also|References|Best for|Not recommended for|Common mistakes`
+	plainly = `Inputs?|Return|Response|Outputs?|Throws|Errors|Exceptions`
+)
 
 // takeApart finds the sections of a documentation text in Google, NumPy, reST
 // and Markdown form, on lines of their own or run together.
@@ -135,7 +140,7 @@ func (d *sections) add(title, mark, content string) {
 	case "raise", "throw", "error", "exception":
 		_, rest := firstBlock(content)
 		d.body = paragraphs(d.body, rest)
-	case "example", "example request", "example querie", "sample querie", "usage", "usage example", "prompt example":
+	case "example", "example request", "example querie", "sample querie", "usage example", "prompt example":
 		d.examples = paragraphs(d.examples, content)
 	default:
 		d.body += mark + content
@@ -329,9 +334,6 @@ func documented(d *schema.Document, said string) {
 	asked, rest := requests(doc.examples)
 	d.Examples = append(d.Examples, asked...)
 	d.Description = paragraphs(d.Description, doc.body, rest)
-	if d.Response == "" {
-		d.Response = returning(d.Description)
-	}
 }
 
 // cut bounds a documentation text before it is searched.

@@ -94,8 +94,8 @@ func hostile() map[string]string {
 		"a list of nothing":      `[[], {}, null, 1]`,
 		"a number":               `1e400`,
 		"only invisible":         `{"name": "\u200b\u200b", "description": "\u200b", "inputSchema": {"properties": {"\u200b": {}, "a\u0000b": {}}}}`,
-		"many fields":            jsonText(strings.Repeat(":param a: b\n@param {x} y z\n", 2000)),
-		"many bullets":           jsonText(strings.Repeat("- `a` (string): b\n   - c: d\n", 2000)),
+		"many fields":            jsonText(strings.Repeat(":param a: b\n@param {x} y z\n", 1000)),
+		"many bullets":           jsonText(strings.Repeat("- `a` (string): b\n   - c: d\n", 1000)),
 		"many tables":            jsonText("| name | type |\n|--|--|\n" + strings.Repeat("| a | b |\n", 5000)),
 		"many headings":          jsonText(strings.Repeat("Args:\n  a: b\nReturns:\n  c\n", 2000)),
 	}
@@ -104,7 +104,11 @@ func hostile() map[string]string {
 func TestHostileDocumentsStayWithinLimits(t *testing.T) {
 	for name, raw := range hostile() {
 		t.Run(name, func(t *testing.T) {
-			for _, format := range allFormats() {
+			all := allFormats()
+			if len(raw) > 1<<16 { // the race detector makes these slow
+				all = []string{"mcp", "json", "text"}
+			}
+			for _, format := range all {
 				d, err := Standardize(format, "the-id", json.RawMessage(raw))
 				if err != nil {
 					t.Errorf("%s: %v", format, err)

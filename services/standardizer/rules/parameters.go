@@ -148,7 +148,9 @@ func glossed(v any) map[string]any {
 	return map[string]any{"type": "string", "example": v}
 }
 
-var parametrized = regexp.MustCompile(`^[A-Za-z_][\w.]*\[[^\s:]+\]$`)
+// parametrized finds the types of libraries, which have no word of their own
+// here: "list[Flight]", "np.ndarray".
+var parametrized = regexp.MustCompile(`^[A-Za-z_][\w.]*\[[^\s:]+\]$|^[a-z]\w*(?:\.\w+)+$`)
 
 // isTypeText reports whether the text is a type and nothing else.
 func isTypeText(s string) bool {

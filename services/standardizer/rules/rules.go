@@ -103,7 +103,9 @@ func finish(d schema.Document, id string) schema.Document {
 	d.Tags = finishTags(d.Tags)
 	d.Description = substance(worthwhile(paragraph(d.Description, maxDescription)))
 	d.Parameters, d.Flags = finishParameters(d.Parameters, d.Flags)
-	d.Response = substance(paragraph(d.Response, maxResponse))
+	if d.Response = substance(paragraph(d.Response, maxResponse)); d.Response == "" {
+		d.Response = text.Truncate(returning(d.Description), maxResponse)
+	}
 	d.Examples = finishExamples(d.Examples)
 	d.Language = language(d)
 	if d.Description == "" || repeats(d.Name, d.Description) {

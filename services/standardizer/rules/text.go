@@ -3,6 +3,8 @@ package rules
 import (
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -201,30 +203,45 @@ func quotedRequests(s string) []string {
 	return out
 }
 
-// requests takes the requests out of a section of examples: what is quoted,
-// stands in a list or is a question. What is left is prose; code is dropped.
+// requests takes the requests out of a section of examples: what stands in
+// quotes or in a list, and questions, up to a line that announces something
+// else. What is left is prose; code is dropped.
 func requests(section string) (found []string, rest string) {
 	var left []string
-	fenced := false
+	fenced, begun, over := false, false, false
 	for l := range strings.SplitSeq(section, "\n") {
 		trimmed := strings.TrimSpace(l)
 		if strings.HasPrefix(trimmed, "```") {
 			fenced = !fenced
 			continue
 		}
-		bare := listMark.ReplaceAllString(l, "")
-		quoted := quotedRequests(bare)
+		bare := strings.TrimSpace(listMark.ReplaceAllString(l, ""))
+		over = over || begun && bare == trimmed && strings.HasSuffix(trimmed, ":")
+		begun = begun || trimmed != ""
+		lines := requestLine(bare, bare != trimmed)
 		switch {
 		case fenced || trimmed == "":
-		case len(quoted) > 0:
-			found = append(found, quoted...)
-		case isRequest(strings.TrimSpace(bare)) && (bare != l || strings.HasSuffix(trimmed, "?")):
-			found = append(found, strings.TrimSpace(bare))
+		case len(lines) > 0 && !over:
+			found = append(found, lines...)
 		case isProse(trimmed):
 			left = append(left, trimmed)
 		}
 	}
 	return found, strings.Join(left, "\n")
+}
+
+// requestLine returns the requests in a line of examples.
+func requestLine(s string, listed bool) []string {
+	if quoted := quotedRequests(s); len(quoted) > 0 && !strings.ContainsFunc(quotation.ReplaceAllString(s, ""), unicode.IsLetter) {
+		return quoted
+	}
+	if m := quotation.FindStringIndex(s); m != nil && m[0] == 0 {
+		return quotedRequests(s[:m[1]])
+	}
+	if isRequest(s) && (strings.HasSuffix(s, "?") || listed && !strings.Contains(s, ":")) {
+		return []string{s}
+	}
+	return nil
 }
 
 // asked reads requests from structured examples: texts, or objects that hold
@@ -250,7 +267,8 @@ func asked(v any) []string {
 // isRequest reports whether a text reads like what somebody asks for.
 func isRequest(s string) bool {
 	n := len(strings.Fields(s))
-	return (n >= 3 && n <= 80 || n > 0 && wideLetters(s) >= 4) && len(s) <= 2*maxExample && !strings.ContainsAny(s, "{}=<>|") &&
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(s, "¿¡ "))
+	return (unicode.IsLetter(first) || unicode.IsDigit(first)) && (n >= 3 && n <= 80 || n > 0 && wideLetters(s) >= 4) && len(s) <= 2*maxExample && !strings.ContainsAny(s, "{}=<>|") &&
 		!strings.Contains(s, "()") && !strings.Contains(s, "://") && !strings.Contains(s, " -") && mostlyWords(s)
 }
 
