@@ -16,7 +16,7 @@ import (
 // one text per decimal value, in the layout of RFC 8785, instead of the
 // nearest double's text. A value that Decode does not make is a programming
 // error and panics.
-func Canonical(v any) []byte { return appendValue(nil, v) }
+func Canonical(v any) []byte { return Append(nil, v) }
 
 // Hash returns the hex SHA-256 of Canonical(v).
 func Hash(v any) string {
@@ -24,14 +24,15 @@ func Hash(v any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func appendValue(b []byte, v any) []byte {
+// Append appends Canonical(v) to b.
+func Append(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
 		return append(b, "null"...)
 	case bool:
 		return fmt.Append(b, v)
 	case string:
-		return appendString(b, v)
+		return AppendString(b, v)
 	case json.Number:
 		return append(b, normal(string(v))...)
 	case []any:
@@ -40,7 +41,7 @@ func appendValue(b []byte, v any) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = appendValue(b, e)
+			b = Append(b, e)
 		}
 		return append(b, ']')
 	case map[string]any:
@@ -55,9 +56,9 @@ func appendObject(b []byte, m map[string]any) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, k)
+		b = AppendString(b, k)
 		b = append(b, ':')
-		b = appendValue(b, m[k])
+		b = Append(b, m[k])
 	}
 	return append(b, '}')
 }
@@ -96,7 +97,8 @@ func firstUnit(r rune) rune {
 	return r
 }
 
-func appendString(b []byte, s string) []byte {
+// AppendString appends a string in its canonical form, quoted.
+func AppendString(b []byte, s string) []byte {
 	const hexDigits = "0123456789abcdef"
 	b = append(b, '"')
 	start := 0

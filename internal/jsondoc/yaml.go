@@ -80,7 +80,7 @@ func (c *converter) precheck() error {
 			marks++
 		}
 	}
-	if marks > 4*c.limits.Nodes {
+	if marks > 2*c.limits.Nodes { // a key and a value each, of which Nodes counts one
 		return &Error{Reason: TooManyNodes, Line: 1, Detail: fmt.Sprintf("at most %d values", c.limits.Nodes)}
 	}
 	if !utf8.Valid(c.data) {

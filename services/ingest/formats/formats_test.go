@@ -108,6 +108,7 @@ func TestEnvelopes(t *testing.T) {
 	runParsing(t, []parsing{
 		{"of a data set", `{"id":"t/1","agent":"g","documentation":{"name":"a","inputSchema":{}}}`, Options{}, []string{"tool mcp t/1 [g] a"}},
 		{"without an agent", `{"id":"t1","documentation":{"api_name":"a","required_parameters":[]}}` + "\n", Options{Source: "tools.jsonl"}, []string{"tool rapidapi t1 [] a"}},
+		{"a data set's own word on agents", `{"id":"t1","documentation":{"tool_name":"Q","api_name":"a","required_parameters":[]}}`, Options{}, []string{"tool rapidapi t1 [] a"}},
 		{"with prose", `{"id":"t1","documentation":"Sends a letter."}`, Options{}, []string{"tool text t1 [] Sends a letter."}},
 		{"without a name", `{"id":"t1","documentation":{"name":null,"func_description":"x"}}`, Options{}, []string{"tool json t1 [] t1"}},
 		{"of the API", `{"agent":"g","source_version":7,"document":{"name":"a","inputSchema":{}}}`, Options{}, []string{"tool mcp g/a [g] a"}},

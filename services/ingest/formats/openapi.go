@@ -209,7 +209,7 @@ func endpoint(m map[string]any) string {
 func operationName(m map[string]any) string {
 	op, _ := m["operation"].(map[string]any)
 	if id := strings.TrimSpace(str(op, "operationId")); id != "" && len(id) <= maxName && !strings.ContainsFunc(id, unicode.IsControl) {
-		return strings.Clone(id)
+		return id
 	}
 	return makeID("", endpoint(m))
 }
@@ -264,18 +264,22 @@ func (a *api) parameterKey(v any) string {
 // raw builds the document of an operation: with references in place, or if
 // that is too large as it stands.
 func (a *api) raw(op operation, value map[string]any, limit int) []byte {
-	out := map[string]any{"method": op.method, "path": op.path, "operation": a.refs.inline(value)}
+	out := map[string]any{"method": op.method, "path": op.path, "operation": value}
 	if len(a.head) > 0 {
 		out["api"] = a.head
 	}
 	if servers := a.servers(op, value); servers != nil {
 		out["servers"] = servers
 	}
-	raw := jsondoc.Canonical(out)
+	raw := appendObject(nil, out, func(b []byte, k string) []byte {
+		if k == "operation" {
+			return a.refs.appendOperation(b, value)
+		}
+		return jsondoc.Append(b, out[k])
+	})
 	if len(raw) <= limit {
 		return raw
 	}
-	out["operation"] = value
 	return jsondoc.Canonical(out)
 }
 

@@ -32,6 +32,7 @@ func TestOpenAPI(t *testing.T) {
 		{"an unknown version", `{"openapi":"4.0.0","info":{"title":"T"},"paths":{}}`, Options{}, []string{"! unsupported OpenAPI version /openapi"}},
 		{"an old version", `{"swagger":"1.2","info":{"title":"T"},"paths":{}}`, Options{}, []string{"! unsupported OpenAPI version /swagger"}},
 		{"no operations", document(`{"/a":{}}`, `{}`), Options{}, []string{"! empty /paths"}},
+		{"nothing but a version", "openapi: 3.1.0\n", Options{}, []string{"! empty /paths"}},
 		{"only webhooks", `{"openapi":"3.1.0","info":{},"webhooks":{"x":{"post":{}}}}`, Options{}, []string{"! empty /paths"}},
 		{"wrong types", document(`{"/a":{"get":7,"put":{}},"/b":[]}`, `{}`), Options{}, []string{"tool openapi the-sky-api/PUT /a [the-sky-api] PUT /a", "! wrong type /paths/~1b", "! wrong type /paths/~1a/get"}},
 		{"a document in an array", `[` + document(`{"/a":{"get":{"requestBody":{"$ref":"http://x/y"}}}}`, `{}`) + `]`, Options{}, []string{"! external reference not allowed /0/paths/~1a/get/requestBody/$ref"}},

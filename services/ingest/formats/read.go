@@ -217,9 +217,13 @@ func (s *session) looksLikeYAML(data []byte) bool {
 // cutLine returns as much of a line as may be a key.
 func cutLine(line []byte) []byte { return bytes.TrimRight(line[:min(len(line), 40)], "\r\n") }
 
+// maxYAMLNodes bounds the parser's tree, of some 200 bytes a node.
+const maxYAMLNodes = 1_000_000
+
 func (s *session) yamlLimits() jsondoc.Limits {
 	l := s.jsonLimits()
 	l.Bytes = min(l.Bytes, s.opt.Limits.YAML)
+	l.Nodes = min(l.Nodes, maxYAMLNodes)
 	return l
 }
 

@@ -71,7 +71,7 @@ func isEndpoint(m map[string]any) bool {
 // forgot their version.
 func isDocument(m map[string]any) bool {
 	if has(m, "openapi", "swagger") {
-		return has(m, "paths", "info", "webhooks", "components")
+		return has(m, "paths", "info", "webhooks", "components") || !has(m, "name", "id")
 	}
 	return isObject(m["paths"]) && isObject(m["info"])
 }

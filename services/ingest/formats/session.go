@@ -3,6 +3,7 @@ package formats
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/toolstream/toolstream/internal/jsondoc"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -63,6 +64,8 @@ func (s *session) emit(it Item) {
 	if s.repeats(it) {
 		return
 	}
+	// An item may be kept for long; its document's text is not to stay with it.
+	it.ID, it.Agent, it.Name = strings.Clone(it.ID), strings.Clone(it.Agent), strings.Clone(it.Name)
 	s.done = !s.yield(it, nil)
 }
 
@@ -74,7 +77,7 @@ func (s *session) repeats(it Item) bool {
 	k := identity{it.Kind, it.ID}
 	hash, twice := s.seen[k]
 	if !twice {
-		s.seen[k] = it.Hash + it.Agent
+		s.seen[identity{it.Kind, strings.Clone(it.ID)}] = it.Hash + it.Agent
 		return false
 	}
 	if hash != it.Hash+it.Agent {

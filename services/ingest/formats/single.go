@@ -25,7 +25,7 @@ func (s *session) single(n node, h head, format string, several bool) {
 		s.problem(p)
 		return
 	}
-	it := Item{Name: strings.Clone(name), Kind: s.kind(h), Format: format, Path: n.path}
+	it := Item{Name: name, Kind: s.kind(h), Format: format, Path: n.path}
 	if format == Agent {
 		it.Kind = schema.KindAgent
 	}
@@ -38,7 +38,10 @@ func (s *session) single(n node, h head, format string, several bool) {
 		s.problem(p)
 		return
 	}
-	o := origin{head: h, own: ownerOf(format, m), local: name, several: several}
+	o := origin{head: h, local: name, several: several}
+	if !h.wrapped {
+		o.own = ownerOf(format, m)
+	}
 	if format == OpenAPI {
 		o.local = endpoint(m)
 	}
@@ -82,7 +85,7 @@ func ownID(format string, m map[string]any, name string) (string, *Problem) {
 	if err != nil {
 		return "", &Problem{ID: cut(own, schema.MaxID), Path: "/id", Reason: InvalidID, Detail: err.Error()}
 	}
-	return strings.Clone(id), nil
+	return id, nil
 }
 
 // check refuses what the format can not mean, in the parts that say how to
