@@ -30,6 +30,9 @@ type Config struct {
 	Token      string // that clients have to present; empty asks for none
 	Partitions int    // of each topic, 1 by default; can not change once there is data
 
+	// AcceptLoss opens a bus that has lost messages, with what is left.
+	AcceptLoss bool
+
 	MaxStore  int64 // bytes on disk; 0 leaves three quarters of what is free at the start
 	MaxMemory int64 // bytes
 

@@ -33,9 +33,6 @@ func (s *Server) consume(ctx context.Context, c claim, handle func(context.Conte
 	if err != nil {
 		return err
 	}
-	if err := s.checkEnd(ctx, c.topic, at, "group "+c.group); err != nil {
-		return err
-	}
 	r := &reader{server: s, topic: c.topic, partition: c.partition, read: at}
 	defer r.close()
 	return handle(ctx, &partition{reader: r, claim: c, committed: at})
@@ -80,16 +77,19 @@ const followBatch = 512
 
 // Follow implements stream.Follower.
 func (s *Server) Follow(ctx context.Context, topic events.Topic, from map[int]uint64, handle func(context.Context, []stream.Message) error) error {
-	for _, at := range from {
-		if err := s.checkEnd(ctx, topic, at, "a reader"); err != nil {
-			return err
+	above := make([]uint64, s.cfg.Partitions)
+	for p := range above {
+		at, err := s.checkEnd(ctx, topic, from[p])
+		if err != nil {
+			return orDone(ctx, err)
 		}
+		above[p] = at
 	}
 	batches := make(chan []stream.Message)
 	g, gctx := errgroup.WithContext(ctx)
 	for p := range s.cfg.Partitions {
 		g.Go(func() error {
-			r := &reader{server: s, topic: topic, partition: p, read: from[p]}
+			r := &reader{server: s, topic: topic, partition: p, read: above[p]}
 			defer r.close()
 			return r.pour(gctx, batches)
 		})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -69,6 +70,44 @@ func (s *Server) Committed(ctx context.Context, topic events.Topic, group string
 		out[partition] = offset
 	}
 	return out, nil
+}
+
+// positions returns all committed offsets.
+func (s *Server) positions(ctx context.Context) (map[claim]uint64, error) {
+	st, err := s.js.Stream(ctx, s.cfg.streamName(positionsTopic))
+	if err != nil {
+		return nil, fmt.Errorf("jetstream: positions: %w", err)
+	}
+	info, err := st.Info(ctx, jetstream.WithSubjectFilter(">"))
+	if err != nil {
+		return nil, fmt.Errorf("jetstream: positions: %w", err)
+	}
+	out := map[claim]uint64{}
+	for subject := range info.State.Subjects {
+		of, err := s.cfg.parsePosition(subject)
+		if err != nil {
+			return nil, fmt.Errorf("jetstream: %q is no position: %w", subject, err)
+		}
+		if out[of], err = s.position(ctx, of); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// parsePosition is the inverse of positionSubject.
+func (c Config) parsePosition(subject string) (claim, error) {
+	fields := strings.Split(strings.TrimPrefix(subject, c.Prefix+string(positionsTopic)+"."), ".")
+	last := len(fields) - 1
+	if last < 2 {
+		return claim{}, errors.New("it has too few parts")
+	}
+	group, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(fields[0], keyMark))
+	if err != nil {
+		return claim{}, err
+	}
+	partition, err := strconv.Atoi(fields[last])
+	return claim{string(group), events.Topic(strings.Join(fields[1:last], ".")), partition}, err
 }
 
 // lastOf returns the offset of the last message on a subject, 0 if none.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -112,12 +111,11 @@ type lane struct {
 	server *Server
 	stream string
 	queue  chan *write
-	quit   chan struct{}
-	once   sync.Once
+	quit   <-chan struct{}
 }
 
 func (s *Server) startLane(topic events.Topic) {
-	l := &lane{server: s, stream: s.cfg.streamName(topic), queue: make(chan *write, 256), quit: make(chan struct{})}
+	l := &lane{server: s, stream: s.cfg.streamName(topic), queue: make(chan *write, 256), quit: s.quit}
 	s.lanes[topic] = l
 	s.work.Go(l.run)
 }
@@ -137,8 +135,6 @@ func (l *lane) put(ctx context.Context, w *write) error {
 		return ctx.Err()
 	}
 }
-
-func (l *lane) close() { l.once.Do(func() { close(l.quit) }) }
 
 // run sends until the lane is closed, then what was queued before.
 func (l *lane) run() {

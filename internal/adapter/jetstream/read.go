@@ -38,6 +38,8 @@ type reader struct {
 	partition int
 	read      uint64 // the last offset returned
 
+	headersOnly bool // leave the values out
+
 	consumer  jetstream.Consumer
 	delivered uint64                 // consumer sequence of the last message
 	batch     jetstream.MessageBatch // the answer to the request under way
@@ -104,6 +106,7 @@ func (r *reader) request(ctx context.Context) error {
 			FilterSubject:     c.partitionSubject(r.topic, r.partition) + ".>",
 			InactiveThreshold: forgetAfter,
 			MemoryStorage:     true,
+			HeadersOnly:       r.headersOnly,
 		})
 		if err != nil {
 			return err

@@ -32,14 +32,16 @@ const readyTimeout = 2 * time.Minute
 
 // Server is the bus. Its methods may be called concurrently.
 type Server struct {
-	cfg   Config
-	log   *slog.Logger
-	ns    *server.Server
-	nc    *nats.Conn
-	js    jetstream.JetStream
-	lock  *os.File
-	lanes map[events.Topic]*lane
-	work  sync.WaitGroup // the lanes
+	cfg    Config
+	log    *slog.Logger
+	ns     *server.Server
+	nc     *nats.Conn
+	js     jetstream.JetStream
+	lock   *os.File
+	lanes  map[events.Topic]*lane
+	opened map[events.Topic]uint64 // where the topics ended when the bus was opened
+	quit   chan struct{}
+	work   sync.WaitGroup // ends after quit is closed
 
 	mu     sync.Mutex // guards leases
 	leases map[claim]chan struct{}
@@ -60,7 +62,7 @@ func Open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: log, lanes: map[events.Topic]*lane{}, leases: map[claim]chan struct{}{}}
+	s := &Server{cfg: cfg, log: log, lanes: map[events.Topic]*lane{}, quit: make(chan struct{}), leases: map[claim]chan struct{}{}, opened: map[events.Topic]uint64{}}
 	defer func() {
 		if err != nil {
 			s.shutdown()
@@ -75,12 +77,13 @@ func Open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.checkEnds(ctx); err != nil {
+	if err := s.checkWitness(ctx); err != nil {
 		return nil, err
 	}
 	for _, topic := range events.Topics() {
 		s.startLane(topic)
 	}
+	s.work.Go(s.testify)
 	return s, nil
 }
 
@@ -173,11 +176,9 @@ func (s *Server) Addr() string {
 // Close ends what still reads and publishes, and returns once everything is
 // on disk. It is to be called once, after those who use the bus are done.
 func (s *Server) Close(ctx context.Context) error {
-	for _, l := range s.lanes {
-		l.close()
-	}
+	close(s.quit)
 	s.work.Wait()
-	err := s.saveEnds(ctx)
+	err := s.writeWitness(ctx)
 	s.shutdown()
 	return err
 }
