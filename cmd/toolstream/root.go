@@ -41,7 +41,7 @@ answers.
 	root.AddCommand(
 		newUp(con), newImport(con), newSearch(con), newFeedback(con),
 		newTools(con), newAgents(con), newWeights(con), newDLQ(con),
-		newStatus(con), newDoctor(con),
+		newBench(con), newStatus(con), newDoctor(con),
 		newConfig(con), newVersion(con),
 	)
 	explainUsage(root)

@@ -28,10 +28,12 @@ import (
 	"github.com/toolstream/toolstream/services/trainer"
 )
 
-// What lies in the data folder.
+// IndexFolder is where the index lies in the data folder.
+const IndexFolder = "index"
+
+// What else lies in the data folder.
 const (
 	busFolder   = "bus"
-	indexFolder = "index"
 	trainerFile = "trainer.db"
 )
 
@@ -113,7 +115,7 @@ func (e *Embedded) openStores(ctx context.Context) (err error) {
 		return err
 	}
 	e.index, err = flat.Open(ctx, flat.Config{
-		Path: filepath.Join(e.cfg.Data, indexFolder), Logger: e.log, Registerer: e.metrics,
+		Path: filepath.Join(e.cfg.Data, IndexFolder), Logger: e.log, Registerer: e.metrics,
 	})
 	if err != nil {
 		return err

@@ -7,9 +7,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/embedder"
 	"github.com/toolstream/toolstream/services/standardizer"
 )
@@ -66,6 +68,24 @@ func (e *Embedded) status(ctx context.Context) (Status, error) {
 	}
 	s.Stages, err = e.stages(ctx)
 	return s, err
+}
+
+// Stats counts what the index holds of the default tenant.
+func (e *Embedded) Stats() flat.Stats { return e.index.Stats()[tenant.Default] }
+
+// Lag returns how many records all stages together have yet to read.
+func (e *Embedded) Lag(ctx context.Context) (uint64, error) {
+	stages, err := e.stages(ctx)
+	var sum uint64
+	for _, s := range stages {
+		sum += s.Lag
+	}
+	return sum, err
+}
+
+// Search answers a request of the default tenant, without HTTP in between.
+func (e *Embedded) Search(ctx context.Context, req schema.SearchRequest) (schema.SearchResponse, error) {
+	return e.query.Search(ctx, tenant.Default, req)
 }
 
 func (e *Embedded) stages(ctx context.Context) ([]StageStatus, error) {
