@@ -12,7 +12,7 @@ var (
 // take at all.
 const quad = 4
 
-// step is how many components the dot kernels take at once.
+// step is how many components the kernels for single vectors take at once.
 const step = 32
 
 func dot(a, b []float32) float32 {
@@ -25,6 +25,24 @@ func dot(a, b []float32) float32 {
 		sum += dotPlain(a[n:], b[n:])
 	}
 	return sum
+}
+
+func largest(v []float32) float32 {
+	n := len(v) &^ (step - 1)
+	if n == 0 || !hasFMA {
+		return largestPlain(v)
+	}
+	return max(largestAVX2(&v[0], n), largestPlain(v[n:]))
+}
+
+func encode(row []byte, v []float32, inverse float32) {
+	n := len(v) &^ (step - 1)
+	if n == 0 || !hasFMA {
+		encodePlain(row, v, inverse)
+		return
+	}
+	encodeAVX2(&row[0], &v[0], n, inverse)
+	encodePlain(row[n:], v[n:], inverse)
 }
 
 func scan(q *Query, dst []float32, rows []byte, scales []float32, raise bool) {
@@ -64,3 +82,14 @@ func scanAVX2(dst *float32, rows *byte, scales *float32, query *int16, stride, n
 //
 //go:noescape
 func dotFMA(a, b *float32, n int) float32
+
+// largestAVX2 returns the largest absolute value of n components, a multiple
+// of step above 0.
+//
+//go:noescape
+func largestAVX2(v *float32, n int) float32
+
+// encodeAVX2 writes n codes, a multiple of step above 0.
+//
+//go:noescape
+func encodeAVX2(row *byte, v *float32, n int, inverse float32)

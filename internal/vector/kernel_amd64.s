@@ -164,3 +164,87 @@ step:
 	VMOVSS       X0, ret+24(FP)
 	VZEROUPPER
 	RET
+
+DATA absolute<>+0(SB)/4, $0x7fffffff
+GLOBL absolute<>(SB), RODATA|NOPTR, $4
+
+DATA signs<>+0(SB)/4, $0x80808080
+GLOBL signs<>(SB), RODATA|NOPTR, $4
+
+// order puts back in order what two rounds of packing leave lane by lane.
+DATA order<>+0(SB)/4, $0
+DATA order<>+4(SB)/4, $4
+DATA order<>+8(SB)/4, $1
+DATA order<>+12(SB)/4, $5
+DATA order<>+16(SB)/4, $2
+DATA order<>+20(SB)/4, $6
+DATA order<>+24(SB)/4, $3
+DATA order<>+28(SB)/4, $7
+GLOBL order<>(SB), RODATA|NOPTR, $32
+
+// func largestAVX2(v *float32, n int) float32
+TEXT ·largestAVX2(SB), NOSPLIT, $0-20
+	MOVQ         v+0(FP), SI
+	MOVQ         n+8(FP), CX
+	VBROADCASTSS absolute<>(SB), Y15
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+
+step:
+	VANDPS (SI), Y15, Y4
+	VANDPS 32(SI), Y15, Y5
+	VANDPS 64(SI), Y15, Y6
+	VANDPS 96(SI), Y15, Y7
+	VMAXPS Y4, Y0, Y0
+	VMAXPS Y5, Y1, Y1
+	VMAXPS Y6, Y2, Y2
+	VMAXPS Y7, Y3, Y3
+	ADDQ   $128, SI
+	SUBQ   $32, CX
+	JNZ    step
+
+	VMAXPS       Y1, Y0, Y0
+	VMAXPS       Y3, Y2, Y2
+	VMAXPS       Y2, Y0, Y0
+	VEXTRACTF128 $1, Y0, X1
+	VMAXPS       X1, X0, X0
+	VSHUFPS      $0x4E, X0, X0, X1
+	VMAXPS       X1, X0, X0
+	VSHUFPS      $0xB1, X0, X0, X1
+	VMAXPS       X1, X0, X0
+	VMOVSS       X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func encodeAVX2(row *byte, v *float32, n int, inverse float32)
+TEXT ·encodeAVX2(SB), NOSPLIT, $0-28
+	MOVQ         row+0(FP), DI
+	MOVQ         v+8(FP), SI
+	MOVQ         n+16(FP), CX
+	VBROADCASTSS inverse+24(FP), Y15
+	VPBROADCASTD signs<>(SB), Y14
+	VMOVDQU      order<>(SB), Y13
+
+step:
+	VMULPS    (SI), Y15, Y0
+	VMULPS    32(SI), Y15, Y1
+	VMULPS    64(SI), Y15, Y2
+	VMULPS    96(SI), Y15, Y3
+	VCVTPS2DQ Y0, Y0
+	VCVTPS2DQ Y1, Y1
+	VCVTPS2DQ Y2, Y2
+	VCVTPS2DQ Y3, Y3
+	VPACKSSDW Y1, Y0, Y0
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSWB Y2, Y0, Y0
+	VPERMD    Y0, Y13, Y0
+	VPXOR     Y14, Y0, Y0
+	VMOVDQU   Y0, (DI)
+	ADDQ      $128, SI
+	ADDQ      $32, DI
+	SUBQ      $32, CX
+	JNZ       step
+	VZEROUPPER
+	RET

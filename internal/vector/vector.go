@@ -17,15 +17,19 @@ func Stride(dimensions int) int { return (dimensions + lane - 1) / lane * lane }
 // row's scale: what one step of its codes is worth. A vector of zeros has
 // scale 0. Components must be finite.
 func Quantize(row []byte, v []float32) float32 {
+	row = row[:Stride(len(v))]
 	top := largest(v)
-	inverse := inverseOf(top)
-	for i, x := range v {
-		row[i] = byte(nearest(x*inverse) + offset)
-	}
+	encode(row, v, inverseOf(top))
 	for i := len(v); i < len(row); i++ {
 		row[i] = offset
 	}
 	return top / codes
+}
+
+func encodePlain(row []byte, v []float32, inverse float32) {
+	for i, x := range v {
+		row[i] = byte(nearest(x*inverse) + offset)
+	}
 }
 
 // Query is the side of a product that meets many rows. It is immutable.
@@ -107,7 +111,7 @@ func dotPlain(a, b []float32) float32 {
 	return s0 + s1 + (s2 + s3)
 }
 
-func largest(v []float32) float32 {
+func largestPlain(v []float32) float32 {
 	var top float32
 	for _, x := range v {
 		top = max(top, x, -x)
@@ -125,10 +129,9 @@ func inverseOf(top float32) float32 {
 	return codes / top
 }
 
-// nearest rounds half away from zero and stays within the codes.
+// nearest rounds to the nearest integer, halves to even, as processors do:
+// where it is added to magic, a float32 has no bits left for a fraction.
 func nearest(x float32) int32 {
-	if x < 0 {
-		return max(int32(x-0.5), -codes)
-	}
-	return min(int32(x+0.5), codes)
+	const magic = 3 << 22
+	return min(max(int32(float32(x)+magic-magic), -codes), codes)
 }

@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"bytes"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -113,6 +114,31 @@ func TestKernelsAgreeBitForBit(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestQuantizeAgreesBitForBit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.SliceOfN(rapid.Float32Range(-1, 1), 1, 200).Draw(t, "components")
+		got, want := make([]byte, Stride(len(v))), make([]byte, Stride(len(v)))
+		scale := Quantize(got, v)
+		top := largestPlain(v)
+		encodePlain(want, v, inverseOf(top))
+		for i := len(v); i < len(want); i++ {
+			want[i] = offset
+		}
+		if !bytes.Equal(got, want) || scale != top/codes {
+			t.Fatalf("codes %v of scale %v, want %v of %v", got, scale, want, top/codes)
+		}
+	})
+}
+
+func BenchmarkQuantize(b *testing.B) {
+	v := unit(rand.New(rand.NewPCG(1, 2)), 384)
+	row := make([]byte, Stride(384))
+	b.SetBytes(4 * 384)
+	for b.Loop() {
+		Quantize(row, v)
+	}
 }
 
 func TestZeroAndTinyVectors(t *testing.T) {
