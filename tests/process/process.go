@@ -51,15 +51,27 @@ var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 // once it is ready. The process is killed when the test ends.
 func Start(t *testing.T, bin, data string, args ...string) *Process {
 	t.Helper()
-	p, err := start(bin, data, args...)
+	p, err := Try(t, bin, data, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p
+}
+
+// Try is Start for a process that may refuse to run: the error holds what it
+// said.
+func Try(t *testing.T, bin, data string, args ...string) (*Process, error) {
+	t.Helper()
+	p, err := start(bin, data, args...)
+	if err != nil {
+		return nil, err
+	}
 	t.Cleanup(p.Kill)
 	if err := p.ready(t.Context()); err != nil {
-		t.Fatalf("%v\n%s", err, p.Log())
+		p.Kill()
+		return nil, fmt.Errorf("%w\n%s", err, p.Log())
 	}
-	return p
+	return p, nil
 }
 
 func start(bin, data string, args ...string) (*Process, error) {
@@ -115,6 +127,9 @@ func (p *Process) Log() string {
 	}
 	return text
 }
+
+// PID is the id of the process, for reading what the system says of it.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // ready polls /readyz, which is the only way to learn it from outside.
 func (p *Process) ready(ctx context.Context) error {

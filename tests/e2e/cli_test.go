@@ -1,0 +1,227 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+const (
+	ferry = `{"name":"book_ferry","description":"Book a ferry across the strait.","inputSchema":{"type":"object","properties":{"port":{"type":"string","description":"Port of departure"}},"required":["port"]}}`
+	bread = `{"name":"bake_bread","description":"Bake a loaf of rye bread.","inputSchema":{"type":"object","properties":{}}}`
+)
+
+// nowhere is an address that nobody answers at: the port is reserved (RFC 6335).
+const nowhere = "http://127.0.0.1:1"
+
+func TestExitCodes(t *testing.T) {
+	p := up(t, t.TempDir())
+	server := []string{"--server", p.Client.Server}
+	good, bad := writeFile(t, "good.json", ferry), writeFile(t, "bad.json", `{"name":`)
+	for name, tc := range map[string]struct {
+		args []string
+		code int
+		says string
+	}{
+		"done":                     {append(server, "import", good, "--wait"), 0, ""},
+		"done again":               {append(server, "import", good), 0, ""},
+		"nothing taken":            {append(server, "import", bad), 1, "invalid JSON"},
+		"done in part":             {append(server, "import", good, bad), 3, "1 rejected"},
+		"search":                   {append(server, "search", "ferry"), 0, ""},
+		"refused by the server":    {append(server, "search", "ferry", "-k", "-1"), 1, "k"},
+		"not found":                {append(server, "tools", "get", "nobody"), 1, "nobody"},
+		"no such file":             {append(server, "import", "no/such/file"), 1, "no/such/file"},
+		"no server":                {[]string{"search", "ferry", "--server", nowhere}, 1, "toolstream up"},
+		"no server for status":     {[]string{"status", "--server", nowhere}, 1, "toolstream up"},
+		"no server for import":     {[]string{"import", good, "--server", nowhere}, 1, "--server"},
+		"doctor without a server":  {[]string{"doctor", "--server", nowhere}, 1, ""},
+		"unknown command":          {[]string{"serach", "ferry"}, 2, "serach"},
+		"unknown subcommand":       {[]string{"tools", "shwo"}, 2, "shwo"},
+		"unknown flag":             {[]string{"search", "ferry", "--tpo", "3"}, 2, "--tpo"},
+		"no number":                {[]string{"search", "ferry", "-k", "many"}, 2, "many"},
+		"negative limit":           {[]string{"tools", "list", "--limit", "-2"}, 2, "--limit"},
+		"no query":                 {[]string{"search"}, 2, "search --help"},
+		"too few arguments":        {[]string{"feedback", "a", "b"}, 2, "feedback --help"},
+		"flags that do not agree":  {[]string{"import", good, "--dry-run", "--wait"}, 2, "--dry-run"},
+		"letters not named":        {append(server, "dlq", "replay"), 2, "--all"},
+		"bad setting":              {[]string{"up", "--listen", "nowhere"}, 2, "nowhere"},
+		"bad log level":            {[]string{"up", "--log-level", "loud"}, 2, "log.level"},
+		"unknown format":           {[]string{"import", good, "--format", "docx", "--dry-run"}, 2, "docx"},
+		"config file that is none": {[]string{"config", "print", "--config", "no/such.yaml"}, 2, "no/such.yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := cli(t, "", tc.args...)
+			if o.code != tc.code || !strings.Contains(o.errOut, tc.says) && !strings.Contains(o.out, tc.says) {
+				t.Errorf("%q: exit code %d, want %d and %q in\n%s%s", tc.args, o.code, tc.code, tc.says, o.out, o.errOut)
+			}
+			if tc.code == 2 && (o.out != "" || !strings.Contains(o.errOut, "--help")) {
+				t.Errorf("a wrong call should print nothing but where help is: %q %q", o.out, o.errOut)
+			}
+		})
+	}
+}
+
+// keys returns the members of a JSON object, sorted.
+func keys(t *testing.T, text string) []string {
+	t.Helper()
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	var names []string
+	for name := range object {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestShapesOfJSON(t *testing.T) {
+	p := up(t, t.TempDir())
+	file := writeFile(t, "tools.jsonl", ferry+"\n"+bread+"\n{\"name\":\n")
+	for _, tc := range []struct {
+		args string
+		code int
+		keys string
+	}{
+		{"import --agent harbour " + file, 3, "accepted errors rejected unchanged"},
+		{"import --wait --agent harbour " + file, 3, "accepted dead_lettered errors indexed rejected unchanged"},
+		{"import --dry-run " + file, 3, "accepted errors rejected unchanged"},
+		{"search ferry", 0, "degraded results rewrite search_id took_ms weights"},
+		{"tools list", 0, "tools"},
+		{"tools get harbour/book_ferry", 0, "agent document format hash id kind name raw revision state updated description"},
+		{"agents list", 0, "agents"},
+		{"status", 0, "agents data dead_letters model ready stages started tools version weights"},
+		{"doctor", 0, "findings"},
+		{"weights list", 0, "live versions"},
+		{"dlq list", 0, "letters total"},
+		{"version", 0, "go platform version"},
+	} {
+		o := at(t, p, append(strings.Fields(tc.args), "--json")...)
+		want := strings.Fields(tc.keys)
+		slices.Sort(want)
+		if o.code != tc.code {
+			t.Errorf("%s: exit code %d, want %d\n%s", tc.args, o.code, tc.code, o.errOut)
+		}
+		if got := keys(t, o.out); !slices.Equal(got, want) {
+			t.Errorf("%s: members %q, want %q", tc.args, got, want)
+		}
+	}
+}
+
+func TestImportSaysWhatWasRejectedAndWhere(t *testing.T) {
+	p := up(t, t.TempDir())
+	file := writeFile(t, "tools.jsonl", ferry+"\n{\"name\":\n"+bread+"\n{\"id\":\"x\\u0000y\",\"document\":{\"name\":\"n\"}}\n")
+	s := load(t, p, file, "--agent", "harbour")
+	if s.Accepted != 2 || s.Rejected != 2 || *s.Indexed != 2 || len(s.Errors) != 2 {
+		t.Fatalf("%+v", s)
+	}
+	for i, line := range []int{2, 4} {
+		if e := s.Errors[i]; e.Source != file || e.Line != line || e.Reason == "" {
+			t.Errorf("error %d: %+v, want line %d of %s", i, e, line, file)
+		}
+	}
+	if again := load(t, p, file, "--agent", "harbour"); again.Unchanged != 2 || again.Accepted != 0 {
+		t.Errorf("again: %+v", again)
+	}
+}
+
+func TestSearchAnswersOnTheCommandLine(t *testing.T) {
+	p := up(t, t.TempDir())
+	load(t, p, writeFile(t, "tools.jsonl", ferry+"\n"+bread+"\n"), "--agent", "harbour")
+	var answer schema.SearchResponse
+	at(t, p, "search", "cross", "the", "strait", "-k", "1", "--json", "--explain", "--argument", "port=where to start").decode(t, &answer)
+	if len(answer.Results) != 1 || answer.Results[0].ID != "harbour/book_ferry" || answer.Results[0].Explanation == nil {
+		t.Fatalf("%+v", answer)
+	}
+	table := at(t, p, "search", "cross the strait", "--explain", "--argument", "date=when to go")
+	for _, want := range []string{"harbour/book_ferry", "query.lexical.flat", "port: best match"} {
+		if !strings.Contains(table.out, want) {
+			t.Errorf("no %q in\n%s", want, table.out)
+		}
+	}
+	if o := at(t, p, "tools", "delete", "harbour/book_ferry"); o.code != 0 {
+		t.Errorf("delete: %+v", o)
+	}
+}
+
+func TestEveryCommandExplainsItself(t *testing.T) {
+	var walk func(path []string)
+	count := 0
+	walk = func(path []string) {
+		o := cli(t, "", append(slices.Clone(path), "--help")...)
+		count++
+		text, usage, ok := strings.Cut(o.out, "Usage:")
+		if o.code != 0 || !ok || len(strings.Fields(text)) < 3 {
+			t.Errorf("%q --help: exit code %d, and no description above the usage:\n%s", path, o.code, o.out)
+		}
+		_, list, ok := strings.Cut(usage, "Available Commands:\n")
+		if !ok {
+			return
+		}
+		for line := range strings.Lines(list) {
+			name := strings.Fields(line)
+			if len(name) == 0 {
+				return
+			}
+			if !slices.Contains([]string{"help", "completion"}, name[0]) {
+				walk(append(slices.Clone(path), name[0]))
+			}
+		}
+	}
+	walk(nil)
+	if count < 20 {
+		t.Errorf("only %d commands were found", count)
+	}
+}
+
+func TestCompletionPrintsAScript(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		o := cli(t, "", "completion", shell)
+		if o.code != 0 || !strings.Contains(o.out, "toolstream") || len(o.out) < 1000 {
+			t.Errorf("%s: exit code %d, %d bytes\n%s", shell, o.code, len(o.out), o.errOut)
+		}
+	}
+}
+
+func TestDryRunNeedsNoServer(t *testing.T) {
+	o := cli(t, "", "import", registry, "--dry-run", "--json", "--server", nowhere)
+	var s summary
+	o.decode(t, &s)
+	if o.code != 0 || s.Accepted < 50 || s.Rejected != 0 || s.Indexed != nil {
+		t.Errorf("exit code %d: %s%s", o.code, o.out, o.errOut)
+	}
+	o = cli(t, ferry+"\n{\"name\":1", "import", "-", "--dry-run", "--json", "--server", nowhere)
+	o.decode(t, &s)
+	if o.code != 3 || s.Accepted != 1 || s.Rejected != 1 || s.Errors[0].Line != 2 {
+		t.Errorf("exit code %d: %s%s", o.code, o.out, o.errOut)
+	}
+}
+
+// What a dry run says is what an import then does.
+func TestDryRunAgreesWithTheImport(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.jsonl": ferry + "\n[]\n" + bread + "\n\xff\n", "b.json": `{"tools":[` + ferry + `,{"name":7}]}`, "c.yaml": "a: [1\n", "d.txt": "Sends a letter.",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var dry, real summary
+	cli(t, "", "import", dir, "--dry-run", "--json", "--server", nowhere).decode(t, &dry)
+	at(t, up(t, t.TempDir()), "import", dir, "--json").decode(t, &real)
+	if dry.Accepted != real.Accepted || dry.Rejected != real.Rejected || len(dry.Errors) != len(real.Errors) {
+		t.Fatalf("dry run: %+v\nimport: %+v", dry, real)
+	}
+	for i, e := range real.Errors {
+		if d := dry.Errors[i]; d.Source != e.Source || d.ID != e.ID || e.Reason == "" {
+			t.Errorf("dry run: %+v\nimport: %+v", d, e)
+		}
+	}
+}
