@@ -27,10 +27,10 @@ func newConfigPrint(con *console) *cobra.Command {
 it, the environment over that. Flags of "up" stand above all three.`,
 		Example: "  toolstream config print --config toolstream.yaml --diff",
 		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := config.Load(path, nil)
 			if err != nil {
-				return err
+				return usageError{err, cmd.CommandPath()}
 			}
 			return con.printConfig(c, diff)
 		},

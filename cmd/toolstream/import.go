@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
 // importFlags are the flags of import.
@@ -41,6 +43,9 @@ func (s *summary) failed(name string, line int, id, reason string) {
 	s.Errors = append(s.Errors, importFailed{name, line, id, reason})
 }
 
+// knownFormats lists what --format may say.
+const knownFormats = "auto, mcp, openapi, function, rapidapi, card, python, json, text or agent"
+
 func newImport(con *console) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
@@ -63,6 +68,9 @@ Exit code 0: all taken; 3: some documents were rejected or are in the dead lette
 			if f.dryRun && (f.sync || f.wait) {
 				return misused(cmd, "--dry-run sends nothing: it does not go with --sync or --wait")
 			}
+			if !formats.KnownFormat(f.format) {
+				return misused(cmd, "--format is %q; it is one of %s", f.format, knownFormats)
+			}
 			s, err := con.importAll(cmd.Context(), args, f)
 			if err != nil {
 				return fmt.Errorf("import: %w", err)
@@ -79,7 +87,7 @@ Exit code 0: all taken; 3: some documents were rejected or are in the dead lette
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.agent, "agent", "", "owner of the tools, whatever the documents say")
-	flags.StringVar(&f.format, "format", "auto", "auto, mcp, openapi, function, rapidapi, card, python, json, text or agent")
+	flags.StringVar(&f.format, "format", "auto", knownFormats)
 	flags.BoolVar(&f.sync, "sync", false, "also delete what the agents that are imported no longer have")
 	flags.BoolVar(&f.wait, "wait", false, "wait until everything is searchable or in the dead letters")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "read and check only; send nothing")

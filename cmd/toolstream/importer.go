@@ -5,13 +5,16 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
+	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
@@ -100,6 +103,11 @@ func (i *importer) send(ctx context.Context, r io.Reader, src source) error {
 	query := url.Values{"source": {src.name}, "agent": {i.flags.agent}, "format": {i.flags.format}}
 	maps.DeleteFunc(query, func(_ string, v []string) bool { return v[0] == "" })
 	answer, err := i.con.client().Send(ctx, http.MethodPost, "/v1/tools:batch", query, "application/octet-stream", r)
+	if refused := (*client.Problem)(nil); errors.As(err, &refused) && aboutTheDocument(refused.Status) {
+		i.lost = true
+		i.summary.failed(src.name, 0, "", refused.Text())
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -119,6 +127,17 @@ func (i *importer) send(ctx context.Context, r io.Reader, src source) error {
 		}
 		i.count(src, line)
 	}
+}
+
+// aboutTheDocument reports whether a status says that the source can not be
+// taken, which is no reason not to try the next one.
+func aboutTheDocument(status int) bool {
+	switch status {
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusConflict, http.StatusRequestEntityTooLarge,
+		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return true
+	}
+	return false
 }
 
 func (i *importer) endOfBatch(s batchSummary) error {
@@ -143,14 +162,20 @@ func (i *importer) count(src source, line batchLine) {
 		i.summary.Unchanged++
 	default:
 		i.lost = i.lost || line.ID == ""
-		reason := line.Reason
-		for _, more := range []string{line.Path, line.Detail} {
-			if more != "" {
-				reason += ": " + more
-			}
-		}
-		i.summary.failed(src.name, line.Line, line.ID, reason)
+		i.summary.failed(src.name, line.Line, line.ID, line.why())
 	}
+}
+
+// why says as much as is known of a rejection, and nothing twice.
+func (l batchLine) why() string {
+	parts := []string{l.Reason, l.Path, l.Detail}
+	switch {
+	case strings.HasPrefix(l.Detail, l.Reason):
+		parts[0] = ""
+	case strings.HasPrefix(l.Detail, l.Path):
+		parts[1] = ""
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
 }
 
 // sync deletes, of every agent that was imported, the tools that were there

@@ -32,15 +32,23 @@ type Problem struct {
 	} `json:"errors"`
 }
 
-func (p *Problem) Error() string {
+func (p *Problem) Error() string { return fmt.Sprintf("%s (HTTP %d)", p.Text(), p.Status) }
+
+// Text says what is wrong and where, without the status.
+func (p *Problem) Text() string {
 	text := p.Detail
 	if text == "" {
 		text = p.Title
 	}
 	for _, e := range p.Errors {
-		text += "; " + strings.TrimPrefix(e.Location+": ", ": ") + e.Message
+		at := strings.TrimPrefix(e.Location+": ", ": ")
+		if e.Message == p.Detail {
+			text = at + text
+			continue
+		}
+		text += "; " + at + e.Message
 	}
-	return fmt.Sprintf("%s (HTTP %d)", text, p.Status)
+	return text
 }
 
 // NotFound reports whether err says that the thing asked for is not there.

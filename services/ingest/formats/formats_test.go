@@ -311,6 +311,10 @@ func TestProblemReads(t *testing.T) {
 	if len(problems) != 1 || problems[0].Line != 2 || problems[0].Source != "s.jsonl" {
 		t.Errorf("the problem does not name its line: %+v", problems)
 	}
+	_, problems = Parse([]byte("{\"name\":\n{\"name\":\"a\"}\n"), Options{Source: "s.jsonl"})
+	if len(problems) != 1 || problems[0].Line != 1 {
+		t.Errorf("a line that is cut off ends before the next: %+v", problems)
+	}
 	_, problems = Parse([]byte("[\n1,\n{\"name\":\"a\",\n\"name\":\"b\"}]"), Options{})
 	if len(problems) != 2 || problems[1].Line != 4 || problems[1].Path != "/1/name" {
 		t.Errorf("the problem does not name the line in an array: %+v", problems)

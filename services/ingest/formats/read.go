@@ -37,7 +37,7 @@ func Parse(data []byte, opt Options) (items []Item, problems []Problem) {
 func Read(r io.Reader, opt Options) iter.Seq2[Item, *Problem] {
 	return func(yield func(Item, *Problem) bool) {
 		s := newSession(opt, yield)
-		if !knownFormat(s.opt.Format) {
+		if !KnownFormat(s.opt.Format) {
 			s.problem(&Problem{Reason: UnknownFormat, Detail: schema.Quote(s.opt.Format)})
 			return
 		}
@@ -45,7 +45,8 @@ func Read(r io.Reader, opt Options) iter.Seq2[Item, *Problem] {
 	}
 }
 
-func knownFormat(f string) bool {
+// KnownFormat reports whether f may stand as Format in Options.
+func KnownFormat(f string) bool {
 	switch f {
 	case "", Auto, MCP, OpenAPI, Function, RapidAPI, Card, Python, JSON, Text, Agent:
 		return true
@@ -119,7 +120,7 @@ func (s *session) lines(c *counter) {
 	empty := true
 	for !s.done {
 		line, number, err := c.line(s.opt.Limits.File)
-		if len(bytes.TrimSpace(line)) > 0 {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
 			empty = false
 			s.line = number
 			s.jsonLine(line)
