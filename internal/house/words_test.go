@@ -38,8 +38,13 @@ func TestNothingBannedIsWritten(t *testing.T) {
 		if strings.HasPrefix(file, "internal/house/") {
 			continue
 		}
-		for i, line := range strings.Split(read(t, file), "\n") {
+		text := read(t, file)
+		virtual := strings.Contains(text, `"testing/synctest"`) // there, a sleep only moves the clock
+		for i, line := range strings.Split(text, "\n") {
 			for _, b := range rules {
+				if virtual && strings.Contains(line, "time.Sleep(") {
+					continue
+				}
 				if b.where(file) && b.pattern.MatchString(line) {
 					t.Errorf("%s:%d: %s: %s", file, i+1, strings.TrimSpace(line), b.reason)
 				}

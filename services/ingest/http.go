@@ -131,7 +131,8 @@ func (h *handlers) one(in *putInput, data []byte, kind schema.Kind) (formats.Ite
 		Limits: h.s.limits(int64(h.s.cfg.MaxDocument)),
 	}
 	items, problems := formats.Parse(data, options)
-	for _, p := range problems {
+	if len(problems) > 0 {
+		p := problems[0]
 		if p.Reason == formats.SeveralTools {
 			p.Detail = "the document holds several tools: POST it to /v1/tools:batch"
 		}
