@@ -301,6 +301,29 @@ func TestCommitDuringRebuild(t *testing.T) {
 	})
 }
 
+func TestAnalyze(t *testing.T) {
+	for _, c := range []struct {
+		field Field
+		query string
+		want  Terms
+	}{
+		{Flat, "How do I get the users' weather, the weather?", Terms{{"get", 1}, {"users", 1}, {"weather", 2}}},
+		{Stem, "gets running", Terms{{"get", 1}, {"run", 1}}},
+		{Flat, "who is", Terms{{"who", 1}}},
+		{Flat, "the", Terms{}},
+		{Flat, "", Terms{}},
+	} {
+		if got := Defaults().Analyze(c.field, c.query); !slices.Equal(got, c.want) {
+			t.Errorf("%s %q: %v, want %v", c.field, c.query, got, c.want)
+		}
+	}
+	all := Defaults()
+	all.KeepStopWords = true
+	if got := all.Analyze(Flat, "how is the"); len(got) != 3 {
+		t.Errorf("all words: %v", got)
+	}
+}
+
 func TestEmpty(t *testing.T) {
 	x := must(New(Defaults()))
 	x.Commit()

@@ -33,6 +33,7 @@ package lexical
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/toolstream/toolstream/internal/text"
 )
@@ -100,9 +101,18 @@ type Term struct {
 // occurrence.
 type Terms []Term
 
-// Analyze returns the terms of a text as the field indexes them.
-func (c Config) Analyze(f Field, s string) Terms {
-	terms, _ := c.count(text.Tokens(s), c.Stemmed[f], text.Stem)
+// Analyze returns the terms of a query for the field: the same that its texts
+// are indexed by, but for words that only phrase a request. A query of nothing
+// else keeps them.
+func (c Config) Analyze(f Field, query string) Terms {
+	tokens := text.Tokens(query)
+	if !c.KeepStopWords {
+		said := slices.DeleteFunc(slices.Clone(tokens), text.Filler)
+		if terms, n := c.count(said, c.Stemmed[f], text.Stem); n > 0 {
+			return terms
+		}
+	}
+	terms, _ := c.count(tokens, c.Stemmed[f], text.Stem)
 	return terms
 }
 

@@ -40,9 +40,9 @@ func (s *Snapshot) Len() int {
 	return n
 }
 
-// Analyze returns the terms of a text as the field indexes them. They are good
-// for every snapshot.
-func (s *Snapshot) Analyze(f Field, text string) Terms { return s.config.Analyze(f, text) }
+// Analyze returns the terms of a query for the field. They are good for every
+// snapshot.
+func (s *Snapshot) Analyze(f Field, query string) Terms { return s.config.Analyze(f, query) }
 
 // Query is a list of terms made ready for one field of one snapshot. It is
 // immutable.

@@ -141,18 +141,6 @@ func spelled(r rune) string {
 	return ""
 }
 
-// StopWord reports whether a token is one of the 33 English stop words of
-// Lucene's EnglishAnalyzer.
-func StopWord(token string) bool {
-	switch token {
-	case "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it",
-		"no", "not", "of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they",
-		"this", "to", "was", "will", "with":
-		return true
-	}
-	return false
-}
-
 // Stem returns the stem of an English word by the Snowball algorithm
 // ("Porter2"). Tokens that are not ASCII letters alone are their own stem.
 func Stem(token string) string {

@@ -103,8 +103,18 @@ func TestStem(t *testing.T) {
 			t.Errorf("Stem(%q) = %q, want %q", c.in, got, c.want)
 		}
 	}
-	if !StopWord("the") || StopWord("weather") {
+	if !StopWord("the") || StopWord("weather") || StopWord("how") {
 		t.Error("stop words")
+	}
+	for _, word := range []string{"how", "please", "möchte", "quiero", "voudrais"} {
+		if !Filler(word) {
+			t.Errorf("%q says nothing", word)
+		}
+	}
+	for _, word := range []string{"weather", "die", "help", "sign", "out", "天气"} {
+		if Filler(word) {
+			t.Errorf("%q says something", word)
+		}
 	}
 }
 
