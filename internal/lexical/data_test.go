@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
-
-	"github.com/toolstream/toolstream/internal/text"
 )
 
 // TestPublishedFigures ranks whole raw documents as JSON text, with the
@@ -38,26 +36,23 @@ func TestPublishedFigures(t *testing.T) {
 	}
 }
 
-// run is a token of the baseline: \b\w\w+\b, where an underscore is a letter.
-var run = regexp.MustCompile(`[\p{L}\p{N}_]{2,}`)
-
-func baselineTerms(c Config, s string) (Terms, int) {
-	return c.count(run.FindAllString(strings.ToLower(s), -1), false, text.Stem)
+// baseline has the tokens \b\w\w+\b, where an underscore is a letter.
+func baseline() Config {
+	run := regexp.MustCompile(`[\p{L}\p{N}_]{2,}`)
+	return Config{K1: 1.5, B: 0.75, KeepFillers: true, Tokens: func(s string) []string {
+		return run.FindAllString(strings.ToLower(s), -1)
+	}}
 }
 
 func evaluate(t *testing.T, dir string) (ndcg, recall float64) {
-	c := Defaults()
-	c.K1, c.B = 1.5, 0.75
-	x := must(New(c))
+	x := must(New(baseline()))
 	var ids []string
 	type tool struct {
 		ID            string          `json:"id"`
 		Documentation json.RawMessage `json:"documentation"`
 	}
 	for _, doc := range readLines[tool](t, filepath.Join(dir, "tools.jsonl")) {
-		d := &document{slot: uint32(len(ids))}
-		d.terms[Flat], d.lengths[Flat] = baselineTerms(c, ascii(string(doc.Documentation)))
-		x.pending[d.slot] = d
+		must(0, x.Put(uint32(len(ids)), &[FieldCount]string{Flat: ascii(string(doc.Documentation))}))
 		ids = append(ids, doc.ID)
 	}
 	x.Commit()
@@ -75,8 +70,8 @@ func evaluate(t *testing.T, dir string) (ndcg, recall float64) {
 		for _, l := range q.Labels {
 			relevant[l.ID] = l.Relevance > 0
 		}
-		terms, _ := baselineTerms(c, q.Query)
-		n, r := measure(rank(x.Snapshot(), terms, ids), relevant)
+		s := x.Snapshot()
+		n, r := measure(rank(s, s.Analyze(Flat, q.Query), ids), relevant)
 		ndcg += n / float64(len(queries))
 		recall += r / float64(len(queries))
 	}

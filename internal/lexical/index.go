@@ -63,7 +63,7 @@ func (x *Index) Put(slot uint32, texts *[FieldCount]string) error {
 	var tokens []string
 	for f := range texts {
 		if Field(f) != Stem {
-			tokens = text.AppendTokens(tokens[:0], texts[f])
+			tokens = x.config.tokens(tokens[:0], texts[f])
 			d.terms[f], d.lengths[f] = x.config.count(tokens, x.config.Stemmed[f], x.stem)
 		}
 		if Field(f) == Flat {

@@ -318,7 +318,7 @@ func TestAnalyze(t *testing.T) {
 		}
 	}
 	all := Defaults()
-	all.KeepStopWords = true
+	all.KeepStopWords, all.KeepFillers = true, true
 	if got := all.Analyze(Flat, "how is the"); len(got) != 3 {
 		t.Errorf("all words: %v", got)
 	}

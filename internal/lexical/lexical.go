@@ -67,7 +67,12 @@ type Config struct {
 	K1            float64          // saturation of repeated words, at least 0
 	B             float64          // weight of a document's length, in [0, 1]
 	KeepStopWords bool             // index English stop words too
+	KeepFillers   bool             // search for words too that only phrase a request
 	Stemmed       [FieldCount]bool // fields whose words are stemmed
+
+	// Tokens cuts a text into words; nil is text.Tokens. A stored index has to
+	// be loaded with the function it was made with: it is not compared.
+	Tokens func(string) []string
 }
 
 // Defaults returns the settings that did best without fitting any one set of
@@ -105,8 +110,8 @@ type Terms []Term
 // are indexed by, but for words that only phrase a request. A query of nothing
 // else keeps them.
 func (c Config) Analyze(f Field, query string) Terms {
-	tokens := text.Tokens(query)
-	if !c.KeepStopWords {
+	tokens := c.tokens(nil, query)
+	if !c.KeepFillers {
 		said := slices.DeleteFunc(slices.Clone(tokens), text.Filler)
 		if terms, n := c.count(said, c.Stemmed[f], text.Stem); n > 0 {
 			return terms
@@ -114,6 +119,14 @@ func (c Config) Analyze(f Field, query string) Terms {
 	}
 	terms, _ := c.count(tokens, c.Stemmed[f], text.Stem)
 	return terms
+}
+
+// tokens appends the words of a text to dst.
+func (c Config) tokens(dst []string, s string) []string {
+	if c.Tokens != nil {
+		return append(dst, c.Tokens(s)...)
+	}
+	return text.AppendTokens(dst, s)
 }
 
 // count returns the distinct terms among tokens and how many tokens remain in
