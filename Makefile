@@ -43,10 +43,9 @@ tidy: ## fail if go.mod or go.sum is out of step
 	go mod tidy -diff
 
 fuzz: ## every fuzz target for FUZZTIME each
-	@for pkg in $$(go list ./...); do \
-	  for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-	    echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
-	  done; \
+	@grep -rn --include='*_test.go' '^func Fuzz' . | sed -E 's|/[^/]*:[0-9]+:func (Fuzz[A-Za-z0-9_]*).*| \1|' | sort -u | \
+	while read -r pkg target; do \
+	  echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg </dev/null; \
 	done
 
 bench: ## benchmarks (BENCH=regexp, BENCHTIME=1s)
