@@ -203,7 +203,7 @@ func (e *Embedded) buildHTTP() error {
 			return err
 		}
 	}
-	e.handler = authenticate(known, mux)
+	e.handler = authenticate(known, named(mux))
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -62,11 +63,48 @@ const (
 	maxHeader     = 64 << 10
 )
 
+// named answers what no route matches as every other error, RFC 9457, instead
+// of the mux's plain text.
+func named(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := mux.Handler(r); pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		status := statusOnly{ResponseWriter: w}
+		mux.ServeHTTP(&status, r) // also says which methods are allowed
+		writeProblem(w, status.code, fmt.Sprintf("there is no %s %s; the API is at /openapi.json", r.Method, r.URL.EscapedPath()))
+	})
+}
+
+// statusOnly keeps the status of an answer and drops its body.
+type statusOnly struct {
+	http.ResponseWriter
+	code int
+}
+
+func (s *statusOnly) WriteHeader(code int) { s.code = code }
+
+func (s *statusOnly) Write(p []byte) (int, error) { return len(p), nil }
+
+// drainLimit bounds what is read of a body that nobody wanted.
+const drainLimit = 64 << 20
+
+// drained reads what next has left of a request's body before the answer goes
+// out. A client that sends everything before it looks at the answer would
+// otherwise see a reset connection in place of the reason.
+func drained(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r)
+		_, _ = io.CopyN(io.Discard, r.Body, drainLimit) // whatever ends it, the answer stands
+	})
+}
+
 // serveHTTP answers on the listener until ctx ends, then lets the requests
 // under way finish.
 func serveHTTP(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{
-		Handler:           handler,
+		Handler:           drained(handler),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,

@@ -1,96 +1,49 @@
 package app
 
 import (
-	"errors"
+	"bytes"
+	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
-
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/toolstream/toolstream/internal/tenant"
 )
 
-func tokens(t *testing.T, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func TestTheCredentialSaysTheTenant(t *testing.T) {
-	known, err := readCredentials(tokens(t, "# who may call\n\nacme:0123456789abcdef\nother:fedcba9876543210\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := authenticate(known, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Write([]byte(tenant.From(r.Context())))
-	}))
-	tests := []struct {
-		path, token string
-		status      int
-		body        string
-	}{
-		{"/v1/tools", "Bearer 0123456789abcdef", 200, "acme"},
-		{"/v1/tools", "Bearer fedcba9876543210", 200, "other"},
-		{"/v1/tools", "Bearer wrong", 401, "bearer token"},
-		{"/v1/tools", "", 401, "bearer token"},
-		{"/v1/tools", "Basic 0123456789abcdef", 401, "bearer token"},
-		{"/healthz", "", 200, "default"},
-	}
-	for _, test := range tests {
-		r := httptest.NewRequest(http.MethodGet, test.path, nil)
-		r.Header.Set("Authorization", test.token)
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		if w.Code != test.status || !strings.Contains(w.Body.String(), test.body) {
-			t.Errorf("%s with %q: %d %s", test.path, test.token, w.Code, w.Body)
-		}
-	}
-}
-
-func TestBadCredentialFilesAreNamed(t *testing.T) {
-	tests := []struct{ text, want string }{
-		{"", "holds no credential"},
-		{"acme\n", ":1: want tenant:token"},
-		{"acme:short\n", ":1: want tenant:token"},
-		{"ok:0123456789abcdef\nNot A Tenant:0123456789abcdef\n", ":2:"},
-	}
-	for _, test := range tests {
-		if _, err := readCredentials(tokens(t, test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%q: got %v, want %q", test.text, err, test.want)
-		}
-	}
-	if _, err := readCredentials(filepath.Join(t.TempDir(), "absent")); err == nil {
-		t.Error("an absent file was read")
-	}
-}
-
-func TestHealth(t *testing.T) {
-	var notReady error
+func TestWhatNoRouteMatchesIsAProblemDocument(t *testing.T) {
 	mux := http.NewServeMux()
-	addHealth(mux, func() error { return notReady }, prometheus.NewRegistry())
-	get := func(path string) *httptest.ResponseRecorder {
+	mux.HandleFunc("GET /here", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	for _, tc := range []struct {
+		method, path string
+		status       int
+		allow        string
+	}{
+		{"GET", "/here", 204, ""}, {"GET", "/there", 404, ""}, {"POST", "/here", 405, "GET, HEAD"},
+	} {
 		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-		return w
-	}
-	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
-		if w := get(path); w.Code != 200 {
-			t.Errorf("%s: %d", path, w.Code)
+		named(mux).ServeHTTP(w, httptest.NewRequest(tc.method, tc.path, nil))
+		if w.Code != tc.status || w.Header().Get("Allow") != tc.allow {
+			t.Errorf("%s %s: status %d, allowed %q", tc.method, tc.path, w.Code, w.Header().Get("Allow"))
+		}
+		if tc.status < 400 {
+			continue
+		}
+		var p struct {
+			Status int
+			Detail string
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Status != tc.status || p.Detail == "" || w.Header().Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s %s: %v %s", tc.method, tc.path, err, w.Body)
 		}
 	}
-	notReady = errors.New("still reading")
-	w := get("/readyz")
-	if w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "still reading") {
-		t.Errorf("not ready: %d %v %s", w.Code, w.Header(), w.Body)
-	}
-	if w := get("/healthz"); w.Code != 200 {
-		t.Errorf("alive but not ready: %d", w.Code)
+}
+
+func TestABodyThatNobodyWantsIsReadBeforeTheAnswer(t *testing.T) {
+	refuse := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) })
+	for _, tc := range []struct{ size, left int }{{0, 0}, {1 << 20, 0}, {drainLimit + 5, 5}} {
+		body := bytes.NewReader(make([]byte, tc.size))
+		drained(refuse).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("PUT", "/", io.NopCloser(body)))
+		if body.Len() != tc.left {
+			t.Errorf("of %d bytes %d are left, want %d", tc.size, body.Len(), tc.left)
+		}
 	}
 }
