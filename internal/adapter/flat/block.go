@@ -62,12 +62,21 @@ func (r *rows) of(from, to, stride int) ([]byte, []float32) {
 	return r.codes[a*stride : b*stride], r.scales[a:b]
 }
 
-// with returns a block in which some slots hold other entities, or none where
-// the new one is nil. stride is the bytes of a row.
-func (b *block) with(changed map[int]*tool, stride int) *block {
+// change is what a slot is to hold: an entity, or none where it is nil.
+type change struct {
+	slot uint32
+	tool *tool
+}
+
+// with returns a block in which some slots hold something else; of two changes
+// to one slot the later counts. stride is the bytes of a row.
+func (b *block) with(changes []change, stride int) *block {
 	out := &block{live: b.live, agents: b.agents, tools: b.tools, owner: b.owner}
-	for i, t := range changed {
-		out.set(i, t)
+	var changed uint64
+	for _, c := range changes {
+		i := int(c.slot % blockSize)
+		out.set(i, c.tool)
+		changed |= 1 << i
 	}
 	out.quantise(b, changed, stride)
 	return out
@@ -90,7 +99,7 @@ func (b *block) set(i int, t *tool) {
 
 // quantise fills the rows: copies where an entity is as before, new codes
 // where not. All kinds lie in one array, so that a scan is one stream.
-func (b *block) quantise(old *block, changed map[int]*tool, stride int) {
+func (b *block) quantise(old *block, changed uint64, stride int) {
 	total := 0
 	for _, t := range b.tools {
 		if t != nil {
@@ -103,7 +112,7 @@ func (b *block) quantise(old *block, changed map[int]*tool, stride int) {
 		startCode, startScale := len(codes), len(scales)
 		for i := range blockSize {
 			r.first[i] = uint32(len(scales) - startScale)
-			if _, is := changed[i]; is {
+			if changed>>i&1 == 1 {
 				codes, scales = appendRows(codes, scales, b.tools[i], kind, stride)
 				continue
 			}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/toolstream/toolstream/internal/lexical"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -27,9 +28,12 @@ const (
 	cacheFooter = 8 + 8 + 4 + len(cacheMagic)
 )
 
+// errCache is what loading fails with when the cache proves useless on the way.
+var errCache = errors.New("flat: the saved lexical index is of no use")
+
 // cached is a tenant's lexical index and what its slots hold.
 type cached struct {
-	words *lexical.Index
+	words func() (*lexical.Index, error) // waits until it is read
 	slots map[name]cachedSlot
 	top   uint32 // one above the highest slot
 }
@@ -107,30 +111,46 @@ func (t named) appendTo(table []byte, at, n int64) []byte {
 	return table
 }
 
-// loadCache returns what the cache holds, by tenant; nothing where it is
-// missing or damaged.
-func loadCache(folder string) (map[string]*cached, error) {
-	f, err := os.Open(filepath.Join(folder, cacheFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("flat: the saved lexical index: %w", err)
-	}
-	defer f.Close()
-	out, err := readCache(f)
-	if err != nil {
-		return nil, fmt.Errorf("flat: the saved lexical index: %w", err)
-	}
-	return out, nil
+// savedWords is what the cache holds, by tenant. It is to be closed.
+type savedWords struct {
+	file    *os.File
+	tenants map[string]*cached
+	reading sync.WaitGroup
 }
 
-func readCache(f *os.File) (map[string]*cached, error) {
-	table, err := readTable(f)
+// openCache reads the table of the cache and begins to read the rest. A cache
+// that is not there is empty.
+func openCache(folder string) (*savedWords, error) {
+	f, err := os.Open(filepath.Join(folder, cacheFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return &savedWords{}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]*cached{}
+	s := &savedWords{file: f, tenants: map[string]*cached{}}
+	if err := s.readTenants(); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	for _, c := range s.tenants {
+		s.reading.Go(func() { _, _ = c.words() }) // whoever needs them asks again
+	}
+	return s, nil
+}
+
+func (s *savedWords) close() error {
+	s.reading.Wait()
+	if s.file == nil {
+		return nil
+	}
+	return s.file.Close()
+}
+
+func (s *savedWords) readTenants() error {
+	table, err := readTable(s.file)
+	if err != nil {
+		return err
+	}
 	d := decoder{b: table}
 	for len(d.b) > 0 && !d.bad {
 		tenant, at, n := d.text(), d.uvarint(), d.uvarint()
@@ -138,15 +158,13 @@ func readCache(f *os.File) (map[string]*cached, error) {
 		if d.bad {
 			break
 		}
-		if c.words, err = readWords(f, int64(at), int64(n)); err != nil {
-			return nil, err
-		}
-		out[tenant] = c
+		c.words = sync.OnceValues(func() (*lexical.Index, error) { return readWords(s.file, int64(at), int64(n)) })
+		s.tenants[tenant] = c
 	}
 	if d.bad {
-		return nil, damaged("layout of its table")
+		return damaged("layout of its table")
 	}
-	return out, nil
+	return nil
 }
 
 func readTable(f *os.File) ([]byte, error) {
@@ -195,11 +213,15 @@ func readWords(f *os.File, at, n int64) (*lexical.Index, error) {
 		return nil, err
 	}
 	if at < 0 || n < 0 || at > info.Size() || n > info.Size()-at {
-		return nil, damaged("its table points outside of it")
+		return nil, fmt.Errorf("%w: its table points outside of it", errCache)
 	}
 	b := make([]byte, n)
 	if _, err := f.ReadAt(b, at); err != nil {
 		return nil, err
 	}
-	return lexical.Load(lexical.Defaults(), b)
+	words, err := lexical.Load(lexical.Defaults(), b)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errCache, err)
+	}
+	return words, nil
 }

@@ -4,118 +4,177 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
+	"github.com/toolstream/toolstream/internal/lexical"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // load fills the memory from the files.
 func (i *Index) load(ctx context.Context) error {
-	words, err := loadCache(i.config.Path)
-	if err != nil {
-		i.config.Logger.Warn("texts are analysed again", "err", err)
+	words, err := openCache(i.config.Path)
+	if err == nil {
+		err = errors.Join(i.loadWith(ctx, words), words.close())
+		if !errors.Is(err, errCache) {
+			return err
+		}
 	}
-	l := &loader{index: i, words: words}
+	i.config.Logger.Warn("the saved lexical index can not be used: all texts are analysed again", "err", err)
+	return i.loadWith(ctx, &savedWords{})
+}
+
+func (i *Index) loadWith(ctx context.Context, words *savedWords) error {
+	l := &loader{index: i, words: words.tenants}
+	l.forget()
 	s, st, err := openStore(ctx, i.config.Path, i.config.Logger, l.add, l.restart)
 	if err != nil {
 		return err
 	}
 	i.store = s
 	i.state.Store(&st)
-	if l.finish(ctx, st.dimensions) == 0 {
+	if err := l.finish(ctx, st.dimensions); err != nil {
+		return errors.Join(err, s.close())
+	}
+	if l.fresh == 0 {
 		i.saved = st.generation
 	}
 	slices.SortFunc(i.graves, func(a, b grave) int {
 		return cmp.Or(a.accepted.Compare(b.accepted), cmp.Compare(a.ref.ID, b.ref.ID))
 	})
-	return ctx.Err()
+	return nil
 }
 
 // loader takes records into an empty index.
 type loader struct {
 	index *Index
+
+	mu    sync.Mutex         // guards what follows, and the index
 	words map[string]*cached // lexical indexes that were saved, by tenant
 	fresh int                // texts that were not among them, or are no longer there
 }
 
-// restart forgets what was taken.
-func (l *loader) restart() {
+// forget empties the index.
+func (l *loader) forget() {
 	l.index.tenants.Clear()
 	l.index.graves = nil
+}
+
+// restart forgets what was taken, and what was saved beside it.
+func (l *loader) restart() {
+	l.forget()
 	l.words, l.fresh = nil, 1
 }
 
 // add takes one record.
 func (l *loader) add(r *record, crc uint32) error {
-	t, err := l.tenant(r.ref.Tenant)
-	if err != nil {
+	var made *tool
+	if !r.deleted {
+		made = newTool(r, crc)
+	}
+	t, slot, err := l.enter(r, made, crc)
+	if err != nil || t == nil {
 		return err
-	}
-	n := name{r.ref.Kind, r.ref.ID}
-	if r.deleted {
-		t.entries.Store(n, &entry{version: r.version, slot: noSlot, crc: crc})
-		l.index.graves = append(l.index.graves, grave{ref: r.ref, version: r.version, accepted: r.accepted})
-		return nil
-	}
-	slot, err := l.slot(t, n, r, crc)
-	if err != nil {
-		return err
-	}
-	t.entries.Store(n, &entry{version: r.version, slot: slot, crc: crc})
-	t.pending[slot] = newTool(r, crc)
-	return nil
-}
-
-// slot returns the slot in which the saved lexical index holds the record's
-// words, or a new one, into which it puts them.
-func (l *loader) slot(t *tenant, n name, r *record, crc uint32) (uint32, error) {
-	if c := l.words[r.ref.Tenant]; c != nil {
-		if saved, ok := c.slots[n]; ok && saved.crc == crc {
-			delete(c.slots, n)
-			return saved.slot, nil
-		}
 	}
 	doc := new(schema.Document)
 	if err := json.Unmarshal(r.document, doc); err != nil {
-		return 0, fmt.Errorf("%w: document of %s: %w", errRecord, r.ref.ID, err)
+		return fmt.Errorf("%w: document of %s: %w", errRecord, r.ref.ID, err)
 	}
-	l.fresh++
-	slot := t.newSlot()
-	return slot, t.lexical.Put(slot, lexicalTexts(doc))
+	words, err := l.lexical(t, r.ref.Tenant)
+	if err != nil {
+		return err
+	}
+	return words.Put(slot, lexicalTexts(doc))
 }
 
-// tenant returns a tenant, with its saved words if there are any.
+// enter takes a record and its tool. It returns where its words are still to
+// be put, no tenant where nothing is to be done.
+func (l *loader) enter(r *record, made *tool, crc uint32) (*tenant, uint32, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t, err := l.tenant(r.ref.Tenant)
+	if err != nil {
+		return nil, 0, err
+	}
+	n := name{r.ref.Kind, r.ref.ID}
+	e := &entry{version: r.version, slot: noSlot, crc: crc}
+	t.entries.Store(n, e)
+	if r.deleted {
+		l.index.graves = append(l.index.graves, grave{ref: r.ref, version: r.version, accepted: r.accepted})
+		return nil, 0, nil
+	}
+	slot, saved := l.slot(t, r.ref.Tenant, n, crc)
+	e.slot = slot
+	t.pending = append(t.pending, change{slot, made})
+	if saved {
+		t = nil
+	}
+	return t, slot, nil
+}
+
+// slot returns the slot in which the saved lexical index holds a record's
+// words, or a new one.
+func (l *loader) slot(t *tenant, tenant string, n name, crc uint32) (slot uint32, saved bool) {
+	if c := l.words[tenant]; c != nil {
+		if known, ok := c.slots[n]; ok && known.crc == crc {
+			delete(c.slots, n)
+			return known.slot, true
+		}
+	}
+	l.fresh++
+	return t.newSlot(), false
+}
+
+// tenant returns a tenant. If its words are saved, it has none before finish.
 func (l *loader) tenant(name string) (*tenant, error) {
 	c := l.words[name]
 	if t := l.index.find(name); t != nil || c == nil {
 		return l.index.tenant(name)
 	}
-	t := newTenant(c.words)
-	t.slots = c.top
+	t := &tenant{slots: c.top}
 	l.index.tenants.Store(name, t)
 	return t, nil
 }
 
-// finish publishes all tenants. Saved words whose record is gone leave their
-// slots. It returns how far the saved words are from what there is now.
-func (l *loader) finish(ctx context.Context, dimensions int) (fresh int) {
+// lexical returns a tenant's words, where they are saved once they are read.
+func (l *loader) lexical(t *tenant, name string) (*lexical.Index, error) {
+	if c := l.words[name]; c != nil {
+		return c.words()
+	}
+	return t.lexical, nil
+}
+
+// finish publishes all tenants.
+func (l *loader) finish(ctx context.Context, dimensions int) (err error) {
 	l.index.tenants.Range(func(key, value any) bool {
-		t := value.(*tenant)
-		if c := l.words[key.(string)]; c != nil {
-			for _, left := range c.slots {
-				t.lexical.Delete(left.slot)
-				t.free = append(t.free, left.slot)
-				l.fresh++
-			}
-			slices.Sort(t.free)
-		}
-		t.lexical.Commit()
-		if t.lexical.Rebuild(ctx) != nil {
-			return false
-		}
-		t.publish(dimensions)
-		return true
+		err = l.finishTenant(ctx, key.(string), value.(*tenant), dimensions)
+		return err == nil
 	})
-	return l.fresh
+	return err
+}
+
+// finishTenant publishes a tenant. Saved words whose record is gone leave
+// their slots.
+func (l *loader) finishTenant(ctx context.Context, name string, t *tenant, dimensions int) error {
+	words, err := l.lexical(t, name)
+	if err != nil {
+		return err
+	}
+	if c := l.words[name]; c != nil {
+		for _, left := range c.slots {
+			words.Delete(left.slot)
+			t.free = append(t.free, left.slot)
+		}
+		l.fresh += len(c.slots)
+		slices.Sort(t.free)
+	}
+	words.Commit()
+	if err := words.Rebuild(ctx); err != nil {
+		return err
+	}
+	t.begin(words)
+	t.publish(dimensions)
+	return nil
 }

@@ -83,9 +83,9 @@ func (m *machine) apply(r *rapid.T, changes ...events.Change) {
 // batch applies new changes, some of them older than others.
 func (m *machine) batch(r *rapid.T) {
 	var changes []events.Change
-	for range rapid.IntRange(1, 300).Draw(r, "changes") {
+	for range rapid.IntRange(1, 120).Draw(r, "changes") {
 		tenant := rapid.SampledFrom([]string{"a", "b"}).Draw(r, "tenant")
-		c := m.make.tool(tenant, fmt.Sprintf("t%d", rapid.IntRange(0, 600).Draw(r, "id")))
+		c := m.make.tool(tenant, fmt.Sprintf("t%d", rapid.IntRange(0, 400).Draw(r, "id")))
 		if rapid.IntRange(0, 9).Draw(r, "kind") == 0 {
 			c.Kind = schema.KindAgent
 		}

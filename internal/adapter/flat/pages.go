@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"runtime"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // errDamaged is what a file fails with that is not what was written.
@@ -40,11 +44,13 @@ const (
 // pages reads a bbolt file page by page and remembers which ones it has seen:
 // in a sound file every page is either free or reachable, once.
 type pages struct {
-	file io.ReaderAt
-	size int64 // of a page
-	meta meta
-	seen []bool
-	last int // bytes of the page read last: the next one is often as long
+	file    io.ReaderAt
+	size    int64 // of a page
+	meta    meta
+	seen    []atomic.Bool
+	readers *errgroup.Group // of subtrees, beside this one
+
+	last int // pages that were read last: the next one is often as long
 	buf  []byte
 }
 
@@ -61,8 +67,8 @@ type page struct {
 	data  []byte
 }
 
-// visit is called for every key that is not a bucket, in key order, with the
-// name of its bucket. The slices are valid during the call only.
+// visit is called for every key that is not a bucket, with the name of its
+// bucket, from several goroutines. The slices are valid during the call only.
 type visit func(bucket, key, value []byte) error
 
 // walk verifies the file's structure and calls fn for what it holds. It
@@ -73,16 +79,17 @@ func walk(file io.ReaderAt, size int64, fn visit) (transaction uint64, err error
 	if err := p.readMeta(file, size); err != nil {
 		return 0, err
 	}
-	p.seen = make([]bool, p.meta.pages)
-	p.seen[0], p.seen[1] = true, true
+	p.seen = make([]atomic.Bool, p.meta.pages)
+	p.seen[0].Store(true)
+	p.seen[1].Store(true)
 	if err := p.readFreelist(); err != nil {
 		return 0, err
 	}
 	if err := p.buckets(fn); err != nil {
 		return 0, err
 	}
-	for id, seen := range p.seen {
-		if !seen {
+	for id := range p.seen {
+		if !p.seen[id].Load() {
 			return 0, damaged("page %d is neither used nor free", id)
 		}
 	}
@@ -156,10 +163,9 @@ func (p *pages) readFreelist() error {
 	}
 	for i := range count {
 		id := binary.LittleEndian.Uint64(ids[8*i:])
-		if id >= p.meta.pages || p.seen[id] {
+		if id >= p.meta.pages || p.seen[id].Swap(true) {
 			return damaged("free page %d", id)
 		}
-		p.seen[id] = true
 	}
 	return nil
 }
@@ -181,10 +187,9 @@ func (p *pages) read(id uint64) (page, error) {
 		return page{}, damaged("page %d takes %d pages", id, n)
 	}
 	for i := id; i < id+n; i++ {
-		if p.seen[i] {
+		if p.seen[i].Swap(true) {
 			return page{}, damaged("page %d has two uses", i)
 		}
-		p.seen[i] = true
 	}
 	p.last = int(n)
 	if need := int64(n) * p.size; need > int64(len(head)) {
@@ -229,7 +234,16 @@ func (s span) holds(key []byte) bool {
 // leaf is called for every element of a tree's leaves.
 type leaf func(flags uint32, key, value []byte) error
 
-// tree visits the leaves below a page in key order.
+// subtree visits the leaves below a page, in another goroutine if one is free.
+func (p *pages) subtree(id uint64, within span, depth int, fn leaf) error {
+	other := &pages{file: p.file, size: p.size, meta: p.meta, seen: p.seen, readers: p.readers}
+	if p.readers != nil && p.readers.TryGo(func() error { return other.tree(id, within, depth, fn) }) {
+		return nil
+	}
+	return p.tree(id, within, depth, fn)
+}
+
+// tree visits the leaves below a page.
 func (p *pages) tree(id uint64, within span, depth int, fn leaf) error {
 	if depth > maxDepth {
 		return damaged("a tree deeper than %d", maxDepth)
@@ -251,7 +265,7 @@ func (p *pages) tree(id uint64, within span, depth int, fn leaf) error {
 			if i+1 < len(children) {
 				in.to = children[i+1].key
 			}
-			if err := p.tree(c.page, in, depth+1, fn); err != nil {
+			if err := p.subtree(c.page, in, depth+1, fn); err != nil {
 				return err
 			}
 		}
@@ -289,7 +303,10 @@ func (p *pages) bucket(name, value []byte, fn visit) error {
 		return fn(name, k, v)
 	}
 	if root := binary.LittleEndian.Uint64(value); root != 0 {
-		return p.tree(root, span{}, 1, element)
+		p.readers = &errgroup.Group{}
+		p.readers.SetLimit(runtime.GOMAXPROCS(0))
+		err := p.tree(root, span{}, 1, element)
+		return errors.Join(err, p.readers.Wait())
 	}
 	inline := value[16:]
 	if len(inline) < pageHeader {

@@ -122,9 +122,7 @@ func appendVectors(b []byte, v *events.Vectors) []byte {
 	}
 	for kind := range kinds {
 		for _, vector := range vectorsOf(v, kind) {
-			for _, x := range vector {
-				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-			}
+			b = appendFloats(b, vector)
 		}
 	}
 	return b
@@ -268,14 +266,6 @@ func (d *decoder) vectors(v *events.Vectors) {
 			all = all[dims:]
 		}
 	}
-}
-
-func floats(raw []byte) []float32 {
-	out := make([]float32, len(raw)/4)
-	for i := range out {
-		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
-	}
-	return out
 }
 
 // entity returns the record as the catalogue shows it.

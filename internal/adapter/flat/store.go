@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -38,8 +39,8 @@ type store struct {
 	file string
 }
 
-// openStore verifies the file, calls each for every record in it, and opens
-// it for writing. A damaged file is set aside and a new one begun: then each
+// openStore verifies the file, calls each for every record in it, from several
+// goroutines, and opens it for writing. A damaged file is set aside and a new one begun: then each
 // was called in vain, and restart is called before anything else. A folder or
 // a file that can not be used is an error, never damage.
 func openStore(ctx context.Context, folder string, log *slog.Logger, each func(*record, uint32) error, restart func()) (*store, state, error) {
@@ -92,8 +93,8 @@ func (s *store) verify(ctx context.Context, each func(*record, uint32) error) (s
 // readStore reads a whole file and compares what it holds with its state
 // record.
 func readStore(ctx context.Context, f *os.File, size int64, each func(*record, uint32) error) (state, uint64, error) {
-	var found *state
-	var records, sum uint64
+	var found atomic.Pointer[state]
+	var records, sum atomic.Uint64
 	transaction, err := walk(f, size, func(bucket, k, v []byte) error {
 		switch {
 		case bytes.Equal(bucket, entityBucket):
@@ -101,15 +102,14 @@ func readStore(ctx context.Context, f *os.File, size int64, each func(*record, u
 			if err != nil {
 				return err
 			}
-			records++
-			sum += uint64(crc)
-			if records%1024 == 0 && ctx.Err() != nil {
+			sum.Add(uint64(crc))
+			if records.Add(1)%1024 == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
 			return each(r, crc)
 		case bytes.Equal(bucket, stateBucket) && bytes.Equal(k, stateKey):
 			st, err := decodeState(v)
-			found = &st
+			found.Store(&st)
 			return err
 		}
 		return damaged("unknown key %q in bucket %q", k, bucket)
@@ -117,13 +117,14 @@ func readStore(ctx context.Context, f *os.File, size int64, each func(*record, u
 	if err != nil {
 		return state{}, 0, err
 	}
-	if found == nil {
-		found = &state{positions: map[int]uint64{}}
+	st := found.Load()
+	if st == nil {
+		st = &state{positions: map[int]uint64{}}
 	}
-	if found.records != records || found.sum != sum {
-		return state{}, 0, damaged("%d records of sum %x, where the state says %d of %x", records, sum, found.records, found.sum)
+	if st.records != records.Load() || st.sum != sum.Load() {
+		return state{}, 0, damaged("%d records of sum %x, where the state says %d of %x", records.Load(), sum.Load(), st.records, st.sum)
 	}
-	return *found, transaction, nil
+	return *st, transaction, nil
 }
 
 // open opens the file for writing, as it was verified.

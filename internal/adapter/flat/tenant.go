@@ -1,6 +1,7 @@
 package flat
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ type tenant struct {
 	merging bool     // it is being merged
 	slots   uint32   // how many were ever given out
 	lexical *lexical.Index
-	pending map[uint32]*tool // what the next snapshot changes, by slot; nil: nothing is left there
+	pending []change // what the next snapshot changes
 }
 
 // snapshot is what a search reads. It is immutable.
@@ -51,9 +52,15 @@ type snapshot struct {
 }
 
 func newTenant(words *lexical.Index) *tenant {
-	t := &tenant{lexical: words, pending: map[uint32]*tool{}}
-	t.now.Store(&snapshot{lexical: t.lexical.Snapshot()})
+	t := &tenant{}
+	t.begin(words)
 	return t
+}
+
+// begin makes a tenant ready to be searched.
+func (t *tenant) begin(words *lexical.Index) {
+	t.lexical = words
+	t.now.Store(&snapshot{lexical: words.Snapshot()})
 }
 
 func (t *tenant) entry(kind schema.Kind, id string) *entry {
@@ -73,11 +80,11 @@ func (t *tenant) put(s staged) error {
 	switch {
 	case !s.deleted:
 		e.slot = t.slotFor(old)
-		t.pending[e.slot] = newTool(s.record, s.crc)
+		t.pending = append(t.pending, change{e.slot, newTool(s.record, s.crc)})
 		err = t.lexical.Put(e.slot, lexicalTexts(s.doc))
 	case old != nil && old.slot != noSlot:
 		t.lexical.Delete(old.slot)
-		t.pending[old.slot] = nil
+		t.pending = append(t.pending, change{old.slot, nil})
 		t.free = append(t.free, old.slot)
 	}
 	t.entries.Store(n, e)
@@ -108,26 +115,38 @@ func (t *tenant) newSlot() uint32 {
 func (t *tenant) publish(dimensions int) {
 	t.lexical.Commit()
 	blocks := slices.Clone(t.now.Load().blocks)
-	for n, changed := range t.byBlock() {
-		for n >= len(blocks) {
+	runs := t.takePending()
+	if len(runs) > 0 {
+		for last := runs[len(runs)-1].block(); last >= len(blocks); {
 			blocks = append(blocks, &block{})
 		}
-		blocks[n] = blocks[n].with(changed, vector.Stride(dimensions))
 	}
-	t.pending = map[uint32]*tool{}
+	split(len(runs), workers(len(runs)/minShare), func(_, from, to int) {
+		for _, r := range runs[from:to] {
+			blocks[r.block()] = blocks[r.block()].with(r, vector.Stride(dimensions))
+		}
+	})
 	t.now.Store(&snapshot{blocks: blocks, lexical: t.lexical.Snapshot()})
 }
 
-func (t *tenant) byBlock() map[int]map[int]*tool {
-	out := map[int]map[int]*tool{}
-	for slot, changed := range t.pending {
-		n := int(slot / blockSize)
-		if out[n] == nil {
-			out[n] = map[int]*tool{}
+// run is the changes to one block, in the order in which they came.
+type run []change
+
+func (r run) block() int { return int(r[0].slot / blockSize) }
+
+// takePending returns the pending changes, block by block.
+func (t *tenant) takePending() []run {
+	all := t.pending
+	t.pending = nil
+	slices.SortStableFunc(all, func(a, b change) int { return cmp.Compare(a.slot/blockSize, b.slot/blockSize) })
+	var runs []run
+	for from, i := 0, 1; i <= len(all); i++ {
+		if i == len(all) || all[i].slot/blockSize != all[from].slot/blockSize {
+			runs = append(runs, all[from:i])
+			from = i
 		}
-		out[n][int(slot%blockSize)] = changed
 	}
-	return out
+	return runs
 }
 
 // tools returns how many entities there are.
