@@ -87,7 +87,7 @@ func (c *console) printExplanation(rank int, r schema.Result) {
 		return strings.Compare(a, b)
 	})
 	for _, name := range names {
-		c.printf("   %+9.3f  %s = %.3f\n", e.Terms[name], name, e.Features[name])
+		c.printf("   %+9.3f  %s: %.3f, weighted %.3g\n", e.Terms[name], name, e.Features[name], weight(e, name))
 	}
 	if e.Bias != 0 {
 		c.printf("   %+9.3f  bias\n", e.Bias)
@@ -98,6 +98,14 @@ func (c *console) printExplanation(rank int, r schema.Result) {
 	for _, p := range e.Parameters {
 		c.printf("             %s: best match %q %.2f, costs %.3f\n", oneLine(p.Name), oneLine(p.Argument), p.Match, p.Penalty)
 	}
+}
+
+// weight returns what the value of a feature was multiplied by.
+func weight(e *schema.Explanation, name string) float64 {
+	if e.Features[name] == 0 {
+		return 0
+	}
+	return e.Terms[name] / e.Features[name]
 }
 
 func sign(x float64) int {
