@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -68,7 +67,7 @@ func (s *Service) accept(ctx context.Context, tenant string, items []formats.Ite
 		return nil, err
 	}
 	outcomes := make([]Outcome, len(items))
-	jobs := make([]*job, len(s.lanes))
+	j := &job{ctx: ctx, done: make(chan error, 1)}
 	for i, item := range items {
 		c, err := s.change(tenant, item, from)
 		if err != nil {
@@ -77,45 +76,29 @@ func (s *Service) accept(ctx context.Context, tenant string, items []formats.Ite
 		}
 		outcomes[i] = Outcome{Line: item.Line, Kind: shownKind(c.record.Kind), ID: c.record.ID, Agent: c.record.Agent, Deleted: c.deletes()}
 		c.outcome = &outcomes[i]
-		n := s.laneOf(c.key)
-		if jobs[n] == nil {
-			jobs[n] = &job{ctx: ctx, done: make(chan error, 1)}
-		}
-		jobs[n].changes = append(jobs[n].changes, c)
+		j.changes = append(j.changes, c)
 	}
-	if err := s.submit(ctx, jobs); err != nil {
+	if err := s.submit(ctx, j); err != nil {
 		return nil, err
 	}
 	s.metrics.settled(outcomes)
 	return outcomes, nil
 }
 
-func (s *Service) laneOf(key string) int {
-	return int(maphash.String(s.table.seed, key) % uint64(len(s.lanes)))
-}
-
-// submit hands each lane its job, if it has one, and waits for all. The
-// outcomes belong to the lanes until it returns nil.
-func (s *Service) submit(ctx context.Context, jobs []*job) error {
-	for n, j := range jobs {
-		if j == nil {
-			continue
-		}
-		select {
-		case s.lanes[n].queue <- j:
-		case <-s.stopped:
-			return unavailable("accept", errStopped)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+// submit hands a job to the committer and waits for it. The outcomes belong to
+// the committer until it returns nil.
+func (s *Service) submit(ctx context.Context, j *job) error {
+	if len(j.changes) == 0 {
+		return nil
 	}
-	var errs []error
-	for _, j := range jobs {
-		if j != nil {
-			errs = append(errs, s.await(ctx, j))
-		}
+	select {
+	case s.committer.queue <- j:
+		return s.await(ctx, j)
+	case <-s.stopped:
+		return unavailable("accept", errStopped)
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return errors.Join(errs...)
 }
 
 func (s *Service) await(ctx context.Context, j *job) error {
@@ -185,18 +168,21 @@ func (s *Service) change(tenant string, item formats.Item, from origin) (*change
 	if !item.Delete {
 		c.record.Op = events.OpUpsert
 		c.record.Agent = norm.NFC.String(item.Agent)
-		c.record.Format, c.record.Hash, c.record.Raw = item.Format, item.Hash, item.Raw
+		c.record.Format, c.record.Hash = item.Format, item.Hash
 		c.print = fingerprintOf(c.record.Hash, c.record.Agent, c.record.Format)
-		c.size = len(item.Raw)
 	}
 	c.key = events.Key(c.record.Ref)
-	return c, s.check(c)
+	return c, s.check(c, item.Raw)
 }
 
-func (s *Service) check(c *change) *refusal {
+// check refuses what can not be accepted, and takes the document over.
+func (s *Service) check(c *change, raw json.RawMessage) *refusal {
 	r := &c.record
 	if err := r.Ref.Validate(); err != nil {
 		return invalid(err)
+	}
+	if e := r.Event; e != nil && (e.Time.Year() < 0 || e.Time.Year() > 9999) {
+		return &refusal{ReasonInvalid, "/time", "a time is in the years 0 to 9999, in UTC"}
 	}
 	if c.deletes() {
 		return nil
@@ -207,13 +193,19 @@ func (s *Service) check(c *change) *refusal {
 		}
 	}
 	switch {
-	case len(r.Raw) == 0 || r.Hash == "":
+	case len(raw) == 0 || r.Hash == "":
 		return &refusal{ReasonEmpty, "", "there is no document"}
-	case len(r.Raw) > s.cfg.MaxDocument:
-		return &refusal{ReasonTooLarge, "", fmt.Sprintf("the document has %d bytes, at most %d", len(r.Raw), s.cfg.MaxDocument)}
-	case foreign(r.Raw, r.Tenant):
+	case len(raw) > s.cfg.MaxDocument:
+		return &refusal{ReasonTooLarge, "", fmt.Sprintf("the document has %d bytes, at most %d", len(raw), s.cfg.MaxDocument)}
+	case foreign(raw, r.Tenant):
 		return &refusal{ReasonTenant, "/tenant", "the document names another tenant than the credential"}
 	}
+	var compact bytes.Buffer
+	compact.Grow(len(raw))
+	if err := json.Compact(&compact, raw); err != nil {
+		return &refusal{ReasonInvalid, "", err.Error()}
+	}
+	c.raw = compact.Bytes()
 	return nil
 }
 

@@ -355,7 +355,7 @@ func TestAcceptEndsWithItsCaller(t *testing.T) {
 
 func TestRunCommitsWhatWasHandedOverBeforeItReturns(t *testing.T) {
 	bus := streamtest.NewBus()
-	s, stop := start(t, bus, Config{Lanes: 1}, newWall().now)
+	s, stop := start(t, bus, Config{}, newWall().now)
 	<-s.Loaded()
 	under, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -371,7 +371,7 @@ func TestRunCommitsWhatWasHandedOverBeforeItReturns(t *testing.T) {
 	go send("a")
 	<-under
 	go send("b")
-	for len(s.lanes[0].queue) == 0 {
+	for ahead(s) < 2 {
 		// the second waits behind the first
 	}
 	stopped := make(chan struct{})
@@ -388,7 +388,7 @@ func TestRunCommitsWhatWasHandedOverBeforeItReturns(t *testing.T) {
 
 func TestManyWritersOfTheSameToolsStayInOrder(t *testing.T) {
 	bus := streamtest.NewPartitionedBus(3)
-	s, _ := start(t, bus, Config{Lanes: 3}, newWall().now)
+	s, _ := start(t, bus, Config{}, newWall().now)
 	const writers, rounds, tools = 16, 40, 5
 	var wg sync.WaitGroup
 	for w := range writers {
@@ -419,7 +419,7 @@ func TestManyWritersOfTheSameToolsStayInOrder(t *testing.T) {
 
 func TestCallersAreCommittedTogether(t *testing.T) {
 	bus := streamtest.NewBus()
-	s, _ := start(t, bus, Config{Lanes: 1}, newWall().now)
+	s, _ := start(t, bus, Config{}, newWall().now)
 	<-s.Loaded()
 	under, release := make(chan struct{}), make(chan struct{})
 	calls := 0
@@ -444,7 +444,7 @@ func TestCallersAreCommittedTogether(t *testing.T) {
 	for i := range waiting {
 		put(fmt.Sprintf("tool-%d", i))
 	}
-	for len(s.lanes[0].queue) < waiting {
+	for ahead(s) < 1+waiting {
 		// they queue up behind the first
 	}
 	close(release)

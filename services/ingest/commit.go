@@ -1,13 +1,10 @@
 package ingest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/propagation"
@@ -16,85 +13,32 @@ import (
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// A lane commits the changes of some keys. All changes of one key go through
-// one lane, and a lane has one Publish under way at a time, so the order of
-// revisions is the order on the bus. What arrives meanwhile is committed
-// together, however many callers it came from.
-type lane struct {
+// A committer puts changes on the bus in the order in which it gives them
+// revisions. One Publish is under way at a time, so that order is the order on
+// the bus; what arrives meanwhile is decided and encoded meanwhile, and then
+// published together, however many callers it came from.
+//
+// It decides as if what is under way were on the bus already. If that fails,
+// all that was decided since is refused too, unpublished.
+type committer struct {
 	s     *Service
 	queue chan *job
+	ready chan *round
+
+	mu    sync.Mutex        // guards all below, and the table against being read between a round's end and its being remembered
+	ahead map[string]*entry // decided, not durable yet: the newest of each key
+	epoch int               // counts failed rounds
 }
 
-// job is one caller's part for one lane.
+// job is what one caller wants committed.
 type job struct {
 	ctx     context.Context // of the caller: for its trace, not for its end
 	changes []*change
 	done    chan error // holds one
 }
 
-func newLane(s *Service) *lane {
-	return &lane{s: s, queue: make(chan *job, queuedJobs)}
-}
-
-const (
-	queuedJobs = 64
-	groupItems = 1024    // changes that are committed together, at most, plus one job
-	groupBytes = 8 << 20 // of documents, likewise
-)
-
-// run commits until ctx ends, then what is queued.
-func (l *lane) run(ctx context.Context) {
-	for {
-		select {
-		case j := <-l.queue:
-			l.commit(ctx, l.group(j))
-		case <-ctx.Done():
-			select {
-			case j := <-l.queue:
-				l.commit(ctx, l.group(j))
-			default:
-				return
-			}
-		}
-	}
-}
-
-// group adds to first what else waits.
-func (l *lane) group(first *job) []*job {
-	jobs, items, size := []*job{first}, 0, 0
-	for j := first; ; {
-		items += len(j.changes)
-		for _, c := range j.changes {
-			size += c.size
-		}
-		if items >= groupItems || size >= groupBytes {
-			return jobs
-		}
-		select {
-		case j = <-l.queue:
-			jobs = append(jobs, j)
-		default:
-			return jobs
-		}
-	}
-}
-
-// commit decides, publishes and answers. The bus is given its time even when
-// the service is to stop.
-func (l *lane) commit(ctx context.Context, jobs []*job) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.s.cfg.PublishTimeout)
-	defer cancel()
-	err := l.s.current(ctx)
-	if err == nil {
-		err = l.publish(ctx, l.decide(jobs))
-	}
-	for _, j := range jobs {
-		j.done <- err
-	}
-}
-
-// entry is a change that was decided to be accepted, with its record on the
-// bus and what will be known then.
+// entry is a change that was decided to be accepted, and what will be known
+// then. Once another change of the same job has superseded it, change is nil.
 type entry struct {
 	job    *job
 	change *change
@@ -102,127 +46,261 @@ type entry struct {
 	msg    stream.Message
 }
 
-// round is what one commit has decided so far.
+// round is what is committed together.
 type round struct {
+	jobs    []*job
+	items   int // changes in jobs
+	size    int // bytes of their documents
+	epoch   int
 	entries []*entry
-	last    map[string]*entry // by key
-	touched []*change         // by events that brought nothing new
+	touched []*change // by events that brought nothing new
+	sent    bool      // whether the bus was asked
+}
+
+const (
+	queuedJobs = 256
+	roundItems = 1000    // changes of a round, at most, plus those of one job
+	roundBytes = 8 << 20 // of documents, likewise
+)
+
+func (r *round) full() bool { return r.items >= roundItems || r.size >= roundBytes }
+
+func (r *round) add(j *job) {
+	r.jobs = append(r.jobs, j)
+	r.items += len(j.changes)
+	for _, ch := range j.changes {
+		r.size += len(ch.raw)
+	}
+}
+
+func newCommitter(s *Service) *committer {
+	return &committer{s: s, queue: make(chan *job, queuedJobs), ready: make(chan *round), ahead: map[string]*entry{}}
+}
+
+// run commits until ctx ends, then what is queued.
+func (c *committer) run(ctx context.Context) {
+	var publisher sync.WaitGroup
+	publisher.Go(func() {
+		for r := range c.ready {
+			c.finish(r, c.publish(ctx, r))
+		}
+	})
+	for j := c.next(ctx); j != nil; j = c.next(ctx) {
+		c.fill(ctx, j)
+	}
+	close(c.ready)
+	publisher.Wait()
+}
+
+// next returns a job, or nil once ctx has ended and none is left.
+func (c *committer) next(ctx context.Context) *job {
+	select {
+	case j := <-c.queue:
+		return j
+	case <-ctx.Done():
+	}
+	select {
+	case j := <-c.queue:
+		return j
+	default:
+		return nil
+	}
+}
+
+// fill decides jobs until the round is full or the publisher takes it.
+func (c *committer) fill(ctx context.Context, first *job) {
+	r := &round{}
+	c.take(ctx, r, first)
+	for {
+		queue := c.queue
+		if r.full() {
+			queue = nil
+		}
+		select {
+		case j := <-queue:
+			c.take(ctx, r, j)
+		case c.ready <- r:
+			return
+		}
+	}
+}
+
+// take decides a job, and what else waits, into the round.
+func (c *committer) take(ctx context.Context, r *round, j *job) {
+	before := len(r.jobs)
+	for r.add(j); !r.full(); r.add(j) {
+		select {
+		case j = <-c.queue:
+			continue
+		default:
+		}
+		break
+	}
+	ctx, cancel := c.s.bounded(ctx)
+	defer cancel()
+	if err := c.s.current(ctx); err != nil {
+		for _, j := range r.jobs[before:] {
+			j.done <- err
+		}
+		r.jobs = r.jobs[:before]
+		return
+	}
+	decided := len(r.entries)
+	c.decide(r, r.jobs[before:])
+	for _, e := range r.entries[decided:] {
+		if e.change != nil {
+			e.msg = c.message(e)
+		}
+	}
 }
 
 // decide judges every change as if those before it were on the bus already.
-func (l *lane) decide(jobs []*job) *round {
-	r := &round{last: map[string]*entry{}}
+func (c *committer) decide(r *round, jobs []*job) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(r.jobs) == len(jobs) {
+		r.epoch = c.epoch
+	}
 	for _, j := range jobs {
-		for _, c := range j.changes {
-			l.decideOne(r, j, c)
+		for _, ch := range j.changes {
+			c.decideOne(r, j, ch)
 		}
 	}
-	return r
 }
 
-func (l *lane) decideOne(r *round, j *job, c *change) {
-	pending := r.last[c.key]
-	old, there, doubtful := l.s.table.get(c.key)
-	if pending != nil {
-		old, there, doubtful = pending.known, true, false
+// decideOne judges one change. The caller holds mu.
+func (c *committer) decideOne(r *round, j *job, ch *change) {
+	before := c.ahead[ch.key]
+	old, there, doubtful := c.s.table.get(ch.key)
+	if before != nil {
+		old, there, doubtful = before.known, true, false
 		old.event.id = 0 // two items of one event are not a repetition
 	}
-	state, reason := decide(old, there, doubtful, c)
-	c.outcome.settle(state, reason, old.Revision)
-	if state == Unchanged && c.event != (mark{}) {
-		r.touched = append(r.touched, c)
+	state, reason := decide(old, there, doubtful, ch)
+	ch.outcome.settle(state, reason, old.Revision)
+	if state == Unchanged && ch.event != (mark{}) {
+		r.touched = append(r.touched, ch)
 	}
 	if state != Accepted {
 		return
 	}
-	e, err := l.enter(j, c, old)
-	if err != nil {
-		c.outcome.reject(ReasonInvalid, "", err.Error())
-		return
+	if before != nil && before.job == j {
+		before.change.outcome.settle(Superseded, "", 0)
+		before.change = nil
 	}
-	if pending != nil && pending.job == j {
-		pending.change.outcome.settle(Superseded, "", 0)
-		pending.change = nil
-	}
+	ch.record.Version = version(c.s.clock.Next(), old, ch)
+	ch.record.Accepted = c.s.now().UTC()
+	ch.outcome.Revision = ch.record.Revision
+	e := &entry{job: j, change: ch, known: ch.known()}
 	r.entries = append(r.entries, e)
-	r.last[c.key] = e
+	c.ahead[ch.key] = e
 }
 
-// enter gives the change its revision and writes its record.
-func (l *lane) enter(j *job, c *change, old known) (*entry, error) {
-	c.record.Version = version(l.s.clock.Next(), old, c)
-	c.record.Accepted = l.s.now().UTC()
-	value, err := encode(&c.record)
-	if err != nil {
-		return nil, err
+// publish makes a round durable.
+func (c *committer) publish(ctx context.Context, r *round) error {
+	c.mu.Lock()
+	late := r.epoch != c.epoch
+	c.mu.Unlock()
+	if late {
+		return unavailable("publish", errAhead)
 	}
-	if len(value) > l.s.cfg.MaxRecord {
-		return nil, fmt.Errorf("the record has %d bytes, the bus takes %d", len(value), l.s.cfg.MaxRecord)
-	}
-	c.outcome.Revision = c.record.Revision
-	k := l.s.table.knownOf(&c.record)
-	return &entry{job: j, change: c, known: k, msg: l.message(j, c, value)}, nil
-}
-
-func (l *lane) message(j *job, c *change, value []byte) stream.Message {
-	headers := map[string]string{
-		events.HeaderSchema:   strconv.Itoa(events.ChangeSchema),
-		events.HeaderRevision: strconv.FormatUint(c.record.Revision, 10),
-	}
-	if c.record.Hash != "" {
-		headers[events.HeaderHash] = c.record.Hash
-	}
-	l.s.trace.Inject(j.ctx, propagation.MapCarrier(headers))
-	return stream.Message{Topic: events.ToolsRaw, Key: c.key, Value: value, Headers: headers}
-}
-
-// publish puts the entries on the bus and remembers them. After an error it is
-// unknown which of them are there: nothing is remembered but the doubt, and
-// whoever tries again gets a higher revision.
-func (l *lane) publish(ctx context.Context, r *round) error {
-	r.entries = slices.DeleteFunc(r.entries, func(e *entry) bool { return e.change == nil })
-	if err := l.send(ctx, r.entries); err != nil {
-		for _, e := range r.entries {
-			l.s.table.doubt(e.change.key, e.known.Revision)
-		}
-		return unavailable("publish", err)
-	}
+	var msgs []stream.Message
 	for _, e := range r.entries {
-		l.s.table.put(e.change.record.Ref, e.change.key, e.known)
+		if e.change != nil {
+			msgs = append(msgs, e.msg)
+		}
 	}
-	for _, c := range r.touched {
-		l.s.table.touch(c.key, c.event)
+	if len(msgs) == 0 {
+		return nil
+	}
+	ctx, cancel := c.s.bounded(ctx)
+	defer cancel()
+	r.sent = true
+	start := time.Now()
+	err := c.s.publisher.Publish(ctx, msgs...)
+	c.s.metrics.published(len(msgs), time.Since(start), err)
+	if err != nil {
+		return unavailable("publish", err)
 	}
 	return nil
 }
 
-func (l *lane) send(ctx context.Context, entries []*entry) error {
-	if len(entries) == 0 {
-		return nil
+// finish remembers a round and answers its jobs. After an error it is unknown
+// which changes are on the bus: nothing is remembered but the doubt, and
+// whoever tries again gets a higher revision.
+func (c *committer) finish(r *round, err error) {
+	c.mu.Lock()
+	if err != nil {
+		c.forget(r)
+	} else {
+		c.remember(r)
 	}
-	msgs := make([]stream.Message, len(entries))
-	for i, e := range entries {
-		msgs[i] = e.msg
+	c.mu.Unlock()
+	for _, j := range r.jobs {
+		j.done <- err
 	}
-	start := time.Now()
-	err := l.s.publisher.Publish(ctx, msgs...)
-	l.s.metrics.published(len(msgs), time.Since(start), err)
-	return err
 }
 
-// encode writes a record as JSON, leaving <, > and & in documents as they are:
-// escaping them would blow up what the size was checked on.
-func encode(c *events.Change) ([]byte, error) {
-	var b bytes.Buffer
-	b.Grow(len(c.Raw) + 512)
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(c); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			return nil, fmt.Errorf("the document is not valid JSON: %w", syntax)
+// remember puts a durable round into the table. The caller holds mu.
+func (c *committer) remember(r *round) {
+	for _, e := range r.entries {
+		if e.change == nil {
+			continue
 		}
-		return nil, err
+		key := e.change.key
+		c.s.table.put(e.change.record.Ref, key, e.known)
+		if c.ahead[key] == e {
+			delete(c.ahead, key)
+		}
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	for _, ch := range r.touched {
+		c.s.table.touch(ch.key, ch.event)
+	}
+}
+
+// forget drops a round that failed, and what was decided after it. The caller
+// holds mu.
+func (c *committer) forget(r *round) {
+	if len(r.entries) > 0 && r.epoch == c.epoch {
+		c.epoch++
+		clear(c.ahead)
+	}
+	for _, e := range r.entries {
+		if r.sent && e.change != nil {
+			c.s.table.doubt(e.change.key, e.known.Revision)
+		}
+	}
+}
+
+// message is the record of an accepted change.
+func (c *committer) message(e *entry) stream.Message {
+	record := &e.change.record
+	headers := map[string]string{
+		events.HeaderSchema:   strconv.Itoa(events.ChangeSchema),
+		events.HeaderRevision: strconv.FormatUint(record.Revision, 10),
+	}
+	if record.Hash != "" {
+		headers[events.HeaderHash] = record.Hash
+	}
+	c.s.trace.Inject(e.job.ctx, propagation.MapCarrier(headers))
+	return stream.Message{Topic: events.ToolsRaw, Key: e.change.key, Value: encode(record, e.change.raw), Headers: headers}
+}
+
+// encode writes a record whose document, which is valid JSON, is put in as it
+// is: encoding/json would read it once more, and escape <, > and & to six times
+// their size.
+func encode(record *events.Change, raw []byte) []byte {
+	head, err := json.Marshal(record)
+	if err != nil {
+		panic(err) // strings and numbers only: check has seen to the times
+	}
+	if len(raw) == 0 {
+		return head
+	}
+	const member = `,"raw":`
+	value := make([]byte, 0, len(head)+len(member)+len(raw))
+	value = append(value, head[:len(head)-1]...)
+	value = append(value, member...)
+	value = append(value, raw...)
+	return append(value, '}')
 }

@@ -34,17 +34,22 @@ const conflictDetail = "version reused with different content"
 
 // change is an item on its way through acceptance.
 type change struct {
-	record events.Change // Revision, Source and Accepted are set when it is decided
+	record events.Change // without the document; Revision, Source and Accepted are set when it is decided
+	raw    []byte        // the document, compact and valid JSON
 	key    string
 	print  fingerprint
 	event  mark
 	upTo   uint64 // of a delete: only what has at most this revision; 0 for whatever is there
-	size   int    // bytes of the document
 
 	outcome *Outcome // where the answer goes
 }
 
 func (c *change) deletes() bool { return c.record.Op == events.OpDelete }
+
+// known is what the table is to hold once the change is durable.
+func (c *change) known() known {
+	return known{Version: c.record.Version, fingerprint: c.print, agent: c.record.Agent, deleted: c.deletes(), event: c.event}
+}
 
 // decide says what becomes of c, given what is known. The version that the
 // source assigned decides first, then the time of the event, then whether

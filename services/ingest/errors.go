@@ -9,6 +9,7 @@ import (
 
 var (
 	errLoading = errors.New("the table of known tools is still being read from the bus")
+	errAhead   = errors.New("it was decided on changes that the bus did not confirm")
 	errStopped = errors.New("the service has stopped")
 )
 

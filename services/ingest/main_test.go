@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -142,4 +143,12 @@ func newest(t testing.TB, bus *streamtest.Bus, id string) events.Change {
 		t.Fatalf("nothing on the bus of %q", id)
 	}
 	return found
+}
+
+// ahead returns how many tools have a change that is decided and not durable.
+func ahead(s *Service) int {
+	runtime.Gosched()
+	s.committer.mu.Lock()
+	defer s.committer.mu.Unlock()
+	return len(s.committer.ahead)
 }

@@ -28,9 +28,7 @@ type Config struct {
 	MaxDocument    int           // bytes of one tool's or agent's document; 1 MiB
 	MaxBody        int64         // bytes of what is read as a whole, decompressed: a document, a line, one request's events; 64 MiB
 	MaxStream      int64         // bytes of one batch, decompressed; 4 GiB
-	MaxRecord      int           // bytes of one record that the bus takes; MaxDocument and 16 KiB
 	MaxItems       int           // items of one batch; 1,000,000
-	Lanes          int           // commits under way at a time; 2
 	PublishTimeout time.Duration // of one commit; 10 s
 	LoadWait       time.Duration // how long a write waits for the table to be loaded; 5 s
 	RetryAfter     time.Duration // what a client is told when the bus is down; 5 s
@@ -46,10 +44,8 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	orInt(&c.MaxDocument, 1<<20)
 	orInt(&c.MaxBody, 64<<20)
-	orInt(&c.MaxRecord, c.MaxDocument+16<<10)
 	orInt(&c.MaxStream, max(4<<30, c.MaxBody))
 	orInt(&c.MaxItems, 1_000_000)
-	orInt(&c.Lanes, 2)
 	orInt(&c.PublishTimeout, 10*time.Second)
 	orInt(&c.LoadWait, 5*time.Second)
 	orInt(&c.RetryAfter, 5*time.Second)
@@ -64,12 +60,9 @@ func orInt[T int | int64 | time.Duration](v *T, value T) {
 }
 
 func (c Config) validate() error {
-	if c.MaxDocument < 0 || c.MaxBody < 0 || c.MaxStream < 0 || c.MaxItems < 0 || c.Lanes < 0 || c.EventWindow < 0 ||
+	if c.MaxDocument < 0 || c.MaxBody < 0 || c.MaxStream < 0 || c.MaxItems < 0 || c.EventWindow < 0 ||
 		c.PublishTimeout < 0 || c.LoadWait < 0 || c.RetryAfter < 0 {
 		return fmt.Errorf("ingest: negative limit in %+v", c)
-	}
-	if c.MaxRecord < c.MaxDocument {
-		return fmt.Errorf("ingest: a document of %d bytes would not fit in a record of %d", c.MaxDocument, c.MaxRecord)
 	}
 	return nil
 }
@@ -109,14 +102,14 @@ type Service struct {
 	metrics   *metrics
 	trace     propagation.TraceContext
 
-	clock    *Clock
-	table    *Table
-	tail     *stream.Tail[news]
-	progress *progress
-	lanes    []*lane
-	seen     *window
-	loaded   chan struct{} // closed once the table holds what was on the bus at the start
-	stopped  chan struct{} // closed once Run has returned
+	clock     *Clock
+	table     *Table
+	tail      *stream.Tail[news]
+	progress  *progress
+	committer *committer
+	seen      *window
+	loaded    chan struct{} // closed once the table holds what was on the bus at the start
+	stopped   chan struct{} // closed once Run has returned
 }
 
 // New returns a service that accepts nothing until Run has loaded the table.
@@ -138,9 +131,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 		loaded:    make(chan struct{}),
 		stopped:   make(chan struct{}),
 	}
-	for range cfg.Lanes {
-		s.lanes = append(s.lanes, newLane(s))
-	}
+	s.committer = newCommitter(s)
 	var err error
 	if s.metrics, err = newMetrics(deps.Registerer, s.table.Len, s.Ready); err != nil {
 		return nil, err
@@ -155,9 +146,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 func (s *Service) Run(ctx context.Context) error {
 	defer close(s.stopped)
 	g, ctx := errgroup.WithContext(ctx)
-	for _, l := range s.lanes {
-		g.Go(func() error { l.run(ctx); return nil })
-	}
+	g.Go(func() error { s.committer.run(ctx); return nil })
 	g.Go(func() error { return s.tail.Run(ctx, nil) })
 	g.Go(func() error { s.load(ctx); return nil })
 	return g.Wait()
@@ -193,6 +182,11 @@ func (s *Service) awaitLoaded(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// bounded gives the bus its time, also when the service is to stop.
+func (s *Service) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), s.cfg.PublishTimeout)
 }
 
 // current makes sure that decisions are made on what is on the bus.
