@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -105,7 +106,7 @@ func catalogueRoutes(api huma.API, s *Service) {
 			OperationID: "get-" + c.name, Method: http.MethodGet, Path: "/v1/" + c.name + "s/{id}",
 			Summary: "Show one " + c.name, Tags: []string{"catalogue"}, Errors: []int{404, 503},
 		}, func(ctx context.Context, in *getInput) (*getOutput, error) {
-			answer, err := s.get(ctx, schema.Ref{Tenant: tenant.From(ctx), Kind: c.kind, ID: in.ID})
+			answer, err := s.get(ctx, refOf(tenant.From(ctx), c.kind, in.ID))
 			return &getOutput{answer}, err
 		})
 	}
@@ -131,6 +132,12 @@ func catalogueRoutes(api huma.API, s *Service) {
 	})
 }
 
+// refOf names an entity as it is kept: ids are in NFC, however a caller writes
+// them.
+func refOf(tenant string, kind schema.Kind, id string) schema.Ref {
+	return schema.Ref{Tenant: tenant, Kind: kind, ID: norm.NFC.String(id)}
+}
+
 func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error) {
 	e, raw, ok, err := s.deps.Catalogue.Get(ctx, ref)
 	if err != nil {
@@ -143,7 +150,7 @@ func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error)
 }
 
 func (s *Service) list(ctx context.Context, kind schema.Kind, agent, cursor string, limit int) ([]Entry, string, error) {
-	found, next, err := s.deps.Catalogue.List(ctx, tenant.From(ctx), kind, agent, cursor, limit)
+	found, next, err := s.deps.Catalogue.List(ctx, tenant.From(ctx), kind, norm.NFC.String(agent), cursor, limit)
 	if err != nil {
 		return nil, "", s.catalogueProblem(err)
 	}
@@ -175,7 +182,7 @@ func (s *Service) states(tenant string, changes []change) statesAnswer {
 		if c.Kind == "" {
 			c.Kind = schema.KindTool
 		}
-		ref := schema.Ref{Tenant: tenant, Kind: c.Kind, ID: c.ID}
+		ref := refOf(tenant, c.Kind, c.ID)
 		out[i] = changeState{Kind: c.Kind, ID: c.ID, Revision: c.Revision, State: s.state(ref, c.Revision)}
 	}
 	return statesAnswer{out}

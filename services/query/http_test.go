@@ -205,6 +205,23 @@ func TestCatalogueOverHTTP(t *testing.T) {
 	}
 }
 
+func TestCatalogueTakesIDsHoweverTheyAreWritten(t *testing.T) {
+	b := newBench(t, tool("caf\u00e9", "\u00e9lan", 1))
+	var one entityAnswer
+	if status := b.call(t, "GET", "/v1/tools/cafe%CC%81", "", &one); status != 200 || one.ID != "caf\u00e9" {
+		t.Errorf("status %d, %+v", status, one)
+	}
+	var page toolsPage
+	if b.call(t, "GET", "/v1/tools?agent=e%CC%81lan", "", &page); len(page.Tools) != 1 {
+		t.Errorf("tools of the owner: %+v", page)
+	}
+	var got statesAnswer
+	b.call(t, "POST", "/v1/tools:states", `{"changes":[{"id":"cafe\u0301","revision":1}]}`, &got)
+	if len(got.States) != 1 || got.States[0].State != "indexed" {
+		t.Errorf("states %+v", got)
+	}
+}
+
 func TestStates(t *testing.T) {
 	b := newBench(t, tool("a", "", 1), agent("a", 1))
 	gone := schema.Ref{Tenant: testTenant, Kind: schema.KindTool, ID: "gone"}
