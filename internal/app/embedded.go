@@ -259,6 +259,7 @@ func (e *Embedded) requestReply() ([]part, error) {
 	search, err := nats.NewService(nats.Config{
 		Name: "toolstream-query", Version: e.version, Subject: "toolstream.search",
 		Description: "Finds tools: the request and answer of POST /v1/search.",
+		Status:      query.Status,
 	}, e.bus.Conn(), e.query.Handle)
 	if err != nil {
 		return nil, err

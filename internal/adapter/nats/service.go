@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -26,6 +27,10 @@ type Config struct {
 	Timeout     time.Duration // of one request; 10 s when 0
 	Pending     int           // requests that may wait; 256 when 0
 	Parallel    int           // requests in work at a time; 64 when 0
+
+	// Status returns the HTTP status of an error of the handler. Nil: 422 for
+	// a *schema.Invalid, 504 for a deadline, 503 for all else.
+	Status func(error) int
 }
 
 // Handler answers one request in bytes.
@@ -56,6 +61,9 @@ func NewService(cfg Config, conn *nats.Conn, handle Handler) (*Service, error) {
 	}
 	if cfg.Parallel == 0 {
 		cfg.Parallel = 64
+	}
+	if cfg.Status == nil {
+		cfg.Status = statusOf
 	}
 	return &Service{cfg: cfg, conn: conn, handle: handle, slots: make(chan struct{}, cfg.Parallel)}, nil
 }
@@ -119,16 +127,21 @@ type problem struct {
 }
 
 func (s *Service) refuse(req micro.Request, err error) {
-	p := problem{503, "unavailable", err.Error()}
+	status := s.cfg.Status(err)
+	p := problem{status, http.StatusText(status), err.Error()}
+	body, _ := json.Marshal(p) // two strings and a number always encode
+	_ = req.Error(strconv.Itoa(p.Status), p.Title, body)
+}
+
+func statusOf(err error) int {
 	var invalid *schema.Invalid
 	switch {
 	case errors.As(err, &invalid):
-		p.Status, p.Title = 422, "invalid request"
+		return http.StatusUnprocessableEntity
 	case errors.Is(err, context.DeadlineExceeded):
-		p.Status, p.Title = 504, "timed out"
+		return http.StatusGatewayTimeout
 	}
-	body, _ := json.Marshal(p) // two strings and a number always encode
-	_ = req.Error(strconv.Itoa(p.Status), p.Title, body)
+	return http.StatusServiceUnavailable
 }
 
 // semantic returns v if it is a semantic version that micro accepts.

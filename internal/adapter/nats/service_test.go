@@ -40,7 +40,12 @@ func connect(t *testing.T) *nats.Conn {
 // serve runs a service until the test ends.
 func serve(t *testing.T, nc *nats.Conn, h Handler) {
 	t.Helper()
-	s, err := NewService(Config{Name: "test", Subject: "toolstream.test"}, nc, h)
+	serveWith(t, Config{Name: "test", Subject: "toolstream.test"}, nc, h)
+}
+
+func serveWith(t *testing.T, cfg Config, nc *nats.Conn, h Handler) {
+	t.Helper()
+	s, err := NewService(cfg, nc, h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +114,19 @@ func TestErrorsCarryAStatus(t *testing.T) {
 		if err := json.Unmarshal(reply.Data, &p); err != nil || p.Detail == "" {
 			t.Errorf("%v: body %s, %v", test.err, reply.Data, err)
 		}
+	}
+}
+
+func TestAServiceMayNameItsOwnStatuses(t *testing.T) {
+	nc := connect(t)
+	cfg := Config{Name: "test", Subject: "toolstream.test", Status: func(error) int { return 413 }}
+	serveWith(t, cfg, nc, func(context.Context, string, []byte) ([]byte, error) { return nil, errors.New("too much") })
+	reply, err := nc.Request("toolstream.test", nil, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := reply.Header.Get(micro.ErrorCodeHeader); got != "413" || reply.Header.Get(micro.ErrorHeader) == "" {
+		t.Errorf("headers %v", reply.Header)
 	}
 }
 
