@@ -45,6 +45,8 @@ func (o *Outcome) reject(reason, path, detail string) {
 // entity are taken in order; the last accepted one replaces those before it,
 // which are superseded. Any number of callers may accept at the same time.
 //
+// Items are such as package formats makes: their documents are valid JSON.
+//
 // An error says that the service could not decide (*UnavailableError) or that
 // ctx ended: any part of the items may be on the bus, none is known to be, and
 // accepting them again is right.
@@ -200,12 +202,7 @@ func (s *Service) check(c *change, raw json.RawMessage) *refusal {
 	case foreign(raw, r.Tenant):
 		return &refusal{ReasonTenant, "/tenant", "the document names another tenant than the credential"}
 	}
-	var compact bytes.Buffer
-	compact.Grow(len(raw))
-	if err := json.Compact(&compact, raw); err != nil {
-		return &refusal{ReasonInvalid, "", err.Error()}
-	}
-	c.raw = compact.Bytes()
+	c.raw = raw
 	return nil
 }
 

@@ -149,7 +149,6 @@ func TestAcceptRefusesWhatCanNotBe(t *testing.T) {
 		"no document":       {formats.Item{ID: "a"}, ReasonEmpty, ""},
 		"large":             {doc("a", strings.Repeat("x", 2000)), ReasonTooLarge, ""},
 		"kind":              {formats.Item{ID: "a", Kind: "robot"}, ReasonInvalid, "/kind"},
-		"broken document":   {formats.Item{ID: "a", Raw: []byte(`{"a":`), Hash: "1"}, ReasonInvalid, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bus := streamtest.NewBus()

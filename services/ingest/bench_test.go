@@ -131,7 +131,9 @@ func bare(writer, round, n int) []stream.Message {
 		c := events.Change{Schema: events.ChangeSchema, Op: events.OpUpsert, Format: item.Format, Hash: item.Hash, Accepted: time.Now()}
 		c.Tenant, c.Kind, c.ID, c.Revision = home, item.Kind, item.ID, uint64(time.Now().UnixMicro())
 		value := encode(&c, item.Raw)
-		msgs[i] = stream.Message{Topic: events.ToolsRaw, Key: events.Key(c.Ref), Value: value, Headers: map[string]string{events.HeaderRevision: "1"}}
+		msgs[i] = stream.Message{Topic: events.ToolsRaw, Key: events.Key(c.Ref), Value: value, Headers: map[string]string{
+			events.HeaderSchema: "1", events.HeaderRevision: "1", events.HeaderHash: item.Hash,
+		}}
 	}
 	return msgs
 }

@@ -35,7 +35,7 @@ const conflictDetail = "version reused with different content"
 // change is an item on its way through acceptance.
 type change struct {
 	record events.Change // without the document; Revision, Source and Accepted are set when it is decided
-	raw    []byte        // the document, compact and valid JSON
+	raw    []byte        // the document, valid JSON
 	key    string
 	print  fingerprint
 	event  mark

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -72,7 +73,7 @@ func doc(id, text string) formats.Item {
 	if err != nil {
 		panic(err)
 	}
-	return formats.Item{ID: id, Name: id, Kind: schema.KindTool, Format: "function", Raw: raw, Hash: fmt.Sprintf("%x", text)}
+	return formats.Item{ID: id, Name: id, Kind: schema.KindTool, Format: "function", Raw: raw, Hash: fmt.Sprintf("%x", sha256.Sum256([]byte(text)))}
 }
 
 func versioned(item formats.Item, version uint64) formats.Item {

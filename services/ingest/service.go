@@ -35,9 +35,10 @@ type Config struct {
 	EventWindow    int           // events whose repetition is recognised, whatever they changed; 65,536
 	Origins        []string      // that may register for webhooks (WebHook-Request-Origin); "*" is any, none are allowed by default
 
-	// Shared says that other processes write to the bus too. Then every commit
-	// first waits until the table holds what is on the bus, or a change that
-	// another process has just accepted could be taken for absent.
+	// Shared says that other processes write to tools.raw too. Then the table
+	// follows the bus for ever, and every commit first waits until it holds
+	// what is there: or a change that another process has just accepted could
+	// be taken for absent. Without it the bus is read once, at the start.
 	Shared bool
 }
 
@@ -140,15 +141,23 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	return s, err
 }
 
-// Run loads the table, keeps it up with the bus and commits changes until ctx
-// ends; what was handed over by then is committed before it returns. It may be
+// Run loads the table, keeps it up with a shared bus and commits changes until
+// ctx ends; what was handed over by then is committed before it returns. It may be
 // called once. The error is nil: what goes wrong with the bus is tried again.
 func (s *Service) Run(ctx context.Context) error {
 	defer close(s.stopped)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { s.committer.run(ctx); return nil })
-	g.Go(func() error { return s.tail.Run(ctx, nil) })
-	g.Go(func() error { s.load(ctx); return nil })
+	reading, enough := context.WithCancel(ctx)
+	defer enough()
+	g.Go(func() error { return s.tail.Run(reading, nil) })
+	g.Go(func() error {
+		s.load(ctx)
+		if !s.cfg.Shared {
+			enough()
+		}
+		return nil
+	})
 	return g.Wait()
 }
 
