@@ -182,7 +182,9 @@ func (e *Embedded) buildQuery(weights *jetstream.KV) (err error) {
 }
 
 func (e *Embedded) buildTrainer(weights *jetstream.KV) (err error) {
-	e.trainer, err = trainer.New(trainer.Config{}, trainer.Deps{
+	e.trainer, err = trainer.New(trainer.Config{
+		Settle: e.cfg.Trainer.Settle, Publish: e.cfg.Trainer.Publish, MinPairs: e.cfg.Trainer.MinPairs,
+	}, trainer.Deps{
 		Follower: e.bus, Publisher: e.bus, State: e.learned, Store: weightsStore{weights}, Now: time.Now, Logger: e.log, Registerer: e.metrics,
 	})
 	return err

@@ -9,7 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/knadh/koanf/parsers/yaml"
 	"github.com/knadh/koanf/providers/confmap"
@@ -32,6 +34,8 @@ type Config struct {
 	Log    Log    `koanf:"log"`
 	// Embedder chooses the model that turns texts into vectors.
 	Embedder Embedder `koanf:"embedder"`
+	// Trainer says how soon feedback changes the ranking.
+	Trainer Trainer `koanf:"trainer"`
 }
 
 // NATS opens the bus to other processes.
@@ -62,6 +66,13 @@ type Embedder struct {
 	Model string `koanf:"model"`
 }
 
+// Trainer paces learning from feedback.
+type Trainer struct {
+	Settle   time.Duration `koanf:"settle"`    // after its last feedback a search is learned from
+	Publish  time.Duration `koanf:"publish"`   // shortest time between two versions of the weights
+	MinPairs int           `koanf:"min_pairs"` // before learned weights serve
+}
+
 // Key documents one setting.
 type Key struct {
 	Name    string
@@ -85,6 +96,9 @@ func Keys() []Key {
 		{"log.level", "info", "debug, info, warn or error"},
 		{"log.format", "auto", "auto (text on a terminal, else json), text or json"},
 		{"embedder.model", "hashing", "embedding model: hashing"},
+		{"trainer.settle", "5s", "how long after its last feedback a search is learned from"},
+		{"trainer.publish", "1m0s", "shortest time between two versions of the weights"},
+		{"trainer.min_pairs", "100", "pairs of a used and a skipped result before learned weights serve"},
 	}
 }
 
@@ -157,6 +171,7 @@ func (c Config) Validate() error {
 	errs = append(errs, oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"))
 	errs = append(errs, oneOf("log.format", c.Log.Format, "auto", "text", "json"))
 	errs = append(errs, oneOf("embedder.model", c.Embedder.Model, "hashing"))
+	errs = append(errs, c.Trainer.validate())
 	return errors.Join(errs...)
 }
 
@@ -170,6 +185,13 @@ func (n NATS) validate() error {
 	}
 	if ip := net.ParseIP(host); n.Token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return fmt.Errorf("config: nats.listen %q is open to other machines: set nats.token, or listen on 127.0.0.1", n.Listen)
+	}
+	return nil
+}
+
+func (t Trainer) validate() error {
+	if t.Settle <= 0 || t.Publish <= 0 || t.MinPairs <= 0 {
+		return fmt.Errorf("config: trainer.settle %s, trainer.publish %s and trainer.min_pairs %d have to be more than 0", t.Settle, t.Publish, t.MinPairs)
 	}
 	return nil
 }
@@ -192,6 +214,10 @@ func (c Config) Values() map[string]string {
 		"log.level":        c.Log.Level,
 		"log.format":       c.Log.Format,
 		"embedder.model":   c.Embedder.Model,
+
+		"trainer.settle":    c.Trainer.Settle.String(),
+		"trainer.publish":   c.Trainer.Publish.String(),
+		"trainer.min_pairs": strconv.Itoa(c.Trainer.MinPairs),
 	}
 	if c.NATS.Token != "" {
 		values["nats.token"] = "(set)"

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func writeFile(t *testing.T, text string) string {
@@ -38,6 +39,9 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"nats: {listen: \"0.0.0.0:4222\"}\n", "set nats.token"},
 		{"nats: {listen: \"4222\"}\n", `nats.listen "4222"`},
 		{"data: \"\"\n", "data is empty"},
+		{"trainer: {settle: 0s}\n", "trainer.settle 0s"},
+		{"trainer: {publish: soon}\n", "trainer.publish"},
+		{"trainer: {min_pairs: -3}\n", "trainer.min_pairs -3"},
 		{": : :\n", "read "},
 	}
 	for _, test := range tests {
@@ -45,6 +49,18 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.wants) {
 			t.Errorf("%q: got error %v, want one that says %q", test.file, err, test.wants)
 		}
+	}
+}
+
+func TestTimesAndNumbersComeFromTheEnvironmentToo(t *testing.T) {
+	t.Setenv("TOOLSTREAM_TRAINER_SETTLE", "250ms")
+	t.Setenv("TOOLSTREAM_TRAINER_MIN_PAIRS", "7")
+	c, err := Load(writeFile(t, "trainer:\n  publish: 2h\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (Trainer{250 * time.Millisecond, 2 * time.Hour, 7}); c.Trainer != want {
+		t.Errorf("got %+v, want %+v", c.Trainer, want)
 	}
 }
 

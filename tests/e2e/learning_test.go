@@ -1,0 +1,260 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"maps"
+	"os"
+	"testing"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/tests/process"
+)
+
+// What the trainer is told by the environment, so that the loop closes within
+// seconds.
+const (
+	minPairs  = 64
+	stepPairs = 32 // pairs of one step, and between two versions
+	deep      = 10
+)
+
+func hurry(t *testing.T) {
+	t.Helper()
+	t.Setenv("TOOLSTREAM_TRAINER_SETTLE", "100ms")
+	t.Setenv("TOOLSTREAM_TRAINER_PUBLISH", "100ms")
+	t.Setenv("TOOLSTREAM_TRAINER_MIN_PAIRS", "64")
+}
+
+// labelled reads the queries of the sample registry, each with a tool that is
+// right for it.
+func labelled(t *testing.T) (queries []string, right map[string]string) {
+	t.Helper()
+	f, err := os.Open("../../examples/registry/queries.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	right = map[string]string{}
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var q struct {
+			Query  string `json:"query"`
+			Labels []struct {
+				ID string `json:"id"`
+			} `json:"labels"`
+		}
+		if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
+			t.Fatal(err)
+		}
+		queries = append(queries, q.Query)
+		right[q.Query] = q.Labels[0].ID
+	}
+	return queries, right
+}
+
+// feedback tells that a result was called and succeeded, the latter twice:
+// all of it is one use.
+func feedback(t *testing.T, p *process.Process, searchID, tool string) {
+	t.Helper()
+	for _, event := range []schema.FeedbackEvent{schema.Called, schema.Succeeded, schema.Succeeded} {
+		body := map[string]any{"search_id": searchID, "tool_id": tool, "event": event}
+		if err := p.Client.Post(t.Context(), "/v1/feedback", body, nil); err != nil {
+			t.Fatalf("feedback: %v\n%s", err, p.Log())
+		}
+	}
+}
+
+// session is a user who uses the tool that is right for a query, wherever it
+// is ranked.
+type session struct {
+	t      *testing.T
+	p      *process.Process
+	wanted map[string]string // by query
+	pairs  int               // that the feedback so far makes
+}
+
+// round searches every query, uses the wanted tool, and returns its mean
+// reciprocal rank.
+func (s *session) round(queries []string) float64 {
+	s.t.Helper()
+	sum := 0.0
+	for _, q := range queries {
+		answer := search(s.t, s.p, schema.SearchRequest{Query: q, K: deep})
+		for at, r := range answer.Results {
+			if r.ID != s.wanted[q] {
+				continue
+			}
+			sum += 1 / float64(at+1)
+			s.pairs += at // with everything above it
+			if at+1 < len(answer.Results) {
+				s.pairs++ // and with the next one
+			}
+			feedback(s.t, s.p, answer.SearchID, r.ID)
+		}
+	}
+	return sum / float64(len(queries))
+}
+
+type weightsList struct {
+	Live     string           `json:"live"`
+	Versions []schema.Weights `json:"versions"`
+}
+
+func listWeights(t *testing.T, p *process.Process) (weightsList, schema.Weights) {
+	t.Helper()
+	var list weightsList
+	at(t, p, "weights", "list", "--json").decode(t, &list)
+	for _, w := range list.Versions {
+		if w.Version == list.Live {
+			return list, w
+		}
+	}
+	t.Fatalf("the live version %s is not in the list %+v", list.Live, list.Versions)
+	return list, schema.Weights{}
+}
+
+// waitForWeights waits until everything that the session did is learned from
+// and ranks.
+func (s *session) waitForWeights() schema.Weights {
+	s.t.Helper()
+	var live schema.Weights
+	want := s.pairs / stepPairs * stepPairs
+	err := process.Until(s.t.Context(), func() (bool, error) {
+		if err := s.p.Client.Get(s.t.Context(), "/v1/weights/live", nil, &live); err != nil {
+			return false, err
+		}
+		if live.Trained > want {
+			s.t.Fatalf("learned from %d pairs, the feedback makes %d", live.Trained, s.pairs)
+		}
+		return live.Trained == want && ranksBy(s.t, s.p) == live.Version, nil
+	})
+	if err != nil {
+		s.t.Fatalf("%v: %d of %d pairs are learned from\n%s", err, live.Trained, want, s.p.Log())
+	}
+	return live
+}
+
+// ranksBy returns the version of the weights that searches rank by.
+func ranksBy(t *testing.T, p *process.Process) string {
+	t.Helper()
+	return search(t, p, schema.SearchRequest{Query: "weather", K: 1}).Weights
+}
+
+func TestFeedbackReachesTheRanking(t *testing.T) {
+	hurry(t)
+	data := t.TempDir()
+	p := up(t, data)
+	load(t, p, registry)
+	queries, right := labelled(t)
+	s := &session{t: t, p: p, wanted: right}
+
+	usageShows(t, p, queries[0])
+	if v := ranksBy(t, p); v != "builtin" {
+		t.Errorf("after a few uses searches rank by %s", v)
+	}
+
+	s.pairs = 7 // of usageShows: the third result against 3 others, the fifth against 4
+	before := s.round(queries)
+	s.waitForWeights()
+	s.round(queries)
+	learned := s.waitForWeights()
+	after := 0.0
+	for _, q := range queries {
+		for at, r := range search(t, p, schema.SearchRequest{Query: q, K: deep}).Results {
+			if r.ID == s.wanted[q] {
+				after += 1 / float64(at+1) / float64(len(queries))
+			}
+		}
+	}
+	t.Logf("mean reciprocal rank of what is used: %.3f before, %.3f after %d pairs", before, after, learned.Trained)
+	if after <= before {
+		t.Errorf("what is used ranks at %.3f, before feedback at %.3f", after, before)
+	}
+	if learned.Features["usage.prior"] <= 0 || learned.Epoch == 0 || learned.Hash == "" {
+		t.Errorf("learned: %+v", learned)
+	}
+	versionsCanBeSwitched(t, p, learned)
+	restartKeepsWeights(t, p, data)
+}
+
+// usageShows uses two results of one search and waits until both the use and
+// the use together are in the explanations of the next.
+func usageShows(t *testing.T, p *process.Process, query string) {
+	t.Helper()
+	first := search(t, p, schema.SearchRequest{Query: query, K: deep, Explain: true})
+	for _, r := range first.Results {
+		if r.Explanation.Features["usage.prior"] != 0 || r.Explanation.Features["usage.co_use"] != 0 {
+			t.Errorf("%s has usage before any feedback: %v", r.ID, r.Explanation.Features)
+		}
+	}
+	used := []string{first.Results[2].ID, first.Results[4].ID}
+	for _, id := range used {
+		feedback(t, p, first.SearchID, id)
+	}
+	err := process.Until(t.Context(), func() (bool, error) {
+		shown := map[string]map[string]float64{}
+		for _, r := range search(t, p, schema.SearchRequest{Query: query, K: deep, Explain: true}).Results {
+			shown[r.ID] = r.Explanation.Features
+		}
+		for id, features := range shown {
+			if id != used[0] && id != used[1] && features["usage.prior"] != 0 {
+				t.Fatalf("%s was never used: %v", id, features)
+			}
+		}
+		return shown[used[0]]["usage.prior"] > 0 && shown[used[1]]["usage.prior"] > 0 && shown[used[1]]["usage.co_use"] > 0, nil
+	})
+	if err != nil {
+		t.Fatalf("usage does not show: %v\n%s", err, p.Log())
+	}
+}
+
+// versionsCanBeSwitched goes to the built-in weights and back, on the command
+// line, while the process serves.
+func versionsCanBeSwitched(t *testing.T, p *process.Process, learned schema.Weights) {
+	t.Helper()
+	list, live := listWeights(t, p)
+	if live.Version != learned.Version || list.Versions[len(list.Versions)-1].Version != "builtin" || len(list.Versions) < 3 {
+		t.Errorf("versions: live %s, %d in all", list.Live, len(list.Versions))
+	}
+	var builtin, shown, promoted, back schema.Weights
+	at(t, p, "weights", "show", "builtin", "--json").decode(t, &builtin)
+	at(t, p, "weights", "show", learned.Version, "--json").decode(t, &shown)
+	if shown.Hash != learned.Hash {
+		t.Errorf("shown %+v, learned %+v", shown, learned)
+	}
+	at(t, p, "weights", "promote", "builtin", "--json").decode(t, &promoted)
+	waitUntilRanksBy(t, p, promoted.Version)
+	if !maps.Equal(promoted.Features, builtin.Features) || promoted.Epoch <= learned.Epoch || promoted.Parent != learned.Version {
+		t.Errorf("promoted %+v", promoted)
+	}
+	at(t, p, "weights", "rollback", "--json").decode(t, &back)
+	waitUntilRanksBy(t, p, back.Version)
+	if !maps.Equal(back.Features, learned.Features) || back.Epoch <= promoted.Epoch {
+		t.Errorf("rolled back to %+v", back)
+	}
+	if o := at(t, p, "weights", "promote", "w9999-none"); o.code != 1 {
+		t.Errorf("promote what is not there: %+v", o)
+	}
+}
+
+func waitUntilRanksBy(t *testing.T, p *process.Process, version string) {
+	t.Helper()
+	err := process.Until(t.Context(), func() (bool, error) { return ranksBy(t, p) == version, nil })
+	if err != nil {
+		t.Fatalf("searches do not come to rank by %s: %v\n%s", version, err, p.Log())
+	}
+}
+
+func restartKeepsWeights(t *testing.T, p *process.Process, data string) {
+	t.Helper()
+	list, live := listWeights(t, p)
+	if err := p.Stop(); err != nil {
+		t.Fatalf("stop: %v\n%s", err, p.Log())
+	}
+	p = up(t, data)
+	waitUntilRanksBy(t, p, live.Version)
+	again, same := listWeights(t, p)
+	if len(again.Versions) != len(list.Versions) || same.Hash != live.Hash {
+		t.Errorf("before the restart %d versions, live %s; after it %d, live %s", len(list.Versions), live.Version, len(again.Versions), same.Version)
+	}
+}
