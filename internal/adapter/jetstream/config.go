@@ -33,10 +33,11 @@ type Config struct {
 	// AcceptLoss opens a bus that has lost messages, with what is left.
 	AcceptLoss bool
 
-	MaxStore  int64 // bytes on disk; 0 leaves three quarters of what is free at the start
+	MaxStore  int64 // bytes on disk; by default what is there and three quarters of what is free
 	MaxMemory int64 // bytes
 
-	// The topics that are not compacted drop their oldest records above these.
+	// The topics that are not compacted drop their oldest records above these,
+	// and above an eighth of MaxStore.
 	MaxAge   time.Duration
 	MaxBytes int64
 }

@@ -31,8 +31,13 @@ func (c Config) positionSubject(of claim) string {
 
 // savePosition makes an offset durable.
 func (s *Server) savePosition(ctx context.Context, of claim, offset uint64) error {
-	value := strconv.FormatUint(offset, 10)
-	if _, err := s.js.Publish(ctx, s.cfg.positionSubject(of), []byte(value)); err != nil {
+	bounded, cancel := context.WithTimeout(ctx, ackTimeout)
+	defer cancel()
+	_, err := s.js.Publish(bounded, s.cfg.positionSubject(of), []byte(strconv.FormatUint(offset, 10)))
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		err = s.breakDown(err)
+	}
+	if err != nil {
 		return fmt.Errorf("jetstream: commit %s at %d: %w", of.topic, offset, full(err))
 	}
 	return nil

@@ -28,8 +28,9 @@ const (
 // for every message.
 const atomicFrom = 16
 
-// ackTimeout bounds the wait for the server. What times out may be stored.
-const ackTimeout = 30 * time.Second
+// ackTimeout bounds the wait for the server, which answers in milliseconds or,
+// after a failed write, never. What times out may be stored.
+const ackTimeout = 20 * time.Second
 
 var errClosed = errors.New("jetstream: bus is closed")
 
@@ -51,7 +52,7 @@ func (s *Server) Publish(ctx context.Context, msgs ...stream.Message) error {
 			writes[m.Topic] = w
 		}
 		w.msgs = append(w.msgs, encoded)
-		w.bytes += len(m.Value)
+		w.bytes += encoded.Size()
 	}
 	for topic, w := range writes {
 		l := s.lanes[topic]
@@ -188,11 +189,16 @@ func (l *lane) gather(first *write) []*write {
 // others' calls unless it has to: they are tried on their own then.
 func (l *lane) send(group []*write) {
 	var all []*nats.Msg
+	bytes := 0
 	for _, w := range group {
 		all = append(all, w.msgs...)
+		bytes += w.bytes
 	}
-	err := l.store(all)
-	if err == nil || len(group) == 1 {
+	err := l.server.room(bytes)
+	if err == nil {
+		err = l.store(all)
+	}
+	if err == nil || len(group) == 1 || errors.Is(err, stream.ErrFull) {
 		for _, w := range group {
 			w.done <- err
 		}
@@ -214,7 +220,7 @@ func (l *lane) store(msgs []*nats.Msg) error {
 				continue
 			}
 			if ctx.Err() != nil {
-				return err
+				return l.server.breakDown(err)
 			}
 			// A refused batch has stored nothing and hides its cause; singly,
 			// the messages are stored or say why they can not be.
@@ -242,7 +248,7 @@ func (l *lane) storeSingly(ctx context.Context, msgs []*nats.Msg) error {
 		case err := <-ack.Err():
 			return full(err)
 		case <-ctx.Done():
-			return fmt.Errorf("no acknowledgement: %w", ctx.Err())
+			return l.server.breakDown(ctx.Err())
 		}
 	}
 	return nil

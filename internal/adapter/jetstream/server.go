@@ -32,16 +32,18 @@ const readyTimeout = 2 * time.Minute
 
 // Server is the bus. Its methods may be called concurrently.
 type Server struct {
-	cfg    Config
-	log    *slog.Logger
-	ns     *server.Server
-	nc     *nats.Conn
-	js     jetstream.JetStream
-	lock   *os.File
-	lanes  map[events.Topic]*lane
-	opened map[events.Topic]uint64 // where the topics ended when the bus was opened
-	quit   chan struct{}
-	work   sync.WaitGroup // ends after quit is closed
+	cfg     Config
+	log     *slog.Logger
+	ns      *server.Server
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	lock    *os.File
+	lanes   map[events.Topic]*lane
+	reserve int64                   // bytes that records may not use up
+	broken  chan error              // holds why nothing can be stored any more
+	opened  map[events.Topic]uint64 // where the topics ended when the bus was opened
+	quit    chan struct{}
+	work    sync.WaitGroup // ends after quit is closed
 
 	mu     sync.Mutex // guards leases
 	leases map[claim]chan struct{}
@@ -62,7 +64,7 @@ func Open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: log, lanes: map[events.Topic]*lane{}, quit: make(chan struct{}), leases: map[claim]chan struct{}{}, opened: map[events.Topic]uint64{}}
+	s := &Server{cfg: cfg, log: log, lanes: map[events.Topic]*lane{}, quit: make(chan struct{}), broken: make(chan error, 1), leases: map[claim]chan struct{}{}, opened: map[events.Topic]uint64{}}
 	defer func() {
 		if err != nil {
 			s.shutdown()
@@ -107,6 +109,11 @@ func (s *Server) claimDir() error {
 
 // start runs the server and connects to it in memory.
 func (s *Server) start() error {
+	var err error
+	if s.cfg, err = s.cfg.limitStore(); err != nil {
+		return err
+	}
+	s.reserve = min(max(s.cfg.MaxStore/16, minReserve), maxReserve)
 	opts, err := s.cfg.serverOptions()
 	if err != nil {
 		return err
@@ -159,6 +166,29 @@ func (c Config) serverOptions() (*server.Options, error) {
 		o.Port = server.RANDOM_PORT
 	}
 	return o, nil
+}
+
+// Run waits until ctx ends and then returns nil. Before, it returns an error
+// once the bus can not store anything any more, because the disk failed or is
+// full to the brim: the store has to be opened again, in a new process.
+func (s *Server) Run(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-s.broken:
+		return err
+	}
+}
+
+// breakDown notes that the store does not answer. It does not after a failed
+// write, until it is opened again.
+func (s *Server) breakDown(cause error) error {
+	err := fmt.Errorf("jetstream: the store in %s does not acknowledge: check the disk, then start again: %w", s.cfg.Dir, cause)
+	select {
+	case s.broken <- err:
+	default: // it is known
+	}
+	return err
 }
 
 // Conn is the connection to the server, for request-reply services. It closes

@@ -14,6 +14,10 @@ import (
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
+// maxHeaders bounds the headers in bytes: the server counts them with 16 bits,
+// and batches add some.
+const maxHeaders = 1<<16 - overhead - 1
+
 // maxKey bounds a key in bytes: its subject has to fit into the protocol's
 // line of 4096 bytes.
 const maxKey = 2048
@@ -62,7 +66,7 @@ func (c Config) encode(m stream.Message) (*nats.Msg, error) {
 		return nil, stream.Permanent(reasonBadKey, fmt.Errorf("jetstream: key has %d bytes, more than %d", len(m.Key), maxKey))
 	}
 	out := &nats.Msg{Subject: c.subject(m.Topic, m.Key), Data: m.Value}
-	size := len(m.Value) + overhead
+	size := 0
 	for name, value := range m.Headers {
 		if !validName(name) {
 			return nil, stream.Permanent(reasonBadHeader, fmt.Errorf("jetstream: header name %q", name))
@@ -74,6 +78,10 @@ func (c Config) encode(m stream.Message) (*nats.Msg, error) {
 		out.Header[name] = []string{escaped}
 		size += len(name) + len(escaped) + len(": \r\n")
 	}
+	if size > maxHeaders {
+		return nil, stream.Permanent(reasonBadHeader, fmt.Errorf("jetstream: headers of %d bytes, more than %d", size, maxHeaders))
+	}
+	size += len(m.Value) + overhead
 	if size > MaxPayload {
 		return nil, stream.Permanent(stream.ReasonTooLarge, fmt.Errorf("jetstream: message of %d bytes, more than %d", size, MaxPayload))
 	}

@@ -1,0 +1,70 @@
+package jetstream
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/toolstream/toolstream/internal/stream"
+)
+
+// A store without room stops answering until it is opened again, so the bus
+// refuses records while there is room for everything else: the commits of what
+// was accepted, weights, dead letters.
+const (
+	maxReserve = 64 << 20
+	minReserve = 1 << 20
+)
+
+// room returns an error if records of so many bytes should not be stored.
+func (s *Server) room(bytes int) error {
+	need := s.reserve + 2*int64(bytes) // a batch is staged before it is stored
+	if free, known := diskFree(s.cfg.Dir); known && free < need {
+		return fmt.Errorf("%w: %d MiB are free on the disk of %s", stream.ErrFull, free>>20, s.cfg.Dir)
+	}
+	used := int64(s.ns.GlobalAccount().JetStreamUsage().Store)
+	if s.cfg.MaxStore > 0 && used+need > s.cfg.MaxStore {
+		return fmt.Errorf("%w: it holds %d of at most %d MiB", stream.ErrFull, used>>20, s.cfg.MaxStore>>20)
+	}
+	return nil
+}
+
+// limitStore decides how much disk the bus may use where the configuration
+// leaves it open, and keeps the topics with limits of their own well below
+// that: the server reserves what they may take.
+func (c Config) limitStore() (Config, error) {
+	if c.MaxStore <= 0 {
+		free, known := diskFree(c.Dir)
+		if !known {
+			return c, nil // the server decides
+		}
+		used, err := folderSize(c.Dir)
+		if err != nil {
+			return c, fmt.Errorf("size of the data folder: %w", err)
+		}
+		c.MaxStore = used + free/4*3
+	}
+	if c.MaxStore < 4*minReserve {
+		return c, fmt.Errorf("%d bytes of disk to use: want at least %d", c.MaxStore, 4*minReserve)
+	}
+	c.MaxBytes = min(c.MaxBytes, c.MaxStore/8)
+	return c, nil
+}
+
+func folderSize(dir string) (size int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if os.IsNotExist(err) {
+			return nil
+		}
+		if err == nil {
+			size += info.Size()
+		}
+		return err
+	})
+	return size, err
+}

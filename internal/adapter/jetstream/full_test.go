@@ -1,0 +1,128 @@
+package jetstream
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// smallDisk names a folder on a file system of a few megabytes, to see what a
+// full disk does. It can not be made without privileges.
+const smallDisk = "TOOLSTREAM_SMALL_DISK"
+
+// fill publishes until the bus refuses, and returns how many it took.
+func fill(t *testing.T, s *Server, size, batch int) (stored int) {
+	t.Helper()
+	for ; ; stored += batch {
+		msgs := make([]stream.Message, batch)
+		for i := range msgs {
+			msgs[i] = stream.Message{Topic: events.ToolsRaw, Key: fmt.Sprintf("t/%d", stored+i), Value: make([]byte, size)}
+		}
+		if err := s.Publish(t.Context(), msgs...); err != nil {
+			if !errors.Is(err, stream.ErrFull) {
+				t.Errorf("publish on a full bus: %v, want ErrFull", err)
+			}
+			return stored
+		}
+		if stored > 1<<20/size*256 {
+			t.Fatal("the bus does not get full")
+		}
+	}
+}
+
+// A bus that has no room says so, keeps what it has, and takes more once there
+// is room.
+func TestFull(t *testing.T) {
+	for _, batch := range []int{1, 40} {
+		t.Run(fmt.Sprintf("by %d", batch), func(t *testing.T) {
+			dir := t.TempDir()
+			s := open(t, Config{Dir: dir, MaxStore: 4 << 20})
+			stored := fill(t, s, 10_000, batch)
+			if stored == 0 {
+				t.Fatal("an empty bus is full")
+			}
+			fill(t, s, 10_000, batch)
+			closeServer(t, s)
+
+			s = open(t, Config{Dir: dir, MaxStore: 64 << 20})
+			defer closeServer(t, s)
+			if n := len(readWhole(t, s, events.ToolsRaw)); n < stored {
+				t.Errorf("%d of %d records are left", n, stored)
+			}
+			must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/more"}))
+		})
+	}
+}
+
+// TestFullDisk does the same with a disk that is really full.
+func TestFullDisk(t *testing.T) {
+	disk := os.Getenv(smallDisk)
+	if disk == "" {
+		t.Skipf("%s is not set: it names a folder on a file system of some 64 MiB", smallDisk)
+	}
+	for _, batch := range []int{1, 40} {
+		t.Run(fmt.Sprintf("by %d", batch), func(t *testing.T) {
+			dir, err := os.MkdirTemp(disk, "bus")
+			must(t, err)
+			defer os.RemoveAll(dir)
+			ballast := dir + ".ballast"
+			must(t, os.WriteFile(ballast, make([]byte, 24<<20), 0o600))
+			defer os.Remove(ballast)
+			s := open(t, Config{Dir: dir, MaxStore: 256 << 20})
+			stored := fill(t, s, 10_000, batch)
+			fill(t, s, 10_000, batch)
+			t.Logf("%d records stored", stored)
+			must(t, os.Remove(ballast))
+			must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/soon"}))
+			closeServer(t, s)
+
+			s = open(t, Config{Dir: dir, MaxStore: 256 << 20})
+			defer closeServer(t, s)
+			if n := len(readWhole(t, s, events.ToolsRaw)); n < stored {
+				t.Errorf("%d of %d records are left", n, stored)
+			}
+			must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/more"}))
+		})
+	}
+}
+
+// TestBrokenDisk takes the last byte away behind the bus's back: what can not be
+// stored is not acknowledged, Run says why, and nothing acknowledged is lost.
+func TestBrokenDisk(t *testing.T) {
+	disk := os.Getenv(smallDisk)
+	if disk == "" {
+		t.Skipf("%s is not set: it names a folder on a file system of some 64 MiB", smallDisk)
+	}
+	dir, err := os.MkdirTemp(disk, "bus")
+	must(t, err)
+	defer os.RemoveAll(dir)
+	s := open(t, Config{Dir: dir})
+	must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/kept"}))
+	ballast := dir + ".ballast"
+	os.WriteFile(ballast, make([]byte, 128<<20), 0o600) // fails, and takes what there is
+	var failed error
+	committed := uint64(0)
+	for n := uint64(1); failed == nil && n < 10_000; n++ {
+		if failed = s.savePosition(t.Context(), claim{"g", events.ToolsRaw, 0}, 1); failed == nil {
+			committed++
+		}
+	}
+	if failed == nil {
+		t.Skip("the disk does not get full")
+	}
+	t.Logf("after %d commits: %v", committed, failed)
+	if err := s.Run(t.Context()); err == nil {
+		t.Error("run returned nil for a broken store")
+	}
+	must(t, os.Remove(ballast))
+	s.Close(t.Context())
+	s = open(t, Config{Dir: dir})
+	defer closeServer(t, s)
+	if n := len(readWhole(t, s, events.ToolsRaw)); n != 1 {
+		t.Errorf("%d records are left, want 1", n)
+	}
+}

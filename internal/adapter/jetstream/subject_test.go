@@ -1,0 +1,134 @@
+package jetstream
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"pgregory.net/rapid"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// Whatever the key and the headers hold, they come back, and the subject is
+// one that the server takes.
+func TestSubjectsAndHeadersRoundTrip(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		c := Config{Prefix: DefaultPrefix, Partitions: rapid.IntRange(1, 8).Draw(rt, "partitions")}
+		topic := rapid.SampledFrom(events.Topics()).Draw(rt, "topic")
+		key := string(rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(rt, "key"))
+		subject := c.subject(topic, key)
+		if strings.ContainsAny(subject, " *>\t\r\n") || strings.Contains(subject, "..") || strings.HasSuffix(subject, ".") {
+			rt.Errorf("subject %q can not be published to", subject)
+		}
+		if p, k := c.place(topic, subject); k != key || p != c.partition(key) {
+			rt.Errorf("subject %q reads as key %q of partition %d, want %q of %d", subject, k, p, key, c.partition(key))
+		}
+		value := string(rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(rt, "header"))
+		escaped := escape(value)
+		if strings.ContainsAny(escaped, "\r\n\t") || strings.TrimSpace(escaped) != escaped {
+			rt.Errorf("header value %q is written as %q", value, escaped)
+		}
+		if got := decodeHeaders(nats.Header{"x": {escaped}})["x"]; got != value {
+			rt.Errorf("header value %q reads as %q", value, got)
+		}
+	})
+}
+
+func TestEncodeRefuses(t *testing.T) {
+	c := Config{Prefix: DefaultPrefix, Partitions: 1}
+	long := strings.Repeat("x", maxHeaders)
+	tests := []struct {
+		name   string
+		m      stream.Message
+		reason string
+	}{
+		{"long key", stream.Message{Key: strings.Repeat("k", maxKey+1)}, reasonBadKey},
+		{"no header name", stream.Message{Headers: map[string]string{"": "x"}}, reasonBadHeader},
+		{"header name", stream.Message{Headers: map[string]string{"a: b": "x"}}, reasonBadHeader},
+		{"server's header", stream.Message{Headers: map[string]string{"Nats-Rollup": "all"}}, reasonBadHeader},
+		{"long header", stream.Message{Headers: map[string]string{"a": long}}, reasonBadHeader},
+		{"large value", stream.Message{Value: make([]byte, MaxPayload)}, stream.ReasonTooLarge},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.m.Topic = events.ToolsRaw
+			if _, err := c.encode(tt.m); stream.Reason(err) != tt.reason {
+				t.Errorf("%v, want reason %s", err, tt.reason)
+			}
+		})
+	}
+}
+
+// Another process may connect if a port is open, with the token only; what it
+// publishes in a form of its own is read as it is, and holds nobody up.
+func TestForeignRecords(t *testing.T) {
+	var log bytes.Buffer
+	s, err := Open(t.Context(), Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", Token: "secret"}, slog.New(slog.NewTextHandler(&log, nil)))
+	must(t, err)
+	defer closeServer(t, s)
+	if nc, err := nats.Connect(s.Addr()); err == nil {
+		nc.Close()
+		t.Error("connected without the token")
+	}
+	nc, err := nats.Connect(s.Addr(), nats.Token("secret"))
+	must(t, err)
+	defer nc.Close()
+	js, err := nc.JetStream()
+	must(t, err)
+	foreign := nats.NewMsg(DefaultPrefix + "tools.raw.0.their.own.key")
+	foreign.Data, foreign.Header = []byte("{"), nats.Header{"odd": {"100%"}}
+	_, err = js.PublishMsg(foreign)
+	must(t, err)
+	must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/ours"}))
+	if _, err := js.Publish(DefaultPrefix+"tools.raw.nowhere", nil); err == nil {
+		t.Error("a record outside of every partition was stored")
+	}
+	got := readWhole(t, s, events.ToolsRaw)
+	if len(got) != 2 || got[0].Key != "their.own.key" || string(got[0].Value) != "{" ||
+		!maps.Equal(got[0].Headers, map[string]string{"odd": "100%"}) || got[1].Key != "t/ours" {
+		t.Errorf("read %+v", got)
+	}
+}
+
+// A reader that loses its consumer on the server goes on where it was.
+func TestConsumerLoss(t *testing.T) {
+	s := open(t, Config{Dir: t.TempDir()})
+	defer closeServer(t, s)
+	const n = 3000 // several requests
+	msgs := make([]stream.Message, n)
+	for i := range msgs {
+		msgs[i] = stream.Message{Topic: events.Searches, Key: "t/a"}
+	}
+	must(t, s.Publish(t.Context(), msgs...))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r := &reader{server: s, topic: events.Searches}
+	defer r.close()
+	var next uint64 = 1
+	failures := 0
+	for next <= n {
+		got, err := r.fetch(ctx, 100)
+		if err != nil {
+			failures++
+			if ctx.Err() != nil {
+				t.Fatalf("after %d messages and %d failures: %v", next-1, failures, err)
+			}
+			continue // as the loop does, that waits in between
+		}
+		for _, m := range got {
+			if m.Offset != next {
+				t.Fatalf("offset %d came, want %d", m.Offset, next)
+			}
+			next++
+		}
+		if next%500 < 100 && r.consumer != nil {
+			must(t, s.js.DeleteConsumer(ctx, s.cfg.streamName(events.Searches), r.consumer.CachedInfo().Name))
+		}
+	}
+}
