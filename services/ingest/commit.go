@@ -286,6 +286,9 @@ func (c *committer) message(e *entry) stream.Message {
 	return stream.Message{Topic: events.ToolsRaw, Key: e.change.key, Value: encode(record, e.change.raw), Headers: headers}
 }
 
+// rawMember goes before the document, which is a record's last member.
+const rawMember = `,"raw":`
+
 // encode writes a record whose document, which is valid JSON, is put in as it
 // is: encoding/json would read it once more, and escape <, > and & to six times
 // their size.
@@ -297,10 +300,9 @@ func encode(record *events.Change, raw []byte) []byte {
 	if len(raw) == 0 {
 		return head
 	}
-	const member = `,"raw":`
-	value := make([]byte, 0, len(head)+len(member)+len(raw))
+	value := make([]byte, 0, len(head)+len(rawMember)+len(raw))
 	value = append(value, head[:len(head)-1]...)
-	value = append(value, member...)
+	value = append(value, rawMember...)
 	value = append(value, raw...)
 	return append(value, '}')
 }

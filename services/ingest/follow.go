@@ -1,10 +1,12 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -84,12 +86,31 @@ func (s *Service) read(m stream.Message) (news, error) {
 	if there && m.Headers[events.HeaderRevision] == strconv.FormatUint(k.Revision, 10) {
 		return news{old: true}, nil
 	}
-	var c events.Change
-	if err := json.Unmarshal(m.Value, &c); err != nil || c.Revision > maxRevision || events.Key(c.Ref) != m.Key {
+	c, ok := headOf(m)
+	if !ok {
 		s.metrics.unreadable.Inc()
 		return news{old: true}, nil
 	}
 	return news{ref: c.Ref, known: s.table.knownOf(&c)}, nil
+}
+
+// headOf decodes a change. The document, which comes last and is most of it,
+// is not looked at if what stands before it is whole. The member's name can
+// not stand within a string before it: its quotes would be escaped there.
+func headOf(m stream.Message) (c events.Change, ok bool) {
+	if i := bytes.Index(m.Value, []byte(rawMember)); i > 0 {
+		c, ok = decode(m.Key, append(slices.Clip(m.Value[:i]), '}'))
+	}
+	if !ok {
+		c, ok = decode(m.Key, m.Value)
+	}
+	return c, ok
+}
+
+func decode(key string, value []byte) (events.Change, bool) {
+	var c events.Change
+	err := json.Unmarshal(value, &c)
+	return c, err == nil && c.Op != "" && c.Revision != 0 && c.Revision <= maxRevision && events.Key(c.Ref) == key
 }
 
 // learn takes what was read into the table.
