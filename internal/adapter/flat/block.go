@@ -163,12 +163,18 @@ func (b *block) lacking(r *rows) uint64 {
 	return out
 }
 
-// bytes returns what the block's vectors take, quantised ones included.
-func (b *block) bytes() int {
+// quantised returns what the quantised vectors take.
+func (b *block) quantised() int {
 	n := 0
 	for i := range b.rows {
 		n += len(b.rows[i].codes) + 4*len(b.rows[i].scales)
 	}
+	return n
+}
+
+// bytes returns what all vectors take.
+func (b *block) bytes() int {
+	n := b.quantised()
 	for _, t := range b.tools {
 		if t != nil {
 			n += vectorBytes(&t.vectors)

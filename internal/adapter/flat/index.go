@@ -267,7 +267,7 @@ func (i *Index) publish(tx *transaction) {
 		i.find(ref.Tenant).entries.Delete(name{ref.Kind, ref.ID})
 	}
 	for t := range touched {
-		t.publish(tx.state.dimensions)
+		i.upkeep.retire(t.publish(tx.state.dimensions))
 		i.mergeWhenDue(t)
 	}
 	for result, n := range applied {

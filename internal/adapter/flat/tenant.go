@@ -111,11 +111,16 @@ func (t *tenant) newSlot() uint32 {
 }
 
 // publish shows readers what was put since the last call. It copies the list
-// of blocks and the blocks that change, nothing else.
-func (t *tenant) publish(dimensions int) {
+// of blocks and the blocks that change, nothing else, and returns how many
+// bytes are of no use any more once the last reader has left them.
+func (t *tenant) publish(dimensions int) (retired int) {
 	t.lexical.Commit()
-	blocks := slices.Clone(t.now.Load().blocks)
+	old := t.now.Load().blocks
+	blocks := slices.Clone(old)
 	runs := t.takePending()
+	for _, r := range runs {
+		retired += r.retires(old)
+	}
 	if len(runs) > 0 {
 		for last := runs[len(runs)-1].block(); last >= len(blocks); {
 			blocks = append(blocks, &block{})
@@ -127,12 +132,28 @@ func (t *tenant) publish(dimensions int) {
 		}
 	})
 	t.now.Store(&snapshot{blocks: blocks, lexical: t.lexical.Snapshot()})
+	return retired
 }
 
 // run is the changes to one block, in the order in which they came.
 type run []change
 
 func (r run) block() int { return int(r[0].slot / blockSize) }
+
+// retires returns the bytes that the changes make useless.
+func (r run) retires(blocks []*block) int {
+	if r.block() >= len(blocks) {
+		return 0
+	}
+	b := blocks[r.block()]
+	n := b.quantised()
+	for _, c := range r {
+		if t := b.tools[c.slot%blockSize]; t != nil {
+			n += vectorBytes(&t.vectors)
+		}
+	}
+	return n
+}
 
 // takePending returns the pending changes, block by block.
 func (t *tenant) takePending() []run {

@@ -3,6 +3,8 @@ package flat
 import (
 	"cmp"
 	"context"
+	"runtime"
+	goruntime "runtime/metrics"
 	"slices"
 	"sync"
 	"time"
@@ -19,13 +21,16 @@ const minRebuild = 256
 // lexical indexes, whose scores grow inexact with changes, and saving them.
 type upkeep struct {
 	due  chan *tenant
+	full chan struct{} // holds a value once enough memory is of no use any more
 	stop context.CancelFunc
 	done sync.WaitGroup
+
+	retired int // bytes since the last collection; for the writer
 }
 
 func (i *Index) startUpkeep() {
 	ctx, stop := context.WithCancel(context.Background())
-	i.upkeep = &upkeep{due: make(chan *tenant, 1), stop: stop}
+	i.upkeep = &upkeep{due: make(chan *tenant, 1), full: make(chan struct{}, 1), stop: stop}
 	i.upkeep.done.Go(func() { i.keep(ctx) })
 }
 
@@ -44,12 +49,40 @@ func (i *Index) keep(ctx context.Context) {
 			return
 		case t := <-i.upkeep.due:
 			i.rebuild(ctx, t)
+		case <-i.upkeep.full:
+			runtime.GC()
 		case <-save.C:
 			if err := i.saveLexical(); err != nil {
 				i.config.Logger.Warn("the next start will take longer", "err", err)
 			}
 		}
 	}
+}
+
+// Memory of no use is collected when it is an eighth of what is in use, and no
+// less than this.
+const minRetired = 64 << 20
+
+// retire counts memory that is of no use any more, and has it collected when
+// it is much. By itself the collector lets the heap double first; where most of
+// the heap is vectors, which cost it nothing to look at, that is a waste.
+func (u *upkeep) retire(bytes int) {
+	u.retired += bytes
+	if u.retired < max(minRetired, liveHeap()/8) {
+		return
+	}
+	u.retired = 0
+	select {
+	case u.full <- struct{}{}:
+	default:
+	}
+}
+
+// liveHeap returns what the collector found in use last.
+func liveHeap() int {
+	sample := []goruntime.Sample{{Name: "/gc/heap/live:bytes"}}
+	goruntime.Read(sample)
+	return int(sample[0].Value.Uint64())
 }
 
 // rebuild makes a tenant's lexical scores exact and shows them to readers.

@@ -1,0 +1,167 @@
+package flat
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// sampleRecord returns a record with everything in it.
+func sampleRecord(t testing.TB) *record {
+	c := newMaker(1).tool("tenant", "id")
+	r, err := newRecord(&c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestRecordsKeepEverything(t *testing.T) {
+	r := sampleRecord(t)
+	for name, change := range map[string]func(*record){
+		"whole":     func(*record) {},
+		"tombstone": func(r *record) { *r = record{ref: r.ref, version: r.version, accepted: r.accepted, deleted: true} },
+		"no time":   func(r *record) { r.accepted = time.Time{} },
+		"one row":   func(r *record) { r.vectors = events.Vectors{Dimensions: 16, Flat: r.vectors.Flat} },
+	} {
+		want := *r
+		change(&want)
+		k := key(want.ref)
+		got, crc, err := decode(k, want.encode(k))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want.doc, want.vectors.Model = nil, ""
+		if crc == 0 || !reflect.DeepEqual(*got, want) {
+			t.Errorf("%s: got\n%+v, want\n%+v", name, *got, want)
+		}
+	}
+}
+
+// Bytes that carry a right checksum by chance, or by intent, still do not
+// make the decoder panic or take memory beyond their length.
+func FuzzRecord(f *testing.F) {
+	r := sampleRecord(f)
+	k := key(r.ref)
+	f.Add(r.encode(k)[4:])
+	f.Add((&record{ref: r.ref, deleted: true}).encode(k)[4:])
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		b := make([]byte, 4, 4+len(payload))
+		b = append(b, payload...)
+		sum := checksum(k, payload)
+		b[0], b[1], b[2], b[3] = byte(sum), byte(sum>>8), byte(sum>>16), byte(sum>>24)
+		r, _, err := decode(k, b)
+		if err == nil && !r.deleted && vectorBytes(&r.vectors) > len(payload) {
+			t.Errorf("%d bytes of vectors from %d bytes", vectorBytes(&r.vectors), len(payload))
+		}
+	})
+}
+
+// smallFile returns the bytes of a bbolt file with a few records.
+func smallFile(t testing.TB) []byte {
+	file := filepath.Join(t.TempDir(), "small.db")
+	db, err := bolt.Open(file, 0o600, &bolt.Options{PageSize: 1024, NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 40 {
+		err := db.Update(func(tx *bolt.Tx) error {
+			b, err := tx.CreateBucketIfNotExists(entityBucket)
+			if err != nil {
+				return err
+			}
+			return b.Put([]byte{byte(n * 7)}, bytes.Repeat([]byte{byte(n)}, n*17))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestWalkSeesWhatBboltWrote(t *testing.T) {
+	b := smallFile(t)
+	var mu sync.Mutex
+	got := map[byte]int{}
+	_, err := walk(bytes.NewReader(b), int64(len(b)), func(bucket, k, v []byte) error {
+		mu.Lock()
+		defer mu.Unlock()
+		got[k[0]] = len(v)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 40 {
+		if got[byte(n*7)] != n*17 {
+			t.Errorf("key %d has %d bytes, want %d", n*7, got[byte(n*7)], n*17)
+		}
+	}
+}
+
+// No bytes make the walk panic, read what is not there, or go on for ever.
+func FuzzWalk(f *testing.F) {
+	b := smallFile(f)
+	f.Add(b, uint32(5000), byte(3))
+	f.Add(b[:len(b)/2], uint32(1024*3), byte(0))
+	f.Add([]byte("not a file"), uint32(0), byte(0))
+	f.Fuzz(func(t *testing.T, b []byte, at uint32, flip byte) {
+		if len(b) > 0 {
+			b[int(at)%len(b)] ^= flip
+		}
+		var n atomic.Int64
+		_, _ = walk(bytes.NewReader(b), int64(len(b)), func(bucket, k, v []byte) error {
+			n.Add(int64(len(k) + len(v)))
+			return nil
+		})
+		if int(n.Load()) > len(b) {
+			t.Errorf("%d bytes of content in a file of %d", n.Load(), len(b))
+		}
+	})
+}
+
+func FuzzCache(f *testing.F) {
+	folder := f.TempDir()
+	i, m := open(f, folder), newMaker(1)
+	apply(f, i, 1, m.tools("tenant", 5)...)
+	if err := i.Close(); err != nil {
+		f.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(folder, cacheFile))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, cacheFile), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := openCache(folder)
+		if err != nil {
+			return
+		}
+		for _, c := range s.tenants {
+			_, _ = c.words()
+		}
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
