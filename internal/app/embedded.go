@@ -45,8 +45,8 @@ const (
 // Lines are taken piece by piece, so what bounds a request is patience and not
 // memory.
 const (
-	maxBody  = 8 << 30
-	maxItems = 10_000_000
+	maxStream = 8 << 30
+	maxItems  = 10_000_000
 )
 
 // Embedded is the whole pipeline in one process.
@@ -142,7 +142,7 @@ func (e *Embedded) buildServices(ctx context.Context) error {
 }
 
 func (e *Embedded) buildPipeline(model embedder.Model) (err error) {
-	e.ingest, err = ingest.New(ingest.Config{MaxBody: maxBody, MaxItems: maxItems}, ingest.Deps{
+	e.ingest, err = ingest.New(ingest.Config{MaxStream: maxStream, MaxItems: maxItems}, ingest.Deps{
 		Publisher: e.bus, Follower: e.bus, Now: time.Now, Logger: e.log, Registerer: e.metrics,
 	})
 	if err != nil {

@@ -147,6 +147,9 @@ func merge(k *koanf.Koanf, path string, flags map[string]any) error {
 		}
 	}
 	environment := env.Provider(".", env.Opt{Prefix: EnvPrefix, TransformFunc: func(name, value string) (string, any) {
+		if value == "" {
+			return "", nil // set to nothing is not set
+		}
 		return names[name], value // other TOOLSTREAM_ variables belong to the client or to tests
 	}})
 	if err := k.Load(environment, nil); err != nil {

@@ -8,6 +8,14 @@ import (
 	"time"
 )
 
+// bare hides what the environment says of any setting.
+func bare(t *testing.T) {
+	t.Helper()
+	for _, key := range Keys() {
+		t.Setenv(key.Env(), "")
+	}
+}
+
 func writeFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "toolstream.yaml")
@@ -18,6 +26,7 @@ func writeFile(t *testing.T, text string) string {
 }
 
 func TestPrecedenceIsFlagEnvironmentFileDefault(t *testing.T) {
+	bare(t)
 	path := writeFile(t, "listen: 127.0.0.1:1\ndata: /from/file\nlog:\n  level: warn\n")
 	t.Setenv("TOOLSTREAM_LISTEN", "127.0.0.1:2")
 	t.Setenv("TOOLSTREAM_DATA", "/from/environment")
@@ -31,6 +40,7 @@ func TestPrecedenceIsFlagEnvironmentFileDefault(t *testing.T) {
 }
 
 func TestBadSettingsAreNamed(t *testing.T) {
+	bare(t)
 	tests := []struct{ file, wants string }{
 		{"lisen: 127.0.0.1:1\n", `"lisen"`},
 		{"listen: nowhere\n", `listen "nowhere"`},
@@ -53,6 +63,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 }
 
 func TestTimesAndNumbersComeFromTheEnvironmentToo(t *testing.T) {
+	bare(t)
 	t.Setenv("TOOLSTREAM_TRAINER_SETTLE", "250ms")
 	t.Setenv("TOOLSTREAM_TRAINER_MIN_PAIRS", "7")
 	c, err := Load(writeFile(t, "trainer:\n  publish: 2h\n"), nil)
@@ -65,13 +76,14 @@ func TestTimesAndNumbersComeFromTheEnvironmentToo(t *testing.T) {
 }
 
 func TestKeysCoverTheValues(t *testing.T) {
+	bare(t)
 	c, err := Load("", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	values := c.Values()
 	for _, key := range Keys() {
-		if got, ok := values[key.Name]; !ok || (got != key.Default && os.Getenv(key.Env()) == "") {
+		if got, ok := values[key.Name]; !ok || got != key.Default {
 			t.Errorf("%s: value %q, default %q, known %v", key.Name, got, key.Default, ok)
 		}
 	}
@@ -81,6 +93,7 @@ func TestKeysCoverTheValues(t *testing.T) {
 }
 
 func TestSecretsAreBlanked(t *testing.T) {
+	bare(t)
 	c, err := Load("", map[string]any{"nats.token": "hush"})
 	if err != nil {
 		t.Fatal(err)
