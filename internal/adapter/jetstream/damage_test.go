@@ -148,6 +148,9 @@ func TestDamage(t *testing.T) {
 			must(t, os.RemoveAll(filepath.Join(dir, "jetstream")))
 		},
 	}
+	if testing.Short() {
+		delete(images, "crash")
+	}
 	for image, from := range images {
 		for name, damage := range damages {
 			for _, topic := range []events.Topic{events.ToolsRaw, events.Searches} {

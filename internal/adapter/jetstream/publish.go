@@ -65,13 +65,8 @@ func (s *Server) Publish(ctx context.Context, msgs ...stream.Message) error {
 	}
 	var errs []error
 	for topic, w := range writes {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("jetstream: publish to %s: not known to be stored: %w", topic, ctx.Err())
-		case err := <-w.done:
-			if err != nil {
-				errs = append(errs, fmt.Errorf("jetstream: publish to %s: %w", topic, err))
-			}
+		if err := s.lanes[topic].await(ctx, w); err != nil {
+			errs = append(errs, fmt.Errorf("jetstream: publish to %s: %w", topic, err))
 		}
 	}
 	return errors.Join(errs...)
@@ -113,10 +108,11 @@ type lane struct {
 	stream string
 	queue  chan *write
 	quit   <-chan struct{}
+	ended  chan struct{} // closed once nothing in the queue will be answered
 }
 
 func (s *Server) startLane(topic events.Topic) {
-	l := &lane{server: s, stream: s.cfg.streamName(topic), queue: make(chan *write, 256), quit: s.quit}
+	l := &lane{server: s, stream: s.cfg.streamName(topic), queue: make(chan *write, 256), quit: s.quit, ended: make(chan struct{})}
 	s.lanes[topic] = l
 	s.work.Go(l.run)
 }
@@ -137,8 +133,26 @@ func (l *lane) put(ctx context.Context, w *write) error {
 	}
 }
 
-// run sends until the lane is closed, then what was queued before.
+// await returns what became of a write.
+func (l *lane) await(ctx context.Context, w *write) error {
+	select {
+	case err := <-w.done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("not known to be stored: %w", ctx.Err())
+	case <-l.ended:
+	}
+	select {
+	case err := <-w.done:
+		return err
+	default: // it slipped into the queue while the lane ended
+		return errClosed
+	}
+}
+
+// run sends until the bus closes, then what is in the queue.
 func (l *lane) run() {
+	defer close(l.ended)
 	for {
 		select {
 		case w := <-l.queue:
@@ -150,19 +164,6 @@ func (l *lane) run() {
 		case w := <-l.queue:
 			l.send(l.gather(w))
 		case <-l.quit:
-			l.refuse()
-			return
-		}
-	}
-}
-
-// refuse answers those who slipped in while the lane closed.
-func (l *lane) refuse() {
-	for {
-		select {
-		case w := <-l.queue:
-			w.done <- errClosed
-		default:
 			return
 		}
 	}

@@ -2,15 +2,21 @@ package jetstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/toolstream/toolstream/internal/adapter/adaptertest"
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
 )
 
 func TestMain(m *testing.M) {
@@ -67,4 +73,39 @@ func TestKV(t *testing.T) {
 		},
 		History: history,
 	})
+}
+
+// Publishers that meet a closing bus are told whether their message is stored.
+func TestCloseWhilePublishing(t *testing.T) {
+	dir := t.TempDir()
+	for range 5 {
+		s := open(t, Config{Dir: dir})
+		var stored atomic.Int64
+		before := len(readWhole(t, s, events.Searches))
+		var g errgroup.Group
+		for p := range 8 {
+			g.Go(func() error {
+				for {
+					err := s.Publish(context.Background(), stream.Message{Topic: events.Searches, Key: fmt.Sprint(p)})
+					if errors.Is(err, errClosed) {
+						return nil
+					}
+					if err != nil {
+						return err
+					}
+					stored.Add(1)
+				}
+			})
+		}
+		for stored.Load() < 20 {
+			runtime.Gosched()
+		}
+		closeServer(t, s)
+		must(t, g.Wait())
+		s = open(t, Config{Dir: dir})
+		if n := len(readWhole(t, s, events.Searches)) - before; n != int(stored.Load()) {
+			t.Errorf("%d records are stored, %d publishers were told so", n, stored.Load())
+		}
+		closeServer(t, s)
+	}
 }
