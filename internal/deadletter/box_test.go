@@ -377,6 +377,14 @@ func TestHTTP(t *testing.T) {
 			f.Errorf("pages give %q, want %q", keys, want)
 		}
 		call(http.MethodGet, "/v1/dlq?cursor=x", 422, nil)
+		for filter, want := range map[string]int{
+			"stage=standardizer": 5, "stage=other": 0, "reason=not_json": 5, "reason=other": 0, "topic=other": 0,
+		} {
+			var p page
+			if call(http.MethodGet, "/v1/dlq?"+filter, 200, &p); p.Total != want || len(p.Letters) != want {
+				f.Errorf("%s: total %d of %d letters, want %d", filter, p.Total, len(p.Letters), want)
+			}
+		}
 
 		id := url.PathEscape(f.id(f.Context(), "default/0"))
 		var w whole

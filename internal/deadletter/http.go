@@ -23,8 +23,12 @@ type (
 		Reason string `query:"reason" doc:"For this reason only."`
 		Topic  string `query:"topic" doc:"Of records of this topic only."`
 	}
+	// Huma reads parameters from exported fields only, so this one does not
+	// embed what it has in common with the other.
 	listInput struct {
-		filterInput
+		Stage  string `query:"stage" doc:"Of this stage only."`
+		Reason string `query:"reason" doc:"For this reason only."`
+		Topic  string `query:"topic" doc:"Of records of this topic only."`
 		State  string `query:"state" enum:"open,replayed,superseded,dropped,all" default:"open" doc:"In this state."`
 		Cursor string `query:"cursor" doc:"From the page before."`
 		Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
@@ -144,7 +148,7 @@ func (b *Box) page(ctx context.Context, in *listInput) (page, error) {
 	if in.State == "all" {
 		state = ""
 	}
-	all := b.List(ctx, in.filter(state))
+	all := b.List(ctx, filterInput{in.Stage, in.Reason, in.Topic}.filter(state))
 	out := page{Letters: []Letter{}, Total: len(all)}
 	rest := all
 	if in.Cursor != "" {
