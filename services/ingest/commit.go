@@ -161,6 +161,9 @@ func (c *committer) decide(r *round, jobs []*job) {
 	if len(r.jobs) == len(jobs) {
 		r.epoch = c.epoch
 	}
+	if r.epoch != c.epoch {
+		return // the round before failed: this one is refused as a whole, and what nobody publishes must not count as decided
+	}
 	for _, j := range jobs {
 		for _, ch := range j.changes {
 			c.decideOne(r, j, ch)
@@ -171,7 +174,8 @@ func (c *committer) decide(r *round, jobs []*job) {
 // decideOne judges one change. The caller holds mu.
 func (c *committer) decideOne(r *round, j *job, ch *change) {
 	before := c.ahead[ch.key]
-	old, there, doubtful := c.s.table.get(ch.key)
+	old, there, doubt := c.s.table.get(ch.key)
+	doubtful := !doubt.IsZero()
 	if before != nil {
 		old, there, doubtful = before.known, true, false
 		old.event.id = 0 // two items of one event are not a repetition
@@ -188,7 +192,7 @@ func (c *committer) decideOne(r *round, j *job, ch *change) {
 		before.change.outcome.settle(Superseded, "", 0)
 		before.change = nil
 	}
-	ch.record.Version = version(c.s.clock.Next(), old, ch)
+	ch.record.Version = version(c.s.clock.Next(), old.Version, doubt, ch)
 	ch.record.Accepted = c.s.now().UTC()
 	ch.outcome.Revision = ch.record.Revision
 	e := &entry{job: j, change: ch, known: ch.known()}
@@ -267,7 +271,7 @@ func (c *committer) forget(r *round) {
 	}
 	for _, e := range r.entries {
 		if r.sent && e.change != nil {
-			c.s.table.doubt(e.change.key, e.known.Revision)
+			c.s.table.doubt(e.change.key, e.known.Version)
 		}
 	}
 }

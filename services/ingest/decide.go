@@ -99,8 +99,12 @@ func decideSameVersion(old known, c *change) (State, string) {
 }
 
 // version is what an accepted change gets. One without a source version keeps
-// the source version that is known: so it comes after all that the source said
-// before it, and late arrivals of that stay stale.
-func version(revision uint64, old known, c *change) schema.Version {
-	return schema.Version{Revision: revision, Source: max(c.record.Source, old.Source)}
+// the source version that is known, or may be on the bus: so it comes after all
+// that the source said before it, and late arrivals of that stay stale.
+func version(revision uint64, old, doubt schema.Version, c *change) schema.Version {
+	source := c.record.Source
+	if source == 0 {
+		source = max(old.Source, doubt.Source)
+	}
+	return schema.Version{Revision: revision, Source: source}
 }

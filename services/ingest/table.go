@@ -63,7 +63,7 @@ type Table struct {
 	heads  []uint32          // first row of each owner
 	free   []uint32          // slots of dropped rows
 	marks  map[string]mark
-	doubts map[string]uint64 // revisions that may or may not be on the bus, the highest of each key
+	doubts map[string]schema.Version // what may or may not be on the bus, the newest of each key
 }
 
 // NewTable returns an empty table.
@@ -73,7 +73,7 @@ func NewTable() *Table {
 		slots:  map[string]uint32{},
 		owners: map[string]uint32{},
 		marks:  map[string]mark{},
-		doubts: map[string]uint64{},
+		doubts: map[string]schema.Version{},
 	}
 }
 
@@ -84,25 +84,25 @@ func (t *Table) Len() int {
 	return len(t.slots)
 }
 
-// get returns what is known of key, and whether an attempt to change it ended
-// without an answer.
-func (t *Table) get(key string) (k known, there, doubtful bool) {
+// get returns what is known of key, and the newest version that an attempt
+// without an answer may have given it since, zero if there was none.
+func (t *Table) get(key string) (k known, there bool, doubt schema.Version) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	_, doubtful = t.doubts[key]
+	doubt = t.doubts[key]
 	slot, there := t.slots[key]
 	if !there {
-		return known{}, false, doubtful
+		return known{}, false, doubt
 	}
 	r := &t.rows[slot]
-	return known{r.version, r.fingerprint, t.names[r.owner], r.deleted, t.marks[key]}, true, doubtful
+	return known{r.version, r.fingerprint, t.names[r.owner], r.deleted, t.marks[key]}, true, doubt
 }
 
 // put remembers k, if it is newer than what is known. The key is that of ref.
 func (t *Table) put(ref schema.Ref, key string, k known) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if k.Revision >= t.doubts[key] {
+	if !t.doubts[key].Newer(k.Version) {
 		delete(t.doubts, key)
 	}
 	slot, there := t.slots[key]
@@ -164,11 +164,13 @@ func (t *Table) touch(key string, m mark) {
 	}
 }
 
-// doubt remembers that revision of key may or may not have reached the bus.
-func (t *Table) doubt(key string, revision uint64) {
+// doubt remembers that a version of key may or may not have reached the bus.
+func (t *Table) doubt(key string, v schema.Version) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.doubts[key] = max(t.doubts[key], revision)
+	if v.Newer(t.doubts[key]) {
+		t.doubts[key] = v
+	}
 }
 
 // owned returns the ids of agent's tools, deleted ones left out, with a

@@ -1,0 +1,115 @@
+package ingest
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/services/ingest/formats"
+)
+
+// handed is a job as Accept hands it over, of one item.
+func handed(t *testing.T, s *Service, item formats.Item) (*job, *Outcome) {
+	t.Helper()
+	c, refused := s.change(home, item, origin{})
+	if refused != nil {
+		t.Fatalf("refused: %+v", refused)
+	}
+	c.outcome = new(Outcome)
+	return &job{ctx: t.Context(), changes: []*change{c}, done: make(chan error, 1)}, c.outcome
+}
+
+// A round may wait for the one before it to end, and take further jobs
+// meanwhile. If the one before failed, none of it is published: nothing of it,
+// not even what came after the failure, may count as decided.
+func TestARoundThatIsGivenUpLeavesNothingBehind(t *testing.T) {
+	bus := streamtest.NewBus()
+	s, err := New(Config{}, Deps{
+		Publisher: bus, Follower: bus, Now: newWall().now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.committer
+	take := func(r *round, item formats.Item) (*job, *Outcome) {
+		j, o := handed(t, s, item)
+		c.take(t.Context(), r, j)
+		return j, o
+	}
+	var under, waiting, next round
+	take(&under, doc("a", "x"))
+	take(&waiting, doc("b", "x"))
+	bus.Fail(onPublish(func(stream.Message) error { return errors.New("down") }))
+	c.finish(&under, c.publish(t.Context(), &under))
+	bus.Fail(nil)
+	late, _ := take(&waiting, doc("c", "x"))
+	c.finish(&waiting, c.publish(t.Context(), &waiting))
+	if err := <-late.done; !errors.Is(err, errAhead) {
+		t.Fatalf("what joined the round that was given up: %v", err)
+	}
+	checkLog(t, bus, 0)
+
+	again, outcome := take(&next, doc("c", "x"))
+	c.finish(&next, c.publish(t.Context(), &next))
+	if err := <-again.done; err != nil || outcome.State != Accepted {
+		t.Errorf("sent again: %+v, %v", outcome, err)
+	}
+	checkLog(t, bus, 1)
+	if n := ahead(s); n != 0 {
+		t.Errorf("%d changes are still ahead", n)
+	}
+}
+
+// What failed with a source version may have landed. Whatever comes without
+// one must then be newer all the same, or it would be acknowledged and ignored.
+func TestWhatIsAcceptedIsNewerThanWhatIsInDoubt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		items []formats.Item
+		left  string
+	}{
+		"a put by hand":         {[]formats.Item{doc("a", "z")}, "z"},
+		"a delete by hand":      {[]formats.Item{gone("a")}, "-"},
+		"after a lower version": {[]formats.Item{versioned(doc("a", "w"), 5), gone("a")}, "-"},
+		"the same again":        {[]formats.Item{versioned(doc("a", "y"), 6), doc("a", "z")}, "z"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bus := streamtest.NewBus()
+			s, _ := start(t, bus, Config{}, newWall().now)
+			accept(t, s, versioned(doc("a", "x"), 4))
+			bus.Fail(func(c streamtest.Call) error {
+				if c.Op != streamtest.OpPublish {
+					return nil
+				}
+				bus.Fail(nil)
+				return errors.Join(bus.Publish(t.Context(), c.Messages...), errors.New("the answer was lost"))
+			})
+			if _, err := s.Accept(t.Context(), home, []formats.Item{versioned(doc("a", "y"), 6)}); err == nil {
+				t.Fatal("accepted without an answer from the bus")
+			}
+			for _, item := range tc.items {
+				if got := accept(t, s, item); got != "accepted" {
+					t.Errorf("%+v: %s", item, got)
+				}
+			}
+			if left := description(t, visible(t, bus, "a")); left != tc.left {
+				t.Errorf("what is seen is %q, want %q", left, tc.left)
+			}
+		})
+	}
+}
+
+// visible returns the change that a sink ends with.
+func visible(t *testing.T, bus *streamtest.Bus, id string) (seen events.Change) {
+	t.Helper()
+	for _, c := range changes(t, bus) {
+		if c.ID == id && (seen.Version.IsZero() || c.Version.Newer(seen.Version)) {
+			seen = c
+		}
+	}
+	return seen
+}
