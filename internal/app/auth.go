@@ -63,9 +63,10 @@ func authenticate(known credentials, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		name, ok := known[sha256.Sum256([]byte(token))]
-		if !ok {
+		// The scheme's case does not count (RFC 9110, section 11.1).
+		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		name, ok := known[sha256.Sum256([]byte(strings.TrimSpace(token)))]
+		if !ok || !strings.EqualFold(scheme, "Bearer") {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="toolstream"`)
 			writeProblem(w, http.StatusUnauthorized, "a valid bearer token is required")
 			return

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"time"
@@ -22,9 +23,19 @@ func newAPI(version string) (huma.API, *http.ServeMux) {
 	mux := http.NewServeMux()
 	conf := huma.DefaultConfig("toolstream", version)
 	conf.Info.Description = "The streaming index that finds the right tool for an agent among thousands."
-	conf.DocsPath = ""     // the page would load a script from elsewhere
-	conf.CreateHooks = nil // no $schema member in every answer
+	conf.Formats = maps.Clone(conf.Formats)
+	conf.Formats["application/x-www-form-urlencoded"] = huma.DefaultJSONFormat // what curl -d says of a body that it was told nothing about
+	conf.DocsPath = ""                                                         // the page would load a script from elsewhere
+	conf.CreateHooks = nil                                                     // no $schema member in every answer
+	conf.OnAddOperation = append(conf.OnAddOperation, refuseUnknownParameters)
 	return humago.New(mux, conf), mux
+}
+
+// refuseUnknownParameters lets a mistyped parameter fail by its name instead of
+// going unheard. Senders of events have parameters of their own in the address
+// that they were given.
+func refuseUnknownParameters(_ *huma.OpenAPI, op *huma.Operation) {
+	op.RejectUnknownQueryParameters = op.OperationID != "post-events"
 }
 
 // addHealth serves liveness, readiness and metrics. A process that drains or

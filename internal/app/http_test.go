@@ -2,11 +2,15 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 func TestWhatNoRouteMatchesIsAProblemDocument(t *testing.T) {
@@ -44,6 +48,42 @@ func TestABodyThatNobodyWantsIsReadBeforeTheAnswer(t *testing.T) {
 		drained(refuse).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("PUT", "/", io.NopCloser(body)))
 		if body.Len() != tc.left {
 			t.Errorf("of %d bytes %d are left, want %d", tc.size, body.Len(), tc.left)
+		}
+	}
+}
+
+func TestTheAPIReadsWhatCurlSendsAndRefusesUnknownParameters(t *testing.T) {
+	api, mux := newAPI("test")
+	type input struct {
+		Agent string `query:"agent"`
+		Body  struct {
+			Query string `json:"query"`
+		}
+	}
+	type output struct{ Body struct{ Got string } }
+	for _, id := range []string{"search", "post-events"} {
+		huma.Register(api, huma.Operation{OperationID: id, Method: "POST", Path: "/" + id}, func(_ context.Context, in *input) (*output, error) {
+			out := &output{}
+			out.Body.Got = in.Body.Query
+			return out, nil
+		})
+	}
+	for _, tc := range []struct {
+		path, accept string
+		status       int
+		says         string
+	}{
+		{"/search", "*/*", 200, "rain"}, {"/search?agent=a", "", 200, "rain"}, {"/search?agnet=a", "", 422, "agnet"},
+		{"/post-events?code=1", "", 200, "rain"},
+	} {
+		r := httptest.NewRequest("POST", tc.path, strings.NewReader(`{"query":"rain"}`))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded") // what curl -d says
+		r.Header.Set("Accept", tc.accept)
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		media := w.Header().Get("Content-Type")
+		if w.Code != tc.status || !strings.Contains(w.Body.String(), tc.says) || !strings.HasSuffix(media, "json") {
+			t.Errorf("%s: %d %s %s, want %d and %q", tc.path, w.Code, media, w.Body, tc.status, tc.says)
 		}
 	}
 }
