@@ -16,7 +16,7 @@ import (
 
 // Client calls one server. Its methods may be called concurrently.
 type Client struct {
-	Server string // base address, e.g. http://127.0.0.1:8665
+	Server string // base address, e.g. http://127.0.0.1:8665; http where it names no scheme
 	Token  string // bearer token; empty where authentication is off
 	HTTP   *http.Client
 }
@@ -32,7 +32,13 @@ type Problem struct {
 	} `json:"errors"`
 }
 
-func (p *Problem) Error() string { return fmt.Sprintf("%s (HTTP %d)", p.Text(), p.Status) }
+func (p *Problem) Error() string {
+	text := p.Text()
+	if p.Status == http.StatusUnauthorized {
+		text += ": give one with --token or TOOLSTREAM_TOKEN"
+	}
+	return fmt.Sprintf("%s (HTTP %d)", text, p.Status)
+}
 
 // Text says what is wrong and where, without the status.
 func (p *Problem) Text() string {
@@ -42,11 +48,12 @@ func (p *Problem) Text() string {
 	}
 	for _, e := range p.Errors {
 		at := strings.TrimPrefix(e.Location+": ", ": ")
-		if e.Message == p.Detail {
+		switch {
+		case e.Message == p.Detail:
 			text = at + text
-			continue
+		case !strings.Contains(p.Detail, e.Message):
+			text += "; " + at + e.Message
 		}
-		text += "; " + at + e.Message
 	}
 	return text
 }
@@ -99,6 +106,9 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 // the caller closes. An error answer comes back as a *Problem.
 func (c *Client) Send(ctx context.Context, method, path string, query url.Values, contentType string, body io.Reader) (io.ReadCloser, error) {
 	target := strings.TrimSuffix(c.Server, "/") + path
+	if !strings.Contains(c.Server, "://") {
+		target = "http://" + target
+	}
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}
@@ -143,5 +153,12 @@ func problem(resp *http.Response) error {
 	return p
 }
 
-// Path joins an endpoint and an id, which may hold any character.
-func Path(endpoint, id string) string { return endpoint + "/" + url.PathEscape(id) }
+// Path joins an endpoint and an id, which may hold any character. An id of dots
+// alone is escaped, because a path that holds it plainly means another one.
+func Path(endpoint, id string) string {
+	escaped := url.PathEscape(id)
+	if strings.Trim(escaped, ".") == "" {
+		escaped = strings.ReplaceAll(escaped, ".", "%2E")
+	}
+	return endpoint + "/" + escaped
+}
