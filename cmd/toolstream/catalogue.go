@@ -186,6 +186,7 @@ func newShelfDelete(con *console, s shelf) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			answers := []map[string]any{}
 			for _, id := range args {
+				con.warnUnknown(cmd, s, id)
 				var answer map[string]any
 				if err := con.client().Delete(cmd.Context(), client.Path(s.endpoint, id), &answer); err != nil {
 					return fmt.Errorf("delete %s %q: %w", s.one, id, err)
@@ -200,5 +201,13 @@ func newShelfDelete(con *console, s shelf) *cobra.Command {
 			}
 			return nil
 		},
+	}
+}
+
+// warnUnknown says that there is nothing of that id to be seen. Deleting it is
+// right all the same: what was just accepted is not indexed yet.
+func (c *console) warnUnknown(cmd *cobra.Command, s shelf, id string) {
+	if err := c.client().Get(cmd.Context(), client.Path(s.endpoint, id), nil, nil); client.NotFound(err) {
+		c.notef("there is no %s %q in the index; the delete is sent all the same\n", s.one, oneLine(id))
 	}
 }

@@ -121,7 +121,10 @@ func (c *console) importAll(ctx context.Context, args []string, f importFlags) (
 	defer i.progress.finish()
 	for _, src := range all {
 		if err := i.one(ctx, src); err != nil {
-			return nil, fmt.Errorf("%s: %w", src.label(), err)
+			if ctx.Err() != nil {
+				err = errInterrupted
+			}
+			return nil, fmt.Errorf("%s: %w (%d accepted and %d unchanged until then)", src.label(), err, i.summary.Accepted, i.summary.Unchanged)
 		}
 	}
 	if f.sync {
@@ -179,5 +182,7 @@ func (e importFailed) String() string {
 	}
 	return text + ": " + oneLine(e.Reason)
 }
+
+var errInterrupted = errors.New("interrupted: what has no answer may or may not be accepted; import again")
 
 var errCutOff = errors.New("the server's answer ended early: what has no answer may or may not be accepted; import again")

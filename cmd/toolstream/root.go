@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -55,15 +56,29 @@ func explainUsage(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{err, c.CommandPath()} })
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(c *cobra.Command, args []string) error {
-			if err := check(c, args); err != nil {
-				return usageError{err, path()}
+			err := check(c, args)
+			switch {
+			case err == nil:
+				return nil
+			case c.HasSubCommands() && len(args) > 0:
+				return usageError{errors.Join(append([]error{err}, similar(c, args[0])...)...), path()}
 			}
-			return nil
+			return usageError{fmt.Errorf("%w: %s", err, c.UseLine()), path()}
 		}
 	}
 	for _, sub := range cmd.Commands() {
 		explainUsage(sub)
 	}
+}
+
+// similar names the subcommands that a mistyped one may have meant.
+func similar(cmd *cobra.Command, typed string) []error {
+	cmd.SuggestionsMinimumDistance = 2
+	var found []error
+	for _, name := range cmd.SuggestionsFor(typed) {
+		found = append(found, fmt.Errorf("did you mean %q?", cmd.CommandPath()+" "+name))
+	}
+	return found
 }
 
 // misused returns a usageError for a check that cobra can not make.

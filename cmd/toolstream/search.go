@@ -51,7 +51,8 @@ func (c *console) printSearch(a schema.SearchResponse) {
 		c.notef("degraded: %s could not be asked\n", strings.Join(a.Degraded, ", "))
 	}
 	if len(a.Results) == 0 {
-		c.notef("nothing found\n")
+		c.notef("nothing found: no document matches the query and its filters; `toolstream tools list` shows what is indexed\n")
+		return
 	}
 	t := newTable("#", "SCORE", "SIMILARITY", "ID…", "DESCRIPTION…")
 	for i, r := range a.Results {
@@ -62,6 +63,9 @@ func (c *console) printSearch(a schema.SearchResponse) {
 		if r.Explanation != nil {
 			c.printExplanation(i+1, r)
 		}
+	}
+	if a.KCapped {
+		c.notef("-k is at most %d\n", schema.MaxK)
 	}
 	c.notef("%d results in %.1f ms, weights %s, search %s\n", len(a.Results), a.TookMS, a.Weights, a.SearchID)
 }

@@ -99,7 +99,7 @@ func (c *console) printFinding(f finding) {
 func (c *console) examine(cmd *cobra.Command) []finding {
 	var s app.Status
 	if err := c.client().Get(cmd.Context(), "/v1/status", nil, &s); err != nil {
-		remedy := "start one with `toolstream up`, or name another with --server"
+		remedy := "" // the client has said it
 		var refused *client.Problem
 		if errors.As(err, &refused) {
 			remedy = "look at the server's log"

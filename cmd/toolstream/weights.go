@@ -96,7 +96,7 @@ func (c *console) printWeights(w schema.Weights) error {
 func (c *console) switchWeights(cmd *cobra.Command, path string) error {
 	var w schema.Weights
 	if err := c.client().Post(cmd.Context(), path, nil, &w); err != nil {
-		return fmt.Errorf("%s: %w", cmd.CommandPath(), err)
+		return fmt.Errorf("weights %s: %w", cmd.Name(), err)
 	}
 	if c.json {
 		return c.printJSON(w)
