@@ -2,6 +2,7 @@ package flat
 
 import (
 	"math/bits"
+	"sync/atomic"
 	"unique"
 
 	"github.com/toolstream/toolstream/internal/vector"
@@ -13,26 +14,61 @@ import (
 // few enough that a change copies little.
 const blockSize = 64
 
-// tool is one live entity in memory. It is immutable.
+// tool is one live entity in memory. It is immutable, but for being pinned.
 type tool struct {
-	ref      schema.Ref
-	agent    unique.Handle[string]
-	tags     []unique.Handle[string]
-	required []bool         // one per parameter
-	vectors  events.Vectors // all parts of one array
-	document int            // bytes of document and raw document, which stay on disk
-	crc      uint32         // of the record
+	ref        schema.Ref
+	agent      unique.Handle[string]
+	tags       []unique.Handle[string]
+	required   []bool // one per parameter
+	counts     counts // of its vectors
+	dimensions int
+	record     encoded // how it lies in the file
+
+	pinned atomic.Pointer[events.Vectors] // its exact vectors, once the file holds others
 }
 
-func newTool(r *record, crc uint32) *tool {
-	t := &tool{
-		ref: r.ref, agent: unique.Make(r.agent), required: r.required,
-		vectors: r.vectors, document: len(r.document) + len(r.raw), crc: crc,
-	}
+func newTool(r *record, e encoded) *tool {
+	t := &tool{ref: r.ref, agent: unique.Make(r.agent), required: r.required, dimensions: r.vectors.Dimensions, record: e}
 	for _, tag := range r.tags {
 		t.tags = append(t.tags, unique.Make(tag))
 	}
+	for kind := range kinds {
+		t.counts[kind] = uint16(len(vectorsOf(&r.vectors, kind)))
+	}
 	return t
+}
+
+// change is what a slot is to hold: an entity with its quantised vectors, kind
+// by kind, or nothing.
+type change struct {
+	slot   uint32
+	tool   *tool
+	codes  []byte
+	scales []float32
+}
+
+func newChange(slot uint32, t *tool, v *events.Vectors) change {
+	n, stride := t.counts.total(), vector.Stride(t.dimensions)
+	c := change{slot: slot, tool: t, codes: make([]byte, n*stride), scales: make([]float32, 0, n)}
+	for kind := range kinds {
+		for _, x := range vectorsOf(v, kind) {
+			c.scales = append(c.scales, vector.Quantize(c.codes[len(c.scales)*stride:], x))
+		}
+	}
+	return c
+}
+
+// of returns the rows of one kind.
+func (c *change) of(kind, stride int) ([]byte, []float32) {
+	if c.tool == nil {
+		return nil, nil
+	}
+	from := 0
+	for _, n := range c.tool.counts[:kind] {
+		from += int(n)
+	}
+	to := from + int(c.tool.counts[kind])
+	return c.codes[from*stride : to*stride], c.scales[from:to]
 }
 
 // block holds the entities of blockSize neighbouring slots and their quantised
@@ -62,23 +98,18 @@ func (r *rows) of(from, to, stride int) ([]byte, []float32) {
 	return r.codes[a*stride : b*stride], r.scales[a:b]
 }
 
-// change is what a slot is to hold: an entity, or none where it is nil.
-type change struct {
-	slot uint32
-	tool *tool
-}
-
 // with returns a block in which some slots hold something else; of two changes
 // to one slot the later counts. stride is the bytes of a row.
 func (b *block) with(changes []change, stride int) *block {
 	out := &block{live: b.live, agents: b.agents, tools: b.tools, owner: b.owner}
-	var changed uint64
-	for _, c := range changes {
+	var changed [blockSize]*change
+	for n := range changes {
+		c := &changes[n]
 		i := int(c.slot % blockSize)
 		out.set(i, c.tool)
-		changed |= 1 << i
+		changed[i] = c
 	}
-	out.quantise(b, changed, stride)
+	out.fill(b, &changed, stride)
 	return out
 }
 
@@ -97,13 +128,14 @@ func (b *block) set(i int, t *tool) {
 	}
 }
 
-// quantise fills the rows: copies where an entity is as before, new codes
-// where not. All kinds lie in one array, so that a scan is one stream.
-func (b *block) quantise(old *block, changed uint64, stride int) {
+// fill copies the rows, those of changed slots from their changes. All kinds
+// lie in one array, so that a scan is one stream.
+func (b *block) fill(old *block, changed *[blockSize]*change, stride int) {
 	total := 0
 	for _, t := range b.tools {
 		if t != nil {
-			total += vectorCount(&t.vectors)
+			total += t.counts.total()
+			b.required = append(b.required, t.required[:t.counts[rowParameters]]...)
 		}
 	}
 	codes, scales := make([]byte, 0, total*stride), make([]float32, 0, total)
@@ -112,22 +144,19 @@ func (b *block) quantise(old *block, changed uint64, stride int) {
 		startCode, startScale := len(codes), len(scales)
 		for i := range blockSize {
 			r.first[i] = uint32(len(scales) - startScale)
-			if changed>>i&1 == 1 {
-				codes, scales = appendRows(codes, scales, b.tools[i], kind, stride)
-				continue
+			var c []byte
+			var s []float32
+			if changed[i] != nil {
+				c, s = changed[i].of(kind, stride)
+			} else {
+				c, s = old.rows[kind].of(i, i+1, stride)
 			}
-			c, s := old.rows[kind].of(i, i+1, stride)
 			codes, scales = append(codes, c...), append(scales, s...)
 		}
 		r.first[blockSize] = uint32(len(scales) - startScale)
 		r.codes, r.scales = codes[startCode:len(codes):len(codes)], scales[startScale:len(scales):len(scales)]
 		r.lacks = b.lacking(r)
 		r.plain = r.isPlain()
-	}
-	for _, t := range b.tools {
-		if t != nil {
-			b.required = append(b.required, t.required[:len(t.vectors.Parameters)]...)
-		}
 	}
 }
 
@@ -138,18 +167,6 @@ func (r *rows) isPlain() bool {
 		}
 	}
 	return true
-}
-
-func appendRows(codes []byte, scales []float32, t *tool, kind, stride int) ([]byte, []float32) {
-	if t == nil {
-		return codes, scales
-	}
-	for _, v := range vectorsOf(&t.vectors, kind) {
-		at := len(codes)
-		codes = codes[:at+stride]
-		scales = append(scales, vector.Quantize(codes[at:], v))
-	}
-	return codes, scales
 }
 
 func (b *block) lacking(r *rows) uint64 {
@@ -163,22 +180,11 @@ func (b *block) lacking(r *rows) uint64 {
 	return out
 }
 
-// quantised returns what the quantised vectors take.
-func (b *block) quantised() int {
+// bytes returns what the quantised vectors take.
+func (b *block) bytes() int {
 	n := 0
 	for i := range b.rows {
 		n += len(b.rows[i].codes) + 4*len(b.rows[i].scales)
-	}
-	return n
-}
-
-// bytes returns what all vectors take.
-func (b *block) bytes() int {
-	n := b.quantised()
-	for _, t := range b.tools {
-		if t != nil {
-			n += vectorBytes(&t.vectors)
-		}
 	}
 	return n
 }

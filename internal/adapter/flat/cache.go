@@ -105,7 +105,7 @@ func (t named) appendTo(table []byte, at, n int64) []byte {
 			}
 			table = binary.AppendUvarint(table, uint64(n*blockSize+i))
 			table = appendText(table, key(schema.Ref{Kind: tool.ref.Kind, ID: tool.ref.ID}))
-			table = binary.LittleEndian.AppendUint32(table, tool.crc)
+			table = binary.LittleEndian.AppendUint32(table, tool.record.crc)
 		}
 	}
 	return table

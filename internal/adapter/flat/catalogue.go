@@ -71,9 +71,9 @@ func (i *Index) Previous(ref schema.Ref) (schema.Document, events.Vectors, bool)
 // Stats is what one tenant holds.
 type Stats struct {
 	Tools, Agents int
-	Vectors       int64 // bytes, float32 and quantised
-	Postings      int64 // bytes of the lexical index
-	Documents     int64 // bytes of documents and raw documents; they are on disk
+	Vectors       int64 // bytes of the quantised vectors, in memory
+	Postings      int64 // bytes of the lexical index, in memory
+	Records       int64 // bytes of documents, raw documents and exact vectors, in the file
 }
 
 // Stats counts what every tenant holds.
@@ -95,7 +95,7 @@ func (s *snapshot) stats() Stats {
 		out.Vectors += int64(b.bytes())
 		for _, t := range b.tools {
 			if t != nil {
-				out.Documents += int64(t.document)
+				out.Records += int64(t.record.size)
 			}
 		}
 	}

@@ -66,6 +66,8 @@ func (r *record) takeVectors(c *events.Change) error {
 		return errors.New("there are none")
 	case len(v.Parameters) > len(c.Document.Parameters):
 		return fmt.Errorf("%d for %d parameters", len(v.Parameters), len(c.Document.Parameters))
+	case max(len(v.Parameters), len(v.Examples)) > maxVectors:
+		return fmt.Errorf("more than %d of one kind", maxVectors)
 	}
 	r.vectors = events.Vectors{Model: v.Model, Dimensions: v.Dimensions}
 	all := make([]float32, 0, v.Dimensions*vectorCount(v))

@@ -15,9 +15,17 @@ func bytesOf(v []float32) []byte {
 // littleEndian reports how this machine keeps numbers; the compiler knows.
 func littleEndian() bool { return binary.NativeEndian.Uint16([]byte{1, 0}) == 1 }
 
-// floats reads little-endian components.
-func floats(raw []byte) []float32 {
-	out := make([]float32, len(raw)/4)
+// floats reads little-endian components into memory, which grows as needed, or
+// into memory of their own where it is nil.
+func floats(memory *[]float32, raw []byte) []float32 {
+	n := len(raw) / 4
+	if memory == nil {
+		memory = new([]float32)
+	}
+	if cap(*memory) < n {
+		*memory = make([]float32, n)
+	}
+	out := (*memory)[:n]
 	if littleEndian() {
 		copy(bytesOf(out), raw)
 		return out

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/toolstream/toolstream/internal/lexical"
-	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -18,7 +17,7 @@ import (
 var ErrClosed = errors.New("flat: the index is closed")
 
 // Index is an open index. All methods may be called concurrently; changes are
-// applied one call at a time.
+// applied one call at a time, and searches wait for none of them.
 type Index struct {
 	config  Config
 	metrics *metrics
@@ -58,8 +57,8 @@ func Open(ctx context.Context, config Config) (*Index, error) {
 	return i, nil
 }
 
-// Close waits for a running Apply and closes the files. Searches that run go
-// on in memory; the catalogue fails from then on. Closing twice is harmless.
+// Close waits for a running Apply and for running searches and closes the
+// files. What is called later fails. Closing twice is harmless.
 func (i *Index) Close() error {
 	i.mu.Lock()
 	closed := i.closed
@@ -106,6 +105,9 @@ func (i *Index) Apply(ctx context.Context, changes []events.Change, through map[
 	if err != nil || tx == nil {
 		return err
 	}
+	if err := i.pin(tx); err != nil {
+		return err
+	}
 	if err := i.store.write(tx.puts, &tx.state); err != nil {
 		i.doubted = tx
 		return err
@@ -132,135 +134,19 @@ func (i *Index) settle() error {
 	return nil
 }
 
-// transaction is one Apply on its way.
-type transaction struct {
-	state   state
-	records map[schema.Ref]staged
-	order   []schema.Ref // of first appearance
-	puts    []put
-	expired []schema.Ref
-	buried  int // graves that are done with
-}
-
-// staged is a record and its checksum.
-type staged struct {
-	*record
-	crc uint32
-}
-
-// prepare checks the changes and encodes what is new about them. It returns
-// nil when there is nothing to store.
-func (i *Index) prepare(changes []events.Change, through map[int]uint64) (*transaction, error) {
-	now := i.state.Load()
-	tx := &transaction{state: now.clone(), records: map[schema.Ref]staged{}}
-	stale := 0
-	for at := range changes {
-		newer, err := i.stage(tx, &changes[at])
-		if err != nil {
-			return nil, err
-		}
-		if !newer {
-			stale++
-		}
-	}
-	i.metrics.changes.WithLabelValues(changeStale).Add(float64(stale))
-	tx.state.advance(through)
-	i.expire(tx)
-	if len(tx.order) == 0 && len(tx.expired) == 0 && maps.Equal(tx.state.positions, now.positions) {
-		return nil, nil
-	}
-	tx.state.generation++
-	i.encode(tx)
-	return tx, nil
-}
-
-// stage adds a change to the transaction, if it is newer than what is stored
-// and what was staged before it.
-func (i *Index) stage(tx *transaction, c *events.Change) (newer bool, err error) {
-	r, err := newRecord(c)
-	if err != nil {
-		return false, err
-	}
-	if err := tx.state.accept(r); err != nil {
-		return false, err
-	}
-	if _, err := i.tenant(c.Tenant); err != nil {
-		return false, err
-	}
-	known := schema.Version{}
-	if s, ok := tx.records[c.Ref]; ok {
-		known = s.version
-	} else if e := i.entry(c.Ref); e != nil {
-		known = e.version
-	} else {
-		tx.order = append(tx.order, c.Ref)
-		tx.records[c.Ref] = staged{record: r}
-		return true, nil
-	}
-	if !c.Version.Newer(known) {
-		return false, nil
-	}
-	if _, ok := tx.records[c.Ref]; !ok {
-		tx.order = append(tx.order, c.Ref)
-	}
-	tx.records[c.Ref] = staged{record: r}
-	return true, nil
-}
-
-// accept makes sure that all vectors come from one model: those of two do not
-// compare.
-func (s *state) accept(r *record) error {
-	if r.deleted {
-		return nil
-	}
-	if s.model == "" && s.dimensions == 0 {
-		s.model, s.dimensions = r.vectors.Model, r.vectors.Dimensions
-	}
-	if r.vectors.Model != s.model || r.vectors.Dimensions != s.dimensions {
-		return stream.Permanent(ReasonModelMismatch, fmt.Errorf("flat: %s was embedded by %s in %d dimensions, the index holds %s in %d",
-			r.ref.ID, r.vectors.Model, r.vectors.Dimensions, s.model, s.dimensions))
-	}
-	return nil
-}
-
-// encode makes the bytes of the staged records and sums them up.
-func (i *Index) encode(tx *transaction) {
-	for _, ref := range tx.order {
-		k := key(ref)
-		s := tx.records[ref]
-		value := s.encode(k)
-		s.crc = crcOf(value)
-		tx.records[ref] = s
-		tx.puts = append(tx.puts, put{k, value})
-		if e := i.entry(ref); e != nil {
-			tx.state.sum -= uint64(e.crc)
-		} else {
-			tx.state.records++
-		}
-		tx.state.sum += uint64(s.crc)
-	}
-	for _, ref := range tx.expired {
-		tx.puts = append(tx.puts, put{key: key(ref)})
-		tx.state.sum -= uint64(i.entry(ref).crc)
-		tx.state.records--
-	}
-}
-
 // publish makes a written transaction visible.
 func (i *Index) publish(tx *transaction) {
 	touched := map[*tenant]bool{}
-	applied := map[string]int{}
 	i.graves = i.graves[tx.buried:]
-	for _, ref := range tx.order {
-		s := tx.records[ref]
-		t := i.find(ref.Tenant)
+	for _, s := range tx.order {
+		t := i.find(s.ref.Tenant)
 		if err := t.put(s); err != nil {
-			i.config.Logger.Error("an entity can not be found by its words", "id", ref.ID, "err", err)
+			i.config.Logger.Error("an entity can not be found by its words", "id", s.ref.ID, "err", err)
 		}
 		touched[t] = true
-		applied[changeOf(s.record)]++
+		i.metrics.changes.WithLabelValues(changeOf(s.record)).Inc()
 		if s.deleted {
-			i.graves = append(i.graves, grave{ref: ref, version: s.version, accepted: s.accepted})
+			i.graves = append(i.graves, grave{ref: s.ref, version: s.version, accepted: s.accepted})
 		}
 	}
 	for _, ref := range tx.expired {
@@ -269,9 +155,6 @@ func (i *Index) publish(tx *transaction) {
 	for t := range touched {
 		i.upkeep.retire(t.publish(tx.state.dimensions))
 		i.mergeWhenDue(t)
-	}
-	for result, n := range applied {
-		i.metrics.changes.WithLabelValues(result).Add(float64(n))
 	}
 	i.state.Store(&tx.state)
 }
@@ -305,4 +188,13 @@ func (i *Index) entry(ref schema.Ref) *entry {
 		return nil
 	}
 	return t.entry(ref.Kind, ref.ID)
+}
+
+// shown returns an entity as searches see it, nil if they do not.
+func (i *Index) shown(ref schema.Ref) *tool {
+	e := i.entry(ref)
+	if e == nil || e.slot == noSlot {
+		return nil
+	}
+	return i.find(ref.Tenant).now.Load().at(e.slot)
 }

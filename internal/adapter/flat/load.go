@@ -69,12 +69,12 @@ func (l *loader) restart() {
 }
 
 // add takes one record.
-func (l *loader) add(r *record, crc uint32) error {
-	var made *tool
+func (l *loader) add(r *record, e encoded) error {
+	var c change
 	if !r.deleted {
-		made = newTool(r, crc)
+		c = newChange(noSlot, newTool(r, e), &r.vectors)
 	}
-	t, slot, err := l.enter(r, made, crc)
+	t, slot, err := l.enter(r, c, e.crc)
 	if err != nil || t == nil {
 		return err
 	}
@@ -89,9 +89,9 @@ func (l *loader) add(r *record, crc uint32) error {
 	return words.Put(slot, lexicalTexts(doc))
 }
 
-// enter takes a record and its tool. It returns where its words are still to
+// enter takes a record and what it changes. It returns where its words are still to
 // be put, no tenant where nothing is to be done.
-func (l *loader) enter(r *record, made *tool, crc uint32) (*tenant, uint32, error) {
+func (l *loader) enter(r *record, c change, crc uint32) (*tenant, uint32, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t, err := l.tenant(r.ref.Tenant)
@@ -106,8 +106,8 @@ func (l *loader) enter(r *record, made *tool, crc uint32) (*tenant, uint32, erro
 		return nil, 0, nil
 	}
 	slot, saved := l.slot(t, r.ref.Tenant, n, crc)
-	e.slot = slot
-	t.pending = append(t.pending, change{slot, made})
+	e.slot, c.slot = slot, slot
+	t.pending = append(t.pending, c)
 	if saved {
 		t = nil
 	}

@@ -95,7 +95,7 @@ func (e entities) Collect(ch chan<- prometheus.Metric) {
 		sum.Agents += s.Agents
 		sum.Vectors += s.Vectors
 		sum.Postings += s.Postings
-		sum.Documents += s.Documents
+		sum.Records += s.Records
 	}
 	gauge := func(desc *prometheus.Desc, value float64, label string) {
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, label)
@@ -104,5 +104,5 @@ func (e entities) Collect(ch chan<- prometheus.Metric) {
 	gauge(countDesc, float64(sum.Agents), "agent")
 	gauge(bytesDesc, float64(sum.Vectors), "vectors")
 	gauge(bytesDesc, float64(sum.Postings), "postings")
-	gauge(bytesDesc, float64(sum.Documents), "documents")
+	gauge(bytesDesc, float64(sum.Records), "records")
 }

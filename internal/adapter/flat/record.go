@@ -78,21 +78,36 @@ func refOf(k []byte) (schema.Ref, error) {
 	return schema.Ref{}, fmt.Errorf("%w: key %q", errRecord, k)
 }
 
+// encoded is what there is to know of a record's bytes.
+type encoded struct {
+	crc     uint32
+	vectors int // where the components of the vectors begin
+	size    int
+}
+
 // encode returns the record's bytes, the checksum in front.
-func (r *record) encode(k []byte) []byte {
+func (r *record) encode(k []byte) ([]byte, encoded) {
+	var e encoded
 	b := make([]byte, 4, 128+len(r.document)+len(r.raw)+vectorBytes(&r.vectors))
 	b = append(b, recordFormat, flag(r.deleted))
 	b = binary.AppendUvarint(b, r.version.Revision)
 	b = binary.AppendUvarint(b, r.version.Source)
 	b = binary.AppendVarint(b, r.accepted.UnixMicro())
 	if !r.deleted {
-		b = r.appendEntity(b)
+		b = r.appendHead(b)
+		e.vectors = len(b)
+		b = appendComponents(b, &r.vectors)
+		b = appendText(b, r.document)
+		b = appendText(b, r.raw)
 	}
-	binary.LittleEndian.PutUint32(b, checksum(k, b[4:]))
-	return b
+	e.crc, e.size = checksum(k, b[4:]), len(b)
+	binary.LittleEndian.PutUint32(b, e.crc)
+	return b, e
 }
 
-func (r *record) appendEntity(b []byte) []byte {
+// appendHead writes what stands before the components of the vectors: the
+// last of it is their dimensions and how many of each kind there are.
+func (r *record) appendHead(b []byte) []byte {
 	for _, s := range []string{r.agent, r.format, r.hash} {
 		b = appendText(b, s)
 	}
@@ -104,22 +119,18 @@ func (r *record) appendEntity(b []byte) []byte {
 	for _, required := range r.required {
 		b = append(b, flag(required))
 	}
-	b = appendVectors(b, &r.vectors)
-	b = appendText(b, r.document)
-	return appendText(b, r.raw)
+	b = binary.AppendUvarint(b, uint64(r.vectors.Dimensions))
+	for kind := range kinds {
+		b = binary.AppendUvarint(b, uint64(len(vectorsOf(&r.vectors, kind))))
+	}
+	return b
 }
 
 func appendText[T string | []byte](b []byte, s T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// appendVectors writes the dimensions, how many vectors of each kind there
-// are, and then all components.
-func appendVectors(b []byte, v *events.Vectors) []byte {
-	b = binary.AppendUvarint(b, uint64(v.Dimensions))
-	for kind := range kinds {
-		b = binary.AppendUvarint(b, uint64(len(vectorsOf(v, kind))))
-	}
+func appendComponents(b []byte, v *events.Vectors) []byte {
 	for kind := range kinds {
 		for _, vector := range vectorsOf(v, kind) {
 			b = appendFloats(b, vector)
@@ -140,30 +151,34 @@ func checksum(k, payload []byte) uint32 {
 }
 
 // decode reads what encode wrote under that key. The record's document and raw
-// bytes are views of b; everything else is its own.
-func decode(k, b []byte) (*record, uint32, error) {
-	if len(b) < 4 || binary.LittleEndian.Uint32(b) != checksum(k, b[4:]) {
-		return nil, 0, fmt.Errorf("%w: checksum of %q", errRecord, k)
+// bytes are views of b, its vectors lie in memory where that is given; everything
+// else is its own.
+func decode(k, b []byte, memory *[]float32) (*record, encoded, error) {
+	if len(b) < 4 || crcOf(b) != checksum(k, b[4:]) {
+		return nil, encoded{}, fmt.Errorf("%w: checksum of %q", errRecord, k)
 	}
 	ref, err := refOf(k)
 	if err != nil {
-		return nil, 0, err
+		return nil, encoded{}, err
 	}
 	d := decoder{b: b[4:]}
-	r := &record{ref: ref}
+	r, e := &record{ref: ref}, encoded{crc: crcOf(b), size: len(b)}
 	if format := d.byte(); format != recordFormat {
-		return nil, 0, fmt.Errorf("%w: format %d of %q", errRecord, format, k)
+		return nil, encoded{}, fmt.Errorf("%w: format %d of %q", errRecord, format, k)
 	}
 	r.deleted = d.byte() == 1
 	r.version = schema.Version{Revision: d.uvarint(), Source: d.uvarint()}
 	r.accepted = time.UnixMicro(d.varint()).UTC()
 	if !r.deleted {
-		d.entity(r)
+		counts := d.head(r)
+		e.vectors = len(b) - len(d.b)
+		d.components(r, counts, memory)
+		r.document, r.raw = d.bytes(), d.bytes()
 	}
 	if d.bad || len(d.b) > 0 {
-		return nil, 0, fmt.Errorf("%w: layout of %q", errRecord, k)
+		return nil, encoded{}, fmt.Errorf("%w: layout of %q", errRecord, k)
 	}
-	return r, crcOf(b), nil
+	return r, e, nil
 }
 
 // crcOf returns the checksum that encode put in front.
@@ -226,7 +241,21 @@ func (d *decoder) count(size uint64) int {
 func (d *decoder) bytes() []byte { return d.take(d.uvarint()) }
 func (d *decoder) text() string  { return string(d.bytes()) }
 
-func (d *decoder) entity(r *record) {
+// maxVectors is how many vectors of one kind an entity may have.
+const maxVectors = math.MaxUint16
+
+// counts are how many vectors of each kind there are.
+type counts [kinds]uint16
+
+func (c *counts) total() int {
+	n := 0
+	for _, count := range c {
+		n += int(count)
+	}
+	return n
+}
+
+func (d *decoder) head(r *record) counts {
 	r.agent, r.format, r.hash = d.text(), d.text(), d.text()
 	r.tags = make([]string, d.count(1))
 	for i := range r.tags {
@@ -236,32 +265,29 @@ func (d *decoder) entity(r *record) {
 	for i := range r.required {
 		r.required[i] = d.byte() == 1
 	}
-	d.vectors(&r.vectors)
-	r.document, r.raw = d.bytes(), d.bytes()
+	r.vectors.Dimensions = int(d.uvarint() & math.MaxInt32)
+	var n counts
+	for kind := range n {
+		count := d.count(uint64(max(4*r.vectors.Dimensions, 1)))
+		d.bad = d.bad || count > maxVectors
+		n[kind] = uint16(count)
+	}
+	return n
 }
 
-// vectors reads all components into one array, which every vector is a part
-// of.
-func (d *decoder) vectors(v *events.Vectors) {
-	dims := d.uvarint()
-	var counts [kinds]int
-	total := 0
-	for kind := range counts {
-		counts[kind] = d.count(4 * max(dims, 1))
-		total += counts[kind]
-	}
-	if dims > math.MaxInt32 {
-		d.bad = true
-		return
-	}
-	raw := d.take(uint64(total) * dims * 4)
+func (d *decoder) components(r *record, n counts, memory *[]float32) {
+	raw := d.take(uint64(n.total()) * uint64(r.vectors.Dimensions) * 4)
 	if raw == nil {
 		return
 	}
-	v.Dimensions = int(dims)
-	all := floats(raw)
-	for kind, n := range counts {
-		for range n {
+	spread(&r.vectors, n, floats(memory, raw))
+}
+
+// spread makes vectors of components that lie one after the other.
+func spread(v *events.Vectors, n counts, all []float32) {
+	dims := v.Dimensions
+	for kind, count := range n {
+		for range count {
 			addVector(v, kind, all[:dims:dims])
 			all = all[dims:]
 		}

@@ -3,6 +3,7 @@ package flat
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/bits"
 	"runtime"
@@ -28,6 +29,7 @@ const minShare = 16
 type search struct {
 	*snapshot
 	lookup  *index.Lookup
+	store   *store
 	tenant  *tenant
 	words   *words
 	masks   []uint64 // by block: the slots that may be chosen
@@ -36,7 +38,8 @@ type search struct {
 
 // Candidates returns the N best entities that the filters allow, best first by
 // the model of the lookup, usage left out, with the tools of Also behind them
-// where they are not among them. It takes no lock. It fails when ctx ends.
+// where they are not among them. It fails when ctx ends or the file can not be
+// read.
 func (i *Index) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error) {
 	defer i.metrics.searching()()
 	if l.N < 1 {
@@ -46,7 +49,7 @@ func (i *Index) Candidates(ctx context.Context, l index.Lookup) ([]index.Candida
 	if t == nil {
 		return nil, ctx.Err()
 	}
-	s := &search{snapshot: t.now.Load(), lookup: &l, tenant: t}
+	s := &search{snapshot: t.now.Load(), lookup: &l, store: i.store, tenant: t}
 	f := newFilter(&l, t, s.snapshot)
 	s.masks, s.allowed = f.allowed(s.blocks)
 	s.words = newWords(s.lexical, &l.Probe)
@@ -153,7 +156,7 @@ func (s *search) scan(ctx context.Context, p *plan, lexical []*[]float32, from, 
 func (s *snapshot) dimensions() int {
 	for _, b := range s.blocks {
 		if b.live != 0 {
-			return b.tools[bits.TrailingZeros64(b.live)].vectors.Dimensions
+			return b.tools[bits.TrailingZeros64(b.live)].dimensions
 		}
 	}
 	return 0
@@ -174,22 +177,30 @@ func byScore(a, b scored) int {
 func (s *search) score(ctx context.Context, slots []uint32) ([]scored, error) {
 	found := make([]scored, len(slots))
 	words := s.words.exact(slots)
-	split(len(slots), workers(len(slots)/minShare), func(_, from, to int) {
-		for i := from; i < to && ctx.Err() == nil; i++ {
-			found[i] = s.scoreOne(slots[i], &words[i])
-		}
+	errs := make([]error, workers(len(slots)/minShare))
+	split(len(slots), len(errs), func(worker, from, to int) {
+		errs[worker] = s.store.read(func(r *reader) (err error) {
+			for i := from; i < to && err == nil && ctx.Err() == nil; i++ {
+				found[i], err = s.scoreOne(r, slots[i], &words[i])
+			}
+			return err
+		})
 	})
-	return found, ctx.Err()
+	return found, errors.Join(append(errs, ctx.Err())...)
 }
 
-func (s *search) scoreOne(slot uint32, words *exact) scored {
+func (s *search) scoreOne(r *reader, slot uint32, words *exact) (scored, error) {
 	t := s.at(slot)
-	found := index.Score(&s.lookup.Probe, index.Entry{Vectors: &t.vectors, Required: t.required, Query: words.query, Needs: words.needs})
+	vectors, err := r.vectors(t)
+	if err != nil {
+		return scored{}, err
+	}
+	found := index.Score(&s.lookup.Probe, index.Entry{Vectors: vectors, Required: t.required, Query: words.query, Needs: words.needs})
 	score, _ := s.lookup.Model.Score(&found.Features, found.Matches)
 	return scored{score: score, Candidate: index.Candidate{
 		Ref: t.ref, Agent: t.agent.Value(), Features: found.Features,
 		Matches: found.Matches, BestArg: found.BestArg, Similarity: found.Similarity,
-	}}
+	}}, nil
 }
 
 // answer returns the N best and the tools of Also behind them.

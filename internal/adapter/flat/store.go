@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,10 +43,11 @@ type store struct {
 }
 
 // openStore verifies the file, calls each for every record in it, from several
-// goroutines, and opens it for writing. A damaged file is set aside and a new one begun: then each
+// goroutines, and opens it for writing. What each is given is valid during the
+// call. A damaged file is set aside and a new one begun: then each
 // was called in vain, and restart is called before anything else. A folder or
 // a file that can not be used is an error, never damage.
-func openStore(ctx context.Context, folder string, log *slog.Logger, each func(*record, uint32) error, restart func()) (*store, state, error) {
+func openStore(ctx context.Context, folder string, log *slog.Logger, each func(*record, encoded) error, restart func()) (*store, state, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, state{}, fmt.Errorf("flat: %w", err)
 	}
@@ -62,7 +66,7 @@ func openStore(ctx context.Context, folder string, log *slog.Logger, each func(*
 
 // verify reads the whole file under a shared lock. A file that is not there
 // is an empty index.
-func (s *store) verify(ctx context.Context, each func(*record, uint32) error) (state, uint64, error) {
+func (s *store) verify(ctx context.Context, each func(*record, encoded) error) (state, uint64, error) {
 	empty := state{positions: map[int]uint64{}}
 	info, err := os.Stat(s.file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -92,21 +96,24 @@ func (s *store) verify(ctx context.Context, each func(*record, uint32) error) (s
 
 // readStore reads a whole file and compares what it holds with its state
 // record.
-func readStore(ctx context.Context, f *os.File, size int64, each func(*record, uint32) error) (state, uint64, error) {
+func readStore(ctx context.Context, f *os.File, size int64, each func(*record, encoded) error) (state, uint64, error) {
+	scratch := sync.Pool{New: func() any { return new([]float32) }}
 	var found atomic.Pointer[state]
 	var records, sum atomic.Uint64
 	transaction, err := walk(f, size, func(bucket, k, v []byte) error {
 		switch {
 		case bytes.Equal(bucket, entityBucket):
-			r, crc, err := decode(k, v)
+			memory := scratch.Get().(*[]float32)
+			defer scratch.Put(memory)
+			r, e, err := decode(k, v, memory)
 			if err != nil {
 				return err
 			}
-			sum.Add(uint64(crc))
+			sum.Add(uint64(e.crc))
 			if records.Add(1)%1024 == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return each(r, crc)
+			return each(r, e)
 		case bytes.Equal(bucket, stateBucket) && bytes.Equal(k, stateKey):
 			st, err := decodeState(v)
 			found.Store(&st)
@@ -129,7 +136,7 @@ func readStore(ctx context.Context, f *os.File, size int64, each func(*record, u
 
 // open opens the file for writing, as it was verified.
 func (s *store) open(transaction uint64) error {
-	db, err := bolt.Open(s.file, 0o600, &bolt.Options{Timeout: lockTimeout, FreelistType: bolt.FreelistMapType})
+	db, err := bolt.Open(s.file, 0o600, &bolt.Options{Timeout: lockTimeout, FreelistType: bolt.FreelistMapType, InitialMmapSize: s.mapped()})
 	if err != nil {
 		return openError(err)
 	}
@@ -147,6 +154,18 @@ func (s *store) open(transaction uint64) error {
 		return errors.Join(err, db.Close())
 	}
 	return nil
+}
+
+// mapped returns how much address space to map at once. Readers wait while a
+// file outgrows it and is mapped again; pages that are not there cost nothing,
+// except where the file is made as long as the map.
+func (s *store) mapped() int {
+	const least, factor = 1 << 30, 4
+	info, err := os.Stat(s.file)
+	if err != nil || runtime.GOOS == "windows" || math.MaxInt == math.MaxInt32 {
+		return 0
+	}
+	return max(least, factor*int(info.Size()))
 }
 
 func (s *store) createBuckets() error {
@@ -253,7 +272,7 @@ func (s *store) get(ref schema.Ref) (*record, bool, error) {
 			return nil
 		}
 		var err error
-		r, _, err = decode(k, bytes.Clone(b))
+		r, _, err = decode(k, bytes.Clone(b), nil)
 		return err
 	})
 	return r, r != nil, err
@@ -265,13 +284,14 @@ func (s *store) get(ref schema.Ref) (*record, bool, error) {
 func (s *store) list(tenant string, kind schema.Kind, after string, fn func(*record) (bool, error)) error {
 	return s.db.View(func(tx *bolt.Tx) error {
 		pre := prefix(tenant, kind)
+		var memory []float32
 		c := tx.Bucket(entityBucket).Cursor()
 		k, v := c.Seek(append(bytes.Clone(pre), after...))
 		for ; k != nil && bytes.HasPrefix(k, pre); k, v = c.Next() {
 			if after != "" && string(k[len(pre):]) == after {
 				continue
 			}
-			r, _, err := decode(k, v)
+			r, _, err := decode(k, v, &memory)
 			if err != nil {
 				return err
 			}

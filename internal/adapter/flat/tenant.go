@@ -72,19 +72,19 @@ func (t *tenant) entry(kind schema.Kind, id string) *entry {
 }
 
 // put changes one entity in what the next snapshot shows.
-func (t *tenant) put(s staged) error {
+func (t *tenant) put(s *staged) error {
 	n := name{s.ref.Kind, s.ref.ID}
-	e := &entry{version: s.version, slot: noSlot, crc: s.crc}
+	e := &entry{version: s.version, slot: noSlot, crc: s.encoded.crc}
 	var err error
 	old := t.entry(n.kind, n.id)
 	switch {
 	case !s.deleted:
 		e.slot = t.slotFor(old)
-		t.pending = append(t.pending, change{e.slot, newTool(s.record, s.crc)})
+		t.pending = append(t.pending, newChange(e.slot, newTool(s.record, s.encoded), &s.vectors))
 		err = t.lexical.Put(e.slot, lexicalTexts(s.doc))
 	case old != nil && old.slot != noSlot:
 		t.lexical.Delete(old.slot)
-		t.pending = append(t.pending, change{old.slot, nil})
+		t.pending = append(t.pending, change{slot: old.slot})
 		t.free = append(t.free, old.slot)
 	}
 	t.entries.Store(n, e)
@@ -119,7 +119,9 @@ func (t *tenant) publish(dimensions int) (retired int) {
 	blocks := slices.Clone(old)
 	runs := t.takePending()
 	for _, r := range runs {
-		retired += r.retires(old)
+		if r.block() < len(old) {
+			retired += old[r.block()].bytes()
+		}
 	}
 	if len(runs) > 0 {
 		for last := runs[len(runs)-1].block(); last >= len(blocks); {
@@ -139,21 +141,6 @@ func (t *tenant) publish(dimensions int) (retired int) {
 type run []change
 
 func (r run) block() int { return int(r[0].slot / blockSize) }
-
-// retires returns the bytes that the changes make useless.
-func (r run) retires(blocks []*block) int {
-	if r.block() >= len(blocks) {
-		return 0
-	}
-	b := blocks[r.block()]
-	n := b.quantised()
-	for _, c := range r {
-		if t := b.tools[c.slot%blockSize]; t != nil {
-			n += vectorBytes(&t.vectors)
-		}
-	}
-	return n
-}
 
 // takePending returns the pending changes, block by block.
 func (t *tenant) takePending() []run {

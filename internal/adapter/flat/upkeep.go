@@ -14,6 +14,11 @@ import (
 // a start after a crash then analyses no more than their texts.
 const saveInterval = 5 * time.Minute
 
+// quietInterval is how long a tenant is left alone before its lexical scores
+// are made exact without being due: an answer then depends on what is indexed,
+// and not on the batches in which it came.
+const quietInterval = time.Second
+
 // minRebuild keeps small lexical indexes from being rebuilt all the time.
 const minRebuild = 256
 
@@ -41,14 +46,20 @@ func (u *upkeep) end() {
 }
 
 func (i *Index) keep(ctx context.Context) {
-	save := time.NewTicker(saveInterval)
+	save, quiet := time.NewTicker(saveInterval), time.NewTicker(quietInterval)
 	defer save.Stop()
+	defer quiet.Stop()
+	seen := map[*tenant]int{}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case t := <-i.upkeep.due:
 			i.rebuild(ctx, t)
+		case <-quiet.C:
+			for _, t := range i.quiet(seen) {
+				i.rebuild(ctx, t)
+			}
 		case <-i.upkeep.full:
 			runtime.GC()
 		case <-save.C:
@@ -107,6 +118,24 @@ func (i *Index) mergeWhenDue(t *tenant) {
 		t.merging, t.changes = true, 0
 	default:
 	}
+}
+
+// quiet returns the tenants with inexact scores that have not changed since
+// seen was noted, which it does again.
+func (i *Index) quiet(seen map[*tenant]int) []*tenant {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var out []*tenant
+	i.tenants.Range(func(_, v any) bool {
+		t := v.(*tenant)
+		if t.changes > 0 && t.changes == seen[t] && !t.merging {
+			t.merging, t.changes = true, 0
+			out = append(out, t)
+		}
+		seen[t] = t.changes
+		return true
+	})
+	return out
 }
 
 // saveLexical saves the lexical indexes of all tenants if anything has changed
