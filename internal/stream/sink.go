@@ -59,8 +59,8 @@ func NewTail[T any](s Sink[T], d Deps) (*Tail[T], error) {
 
 // Run follows the topic above the positions in from until ctx ends, then
 // returns nil; an Apply that has begun is finished first, within DefaultDrain.
-// Only an error of the bus that can not mend by itself ends it early. It is to
-// be called once.
+// Only an error of the bus that can not mend by itself ends it early. It may be
+// called again once it has returned.
 func (s *Tail[T]) Run(ctx context.Context, from map[int]uint64) error {
 	s.positions = make(map[int]uint64, len(from))
 	maps.Copy(s.positions, from)

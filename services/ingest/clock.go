@@ -28,7 +28,7 @@ func (c *Clock) Next() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last++
-	if wall > 0 {
+	if wall > 0 && wall < maxRevision { // a wall clock centuries ahead must not use up the range
 		c.last = max(c.last, uint64(wall))
 	}
 	return c.last

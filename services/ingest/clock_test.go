@@ -44,6 +44,16 @@ func TestClockStaysAboveWhatItObserved(t *testing.T) {
 	}
 }
 
+func TestClockIgnoresAWallBeyondAnyRevision(t *testing.T) {
+	w := newWall()
+	c := NewClock(w.now)
+	first := c.Next()
+	w.jump(260 * 365 * 24 * time.Hour)
+	if second := c.Next(); second != first+1 {
+		t.Fatalf("in the year %d: %d after %d", w.now().Year(), second, first)
+	}
+}
+
 func TestClockIsMonotonicWhateverTheWallDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWall()

@@ -28,6 +28,8 @@ type committer struct {
 	mu    sync.Mutex        // guards all below, and the table against being read between a round's end and its being remembered
 	ahead map[string]*entry // decided, not durable yet: the newest of each key
 	epoch int               // counts failed rounds
+
+	doubted bool // a round has ended without an answer from the bus
 }
 
 // job is what one caller wants committed.
@@ -268,6 +270,10 @@ func (c *committer) forget(r *round) {
 	if len(r.entries) > 0 && r.epoch == c.epoch {
 		c.epoch++
 		clear(c.ahead)
+	}
+	if r.sent && !c.doubted {
+		c.doubted = true
+		close(c.s.doubted)
 	}
 	for _, e := range r.entries {
 		if r.sent && e.change != nil {

@@ -81,12 +81,18 @@ func TestWhatIsAcceptedIsNewerThanWhatIsInDoubt(t *testing.T) {
 			bus := streamtest.NewBus()
 			s, _ := start(t, bus, Config{}, newWall().now)
 			accept(t, s, versioned(doc("a", "x"), 4))
+			held := make(chan struct{})
+			defer close(held)
+			answered := true
 			bus.Fail(func(c streamtest.Call) error {
-				if c.Op != streamtest.OpPublish {
-					return nil
+				switch {
+				case c.Op == streamtest.OpFollow:
+					<-held // the table does not hear of it
+				case c.Op == streamtest.OpPublish && answered:
+					answered = false
+					return errors.Join(bus.Publish(t.Context(), c.Messages...), errors.New("the answer was lost"))
 				}
-				bus.Fail(nil)
-				return errors.Join(bus.Publish(t.Context(), c.Messages...), errors.New("the answer was lost"))
+				return nil
 			})
 			if _, err := s.Accept(t.Context(), home, []formats.Item{versioned(doc("a", "y"), 6)}); err == nil {
 				t.Fatal("accepted without an answer from the bus")
@@ -112,4 +118,42 @@ func visible(t *testing.T, bus *streamtest.Bus, id string) (seen events.Change) 
 		}
 	}
 	return seen
+}
+
+// A tool that came in without an answer is the agent's all the same: the next
+// sync without it deletes it.
+func TestSyncKnowsWhatCameInWithoutAnAnswer(t *testing.T) {
+	bus := streamtest.NewBus()
+	s, _ := start(t, bus, Config{}, newWall().now)
+	accept(t, s, owned(doc("a", "x"), "mail"))
+	bus.Fail(func(c streamtest.Call) error {
+		if c.Op != streamtest.OpPublish {
+			return nil
+		}
+		bus.Fail(nil)
+		return errors.Join(bus.Publish(t.Context(), c.Messages...), errors.New("the answer was lost"))
+	})
+	if _, err := s.Accept(t.Context(), home, []formats.Item{owned(doc("landed", "x"), "mail")}); err == nil {
+		t.Fatal("accepted without an answer from the bus")
+	}
+	b := s.NewBatch(home, "mail", true)
+	if _, err := b.Accept(t.Context(), []formats.Item{owned(doc("a", "x"), "mail")}); err != nil {
+		t.Fatal(err)
+	}
+	deleted, err := b.Finish(t.Context())
+	if err != nil || len(deleted) != 1 || deleted[0].ID != "landed" {
+		t.Errorf("deleted %+v, %v", deleted, err)
+	}
+}
+
+// Ids and agents are compared in NFC, also those of what is rejected.
+func TestSyncComparesInNFC(t *testing.T) {
+	s, _ := start(t, streamtest.NewBus(), Config{}, newWall().now)
+	accept(t, s, owned(doc("caf\u00e9", "x"), "se\u00f1or"), owned(doc("gone", "x"), "se\u00f1or"))
+	b := s.NewBatch(home, "sen\u0303or", true)
+	b.Reject([]formats.Problem{{ID: "cafe\u0301", Reason: formats.NotATool}})
+	deleted, err := b.Finish(t.Context())
+	if err != nil || len(deleted) != 1 || deleted[0].ID != "gone" {
+		t.Errorf("deleted %+v, %v", deleted, err)
+	}
 }

@@ -37,6 +37,12 @@ func (p *progress) advance(positions map[int]uint64) {
 	p.moved = make(chan struct{})
 }
 
+func (p *progress) positions() map[int]uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.at)
+}
+
 // reach blocks until everything up to end has been read.
 func (p *progress) reach(ctx context.Context, end map[int]uint64) error {
 	for {

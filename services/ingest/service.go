@@ -38,7 +38,8 @@ type Config struct {
 	// Shared says that other processes write to tools.raw too. Then the table
 	// follows the bus for ever, and every commit first waits until it holds
 	// what is there: or a change that another process has just accepted could
-	// be taken for absent. Without it the bus is read once, at the start.
+	// be taken for absent. Without it the bus is read at the start, and again
+	// from the first commit on that ends without an answer.
 	Shared bool
 }
 
@@ -110,6 +111,7 @@ type Service struct {
 	committer *committer
 	seen      *window
 	loaded    chan struct{} // closed once the table holds what was on the bus at the start
+	doubted   chan struct{} // closed once a commit has ended without an answer; the committer's
 	stopped   chan struct{} // closed once Run has returned
 }
 
@@ -130,6 +132,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 		progress:  newProgress(),
 		seen:      newWindow(cfg.EventWindow),
 		loaded:    make(chan struct{}),
+		doubted:   make(chan struct{}),
 		stopped:   make(chan struct{}),
 	}
 	s.committer = newCommitter(s)
@@ -141,16 +144,16 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	return s, err
 }
 
-// Run loads the table, keeps it up with a shared bus and commits changes until
-// ctx ends; what was handed over by then is committed before it returns. It may be
-// called once. The error is nil: what goes wrong with the bus is tried again.
+// Run loads the table, keeps it up with the bus where that is needed and commits
+// changes until ctx ends; what was handed over by then is committed before it
+// returns. It may be called once. The error is nil: what goes wrong with the bus is tried again.
 func (s *Service) Run(ctx context.Context) error {
 	defer close(s.stopped)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { s.committer.run(ctx); return nil })
-	reading, enough := context.WithCancel(ctx)
+	loading, enough := context.WithCancel(ctx)
 	defer enough()
-	g.Go(func() error { return s.tail.Run(reading, nil) })
+	g.Go(func() error { return s.follow(ctx, loading) })
 	g.Go(func() error {
 		s.load(ctx)
 		if !s.cfg.Shared {
@@ -159,6 +162,20 @@ func (s *Service) Run(ctx context.Context) error {
 		return nil
 	})
 	return g.Wait()
+}
+
+// follow reads the bus while loading, and goes on once what this service knows
+// of its own commits is not all that may have become of them.
+func (s *Service) follow(ctx, loading context.Context) error {
+	if err := s.tail.Run(loading, nil); err != nil {
+		return err
+	}
+	select {
+	case <-s.doubted:
+		return s.tail.Run(ctx, s.progress.positions())
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // Ready reports whether the table is loaded, so that changes can be accepted.
@@ -202,6 +219,20 @@ func (s *Service) bounded(ctx context.Context) (context.Context, context.CancelF
 func (s *Service) current(ctx context.Context) error {
 	if !s.cfg.Shared {
 		return nil
+	}
+	if err := s.catchUp(ctx); err != nil {
+		return unavailable("catch up", err)
+	}
+	return nil
+}
+
+// settled makes sure that the table holds what is on the bus, as far as
+// anything but the service's own commits may be there.
+func (s *Service) settled(ctx context.Context) error {
+	select {
+	case <-s.doubted:
+	default:
+		return s.current(ctx)
 	}
 	if err := s.catchUp(ctx); err != nil {
 		return unavailable("catch up", err)

@@ -72,7 +72,7 @@ type Batch struct {
 func (s *Service) NewBatch(tenant, agent string, sync bool) *Batch {
 	b := &Batch{s: s, tenant: tenant, sync: sync, agents: map[string]bool{}, sent: map[string]bool{}}
 	if agent != "" {
-		b.agents[agent] = true
+		b.agents[norm.NFC.String(agent)] = true
 	}
 	return b
 }
@@ -124,7 +124,9 @@ func (b *Batch) Reject(problems []formats.Problem) []Outcome {
 		if p.ID == "" {
 			b.lost++
 		}
-		b.sent[p.ID] = true
+		if b.sync {
+			b.sent[norm.NFC.String(p.ID)] = true
+		}
 	}
 	b.Summary.add(outcomes)
 	b.s.metrics.settled(outcomes)
@@ -144,7 +146,7 @@ func (b *Batch) Finish(ctx context.Context) ([]Outcome, error) {
 	if err := b.begin(ctx); err != nil {
 		return nil, err
 	}
-	if err := b.s.current(ctx); err != nil {
+	if err := b.s.settled(ctx); err != nil {
 		return nil, err
 	}
 	from := b.from
@@ -187,7 +189,7 @@ func (s *Service) Sync(ctx context.Context, tenant, agent string, keep []string,
 	if err := s.awaitLoaded(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.current(ctx); err != nil {
+	if err := s.settled(ctx); err != nil {
 		return nil, err
 	}
 	kept := make(map[string]bool, len(keep))
