@@ -27,9 +27,6 @@ func (c *Change) Validate() error {
 	if c.Revision == 0 || c.Revision > MaxRevision {
 		return refuse("/revision", c.Revision, "must be 1 to %d", uint64(MaxRevision))
 	}
-	if c.Source > MaxRevision {
-		return refuse("/source_version", c.Source, "must be at most %d", uint64(MaxRevision))
-	}
 	if c.Op == OpDelete {
 		return nil
 	}

@@ -42,7 +42,7 @@ func TestValidateNamesThePath(t *testing.T) {
 		{"op", func(c *Change) { c.Op = "patch" }, "/op"},
 		{"no revision", func(c *Change) { c.Revision = 0 }, "/revision"},
 		{"inexact revision", func(c *Change) { c.Revision = 1 << 53 }, "/revision"},
-		{"inexact source version", func(c *Change) { c.Source = 1 << 53 }, "/source_version"},
+		{"largest source version", func(c *Change) { c.Source = math.MaxUint64 }, ""},
 		{"agent", func(c *Change) { c.Agent = "a\x00" }, "/agent"},
 		{"raw", func(c *Change) { c.Raw = []byte("{") }, "/raw"},
 		{"document", func(c *Change) { c.Document.Parameters[1].Name = "" }, "/document/parameters/1/name"},

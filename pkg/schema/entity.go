@@ -21,9 +21,10 @@ type Ref struct {
 // Version orders the changes of one entity; arrival order never does.
 //
 // Source is the version that the source itself assigned (0 if it has none) and
-// decides first; Revision is assigned at acceptance from a hybrid logical
-// clock in microseconds, so that it is unique, monotonic per entity and exact
-// as a JSON number (below 2^53).
+// decides first. It is any number, often a time in nanoseconds; above 2^53
+// readers of JSON in other languages may round it. Revision is assigned at
+// acceptance from a hybrid logical clock in microseconds, so that it is unique,
+// monotonic per entity and exact as a JSON number (below 2^53).
 type Version struct {
 	Revision uint64 `json:"revision"`
 	Source   uint64 `json:"source_version,omitempty"`
