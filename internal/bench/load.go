@@ -134,8 +134,8 @@ func (r *run) memory(context.Context) error {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	s := r.server.embedded.Stats()
-	payload := float64(s.Vectors + s.Postings + s.Documents)
-	r.add(Figure{"memory in use", float64(m.HeapAlloc) / 1e6, "MB", payload / 1e6, "vectors, postings and documents", payload / float64(m.HeapAlloc)})
+	payload := float64(s.Vectors + s.Postings)
+	r.add(Figure{"memory in use", float64(m.HeapAlloc) / 1e6, "MB", payload / 1e6, "vectors and postings", payload / float64(m.HeapAlloc)})
 	return nil
 }
 
