@@ -29,6 +29,13 @@ type Message struct {
 	Time      time.Time
 }
 
+// IsNull reports whether a message ends its key, long after the delete of its
+// entity, so that compaction can drop the key. Only one that says its revision
+// does; any other without a value is damaged.
+func (m Message) IsNull() bool {
+	return m.Key != "" && len(m.Value) == 0 && m.Headers[events.HeaderRevision] != ""
+}
+
 // Publisher puts messages on the bus.
 type Publisher interface {
 	// Publish returns nil once every message is durable. Messages of one key

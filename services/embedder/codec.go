@@ -17,12 +17,6 @@ const (
 	ReasonBadVector   = "bad_vector"   // the model gives a text no usable vector
 )
 
-// isNull reports whether a record ends its key, long after the delete, so that
-// compaction can drop it. Only one that says its revision does.
-func isNull(m stream.Message) bool {
-	return m.Key != "" && len(m.Value) == 0 && m.Headers[events.HeaderRevision] != ""
-}
-
 // decode reads a change, which must be the one that its key names.
 func decode(m stream.Message) (events.Change, error) {
 	if m.Key == "" || len(m.Value) == 0 {

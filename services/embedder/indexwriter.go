@@ -74,7 +74,7 @@ func NewIndexWriter(deps WriterDeps) (*IndexWriter, error) {
 // decodeOrNull reads a change. A null record changes nothing: the delete that
 // it follows was applied long ago.
 func decodeOrNull(m stream.Message) (events.Change, error) {
-	if isNull(m) {
+	if m.IsNull() {
 		return events.Change{}, nil
 	}
 	return decode(m)
@@ -103,7 +103,7 @@ func (w *IndexWriter) ends(ctx context.Context) map[int]uint64 {
 func (w *IndexWriter) apply(ctx context.Context, records []stream.Record[events.Change], through map[int]uint64) error {
 	changes := make([]events.Change, 0, len(records))
 	for _, r := range records {
-		if !isNull(r.Message) {
+		if !r.Message.IsNull() {
 			changes = append(changes, r.Decoded)
 		}
 	}

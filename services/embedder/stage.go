@@ -44,7 +44,7 @@ func (h *handler) Handle(ctx context.Context, msgs []stream.Message) []stream.Ou
 
 func (h *handler) prepare(m stream.Message) *job {
 	j := &job{}
-	if isNull(m) {
+	if m.IsNull() {
 		return j
 	}
 	if j.change, j.err = decode(m); j.err != nil || j.change.Op == events.OpDelete {
@@ -116,7 +116,7 @@ func (h *handler) finish(m stream.Message, j *job, wanted *order) stream.Outcome
 	if j.err != nil {
 		return stream.Outcome{Err: j.err}
 	}
-	if isNull(m) {
+	if m.IsNull() {
 		return stream.Outcome{Out: passOn(m)}
 	}
 	next, err := encode(m, &j.change)

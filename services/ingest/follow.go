@@ -85,7 +85,7 @@ func newTail(s *Service, deps Deps) (*stream.Tail[news], error) {
 // read does not decode what the service has published itself. A record that
 // is no change is left to the standardizer, which dead-letters it.
 func (s *Service) read(m stream.Message) (news, error) {
-	if len(m.Value) == 0 {
+	if m.IsNull() {
 		return news{gone: true}, nil
 	}
 	k, there, _ := s.table.get(m.Key)

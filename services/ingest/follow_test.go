@@ -71,7 +71,8 @@ func TestTableForgetsAfterTheGraceTime(t *testing.T) {
 	s, stop := start(t, bus, Config{}, w.now)
 	accept(t, s, versioned(gone("a"), 9))
 	stop()
-	if err := bus.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: events.Key(ref("a"))}); err != nil {
+	null := stream.Message{Topic: events.ToolsRaw, Key: events.Key(ref("a")), Headers: map[string]string{events.HeaderRevision: "9"}}
+	if err := bus.Publish(t.Context(), null); err != nil {
 		t.Fatal(err)
 	}
 	s, _ = start(t, bus, Config{}, w.now)

@@ -64,11 +64,11 @@ func New(c Config, d Deps) (*Service, error) {
 func (s *Service) Run(ctx context.Context) error { return s.loop.Run(ctx) }
 
 // standardize answers a raw change with the same change and its document, under
-// the same key. A delete and an absent value, which lets a compacted topic drop
+// the same key. A delete and a null record, which lets a compacted topic drop
 // the key, go on as they came.
 func standardize(_ context.Context, m stream.Message) ([]stream.Message, error) {
 	out := stream.Message{Topic: events.ToolsStandardized, Key: m.Key, Headers: maps.Clone(m.Headers)}
-	if len(m.Value) == 0 {
+	if m.IsNull() {
 		return []stream.Message{out}, nil
 	}
 	c, err := decode(m)
@@ -104,6 +104,9 @@ func withSchema(h map[string]string) map[string]string {
 
 // decode reads a change and refuses what no later attempt could read either.
 func decode(m stream.Message) (events.Change, error) {
+	if len(m.Value) == 0 {
+		return events.Change{}, stream.Permanent(ReasonBadKey, errors.New("the record has no value"))
+	}
 	c, err := events.DecodeChange(m.Value)
 	switch {
 	case events.IsUnknownSchema(err):

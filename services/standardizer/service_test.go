@@ -103,7 +103,7 @@ func TestDeletesAndAbsencesPassUnchanged(t *testing.T) {
 	gone := upsert("a", "", "")
 	gone.Op, gone.Raw, gone.Format = events.OpDelete, nil, ""
 	deleted := record(t, gone)
-	absent := stream.Message{Topic: events.ToolsRaw, Key: "default/b"}
+	absent := stream.Message{Topic: events.ToolsRaw, Key: "default/b", Headers: map[string]string{events.HeaderRevision: "9"}}
 	out := process(t, deleted, absent).Published(events.ToolsStandardized)
 	if len(out) != 2 {
 		t.Fatalf("%d records", len(out))
@@ -130,6 +130,7 @@ func TestWhatCanNotBeReadBecomesADeadLetter(t *testing.T) {
 		"no JSON":        {stream.Message{Topic: events.ToolsRaw, Key: "default/a", Value: []byte("{")}, ReasonUndecodable},
 		"operation":      {record(t, odd), ReasonUndecodable},
 		"key":            {moved, ReasonBadKey},
+		"no value":       {stream.Message{Topic: events.ToolsRaw, Key: "default/a"}, ReasonBadKey},
 		"format":         {record(t, unknown), ReasonUnknownFormat},
 		"no document":    {record(t, upsert("a", "mcp", `null`)), ReasonBadDocument},
 		"absent raw":     {record(t, upsert("a", "mcp", ``)), ReasonBadDocument},

@@ -199,7 +199,6 @@ var (
 	lineEntry = regexp.MustCompile(`(?m)^([ \t]*)(?:[-*•+]|\d+\.)?[ \t]*(?:\*\*|__)?[` + "`" + `"']?(\*{0,2}[A-Za-z_$][\w$.\[\]-]*)[` + "`" + `"']?(?:\*\*|__)?[ \t]*(?:[(\[]([^()\[\]\n]*(?:[(\[][^()\[\]\n]*[)\]][^()\[\]\n]*)*)[)\]])?(?:\*\*)?[ \t]*(?::|[ \t][–—-]+[ \t]|=>|→)(?:\*\*)?[ \t]*(.*)$`)
 	// inlineEntry also finds entries that run on in one line.
 	inlineEntry = regexp.MustCompile(`(?:^|\s)(?:[-*•][ \t]*)?[` + "`" + `"']?([A-Za-z_$][\w$.\[\]-]*)[` + "`" + `"']?(?:[ \t]*\(([^()\n]*)\))?[ \t]*:(?:\s|$)`)
-	bulleted    = regexp.MustCompile(`^[ \t]*(?:[-*•+]|\d+\.)[ \t]+`)
 )
 
 // entries finds the descriptions of parameters in a section. Where the names
