@@ -120,7 +120,7 @@ func (e *Embedded) openStores(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	e.learned, err = trainerstore.Open(filepath.Join(e.cfg.Data, trainerFile))
+	e.learned, err = trainerstore.Open(filepath.Join(e.cfg.Data, trainerFile), e.log)
 	return err
 }
 

@@ -59,7 +59,7 @@ func TestRunFromBusToStore(t *testing.T) {
 // start runs a trainer and returns what stops it and waits for it.
 func start(t *testing.T, cfg Config, bus *streamtest.Bus, store *shelf, path string) (stop func()) {
 	t.Helper()
-	state, err := trainerstore.Open(path)
+	state, err := trainerstore.Open(path, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
