@@ -214,3 +214,15 @@ func FuzzLines(f *testing.F) {
 		}
 	})
 }
+
+func TestAnErrorInADocumentOfManyLinesSaysWhere(t *testing.T) {
+	for input, want := range map[string]string{
+		"{\n  \"name\": \"a\",\n  \"b\": }": "invalid JSON at byte 24, line 3: ",
+		"{\"name\": }":                      "invalid JSON at byte 9: ",
+	} {
+		_, problems := Parse([]byte(input), Options{})
+		if len(problems) != 1 || !strings.HasPrefix(problems[0].Detail, want) {
+			t.Errorf("%q: %+v, want %q", input, problems, want)
+		}
+	}
+}

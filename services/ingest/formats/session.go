@@ -108,6 +108,9 @@ func (s *session) unreadable(err error, path string) {
 		p.Detail = emptyBody
 	} else {
 		p.Detail = fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
+		if s.line == 0 && e.Line > 1 {
+			p.Detail += fmt.Sprintf(", line %d", e.Line)
+		}
 		if e.Detail != "" {
 			p.Detail += ": " + e.Detail
 		}
