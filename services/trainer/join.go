@@ -95,7 +95,7 @@ func (m *memory) reach(topic events.Topic, t time.Time) {
 
 // impression remembers a search, and hands it the feedback that came before.
 func (s *Service) impression(m *memory, i schema.Impression, at time.Time) error {
-	if schema.ValidateTenant(i.Tenant) != nil || i.SearchID == "" || !measured(i.Shown) {
+	if schema.ValidateTenant(i.Tenant) != nil || schema.ValidateID(i.SearchID) != nil || !measured(i.Shown) {
 		m.outcomes[badImpression]++
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,4 +107,33 @@ func publish(t *testing.T, bus *streamtest.Bus, prefix string) {
 	}
 	msgs = append(msgs, stream.Message{Topic: events.Searches, Key: "default/bad", Value: []byte(`{"schema":99}`)})
 	b.must(bus.Publish(context.Background(), msgs...))
+}
+
+// An impression of whoever can write to the bus must not hold up the others:
+// a key that no store takes would be tried again for ever.
+func TestAnImpressionThatCanNotBeStoredIsPassedOver(t *testing.T) {
+	state, err := trainerstore.Open(filepath.Join(t.TempDir(), "trainer.db"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()
+	bus := streamtest.NewBus()
+	s, err := New(Config{}, Deps{
+		Follower: bus, Publisher: bus, State: state, Store: newShelf(), Now: time.Now,
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, now: time.Now().UTC()}
+	var records []stream.Record[schema.Impression]
+	for _, id := range []string{strings.Repeat("x", 1<<16), "a\x00b", "good"} {
+		records = append(records, stream.Record[schema.Impression]{Decoded: b.impression(id, "wordy", "right", "other")})
+	}
+	if err := s.applySearches(t.Context(), records, map[int]uint64{0: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if known, err := state.Get(keySearch + "default/good"); err != nil || known == nil {
+		t.Errorf("the good one: %q, %v", known, err)
+	}
 }
