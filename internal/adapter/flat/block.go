@@ -2,6 +2,7 @@ package flat
 
 import (
 	"math/bits"
+	"slices"
 	"sync/atomic"
 	"unique"
 
@@ -16,24 +17,19 @@ const blockSize = 64
 
 // tool is one live entity in memory. It is immutable, but for being pinned.
 type tool struct {
-	ref        schema.Ref
-	agent      unique.Handle[string]
-	tags       []unique.Handle[string]
-	required   []bool // one per parameter
-	counts     counts // of its vectors
-	dimensions int
-	record     encoded // how it lies in the file
+	ref      schema.Ref
+	agent    unique.Handle[string]
+	tags     []unique.Handle[string]
+	required []bool  // one per parameter
+	record   encoded // how it lies in the file
 
 	pinned atomic.Pointer[events.Vectors] // its exact vectors, once the file holds others
 }
 
 func newTool(r *record, e encoded) *tool {
-	t := &tool{ref: r.ref, agent: unique.Make(r.agent), required: r.required, dimensions: r.vectors.Dimensions, record: e}
+	t := &tool{ref: r.ref, agent: unique.Make(r.agent), required: r.required, record: e}
 	for _, tag := range r.tags {
 		t.tags = append(t.tags, unique.Make(tag))
-	}
-	for kind := range kinds {
-		t.counts[kind] = uint16(len(vectorsOf(&r.vectors, kind)))
 	}
 	return t
 }
@@ -41,21 +37,27 @@ func newTool(r *record, e encoded) *tool {
 // change is what a slot is to hold: an entity with its quantised vectors, kind
 // by kind, or nothing.
 type change struct {
-	slot   uint32
-	tool   *tool
+	slot uint32
+	tool *tool
+	quantised
+}
+
+// quantised are vectors side by side, kind by kind.
+type quantised struct {
 	codes  []byte
 	scales []float32
 }
 
-func newChange(slot uint32, t *tool, v *events.Vectors) change {
-	n, stride := t.counts.total(), vector.Stride(t.dimensions)
-	c := change{slot: slot, tool: t, codes: make([]byte, n*stride), scales: make([]float32, 0, n)}
+// add quantises vectors behind those that are there.
+func (q *quantised) add(v *events.Vectors) {
+	stride := vector.Stride(v.Dimensions)
 	for kind := range kinds {
 		for _, x := range vectorsOf(v, kind) {
-			c.scales = append(c.scales, vector.Quantize(c.codes[len(c.scales)*stride:], x))
+			at := len(q.codes)
+			q.codes = slices.Grow(q.codes, stride)[:at+stride]
+			q.scales = append(q.scales, vector.Quantize(q.codes[at:], x))
 		}
 	}
-	return c
 }
 
 // of returns the rows of one kind.
@@ -64,10 +66,10 @@ func (c *change) of(kind, stride int) ([]byte, []float32) {
 		return nil, nil
 	}
 	from := 0
-	for _, n := range c.tool.counts[:kind] {
+	for _, n := range c.tool.record.counts[:kind] {
 		from += int(n)
 	}
-	to := from + int(c.tool.counts[kind])
+	to := from + int(c.tool.record.counts[kind])
 	return c.codes[from*stride : to*stride], c.scales[from:to]
 }
 
@@ -134,8 +136,8 @@ func (b *block) fill(old *block, changed *[blockSize]*change, stride int) {
 	total := 0
 	for _, t := range b.tools {
 		if t != nil {
-			total += t.counts.total()
-			b.required = append(b.required, t.required[:t.counts[rowParameters]]...)
+			total += t.record.counts.total()
+			b.required = append(b.required, t.required[:t.record.counts[rowParameters]]...)
 		}
 	}
 	codes, scales := make([]byte, 0, total*stride), make([]float32, 0, total)

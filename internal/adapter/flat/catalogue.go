@@ -14,8 +14,8 @@ func (i *Index) Get(ctx context.Context, ref schema.Ref) (schema.Entity, json.Ra
 	if err := ctx.Err(); err != nil {
 		return schema.Entity{}, nil, false, err
 	}
-	r, found, err := i.store.get(ref)
-	if err != nil || !found || r.deleted {
+	r, err := i.store.get(ref, false)
+	if err != nil || r == nil || r.deleted {
 		return schema.Entity{}, nil, false, err
 	}
 	e, err := r.entity()
@@ -59,8 +59,8 @@ func (i *Index) Version(ref schema.Ref) (v schema.Version, deleted, known bool) 
 // Previous returns the document and the vectors that are stored of an entity.
 // The embedder takes from it what has not changed.
 func (i *Index) Previous(ref schema.Ref) (schema.Document, events.Vectors, bool) {
-	r, found, err := i.store.get(ref)
-	if err != nil || !found || r.deleted {
+	r, err := i.store.get(ref, true)
+	if err != nil || r == nil || r.deleted {
 		return schema.Document{}, events.Vectors{}, false
 	}
 	e, err := r.entity()

@@ -62,7 +62,7 @@ func (r *record) fill(c *events.Change) error {
 func (r *record) takeVectors(c *events.Change) error {
 	v := c.Vectors
 	switch {
-	case v == nil || v.Dimensions <= 0 || vectorCount(v) == 0:
+	case v == nil || vectorBytes(v) <= 0:
 		return errors.New("there are none")
 	case len(v.Parameters) > len(c.Document.Parameters):
 		return fmt.Errorf("%d for %d parameters", len(v.Parameters), len(c.Document.Parameters))
@@ -70,7 +70,7 @@ func (r *record) takeVectors(c *events.Change) error {
 		return fmt.Errorf("more than %d of one kind", maxVectors)
 	}
 	r.vectors = events.Vectors{Model: v.Model, Dimensions: v.Dimensions}
-	all := make([]float32, 0, v.Dimensions*vectorCount(v))
+	all := make([]float32, 0, vectorBytes(v)/4)
 	for kind := range kinds {
 		for i, vector := range vectorsOf(v, kind) {
 			if err := checkVector(vector, v.Dimensions); err != nil {

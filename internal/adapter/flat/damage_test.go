@@ -1,6 +1,7 @@
 package flat
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -73,6 +74,10 @@ func copyOf(t *testing.T, folder, file string, change func([]byte) []byte) strin
 // positions say, or nothing at position 0 with the damaged file kept.
 func wantHonest(t *testing.T, folder string, h history) (kept bool) {
 	t.Helper()
+	before, err := os.Stat(filepath.Join(folder, storeFile))
+	if err != nil {
+		t.Fatal(err)
+	}
 	i, err := Open(t.Context(), config(t, folder))
 	if err != nil {
 		t.Fatalf("open: %v", err)
@@ -87,11 +92,8 @@ func wantHonest(t *testing.T, folder string, h history) (kept bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if at == 0 && len(damaged) == 0 {
-		info, err := os.Stat(filepath.Join(folder, storeFile))
-		if err != nil || info.Size() > 64<<10 {
-			t.Fatal("it begins anew and keeps no damaged file")
-		}
+	if at == 0 && len(damaged) == 0 && before.Size() > 0 {
+		t.Fatal("it begins anew and keeps no damaged file")
 	}
 	wantHeld(t, i, want)
 	apply(t, i, 99, newMaker(9).tool("tenant", "new"))
@@ -127,8 +129,9 @@ func TestFlippedBits(t *testing.T) {
 	const rounds = 400
 	for range rounds {
 		damaged := copyOf(t, folder, storeFile, func(b []byte) []byte {
+			used := len(bytes.TrimRight(b, "\x00"))
 			for range 1 + rng.IntN(3) {
-				b[rng.IntN(len(b))] ^= 1 << rng.IntN(8)
+				b[rng.IntN(used)] ^= 1 << rng.IntN(8)
 			}
 			return b
 		})
@@ -147,7 +150,7 @@ func TestTruncated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	size := int(info.Size())
+	size := min(int(info.Size()), 300<<10)
 	for cut := 0; cut < size; cut += max(1, size/97) {
 		wantHonest(t, copyOf(t, folder, storeFile, func(b []byte) []byte { return b[:cut] }), h)
 	}

@@ -48,10 +48,8 @@ func (r *reader) vectors(t *tool) (*events.Vectors, error) {
 		}
 		return nil, fmt.Errorf("flat: the record of %q is not what was stored", t.ref.ID)
 	}
-	n := t.counts.total() * t.dimensions
-	all := floats(&r.memory, b[t.record.vectors:t.record.vectors+4*n])
-	r.found = events.Vectors{Dimensions: t.dimensions, Examples: r.found.Examples[:0], Parameters: r.found.Parameters[:0]}
-	spread(&r.found, t.counts, all)
+	r.found = events.Vectors{Dimensions: t.record.dimensions, Examples: r.found.Examples[:0], Parameters: r.found.Parameters[:0]}
+	spread(&r.found, &t.record.counts, floats(&r.memory, t.record.of(b)))
 	return &r.found, nil
 }
 

@@ -37,11 +37,11 @@ func TestRecordsKeepEverything(t *testing.T) {
 		change(&want)
 		k := key(want.ref)
 		b, encoded := want.encode(k)
-		got, e, err := decode(k, b, nil)
+		got, e, err := decode(k, b)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		want.doc, want.vectors.Model = nil, ""
+		want.doc, want.vectors = nil, events.Vectors{}
 		if e != encoded || !reflect.DeepEqual(*got, want) {
 			t.Errorf("%s: got\n%+v, want\n%+v", name, *got, want)
 		}
@@ -62,9 +62,9 @@ func FuzzRecord(f *testing.F) {
 		b = append(b, payload...)
 		sum := checksum(k, payload)
 		b[0], b[1], b[2], b[3] = byte(sum), byte(sum>>8), byte(sum>>16), byte(sum>>24)
-		r, _, err := decode(k, b, nil)
-		if err == nil && !r.deleted && vectorBytes(&r.vectors) > len(payload) {
-			t.Errorf("%d bytes of vectors from %d bytes", vectorBytes(&r.vectors), len(payload))
+		_, e, err := decode(k, b)
+		if err == nil && len(e.of(b)) > len(payload) {
+			t.Errorf("%d bytes of vectors from %d bytes", len(e.of(b)), len(payload))
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/toolstream/toolstream/internal/lexical"
+	"github.com/toolstream/toolstream/internal/vector"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -35,7 +36,7 @@ func (i *Index) loadWith(ctx context.Context, words *savedWords) error {
 	}
 	i.store = s
 	i.state.Store(&st)
-	if err := l.finish(ctx, st.dimensions); err != nil {
+	if err := l.finish(ctx, s); err != nil {
 		return errors.Join(err, s.close())
 	}
 	if l.fresh == 0 {
@@ -70,11 +71,11 @@ func (l *loader) restart() {
 
 // add takes one record.
 func (l *loader) add(r *record, e encoded) error {
-	var c change
+	var made *tool
 	if !r.deleted {
-		c = newChange(noSlot, newTool(r, e), &r.vectors)
+		made = newTool(r, e)
 	}
-	t, slot, err := l.enter(r, c, e.crc)
+	t, slot, err := l.enter(r, made, e.crc)
 	if err != nil || t == nil {
 		return err
 	}
@@ -89,9 +90,9 @@ func (l *loader) add(r *record, e encoded) error {
 	return words.Put(slot, lexicalTexts(doc))
 }
 
-// enter takes a record and what it changes. It returns where its words are still to
+// enter takes a record and what is made of it. It returns where its words are still to
 // be put, no tenant where nothing is to be done.
-func (l *loader) enter(r *record, c change, crc uint32) (*tenant, uint32, error) {
+func (l *loader) enter(r *record, made *tool, crc uint32) (*tenant, uint32, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t, err := l.tenant(r.ref.Tenant)
@@ -106,8 +107,8 @@ func (l *loader) enter(r *record, c change, crc uint32) (*tenant, uint32, error)
 		return nil, 0, nil
 	}
 	slot, saved := l.slot(t, r.ref.Tenant, n, crc)
-	e.slot, c.slot = slot, slot
-	t.pending = append(t.pending, c)
+	e.slot = slot
+	t.pending = append(t.pending, change{slot: slot, tool: made})
 	if saved {
 		t = nil
 	}
@@ -147,9 +148,9 @@ func (l *loader) lexical(t *tenant, name string) (*lexical.Index, error) {
 }
 
 // finish publishes all tenants.
-func (l *loader) finish(ctx context.Context, dimensions int) (err error) {
+func (l *loader) finish(ctx context.Context, s *store) (err error) {
 	l.index.tenants.Range(func(key, value any) bool {
-		err = l.finishTenant(ctx, key.(string), value.(*tenant), dimensions)
+		err = l.finishTenant(ctx, s, key.(string), value.(*tenant))
 		return err == nil
 	})
 	return err
@@ -157,7 +158,7 @@ func (l *loader) finish(ctx context.Context, dimensions int) (err error) {
 
 // finishTenant publishes a tenant. Saved words whose record is gone leave
 // their slots.
-func (l *loader) finishTenant(ctx context.Context, name string, t *tenant, dimensions int) error {
+func (l *loader) finishTenant(ctx context.Context, s *store, name string, t *tenant) error {
 	words, err := l.lexical(t, name)
 	if err != nil {
 		return err
@@ -175,6 +176,44 @@ func (l *loader) finishTenant(ctx context.Context, name string, t *tenant, dimen
 		return err
 	}
 	t.begin(words)
-	t.publish(dimensions)
+	return t.quantise(ctx, s)
+}
+
+// quantise publishes what is pending, with vectors read from the file: block
+// by block, so that what is read is still at hand when it is copied.
+func (t *tenant) quantise(ctx context.Context, s *store) error {
+	runs := t.takePending()
+	blocks := room(nil, runs)
+	errs := make([]error, workers(len(runs)))
+	split(len(runs), len(errs), func(worker, from, to int) {
+		errs[worker] = s.read(func(r *reader) error {
+			var memory quantised
+			for _, run := range runs[from:to] {
+				if err := run.quantise(r, &memory); err != nil || ctx.Err() != nil {
+					return cmp.Or(err, ctx.Err())
+				}
+				blocks[run.block()] = (&block{}).with(run, run.stride())
+			}
+			return nil
+		})
+	})
+	t.show(blocks)
+	return errors.Join(errs...)
+}
+
+func (r run) stride() int { return vector.Stride(r[0].tool.record.dimensions) }
+
+// quantise gives each change its vectors, in memory that is used again.
+func (r run) quantise(from *reader, memory *quantised) error {
+	memory.codes, memory.scales = memory.codes[:0], memory.scales[:0]
+	for i := range r {
+		v, err := from.vectors(r[i].tool)
+		if err != nil {
+			return err
+		}
+		code, scale := len(memory.codes), len(memory.scales)
+		memory.add(v)
+		r[i].quantised = quantised{memory.codes[code:], memory.scales[scale:]}
+	}
 	return nil
 }

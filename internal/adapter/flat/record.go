@@ -80,9 +80,11 @@ func refOf(k []byte) (schema.Ref, error) {
 
 // encoded is what there is to know of a record's bytes.
 type encoded struct {
-	crc     uint32
-	vectors int // where the components of the vectors begin
-	size    int
+	crc        uint32
+	size       int
+	vectors    int // where the components of the vectors begin
+	dimensions int
+	counts     counts
 }
 
 // encode returns the record's bytes, the checksum in front.
@@ -94,7 +96,8 @@ func (r *record) encode(k []byte) ([]byte, encoded) {
 	b = binary.AppendUvarint(b, r.version.Source)
 	b = binary.AppendVarint(b, r.accepted.UnixMicro())
 	if !r.deleted {
-		b = r.appendHead(b)
+		e.dimensions, e.counts = r.vectors.Dimensions, countsOf(&r.vectors)
+		b = r.appendHead(b, e.counts)
 		e.vectors = len(b)
 		b = appendComponents(b, &r.vectors)
 		b = appendText(b, r.document)
@@ -107,7 +110,7 @@ func (r *record) encode(k []byte) ([]byte, encoded) {
 
 // appendHead writes what stands before the components of the vectors: the
 // last of it is their dimensions and how many of each kind there are.
-func (r *record) appendHead(b []byte) []byte {
+func (r *record) appendHead(b []byte, n counts) []byte {
 	for _, s := range []string{r.agent, r.format, r.hash} {
 		b = appendText(b, s)
 	}
@@ -120,8 +123,8 @@ func (r *record) appendHead(b []byte) []byte {
 		b = append(b, flag(required))
 	}
 	b = binary.AppendUvarint(b, uint64(r.vectors.Dimensions))
-	for kind := range kinds {
-		b = binary.AppendUvarint(b, uint64(len(vectorsOf(&r.vectors, kind))))
+	for _, count := range n {
+		b = binary.AppendUvarint(b, uint64(count))
 	}
 	return b
 }
@@ -150,10 +153,9 @@ func checksum(k, payload []byte) uint32 {
 	return crc32.Update(crc32.Checksum(k, castagnoli), castagnoli, payload)
 }
 
-// decode reads what encode wrote under that key. The record's document and raw
-// bytes are views of b, its vectors lie in memory where that is given; everything
-// else is its own.
-func decode(k, b []byte, memory *[]float32) (*record, encoded, error) {
+// decode reads what encode wrote under that key, but for the vectors. The
+// record's document and raw bytes are views of b; everything else is its own.
+func decode(k, b []byte) (*record, encoded, error) {
 	if len(b) < 4 || crcOf(b) != checksum(k, b[4:]) {
 		return nil, encoded{}, fmt.Errorf("%w: checksum of %q", errRecord, k)
 	}
@@ -170,9 +172,9 @@ func decode(k, b []byte, memory *[]float32) (*record, encoded, error) {
 	r.version = schema.Version{Revision: d.uvarint(), Source: d.uvarint()}
 	r.accepted = time.UnixMicro(d.varint()).UTC()
 	if !r.deleted {
-		counts := d.head(r)
+		d.head(r, &e)
 		e.vectors = len(b) - len(d.b)
-		d.components(r, counts, memory)
+		d.take(uint64(e.components()) * 4)
 		r.document, r.raw = d.bytes(), d.bytes()
 	}
 	if d.bad || len(d.b) > 0 {
@@ -241,21 +243,7 @@ func (d *decoder) count(size uint64) int {
 func (d *decoder) bytes() []byte { return d.take(d.uvarint()) }
 func (d *decoder) text() string  { return string(d.bytes()) }
 
-// maxVectors is how many vectors of one kind an entity may have.
-const maxVectors = math.MaxUint16
-
-// counts are how many vectors of each kind there are.
-type counts [kinds]uint16
-
-func (c *counts) total() int {
-	n := 0
-	for _, count := range c {
-		n += int(count)
-	}
-	return n
-}
-
-func (d *decoder) head(r *record) counts {
+func (d *decoder) head(r *record, e *encoded) {
 	r.agent, r.format, r.hash = d.text(), d.text(), d.text()
 	r.tags = make([]string, d.count(1))
 	for i := range r.tags {
@@ -265,34 +253,19 @@ func (d *decoder) head(r *record) counts {
 	for i := range r.required {
 		r.required[i] = d.byte() == 1
 	}
-	r.vectors.Dimensions = int(d.uvarint() & math.MaxInt32)
-	var n counts
-	for kind := range n {
-		count := d.count(uint64(max(4*r.vectors.Dimensions, 1)))
+	e.dimensions = int(d.uvarint() & math.MaxInt32)
+	for kind := range e.counts {
+		count := d.count(uint64(max(4*e.dimensions, 1)))
 		d.bad = d.bad || count > maxVectors
-		n[kind] = uint16(count)
+		e.counts[kind] = uint16(count)
 	}
-	return n
 }
 
-func (d *decoder) components(r *record, n counts, memory *[]float32) {
-	raw := d.take(uint64(n.total()) * uint64(r.vectors.Dimensions) * 4)
-	if raw == nil {
-		return
-	}
-	spread(&r.vectors, n, floats(memory, raw))
-}
+// components returns how many numbers all vectors have together.
+func (e *encoded) components() int { return e.counts.total() * e.dimensions }
 
-// spread makes vectors of components that lie one after the other.
-func spread(v *events.Vectors, n counts, all []float32) {
-	dims := v.Dimensions
-	for kind, count := range n {
-		for range count {
-			addVector(v, kind, all[:dims:dims])
-			all = all[dims:]
-		}
-	}
-}
+// of returns the components in the record's bytes.
+func (e *encoded) of(b []byte) []byte { return b[e.vectors:][:4*e.components()] }
 
 // entity returns the record as the catalogue shows it.
 func (r *record) entity() (schema.Entity, error) {

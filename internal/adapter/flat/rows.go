@@ -1,6 +1,10 @@
 package flat
 
-import "github.com/toolstream/toolstream/pkg/events"
+import (
+	"math"
+
+	"github.com/toolstream/toolstream/pkg/events"
+)
 
 // The kinds of row, in the order in which a record and a block hold them.
 const (
@@ -52,16 +56,43 @@ func single(v *events.Vectors, kind int) *events.Vector {
 	return &v.Response
 }
 
-// vectorCount returns how many vectors there are of all kinds.
-func vectorCount(v *events.Vectors) int {
-	n := len(v.Examples) + len(v.Parameters)
+// maxVectors is how many vectors of one kind an entity may have.
+const maxVectors = math.MaxUint16
+
+// counts are how many vectors of each kind there are.
+type counts [kinds]uint16
+
+func countsOf(v *events.Vectors) counts {
+	n := counts{rowExamples: uint16(len(v.Examples)), rowParameters: uint16(len(v.Parameters))}
 	for kind := rowName; kind <= rowResponse; kind++ {
 		if len(*single(v, kind)) > 0 {
-			n++
+			n[kind] = 1
 		}
 	}
 	return n
 }
 
-// vectorBytes returns what the vectors take as float32.
-func vectorBytes(v *events.Vectors) int { return 4 * v.Dimensions * vectorCount(v) }
+func (c *counts) total() int {
+	n := 0
+	for _, count := range c {
+		n += int(count)
+	}
+	return n
+}
+
+// vectorBytes returns what vectors take as float32.
+func vectorBytes(v *events.Vectors) int {
+	n := countsOf(v)
+	return 4 * v.Dimensions * n.total()
+}
+
+// spread makes vectors of components that lie one after the other.
+func spread(v *events.Vectors, n *counts, all []float32) {
+	dims := v.Dimensions
+	for kind, count := range n {
+		for range count {
+			addVector(v, kind, all[:dims:dims])
+			all = all[dims:]
+		}
+	}
+}

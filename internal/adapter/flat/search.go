@@ -156,7 +156,7 @@ func (s *search) scan(ctx context.Context, p *plan, lexical []*[]float32, from, 
 func (s *snapshot) dimensions() int {
 	for _, b := range s.blocks {
 		if b.live != 0 {
-			return b.tools[bits.TrailingZeros64(b.live)].dimensions
+			return b.tools[bits.TrailingZeros64(b.live)].record.dimensions
 		}
 	}
 	return 0

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +23,7 @@ import (
 const (
 	storeFile   = "index.db"
 	lockTimeout = 200 * time.Millisecond
+	growth      = 1 << 20 // bytes by which the file grows
 )
 
 // Names of the buckets and the key of the state record.
@@ -97,15 +97,12 @@ func (s *store) verify(ctx context.Context, each func(*record, encoded) error) (
 // readStore reads a whole file and compares what it holds with its state
 // record.
 func readStore(ctx context.Context, f *os.File, size int64, each func(*record, encoded) error) (state, uint64, error) {
-	scratch := sync.Pool{New: func() any { return new([]float32) }}
 	var found atomic.Pointer[state]
 	var records, sum atomic.Uint64
 	transaction, err := walk(f, size, func(bucket, k, v []byte) error {
 		switch {
 		case bytes.Equal(bucket, entityBucket):
-			memory := scratch.Get().(*[]float32)
-			defer scratch.Put(memory)
-			r, e, err := decode(k, v, memory)
+			r, e, err := decode(k, v)
 			if err != nil {
 				return err
 			}
@@ -140,7 +137,7 @@ func (s *store) open(transaction uint64) error {
 	if err != nil {
 		return openError(err)
 	}
-	s.db = db
+	s.db, db.AllocSize = db, growth
 	err = db.View(func(tx *bolt.Tx) error {
 		if transaction != 0 && uint64(tx.ID()) != transaction {
 			return ErrInUse // another process wrote between our look and our lock
@@ -262,20 +259,28 @@ func (s *store) generation() (uint64, error) {
 	return st.generation, err
 }
 
-// get returns a copy of one record, false where there is none.
-func (s *store) get(ref schema.Ref) (*record, bool, error) {
+// get returns a copy of one record, with its vectors if they are wanted, nil
+// where there is none.
+func (s *store) get(ref schema.Ref, vectors bool) (*record, error) {
 	var r *record
 	err := s.db.View(func(tx *bolt.Tx) error {
 		k := key(ref)
-		b := tx.Bucket(entityBucket).Get(k)
+		b := bytes.Clone(tx.Bucket(entityBucket).Get(k))
 		if b == nil {
 			return nil
 		}
-		var err error
-		r, _, err = decode(k, bytes.Clone(b), nil)
-		return err
+		found, e, err := decode(k, b)
+		if err != nil {
+			return err
+		}
+		if vectors {
+			found.vectors.Dimensions = e.dimensions
+			spread(&found.vectors, &e.counts, floats(nil, e.of(b)))
+		}
+		r = found
+		return nil
 	})
-	return r, r != nil, err
+	return r, err
 }
 
 // list calls fn for the records of a tenant and kind whose ids follow after,
@@ -284,14 +289,13 @@ func (s *store) get(ref schema.Ref) (*record, bool, error) {
 func (s *store) list(tenant string, kind schema.Kind, after string, fn func(*record) (bool, error)) error {
 	return s.db.View(func(tx *bolt.Tx) error {
 		pre := prefix(tenant, kind)
-		var memory []float32
 		c := tx.Bucket(entityBucket).Cursor()
 		k, v := c.Seek(append(bytes.Clone(pre), after...))
 		for ; k != nil && bytes.HasPrefix(k, pre); k, v = c.Next() {
 			if after != "" && string(k[len(pre):]) == after {
 				continue
 			}
-			r, _, err := decode(k, v, &memory)
+			r, _, err := decode(k, v)
 			if err != nil {
 				return err
 			}

@@ -80,7 +80,9 @@ func (t *tenant) put(s *staged) error {
 	switch {
 	case !s.deleted:
 		e.slot = t.slotFor(old)
-		t.pending = append(t.pending, newChange(e.slot, newTool(s.record, s.encoded), &s.vectors))
+		c := change{slot: e.slot, tool: newTool(s.record, s.encoded)}
+		c.add(&s.vectors)
+		t.pending = append(t.pending, c)
 		err = t.lexical.Put(e.slot, lexicalTexts(s.doc))
 	case old != nil && old.slot != noSlot:
 		t.lexical.Delete(old.slot)
@@ -116,25 +118,36 @@ func (t *tenant) newSlot() uint32 {
 func (t *tenant) publish(dimensions int) (retired int) {
 	t.lexical.Commit()
 	old := t.now.Load().blocks
-	blocks := slices.Clone(old)
 	runs := t.takePending()
 	for _, r := range runs {
 		if r.block() < len(old) {
 			retired += old[r.block()].bytes()
 		}
 	}
-	if len(runs) > 0 {
-		for last := runs[len(runs)-1].block(); last >= len(blocks); {
-			blocks = append(blocks, &block{})
-		}
-	}
+	blocks := room(old, runs)
 	split(len(runs), workers(len(runs)/minShare), func(_, from, to int) {
 		for _, r := range runs[from:to] {
 			blocks[r.block()] = blocks[r.block()].with(r, vector.Stride(dimensions))
 		}
 	})
-	t.now.Store(&snapshot{blocks: blocks, lexical: t.lexical.Snapshot()})
+	t.show(blocks)
 	return retired
+}
+
+// show makes blocks what readers see, with the words as committed.
+func (t *tenant) show(blocks []*block) {
+	t.now.Store(&snapshot{blocks: blocks, lexical: t.lexical.Snapshot()})
+}
+
+// room returns a copy of blocks that is long enough for the runs.
+func room(blocks []*block, runs []run) []*block {
+	out := slices.Clone(blocks)
+	if len(runs) > 0 {
+		for last := runs[len(runs)-1].block(); last >= len(out); {
+			out = append(out, &block{})
+		}
+	}
+	return out
 }
 
 // run is the changes to one block, in the order in which they came.

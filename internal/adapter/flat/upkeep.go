@@ -103,7 +103,7 @@ func (i *Index) rebuild(ctx context.Context, t *tenant) {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	t.now.Store(&snapshot{blocks: t.now.Load().blocks, lexical: t.lexical.Snapshot()})
+	t.show(t.now.Load().blocks)
 	t.merging = false
 }
 
