@@ -25,6 +25,7 @@ type Status struct {
 	Weights     string        `json:"weights" doc:"Version that the tenant's searches rank by."`
 	Tools       int           `json:"tools" doc:"The tenant's, in the index."`
 	Agents      int           `json:"agents" doc:"The tenant's, in the index."`
+	Settled     bool          `json:"settled" doc:"Scores are exact: right after changes some are about right for a moment."`
 	Stages      []StageStatus `json:"stages" doc:"In the order of the flow."`
 	DeadLetters int           `json:"dead_letters" doc:"The tenant's open ones."`
 	Data        string        `json:"data" doc:"Folder."`
@@ -63,7 +64,7 @@ func (e *Embedded) status(ctx context.Context) (Status, error) {
 	counts := e.index.Stats()[own]
 	s := Status{
 		Version: e.version, Started: e.started, Ready: e.ready() == nil, Model: model, Weights: live.Version,
-		Tools: counts.Tools, Agents: counts.Agents, Data: e.cfg.Data,
+		Settled: e.index.Settled(), Tools: counts.Tools, Agents: counts.Agents, Data: e.cfg.Data,
 		DeadLetters: len(e.dead.List(ctx, deadletter.Filter{State: events.LetterOpen})),
 	}
 	s.Stages, err = e.stages(ctx)

@@ -50,6 +50,7 @@ func TestRankingOfTheSampleRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatalf("import: %v\n%s", err, out)
 	}
+	settle(t, p)
 	got := report(t, p, readQueries(t))
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -62,6 +63,21 @@ func TestRankingOfTheSampleRegistry(t *testing.T) {
 	}
 	if got != string(want) {
 		t.Errorf("the ranking changed; if that is meant, run with -update and commit the diff:\n%s", diff(string(want), got))
+	}
+}
+
+// settle waits until scores are exact.
+func settle(t *testing.T, p *process.Process) {
+	t.Helper()
+	err := process.Until(t.Context(), func() (bool, error) {
+		var status struct {
+			Settled bool `json:"settled"`
+		}
+		err := p.Client.Get(t.Context(), "/v1/status", nil, &status)
+		return status.Settled, err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

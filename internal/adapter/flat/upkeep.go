@@ -138,6 +138,20 @@ func (i *Index) quiet(seen map[*tenant]int) []*tenant {
 	return out
 }
 
+// Settled reports whether every lexical score is exact: right after a change
+// some are not, until the background has come to it.
+func (i *Index) Settled() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	settled := true
+	i.tenants.Range(func(_, v any) bool {
+		t := v.(*tenant)
+		settled = t.changes == 0 && !t.merging
+		return settled
+	})
+	return settled
+}
+
 // saveLexical saves the lexical indexes of all tenants if anything has changed
 // since they were saved last.
 func (i *Index) saveLexical() error {
