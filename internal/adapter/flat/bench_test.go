@@ -49,11 +49,12 @@ func newBench(b testing.TB, folder string, n int) *bench {
 
 // cluster moves vectors close to a centre.
 func (m *maker) cluster(v *events.Vectors, centres []events.Vector) {
-	for kind := range kinds {
-		centre := centres[m.rng.IntN(len(centres))]
-		for _, x := range vectorsOf(v, kind) {
-			m.near(x, centre)
-		}
+	var chosen [kinds]events.Vector
+	for kind := range chosen {
+		chosen[kind] = centres[m.rng.IntN(len(centres))]
+	}
+	for kind, x := range each(v) {
+		m.near(x, chosen[kind])
 	}
 }
 

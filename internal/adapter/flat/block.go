@@ -51,12 +51,10 @@ type quantised struct {
 // add quantises vectors behind those that are there.
 func (q *quantised) add(v *events.Vectors) {
 	stride := vector.Stride(v.Dimensions)
-	for kind := range kinds {
-		for _, x := range vectorsOf(v, kind) {
-			at := len(q.codes)
-			q.codes = slices.Grow(q.codes, stride)[:at+stride]
-			q.scales = append(q.scales, vector.Quantize(q.codes[at:], x))
-		}
+	for _, x := range each(v) {
+		at := len(q.codes)
+		q.codes = slices.Grow(q.codes, stride)[:at+stride]
+		q.scales = append(q.scales, vector.Quantize(q.codes[at:], x))
 	}
 }
 

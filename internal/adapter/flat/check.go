@@ -71,16 +71,14 @@ func (r *record) takeVectors(c *events.Change) error {
 	}
 	r.vectors = events.Vectors{Model: v.Model, Dimensions: v.Dimensions}
 	all := make([]float32, 0, vectorBytes(v)/4)
-	for kind := range kinds {
-		for i, vector := range vectorsOf(v, kind) {
-			if err := checkVector(vector, v.Dimensions); err != nil {
-				return fmt.Errorf("vector %d of kind %d: %w", i, kind, err)
-			}
-			from := len(all)
-			all = append(all, vector...)
-			all = all[:from+v.Dimensions] // a text without words has no vector: zeros, which match nothing
-			addVector(&r.vectors, kind, all[from:len(all):len(all)])
+	for kind, vector := range each(v) {
+		if err := checkVector(vector, v.Dimensions); err != nil {
+			return fmt.Errorf("a vector of kind %d: %w", kind, err)
 		}
+		from := len(all)
+		all = append(all, vector...)
+		all = all[:from+v.Dimensions] // a text without words has no vector: zeros, which match nothing
+		addVector(&r.vectors, kind, all[from:len(all):len(all)])
 	}
 	return nil
 }

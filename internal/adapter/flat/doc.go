@@ -7,15 +7,15 @@
 // for as long as it lives. Sixty-four slots are a block: the quantised vectors
 // of their entities, row kind by row kind, so that a search streams through
 // what its model weighs and skips the rest. Blocks are immutable. A change
-// builds the blocks it touches anew and publishes them with one atomic store:
-// readers take no lock and never wait for a writer.
+// builds the blocks it touches anew and publishes them with one atomic store,
+// so readers see one moment and never wait for a change to become durable.
 //
 // # Searching
 //
 // A search is two passes. The first reads every allowed slot: lexical scores
 // by accumulation, dense ones over int8 rows, the penalty from a table. The
 // best few hundred are then scored exactly, by package index on the float32
-// vectors, and only those scores decide.
+// vectors, which are read from the mapped file; only those scores decide.
 //
 // # Disk
 //
@@ -24,7 +24,7 @@
 // it stands for, written in one transaction. Every record carries a checksum,
 // and the state record one over all of them; the file's pages are verified
 // before anything reads them through bbolt. A file that fails is set aside and
-// the index starts empty, at positions 0: the bus builds it again. Beside it
+// the index starts empty, at no positions: the bus builds it again. Beside it
 // lies a copy of the lexical index, which saves analysing every text at a
 // start and may be missing or old.
 package flat

@@ -134,10 +134,8 @@ func appendText[T string | []byte](b []byte, s T) []byte {
 }
 
 func appendComponents(b []byte, v *events.Vectors) []byte {
-	for kind := range kinds {
-		for _, vector := range vectorsOf(v, kind) {
-			b = appendFloats(b, vector)
-		}
+	for _, x := range each(v) {
+		b = appendFloats(b, x)
 	}
 	return b
 }

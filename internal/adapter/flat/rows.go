@@ -1,6 +1,7 @@
 package flat
 
 import (
+	"iter"
 	"math"
 
 	"github.com/toolstream/toolstream/pkg/events"
@@ -17,18 +18,25 @@ const (
 	kinds
 )
 
-// vectorsOf returns the vectors of one kind.
-func vectorsOf(v *events.Vectors, kind int) []events.Vector {
-	switch kind {
-	case rowExamples:
-		return v.Examples
-	case rowParameters:
-		return v.Parameters
+// each goes through vectors kind by kind.
+func each(v *events.Vectors) iter.Seq2[int, events.Vector] {
+	return func(yield func(int, events.Vector) bool) {
+		for kind := rowName; kind <= rowResponse; kind++ {
+			if x := *single(v, kind); len(x) > 0 && !yield(kind, x) {
+				return
+			}
+		}
+		for _, x := range v.Examples {
+			if !yield(rowExamples, x) {
+				return
+			}
+		}
+		for _, x := range v.Parameters {
+			if !yield(rowParameters, x) {
+				return
+			}
+		}
 	}
-	if single := *single(v, kind); len(single) > 0 {
-		return []events.Vector{single}
-	}
-	return nil
 }
 
 // addVector appends one vector of a kind.
