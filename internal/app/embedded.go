@@ -21,6 +21,7 @@ import (
 	"github.com/toolstream/toolstream/internal/adapter/trainerstore"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/services/embedder"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/query"
@@ -110,6 +111,7 @@ func (e *Embedded) openStores(ctx context.Context) (err error) {
 	}
 	e.bus, err = jetstream.Open(ctx, jetstream.Config{
 		Dir: filepath.Join(e.cfg.Data, busFolder), Listen: e.cfg.NATS.Listen, Token: e.cfg.NATS.Token,
+		AcceptLoss: e.cfg.Bus.AcceptLoss,
 	}, e.log)
 	if err != nil {
 		return err
@@ -126,6 +128,10 @@ func (e *Embedded) openStores(ctx context.Context) (err error) {
 
 func (e *Embedded) buildServices(ctx context.Context) error {
 	weights, err := jetstream.OpenKV(ctx, e.bus.Conn(), weightsBucket, weightsHistory)
+	if stream.Reason(err) == stream.ReasonLost {
+		bus := filepath.Join(e.cfg.Data, busFolder)
+		return fmt.Errorf("the bus in %s lost weights: restore the folder from a backup, or remove KV_%s below it, and weights are learned on from what the trainer knows: %w", bus, weightsBucket, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -237,6 +243,7 @@ func (e *Embedded) Run(ctx context.Context) error {
 // parts lists what runs, consumers before producers.
 func (e *Embedded) parts() ([]part, error) {
 	parts := []part{
+		{"bus", e.bus.Run},
 		{"index writer", e.writer.Run},
 		{"embedder", e.embedder.Run},
 		{"standardizer", e.standardizer.Run},

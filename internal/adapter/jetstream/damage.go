@@ -50,7 +50,7 @@ func (s state) holes() uint64 {
 // lost is the error of a bus that holds less than it has acknowledged.
 func (s *Server) lost(what string) error {
 	return stream.Permanent(stream.ReasonLost, fmt.Errorf(
-		"the bus in %s lost messages: %s; restore the folder from a backup, or accept the loss and import again",
+		"the bus in %s lost messages: %s; restore the folder from a backup, or accept the loss (bus.accept_loss) and import again",
 		s.cfg.Dir, what))
 }
 
