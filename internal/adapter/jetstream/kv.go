@@ -31,7 +31,29 @@ func OpenKV(ctx context.Context, nc *nats.Conn, bucket string, history uint8) (*
 	if err != nil {
 		return nil, fmt.Errorf("jetstream: bucket %s: %w", bucket, err)
 	}
+	if err := readable(ctx, js, bucket); err != nil {
+		return nil, stream.Permanent(stream.ReasonLost, fmt.Errorf("jetstream: bucket %s: %w", bucket, err))
+	}
 	return &KV{bucket: bucket, kv: kv}, nil
+}
+
+// readable reads the newest value of every key. One that is damaged would hold
+// up whoever watches the bucket, for ever and without a word.
+func readable(ctx context.Context, js jetstream.JetStream, bucket string) error {
+	s, err := js.Stream(ctx, "KV_"+bucket)
+	if err != nil {
+		return err
+	}
+	info, err := s.Info(ctx, jetstream.WithSubjectFilter("$KV."+bucket+".>"))
+	if err != nil {
+		return err
+	}
+	for subject := range info.State.Subjects {
+		if _, err := s.GetLastMsgForSubject(ctx, subject); err != nil {
+			return fmt.Errorf("the value of %s can not be read: %w", strings.TrimPrefix(subject, "$KV."+bucket+"."), err)
+		}
+	}
+	return nil
 }
 
 // Put stores a value whatever was there, and returns its revision.

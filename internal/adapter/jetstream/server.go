@@ -73,6 +73,9 @@ func Open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	if err := s.claimDir(); err != nil {
 		return nil, fmt.Errorf("jetstream: data folder %s: %w", cfg.Dir, err)
 	}
+	if err := s.checkBlocks(); err != nil {
+		return nil, err
+	}
 	if err := s.start(); err != nil {
 		return nil, fmt.Errorf("jetstream: start in %s: %w", cfg.Dir, err)
 	}
@@ -122,7 +125,9 @@ func (s *Server) start() error {
 		return err
 	}
 	s.ns.SetLoggerV2(serverLog{s.log}, false, false, false)
-	s.ns.Start()
+	if err := s.startServer(readyTimeout); err != nil {
+		return err
+	}
 	if !s.ns.ReadyForConnections(readyTimeout) {
 		return fmt.Errorf("not ready after %v", readyTimeout)
 	}
@@ -136,6 +141,25 @@ func (s *Server) start() error {
 	}
 	s.js, err = jetstream.New(s.nc, jetstream.WithPublishAsyncMaxPending(2*maxBatch*len(events.Topics())))
 	return err
+}
+
+// startServer starts the server in bounded time. A damaged sequence number
+// keeps it counting through all those that seem to be missing, and it can not
+// be told to stop.
+func (s *Server) startServer(limit time.Duration) error {
+	started := make(chan struct{})
+	ns := s.ns
+	go func() {
+		ns.Start()
+		close(started)
+	}()
+	select {
+	case <-started:
+		return nil
+	case <-time.After(limit):
+		s.ns = nil // a shutdown would wait for the start
+		return s.lost(fmt.Sprintf("its files could not be read within %v, which damage explains", limit))
+	}
 }
 
 func (c Config) serverOptions() (*server.Options, error) {

@@ -1,0 +1,116 @@
+package jetstream
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// block writes the headers of records with these sequence numbers.
+func block(t *testing.T, sequences ...uint64) string {
+	t.Helper()
+	var raw []byte
+	for n, sequence := range sequences {
+		record := make([]byte, recordHeader+n)
+		binary.LittleEndian.PutUint32(record, uint32(len(record))|lengthFlag)
+		binary.LittleEndian.PutUint64(record[4:], sequence)
+		raw = append(raw, record...)
+	}
+	path := filepath.Join(t.TempDir(), "1.blk")
+	must(t, os.WriteFile(path, raw, 0o600))
+	return path
+}
+
+func TestJumps(t *testing.T) {
+	for name, tc := range map[string]struct {
+		sequences []uint64
+		want      bool
+	}{
+		"nothing":                        {nil, false},
+		"in order":                       {[]uint64{5, 6, 7}, false},
+		"far from the start":             {[]uint64{1 << 40, 1<<40 + 1}, false},
+		"a gap of compaction":            {[]uint64{1, 2 << 20, 2<<20 + 1}, false},
+		"a gap with an older one behind": {[]uint64{1, 2 << 20, 3}, true},
+		"an older one":                   {[]uint64{1, 9, 3}, false},
+		"too far":                        {[]uint64{1, 1<<40 + 1, 1<<40 + 2}, true},
+		"a tombstone":                    {[]uint64{1, tombstone | 1<<50, 2}, false},
+		"an erased one":                  {[]uint64{1, 1<<63 | 2, 3}, false},
+	} {
+		if got, err := jumps(block(t, tc.sequences...)); err != nil || got != tc.want {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	torn := block(t, 1, 2)
+	must(t, os.Truncate(torn, recordHeader+5))
+	if got, err := jumps(torn); err != nil || got {
+		t.Errorf("torn: %v, %v", got, err)
+	}
+}
+
+// A sequence number that is damaged would keep the server busy for ever.
+func TestASequenceThatCanNotBeIsRefusedAndSetAside(t *testing.T) {
+	images := fillStore(t)
+	dir := t.TempDir()
+	copyDir(t, images["close"], dir)
+	file := blocks(t, dir, events.Searches)[0]
+	raw, err := os.ReadFile(file)
+	must(t, err)
+	second := binary.LittleEndian.Uint32(raw) &^ lengthFlag
+	raw[second+4+6] = 0x35 // of the sequence
+	must(t, os.WriteFile(file, raw, 0o600))
+	if _, err := Open(t.Context(), Config{Dir: dir}, quiet()); stream.Reason(err) != stream.ReasonLost || !strings.Contains(err.Error(), file) {
+		t.Fatalf("open: %v", err)
+	}
+	s, err := Open(t.Context(), Config{Dir: dir, AcceptLoss: true}, quiet())
+	must(t, err)
+	must(t, s.Close(t.Context()))
+	if _, err := os.Stat(file + ".damaged"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheStartIsBounded(t *testing.T) {
+	ns, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true})
+	must(t, err)
+	s := &Server{cfg: Config{Dir: t.TempDir()}, ns: ns}
+	if err := s.startServer(0); stream.Reason(err) != stream.ReasonLost {
+		t.Errorf("start: %v", err)
+	}
+	if !ns.ReadyForConnections(time.Minute) { // it was only not waited for
+		t.Error("the server does not start")
+	}
+	ns.Shutdown()
+	ns.WaitForShutdown()
+}
+
+func TestADamagedBucketIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(t.Context(), Config{Dir: dir}, quiet())
+	must(t, err)
+	kv, err := OpenKV(t.Context(), s.Conn(), "numbers", 5)
+	must(t, err)
+	for _, key := range []string{"one", "two"} {
+		_, err := kv.Put(t.Context(), key, []byte(strings.Repeat(key, 100)))
+		must(t, err)
+	}
+	must(t, s.Close(t.Context()))
+	file := filepath.Join(dir, "jetstream", "$G", "streams", "KV_numbers", "msgs", "1.blk")
+	raw, err := os.ReadFile(file)
+	must(t, err)
+	raw[len(raw)-100] ^= 0xff
+	must(t, os.WriteFile(file, raw, 0o600))
+	s, err = Open(t.Context(), Config{Dir: dir}, quiet())
+	must(t, err)
+	if _, err := OpenKV(t.Context(), s.Conn(), "numbers", 5); stream.Reason(err) != stream.ReasonLost || !strings.Contains(err.Error(), "two") {
+		t.Errorf("open the bucket: %v", err)
+	}
+	must(t, s.Close(t.Context()))
+}
