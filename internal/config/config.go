@@ -30,7 +30,6 @@ type Config struct {
 	// Listen is the HTTP address.
 	Listen string `koanf:"listen"`
 	Bus    Bus    `koanf:"bus"`
-	Bus    Bus    `koanf:"bus"`
 	NATS   NATS   `koanf:"nats"`
 	Auth   Auth   `koanf:"auth"`
 	Log    Log    `koanf:"log"`
@@ -44,13 +43,6 @@ type Config struct {
 type Bus struct {
 	// AcceptLoss opens a bus that has lost messages to damage, with what is
 	// left, instead of refusing to start.
-	AcceptLoss bool `koanf:"accept_loss"`
-}
-
-// Bus says what to do about the bus on disk.
-type Bus struct {
-	// AcceptLoss opens a bus that has lost messages with what is left, instead
-	// of refusing to start.
 	AcceptLoss bool `koanf:"accept_loss"`
 }
 
@@ -107,7 +99,6 @@ func Keys() []Key {
 		{"data", defaultData(), "folder for the bus, the index and what was learned"},
 		{"listen", "127.0.0.1:8665", "HTTP address"},
 		{"bus.accept_loss", "false", "open a bus that has lost messages to damage, with what is left"},
-		{"bus.accept_loss", "false", "true: start with what is left of a bus that has lost messages, once, and import again"},
 		{"nats.listen", "", "address at which the bus accepts other processes; empty keeps it closed"},
 		{"nats.token", "", "token that NATS clients present; required beyond loopback"},
 		{"auth.tokens_file", "", "file with a line tenant:token for each credential; empty switches authentication off"},
@@ -229,7 +220,6 @@ func (c Config) Values() map[string]string {
 	values := map[string]string{
 		"data":             c.Data,
 		"listen":           c.Listen,
-		"bus.accept_loss":  strconv.FormatBool(c.Bus.AcceptLoss),
 		"bus.accept_loss":  strconv.FormatBool(c.Bus.AcceptLoss),
 		"nats.listen":      c.NATS.Listen,
 		"nats.token":       c.NATS.Token,
