@@ -133,7 +133,7 @@ func readStore(ctx context.Context, f *os.File, size int64, each func(*record, e
 
 // open opens the file for writing, as it was verified.
 func (s *store) open(transaction uint64) error {
-	db, err := bolt.Open(s.file, 0o600, &bolt.Options{Timeout: lockTimeout, FreelistType: bolt.FreelistMapType, InitialMmapSize: s.mapped()})
+	db, err := bolt.Open(s.file, 0o600, &bolt.Options{Timeout: lockTimeout, FreelistType: bolt.FreelistMapType, InitialMmapSize: s.mapped(), NoStatistics: true})
 	if err != nil {
 		return openError(err)
 	}
