@@ -122,7 +122,24 @@ func (e *Embedded) openStores(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := e.verifySource(ctx); err != nil {
+		return err
+	}
 	e.learned, err = trainerstore.Open(filepath.Join(e.cfg.Data, trainerFile), e.log)
+	return err
+}
+
+// verifySource reads the whole bus before an index is built from it: a record
+// that can not be read would be left out without a word.
+func (e *Embedded) verifySource(ctx context.Context) error {
+	if len(e.index.Positions()) > 0 {
+		return nil
+	}
+	err := e.bus.Verify(ctx)
+	if err != nil && e.cfg.Bus.AcceptLoss {
+		e.log.Error("the index is built from what is left of the bus, and the loss was accepted", "error", err)
+		return nil
+	}
 	return err
 }
 
