@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/pkg/fusion"
@@ -117,9 +118,10 @@ func (s *search) firstPass(ctx context.Context, size int) ([]hit, error) {
 	}
 	p := newPlan(s.lookup, s.dimensions())
 	tops := make([]top, workers(len(s.blocks)/minShare))
-	split(len(s.blocks), len(tops), func(worker, from, to int) {
+	var next atomic.Int64
+	split(len(tops), len(tops), func(worker, _, _ int) {
 		tops[worker] = top{size: size}
-		s.scan(ctx, &p, lexical, from, to, &tops[worker])
+		s.scan(ctx, &p, lexical, &next, &tops[worker])
 	})
 	var hits []hit
 	for _, t := range tops {
@@ -131,22 +133,20 @@ func (s *search) firstPass(ctx context.Context, size int) ([]hit, error) {
 	return hits[:min(size, len(hits))], ctx.Err()
 }
 
-// scan offers the slots of some blocks to best. It stops early when ctx ends.
-func (s *search) scan(ctx context.Context, p *plan, lexical []*[]float32, from, to int, best *top) {
+// scan takes blocks from next, a few at a time, and offers their slots to best.
+// It stops early when ctx ends.
+func (s *search) scan(ctx context.Context, p *plan, lexical []*[]float32, next *atomic.Int64, best *top) {
 	var m scratch
-	for n := from; n < to; n++ {
-		if s.masks[n] == 0 {
-			continue
-		}
-		if n%minShare == 0 && ctx.Err() != nil {
+	for ctx.Err() == nil {
+		to := int(next.Add(minShare))
+		if to-minShare >= len(s.blocks) {
 			return
 		}
-		m.begin(lexical, n)
-		p.dense(s.blocks[n], &m)
-		for mask := s.masks[n]; mask != 0; mask &= mask - 1 {
-			i := bits.TrailingZeros64(mask)
-			if h := (hit{m.scores[i], uint32(n*blockSize + i)}); !best.full() || best.hits[0].below(h) {
-				best.offer(h)
+		for n := to - minShare; n < min(to, len(s.blocks)); n++ {
+			if s.masks[n] != 0 {
+				m.begin(lexical, n)
+				p.dense(s.blocks[n], &m)
+				best.offerAll(&m.scores, s.masks[n], n*blockSize)
 			}
 		}
 	}

@@ -1,5 +1,7 @@
 package flat
 
+import "math/bits"
+
 // hit is a slot with its approximate score.
 type hit struct {
 	score float32
@@ -22,7 +24,16 @@ type top struct {
 	size int
 }
 
-// floor returns the score that a hit has to reach to be kept at all.
+// offerAll offers the slots of a block that the mask allows.
+func (t *top) offerAll(scores *[blockSize]float32, mask uint64, first int) {
+	for ; mask != 0; mask &= mask - 1 {
+		i := bits.TrailingZeros64(mask)
+		if h := (hit{scores[i], uint32(first + i)}); !t.full() || t.hits[0].below(h) {
+			t.offer(h)
+		}
+	}
+}
+
 func (t *top) full() bool { return len(t.hits) == t.size }
 
 func (t *top) offer(h hit) {
