@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"maps"
+	"math"
 	"os"
 	"testing"
 
@@ -71,6 +72,7 @@ type session struct {
 	p      *process.Process
 	wanted map[string]string // by query
 	pairs  int               // that the feedback so far makes
+	uses   map[string]int    // by tool
 }
 
 // round searches every query, uses the wanted tool, and returns its mean
@@ -89,6 +91,7 @@ func (s *session) round(queries []string) float64 {
 			if at+1 < len(answer.Results) {
 				s.pairs++ // and with the next one
 			}
+			s.uses[r.ID]++
 			feedback(s.t, s.p, answer.SearchID, r.ID)
 		}
 	}
@@ -134,6 +137,24 @@ func (s *session) waitForWeights() schema.Weights {
 	return live
 }
 
+// waitForUsage waits until every use is in the rankings.
+func (s *session) waitForUsage(queries []string) {
+	s.t.Helper()
+	err := process.Until(s.t.Context(), func() (bool, error) {
+		for _, q := range queries {
+			for _, r := range search(s.t, s.p, schema.SearchRequest{Query: q, K: deep, Explain: true}).Results {
+				if math.Abs(r.Explanation.Features["usage.prior"]-math.Log1p(float64(s.uses[r.ID]))) > 1e-3 {
+					return false, nil
+				}
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		s.t.Fatalf("usage does not show: %v\n%s", err, s.p.Log())
+	}
+}
+
 // ranksBy returns the version of the weights that searches rank by.
 func ranksBy(t *testing.T, p *process.Process) string {
 	t.Helper()
@@ -146,7 +167,7 @@ func TestFeedbackReachesTheRanking(t *testing.T) {
 	p := up(t, data)
 	load(t, p, registry)
 	queries, right := labelled(t)
-	s := &session{t: t, p: p, wanted: right}
+	s := &session{t: t, p: p, wanted: right, uses: map[string]int{}}
 
 	usageShows(t, p, queries[0])
 	if v := ranksBy(t, p); v != "builtin" {
