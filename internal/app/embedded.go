@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -165,7 +166,9 @@ func (e *Embedded) buildServices(ctx context.Context) error {
 }
 
 func (e *Embedded) buildPipeline(model embedder.Model) (err error) {
-	e.ingest, err = ingest.New(ingest.Config{MaxStream: maxStream, MaxItems: maxItems}, ingest.Deps{
+	e.ingest, err = ingest.New(ingest.Config{
+		MaxStream: maxStream, MaxItems: maxItems, Origins: strings.Fields(e.cfg.Events.Origins),
+	}, ingest.Deps{
 		Publisher: e.bus, Follower: e.bus, Now: time.Now, Logger: e.log, Registerer: e.metrics,
 	})
 	if err != nil {
@@ -228,7 +231,7 @@ func (e *Embedded) buildHTTP() error {
 			return err
 		}
 	}
-	e.handler = authenticate(known, named(mux))
+	e.handler = sameOrigin(authenticate(known, named(mux)))
 	return nil
 }
 

@@ -65,6 +65,17 @@ func writeProblem(w http.ResponseWriter, status int, detail string) {
 	_ = json.NewEncoder(w).Encode(huma.ErrorModel{Status: status, Title: http.StatusText(status), Detail: detail})
 }
 
+// sameOrigin refuses what a page of another site makes a browser send: without
+// it, any page could write to a server on its reader's own machine, which asks
+// for no credential. Callers that are no browsers send no origin and pass.
+func sameOrigin(next http.Handler) http.Handler {
+	p := http.NewCrossOriginProtection()
+	p.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		writeProblem(w, http.StatusForbidden, "a page of another origin may not write here")
+	}))
+	return p.Handler(next)
+}
+
 // The server's time limits. There is none on reading or writing a whole body:
 // an import streams for as long as it takes, bounded by its size.
 const (

@@ -87,3 +87,30 @@ func TestTheAPIReadsWhatCurlSendsAndRefusesUnknownParameters(t *testing.T) {
 		}
 	}
 }
+
+func TestPagesOfOtherOriginsMayNotWrite(t *testing.T) {
+	h := sameOrigin(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	tests := []struct {
+		method, header, value string
+		status                int
+	}{
+		{http.MethodPost, "", "", 200},
+		{http.MethodPost, "Origin", "https://elsewhere.example", 403},
+		{http.MethodPost, "Sec-Fetch-Site", "cross-site", 403},
+		{http.MethodPost, "Sec-Fetch-Site", "same-origin", 200},
+		{http.MethodPost, "Origin", "http://example.com", 200}, // the host of the request itself
+		{http.MethodGet, "Sec-Fetch-Site", "cross-site", 200},
+		{http.MethodOptions, "Origin", "https://elsewhere.example", 200},
+	}
+	for _, test := range tests {
+		r := httptest.NewRequest(test.method, "http://example.com/v1/search", nil)
+		if test.header != "" {
+			r.Header.Set(test.header, test.value)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != test.status {
+			t.Errorf("%s with %s %q: %d, want %d", test.method, test.header, test.value, w.Code, test.status)
+		}
+	}
+}

@@ -33,6 +33,7 @@ type Config struct {
 	NATS   NATS   `koanf:"nats"`
 	Auth   Auth   `koanf:"auth"`
 	Log    Log    `koanf:"log"`
+	Events Events `koanf:"events"`
 	// Embedder chooses the model that turns texts into vectors.
 	Embedder Embedder `koanf:"embedder"`
 	// Trainer says how soon feedback changes the ranking.
@@ -61,6 +62,13 @@ type Auth struct {
 	// TokensFile holds a line "tenant:token" for every credential. Empty
 	// switches authentication off: everybody is tenant "default".
 	TokensFile string `koanf:"tokens_file"`
+}
+
+// Events says who may send events.
+type Events struct {
+	// Origins lists, separated by spaces, the origins that may register for
+	// webhooks by the CloudEvents handshake; * allows every one.
+	Origins string `koanf:"origins"`
 }
 
 // Log says what is logged and how.
@@ -102,6 +110,7 @@ func Keys() []Key {
 		{"nats.listen", "", "address at which the bus accepts other processes; empty keeps it closed"},
 		{"nats.token", "", "token that NATS clients present; required beyond loopback"},
 		{"auth.tokens_file", "", "file with a line tenant:token for each credential; empty switches authentication off"},
+		{"events.origins", "", "origins that may register by the CloudEvents webhook handshake, separated by spaces; * is any"},
 		{"log.level", "info", "debug, info, warn or error"},
 		{"log.format", "auto", "auto (text on a terminal, else json), text or json"},
 		{"embedder.model", "hashing", "embedding model: hashing"},
@@ -224,6 +233,7 @@ func (c Config) Values() map[string]string {
 		"nats.listen":      c.NATS.Listen,
 		"nats.token":       c.NATS.Token,
 		"auth.tokens_file": c.Auth.TokensFile,
+		"events.origins":   c.Events.Origins,
 		"log.level":        c.Log.Level,
 		"log.format":       c.Log.Format,
 		"embedder.model":   c.Embedder.Model,
