@@ -147,18 +147,26 @@ func (s *Server) start() error {
 // keeps it counting through all those that seem to be missing, and it can not
 // be told to stop.
 func (s *Server) startServer(limit time.Duration) error {
-	started := make(chan struct{})
-	ns := s.ns
+	if returnsWithin(limit, s.ns.Start) {
+		return nil
+	}
+	s.ns = nil // a shutdown would wait for the start
+	return s.lost(fmt.Sprintf("its files could not be read within %v, which damage explains", limit))
+}
+
+// returnsWithin runs start and says whether it returned in time; one that did
+// not goes on by itself.
+func returnsWithin(limit time.Duration, start func()) bool {
+	returned := make(chan struct{})
 	go func() {
-		ns.Start()
-		close(started)
+		start()
+		close(returned)
 	}()
 	select {
-	case <-started:
-		return nil
+	case <-returned:
+		return true
 	case <-time.After(limit):
-		s.ns = nil // a shutdown would wait for the start
-		return s.lost(fmt.Sprintf("its files could not be read within %v, which damage explains", limit))
+		return false
 	}
 }
 
