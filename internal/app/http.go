@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
+	"math"
 	"net"
 	"net/http"
 	"time"
@@ -15,6 +15,9 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // newAPI returns the HTTP API that the services add their operations to, and
@@ -23,12 +26,51 @@ func newAPI(version string) (huma.API, *http.ServeMux) {
 	mux := http.NewServeMux()
 	conf := huma.DefaultConfig("toolstream", version)
 	conf.Info.Description = "The streaming index that finds the right tool for an agent among thousands."
-	conf.Formats = maps.Clone(conf.Formats)
-	conf.Formats["application/x-www-form-urlencoded"] = huma.DefaultJSONFormat // what curl -d says of a body that it was told nothing about
-	conf.DocsPath = ""                                                         // the page would load a script from elsewhere
-	conf.CreateHooks = nil                                                     // no $schema member in every answer
+	strict := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshalStrictly}
+	conf.Formats = map[string]huma.Format{
+		"application/json":                  strict,
+		"json":                              strict, // of +json
+		"application/x-www-form-urlencoded": strict, // what curl -d says of a body that it was told nothing about
+	}
+	conf.Transformers = append(conf.Transformers, cutRefusedValues)
+	conf.DocsPath = ""     // the page would load a script from elsewhere
+	conf.CreateHooks = nil // no $schema member in every answer
 	conf.OnAddOperation = append(conf.OnAddOperation, refuseUnknownParameters)
 	return humago.New(mux, conf), mux
+}
+
+// bodyLimits leaves the size of a body to its operation.
+var bodyLimits = jsondoc.Limits{Bytes: math.MaxInt}
+
+// unmarshalStrictly refuses what the standard decoder would mend or overlook,
+// invalid UTF-8 and repeated keys, and names the place.
+func unmarshalStrictly(data []byte, v any) error {
+	if _, err := jsondoc.Decode(data, bodyLimits); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}
+
+// maxEchoed is how many bytes of a refused text an error sends back unchanged.
+const maxEchoed = 200
+
+// cutRefusedValues keeps an error from sending back all of a large value.
+func cutRefusedValues(_ huma.Context, _ string, answer any) (any, error) {
+	problem, ok := answer.(*huma.ErrorModel)
+	if !ok {
+		return answer, nil
+	}
+	for _, detail := range problem.Errors {
+		switch v := detail.Value.(type) {
+		case string:
+			if len(v) > maxEchoed {
+				detail.Value = schema.Quote(v)
+			}
+		case map[string]any, []any:
+			detail.Value = schema.Quote(v)
+		}
+	}
+	return answer, nil
 }
 
 // refuseUnknownParameters lets a mistyped parameter fail by its name instead of

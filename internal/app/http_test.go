@@ -114,3 +114,29 @@ func TestPagesOfOtherOriginsMayNotWrite(t *testing.T) {
 		}
 	}
 }
+
+func TestErrorsNameThePlaceAndQuoteLittle(t *testing.T) {
+	api, mux := newAPI("test")
+	type input struct {
+		Body struct {
+			Query string `json:"query" maxLength:"10"`
+			K     int    `json:"k,omitempty"`
+		}
+	}
+	huma.Register(api, huma.Operation{OperationID: "search", Method: "POST", Path: "/search", MaxBodyBytes: 8 << 20},
+		func(context.Context, *input) (*struct{}, error) { return nil, nil })
+	for _, tc := range []struct{ name, body, says string }{
+		{"invalid UTF-8", "{\"query\":\"a\xff\"}", "invalid UTF-8 at byte 11 (/query)"},
+		{"a repeated key", `{"query":"a","query":"b"}`, "duplicate key at byte 13 (/query)"},
+		{"a long text", `{"query":"` + strings.Repeat("long ", 1<<18) + `"}`, "body.query"},
+		{"a large object", `{"query":"a","k":{"a":"` + strings.Repeat("long ", 1<<18) + `"}}`, "body.k"},
+	} {
+		r := httptest.NewRequest("POST", "/search", strings.NewReader(tc.body))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		if answer := w.Body.String(); w.Code/100 != 4 || !strings.Contains(answer, tc.says) || len(answer) > 2000 {
+			t.Errorf("%s: status %d, %d bytes: %.2000s", tc.name, w.Code, len(answer), answer)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -127,6 +128,9 @@ func decodeRequest(body []byte) (schema.SearchRequest, error) {
 	var req schema.SearchRequest
 	if len(body) > maxRequest {
 		return req, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(body), maxRequest)
+	}
+	if !utf8.Valid(body) { // the decoder would put a replacement character in its place
+		return req, &schema.Invalid{Reason: "must be UTF-8"}
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()

@@ -264,7 +264,7 @@ func TestHandle(t *testing.T) {
 	}
 	for name, body := range map[string]string{
 		"empty": "", "not JSON": "{", "unknown field": `{"query":"q","tenant":"x"}`, "two": `{"query":"q"}{"query":"q"}`,
-		"blank": `{"query":" "}`, "negative k": `{"query":"q","k":-1}`,
+		"blank": `{"query":" "}`, "no UTF-8": "{\"query\":\"a\xff\"}", "negative k": `{"query":"q","k":-1}`,
 	} {
 		_, err := b.Handle(t.Context(), testTenant, []byte(body))
 		var invalid *schema.Invalid
