@@ -54,6 +54,7 @@ func IndexSuite(t *testing.T, a IndexAdapter) {
 		{"penalty decides", testPenalty},
 		{"best of many", testBestOfMany},
 		{"without vectors", testWithoutVectors},
+		{"nothing to embed", testNothingToEmbed},
 		{"filters", testFilters},
 		{"also", testAlso},
 		{"tenants", testTenants},

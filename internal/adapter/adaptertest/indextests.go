@@ -94,7 +94,7 @@ func testRefused(t *indexTest) {
 	nan := float32(math.NaN())
 	for name, spoil := range map[string]func(c *events.Change){
 		"no vectors":        func(c *events.Change) { c.Vectors = nil },
-		"empty vectors":     func(c *events.Change) { c.Vectors = &events.Vectors{Model: "suite-model", Dimensions: testDimensions} },
+		"no dimensions":     func(c *events.Change) { c.Vectors = &events.Vectors{Model: "suite-model"} },
 		"wrong length":      func(c *events.Change) { c.Vectors.Flat = c.Vectors.Flat[:testDimensions-1] },
 		"not a number":      func(c *events.Change) { c.Vectors.Name = slices.Repeat([]float32{nan}, testDimensions) },
 		"too long":          func(c *events.Change) { c.Vectors.Name = slices.Repeat([]float32{1}, testDimensions) },
@@ -340,6 +340,25 @@ func testWithoutVectors(t *indexTest) {
 		if got := t.candidates(index.Lookup{Probe: p}); len(got) != 2 {
 			t.Errorf("%d candidates for a query of nothing", len(got))
 		}
+	}
+}
+
+// testNothingToEmbed has a tool in whose texts the model found nothing: its
+// words find it all the same, also when it is the first of all.
+func testNothingToEmbed(t *indexTest) {
+	blank := t.tool("blank", "42")
+	blank.Vectors = &events.Vectors{Model: blank.Vectors.Model, Dimensions: blank.Vectors.Dimensions}
+	t.apply(blank)
+	t.apply(t.tool("other", "weather"))
+	for range 2 {
+		t.wantDocument("blank", "42")
+		for words, first := range map[string]string{"42": "blank", "weather": "other"} {
+			found := t.candidates(index.Lookup{Probe: t.probe(words)})
+			if len(found) != 2 || found[0].ID != first {
+				t.Errorf("%q finds %v", words, ids(found))
+			}
+		}
+		t.reopen()
 	}
 }
 

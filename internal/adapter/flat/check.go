@@ -62,7 +62,7 @@ func (r *record) fill(c *events.Change) error {
 func (r *record) takeVectors(c *events.Change) error {
 	v := c.Vectors
 	switch {
-	case v == nil || vectorBytes(v) <= 0:
+	case v == nil || v.Dimensions <= 0:
 		return errors.New("there are none")
 	case len(v.Parameters) > len(c.Document.Parameters):
 		return fmt.Errorf("%d for %d parameters", len(v.Parameters), len(c.Document.Parameters))
