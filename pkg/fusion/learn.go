@@ -42,6 +42,12 @@ type LearnConfig struct {
 	Epochs int     // passes of Train
 	Clip   float64 // bound on the length of one step's gradient
 	Seed   uint64  // order of the pairs in Train
+
+	// Free learns the weights themselves instead of a correction: each in its
+	// own unit, from where the base has it, without regularisation or bound on
+	// a step. That is the setting of arXiv 2602.05366, on its four features; L2
+	// and Clip say nothing then.
+	Free bool
 }
 
 // DefaultLearnConfig returns the setting of arXiv 2602.05366 (rate 0.1, batch
@@ -58,6 +64,9 @@ func (c LearnConfig) withDefaults() LearnConfig {
 	}
 	if c.L2 <= 0 {
 		c.L2 = d.L2
+	}
+	if c.Free {
+		c.L2 = 0
 	}
 	if c.Batch <= 0 {
 		c.Batch = d.Batch
@@ -107,7 +116,7 @@ func ResumeLearner(base Model, cfg LearnConfig, state LearnState) (*Learner, err
 func (l *Learner) Restart(m Model) {
 	p := l.origin()
 	for i, w := range m.Features {
-		p[i] = (w - l.base.Features[i]) * magnitude(Feature(i))
+		p[i] = (w - l.base.Features[i]) * l.unit(Feature(i))
 	}
 	p[threshold] = m.Tau
 	p[rawReq] = softplusInverse(m.Required)
@@ -127,6 +136,14 @@ func (l *Learner) Model() Model {
 	return l.modelOf(&l.state.Params)
 }
 
+// unit is what a feature's correction is measured in the inverse of.
+func (l *Learner) unit(f Feature) float64 {
+	if l.cfg.Free {
+		return 1
+	}
+	return magnitude(f)
+}
+
 // origin returns the parameters that stand for the base itself.
 func (l *Learner) origin() Params {
 	var p Params
@@ -140,7 +157,7 @@ func (l *Learner) origin() Params {
 func (l *Learner) modelOf(p *Params) Model {
 	m := l.base
 	for i := range m.Features {
-		m.Features[i] = p[gain]*l.base.Features[i] + p[i]/magnitude(Feature(i))
+		m.Features[i] = p[gain]*l.base.Features[i] + p[i]/l.unit(Feature(i))
 	}
 	m.Tau = p[threshold]
 	m.Required = softplus(p[rawReq])
@@ -156,7 +173,9 @@ func (l *Learner) Step(batch []Pair) float64 {
 		return 0
 	}
 	loss, grad := l.gradient(&l.state.Params, batch)
-	clip(&grad, l.cfg.Clip)
+	if !l.cfg.Free {
+		clip(&grad, l.cfg.Clip)
+	}
 	next := l.state
 	next.Params = next.Adam.Step(next.Params, grad, l.cfg.Rate)
 	next.Params.bound()
@@ -178,8 +197,11 @@ func (l *Learner) gradient(p *Params, batch []Pair) (float64, Params) {
 	}
 	var grad Params
 	for i, x := range g.Features {
-		grad[i] = x/magnitude(Feature(i)) + 2*l.cfg.L2*p[i]
+		grad[i] = x/l.unit(Feature(i)) + 2*l.cfg.L2*p[i]
 		grad[gain] += x * l.base.Features[i]
+	}
+	if l.cfg.Free {
+		grad[gain] = 0
 	}
 	origin := l.origin()
 	grad[threshold], grad[rawReq], grad[rawOpt] = g.Tau, g.Required, g.Optional
