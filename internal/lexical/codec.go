@@ -1,27 +1,31 @@
 package lexical
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash"
 	"hash/crc32"
 	"io"
+	"math"
+	"unsafe"
 )
 
-// The stored form of an index: magic, version, analysis, settings that decide
-// the terms, then documents, terms and postings in variable-length integers,
-// and a CRC-32C of all that precedes. Impacts are not stored: they follow from
-// the rest, so k1 and b may change between writing and loading.
+// The stored form of an index is its one segment as it lies in memory, so that
+// loading it copies nothing: a header of fixed size; then slots, lengths by
+// field, the ends of the terms, their text, and by field the starts and the
+// postings with their impacts, each begun at a multiple of 8 bytes; and a
+// CRC-32C of all that precedes. Numbers are in the order of bytes of the
+// machine: another kind of machine finds a version that it does not know.
 const (
 	magic   = "tslx"
-	version = 1
+	version = 2
 	// analysis rises whenever the same text gives other terms: what was
 	// stored before can then not be searched with today's queries.
 	analysis = 1
+
+	headerSize = 16 + 8*(6+int(FieldCount))
+	unit       = 8 // what the sections are padded to
 )
 
 // ErrStored reports stored bytes that can not be used: damaged, of another
@@ -29,7 +33,66 @@ const (
 // documents again.
 var ErrStored = errors.New("lexical: stored index is unusable")
 
-func castagnoli() hash.Hash32 { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+
+// number is what the arrays of a segment hold.
+type number interface{ byte | uint32 | posting }
+
+// bytesOf returns the memory of an array.
+func bytesOf[T number](a []T) []byte {
+	var one T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(a))), len(a)*int(unsafe.Sizeof(one)))
+}
+
+// arrayOf returns bytes as the array they are. They begin at a multiple of the
+// size of its elements.
+func arrayOf[T number](b []byte) []T {
+	var one T
+	n := len(b) / int(unsafe.Sizeof(one))
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)[:n:n]
+}
+
+// header is what precedes the arrays.
+type header struct {
+	settings          uint64
+	k1, b             float64
+	docs, terms, text uint64
+	postings          [FieldCount]uint64
+}
+
+func (h *header) encode() []byte {
+	order := binary.NativeEndian
+	out := append(make([]byte, 0, headerSize), magic...)
+	for _, n := range []uint32{version, analysis, uint32(FieldCount)} {
+		out = order.AppendUint32(out, n)
+	}
+	for _, n := range []uint64{h.settings, math.Float64bits(h.k1), math.Float64bits(h.b), h.docs, h.terms, h.text} {
+		out = order.AppendUint64(out, n)
+	}
+	for _, n := range h.postings {
+		out = order.AppendUint64(out, n)
+	}
+	return out
+}
+
+// decodeHeader reads what encode wrote. Its numbers are not checked.
+func decodeHeader(data []byte) (*header, error) {
+	if len(data) < headerSize || string(data[:len(magic)]) != magic {
+		return nil, errors.New("not an index")
+	}
+	order := binary.NativeEndian
+	for i, want := range []uint32{version, analysis, uint32(FieldCount)} {
+		if got := order.Uint32(data[4+4*i:]); got != want {
+			return nil, fmt.Errorf("%s is %d, want %d", [...]string{"version", "analysis", "number of fields"}[i], got, want)
+		}
+	}
+	u64 := func(i int) uint64 { return order.Uint64(data[16+8*i:]) }
+	h := &header{settings: u64(0), k1: math.Float64frombits(u64(1)), b: math.Float64frombits(u64(2)), docs: u64(3), terms: u64(4), text: u64(5)}
+	for f := range h.postings {
+		h.postings[f] = u64(6 + f)
+	}
+	return h, nil
+}
 
 // WriteTo writes all that can be found in the snapshot, for Load to read.
 func (s *Snapshot) WriteTo(w io.Writer) (int64, error) {
@@ -41,48 +104,64 @@ func (s *Snapshot) WriteTo(w io.Writer) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
+		merged.weigh(s.config, merged.sums)
 		seg = merged
 	}
-	e := &encoder{sum: castagnoli()}
-	e.out = bufio.NewWriterSize(io.MultiWriter(w, e.sum, &e.written), 1<<16)
-	e.header(s.config)
-	e.segment(seg)
-	if err := e.out.Flush(); err != nil {
-		return int64(e.written), fmt.Errorf("lexical: write: %w", err)
+	e := &encoder{out: w, table: castagnoli()}
+	e.segment(s.config, seg)
+	if e.err != nil {
+		return e.written, fmt.Errorf("lexical: write: %w", e.err)
 	}
-	n, err := w.Write(binary.LittleEndian.AppendUint32(nil, e.sum.Sum32()))
-	if err != nil {
-		return int64(e.written) + int64(n), fmt.Errorf("lexical: write: %w", err)
-	}
-	return int64(e.written) + int64(n), nil
+	return e.written, nil
 }
 
-// counter counts the bytes written to it.
-type counter int64
-
-func (c *counter) Write(b []byte) (int, error) {
-	*c += counter(len(b))
-	return len(b), nil
-}
-
-// encoder writes integers and texts. bufio keeps the first error for Flush.
+// encoder writes until its first error.
 type encoder struct {
-	out     *bufio.Writer
-	sum     hash.Hash32
-	written counter
+	out     io.Writer
+	table   *crc32.Table
+	sum     uint32
+	written int64
+	err     error
 }
 
-func (e *encoder) uint(n uint64) {
-	var b [binary.MaxVarintLen64]byte
-	e.out.Write(binary.AppendUvarint(b[:0], n))
+func (e *encoder) write(b []byte) {
+	if e.err != nil {
+		return
+	}
+	e.sum = crc32.Update(e.sum, e.table, b)
+	n, err := e.out.Write(b)
+	e.written, e.err = e.written+int64(n), err
 }
 
-func (e *encoder) header(c Config) {
-	e.out.WriteString(magic)
-	e.uint(version)
-	e.uint(analysis)
-	e.uint(settings(c))
-	e.uint(uint64(FieldCount))
+// section writes an array and what pads it.
+func (e *encoder) section(b []byte) {
+	e.write(b)
+	e.write(make([]byte, padding(len(b))))
+}
+
+func padding(n int) int { return -n & (unit - 1) }
+
+func (e *encoder) segment(c Config, s *segment) {
+	h := header{settings: settings(c), k1: c.K1, b: c.B, docs: uint64(len(s.slots)), terms: uint64(s.terms.len()), text: uint64(len(s.terms.text))}
+	for f := range s.fields {
+		h.postings[f] = uint64(len(s.fields[f].list))
+	}
+	e.write(h.encode())
+	e.section(bytesOf(s.slots))
+	for f := range s.lengths {
+		e.section(bytesOf(s.lengths[f]))
+	}
+	e.section(bytesOf(s.terms.ends))
+	e.section(s.terms.text)
+	for f := range s.fields {
+		start := s.fields[f].start
+		if len(start) == 0 {
+			start = []uint32{0}
+		}
+		e.section(bytesOf(start))
+		e.section(bytesOf(s.fields[f].list))
+	}
+	e.write(binary.LittleEndian.AppendUint32(nil, e.sum))
 }
 
 // settings packs what decides which terms a text has.
@@ -99,220 +178,115 @@ func settings(c Config) uint64 {
 	return bits
 }
 
-func (e *encoder) segment(s *segment) {
-	e.uint(uint64(len(s.slots)))
-	last := uint32(0)
-	for _, slot := range s.slots {
-		e.uint(uint64(slot - last))
-		last = slot
-	}
-	for f := range s.lengths {
-		for _, n := range s.lengths[f] {
-			e.uint(uint64(n))
-		}
-	}
-	e.dictionary(&s.terms)
-	for f := range s.fields {
-		e.uint(uint64(len(s.fields[f].list)))
-		for i := range s.terms.len() {
-			e.list(s.fields[f].of(i))
-		}
-	}
-}
-
-// dictionary writes each term as the length of what it shares with the one
-// before, and the rest.
-func (e *encoder) dictionary(d *dictionary) {
-	e.uint(uint64(d.len()))
-	var last []byte
-	for i := range d.len() {
-		term := d.term(i)
-		shared := 0
-		for shared < min(len(term), len(last)) && term[shared] == last[shared] {
-			shared++
-		}
-		e.uint(uint64(shared))
-		e.uint(uint64(len(term) - shared))
-		e.out.Write(term[shared:])
-		last = term
-	}
-}
-
-func (e *encoder) list(list []posting) {
-	e.uint(uint64(len(list)))
-	last := uint32(0)
-	for _, p := range list {
-		e.uint(uint64(p.slot() - last))
-		e.out.WriteByte(byte(p.key))
-		last = p.slot()
-	}
-}
-
 // Load returns an index with what WriteTo wrote. Its Commit and Rebuild work
-// as if all of it had just been put and rebuilt. Errors are ErrStored.
+// as if all of it had just been put and rebuilt. The index reads data where it
+// lies: it has to stay as it is for as long as the index is in use. Where data
+// does not begin at a multiple of 8 bytes it is copied. Errors are ErrStored.
 func Load(c Config, data []byte) (*Index, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if len(data) < len(magic)+4 || string(data[:len(magic)]) != magic {
+	if len(data) < headerSize+4 {
 		return nil, fmt.Errorf("%w: not an index", ErrStored)
 	}
 	body, stored := data[:len(data)-4], binary.LittleEndian.Uint32(data[len(data)-4:])
-	sum := castagnoli()
-	sum.Write(body)
-	if sum.Sum32() != stored {
-		return nil, fmt.Errorf("%w: checksum is %08x, want %08x", ErrStored, sum.Sum32(), stored)
+	if sum := crc32.Checksum(body, castagnoli()); sum != stored {
+		return nil, fmt.Errorf("%w: checksum is %08x, want %08x", ErrStored, sum, stored)
 	}
-	s, err := decode(c, body)
+	s, err := decode(c, aligned(body))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStored, err)
 	}
 	if len(s.slots) == 0 {
 		return newIndex(c, nil), nil
 	}
-	s.weigh(c, s.sums)
 	return newIndex(c, []part{{segment: s}}), nil
+}
+
+// aligned returns data that begins at a multiple of unit bytes.
+func aligned(data []byte) []byte {
+	if uintptr(unsafe.Pointer(unsafe.SliceData(data)))%unit == 0 {
+		return data
+	}
+	memory := make([]uint64, (len(data)+unit-1)/unit)
+	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(memory))), len(data))
+	copy(b, data)
+	return b
 }
 
 // decode reads a whole body. It checks everything that searching relies on,
 // so that no bytes can make it panic or allocate out of proportion.
 func decode(c Config, body []byte) (*segment, error) {
-	d := &decoder{data: body[len(magic):]}
-	for _, want := range []struct {
-		what  string
-		value uint64
-	}{{"version", version}, {"analysis", analysis}, {"settings", settings(c)}, {"fields", uint64(FieldCount)}} {
-		if got := d.uint(1 << 62); d.err == nil && got != want.value {
-			return nil, fmt.Errorf("%s is %d, want %d", want.what, got, want.value)
-		}
+	h, err := decodeHeader(body)
+	if err != nil {
+		return nil, err
+	}
+	if want := settings(c); h.settings != want {
+		return nil, fmt.Errorf("settings are %d, want %d", h.settings, want)
 	}
 	s := &segment{}
-	d.documents(s)
-	d.dictionary(&s.terms)
-	for f := range s.fields {
-		s.fields[f] = d.field(s)
+	d := &decoder{data: body[headerSize:]}
+	d.arrays(h, s)
+	if d.short || len(d.data) > 0 {
+		return nil, errors.New("its length is not what its header says")
 	}
-	if d.err == nil && len(d.data) > 0 {
-		d.fail("%d bytes too many", len(d.data))
-	}
-	if d.err != nil {
-		return nil, d.err
+	if err := s.check(); err != nil {
+		return nil, err
 	}
 	s.terms.index()
 	s.sum()
+	s.adopt(c, h)
 	return s, nil
 }
 
-// decoder reads integers until its first error, and zeros from then on.
+// decoder takes sections off the front. Once one is cut short all are empty.
 type decoder struct {
-	data []byte
-	err  error
+	data  []byte
+	short bool
 }
 
-func (d *decoder) fail(format string, args ...any) {
-	if d.err == nil {
-		d.err = fmt.Errorf(format, args...)
+func (d *decoder) arrays(h *header, s *segment) {
+	s.slots = take[uint32](d, h.docs)
+	for f := range s.lengths {
+		s.lengths[f] = take[uint32](d, h.docs)
 	}
-	d.data = nil
-}
-
-// uint reads an integer of at most limit.
-func (d *decoder) uint(limit uint64) uint64 {
-	n, size := binary.Uvarint(d.data)
-	if size <= 0 {
-		d.fail("cut short")
-		return 0
+	s.terms.ends = take[uint32](d, h.terms)
+	s.terms.text = take[byte](d, h.text)
+	for f := range s.fields {
+		s.fields[f].start = take[uint32](d, h.terms+1)
+		s.fields[f].list = take[posting](d, h.postings[f])
 	}
-	if n > limit {
-		d.fail("%d is above %d", n, limit)
-		return 0
-	}
-	d.data = d.data[size:]
-	return n
 }
 
-// count reads how many things of at least size bytes follow.
-func (d *decoder) count(size int) int {
-	return int(d.uint(uint64(len(d.data) / size)))
-}
-
-func (d *decoder) take(n int) []byte {
-	if n > len(d.data) {
-		d.fail("cut short")
+// take returns the next n elements.
+func take[T number](d *decoder, n uint64) []T {
+	var one T
+	size := uint64(unsafe.Sizeof(one))
+	if d.short || n > uint64(len(d.data))/size {
+		d.short = true
 		return nil
 	}
-	b := d.data[:n]
-	d.data = d.data[n:]
-	return b
+	end := int(n * size)
+	if end+padding(end) > len(d.data) {
+		d.short = true
+		return nil
+	}
+	out := arrayOf[T](d.data[:end])
+	d.data = d.data[end+padding(end):]
+	return out
 }
 
-// next reads a number that is above the last one, or for the first at least 0.
-func (d *decoder) next(last uint32, first bool) uint32 {
-	gap := uint32(d.uint(maxSlot))
-	if gap == 0 && !first || last+gap > maxSlot {
-		d.fail("slot after %d is %d higher", last, gap)
-		return 0
+// adopt takes the stored impacts, or computes them anew where they were made
+// with other settings.
+func (s *segment) adopt(c Config, h *header) {
+	for f := range s.fields {
+		s.means[f] = s.sums[f].mean()
 	}
-	return last + gap
-}
-
-func (d *decoder) documents(s *segment) {
-	s.slots = make([]uint32, d.count(1+int(FieldCount)))
-	last := uint32(0)
-	for i := range s.slots {
-		last = d.next(last, i == 0)
-		s.slots[i] = last
+	if h.k1 == c.K1 && h.b == c.B {
+		return
 	}
-	for f := range s.lengths {
-		s.lengths[f] = make([]uint32, len(s.slots))
-		for i := range s.lengths[f] {
-			s.lengths[f][i] = uint32(d.uint(1<<32 - 1))
-		}
+	for f := range s.fields {
+		s.fields[f].list = append([]posting(nil), s.fields[f].list...)
 	}
-}
-
-// maxTerm is more bytes than a token can have: twice 64 characters, in case
-// its plain form is longer.
-const maxTerm = 2 * 64 * 4
-
-func (d *decoder) dictionary(out *dictionary) {
-	n := d.count(2)
-	var term []byte
-	for i := range n {
-		shared := int(d.uint(uint64(len(term))))
-		rest := d.take(int(d.uint(uint64(len(d.data)))))
-		next := append(bytes.Clone(term[:min(shared, len(term))]), rest...)
-		if d.err != nil {
-			return
-		}
-		if len(next) > maxTerm || len(out.text)+len(next) > 1<<32-1 || i > 0 && bytes.Compare(next, term) <= 0 {
-			d.fail("term %d is too long or out of order", i)
-			return
-		}
-		out.add(next)
-		term = next
-	}
-}
-
-func (d *decoder) field(s *segment) postings {
-	p := postings{start: make([]uint32, 1, s.terms.len()+1)}
-	p.list = make([]posting, 0, d.count(2))
-	holds := slotSet{}.with(s.slots)
-	for range s.terms.len() {
-		last := uint32(0)
-		for i := range d.count(2) {
-			last = d.next(last, i == 0)
-			tf := d.take(1)
-			if d.err != nil {
-				return p
-			}
-			if tf[0] == 0 || !holds.has(last) || len(p.list) == cap(p.list) {
-				d.fail("posting for slot %d is not possible", last)
-				return p
-			}
-			p.list = append(p.list, posting{key: last<<8 | uint32(tf[0])})
-		}
-		p.start = append(p.start, uint32(len(p.list)))
-	}
-	return p
+	s.weigh(c, s.sums)
 }
