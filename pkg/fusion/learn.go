@@ -204,7 +204,10 @@ func (l *Learner) gradient(p *Params, batch []Pair) (float64, Params) {
 		grad[gain] = 0
 	}
 	origin := l.origin()
-	grad[threshold], grad[rawReq], grad[rawOpt] = g.Tau, g.Required, g.Optional
+	grad[threshold] = g.Tau
+	// The derivative of price = softplus(x) by x is 1 - exp(-price).
+	grad[rawReq] = g.Required * -math.Expm1(-m.Required)
+	grad[rawOpt] = g.Optional * -math.Expm1(-m.Optional)
 	for i := threshold; i < ParamCount; i++ {
 		grad[i] += 2 * l.cfg.L2 * (p[i] - origin[i])
 	}

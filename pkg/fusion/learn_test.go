@@ -199,6 +199,9 @@ func TestRestartGoesOnFromAnyModel(t *testing.T) {
 	}
 }
 
+// BenchmarkStep256 is one step of a learner; BenchmarkBare256 is the least that
+// any program has to compute for it. The first is to reach half the pairs per
+// second of the second.
 func BenchmarkStep256(b *testing.B) {
 	base, _ := ModelOf(Builtin())
 	pairs := separable(256, 6)
@@ -206,6 +209,45 @@ func BenchmarkStep256(b *testing.B) {
 	for b.Loop() {
 		l.Step(pairs)
 	}
+	b.ReportMetric(256*float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
+}
+
+func BenchmarkBare256(b *testing.B) {
+	m, _ := ModelOf(Builtin())
+	pairs := separable(256, 6)
+	for b.Loop() {
+		m.Features = bareStep(&m, pairs)
+	}
+	b.ReportMetric(256*float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
+}
+
+// bareStep is a step of plain gradient descent on the mean pairwise loss.
+func bareStep(m *Model, pairs []Pair) Features {
+	var grad Features
+	var tau, required float64
+	for i := range pairs {
+		p := &pairs[i]
+		var margin float64
+		for f, w := range m.Features {
+			margin += w * (p.Better.Features[f] - p.Worse.Features[f])
+		}
+		better := 1 / (1 + math.Exp(-m.Alpha*(m.Tau-p.Better.Matches[0].Score)))
+		worse := 1 / (1 + math.Exp(-m.Alpha*(m.Tau-p.Worse.Matches[0].Score)))
+		margin -= m.Required * (better - worse)
+		slope := 1 / (1 + math.Exp(margin))
+		for f := range grad {
+			grad[f] -= slope * (p.Better.Features[f] - p.Worse.Features[f])
+		}
+		required += slope * (better - worse)
+		tau += slope * m.Required * m.Alpha * (better*(1-better) - worse*(1-worse))
+	}
+	next := m.Features
+	for f := range next {
+		next[f] -= 1e-9 * grad[f]
+	}
+	m.Tau -= 1e-9 * tau
+	m.Required -= 1e-9 * required
+	return next
 }
 
 func BenchmarkScore(b *testing.B) {

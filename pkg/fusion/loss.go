@@ -19,9 +19,7 @@ type Pair struct {
 	Worse  Example `json:"worse"`
 }
 
-// Gradient is the derivative of a loss. The prices of missing parameters are
-// softplus(x) of an unbounded x, which keeps them positive; their derivatives
-// are with respect to x.
+// Gradient is the derivative of a loss, by the numbers of a Model.
 type Gradient struct {
 	Features Features
 	Tau      float64
@@ -32,11 +30,32 @@ type Gradient struct {
 // Loss returns log(1 + exp(-(S+ - S-))), the pairwise logistic loss. It is
 // finite for every finite input.
 func (m *Model) Loss(p *Pair) float64 {
-	return softplus(-m.margin(p))
+	var features Features
+	margin, _ := m.margin(&features, p)
+	return softplus(-margin)
 }
 
-// margin returns S+ - S-.
-func (m *Model) margin(p *Pair) float64 {
+// margin returns S+ - S-, and what it is made of: the differences of the
+// features, which it writes to features, and of the gates.
+func (m *Model) margin(features *Features, p *Pair) (float64, gates) {
+	var margin float64
+	for i, w := range m.Features {
+		features[i] = p.Better.Features[i] - p.Worse.Features[i]
+		margin += w * features[i]
+	}
+	missing := m.gates(p.Better.Matches).minus(m.gates(p.Worse.Matches))
+	margin -= m.Required*missing.required + m.Optional*missing.optional
+	if math.IsNaN(margin) || math.IsInf(margin, 0) {
+		return m.hugeMargin(features, p), missing
+	}
+	return margin, missing
+}
+
+// hugeMargin is margin where sums or differences exceed the range of float64.
+func (m *Model) hugeMargin(features *Features, p *Pair) float64 {
+	for i, x := range features {
+		features[i] = finite(x)
+	}
 	better, _ := m.Score(&p.Better.Features, p.Better.Matches)
 	worse, _ := m.Score(&p.Worse.Features, p.Worse.Matches)
 	return finite(better - worse)
@@ -45,31 +64,47 @@ func (m *Model) margin(p *Pair) float64 {
 // AddGradient adds scale times the gradient of the pair's loss to g and returns
 // the loss.
 func (m *Model) AddGradient(g *Gradient, p *Pair, scale float64) float64 {
-	margin := m.margin(p)
-	slope := -scale * sigmoid(-margin) // dLoss/dmargin
-	for i := range g.Features {
-		g.Features[i] += slope * finite(p.Better.Features[i]-p.Worse.Features[i])
+	var features Features
+	margin, missing := m.margin(&features, p)
+	tail := math.Exp(-math.Abs(margin))
+	slope := -scale / (1 + tail) // dLoss/dmargin = -sigmoid(-margin)
+	if margin > 0 {
+		slope *= tail
 	}
-	m.addPenalty(g, p.Better.Matches, -slope)
-	m.addPenalty(g, p.Worse.Matches, slope)
-	return softplus(-margin)
+	for i, x := range features {
+		g.Features[i] += slope * x
+	}
+	g.Required -= slope * missing.required
+	g.Optional -= slope * missing.optional
+	g.Tau -= slope * m.Alpha * (m.Required*missing.requiredSlope + m.Optional*missing.optionalSlope)
+	return max(-margin, 0) + math.Log1p(tail)
 }
 
-// addPenalty adds slope times the gradient of the penalty of matches.
-func (m *Model) addPenalty(g *Gradient, matches []schema.Match, slope float64) {
+// gates holds the sums of the gates of required and optional parameters, and of
+// their slopes gate·(1 - gate).
+type gates struct{ required, optional, requiredSlope, optionalSlope float64 }
+
+func (m *Model) gates(matches []schema.Match) gates {
+	var g gates
 	for _, match := range matches {
 		gate := Gate(m.Alpha, m.Tau, match.Score)
-		price, raw := m.Optional, &g.Optional
 		if match.Required {
-			price, raw = m.Required, &g.Required
+			g.required += gate
+			g.requiredSlope += gate * (1 - gate)
+		} else {
+			g.optional += gate
+			g.optionalSlope += gate * (1 - gate)
 		}
-		*raw += slope * gate * -math.Expm1(-price) // softplus'(x) = 1 - exp(-softplus(x))
-		g.Tau += slope * price * m.Alpha * gate * (1 - gate)
 	}
+	return g
 }
 
-// sigmoid returns 1/(1+exp(-x)).
-func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+func (g gates) minus(o gates) gates {
+	return gates{
+		g.required - o.required, g.optional - o.optional,
+		g.requiredSlope - o.requiredSlope, g.optionalSlope - o.optionalSlope,
+	}
+}
 
 // softplus returns log(1+exp(x)) without overflow.
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
