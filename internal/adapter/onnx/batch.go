@@ -1,0 +1,84 @@
+package onnx
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
+
+// marks is how many ids a text without a token has: its begin and its end.
+const marks = 2
+
+// encoded holds the ids of texts, one after the other.
+type encoded struct {
+	ids  []int64
+	ends []int // of each text in ids
+}
+
+func (m *Model) encode(texts []string) encoded {
+	e := encoded{ends: make([]int, len(texts))}
+	for i, text := range texts {
+		if m.cfg.Prefix != "" && text != "" {
+			text = m.cfg.Prefix + text
+		}
+		e.ids = m.tokenizer.Append(e.ids, text, m.cfg.MaxTokens)
+		e.ends[i] = len(e.ids)
+	}
+	return e
+}
+
+func (e encoded) text(i int) []int64 {
+	if i == 0 {
+		return e.ids[:e.ends[0]]
+	}
+	return e.ids[e.ends[i-1]:e.ends[i]]
+}
+
+// batches yields the texts that run together, by number: texts of like length,
+// so that little is padded, and at most so many tokens with padding. The
+// longest come first, so that nobody waits for a long one at the end.
+func (e encoded) batches(p Precision, tokens int) iter.Seq[[]int] {
+	var order []int
+	for i := range e.ends {
+		if len(e.text(i)) > marks {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(e.text(b)), len(e.text(a))) })
+	return func(yield func([]int) bool) {
+		for len(order) > 0 {
+			n := 1
+			if p == F32 {
+				n = min(len(order), max(1, tokens/len(e.text(order[0]))))
+			}
+			if !yield(order[:n]) {
+				return
+			}
+			order = order[n:]
+		}
+	}
+}
+
+// batch is what a run takes: rows of equal length.
+type batch struct {
+	rows, length int
+	lengths      []int   // of each row without padding
+	ids, mask    []int64 // rows of length
+}
+
+func (e encoded) batch(rows []int, padding int64) batch {
+	b := batch{rows: len(rows), length: len(e.text(rows[0])), lengths: make([]int, len(rows))}
+	b.ids, b.mask = make([]int64, b.rows*b.length), make([]int64, b.rows*b.length)
+	for i, row := range rows {
+		at := i * b.length
+		b.lengths[i] = copy(b.ids[at:], e.text(row))
+		for k := range b.length {
+			if k < b.lengths[i] {
+				b.mask[at+k] = 1
+			} else {
+				b.ids[at+k] = padding
+			}
+		}
+	}
+	return b
+}

@@ -1,0 +1,253 @@
+// Package onnx embeds texts in this process with a BERT-shaped sentence model
+// in ONNX form, run by Microsoft's ONNX Runtime. The runtime is a C library, so
+// this tier has to be asked for when the program is built, with the build tag
+// onnx; without it Open says so.
+//
+// Nothing is loaded whose SHA-256 is not the expected one: the loader of the
+// operating system kills a process that maps a truncated library, and a model
+// with a flipped byte loads in silence and embeds nonsense.
+package onnx
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/toolstream/toolstream/internal/wordpiece"
+)
+
+// Pooling says how the vectors of a text's tokens become the text's.
+type Pooling string
+
+// The ways of pooling. None is for models that pool by themselves.
+const (
+	Mean Pooling = "mean"
+	CLS  Pooling = "cls"
+	None Pooling = "none"
+)
+
+// Precision says in which numbers a model computes.
+type Precision string
+
+// The precisions. The vectors of an int8 model depend on what shares their
+// batch, so its texts run one by one.
+const (
+	F32  Precision = "f32"
+	Int8 Precision = "int8"
+)
+
+// DefaultBatchTokens bounds the tokens of one run, with padding, where nothing
+// else is said. More tokens a run are no faster and keep others waiting.
+const DefaultBatchTokens = 512
+
+// File is a file and what it has to be.
+type File struct {
+	Path   string
+	SHA256 string // in hex
+}
+
+// Config describes a model.
+type Config struct {
+	Name      string // as users call it
+	Library   File   // the ONNX Runtime
+	Model     File
+	Tokenizer File // a tokenizer.json or vocab.txt
+	KeepCase  bool // of a vocab.txt: the model knows capitals
+
+	Pooling     Pooling
+	Precision   Precision
+	Dimensions  int
+	MaxTokens   int    // a longer text is cut; wordpiece.DefaultMaxTokens
+	Prefix      string // put before every text
+	BatchTokens int    // DefaultBatchTokens
+}
+
+func (c Config) withDefaults() Config {
+	if c.MaxTokens == 0 {
+		c.MaxTokens = wordpiece.DefaultMaxTokens
+	}
+	if c.BatchTokens == 0 {
+		c.BatchTokens = DefaultBatchTokens
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	switch {
+	case c.Name == "":
+		return errors.New("the model has no name")
+	case c.Pooling != Mean && c.Pooling != CLS && c.Pooling != None:
+		return fmt.Errorf("pooling %q: it is one of mean, cls, none", c.Pooling)
+	case c.Precision != F32 && c.Precision != Int8:
+		return fmt.Errorf("precision %q: it is one of f32, int8", c.Precision)
+	case c.Dimensions < 1 || c.MaxTokens < 3 || c.BatchTokens < 1:
+		return fmt.Errorf("%d dimensions, at most %d tokens a text, %d a run", c.Dimensions, c.MaxTokens, c.BatchTokens)
+	}
+	return nil
+}
+
+var errNotBuilt = errors.New("this program was built without ONNX: build it with `CGO_ENABLED=1 go build -tags onnx ./cmd/toolstream` (a C compiler is needed)")
+
+// run is the model as the runtime sees it. It may be called concurrently.
+type run interface {
+	// hidden returns what the model says of a batch: a vector a token, row by
+	// row, or one a row where the model pools by itself. The slice is the
+	// caller's.
+	hidden(ctx context.Context, b batch) ([]float32, error)
+	// version is the runtime's.
+	version() string
+	close() error
+}
+
+// Model is an open model. It may be used concurrently.
+type Model struct {
+	cfg       Config
+	name      string
+	tokenizer *wordpiece.Tokenizer
+	run       run
+	slots     chan struct{} // one for each run at a time
+	closed    chan struct{}
+}
+
+// Open verifies the files, loads them and embeds one text to see that the model
+// is what cfg says. Every model of a process runs in one runtime, the first
+// that was opened.
+func Open(ctx context.Context, cfg Config) (*Model, error) {
+	cfg = cfg.withDefaults()
+	m, err := open(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", cfg.Name, err)
+	}
+	return m, nil
+}
+
+func open(ctx context.Context, cfg Config) (*Model, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if !built {
+		return nil, errNotBuilt
+	}
+	tokenizer, err := openTokenizer(cfg)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRuntime(cfg)
+	if err != nil {
+		return nil, err
+	}
+	m := newModel(cfg, tokenizer, r)
+	if err := m.try(ctx); err != nil {
+		return nil, errors.Join(err, r.close())
+	}
+	return m, nil
+}
+
+func newModel(cfg Config, tokenizer *wordpiece.Tokenizer, r run) *Model {
+	return &Model{
+		cfg: cfg, name: nameOf(cfg, r.version()), tokenizer: tokenizer, run: r,
+		slots: make(chan struct{}, runtime.GOMAXPROCS(0)), closed: make(chan struct{}),
+	}
+}
+
+// nameOf covers everything that vectors depend on: the same name, the same
+// vectors.
+func nameOf(cfg Config, version string) string {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s %s %t %s %d %d %q", cfg.Model.SHA256, cfg.Tokenizer.SHA256, cfg.KeepCase, cfg.Pooling, cfg.Dimensions, cfg.MaxTokens, cfg.Prefix)
+	return fmt.Sprintf("onnx-%s-%s-ort%s-%x", cfg.Name, cfg.Precision, version, sum.Sum(nil)[:6])
+}
+
+func openTokenizer(cfg Config) (*wordpiece.Tokenizer, error) {
+	if err := verify(cfg.Tokenizer); err != nil {
+		return nil, fmt.Errorf("tokenizer: %w", err)
+	}
+	content, err := os.ReadFile(cfg.Tokenizer.Path)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer: %w", err)
+	}
+	if len(content) > 0 && content[0] == '{' {
+		return wordpiece.Parse(content)
+	}
+	return wordpiece.ParseVocabulary(content, cfg.KeepCase)
+}
+
+// try embeds a text, so that a wrong description fails now and not later.
+func (m *Model) try(ctx context.Context) error {
+	vectors, err := m.Embed(ctx, []string{"Finds the right tool."})
+	if err != nil {
+		return fmt.Errorf("embed a first text: %w", err)
+	}
+	if len(vectors[0]) != m.cfg.Dimensions {
+		return errors.New("the tokenizer finds nothing in a plain English text")
+	}
+	return nil
+}
+
+// Name identifies the model, its precision, the runtime's version and
+// everything else that its vectors depend on.
+func (m *Model) Name() string { return m.name }
+
+// Dimensions is the length of every vector.
+func (m *Model) Dimensions() int { return m.cfg.Dimensions }
+
+// Close frees the model once no call is under way; later calls fail. The
+// runtime stays loaded.
+func (m *Model) Close() error {
+	close(m.closed)
+	for range cap(m.slots) {
+		m.slots <- struct{}{}
+	}
+	return m.run.close()
+}
+
+// Embed returns a unit vector for each text, nil for a text without a token.
+// The vector of a text does not depend on the other texts, but for the last
+// bits of an f32. When ctx ends, what runs is stopped.
+func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	e := m.encode(texts)
+	group, running := errgroup.WithContext(ctx)
+	group.SetLimit(cap(m.slots))
+	for rows := range e.batches(m.cfg.Precision, m.cfg.BatchTokens) {
+		if running.Err() != nil {
+			break
+		}
+		group.Go(func() error { return m.embed(running, e, rows, out) })
+	}
+	err := group.Wait()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("onnx: %w", err)
+	}
+	return out, nil
+}
+
+// embed embeds the texts that rows names in one run.
+func (m *Model) embed(ctx context.Context, e encoded, rows []int, out [][]float32) error {
+	select {
+	case m.slots <- struct{}{}:
+		defer func() { <-m.slots }()
+	case <-m.closed:
+		return errors.New("the model is closed")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	b := e.batch(rows, m.tokenizer.Padding())
+	hidden, err := m.run.hidden(ctx, b)
+	if err != nil {
+		return err
+	}
+	vectors, err := m.cfg.Pooling.pool(hidden, b, m.cfg.Dimensions)
+	for i, v := range vectors {
+		out[rows[i]] = v
+	}
+	return err
+}

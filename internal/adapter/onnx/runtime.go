@@ -1,0 +1,231 @@
+//go:build onnx
+
+package onnx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	ort "github.com/yalue/onnxruntime_go"
+)
+
+const built = true
+
+// loaded is the runtime that this process uses. It is of the process and not
+// of a model because the C library is: there is one, and it can not be loaded
+// again.
+var loaded struct {
+	sync.Mutex
+	sha256 string
+}
+
+// load loads the library, once.
+func load(library File) error {
+	loaded.Lock()
+	defer loaded.Unlock()
+	if loaded.sha256 != "" {
+		if loaded.sha256 != library.SHA256 {
+			return fmt.Errorf("%s: the process already uses another runtime", library.Path)
+		}
+		return nil
+	}
+	if err := verify(library); err != nil {
+		return err
+	}
+	if err := matches(library.Path); err != nil {
+		return err
+	}
+	ort.SetSharedLibraryPath(library.Path)
+	if err := ort.InitializeEnvironment(ort.WithLogLevelError()); err != nil {
+		return fmt.Errorf("load %s: %w", library.Path, err)
+	}
+	loaded.sha256 = library.SHA256
+	return ort.DisableTelemetry()
+}
+
+// session is a model in the runtime.
+type session struct {
+	dynamic *ort.DynamicAdvancedSession
+	types   bool // the model takes token types
+
+}
+
+func newRuntime(cfg Config) (run, error) {
+	if err := load(cfg.Library); err != nil {
+		return nil, fmt.Errorf("runtime library: %w", err)
+	}
+	if err := verify(cfg.Model); err != nil {
+		return nil, fmt.Errorf("model file: %w", err)
+	}
+	in, out, err := ports(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cfg.Model.Path, err)
+	}
+	options, err := sessionOptions()
+	if err != nil {
+		return nil, fmt.Errorf("session options: %w", err)
+	}
+	dynamic, err := ort.NewDynamicAdvancedSession(cfg.Model.Path, in, []string{out}, options)
+	if err := errors.Join(err, options.Destroy()); err != nil {
+		return nil, fmt.Errorf("load %s: %w", cfg.Model.Path, err)
+	}
+	return &session{dynamic: dynamic, types: slices.Contains(in, tokenTypes)}, nil
+}
+
+// sessionOptions: a run has one thread, the caller's, as several runs go at
+// once; nothing spins; and memory is given back, where the arena would keep
+// five times as much as a run needs for a speed that can not be measured.
+func sessionOptions() (*ort.SessionOptions, error) {
+	o, err := ort.NewSessionOptions()
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(
+		o.SetIntraOpNumThreads(1),
+		o.SetInterOpNumThreads(1),
+		o.SetCpuMemArena(false),
+		o.AddSessionConfigEntry("session.intra_op.allow_spinning", "0"),
+	)
+	if err != nil {
+		return nil, errors.Join(err, o.Destroy())
+	}
+	return o, nil
+}
+
+// The inputs of BERT-shaped models.
+const (
+	inputIDs   = "input_ids"
+	attention  = "attention_mask"
+	tokenTypes = "token_type_ids"
+)
+
+// ports returns the names of the model's inputs and of the output to pool.
+func ports(cfg Config) (in []string, out string, err error) {
+	options, err := ort.NewSessionOptions()
+	if err != nil {
+		return nil, "", err
+	}
+	// Only the names are wanted of this load: nothing is optimized for it.
+	err = options.SetGraphOptimizationLevel(ort.GraphOptimizationLevelDisableAll)
+	inputs, outputs, infoErr := ort.GetInputOutputInfoWithOptions(cfg.Model.Path, options)
+	if err := errors.Join(err, infoErr, options.Destroy()); err != nil {
+		return nil, "", err
+	}
+	if in, err = inputNames(inputs); err != nil {
+		return nil, "", err
+	}
+	out, err = outputName(cfg, outputs)
+	return in, out, err
+}
+
+func inputNames(inputs []ort.InputOutputInfo) ([]string, error) {
+	have := map[string]bool{}
+	for _, p := range inputs {
+		if !slices.Contains([]string{inputIDs, attention, tokenTypes}, p.Name) || p.DataType != ort.TensorElementDataTypeInt64 {
+			return nil, fmt.Errorf("the model has the input %q (%v), which BERT-shaped models have not", p.Name, p.DataType)
+		}
+		have[p.Name] = true
+	}
+	if !have[inputIDs] || !have[attention] {
+		return nil, fmt.Errorf("the model lacks the input %s or %s", inputIDs, attention)
+	}
+	in := []string{inputIDs, attention}
+	if have[tokenTypes] {
+		in = append(in, tokenTypes)
+	}
+	return in, nil
+}
+
+// outputName returns the first output that has the rank to pool, and holds
+// that its vectors are as long as the description says.
+func outputName(cfg Config, outputs []ort.InputOutputInfo) (string, error) {
+	rank := 3 // text, token, dimension
+	if cfg.Pooling == None {
+		rank = 2
+	}
+	for _, p := range outputs {
+		if len(p.Dimensions) != rank || p.DataType != ort.TensorElementDataTypeFloat {
+			continue
+		}
+		if d := p.Dimensions[rank-1]; d > 0 && d != int64(cfg.Dimensions) {
+			return "", fmt.Errorf("the model's vectors have %d dimensions, its description says %d", d, cfg.Dimensions)
+		}
+		return p.Name, nil
+	}
+	return "", fmt.Errorf("the model has no output to pool by %q among %v", cfg.Pooling, outputs)
+}
+
+func (s *session) version() string { return ort.GetVersion() }
+
+func (s *session) close() error { return s.dynamic.Destroy() }
+
+func (s *session) hidden(ctx context.Context, b batch) ([]float32, error) {
+	in, err := s.inputs(b)
+	defer destroy(in)
+	if err != nil {
+		return nil, fmt.Errorf("make inputs: %w", err)
+	}
+	out := []ort.Value{nil}
+	err = s.runUntil(ctx, in, out)
+	defer destroy(out)
+	if err != nil {
+		return nil, fmt.Errorf("run %d texts of %d tokens: %w", b.rows, b.length, err)
+	}
+	tensor, ok := out[0].(*ort.Tensor[float32])
+	if !ok {
+		return nil, fmt.Errorf("the model's output is a %T", out[0])
+	}
+	return slices.Clone(tensor.GetData()), nil // the tensor's memory is the runtime's
+}
+
+func (s *session) inputs(b batch) ([]ort.Value, error) {
+	shape := ort.NewShape(int64(b.rows), int64(b.length))
+	columns := [][]int64{b.ids, b.mask}
+	if s.types {
+		columns = append(columns, make([]int64, len(b.ids))) // one text, so all are of the first
+	}
+	var in []ort.Value
+	for _, column := range columns {
+		tensor, err := ort.NewTensor(shape, column)
+		if err != nil {
+			return in, err
+		}
+		in = append(in, tensor)
+	}
+	return in, nil
+}
+
+// runUntil runs the model and stops it when ctx ends. It returns when the
+// runtime has let go of everything.
+func (s *session) runUntil(ctx context.Context, in, out []ort.Value) error {
+	options, err := ort.NewRunOptions()
+	if err != nil {
+		return err
+	}
+	stopped := make(chan struct{})
+	keep := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		// A run that can not be stopped ends by itself.
+		_ = options.Terminate()
+	})
+	err = s.dynamic.RunWithOptions(in, out, options)
+	if !keep() {
+		<-stopped // the options are in use until then
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return errors.Join(err, options.Destroy())
+}
+
+func destroy(values []ort.Value) {
+	for _, v := range values {
+		if v != nil {
+			// There is nothing to do about memory that can not be given back.
+			_ = v.Destroy()
+		}
+	}
+}
