@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -16,7 +17,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/toolstream/toolstream/internal/adapter/flat"
-	"github.com/toolstream/toolstream/internal/adapter/hashing"
 	"github.com/toolstream/toolstream/internal/adapter/jetstream"
 	"github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/adapter/trainerstore"
@@ -62,6 +62,7 @@ type Embedded struct {
 	bus      *jetstream.Server
 	index    *flat.Index
 	learned  *trainerstore.Store
+	model    io.Closer
 	listener net.Listener
 	handler  http.Handler
 
@@ -153,9 +154,18 @@ func (e *Embedded) buildServices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	model := hashing.New()
-	if built, _ := e.index.Model(); built != "" && built != model.Name() {
-		return fmt.Errorf("the index in %s holds vectors of the model %s, this program embeds with %s: import into a new --data folder", e.cfg.Data, built, model.Name())
+	built, dimensions := e.index.Model()
+	cfg := e.cfg
+	if cfg.Embedder.Dimensions == 0 {
+		cfg.Embedder.Dimensions = dimensions // a restart needs nothing from an endpoint
+	}
+	model, closer, err := NewModel(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	e.model = closer
+	if built != "" && (built != model.Name() || dimensions != model.Dimensions()) {
+		return fmt.Errorf("the index in %s holds vectors of the model %s (%d dimensions), this program embeds with %s (%d): import into a new --data folder", e.cfg.Data, built, dimensions, model.Name(), model.Dimensions())
 	}
 	return errors.Join(
 		e.buildPipeline(model),
@@ -310,6 +320,9 @@ func (e *Embedded) close(ctx context.Context) error {
 	var errs []error
 	if e.listener != nil {
 		errs = append(errs, e.listener.Close())
+	}
+	if e.model != nil {
+		errs = append(errs, e.model.Close())
 	}
 	if e.learned != nil {
 		errs = append(errs, e.learned.Close())

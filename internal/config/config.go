@@ -77,9 +77,19 @@ type Log struct {
 	Format string `koanf:"format"` // auto, text, json
 }
 
-// Embedder names the embedding model.
+// Embedder names the embedding model, and where it is reached if it is behind
+// an endpoint.
 type Embedder struct {
-	Model string `koanf:"model"`
+	Model          string        `koanf:"model"` // hashing, http
+	URL            string        `koanf:"url"`
+	APIKey         string        `koanf:"api_key"`
+	Name           string        `koanf:"name"`       // of the endpoint's model
+	Dimensions     int           `koanf:"dimensions"` // 0: as the endpoint answers
+	DocumentPrefix string        `koanf:"document_prefix"`
+	QueryPrefix    string        `koanf:"query_prefix"`
+	Batch          int           `koanf:"batch"`    // texts in a request
+	Parallel       int           `koanf:"parallel"` // requests at once
+	Timeout        time.Duration `koanf:"timeout"`  // of a request
 }
 
 // Trainer paces learning from feedback.
@@ -113,7 +123,16 @@ func Keys() []Key {
 		{"events.origins", "", "origins that may register by the CloudEvents webhook handshake, separated by spaces; * is any"},
 		{"log.level", "info", "debug, info, warn or error"},
 		{"log.format", "auto", "auto (text on a terminal, else json), text or json"},
-		{"embedder.model", "hashing", "embedding model: hashing"},
+		{"embedder.model", "hashing", "embedding model: hashing, or http for one behind an endpoint"},
+		{"embedder.url", "", "endpoint of embedder.model http: an OpenAI-compatible address ending in /v1, or TEI's ending in /embed"},
+		{"embedder.api_key", "", "key for the endpoint, sent as a bearer token"},
+		{"embedder.name", "", "model that the endpoint is asked for"},
+		{"embedder.dimensions", "0", "length of the endpoint's vectors; 0 asks it at the start"},
+		{"embedder.document_prefix", "", "what the endpoint's model wants to see before a document, e.g. \"passage: \""},
+		{"embedder.query_prefix", "", "what the endpoint's model wants to see before a query, e.g. \"query: \""},
+		{"embedder.batch", "32", "most texts in a request to the endpoint"},
+		{"embedder.parallel", "4", "most requests to the endpoint at once"},
+		{"embedder.timeout", "30s", "time for a request to the endpoint"},
 		{"trainer.settle", "5s", "how long after its last feedback a search is learned from"},
 		{"trainer.publish", "1m0s", "shortest time between two versions of the weights"},
 		{"trainer.min_pairs", "100", "pairs of a used and a skipped result before learned weights serve"},
@@ -191,7 +210,7 @@ func (c Config) Validate() error {
 	errs = append(errs, c.NATS.validate())
 	errs = append(errs, oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"))
 	errs = append(errs, oneOf("log.format", c.Log.Format, "auto", "text", "json"))
-	errs = append(errs, oneOf("embedder.model", c.Embedder.Model, "hashing"))
+	errs = append(errs, c.Embedder.validate())
 	errs = append(errs, c.Trainer.validate())
 	return errors.Join(errs...)
 }
@@ -206,6 +225,21 @@ func (n NATS) validate() error {
 	}
 	if ip := net.ParseIP(host); n.Token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return fmt.Errorf("config: nats.listen %q is open to other machines: set nats.token, or listen on 127.0.0.1", n.Listen)
+	}
+	return nil
+}
+
+func (e Embedder) validate() error {
+	if err := oneOf("embedder.model", e.Model, "hashing", "http"); err != nil || e.Model != "http" {
+		return err
+	}
+	switch {
+	case e.URL == "":
+		return errors.New("config: embedder.model is http: set embedder.url to where the endpoint is")
+	case e.Name == "":
+		return errors.New("config: embedder.model is http: set embedder.name to the model that the endpoint is asked for")
+	case e.Dimensions < 0 || e.Batch <= 0 || e.Parallel <= 0 || e.Timeout <= 0:
+		return fmt.Errorf("config: embedder.dimensions %d must not be below 0, embedder.batch %d, embedder.parallel %d and embedder.timeout %s have to be more than 0", e.Dimensions, e.Batch, e.Parallel, e.Timeout)
 	}
 	return nil
 }
@@ -226,24 +260,37 @@ func oneOf(name, value string, allowed ...string) error {
 
 // Values returns every setting as text, by name, secrets blanked.
 func (c Config) Values() map[string]string {
-	values := map[string]string{
+	return map[string]string{
 		"data":             c.Data,
 		"listen":           c.Listen,
 		"bus.accept_loss":  strconv.FormatBool(c.Bus.AcceptLoss),
 		"nats.listen":      c.NATS.Listen,
-		"nats.token":       c.NATS.Token,
+		"nats.token":       secret(c.NATS.Token),
 		"auth.tokens_file": c.Auth.TokensFile,
 		"events.origins":   c.Events.Origins,
 		"log.level":        c.Log.Level,
 		"log.format":       c.Log.Format,
-		"embedder.model":   c.Embedder.Model,
+
+		"embedder.model":           c.Embedder.Model,
+		"embedder.url":             c.Embedder.URL,
+		"embedder.api_key":         secret(c.Embedder.APIKey),
+		"embedder.name":            c.Embedder.Name,
+		"embedder.dimensions":      strconv.Itoa(c.Embedder.Dimensions),
+		"embedder.document_prefix": c.Embedder.DocumentPrefix,
+		"embedder.query_prefix":    c.Embedder.QueryPrefix,
+		"embedder.batch":           strconv.Itoa(c.Embedder.Batch),
+		"embedder.parallel":        strconv.Itoa(c.Embedder.Parallel),
+		"embedder.timeout":         c.Embedder.Timeout.String(),
 
 		"trainer.settle":    c.Trainer.Settle.String(),
 		"trainer.publish":   c.Trainer.Publish.String(),
 		"trainer.min_pairs": strconv.Itoa(c.Trainer.MinPairs),
 	}
-	if c.NATS.Token != "" {
-		values["nats.token"] = "(set)"
+}
+
+func secret(value string) string {
+	if value == "" {
+		return ""
 	}
-	return values
+	return "(set)"
 }

@@ -92,9 +92,10 @@ type stage struct {
 	reg   *prometheus.Registry
 }
 
-func start(t *testing.T, m *model, cache Cache) *stage {
+func start(t *testing.T, m Model, cache Cache) *stage {
 	t.Helper()
-	s := &stage{bus: streamtest.NewBus(), model: m, reg: prometheus.NewRegistry()}
+	s := &stage{bus: streamtest.NewBus(), reg: prometheus.NewRegistry()}
+	s.model, _ = m.(*model)
 	var err error
 	s.Service, err = New(Config{Texts: 16, Parallel: 2}, Deps{
 		Model: m, Cache: cache, Groups: s.bus, Publisher: s.bus, Ends: s.bus,

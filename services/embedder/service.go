@@ -36,6 +36,21 @@ type Model interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
+// QueryEmbedder is a Model that embeds queries in another way than documents,
+// as those of the E5 and BGE families do. Its vectors compare with Embed's.
+type QueryEmbedder interface {
+	Model
+	// EmbedQueries is Embed for texts of queries.
+	EmbedQueries(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// queryModel is a QueryEmbedder seen as the model of its queries.
+type queryModel struct{ QueryEmbedder }
+
+func (m queryModel) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	return m.EmbedQueries(ctx, texts)
+}
+
 // Cache is what an index already holds.
 type Cache interface {
 	// Previous returns the document and vectors that are stored of an entity.
@@ -122,6 +137,10 @@ func New(cfg Config, deps Deps) (*Service, error) {
 		return nil, err
 	}
 	c := &caller{model: deps.Model, texts: cfg.Texts, parallel: cfg.Parallel, metrics: m}
+	asked := *c
+	if q, ok := deps.Model.(QueryEmbedder); ok {
+		asked.model = queryModel{q}
+	}
 	loop, err := stream.New(stream.Stage{
 		Name:    StageName,
 		Topic:   events.ToolsStandardized,
@@ -134,7 +153,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Service{model: deps.Model.Name(), loop: loop, queries: newQueries(c, cfg)}, nil
+	return &Service{model: deps.Model.Name(), loop: loop, queries: newQueries(&asked, cfg)}, nil
 }
 
 // Run embeds changes until ctx ends and the batches under way are done.

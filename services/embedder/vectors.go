@@ -47,13 +47,13 @@ func (c *caller) embed(ctx context.Context, texts []string) []embedded {
 }
 
 // chunk embeds texts in one call. If the call as a whole can never succeed,
-// each text is tried by itself, so that only the culprit fails.
+// its halves are tried, and theirs, so that only the culprit fails.
 func (c *caller) chunk(ctx context.Context, texts []string, out []embedded) {
 	vectors, err := c.call(ctx, texts)
 	if _, permanent := stream.AsPermanent(err); permanent && len(texts) > 1 {
-		for i := range texts {
-			c.chunk(ctx, texts[i:i+1], out[i:i+1])
-		}
+		half := len(texts) / 2
+		c.chunk(ctx, texts[:half], out[:half])
+		c.chunk(ctx, texts[half:], out[half:])
 		return
 	}
 	for i := range out {

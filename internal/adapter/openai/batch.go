@@ -1,0 +1,111 @@
+package openai
+
+import (
+	"context"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/text"
+)
+
+// The reasons of permanent errors.
+const (
+	reasonVector  = "bad_vector"   // the answer holds no usable vector for the text
+	reasonRefused = "text_refused" // the endpoint will not embed the text
+)
+
+// keepBytes is the length to which a refused text is cut at most. What is
+// refused at this length is not refused for its length.
+const keepBytes = 512
+
+// embed sends the texts in batches, at once as far as the lane allows. The
+// first error ends the others.
+func (m *Model) embed(ctx context.Context, l *lane, texts []string) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(m.cfg.Parallel)
+	for _, batch := range m.batches(l, texts) {
+		group.Go(func() error { return m.batch(ctx, l, batch, out) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// sent is a text as it is sent, and its place among those that were given.
+type sent struct {
+	text string
+	at   int
+}
+
+// batches cuts the texts into requests of bounded number and size. A text of
+// white space is in none.
+func (m *Model) batches(l *lane, texts []string) [][]sent {
+	var out [][]sent
+	var batch []sent
+	size := 0
+	for i, s := range texts {
+		if strings.TrimSpace(s) == "" {
+			continue
+		}
+		s = l.prefix + s
+		if len(batch) == m.cfg.Batch || len(batch) > 0 && size+len(s) > m.cfg.Bytes {
+			out, batch, size = append(out, batch), nil, 0
+		}
+		batch, size = append(batch, sent{s, i}), size+len(s)
+	}
+	if len(batch) > 0 {
+		out = append(out, batch)
+	}
+	return out
+}
+
+// batch puts the vectors of a batch into their places. A batch that is refused
+// is halved: it may have been too large, or one text of it is at fault.
+func (m *Model) batch(ctx context.Context, l *lane, batch []sent, out [][]float32) error {
+	texts := make([]string, len(batch))
+	for i, s := range batch {
+		texts[i] = s.text
+	}
+	vectors, err := m.patiently(ctx, l, texts)
+	switch {
+	case err == nil:
+		for i, s := range batch {
+			out[s.at] = vectors[i]
+		}
+		return nil
+	case !isRefusal(err):
+		return err
+	case len(batch) == 1:
+		out[batch[0].at], err = m.shortened(ctx, l, texts[0], err)
+		return err
+	}
+	half := len(batch) / 2
+	first := m.batch(ctx, l, batch[:half], out)
+	if _, permanent := stream.AsPermanent(first); first != nil && !permanent {
+		return first
+	}
+	if err := m.batch(ctx, l, batch[half:], out); err != nil {
+		return err
+	}
+	return first
+}
+
+// shortened embeds the beginning of a text that was refused with err: models
+// refuse what is longer than they can read, each in its own words, and a tool
+// is better found by its beginning than not at all.
+func (m *Model) shortened(ctx context.Context, l *lane, s string, err error) ([]float32, error) {
+	for n := len(s) / 2; n >= keepBytes && isRefusal(err); n /= 2 {
+		var vectors [][]float32
+		if vectors, err = m.patiently(ctx, l, []string{text.Truncate(s, n)}); err == nil {
+			return vectors[0], nil
+		}
+	}
+	if r, ok := asProblem(err); ok && r.kind == refused {
+		return nil, stream.Permanent(r.reason, err)
+	}
+	return nil, err
+}

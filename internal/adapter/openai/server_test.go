@@ -1,0 +1,173 @@
+package openai
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"hash/fnv"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const testDimensions = 4
+
+// server is an endpoint that speaks both protocols. misbehave may answer a
+// request in its place: it then returns true.
+type server struct {
+	*httptest.Server
+	knows struct{ base64, dimensions bool } // members that it does not refuse
+
+	mu        sync.Mutex
+	misbehave func(w http.ResponseWriter, texts []string) bool
+	batches   [][]string // as they arrived, the settling ones left out
+	bodies    []map[string]any
+	keys      []string
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	s := &server{}
+	s.knows.base64, s.knows.dimensions = true, true
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *server) serve(w http.ResponseWriter, r *http.Request) {
+	var body map[string]any
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	tei := strings.HasSuffix(r.URL.Path, "/embed")
+	texts := textsOf(body["input"])
+	if tei {
+		texts = textsOf(body["inputs"])
+	}
+	s.mu.Lock()
+	s.bodies, s.keys = append(s.bodies, body), append(s.keys, r.Header.Get("Authorization"))
+	if !slices.Equal(texts, []string{harmless}) {
+		s.batches = append(s.batches, texts)
+	}
+	misbehave := s.misbehave
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	if body["encoding_format"] != nil && !s.knows.base64 || body["dimensions"] != nil && !s.knows.dimensions {
+		refuse(w, http.StatusBadRequest, "unknown parameter")
+		return
+	}
+	if misbehave != nil && misbehave(w, texts) {
+		return
+	}
+	if tei {
+		s.answerTEI(w, texts)
+		return
+	}
+	answer(w, texts, body["encoding_format"] == "base64")
+}
+
+func textsOf(list any) []string {
+	var out []string
+	many, _ := list.([]any)
+	for _, x := range many {
+		out = append(out, x.(string))
+	}
+	return out
+}
+
+func refuse(w http.ResponseWriter, status int, message string) {
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error"}})
+}
+
+func (s *server) answerTEI(w http.ResponseWriter, texts []string) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		vectors[i] = vectorOf(text)
+	}
+	_ = json.NewEncoder(w).Encode(vectors)
+}
+
+// answer gives the vectors in the opposite order, as index allows.
+func answer(w http.ResponseWriter, texts []string, packed bool) {
+	var data []map[string]any
+	for i, text := range slices.Backward(texts) {
+		var v any = vectorOf(text)
+		if packed {
+			var b []byte
+			for _, x := range vectorOf(text) {
+				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+			}
+			v = base64.StdEncoding.EncodeToString(b)
+		}
+		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": v})
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": data, "model": "m", "usage": map[string]any{}})
+}
+
+// vectorOf depends on the text alone, and is not of unit length.
+func vectorOf(text string) []float32 {
+	h := fnv.New32a()
+	h.Write([]byte(text))
+	sum := h.Sum32()
+	return []float32{1, float32(sum & 0xff), float32(sum >> 8 & 0xff), float32(sum >> 16 & 0xff)}
+}
+
+func (s *server) set(misbehave func(w http.ResponseWriter, texts []string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.misbehave = misbehave
+}
+
+// seen returns the batches that arrived.
+func (s *server) seen() [][]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.batches)
+}
+
+// model returns a model of the server whose transport ends with the test.
+func (s *server) model(t *testing.T, change func(*Config)) *Model {
+	t.Helper()
+	cfg := Config{URL: s.URL + "/v1", Name: "m"}
+	if change != nil {
+		change(&cfg)
+	}
+	m, err := New(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+func checkVectors(t *testing.T, got [][]float32, sent []string) {
+	t.Helper()
+	if len(got) != len(sent) {
+		t.Fatalf("%d vectors for %d texts", len(got), len(sent))
+	}
+	for i, text := range sent {
+		var dot, square, length float64
+		for j, x := range vectorOf(text) {
+			dot += float64(x) * float64(got[i][j])
+			square += float64(got[i][j]) * float64(got[i][j])
+			length += float64(x) * float64(x)
+		}
+		if math.Abs(square-1) > 1e-5 || dot/math.Sqrt(length) < 0.99999 {
+			t.Errorf("vector %d is %v, not that of %q at length 1", i, got[i], text)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/adapter/hashing"
+	"github.com/toolstream/toolstream/internal/adapter/openai"
+	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/services/embedder"
+)
+
+// learnTimeout bounds the wait for an endpoint that is to tell its dimension.
+const learnTimeout = 15 * time.Second
+
+// NewModel returns the embedding model that the settings choose, and what is
+// to be closed once it is not used any more.
+func NewModel(ctx context.Context, cfg config.Config) (embedder.Model, io.Closer, error) {
+	switch cfg.Embedder.Model {
+	case "hashing":
+		return hashing.New(), io.NopCloser(nil), nil
+	case "http":
+		return newEndpoint(ctx, cfg.Embedder)
+	}
+	return nil, nil, fmt.Errorf("embedder.model: no model is called %q", cfg.Embedder.Model)
+}
+
+func newEndpoint(ctx context.Context, c config.Embedder) (embedder.Model, io.Closer, error) {
+	m, err := openai.New(openai.Config{
+		URL: c.URL, Key: c.APIKey, Name: c.Name, Dimensions: c.Dimensions,
+		DocumentPrefix: c.DocumentPrefix, QueryPrefix: c.QueryPrefix,
+		Batch: c.Batch, Parallel: c.Parallel, Timeout: c.Timeout,
+	}, nil)
+	if err != nil {
+		return nil, nil, fmt.Errorf("embedder.url: %w", err)
+	}
+	if c.Dimensions > 0 {
+		return m, m, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, learnTimeout)
+	defer cancel()
+	if err := m.Learn(ctx); err != nil {
+		return nil, nil, fmt.Errorf("ask the embedding endpoint for the length of its vectors (set embedder.dimensions to start without it): %w", err)
+	}
+	return m, m, nil
+}
