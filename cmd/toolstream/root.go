@@ -42,7 +42,7 @@ answers.
 	root.AddCommand(
 		newUp(con), newImport(con), newSearch(con), newFeedback(con),
 		newTools(con), newAgents(con), newWeights(con), newDLQ(con),
-		newBench(con), newStatus(con), newDoctor(con),
+		newEval(con), newBench(con), newStatus(con), newDoctor(con),
 		newConfig(con), newVersion(con),
 	)
 	explainUsage(root)

@@ -171,14 +171,3 @@ func firstRanks(n int) []int {
 	}
 	return ranks
 }
-
-// Mean returns the mean of every metric, zero of none.
-func Mean(outcomes []Outcome) Metrics {
-	var mean Metrics
-	for i := range outcomes {
-		for j, x := range outcomes[i].Metrics {
-			mean[j] += x / float64(len(outcomes))
-		}
-	}
-	return mean
-}

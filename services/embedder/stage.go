@@ -54,11 +54,16 @@ func (h *handler) prepare(m stream.Message) *job {
 		j.err = stream.Permanent(ReasonBadDocument, errors.New("the change has no document"))
 		return j
 	}
-	j.change.Vectors = &events.Vectors{Model: h.caller.model.Name(), Dimensions: h.caller.model.Dimensions()}
-	j.slots = slots(j.change.Document, j.change.Vectors)
+	h.lay(j)
 	j.known = known(h.stored, j.change.Ref, h.caller.model)
 	h.countCut(&j.change)
 	return j
+}
+
+// lay makes the places of the vectors of a job's document.
+func (h *handler) lay(j *job) {
+	j.change.Vectors = &events.Vectors{Model: h.caller.model.Name(), Dimensions: h.caller.model.Dimensions()}
+	j.slots = slots(j.change.Document, j.change.Vectors)
 }
 
 func (h *handler) countCut(c *events.Change) {
@@ -100,9 +105,8 @@ func (h *handler) embed(ctx context.Context, wanted *order) {
 	}
 }
 
-// finish returns the change with all its vectors, or the first error among
-// them.
-func (h *handler) finish(m stream.Message, j *job, wanted *order) stream.Outcome {
+// place puts what was embedded into a job's places and notes the first error.
+func (j *job) place(wanted *order) {
 	for _, s := range j.slots {
 		r, ok := wanted.result(s.text)
 		if !ok || len(*s.vector) > 0 {
@@ -113,6 +117,12 @@ func (h *handler) finish(m stream.Message, j *job, wanted *order) stream.Outcome
 			j.err = r.err
 		}
 	}
+}
+
+// finish returns the change with all its vectors, or the first error among
+// them.
+func (h *handler) finish(m stream.Message, j *job, wanted *order) stream.Outcome {
+	j.place(wanted)
 	if j.err != nil {
 		return stream.Outcome{Err: j.err}
 	}

@@ -33,6 +33,7 @@ type search struct {
 	plan     plan
 	model    *fusion.Model
 	usage    *usage
+	pool     int // candidates to ask the index for
 	degraded []string
 }
 
@@ -57,7 +58,7 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	defer cancel()
 	sr := &search{
 		id: rand.Text(), tenant: tenant, req: req, capped: capped,
-		plan: rewrite(req), model: s.models.of(tenant), usage: s.usage.of(tenant),
+		plan: rewrite(req), model: s.models.of(tenant), usage: s.usage.of(tenant), pool: s.pool(req),
 	}
 	probe := sr.plan.probe(s.embed(ctx, sr))
 	candidates, err := s.candidates(ctx, sr, probe)
@@ -109,7 +110,7 @@ func (s *Service) candidates(ctx context.Context, sr *search, probe index.Probe)
 		Kinds:   kinds(sr.req),
 		Probe:   probe,
 		Model:   *sr.model,
-		N:       s.pool(sr.req),
+		N:       sr.pool,
 		Also:    sr.also(),
 	})
 	if err != nil {

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolstream/toolstream/internal/app"
+	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/evaluation"
+)
+
+// evalFlags are the flags of eval.
+type evalFlags struct {
+	settings evaluation.Settings
+	config   string
+	perQuery string
+	plot     string
+	compare  bool
+}
+
+func newEval(con *console) *cobra.Command {
+	f := evalFlags{settings: evaluation.DefaultSettings()}
+	cmd := &cobra.Command{
+		Use:   "eval DIR | eval --compare A B",
+		Short: "Measure the quality of retrieval on a data set",
+		Long: `Measure how well the tools of a data set are found, in this process and with the
+code that serves. The data set is a folder with tools.jsonl and queries.jsonl;
+docs/quality.md describes the format and what is measured.`,
+		Example: `  toolstream eval my-tools
+  toolstream eval my-tools --retrieval lexical --per-query lexical.jsonl
+  toolstream eval my-tools --per-query hybrid.jsonl --plot recall.svg
+  toolstream eval --compare lexical.jsonl hybrid.jsonl`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if want := map[bool]int{false: 1, true: 2}[f.compare]; len(args) != want {
+				return fmt.Errorf("accepts %d arg(s), received %d", want, len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.compare {
+				return con.compareRuns(args[0], args[1], f)
+			}
+			return con.eval(cmd, args[0], f)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *evalFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	help := map[string]string{
+		"documents": "the fields of the tools: made by the rules, as recorded in the set, or by a language model",
+		"queries":   "the queries: as they are, as rewritten in the set, or by a language model",
+		"retrieval": "which scores count",
+		"usage":     "count what the training queries used, with --weights learned",
+		"rank":      "what is ranked",
+		"steps":     "search the steps of a query one by one and fuse",
+		"rerank":    "rerank by hierarchy",
+		"baseline":  "measure plain BM25 over the raw documents instead",
+	}
+	for _, c := range evaluation.Choices() {
+		flags.StringVar(c.Value(&f.settings), c.Name, c.Values[0], help[c.Name]+": "+strings.Join(c.Values, ", "))
+	}
+	flags.StringVar(&f.settings.Weights, "weights", evaluation.Builtin, "fusion weights: builtin, learned (cross-validated), reference (the set's own), or a FILE")
+	flags.StringVar(&f.settings.Split, "split", evaluation.All, "only the queries of this split")
+	flags.String("model", "", "embedding model, as embedder.model in the settings (TOOLSTREAM_EMBEDDER_MODEL)")
+	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see `toolstream config print`")
+	flags.StringVar(&f.perQuery, "per-query", "", "write each query's ranking to this file (JSON Lines)")
+	flags.StringVar(&f.plot, "plot", "", "write a plot of recall against k to this file (SVG)")
+	flags.BoolVar(&f.compare, "compare", false, "compare two files of --per-query, query by query")
+}
+
+func (c *console) eval(cmd *cobra.Command, dir string, f evalFlags) error {
+	set := map[string]any{}
+	if model := cmd.Flags().Lookup("model"); model.Changed {
+		set["embedder.model"] = model.Value.String()
+	}
+	cfg, err := config.Load(f.config, set)
+	if err == nil {
+		err = f.settings.Validate()
+	}
+	if err != nil {
+		return usageError{err, cmd.CommandPath()}
+	}
+	run, err := c.evaluate(cmd.Context(), app.EvalConfig{Dir: dir, Settings: f.settings, Config: cfg})
+	if err != nil {
+		return err
+	}
+	for _, note := range run.Notes {
+		c.notef("note: %s\n", note)
+	}
+	if err := f.write(run); err != nil {
+		return err
+	}
+	if c.json {
+		return c.printJSON(run.Result)
+	}
+	c.printRun(run)
+	return nil
+}
+
+func (c *console) evaluate(ctx context.Context, cfg app.EvalConfig) (*evaluation.Run, error) {
+	p := &evalProgress{con: c, bar: &progress{}}
+	defer p.finish()
+	return app.Evaluate(ctx, cfg, app.EvalDeps{Progress: p.report})
+}
+
+// evalProgress shows a bar for each stage of an evaluation.
+type evalProgress struct {
+	con *console
+
+	mu    sync.Mutex // guards what follows
+	bar   *progress
+	stage string
+	done  int
+}
+
+// report may be called concurrently, and with counts that are out of order.
+func (p *evalProgress) report(stage string, done, total int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if stage != p.stage {
+		p.bar.finish()
+		p.bar, p.stage, p.done = newProgress(p.con, stage, int64(total), false), stage, 0
+	}
+	if done > p.done {
+		p.bar.add(done - p.done)
+		p.done = done
+	}
+}
+
+func (p *evalProgress) finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bar.finish()
+}
+
+// write writes the files that were asked for.
+func (f *evalFlags) write(run *evaluation.Run) error {
+	err := writeFile(f.perQuery, func(w io.Writer) error { return evaluation.WriteQueries(w, run.PerQuery) })
+	if err != nil {
+		return err
+	}
+	return writeFile(f.plot, func(w io.Writer) error {
+		title := fmt.Sprintf("%s: %d tools, %d queries", run.Dataset, run.Tools, run.Queries)
+		return evaluation.Plot(w, title, []evaluation.Curve{{Label: label(run.Settings), Queries: run.PerQuery}})
+	})
+}
+
+// label names a run by what is not the default about it.
+func label(s evaluation.Settings) string {
+	words := []string{s.Retrieval}
+	for _, c := range evaluation.Choices() {
+		if v := *c.Value(&s); v != c.Values[0] && c.Name != "retrieval" {
+			words = append(words, c.Name+" "+v)
+		}
+	}
+	if s.Baseline != evaluation.Off {
+		words = []string{s.Baseline}
+	} else if s.Weights != evaluation.Builtin {
+		words = append(words, "weights "+filepath.Base(s.Weights))
+	}
+	return strings.Join(words, ", ")
+}
+
+// writeFile writes a file through fn; an empty path is no file.
+func writeFile(path string, fn func(io.Writer) error) error {
+	if path == "" {
+		return nil
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := fn(file); err != nil {
+		_ = file.Close() // the first error says more
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return file.Close()
+}
+
+func (c *console) printRun(run *evaluation.Run) {
+	c.printf("%s: %d tools, %d queries; %s\n", run.Dataset, run.Tools, run.Queries, label(run.Settings))
+	if run.Settings.Model != "" {
+		c.printf("model %s\n", run.Settings.Model)
+	}
+	c.printf("\n")
+	t := newTable("METRIC", "@1", "@3", "@5", "@10", "95 % OF @10")
+	for _, family := range []struct{ name, shown string }{{"ndcg", "NDCG"}, {"recall", "recall"}, {"comp", "complete"}} {
+		row := []any{family.shown}
+		for _, k := range []string{"@1", "@3", "@5", "@10"} {
+			row = append(row, fmt.Sprintf("%.4f", run.Metrics.Of(family.name+k)))
+		}
+		t.add(append(row, spread(run, family.name+"@10"))...)
+	}
+	t.add("MRR", "", "", "", fmt.Sprintf("%.4f", run.Metrics.Of("mrr")), spread(run, "mrr"))
+	t.add("MAP", "", "", "", fmt.Sprintf("%.4f", run.Metrics.Of("map")), spread(run, "map"))
+	t.print(c.out, c.width())
+}
+
+// spread is the 95 % interval of a metric.
+func spread(run *evaluation.Run, name string) string {
+	values := make([]float64, len(run.PerQuery))
+	for i := range run.PerQuery {
+		values[i] = run.PerQuery[i].Metrics.Of(name)
+	}
+	over := evaluation.Bootstrap(values)
+	return fmt.Sprintf("%.3f to %.3f", over.Low, over.High)
+}
+
+// comparison is what --compare --json prints.
+type comparison struct {
+	A       string                `json:"a"`
+	B       string                `json:"b"`
+	Queries int                   `json:"queries"` // that both have
+	Metrics evaluation.Comparison `json:"metrics"`
+}
+
+func (c *console) compareRuns(a, b string, f evalFlags) error {
+	before, err := readRun(a)
+	if err != nil {
+		return err
+	}
+	after, err := readRun(b)
+	if err != nil {
+		return err
+	}
+	metrics, n, err := evaluation.Compare(before, after)
+	if err != nil {
+		return fmt.Errorf("compare %s and %s: %w", a, b, err)
+	}
+	err = writeFile(f.plot, func(w io.Writer) error {
+		return evaluation.Plot(w, "recall at k", []evaluation.Curve{{Label: filepath.Base(a), Queries: before}, {Label: filepath.Base(b), Queries: after}})
+	})
+	if err != nil {
+		return err
+	}
+	if only := len(before) + len(after) - 2*n; only > 0 {
+		c.notef("note: %d queries are in one of the files only and do not count\n", only)
+	}
+	if c.json {
+		return c.printJSON(comparison{A: a, B: b, Queries: n, Metrics: metrics})
+	}
+	c.printComparison(comparison{a, b, n, metrics})
+	return nil
+}
+
+func readRun(path string) ([]evaluation.QueryResult, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() // only read from
+	queries, err := evaluation.ReadQueries(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return queries, nil
+}
+
+func (c *console) printComparison(r comparison) {
+	c.printf("A is %s, B is %s; %d queries\n\n", oneLine(r.A), oneLine(r.B), r.Queries)
+	t := newTable("METRIC", "A", "B", "B - A", "95 %", "P")
+	for i, name := range evaluation.MetricNames() {
+		d := r.Metrics[i]
+		t.add(name, fmt.Sprintf("%.4f", d.A), fmt.Sprintf("%.4f", d.B), fmt.Sprintf("%+.4f", d.Difference),
+			fmt.Sprintf("%+.3f to %+.3f", d.Low, d.High), fmt.Sprintf("%.4f", d.P))
+	}
+	t.print(c.out, c.width())
+}

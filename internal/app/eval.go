@@ -1,0 +1,233 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/dataset"
+	"github.com/toolstream/toolstream/internal/evaluation"
+	"github.com/toolstream/toolstream/pkg/fusion"
+)
+
+// folds is how many folds a data set without any of its own is cut into.
+const folds = 5
+
+// EvalConfig says what is measured and how.
+type EvalConfig struct {
+	Dir      string // of the data set
+	Settings evaluation.Settings
+	Config   config.Config // chooses the embedding model
+}
+
+// EvalDeps are what an evaluation works with. Fit and Reference may be nil:
+// then the weights of that name are refused.
+type EvalDeps struct {
+	// Fit learns for --weights learned.
+	Fit evaluation.Fit
+	// Reference ranks by the scoring and the weights that came with the set.
+	Reference func(ctx context.Context, set *dataset.Set, s evaluation.Settings, queries []dataset.Query) ([][]evaluation.Ranked, error)
+	// Progress is told how far each stage has come; nil is nobody.
+	Progress func(stage string, done, total int)
+}
+
+// Evaluate measures the ranking of a data set with the code that serves, in
+// this process and in a folder that is removed again. The same data and
+// settings give the same result.
+func Evaluate(ctx context.Context, cfg EvalConfig, deps EvalDeps) (*evaluation.Run, error) {
+	e := &evaluator{EvalConfig: cfg, deps: deps}
+	if err := e.open(); err != nil {
+		return nil, fmt.Errorf("eval: %w", err)
+	}
+	rankings, err := e.rank(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("eval: %w", err)
+	}
+	return e.judge(rankings), nil
+}
+
+// Samples returns the queries of a data set with the features of their
+// candidates, as Evaluate with these settings would learn from them, and the
+// folds, each the ids of the queries that it tests on.
+func Samples(ctx context.Context, cfg EvalConfig, progress func(stage string, done, total int)) ([]evaluation.Sample, [][]string, error) {
+	e := &evaluator{EvalConfig: cfg, deps: EvalDeps{Progress: progress}}
+	if err := e.open(); err != nil {
+		return nil, nil, fmt.Errorf("samples: %w", err)
+	}
+	var samples []evaluation.Sample
+	err := e.withRegistry(ctx, func(r *registry) (err error) {
+		samples, err = e.samples(ctx, r)
+		return err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("samples: %w", err)
+	}
+	parts, err := e.set.Folds(folds)
+	return samples, parts, err
+}
+
+// evaluator carries one evaluation.
+type evaluator struct {
+	EvalConfig
+	deps EvalDeps
+
+	set       *dataset.Set
+	queries   []dataset.Query
+	judgments []*evaluation.Judgments // beside queries
+	unused    []fusion.Feature        // that --retrieval leaves out
+	tools     int
+	notes     []string
+}
+
+func (e *evaluator) open() (err error) {
+	if err := e.Settings.Validate(); err != nil {
+		return err
+	}
+	if err := e.refuse(); err != nil {
+		return err
+	}
+	e.unused = unused(e.Settings.Retrieval)
+	if e.set, err = dataset.Open(e.Dir); err != nil {
+		return err
+	}
+	all, err := e.set.Queries()
+	if err != nil {
+		return err
+	}
+	if e.queries, err = ofSplit(all, e.Settings.Split); err != nil {
+		return err
+	}
+	if err := e.judgeable(); err != nil {
+		return err
+	}
+	return e.rewritten()
+}
+
+// refuse names the settings that this process has nothing for.
+func (e *evaluator) refuse() error {
+	s := &e.Settings
+	switch {
+	case s.Documents == evaluation.LLM || s.Queries == evaluation.LLM:
+		return errors.New("--documents llm and --queries llm need a language model, and none is configured; rules, raw and recorded need none")
+	case s.Rerank != evaluation.Off:
+		return fmt.Errorf("--rerank %s: the ranking has no reranking stage", s.Rerank)
+	case s.Baseline != evaluation.Off:
+		return nil
+	case s.Weights == evaluation.Learned && e.deps.Fit == nil:
+		return errors.New("--weights learned: nothing is there to learn with")
+	case s.Weights == evaluation.Reference && e.deps.Reference == nil:
+		return errors.New("--weights reference: nothing is there that scores with them")
+	}
+	return nil
+}
+
+// ofSplit returns the queries of a split.
+func ofSplit(all []dataset.Query, split string) ([]dataset.Query, error) {
+	if split == evaluation.All {
+		return all, nil
+	}
+	var chosen []dataset.Query
+	var known []string
+	for _, q := range all {
+		if q.Split == split {
+			chosen = append(chosen, q)
+		}
+		if q.Split != "" && !slices.Contains(known, q.Split) {
+			known = append(known, q.Split)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("no query is of the split %q; there are %q", split, append(known, evaluation.All))
+	}
+	return chosen, nil
+}
+
+// judgeable judges the queries and leaves out those that ask for nothing.
+func (e *evaluator) judgeable() error {
+	owners := map[string]string{}
+	for tool, err := range e.set.Tools() {
+		if err != nil {
+			return err
+		}
+		if tool.Agent != "" {
+			owners[tool.ID] = tool.Agent
+		}
+	}
+	if e.Settings.Rank == evaluation.Agents && len(owners) == 0 {
+		return errors.New("--rank agents: no tool of the set names its agent")
+	}
+	all := e.queries
+	e.queries = nil
+	for _, q := range all {
+		j := evaluation.JudgeTools(q.Labels)
+		if e.Settings.Rank == evaluation.Agents {
+			j = evaluation.JudgeAgents(q.Labels, owners)
+		}
+		if !j.Empty() {
+			e.queries, e.judgments = append(e.queries, q), append(e.judgments, j)
+		}
+	}
+	if n := len(all) - len(e.queries); n > 0 {
+		e.note("%d queries have no relevant label and are left out", n)
+	}
+	if len(e.queries) == 0 {
+		return errors.New("no query has a relevant label")
+	}
+	return nil
+}
+
+// rewritten checks that what is to be recorded is.
+func (e *evaluator) rewritten() error {
+	if e.Settings.Queries != evaluation.Recorded {
+		return nil
+	}
+	for _, q := range e.queries {
+		if q.Rewritten == nil {
+			return fmt.Errorf("--queries recorded: query %s has no rewritten_query", q.ID)
+		}
+	}
+	return nil
+}
+
+func (e *evaluator) note(format string, args ...any) {
+	e.notes = append(e.notes, fmt.Sprintf(format, args...))
+}
+
+func (e *evaluator) progress(stage string, done, total int) {
+	if e.deps.Progress != nil {
+		e.deps.Progress(stage, done, total)
+	}
+}
+
+// rank returns the rankings of the queries, in their order.
+func (e *evaluator) rank(ctx context.Context) (rankings [][]evaluation.Ranked, err error) {
+	switch {
+	case e.Settings.Baseline == evaluation.FullDocument:
+		return e.fullDocument(ctx)
+	case e.Settings.Weights == evaluation.Reference:
+		return e.deps.Reference(ctx, e.set, e.Settings, e.queries)
+	}
+	err = e.withRegistry(ctx, func(r *registry) (err error) {
+		if e.Settings.Weights == evaluation.Learned {
+			rankings, err = e.learned(ctx, r)
+		} else {
+			rankings, err = e.given(ctx, r)
+		}
+		return err
+	})
+	return rankings, err
+}
+
+func (e *evaluator) judge(rankings [][]evaluation.Ranked) *evaluation.Run {
+	run := &evaluation.Run{Notes: e.notes}
+	for i, ranking := range rankings {
+		run.PerQuery = append(run.PerQuery, evaluation.Judge(e.queries[i].ID, e.judgments[i], ranking))
+	}
+	run.Result = evaluation.Result{
+		Dataset: e.set.Name, Tools: e.tools, Queries: len(e.queries),
+		Settings: e.Settings, Metrics: evaluation.MeanOf(run.PerQuery),
+	}
+	return run
+}

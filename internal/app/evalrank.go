@@ -1,0 +1,296 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/sourcegraph/conc/iter"
+
+	"github.com/toolstream/toolstream/internal/dataset"
+	"github.com/toolstream/toolstream/internal/evaluation"
+	"github.com/toolstream/toolstream/internal/evaluation/bm25"
+	"github.com/toolstream/toolstream/internal/evaluation/paper"
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query"
+)
+
+// maxSample bounds the candidates of a sample, for the memory of large
+// registries: all tools of a set of that size, the best by the base model of a
+// larger one.
+const maxSample = 4096
+
+// given ranks by a model that is there beforehand.
+func (e *evaluator) given(ctx context.Context, r *registry) ([][]evaluation.Ranked, error) {
+	model, err := e.baseModel()
+	if err != nil {
+		return nil, err
+	}
+	return each(ctx, e, func(i int) ([]evaluation.Ranked, error) {
+		found, err := e.candidates(ctx, r, &e.queries[i], &model, evaluation.MaxRanking)
+		return e.order(found, evaluation.Fitted{Model: model}), err
+	})
+}
+
+// learned ranks every query by what was learned from the other folds.
+func (e *evaluator) learned(ctx context.Context, r *registry) ([][]evaluation.Ranked, error) {
+	samples, err := e.samples(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := e.set.Folds(folds)
+	if err != nil {
+		return nil, err
+	}
+	base, err := e.baseModel()
+	if err != nil {
+		return nil, err
+	}
+	rankings := make([][]evaluation.Ranked, len(samples))
+	for n, part := range parts {
+		train, test := divide(samples, part)
+		if len(test) == 0 {
+			continue
+		}
+		if len(train) == 0 {
+			return nil, errors.New("--weights learned: a fold leaves no query to learn from")
+		}
+		options := evaluation.FitOptions{Usage: e.Settings.Usage == evaluation.On, Rank: schema.Rank(e.Settings.Rank)}
+		fitted, err := e.deps.Fit(ctx, base, train, options)
+		if err != nil {
+			return nil, fmt.Errorf("fold %d: %w", n, err)
+		}
+		e.progress("learning", n+1, len(parts))
+		for _, i := range test {
+			rankings[i] = e.order(samples[i].Candidates, fitted)
+		}
+	}
+	return rankings, nil
+}
+
+// divide returns the samples that a fold learns from and the positions of
+// those that it tests on.
+func divide(samples []evaluation.Sample, fold []string) (train []evaluation.Sample, test []int) {
+	tested := make(map[string]bool, len(fold))
+	for _, id := range fold {
+		tested[id] = true
+	}
+	for i := range samples {
+		if tested[samples[i].Query.ID] {
+			test = append(test, i)
+		} else {
+			train = append(train, samples[i])
+		}
+	}
+	return train, test
+}
+
+// samples returns the queries with the features of their candidates.
+func (e *evaluator) samples(ctx context.Context, r *registry) ([]evaluation.Sample, error) {
+	model, err := e.baseModel()
+	if err != nil {
+		return nil, err
+	}
+	return each(ctx, e, func(i int) (evaluation.Sample, error) {
+		s := evaluation.Sample{Query: e.queries[i]}
+		var err error
+		s.Candidates, err = e.candidates(ctx, r, &e.queries[i], &model, min(r.size, maxSample))
+		for _, c := range s.Candidates {
+			s.Relevance = append(s.Relevance, e.gain(i, &c))
+		}
+		return s, err
+	})
+}
+
+// gain is what a candidate is worth for query i; a tool is worth its owner
+// where owners are ranked.
+func (e *evaluator) gain(i int, c *index.Candidate) float64 {
+	switch {
+	case e.Settings.Rank == evaluation.Agents && c.Kind == schema.KindTool:
+		return e.judgments[i].Gain(c.Agent)
+	case c.Kind == schema.KindAgent && e.Settings.Rank != evaluation.Agents:
+		return 0
+	}
+	return e.judgments[i].Gain(c.ID)
+}
+
+// each calls fn for every query, as many at once as there are processors, and
+// returns the answers in order, or the first error.
+func each[T any](ctx context.Context, e *evaluator, fn func(i int) (T, error)) ([]T, error) {
+	out := make([]T, len(e.queries))
+	errs := make([]error, len(e.queries))
+	var done atomic.Int64
+	iter.ForEachIdx(e.queries, func(i int, q *dataset.Query) {
+		if errs[i] = ctx.Err(); errs[i] != nil {
+			return
+		}
+		if out[i], errs[i] = fn(i); errs[i] != nil {
+			errs[i] = fmt.Errorf("query %s: %w", q.ID, errs[i])
+		}
+		e.progress("searching", int(done.Add(1)), len(e.queries))
+	})
+	if at := slices.IndexFunc(errs, func(err error) bool { return err != nil }); at >= 0 {
+		return nil, errs[at]
+	}
+	return out, nil
+}
+
+// candidates returns what serving would rank for a query. The steps of a task
+// are searched one by one, and each candidate is taken from the step that it
+// scores best in.
+func (e *evaluator) candidates(ctx context.Context, r *registry, q *dataset.Query, m *fusion.Model, n int) ([]index.Candidate, error) {
+	var all []index.Candidate
+	for _, req := range e.requests(q) {
+		found, err := r.query.Candidates(ctx, tenant.Default, req, m, n)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	for i := range all {
+		e.mask(&all[i].Features)
+		if e.Settings.Retrieval == evaluation.Lexical {
+			all[i].Matches, all[i].BestArg = nil, nil // cosines, both
+		}
+	}
+	if e.Settings.Steps == evaluation.On && len(q.Steps) > 0 {
+		all = best(all, m)
+	}
+	return all, nil
+}
+
+// requests are what a user would send for a query.
+func (e *evaluator) requests(q *dataset.Query) []schema.SearchRequest {
+	rank := schema.Rank(e.Settings.Rank)
+	if e.Settings.Steps == evaluation.On && len(q.Steps) > 0 {
+		var steps []schema.SearchRequest
+		for _, step := range q.Steps {
+			if strings.TrimSpace(step) != "" {
+				steps = append(steps, schema.SearchRequest{Query: step, Rank: rank})
+			}
+		}
+		return steps
+	}
+	req := schema.SearchRequest{Query: q.Text, Rank: rank}
+	if e.Settings.Queries == evaluation.Recorded {
+		req.Needs = slices.DeleteFunc(slices.Clone(q.Rewritten.Needs), func(n schema.Need) bool {
+			return strings.TrimSpace(n.UserIntent+n.ToolDescription+n.ExpectedResponse) == ""
+		})
+		req.Arguments = make(map[string]string, len(q.Rewritten.Arguments))
+		for _, a := range q.Rewritten.Arguments {
+			if strings.TrimSpace(a.Name) != "" {
+				req.Arguments[a.Name] = a.Meaning
+			}
+		}
+	}
+	return []schema.SearchRequest{req}
+}
+
+// best returns each candidate once, where the model scores it highest, best
+// first.
+func best(all []index.Candidate, m *fusion.Model) []index.Candidate {
+	type scored struct {
+		index.Candidate
+		score float64
+	}
+	list := make([]scored, len(all))
+	for i, c := range all {
+		list[i] = scored{Candidate: c}
+		list[i].score, _ = m.Score(&c.Features, c.Matches)
+	}
+	slices.SortStableFunc(list, func(a, b scored) int { return fusion.Order(a.score, a.ID, b.score, b.ID) })
+	seen := make(map[schema.Ref]bool, len(all))
+	var out []index.Candidate
+	for _, c := range list {
+		if !seen[c.Ref] {
+			seen[c.Ref] = true
+			out = append(out, c.Candidate)
+		}
+	}
+	return out
+}
+
+// mask zeroes the features that --retrieval leaves out.
+func (e *evaluator) mask(f *fusion.Features) {
+	for _, i := range e.unused {
+		f[i] = 0
+	}
+}
+
+// unused returns the features that a way of retrieval leaves out.
+func unused(retrieval string) (out []fusion.Feature) {
+	kind := map[string]string{evaluation.Lexical: ".dense.", evaluation.Dense: ".lexical."}[retrieval]
+	for f := range fusion.FeatureCount {
+		if kind != "" && strings.Contains(f.String(), kind) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// order ranks candidates as a search would show them.
+func (e *evaluator) order(found []index.Candidate, by evaluation.Fitted) []evaluation.Ranked {
+	places := query.Rank(found, schema.Rank(e.Settings.Rank), &by.Model, by.Usage)
+	ranking := make([]evaluation.Ranked, min(len(places), evaluation.MaxRanking))
+	for i := range ranking {
+		ranking[i] = evaluation.Ranked{ID: places[i].ID, Score: places[i].Score}
+	}
+	return ranking
+}
+
+// baseModel returns the model of --weights; learning begins with the built-in
+// one.
+func (e *evaluator) baseModel() (fusion.Model, error) {
+	w := fusion.Builtin()
+	if s := e.Settings.Weights; s != evaluation.Builtin && s != evaluation.Learned {
+		raw, err := os.ReadFile(s)
+		if err != nil {
+			return fusion.Model{}, fmt.Errorf("--weights: %w", err)
+		}
+		w = schema.Weights{}
+		if err := json.Unmarshal(raw, &w); err != nil {
+			return fusion.Model{}, fmt.Errorf("--weights: %s: %w", s, err)
+		}
+	}
+	m, err := fusion.ModelOf(w)
+	if err != nil {
+		return fusion.Model{}, fmt.Errorf("--weights: %w", err)
+	}
+	e.mask(&m.Features)
+	return m, nil
+}
+
+// fullDocument ranks by plain BM25 over the raw documents as JSON text: the
+// baseline of arXiv 2602.05366.
+func (e *evaluator) fullDocument(ctx context.Context) ([][]evaluation.Ranked, error) {
+	var ids, texts []string
+	for tool, err := range e.set.Tools() {
+		if err != nil {
+			return nil, err
+		}
+		text, err := paper.JSONText(tool.Documentation)
+		if err != nil {
+			return nil, fmt.Errorf("tool %s: %w", tool.ID, err)
+		}
+		ids, texts = append(ids, tool.ID), append(texts, text)
+	}
+	e.tools = len(ids)
+	corpus := bm25.New(texts)
+	return each(ctx, e, func(i int) ([]evaluation.Ranked, error) {
+		scores := corpus.Scores(e.queries[i].Text)
+		ranking := make([]evaluation.Ranked, len(ids))
+		for j, id := range ids {
+			ranking[j] = evaluation.Ranked{ID: id, Score: scores[j]}
+		}
+		evaluation.Sort(ranking)
+		return ranking[:min(len(ranking), evaluation.MaxRanking)], nil
+	})
+}

@@ -1,0 +1,53 @@
+package query
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Candidates returns the n entities that a search for req would consider
+// first by the model m, usage left out, with their exact features: what Search
+// ranks, as deep as wanted and without a record of it. Evaluation measures and
+// learns from it, so it fails where Search would answer with less.
+func (s *Service) Candidates(ctx context.Context, tenant string, req schema.SearchRequest, m *fusion.Model, n int) ([]index.Candidate, error) {
+	if _, err := req.Normalize(); err != nil {
+		return nil, err
+	}
+	sr := &search{tenant: tenant, req: req, plan: rewrite(req), model: m, usage: &usage{}, pool: n}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	probe := sr.plan.probe(s.embed(ctx, sr))
+	if len(sr.degraded) > 0 {
+		return nil, fmt.Errorf("query %q: the embedder does not answer", schema.Quote(req.Query))
+	}
+	return s.candidates(ctx, sr, probe)
+}
+
+// Place is one place of a ranking.
+type Place struct {
+	ID    string
+	Score float64
+}
+
+// Rank puts candidates into the order in which Search would show them: tools,
+// or the agents that they bring. A nil usage means that nothing was used.
+func Rank(candidates []index.Candidate, rank schema.Rank, m *fusion.Model, u *schema.Usage) []Place {
+	known := &usage{}
+	if u != nil {
+		known.table = *u
+	}
+	fused := fuse(candidates, m, known)
+	picks := pickEntities(fused)
+	if rank == schema.RankAgents {
+		picks = pickAgents(fused)
+	}
+	places := make([]Place, len(picks))
+	for i, p := range picks {
+		places[i] = Place{ID: p.ref.ID, Score: p.by.score}
+	}
+	return places
+}
