@@ -215,8 +215,8 @@ func (t *Tokenizer) check() error {
 			return fmt.Errorf("a special token has the id %d of %d", id, t.size)
 		}
 	}
-	if t.wordRunes < 1 {
-		return fmt.Errorf("words of at most %d letters", t.wordRunes)
+	if t.wordRunes < 1 || t.wordRunes > maxWordRunes {
+		return fmt.Errorf("words of at most %d letters, which has to be from 1 to %d", t.wordRunes, maxWordRunes)
 	}
 	return nil
 }

@@ -5,13 +5,14 @@
 // mixes.
 package wordpiece
 
-import (
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
-// DefaultMaxTokens is the length at which Encode cuts where nothing else is
-// said, with the marks at both ends.
+// DefaultMaxTokens is where texts are cut if nothing else is said, the marks at
+// both ends included.
 const DefaultMaxTokens = 256
+
+// maxWordRunes bounds what a tokenizer may call a word; the usual bound is 100.
+const maxWordRunes = 256
 
 // Tokenizer encodes text. It never changes and may be used concurrently.
 type Tokenizer struct {
@@ -46,7 +47,6 @@ func (t *Tokenizer) Padding() int64 { return t.padding }
 // end: at most maxTokens of them, at least the two marks.
 func (t *Tokenizer) Append(dst []int64, text string, maxTokens int) []int64 {
 	w := writer{t: t, ids: append(dst, t.open), limit: len(dst) + max(maxTokens, 2) - 1}
-	w.letters = w.buffer[:0]
 	for text != "" && !w.full() {
 		at, token := t.nextAdded(text)
 		w.text(text[:at])
@@ -85,10 +85,10 @@ type writer struct {
 	ids   []int64
 	limit int // of ids
 
-	letters []byte // of the word so far, in buffer while they fit
-	runes   int    // in the word so far, also those not kept
-	run     int    // where in letters the marks begin that may still be reordered
-	buffer  [128]byte
+	letters [maxWordRunes * utf8.UTFMax]byte // of the word so far
+	n       int                              // bytes of letters
+	runes   int                              // in the word so far, also those not kept
+	run     int                              // where in letters the marks begin that may still be reordered
 }
 
 func (w *writer) full() bool { return len(w.ids) >= w.limit }
@@ -150,7 +150,7 @@ func (w *writer) decomposed(r rune, f trait) {
 	switch {
 	case f&mark != 0:
 		if f&moves == 0 {
-			w.run = len(w.letters)
+			w.run = w.n
 		}
 	case f&moves != 0:
 		w.ordered(r)
@@ -200,8 +200,8 @@ func (w *writer) lowered(r rune, f trait) {
 func (w *writer) letter(r rune) {
 	w.runes++
 	if w.runes <= w.t.wordRunes {
-		w.letters = utf8.AppendRune(w.letters, r)
-		w.run = len(w.letters)
+		w.n += utf8.EncodeRune(w.letters[w.n:], r)
+		w.run = w.n
 	}
 }
 
@@ -212,7 +212,7 @@ func (w *writer) ordered(r rune) {
 	if w.runes > w.t.wordRunes {
 		return
 	}
-	at, class := len(w.letters), classOf(r)
+	at, class := w.n, classOf(r)
 	for at > w.run {
 		before, n := utf8.DecodeLastRune(w.letters[:at])
 		if classOf(before) <= class {
@@ -220,11 +220,10 @@ func (w *writer) ordered(r rune) {
 		}
 		at -= n
 	}
-	var encoded [utf8.UTFMax]byte
-	n := utf8.EncodeRune(encoded[:], r)
-	w.letters = append(w.letters, encoded[:n]...)
-	copy(w.letters[at+n:], w.letters[at:])
-	copy(w.letters[at:], encoded[:n])
+	n := utf8.RuneLen(r)
+	copy(w.letters[at+n:], w.letters[at:w.n])
+	utf8.EncodeRune(w.letters[at:], r)
+	w.n += n
 }
 
 // endWord appends the pieces of the word, if there is one.
@@ -232,13 +231,13 @@ func (w *writer) endWord() {
 	if w.runes > 0 && !w.full() {
 		w.word()
 	}
-	w.letters, w.runes, w.run = w.letters[:0], 0, 0
+	w.n, w.runes, w.run = 0, 0, 0
 }
 
 // word appends the longest pieces that cover the word one after the other, or
 // the unknown token where there is no such cover.
 func (w *writer) word() {
-	t, rest := w.t, w.letters
+	t, rest := w.t, w.letters[:w.n]
 	if w.runes > t.wordRunes {
 		w.ids = append(w.ids, t.unknown)
 		return
