@@ -18,6 +18,7 @@ const blockSize = 64
 // tool is one live entity in memory. It is immutable, but for being pinned.
 type tool struct {
 	ref      schema.Ref
+	version  schema.Version
 	agent    unique.Handle[string]
 	tags     []unique.Handle[string]
 	required []bool  // one per parameter
@@ -27,7 +28,7 @@ type tool struct {
 }
 
 func newTool(r *record, e encoded) *tool {
-	t := &tool{ref: r.ref, agent: unique.Make(r.agent), required: r.required, record: e}
+	t := &tool{ref: r.ref, version: r.version, agent: unique.Make(r.agent), required: r.required, record: e}
 	for _, tag := range r.tags {
 		t.tags = append(t.tags, unique.Make(tag))
 	}

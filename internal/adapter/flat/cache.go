@@ -7,38 +7,36 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math/bits"
 	"os"
 	"path/filepath"
-	"sync"
+	"unsafe"
 
-	"github.com/toolstream/toolstream/internal/lexical"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// cacheFile holds the lexical indexes of all tenants, and which record each of
-// their slots was made from. It is only ever believed slot by slot, where the
-// record still is the same; without it every text is analysed again.
+// cacheFile holds what the memory is made of: the quantised vectors and the
+// lexical indexes of all tenants, and which record each of their slots was made
+// from. It is mapped and read where it lies. It is only ever believed slot by
+// slot, where the record still is the same; without it every text is analysed
+// and every vector quantised again.
 //
-// Its bytes: one lexical index after the other; the table that says where they
-// are and what their slots hold; the footer: where the table begins, its
-// length, its CRC-32C, and magic.
+// Its bytes, of each tenant: the rows of each block, codes then scales; the
+// lexical index; the tools of each block. Then the table that says where all
+// that is, with a CRC-32C of the rows and of the tools of each block; the
+// lexical index has one of its own. Then the footer: where the table begins,
+// its length, its CRC-32C, and magic. Rows and lexical indexes begin at
+// multiples of 64 bytes. Their numbers, and those of the footer, are in the
+// machine's order of bytes: on another kind of machine the footer is of no use.
 const (
-	cacheFile   = "lexical.cache"
-	cacheMagic  = "tsflat01"
+	cacheFile   = "memory.cache"
+	cacheMagic  = "tsflat02"
 	cacheFooter = 8 + 8 + 4 + len(cacheMagic)
+	cacheUnit   = 64
 )
 
 // errCache is what loading fails with when the cache proves useless on the way.
-var errCache = errors.New("flat: the saved lexical index is of no use")
-
-// cached is a tenant's lexical index and what its slots hold.
-type cached struct {
-	words func() (*lexical.Index, error) // waits until it is read
-	slots map[name]cachedSlot
-	top   uint32 // one above the highest slot
-}
-
-type cachedSlot struct{ slot, crc uint32 }
+var errCache = errors.New("flat: the saved memory is of no use")
 
 // saveCache writes the snapshots of tenants by name: beside the old file, then
 // in its place. It does not wait for the disk: what a power cut leaves of it
@@ -47,11 +45,11 @@ func saveCache(folder string, tenants []named) (err error) {
 	file := filepath.Join(folder, cacheFile)
 	f, err := os.CreateTemp(folder, cacheFile+".*")
 	if err != nil {
-		return fmt.Errorf("flat: save the lexical index: %w", err)
+		return fmt.Errorf("flat: save the memory: %w", err)
 	}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("flat: save the lexical index: %w", errors.Join(err, f.Close(), os.Remove(f.Name())))
+			err = fmt.Errorf("flat: save the memory: %w", errors.Join(err, f.Close(), os.Remove(f.Name())))
 		}
 	}()
 	if err := writeCache(f, tenants); err != nil {
@@ -70,158 +68,116 @@ type named struct {
 }
 
 func writeCache(f io.Writer, tenants []named) error {
-	out := bufio.NewWriterSize(f, 1<<20)
-	var table []byte
-	at := int64(0)
+	w := &cacheWriter{out: bufio.NewWriterSize(f, 1<<16)}
 	for _, t := range tenants {
-		n, err := t.lexical.WriteTo(out)
-		if err != nil {
-			return err
-		}
-		table = t.appendTo(table, at, n)
-		at += n
-	}
-	footer := binary.LittleEndian.AppendUint64(nil, uint64(at))
-	footer = binary.LittleEndian.AppendUint64(footer, uint64(len(table)))
-	footer = binary.LittleEndian.AppendUint32(footer, crc32.Checksum(table, castagnoli))
-	for _, b := range [][]byte{table, footer, []byte(cacheMagic)} {
-		if _, err := out.Write(b); err != nil {
+		if err := w.tenant(t); err != nil {
 			return err
 		}
 	}
-	return out.Flush()
+	footer := binary.NativeEndian.AppendUint64(nil, uint64(w.at))
+	footer = binary.NativeEndian.AppendUint64(footer, uint64(len(w.table)))
+	footer = binary.NativeEndian.AppendUint32(footer, crc32.Checksum(w.table, castagnoli))
+	w.write(w.table)
+	w.write(append(footer, cacheMagic...))
+	return w.out.Flush()
 }
 
-// appendTo adds a tenant's row to the table.
-func (t named) appendTo(table []byte, at, n int64) []byte {
-	table = appendText(table, t.name)
-	table = binary.AppendUvarint(table, uint64(at))
-	table = binary.AppendUvarint(table, uint64(n))
-	table = binary.AppendUvarint(table, uint64(t.tools()))
-	for n, b := range t.blocks {
-		for i, tool := range b.tools {
-			if tool == nil {
-				continue
-			}
-			table = binary.AppendUvarint(table, uint64(n*blockSize+i))
-			table = appendText(table, key(schema.Ref{Kind: tool.ref.Kind, ID: tool.ref.ID}))
-			table = binary.LittleEndian.AppendUint32(table, tool.record.crc)
-		}
-	}
-	return table
+// cacheWriter writes and notes where things are. bufio keeps the first error
+// for Flush.
+type cacheWriter struct {
+	out   *bufio.Writer
+	at    int64
+	table []byte
 }
 
-// savedWords is what the cache holds, by tenant. It is to be closed.
-type savedWords struct {
-	file    *os.File
-	tenants map[string]*cached
-	reading sync.WaitGroup
+func (w *cacheWriter) Write(b []byte) (int, error) {
+	n, err := w.out.Write(b)
+	w.at += int64(n)
+	return n, err
 }
 
-// openCache reads the table of the cache and begins to read the rest. A cache
-// that is not there is empty.
-func openCache(folder string) (*savedWords, error) {
-	f, err := os.Open(filepath.Join(folder, cacheFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return &savedWords{}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	s := &savedWords{file: f, tenants: map[string]*cached{}}
-	if err := s.readTenants(); err != nil {
-		return nil, errors.Join(err, s.close())
-	}
-	for _, c := range s.tenants {
-		s.reading.Go(func() { _, _ = c.words() }) // whoever needs them asks again
-	}
-	return s, nil
-}
+func (w *cacheWriter) write(b []byte) { _, _ = w.Write(b) }
 
-func (s *savedWords) close() error {
-	s.reading.Wait()
-	if s.file == nil {
-		return nil
-	}
-	return s.file.Close()
-}
+// align fills up to the next unit.
+func (w *cacheWriter) align() { w.write(make([]byte, -w.at&(cacheUnit-1))) }
 
-func (s *savedWords) readTenants() error {
-	table, err := readTable(s.file)
+func (w *cacheWriter) tenant(t named) error {
+	var rows, tools []byte // of the table
+	var catalogue []byte
+	for _, b := range t.blocks {
+		w.align()
+		rows = binary.AppendUvarint(rows, uint64(w.at))
+		rows = binary.LittleEndian.AppendUint32(rows, w.rows(b))
+		from := len(catalogue)
+		catalogue = b.appendTools(catalogue)
+		tools = binary.AppendUvarint(tools, uint64(len(catalogue)-from))
+		tools = binary.LittleEndian.AppendUint32(tools, crc32.Checksum(catalogue[from:], castagnoli))
+	}
+	w.align()
+	at := w.at
+	n, err := t.lexical.WriteTo(w)
 	if err != nil {
 		return err
 	}
-	d := decoder{b: table}
-	for len(d.b) > 0 && !d.bad {
-		tenant, at, n := d.text(), d.uvarint(), d.uvarint()
-		c := d.cached()
-		if d.bad {
-			break
-		}
-		c.words = sync.OnceValues(func() (*lexical.Index, error) { return readWords(s.file, int64(at), int64(n)) })
-		s.tenants[tenant] = c
+	w.table = appendText(w.table, t.name)
+	for _, x := range []int64{at, n, w.at, int64(len(t.blocks))} {
+		w.table = binary.AppendUvarint(w.table, uint64(x))
 	}
-	if d.bad {
-		return damaged("layout of its table")
-	}
+	w.table = append(append(w.table, rows...), tools...)
+	w.write(catalogue)
 	return nil
 }
 
-func readTable(f *os.File) ([]byte, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
+// rows writes a block's codes and scales and returns their checksum.
+func (w *cacheWriter) rows(b *block) (crc uint32) {
+	put := func(x []byte) {
+		crc = crc32.Update(crc, castagnoli, x)
+		w.write(x)
 	}
-	footer := make([]byte, cacheFooter)
-	if _, err := f.ReadAt(footer, info.Size()-int64(cacheFooter)); err != nil {
-		return nil, damaged("no footer")
+	for kind := range b.rows {
+		put(b.rows[kind].codes)
 	}
-	at, n := binary.LittleEndian.Uint64(footer), binary.LittleEndian.Uint64(footer[8:])
-	if string(footer[20:]) != cacheMagic || at > uint64(info.Size()) || n != uint64(info.Size())-at-uint64(cacheFooter) {
-		return nil, damaged("its footer")
+	for kind := range b.rows {
+		put(bytesOf(b.rows[kind].scales))
 	}
-	table := make([]byte, n)
-	if _, err := f.ReadAt(table, int64(at)); err != nil {
-		return nil, err
-	}
-	if crc32.Checksum(table, castagnoli) != binary.LittleEndian.Uint32(footer[16:]) {
-		return nil, damaged("checksum of its table")
-	}
-	return table, nil
+	return crc
 }
 
-func (d *decoder) cached() *cached {
-	n := d.count(6)
-	c := &cached{slots: make(map[name]cachedSlot, n)}
-	for range n {
-		slot := uint32(d.uvarint())
-		ref, err := refOf(d.bytes())
-		crc := d.take(4)
-		if err != nil || crc == nil {
-			d.bad = true
-			return nil
-		}
-		c.slots[name{ref.Kind, ref.ID}] = cachedSlot{slot, binary.LittleEndian.Uint32(crc)}
-		c.top = max(c.top, slot+1)
+// appendTools adds what is known of a block's entities, but for their tenant.
+func (b *block) appendTools(out []byte) []byte {
+	out = binary.LittleEndian.AppendUint64(out, b.live)
+	for live := b.live; live != 0; live &= live - 1 {
+		out = b.tools[bits.TrailingZeros64(live)].appendTo(out)
 	}
-	return c
+	return out
 }
 
-func readWords(f *os.File, at, n int64) (*lexical.Index, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
+func (t *tool) appendTo(out []byte) []byte {
+	out = append(out, flag(t.ref.Kind == schema.KindAgent))
+	out = appendText(out, t.ref.ID)
+	out = binary.AppendUvarint(out, t.version.Revision)
+	out = binary.AppendUvarint(out, t.version.Source)
+	out = appendText(out, t.agent.Value())
+	out = binary.AppendUvarint(out, uint64(len(t.tags)))
+	for _, tag := range t.tags {
+		out = appendText(out, tag.Value())
 	}
-	if at < 0 || n < 0 || at > info.Size() || n > info.Size()-at {
-		return nil, fmt.Errorf("%w: its table points outside of it", errCache)
+	out = binary.AppendUvarint(out, uint64(len(t.required)))
+	for _, required := range t.required {
+		out = append(out, flag(required))
 	}
-	b := make([]byte, n)
-	if _, err := f.ReadAt(b, at); err != nil {
-		return nil, err
+	out = binary.LittleEndian.AppendUint32(out, t.record.crc)
+	for _, n := range []int{t.record.size, t.record.vectors, t.record.dimensions} {
+		out = binary.AppendUvarint(out, uint64(n))
 	}
-	words, err := lexical.Load(lexical.Defaults(), b)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errCache, err)
+	for _, n := range t.record.counts {
+		out = binary.AppendUvarint(out, uint64(n))
 	}
-	return words, nil
+	return out
+}
+
+// floatsOf returns bytes as the numbers that bytesOf made them of.
+func floatsOf(b []byte) []float32 {
+	n := len(b) / 4
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), n)[:n:n]
 }

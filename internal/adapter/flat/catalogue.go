@@ -1,25 +1,40 @@
 package flat
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"math/bits"
+
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Get returns an entity and its raw document, and whether it is there.
-func (i *Index) Get(ctx context.Context, ref schema.Ref) (schema.Entity, json.RawMessage, bool, error) {
+// Get returns an entity and its raw document, and whether it is there. Nothing
+// of the vectors, which are most of a record, is copied.
+func (i *Index) Get(ctx context.Context, ref schema.Ref) (e schema.Entity, raw json.RawMessage, there bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return schema.Entity{}, nil, false, err
 	}
-	r, err := i.store.get(ref, false)
-	if err != nil || r == nil || r.deleted {
-		return schema.Entity{}, nil, false, err
-	}
-	e, err := r.entity()
-	return e, r.raw, err == nil, err
+	err = i.store.db.View(func(tx *bolt.Tx) error {
+		k := key(ref)
+		v := tx.Bucket(entityBucket).Get(k)
+		if v == nil {
+			return nil
+		}
+		r, _, err := decode(k, v)
+		if err != nil || r.deleted {
+			return err
+		}
+		if e, err = r.entity(); err != nil {
+			return err
+		}
+		raw, there = bytes.Clone(r.raw), true
+		return nil
+	})
+	return e, raw, there, err
 }
 
 // List returns up to limit entities whose ids follow cursor, in the order of

@@ -31,9 +31,9 @@ type Index struct {
 	doubted *transaction // written with an error: perhaps on disk, perhaps not
 	graves  []grave      // tombstones, oldest first
 
-	saving sync.Mutex // guards saved
-	saved  uint64     // generation of the lexical index on disk
-	upkeep *upkeep
+	saving  sync.Mutex   // held while the memory is saved
+	unsaved atomic.Int64 // changes since it was saved last
+	upkeep  *upkeep
 }
 
 // Open opens the index in a folder, or begins a new one, and loads it into
@@ -69,7 +69,7 @@ func (i *Index) Close() error {
 	}
 	i.upkeep.end() // it takes mu
 	i.metrics.unregister()
-	return errors.Join(i.saveLexical(), i.store.close())
+	return errors.Join(i.save(1), i.store.close())
 }
 
 // Positions returns the bus offset up to which changes were applied, by
@@ -156,6 +156,7 @@ func (i *Index) publish(tx *transaction) {
 		i.upkeep.retire(t.publish(tx.state.dimensions))
 		i.mergeWhenDue(t)
 	}
+	i.unsaved.Add(int64(len(tx.order)))
 	i.state.Store(&tx.state)
 }
 

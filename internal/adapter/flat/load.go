@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/toolstream/toolstream/internal/lexical"
 	"github.com/toolstream/toolstream/internal/vector"
@@ -16,66 +18,92 @@ import (
 
 // load fills the memory from the files.
 func (i *Index) load(ctx context.Context) error {
-	words, err := openCache(i.config.Path)
+	memory, err := openCache(i.config.Path)
 	if err == nil {
-		err = errors.Join(i.loadWith(ctx, words), words.close())
-		if !errors.Is(err, errCache) {
-			return err
-		}
+		err = i.loadWith(ctx, memory)
 	}
-	i.config.Logger.Warn("the saved lexical index can not be used: all texts are analysed again", "err", err)
-	return i.loadWith(ctx, &savedWords{})
+	if !errors.Is(err, errCache) {
+		return err
+	}
+	i.config.Logger.Warn("the saved memory can not be used: all texts are analysed and all vectors quantised again", "err", err)
+	return i.loadWith(ctx, &saved{})
 }
 
-func (i *Index) loadWith(ctx context.Context, words *savedWords) error {
-	l := &loader{index: i, words: words.tenants}
-	l.forget()
+func (i *Index) loadWith(ctx context.Context, memory *saved) error {
+	l := &loader{index: i}
+	l.begin(memory)
 	s, st, err := openStore(ctx, i.config.Path, i.config.Logger, l.add, l.restart)
+	broken := memory.wait()
 	if err != nil {
-		return err
+		return errors.Join(err, broken)
+	}
+	if broken != nil {
+		return errors.Join(broken, s.close())
 	}
 	i.store = s
 	i.state.Store(&st)
-	if err := l.finish(ctx, s); err != nil {
+	if err := l.finish(ctx); err != nil {
 		return errors.Join(err, s.close())
 	}
-	if l.fresh == 0 {
-		i.saved = st.generation
-	}
+	i.unsaved.Store(l.fresh.Load())
 	slices.SortFunc(i.graves, func(a, b grave) int {
 		return cmp.Or(a.accepted.Compare(b.accepted), cmp.Compare(a.ref.ID, b.ref.ID))
 	})
 	return nil
 }
 
-// loader takes records into an empty index.
+// loader takes records into an index.
 type loader struct {
 	index *Index
+	saved map[string]*savedTenant
+	fresh atomic.Int64 // records that the cache does not have, and those that are gone
 
-	mu    sync.Mutex         // guards what follows, and the index
-	words map[string]*cached // lexical indexes that were saved, by tenant
-	fresh int                // texts that were not among them, or are no longer there
+	mu sync.Mutex // guards the index
 }
 
-// forget empties the index.
-func (l *loader) forget() {
+// begin fills the index with what was saved.
+func (l *loader) begin(memory *saved) {
 	l.index.tenants.Clear()
 	l.index.graves = nil
-}
-
-// restart forgets what was taken, and what was saved beside it.
-func (l *loader) restart() {
-	l.forget()
-	l.words, l.fresh = nil, 1
-}
-
-// add takes one record.
-func (l *loader) add(r *record, e encoded) error {
-	var made *tool
-	if !r.deleted {
-		made = newTool(r, e)
+	l.saved = memory.tenants
+	for name, s := range l.saved {
+		t := &tenant{slots: uint32(len(s.seen)), file: s.file}
+		l.index.tenants.Store(name, t)
+		split(len(s.blocks), workers(len(s.blocks)/minShare), func(_, from, to int) {
+			for n := from; n < to; n++ {
+				t.know(s.blocks[n], n)
+			}
+		})
 	}
-	t, slot, err := l.enter(r, made, e.crc)
+}
+
+// know enters a block's entities.
+func (t *tenant) know(b *block, n int) {
+	for live := b.live; live != 0; live &= live - 1 {
+		i := bits.TrailingZeros64(live)
+		tool := b.tools[i]
+		t.entries.Store(name{tool.ref.Kind, tool.ref.ID}, &entry{version: tool.version, slot: uint32(n*blockSize + i), crc: tool.record.crc})
+	}
+}
+
+// restart forgets what was taken, and what was saved.
+func (l *loader) restart() {
+	l.begin(&saved{})
+	l.fresh.Add(1)
+}
+
+// add takes one record, of bytes that are verified.
+func (l *loader) add(k, b []byte) error {
+	ref, err := refOf(k)
+	if err != nil || l.has(ref, crcOf(b)) {
+		return err
+	}
+	r, e, err := parse(ref, b)
+	if err != nil {
+		return err
+	}
+	l.fresh.Add(1)
+	t, slot, err := l.enter(r, e)
 	if err != nil || t == nil {
 		return err
 	}
@@ -90,109 +118,133 @@ func (l *loader) add(r *record, e encoded) error {
 	return words.Put(slot, lexicalTexts(doc))
 }
 
-// enter takes a record and what is made of it. It returns where its words are still to
-// be put, no tenant where nothing is to be done.
-func (l *loader) enter(r *record, made *tool, crc uint32) (*tenant, uint32, error) {
+// has reports whether the memory was made from the same record, and notes it.
+func (l *loader) has(ref schema.Ref, crc uint32) bool {
+	s := l.saved[ref.Tenant]
+	if s == nil {
+		return false
+	}
+	e := l.index.entry(ref)
+	if e == nil || e.crc != crc {
+		return false
+	}
+	s.seen[e.slot].Store(true)
+	return true
+}
+
+// enter takes a record that was not saved. It returns where its words are
+// still to be put, no tenant where nothing is to be done.
+func (l *loader) enter(r *record, record encoded) (*tenant, uint32, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t, err := l.tenant(r.ref.Tenant)
+	t, err := l.index.tenant(r.ref.Tenant)
 	if err != nil {
 		return nil, 0, err
 	}
 	n := name{r.ref.Kind, r.ref.ID}
-	e := &entry{version: r.version, slot: noSlot, crc: crc}
+	e := &entry{version: r.version, slot: noSlot, crc: record.crc}
+	if !r.deleted {
+		e.slot = t.newSlot()
+		t.pending = append(t.pending, change{slot: e.slot, tool: newTool(r, record)})
+	}
 	t.entries.Store(n, e)
 	if r.deleted {
 		l.index.graves = append(l.index.graves, grave{ref: r.ref, version: r.version, accepted: r.accepted})
-		return nil, 0, nil
-	}
-	slot, saved := l.slot(t, r.ref.Tenant, n, crc)
-	e.slot = slot
-	t.pending = append(t.pending, change{slot: slot, tool: made})
-	if saved {
 		t = nil
 	}
-	return t, slot, nil
-}
-
-// slot returns the slot in which the saved lexical index holds a record's
-// words, or a new one.
-func (l *loader) slot(t *tenant, tenant string, n name, crc uint32) (slot uint32, saved bool) {
-	if c := l.words[tenant]; c != nil {
-		if known, ok := c.slots[n]; ok && known.crc == crc {
-			delete(c.slots, n)
-			return known.slot, true
-		}
-	}
-	l.fresh++
-	return t.newSlot(), false
-}
-
-// tenant returns a tenant. If its words are saved, it has none before finish.
-func (l *loader) tenant(name string) (*tenant, error) {
-	c := l.words[name]
-	if t := l.index.find(name); t != nil || c == nil {
-		return l.index.tenant(name)
-	}
-	t := &tenant{slots: c.top}
-	l.index.tenants.Store(name, t)
-	return t, nil
+	return t, e.slot, nil
 }
 
 // lexical returns a tenant's words, where they are saved once they are read.
 func (l *loader) lexical(t *tenant, name string) (*lexical.Index, error) {
-	if c := l.words[name]; c != nil {
-		return c.words()
+	if s := l.saved[name]; s != nil {
+		return s.words()
 	}
 	return t.lexical, nil
 }
 
 // finish publishes all tenants.
-func (l *loader) finish(ctx context.Context, s *store) (err error) {
+func (l *loader) finish(ctx context.Context) (err error) {
 	l.index.tenants.Range(func(key, value any) bool {
-		err = l.finishTenant(ctx, s, key.(string), value.(*tenant))
+		err = l.finishTenant(ctx, key.(string), value.(*tenant))
 		return err == nil
 	})
 	return err
 }
 
-// finishTenant publishes a tenant. Saved words whose record is gone leave
-// their slots.
-func (l *loader) finishTenant(ctx context.Context, s *store, name string, t *tenant) error {
+// finishTenant publishes a tenant. What was saved and is gone, or has another
+// record, leaves its slot.
+func (l *loader) finishTenant(ctx context.Context, name string, t *tenant) error {
 	words, err := l.lexical(t, name)
 	if err != nil {
 		return err
 	}
-	if c := l.words[name]; c != nil {
-		for _, left := range c.slots {
-			words.Delete(left.slot)
-			t.free = append(t.free, left.slot)
-		}
-		l.fresh += len(c.slots)
-		slices.Sort(t.free)
+	var blocks []*block
+	if s := l.saved[name]; s != nil {
+		blocks = s.blocks
+		l.fresh.Add(int64(t.drop(s, words)))
 	}
 	words.Commit()
 	if err := words.Rebuild(ctx); err != nil {
 		return err
 	}
 	t.begin(words)
-	return t.quantise(ctx, s)
+	if err := t.quantise(ctx, l.index, blocks); err != nil {
+		return err
+	}
+	t.reclaim()
+	return nil
 }
 
-// quantise publishes what is pending, with vectors read from the file: block
-// by block, so that what is read is still at hand when it is copied.
-func (t *tenant) quantise(ctx context.Context, s *store) error {
+// drop takes out what was saved and was not seen. It returns how many it were.
+func (t *tenant) drop(s *savedTenant, words *lexical.Index) int {
+	gone := 0
+	for n, b := range s.blocks {
+		for live := b.live; live != 0; live &= live - 1 {
+			i := bits.TrailingZeros64(live)
+			slot := uint32(n*blockSize + i)
+			if s.seen[slot].Load() {
+				continue
+			}
+			gone++
+			words.Delete(slot)
+			t.pending = append(t.pending, change{slot: slot})
+			ref := b.tools[i].ref
+			if e := t.entry(ref.Kind, ref.ID); e != nil && e.slot == slot {
+				t.entries.Delete(name{ref.Kind, ref.ID})
+			}
+		}
+	}
+	return gone
+}
+
+// reclaim finds the slots that nothing is in, the lowest to be used first.
+func (t *tenant) reclaim() {
+	blocks := t.now.Load().blocks
+	for next := t.slots; next > 0; next-- {
+		slot := next - 1
+		if n := int(slot / blockSize); n >= len(blocks) || blocks[n].live>>(slot%blockSize)&1 == 0 {
+			t.free = append(t.free, slot)
+		}
+	}
+}
+
+// quantise publishes what is pending on top of blocks, with vectors read from
+// the file: block by block, so that what is read is still at hand when it is
+// copied.
+func (t *tenant) quantise(ctx context.Context, x *Index, blocks []*block) error {
 	runs := t.takePending()
-	blocks := room(nil, runs)
+	blocks = room(blocks, runs)
+	stride := vector.Stride(x.state.Load().dimensions)
 	errs := make([]error, workers(len(runs)))
 	split(len(runs), len(errs), func(worker, from, to int) {
-		errs[worker] = s.read(func(r *reader) error {
+		errs[worker] = x.store.read(func(r *reader) error {
 			var memory quantised
 			for _, run := range runs[from:to] {
 				if err := run.quantise(r, &memory); err != nil || ctx.Err() != nil {
 					return cmp.Or(err, ctx.Err())
 				}
-				blocks[run.block()] = (&block{}).with(run, run.stride())
+				blocks[run.block()] = blocks[run.block()].with(run, stride)
 			}
 			return nil
 		})
@@ -201,12 +253,13 @@ func (t *tenant) quantise(ctx context.Context, s *store) error {
 	return errors.Join(errs...)
 }
 
-func (r run) stride() int { return vector.Stride(r[0].tool.record.dimensions) }
-
 // quantise gives each change its vectors, in memory that is used again.
 func (r run) quantise(from *reader, memory *quantised) error {
 	memory.codes, memory.scales = memory.codes[:0], memory.scales[:0]
 	for i := range r {
+		if r[i].tool == nil {
+			continue
+		}
 		v, err := from.vectors(r[i].tool)
 		if err != nil {
 			return err

@@ -154,17 +154,30 @@ func checksum(k, payload []byte) uint32 {
 // decode reads what encode wrote under that key, but for the vectors. The
 // record's document and raw bytes are views of b; everything else is its own.
 func decode(k, b []byte) (*record, encoded, error) {
-	if len(b) < 4 || crcOf(b) != checksum(k, b[4:]) {
-		return nil, encoded{}, fmt.Errorf("%w: checksum of %q", errRecord, k)
+	if err := verify(k, b); err != nil {
+		return nil, encoded{}, err
 	}
 	ref, err := refOf(k)
 	if err != nil {
 		return nil, encoded{}, err
 	}
+	return parse(ref, b)
+}
+
+// verify compares a record with its checksum.
+func verify(k, b []byte) error {
+	if len(b) < 4 || crcOf(b) != checksum(k, b[4:]) {
+		return fmt.Errorf("%w: checksum of %q", errRecord, k)
+	}
+	return nil
+}
+
+// parse is decode for bytes that are verified.
+func parse(ref schema.Ref, b []byte) (*record, encoded, error) {
 	d := decoder{b: b[4:]}
 	r, e := &record{ref: ref}, encoded{crc: crcOf(b), size: len(b)}
 	if format := d.byte(); format != recordFormat {
-		return nil, encoded{}, fmt.Errorf("%w: format %d of %q", errRecord, format, k)
+		return nil, encoded{}, fmt.Errorf("%w: format %d of %q", errRecord, format, ref.ID)
 	}
 	r.deleted = d.byte() == 1
 	r.version = schema.Version{Revision: d.uvarint(), Source: d.uvarint()}
@@ -176,7 +189,7 @@ func decode(k, b []byte) (*record, encoded, error) {
 		r.document, r.raw = d.bytes(), d.bytes()
 	}
 	if d.bad || len(d.b) > 0 {
-		return nil, encoded{}, fmt.Errorf("%w: layout of %q", errRecord, k)
+		return nil, encoded{}, fmt.Errorf("%w: layout of %q", errRecord, ref.ID)
 	}
 	return r, e, nil
 }

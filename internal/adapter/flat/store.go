@@ -42,17 +42,17 @@ type store struct {
 	file string
 }
 
-// openStore verifies the file, calls each for every record in it, from several
-// goroutines, and opens it for writing. What each is given is valid during the
-// call. A damaged file is set aside and a new one begun: then each
+// openStore verifies the file, calls take for every record in it, from several
+// goroutines, and opens it for writing. What take is given is valid during the
+// call. A damaged file is set aside and a new one begun: then take
 // was called in vain, and restart is called before anything else. A folder or
 // a file that can not be used is an error, never damage.
-func openStore(ctx context.Context, folder string, log *slog.Logger, each func(*record, encoded) error, restart func()) (*store, state, error) {
+func openStore(ctx context.Context, folder string, log *slog.Logger, take func(key, value []byte) error, restart func()) (*store, state, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, state{}, fmt.Errorf("flat: %w", err)
 	}
 	s := &store{file: filepath.Join(folder, storeFile)}
-	found, transaction, err := s.verify(ctx, each)
+	found, transaction, err := s.verify(ctx, take)
 	if errors.Is(err, errDamaged) || errors.Is(err, errRecord) {
 		restart()
 		found, transaction = state{positions: map[int]uint64{}}, 0
@@ -66,7 +66,7 @@ func openStore(ctx context.Context, folder string, log *slog.Logger, each func(*
 
 // verify reads the whole file under a shared lock. A file that is not there
 // is an empty index.
-func (s *store) verify(ctx context.Context, each func(*record, encoded) error) (state, uint64, error) {
+func (s *store) verify(ctx context.Context, take func(key, value []byte) error) (state, uint64, error) {
 	empty := state{positions: map[int]uint64{}}
 	info, err := os.Stat(s.file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -91,26 +91,25 @@ func (s *store) verify(ctx context.Context, each func(*record, encoded) error) (
 		return empty, 0, openError(err)
 	}
 	defer lock.Close()
-	return readStore(ctx, f, info.Size(), each)
+	return readStore(ctx, f, info.Size(), take)
 }
 
 // readStore reads a whole file and compares what it holds with its state
 // record.
-func readStore(ctx context.Context, f *os.File, size int64, each func(*record, encoded) error) (state, uint64, error) {
+func readStore(ctx context.Context, f *os.File, size int64, take func(key, value []byte) error) (state, uint64, error) {
 	var found atomic.Pointer[state]
 	var records, sum atomic.Uint64
 	transaction, err := walk(f, size, func(bucket, k, v []byte) error {
 		switch {
 		case bytes.Equal(bucket, entityBucket):
-			r, e, err := decode(k, v)
-			if err != nil {
+			if err := verify(k, v); err != nil {
 				return err
 			}
-			sum.Add(uint64(e.crc))
+			sum.Add(uint64(crcOf(v)))
 			if records.Add(1)%1024 == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return each(r, e)
+			return take(k, v)
 		case bytes.Equal(bucket, stateBucket) && bytes.Equal(k, stateKey):
 			st, err := decodeState(v)
 			found.Store(&st)

@@ -43,6 +43,7 @@ type tenant struct {
 	slots   uint32   // how many were ever given out
 	lexical *lexical.Index
 	pending []change // what the next snapshot changes
+	file    *mapping // where blocks and words may lie; searches hold the tenant, and so the file
 }
 
 // snapshot is what a search reads. It is immutable.

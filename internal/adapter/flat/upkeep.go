@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// saveInterval is how often the lexical index is saved while changes come in:
-// a start after a crash then analyses no more than their texts.
+// saveInterval is how often the memory is saved while many changes come in: a
+// start after a crash then takes no more than those of that time anew.
 const saveInterval = 5 * time.Minute
 
 // quietInterval is how long a tenant is left alone before its lexical scores
@@ -23,7 +23,8 @@ const quietInterval = time.Second
 const minRebuild = 256
 
 // upkeep is what goes on in the background while an index is open: merging
-// lexical indexes, whose scores grow inexact with changes, and saving them.
+// lexical indexes, whose scores grow inexact with changes, and saving the
+// memory.
 type upkeep struct {
 	due  chan *tenant
 	full chan struct{} // holds a value once enough memory is of no use any more
@@ -63,7 +64,7 @@ func (i *Index) keep(ctx context.Context) {
 		case <-i.upkeep.full:
 			runtime.GC()
 		case <-save.C:
-			if err := i.saveLexical(); err != nil {
+			if err := i.save(i.worthSaving()); err != nil {
 				i.config.Logger.Warn("the next start will take longer", "err", err)
 			}
 		}
@@ -152,24 +153,39 @@ func (i *Index) Settled() bool {
 	return settled
 }
 
-// saveLexical saves the lexical indexes of all tenants if anything has changed
-// since they were saved last.
-func (i *Index) saveLexical() error {
+// save saves the memory if at least that many changes came since it was saved
+// last.
+func (i *Index) save(least int64) error {
 	i.saving.Lock()
 	defer i.saving.Unlock()
-	generation := i.state.Load().generation
-	if generation == i.saved {
+	unsaved := i.unsaved.Load()
+	if unsaved < least {
 		return nil
 	}
+	if err := saveCache(i.config.Path, i.snapshots()); err != nil {
+		return err
+	}
+	i.unsaved.Add(-unsaved)
+	return nil
+}
+
+// snapshots returns what searches see of all tenants, by their names.
+func (i *Index) snapshots() []named {
 	var all []named
 	i.tenants.Range(func(key, t any) bool {
 		all = append(all, named{key.(string), t.(*tenant).now.Load()})
 		return true
 	})
 	slices.SortFunc(all, func(a, b named) int { return cmp.Compare(a.name, b.name) })
-	if err := saveCache(i.config.Path, all); err != nil {
-		return err
+	return all
+}
+
+// worthSaving returns how many changes are worth writing all of the memory: a
+// start without them would take noticeably longer.
+func (i *Index) worthSaving() int64 {
+	tools := 0
+	for _, t := range i.snapshots() {
+		tools += t.tools()
 	}
-	i.saved = generation
-	return nil
+	return int64(minRebuild + tools/16)
 }
