@@ -2,16 +2,19 @@ package embedder
 
 import (
 	"container/list"
+	"context"
 	"sync"
+	"time"
 )
 
 // lru keeps the n entries that were used last.
 type lru[K comparable, V any] struct {
 	size int
 
-	mu    sync.Mutex // guards both below
+	mu    sync.Mutex // guards all below
 	order *list.List // of *entry[K, V], newest first
 	at    map[K]*list.Element
+	asked bool // since the last sweep
 }
 
 type entry[K comparable, V any] struct {
@@ -26,6 +29,7 @@ func newLRU[K comparable, V any](size int) *lru[K, V] {
 func (c *lru[K, V]) get(k K) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.asked = true
 	e, ok := c.at[k]
 	if !ok {
 		var none V
@@ -49,4 +53,29 @@ func (c *lru[K, V]) put(k K, v V) {
 		delete(c.at, oldest.Value.(*entry[K, V]).key)
 		c.order.Remove(oldest)
 	}
+}
+
+// sweep lets the entries go whenever nothing was looked up for as long as
+// idle, until ctx ends.
+func (c *lru[K, V]) sweep(ctx context.Context, idle time.Duration) {
+	tick := time.NewTicker(idle)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			c.forgetUnasked()
+		}
+	}
+}
+
+func (c *lru[K, V]) forgetUnasked() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.asked {
+		c.order.Init()
+		c.at = map[K]*list.Element{}
+	}
+	c.asked = false
 }

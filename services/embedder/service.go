@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -63,7 +64,7 @@ type Config struct {
 	Batch    int           // records in a batch; stream.DefaultBatch
 	Texts    int           // texts in one call of the model; 128
 	Parallel int           // calls of the model at once; one a processor
-	Vectors  int           // document vectors kept in memory; as many as fit 32 MiB
+	Vectors  int           // document vectors kept in memory while documents come; as many as fit 32 MiB
 	Queries  int           // query vectors kept in memory; as many as fit 8 MiB
 	Timeout  time.Duration // of a call for a query; 10 s
 }
@@ -123,6 +124,7 @@ func (d Deps) validate() error {
 type Service struct {
 	model   string
 	loop    *stream.Loop
+	memory  *lru[textKey, []float32] // of the loop's handler
 	queries *queries
 }
 
@@ -141,11 +143,12 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	if q, ok := deps.Model.(QueryEmbedder); ok {
 		asked.model = queryModel{q}
 	}
+	memory := newLRU[textKey, []float32](cfg.Vectors)
 	loop, err := stream.New(stream.Stage{
 		Name:    StageName,
 		Topic:   events.ToolsStandardized,
 		Batch:   cfg.Batch,
-		Handler: &handler{caller: c, memory: newLRU[textKey, []float32](cfg.Vectors), stored: deps.Cache, metrics: m},
+		Handler: &handler{caller: c, memory: memory, stored: deps.Cache, metrics: m},
 	}, stream.Deps{
 		Groups: deps.Groups, Ends: deps.Ends, Publisher: deps.Publisher,
 		Logger: deps.Logger, Registerer: deps.Registerer,
@@ -153,11 +156,22 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Service{model: deps.Model.Name(), loop: loop, queries: newQueries(&asked, cfg)}, nil
+	return &Service{model: deps.Model.Name(), loop: loop, memory: memory, queries: newQueries(&asked, cfg)}, nil
 }
 
 // Run embeds changes until ctx ends and the batches under way are done.
-func (s *Service) Run(ctx context.Context) error { return s.loop.Run(ctx) }
+func (s *Service) Run(ctx context.Context) error {
+	sweeping, stop := context.WithCancel(ctx)
+	var sweeper sync.WaitGroup
+	sweeper.Go(func() { s.memory.sweep(sweeping, idle) })
+	defer sweeper.Wait()
+	defer stop()
+	return s.loop.Run(ctx)
+}
+
+// idle is after how long without a document the memory of texts is let go: it
+// serves imports, whose documents repeat each other's texts.
+const idle = time.Minute
 
 // Embed returns a unit vector for each text of a query, in order; an empty one
 // where the text holds nothing to embed. The vectors are shared: they must not
