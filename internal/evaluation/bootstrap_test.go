@@ -85,7 +85,7 @@ func TestFilesOfRuns(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(back, run) {
 		t.Fatalf("%+v %v", back, err)
 	}
-	for name, bad := range map[string]string{"twice": text + text, "cut": text[:40], "no id": `{"metrics":{}}`} {
+	for name, bad := range map[string]string{"twice": text + text, "cut": text[:40], "no metrics": `{"id":"q"}`, "no id": strings.Replace(text, "q<1>", "", 1)} {
 		if _, err := ReadQueries(strings.NewReader(bad)); err == nil {
 			t.Errorf("%s: no error", name)
 		}

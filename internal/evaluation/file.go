@@ -28,14 +28,22 @@ func ReadQueries(r io.Reader) ([]QueryResult, error) {
 	seen := map[string]bool{}
 	lines := json.NewDecoder(r)
 	for {
-		var q QueryResult
-		err := lines.Decode(&q)
+		var line struct {
+			QueryResult
+			Metrics *Metrics `json:"metrics"` // to tell what is absent
+		}
+		err := lines.Decode(&line)
 		if errors.Is(err, io.EOF) {
 			return queries, nil
+		}
+		if err == nil && line.Metrics == nil {
+			err = errors.New("it has no metrics")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("ranking %d: %w", len(queries)+1, err)
 		}
+		q := line.QueryResult
+		q.Metrics = *line.Metrics
 		if q.ID == "" || seen[q.ID] {
 			return nil, fmt.Errorf("ranking %d: the id of its query is %q, which is empty or was there before", len(queries)+1, q.ID)
 		}

@@ -41,7 +41,7 @@ func Plot(w io.Writer, title string, curves []Curve) error {
 	}
 	for i, c := range curves {
 		p.line(c, plotColours[i])
-		p.legend(i, c.Label, plotColours[i])
+		p.legend(len(curves)-1-i, c.Label, plotColours[i])
 	}
 	p.print("</svg>\n")
 	if err := p.out.Flush(); err != nil {
@@ -99,8 +99,9 @@ func (p *plot) line(c Curve, colour string) {
 	p.print(`<polyline points="%s" fill="none" stroke="%s" stroke-width="2" stroke-linejoin="round"/>`+"\n", strings.Join(points, " "), colour)
 }
 
-func (p *plot) legend(i int, label, colour string) {
-	y := int(plotY(0)) - 20 - 20*i
+// legend names a curve, so many lines above the lowest.
+func (p *plot) legend(above int, label, colour string) {
+	y := int(plotY(0)) - 20 - 20*above
 	p.print(`<line x1="%d" x2="%d" y1="%d" y2="%d" stroke="%s" stroke-width="3"/>`+"\n", plotWidth-250, plotWidth-226, y, y, colour)
 	p.print(`<text x="%d" y="%d" dy="4">%s</text>`+"\n", plotWidth-218, y, escape(label))
 }
