@@ -1,0 +1,180 @@
+package static
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Model is a static model. It may be used concurrently.
+type Model struct {
+	info   Info
+	name   string
+	index  wordIndex
+	scales []float32
+	rows   string // int8
+
+	scratch sync.Pool // of *scratch
+}
+
+// Open reads and checks a model file. Of a file that is none, or damaged, the
+// error is ErrForeign, ErrVersion, ErrCut or ErrDamaged, with the path.
+func Open(path string) (*Model, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("static: %w", err)
+	}
+	defer f.Close() // only read
+	var data strings.Builder
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		data.Grow(int(info.Size()))
+	}
+	if _, err := io.Copy(&data, f); err != nil {
+		return nil, fmt.Errorf("static: read: %w", err)
+	}
+	m, err := Parse(data.String())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// Parse checks the contents of a model file and returns the model, which goes
+// on reading its rows there. Errors are those of Open, without a path.
+func Parse(data string) (*Model, error) {
+	m, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("static: %w", err)
+	}
+	m.scratch.New = func() any { return &scratch{sums: make([]float32, m.info.Dimensions)} }
+	return m, nil
+}
+
+// Info returns what the model says of itself.
+func (m *Model) Info() Info { return m.info }
+
+// Name identifies the model and everything its vectors depend on: its file's
+// checksum is part of it.
+func (m *Model) Name() string { return m.name }
+
+// Dimensions is the length of every vector.
+func (m *Model) Dimensions() int { return m.info.Dimensions }
+
+// Embed returns a unit vector for each text, nil for a text without a letter
+// or digit. It fails only when ctx has ended.
+func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	for i, text := range texts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		out[i] = m.Append(nil, text)
+	}
+	return out, nil
+}
+
+// Append appends the unit vector of a text to dst and returns the result; it
+// appends nothing for a text without a letter or digit. Where dst has room, it
+// does not allocate.
+func (m *Model) Append(dst []float32, text string) []float32 {
+	s := m.scratch.Get().(*scratch)
+	defer m.scratch.Put(s)
+	s.features(text)
+	clear(s.sums)
+	for i := 0; i < len(s.found); {
+		n := i + 1
+		for n < len(s.found) && s.found[n].hash == s.found[i].hash {
+			n++
+		}
+		m.addWord(s, s.found[i], Weight(n-i))
+		i = n
+	}
+	return appendUnit(dst, s.sums)
+}
+
+// Weight returns how much a word counts that occurs n times in a text: 1 + ln
+// n, as the tenth mention says little more than the ninth.
+func Weight(n int) float32 {
+	if n < 2 {
+		return 1
+	}
+	return float32(1 + math.Log(float64(n)))
+}
+
+// addWord adds the row of a word, or the mean of its n-grams' rows.
+func (m *Model) addWord(s *scratch, f feature, weight float32) {
+	word := s.letters[f.start:f.end]
+	if row, known := m.index.row(word, f.hash); known {
+		m.addRow(s.sums, row, weight)
+		return
+	}
+	buckets := s.grams.buckets(word, m.info.Buckets)
+	weight /= float32(len(buckets))
+	for _, b := range buckets {
+		m.addRow(s.sums, m.info.Words+int(b), weight)
+	}
+}
+
+func (m *Model) addRow(sums []float32, row int, weight float32) {
+	weight *= m.scales[row]
+	numbers := m.rows[row*len(sums) : (row+1)*len(sums)]
+	for i := range sums {
+		// The conversion forbids fusing, so that processors agree.
+		sums[i] += float32(weight * float32(int8(numbers[i])))
+	}
+}
+
+// appendUnit appends sums at length 1, nothing where they are all 0.
+func appendUnit(dst, sums []float32) []float32 {
+	var square float64
+	for _, x := range sums {
+		square += float64(x) * float64(x)
+	}
+	if square == 0 {
+		return dst
+	}
+	norm := 1 / math.Sqrt(square)
+	dst = slices.Grow(dst, len(sums))
+	for _, x := range sums {
+		dst = append(dst, float32(float64(x)*norm))
+	}
+	return dst
+}
+
+// scratch is the memory of one call.
+type scratch struct {
+	splitter
+	grams grams
+	found []feature
+	sums  []float32
+}
+
+// feature is a word of the text that is being embedded.
+type feature struct {
+	hash uint64
+	span
+}
+
+// features finds the words of a text, in the order of their hashes: equal words
+// stand together, and sums do not depend on the order of the text.
+func (s *scratch) features(text string) {
+	s.split(text)
+	s.found = s.found[:0]
+	for _, w := range s.words {
+		s.found = append(s.found, feature{hash(s.letters[w.start:w.end]), w})
+	}
+	slices.SortFunc(s.found, func(a, b feature) int {
+		if a.hash < b.hash {
+			return -1
+		}
+		if a.hash > b.hash {
+			return 1
+		}
+		return 0
+	})
+}
