@@ -1,0 +1,109 @@
+package distill
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/adapter/static"
+)
+
+const (
+	// A text about tools counts more than one of general language for which
+	// words get rows: that is what will be embedded.
+	toolCount    = 3
+	generalCount = 1
+	// minCount is how often a word must count to have a row, or be learned by
+	// itself.
+	minCount = 2
+)
+
+// vocabulary is which words have rows, and how often words occur.
+type vocabulary struct {
+	words []string // the most frequent first
+	rows  map[string]int
+	share map[string]float64 // of all words counted
+}
+
+// usage is how a word is used.
+type usage struct {
+	count  int
+	group  string // the first that used it
+	groups int    // counted to 2
+	known  bool   // in general language
+}
+
+// chooseWords returns the n words that count most, of those that two groups
+// use or general language does: what one vendor alone says is likely a name.
+// With minGroups 1, every word that counts at least twice may have a row.
+func chooseWords(texts []Text, lemmas []string, n, minGroups int) vocabulary {
+	used := countWords(texts, lemmas)
+	total := 0
+	var words []string
+	for w, u := range used {
+		total += u.count
+		if u.count >= minCount && (u.known || u.groups >= minGroups) {
+			words = append(words, w)
+		}
+	}
+	slices.SortFunc(words, func(a, b string) int {
+		return cmp.Or(cmp.Compare(used[b].count, used[a].count), strings.Compare(a, b))
+	})
+	v := vocabulary{words: words[:min(n, len(words))], rows: map[string]int{}, share: map[string]float64{}}
+	for row, w := range v.words {
+		v.rows[w] = row
+		v.share[w] = float64(used[w].count) / float64(total)
+	}
+	return v
+}
+
+func countWords(texts []Text, lemmas []string) map[string]*usage {
+	used := map[string]*usage{}
+	of := func(w string) *usage {
+		if used[w] == nil {
+			used[w] = &usage{}
+		}
+		return used[w]
+	}
+	for _, t := range texts {
+		words := static.Words(t.Text)
+		slices.Sort(words)
+		for _, w := range slices.Compact(words) {
+			of(w).see(t)
+		}
+	}
+	for _, w := range lemmas {
+		if u := used[w]; u != nil {
+			u.known = true
+		}
+	}
+	return used
+}
+
+func (u *usage) see(t Text) {
+	switch {
+	case t.General:
+		u.count += generalCount
+		u.known = true
+		return
+	case t.Group != "" && u.groups == 0:
+		u.group, u.groups = t.Group, 1
+	case t.Group != "" && u.groups == 1 && u.group != t.Group:
+		u.groups = 2
+	}
+	u.count += toolCount
+}
+
+// alone returns the words that are learned by themselves too: those with rows,
+// and lemmas, so that n-grams come to mean what words with them mean.
+func (v vocabulary) alone(lemmas []string, n int) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, w := range slices.Concat(v.words, lemmas[:min(n, len(lemmas))]) {
+		if !seen[w] && strings.Trim(w, "0") != "" {
+			seen[w] = true
+			out = append(out, w)
+		}
+	}
+	return out
+}
