@@ -79,10 +79,12 @@ func (l *loader) begin(memory *saved) {
 
 // know enters a block's entities.
 func (t *tenant) know(b *block, n int) {
+	entries := make([]entry, 0, blockSize)
 	for live := b.live; live != 0; live &= live - 1 {
 		i := bits.TrailingZeros64(live)
 		tool := b.tools[i]
-		t.entries.Store(name{tool.ref.Kind, tool.ref.ID}, &entry{version: tool.version, slot: uint32(n*blockSize + i), crc: tool.record.crc})
+		entries = append(entries, entry{version: tool.version, slot: uint32(n*blockSize + i), crc: tool.record.crc})
+		t.entries.Store(name{tool.ref.Kind, tool.ref.ID}, &entries[len(entries)-1])
 	}
 }
 

@@ -213,8 +213,13 @@ func (s *savedBlock) readTools(known names) error {
 		return useless("checksum of the tools of block %d", s.n)
 	}
 	d, b := decoder{b: raw}, &block{}
-	for live := d.uint64(); live != 0 && !d.bad; live &= live - 1 {
-		b.set(bits.TrailingZeros64(live), d.tool(s.tenant.name, known))
+	live, all := d.uint64(), string(raw)
+	tools := make([]tool, bits.OnesCount64(live)) // as one: less for the collector to follow
+	for i := 0; live != 0 && !d.bad; live, i = live&(live-1), i+1 {
+		t := &tools[i]
+		t.ref.Tenant = s.tenant.name
+		d.tool(t, all, known)
+		b.set(bits.TrailingZeros64(live), t)
 	}
 	if d.bad || len(d.b) > 0 || !s.lay(b) {
 		return useless("layout of block %d", s.n)
@@ -230,13 +235,16 @@ func (d *decoder) uint64() uint64 {
 	return 0
 }
 
-// tool reads what appendTo wrote.
-func (d *decoder) tool(tenant string, known names) *tool {
-	t := &tool{ref: schema.Ref{Tenant: tenant, Kind: schema.KindTool}}
+// tool reads what appendTo wrote. The id stays a part of all, the text that
+// the decoder reads.
+func (d *decoder) tool(t *tool, all string, known names) {
+	t.ref.Kind = schema.KindTool
 	if d.byte() == 1 {
 		t.ref.Kind = schema.KindAgent
 	}
-	t.ref.ID = d.text()
+	id := d.bytes()
+	end := len(all) - len(d.b)
+	t.ref.ID = all[max(0, end-len(id)):end]
 	t.version = schema.Version{Revision: d.uvarint(), Source: d.uvarint()}
 	t.agent = known.of(d.bytes())
 	if n := d.count(1); n > 0 {
@@ -257,7 +265,6 @@ func (d *decoder) tool(tenant string, known names) *tool {
 		r.counts[kind] = uint16(n)
 	}
 	d.bad = d.bad || int(r.counts[rowParameters]) > len(t.required)
-	return t
 }
 
 // count32 reads a number that an int holds on every machine.
