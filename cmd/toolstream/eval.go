@@ -20,6 +20,7 @@ import (
 type evalFlags struct {
 	settings evaluation.Settings
 	config   string
+	cache    string
 	perQuery string
 	plot     string
 	compare  bool
@@ -73,6 +74,7 @@ func (f *evalFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.settings.Split, "split", evaluation.All, "only the queries of this split")
 	flags.String("model", "", "embedding model, as embedder.model in the settings (TOOLSTREAM_EMBEDDER_MODEL)")
 	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see `toolstream config print`")
+	flags.StringVar(&f.cache, "cache", "", "keep vectors in this folder for the next evaluation: worth it with a slow model")
 	flags.StringVar(&f.perQuery, "per-query", "", "write each query's ranking to this file (JSON Lines)")
 	flags.StringVar(&f.plot, "plot", "", "write a plot of recall against k to this file (SVG)")
 	flags.BoolVar(&f.compare, "compare", false, "compare two files of --per-query, query by query")
@@ -90,7 +92,7 @@ func (c *console) eval(cmd *cobra.Command, dir string, f evalFlags) error {
 	if err != nil {
 		return usageError{err, cmd.CommandPath()}
 	}
-	run, err := c.evaluate(cmd.Context(), app.EvalConfig{Dir: dir, Settings: f.settings, Config: cfg})
+	run, err := c.evaluate(cmd.Context(), app.EvalConfig{Dir: dir, Settings: f.settings, Config: cfg, Cache: f.cache})
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ type EvalConfig struct {
 	Dir      string // of the data set
 	Settings evaluation.Settings
 	Config   config.Config // chooses the embedding model
+	Cache    string        // folder in which vectors are kept for the next evaluation; empty is none
 }
 
 // EvalDeps are what an evaluation works with. Fit and Reference may be nil:

@@ -38,7 +38,7 @@ const embedChunk = 64
 // are when the product serves.
 type registry struct {
 	dir     string
-	model   io.Closer
+	closers []io.Closer // of the model
 	encoder *embedder.Encoder
 	index   *flat.Index
 	query   *query.Service
@@ -66,7 +66,14 @@ func (r *registry) open(ctx context.Context, e *evaluator) (err error) {
 	if err != nil {
 		return err
 	}
-	r.model, e.Settings.Model = closer, model.Name()
+	r.closers, e.Settings.Model = append(r.closers, closer), model.Name()
+	if e.Cache != "" {
+		cached, err := openCachedModel(e.Cache, model)
+		if err != nil {
+			return err
+		}
+		r.closers, model = append(r.closers, cached), cached
+	}
 	log, metrics := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	if r.encoder, err = embedder.NewEncoder(embedder.Config{Timeout: evalTimeout}, model, metrics); err != nil {
 		return err
@@ -85,8 +92,8 @@ func (r *registry) close() error {
 	if r.index != nil {
 		errs = append(errs, r.index.Close())
 	}
-	if r.model != nil {
-		errs = append(errs, r.model.Close())
+	for _, c := range r.closers {
+		errs = append(errs, c.Close())
 	}
 	if r.dir != "" {
 		errs = append(errs, os.RemoveAll(r.dir))
