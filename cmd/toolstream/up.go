@@ -63,6 +63,9 @@ process ended. Ctrl-C drains: what was begun is finished.`,
 }
 
 func (c *console) up(ctx context.Context, cfg config.Config, f upFlags) error {
+	pacing, stop := context.WithCancel(ctx)
+	defer stop()
+	go app.PaceMemory(pacing)
 	embedded, err := app.OpenEmbedded(ctx, cfg, app.NewLogger(cfg.Log, c.err), buildVersion().Version)
 	if err != nil {
 		return fmt.Errorf("up: %w", err)

@@ -62,6 +62,9 @@ func Run(ctx context.Context, opt Options) (Report, error) {
 		Machine: fmt.Sprintf("%s/%s, %d processors, %s", runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), runtime.Version()),
 		Queries: opt.Queries,
 	}}
+	pacing, stop := context.WithCancel(ctx)
+	defer stop()
+	go app.PaceMemory(pacing)
 	s, err := start(ctx, filepath.Join(opt.Dir, "data"))
 	if err != nil {
 		return Report{}, err
@@ -124,9 +127,13 @@ func (s *server) stop() error {
 	return <-s.ended
 }
 
-// restart opens the index again and compares that with reading its files.
+// restart starts again on the same data, then opens the index by itself and
+// compares that with reading its files.
 func (r *run) restart(ctx context.Context) error {
 	r.opt.Notify("starting")
+	if err := r.restarted(ctx); err != nil {
+		return err
+	}
 	folder := filepath.Join(r.opt.Dir, "data", app.IndexFolder)
 	read, err := fastest(3, func() error { return readFiles(folder) })
 	if err != nil {

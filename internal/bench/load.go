@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
 
@@ -126,17 +125,6 @@ func barePublish(ctx context.Context, dir string, body []byte) (time.Duration, e
 	}
 	took := time.Since(begin)
 	return took, bus.Close(ctx)
-}
-
-// memory compares the heap with what has to be in it.
-func (r *run) memory(context.Context) error {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	s := r.server.embedded.Stats()
-	payload := float64(s.Vectors + s.Postings)
-	r.add(Figure{"memory in use", float64(m.HeapAlloc) / 1e6, "MB", payload / 1e6, "vectors and postings", payload / float64(m.HeapAlloc)})
-	return nil
 }
 
 func (r *run) search(ctx context.Context) error {
