@@ -14,6 +14,7 @@ import (
 	"github.com/toolstream/toolstream/internal/app"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/evaluation"
+	"github.com/toolstream/toolstream/internal/training"
 )
 
 // evalFlags are the flags of eval.
@@ -112,7 +113,7 @@ func (c *console) eval(cmd *cobra.Command, dir string, f evalFlags) error {
 func (c *console) evaluate(ctx context.Context, cfg app.EvalConfig) (*evaluation.Run, error) {
 	p := &evalProgress{con: c, bar: &progress{}}
 	defer p.finish()
-	return app.Evaluate(ctx, cfg, app.EvalDeps{Progress: p.report})
+	return app.Evaluate(ctx, cfg, app.EvalDeps{Fit: training.Config{}.Fit, Progress: p.report})
 }
 
 // evalProgress shows a bar for each stage of an evaluation.

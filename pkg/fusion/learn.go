@@ -215,15 +215,21 @@ func (l *Learner) gradient(p *Params, batch []Pair) (float64, Params) {
 }
 
 // Train learns from pairs in cfg.Epochs passes and returns the model. The same
-// arguments give the same model, bit by bit. The pairs are not changed.
+// arguments give the same model, bit by bit. The pairs are not changed. Unless
+// learning is Free its rate falls evenly to 0, so that the last pairs count no
+// more than the others.
 func Train(base Model, pairs []Pair, cfg LearnConfig) (Model, error) {
 	l := NewLearner(base, cfg)
 	order := make([]Pair, len(pairs))
 	copy(order, pairs)
 	rng := rand.New(rand.NewPCG(l.cfg.Seed, uint64(len(pairs))))
+	rate, all := l.cfg.Rate, float64(l.cfg.Epochs*len(pairs))
 	for range l.cfg.Epochs {
 		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		for start := 0; start < len(order); start += l.cfg.Batch {
+			if !l.cfg.Free {
+				l.cfg.Rate = rate * (1 - float64(l.state.Pairs)/all)
+			}
 			l.Step(order[start:min(start+l.cfg.Batch, len(order))])
 		}
 	}

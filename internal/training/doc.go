@@ -1,0 +1,23 @@
+// Package training makes fusion weights: a correction of given weights, learned
+// from queries whose right tools are known or from what was shown and used, and
+// the built-in weights themselves, searched for on several data sets together.
+//
+// # What is learned from
+//
+// Everything is learned from one form, pairs of examples of which the first was
+// the better answer (fusion.Pair). Of a labelled query every relevant candidate
+// is paired with two kinds of negatives: the Hard ones that look most like an
+// answer, by the mean over all features of how far each stands out among the
+// query's candidates, and Random ones of the rest. Negatives that only one
+// retriever ranks high would punish that retriever, and hard ones alone teach
+// nothing about the many tools that are never the answer. Recorded searches
+// make pairs as the trainer makes them (package impression).
+//
+// # Usage
+//
+// Uses and common uses are counted in the training queries. A query must not
+// see its own labels counted: its uses are taken out again while it is learned
+// from ("leave one out"). Common uses need front runners, so learning has two
+// rounds: the first knows uses alone, and its best candidates are the front
+// runners of the second.
+package training

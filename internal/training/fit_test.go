@@ -1,0 +1,191 @@
+package training
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/dataset"
+	"github.com/toolstream/toolstream/internal/evaluation"
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query"
+)
+
+func builtin(t testing.TB) fusion.Model {
+	t.Helper()
+	m, err := fusion.ModelOf(fusion.Builtin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// registry makes queries over 60 tools, of which one is right and, where together
+// is set, the one after it too, which nothing in its features tells. The right
+// one stands out by its response, which the built-in weights do not look at, and
+// the first ten tools are asked for more often than others.
+func registry(queries int, seed uint64, together bool) []evaluation.Sample {
+	const tools = 60
+	rng := rand.New(rand.NewPCG(seed, 0))
+	samples := make([]evaluation.Sample, queries)
+	for i := range samples {
+		right := rng.IntN(10)
+		if rng.IntN(3) == 0 {
+			right = rng.IntN(tools)
+		}
+		s := &samples[i]
+		s.Query = dataset.Query{ID: fmt.Sprint("q", seed, "-", i)}
+		for j := range tools {
+			c := index.Candidate{Ref: schema.Ref{Kind: schema.KindTool, ID: fmt.Sprintf("t%02d", j)}}
+			c.Features[fusion.QueryLexicalFlat] = 10 * rng.Float64()
+			c.Features[fusion.NeedsDenseResponse] = 0.3 * rng.Float64()
+			relevance := 0.0
+			switch {
+			case j == right:
+				c.Features[fusion.QueryLexicalFlat] += 3
+				c.Features[fusion.NeedsDenseResponse] += 0.15
+				relevance = 1
+			case together && j == (right+1)%tools:
+				relevance = 1
+			}
+			if relevance > 0 {
+				s.Query.Labels = append(s.Query.Labels, dataset.Label{ID: c.ID, Relevance: 1})
+			}
+			s.Candidates, s.Relevance = append(s.Candidates, c), append(s.Relevance, relevance)
+		}
+	}
+	return samples
+}
+
+// reciprocal returns the mean reciprocal rank of the last relevant tool.
+func reciprocal(samples []evaluation.Sample, f evaluation.Fitted) float64 {
+	var sum float64
+	for _, s := range samples {
+		last := 0
+		for rank, place := range query.Rank(s.Candidates, schema.RankTools, &f.Model, f.Usage) {
+			if slices.Contains(relevant(&s.Query), place.ID) {
+				last = rank + 1
+			}
+		}
+		sum += 1 / float64(last)
+	}
+	return sum / float64(len(samples))
+}
+
+func fit(t testing.TB, train []evaluation.Sample, usage bool) evaluation.Fitted {
+	t.Helper()
+	f, err := Config{}.Fit(context.Background(), builtin(t), train, evaluation.FitOptions{Usage: usage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestFitLearnsFeaturesAndUsage(t *testing.T) {
+	train, test := registry(150, 1, false), registry(150, 2, false)
+	before := reciprocal(test, evaluation.Fitted{Model: builtin(t)})
+	learned := reciprocal(test, fit(t, train, false))
+	used := reciprocal(test, fit(t, train, true))
+	if learned < before+0.1 || used < learned+0.03 {
+		t.Errorf("built in %.3f, learned %.3f, with usage %.3f", before, learned, used)
+	}
+}
+
+func TestFitLearnsCommonUse(t *testing.T) {
+	train, test := registry(200, 3, true), registry(200, 4, true)
+	f := fit(t, train, true)
+	without := f
+	without.Model.Features[fusion.UsageCoUse] = 0
+	if with, none := reciprocal(test, f), reciprocal(test, without); with < 1.2*none {
+		t.Errorf("%.3f with common use, %.3f without", with, none)
+	}
+}
+
+// Where every tool is asked for once, uses say nothing, and what is counted of
+// a query itself must not look as if they did.
+func TestOwnUsesDoNotLeak(t *testing.T) {
+	train := registry(60, 5, true)
+	for i := range train {
+		s := &train[i]
+		for j := range s.Relevance {
+			s.Relevance[j] = 0
+		}
+		s.Relevance[i] = 1
+		s.Query.Labels = []dataset.Label{{ID: s.Candidates[i].ID, Relevance: 1}}
+	}
+	if w := fit(t, train, true).Model.Features[fusion.UsagePrior]; w > 0 {
+		t.Errorf("the prior weighs %.3f where it says nothing", w)
+	}
+}
+
+func TestFitIsDeterministic(t *testing.T) {
+	train := registry(40, 6, true)
+	first, second := fit(t, train, true), fit(t, train, true)
+	if first.Model != second.Model || !reflect.DeepEqual(first.Usage, second.Usage) {
+		t.Error("the same queries gave two models")
+	}
+}
+
+func TestFitStopsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := (Config{}).Fit(ctx, builtin(t), registry(3, 7, false), evaluation.FitOptions{}); err == nil {
+		t.Error("learned although nobody waits")
+	}
+}
+
+func TestNegatives(t *testing.T) {
+	l := &lesson{cfg: Config{Hard: 5, Random: 7}.withDefaults()}
+	s := registry(1, 8, true)[0]
+	examples := make([]fusion.Example, len(s.Candidates))
+	for i := range examples {
+		examples[i].Features = s.Candidates[i].Features
+	}
+	got := l.negatives(&s, examples)
+	if len(got) != 12 || !slices.Equal(got, l.negatives(&s, examples)) {
+		t.Fatalf("%d negatives: %v", len(got), got)
+	}
+	order := byHardness(examples)
+	for i, at := range got {
+		if s.Relevance[at] > 0 || slices.Contains(got[:i], at) {
+			t.Errorf("%d is relevant or stands twice in %v", at, got)
+		}
+		if i < 5 && slices.Index(order, at) > i+2 {
+			t.Errorf("%d is place %d of the hardest", at, slices.Index(order, at))
+		}
+	}
+	if all := (&lesson{cfg: Config{}.withDefaults()}).negatives(&s, examples); len(all) != 58 {
+		t.Errorf("%d of 58 negatives where more are wanted than there are", len(all))
+	}
+}
+
+// What a lesson counts by itself is what a search makes of the table.
+func TestUsageIsThatOfSearches(t *testing.T) {
+	samples := registry(50, 9, true)
+	c := countUses(samples)
+	table := c.table()
+	if err := table.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	front := []string{"t01", "t02", "t03"}
+	for _, id := range []string{"t00", "t02", "t04", "t59"} {
+		var uses float64
+		for _, other := range front {
+			if other != id {
+				uses += math.Expm1(table.CoUse[other][id])
+			}
+		}
+		if got := c.coUse(id, front, nil); math.Abs(got-math.Log1p(uses)) > 1e-9 {
+			t.Errorf("%s: common use %v, a search has %v", id, got, math.Log1p(uses))
+		}
+		if got := c.prior(id, nil); got != table.Prior[id] {
+			t.Errorf("%s: prior %v, a search has %v", id, got, table.Prior[id])
+		}
+	}
+}
