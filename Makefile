@@ -11,9 +11,15 @@ BENCHTIME ?= 1s
 # Real documents for the tests that want them; they skip where the folder is
 # absent. Only tests see it: to the program the variable names its own folder.
 DOCUMENTS := $(or $(TOOLSTREAM_DATA),$(wildcard $(CURDIR)/../shared/data))
-test short bench cover fuzz: export TOOLSTREAM_DATA := $(DOCUMENTS)
+test onnx short bench cover fuzz: export TOOLSTREAM_DATA := $(DOCUMENTS)
 
-.PHONY: help build run test short lint generated tidy fuzz bench cover
+# Real models for the tests that want them, outside of the checkout, so that
+# they are fetched once. Tests skip where they are absent: `make models`.
+MODELS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/toolstream/models
+test onnx short bench cover: export TOOLSTREAM_MODELS := $(or $(TOOLSTREAM_MODELS),$(wildcard $(MODELS)))
+TAGGED := ./internal/adapter/onnx ./internal/app ./internal/models ./internal/wordpiece ./cmd/toolstream
+
+.PHONY: help build run models test onnx short lint generated tidy fuzz bench cover
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -24,8 +30,15 @@ build: ## build bin/toolstream, static
 run: ## start toolstream on the sample registry and show a search
 	go run ./cmd/toolstream up --import examples/registry/tools --try "will it rain in Lisbon tomorrow?"
 
+models: ## fetch the ONNX Runtime and the models that tests want (330 MB, once; wants mvn)
+	internal/models/fetch.sh "$(MODELS)"
+
 test: ## every test, with the race detector
 	go test -race -timeout 20m ./...
+	$(MAKE) --no-print-directory onnx
+
+onnx: ## the tests of what is built with the tag onnx
+	go test -race -tags onnx -timeout 20m $(TAGGED)
 
 short: ## every quick test, without the race detector
 	go test -short ./...
@@ -33,7 +46,9 @@ short: ## every quick test, without the race detector
 lint: ## formatting, vet, staticcheck
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
 	go vet ./...
+	go vet -tags onnx $(TAGGED)
 	go run $(STATICCHECK) ./...
+	go run $(STATICCHECK) -tags onnx $(TAGGED)
 
 generated: ## make generated files anew and fail if they were out of step
 	go generate ./...

@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/toolstream/toolstream/internal/adapter/hashing"
 	"github.com/toolstream/toolstream/internal/adapter/openai"
+	"github.com/toolstream/toolstream/internal/adapter/static"
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/models"
 	"github.com/toolstream/toolstream/services/embedder"
 )
 
@@ -18,6 +21,16 @@ const learnTimeout = 15 * time.Second
 // NewModel returns the embedding model that the settings choose, and what is
 // to be closed once it is not used any more.
 func NewModel(ctx context.Context, cfg config.Config) (embedder.Model, io.Closer, error) {
+	if name, ok := strings.CutPrefix(cfg.Embedder.Model, config.ONNXPrefix); ok {
+		return newONNX(ctx, models.New(cfg.ModelsDir()), name)
+	}
+	if path, ok := strings.CutPrefix(cfg.Embedder.Model, config.StaticPrefix); ok {
+		m, err := static.Open(path)
+		if err != nil {
+			return nil, nil, fmt.Errorf("embedder.model: %w", err)
+		}
+		return m, io.NopCloser(nil), nil
+	}
 	switch cfg.Embedder.Model {
 	case "hashing":
 		return hashing.New(), io.NopCloser(nil), nil

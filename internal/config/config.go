@@ -23,6 +23,13 @@ import (
 // EnvPrefix starts the environment name of every key.
 const EnvPrefix = "TOOLSTREAM_"
 
+// ONNXPrefix begins an embedding model that runs in this process, by its name
+// among the models.
+const ONNXPrefix = "onnx:"
+
+// StaticPrefix begins an embedding model that is a file of `toolstream distill`.
+const StaticPrefix = "static:"
+
 // Config is everything that can be set.
 type Config struct {
 	// Data is the folder that holds the bus, the index and the trainer's state.
@@ -36,6 +43,7 @@ type Config struct {
 	Events Events `koanf:"events"`
 	// Embedder chooses the model that turns texts into vectors.
 	Embedder Embedder `koanf:"embedder"`
+	Models   Models   `koanf:"models"`
 	// Trainer says how soon feedback changes the ranking.
 	Trainer Trainer `koanf:"trainer"`
 }
@@ -80,7 +88,7 @@ type Log struct {
 // Embedder names the embedding model, and where it is reached if it is behind
 // an endpoint.
 type Embedder struct {
-	Model          string        `koanf:"model"` // hashing, http
+	Model          string        `koanf:"model"` // hashing, http, onnx:NAME, static:FILE
 	URL            string        `koanf:"url"`
 	APIKey         string        `koanf:"api_key"`
 	Name           string        `koanf:"name"`       // of the endpoint's model
@@ -90,6 +98,12 @@ type Embedder struct {
 	Batch          int           `koanf:"batch"`    // texts in a request
 	Parallel       int           `koanf:"parallel"` // requests at once
 	Timeout        time.Duration `koanf:"timeout"`  // of a request
+}
+
+// Models says where the files of models lie.
+type Models struct {
+	// Dir is the folder of `toolstream models`; empty is "models" in Data.
+	Dir string `koanf:"dir"`
 }
 
 // Trainer paces learning from feedback.
@@ -123,7 +137,7 @@ func Keys() []Key {
 		{"events.origins", "", "origins that may register by the CloudEvents webhook handshake, separated by spaces; * is any"},
 		{"log.level", "info", "debug, info, warn or error"},
 		{"log.format", "auto", "auto (text on a terminal, else json), text or json"},
-		{"embedder.model", "hashing", "embedding model: hashing, or http for one behind an endpoint"},
+		{"embedder.model", "hashing", "embedding model: hashing, static:FILE for one of `toolstream distill`, onnx:NAME for one of `toolstream models list`, or http for one behind an endpoint"},
 		{"embedder.url", "", "endpoint of embedder.model http: an OpenAI-compatible address ending in /v1, or TEI's ending in /embed"},
 		{"embedder.api_key", "", "key for the endpoint, sent as a bearer token"},
 		{"embedder.name", "", "model that the endpoint is asked for"},
@@ -133,6 +147,7 @@ func Keys() []Key {
 		{"embedder.batch", "32", "most texts in a request to the endpoint"},
 		{"embedder.parallel", "4", "most requests to the endpoint at once"},
 		{"embedder.timeout", "30s", "time for a request to the endpoint"},
+		{"models.dir", "", "folder of `toolstream models`; empty is models in the data folder"},
 		{"trainer.settle", "5s", "how long after its last feedback a search is learned from"},
 		{"trainer.publish", "1m0s", "shortest time between two versions of the weights"},
 		{"trainer.min_pairs", "100", "pairs of a used and a skipped result before learned weights serve"},
@@ -230,7 +245,12 @@ func (n NATS) validate() error {
 }
 
 func (e Embedder) validate() error {
-	if err := oneOf("embedder.model", e.Model, "hashing", "http"); err != nil || e.Model != "http" {
+	for _, prefix := range []string{ONNXPrefix, StaticPrefix} {
+		if name, ok := strings.CutPrefix(e.Model, prefix); ok && name != "" {
+			return nil
+		}
+	}
+	if err := oneOf("embedder.model", e.Model, "hashing", "http", ONNXPrefix+"NAME", StaticPrefix+"FILE"); err != nil || e.Model != "http" {
 		return err
 	}
 	switch {
@@ -258,6 +278,14 @@ func oneOf(name, value string, allowed ...string) error {
 	return fmt.Errorf("config: %s is %q; it is one of %s", name, value, strings.Join(allowed, ", "))
 }
 
+// ModelsDir is where the files of models lie.
+func (c Config) ModelsDir() string {
+	if c.Models.Dir != "" {
+		return c.Models.Dir
+	}
+	return filepath.Join(c.Data, "models")
+}
+
 // Values returns every setting as text, by name, secrets blanked.
 func (c Config) Values() map[string]string {
 	return map[string]string{
@@ -281,6 +309,7 @@ func (c Config) Values() map[string]string {
 		"embedder.batch":           strconv.Itoa(c.Embedder.Batch),
 		"embedder.parallel":        strconv.Itoa(c.Embedder.Parallel),
 		"embedder.timeout":         c.Embedder.Timeout.String(),
+		"models.dir":               c.Models.Dir,
 
 		"trainer.settle":    c.Trainer.Settle.String(),
 		"trainer.publish":   c.Trainer.Publish.String(),

@@ -46,6 +46,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"listen: nowhere\n", `listen "nowhere"`},
 		{"log: {level: loud}\n", `log.level is "loud"`},
 		{"embedder: {model: gpt}\n", `embedder.model is "gpt"`},
+		{"embedder: {model: \"onnx:\"}\n", `embedder.model is "onnx:"`},
 		{"embedder: {model: http}\n", "set embedder.url"},
 		{"embedder: {model: http, url: \"http://h/v1\"}\n", "set embedder.name"},
 		{"embedder: {model: http, url: \"http://h/v1\", name: m, batch: 0}\n", "embedder.batch 0"},

@@ -15,11 +15,11 @@ type encoded struct {
 	ends []int // of each text in ids
 }
 
-func (m *Model) encode(texts []string) encoded {
+func (m *Model) encode(prefix string, texts []string) encoded {
 	e := encoded{ends: make([]int, len(texts))}
 	for i, text := range texts {
-		if m.cfg.Prefix != "" && text != "" {
-			text = m.cfg.Prefix + text
+		if text != "" {
+			text = prefix + text
 		}
 		e.ids = m.tokenizer.Append(e.ids, text, m.cfg.MaxTokens)
 		e.ends[i] = len(e.ids)

@@ -59,12 +59,13 @@ type Config struct {
 	Tokenizer File // a tokenizer.json or vocab.txt
 	KeepCase  bool // of a vocab.txt: the model knows capitals
 
-	Pooling     Pooling
-	Precision   Precision
-	Dimensions  int
-	MaxTokens   int    // a longer text is cut; wordpiece.DefaultMaxTokens
-	Prefix      string // put before every text
-	BatchTokens int    // DefaultBatchTokens
+	Pooling        Pooling
+	Precision      Precision
+	Dimensions     int
+	MaxTokens      int    // a longer text is cut; wordpiece.DefaultMaxTokens
+	DocumentPrefix string // put before every text that is no query
+	QueryPrefix    string // put before every query
+	BatchTokens    int    // DefaultBatchTokens
 }
 
 func (c Config) withDefaults() Config {
@@ -159,7 +160,7 @@ func newModel(cfg Config, tokenizer *wordpiece.Tokenizer, r run) *Model {
 // vectors.
 func nameOf(cfg Config, version string) string {
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%s %s %t %s %d %d %q", cfg.Model.SHA256, cfg.Tokenizer.SHA256, cfg.KeepCase, cfg.Pooling, cfg.Dimensions, cfg.MaxTokens, cfg.Prefix)
+	fmt.Fprintf(sum, "%s %s %t %s %d %d %q %q", cfg.Model.SHA256, cfg.Tokenizer.SHA256, cfg.KeepCase, cfg.Pooling, cfg.Dimensions, cfg.MaxTokens, cfg.DocumentPrefix, cfg.QueryPrefix)
 	return fmt.Sprintf("onnx-%s-%s-ort%s-%x", cfg.Name, cfg.Precision, version, sum.Sum(nil)[:6])
 }
 
@@ -210,8 +211,17 @@ func (m *Model) Close() error {
 // The vector of a text does not depend on the other texts, but for the last
 // bits of an f32. When ctx ends, what runs is stopped.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	return m.embedAll(ctx, m.cfg.DocumentPrefix, texts)
+}
+
+// EmbedQueries is Embed for the texts of queries.
+func (m *Model) EmbedQueries(ctx context.Context, texts []string) ([][]float32, error) {
+	return m.embedAll(ctx, m.cfg.QueryPrefix, texts)
+}
+
+func (m *Model) embedAll(ctx context.Context, prefix string, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
-	e := m.encode(texts)
+	e := m.encode(prefix, texts)
 	group, running := errgroup.WithContext(ctx)
 	group.SetLimit(cap(m.slots))
 	for rows := range e.batches(m.cfg.Precision, m.cfg.BatchTokens) {
