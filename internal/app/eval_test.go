@@ -288,7 +288,9 @@ func TestProgressIsReported(t *testing.T) {
 			last[stage] = fmt.Sprint(done)
 		}
 	}
-	_, _, err := Samples(t.Context(), evalConfig(t, writeSet(t, smallSet()), func(s *evaluation.Settings) { s.Split = "many" }), report)
+	_, _, err := Samples(t.Context(), evalConfig(t, writeSet(t, smallSet()), func(s *evaluation.Settings) {
+		s.Split, s.Rank = "many", evaluation.Agents
+	}), report)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,8 @@ func chunks(changes []events.Change) [][]events.Change {
 	return slices.Collect(slices.Chunk(changes, embedChunk))
 }
 
-// changes reads the set's agents and tools as ingest reads what is imported.
+// changes reads the set's tools, and its agents where agents are ranked, as
+// ingest reads what is imported.
 func (e *evaluator) changes() ([]events.Change, error) {
 	a := acceptor{}
 	for tool, err := range e.set.Tools() {
@@ -156,12 +157,14 @@ func (e *evaluator) changes() ([]events.Change, error) {
 		}
 		a.accept(tool, formats.Options{})
 	}
-	agents, err := e.set.Agents()
-	if err != nil {
-		return nil, err
-	}
-	for _, agent := range agents {
-		a.accept(agent, formats.Options{ID: agent.ID, Kind: schema.KindAgent})
+	if e.Settings.Rank == evaluation.Agents {
+		agents, err := e.set.Agents()
+		if err != nil {
+			return nil, err
+		}
+		for _, agent := range agents {
+			a.accept(agent, formats.Options{ID: agent.ID, Kind: schema.KindAgent})
+		}
 	}
 	if len(a.refused) > 0 {
 		e.note("%d documents can not be read and are not in the index, the first for: %s", len(a.refused), a.refused[0])
