@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Request says what is to be added.
@@ -46,6 +47,7 @@ func (s *Store) Add(ctx context.Context, r Request) (Entry, error) {
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return Entry{}, fmt.Errorf("models: %w", err)
 	}
+	s.sweep()
 	src, err := s.gather(ctx, r)
 	if err != nil {
 		return Entry{}, err
@@ -96,6 +98,19 @@ func (r Request) sum(i int) string {
 		return r.SHA256[i]
 	}
 	return ""
+}
+
+// sweep deletes what processes left that were killed while they added or
+// removed. What is young may be another's at work.
+func (s *Store) sweep() {
+	for _, pattern := range []string{".adding-*", ".removed-*"} {
+		left, _ := filepath.Glob(filepath.Join(s.dir, pattern)) // fails only for a bad pattern
+		for _, path := range left {
+			if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+				_ = os.RemoveAll(path) // it takes room, no more
+			}
+		}
+	}
 }
 
 // builder makes one entry in a folder of its own.

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/cenkalti/backoff/v4"
 )
@@ -22,7 +21,6 @@ import (
 const (
 	downloads = ".downloads" // in the store's folder: what has come so far
 	attempts  = 5            // of a download that breaks off
-	pause     = 500 * time.Millisecond
 )
 
 // download returns where the content of an address lies. It goes on where an
@@ -33,7 +31,7 @@ func (s *Store) download(ctx context.Context, address, sum string, p Progress) (
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
 		return "", err
 	}
-	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(pause))
+	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(s.pause))
 	err := backoff.Retry(func() error { return f.try(ctx) }, backoff.WithContext(backoff.WithMaxRetries(policy, attempts-1), ctx))
 	if err != nil {
 		return "", err

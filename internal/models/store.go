@@ -14,16 +14,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Store is a folder of entries. Several processes may use it at once.
 type Store struct {
 	dir    string
 	client *http.Client
+	pause  time.Duration // before a download that broke off goes on, the first time
 }
 
 // New returns the store in dir, which need not be there yet.
-func New(dir string) *Store { return &Store{dir: dir, client: http.DefaultClient} }
+func New(dir string) *Store { return &Store{dir: dir, client: http.DefaultClient, pause: 500 * time.Millisecond} }
 
 // Dir is the folder of the store.
 func (s *Store) Dir() string { return s.dir }
