@@ -25,7 +25,9 @@ type Store struct {
 }
 
 // New returns the store in dir, which need not be there yet.
-func New(dir string) *Store { return &Store{dir: dir, client: http.DefaultClient, pause: 500 * time.Millisecond} }
+func New(dir string) *Store {
+	return &Store{dir: dir, client: http.DefaultClient, pause: 500 * time.Millisecond}
+}
 
 // Dir is the folder of the store.
 func (s *Store) Dir() string { return s.dir }
