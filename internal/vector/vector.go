@@ -3,6 +3,10 @@ package vector
 // lane is what rows are padded to: one register of the widest kernel.
 const lane = 64
 
+// Run is the fewest rows that the fastest kernels take: a shorter run of rows
+// that lies in a longer one is compared faster with its neighbours.
+const Run = 4
+
 // offset makes a signed code an unsigned byte.
 const offset = 128
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"runtime"
 	"slices"
@@ -22,6 +23,10 @@ const (
 	spare   = 2
 	minHits = 200
 )
+
+// sample is how many hits are scored exactly at the least: enough of them to see
+// how far approximate scores are off.
+const sample = 64
 
 // minShare is how many blocks are worth a goroutine.
 const minShare = 16
@@ -54,11 +59,7 @@ func (i *Index) Candidates(ctx context.Context, l index.Lookup) ([]index.Candida
 	f := newFilter(&l, t, s.snapshot)
 	s.masks, s.allowed = f.allowed(s.blocks)
 	s.words = newWords(s.lexical, &l.Probe)
-	slots, err := s.choose(ctx)
-	if err != nil {
-		return nil, err
-	}
-	found, err := s.score(ctx, slots)
+	found, err := s.find(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -66,32 +67,87 @@ func (i *Index) Candidates(ctx context.Context, l index.Lookup) ([]index.Candida
 	return s.answer(found), nil
 }
 
-// choose returns the slots that are worth exact scores: those of Also, and all
-// that are allowed or, where they are many, the best by the first pass.
-func (s *search) choose(ctx context.Context) ([]uint32, error) {
+// find returns the entities that are worth exact scores, with them: those of
+// Also, and all that are allowed or, where they are many, those that the first
+// pass leaves a hope.
+func (s *search) find(ctx context.Context) ([]scored, error) {
 	size := max(minHits, spare*s.lookup.N)
-	var slots []uint32
 	if s.allowed <= size {
-		for n, mask := range s.masks {
-			for ; mask != 0; mask &= mask - 1 {
-				slots = append(slots, uint32(n*blockSize+bits.TrailingZeros64(mask)))
-			}
-		}
-		return slots, ctx.Err()
+		return s.score(ctx, s.everything())
 	}
 	hits, err := s.firstPass(ctx, size)
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range hits {
-		slots = append(slots, h.slot)
-	}
+	sure := hits[:min(max(s.lookup.N, sample), len(hits))]
+	bySlot(sure)
+	slots := slotsOfHits(sure)
 	for _, slot := range s.also() {
 		if !slices.Contains(slots, slot) {
 			slots = append(slots, slot)
 		}
 	}
-	return slots, nil
+	found, err := s.score(ctx, slots)
+	if err != nil {
+		return nil, err
+	}
+	rest := hopeful(hits[len(sure):], s.least(sure, found))
+	bySlot(rest)
+	left := slotsOfHits(rest)
+	left = slices.DeleteFunc(left, func(slot uint32) bool { return slices.Contains(slots, slot) })
+	more, err := s.score(ctx, left)
+	return append(found, more...), err
+}
+
+// everything returns all slots that are allowed.
+func (s *search) everything() []uint32 {
+	slots := make([]uint32, 0, s.allowed)
+	for n, mask := range s.masks {
+		for ; mask != 0; mask &= mask - 1 {
+			slots = append(slots, uint32(n*blockSize+bits.TrailingZeros64(mask)))
+		}
+	}
+	return slots
+}
+
+// bySlot sorts hits so that what is looked up of them lies nearer together.
+func bySlot(hits []hit) {
+	slices.SortFunc(hits, func(a, b hit) int { return cmp.Compare(a.slot, b.slot) })
+}
+
+func slotsOfHits(hits []hit) []uint32 {
+	slots := make([]uint32, len(hits))
+	for i, h := range hits {
+		slots[i] = h.slot
+	}
+	return slots
+}
+
+// least returns the approximate score below which a hit has no hope of being
+// among the N best. The exact scores of the best hits, found in the same order,
+// say what the N best reach and how far the approximation is off; another one
+// may be off by half as much again.
+func (s *search) least(hits []hit, found []scored) float64 {
+	exact := make([]float64, len(hits))
+	low, high := math.Inf(1), math.Inf(-1)
+	for i, h := range hits {
+		exact[i] = found[i].score
+		off := exact[i] - float64(h.score)
+		low, high = min(low, off), max(high, off)
+	}
+	slices.Sort(exact)
+	reached := exact[max(0, len(exact)-s.lookup.N)]
+	return reached - (high + (high-low)/2)
+}
+
+// hopeful returns the hits, best first, that reach a score.
+func hopeful(hits []hit, score float64) []hit {
+	for i, h := range hits {
+		if float64(h.score) < score {
+			return hits[:i]
+		}
+	}
+	return hits
 }
 
 // also returns the slots of the tools that are wanted whatever they score, as
@@ -144,9 +200,9 @@ func (s *search) scan(ctx context.Context, p *plan, lexical []*[]float32, next *
 		}
 		for n := to - minShare; n < min(to, len(s.blocks)); n++ {
 			if s.masks[n] != 0 {
-				m.begin(lexical, n)
-				p.dense(s.blocks[n], &m)
-				best.offerAll(&m.scores, s.masks[n], n*blockSize)
+				m.begin(s.blocks[n], lexical, n)
+				mask := p.dense(&m, s.masks[n], best.least())
+				best.offerAll(&m.scores, mask, n*blockSize)
 			}
 		}
 	}
@@ -175,13 +231,16 @@ func byScore(a, b scored) int {
 
 // score scores slots exactly.
 func (s *search) score(ctx context.Context, slots []uint32) ([]scored, error) {
+	if len(slots) == 0 {
+		return nil, ctx.Err()
+	}
 	found := make([]scored, len(slots))
-	words := s.words.exact(slots)
 	errs := make([]error, workers(len(slots)/minShare))
 	split(len(slots), len(errs), func(worker, from, to int) {
+		words := s.words.exact(slots[from:to])
 		errs[worker] = s.store.read(func(r *reader) (err error) {
 			for i := from; i < to && err == nil && ctx.Err() == nil; i++ {
-				found[i], err = s.scoreOne(r, slots[i], &words[i])
+				found[i], err = s.scoreOne(r, slots[i], &words[i-from])
 			}
 			return err
 		})
@@ -218,15 +277,17 @@ func (s *search) answer(found []scored) []index.Candidate {
 // workers returns how many goroutines share so many portions of work.
 func workers(portions int) int { return max(1, min(portions, runtime.GOMAXPROCS(0))) }
 
-// split divides n items among workers, which run at once, and waits for them.
+// split divides n items among workers, which run at once, the caller among
+// them, and waits for them.
 func split(n, workers int, fn func(worker, from, to int)) {
 	if workers == 1 {
 		fn(0, 0, n)
 		return
 	}
 	var wg sync.WaitGroup
-	for w := range workers {
+	for w := 1; w < workers; w++ {
 		wg.Go(func() { fn(w, w*n/workers, (w+1)*n/workers) })
 	}
+	fn(0, 0, n/workers)
 	wg.Wait()
 }

@@ -1,6 +1,9 @@
 package flat
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // hit is a slot with its approximate score.
 type hit struct {
@@ -26,12 +29,22 @@ type top struct {
 
 // offerAll offers the slots of a block that the mask allows.
 func (t *top) offerAll(scores *[blockSize]float32, mask uint64, first int) {
+	least := t.least()
 	for ; mask != 0; mask &= mask - 1 {
 		i := bits.TrailingZeros64(mask)
-		if h := (hit{scores[i], uint32(first + i)}); !t.full() || t.hits[0].below(h) {
-			t.offer(h)
+		if scores[i] >= least {
+			t.offer(hit{scores[i], uint32(first + i)})
+			least = t.least()
 		}
 	}
+}
+
+// least returns the score below which a hit is not kept.
+func (t *top) least() float32 {
+	if !t.full() {
+		return float32(math.Inf(-1))
+	}
+	return t.hits[0].score
 }
 
 func (t *top) full() bool { return len(t.hits) == t.size }
@@ -40,9 +53,7 @@ func (t *top) offer(h hit) {
 	if !t.full() {
 		t.hits = append(t.hits, h)
 		t.up(len(t.hits) - 1)
-		return
-	}
-	if t.hits[0].below(h) {
+	} else if t.hits[0].below(h) {
 		t.hits[0] = h
 		t.down(0)
 	}

@@ -2,6 +2,7 @@ package flat
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/index"
@@ -10,11 +11,20 @@ import (
 )
 
 // words is the lexical side of a lookup: what every field is asked, by the
-// query and by its needs.
+// query and by its needs. What both ask is asked once.
 type words struct {
 	snapshot *lexical.Snapshot
-	query    [lexical.FieldCount][]lexical.Query // one, or none
-	needs    [lexical.FieldCount][]lexical.Query // the best one counts
+	asked    []asked
+	query    [lexical.FieldCount][]int // places in asked: one, or none
+	needs    [lexical.FieldCount][]int // the best one counts
+}
+
+// asked is a text that a field is asked.
+type asked struct {
+	field lexical.Field
+	text  string
+	terms int
+	query lexical.Query
 }
 
 func newWords(s *lexical.Snapshot, p *index.Probe) *words {
@@ -42,12 +52,25 @@ func argumentWords(p *index.Probe) string {
 	return strings.Join(texts, " ")
 }
 
-func (w *words) ask(scope *[lexical.FieldCount][]lexical.Query, text string, fields ...lexical.Field) {
+func (w *words) ask(scope *[lexical.FieldCount][]int, text string, fields ...lexical.Field) {
 	for _, f := range fields {
-		if terms := w.snapshot.Analyze(f, text); len(terms) > 0 {
-			scope[f] = append(scope[f], w.snapshot.Query(f, terms))
+		at := w.place(f, text)
+		if w.asked[at].terms > 0 && !slices.Contains(scope[f], at) {
+			scope[f] = append(scope[f], at)
 		}
 	}
+}
+
+// place returns where the question is, which is looked up when it is new.
+func (w *words) place(f lexical.Field, text string) int {
+	for i := range w.asked {
+		if w.asked[i].field == f && w.asked[i].text == text {
+			return i
+		}
+	}
+	terms := w.snapshot.Analyze(f, text)
+	w.asked = append(w.asked, asked{field: f, text: text, terms: len(terms), query: w.snapshot.Query(f, terms)})
+	return len(w.asked) - 1
 }
 
 // exact is the lexical scores of one entity.
@@ -56,31 +79,34 @@ type exact struct{ query, needs index.Lexical }
 // exact returns the scores of some slots.
 func (w *words) exact(slots []uint32) []exact {
 	out := make([]exact, len(slots))
-	scores := make([]float32, len(slots))
+	scores := make([]float32, 2*len(slots))
 	for f := range lexical.FieldCount {
-		for i, score := range best(w.query[f], slots, scores) {
+		for i, score := range w.best(w.query[f], slots, scores) {
 			*field(&out[i].query, f) = float64(score)
 		}
-		for i, score := range best(w.needs[f], slots, scores) {
+		if slices.Equal(w.query[f], w.needs[f]) {
+			for i := range out {
+				*field(&out[i].needs, f) = *field(&out[i].query, f)
+			}
+			continue
+		}
+		for i, score := range w.best(w.needs[f], slots, scores) {
 			*field(&out[i].needs, f) = float64(score)
 		}
 	}
 	return out
 }
 
-// best returns the best score of each slot in out, nothing where nothing is
-// asked.
-func best(queries []lexical.Query, slots []uint32, out []float32) []float32 {
-	if len(queries) == 0 {
+// best returns the best score of each slot, nothing where nothing is asked. Its
+// answer lies in memory, which holds two scores a slot.
+func (w *words) best(places []int, slots []uint32, memory []float32) []float32 {
+	if len(places) == 0 {
 		return nil
 	}
-	queries[0].Scores(slots, out)
-	if len(queries) == 1 {
-		return out
-	}
-	one := make([]float32, len(slots))
-	for _, q := range queries[1:] {
-		q.Scores(slots, one)
+	out, one := memory[:len(slots)], memory[len(slots):]
+	w.asked[places[0]].query.Scores(slots, out)
+	for _, at := range places[1:] {
+		w.asked[at].query.Scores(slots, one)
 		raise(out, one)
 	}
 	return out
@@ -111,7 +137,7 @@ func lexicalFeatures(f lexical.Field) (query, needs fusion.Feature) {
 	return at, at - fusion.QueryLexicalFlat + fusion.NeedsLexicalFlat
 }
 
-// sum is one weighted lexical feature.
+// sum is one weighted lexical feature, or two that ask the same.
 type sum struct {
 	weight  float32
 	queries []lexical.Query // the best one counts
@@ -120,13 +146,27 @@ type sum struct {
 // sums returns the features that have a weight and something to ask.
 func (w *words) sums(m *fusion.Model) []sum {
 	var out []sum
+	add := func(weight float64, places []int) {
+		if weight != 0 && len(places) > 0 {
+			out = append(out, sum{float32(weight), w.queries(places)})
+		}
+	}
 	for f := range lexical.FieldCount {
 		query, needs := lexicalFeatures(f)
-		for _, s := range []sum{{float32(m.Features[query]), w.query[f]}, {float32(m.Features[needs]), w.needs[f]}} {
-			if s.weight != 0 && len(s.queries) > 0 {
-				out = append(out, s)
-			}
+		if slices.Equal(w.query[f], w.needs[f]) {
+			add(m.Features[query]+m.Features[needs], w.query[f])
+			continue
 		}
+		add(m.Features[query], w.query[f])
+		add(m.Features[needs], w.needs[f])
+	}
+	return out
+}
+
+func (w *words) queries(places []int) []lexical.Query {
+	out := make([]lexical.Query, len(places))
+	for i, at := range places {
+		out[i] = w.asked[at].query
 	}
 	return out
 }

@@ -1,0 +1,183 @@
+package flat
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/pkg/fusion"
+)
+
+// uneven makes tools some of which lack fields, with more or fewer examples
+// and parameters.
+func (m *maker) uneven(i *Index, t *testing.T, n int) {
+	changes := m.tools("a", n)
+	for at := range changes {
+		m.examples, m.parameters = m.rng.IntN(4), m.rng.IntN(6)
+		c := m.tool("a", changes[at].ID)
+		if m.rng.IntN(3) == 0 {
+			c.Vectors.Response, c.Document.Response = nil, ""
+		}
+		if m.rng.IntN(5) == 0 {
+			c.Vectors.Flat, c.Vectors.Description = nil, nil
+		}
+		changes[at] = c
+	}
+	apply(t, i, 1, changes...)
+}
+
+// startSearch makes a search as Candidates does.
+func startSearch(i *Index, l *index.Lookup) *search {
+	t := i.find(l.Tenant)
+	s := &search{snapshot: t.now.Load(), lookup: l, store: i.store, tenant: t}
+	f := newFilter(l, t, s.snapshot)
+	s.masks, s.allowed = f.allowed(s.blocks)
+	s.words = newWords(s.lexical, &l.Probe)
+	return s
+}
+
+// unpruned returns what the first pass would find if it read every row of
+// every slot.
+func (s *search) unpruned(t *rapid.T, size int) []hit {
+	lexical, err := s.words.accumulate(t.Context(), &s.lookup.Model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPlan(s.lookup, s.dimensions())
+	best := top{size: size}
+	for n, b := range s.blocks {
+		var m scratch
+		m.begin(b, lexical, n)
+		for i := range p.questions {
+			p.questions[i].answer(&p, &m, b.live)
+		}
+		best.offerAll(&m.scores, s.masks[n], n*blockSize)
+	}
+	for _, part := range lexical {
+		s.lexical.Return(part)
+	}
+	slices.SortFunc(best.hits, func(a, b hit) int {
+		if a.below(b) {
+			return 1
+		}
+		return -1
+	})
+	return best.hits
+}
+
+// TestFirstPassReadsNoLessThanItNeeds compares the hits of the first pass,
+// which leaves out rows that can not matter, with those of a full one.
+func TestFirstPassReadsNoLessThanItNeeds(t *testing.T) {
+	for _, dimensions := range []int{16, 65, 384} {
+		t.Run(fmt.Sprint(dimensions), func(t *testing.T) {
+			m := newMaker(uint64(dimensions))
+			m.dimensions = dimensions
+			i := open(t, t.TempDir())
+			m.uneven(i, t, 777)
+			rapid.Check(t, func(r *rapid.T) {
+				l := m.drawLookup(r)
+				s := startSearch(i, &l)
+				size := rapid.SampledFrom([]int{1, 7, 64, 300}).Draw(r, "size")
+				got, err := s.firstPass(r.Context(), size)
+				if err != nil {
+					r.Fatal(err)
+				}
+				if want := s.unpruned(r, size); !slices.EqualFunc(got, want, closeHits) {
+					r.Fatalf("hits %v, want %v", got, want)
+				}
+			})
+		})
+	}
+}
+
+// closeHits allows for sums of words that were added in another order.
+func closeHits(a, b hit) bool {
+	return math.Abs(float64(a.score-b.score)) < 1e-5*math.Max(1, math.Abs(float64(b.score)))
+}
+
+// drawLookup draws weights of either sign, most of them 0, and needs some of
+// which are the query.
+func (m *maker) drawLookup(r *rapid.T) index.Lookup {
+	l := index.Lookup{Tenant: "a", Probe: m.probe(), N: 10}
+	l.Model = fusion.Model{Version: "test", Alpha: 15, Tau: rapid.Float64Range(0, 0.5).Draw(r, "tau")}
+	for f := range fusion.UsagePrior {
+		if rapid.IntRange(0, 2).Draw(r, "weighs") == 0 {
+			l.Model.Features[f] = rapid.Float64Range(-1, 2).Draw(r, "weight")
+		}
+	}
+	if rapid.Bool().Draw(r, "penalty") {
+		l.Model.Required, l.Model.Optional = 1, 0.3
+	}
+	for range rapid.IntRange(0, 3).Draw(r, "needs") {
+		need := m.probe().Needs[0]
+		if rapid.Bool().Draw(r, "same") {
+			need.Whole, need.Description = l.Probe.Query, l.Probe.Query
+		}
+		l.Probe.Needs = append(l.Probe.Needs, need)
+	}
+	if rapid.Bool().Draw(r, "filter") {
+		l.Filters.Agents = []string{"agent1", "agent2"}
+	}
+	return l
+}
+
+// A query of one clause is its own need. Nothing is then asked twice.
+func TestEqualTextsAreAskedOnce(t *testing.T) {
+	m := newMaker(4)
+	i := open(t, t.TempDir())
+	apply(t, i, 1, m.tools("a", 300)...)
+	l := index.Lookup{Tenant: "a", Probe: m.probe(), Model: builtin(t), N: 10}
+	l.Probe.Arguments = nil
+	q := l.Probe.Query
+	own := index.Need{Whole: q, Description: q, Response: q, Examples: q}
+	for _, needs := range [][]index.Need{{own}, {own, own}} {
+		l.Probe.Needs = needs
+		p := newPlan(&l, m.dimensions)
+		if len(p.columns) != 2 || len(p.questions) != 2 || len(p.columns[0].texts) != 1 {
+			t.Errorf("%d needs: %d columns, %d questions", len(needs), len(p.columns), len(p.questions))
+		}
+		s := startSearch(i, &l)
+		if n := len(s.words.sums(&l.Model)); n != 3 {
+			t.Errorf("%d needs: %d sums of words", len(needs), n)
+		}
+		for _, c := range candidates(t, i, l) {
+			for f := fusion.QueryLexicalFlat; f < fusion.NeedsLexicalFlat; f++ {
+				if f != fusion.QueryLexicalParameters && f != fusion.QueryDenseParameters && c.Features[f] != c.Features[f+fusion.NeedsLexicalFlat] {
+					t.Errorf("%s: %s is %v, %v for the need", c.ID, f, c.Features[f], c.Features[f+fusion.NeedsLexicalFlat])
+				}
+			}
+		}
+	}
+}
+
+func candidates(t *testing.T, i *Index, l index.Lookup) []index.Candidate {
+	t.Helper()
+	found, err := i.Candidates(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestHopefulHits shows what is scored exactly behind the N best.
+func TestHopefulHits(t *testing.T) {
+	s := &search{lookup: &index.Lookup{N: 2}}
+	hits := []hit{{score: 3}, {score: 2}, {score: 1}, {score: 0.9}, {score: 0.4}}
+	// Off by 0.1, -0.1 and 0: the second best reaches 1.9, and another hit may
+	// be off by 0.2.
+	found := []scored{{score: 3.1}, {score: 1.9}, {score: 1}}
+	least := s.least(hits[:3], found)
+	if math.Abs(least-1.7) > 1e-6 {
+		t.Fatalf("least %v, want 1.7", least)
+	}
+	if n := len(hopeful(hits, 0.9-1e-6)); n != 4 {
+		t.Fatalf("%d hits reach 0.9, want 4", n)
+	}
+	if n := len(hopeful(hits, 0)); n != 5 {
+		t.Fatalf("%d hits reach 0, want 5", n)
+	}
+}
