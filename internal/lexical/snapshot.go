@@ -149,8 +149,9 @@ const lookupCost = 16
 // Slots.
 func (q Query) Scores(slots []uint32, out []float32) {
 	if q.postings > lookupCost*len(slots)*len(q.spans) {
-		for i, slot := range slots {
-			out[i] = q.Score(slot)
+		clear(out)
+		for i := range q.spans {
+			q.spans[i].lookUp(slots, out)
 		}
 		return
 	}
@@ -160,6 +161,31 @@ func (q Query) Scores(slots []uint32, out []float32) {
 	for i, slot := range slots {
 		out[i] = (*scores)[slot]
 	}
+}
+
+// lookUp adds the term's share to the scores of the slots. Rising slots are
+// found near each other.
+func (s *span) lookUp(slots []uint32, out []float32) {
+	at := 0
+	for i, slot := range slots {
+		if at = s.seek(at, slot); at < len(s.list) && s.list[at].slot() == slot && !s.dead.has(slot) {
+			out[i] += float32(s.weight * s.list[at].impact)
+		}
+	}
+}
+
+// seek returns what search returns, looking from a position on, in steps that
+// double.
+func (s *span) seek(from int, slot uint32) int {
+	if from > 0 && s.list[from-1].slot() >= slot {
+		from = 0
+	}
+	step := 1
+	for from+step <= len(s.list) && s.list[from+step-1].slot() < slot {
+		from, step = from+step, 2*step
+	}
+	to := min(from+step, len(s.list))
+	return from + search(s.list[from:to], slot)
 }
 
 // Accumulate is Query and Accumulate in one.
