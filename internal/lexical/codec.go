@@ -22,7 +22,7 @@ const (
 	version = 2
 	// analysis rises whenever the same text gives other terms: what was
 	// stored before can then not be searched with today's queries.
-	analysis = 1
+	analysis = 2
 
 	headerSize = 16 + 8*(6+int(FieldCount))
 	unit       = 8 // what the sections are padded to

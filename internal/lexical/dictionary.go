@@ -3,6 +3,7 @@ package lexical
 import (
 	"hash/maphash"
 	"math/bits"
+	"sort"
 )
 
 // dictionary maps the terms of a segment, in byte order, to their numbers from
@@ -56,6 +57,11 @@ func (d *dictionary) find(term string) int {
 		}
 	}
 	return -1
+}
+
+// lower returns the number of the first term that is not below s.
+func (d *dictionary) lower(s string) int {
+	return sort.Search(d.len(), func(i int) bool { return string(d.term(i)) >= s })
 }
 
 // bytes returns the memory that the dictionary holds.

@@ -59,18 +59,7 @@ func (x *Index) Put(slot uint32, texts *[FieldCount]string) error {
 	}
 	x.writer.Lock()
 	defer x.writer.Unlock()
-	d := &document{slot: slot}
-	var tokens []string
-	for f := range texts {
-		if Field(f) != Stem {
-			tokens = x.config.tokens(tokens[:0], texts[f])
-			d.terms[f], d.lengths[f] = x.config.count(tokens, x.config.Stemmed[f], x.stem)
-		}
-		if Field(f) == Flat {
-			d.terms[Stem], d.lengths[Stem] = x.config.count(tokens, x.config.Stemmed[Stem], x.stem)
-		}
-	}
-	x.pending[slot] = d
+	x.pending[slot] = x.config.read(slot, texts, x.stem)
 	return nil
 }
 

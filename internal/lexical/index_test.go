@@ -34,61 +34,57 @@ func must[T any](v T, err error) T {
 // reference is BM25 written down as the formula says, over the live documents.
 type reference struct {
 	config Config
-	docs   map[uint32]map[Field][]string
+	docs   map[uint32]*document
 }
 
 func newReference(c Config) *reference {
-	return &reference{c, make(map[uint32]map[Field][]string)}
+	return &reference{c, make(map[uint32]*document)}
 }
 
 func (r *reference) put(slot uint32, texts *[FieldCount]string) {
-	doc := make(map[Field][]string)
-	for f := range FieldCount {
-		source := f
-		if f == Stem {
-			source = Flat
-		}
-		for _, token := range text.Tokens(texts[source]) {
-			if text.StopWord(token) && !r.config.KeepStopWords {
-				continue
-			}
-			if r.config.Stemmed[f] {
-				token = text.Stem(token)
-			}
-			doc[f] = append(doc[f], token)
-		}
-	}
-	r.docs[slot] = doc
+	r.docs[slot] = r.config.read(slot, texts, text.Stem)
 }
 
-func occurrences(tokens []string, term string) (n float64) {
-	for _, t := range tokens {
-		if t == term {
-			n++
+func occurrences(terms Terms, term string) float64 {
+	for _, t := range terms {
+		if t.Text == term {
+			return float64(t.Count)
 		}
 	}
-	return n
+	return 0
 }
+
+// forms returns a term of a query and its variants.
+func (t Term) forms() []Variant { return append([]Variant{{t.Text, 1}}, t.Also...) }
 
 // stats returns N and the mean length of a field.
 func (r *reference) stats(f Field) (n int, mean float64) {
 	tokens := 0
 	for _, d := range r.docs {
-		if len(d[f]) > 0 {
+		if d.lengths[f] > 0 {
 			n++
-			tokens += len(d[f])
+			tokens += d.lengths[f]
 		}
 	}
 	return n, float64(tokens) / float64(max(n, 1))
 }
 
-func (r *reference) df(f Field, term string) (df int) {
+func (r *reference) df(f Field, term Term) (df int) {
 	for _, d := range r.docs {
-		if occurrences(d[f], term) > 0 {
-			df++
+		for _, v := range term.forms() {
+			if occurrences(d.terms[f], v.Text) > 0 {
+				df++
+			}
 		}
 	}
 	return df
+}
+
+// rarity is the idf of a term that df of n documents hold; a document with two
+// variants of it counts twice.
+func rarity(n, df int) float64 {
+	df = min(df, n)
+	return math.Log(1 + (float64(n-df)+0.5)/(float64(df)+0.5))
 }
 
 // scores returns every document's score for a query, and between what bounds
@@ -101,19 +97,26 @@ func (r *reference) scores(f Field, query Terms, dead int, low, high float64) ma
 	for slot, d := range r.docs {
 		var sum [3]float64
 		for _, term := range query {
-			tf := occurrences(d[f], term.Text)
-			if tf == 0 {
-				continue
+			df := r.df(f, term)
+			part := func(idf, mean float64) (sum float64) {
+				norm := r.config.K1 * (1 - r.config.B + r.config.B*float64(d.lengths[f])/mean)
+				for _, v := range term.forms() {
+					if tf := occurrences(d.terms[f], v.Text); tf > 0 {
+						sum += float64(v.Weight) * tf / (tf + norm)
+					}
+				}
+				return sum * float64(term.Count) * idf
 			}
-			df := r.df(f, term.Text)
-			part := func(n, df int, mean float64) float64 {
-				norm := r.config.K1 * (1 - r.config.B + r.config.B*float64(len(d[f]))/mean)
-				return float64(term.Count) * math.Log(1+(float64(n-df)+0.5)/(float64(df)+0.5)) * tf / (tf + norm)
+			sum[0] += part(rarity(n, df), mean)
+			// The dead may have the field, the term and its variants, or not;
+			// the rest rises with the mean.
+			least, most := math.Inf(1), 0.0
+			for i := range dead + 1 {
+				least = min(least, rarity(n+i, df+dead*len(term.forms())))
+				most = max(most, rarity(n+i, df))
 			}
-			sum[0] += part(n, df, mean)
-			// The idf rises with N and falls with df, the rest rises with the mean.
-			sum[1] += part(n+dead, df+dead, low)
-			sum[2] += part(n+dead, df, high)
+			sum[1] += part(least, low)
+			sum[2] += part(most, high)
 		}
 		if sum[0] > 0 {
 			out[slot] = sum
@@ -189,7 +192,10 @@ func checkOne(t *rapid.T, s *Snapshot, f Field, terms Terms, scores []float32) {
 
 // words overlap, repeat, and hold stop words and forms of one stem.
 func drawText(t *rapid.T, label string) string {
-	words := []string{"get", "gets", "weather", "city", "the", "user", "users", "list", "listing", "Kasse", "天气预报", "café", "a"}
+	words := []string{
+		"get", "gets", "weather", "city", "the", "user", "users", "list", "listing", "Kasse", "天气预报", "café", "a",
+		"und", "für", "Wetterbericht", "Wettervorhersage", "Wetter", "Vorhersage", "погоды", "погода",
+	}
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 12).Draw(t, label), " ")
 }
 
@@ -301,25 +307,38 @@ func TestCommitDuringRebuild(t *testing.T) {
 	})
 }
 
+// analyzed returns the terms of a query, each as often as it occurs there.
+func analyzed(c Config, f Field, query string) []string {
+	out := []string{}
+	for _, t := range must(New(c)).Snapshot().Analyze(f, query) {
+		out = append(out, slices.Repeat([]string{t.Text}, t.Count)...)
+	}
+	return out
+}
+
 func TestAnalyze(t *testing.T) {
 	for _, c := range []struct {
 		field Field
 		query string
-		want  Terms
+		want  []string
 	}{
-		{Flat, "How do I get the users' weather, the weather?", Terms{{"get", 1}, {"users", 1}, {"weather", 2}}},
-		{Stem, "gets running", Terms{{"get", 1}, {"run", 1}}},
-		{Flat, "who is", Terms{{"who", 1}}},
-		{Flat, "the", Terms{}},
-		{Flat, "", Terms{}},
+		{Flat, "How do I get the users' weather, the weather?", []string{"get", "users", "weather", "weather"}},
+		{Stem, "gets running", []string{"get", "run"}},
+		{Flat, "who is", []string{"who"}},
+		{Flat, "the", []string{}},
+		{Flat, "", []string{}},
+		{Flat, "Wie wird das Wetter in München?", []string{"wetter", "münchen", "munchen"}},
+		{Stem, "какая погода в Москве", []string{"погод", "москв"}},
+		{Stem, "我想查询天气", []string{"查询", "询天", "天气"}},
+		{Stem, "天気を調べてください", []string{"天気", "気を", "を調", "調べ"}},
 	} {
-		if got := Defaults().Analyze(c.field, c.query); !slices.Equal(got, c.want) {
-			t.Errorf("%s %q: %v, want %v", c.field, c.query, got, c.want)
+		if got := analyzed(Defaults(), c.field, c.query); !slices.Equal(got, c.want) {
+			t.Errorf("%s %q: %q, want %q", c.field, c.query, got, c.want)
 		}
 	}
 	all := Defaults()
 	all.KeepStopWords, all.KeepFillers = true, true
-	if got := all.Analyze(Flat, "how is the"); len(got) != 3 {
+	if got := analyzed(all, Flat, "how is the"); len(got) != 3 {
 		t.Errorf("all words: %v", got)
 	}
 }

@@ -22,6 +22,23 @@
 // into a dense array of scores. Commit adds a small segment and merges it with
 // its like; Rebuild merges everything into one.
 //
+// # Words and languages
+//
+// Words are as package text finds them; a word that bears accents is there in
+// both forms. In a stemmed field it is there by its stem in the language of the
+// document, which is told per script and English as long as nothing speaks
+// against it, and beside it by its stem as an English word and as it is typed
+// without accents. A query whose language can be told is stemmed in it, any
+// other one in every language that the index holds.
+//
+// Words of languages that write compounds as one word are also found by their
+// parts. Which words are compounds the vocabulary of the index says: a long
+// word that begins or ends in a word of the query, while the rest of it is a
+// word too; and a long word of the query, of two that the index knows. Only
+// documents in such a language take part, so that nothing changes for others.
+//
+// What a document is found by beside its words is not counted in its length.
+//
 // # What lags
 //
 // Between rebuilds, and only then, three things are behind: N and df still
@@ -31,12 +48,7 @@
 // scores are exact.
 package lexical
 
-import (
-	"fmt"
-	"slices"
-
-	"github.com/toolstream/toolstream/internal/text"
-)
+import "fmt"
 
 // Field is one of the texts of a document.
 type Field int
@@ -70,8 +82,9 @@ type Config struct {
 	KeepFillers   bool             // search for words too that only phrase a request
 	Stemmed       [FieldCount]bool // fields whose words are stemmed
 
-	// Tokens cuts a text into words; nil is text.Tokens. A stored index has to
-	// be loaded with the function it was made with: it is not compared.
+	// Tokens cuts a text into words, which are then English; nil finds words
+	// and languages by package text. A stored index has to be loaded with the
+	// function it was made with: it is not compared.
 	Tokens func(string) []string
 }
 
@@ -100,55 +113,18 @@ func (c Config) Validate() error {
 type Term struct {
 	Text  string
 	Count int
+	// Also are other terms that stand for the same word of a query: its stems
+	// in other languages, compounds that it is part of. Together they are one
+	// term, as rare as all of them are.
+	Also []Variant
+}
+
+// Variant is a term that counts for another one.
+type Variant struct {
+	Text   string
+	Weight float32 // of an occurrence, against one of the term itself
 }
 
 // Terms are the distinct words of a text in the order of their first
 // occurrence.
 type Terms []Term
-
-// Analyze returns the terms of a query for the field: the same that its texts
-// are indexed by, but for words that only phrase a request. A query of nothing
-// else keeps them.
-func (c Config) Analyze(f Field, query string) Terms {
-	tokens := c.tokens(nil, query)
-	if !c.KeepFillers {
-		said := slices.DeleteFunc(slices.Clone(tokens), text.Filler)
-		if terms, n := c.count(said, c.Stemmed[f], text.Stem); n > 0 {
-			return terms
-		}
-	}
-	terms, _ := c.count(tokens, c.Stemmed[f], text.Stem)
-	return terms
-}
-
-// tokens appends the words of a text to dst.
-func (c Config) tokens(dst []string, s string) []string {
-	if c.Tokens != nil {
-		return append(dst, c.Tokens(s)...)
-	}
-	return text.AppendTokens(dst, s)
-}
-
-// count returns the distinct terms among tokens and how many tokens remain in
-// all: the length of the document.
-func (c Config) count(tokens []string, stemmed bool, stem func(string) string) (terms Terms, length int) {
-	terms = make(Terms, 0, len(tokens))
-	at := make(map[string]int, len(tokens))
-	for _, token := range tokens {
-		if !c.KeepStopWords && text.StopWord(token) {
-			continue
-		}
-		if stemmed {
-			token = stem(token)
-		}
-		length++
-		i, seen := at[token]
-		if !seen {
-			i = len(terms)
-			at[token] = i
-			terms = append(terms, Term{Text: token})
-		}
-		terms[i].Count++
-	}
-	return terms, length
-}

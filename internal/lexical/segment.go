@@ -127,14 +127,8 @@ func (s *segment) positions() func(slot uint32) int {
 
 // idf is never negative and falls as more of n documents hold the term.
 func idf(n, df int) float64 {
+	df = min(df, n) // the variants of a term may meet in one document
 	return math.Log(1 + (float64(n)-float64(df)+0.5)/(float64(df)+0.5))
-}
-
-// document is what is indexed of one.
-type document struct {
-	slot    uint32
-	terms   [FieldCount]Terms
-	lengths [FieldCount]int
 }
 
 // newSegment builds a segment of documents in the order of slots, impacts

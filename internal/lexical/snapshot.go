@@ -3,6 +3,8 @@ package lexical
 import (
 	"sort"
 	"sync"
+
+	"github.com/toolstream/toolstream/internal/text"
 )
 
 // Snapshot is the index at one moment. It never changes and is safe for
@@ -14,10 +16,12 @@ type Snapshot struct {
 	sums   fieldSums
 	slots  int
 	pool   *sync.Pool // of *[]float32, shared by all snapshots of an index
+
+	languages []text.Language // of its documents, beside English
 }
 
 func newSnapshot(c Config, parts []part, pool *sync.Pool) *Snapshot {
-	s := &Snapshot{config: c, parts: parts, pool: pool}
+	s := &Snapshot{config: c, parts: parts, pool: pool, languages: speaks(parts)}
 	for _, p := range parts {
 		s.sums = s.sums.plus(p.sums)
 		if n := len(p.slots); n > 0 {
@@ -40,10 +44,6 @@ func (s *Snapshot) Len() int {
 	return n
 }
 
-// Analyze returns the terms of a query for the field. They are good for every
-// snapshot.
-func (s *Snapshot) Analyze(f Field, query string) Terms { return s.config.Analyze(f, query) }
-
 // Query is a list of terms made ready for one field of one snapshot. It is
 // immutable.
 type Query struct {
@@ -62,25 +62,34 @@ type span struct {
 // Query looks the terms up. Terms that no document holds are dropped.
 func (s *Snapshot) Query(f Field, terms Terms) Query {
 	q := Query{snapshot: s, spans: make([]span, 0, len(terms)*len(s.parts))}
-	for _, term := range terms {
-		first, df := len(q.spans), 0
-		for _, p := range s.parts {
-			i := p.terms.find(term.Text)
-			if i < 0 {
-				continue
-			}
-			if list := p.fields[f].of(i); len(list) > 0 {
-				q.spans = append(q.spans, span{list: list, dead: p.dead})
-				df += len(list)
-			}
+	for i := range terms {
+		term := &terms[i]
+		first, df := len(q.spans), q.look(f, term.Text, 1)
+		for _, v := range term.Also {
+			df += q.look(f, v.Text, v.Weight)
 		}
 		weight := float32(float64(term.Count) * idf(s.sums[f].docs, df))
 		for i := first; i < len(q.spans); i++ {
-			q.spans[i].weight = weight
+			q.spans[i].weight *= weight
 		}
 		q.postings += df
 	}
 	return q
+}
+
+// look adds the lists of a term and returns how long they are together.
+func (q *Query) look(f Field, term string, weight float32) (df int) {
+	for _, p := range q.snapshot.parts {
+		i := p.terms.find(term)
+		if i < 0 {
+			continue
+		}
+		if list := p.fields[f].of(i); len(list) > 0 {
+			q.spans = append(q.spans, span{list: list, weight: weight, dead: p.dead})
+			df += len(list)
+		}
+	}
+	return df
 }
 
 // Accumulate adds every matching document's score to scores[slot]. scores has

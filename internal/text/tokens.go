@@ -5,8 +5,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/blevesearch/snowballstem"
-	"github.com/blevesearch/snowballstem/english"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -15,94 +13,241 @@ const (
 	maxToken = 64 // runes; nobody searches for longer ones
 )
 
-// Tokens returns the words of s in order: runs of letters, digits and marks,
-// NFKC and lower case, of 2 to 64 characters. A run in a script that is
-// written without spaces (Chinese, Japanese, Korean, Thai and its kin) becomes
-// its overlapping pairs of characters; a single such character is a word too.
-//
-// A word whose Latin or Greek letters bear accents is followed by its plain
-// form ("café", "cafe"; "straße", "strasse"), so that either spelling finds
-// the other, and an exact match counts twice.
-func Tokens(s string) []string {
-	return AppendTokens(make([]string, 0, len(s)/6+1), s)
+// Word is a word of a text as it is searched for.
+type Word struct {
+	// Text is the word in NFKC and lower case, in one spelling where its script
+	// knows several that readers take for the same.
+	Text string
+	// Plain is Text with the accents of its Latin, Greek and Cyrillic letters
+	// taken off, the same as Text where it has none.
+	Plain string
+	// Script is the script of its first letter, Latin for numbers.
+	Script Script
 }
 
-// AppendTokens appends the tokens of s to dst.
-func AppendTokens(dst []string, s string) []string {
-	s = strings.ToLower(norm.NFKC.String(s))
-	start, runes, unspaced := -1, 0, false
+// Words returns the words of s in order: runs of letters, digits and marks of
+// 2 to 64 characters. A run in a script that is written without spaces
+// (Chinese, Japanese, Thai and its kin), or as Korean with words too long to
+// match as a whole, becomes its overlapping pairs of characters; a single such
+// character is a word too.
+//
+// Arabic is without its vowel signs and long-drawn letters, its alef, ya and
+// ta marbuta each in one form; Hebrew without points; Indic scripts without
+// nukta and joiners; digits of every script are ASCII digits.
+func Words(s string) []Word { return AppendWords(make([]Word, 0, len(s)/6+1), s) }
+
+// AppendWords appends the words of s to dst.
+func AppendWords(dst []Word, s string) []Word {
+	s = spell(s)
+	start, script := -1, latin
 	flush := func(end int) {
 		if start >= 0 {
-			dst = appendRun(dst, s[start:end], runes, unspaced)
+			dst = appendRun(dst, s[start:end], script)
 		}
-		start, runes = -1, 0
+		start = -1
 	}
 	for i, r := range s {
+		if r < utf8.RuneSelf {
+			switch {
+			case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+				if start < 0 || script.unspaced() {
+					flush(i)
+					start, script = i, latin
+				}
+			default:
+				flush(i)
+			}
+			continue
+		}
 		if !isWordRune(r) || start < 0 && unicode.IsMark(r) {
 			flush(i)
 			continue
 		}
-		if u := isUnspaced(r) || unspaced && start >= 0 && unicode.IsMark(r); start < 0 || u != unspaced {
-			flush(i)
-			start, unspaced = i, u
+		if unicode.IsMark(r) {
+			continue
 		}
-		runes++
+		if own := scriptOf(r); start < 0 || own.unspaced() != script.unspaced() {
+			flush(i)
+			start, script = i, own
+		}
 	}
 	flush(len(s))
 	return dst
 }
 
 // appendRun appends what one run of word characters stands for.
-func appendRun(dst []string, run string, runes int, unspaced bool) []string {
-	if unspaced {
-		return appendPairs(dst, run, runes)
+func appendRun(dst []Word, run string, script Script) []Word {
+	if script.unspaced() {
+		return appendPairs(dst, run)
 	}
+	runes := utf8.RuneCountInString(run)
 	if runes < minToken || runes > maxToken {
 		return dst
 	}
-	dst = append(dst, run)
+	w := Word{run, run, script}
 	if len(run) > runes {
-		if plain := fold(run); plain != run && len(plain) >= minToken {
-			dst = append(dst, plain)
+		if plain := fold(run); len(plain) >= minToken {
+			w.Plain = plain
 		}
+	}
+	return append(dst, w)
+}
+
+// appendPairs appends the overlapping pairs of a run's characters, each with
+// the marks on it.
+func appendPairs(dst []Word, run string) []Word {
+	first := character(run)
+	if first == len(run) {
+		return append(dst, Word{run, run, scriptOf(firstRune(run))})
+	}
+	for first < len(run) {
+		second := character(run[first:])
+		pair := run[:first+second]
+		dst = append(dst, Word{pair, pair, scriptOf(firstRune(run))})
+		run, first = run[first:], second
 	}
 	return dst
 }
 
-// appendPairs appends the overlapping pairs of a run's characters.
-func appendPairs(dst []string, run string, runes int) []string {
-	if runes == 1 {
-		return append(dst, run)
-	}
-	for _, first := utf8.DecodeRuneInString(run); ; {
-		_, second := utf8.DecodeRuneInString(run[first:])
-		dst = append(dst, run[:first+second])
-		if run = run[first:]; len(run) == second {
-			return dst
+// character returns the length of the first character of s with its marks.
+func character(s string) int {
+	_, n := utf8.DecodeRuneInString(s)
+	for n < len(s) {
+		r, size := utf8.DecodeRuneInString(s[n:])
+		if !unicode.IsMark(r) {
+			break
 		}
-		first = second
+		n += size
 	}
+	return n
 }
 
-// unspacedScripts are written without spaces between words, or, as Korean,
-// with words too long to match as a whole.
-var unspacedScripts = []*unicode.RangeTable{
-	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo,
-	unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+// Singles returns the characters of a pair that are likely to be words by
+// themselves: Chinese characters and Korean syllables. second is that of the
+// last pair of a run only, as otherwise the next pair begins with it.
+func (w Word) Singles(next *Word) (first, second string) {
+	if !w.Script.unspaced() {
+		return "", ""
+	}
+	n := character(w.Text)
+	if first = w.Text[:n]; !single(first) || n == len(w.Text) {
+		first = ""
+	}
+	if second = w.Text[n:]; !single(second) || next != nil && strings.HasPrefix(next.Text, second) {
+		second = ""
+	}
+	return first, second
 }
 
-func isUnspaced(r rune) bool {
-	return r > 0x0e00 && (r == 'ー' || unicode.In(r, unspacedScripts...))
+func single(character string) bool {
+	s := scriptOf(firstRune(character))
+	return character != "" && (s == han || s == hangul)
 }
 
-// fold returns a lower-case word with its Latin and Greek letters' accents
-// taken off, and the Latin letters that have no accents to take off spelled
-// out.
+// Tokens returns the words of s; a word that bears accents is followed by its
+// plain form ("café", "cafe"; "straße", "strasse"), so that either spelling
+// finds the other, and an exact match counts twice.
+func Tokens(s string) []string {
+	var out []string
+	for _, w := range Words(s) {
+		out = append(out, w.Text)
+		if w.Plain != w.Text {
+			out = append(out, w.Plain)
+		}
+	}
+	return out
+}
+
+// spell returns s in lower case and one spelling.
+func spell(s string) string {
+	ascii := true
+	for i := 0; i < len(s) && ascii; i++ {
+		ascii = s[i] < utf8.RuneSelf
+	}
+	if ascii {
+		return strings.ToLower(s)
+	}
+	last := rune(0)
+	return strings.Map(func(r rune) rune {
+		r = respelled(last, r)
+		if r >= 0 {
+			last = r
+		}
+		return r
+	}, strings.ToLower(norm.NFKC.String(s)))
+}
+
+// respelled returns the letter that stands for r after last, -1 for none.
+func respelled(last, r rune) rune {
+	switch {
+	case r < 0x590:
+		if r == softHyphen {
+			return -1
+		}
+	case r < 0x780:
+		return semitic(r)
+	case r == zeroWidthJoiner || r == byteOrderMark || r == '\u2060':
+		return -1
+	case r == zeroWidthNonJoiner:
+		if last < 0x900 { // between the words of a Persian compound
+			return ' '
+		}
+		return -1
+	case r >= 0x900 && r < 0x0e00:
+		return indic(r)
+	}
+	return digit(r)
+}
+
+// semitic spells Hebrew and Arabic letters.
+func semitic(r rune) rune {
+	switch {
+	case r == 'أ' || r == 'إ' || r == 'آ' || r == 'ٱ':
+		return 'ا'
+	case r == 'ى' || r == 'ی':
+		return 'ي'
+	case r == 'ک':
+		return 'ك'
+	case r == 'ة':
+		return 'ه'
+	case r == 'ـ' || unicode.Is(unicode.Mn, r):
+		return -1
+	}
+	return digit(r)
+}
+
+// indic spells the letters of India's scripts: Devanagari's nukta is often left
+// out, and its chandrabindu written as anusvara.
+func indic(r rune) rune {
+	switch r {
+	case '\u093c':
+		return -1
+	case '\u0901':
+		return '\u0902'
+	}
+	return digit(r)
+}
+
+// digit returns the ASCII digit for a decimal digit of any script.
+func digit(r rune) rune {
+	if r < 0x660 || !unicode.IsDigit(r) {
+		return r
+	}
+	value := rune(0)
+	for unicode.IsDigit(r-value-1) && value < 9 {
+		value++
+	}
+	return '0' + value
+}
+
+// fold returns a lower-case word with the accents of its Latin and Greek
+// letters, and of the Cyrillic yo, taken off, and the letters that have no
+// accents to take off spelled out.
 func fold(word string) string {
 	var b strings.Builder
 	base := rune(0)
 	for _, r := range norm.NFD.String(word) {
-		if unicode.Is(unicode.Mn, r) && unicode.In(base, unicode.Latin, unicode.Greek) {
+		if unicode.Is(unicode.Mn, r) && (unicode.In(base, unicode.Latin, unicode.Greek) || base == 'е' && r == '\u0308') {
 			continue
 		}
 		base = r
@@ -139,17 +284,4 @@ func spelled(r rune) string {
 		return "σ"
 	}
 	return ""
-}
-
-// Stem returns the stem of an English word by the Snowball algorithm
-// ("Porter2"). Tokens that are not ASCII letters alone are their own stem.
-func Stem(token string) string {
-	for i := range len(token) {
-		if c := token[i]; c < 'a' || c > 'z' {
-			return token
-		}
-	}
-	env := snowballstem.NewEnv(token)
-	english.Stem(env)
-	return env.Current()
 }

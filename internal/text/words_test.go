@@ -85,7 +85,14 @@ func TestTokens(t *testing.T) {
 		{"サーバー", []string{"サー", "ーバ", "バー"}},
 		{"한국어", []string{"한국", "국어"}},
 		{"हिन्दी भाषा", []string{"हिन्दी", "भाषा"}},
-		{"Ёлка", []string{"ёлка"}},
+		{"Ёлка Київ йод", []string{"ёлка", "елка", "київ", "йод"}},
+		{"調べる 天気", []string{"調べ", "べる", "天気"}},
+		{"ที่นี่", []string{"ที่นี่"}}, // marks stay with their letter
+		{"القَاهِرَة مـدرسة أحمد", []string{"القاهره", "مدرسه", "احمد"}},
+		{"می\u200cخواهم کتاب", []string{"مي", "خواهم", "كتاب"}},
+		{"क्\u200dष फ़ोन हूँ", []string{"क्ष", "फोन", "हूं"}},
+		{"שָׁלוֹם", []string{"שלום"}},
+		{"٤٢ ४२ Wetter\u00adbericht", []string{"42", "42", "wetterbericht"}},
 		{strings.Repeat("a", 65), nil},
 	} {
 		if got := Tokens(c.in); !slices.Equal(got, c.want) {
@@ -211,6 +218,17 @@ func FuzzWords(f *testing.F) {
 			}
 			Stem(token)
 		}
+		words := Words(s)
+		languages, _ := Detect(words)
+		for i, w := range words {
+			for _, l := range append(Stemmed(), languages[w.Script], "xx") {
+				if w.StemIn(l); w.Plain == "" {
+					t.Fatalf("word %+v of %q", w, s)
+				}
+			}
+			w.Singles(nil)
+			w.Singles(&words[(i+1)%len(words)])
+		}
 		Split(s)
 		for _, piece := range Sentences(s) {
 			if strings.TrimSpace(piece) == "" {
@@ -224,6 +242,79 @@ func FuzzWords(f *testing.F) {
 			t.Fatalf("Truncate(%q) = %q", s, got)
 		}
 	})
+}
+
+func TestDetect(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		in   Language // expected in the script of the first word
+		sure bool
+	}{
+		{"Returns the weather for a city and its surroundings", "en", true},
+		{"weather rome tomorrow", "en", false},
+		{"Liefert das Wetter für eine Stadt", "de", true},
+		{"Zeigt den Weg mit der Karte", "de", true},
+		{"Donne la météo pour une ville", "fr", true},
+		{"Muestra el tiempo de una ciudad", "es", true},
+		{"Mostra a previsão do tempo para uma cidade", "pt", true},
+		{"Mostra il tempo che fa nella città", "it", true},
+		{"Toont het weer voor een stad", "nl", true},
+		{"Visar vädret för en stad och dess omgivning", "sv", true},
+		{"Bir şehrin hava durumunu gösterir ve kaydeder", "tr", true},
+		{"Pokazuje pogodę w mieście oraz na wsi", "pl", true},
+		{"Показывает погоду в городе", "ru", true},
+		{"прогноз на неделю", "ru", true},
+		{"погода Москва", "ru", false},
+		{"Показує погоду в місті", "uk", true},
+		{"يعرض حالة الطقس في المدينة", "ar", true},
+		{"پیش بینی آب و هوا برای شهر", "fa", true},
+		{"शहर के मौसम की जानकारी", "hi", true},
+		{"Café naïve résumé", "fr", true}, // letters speak too
+		{"42 17", "en", false},
+	} {
+		words := Words(c.text)
+		languages, sure := Detect(words)
+		if s := words[0].Script; languages[s] != c.in || sure[s] != c.sure {
+			t.Errorf("%q is %q (sure: %v), want %q (%v)", c.text, languages[s], sure[s], c.in, c.sure)
+		}
+	}
+}
+
+func TestStemIn(t *testing.T) {
+	stem := func(word string, l Language) string { return Words(word)[0].StemIn(l) }
+	for _, c := range []struct {
+		in    Language
+		words []string // of one stem
+	}{
+		{"en", []string{"running", "runs", "run"}},
+		{"de", []string{"Häuser", "Hauses", "Haus"}},
+		{"fr", []string{"réservations", "réservation"}},
+		{"es", []string{"reservaciones", "reservación"}},
+		{"ru", []string{"погоды", "погода", "погоду"}},
+		{"ar", []string{"المدينة", "مدينه"}},
+		{"hi", []string{"किताबों", "किताबें", "किताब"}},
+		{"tr", []string{"evler", "ev"}},
+		{"pl", []string{"miasto"}},
+		{"xx", []string{"Café", "cafe"}}, // not known: folded
+		{"ru", []string{"Running"}},      // of another script: as it is
+	} {
+		for _, w := range c.words {
+			if got, want := stem(w, c.in), stem(c.words[0], c.in); got != want {
+				t.Errorf("%s: %q has the stem %q, %q has %q", c.in, w, got, c.words[0], want)
+			}
+		}
+	}
+	if got := Words("réservée")[0].PlainStemIn("fr"); got != stem("reservee", "fr") {
+		t.Errorf("typed without accents: %q", got)
+	}
+}
+
+func BenchmarkDetect(b *testing.B) {
+	words := Words("Wie wird das Wetter morgen in München und Umgebung, und brauche ich einen Regenschirm?")
+	b.ReportAllocs()
+	for b.Loop() {
+		Detect(words)
+	}
 }
 
 func BenchmarkTokens(b *testing.B) {

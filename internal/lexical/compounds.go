@@ -1,0 +1,159 @@
+package lexical
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/text"
+)
+
+const (
+	minPart     = 4  // bytes of a part of a compound
+	tellingPart = 6  // bytes from which a part needs no proof by the rest
+	maxFound    = 32 // compounds that one word is looked for in
+
+	partWeight  = 0.5  // of a compound for its part, or of a part for its compound
+	otherWeight = 0.25 // of another compound with the same part
+)
+
+// links may stand between the parts of a compound.
+var links = [...]string{"s", "es", "n", "en", "e", "er"}
+
+// compounds adds the compounds that a word is part of, and the parts that it
+// is a compound of. stem is the word's in the language.
+func (a *inquiry) compounds(v *variants, w *text.Word, stem string, l text.Language) {
+	for _, c := range a.endingIn(stem) {
+		v.add(c, partWeight)
+	}
+	for _, c := range a.beginningWith(w.Plain) {
+		v.add(c, partWeight)
+	}
+	modifier, head := a.split(stem)
+	if head == "" {
+		return
+	}
+	part := text.Word{Text: modifier, Plain: modifier, Script: w.Script}
+	v.add(part.StemIn(l), partWeight)
+	v.add(head, partWeight)
+	for _, c := range slices.Concat(a.endingIn(head), a.beginningWith(modifier)) {
+		v.add(c, otherWeight)
+	}
+}
+
+// endingIn returns the compounds that end in a stem, behind a word.
+func (a *inquiry) endingIn(stem string) []string {
+	if len(stem) < minPart {
+		return nil
+	}
+	var out []string
+	for _, c := range a.snapshot.from(backward + reversed(stem)) {
+		c = reversed(c)
+		if rest := strings.TrimSuffix(c, stem); len(rest) >= minPart-1 && (len(stem) >= tellingPart || a.known(rest)) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// beginningWith returns the compounds that begin with a word, before a stem.
+func (a *inquiry) beginningWith(word string) []string {
+	if len(word) < minPart {
+		return nil
+	}
+	var out []string
+	for _, c := range a.snapshot.from(forward + word) {
+		if rest := strings.TrimPrefix(c, word); len(rest) >= minPart-1 && (len(word) >= tellingPart || a.head(rest) != "") {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// known reports whether a modifier is a word, with or without what links it.
+func (a *inquiry) known(modifier string) bool {
+	return modifier != "" && a.unlinked(modifier) != ""
+}
+
+// unlinked returns the word that a modifier is, "" for none.
+func (a *inquiry) unlinked(modifier string) string {
+	if a.snapshot.knows(modifier) {
+		return modifier
+	}
+	for _, link := range links {
+		if word, ok := strings.CutSuffix(modifier, link); ok && len(word) >= minPart && a.snapshot.knows(word) {
+			return word
+		}
+	}
+	return ""
+}
+
+// head returns the stem that the end of a compound is once the link before it
+// is off, "" for none.
+func (a *inquiry) head(end string) string {
+	if a.snapshot.knows(end) {
+		return end
+	}
+	for _, link := range links {
+		if stem, ok := strings.CutPrefix(end, link); ok && len(stem) >= minPart && a.snapshot.knows(stem) {
+			return stem
+		}
+	}
+	return ""
+}
+
+// split cuts a stem into two words, at least one of which stands by itself in
+// the index and the other in another compound if not by itself. Of several
+// ways it takes the one whose shorter part is longest.
+func (a *inquiry) split(stem string) (modifier, head string) {
+	if len(stem) < minCompound {
+		return "", ""
+	}
+	best := 0
+	for i := range stem {
+		short := min(i, len(stem)-i)
+		if short < minPart || short <= best {
+			continue
+		}
+		before, end := stem[:i], stem[i:]
+		word, alone := a.unlinked(before), a.snapshot.knows(end)
+		switch {
+		case word != "" && (alone || a.inAnother(backward+reversed(end), backward+reversed(stem))):
+		case alone && a.inAnother(forward+before, forward+stem):
+			word = before
+		default:
+			continue
+		}
+		modifier, head, best = word, end, short
+	}
+	return modifier, head
+}
+
+// inAnother reports whether a term other than self begins with the prefix.
+func (a *inquiry) inAnother(prefix, self string) bool {
+	for _, c := range a.snapshot.from(prefix) {
+		if c != self[1:] {
+			return true
+		}
+	}
+	return false
+}
+
+// from returns the first terms that begin with a prefix, in byte order, without
+// the mark that is its first byte.
+func (s *Snapshot) from(prefix string) []string {
+	var out []string
+	for _, p := range s.parts {
+		for i, n := p.terms.lower(prefix), 0; i < p.terms.len() && n < maxFound; i, n = i+1, n+1 {
+			term := string(p.terms.term(i))
+			if !strings.HasPrefix(term, prefix) {
+				break
+			}
+			out = append(out, term[1:])
+		}
+	}
+	if len(s.parts) > 1 {
+		slices.Sort(out)
+		out = slices.Compact(out)
+	}
+	return out[:min(len(out), maxFound)]
+}

@@ -1,0 +1,187 @@
+package lexical
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/text"
+)
+
+// Analyze returns the terms of a query for the field: the same that its texts
+// are indexed by, but for words that only phrase a request. A query of nothing
+// else keeps them. The terms are good for this snapshot: what else a word may
+// stand for depends on what it holds.
+func (s *Snapshot) Analyze(f Field, query string) Terms {
+	a := inquiry{snapshot: s, field: f}
+	words := s.config.words(query)
+	if s.config.Tokens == nil {
+		a.languages, a.sure = text.Detect(words)
+	}
+	said := words
+	if !s.config.KeepFillers {
+		said = slices.DeleteFunc(slices.Clone(words), a.filler)
+	}
+	if terms := a.terms(said); len(terms) > 0 || len(said) == len(words) {
+		return terms
+	}
+	return a.terms(words)
+}
+
+// inquiry is one query on its way to terms.
+type inquiry struct {
+	snapshot  *Snapshot
+	field     Field
+	languages text.Languages
+	sure      text.Sure
+}
+
+func (a *inquiry) filler(w text.Word) bool {
+	return w.Filler() || a.sure[w.Script] && w.FunctionWord(a.languages[w.Script])
+}
+
+// terms returns the distinct terms of the words.
+func (a *inquiry) terms(words []text.Word) Terms {
+	terms := make(Terms, 0, len(words))
+	add := func(term string, w *text.Word) {
+		for i := range terms {
+			if terms[i].Text == term {
+				terms[i].Count++
+				return
+			}
+		}
+		terms = append(terms, Term{Text: term, Count: 1, Also: a.variants(term, w)})
+	}
+	c := &a.snapshot.config
+	for i := range words {
+		w := &words[i]
+		switch {
+		case !c.KeepStopWords && text.StopWord(w.Text):
+		case c.Stemmed[a.field] && w.Spaced():
+			add(a.stem(w), w)
+		default:
+			add(w.Text, w)
+			if w.Plain != w.Text {
+				add(w.Plain, w)
+			}
+		}
+	}
+	return terms
+}
+
+// stem returns the term that a word has first in a stemmed field.
+func (a *inquiry) stem(w *text.Word) string {
+	if l := a.languages[w.Script]; l != "" && a.snapshot.config.Tokens == nil {
+		return w.StemIn(l)
+	}
+	return text.Stem(w.Plain)
+}
+
+// variants returns what else may stand for a word in the documents. An index
+// of English documents has nothing to add.
+func (a *inquiry) variants(term string, w *text.Word) []Variant {
+	if len(a.snapshot.languages) == 0 || !w.Spaced() {
+		return nil
+	}
+	v := variants{seen: []string{term}}
+	if spelt := umlauts.Replace(w.Plain); spelt != w.Plain {
+		a.spelt(&v, text.Word{Text: spelt, Plain: spelt, Script: w.Script})
+	}
+	if w.Text != w.Plain {
+		spelt := unfolded.Replace(w.Text)
+		a.spelt(&v, text.Word{Text: spelt, Plain: spelt, Script: w.Script})
+	}
+	if !a.snapshot.config.Stemmed[a.field] {
+		return v.list
+	}
+	for _, l := range a.candidates(w) {
+		own := w.StemIn(l)
+		v.add(own, 1)
+		v.add(w.PlainStemIn(l), 1)
+		if l.Compounds() {
+			a.compounds(&v, w, own, l)
+		}
+	}
+	v.add(text.Stem(w.Plain), 1)
+	return v.list
+}
+
+// spelt adds a word in another spelling if the index knows it.
+func (a *inquiry) spelt(v *variants, w text.Word) {
+	if !a.snapshot.config.Stemmed[a.field] {
+		if a.snapshot.knows(w.Text) {
+			v.add(w.Text, 1)
+		}
+		return
+	}
+	for _, l := range a.candidates(&w) {
+		if stem := w.StemIn(l); a.snapshot.knows(stem) {
+			v.add(stem, 1)
+		}
+	}
+}
+
+// German is also typed without umlauts.
+var (
+	umlauts  = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u")
+	unfolded = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss")
+)
+
+// maxCandidates bounds the languages that a query is taken to be in.
+const maxCandidates = 6
+
+// candidates returns the languages that a word of the query may be in: the
+// query's, or where it can not be told those that the index holds.
+func (a *inquiry) candidates(w *text.Word) []text.Language {
+	if a.sure[w.Script] {
+		return []text.Language{a.languages[w.Script]}
+	}
+	var out []text.Language
+	for _, l := range a.snapshot.languages {
+		if l.Script() == w.Script && len(out) < maxCandidates {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// variants collects variants, each once.
+type variants struct {
+	seen []string
+	list []Variant
+}
+
+func (v *variants) add(term string, weight float32) {
+	if !slices.Contains(v.seen, term) {
+		v.seen = append(v.seen, term)
+		v.list = append(v.list, Variant{term, weight})
+	}
+}
+
+// speaks returns the languages beside English that the parts hold words of,
+// the most frequent first.
+func speaks(parts []part) []text.Language {
+	var out []text.Language
+	documents := map[text.Language]int{}
+	for _, l := range text.Stemmed() {
+		for _, p := range parts {
+			if i := p.terms.find(spoken + string(l)); i >= 0 {
+				documents[l] += len(p.fields[Stem].of(i))
+			}
+		}
+		if documents[l] > 0 {
+			out = append(out, l)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b text.Language) int { return documents[b] - documents[a] })
+	return out
+}
+
+// knows reports whether any text of the index holds the term.
+func (s *Snapshot) knows(term string) bool {
+	for _, p := range s.parts {
+		if p.terms.find(term) >= 0 {
+			return true
+		}
+	}
+	return false
+}
