@@ -43,7 +43,7 @@ var errCache = errors.New("flat: the saved memory is of no use")
 // fails its checksums.
 func saveCache(folder string, tenants []named) (err error) {
 	file := filepath.Join(folder, cacheFile)
-	f, err := os.CreateTemp(folder, cacheFile+".*")
+	f, err := os.Create(file + ".new") // what a killed process left of one is overwritten
 	if err != nil {
 		return fmt.Errorf("flat: save the memory: %w", err)
 	}

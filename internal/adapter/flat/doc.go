@@ -25,6 +25,8 @@
 // and the state record one over all of them; the file's pages are verified
 // before anything reads them through bbolt. A file that fails is set aside and
 // the index starts empty, at no positions: the bus builds it again. Beside it
-// lies a copy of the lexical index, which saves analysing every text at a
-// start and may be missing or old.
+// lies a cache of the memory, mapped and used where it lies: quantised vectors,
+// what there is to know of tools, the lexical index. It spares a start making
+// them anew, may be missing or old, and is believed slot by slot where the
+// record has not changed.
 package flat

@@ -150,7 +150,7 @@ func (i *Index) publish(tx *transaction) {
 		}
 	}
 	for _, ref := range tx.expired {
-		i.find(ref.Tenant).entries.Delete(name{ref.Kind, ref.ID})
+		i.find(ref.Tenant).entries.forget(name{ref.Kind, ref.ID})
 	}
 	for t := range touched {
 		i.upkeep.retire(t.publish(tx.state.dimensions))

@@ -66,25 +66,25 @@ func (l *loader) begin(memory *saved) {
 	l.index.tenants.Clear()
 	l.index.graves = nil
 	l.saved = memory.tenants
-	for name, s := range l.saved {
+	for tenantName, s := range l.saved {
 		t := &tenant{slots: uint32(len(s.seen)), file: s.file}
-		l.index.tenants.Store(name, t)
-		split(len(s.blocks), workers(len(s.blocks)/minShare), func(_, from, to int) {
-			for n := from; n < to; n++ {
-				t.know(s.blocks[n], n)
-			}
-		})
+		t.entries.saved = make(map[name]*entry, len(s.seen))
+		for n, b := range s.blocks {
+			t.entries.take(b, uint32(n*blockSize))
+		}
+		l.index.tenants.Store(tenantName, t)
+		s.known = t.entries.saved
 	}
 }
 
-// know enters a block's entities.
-func (t *tenant) know(b *block, n int) {
-	entries := make([]entry, 0, blockSize)
+// take enters a saved block's entities, whose first slot is from.
+func (e *entries) take(b *block, from uint32) {
+	known := make([]entry, 0, blockSize) // as one, like its tools
 	for live := b.live; live != 0; live &= live - 1 {
 		i := bits.TrailingZeros64(live)
-		tool := b.tools[i]
-		entries = append(entries, entry{version: tool.version, slot: uint32(n*blockSize + i), crc: tool.record.crc})
-		t.entries.Store(name{tool.ref.Kind, tool.ref.ID}, &entries[len(entries)-1])
+		t := b.tools[i]
+		known = append(known, entry{version: t.version, slot: from + uint32(i), crc: t.record.crc})
+		e.saved[name{t.ref.Kind, t.ref.ID}] = &known[len(known)-1]
 	}
 }
 
@@ -126,7 +126,7 @@ func (l *loader) has(ref schema.Ref, crc uint32) bool {
 	if s == nil {
 		return false
 	}
-	e := l.index.entry(ref)
+	e := s.known[name{ref.Kind, ref.ID}]
 	if e == nil || e.crc != crc {
 		return false
 	}
@@ -149,7 +149,7 @@ func (l *loader) enter(r *record, record encoded) (*tenant, uint32, error) {
 		e.slot = t.newSlot()
 		t.pending = append(t.pending, change{slot: e.slot, tool: newTool(r, record)})
 	}
-	t.entries.Store(n, e)
+	t.entries.store(n, e)
 	if r.deleted {
 		l.index.graves = append(l.index.graves, grave{ref: r.ref, version: r.version, accepted: r.accepted})
 		t = nil
@@ -213,7 +213,7 @@ func (t *tenant) drop(s *savedTenant, words *lexical.Index) int {
 			t.pending = append(t.pending, change{slot: slot})
 			ref := b.tools[i].ref
 			if e := t.entry(ref.Kind, ref.ID); e != nil && e.slot == slot {
-				t.entries.Delete(name{ref.Kind, ref.ID})
+				t.entries.forget(name{ref.Kind, ref.ID})
 			}
 		}
 	}

@@ -35,6 +35,7 @@ type savedTenant struct {
 	pieces []savedBlock
 	blocks []*block
 	words  func() (*lexical.Index, error) // waits until it is read
+	known  map[name]*entry                // what blocks hold
 	seen   []atomic.Bool                  // by slot: the record still is the same
 }
 

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/toolstream/toolstream/internal/index"
@@ -34,7 +33,7 @@ type entry struct {
 // tenant is one tenant's index. Readers use entries and now; the rest belongs
 // to the writer.
 type tenant struct {
-	entries sync.Map // name to *entry
+	entries entries
 	now     atomic.Pointer[snapshot]
 
 	free    []uint32 // slots to be used again
@@ -65,11 +64,7 @@ func (t *tenant) begin(words *lexical.Index) {
 }
 
 func (t *tenant) entry(kind schema.Kind, id string) *entry {
-	e, ok := t.entries.Load(name{kind, id})
-	if !ok {
-		return nil
-	}
-	return e.(*entry)
+	return t.entries.load(name{kind, id})
 }
 
 // put changes one entity in what the next snapshot shows.
@@ -90,7 +85,7 @@ func (t *tenant) put(s *staged) error {
 		t.pending = append(t.pending, change{slot: old.slot})
 		t.free = append(t.free, old.slot)
 	}
-	t.entries.Store(n, e)
+	t.entries.store(n, e)
 	t.changes++
 	return err
 }
