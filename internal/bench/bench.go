@@ -53,6 +53,8 @@ type run struct {
 	server  *server
 	report  Report
 	queries []string
+	now     int64 // bytes resident once the tools were searchable
+	most    int64 // the most there were until then
 }
 
 // Run measures everything in order. It takes as long as it takes to import the

@@ -34,6 +34,7 @@ func (r *run) take(ctx context.Context) error {
 		if err := r.opt.Import(r.server.embedded.URL()); err != nil {
 			return err
 		}
+		r.now, r.most = resident()
 		if err := r.count(); err != nil {
 			return err
 		}
@@ -51,6 +52,7 @@ func (r *run) take(ctx context.Context) error {
 		return err
 	}
 	searchable := time.Since(begin)
+	r.now, r.most = resident() // before the bare loops, which hold the tools too
 	begin = time.Now()
 	if err := r.batch(ctx, body); err != nil {
 		return err

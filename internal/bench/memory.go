@@ -12,14 +12,12 @@ import (
 	"github.com/toolstream/toolstream/internal/adapter/flat"
 )
 
-// memory compares what the process holds, right after the documents were
-// taken, with what has to be kept of them. The resident memory comes first: to
-// look at the heap is to collect its garbage.
+// memory compares what the process held when the documents were searchable,
+// and what lives of it now, with what has to be kept of them.
 func (r *run) memory(context.Context) error {
 	s := r.server.embedded.Stats()
-	now, most := resident()
-	r.kept("resident, right after", now, s)
-	r.kept("resident, at most", most, s)
+	r.kept("resident, right after", r.now, s)
+	r.kept("resident, at most", r.most, s)
 	r.heap("heap in use", s)
 	return nil
 }
