@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolstream/toolstream/internal/app"
+	"github.com/toolstream/toolstream/internal/config"
+)
+
+// distillFlags are the flags of distill.
+type distillFlags struct {
+	texts  []string
+	out    string
+	config string
+	app    app.DistillConfig
+}
+
+func newDistill(con *console) *cobra.Command {
+	var f distillFlags
+	cmd := &cobra.Command{
+		Use:   "distill --texts PATH… --teacher MODEL… --out FILE",
+		Short: "Make a fast embedding model out of an expensive one, for your own texts",
+		Long: `Learn from a sentence model, or several, a table of word vectors that embeds a text
+in microseconds, in any process and without a runtime: the file that comes out is used
+with embedder.model static:FILE.
+
+Texts are the documents of your registry, read as import reads them, and .txt files, a
+text a line. Requests are made up from the descriptions. The teachers' vectors are kept
+in --cache: a run that is ended, or repeated with other settings, asks only for what is
+new. docs/static-model.md tells how the model that is built in was made.`,
+		Example: `  toolstream distill --texts registry/ --teacher onnx:minilm --out mine.static
+  toolstream distill --texts tools.jsonl --texts requests.txt --teacher http --out mine.static
+  toolstream eval my-tools --model static:mine.static`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case len(f.texts) == 0:
+				return misused(cmd, "name the texts to learn from: --texts PATH")
+			case len(f.app.Teachers) == 0:
+				return misused(cmd, "name the model to learn from: --teacher MODEL")
+			case f.out == "":
+				return misused(cmd, "name the file to write: --out FILE")
+			}
+			return con.distill(cmd, f)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *distillFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.texts, "texts", nil, "documents, data sets or .txt files: file, folder, glob, URL or - (repeatable)")
+	flags.StringArrayVar(&f.app.Teachers, "teacher", nil, "model to learn from, as embedder.model (repeatable: all count alike)")
+	flags.StringVar(&f.out, "out", "", "file to write")
+	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see `toolstream config print`")
+	flags.StringVar(&f.app.Cache, "cache", defaultTeacherCache(), "folder for the teachers' vectors")
+	flags.StringVar(&f.app.Language, "language", "", "leave out documents known to be in another language than this")
+	flags.StringVar(&f.app.WordNet, "wordnet", "", "folder of WordNet's database: general English beside the texts")
+	flags.IntVar(&f.app.Senses, "senses", 25000, "most used meanings to take from WordNet")
+	flags.IntVar(&f.app.Conversations, "conversations", 12000, "requests in the manner of a conversation to make up")
+	flags.IntVar(&f.app.PerGroup, "per-vendor", 0, "documents of one vendor at most; 0: all")
+	flags.IntVar(&f.app.Limit, "limit", 0, "texts at most, a sample of all; 0: all")
+	m := &f.app.Model
+	flags.StringVar(&m.Name, "name", "static", "what the model calls itself")
+	flags.StringArrayVar(&m.Licences, "licence", nil, "a line on whose work is in it, kept in the file (repeatable)")
+	flags.IntVar(&m.Dimensions, "dims", 256, "dimensions")
+	flags.IntVar(&m.Rows, "rows", 31000, "rows of words and n-grams; a row takes a byte a dimension")
+	flags.IntVar(&m.Epochs, "epochs", 10, "times that every text is learned")
+	flags.IntVar(&m.MinGroups, "min-vendors", 1, "vendors that must use a word for a row of its own; 2 leaves out product names")
+	flags.BoolVar(&m.Centre, "centre", false, "take the mean off each teacher's vectors first")
+	flags.Uint64Var(&m.Seed, "seed", 0, "seed of all that is random")
+}
+
+func defaultTeacherCache() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	return filepath.Join(dir, "toolstream", "teachers")
+}
+
+func (c *console) distill(cmd *cobra.Command, f distillFlags) error {
+	cfg, err := config.Load(f.config, nil)
+	if err != nil {
+		return usageError{err, cmd.CommandPath()}
+	}
+	f.app.Config = cfg
+	sources, err := c.distillSources(f.texts)
+	if err != nil {
+		return err
+	}
+	p := &evalProgress{con: c, bar: &progress{}}
+	file, report, err := app.Distill(cmd.Context(), f.app, sources, p.report)
+	p.finish()
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("distill: ended; what the teachers said so far is kept in %s: %w", f.app.Cache, err)
+	}
+	if err != nil {
+		return fmt.Errorf("distill: %w", err)
+	}
+	if err := writeWhole(f.out, file); err != nil {
+		return err
+	}
+	if c.json {
+		return c.printJSON(report)
+	}
+	c.printDistilled(f.out, report)
+	return nil
+}
+
+func (c *console) distillSources(paths []string) ([]app.DistillSource, error) {
+	found, err := c.sources(paths)
+	var out []app.DistillSource
+	for _, s := range found {
+		out = append(out, app.DistillSource{Name: s.name, Open: func(ctx context.Context) (io.ReadCloser, error) { return s.open(ctx) }})
+	}
+	return out, err
+}
+
+func (c *console) printDistilled(path string, r app.DistillReport) {
+	t := newTable("WHAT", "")
+	t.add("documents read", fmt.Sprint(r.Documents))
+	t.add("lines read", fmt.Sprint(r.Lines))
+	t.add("not readable", fmt.Sprint(r.Unread))
+	t.add("texts learned, and words alone", fmt.Sprintf("%d, %d", r.Texts, r.Alone))
+	t.add("rows of words, and of n-grams", fmt.Sprintf("%d, %d", r.Words, r.Buckets))
+	t.add("of the teachers kept in the dimensions", fmt.Sprintf("%.1f %%", 100*r.Kept))
+	t.add("cosine to the teachers, texts held out", fmt.Sprintf("%.3f (%d texts; %.3f before training)", r.Cosine, r.HeldOut, r.Start))
+	t.add("of their ten nearest texts found", fmt.Sprintf("%.1f %%", 100*r.Overlap))
+	t.print(c.out, c.width())
+	c.printf("\n%s: %.1f MB; use it with embedder.model static:%s\n", path, float64(r.Bytes)/1e6, path)
+}
+
+// writeWhole writes a file under another name first, so that nobody finds half
+// of it.
+func writeWhole(path string, data []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	err = errors.Join(err, file.Chmod(0o644), file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
