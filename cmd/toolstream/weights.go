@@ -1,14 +1,17 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -37,14 +40,18 @@ func newWeights(con *console) *cobra.Command {
 			},
 		},
 		&cobra.Command{
-			Use: "promote VERSION", Short: "Make a version live", Args: cobra.ExactArgs(1),
+			Use: "promote VERSION|FILE", Short: "Make a version live, or weights that train wrote to a file", Args: cobra.ExactArgs(1),
+			Example: "  toolstream weights promote builtin\n  toolstream weights promote weights.json",
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return con.switchWeights(cmd, client.Path("/v1/weights", args[0])+"/promote")
+				if _, err := os.Stat(args[0]); err == nil {
+					return con.promoteFile(cmd, args[0])
+				}
+				return con.switchWeights(cmd, client.Path("/v1/weights", args[0])+"/promote", nil)
 			},
 		},
 		&cobra.Command{
 			Use: "rollback", Short: "Go back to the version before the live one", Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return con.switchWeights(cmd, "/v1/weights:rollback") },
+			RunE: func(cmd *cobra.Command, _ []string) error { return con.switchWeights(cmd, "/v1/weights:rollback", nil) },
 		},
 	)
 	return cmd
@@ -93,9 +100,25 @@ func (c *console) printWeights(w schema.Weights) error {
 	return nil
 }
 
-func (c *console) switchWeights(cmd *cobra.Command, path string) error {
+func (c *console) promoteFile(cmd *cobra.Command, path string) error {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
 	var w schema.Weights
-	if err := c.client().Post(cmd.Context(), path, nil, &w); err != nil {
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return fmt.Errorf("%s holds no weights: %w", path, err)
+	}
+	if _, err := fusion.ModelOf(w); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return c.switchWeights(cmd, "/v1/weights", w)
+}
+
+// switchWeights makes other weights live; a nil body is none.
+func (c *console) switchWeights(cmd *cobra.Command, path string, body any) error {
+	var w schema.Weights
+	if err := c.client().Post(cmd.Context(), path, body, &w); err != nil {
 		return fmt.Errorf("weights %s: %w", cmd.Name(), err)
 	}
 	if c.json {

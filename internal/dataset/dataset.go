@@ -17,6 +17,8 @@ const (
 	standardizedFile  = "standardized.jsonl"
 	hardNegativesFile = "hard_negatives.jsonl"
 	weightsFile       = "reference_weights.jsonl"
+	searchesFile      = "searches.jsonl"
+	feedbackFile      = "feedback.jsonl"
 )
 
 // ErrAbsent is what an error wraps where the data set lacks the file that was
@@ -31,7 +33,12 @@ type Set struct {
 }
 
 // Open checks that dir is a folder with tools.
-func Open(dir string) (*Set, error) {
+func Open(dir string) (*Set, error) { return open(dir, toolsFile) }
+
+// OpenSearches checks that dir is a folder with recorded searches.
+func OpenSearches(dir string) (*Set, error) { return open(dir, searchesFile) }
+
+func open(dir, wanted string) (*Set, error) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("data set: %w", err)
@@ -44,7 +51,7 @@ func Open(dir string) (*Set, error) {
 		return nil, fmt.Errorf("data set: %s is not a folder", dir)
 	}
 	s := &Set{Name: filepath.Base(absolute), Dir: dir}
-	if _, err := s.path(toolsFile); err != nil {
+	if _, err := s.path(wanted); err != nil {
 		return nil, err
 	}
 	return s, nil

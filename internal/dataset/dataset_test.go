@@ -179,6 +179,34 @@ func TestHardNegatives(t *testing.T) {
 	}
 }
 
+func TestSearches(t *testing.T) {
+	s := write(t, map[string]string{
+		searchesFile: `{"search_id":"s1","tenant":"default","shown":[{"id":"t1","features":[1,2]}]}`,
+		feedbackFile: `{"search_id":"s1","tool_id":"t1","event":"called"}
+{"search_id":"s1","tool_id":"t1","event":"called"}
+{"search_id":"s2","tool_id":"t1","event":"failed"}`,
+	})
+	again, err := OpenSearches(s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	searches, err := again.Searches()
+	if err != nil || len(searches) != 1 || searches[0].Shown[0].Features[1] != 2 {
+		t.Fatalf("%v %+v", err, searches)
+	}
+	feedback, err := again.Feedback()
+	if err != nil || len(feedback["s1"]) != 1 || len(feedback["s2"]) != 1 {
+		t.Fatalf("%v %+v", err, feedback)
+	}
+	if _, err := OpenSearches(t.TempDir()); !errors.Is(err, ErrAbsent) {
+		t.Error(err)
+	}
+	bad := write(t, map[string]string{feedbackFile: `{"search_id":"s1","tool_id":"t1","event":"ate"}`})
+	if _, err := bad.Feedback(); err == nil || !strings.Contains(err.Error(), "small/feedback.jsonl:1") {
+		t.Error(err)
+	}
+}
+
 func TestErrorsNameFileAndLine(t *testing.T) {
 	toolsErr := func(s *Set) error { _, err := tools(s); return err }
 	queriesErr := func(s *Set) error { _, err := s.Queries(); return err }

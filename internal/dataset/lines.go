@@ -36,7 +36,7 @@ func records[T any](s *Set, name string) iter.Seq2[record[T], error] {
 			yield(record[T]{}, err)
 			return
 		}
-		file, err := open(path)
+		file, err := unpacked(path)
 		if err != nil {
 			yield(record[T]{}, fmt.Errorf("data set %s: %w", s.Name, err))
 			return
@@ -78,16 +78,16 @@ type opened struct {
 // Close closes the file.
 func (o opened) Close() error { return o.file.Close() }
 
-func open(path string) (io.ReadCloser, error) {
+func unpacked(path string) (io.ReadCloser, error) {
 	file, err := os.Open(path)
 	if err != nil || filepath.Ext(path) != ".gz" {
 		return file, err
 	}
-	unpacked, err := gzip.NewReader(bufio.NewReader(file))
+	reader, err := gzip.NewReader(bufio.NewReader(file))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("unpack %s: %w", path, err), file.Close())
 	}
-	return opened{Reader: unpacked, file: file}, nil
+	return opened{Reader: reader, file: file}, nil
 }
 
 // collect reads a whole file into a list; convert checks each record.

@@ -14,10 +14,14 @@ import (
 type (
 	weightsOutput struct{ Body schema.Weights }
 	listOutput    struct{ Body weightsList }
+	weightsInput  struct{ Body schema.Weights }
 	versionInput  struct {
 		Version string `path:"version" maxLength:"64" doc:"A version's name, \"live\", \"builtin\" or \"heuristic\"."`
 	}
 )
+
+// maxWeights is the largest body with weights that is read, in bytes.
+const maxWeights = 256 << 10
 
 // weightsList is every version that is kept.
 type weightsList struct {
@@ -41,6 +45,13 @@ func Routes(api huma.API, s *Service) {
 		Summary: "Make a version live again, under a new epoch", Tags: tags, Errors: []int{404, 503},
 	}, func(ctx context.Context, in *versionInput) (*weightsOutput, error) {
 		return answer(s.Promote(ctx, tenant.From(ctx), in.Version))
+	})
+	huma.Register(api, huma.Operation{
+		OperationID: "take-weights", Method: http.MethodPost, Path: "/v1/weights",
+		Summary: "Make weights that were made elsewhere live, under a new epoch", Tags: tags,
+		MaxBodyBytes: maxWeights, Errors: []int{413, 422, 503},
+	}, func(ctx context.Context, in *weightsInput) (*weightsOutput, error) {
+		return answer(s.Take(ctx, tenant.From(ctx), in.Body))
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "rollback-weights", Method: http.MethodPost, Path: "/v1/weights:rollback",
@@ -79,7 +90,10 @@ func answer(w schema.Weights, err error) (*weightsOutput, error) {
 // problem turns an error of the service into an answer (RFC 9457). What is not
 // the caller's fault is the state's or the store's, and passes.
 func problem(err error) error {
+	var invalid *schema.Invalid
 	switch {
+	case errors.As(err, &invalid):
+		return huma.Error422UnprocessableEntity("weights: " + invalid.Error())
 	case errors.Is(err, ErrUnknownVersion):
 		return huma.Error404NotFound(err.Error())
 	case errors.Is(err, ErrNoParent):

@@ -197,23 +197,31 @@ func (m *memory) putSearch(key string, at time.Time, rec *searchRecord) error {
 
 // take notes an event on the result at that position, and counts the use.
 func (s *Service) take(m *memory, rec *searchRecord, f schema.Feedback, position int) {
-	switch f.Event {
-	case schema.Failed:
+	if !rec.mark(f.Event, position) {
 		return
-	case schema.Rejected:
-		rec.Rejected = include(rec.Rejected, position)
-	case schema.Called, schema.Succeeded:
-		if !slices.Contains(rec.Counted, position) && len(rec.Counted) < maxUsed {
-			s.count(m, rec, f, position)
-			rec.Counted = append(rec.Counted, position)
-		}
-		rec.Used = include(rec.Used, position)
-	case schema.Selected:
-		rec.Used = include(rec.Used, position)
+	}
+	counts := f.Event == schema.Called || f.Event == schema.Succeeded
+	if counts && !slices.Contains(rec.Counted, position) && len(rec.Counted) < maxUsed {
+		s.count(m, rec, f, position)
+		rec.Counted = append(rec.Counted, position)
 	}
 	key := f.Tenant + "/" + f.SearchID
 	m.due[key] = s.deps.Now().Add(s.cfg.Settle)
 	m.put(keyDue+key, []byte{})
+}
+
+// mark notes what an event says of the result at that position, and reports
+// whether it says anything.
+func (r *searchRecord) mark(event schema.FeedbackEvent, position int) bool {
+	switch event {
+	case schema.Rejected:
+		r.Rejected = include(r.Rejected, position)
+	case schema.Selected, schema.Called, schema.Succeeded:
+		r.Used = include(r.Used, position)
+	default:
+		return false
+	}
+	return true
 }
 
 // count counts a use of a tool, alone and together with what was used for the

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // maxAbove bounds the pairs that one used result makes with those above it:
@@ -39,6 +40,22 @@ func (s *Service) settle(m *memory) error {
 		}
 	}
 	return nil
+}
+
+// Pairs returns what the feedback on a search says, exactly as the service
+// learns it once all of it has come. Feedback on other searches says nothing.
+func Pairs(i schema.Impression, feedback []schema.Feedback) []fusion.Pair {
+	if !measured(i.Shown) {
+		return nil
+	}
+	rec := searchRecord{Shown: i.Shown[:min(len(i.Shown), maxShown)]}
+	for _, f := range feedback {
+		position := slices.IndexFunc(rec.Shown, func(r schema.Shown) bool { return r.ID == f.ToolID })
+		if f.SearchID == i.SearchID && position >= 0 {
+			rec.mark(f.Event, position)
+		}
+	}
+	return rec.pairs()
 }
 
 // settleSearch turns what is new of one search into pairs of its tenant.

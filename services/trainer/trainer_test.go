@@ -564,3 +564,25 @@ func TestTenantsDoNotMix(t *testing.T) {
 		}
 	}
 }
+
+// What is learned from recorded files is what the service learns from the bus.
+func TestPairsOfRecordedSearches(t *testing.T) {
+	shown := make([]schema.Shown, 4)
+	for i := range shown {
+		shown[i] = schema.Shown{ID: string(rune('a' + i)), Features: []float64{float64(i)}}
+	}
+	pairs := Pairs(schema.Impression{SearchID: "s", Shown: shown}, []schema.Feedback{
+		{SearchID: "s", ToolID: "b", Event: schema.Called},
+		{SearchID: "s", ToolID: "b", Event: schema.Succeeded},
+		{SearchID: "s", ToolID: "d", Event: schema.Failed},
+		{SearchID: "s", ToolID: "z", Event: schema.Called},
+		{SearchID: "other", ToolID: "c", Event: schema.Called},
+	})
+	var got [][2]float64
+	for _, p := range pairs {
+		got = append(got, [2]float64{p.Better.Features[0], p.Worse.Features[0]})
+	}
+	if want := [][2]float64{{1, 0}, {1, 2}}; !slices.Equal(got, want) {
+		t.Fatalf("pairs %v, want %v", got, want)
+	}
+}

@@ -93,6 +93,25 @@ func (s *Service) Promote(ctx context.Context, tenant, version string) (schema.W
 	return s.republish(ctx, tenant, w, live.Version, "promoted "+version)
 }
 
+// Take makes weights that were made elsewhere live under a new epoch, as
+// Promote does with a version. The error is a *schema.Invalid where they could
+// not rank.
+func (s *Service) Take(ctx context.Context, tenant string, w schema.Weights) (schema.Weights, error) {
+	if _, err := fusion.ModelOf(w); err != nil {
+		return schema.Weights{}, err
+	}
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	if err := s.synchroniseTenant(ctx, tenant); err != nil {
+		return schema.Weights{}, err
+	}
+	live, err := s.Live(tenant)
+	if err != nil {
+		return schema.Weights{}, err
+	}
+	return s.republish(ctx, tenant, w, live.Version, "given: "+schema.Quote(w.Version)+", "+schema.Quote(w.Source))
+}
+
 // Rollback makes the content of the version before the live one live again,
 // under a new epoch. Called again it goes one further back. The error is
 // ErrNoParent where there is nothing before.

@@ -97,6 +97,25 @@ func TestPromoteIsKeptUntilThereIsAsMuchEvidenceAgain(t *testing.T) {
 	}
 }
 
+func TestTakeMakesGivenWeightsLive(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t, quick())
+	w := published(b, 1)
+	given := fusion.Heuristic()
+	got, err := b.Take(ctx, "default", given)
+	if err != nil || !sameContent(t, got, given) || got.Epoch != 2 || got.Parent != w[0].Version {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if live, _ := b.store.weights(t, "weights.live.default"); live.Hash != got.Hash {
+		t.Fatal("the store has other live weights")
+	}
+	given.Tau = 2
+	var invalid *schema.Invalid
+	if _, err := b.Take(ctx, "default", given); !errors.As(err, &invalid) {
+		t.Fatalf("weights that can not rank were taken: %v", err)
+	}
+}
+
 func TestOldVersionsArePruned(t *testing.T) {
 	cfg := quick()
 	cfg.Keep = 2
