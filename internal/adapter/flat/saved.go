@@ -214,11 +214,10 @@ func (s *savedBlock) readTools(known names) error {
 		return useless("checksum of the tools of block %d", s.n)
 	}
 	d, b := decoder{b: raw}, &block{}
-	live, all := d.uint64(), string(raw)
-	tools := make([]tool, bits.OnesCount64(live)) // as one: less for the collector to follow
-	for i := 0; live != 0 && !d.bad; live, i = live&(live-1), i+1 {
-		t := &tools[i]
-		t.ref.Tenant = s.tenant.name
+	all := string(raw)
+	for live := d.uint64(); live != 0 && !d.bad; live &= live - 1 {
+		// Each by itself: one that is replaced may have vectors pinned to it.
+		t := &tool{ref: schema.Ref{Tenant: s.tenant.name}}
 		d.tool(t, all, known)
 		b.set(bits.TrailingZeros64(live), t)
 	}
