@@ -12,6 +12,14 @@ import (
 	"runtime"
 )
 
+// check holds that the library can be loaded without harm.
+func check(library File) error {
+	if err := verify(library); err != nil {
+		return err
+	}
+	return matches(library.Path)
+}
+
 // platform is what a library was built for, in Go's words where it has them.
 type platform struct{ system, processor string }
 

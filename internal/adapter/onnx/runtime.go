@@ -32,10 +32,7 @@ func load(library File) error {
 		}
 		return nil
 	}
-	if err := verify(library); err != nil {
-		return err
-	}
-	if err := matches(library.Path); err != nil {
+	if err := check(library); err != nil {
 		return err
 	}
 	ort.SetSharedLibraryPath(library.Path)

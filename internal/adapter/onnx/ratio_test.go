@@ -1,0 +1,79 @@
+//go:build onnx
+
+package onnx
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	ort "github.com/yalue/onnxruntime_go"
+)
+
+// BenchmarkAgainstTheBareCall embeds a query, from text to unit vector, and in
+// turn runs the model on ready tensors: "ratio" is what everything around the
+// runtime costs. It is one of medians, as other processes disturb single calls.
+func BenchmarkAgainstTheBareCall(b *testing.B) {
+	const text = "show me the cheapest flight from Lisbon to Berlin next Friday morning please"
+	for _, name := range []string{"minilm", "minilm-q", "bge-small", "bge-small-q"} {
+		b.Run(name, func(b *testing.B) {
+			m := opened(b, described(b, name))
+			bare := bareCall(b, m, text)
+			var ours, theirs []time.Duration
+			for b.Loop() {
+				begin := time.Now()
+				bare()
+				between := time.Now()
+				if _, err := m.Embed(b.Context(), []string{text}); err != nil {
+					b.Fatal(err)
+				}
+				ours, theirs = append(ours, time.Since(between)), append(theirs, between.Sub(begin))
+			}
+			b.ReportMetric(median(ours)/median(theirs), "ratio")
+			b.ReportMetric(median(theirs)/1e3, "bare-µs/op")
+			b.ReportMetric(median(ours)/1e3, "embed-µs/op")
+		})
+	}
+}
+
+func median(d []time.Duration) float64 {
+	slices.Sort(d)
+	return float64(d[len(d)/2])
+}
+
+// bareCall returns a run of the session on tensors that are made once.
+func bareCall(b *testing.B, m *Model, text string) func() {
+	e := m.encode("", []string{text})
+	s := m.run.(*session)
+	in, err := s.inputs(e.batch([]int{0}, 0))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { destroy(in) })
+	return func() {
+		out := []ort.Value{nil}
+		if err := s.dynamic.Run(in, out); err != nil {
+			b.Fatal(err)
+		}
+		destroy(out)
+	}
+}
+
+// BenchmarkImport embeds documents in batches, as an import does.
+func BenchmarkImport(b *testing.B) {
+	texts := recorded(b).Texts[:19]
+	for len(texts) < 128 {
+		texts = append(texts, texts...)
+	}
+	for _, name := range []string{"minilm", "minilm-q"} {
+		b.Run(name, func(b *testing.B) {
+			m := opened(b, described(b, name))
+			for b.Loop() {
+				if _, err := m.Embed(b.Context(), texts[:128]); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(128*float64(b.N)/b.Elapsed().Seconds(), "texts/s")
+		})
+	}
+}
