@@ -113,7 +113,9 @@ func (c *console) eval(cmd *cobra.Command, dir string, f evalFlags) error {
 func (c *console) evaluate(ctx context.Context, cfg app.EvalConfig) (*evaluation.Run, error) {
 	p := &evalProgress{con: c, bar: &progress{}}
 	defer p.finish()
-	return app.Evaluate(ctx, cfg, app.EvalDeps{Fit: training.Config{}.Fit, Progress: p.report})
+	return app.Evaluate(ctx, cfg, app.EvalDeps{
+		Fit: training.Config{}.Fit, Reference: app.Reference(cfg.Config), Progress: p.report,
+	})
 }
 
 // evalProgress shows a bar for each stage of an evaluation.

@@ -46,6 +46,15 @@ func (e *evaluator) learned(ctx context.Context, r *registry) ([][]evaluation.Ra
 	if err != nil {
 		return nil, err
 	}
+	return e.crossValidate(ctx, samples)
+}
+
+func (e *evaluator) fitOptions() evaluation.FitOptions {
+	return evaluation.FitOptions{Usage: e.Settings.Usage == evaluation.On, Rank: schema.Rank(e.Settings.Rank)}
+}
+
+// crossValidate ranks every sample by what was learned without its fold.
+func (e *evaluator) crossValidate(ctx context.Context, samples []evaluation.Sample) ([][]evaluation.Ranked, error) {
 	parts, err := e.set.Folds(folds)
 	if err != nil {
 		return nil, err
@@ -63,8 +72,7 @@ func (e *evaluator) learned(ctx context.Context, r *registry) ([][]evaluation.Ra
 		if len(train) == 0 {
 			return nil, errors.New("--weights learned: a fold leaves no query to learn from")
 		}
-		options := evaluation.FitOptions{Usage: e.Settings.Usage == evaluation.On, Rank: schema.Rank(e.Settings.Rank)}
-		fitted, err := e.deps.Fit(ctx, base, train, options)
+		fitted, err := e.deps.Fit(ctx, base, train, e.fitOptions())
 		if err != nil {
 			return nil, fmt.Errorf("fold %d: %w", n, err)
 		}

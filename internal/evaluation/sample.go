@@ -35,4 +35,5 @@ type FitOptions struct {
 type Fitted struct {
 	Model fusion.Model
 	Usage *schema.Usage
+	Pairs int // how many it was learned from
 }

@@ -39,14 +39,14 @@ func (c Config) Fit(ctx context.Context, base fusion.Model, train []evaluation.S
 	if options.Usage {
 		l.counts = countUses(train)
 	}
-	m, err := l.learn(ctx, nil)
+	m, pairs, err := l.learn(ctx, nil)
 	if err == nil && l.counts != nil {
-		m, err = l.learn(ctx, &m)
+		m, pairs, err = l.learn(ctx, &m)
 	}
 	if err != nil {
 		return evaluation.Fitted{}, err
 	}
-	return evaluation.Fitted{Model: m, Usage: l.counts.table()}, nil
+	return evaluation.Fitted{Model: m, Usage: l.counts.table(), Pairs: pairs}, nil
 }
 
 // lesson is one learning from a set of queries.
@@ -57,17 +57,19 @@ type lesson struct {
 	counts  *counts // nil: usage is not to be known
 }
 
-// learn returns the model learned from the pairs of all queries. Front runners,
-// and with them common use, are those of the model front; nil knows none.
-func (l *lesson) learn(ctx context.Context, front *fusion.Model) (fusion.Model, error) {
+// learn returns the model learned from the pairs of all queries, and how many
+// those are. Front runners, and with them common use, are those of the model
+// front; nil knows none.
+func (l *lesson) learn(ctx context.Context, front *fusion.Model) (fusion.Model, int, error) {
 	var pairs []fusion.Pair
 	for i := range l.samples {
 		if err := ctx.Err(); err != nil {
-			return l.base, err
+			return l.base, 0, err
 		}
 		pairs = append(pairs, l.pairs(&l.samples[i], front)...)
 	}
-	return fusion.Train(l.base, pairs, l.cfg.Learn)
+	m, err := fusion.Train(l.base, pairs, l.cfg.Learn)
+	return m, len(pairs), err
 }
 
 // pairs returns what the labels of one query say.
