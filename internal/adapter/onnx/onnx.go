@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -222,15 +223,13 @@ func (m *Model) EmbedQueries(ctx context.Context, texts []string) ([][]float32, 
 func (m *Model) embedAll(ctx context.Context, prefix string, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	e := m.encode(prefix, texts)
-	group, running := errgroup.WithContext(ctx)
-	group.SetLimit(cap(m.slots))
-	for rows := range e.batches(m.cfg.Precision, m.cfg.BatchTokens) {
-		if running.Err() != nil {
-			break
-		}
-		group.Go(func() error { return m.embed(running, e, rows, out) })
+	batches := slices.Collect(e.batches(m.cfg.Precision, m.cfg.BatchTokens))
+	var err error
+	if len(batches) == 1 { // as for a query, which waits for nobody else to be scheduled
+		err = m.embed(ctx, e, batches[0], out)
+	} else {
+		err = m.embedBatches(ctx, e, batches, out)
 	}
-	err := group.Wait()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -238,6 +237,19 @@ func (m *Model) embedAll(ctx context.Context, prefix string, texts []string) ([]
 		return nil, fmt.Errorf("onnx: %w", err)
 	}
 	return out, nil
+}
+
+// embedBatches runs batches side by side until one fails.
+func (m *Model) embedBatches(ctx context.Context, e encoded, batches [][]int, out [][]float32) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(cap(m.slots))
+	for _, rows := range batches {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error { return m.embed(ctx, e, rows, out) })
+	}
+	return group.Wait()
 }
 
 // embed embeds the texts that rows names in one run.
