@@ -161,12 +161,17 @@ func (e *evaluator) candidates(ctx context.Context, r *registry, q *dataset.Quer
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, found...)
+		if all == nil {
+			all = found // as a rule the only one, and large
+		} else {
+			all = append(all, found...)
+		}
 	}
 	for i := range all {
 		e.mask(&all[i].Features)
+		all[i].BestArg = nil // only an explanation says it
 		if e.Settings.Retrieval == evaluation.Lexical {
-			all[i].Matches, all[i].BestArg = nil, nil // cosines, both
+			all[i].Matches = nil // cosines
 		}
 	}
 	if e.Settings.Steps == evaluation.On && len(q.Steps) > 0 {
