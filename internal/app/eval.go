@@ -54,14 +54,7 @@ func Evaluate(ctx context.Context, cfg EvalConfig, deps EvalDeps) (*evaluation.R
 // folds, each the ids of the queries that it tests on.
 func Samples(ctx context.Context, cfg EvalConfig, progress func(stage string, done, total int)) ([]evaluation.Sample, [][]string, error) {
 	e := &evaluator{EvalConfig: cfg, deps: EvalDeps{Progress: progress}}
-	if err := e.open(); err != nil {
-		return nil, nil, fmt.Errorf("samples: %w", err)
-	}
-	var samples []evaluation.Sample
-	err := e.withRegistry(ctx, func(r *registry) (err error) {
-		samples, err = e.samples(ctx, r)
-		return err
-	})
+	samples, err := e.sampleAll(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("samples: %w", err)
 	}

@@ -90,6 +90,15 @@ func (f Feature) String() string {
 	return names[f]
 }
 
+// Dense reports whether the feature is a cosine.
+func (f Feature) Dense() bool {
+	return f >= QueryDenseName && f <= QueryDenseExamples || f >= NeedsDenseName && f <= NeedsDenseExamples
+}
+
+// Needs reports whether the feature was measured for the needs of the query
+// and not for the query as it was typed.
+func (f Feature) Needs() bool { return f >= NeedsLexicalFlat && f <= NeedsDenseExamples }
+
 // FeatureNames returns the name of every feature, in the order of Features.
 func FeatureNames() []string { return slices.Clone(names[:]) }
 

@@ -6,15 +6,15 @@ import (
 	"math/rand/v2"
 )
 
-// magnitude is what a clear difference of two candidates amounts to, by kind
+// Magnitude is what a clear difference of two candidates amounts to, by kind
 // of feature: some ten units of raw BM25, a quarter of a cosine, e-fold use.
 // Learning moves a weight in units of its inverse, so that one step and one
 // unit of regularisation mean the same for all of them.
-func magnitude(f Feature) float64 {
+func Magnitude(f Feature) float64 {
 	switch {
 	case f == UsagePrior || f == UsageCoUse:
 		return 1
-	case f >= QueryDenseName && f <= QueryDenseExamples, f >= NeedsDenseName && f <= NeedsDenseExamples:
+	case f.Dense():
 		return 0.25
 	}
 	return 10
@@ -141,7 +141,7 @@ func (l *Learner) unit(f Feature) float64 {
 	if l.cfg.Free {
 		return 1
 	}
-	return magnitude(f)
+	return Magnitude(f)
 }
 
 // origin returns the parameters that stand for the base itself.

@@ -66,8 +66,8 @@ func separable(n int, seed uint64) []Pair {
 	pairs := make([]Pair, n)
 	for i := range pairs {
 		for _, f := range []Feature{QueryLexicalFlat, NeedsDenseName, NeedsDenseResponse, QueryDenseFlat} {
-			pairs[i].Better.Features[f] = rng.Float64() * 2 * magnitude(f)
-			pairs[i].Worse.Features[f] = rng.Float64() * 2 * magnitude(f)
+			pairs[i].Better.Features[f] = rng.Float64() * 2 * Magnitude(f)
+			pairs[i].Worse.Features[f] = rng.Float64() * 2 * Magnitude(f)
 		}
 		pairs[i].Better.Features[NeedsDenseDescription] = 0.5 + 0.3*rng.Float64()
 		pairs[i].Worse.Features[NeedsDenseDescription] = 0.1 + 0.3*rng.Float64()
