@@ -12,7 +12,7 @@ const (
 	tellingPart = 6  // bytes from which a part needs no proof by the rest
 	maxFound    = 32 // compounds that one word is looked for in
 
-	partWeight  = 0.5  // of a compound for its part, or of a part for its compound
+	partWeight  = 0.7  // of a compound for its part, or of a part for its compound
 	otherWeight = 0.25 // of another compound with the same part
 )
 
@@ -25,8 +25,10 @@ func (a *inquiry) compounds(v *variants, w *text.Word, stem string, l text.Langu
 	for _, c := range a.endingIn(stem) {
 		v.add(c, partWeight)
 	}
-	for _, c := range a.beginningWith(w.Plain) {
-		v.add(c, partWeight)
+	for _, spelling := range modifiers(w, stem) {
+		for _, c := range a.beginningWith(spelling) {
+			v.add(c, partWeight)
+		}
 	}
 	modifier, head := a.split(stem)
 	if head == "" {
@@ -38,6 +40,20 @@ func (a *inquiry) compounds(v *variants, w *text.Word, stem string, l text.Langu
 	for _, c := range slices.Concat(a.endingIn(head), a.beginningWith(modifier)) {
 		v.add(c, otherWeight)
 	}
+}
+
+// modifiers returns what a compound begins with whose first part is the word:
+// the word as it is, its stem where that is long enough not to begin other
+// words, and the word as it is typed without umlauts.
+func modifiers(w *text.Word, stem string) []string {
+	out := []string{w.Plain}
+	if len(stem) >= tellingPart && !strings.HasPrefix(w.Plain, stem) || len(stem) >= minCompound {
+		out = append(out, stem)
+	}
+	if spelt := unfolded.Replace(w.Text); spelt != w.Text {
+		out = append(out, spelt)
+	}
+	return out
 }
 
 // endingIn returns the compounds that end in a stem, behind a word.
