@@ -71,13 +71,13 @@ func (f *evalFlags) register(cmd *cobra.Command) {
 	for _, c := range evaluation.Choices() {
 		flags.StringVar(c.Value(&f.settings), c.Name, c.Values[0], help[c.Name]+": "+strings.Join(c.Values, ", "))
 	}
-	flags.StringVar(&f.settings.Weights, "weights", evaluation.Builtin, "fusion weights: builtin, learned (cross-validated), reference (the set's own), or a FILE")
-	flags.StringVar(&f.settings.Split, "split", evaluation.All, "only the queries of this split")
-	flags.String("model", "", "embedding model, as embedder.model in the settings (TOOLSTREAM_EMBEDDER_MODEL)")
-	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see `toolstream config print`")
-	flags.StringVar(&f.cache, "cache", "", "keep vectors in this folder for the next evaluation: worth it with a slow model")
-	flags.StringVar(&f.perQuery, "per-query", "", "write each query's ranking to this file (JSON Lines)")
-	flags.StringVar(&f.plot, "plot", "", "write a plot of recall against k to this file (SVG)")
+	flags.StringVar(&f.settings.Weights, "weights", evaluation.Builtin, "fusion weights: builtin, learned (cross-validated), reference (the set's own), or a file")
+	flags.StringVar(&f.settings.Split, "split", evaluation.All, "only the queries of the split `NAME`")
+	flags.String("model", "", "embedding model `NAME`, as embedder.model in the settings (TOOLSTREAM_EMBEDDER_MODEL)")
+	flags.StringVar(&f.config, "config", "", "configuration `FILE` (YAML); see toolstream config print")
+	flags.StringVar(&f.cache, "cache", "", "keep vectors in the folder `DIR` for the next evaluation: worth it with a slow model")
+	flags.StringVar(&f.perQuery, "per-query", "", "write each query's ranking to `FILE` (JSON Lines)")
+	flags.StringVar(&f.plot, "plot", "", "write a plot of recall against k to `FILE` (SVG)")
 	flags.BoolVar(&f.compare, "compare", false, "compare two files of --per-query, query by query")
 }
 
