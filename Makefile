@@ -17,7 +17,7 @@ test onnx short bench cover fuzz: export TOOLSTREAM_DATA := $(DOCUMENTS)
 # they are fetched once. Tests skip where they are absent: `make models`.
 MODELS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/toolstream/models
 test onnx short bench cover: export TOOLSTREAM_MODELS := $(or $(TOOLSTREAM_MODELS),$(wildcard $(MODELS)))
-TAGGED := ./internal/adapter/onnx ./internal/app ./internal/models ./internal/wordpiece ./cmd/toolstream
+TAGGED := ./internal/adapter/onnx ./internal/app ./cmd/toolstream
 
 .PHONY: help build run models test onnx short lint generated tidy fuzz bench cover
 
@@ -38,7 +38,8 @@ test: ## every test, with the race detector
 	$(MAKE) --no-print-directory onnx
 
 onnx: ## the tests of what is built with the tag onnx
-	go test -race -tags onnx -timeout 20m $(TAGGED)
+	go test -race -tags onnx -timeout 20m ./internal/adapter/onnx
+	go test -race -tags onnx -timeout 20m -run ONNX ./internal/app
 
 short: ## every quick test, without the race detector
 	go test -short ./...

@@ -15,14 +15,22 @@ import (
 
 // newONNX opens the model of that name in the store.
 func newONNX(ctx context.Context, store *models.Store, name string) (embedder.Model, io.Closer, error) {
-	cfg, err := onnxConfig(store, name)
-	if err == nil {
-		var m *onnx.Model
-		if m, err = onnx.Open(ctx, cfg); err == nil {
-			return m, m, nil
-		}
+	m, err := openONNX(ctx, store, name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("embedder.model %s%s: %w", config.ONNXPrefix, name, err)
 	}
-	return nil, nil, fmt.Errorf("embedder.model %s%s: %w", config.ONNXPrefix, name, err)
+	return m, m, nil
+}
+
+func openONNX(ctx context.Context, store *models.Store, name string) (*onnx.Model, error) {
+	if err := onnx.Supported(); err != nil {
+		return nil, err // before anybody looks for files
+	}
+	cfg, err := onnxConfig(store, name)
+	if err != nil {
+		return nil, err
+	}
+	return onnx.Open(ctx, cfg)
 }
 
 // onnxConfig brings a model and the runtime together.

@@ -95,6 +95,15 @@ func (c Config) validate() error {
 
 var errNotBuilt = errors.New("this program was built without ONNX: build it with `CGO_ENABLED=1 go build -tags onnx ./cmd/toolstream` (a C compiler is needed)")
 
+// Supported returns nil if this program was built with the tag onnx, and else
+// an error that says how to.
+func Supported() error {
+	if !built {
+		return errNotBuilt
+	}
+	return nil
+}
+
 // run is the model as the runtime sees it. It may be called concurrently.
 type run interface {
 	// hidden returns what the model says of a batch: a vector a token, row by
@@ -132,8 +141,8 @@ func open(ctx context.Context, cfg Config) (*Model, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if !built {
-		return nil, errNotBuilt
+	if err := Supported(); err != nil {
+		return nil, err
 	}
 	tokenizer, err := openTokenizer(cfg)
 	if err != nil {
