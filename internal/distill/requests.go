@@ -77,7 +77,10 @@ var (
 	}
 )
 
-// AddConversations adds n requests as people make them in a conversation: with
+// maxReuse is how many conversations there are for each description at most.
+const maxReuse = 4
+
+// AddConversations adds up to n requests as people make them in a conversation: with
 // the occasion, values, and about half of them with a second need. They are
 // made of the descriptions that were added before.
 func (c *Corpus) AddConversations(n int) {
@@ -87,6 +90,7 @@ func (c *Corpus) AddConversations(n int) {
 	orders := slices.Clone(c.requests)
 	slices.SortFunc(orders, func(a, b string) int { return strings.Compare(a, b) })
 	orders = slices.Compact(orders)
+	n = min(n, maxReuse*len(orders))
 	dice := rand.New(rand.NewPCG(uint64(n), 2))
 	for range n {
 		s := fmt.Sprintf(pick(dice, needs[:]), pick(dice, orders), value(dice))
