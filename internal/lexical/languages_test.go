@@ -94,3 +94,38 @@ func TestEnglishStaysAsItIs(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkAnalyze makes the terms of a query for one field, in an index of one
+// language and in one of many.
+func BenchmarkAnalyze(b *testing.B) {
+	english := must(New(Defaults()))
+	for i, doc := range newCorpus(5000, 0).docs {
+		must(0, english.Put(uint32(i), &[FieldCount]string{Flat: doc}))
+	}
+	english.Commit()
+	many := must(New(Defaults()))
+	for i := range 5000 {
+		must(0, many.Put(uint32(i), &[FieldCount]string{Flat: library[i%len(library)]}))
+	}
+	many.Commit()
+	for _, c := range []struct {
+		name  string
+		index *Index
+		query string
+	}{
+		{"english", english, "what will the weather be like in the city of Rome tomorrow, and do I need an umbrella"},
+		{"english in many", many, "what will the weather be like in the city of Rome tomorrow, and do I need an umbrella"},
+		{"german in many", many, "wie wird morgen die Wettervorhersage für München, und brauche ich einen Regenschirm"},
+		{"untold in many", many, "Wettervorhersage Windgeschwindigkeit München"},
+		{"russian in many", many, "какая завтра погода в Москве и нужен ли мне зонт"},
+		{"chinese in many", many, "请问明天北京的天气怎么样"},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			s := c.index.Snapshot()
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Analyze(Stem, c.query)
+			}
+		})
+	}
+}

@@ -77,9 +77,9 @@ func (a *inquiry) stem(w *text.Word) string {
 }
 
 // variants returns what else may stand for a word in the documents. An index
-// of English documents has nothing to add.
+// of English documents has nothing to add, nor has any to an English query.
 func (a *inquiry) variants(term string, w *text.Word) []Variant {
-	if len(a.snapshot.languages) == 0 || !w.Spaced() {
+	if len(a.snapshot.languages) == 0 || !w.Spaced() || a.sure[w.Script] && a.languages[w.Script] == text.English {
 		return nil
 	}
 	v := variants{seen: []string{term}}

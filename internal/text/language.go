@@ -67,8 +67,22 @@ func usual(s Script) Language {
 	return ""
 }
 
-// evidence counts the words of a text that speak for each of told.
-type evidence [len(told)]uint16
+// evidence counts the words of a text that speak for each of told, a function
+// word once: one that is repeated may be a name.
+type evidence struct {
+	words [len(told)]uint16
+	seen  [(maxFunctionWords + 63) / 64]uint64
+	last  string // word that spoke by its letters
+}
+
+// maxFunctionWords is more than the lists hold; a test counts them.
+const maxFunctionWords = 1024
+
+// function is a function word.
+type function struct {
+	number    int
+	languages mark
+}
 
 // mark is a set of languages, a bit for each of told.
 type mark uint32
@@ -94,7 +108,7 @@ func Detect(words []Word) (languages Languages, sure Sure) {
 		languages[s] = usual(Script(s))
 	}
 	var best [other + 1]standing
-	for i, n := range found {
+	for i, n := range found.words {
 		if n > 0 {
 			best[told[i].Script()].take(told[i], int(n))
 		}
@@ -134,21 +148,32 @@ func (e *evidence) add(w *Word) {
 	if w.Script.unspaced() {
 		return
 	}
-	m := functionWords[w.Text]
-	if m == 0 && (w.Plain != w.Text || w.Script != latin) {
+	var m mark
+	if f, ok := functionWords[w.Text]; ok {
+		at, bit := f.number/64, uint64(1)<<(f.number%64)
+		if e.seen[at]&bit != 0 {
+			return
+		}
+		e.seen[at] |= bit
+		m = f.languages
+		if englishToo[w.Text] {
+			m |= 1 // English is the first that is told
+		}
+	} else if (w.Plain != w.Text || w.Script != latin) && w.Text != e.last {
+		e.last = w.Text
 		for _, r := range w.Text {
 			m |= letters[r]
 		}
 	}
 	for ; m != 0; m &= m - 1 {
-		e[bits.TrailingZeros32(uint32(m))]++
+		e.words[bits.TrailingZeros32(uint32(m))]++
 	}
 }
 
 // FunctionWord reports whether a word is one of those that a text of the
 // language has whatever it is about.
 func (w Word) FunctionWord(l Language) bool {
-	for m := functionWords[w.Text]; m != 0; m &= m - 1 {
+	for m := functionWords[w.Text].languages; m != 0; m &= m - 1 {
 		if told[bits.TrailingZeros32(uint32(m))] == l {
 			return true
 		}
@@ -214,12 +239,30 @@ var functionWords = languagesByWord(map[Language]string{
 	"ne": "छ छन् र मा को का की लाई यो त्यो मेरो म कसरी के हो गर्नुहोस् गर्न वा पनि थियो हुन्छ",
 })
 
-func languagesByWord(lists map[Language]string) map[string]mark {
-	out := map[string]mark{}
+func languagesByWord(lists map[Language]string) map[string]function {
+	out := map[string]function{}
 	for i, l := range told {
 		for _, w := range Words(lists[l]) {
-			out[w.Text] |= 1 << i
+			f, known := out[w.Text]
+			if !known {
+				f.number = len(out)
+			}
+			f.languages |= 1 << i
+			out[w.Text] = f
 		}
+	}
+	return out
+}
+
+// englishToo are function words of other languages that English texts of tools
+// hold too, as words of their own or as parts of names.
+var englishToo = wordSet("no per me us he her him so am an on min max mine pro ai en war man men ham also comment plus as os do over van to " +
+	"is in at has had will was all now not only page")
+
+func wordSet(list string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range Words(list) {
+		out[w.Text] = true
 	}
 	return out
 }

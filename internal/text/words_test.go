@@ -271,12 +271,27 @@ func TestDetect(t *testing.T) {
 		{"शहर के मौसम की जानकारी", "hi", true},
 		{"Café naïve résumé", "fr", true}, // letters speak too
 		{"42 17", "en", false},
+		// Words of tools that other languages have as well.
+		{"List branches in a repository, ten per page", "en", true},
+		{"min width max width min height", "en", false},
+		{"ai chat, ai image, ai voice", "en", false},
+		{"pokémon of a pokémon", "en", false},
+		{"train no wagon no seat no", "en", false},
 	} {
 		words := Words(c.text)
 		languages, sure := Detect(words)
 		if s := words[0].Script; languages[s] != c.in || sure[s] != c.sure {
 			t.Errorf("%q is %q (sure: %v), want %q (%v)", c.text, languages[s], sure[s], c.in, c.sure)
 		}
+	}
+}
+
+func TestEveryFunctionWordHasItsPlace(t *testing.T) {
+	if n := len(functionWords); n > maxFunctionWords {
+		t.Errorf("%d function words, places for %d", n, maxFunctionWords)
+	}
+	if len(told) > 32 {
+		t.Errorf("%d languages do not fit a mark", len(told))
 	}
 }
 
