@@ -106,10 +106,10 @@ func Supported() error {
 
 // run is the model as the runtime sees it. It may be called concurrently.
 type run interface {
-	// hidden returns what the model says of a batch: a vector a token, row by
+	// hidden shows what the model says of a batch: a vector a token, row by
 	// row, or one a row where the model pools by itself. The slice is the
-	// caller's.
-	hidden(ctx context.Context, b batch) ([]float32, error)
+	// runtime's and gone when show returns.
+	hidden(ctx context.Context, b batch, show func([]float32) error) error
 	// version is the runtime's.
 	version() string
 	close() error
@@ -272,13 +272,11 @@ func (m *Model) embed(ctx context.Context, e encoded, rows []int, out [][]float3
 		return ctx.Err()
 	}
 	b := e.batch(rows, m.tokenizer.Padding())
-	hidden, err := m.run.hidden(ctx, b)
-	if err != nil {
+	return m.run.hidden(ctx, b, func(hidden []float32) error {
+		vectors, err := m.cfg.Pooling.pool(hidden, b, m.cfg.Dimensions)
+		for i, v := range vectors {
+			out[rows[i]] = v
+		}
 		return err
-	}
-	vectors, err := m.cfg.Pooling.pool(hidden, b, m.cfg.Dimensions)
-	for i, v := range vectors {
-		out[rows[i]] = v
-	}
-	return err
+	})
 }
