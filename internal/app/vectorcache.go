@@ -97,7 +97,11 @@ func (c *cachedModel) Embed(ctx context.Context, texts []string) ([][]float32, e
 // EmbedQueries embeds queries as the model does.
 func (c *cachedModel) EmbedQueries(ctx context.Context, texts []string) ([][]float32, error) {
 	if q, ok := c.Model.(embedder.QueryEmbedder); ok {
-		return c.embed(ctx, asQuery, texts, q.EmbedQueries)
+		kind := asQuery
+		if named, ok := c.Model.(interface{ QueryPrefix() string }); ok {
+			kind += named.QueryPrefix() // not in the name, which is that of documents
+		}
+		return c.embed(ctx, kind, texts, q.EmbedQueries)
 	}
 	return c.Embed(ctx, texts)
 }

@@ -99,3 +99,31 @@ func TestADamagedCacheIsMadeAnew(t *testing.T) {
 		}
 	}
 }
+
+// prefixed is a model with a prefix for queries.
+type prefixed struct {
+	counted
+	prefix string
+}
+
+func (p *prefixed) QueryPrefix() string { return p.prefix }
+
+func TestAnotherQueryPrefixIsAskedAnew(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		prefix string
+		asked  int
+	}{{"", 1}, {"query: ", 1}, {"query: ", 0}} {
+		m := &prefixed{prefix: c.prefix}
+		cached, err := openCachedModel(dir, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := cached.EmbedQueries(t.Context(), []string{"long"}); err != nil || m.texts != c.asked {
+			t.Errorf("prefix %q: %d texts asked, want %d: %v", c.prefix, m.texts, c.asked, err)
+		}
+		if err := cached.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -92,6 +92,10 @@ func (m *Model) Name() string {
 	return name
 }
 
+// QueryPrefix is what queries are embedded with before them. Their vectors
+// depend on it, and Name does not tell.
+func (m *Model) QueryPrefix() string { return m.cfg.QueryPrefix }
+
 // Dimensions is the length of every vector: as configured, else as learnt, 0
 // before that.
 func (m *Model) Dimensions() int { return int(m.dimensions.Load()) }
