@@ -121,11 +121,27 @@ func (m *Model) addWord(s *scratch, f feature, weight float32) {
 }
 
 func (m *Model) addRow(sums []float32, row int, weight float32) {
-	weight *= m.scales[row]
-	numbers := m.rows[row*len(sums) : (row+1)*len(sums)]
+	addScaled(sums, m.rows[row*len(sums):(row+1)*len(sums)], weight*m.scales[row])
+}
+
+// addScaled adds w times the 8-bit numbers to sums, eight at a time, which
+// spares most of the checks of bounds. The conversions of the products forbid
+// fusing them with the sums, so that all processors agree.
+func addScaled(sums []float32, numbers string, w float32) {
+	for len(sums) >= 8 && len(numbers) >= 8 {
+		s, n := sums[:8:8], numbers[:8]
+		s[0] += float32(w * float32(int8(n[0])))
+		s[1] += float32(w * float32(int8(n[1])))
+		s[2] += float32(w * float32(int8(n[2])))
+		s[3] += float32(w * float32(int8(n[3])))
+		s[4] += float32(w * float32(int8(n[4])))
+		s[5] += float32(w * float32(int8(n[5])))
+		s[6] += float32(w * float32(int8(n[6])))
+		s[7] += float32(w * float32(int8(n[7])))
+		sums, numbers = sums[8:], numbers[8:]
+	}
 	for i := range sums {
-		// The conversion forbids fusing, so that processors agree.
-		sums[i] += float32(weight * float32(int8(numbers[i])))
+		sums[i] += float32(w * float32(int8(numbers[i])))
 	}
 }
 
