@@ -94,9 +94,14 @@ func (a *inquiry) variants(term string, w *text.Word) []Variant {
 		return v.list
 	}
 	for _, l := range a.candidates(w) {
-		own := w.StemIn(l)
-		v.add(own, 1)
-		v.add(w.PlainStemIn(l), 1)
+		own := term
+		if l != a.languages[w.Script] {
+			own = w.StemIn(l)
+			v.add(own, 1)
+		}
+		if w.Plain != w.Text {
+			v.add(w.PlainStemIn(l), 1)
+		}
 		if l.Compounds() {
 			a.compounds(&v, w, own, l)
 		}
