@@ -138,6 +138,9 @@ func TestEveryCodePoint(t *testing.T) {
 		from := rune(block) << 12
 		sp := newSpeller(from)
 		for name, tok := range variants {
+			if name != "uncased" && block >= 0x30 && block%16 != 0 {
+				continue // nothing there is written, spaced or lowered
+			}
 			if got := sp.hash(tok, from); got != want[name][block] {
 				t.Errorf("%s: words of the runes from %#x on are not the reference's", name, from)
 			}
