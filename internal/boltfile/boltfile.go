@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"sync/atomic"
 )
 
 // ErrDamaged is in the error for a file that is not what was written. Other
@@ -54,28 +55,31 @@ func CheckMeta(file io.ReaderAt, size int64) error {
 type Visit func(bucket, key, value []byte) error
 
 // Walk verifies the structure of a file of that size and calls fn for what it
-// holds, in the order of buckets and keys: in a sound file every page is either
-// free or reachable, once. Values carry no checksum: that they are what was
+// holds: in a sound file every page is either free or reachable, once. Up to so
+// many others, goroutines beside the caller's, read too and call fn at once;
+// without any the order is that of buckets and keys. It returns the number of
+// the newest transaction. Values carry no checksum: that they are what was
 // written is fn's to verify. Errors are ErrDamaged, those of reading, and fn's.
-func Walk(file io.ReaderAt, size int64, fn Visit) error {
+func Walk(file io.ReaderAt, size int64, others int, fn Visit) (transaction uint64, err error) {
 	r, err := newReader(file, size)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	r.seen = make([]bool, r.meta.pages)
-	r.seen[0], r.seen[1] = true, true
+	r.seen = make([]atomic.Bool, r.meta.pages)
+	r.seen[0].Store(true)
+	r.seen[1].Store(true)
 	if err := r.freelist(); err != nil {
-		return err
+		return 0, err
 	}
-	if err := r.buckets(fn); err != nil {
-		return err
+	if err := r.buckets(others, fn); err != nil {
+		return 0, err
 	}
-	for id, seen := range r.seen {
-		if !seen {
-			return Damaged("page %d is neither used nor free", id)
+	for id := range r.seen {
+		if !r.seen[id].Load() {
+			return 0, Damaged("page %d is neither used nor free", id)
 		}
 	}
-	return nil
+	return r.meta.transaction, nil
 }
 
 // SetAside renames a damaged file, so that it can be looked at, and returns its

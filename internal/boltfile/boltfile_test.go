@@ -7,6 +7,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.etcd.io/bbolt"
@@ -51,9 +54,12 @@ func written(t testing.TB) (file []byte, want map[string]string) {
 	return file, want
 }
 
-func walked(file []byte) (map[string]string, error) {
+func walked(file []byte, others int) (map[string]string, error) {
+	var mu sync.Mutex
 	got := map[string]string{}
-	err := Walk(bytes.NewReader(file), int64(len(file)), func(bucket, key, value []byte) error {
+	_, err := Walk(bytes.NewReader(file), int64(len(file)), others, func(bucket, key, value []byte) error {
+		mu.Lock()
+		defer mu.Unlock()
 		got[string(bucket)+"/"+string(key)] = string(value)
 		return nil
 	})
@@ -62,12 +68,31 @@ func walked(file []byte) (map[string]string, error) {
 
 func TestWalkReadsWhatBoltWrote(t *testing.T) {
 	file, want := written(t)
-	got, err := walked(file)
-	if err != nil {
-		t.Fatal(err)
+	for others := range 4 {
+		got, err := walked(file, others)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%d others: %d records, want %d", others, len(got), len(want))
+		}
 	}
-	if !maps.Equal(got, want) {
-		t.Errorf("%d records, want %d", len(got), len(want))
+}
+
+// Without others a walk is in the order of buckets and keys, and it says which
+// transaction was the last.
+func TestWalkInOrder(t *testing.T) {
+	file, want := written(t)
+	var got []string
+	transaction, err := Walk(bytes.NewReader(file), int64(len(file)), 0, func(bucket, key, _ []byte) error {
+		got = append(got, string(bucket)+"/"+string(key))
+		return nil
+	})
+	if err != nil || !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
+		t.Errorf("%d keys, in order %v: %v", len(got), slices.IsSorted(got), err)
+	}
+	if transaction != 6 { // the first one is bbolt's own
+		t.Errorf("transaction %d", transaction)
 	}
 }
 
@@ -80,7 +105,7 @@ func TestWalkNoticesWhatIsMissing(t *testing.T) {
 		"metas":    append(make([]byte, metas), file[metas:]...),
 		"pages":    append(bytes.Clone(file[:metas]), make([]byte, len(file)-metas)...),
 	} {
-		if _, err := walked(spoiled); !errors.Is(err, ErrDamaged) {
+		if _, err := walked(spoiled, 2); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -89,25 +114,36 @@ func TestWalkNoticesWhatIsMissing(t *testing.T) {
 func TestWalkReturnsTheErrorOfItsFunction(t *testing.T) {
 	file, _ := written(t)
 	stop := errors.New("stop")
-	err := Walk(bytes.NewReader(file), int64(len(file)), func(_, _, _ []byte) error { return stop })
+	_, err := Walk(bytes.NewReader(file), int64(len(file)), 0, func(_, _, _ []byte) error { return stop })
 	if !errors.Is(err, stop) || errors.Is(err, ErrDamaged) {
 		t.Error(err)
 	}
 }
 
-// FuzzWalk spoils a file: reading it ends, with its records or with damage.
+// FuzzWalk spoils a file: reading it ends, with its records or with damage, and
+// reads nothing that is not there.
 func FuzzWalk(f *testing.F) {
 	file, _ := written(f)
-	f.Add(uint32(0), uint64(0))
-	f.Add(uint32(2*4096+8), uint64(0xffff))
-	f.Add(uint32(3*4096), uint64(1))
-	f.Fuzz(func(t *testing.T, at uint32, mask uint64) {
+	f.Add(file, uint32(0), uint64(0), byte(0))
+	f.Add(file, uint32(2*4096+8), uint64(0xffff), byte(1))
+	f.Add(file, uint32(3*4096), uint64(1), byte(2))
+	f.Add(file[:len(file)/2], uint32(4096*3), uint64(0), byte(0))
+	f.Add([]byte("not a file"), uint32(0), uint64(0), byte(0))
+	f.Fuzz(func(t *testing.T, file []byte, at uint32, mask uint64, others byte) {
 		spoiled := bytes.Clone(file)
-		for i := range 8 {
+		for i := range min(8, len(spoiled)) {
 			spoiled[(int(at)+i)%len(spoiled)] ^= byte(mask >> (8 * i))
 		}
-		if _, err := walked(spoiled); err != nil && !errors.Is(err, ErrDamaged) {
+		var content atomic.Int64
+		_, err := Walk(bytes.NewReader(spoiled), int64(len(spoiled)), int(others%4), func(_, key, value []byte) error {
+			content.Add(int64(len(key) + len(value)))
+			return nil
+		})
+		if err != nil && !errors.Is(err, ErrDamaged) {
 			t.Errorf("%v", err)
+		}
+		if int(content.Load()) > len(spoiled) {
+			t.Errorf("%d bytes of content in a file of %d", content.Load(), len(spoiled))
 		}
 	})
 }

@@ -3,18 +3,27 @@ package boltfile
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"io"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// reader reads a file page by page and remembers which pages it has seen.
+// reader reads a file page by page and remembers which pages were seen. It is
+// for one goroutine; those it hands subtrees to share what was seen.
 type reader struct {
-	file io.ReaderAt
-	size int64 // of a page
-	meta meta
-	seen []bool
+	file   io.ReaderAt
+	size   int64 // of a page
+	meta   meta
+	seen   []atomic.Bool
+	others *errgroup.Group // that read subtrees beside this one; nil: none
+
+	last int // pages that were read last: the next one is often as long
+	buf  []byte
 }
 
-// page is one page with its overflow.
+// page is one page with its overflow. data is valid until the next read.
 type page struct {
 	id    uint64
 	flags uint16
@@ -31,9 +40,9 @@ func (r *reader) read(id uint64) (page, error) {
 	if id < 2 || id >= r.meta.pages {
 		return page{}, Damaged("page %d of %d", id, r.meta.pages)
 	}
-	data := make([]byte, r.size)
-	if _, err := r.file.ReadAt(data, int64(id)*r.size); err != nil {
-		return page{}, readError(err)
+	data, err := r.readAt(id, max(1, r.last))
+	if err != nil {
+		return page{}, err
 	}
 	if got := binary.LittleEndian.Uint64(data); got != id {
 		return page{}, Damaged("page %d says that it is page %d", id, got)
@@ -43,18 +52,31 @@ func (r *reader) read(id uint64) (page, error) {
 		return page{}, Damaged("page %d takes %d pages", id, n)
 	}
 	for i := id; i < id+n; i++ {
-		if r.seen[i] {
+		if r.seen[i].Swap(true) {
 			return page{}, Damaged("page %d has two uses", i)
 		}
-		r.seen[i] = true
 	}
-	if n > 1 {
-		data = append(data, make([]byte, int64(n-1)*r.size)...)
-		if _, err := r.file.ReadAt(data[r.size:], int64(id+1)*r.size); err != nil {
-			return page{}, readError(err)
+	r.last = int(n)
+	if need := int64(n) * r.size; need > int64(len(data)) {
+		if data, err = r.readAt(id, r.last); err != nil {
+			return page{}, err
 		}
 	}
-	return pageOf(id, data), nil
+	return pageOf(id, data[:int64(n)*r.size]), nil
+}
+
+// readAt reads up to n pages from id on, as many as the file's pages allow.
+func (r *reader) readAt(id uint64, n int) ([]byte, error) {
+	n = int(min(uint64(n), r.meta.pages-id))
+	need := n * int(r.size)
+	if cap(r.buf) < need {
+		r.buf = make([]byte, need)
+	}
+	b := r.buf[:need]
+	if _, err := r.file.ReadAt(b, int64(id)*r.size); err != nil {
+		return nil, readError(err)
+	}
+	return b, nil
 }
 
 // freelist marks the free pages and those of the list itself.
@@ -75,10 +97,9 @@ func (r *reader) freelist() error {
 	}
 	for i := range count {
 		id := binary.LittleEndian.Uint64(ids[8*i:])
-		if id >= r.meta.pages || r.seen[id] {
+		if id >= r.meta.pages || r.seen[id].Swap(true) {
 			return Damaged("free page %d", id)
 		}
-		r.seen[id] = true
 	}
 	return nil
 }
@@ -93,6 +114,18 @@ func (s span) holds(key []byte) bool {
 
 // leaf is called for every element of a tree's leaves.
 type leaf func(flags uint32, key, value []byte) error
+
+// subtree visits the leaves below a page, in another goroutine if one is free.
+func (r *reader) subtree(id uint64, within span, depth int, fn leaf) error {
+	if r.others == nil {
+		return r.tree(id, within, depth, fn)
+	}
+	other := &reader{file: r.file, size: r.size, meta: r.meta, seen: r.seen, others: r.others}
+	if r.others.TryGo(func() error { return other.tree(id, within, depth, fn) }) {
+		return nil
+	}
+	return r.tree(id, within, depth, fn)
+}
 
 // tree visits the leaves below a page.
 func (r *reader) tree(id uint64, within span, depth int, fn leaf) error {
@@ -122,7 +155,7 @@ func (r *reader) branch(pg page, within span, depth int, fn leaf) error {
 		if i+1 < len(children) {
 			in.to = children[i+1].key
 		}
-		if err := r.tree(c.page, in, depth+1, fn); err != nil {
+		if err := r.subtree(c.page, in, depth+1, fn); err != nil {
 			return err
 		}
 	}
@@ -130,18 +163,27 @@ func (r *reader) branch(pg page, within span, depth int, fn leaf) error {
 }
 
 // buckets visits the buckets that the root tree names.
-func (r *reader) buckets(fn Visit) error {
-	return r.tree(r.meta.root, span{}, 0, func(flags uint32, name, value []byte) error {
+func (r *reader) buckets(others int, fn Visit) error {
+	type named struct{ name, value []byte }
+	var all []named
+	err := r.tree(r.meta.root, span{}, 0, func(flags uint32, name, value []byte) error {
 		if flags != elementIsBucket || len(value) < 16 {
 			return Damaged("root element %q is no bucket", name)
 		}
-		return r.bucket(name, value, fn)
+		all = append(all, named{bytes.Clone(name), bytes.Clone(value)})
+		return nil
 	})
+	for _, b := range all {
+		if err == nil {
+			err = r.bucket(b.name, b.value, others, fn)
+		}
+	}
+	return err
 }
 
 // bucket visits the tree of a bucket: a page of its own, or, where it is
 // small, one within the value.
-func (r *reader) bucket(name, value []byte, fn Visit) error {
+func (r *reader) bucket(name, value []byte, others int, fn Visit) error {
 	element := func(flags uint32, k, v []byte) error {
 		if flags != 0 {
 			return Damaged("element %q of flags %#x", k, flags)
@@ -149,7 +191,7 @@ func (r *reader) bucket(name, value []byte, fn Visit) error {
 		return fn(name, k, v)
 	}
 	if root := binary.LittleEndian.Uint64(value); root != 0 {
-		return r.tree(root, span{}, 1, element)
+		return r.shared(root, others, element)
 	}
 	inline := value[16:]
 	if len(inline) < pageHeader {
@@ -162,77 +204,13 @@ func (r *reader) bucket(name, value []byte, fn Visit) error {
 	return pg.leaves(span{}, element)
 }
 
-// child is one element of a branch page.
-type child struct {
-	key  []byte
-	page uint64
-}
-
-// children returns a branch page's elements.
-func (pg page) children(within span) ([]child, error) {
-	if pg.count == 0 {
-		return nil, Damaged("branch page %d is empty", pg.id)
+// shared visits the leaves below a page, together with others.
+func (r *reader) shared(id uint64, others int, fn leaf) error {
+	if others < 1 {
+		return r.tree(id, span{}, 1, fn)
 	}
-	out := make([]child, 0, pg.count)
-	for i := range pg.count {
-		e, err := pg.element(i)
-		if err != nil {
-			return nil, err
-		}
-		k, err := pg.slice(e, binary.LittleEndian.Uint32(pg.data[e:]), binary.LittleEndian.Uint32(pg.data[e+4:]))
-		if err != nil {
-			return nil, err
-		}
-		if !within.holds(k) || i > 0 && bytes.Compare(out[i-1].key, k) >= 0 {
-			return nil, Damaged("key %d of page %d is out of order", i, pg.id)
-		}
-		out = append(out, child{k, binary.LittleEndian.Uint64(pg.data[e+8:])})
-	}
-	return out, nil
-}
-
-// leaves calls fn for a leaf page's elements.
-func (pg page) leaves(within span, fn leaf) error {
-	var before []byte
-	for i := range pg.count {
-		e, err := pg.element(i)
-		if err != nil {
-			return err
-		}
-		u32 := func(at int) uint32 { return binary.LittleEndian.Uint32(pg.data[e+at:]) }
-		k, err := pg.slice(e, u32(4), u32(8))
-		if err != nil {
-			return err
-		}
-		v, err := pg.slice(e, u32(4)+u32(8), u32(12))
-		if err != nil {
-			return err
-		}
-		if !within.holds(k) || i > 0 && bytes.Compare(before, k) >= 0 {
-			return Damaged("key %d of page %d is out of order", i, pg.id)
-		}
-		before = k
-		if err := fn(u32(0), k, v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// element returns where element i begins.
-func (pg page) element(i int) (int, error) {
-	at := pageHeader + i*elementSize
-	if at+elementSize > len(pg.data) {
-		return 0, Damaged("page %d has %d elements", pg.id, pg.count)
-	}
-	return at, nil
-}
-
-// slice returns n bytes that begin pos behind an element's own place.
-func (pg page) slice(element int, pos, n uint32) ([]byte, error) {
-	from := uint64(element) + uint64(pos)
-	if to := from + uint64(n); to <= uint64(len(pg.data)) {
-		return pg.data[from:to:to], nil
-	}
-	return nil, Damaged("page %d has an element outside of it", pg.id)
+	r.others = &errgroup.Group{}
+	r.others.SetLimit(others)
+	err := r.tree(id, span{}, 1, fn)
+	return errors.Join(err, r.others.Wait())
 }

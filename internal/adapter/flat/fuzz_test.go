@@ -1,17 +1,12 @@
 package flat
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	bolt "go.etcd.io/bbolt"
 
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -66,76 +61,6 @@ func FuzzRecord(f *testing.F) {
 		_, e, err := decode(k, b)
 		if err == nil && len(e.of(b)) > len(payload) {
 			t.Errorf("%d bytes of vectors from %d bytes", len(e.of(b)), len(payload))
-		}
-	})
-}
-
-// smallFile returns the bytes of a bbolt file with a few records.
-func smallFile(t testing.TB) []byte {
-	file := filepath.Join(t.TempDir(), "small.db")
-	db, err := bolt.Open(file, 0o600, &bolt.Options{PageSize: 1024, NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n := range 40 {
-		err := db.Update(func(tx *bolt.Tx) error {
-			b, err := tx.CreateBucketIfNotExists(entityBucket)
-			if err != nil {
-				return err
-			}
-			return b.Put([]byte{byte(n * 7)}, bytes.Repeat([]byte{byte(n)}, n*17))
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func TestWalkSeesWhatBboltWrote(t *testing.T) {
-	b := smallFile(t)
-	var mu sync.Mutex
-	got := map[byte]int{}
-	_, err := walk(bytes.NewReader(b), int64(len(b)), func(bucket, k, v []byte) error {
-		mu.Lock()
-		defer mu.Unlock()
-		got[k[0]] = len(v)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n := range 40 {
-		if got[byte(n*7)] != n*17 {
-			t.Errorf("key %d has %d bytes, want %d", n*7, got[byte(n*7)], n*17)
-		}
-	}
-}
-
-// No bytes make the walk panic, read what is not there, or go on for ever.
-func FuzzWalk(f *testing.F) {
-	b := smallFile(f)
-	f.Add(b, uint32(5000), byte(3))
-	f.Add(b[:len(b)/2], uint32(1024*3), byte(0))
-	f.Add([]byte("not a file"), uint32(0), byte(0))
-	f.Fuzz(func(t *testing.T, b []byte, at uint32, flip byte) {
-		if len(b) > 0 {
-			b[int(at)%len(b)] ^= flip
-		}
-		var n atomic.Int64
-		_, _ = walk(bytes.NewReader(b), int64(len(b)), func(bucket, k, v []byte) error {
-			n.Add(int64(len(k) + len(v)))
-			return nil
-		})
-		if int(n.Load()) > len(b) {
-			t.Errorf("%d bytes of content in a file of %d", n.Load(), len(b))
 		}
 	})
 }

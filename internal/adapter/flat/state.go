@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/toolstream/toolstream/internal/boltfile"
 )
 
 // stateFormat is the first byte of the state record's payload.
@@ -55,7 +57,7 @@ func (s *state) encode() []byte {
 
 func decodeState(b []byte) (state, error) {
 	if len(b) < 4 || binary.LittleEndian.Uint32(b) != checksum(stateKey, b[4:]) {
-		return state{}, damaged("checksum of the state record")
+		return state{}, boltfile.Damaged("checksum of the state record")
 	}
 	d := decoder{b: b[4:]}
 	if format := d.byte(); format != stateFormat {
@@ -69,7 +71,7 @@ func decodeState(b []byte) (state, error) {
 		s.positions[int(p)] = d.uvarint()
 	}
 	if d.bad || len(d.b) > 0 {
-		return state{}, damaged("layout of the state record")
+		return state{}, boltfile.Damaged("layout of the state record")
 	}
 	return s, nil
 }

@@ -10,13 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
+	"github.com/toolstream/toolstream/internal/boltfile"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -53,7 +53,7 @@ func openStore(ctx context.Context, folder string, log *slog.Logger, take func(k
 	}
 	s := &store{file: filepath.Join(folder, storeFile)}
 	found, transaction, err := s.verify(ctx, take)
-	if errors.Is(err, errDamaged) || errors.Is(err, errRecord) {
+	if errors.Is(err, boltfile.ErrDamaged) || errors.Is(err, errRecord) {
 		restart()
 		found, transaction = state{positions: map[int]uint64{}}, 0
 		err = s.setAside(log, err)
@@ -83,7 +83,7 @@ func (s *store) verify(ctx context.Context, take func(key, value []byte) error) 
 		return empty, 0, fmt.Errorf("flat: %w", err)
 	}
 	defer f.Close()
-	if err := new(pages).readMeta(f, info.Size()); err != nil {
+	if err := boltfile.CheckMeta(f, info.Size()); err != nil {
 		return empty, 0, err // before bbolt looks at it
 	}
 	lock, err := bolt.Open(s.file, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockTimeout})
@@ -99,7 +99,7 @@ func (s *store) verify(ctx context.Context, take func(key, value []byte) error) 
 func readStore(ctx context.Context, f *os.File, size int64, take func(key, value []byte) error) (state, uint64, error) {
 	var found atomic.Pointer[state]
 	var records, sum atomic.Uint64
-	transaction, err := walk(f, size, func(bucket, k, v []byte) error {
+	transaction, err := boltfile.Walk(f, size, runtime.GOMAXPROCS(0), func(bucket, k, v []byte) error {
 		switch {
 		case bytes.Equal(bucket, entityBucket):
 			if err := verify(k, v); err != nil {
@@ -115,7 +115,7 @@ func readStore(ctx context.Context, f *os.File, size int64, take func(key, value
 			found.Store(&st)
 			return err
 		}
-		return damaged("unknown key %q in bucket %q", k, bucket)
+		return boltfile.Damaged("unknown key %q in bucket %q", k, bucket)
 	})
 	if err != nil {
 		return state{}, 0, err
@@ -125,7 +125,7 @@ func readStore(ctx context.Context, f *os.File, size int64, take func(key, value
 		st = &state{positions: map[int]uint64{}}
 	}
 	if st.records != records.Load() || st.sum != sum.Load() {
-		return state{}, 0, damaged("%d records of sum %x, where the state says %d of %x", records.Load(), sum.Load(), st.records, st.sum)
+		return state{}, 0, boltfile.Damaged("%d records of sum %x, where the state says %d of %x", records.Load(), sum.Load(), st.records, st.sum)
 	}
 	return *st, transaction, nil
 }
@@ -193,25 +193,19 @@ func openError(err error) error {
 	case errors.Is(err, berrors.ErrTimeout):
 		return ErrInUse
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch):
-		return damaged("%v", err)
+		return boltfile.Damaged("%v", err)
 	}
 	return fmt.Errorf("flat: open: %w", err)
 }
 
-// setAside renames a damaged file, so that it can be looked at. It is never
-// deleted.
+// setAside renames a damaged file, so that it can be looked at.
 func (s *store) setAside(log *slog.Logger, cause error) error {
-	for n := 1; ; n++ {
-		to := s.file + ".damaged-" + strconv.Itoa(n)
-		if _, err := os.Lstat(to); err == nil {
-			continue
-		}
-		if err := os.Rename(s.file, to); err != nil {
-			return fmt.Errorf("flat: set aside a damaged file: %w", err)
-		}
-		log.Error("index file is damaged: set aside, the index is built again from the bus", "cause", cause, "kept", to)
-		return nil
+	kept, err := boltfile.SetAside(s.file)
+	if err != nil {
+		return fmt.Errorf("flat: set aside a damaged file: %w", err)
 	}
+	log.Error("index file is damaged: set aside, the index is built again from the bus", "cause", cause, "kept", kept)
+	return nil
 }
 
 // put is one record to be written; nil bytes drop it.

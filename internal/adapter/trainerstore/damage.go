@@ -99,7 +99,7 @@ func verify(path string) error {
 // file without buckets holds nothing yet.
 func verifyRecords(f *os.File, size int64) error {
 	var found, said tally
-	err := boltfile.Walk(f, size, func(name, k, v []byte) error {
+	_, err := boltfile.Walk(f, size, 0, func(name, k, v []byte) error {
 		switch {
 		case bytes.Equal(name, bucket()):
 			if _, err := unseal(string(k), v); err != nil {

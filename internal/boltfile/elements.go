@@ -1,4 +1,4 @@
-package flat
+package boltfile
 
 import (
 	"bytes"
@@ -13,10 +13,10 @@ type child struct {
 
 // children returns a branch page's elements, which hold copies.
 func (pg page) children(within span) ([]child, error) {
-	out := make([]child, 0, pg.count)
 	if pg.count == 0 {
-		return nil, damaged("branch page %d is empty", pg.id)
+		return nil, Damaged("branch page %d is empty", pg.id)
 	}
+	out := make([]child, 0, pg.count)
 	for i := range pg.count {
 		e, err := pg.element(i)
 		if err != nil {
@@ -27,7 +27,7 @@ func (pg page) children(within span) ([]child, error) {
 			return nil, err
 		}
 		if !within.holds(k) || i > 0 && bytes.Compare(out[i-1].key, k) >= 0 {
-			return nil, damaged("key %d of page %d is out of order", i, pg.id)
+			return nil, Damaged("key %d of page %d is out of order", i, pg.id)
 		}
 		out = append(out, child{bytes.Clone(k), binary.LittleEndian.Uint64(pg.data[e+8:])})
 	}
@@ -52,7 +52,7 @@ func (pg page) leaves(within span, fn leaf) error {
 			return err
 		}
 		if !within.holds(k) || i > 0 && bytes.Compare(before, k) >= 0 {
-			return damaged("key %d of page %d is out of order", i, pg.id)
+			return Damaged("key %d of page %d is out of order", i, pg.id)
 		}
 		before = k
 		if err := fn(u32(0), k, v); err != nil {
@@ -66,7 +66,7 @@ func (pg page) leaves(within span, fn leaf) error {
 func (pg page) element(i int) (int, error) {
 	at := pageHeader + i*elementSize
 	if at+elementSize > len(pg.data) {
-		return 0, damaged("page %d has %d elements", pg.id, pg.count)
+		return 0, Damaged("page %d has %d elements", pg.id, pg.count)
 	}
 	return at, nil
 }
@@ -77,5 +77,5 @@ func (pg page) slice(element int, pos, n uint32) ([]byte, error) {
 	if to := from + uint64(n); to <= uint64(len(pg.data)) {
 		return pg.data[from:to:to], nil
 	}
-	return nil, damaged("page %d has an element outside of it", pg.id)
+	return nil, Damaged("page %d has an element outside of it", pg.id)
 }
