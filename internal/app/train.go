@@ -72,7 +72,7 @@ func recordedSearches(dir string) bool {
 }
 
 func trainServing(ctx context.Context, cfg TrainConfig, progress func(stage string, done, total int)) (*Trained, error) {
-	fit := training.Config{Learn: fusion.LearnConfig{Seed: cfg.Seed}}.Fit
+	fit := training.Config{Seed: cfg.Seed}.Fit
 	measured := EvalConfig{Dir: cfg.Dir, Settings: cfg.Settings, Config: cfg.Config}
 	measured.Settings.Weights = evaluation.Learned
 	e := &evaluator{EvalConfig: measured, deps: EvalDeps{Fit: fit, Progress: progress}}

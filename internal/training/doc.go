@@ -4,14 +4,17 @@
 //
 // # What is learned from
 //
-// Everything is learned from one form, pairs of examples of which the first was
-// the better answer (fusion.Pair). Of a labelled query every relevant candidate
-// is paired with two kinds of negatives: the Hard ones that look most like an
-// answer, by the mean over all features of how far each stands out among the
-// query's candidates, and Random ones of the rest. Negatives that only one
-// retriever ranks high would punish that retriever, and hard ones alone teach
-// nothing about the many tools that are never the answer. Recorded searches
-// make pairs as the trainer makes them (package impression).
+// Everything is learned from examples of which one was the better answer: pairs
+// from what was shown and used (trainer.Pairs), and from a labelled query groups,
+// every relevant candidate against all of the query's negatives (fusion.Group; a
+// group of two is a pair). Negatives are of two kinds: the Hard ones that look
+// most like an answer, by the mean over all features of how far each stands out
+// among the query's candidates, and Random ones of the rest. Negatives that only
+// one retriever ranks high would punish that retriever, and hard ones alone teach
+// nothing about the many tools that are never the answer.
+//
+// How far the weights may move from the given ones is chosen by leaving queries
+// out of the training ones: small sets hardly bear more than the given weights.
 //
 // # Usage
 //

@@ -3,7 +3,9 @@ package training
 import (
 	"context"
 	"hash/fnv"
+	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/toolstream/toolstream/internal/evaluation"
 	"github.com/toolstream/toolstream/pkg/fusion"
@@ -14,7 +16,11 @@ import (
 type Config struct {
 	Hard   int // negatives a query that look most like an answer; 40
 	Random int // further negatives a query; 150
-	Learn  fusion.LearnConfig
+	Seed   uint64
+
+	// L2 are the prices of a squared unit of correction that are tried; the one
+	// that loses least on queries left out serves. 0.3, 0.03, 0.003
+	L2 []float64
 }
 
 func (c Config) withDefaults() Config {
@@ -24,7 +30,15 @@ func (c Config) withDefaults() Config {
 	if c.Random == 0 {
 		c.Random = 150
 	}
+	if len(c.L2) == 0 {
+		c.L2 = []float64{0.3, 0.03, 0.003}
+	}
 	return c
+}
+
+// learn is what fusion learns with: as many steps as the smallest sets need.
+func (c Config) learn(l2 float64) fusion.LearnConfig {
+	return fusion.LearnConfig{Rate: 0.1, L2: l2, Batch: 64, Epochs: 30, Seed: c.Seed}
 }
 
 // FrontRunners is how many of the best candidates common use is counted with:
@@ -39,14 +53,33 @@ func (c Config) Fit(ctx context.Context, base fusion.Model, train []evaluation.S
 	if options.Usage {
 		l.counts = countUses(train)
 	}
-	m, pairs, err := l.learn(ctx, nil)
+	groups, err := l.groups(ctx, nil)
+	if err != nil {
+		return evaluation.Fitted{}, err
+	}
+	l2, err := l.chooseL2(groups)
+	if err != nil {
+		return evaluation.Fitted{}, err
+	}
+	m, err := fusion.TrainGroups(base, slices.Concat(groups...), l.cfg.learn(l2))
 	if err == nil && l.counts != nil {
-		m, pairs, err = l.learn(ctx, &m)
+		if groups, err = l.groups(ctx, &m); err == nil {
+			m, err = fusion.TrainGroups(base, slices.Concat(groups...), l.cfg.learn(l2))
+		}
 	}
 	if err != nil {
 		return evaluation.Fitted{}, err
 	}
-	return evaluation.Fitted{Model: m, Usage: l.counts.table(), Pairs: pairs}, nil
+	return evaluation.Fitted{Model: m, Usage: l.counts.table(), Pairs: pairsIn(groups)}, nil
+}
+
+func pairsIn(groups [][]fusion.Group) (n int) {
+	for _, list := range groups {
+		for i := range list {
+			n += len(list[i].Worse)
+		}
+	}
+	return n
 }
 
 // lesson is one learning from a set of queries.
@@ -57,23 +90,55 @@ type lesson struct {
 	counts  *counts // nil: usage is not to be known
 }
 
-// learn returns the model learned from the pairs of all queries, and how many
-// those are. Front runners, and with them common use, are those of the model
-// front; nil knows none.
-func (l *lesson) learn(ctx context.Context, front *fusion.Model) (fusion.Model, int, error) {
-	var pairs []fusion.Pair
+// groups returns what the labels say, query by query. Front runners, and with
+// them common use, are those of the model front; nil knows none.
+func (l *lesson) groups(ctx context.Context, front *fusion.Model) ([][]fusion.Group, error) {
+	out := make([][]fusion.Group, len(l.samples))
 	for i := range l.samples {
 		if err := ctx.Err(); err != nil {
-			return l.base, 0, err
+			return nil, err
 		}
-		pairs = append(pairs, l.pairs(&l.samples[i], front)...)
+		out[i] = l.group(&l.samples[i], front)
 	}
-	m, err := fusion.Train(l.base, pairs, l.cfg.Learn)
-	return m, len(pairs), err
+	return out, nil
 }
 
-// pairs returns what the labels of one query say.
-func (l *lesson) pairs(s *evaluation.Sample, front *fusion.Model) []fusion.Pair {
+// parts is how many parts the queries are cut into to choose the L2.
+const parts = 4
+
+// chooseL2 returns the price of correction whose models lose least on queries
+// that they were not learned from.
+func (l *lesson) chooseL2(groups [][]fusion.Group) (float64, error) {
+	best, least := l.cfg.L2[0], math.Inf(1)
+	for _, l2 := range l.cfg.L2 {
+		var lost float64
+		for part := range min(parts, len(groups)) {
+			var train, held []fusion.Group
+			for i, list := range groups {
+				if i%parts == part {
+					held = append(held, list...)
+				} else {
+					train = append(train, list...)
+				}
+			}
+			m, err := fusion.TrainGroups(l.base, train, l.cfg.learn(l2))
+			if err != nil {
+				return 0, err
+			}
+			for i := range held {
+				lost += m.GroupLoss(&held[i])
+			}
+		}
+		if lost < least {
+			best, least = l2, lost
+		}
+	}
+	return best, nil
+}
+
+// group returns what the labels of one query say: that each relevant candidate
+// is better than the query's negatives.
+func (l *lesson) group(s *evaluation.Sample, front *fusion.Model) []fusion.Group {
 	examples := make([]fusion.Example, len(s.Candidates))
 	for i := range s.Candidates {
 		examples[i] = fusion.Example{Features: s.Candidates[i].Features, Matches: s.Candidates[i].Matches}
@@ -81,17 +146,17 @@ func (l *lesson) pairs(s *evaluation.Sample, front *fusion.Model) []fusion.Pair 
 	if l.counts != nil {
 		l.addUsage(s, examples, front)
 	}
-	negatives := l.negatives(s, examples)
-	var pairs []fusion.Pair
+	var worse []fusion.Example
+	for _, i := range l.negatives(s, examples) {
+		worse = append(worse, examples[i])
+	}
+	var groups []fusion.Group
 	for i, relevance := range s.Relevance {
-		if relevance <= 0 {
-			continue
-		}
-		for _, j := range negatives {
-			pairs = append(pairs, fusion.Pair{Better: examples[i], Worse: examples[j]})
+		if relevance > 0 && len(worse) > 0 {
+			groups = append(groups, fusion.Group{Better: examples[i], Worse: worse})
 		}
 	}
-	return pairs
+	return groups
 }
 
 // addUsage sets the usage features as a search would, had it come before the
@@ -126,7 +191,7 @@ func (l *lesson) negatives(s *evaluation.Sample, examples []fusion.Example) []in
 	}
 	hard := min(l.cfg.Hard, len(wrong))
 	rest := wrong[hard:]
-	rng := rand.New(rand.NewPCG(l.cfg.Learn.Seed, hash(s.Query.ID)))
+	rng := rand.New(rand.NewPCG(l.cfg.Seed, hash(s.Query.ID)))
 	rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
 	return wrong[:hard+min(l.cfg.Random, len(rest))]
 }

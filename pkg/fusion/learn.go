@@ -172,29 +172,37 @@ func (l *Learner) Step(batch []Pair) float64 {
 	if len(batch) == 0 {
 		return 0
 	}
-	loss, grad := l.gradient(&l.state.Params, batch)
+	return l.step(len(batch), func(m *Model, g *Gradient) (loss float64) {
+		for i := range batch {
+			loss += (m.AddGradient(g, &batch[i], 1/float64(len(batch))) - loss) / float64(i+1)
+		}
+		return loss
+	})
+}
+
+// step takes one Adam step on n examples; derive adds the gradient of their mean
+// loss and returns that loss.
+func (l *Learner) step(n int, derive func(*Model, *Gradient) float64) float64 {
+	loss, grad := l.gradient(&l.state.Params, derive)
 	if !l.cfg.Free {
 		clip(&grad, l.cfg.Clip)
 	}
 	next := l.state
 	next.Params = next.Adam.Step(next.Params, grad, l.cfg.Rate)
 	next.Params.bound()
-	next.Pairs += len(batch)
+	next.Pairs += n
 	if next.finite() {
 		l.state = next
 	}
 	return loss
 }
 
-// gradient returns the mean loss of batch and the gradient of that loss plus
-// the regularisation, by parameter.
-func (l *Learner) gradient(p *Params, batch []Pair) (float64, Params) {
+// gradient returns the loss and the gradient of that loss plus the
+// regularisation, by parameter.
+func (l *Learner) gradient(p *Params, derive func(*Model, *Gradient) float64) (float64, Params) {
 	m := l.modelOf(p)
 	var g Gradient
-	var loss float64
-	for i := range batch {
-		loss += (m.AddGradient(&g, &batch[i], 1/float64(len(batch))) - loss) / float64(i+1)
-	}
+	loss := derive(&m, &g)
 	var grad Params
 	for i, x := range g.Features {
 		grad[i] = x/l.unit(Feature(i)) + 2*l.cfg.L2*p[i]
@@ -222,19 +230,11 @@ func Train(base Model, pairs []Pair, cfg LearnConfig) (Model, error) {
 	l := NewLearner(base, cfg)
 	order := make([]Pair, len(pairs))
 	copy(order, pairs)
-	rng := rand.New(rand.NewPCG(l.cfg.Seed, uint64(len(pairs))))
-	rate, all := l.cfg.Rate, float64(l.cfg.Epochs*len(pairs))
-	for range l.cfg.Epochs {
+	err := l.epochs(len(order), func(rng *rand.Rand) {
 		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-		for start := 0; start < len(order); start += l.cfg.Batch {
-			if !l.cfg.Free {
-				l.cfg.Rate = rate * (1 - float64(l.state.Pairs)/all)
-			}
-			l.Step(order[start:min(start+l.cfg.Batch, len(order))])
-		}
-	}
-	if l.state.Pairs != l.cfg.Epochs*len(pairs) {
-		return base, errors.New("train: a step was not finite")
+	}, func(start, end int) { l.Step(order[start:end]) })
+	if err != nil {
+		return base, err
 	}
 	return l.Model(), nil
 }

@@ -30,7 +30,9 @@ func TestGradientEqualsFiniteDifferences(t *testing.T) {
 			{drawExample(t, "better"), drawExample(t, "worse")},
 			{drawExample(t, "better2"), drawExample(t, "worse2")},
 		}
-		_, grad := l.gradient(&p, batch)
+		_, grad := l.gradient(&p, func(m *Model, g *Gradient) float64 {
+			return m.AddGradient(g, &batch[0], 0.5) + m.AddGradient(g, &batch[1], 0.5)
+		})
 		for i := range p {
 			const step = 1e-5
 			high, low := p, p
@@ -57,6 +59,53 @@ func (l *Learner) objective(p *Params, batch []Pair) float64 {
 		}
 	}
 	return sum
+}
+
+// A group's gradient is that of its loss, and a group of two is a pair.
+func TestGroupGradient(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := NewLearner(drawModel(t), LearnConfig{L2: 0.05})
+		p := l.origin()
+		p.bound()
+		group := Group{Better: drawExample(t, "better"), Worse: []Example{drawExample(t, "worse"), drawExample(t, "worse2")}}
+		_, grad := l.gradient(&p, func(m *Model, g *Gradient) float64 { return m.AddGroupGradient(g, &group, 1) })
+		for i := range p {
+			const step = 1e-5
+			high, low := p, p
+			high[i] += step
+			low[i] -= step
+			above, below := l.modelOf(&high), l.modelOf(&low)
+			want := (above.GroupLoss(&group) - below.GroupLoss(&group)) / (2 * step)
+			if math.Abs(grad[i]-want) > 1e-3*(1+math.Abs(want)) {
+				t.Fatalf("parameter %d: gradient %v, difference quotient %v", i, grad[i], want)
+			}
+		}
+		m := l.modelOf(&p)
+		pair := Pair{group.Better, group.Worse[0]}
+		group.Worse = group.Worse[:1]
+		if a, b := m.GroupLoss(&group), m.Loss(&pair); math.Abs(a-b) > 1e-9*(1+b) {
+			t.Fatalf("a group of two loses %v, a pair %v", a, b)
+		}
+	})
+}
+
+func TestTrainGroupsLearnsWhatSeparates(t *testing.T) {
+	base, _ := ModelOf(Builtin())
+	var groups []Group
+	for _, p := range separable(900, 9) {
+		groups = append(groups, Group{Better: p.Better, Worse: []Example{p.Worse, p.Worse}})
+	}
+	m, err := TrainGroups(base, groups, LearnConfig{Batch: 32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := TrainGroups(base, groups, LearnConfig{Batch: 32}); again != m {
+		t.Fatal("the same groups gave two models")
+	}
+	held := separable(500, 10)
+	if before, after := meanLoss(base, held), meanLoss(m, held); after > before/2 {
+		t.Fatalf("held-out loss went from %v to %v only", before, after)
+	}
 }
 
 // separable returns pairs of which the better one has the higher description
