@@ -1,5 +1,7 @@
 package vector
 
+import "math"
+
 // lane is what rows are padded to: one register of the widest kernel.
 const lane = 64
 
@@ -36,6 +38,16 @@ func encodePlain(row []byte, v []float32, inverse float32) {
 	}
 }
 
+// Stretch returns by what factor, at the most, Quantize and NewQuery make a
+// vector of so many components longer: where all but the largest one are rounded
+// up by half a step. For components of x steps that is sqrt((codes² + n(x+½)²) /
+// (codes² + nx²)), which is largest where x(x+½) = codes²/n, and sqrt(1 + 1/2x)
+// there.
+func Stretch(dimensions int) float64 {
+	twice := math.Sqrt(0.25+4*codes*codes/float64(max(dimensions, 1))) - 0.5
+	return math.Sqrt(1 + 1/twice)
+}
+
 // Query is the side of a product that meets many rows. It is immutable.
 type Query struct {
 	narrow []int8  // Stride codes, zeros behind the last component
@@ -68,6 +80,15 @@ func (q *Query) Similarities(dst []float32, rows []byte, scales []float32) {
 // holds.
 func (q *Query) Raise(dst []float32, rows []byte, scales []float32) {
 	q.scan(dst, rows, scales, true)
+}
+
+// Length returns the length of q as it was quantised.
+func (q *Query) Length() float64 {
+	var square float64
+	for _, code := range q.narrow {
+		square += float64(code) * float64(code)
+	}
+	return math.Sqrt(square) * float64(q.scale)
 }
 
 func (q *Query) scan(dst []float32, rows []byte, scales []float32, raise bool) {

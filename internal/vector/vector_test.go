@@ -182,3 +182,29 @@ func BenchmarkSimilarities(b *testing.B) {
 		})
 	}
 }
+
+// No vector grows by more than Stretch, and the worst ones nearly that much.
+func TestStretch(t *testing.T) {
+	for _, n := range append(dimensions(), 4096) {
+		worst := 0.0
+		for steps := range 127 {
+			v := make([]float32, n)
+			for i := range v {
+				v[i] = float32(steps) + 0.501
+			}
+			v[0] = 127
+			q := NewQuery(v)
+			worst = max(worst, q.Length()/math.Sqrt(dot64(v, v)))
+		}
+		if most := Stretch(n); worst > most*(1+1e-6) || n > 30 && worst < 1+(most-1)*0.9 {
+			t.Errorf("%d components: %v, at the most %v", n, worst, most)
+		}
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		v := rapid.SliceOfN(rapid.Float32Range(-1, 1), 1, 300).Draw(r, "v")
+		q := NewQuery(v)
+		if got, most := q.Length(), Stretch(len(v))*math.Sqrt(dot64(v, v)); got > most*(1+1e-6) {
+			r.Errorf("length %v, at the most %v", got, most)
+		}
+	})
+}

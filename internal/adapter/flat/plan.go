@@ -22,7 +22,8 @@ type plan struct {
 type column struct {
 	kind  int
 	texts []vector.Query
-	known []int // the texts by their place in the planner, rising
+	known []int   // the texts by their place in the planner, rising
+	most  float32 // more than any similarity
 }
 
 // question is one dense feature, or several that ask the same.
@@ -34,12 +35,24 @@ type question struct {
 	gate   *gate // for arguments, where missing parameters cost something
 }
 
-// longest is more than the similarity of two unit vectors after quantising.
-const longest = 1.05
-
-// reach returns what the question can add to a score at most. A gate only takes
+// reach returns what a question can add to a score at most. A gate only takes
 // off.
-func (q *question) reach() float32 { return longest * max(q.weight, -q.weight) }
+func (p *plan) reach(q *question) float32 {
+	most := p.columns[q.column].most
+	if q.names != nobody {
+		most = max(most, p.columns[q.names].most)
+	}
+	return most * max(q.weight, -q.weight)
+}
+
+// inexact is more than what sums of float32 are off by.
+const inexact = 1.0001
+
+// mostOf returns more than the product of a text and any row of so many
+// components: both are as long as quantising made them.
+func mostOf(text *vector.Query, dimensions int) float32 {
+	return float32(inexact * text.Length() * maxNorm * vector.Stretch(dimensions))
+}
 
 // nobody stands for the column of a question that an entity need not answer.
 const nobody = -1
@@ -75,7 +88,7 @@ func (b *planner) order() {
 	b.plan.ahead = make([]float32, len(questions))
 	var sum float32
 	for i, q := range slices.Backward(questions) {
-		sum += q.reach()
+		sum += b.plan.reach(&q)
 		b.plan.ahead[i] = sum
 	}
 }
@@ -122,6 +135,7 @@ func (b *planner) column(kind int, texts []int) int {
 	c := column{kind: kind, known: texts}
 	for _, n := range texts {
 		c.texts = append(c.texts, b.queries[n])
+		c.most = max(c.most, mostOf(&b.queries[n], b.dimensions))
 	}
 	b.plan.columns = append(b.plan.columns, c)
 	return len(b.plan.columns) - 1

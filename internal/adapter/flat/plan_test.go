@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
 
@@ -179,5 +180,47 @@ func TestHopefulHits(t *testing.T) {
 	}
 	if n := len(hopeful(hits, 0)); n != 5 {
 		t.Fatalf("%d hits reach 0, want 5", n)
+	}
+}
+
+// spiked returns a unit vector of one large component and n small ones, each
+// just above k steps and a half of its quantised form, so that all are rounded
+// up.
+func spiked(dimensions, n, k int) []float32 {
+	v := make([]float32, dimensions)
+	v[0] = 127
+	square := 127.0 * 127
+	for i := 1; i <= n; i++ {
+		v[i] = float32(k) + 0.52
+		square += float64(v[i]) * float64(v[i])
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(square))
+	}
+	return v
+}
+
+// Quantising may make vectors longer, the more the more components there are.
+// What they add to a score is never taken to be less.
+func TestLengthenedVectorsAreNotPruned(t *testing.T) {
+	for dimensions, k := range map[int]int{384: 5, 1024: 3, 4096: 1} {
+		m := newMaker(1)
+		m.dimensions = dimensions
+		i := open(t, t.TempDir())
+		changes := m.tools("a", 256)
+		for at := range changes {
+			changes[at].Vectors = &events.Vectors{Model: "test", Dimensions: dimensions, Flat: spiked(dimensions, dimensions*19/20, k)}
+		}
+		changes[255].Vectors.Flat = spiked(dimensions, dimensions-1, k)
+		apply(t, i, 1, changes...)
+		l := index.Lookup{Tenant: "a", Probe: index.Probe{Query: index.Text{Vector: spiked(dimensions, dimensions-1, k)}}, N: 1}
+		l.Model.Features[fusion.QueryDenseFlat] = 1
+		hits, err := startSearch(i, &l).firstPass(t.Context(), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := i.entry(changes[255].Ref).slot; hits[0].slot != at {
+			t.Errorf("%d dimensions: slot %d is first, with %v, not %d", dimensions, hits[0].slot, hits[0].score, at)
+		}
 	}
 }
