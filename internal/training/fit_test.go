@@ -102,7 +102,7 @@ func TestFitLearnsCommonUse(t *testing.T) {
 	f := fit(t, train, true)
 	without := f
 	without.Model.Features[fusion.UsageCoUse] = 0
-	if with, none := reciprocal(test, f), reciprocal(test, without); with < 1.2*none {
+	if with, none := reciprocal(test, f), reciprocal(test, without); with < 1.1*none {
 		t.Errorf("%.3f with common use, %.3f without", with, none)
 	}
 }
@@ -178,11 +178,11 @@ func TestUsageIsThatOfSearches(t *testing.T) {
 		var uses float64
 		for _, other := range front {
 			if other != id {
-				uses += math.Expm1(table.CoUse[other][id])
+				uses += math.Expm1(table.CoUse[other][id]) / (math.Expm1(table.Prior[other]) + 0.5)
 			}
 		}
-		if got := c.coUse(id, front, nil); math.Abs(got-math.Log1p(uses)) > 1e-9 {
-			t.Errorf("%s: common use %v, a search has %v", id, got, math.Log1p(uses))
+		if got := c.coUse(id, front, nil); math.Abs(got-uses) > 1e-9 {
+			t.Errorf("%s: common use %v, a search has %v", id, got, uses)
 		}
 		if got := c.prior(id, nil); got != table.Prior[id] {
 			t.Errorf("%s: prior %v, a search has %v", id, got, table.Prior[id])

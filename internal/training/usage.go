@@ -58,21 +58,24 @@ func (c *counts) prior(id string, own []string) float64 {
 	return math.Log1p(max(0, uses))
 }
 
-// coUse returns log(1 + uses of a tool together with any of front but itself),
-// without those of the query that used own.
+// coUse returns how often a tool is to be expected to be used together with
+// those of front but itself, without the uses of the query that used own: as a
+// search has it, the sum of the shares of each one's uses.
 func (c *counts) coUse(id string, front, own []string) float64 {
-	var uses float64
+	var shares float64
 	for _, other := range front {
-		if other == id {
-			continue
+		together, uses := c.together[other][id], c.uses[other]
+		if slices.Contains(own, other) {
+			uses--
+			if slices.Contains(own, id) {
+				together--
+			}
 		}
-		n := c.together[other][id]
-		if slices.Contains(own, id) && slices.Contains(own, other) {
-			n--
+		if together > 0 && other != id {
+			shares += together / (uses + 0.5)
 		}
-		uses += max(0, n)
 	}
-	return math.Log1p(uses)
+	return shares
 }
 
 // table returns the counts as searches read them, nil where nothing is counted.

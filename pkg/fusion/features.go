@@ -42,7 +42,7 @@ const (
 	NeedsDenseResponse
 	NeedsDenseExamples
 	UsagePrior // log(1 + decayed uses)
-	UsageCoUse // log(1 + decayed uses together with the front runners)
+	UsageCoUse // sum over the front runners of the share of their decayed uses that was together with it
 	FeatureCount
 )
 

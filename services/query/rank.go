@@ -11,7 +11,7 @@ import (
 )
 
 // frontRunners is how many of the best candidates co-use is counted with.
-const frontRunners = 3
+const frontRunners = 10
 
 // maxBringers bounds the tools named beside an agent.
 const maxBringers = 10

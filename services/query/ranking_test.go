@@ -75,7 +75,7 @@ func TestRankByUsage(t *testing.T) {
 	found := []index.Candidate{tool("a", "", 3), tool("b", "", 2), tool("c", "", 1)}
 	used := &schema.Usage{
 		Prior: map[string]float64{"b": 5},
-		CoUse: map[string]map[string]float64{"b": {"c": 1}, "c": {"b": 1}},
+		CoUse: map[string]map[string]float64{"b": {"c": 5}, "c": {"b": 5}},
 	}
 	var got []string
 	for _, p := range Rank(found, schema.RankTools, &m, used) {

@@ -87,17 +87,19 @@ func (u *usage) prior(ref schema.Ref) float64 {
 
 func (u *usage) hasPairs() bool { return len(u.table.CoUse) > 0 }
 
-// coUse returns log(1 + uses of the tool together with any of front but
-// itself).
+// coUse returns how often the tool is to be expected to be used together with
+// those of front but itself: the sum of the shares of each one's uses in which
+// it was. Half a use more for each keeps a single one from deciding.
 func (u *usage) coUse(ref schema.Ref, front []string) float64 {
 	if ref.Kind != schema.KindTool {
 		return 0
 	}
-	var uses float64
+	var shares float64
 	for _, other := range front {
-		if other != ref.ID {
-			uses += math.Expm1(u.table.CoUse[other][ref.ID])
+		if together := u.table.CoUse[other][ref.ID]; together > 0 && other != ref.ID {
+			uses := max(together, u.table.Prior[other]) // a full table may lack the prior
+			shares += math.Expm1(together) / (math.Expm1(uses) + 0.5)
 		}
 	}
-	return math.Log1p(uses)
+	return shares
 }

@@ -105,7 +105,7 @@ func TestUsageLiftsWhatIsUsedTogether(t *testing.T) {
 		if r.ID != "token" {
 			continue
 		}
-		if got, want := r.Explanation.Features["usage.co_use"], math.Log1p(3+1); math.Abs(got-want) > 1e-12 {
+		if got, want := r.Explanation.Features["usage.co_use"], 3/3.5+1/1.5; math.Abs(got-want) > 1e-12 {
 			t.Errorf("co-use with the front runners is %v, want %v", got, want)
 		}
 		if got := r.Explanation.Features["usage.prior"]; got != three {
