@@ -19,7 +19,7 @@ MODELS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/toolstream/models
 test onnx short bench cover: export TOOLSTREAM_MODELS := $(or $(TOOLSTREAM_MODELS),$(wildcard $(MODELS)))
 TAGGED := ./internal/adapter/onnx ./internal/app ./cmd/toolstream
 
-.PHONY: help build run models test onnx short lint generated tidy fuzz bench cover
+.PHONY: help build run models test onnx short lint generated tidy fuzz bench cover tune
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -74,3 +74,10 @@ bench: ## benchmarks (BENCH=regexp, BENCHTIME=1s)
 
 cover: ## test coverage by function, into cover.out
 	go test -coverprofile cover.out ./... && go tool cover -func cover.out | tail -1
+
+# Takes minutes for each model; the figures of every set are printed, those of
+# weights that were searched for without it too. TUNEFLAGS=-tags=onnx for ONNX.
+TUNE ?= hashing
+tune: ## search for the built-in weights of an embedding model (TUNE=minilm, TUNEMODEL=onnx:…)
+	go run $(TUNEFLAGS) ./cmd/toolstream tune $(DOCUMENTS)/apibank $(DOCUMENTS)/toolink $(DOCUMENTS)/toolbench \
+	  --model $(or $(TUNEMODEL),$(TUNE)) --out pkg/fusion/presets/$(TUNE).json

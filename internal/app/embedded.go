@@ -170,8 +170,8 @@ func (e *Embedded) buildServices(ctx context.Context) error {
 	return errors.Join(
 		e.buildPipeline(model),
 		e.buildDeadLetters(),
-		e.buildQuery(weights),
-		e.buildTrainer(weights),
+		e.buildQuery(weights, model.Name()),
+		e.buildTrainer(weights, model.Name()),
 	)
 }
 
@@ -209,16 +209,17 @@ func (e *Embedded) buildDeadLetters() (err error) {
 	return err
 }
 
-func (e *Embedded) buildQuery(weights *jetstream.KV) (err error) {
-	e.query, err = query.New(query.Config{}, query.Deps{
+func (e *Embedded) buildQuery(weights *jetstream.KV, model string) (err error) {
+	e.query, err = query.New(query.Config{Model: model}, query.Deps{
 		Index: e.index, Catalogue: e.index, Embedder: e.embedder, Publisher: e.bus,
 		DeadLetters: e.dead, Watcher: weights, Logger: e.log, Registerer: e.metrics,
 	})
 	return err
 }
 
-func (e *Embedded) buildTrainer(weights *jetstream.KV) (err error) {
+func (e *Embedded) buildTrainer(weights *jetstream.KV, model string) (err error) {
 	e.trainer, err = trainer.New(trainer.Config{
+		Model:  model,
 		Settle: e.cfg.Trainer.Settle, Publish: e.cfg.Trainer.Publish, MinPairs: e.cfg.Trainer.MinPairs,
 	}, trainer.Deps{
 		Follower: e.bus, Publisher: e.bus, State: e.learned, Store: weightsStore{weights}, Now: time.Now, Logger: e.log, Registerer: e.metrics,

@@ -262,7 +262,7 @@ func (e *evaluator) order(found []index.Candidate, by evaluation.Fitted) []evalu
 // baseModel returns the model of --weights; learning begins with the built-in
 // one.
 func (e *evaluator) baseModel() (fusion.Model, error) {
-	w := fusion.Builtin()
+	w := fusion.BuiltinFor(e.Settings.Model)
 	if s := e.Settings.Weights; s != evaluation.Builtin && s != evaluation.Learned {
 		raw, err := os.ReadFile(s)
 		if err != nil {

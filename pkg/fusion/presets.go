@@ -1,7 +1,12 @@
 package fusion
 
 import (
+	"embed"
+	"encoding/json"
 	"fmt"
+	"path"
+	"slices"
+	"strings"
 
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -63,15 +68,60 @@ func Heuristic() schema.Weights {
 	return preset(m, "published heuristic of arXiv 2602.05366")
 }
 
-// Preset returns the preset of that name.
-func Preset(name string) (schema.Weights, error) {
-	switch name {
-	case BuiltinName:
-		return Builtin(), nil
-	case HeuristicName:
-		return Heuristic(), nil
+// tiers holds the weights that were searched for with one embedding model each,
+// as `toolstream tune` makes them: a file for a tier, named after what the names
+// of its models hold.
+//
+//go:embed presets/*.json
+var tiers embed.FS
+
+// tierNames returns the tiers that have weights of their own, in string order.
+func tierNames() []string {
+	entries, _ := tiers.ReadDir("presets") // embedded: it is there
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = strings.TrimSuffix(e.Name(), ".json")
 	}
-	return schema.Weights{}, fmt.Errorf("no preset %q: have %s and %s", name, BuiltinName, HeuristicName)
+	return names
+}
+
+// BuiltinFor returns the weights that serve with an embedding model, by its
+// name, as long as nothing is learned: those of its tier, or Builtin where it is
+// of none.
+func BuiltinFor(model string) schema.Weights {
+	for _, name := range tierNames() {
+		if strings.Contains(model, name) {
+			return tier(name)
+		}
+	}
+	return Builtin()
+}
+
+// tier reads the weights of a tier; every one is read in a test. What the file
+// does not say, the penalty, is as in Builtin.
+func tier(name string) schema.Weights {
+	w := Builtin()
+	w.Features = nil
+	raw, _ := tiers.ReadFile(path.Join("presets", name+".json"))
+	_ = json.Unmarshal(raw, &w)
+	w.Version = BuiltinName
+	w.Hash, _ = w.ContentHash()
+	return w
+}
+
+// Preset returns the preset of that name: builtin, heuristic, or the weights of
+// a tier of embedding models.
+func Preset(name string) (schema.Weights, error) {
+	switch {
+	case name == BuiltinName:
+		return Builtin(), nil
+	case name == HeuristicName:
+		return Heuristic(), nil
+	case slices.Contains(tierNames(), name):
+		return tier(name), nil
+	}
+	known := append([]string{BuiltinName, HeuristicName}, tierNames()...)
+	return schema.Weights{}, fmt.Errorf("no preset %q: have %s", name, strings.Join(known, ", "))
 }
 
 // preset seals a model of this file; every one of them is sealed in a test.

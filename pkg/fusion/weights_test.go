@@ -135,3 +135,22 @@ func FuzzModelOf(f *testing.F) {
 		}
 	})
 }
+
+func TestTiersHaveWeightsThatRank(t *testing.T) {
+	for _, name := range tierNames() {
+		w, err := Preset(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := ModelOf(w)
+		if err != nil || len(w.Features) < 3 || m.Tau <= 0 || w.Source == Builtin().Source {
+			t.Errorf("%s: %+v, %v", name, w, err)
+		}
+		if got := BuiltinFor("onnx-all-" + name + "-f32"); got.Hash != w.Hash || got.Version != BuiltinName {
+			t.Errorf("%s: a model of the tier is served %+v", name, got)
+		}
+	}
+	if BuiltinFor("nobody-knows-it").Hash != Builtin().Hash {
+		t.Error("a model of no tier is not served the built-in weights")
+	}
+}

@@ -65,6 +65,7 @@ type Watcher interface {
 // Config holds the limits of the service. The zero value of a field means its
 // default.
 type Config struct {
+	Model        string        // name of the embedding model, which decides the built-in weights
 	Timeout      time.Duration // of a whole search; 5 s
 	EmbedTimeout time.Duration // of the one embed call; 1 s
 	Impressions  int           // how many may wait to be published; 4096
@@ -146,7 +147,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	models, err := newModels(deps.Logger, m)
+	models, err := newModels(cfg.Model, deps.Logger, m)
 	if err != nil {
 		return nil, err
 	}

@@ -22,10 +22,10 @@ const (
 // maxAlso bounds the tools that take part in every search for being used.
 const maxAlso = 200
 
-// newModels returns the live fusion models: the built-in weights until others
-// arrive.
-func newModels(log *slog.Logger, m *metrics) (*live[*fusion.Model], error) {
-	builtin, err := fusion.ModelOf(fusion.Builtin())
+// newModels returns the live fusion models: the built-in weights of the embedding
+// model until others arrive.
+func newModels(model string, log *slog.Logger, m *metrics) (*live[*fusion.Model], error) {
+	builtin, err := fusion.ModelOf(fusion.BuiltinFor(model))
 	if err != nil {
 		return nil, fmt.Errorf("built-in weights: %w", err)
 	}

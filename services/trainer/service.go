@@ -41,6 +41,7 @@ type Store interface {
 
 // Config tunes the trainer. The zero value of a field means its default.
 type Config struct {
+	Model      string             // name of the embedding model, which decides the built-in weights
 	Window     time.Duration      // how long after a search feedback counts; 24 h
 	Settle     time.Duration      // how long after its last feedback a search is learned from; 5 s
 	Tick       time.Duration      // how often is looked for what has settled and is to be published; 2 s
@@ -141,7 +142,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	if err := errors.Join(cfg.validate(), deps.validate()); err != nil {
 		return nil, err
 	}
-	base, err := fusion.ModelOf(fusion.Builtin())
+	base, err := fusion.ModelOf(fusion.BuiltinFor(cfg.Model))
 	if err != nil {
 		return nil, fmt.Errorf("trainer: %w", err)
 	}

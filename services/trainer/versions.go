@@ -29,12 +29,15 @@ func (s *Service) Live(tenant string) (schema.Weights, error) {
 	if t := m.tenants[tenant]; t != nil && t.record.Live != nil {
 		return *t.record.Live, nil
 	}
-	return fusion.Builtin(), nil
+	return fusion.BuiltinFor(s.cfg.Model), nil
 }
 
 // Version returns one version: a kept one, or a preset by its name. The error
 // wraps ErrUnknownVersion where there is none.
 func (s *Service) Version(ctx context.Context, tenant, version string) (schema.Weights, error) {
+	if version == fusion.BuiltinName {
+		return fusion.BuiltinFor(s.cfg.Model), nil
+	}
 	if w, err := fusion.Preset(version); err == nil {
 		return w, nil
 	}
@@ -70,7 +73,7 @@ func (s *Service) Versions(ctx context.Context, tenant string) ([]schema.Weights
 		}
 		out = append(out, w)
 	}
-	return append(out, fusion.Builtin()), nil
+	return append(out, fusion.BuiltinFor(s.cfg.Model)), nil
 }
 
 // Promote makes the content of a version live under a new epoch. Learning goes
