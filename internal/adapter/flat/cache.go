@@ -25,40 +25,37 @@ import (
 // lexical index; the tools of each block. Then the table that says where all
 // that is, with a CRC-32C of the rows and of the tools of each block; the
 // lexical index has one of its own. Then the footer: where the table begins,
-// its length, its CRC-32C, and magic. Rows and lexical indexes begin at
+// its length, its CRC-32C, what program returned, and magic. Rows and lexical indexes begin at
 // multiples of 64 bytes. Their numbers, and those of the footer, are in the
 // machine's order of bytes: on another kind of machine the footer is of no use.
 const (
 	cacheFile   = "memory.cache"
-	cacheMagic  = "tsflat02"
-	cacheFooter = 8 + 8 + 4 + len(cacheMagic)
+	cacheMagic  = "tsflat03"
+	cacheFooter = 8 + 8 + 4 + 4 + len(cacheMagic)
 	cacheUnit   = 64
 )
 
 // errCache is what loading fails with when the cache proves useless on the way.
 var errCache = errors.New("flat: the saved memory is of no use")
 
-// saveCache writes the snapshots of tenants by name: beside the old file, then
-// in its place. It does not wait for the disk: what a power cut leaves of it
-// fails its checksums.
-func saveCache(folder string, tenants []named) (err error) {
+// saveCache writes the snapshots of tenants by name: beside the old file, which
+// is read where it lies, then in its place. It does not wait for the disk: what
+// a power cut leaves of it fails its checksums.
+func saveCache(folder string, program uint32, tenants []named) error {
 	file := filepath.Join(folder, cacheFile)
-	f, err := os.Create(file + ".new") // what a killed process left of one is overwritten
+	beside := file + ".new" // what a killed process left of one is overwritten
+	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("flat: save the memory: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("flat: save the memory: %w", errors.Join(err, f.Close(), os.Remove(f.Name())))
-		}
-	}()
-	if err := writeCache(f, tenants); err != nil {
-		return err
+	err = errors.Join(writeCache(f, program, tenants), f.Close())
+	if err == nil {
+		err = os.Rename(beside, file)
 	}
-	if err := os.Rename(f.Name(), file); err != nil {
-		return err
+	if err != nil {
+		return fmt.Errorf("flat: save the memory: %w", errors.Join(err, os.Remove(beside)))
 	}
-	return f.Close()
+	return nil
 }
 
 // named is a tenant's snapshot.
@@ -67,7 +64,7 @@ type named struct {
 	*snapshot
 }
 
-func writeCache(f io.Writer, tenants []named) error {
+func writeCache(f io.Writer, program uint32, tenants []named) error {
 	w := &cacheWriter{out: bufio.NewWriterSize(f, 1<<16)}
 	for _, t := range tenants {
 		if err := w.tenant(t); err != nil {
@@ -77,6 +74,7 @@ func writeCache(f io.Writer, tenants []named) error {
 	footer := binary.NativeEndian.AppendUint64(nil, uint64(w.at))
 	footer = binary.NativeEndian.AppendUint64(footer, uint64(len(w.table)))
 	footer = binary.NativeEndian.AppendUint32(footer, crc32.Checksum(w.table, castagnoli))
+	footer = binary.NativeEndian.AppendUint32(footer, program)
 	w.write(w.table)
 	w.write(append(footer, cacheMagic...))
 	return w.out.Flush()

@@ -82,7 +82,7 @@ func FuzzCache(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(folder, cacheFile), b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := openCache(folder)
+		s, err := openCache(folder, i.program)
 		if err != nil {
 			return
 		}

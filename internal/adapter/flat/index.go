@@ -31,6 +31,7 @@ type Index struct {
 	doubted *transaction // written with an error: perhaps on disk, perhaps not
 	graves  []grave      // tombstones, oldest first
 
+	program uint32       // what program returned
 	saving  sync.Mutex   // held while the memory is saved
 	unsaved atomic.Int64 // changes since it was saved last
 	upkeep  *upkeep

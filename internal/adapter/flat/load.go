@@ -18,7 +18,11 @@ import (
 
 // load fills the memory from the files.
 func (i *Index) load(ctx context.Context) error {
-	memory, err := openCache(i.config.Path)
+	var err error
+	if i.program, err = program(); err != nil {
+		return err
+	}
+	memory, err := openCache(i.config.Path, i.program)
 	if err == nil {
 		err = i.loadWith(ctx, memory)
 	}
@@ -97,7 +101,7 @@ func (l *loader) restart() {
 // add takes one record, of bytes that are verified.
 func (l *loader) add(k, b []byte) error {
 	ref, err := refOf(k)
-	if err != nil || l.has(ref, crcOf(b)) {
+	if err != nil || l.has(ref, b) {
 		return err
 	}
 	r, e, err := parse(ref, b)
@@ -121,13 +125,14 @@ func (l *loader) add(k, b []byte) error {
 }
 
 // has reports whether the memory was made from the same record, and notes it.
-func (l *loader) has(ref schema.Ref, crc uint32) bool {
+// A checksum alone may be the same by chance; a change has another version too.
+func (l *loader) has(ref schema.Ref, b []byte) bool {
 	s := l.saved[ref.Tenant]
 	if s == nil {
 		return false
 	}
 	e := s.known[name{ref.Kind, ref.ID}]
-	if e == nil || e.crc != crc {
+	if e == nil || e.crc != crcOf(b) || e.version != versionOf(b) || s.held(e.slot).record.size != len(b) {
 		return false
 	}
 	s.seen[e.slot].Store(true)

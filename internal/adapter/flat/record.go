@@ -197,6 +197,14 @@ func parse(ref schema.Ref, b []byte) (*record, encoded, error) {
 // crcOf returns the checksum that encode put in front.
 func crcOf(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
 
+// versionOf returns the version in a record's bytes, nothing where they are cut
+// short.
+func versionOf(b []byte) schema.Version {
+	d := decoder{b: b[4:]}
+	d.take(2) // format and kind
+	return schema.Version{Revision: d.uvarint(), Source: d.uvarint()}
+}
+
 // decoder reads a payload from the front. Once anything is missing it is bad,
 // and everything after is zero.
 type decoder struct {

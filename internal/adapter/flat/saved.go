@@ -41,21 +41,21 @@ type savedTenant struct {
 
 // savedBlock says where a block lies.
 type savedBlock struct {
-	tenant          *savedTenant
-	n               int // which it is
-	rows, tools     uint64
-	toolsSize       uint64
-	rowsCRC, crc    uint32
-	codes, rowsSize int
+	tenant       *savedTenant
+	n            int // which it is
+	rows, tools  uint64
+	toolsSize    uint64
+	rowsCRC, crc uint32
+	rowsSize     uint64
 }
 
 func useless(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errCache, fmt.Sprintf(format, args...))
 }
 
-// openCache maps the cache, reads what it says of tools, and begins to verify
+// openCache maps the cache that the same program wrote, reads what it says of tools, and begins to verify
 // the rest. A cache that is not there is empty.
-func openCache(folder string) (*saved, error) {
+func openCache(folder string, program uint32) (*saved, error) {
 	s := &saved{tenants: map[string]*savedTenant{}}
 	f, err := os.Open(filepath.Join(folder, cacheFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -69,7 +69,7 @@ func openCache(folder string) (*saved, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errCache, err)
 	}
-	if err := guarded(func() error { return s.readTable(m) }); err != nil {
+	if err := guarded(func() error { return s.readTable(m, program) }); err != nil {
 		return nil, err
 	}
 	if err := s.eachBlock((*savedBlock).readTools); err != nil {
@@ -116,8 +116,8 @@ func (m *mapping) part(at, n uint64) []byte {
 	return m.data[at : at+n : at+n]
 }
 
-func (s *saved) readTable(m *mapping) error {
-	table, err := m.table()
+func (s *saved) readTable(m *mapping, program uint32) error {
+	table, err := m.table(program)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (s *saved) readTable(m *mapping) error {
 }
 
 // table returns the table, verified.
-func (m *mapping) table() ([]byte, error) {
+func (m *mapping) table(program uint32) ([]byte, error) {
 	size := uint64(len(m.data))
 	if size < uint64(cacheFooter) {
 		return nil, useless("no footer")
@@ -141,8 +141,11 @@ func (m *mapping) table() ([]byte, error) {
 	footer := m.data[size-uint64(cacheFooter):]
 	at, n := binary.NativeEndian.Uint64(footer), binary.NativeEndian.Uint64(footer[8:])
 	table := m.part(at, n)
-	if string(footer[20:]) != cacheMagic || table == nil || n != size-at-uint64(cacheFooter) {
+	if string(footer[24:]) != cacheMagic || table == nil || n != size-at-uint64(cacheFooter) {
 		return nil, useless("its footer")
+	}
+	if binary.NativeEndian.Uint32(footer[20:]) != program {
+		return nil, useless("saved by a program that reads documents in another way")
 	}
 	if crc32.Checksum(table, castagnoli) != binary.NativeEndian.Uint32(footer[16:]) {
 		return nil, useless("checksum of its table")
@@ -171,6 +174,9 @@ func (d *decoder) savedTenant(m *mapping) *savedTenant {
 	}
 	return t
 }
+
+// held returns the entity in a slot that holds one.
+func (t *savedTenant) held(slot uint32) *tool { return t.blocks[slot/blockSize].tools[slot%blockSize] }
 
 func (d *decoder) uint32() uint32 {
 	if b := d.take(4); b != nil {
@@ -264,7 +270,13 @@ func (d *decoder) tool(t *tool, all string, known names) {
 		d.bad = d.bad || n > maxVectors
 		r.counts[kind] = uint16(n)
 	}
-	d.bad = d.bad || int(r.counts[rowParameters]) > len(t.required)
+	d.bad = d.bad || int(r.counts[rowParameters]) > len(t.required) || !r.fits()
+}
+
+// fits reports whether the vectors lie within the record.
+func (e *encoded) fits() bool {
+	components := uint64(e.counts.total()) * uint64(e.dimensions)
+	return uint64(e.vectors)+4*components <= uint64(e.size)
 }
 
 // count32 reads a number that an int holds on every machine.
@@ -291,18 +303,19 @@ func (s *savedBlock) lay(b *block) bool {
 		}
 	}
 	stride := vector.Stride(dimensions)
-	s.codes, s.rowsSize = rows*stride, rows*(stride+4)
-	data := s.tenant.file.part(s.rows, uint64(s.rowsSize))
+	s.rowsSize = uint64(rows) * uint64(stride+4)
+	data := s.tenant.file.part(s.rows, s.rowsSize)
 	if data == nil || s.rows%cacheUnit != 0 {
 		return false
 	}
-	b.lay(data[:s.codes:s.codes], floatsOf(data[s.codes:]), stride)
+	codes := rows * stride
+	b.lay(data[:codes:codes], floatsOf(data[codes:]), stride)
 	return true
 }
 
 // verifyRows verifies the rows that the block was given.
 func (s *savedBlock) verifyRows(names) error {
-	if crc32.Checksum(s.tenant.file.part(s.rows, uint64(s.rowsSize)), castagnoli) != s.rowsCRC {
+	if crc32.Checksum(s.tenant.file.part(s.rows, s.rowsSize), castagnoli) != s.rowsCRC {
 		return useless("checksum of the rows of block %d", s.n)
 	}
 	return nil

@@ -108,13 +108,14 @@ func TestCacheCoversItsBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, kept := memory(anew(t, folder), "tenant"), 0
+	sound := anew(t, folder)
+	want, kept := memory(sound, "tenant"), 0
 	step := max(1, int(info.Size())/1500)
 	for at := 0; at < int(info.Size()); at += step {
 		s, err := openCache(copyOf(t, folder, cacheFile, func(b []byte) []byte {
 			b[at] ^= 0xFF
 			return b
-		}))
+		}), sound.program)
 		if err != nil || s.wait() != nil {
 			continue
 		}

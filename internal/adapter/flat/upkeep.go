@@ -162,7 +162,7 @@ func (i *Index) save(least int64) error {
 	if unsaved < least {
 		return nil
 	}
-	if err := saveCache(i.config.Path, i.snapshots()); err != nil {
+	if err := saveCache(i.config.Path, i.program, i.snapshots()); err != nil {
 		return err
 	}
 	i.unsaved.Add(-unsaved)
