@@ -2,7 +2,7 @@
 
 // Arguments of both scans, loaded alike: DI dst, SI rows, DX scales, BX query,
 // CX stride in bytes, R8 rows left, X14 bias, X15 scale, R9 raise.
-// R10, R11, R12 are the second to fourth row of a quad.
+// R10, R11, R12 are the second to fourth row of a quad, AX is where in them.
 #define SCANARGS \
 	MOVQ         dst+0(FP), DI     \
 	MOVQ         rows+8(FP), SI    \
@@ -14,8 +14,15 @@
 	VBROADCASTSS scale+52(FP), X15 \
 	MOVBLZX      raise+56(FP), R9
 
+// BEGIN finds the rows of a quad.
+#define BEGIN \
+	LEAQ (SI)(CX*1), R10  \
+	LEAQ (SI)(CX*2), R11  \
+	LEAQ (R10)(CX*2), R12 \
+	XORQ AX, AX
+
 // FINISH turns the sums of a quad, eight partial ones in each of Y0 to Y3, into
-// similarities and stores them: one 32-bit sum a row, less the bias, times the
+// similarities in X0: one 32-bit sum a row, less the bias, times the
 // row's scale, times the query's.
 #define FINISH(store) \
 	VPHADDD      Y1, Y0, Y0    \
@@ -31,6 +38,17 @@
 	JZ           store         \
 	VMAXPS       (DI), X0, X0
 
+// STORE stores a quad's similarities and goes on to the next, or returns.
+#define STORE(quad) \
+	VMOVUPS X0, (DI)         \
+	LEAQ    (R12)(CX*1), SI  \
+	ADDQ    $16, DI          \
+	ADDQ    $16, DX          \
+	SUBQ    $4, R8           \
+	JNZ     quad             \
+	VZEROUPPER               \
+	RET
+
 // The scan is bound by memory, and four rows side by side are more than the
 // hardware prefetcher follows well: a prefetch by hand gains a third. It may
 // reach behind the last row, which is harmless.
@@ -40,14 +58,11 @@ TEXT ·scanVNNI(SB), NOSPLIT, $0-57
 	SCANARGS
 
 quad:
-	LEAQ   (SI)(CX*1), R10
-	LEAQ   (SI)(CX*2), R11
-	LEAQ   (R10)(CX*2), R12
+	BEGIN
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	XORQ   AX, AX
 
 chunk:
 	VMOVDQU8  (BX)(AX*1), Z4
@@ -78,28 +93,18 @@ chunk:
 	FINISH(store)
 
 store:
-	VMOVUPS X0, (DI)
-	LEAQ    (R12)(CX*1), SI
-	ADDQ    $16, DI
-	ADDQ    $16, DX
-	SUBQ    $4, R8
-	JNZ     quad
-	VZEROUPPER
-	RET
+	STORE(quad)
 
 // func scanAVX2(dst *float32, rows *byte, scales *float32, query *int16, stride, n int, bias int32, scale float32, raise bool)
 TEXT ·scanAVX2(SB), NOSPLIT, $0-57
 	SCANARGS
 
 quad:
-	LEAQ  (SI)(CX*1), R10
-	LEAQ  (SI)(CX*2), R11
-	LEAQ  (R10)(CX*2), R12
+	BEGIN
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
-	XORQ  AX, AX
 
 chunk:
 	VMOVDQU   (BX)(AX*2), Y4
@@ -121,14 +126,7 @@ chunk:
 	FINISH(store)
 
 store:
-	VMOVUPS X0, (DI)
-	LEAQ    (R12)(CX*1), SI
-	ADDQ    $16, DI
-	ADDQ    $16, DX
-	SUBQ    $4, R8
-	JNZ     quad
-	VZEROUPPER
-	RET
+	STORE(quad)
 
 // func dotFMA(a, b *float32, n int) float32
 TEXT ·dotFMA(SB), NOSPLIT, $0-28
