@@ -29,14 +29,14 @@ func (s *segment) check() error {
 func (d *dictionary) check() error {
 	last := uint32(0)
 	for i, end := range d.ends {
-		if end < last || int(end) > len(d.text) {
+		if end < last || uint64(end) > uint64(len(d.text)) {
 			return fmt.Errorf("term %d ends at %d", i, end)
 		}
 		if last = end; i > 0 && bytes.Compare(d.term(i-1), d.term(i)) >= 0 {
 			return fmt.Errorf("term %d is out of order", i)
 		}
 	}
-	if int(last) != len(d.text) {
+	if uint64(last) != uint64(len(d.text)) {
 		return fmt.Errorf("the terms end at %d of %d", last, len(d.text))
 	}
 	return nil
@@ -57,12 +57,12 @@ func bitmap(slots []uint32) []uint64 {
 // check verifies that the lists lie one after the other, and that each rises
 // through slots that are held. It returns the first term that does not.
 func (p *postings) check(held []uint64) (term int, ok bool) {
-	if p.start[0] != 0 || int(p.start[len(p.start)-1]) != len(p.list) {
+	if p.start[0] != 0 || uint64(p.start[len(p.start)-1]) != uint64(len(p.list)) {
 		return 0, false
 	}
 	for term := range len(p.start) - 1 {
 		from, to := p.start[term], p.start[term+1]
-		if from > to || int(to) > len(p.list) {
+		if from > to || uint64(to) > uint64(len(p.list)) {
 			return term, false
 		}
 		next := uint32(0) // the lowest slot that may follow

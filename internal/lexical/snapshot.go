@@ -154,8 +154,7 @@ func search(list []posting, slot uint32) int {
 const lookupCost = 16
 
 // Scores puts the score of each of the slots into out, which is as long: what
-// Score returns for each, in the cheaper of two ways. Each slot is below
-// Slots.
+// Score returns for each, in the cheaper of two ways.
 func (q Query) Scores(slots []uint32, out []float32) {
 	if q.postings > lookupCost*len(slots)*len(q.spans) {
 		clear(out)
@@ -168,7 +167,10 @@ func (q Query) Scores(slots []uint32, out []float32) {
 	defer q.snapshot.Return(scores)
 	q.Accumulate(*scores)
 	for i, slot := range slots {
-		out[i] = (*scores)[slot]
+		out[i] = 0
+		if uint64(slot) < uint64(len(*scores)) {
+			out[i] = (*scores)[slot]
+		}
 	}
 }
 
