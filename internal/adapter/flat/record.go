@@ -239,14 +239,10 @@ func (d *decoder) uvarint() uint64 {
 	return x
 }
 
+// varint reads what binary.AppendVarint wrote, which has the sign last.
 func (d *decoder) varint() int64 {
-	x, n := binary.Varint(d.b)
-	if n <= 0 {
-		d.bad, d.b = true, nil
-		return 0
-	}
-	d.b = d.b[n:]
-	return x
+	x := d.uvarint()
+	return int64(x>>1) ^ -int64(x&1)
 }
 
 // count reads how many things follow that take at least size bytes each.

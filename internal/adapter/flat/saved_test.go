@@ -121,7 +121,7 @@ func TestCacheCoversItsBytes(t *testing.T) {
 		}
 		kept++
 		blocks := s.tenants["tenant"].blocks
-		x := &tenant{}
+		x := &tenant{file: s.tenants["tenant"].file} // or it ends while it is read
 		x.now.Store(&snapshot{blocks: blocks})
 		i := &Index{}
 		i.tenants.Store("tenant", x)
