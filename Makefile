@@ -19,10 +19,10 @@ MODELS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/toolstream/models
 test onnx short bench cover: export TOOLSTREAM_MODELS := $(or $(TOOLSTREAM_MODELS),$(wildcard $(MODELS)))
 TAGGED := ./internal/adapter/onnx ./internal/app ./cmd/toolstream
 
-.PHONY: help build run models test onnx short lint generated tidy fuzz bench cover tune
+.PHONY: help build run models static-model test onnx short lint generated tidy fuzz bench cover tune
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
 build: ## build bin/toolstream, static
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bin/toolstream ./cmd/toolstream
@@ -32,6 +32,18 @@ run: ## start toolstream on the sample registry and show a search
 
 models: ## fetch the ONNX Runtime and the models that tests want (330 MB, once; wants mvn)
 	internal/models/fetch.sh "$(MODELS)"
+
+# The embedding model that is built in: docs/static-model.md. It takes an hour of
+# two processors the first time, a few minutes when the teacher's vectors are in
+# the cache.
+WORDNET ?= /usr/share/wordnet
+static-model: ## make the built-in embedding model anew (wants `make models`, documents, wordnet-base)
+	TOOLSTREAM_MODELS_DIR="$(MODELS)" go run -tags onnx ./cmd/toolstream distill \
+	  --texts "$(DOCUMENTS)/mcp/tools.jsonl.gz" --texts "$(DOCUMENTS)/openapi/operations.jsonl.gz" \
+	  --wordnet "$(WORDNET)" --per-vendor 250 --language en --min-vendors 2 \
+	  --teacher onnx:minilm --name en-1 --out internal/adapter/static/builtin.static \
+	  --licence "all-MiniLM-L6-v2: Apache-2.0" --licence "WordNet 3.0: WordNet License" \
+	  --licence "Toucan MCP tools: MIT" --licence "OpenAPI directory: MIT"
 
 test: ## every test, with the race detector
 	go test -race -timeout 20m ./...

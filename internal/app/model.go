@@ -25,19 +25,25 @@ func NewModel(ctx context.Context, cfg config.Config) (embedder.Model, io.Closer
 		return newONNX(ctx, models.New(cfg.ModelsDir()), name)
 	}
 	if path, ok := strings.CutPrefix(cfg.Embedder.Model, config.StaticPrefix); ok {
-		m, err := static.Open(path)
-		if err != nil {
-			return nil, nil, fmt.Errorf("embedder.model: %w", err)
-		}
-		return m, io.NopCloser(nil), nil
+		return inProgram(static.Open(path))
 	}
 	switch cfg.Embedder.Model {
+	case config.StaticModel:
+		return inProgram(static.Builtin())
 	case "hashing":
 		return hashing.New(), io.NopCloser(nil), nil
 	case "http":
 		return newEndpoint(ctx, cfg.Embedder)
 	}
 	return nil, nil, fmt.Errorf("embedder.model: no model is called %q", cfg.Embedder.Model)
+}
+
+// inProgram returns a model that holds nothing that would have to be closed.
+func inProgram(m *static.Model, err error) (embedder.Model, io.Closer, error) {
+	if err != nil {
+		return nil, nil, fmt.Errorf("embedder.model: %w", err)
+	}
+	return m, io.NopCloser(nil), nil
 }
 
 func newEndpoint(ctx context.Context, c config.Embedder) (embedder.Model, io.Closer, error) {

@@ -27,8 +27,12 @@ const EnvPrefix = "TOOLSTREAM_"
 // among the models.
 const ONNXPrefix = "onnx:"
 
-// StaticPrefix begins an embedding model that is a file of `toolstream distill`.
-const StaticPrefix = "static:"
+// StaticModel is the embedding model that is compiled in, and StaticPrefix
+// begins one that is a file of `toolstream distill`.
+const (
+	StaticModel  = "static"
+	StaticPrefix = "static:"
+)
 
 // Config is everything that can be set.
 type Config struct {
@@ -88,7 +92,7 @@ type Log struct {
 // Embedder names the embedding model, and where it is reached if it is behind
 // an endpoint.
 type Embedder struct {
-	Model          string        `koanf:"model"` // hashing, http, onnx:NAME, static:FILE
+	Model          string        `koanf:"model"` // static, static:FILE, onnx:NAME, http, hashing
 	URL            string        `koanf:"url"`
 	APIKey         string        `koanf:"api_key"`
 	Name           string        `koanf:"name"`       // of the endpoint's model
@@ -137,7 +141,7 @@ func Keys() []Key {
 		{"events.origins", "", "origins that may register by the CloudEvents webhook handshake, separated by spaces; * is any"},
 		{"log.level", "info", "debug, info, warn or error"},
 		{"log.format", "auto", "auto (text on a terminal, else json), text or json"},
-		{"embedder.model", "hashing", "embedding model: hashing, static:FILE for one of `toolstream distill`, onnx:NAME for one of `toolstream models list`, or http for one behind an endpoint"},
+		{"embedder.model", StaticModel, "embedding model: static, which is compiled in, static:FILE for one of `toolstream distill`, onnx:NAME for one of `toolstream models list`, or http for one behind an endpoint"},
 		{"embedder.url", "", "endpoint of embedder.model http: an OpenAI-compatible address ending in /v1, or TEI's ending in /embed"},
 		{"embedder.api_key", "", "key for the endpoint, sent as a bearer token"},
 		{"embedder.name", "", "model that the endpoint is asked for"},
@@ -250,7 +254,7 @@ func (e Embedder) validate() error {
 			return nil
 		}
 	}
-	if err := oneOf("embedder.model", e.Model, "hashing", "http", ONNXPrefix+"NAME", StaticPrefix+"FILE"); err != nil || e.Model != "http" {
+	if err := oneOf("embedder.model", e.Model, StaticModel, "hashing", "http", ONNXPrefix+"NAME", StaticPrefix+"FILE"); err != nil || e.Model != "http" {
 		return err
 	}
 	switch {

@@ -35,8 +35,10 @@ type usage struct {
 
 // chooseWords returns the n words that count most, of those that two groups
 // use or general language does: what one vendor alone says is likely a name.
-// With minGroups 1, every word that counts at least twice may have a row. Rows
-// that remain go to lemmas in their order: the teacher says what they mean.
+// With minGroups 1, every
+// word that counts at least twice may have a row. Where the texts have fewer
+// such words there are fewer rows: rows for lemmas that they do not have took
+// from the n-grams what these learn of unknown words, and found fewer tools.
 func chooseWords(texts []Text, lemmas []string, n, minGroups int) vocabulary {
 	used := countWords(texts, lemmas)
 	total := 0
@@ -50,15 +52,10 @@ func chooseWords(texts []Text, lemmas []string, n, minGroups int) vocabulary {
 	slices.SortFunc(words, func(a, b string) int {
 		return cmp.Or(cmp.Compare(used[b].count, used[a].count), strings.Compare(a, b))
 	})
-	v := vocabulary{rows: map[string]int{}, share: map[string]float64{}}
-	for _, w := range slices.Concat(words, lemmas) {
-		if _, known := v.rows[w]; len(v.words) < n && !known {
-			v.rows[w] = len(v.words)
-			v.words = append(v.words, w)
-			if u := used[w]; u != nil {
-				v.share[w] = float64(u.count) / float64(total)
-			}
-		}
+	v := vocabulary{words: words[:min(n, len(words))], rows: map[string]int{}, share: map[string]float64{}}
+	for row, w := range v.words {
+		v.rows[w] = row
+		v.share[w] = float64(used[w].count) / float64(total)
 	}
 	return v
 }

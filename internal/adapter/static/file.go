@@ -173,11 +173,12 @@ func verify(data string) ([sha256.Size]byte, error) {
 	if v := number(data, len(magic)); v != version {
 		return none, fmt.Errorf("%w: %d, this build reads %d", ErrVersion, v, version)
 	}
-	// Hashed in pieces: the data may be part of the program, and is not copied.
-	h := sha256.New()
+	// Hashed in pieces: the data may be part of the program, and is not copied
+	// as a whole.
+	h, piece := sha256.New(), make([]byte, 1<<14)
 	for rest := data[:len(data)-sha256.Size]; len(rest) > 0; {
-		n := min(len(rest), 1<<16)
-		_, _ = h.Write([]byte(rest[:n])) // a hash takes everything
+		n := copy(piece, rest)
+		_, _ = h.Write(piece[:n]) // a hash takes everything
 		rest = rest[n:]
 	}
 	sum := [sha256.Size]byte(h.Sum(nil))

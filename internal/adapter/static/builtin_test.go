@@ -1,0 +1,86 @@
+package static
+
+import (
+	"strings"
+	"testing"
+)
+
+func shipped(t testing.TB) *Model {
+	t.Helper()
+	m, err := Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestBuiltin(t *testing.T) {
+	m := shipped(t)
+	if len(builtin) > 8_500_000 {
+		t.Errorf("%d bytes are compiled in", len(builtin))
+	}
+	if i := m.Info(); i.Dimensions != 256 || len(i.Licences) == 0 || i.Texts == 0 || !strings.Contains(strings.Join(i.Teachers, " "), "minilm") {
+		t.Errorf("%+v", i)
+	}
+}
+
+// What docs/static-model.md promises of requests that share no word with their
+// tool, where search by words finds nothing.
+func TestBuiltinFindsParaphrases(t *testing.T) {
+	right, wrong := top1(shipped(t))
+	t.Logf("%d of %d; not: %s", right, len(paraphrases()), strings.Join(wrong, "\n"))
+	if right < 33 {
+		t.Errorf("%d of %d requests find their tool first, want %d", right, len(paraphrases()), 33)
+	}
+}
+
+// Spellings of a word are near each other in every script.
+func TestBuiltinInOtherLanguages(t *testing.T) {
+	m := shipped(t)
+	for _, tt := range []struct{ text, near, far string }{
+		{"Wettervorhersage", "Vorhersage des Wetters", "Rechnung bezahlen"},
+		{"прогноз погоды", "погода прогнозы", "оплата счета"},
+		{"天气预报", "获取天气", "发送邮件"},
+		{"東京の天気", "天気予報", "音楽を再生"},
+		{"prévision météo", "previsions meteo", "payer facture"},
+		{"날씨 예보", "서울 날씨 예보", "음악 재생"},
+		{"curency convertor", "currency converter", "calendar converter"},
+	} {
+		v, near, far := m.Append(nil, tt.text), m.Append(nil, tt.near), m.Append(nil, tt.far)
+		if a, b := cosine(v, near), cosine(v, far); a <= b {
+			t.Errorf("%s: cosine to %s is %.3f, to %s %.3f", tt.text, tt.near, a, tt.far, b)
+		}
+	}
+}
+
+func cosine(a, b []float32) float64 {
+	var sum float64
+	for i := range a {
+		sum += float64(a[i]) * float64(b[i])
+	}
+	return sum
+}
+
+func BenchmarkBuiltin(b *testing.B) {
+	m := shipped(b)
+	for name, text := range map[string]string{
+		"query":    "Can you find me a good Italian restaurant near the station and book it for tonight?",
+		"document": "get Forecast By City. Returns the weather forecast of a city for up to sixteen days with temperature, precipitation, wind, humidity, and sunrise. Parameters: city: name of the city; country Code: two letters; units: metric or imperial; lang: language of the answer. Returns: a list of days.",
+	} {
+		b.Run(name, func(b *testing.B) {
+			out := make([]float32, 0, m.Dimensions())
+			b.ReportAllocs()
+			for b.Loop() {
+				out = m.Append(out[:0], text)
+			}
+		})
+	}
+	b.Run("open", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := Builtin(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
