@@ -53,6 +53,25 @@ func TestBuiltinInOtherLanguages(t *testing.T) {
 	}
 }
 
+// What the model can not read has no vector, so that words alone decide.
+func TestEmbedLeavesOtherLanguagesOut(t *testing.T) {
+	for text, want := range map[string]bool{
+		"forecast for tomorrow in Munich":         true,
+		"curency convertor":                       true,
+		"Kubernetes":                              true,
+		"download report d0c30471-7c70 of job 77": true,
+		"给我的同事发送一封邮件":                             false,
+		"прогноз погоды":                          false,
+		"wann wird der Müll bei uns abgeholt":     false,
+		"¿qué tiempo hará mañana por la tarde?":   false,
+	} {
+		v, err := shipped(t).Embed(t.Context(), []string{text})
+		if got := len(v[0]) > 0; err != nil || got != want {
+			t.Errorf("%q has a vector: %v (%v), want %v", text, got, err, want)
+		}
+	}
+}
+
 func cosine(a, b []float32) float64 {
 	var sum float64
 	for i := range a {

@@ -157,6 +157,7 @@ func parse(data string) (*Model, error) {
 	if m.index, err = newWordIndex(words, m.info.Words); err != nil {
 		return nil, err
 	}
+	m.ascii = m.index.mostlyASCII()
 	m.name = "static:" + m.info.Name + "@" + hex.EncodeToString(sum[:6])
 	return m, nil
 }
@@ -211,6 +212,18 @@ type wordIndex struct {
 	slots  []uint32 // a power of two of them, at most half full
 	words  string
 	starts []uint32 // of each word in words, and the end
+}
+
+// mostlyASCII reports whether all but a hundredth of the words begin with an
+// ASCII letter.
+func (x *wordIndex) mostlyASCII() bool {
+	others := 0
+	for _, start := range x.starts[:len(x.starts)-1] {
+		if x.words[start] >= utf8.RuneSelf {
+			others++
+		}
+	}
+	return others*100 <= len(x.starts)
 }
 
 func newWordIndex(words string, n int) (wordIndex, error) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // Model is a static model. It may be used concurrently.
@@ -18,6 +19,7 @@ type Model struct {
 	index  wordIndex
 	scales []float32
 	rows   string // int8
+	ascii  bool   // it learned hardly a word of another alphabet
 
 	scratch sync.Pool // of *scratch
 }
@@ -66,16 +68,47 @@ func (m *Model) Name() string { return m.name }
 func (m *Model) Dimensions() int { return m.info.Dimensions }
 
 // Embed returns a unit vector for each text, nil for a text without a letter
-// or digit. It fails only when ctx has ended.
+// or digit and for one in words that the model never learned, as of another
+// language: their n-grams would compare it with anything. It fails only when
+// ctx has ended.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	s := m.scratch.Get().(*scratch)
+	defer m.scratch.Put(s)
 	out := make([][]float32, len(texts))
 	for i, text := range texts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		out[i] = m.Append(nil, text)
+		s.features(text)
+		if !m.foreign(s) {
+			out[i] = m.sum(nil, s)
+		}
 	}
 	return out, nil
+}
+
+// manyUnknown is how many words have to be unknown before a text can be
+// foreign: one or two may be misspelt, and their n-grams then find the right
+// ones.
+const manyUnknown = 3
+
+// foreign reports whether most words of a text are unknown, and they are not
+// just a few that are misspelt.
+func (m *Model) foreign(s *scratch) bool {
+	known, unknown, alien := 0, 0, false
+	for i, f := range s.found {
+		if i > 0 && f.hash == s.found[i-1].hash {
+			continue
+		}
+		word := s.letters[f.start:f.end]
+		if _, ok := m.index.row(word, f.hash); ok {
+			known++
+			continue
+		}
+		unknown++
+		alien = alien || m.ascii && word[0] >= utf8.RuneSelf
+	}
+	return unknown > known && (unknown >= manyUnknown || alien)
 }
 
 // Append appends the unit vector of a text to dst and returns the result; it
@@ -85,6 +118,11 @@ func (m *Model) Append(dst []float32, text string) []float32 {
 	s := m.scratch.Get().(*scratch)
 	defer m.scratch.Put(s)
 	s.features(text)
+	return m.sum(dst, s)
+}
+
+// sum appends the unit vector of the words found.
+func (m *Model) sum(dst []float32, s *scratch) []float32 {
 	clear(s.sums)
 	for i := 0; i < len(s.found); {
 		n := i + 1
