@@ -89,7 +89,7 @@ cover: ## test coverage by function, into cover.out
 
 # Takes minutes for each model; the figures of every set are printed, those of
 # weights that were searched for without it too. TUNEFLAGS=-tags=onnx for ONNX.
-TUNE ?= hashing
+TUNE ?= static
 tune: ## search for the built-in weights of an embedding model (TUNE=minilm, TUNEMODEL=onnx:…)
 	go run $(TUNEFLAGS) ./cmd/toolstream tune $(DOCUMENTS)/apibank $(DOCUMENTS)/toolink $(DOCUMENTS)/toolbench \
 	  --model $(or $(TUNEMODEL),$(TUNE)) --out pkg/fusion/presets/$(TUNE).json

@@ -28,7 +28,7 @@ func newTune(con *console) *cobra.Command {
 that serve as long as nothing is learned. Every set counts the same, a flat
 optimum wins over a narrow one, and for each set it is told how weights do on it
 that were searched for without it.`,
-		Example: `  toolstream tune sets/* --model hashing --out weights.json`,
+		Example: `  toolstream tune sets/* --model static --out weights.json`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return con.tune(cmd, args, f) },
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/adapter/hashing"
 	"github.com/toolstream/toolstream/internal/adapter/openai"
 	"github.com/toolstream/toolstream/internal/adapter/static"
 	"github.com/toolstream/toolstream/internal/config"
@@ -30,8 +29,6 @@ func NewModel(ctx context.Context, cfg config.Config) (embedder.Model, io.Closer
 	switch cfg.Embedder.Model {
 	case config.StaticModel:
 		return inProgram(static.Builtin())
-	case "hashing":
-		return hashing.New(), io.NopCloser(nil), nil
 	case "http":
 		return newEndpoint(ctx, cfg.Embedder)
 	}

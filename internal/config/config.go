@@ -92,7 +92,7 @@ type Log struct {
 // Embedder names the embedding model, and where it is reached if it is behind
 // an endpoint.
 type Embedder struct {
-	Model          string        `koanf:"model"` // static, static:FILE, onnx:NAME, http, hashing
+	Model          string        `koanf:"model"` // static, static:FILE, onnx:NAME, http
 	URL            string        `koanf:"url"`
 	APIKey         string        `koanf:"api_key"`
 	Name           string        `koanf:"name"`       // of the endpoint's model
@@ -254,7 +254,7 @@ func (e Embedder) validate() error {
 			return nil
 		}
 	}
-	if err := oneOf("embedder.model", e.Model, StaticModel, "hashing", "http", ONNXPrefix+"NAME", StaticPrefix+"FILE"); err != nil || e.Model != "http" {
+	if err := oneOf("embedder.model", e.Model, StaticModel, "http", ONNXPrefix+"NAME", StaticPrefix+"FILE"); err != nil || e.Model != "http" {
 		return err
 	}
 	switch {

@@ -24,9 +24,7 @@ const steepness = 15
 // over query and needs, names and whole documents together.
 //
 // It was measured best for a trained static embedder, and the optimum is flat:
-// half or double costs less than .01 NDCG@10. The hashing embedder, which knows
-// spelling and no meaning, adds .005 at this weight and never more than .01
-// between 4 and 36: it is the embedder that limits there, not the weight.
+// half or double costs less than .01 NDCG@10.
 const denseWeight = 18
 
 // Builtin returns the weights that serve as long as nothing is learned.

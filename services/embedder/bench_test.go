@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/adapter/hashing"
+	"github.com/toolstream/toolstream/internal/adapter/static"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -20,7 +20,10 @@ func BenchmarkStage(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	model := hashing.New()
+	model, err := static.Builtin()
+	if err != nil {
+		b.Fatal(err)
+	}
 	h := &handler{
 		caller: &caller{model: model, texts: 128, parallel: 2, metrics: m},
 		memory: newLRU[textKey, []float32](1 << 14), metrics: m,

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/adapter/flat"
-	"github.com/toolstream/toolstream/internal/adapter/hashing"
+	"github.com/toolstream/toolstream/internal/adapter/static"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/stream/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -48,8 +48,12 @@ func startPipeline(t *testing.T) *pipeline {
 	if err != nil {
 		t.Fatal(err)
 	}
+	model, err := static.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
 	e, err := embedder.New(embedder.Config{}, embedder.Deps{
-		Model: hashing.New(), Cache: ix, Groups: bus, Publisher: bus, Logger: log, Registerer: reg,
+		Model: model, Cache: ix, Groups: bus, Publisher: bus, Logger: log, Registerer: reg,
 	})
 	if err != nil {
 		t.Fatal(err)
