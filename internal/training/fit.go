@@ -42,10 +42,6 @@ func (c Config) learn(l2 float64) fusion.LearnConfig {
 	return fusion.LearnConfig{Rate: 0.1, L2: l2, Batch: 64, Epochs: 30, Seed: c.Seed}
 }
 
-// FrontRunners is how many of the best candidates common use is counted with:
-// as many as in a search.
-const FrontRunners = 10
-
 // Fit learns a correction of base from labelled queries, and counts their uses
 // where options say so. The same arguments give the same outcome. It is an
 // evaluation.Fit.

@@ -68,9 +68,9 @@ func frontRunners(s *evaluation.Sample, examples []fusion.Example, m *fusion.Mod
 		score, _ := m.Score(&examples[i].Features, examples[i].Matches)
 		p := place{c.ID, score}
 		at, _ := slices.BinarySearchFunc(best, p, func(a, b place) int { return fusion.Order(a.score, a.id, b.score, b.id) })
-		if at < FrontRunners {
+		if at < fusion.FrontRunners {
 			best = slices.Insert(best, at, p)
-			best = best[:min(len(best), FrontRunners)]
+			best = best[:min(len(best), fusion.FrontRunners)]
 		}
 	}
 	ids := make([]string, len(best))

@@ -46,6 +46,12 @@ const (
 	FeatureCount
 )
 
+// FrontRunners is how many of the best candidates UsageCoUse is counted with.
+// Fewer miss what was used together with an answer that ranks low, more bring in
+// what was used together with no answer; between five and seven it hardly
+// matters.
+const FrontRunners = 6
+
 // Features holds one candidate's scores, by Feature. A field that the tool
 // lacks holds a neutral value, never a punishment.
 type Features [FeatureCount]float64

@@ -7,13 +7,16 @@ import (
 )
 
 // Magnitude is what a clear difference of two candidates amounts to, by kind
-// of feature: some ten units of raw BM25, a quarter of a cosine, e-fold use.
+// of feature: some ten units of raw BM25, a quarter of a cosine, e-fold use, half
+// of a front runner's uses.
 // Learning moves a weight in units of its inverse, so that one step and one
 // unit of regularisation mean the same for all of them.
 func Magnitude(f Feature) float64 {
 	switch {
-	case f == UsagePrior || f == UsageCoUse:
+	case f == UsagePrior:
 		return 1
+	case f == UsageCoUse:
+		return 0.5
 	case f.Dense():
 		return 0.25
 	}

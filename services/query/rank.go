@@ -10,9 +10,6 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// frontRunners is how many of the best candidates co-use is counted with.
-const frontRunners = 10
-
 // maxBringers bounds the tools named beside an agent.
 const maxBringers = 10
 
@@ -37,7 +34,7 @@ func fuse(candidates []index.Candidate, m *fusion.Model, u *usage) []ranked {
 	}
 	order(out, m)
 	if u.hasPairs() {
-		front := tools(out, frontRunners)
+		front := tools(out, fusion.FrontRunners)
 		for i := range out {
 			out[i].Features[fusion.UsageCoUse] = u.coUse(out[i].Ref, front)
 		}
