@@ -9,36 +9,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 )
-
-// check holds that the library can be loaded without harm.
-func check(library File) error {
-	if err := verify(library); err != nil {
-		return err
-	}
-	return matches(library.Path)
-}
 
 // platform is what a library was built for, in Go's words where it has them.
 type platform struct{ system, processor string }
 
 func (p platform) String() string { return p.system + "/" + p.processor }
 
-// matches reads the library's header and says what is wrong with it: the
-// loader of the operating system answers a library for another processor with
-// "No such file or directory".
-func matches(path string) error {
-	p, err := platformOf(path)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if want := (platform{runtime.GOOS, runtime.GOARCH}); p != want {
-		return fmt.Errorf("%s is built for %s, this program runs on %s", path, p, want)
-	}
-	return nil
-}
-
+// platformOf reads the header of a library.
 func platformOf(path string) (platform, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -4,6 +4,8 @@ package onnx
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"math"
@@ -302,4 +304,9 @@ func TestLibrariesThatCanNotBeLoaded(t *testing.T) {
 	if err := check(good); err != nil {
 		t.Error(err)
 	}
+}
+
+func hashOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -225,4 +226,26 @@ func destroy(values []ort.Value) {
 			_ = v.Destroy()
 		}
 	}
+}
+
+// check holds that the library can be loaded without harm.
+func check(library File) error {
+	if err := verify(library); err != nil {
+		return err
+	}
+	return matches(library.Path)
+}
+
+// matches reads the library's header and says what is wrong with it: the
+// loader of the operating system answers a library for another processor with
+// "No such file or directory".
+func matches(path string) error {
+	p, err := platformOf(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if want := (platform{runtime.GOOS, runtime.GOARCH}); p != want {
+		return fmt.Errorf("%s is built for %s, this program runs on %s", path, p, want)
+	}
+	return nil
 }
