@@ -1,18 +1,11 @@
 package distill
 
 import (
-	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
-	"math"
-	"os"
-	"path/filepath"
+	"slices"
+
+	"github.com/toolstream/toolstream/internal/vectorfile"
 )
 
 // Teacher is what is learned from. Vectors need not have length 1.
@@ -26,102 +19,36 @@ type Teacher interface {
 // its work a kill can lose.
 const cacheBatch = 512
 
-// key names a text in a cache: the first half of its SHA-256.
-type key [16]byte
-
-func keyOf(text string) key {
-	sum := sha256.Sum256([]byte(text))
-	return key(sum[:16])
-}
-
-// Cache keeps a teacher's vectors in a file that only grows: a head with the
-// teacher's name, then a record of fixed size a text, closed by its CRC-32.
-// What a killed process left half written is cut off when it is opened again.
+// Cache keeps a teacher's vectors in a file.
 type Cache struct {
 	teacher Teacher
-	file    *os.File
-	head    int64
-	at      map[key]int // record
+	file    *vectorfile.File
 }
 
-// OpenCache opens, or makes, the cache of a teacher in a folder, under a file
-// name made of the teacher's. One process at a time may use it.
+// OpenCache opens, or makes, the cache of a teacher in a folder. One process at
+// a time may use it.
 func OpenCache(dir string, teacher Teacher) (*Cache, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("teacher cache: %w", err)
-	}
-	file, err := os.OpenFile(filepath.Join(dir, CacheName(teacher.Name())), os.O_RDWR|os.O_CREATE, 0o644)
+	file, err := vectorfile.Open(dir, teacher.Name(), teacher.Dimensions())
 	if err != nil {
-		return nil, fmt.Errorf("teacher cache: %w", err)
+		return nil, fmt.Errorf("teacher %s: %w", teacher.Name(), err)
 	}
-	c := &Cache{teacher: teacher, file: file, at: map[key]int{}}
-	if err := c.load(); err != nil {
-		return nil, errors.Join(fmt.Errorf("teacher cache %s: %w", file.Name(), err), file.Close())
-	}
-	return c, nil
-}
-
-// CacheName returns the file name of the cache of the teacher with this name.
-func CacheName(teacher string) string {
-	sum := sha256.Sum256([]byte(teacher))
-	return hex.EncodeToString(sum[:8]) + ".vectors"
+	return &Cache{teacher: teacher, file: file}, nil
 }
 
 // Close closes the file.
 func (c *Cache) Close() error { return c.file.Close() }
-
-func (c *Cache) recordSize() int { return len(key{}) + 4*c.teacher.Dimensions() + 4 }
-
-// load writes the head of an empty file, or checks it and finds the records.
-func (c *Cache) load() error {
-	name := c.teacher.Name()
-	head := binary.LittleEndian.AppendUint32([]byte("TSTEACH1"), uint32(c.teacher.Dimensions()))
-	head = append(binary.LittleEndian.AppendUint32(head, uint32(len(name))), name...)
-	c.head = int64(len(head))
-	in := bufio.NewReaderSize(c.file, 1<<20)
-	found := make([]byte, len(head))
-	switch _, err := io.ReadFull(in, found); {
-	case err == io.EOF:
-		_, err := c.file.Write(head)
-		return err
-	case err != nil && err != io.ErrUnexpectedEOF:
-		return err
-	case string(found) != string(head):
-		return fmt.Errorf("holds vectors of another model than %s with %d dimensions", name, c.teacher.Dimensions())
-	}
-	record := make([]byte, c.recordSize())
-	for {
-		if _, err := io.ReadFull(in, record); err != nil || !sound(record) {
-			break
-		}
-		c.at[key(record[:len(key{})])] = len(c.at)
-	}
-	end := c.head + int64(len(c.at)*c.recordSize())
-	if err := c.file.Truncate(end); err != nil {
-		return err
-	}
-	_, err := c.file.Seek(end, io.SeekStart)
-	return err
-}
-
-func sound(record []byte) bool {
-	body, sum := record[:len(record)-4], record[len(record)-4:]
-	return crc32.ChecksumIEEE(body) == binary.LittleEndian.Uint32(sum)
-}
 
 // Fill asks the teacher for the vectors of the texts that are not there yet.
 // It tells progress how many of them are done; what is done stays, whatever
 // happens then.
 func (c *Cache) Fill(ctx context.Context, texts []string, progress func(done, total int)) error {
 	var missing []string
-	wanted := map[key]bool{}
+	wanted := map[string]bool{}
 	for _, t := range texts {
-		if k := keyOf(t); !wanted[k] {
-			wanted[k] = true
-			if _, known := c.at[k]; !known {
-				missing = append(missing, t)
-			}
+		if !wanted[t] && !c.file.Has(t) {
+			missing = append(missing, t)
 		}
+		wanted[t] = true
 	}
 	for done := 0; done < len(missing); {
 		progress(done, len(missing))
@@ -144,30 +71,14 @@ func (c *Cache) append(texts []string, vectors [][]float32) error {
 	if len(vectors) != len(texts) {
 		return fmt.Errorf("teacher %s: %d vectors for %d texts", c.teacher.Name(), len(vectors), len(texts))
 	}
-	var out []byte
-	for i, text := range texts {
-		v := vectors[i]
+	vectors = slices.Clone(vectors)
+	for i, v := range vectors {
 		if len(v) == 0 {
-			v = make([]float32, c.teacher.Dimensions())
+			vectors[i] = make([]float32, c.teacher.Dimensions())
 		}
-		if len(v) != c.teacher.Dimensions() {
-			return fmt.Errorf("teacher %s: a vector of %d dimensions, not %d", c.teacher.Name(), len(v), c.teacher.Dimensions())
-		}
-		start, k := len(out), keyOf(text)
-		out = append(out, k[:]...)
-		for _, x := range v {
-			if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
-				return fmt.Errorf("teacher %s: a vector with %v", c.teacher.Name(), x)
-			}
-			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(x))
-		}
-		out = binary.LittleEndian.AppendUint32(out, crc32.ChecksumIEEE(out[start:]))
 	}
-	if _, err := c.file.Write(out); err != nil {
-		return fmt.Errorf("teacher cache: %w", err)
-	}
-	for _, text := range texts {
-		c.at[keyOf(text)] = len(c.at)
+	if err := c.file.Append(texts, vectors); err != nil {
+		return fmt.Errorf("teacher %s: %w", c.teacher.Name(), err)
 	}
 	return nil
 }
@@ -175,16 +86,12 @@ func (c *Cache) append(texts []string, vectors [][]float32) error {
 // Read reads the vector of a text into out, at length 1; zeros where the
 // teacher found nothing in the text. The text must have been filled in.
 func (c *Cache) Read(text string, out []float32) error {
-	at, known := c.at[keyOf(text)]
+	known, err := c.file.Read(text, out)
+	if err != nil {
+		return err
+	}
 	if !known {
-		return fmt.Errorf("teacher cache: no vector of %.40q", text)
-	}
-	raw := make([]byte, 4*len(out))
-	if _, err := c.file.ReadAt(raw, c.head+int64(at*c.recordSize()+len(key{}))); err != nil {
-		return fmt.Errorf("teacher cache: %w", err)
-	}
-	for i := range out {
-		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+		return fmt.Errorf("teacher %s: no vector of %.40q", c.teacher.Name(), text)
 	}
 	normalise(out)
 	return nil

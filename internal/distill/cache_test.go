@@ -3,8 +3,6 @@ package distill
 import (
 	"context"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 )
 
@@ -15,7 +13,7 @@ func fill(t *testing.T, c *Cache, texts ...string) {
 	}
 }
 
-func TestCacheSurvivesAKill(t *testing.T) {
+func TestATeacherIsAskedOnce(t *testing.T) {
 	dir := t.TempDir()
 	teacher := &concepts{name: "one", dims: 8}
 	c := open(t, dir, teacher)[0]
@@ -25,43 +23,11 @@ func TestCacheSurvivesAKill(t *testing.T) {
 		t.Fatalf("%v (%v)", want, err)
 	}
 	c.Close()
-	path := filepath.Join(dir, CacheName("one"))
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for cut := 1; cut <= c.recordSize(); cut++ { // killed anywhere in the last record
-		if err := os.WriteFile(path, whole[:len(whole)-cut], 0o600); err != nil {
-			t.Fatal(err)
-		}
-		again, err := OpenCache(dir, teacher)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(again.at) != 1 {
-			t.Fatalf("cut by %d: %d records", cut, len(again.at))
-		}
-		asked := teacher.asked.Load()
-		fill(t, again, "aaao", "bbbo")
-		got := make([]float32, 8)
-		if err := again.Read("bbbo", got); err != nil || dot(got, want) < 0.9999 || teacher.asked.Load() != asked+1 {
-			t.Fatalf("cut by %d: %v, not %v (%v)", cut, got, want, err)
-		}
-		again.Close()
-	}
-}
-
-func TestCacheOfAnother(t *testing.T) {
-	dir := t.TempDir()
-	open(t, dir, &concepts{name: "one", dims: 8})[0].Close()
-	if _, err := OpenCache(dir, &concepts{name: "one", dims: 9}); err == nil {
-		t.Error("another dimension is taken")
-	}
-	if err := os.WriteFile(filepath.Join(dir, CacheName("two")), []byte("something else"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := OpenCache(dir, &concepts{name: "two", dims: 8}); err == nil {
-		t.Error("a foreign file is taken")
+	again, asked := open(t, dir, teacher)[0], teacher.asked.Load()
+	fill(t, again, "aaao", "bbbo", "ccco")
+	got := make([]float32, 8)
+	if err := again.Read("bbbo", got); err != nil || dot(got, want) < 0.9999 || teacher.asked.Load() != asked+1 {
+		t.Fatalf("%v, not %v (%v), %d texts asked", got, want, err, teacher.asked.Load()-asked)
 	}
 }
 
