@@ -161,7 +161,7 @@ func TestOddDocumentsAreTakenAndFound(t *testing.T) {
 		"cafe\u0301":        {`{"name":"espresso","description":"Brews espresso."}`, "brew espresso"},
 		"no name":           {`{"description":"Sharpens pencils.","inputSchema":{"type":"object"}}`, "sharpen pencils"},
 		"a number for name": {`{"name":7,"description":"Counts seagulls."}`, "count seagulls"},
-		"long":              {`{"name":"loom","description":"Weaves carpets. ` + strings.Repeat("zebra ", 150_000) + `"}`, "weave carpets"},
+		"long":              {`{"name":"loom","description":"Weaves carpets. ` + strings.Repeat("This is said at great length. ", 30_000) + `"}`, "weave carpets"},
 		"broad":             {wide(4_000), "wide desk"},
 	} {
 		put(t, p, id, tc.document)
