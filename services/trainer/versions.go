@@ -80,20 +80,13 @@ func (s *Service) Versions(ctx context.Context, tenant string) ([]schema.Weights
 // on from there, and as many pairs as for the first version have to come in
 // before it publishes again.
 func (s *Service) Promote(ctx context.Context, tenant, version string) (schema.Weights, error) {
-	s.publishing.Lock()
-	defer s.publishing.Unlock()
-	if err := s.synchroniseTenant(ctx, tenant); err != nil {
-		return schema.Weights{}, err
-	}
-	w, err := s.Version(ctx, tenant, version)
-	if err != nil {
-		return schema.Weights{}, err
-	}
-	live, err := s.Live(tenant)
-	if err != nil {
-		return schema.Weights{}, err
-	}
-	return s.republish(ctx, tenant, w, live.Version, "promoted "+version)
+	return s.succeed(ctx, tenant, func(live schema.Weights) (schema.Weights, error) {
+		w, err := s.Version(ctx, tenant, version)
+		if err != nil {
+			return schema.Weights{}, err
+		}
+		return s.republish(ctx, tenant, w, live.Version, "promoted "+version)
+	})
 }
 
 // Take makes weights that were made elsewhere live under a new epoch, as
@@ -103,22 +96,30 @@ func (s *Service) Take(ctx context.Context, tenant string, w schema.Weights) (sc
 	if _, err := fusion.ModelOf(w); err != nil {
 		return schema.Weights{}, err
 	}
-	s.publishing.Lock()
-	defer s.publishing.Unlock()
-	if err := s.synchroniseTenant(ctx, tenant); err != nil {
-		return schema.Weights{}, err
-	}
-	live, err := s.Live(tenant)
-	if err != nil {
-		return schema.Weights{}, err
-	}
-	return s.republish(ctx, tenant, w, live.Version, "given: "+schema.Quote(w.Version)+", "+schema.Quote(w.Source))
+	return s.succeed(ctx, tenant, func(live schema.Weights) (schema.Weights, error) {
+		return s.republish(ctx, tenant, w, live.Version, "given: "+schema.Quote(w.Version)+", "+schema.Quote(w.Source))
+	})
 }
 
 // Rollback makes the content of the version before the live one live again,
 // under a new epoch. Called again it goes one further back. The error is
 // ErrNoParent where there is nothing before.
 func (s *Service) Rollback(ctx context.Context, tenant string) (schema.Weights, error) {
+	return s.succeed(ctx, tenant, func(live schema.Weights) (schema.Weights, error) {
+		if live.Parent == "" {
+			return schema.Weights{}, ErrNoParent
+		}
+		w, err := s.Version(ctx, tenant, live.Parent)
+		if err != nil {
+			return schema.Weights{}, err
+		}
+		return s.republish(ctx, tenant, w, w.Parent, "rolled back to "+live.Parent)
+	})
+}
+
+// succeed publishes what follows the live version of a tenant. Nothing else is
+// published meanwhile, and live is as the store has it.
+func (s *Service) succeed(ctx context.Context, tenant string, next func(live schema.Weights) (schema.Weights, error)) (schema.Weights, error) {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
 	if err := s.synchroniseTenant(ctx, tenant); err != nil {
@@ -128,14 +129,7 @@ func (s *Service) Rollback(ctx context.Context, tenant string) (schema.Weights, 
 	if err != nil {
 		return schema.Weights{}, err
 	}
-	if live.Parent == "" {
-		return schema.Weights{}, ErrNoParent
-	}
-	w, err := s.Version(ctx, tenant, live.Parent)
-	if err != nil {
-		return schema.Weights{}, err
-	}
-	return s.republish(ctx, tenant, w, w.Parent, "rolled back to "+live.Parent)
+	return next(live)
 }
 
 // republish publishes the content of w. The caller holds publishing.
