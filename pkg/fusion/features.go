@@ -41,8 +41,13 @@ const (
 	NeedsDenseParameters
 	NeedsDenseResponse
 	NeedsDenseExamples
-	UsagePrior // log(1 + decayed uses)
-	UsageCoUse // sum over the front runners of the share of their decayed uses that was together with it
+	UsagePrior        // log(1 + decayed uses)
+	UsageCoUse        // sum over the front runners of the share of their decayed uses that was together with it
+	QueryLexicalPairs // pairs of neighbouring words in name, title, description and tags
+	NeedsLexicalPairs
+	UsageSimilar  // best cosine of the query to the queries that the tool was used for
+	RelatedOwner  // best score of a tool of the same owner, as a share of the best of all
+	RelatedSupply // sum over the front runners of 1/n² where it is one of n tools that answer with what they take
 	FeatureCount
 )
 
@@ -51,6 +56,9 @@ const (
 // what was used together with no answer; between five and seven it hardly
 // matters.
 const FrontRunners = 6
+
+// Supplied is how many of the best candidates RelatedSupply is counted for.
+const Supplied = 10
 
 // Features holds one candidate's scores, by Feature. A field that the tool
 // lacks holds a neutral value, never a punishment.
@@ -86,6 +94,11 @@ var names = [FeatureCount]string{
 	NeedsDenseExamples:      "needs.dense.examples",
 	UsagePrior:              "usage.prior",
 	UsageCoUse:              "usage.co_use",
+	QueryLexicalPairs:       "query.lexical.pairs",
+	NeedsLexicalPairs:       "needs.lexical.pairs",
+	UsageSimilar:            "usage.similar",
+	RelatedOwner:            "related.owner",
+	RelatedSupply:           "related.supply",
 }
 
 // String returns the feature's name, e.g. "needs.dense.description".
@@ -103,7 +116,13 @@ func (f Feature) Dense() bool {
 
 // Needs reports whether the feature was measured for the needs of the query
 // and not for the query as it was typed.
-func (f Feature) Needs() bool { return f >= NeedsLexicalFlat && f <= NeedsDenseExamples }
+func (f Feature) Needs() bool {
+	return f >= NeedsLexicalFlat && f <= NeedsDenseExamples || f == NeedsLexicalPairs
+}
+
+// Related reports whether the feature says how a candidate stands to the
+// others: it is known only once they are ranked without it.
+func (f Feature) Related() bool { return f == UsageCoUse || f == RelatedOwner || f == RelatedSupply }
 
 // FeatureNames returns the name of every feature, in the order of Features.
 func FeatureNames() []string { return slices.Clone(names[:]) }

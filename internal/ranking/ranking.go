@@ -1,0 +1,232 @@
+// Package ranking puts candidates, with the exact scores of their texts, into
+// the order in which a search shows them: it adds what is known of their use
+// and what they say of each other.
+//
+// Three features need the other candidates. A tool that was used together with
+// those that rank first is likely to be wanted beside them. A tool whose owner
+// has another one that ranks high is in the right place. And a tool that alone
+// answers with what the first ones take, such as a token or an id, has to be
+// called before them, though no request asks for it.
+package ranking
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Uses is what was used by others, as one query sees it. Only tools have uses.
+type Uses interface {
+	// Prior returns log(1 + uses).
+	Prior(tool string) float64
+	// CoUse returns the sum over the tools of front but itself of the share of
+	// their uses that was together with the tool.
+	CoUse(tool string, front []string) float64
+	// Similar returns the best cosine of the query to the queries that the tool
+	// was used for, at least 0.
+	Similar(tool string) float64
+}
+
+// Supplier is a tool that answers with what another one takes.
+type Supplier struct {
+	ID    string
+	Share float64 // 1/n² where n tools answer with it: of the parameters that it supplies the one with the largest
+}
+
+// MaxSuppliers is how many tools may answer with a parameter. What more of them
+// answer with, such as a name or a status, says nothing.
+const MaxSuppliers = 5
+
+// Share returns what one of n suppliers counts.
+func Share(n int) float64 { return 1 / float64(n*n) }
+
+// Suppliers returns the suppliers of a tool's parameters, each once.
+type Suppliers func(tool string) []Supplier
+
+// Known is what is known beside the texts. What is nil is not known.
+type Known struct {
+	Uses      Uses
+	Suppliers Suppliers
+}
+
+// Ranked is a candidate with its fused score, of which the penalty is part.
+type Ranked struct {
+	index.Candidate
+	Score, Penalty float64
+}
+
+// Rank returns the candidates with all features, scored by the model and best
+// first. Candidates with a score that is not a number can be neither ordered
+// nor written down: they are left out.
+func Rank(candidates []index.Candidate, m *fusion.Model, k Known) []Ranked {
+	out := make([]Ranked, 0, len(candidates))
+	for _, c := range candidates {
+		if sound(&c) {
+			out = append(out, Ranked{Candidate: c})
+		}
+	}
+	relate(out, m, k)
+	order(out, m)
+	return out
+}
+
+// Features returns the features that Rank scores the candidates by, in the order
+// of the candidates. All of them are sound.
+func Features(candidates []index.Candidate, m *fusion.Model, k Known) []fusion.Features {
+	rs := make([]Ranked, len(candidates))
+	for i, c := range candidates {
+		rs[i].Candidate = c
+	}
+	relate(rs, m, k)
+	out := make([]fusion.Features, len(rs))
+	for i := range rs {
+		out[i] = rs[i].Features
+	}
+	return out
+}
+
+// Front returns the ids of the n tools that the model ranks first by their texts
+// and uses, before any of them is related to the others.
+func Front(candidates []index.Candidate, m *fusion.Model, uses Uses, n int) []string {
+	rs := make([]Ranked, len(candidates))
+	for i, c := range candidates {
+		rs[i].Candidate = c
+	}
+	alone(rs, m, uses)
+	return front(rs, n)
+}
+
+// sound reports whether everything about a candidate is a number.
+func sound(c *index.Candidate) bool {
+	sum := c.Similarity
+	for _, x := range c.Features {
+		sum += x * 0 // NaN for NaN and infinities
+	}
+	for _, m := range c.Matches {
+		sum += m.Score * 0
+	}
+	return !math.IsNaN(sum) && !math.IsInf(sum, 0)
+}
+
+// alone sets the features that do not depend on the other candidates, clears
+// the others and scores by what is left.
+func alone(rs []Ranked, m *fusion.Model, uses Uses) {
+	for i := range rs {
+		r := &rs[i]
+		for f := range r.Features {
+			if fusion.Feature(f).Related() {
+				r.Features[f] = 0
+			}
+		}
+		r.Features[fusion.UsagePrior], r.Features[fusion.UsageSimilar] = 0, 0
+		if uses != nil && r.Kind == schema.KindTool {
+			r.Features[fusion.UsagePrior] = uses.Prior(r.ID)
+			r.Features[fusion.UsageSimilar] = uses.Similar(r.ID)
+		}
+		r.Score, r.Penalty = m.Score(&r.Features, r.Matches)
+	}
+}
+
+// relate sets all features that the index does not know.
+func relate(rs []Ranked, m *fusion.Model, k Known) {
+	alone(rs, m, k.Uses)
+	owners(rs)
+	if k.Suppliers != nil {
+		supply(rs, front(rs, fusion.Supplied), k.Suppliers)
+	}
+	if k.Uses != nil {
+		coUse(rs, front(rs, fusion.FrontRunners), k.Uses)
+	}
+}
+
+// front returns the ids of the n tools with the highest scores.
+func front(rs []Ranked, n int) []string {
+	best := make([]*Ranked, 0, n+1)
+	for i := range rs {
+		r := &rs[i]
+		if r.Kind != schema.KindTool {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, r, func(a, b *Ranked) int { return fusion.Order(a.Score, a.ID, b.Score, b.ID) })
+		if at < n {
+			best = slices.Insert(best, at, r)
+			best = best[:min(len(best), n)]
+		}
+	}
+	ids := make([]string, len(best))
+	for i, r := range best {
+		ids[i] = r.ID
+	}
+	return ids
+}
+
+// owners sets what share of the best score the best tool of the same owner has.
+// A tool without an owner is its own, so that it is not behind.
+func owners(rs []Ranked) {
+	var most float64
+	best := map[string]float64{}
+	for i := range rs {
+		r := &rs[i]
+		most = max(most, r.Score)
+		if owner := Owner(&r.Candidate); owner != "" {
+			best[owner] = max(best[owner], r.Score)
+		}
+	}
+	if most <= 0 {
+		return
+	}
+	for i := range rs {
+		r := &rs[i]
+		score := max(0, r.Score)
+		if owner := Owner(&r.Candidate); owner != "" {
+			score = best[owner]
+		}
+		r.Features[fusion.RelatedOwner] = score / most
+	}
+}
+
+// Owner returns the agent that a candidate belongs to, or is; empty for none.
+func Owner(c *index.Candidate) string {
+	if c.Kind == schema.KindAgent {
+		return c.ID
+	}
+	return c.Agent
+}
+
+// supply sets how many of the first tools take what a candidate supplies.
+func supply(rs []Ranked, front []string, suppliers Suppliers) {
+	shares := map[string]float64{}
+	for _, id := range front {
+		for _, s := range suppliers(id) {
+			shares[s.ID] += s.Share
+		}
+	}
+	for i := range rs {
+		if rs[i].Kind == schema.KindTool {
+			rs[i].Features[fusion.RelatedSupply] = shares[rs[i].ID]
+		}
+	}
+}
+
+func coUse(rs []Ranked, front []string, uses Uses) {
+	for i := range rs {
+		if rs[i].Kind == schema.KindTool {
+			rs[i].Features[fusion.UsageCoUse] = uses.CoUse(rs[i].ID, front)
+		}
+	}
+}
+
+// order scores rs and puts the best first: equal scores by id, both descending,
+// as trec_eval does, an order that no accident of storage decides.
+func order(rs []Ranked, m *fusion.Model) {
+	for i := range rs {
+		rs[i].Score, rs[i].Penalty = m.Score(&rs[i].Features, rs[i].Matches)
+	}
+	slices.SortFunc(rs, func(a, b Ranked) int {
+		return cmp.Or(fusion.Order(a.Score, a.ID, b.Score, b.ID), cmp.Compare(b.Kind, a.Kind))
+	})
+}
