@@ -35,8 +35,8 @@ func fill(t *testing.T, v reflect.Value, n *int) {
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(fmt.Sprintf("text %d", *n))
-	case reflect.Int:
-		v.SetInt(int64(*n))
+	case reflect.Int, reflect.Int8:
+		v.SetInt(int64(*n) % 128)
 	case reflect.Uint64:
 		v.SetUint(uint64(*n))
 	case reflect.Float32, reflect.Float64:

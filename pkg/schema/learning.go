@@ -35,7 +35,9 @@ type Impression struct {
 	Query    string    `json:"query"`
 	Time     time.Time `json:"time"`
 	Weights  string    `json:"weights"`
-	Shown    []Shown   `json:"shown"` // in rank order
+	Model    string    `json:"model,omitempty"`  // embedding model of the vector
+	Vector   Direction `json:"vector,omitempty"` // of the query; absent where it could not be embedded
+	Shown    []Shown   `json:"shown"`            // in rank order
 }
 
 // Shown is one result of an impression.

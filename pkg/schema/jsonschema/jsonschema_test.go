@@ -59,7 +59,7 @@ func TestWhatIsWrittenFitsItsSchema(t *testing.T) {
 		},
 		"Feedback": schema.Feedback{SearchID: "s", ToolID: "t", Event: schema.Called, Time: now},
 		"Impression": schema.Impression{
-			SearchID: "s", Tenant: "default", Time: now, Shown: []schema.Shown{{ID: "t", Features: []float64{1}, Matches: []schema.Match{{Score: 1}}}},
+			SearchID: "s", Tenant: "default", Time: now, Model: "m", Vector: schema.Direction{1, -127}, Shown: []schema.Shown{{ID: "t", Features: []float64{1}, Matches: []schema.Match{{Score: 1}}}},
 		},
 		"SearchRequest": schema.SearchRequest{Query: "q", K: 3, Needs: []schema.Need{{}}, Arguments: map[string]string{"a": "b"}},
 		"SearchResponse": schema.SearchResponse{
@@ -68,7 +68,10 @@ func TestWhatIsWrittenFitsItsSchema(t *testing.T) {
 				Features: map[string]float64{}, Terms: map[string]float64{}, Parameters: []schema.ParameterMatch{{Name: "p"}},
 			}}},
 		},
-		"Usage":   schema.Usage{Schema: 1, Tenant: "default", Prior: map[string]float64{"a": 1}, Updated: now},
+		"Usage": schema.Usage{
+			Schema: 1, Tenant: "default", Prior: map[string]float64{"a": 1}, Updated: now,
+			Model: "m", Asked: map[string][]schema.Direction{"a": {{1, -127}, {127, 0}}},
+		},
 		"Weights": fusion.Builtin(),
 	}
 	for _, name := range Names() {
@@ -99,6 +102,7 @@ func TestWhatIsWrongDoesNotFit(t *testing.T) {
 		{"Feedback", `{"search_id":"","tool_id":"t","event":"called"}`},
 		{"Feedback", `{"search_id":"s","tool_id":"t","event":"liked"}`},
 		{"Usage", `{"schema":1,"tenant":"A/B","epoch":0,"prior":{},"updated":"2025-01-01T00:00:00Z"}`},
+		{"Usage", `{"schema":1,"tenant":"default","epoch":0,"prior":{},"asked":{"a":[[1,2]]},"updated":"2025-01-01T00:00:00Z"}`},
 		{"Document", `{"name":""}`},
 		{"Impression", `{"search_id":"s","tenant":"default","query":"","time":"yesterday","weights":"","shown":[]}`},
 	} {

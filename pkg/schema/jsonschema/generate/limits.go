@@ -106,6 +106,8 @@ func documentLimits(field string) object {
 		return object{"minLength": 1}
 	case "Weights.Hash":
 		return object{"pattern": "^([0-9a-f]{64})?$"}
+	case "Usage.Model", "Impression.Model":
+		return object{"maxLength": schema.MaxModel}
 	case "Result.Similarity":
 		return object{"minimum": -1, "maximum": 1}
 	}

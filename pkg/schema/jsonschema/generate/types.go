@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"reflect"
 	"strings"
 	"time"
@@ -99,6 +100,9 @@ func (b *builder) field(owner string, f reflect.StructField) object {
 func (b *builder) value(t reflect.Type) object {
 	if t == reflect.TypeFor[time.Time]() {
 		return object{"type": "string", "format": "date-time"}
+	}
+	if t == reflect.TypeFor[schema.Direction]() {
+		return object{"type": "string", "contentEncoding": "base64", "maxLength": base64.StdEncoding.EncodedLen(schema.MaxDimensions)}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
