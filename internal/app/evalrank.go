@@ -17,6 +17,7 @@ import (
 	"github.com/toolstream/toolstream/internal/evaluation/bm25"
 	"github.com/toolstream/toolstream/internal/evaluation/paper"
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -36,7 +37,7 @@ func (e *evaluator) given(ctx context.Context, r *registry) ([][]evaluation.Rank
 	}
 	return each(ctx, e, func(i int) ([]evaluation.Ranked, error) {
 		found, err := e.candidates(ctx, r, &e.queries[i], &model, evaluation.MaxRanking)
-		return e.order(found, evaluation.Fitted{Model: model}), err
+		return e.order(found, evaluation.Fitted{Model: model}, r.suppliersOf), err
 	})
 }
 
@@ -78,7 +79,7 @@ func (e *evaluator) crossValidate(ctx context.Context, samples []evaluation.Samp
 		}
 		e.progress("learning", n+1, len(parts))
 		for _, i := range test {
-			rankings[i] = e.order(samples[i].Candidates, fitted)
+			rankings[i] = e.order(samples[i].Candidates, fitted, samples[i].Suppliers)
 		}
 	}
 	return rankings, nil
@@ -108,7 +109,7 @@ func (e *evaluator) samples(ctx context.Context, r *registry) ([]evaluation.Samp
 		return nil, err
 	}
 	return each(ctx, e, func(i int) (evaluation.Sample, error) {
-		s := evaluation.Sample{Query: e.queries[i]}
+		s := evaluation.Sample{Query: e.queries[i], Suppliers: r.suppliersOf}
 		var err error
 		s.Candidates, err = e.candidates(ctx, r, &e.queries[i], &model, min(r.size, maxSample))
 		for _, c := range s.Candidates {
@@ -250,8 +251,9 @@ func unused(retrieval string) (out []fusion.Feature) {
 }
 
 // order ranks candidates as a search would show them.
-func (e *evaluator) order(found []index.Candidate, by evaluation.Fitted) []evaluation.Ranked {
-	places := query.Rank(found, schema.Rank(e.Settings.Rank), &by.Model, by.Usage)
+func (e *evaluator) order(found []index.Candidate, by evaluation.Fitted, suppliers ranking.Suppliers) []evaluation.Ranked {
+	known := ranking.Known{Uses: query.Used(by.Usage, nil), Suppliers: suppliers}
+	places := query.Rank(found, schema.Rank(e.Settings.Rank), &by.Model, known)
 	ranking := make([]evaluation.Ranked, min(len(places), evaluation.MaxRanking))
 	for i := range ranking {
 		ranking[i] = evaluation.Ranked{ID: places[i].ID, Score: places[i].Score}

@@ -17,6 +17,7 @@ import (
 	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/dataset"
 	"github.com/toolstream/toolstream/internal/evaluation"
+	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -43,6 +44,8 @@ type registry struct {
 	index   *flat.Index
 	query   *query.Service
 	size    int // entities
+
+	suppliers map[string][]index.Supplier // by tool
 }
 
 // withRegistry runs fn on the registry of the set and removes it again.
@@ -140,8 +143,27 @@ func (e *evaluator) fill(ctx context.Context, r *registry) error {
 		e.progress("embedding", min((i+1)*embedChunk, len(changes)), len(changes))
 	}
 	r.size = len(changes)
-	return r.index.Apply(ctx, changes, map[int]uint64{0: uint64(len(changes))})
+	if err := r.index.Apply(ctx, changes, map[int]uint64{0: uint64(len(changes))}); err != nil {
+		return err
+	}
+	return r.supply(ctx, changes)
 }
+
+// supply looks up the suppliers of all tools, once for all queries.
+func (r *registry) supply(ctx context.Context, changes []events.Change) error {
+	ids := make([]string, len(changes))
+	for i := range changes {
+		ids[i] = changes[i].ID
+	}
+	lists, err := r.index.Suppliers(ctx, tenant.Default, ids)
+	r.suppliers = make(map[string][]index.Supplier, len(ids))
+	for i, list := range lists {
+		r.suppliers[ids[i]] = list
+	}
+	return err
+}
+
+func (r *registry) suppliersOf(tool string) []index.Supplier { return r.suppliers[tool] }
 
 func chunks(changes []events.Change) [][]events.Change {
 	return slices.Collect(slices.Chunk(changes, embedChunk))

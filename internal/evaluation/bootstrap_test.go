@@ -16,7 +16,7 @@ import (
 func results(values ...float64) []QueryResult {
 	list := make([]QueryResult, len(values))
 	for i, x := range values {
-		list[i] = QueryResult{ID: fmt.Sprint("q", i), Relevant: 2, Hits: []int{1}, Ranking: ranking("a")}
+		list[i] = QueryResult{ID: fmt.Sprint("q", i), Relevant: 2, Hits: []int{1}, Ranking: ranked("a")}
 		for m := range list[i].Metrics {
 			list[i].Metrics[m] = x
 		}
@@ -72,7 +72,7 @@ func TestCompareIsPaired(t *testing.T) {
 }
 
 func TestFilesOfRuns(t *testing.T) {
-	run := []QueryResult{Judge("q<1>", JudgeTools(labels("a", "b")), ranking("x", "a"))}
+	run := []QueryResult{Judge("q<1>", JudgeTools(labels("a", "b")), ranked("x", "a"))}
 	var file bytes.Buffer
 	if err := WriteQueries(&file, run); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestRankingsAreJudgedToADepth(t *testing.T) {
 	for i := range ids {
 		ids[i] = fmt.Sprint(i)
 	}
-	got := Judge("q", JudgeTools(labels(ids[MaxRanking])), ranking(ids...))
+	got := Judge("q", JudgeTools(labels(ids[MaxRanking])), ranked(ids...))
 	if len(got.Ranking) != MaxRanking || got.Metrics.Of("mrr") != 0 {
 		t.Fatalf("%d places, MRR %v", len(got.Ranking), got.Metrics.Of("mrr"))
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // ranking ranks ids in the order given.
-func ranking(ids ...string) []Ranked {
+func ranked(ids ...string) []Ranked {
 	list := make([]Ranked, len(ids))
 	for i, id := range ids {
 		list[i] = Ranked{ID: id, Score: float64(len(ids) - i)}
@@ -51,29 +51,29 @@ func TestScoreByHand(t *testing.T) {
 		ranking []Ranked
 		want    map[string]float64
 	}{
-		{"all first", labels("a", "b"), ranking("b", "a", "x"), map[string]float64{
+		{"all first", labels("a", "b"), ranked("b", "a", "x"), map[string]float64{
 			"ndcg@1": 1, "ndcg@3": 1, "recall@1": 0.5, "recall@3": 1, "comp@1": 0, "comp@3": 1, "mrr": 1, "map": 1,
 		}},
-		{"second and fourth", labels("a", "b"), ranking("x", "a", "y", "b"), map[string]float64{
+		{"second and fourth", labels("a", "b"), ranked("x", "a", "y", "b"), map[string]float64{
 			"ndcg@1": 0, "ndcg@3": (1 / log3) / (1 + 1/log3), "ndcg@5": (1/log3 + 1/math.Log2(5)) / (1 + 1/log3),
 			"recall@3": 0.5, "recall@5": 1, "comp@3": 0, "comp@5": 1, "mrr": 0.5, "map": (1./2 + 2./4) / 2,
 		}},
-		{"one of three beyond ten", labels("a", "b", "c"), ranking("a", "1", "2", "3", "4", "5", "6", "7", "8", "9", "b"), map[string]float64{
+		{"one of three beyond ten", labels("a", "b", "c"), ranked("a", "1", "2", "3", "4", "5", "6", "7", "8", "9", "b"), map[string]float64{
 			"ndcg@10": 1 / (1 + 1/log3 + 0.5), "recall@10": 1. / 3, "comp@10": 0, "mrr": 1, "map": (1 + 2./11) / 3,
 		}},
-		{"graded", graded, ranking("a", "b", "c"), map[string]float64{
+		{"graded", graded, ranked("a", "b", "c"), map[string]float64{
 			"ndcg@1": 1. / 3, "ndcg@3": (1 + 3/log3) / (3 + 1/log3), "recall@1": 0.5, "map": 1,
 		}},
-		{"an alternative in place of its label", replaceable, ranking("a2", "b"), map[string]float64{
+		{"an alternative in place of its label", replaceable, ranked("a2", "b"), map[string]float64{
 			"ndcg@3": 1, "recall@3": 1, "comp@3": 1, "map": 1,
 		}},
-		{"a label found twice gains once and takes up a place", replaceable, ranking("a1", "a", "b"), map[string]float64{
+		{"a label found twice gains once and takes up a place", replaceable, ranked("a1", "a", "b"), map[string]float64{
 			"ndcg@3": (1 + 0.5) / (1 + 1/log3), "recall@3": 1, "map": (1 + 2./3) / 2,
 		}},
-		{"nothing found", labels("a"), ranking("x"), map[string]float64{"ndcg@10": 0, "mrr": 0, "map": 0}},
+		{"nothing found", labels("a"), ranked("x"), map[string]float64{"ndcg@10": 0, "mrr": 0, "map": 0}},
 		{"nothing ranked", labels("a"), nil, map[string]float64{"ndcg@10": 0, "recall@10": 0}},
-		{"nothing asked", nil, ranking("x"), map[string]float64{"ndcg@10": 0, "comp@10": 0}},
-		{"an id ranked twice", labels("a", "b"), ranking("a", "a", "b"), map[string]float64{"recall@3": 1, "map": (1 + 2./3) / 2}},
+		{"nothing asked", nil, ranked("x"), map[string]float64{"ndcg@10": 0, "comp@10": 0}},
+		{"an id ranked twice", labels("a", "b"), ranked("a", "a", "b"), map[string]float64{"recall@3": 1, "map": (1 + 2./3) / 2}},
 	} {
 		checkMetrics(t, c.name, JudgeTools(c.labels).Score(c.ranking).Metrics, c.want)
 	}
@@ -98,21 +98,21 @@ func TestTiesGoToTheLargerID(t *testing.T) {
 func TestAnAlternativeOfTwoLabelsFindsOne(t *testing.T) {
 	shared := []dataset.Label{{ID: "a", Relevance: 1, Alternatives: []string{"s"}}, {ID: "b", Relevance: 1, Alternatives: []string{"s", "a"}}}
 	j := JudgeTools(shared)
-	if o := j.Score(ranking("s")); len(o.Hits) != 1 {
+	if o := j.Score(ranked("s")); len(o.Hits) != 1 {
 		t.Errorf("s alone finds %d labels", len(o.Hits))
 	}
 	// a is its own label first, and b's once its own is found.
-	if o := j.Score(ranking("a", "s")); len(o.Hits) != 2 {
+	if o := j.Score(ranked("a", "s")); len(o.Hits) != 2 {
 		t.Errorf("a and s find %d labels", len(o.Hits))
 	}
-	if o := j.Score(ranking("s", "a")); len(o.Hits) != 2 {
+	if o := j.Score(ranked("s", "a")); len(o.Hits) != 2 {
 		t.Errorf("s and a find %d labels", len(o.Hits))
 	}
 }
 
 func TestLabelsOfOneToolAreOne(t *testing.T) {
 	j := JudgeTools([]dataset.Label{{ID: "a", Relevance: 1}, {ID: "a", Relevance: 2}})
-	if o := j.Score(ranking("a")); o.Relevant != 1 || o.Metrics.Of("ndcg@1") != 1 || j.Gain("a") != 2 {
+	if o := j.Score(ranked("a")); o.Relevant != 1 || o.Metrics.Of("ndcg@1") != 1 || j.Gain("a") != 2 {
 		t.Fatalf("%+v", o)
 	}
 }
@@ -126,13 +126,13 @@ func TestJudgeAgents(t *testing.T) {
 		relevant int
 		hits     []int
 	}{
-		{"two tools of one owner are one", labels("a1", "a2"), ranking("B", "A"), 1, []int{2}},
-		{"two owners", labels("a1", "b1"), ranking("B", "C", "A"), 2, []int{1, 3}},
-		{"the owner of an alternative", []dataset.Label{{ID: "a1", Relevance: 1, Alternatives: []string{"b1"}}}, ranking("B", "A"), 1, []int{1}},
+		{"two tools of one owner are one", labels("a1", "a2"), ranked("B", "A"), 1, []int{2}},
+		{"two owners", labels("a1", "b1"), ranked("B", "C", "A"), 2, []int{1, 3}},
+		{"the owner of an alternative", []dataset.Label{{ID: "a1", Relevance: 1, Alternatives: []string{"b1"}}}, ranked("B", "A"), 1, []int{1}},
 		{"labels that meet through a third are one", []dataset.Label{
 			{ID: "a1", Relevance: 1}, {ID: "c1", Relevance: 1}, {ID: "d1", Relevance: 1, Alternatives: []string{"a1", "c1"}},
-		}, ranking("C", "A", "D"), 1, []int{1}},
-		{"irrelevant and unowned labels ask for nothing", []dataset.Label{{ID: "a1"}, {ID: "stray", Relevance: 1}, {ID: "b1", Relevance: 1}}, ranking("A", "B"), 1, []int{2}},
+		}, ranked("C", "A", "D"), 1, []int{1}},
+		{"irrelevant and unowned labels ask for nothing", []dataset.Label{{ID: "a1"}, {ID: "stray", Relevance: 1}, {ID: "b1", Relevance: 1}}, ranked("A", "B"), 1, []int{2}},
 	} {
 		o := JudgeAgents(c.labels, owners).Score(c.ranking)
 		if o.Relevant != c.relevant || !slices.Equal(o.Hits, c.hits) {
@@ -151,7 +151,7 @@ func TestMetricsStayInRangeAndNeverFallWithDepth(t *testing.T) {
 			}
 		})
 		j := JudgeTools(rapid.SliceOfN(label, 0, 6).Draw(t, "labels"))
-		o := j.Score(ranking(rapid.SliceOfNDistinct(id, 0, 16, rapid.ID).Draw(t, "ranking")...))
+		o := j.Score(ranked(rapid.SliceOfNDistinct(id, 0, 16, rapid.ID).Draw(t, "ranking")...))
 		for i, x := range o.Metrics {
 			if !(x >= 0 && x <= 1+1e-12) {
 				t.Fatalf("%s is %v", MetricNames()[i], x)
@@ -166,7 +166,7 @@ func TestMetricsStayInRangeAndNeverFallWithDepth(t *testing.T) {
 }
 
 func TestMetricsAsJSON(t *testing.T) {
-	m := JudgeTools(labels("a", "b")).Score(ranking("a")).Metrics
+	m := JudgeTools(labels("a", "b")).Score(ranked("a")).Metrics
 	raw, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)

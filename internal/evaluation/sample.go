@@ -5,6 +5,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/dataset"
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -17,7 +18,8 @@ import (
 type Sample struct {
 	Query      dataset.Query
 	Candidates []index.Candidate
-	Relevance  []float64 // of each candidate by itself, 0 for what is not asked for
+	Relevance  []float64         // of each candidate by itself, 0 for what is not asked for
+	Suppliers  ranking.Suppliers // of the tools of the registry
 }
 
 // Fit makes a model, and what it says of usage, of the samples of the training

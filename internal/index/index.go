@@ -44,9 +44,22 @@ type Lookup struct {
 	Kinds   []schema.Kind  // empty: every kind
 	Probe   Probe
 	Model   fusion.Model // decides which candidates are worth returning
-	N       int          // how many, at least 1
+	N       int          // how many; 0 for those of Also alone
 	Also    []string     // ids of tools that are scored and returned whatever their texts score
 }
+
+// Supplier is a tool that answers with what another one takes.
+type Supplier struct {
+	ID    string
+	Share float64 // of the parameters that it supplies, the largest SupplierShare
+}
+
+// MaxSuppliers is how many tools may answer with a parameter. What more of them
+// answer with, such as a name or a status, says nothing.
+const MaxSuppliers = 5
+
+// SupplierShare returns what each of n suppliers of a parameter counts: 1/n².
+func SupplierShare(n int) float64 { return 1 / float64(n*n) }
 
 // Candidate is an entity with its exact scores on every field, however it was
 // found. Usage features are left at 0: the index does not know them.

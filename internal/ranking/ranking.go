@@ -31,21 +31,8 @@ type Uses interface {
 	Similar(tool string) float64
 }
 
-// Supplier is a tool that answers with what another one takes.
-type Supplier struct {
-	ID    string
-	Share float64 // 1/n² where n tools answer with it: of the parameters that it supplies the one with the largest
-}
-
-// MaxSuppliers is how many tools may answer with a parameter. What more of them
-// answer with, such as a name or a status, says nothing.
-const MaxSuppliers = 5
-
-// Share returns what one of n suppliers counts.
-func Share(n int) float64 { return 1 / float64(n*n) }
-
 // Suppliers returns the suppliers of a tool's parameters, each once.
-type Suppliers func(tool string) []Supplier
+type Suppliers func(tool string) []index.Supplier
 
 // Known is what is known beside the texts. What is nil is not known.
 type Known struct {

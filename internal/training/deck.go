@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/toolstream/toolstream/internal/evaluation"
+	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
 
@@ -30,6 +31,9 @@ const deep = 200
 // NewDeck lays out samples. Candidates that are beyond the first 200 by words,
 // by vectors and by both are left out: no weights in sight bring them into the
 // first ten.
+//
+// Candidates stay related as m ranks them: how they are is no weight that Tune
+// looks for.
 func NewDeck(name string, samples []evaluation.Sample, m fusion.Model) *Deck {
 	words, vectors := m, m
 	for f := range m.Features {
@@ -41,7 +45,12 @@ func NewDeck(name string, samples []evaluation.Sample, m fusion.Model) *Deck {
 	}
 	d := &Deck{Name: name}
 	for i := range samples {
-		d.queries = append(d.queries, deal(&samples[i], &m, &words, &vectors))
+		s := samples[i]
+		s.Candidates = slices.Clone(s.Candidates)
+		for j, features := range ranking.Features(s.Candidates, &m, ranking.Known{Suppliers: s.Suppliers}) {
+			s.Candidates[j].Features = features
+		}
+		d.queries = append(d.queries, deal(&s, &m, &words, &vectors))
 	}
 	return d
 }

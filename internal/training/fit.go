@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/toolstream/toolstream/internal/evaluation"
+	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/pkg/fusion"
-	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // Config tunes learning. The zero value of a field means its default.
@@ -50,8 +50,8 @@ func (c Config) Fit(ctx context.Context, base fusion.Model, train []evaluation.S
 	if options.Usage {
 		l.counts = countUses(train)
 	}
-	groups, err := l.groups(ctx, nil)
-	if err == nil && l.counts != nil {
+	groups, err := l.groups(ctx, &base)
+	if err == nil {
 		var first fusion.Model
 		if first, err = fusion.TrainGroups(base, slices.Concat(groups...), l.cfg.learn(firstL2)); err == nil {
 			groups, err = l.groups(ctx, &first)
@@ -71,8 +71,8 @@ func (c Config) Fit(ctx context.Context, base fusion.Model, train []evaluation.S
 	return evaluation.Fitted{Model: m, Usage: l.counts.table(), Pairs: pairsIn(groups)}, nil
 }
 
-// firstL2 is the price of correction in the round that looks for front runners
-// only.
+// firstL2 is the price of correction in the round that looks only for what ranks
+// first, which decides how candidates are related.
 const firstL2 = 0.1
 
 // clearly is the part of the loss by which a lower price has to lose less: a
@@ -96,8 +96,8 @@ type lesson struct {
 	counts  *counts // nil: usage is not to be known
 }
 
-// groups returns what the labels say, query by query. Front runners, and with
-// them common use, are those of the model front; nil knows none.
+// groups returns what the labels say, query by query. Candidates are related as
+// the model front ranks them.
 func (l *lesson) groups(ctx context.Context, front *fusion.Model) ([][]fusion.Group, error) {
 	out := make([][]fusion.Group, len(l.samples))
 	for i := range l.samples {
@@ -146,11 +146,8 @@ func (l *lesson) chooseL2(groups [][]fusion.Group) (float64, error) {
 // is better than the query's negatives.
 func (l *lesson) group(s *evaluation.Sample, front *fusion.Model) []fusion.Group {
 	examples := make([]fusion.Example, len(s.Candidates))
-	for i := range s.Candidates {
-		examples[i] = fusion.Example{Features: s.Candidates[i].Features, Matches: s.Candidates[i].Matches}
-	}
-	if l.counts != nil {
-		l.addUsage(s, examples, front)
+	for i, features := range ranking.Features(s.Candidates, front, l.known(s)) {
+		examples[i] = fusion.Example{Features: features, Matches: s.Candidates[i].Matches}
 	}
 	var worse []fusion.Example
 	for _, i := range l.negatives(s, examples) {
@@ -165,24 +162,14 @@ func (l *lesson) group(s *evaluation.Sample, front *fusion.Model) []fusion.Group
 	return groups
 }
 
-// addUsage sets the usage features as a search would, had it come before the
-// query's own uses were counted.
-func (l *lesson) addUsage(s *evaluation.Sample, examples []fusion.Example, front *fusion.Model) {
-	own := relevant(&s.Query)
-	for i, c := range s.Candidates {
-		if c.Kind != schema.KindAgent {
-			examples[i].Features[fusion.UsagePrior] = l.counts.prior(c.ID, own)
-		}
+// known is what a search knows beside the texts, had it come before the query's
+// own uses were counted.
+func (l *lesson) known(s *evaluation.Sample) ranking.Known {
+	k := ranking.Known{Suppliers: s.Suppliers}
+	if l.counts != nil {
+		k.Uses = l.counts.without(s)
 	}
-	if front == nil {
-		return
-	}
-	best := frontRunners(s, examples, front)
-	for i, c := range s.Candidates {
-		if c.Kind != schema.KindAgent {
-			examples[i].Features[fusion.UsageCoUse] = l.counts.coUse(c.ID, best, own)
-		}
-	}
+	return k
 }
 
 // negatives returns the positions of the candidates that a query's relevant

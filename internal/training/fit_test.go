@@ -12,6 +12,7 @@ import (
 	"github.com/toolstream/toolstream/internal/dataset"
 	"github.com/toolstream/toolstream/internal/evaluation"
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query"
@@ -68,7 +69,7 @@ func reciprocal(samples []evaluation.Sample, f evaluation.Fitted) float64 {
 	var sum float64
 	for _, s := range samples {
 		last := 0
-		for rank, place := range query.Rank(s.Candidates, schema.RankTools, &f.Model, f.Usage) {
+		for rank, place := range query.Rank(s.Candidates, schema.RankTools, &f.Model, ranking.Known{Uses: query.Used(f.Usage, nil)}) {
 			if slices.Contains(relevant(&s.Query), place.ID) {
 				last = rank + 1
 			}
@@ -174,18 +175,13 @@ func TestUsageIsThatOfSearches(t *testing.T) {
 		t.Fatal(err)
 	}
 	front := []string{"t01", "t02", "t03"}
+	counted, searched := others{counts: c}, query.Used(table, nil)
 	for _, id := range []string{"t00", "t02", "t04", "t59"} {
-		var uses float64
-		for _, other := range front {
-			if other != id {
-				uses += math.Expm1(table.CoUse[other][id]) / (math.Expm1(table.Prior[other]) + 0.5)
-			}
+		if got, want := counted.CoUse(id, front), searched.CoUse(id, front); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s: common use %v, a search has %v", id, got, want)
 		}
-		if got := c.coUse(id, front, nil); math.Abs(got-uses) > 1e-9 {
-			t.Errorf("%s: common use %v, a search has %v", id, got, uses)
-		}
-		if got := c.prior(id, nil); got != table.Prior[id] {
-			t.Errorf("%s: prior %v, a search has %v", id, got, table.Prior[id])
+		if got, want := counted.Prior(id), searched.Prior(id); got != want {
+			t.Errorf("%s: prior %v, a search has %v", id, got, want)
 		}
 	}
 }

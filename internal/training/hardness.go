@@ -5,9 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/evaluation"
 	"github.com/toolstream/toolstream/pkg/fusion"
-	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // usageShare is what uses count for how hard a negative is, against the mean of
@@ -51,31 +49,4 @@ func addZ(sums []float64, examples []fusion.Example, f fusion.Feature, share flo
 	for i := range examples {
 		sums[i] += share * (examples[i].Features[f] - mean) / deviation
 	}
-}
-
-// frontRunners returns the ids of the tools that a model ranks first while
-// common use is not known.
-func frontRunners(s *evaluation.Sample, examples []fusion.Example, m *fusion.Model) []string {
-	type place struct {
-		id    string
-		score float64
-	}
-	var best []place
-	for i, c := range s.Candidates {
-		if c.Kind == schema.KindAgent {
-			continue
-		}
-		score, _ := m.Score(&examples[i].Features, examples[i].Matches)
-		p := place{c.ID, score}
-		at, _ := slices.BinarySearchFunc(best, p, func(a, b place) int { return fusion.Order(a.score, a.id, b.score, b.id) })
-		if at < fusion.FrontRunners {
-			best = slices.Insert(best, at, p)
-			best = best[:min(len(best), fusion.FrontRunners)]
-		}
-	}
-	ids := make([]string, len(best))
-	for i, p := range best {
-		ids[i] = p.id
-	}
-	return ids
 }

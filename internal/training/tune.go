@@ -73,6 +73,7 @@ func coordinates() []fusion.Feature {
 		fusion.QueryDenseName, fusion.NeedsDenseName, fusion.QueryDenseFlat, fusion.NeedsDenseFlat,
 		fusion.QueryLexicalStem, fusion.NeedsLexicalFlat, fusion.NeedsLexicalStem,
 		fusion.QueryLexicalName, fusion.NeedsLexicalName,
+		fusion.QueryLexicalPairs, fusion.NeedsLexicalPairs, fusion.RelatedOwner, fusion.RelatedSupply,
 		fusion.QueryDenseDescription, fusion.NeedsDenseDescription,
 	}
 }

@@ -48,35 +48,46 @@ func relevant(q *dataset.Query) []string {
 	return ids
 }
 
-// prior returns log(1 + uses) of a tool, without those of the query that used
-// own.
-func (c *counts) prior(id string, own []string) float64 {
-	uses := c.uses[id]
-	if slices.Contains(own, id) {
+// others are the uses in all queries but one: what a search for that one could
+// know. It is a ranking.Uses.
+type others struct {
+	*counts
+	own []string // what the query used
+}
+
+func (c *counts) without(s *evaluation.Sample) others { return others{c, relevant(&s.Query)} }
+
+// Prior returns log(1 + uses) of a tool.
+func (o others) Prior(tool string) float64 {
+	uses := o.uses[tool]
+	if slices.Contains(o.own, tool) {
 		uses--
 	}
 	return math.Log1p(max(0, uses))
 }
 
-// coUse returns how often a tool is to be expected to be used together with
-// those of front but itself, without the uses of the query that used own: as a
-// search has it, the sum of the shares of each one's uses.
-func (c *counts) coUse(id string, front, own []string) float64 {
+// CoUse returns how often a tool is to be expected to be used together with
+// those of front but itself: as a search has it, the sum of the shares of each
+// one's uses.
+func (o others) CoUse(tool string, front []string) float64 {
 	var shares float64
 	for _, other := range front {
-		together, uses := c.together[other][id], c.uses[other]
-		if slices.Contains(own, other) {
+		together, uses := o.together[other][tool], o.uses[other]
+		if slices.Contains(o.own, other) {
 			uses--
-			if slices.Contains(own, id) {
+			if slices.Contains(o.own, tool) {
 				together--
 			}
 		}
-		if together > 0 && other != id {
+		if together > 0 && other != tool {
 			shares += together / (uses + 0.5)
 		}
 	}
 	return shares
 }
+
+// Similar returns the best cosine to the other queries that a tool was used for.
+func (o others) Similar(tool string) float64 { return 0 }
 
 // table returns the counts as searches read them, nil where nothing is counted.
 func (c *counts) table() *schema.Usage {

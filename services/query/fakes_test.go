@@ -31,8 +31,9 @@ const testTenant = "default"
 // fakeIndex answers every lookup with the same candidates, of the kinds asked
 // for.
 type fakeIndex struct {
-	found []index.Candidate
-	err   error
+	found     []index.Candidate
+	suppliers map[string][]index.Supplier
+	err       error
 
 	mu      sync.Mutex
 	lookups []index.Lookup
@@ -47,6 +48,15 @@ func (f *fakeIndex) Candidates(_ context.Context, l index.Lookup) ([]index.Candi
 		if slices.Contains(l.Kinds, c.Kind) {
 			out = append(out, c)
 		}
+	}
+	return out, f.err
+}
+
+// Suppliers returns those that a test names.
+func (f *fakeIndex) Suppliers(_ context.Context, _ string, tools []string) ([][]index.Supplier, error) {
+	out := make([][]index.Supplier, len(tools))
+	for i, id := range tools {
+		out[i] = f.suppliers[id]
 	}
 	return out, f.err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -34,20 +35,26 @@ type Place struct {
 }
 
 // Rank puts candidates into the order in which Search would show them: tools,
-// or the agents that they bring. A nil usage means that nothing was used.
-func Rank(candidates []index.Candidate, rank schema.Rank, m *fusion.Model, u *schema.Usage) []Place {
-	known := &usage{}
-	if u != nil {
-		known.table = *u
-	}
-	fused := fuse(candidates, m, known)
-	picks := pickEntities(fused)
+// or the agents that they bring.
+func Rank(candidates []index.Candidate, rank schema.Rank, m *fusion.Model, known ranking.Known) []Place {
+	ranked := ranking.Rank(candidates, m, known)
+	picks := pickEntities(ranked)
 	if rank == schema.RankAgents {
-		picks = pickAgents(fused)
+		picks = pickAgents(ranked)
 	}
 	places := make([]Place, len(picks))
 	for i, p := range picks {
-		places[i] = Place{ID: p.ref.ID, Score: p.by.score}
+		places[i] = Place{ID: p.ref.ID, Score: p.by.Score}
 	}
 	return places
+}
+
+// Used is what a table of usage says to a query with that vector. A nil table
+// means that nothing was used.
+func Used(table *schema.Usage, vector []float32) ranking.Uses {
+	u := &usage{}
+	if table != nil {
+		u.table = *table
+	}
+	return uses{u, vector}
 }

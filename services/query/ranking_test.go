@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -30,7 +31,7 @@ func TestRankOrdersAsSearchDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		places := Rank(found, rank, &m, nil)
+		places := Rank(found, rank, &m, ranking.Known{})
 		if len(places) != len(shown.Results) || len(places) == 0 {
 			t.Fatalf("%s: %d places, %d results", rank, len(places), len(shown.Results))
 		}
@@ -78,7 +79,7 @@ func TestRankByUsage(t *testing.T) {
 		CoUse: map[string]map[string]float64{"b": {"c": 5}, "c": {"b": 5}},
 	}
 	var got []string
-	for _, p := range Rank(found, schema.RankTools, &m, used) {
+	for _, p := range Rank(found, schema.RankTools, &m, ranking.Known{Uses: Used(used, nil)}) {
 		got = append(got, p.ID)
 	}
 	if want := []string{"b", "c", "a"}; !slices.Equal(got, want) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -47,7 +48,7 @@ func (sr *search) result(p pick, e schema.Entity) schema.Result {
 		Kind:              p.ref.Kind,
 		Name:              e.Document.Name,
 		Description:       e.Document.Description,
-		Score:             p.by.score,
+		Score:             p.by.Score,
 		Similarity:        min(1, max(-1, p.by.Similarity)),
 		MissingParameters: []string{},
 		Tools:             p.tools,
@@ -97,13 +98,13 @@ func (sr *search) argument(c index.Candidate, i int) string {
 }
 
 // explain takes a score apart: bias and terms less the penalty are the score.
-func (sr *search) explain(r *ranked, matches []schema.ParameterMatch) *schema.Explanation {
+func (sr *search) explain(r *ranking.Ranked, matches []schema.ParameterMatch) *schema.Explanation {
 	e := &schema.Explanation{
 		Weights:    sr.model.Version,
 		Features:   r.Features.ByName(),
 		Terms:      map[string]float64{},
 		Bias:       sr.model.Bias,
-		Penalty:    r.penalty,
+		Penalty:    r.Penalty,
 		Parameters: matches,
 	}
 	for i, x := range r.Features {
@@ -119,7 +120,7 @@ func (sr *search) explain(r *ranked, matches []schema.ParameterMatch) *schema.Ex
 func show(p pick) schema.Shown {
 	s := schema.Shown{
 		ID:       p.ref.ID,
-		Score:    p.by.score,
+		Score:    p.by.Score,
 		Features: append([]float64(nil), p.by.Features[:]...),
 		Matches:  p.by.Matches,
 	}

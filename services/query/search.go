@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -35,6 +36,9 @@ type search struct {
 	usage    *usage
 	pool     int // candidates to ask the index for
 	degraded []string
+
+	vector    []float32                   // of the query
+	suppliers map[string][]index.Supplier // of the front runners
 }
 
 // Search answers a request of a tenant. Its error is a *schema.Invalid for a
@@ -66,7 +70,7 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 		return schema.SearchResponse{}, err
 	}
 	defer s.metrics.stage("answer")()
-	return s.answer(ctx, sr, fuse(candidates, sr.model, sr.usage)), nil
+	return s.answer(ctx, sr, ranking.Rank(candidates, sr.model, sr.known())), nil
 }
 
 // embed returns the vectors of the plan's texts, got in one call; none at all
@@ -104,7 +108,8 @@ func (s *Service) callEmbedder(ctx context.Context, texts []string) ([][]float32
 
 func (s *Service) candidates(ctx context.Context, sr *search, probe index.Probe) ([]index.Candidate, error) {
 	defer s.metrics.stage("index")()
-	found, err := s.deps.Index.Candidates(ctx, index.Lookup{
+	sr.vector = probe.Query.Vector
+	lookup := index.Lookup{
 		Tenant:  sr.tenant,
 		Filters: sr.req.Filters,
 		Kinds:   kinds(sr.req),
@@ -112,11 +117,53 @@ func (s *Service) candidates(ctx context.Context, sr *search, probe index.Probe)
 		Model:   *sr.model,
 		N:       sr.pool,
 		Also:    sr.also(),
-	})
+	}
+	found, err := s.deps.Index.Candidates(ctx, lookup)
+	if err == nil && sr.model.Features[fusion.RelatedSupply] != 0 {
+		found, err = s.withSuppliers(ctx, sr, lookup, found)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return found, nil
+}
+
+// withSuppliers notes who supplies what the front runners take, and adds those
+// that are not among the candidates: a tool that gives a token shares no word
+// with a request that takes one.
+func (s *Service) withSuppliers(ctx context.Context, sr *search, l index.Lookup, found []index.Candidate) ([]index.Candidate, error) {
+	front := ranking.Front(found, sr.model, sr.uses(), fusion.Supplied)
+	lists, err := s.deps.Index.Suppliers(ctx, sr.tenant, front)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]bool, len(found))
+	for i := range found {
+		known[found[i].ID] = known[found[i].ID] || found[i].Kind == schema.KindTool
+	}
+	l.N, l.Also = 0, nil
+	sr.suppliers = make(map[string][]index.Supplier, len(front))
+	for i, id := range front {
+		sr.suppliers[id] = lists[i]
+		for _, supplier := range lists[i] {
+			if !known[supplier.ID] {
+				known[supplier.ID] = true
+				l.Also = append(l.Also, supplier.ID)
+			}
+		}
+	}
+	if len(l.Also) == 0 {
+		return found, nil
+	}
+	more, err := s.deps.Index.Candidates(ctx, l)
+	return append(found, more...), err
+}
+
+func (sr *search) uses() ranking.Uses { return uses{sr.usage, sr.vector} }
+
+// known is what is known beside the texts of the candidates.
+func (sr *search) known() ranking.Known {
+	return ranking.Known{Uses: sr.uses(), Suppliers: func(tool string) []index.Supplier { return sr.suppliers[tool] }}
 }
 
 // kinds returns what takes part: what the filter says, else tools, and for a
@@ -158,7 +205,7 @@ func (sr *search) degrade(part string) {
 }
 
 // answer chooses the k best of ranked, looks them up and records them.
-func (s *Service) answer(ctx context.Context, sr *search, ranked []ranked) schema.SearchResponse {
+func (s *Service) answer(ctx context.Context, sr *search, ranked []ranking.Ranked) schema.SearchResponse {
 	picks := pickEntities(ranked)
 	if sr.req.Rank == schema.RankAgents {
 		picks = pickAgents(ranked)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -227,8 +228,8 @@ func TestExplanationSumsToTheScore(t *testing.T) {
 		for range rapid.IntRange(0, 5).Draw(t, "parameters") {
 			c.Matches = append(c.Matches, schema.Match{Score: rapid.Float64Range(0, 1).Draw(t, "s"), Required: rapid.Bool().Draw(t, "required")})
 		}
-		u := &usage{table: schema.Usage{Prior: map[string]float64{"a": 2}}}
-		best := fuse([]index.Candidate{c}, &m, u)[0]
+		known := ranking.Known{Uses: Used(&schema.Usage{Prior: map[string]float64{"a": 2}}, nil)}
+		best := ranking.Rank([]index.Candidate{c}, &m, known)[0]
 		sr := &search{model: &m}
 		params := make([]schema.Parameter, len(c.Matches))
 		e := sr.explain(&best, sr.parameters(pick{ref: c.Ref, by: &best}, params))
@@ -240,8 +241,8 @@ func TestExplanationSumsToTheScore(t *testing.T) {
 				t.Fatalf("term %s is %v, not weight times %v", name, term, e.Features[name])
 			}
 		}
-		if math.Abs(sum-best.score) > 1e-6 {
-			t.Fatalf("terms sum to %v, the score is %v", sum, best.score)
+		if math.Abs(sum-best.Score) > 1e-6 {
+			t.Fatalf("terms sum to %v, the score is %v", sum, best.Score)
 		}
 		var penalty float64
 		for _, p := range e.Parameters {
@@ -268,12 +269,12 @@ func TestOrderDoesNotDependOnTheOrderFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.Features[fusion.UsageCoUse] = 1
-		u := &usage{table: schema.Usage{CoUse: map[string]map[string]float64{"t01": {"t02": 1}, "t02": {"t01": 1}}}}
-		want := fuse(found, &m, u)
-		got := fuse(rapid.Permutation(found).Draw(t, "shuffled"), &m, u)
+		known := ranking.Known{Uses: Used(&schema.Usage{CoUse: map[string]map[string]float64{"t01": {"t02": 1}, "t02": {"t01": 1}}}, nil)}
+		want := ranking.Rank(found, &m, known)
+		got := ranking.Rank(rapid.Permutation(found).Draw(t, "shuffled"), &m, known)
 		for i := range want {
-			if want[i].Ref != got[i].Ref || want[i].score != got[i].score {
-				t.Fatalf("place %d: %v %v, then %v %v", i, want[i].Ref, want[i].score, got[i].Ref, got[i].score)
+			if want[i].Ref != got[i].Ref || want[i].Score != got[i].Score {
+				t.Fatalf("place %d: %v %v, then %v %v", i, want[i].Ref, want[i].Score, got[i].Ref, got[i].Score)
 			}
 		}
 		if a, b := pickAgents(want), pickAgents(got); len(a) != len(b) || (len(a) > 0 && a[0].ref != b[0].ref) {
@@ -287,7 +288,9 @@ func TestImpressionsCarryWhatTheRankingSaw(t *testing.T) {
 	for i := range c.Features {
 		c.Features[i] = float64(i + 1)
 	}
-	c.Features[fusion.UsagePrior], c.Features[fusion.UsageCoUse] = 0, 0
+	c.Features[fusion.UsagePrior], c.Features[fusion.UsageSimilar] = 0, 0
+	c.Features[fusion.UsageCoUse], c.Features[fusion.RelatedSupply] = 0, 0
+	c.Features[fusion.RelatedOwner] = 1 // no owner has a better one
 	c.Matches = []schema.Match{{Score: 0.25, Required: true}}
 	b := newBench(t, c, tool("b", "", 0.1))
 	stop := b.start(t)

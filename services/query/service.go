@@ -29,6 +29,8 @@ import (
 // Index finds candidates. An error means that nothing could be searched.
 type Index interface {
 	Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error)
+	// Suppliers returns for each tool those that answer with what it takes.
+	Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error)
 }
 
 // Catalogue says what is known of entities.

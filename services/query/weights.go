@@ -77,29 +77,33 @@ func mostUsed(prior map[string]float64) []string {
 	return ids[:min(len(ids), maxAlso)]
 }
 
-// prior returns log(1 + uses) of a tool.
-func (u *usage) prior(ref schema.Ref) float64 {
-	if ref.Kind != schema.KindTool {
-		return 0
-	}
-	return u.table.Prior[ref.ID]
+// uses is the usage as one query sees it: a ranking.Uses.
+type uses struct {
+	*usage
+	query []float32 // unit length; empty if it could not be embedded
 }
 
-func (u *usage) hasPairs() bool { return len(u.table.CoUse) > 0 }
+// Prior returns log(1 + uses) of a tool.
+func (u uses) Prior(tool string) float64 { return u.table.Prior[tool] }
 
-// coUse returns how often the tool is to be expected to be used together with
+// Similar returns the best cosine of the query to those that the tool was used
+// for.
+func (u uses) Similar(tool string) float64 { return u.similar(tool, u.query) }
+
+// CoUse returns how often the tool is to be expected to be used together with
 // those of front but itself: the sum of the shares of each one's uses in which
 // it was. Half a use more for each keeps a single one from deciding.
-func (u *usage) coUse(ref schema.Ref, front []string) float64 {
-	if ref.Kind != schema.KindTool {
-		return 0
-	}
+func (u uses) CoUse(tool string, front []string) float64 {
 	var shares float64
 	for _, other := range front {
-		if together := u.table.CoUse[other][ref.ID]; together > 0 && other != ref.ID {
+		if together := u.table.CoUse[other][tool]; together > 0 && other != tool {
 			uses := max(together, u.table.Prior[other]) // a full table may lack the prior
 			shares += math.Expm1(together) / (math.Expm1(uses) + 0.5)
 		}
 	}
 	return shares
 }
+
+// similar returns the best cosine of a query to those that the tool was used
+// for, at least 0.
+func (u *usage) similar(tool string, query []float32) float64 { return 0 }

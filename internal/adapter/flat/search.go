@@ -48,7 +48,7 @@ type search struct {
 // read.
 func (i *Index) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error) {
 	defer i.metrics.searching()()
-	if l.N < 1 {
+	if l.N < 0 {
 		return nil, fmt.Errorf("flat: %d candidates asked for", l.N)
 	}
 	t := i.find(l.Tenant)
@@ -71,6 +71,9 @@ func (i *Index) Candidates(ctx context.Context, l index.Lookup) ([]index.Candida
 // Also, and all that are allowed or, where they are many, those that the first
 // pass leaves a hope.
 func (s *search) find(ctx context.Context) ([]scored, error) {
+	if s.lookup.N == 0 {
+		return s.score(ctx, s.also())
+	}
 	size := max(minHits, spare*s.lookup.N)
 	if s.allowed <= size {
 		return s.score(ctx, s.everything())
