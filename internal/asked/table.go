@@ -1,0 +1,74 @@
+package asked
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/toolstream/toolstream/internal/vector"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Table compares a query with all that tools were asked for, in one pass. It is
+// immutable; nil holds nothing.
+type Table struct {
+	dimensions int
+	rows       []byte    // one quantised query after the other, those of a tool side by side
+	scales     []float32 // of each, so that it has length 1
+	tools      []string
+	ends       []int // of each tool's rows
+}
+
+// NewTable returns a table of what each tool was asked for. All directions have
+// the same number of dimensions and are valid, as schema.Usage.Validate says.
+func NewTable(asked map[string][]schema.Direction) *Table {
+	t := &Table{}
+	for _, tool := range slices.Sorted(maps.Keys(asked)) {
+		for _, d := range asked[tool] {
+			t.dimensions = len(d)
+			t.add(d)
+		}
+		t.tools, t.ends = append(t.tools, tool), append(t.ends, len(t.scales))
+	}
+	return t
+}
+
+func (t *Table) add(d schema.Direction) {
+	row := make([]byte, vector.Stride(len(d)))
+	scale := vector.Quantize(row, components(d))
+	t.rows = append(t.rows, row...)
+	t.scales = append(t.scales, scale/float32(d.Length()))
+}
+
+// components returns a direction as numbers that quantise to what NewDirection
+// made of them.
+func components(d schema.Direction) []float32 {
+	v := make([]float32, len(d))
+	for i, x := range d {
+		v[i] = float32(x)
+	}
+	return v
+}
+
+// Similar returns, by tool, the best cosine of a query's vector to what the tool
+// was asked for, where that is above 0.
+func (t *Table) Similar(query []float32) map[string]float64 {
+	d := schema.NewDirection(query)
+	if t == nil || len(d) == 0 || len(d) != t.dimensions {
+		return nil
+	}
+	q := vector.NewQuery(components(d))
+	cosines := make([]float32, len(t.scales))
+	q.Similarities(cosines, t.rows, t.scales)
+	length := d.Length()
+	best := make(map[string]float64, len(t.tools))
+	begin := 0
+	for i, tool := range t.tools {
+		for _, cosine := range cosines[begin:t.ends[i]] {
+			if x := float64(cosine) / length; x > best[tool] {
+				best[tool] = min(x, 1)
+			}
+		}
+		begin = t.ends[i]
+	}
+	return best
+}
