@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/asked"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -19,8 +20,10 @@ type account struct {
 	name     string
 	record   accountRecord
 	learner  *fusion.Learner
-	uses     map[string]tally // by tool
-	together map[string]tally // by two tools in order, NUL between them
+	uses     map[string]asked.Tally // by tool
+	together map[string]asked.Tally // by two tools in order, NUL between them
+	asked    map[string]asked.Exemplars
+	space    vectorSpace // of all that was asked
 
 	usageChanged bool // since the last publication
 	putWeights   bool // the live weights are yet to be put into the store
@@ -39,16 +42,6 @@ type accountRecord struct {
 	UsageEpoch uint64            `json:"usage_epoch"`
 	Usage      time.Time         `json:"usage"` // when usage was made last
 }
-
-// tally is a count that halves with every half-life. Count is what it was at
-// the time of the newest use.
-type tally struct {
-	Count float64   `json:"n"`
-	At    time.Time `json:"t"`
-}
-
-// negligible is the count below which a tally is forgotten.
-const negligible = 0.01
 
 // tenantOf returns the tenant of a key "tenant/...".
 func tenantOf(key string) string {
@@ -79,8 +72,8 @@ func (t *account) save(m *memory) error {
 	return m.putJSON(keyTenant+t.name, t.record)
 }
 
-func readTally(tallies map[string]tally, name string, value []byte) error {
-	var ta tally
+func readTally(tallies map[string]asked.Tally, name string, value []byte) error {
+	var ta asked.Tally
 	if err := json.Unmarshal(value, &ta); err != nil {
 		return fmt.Errorf("tally of %s: %w", name, err)
 	}
@@ -90,67 +83,55 @@ func readTally(tallies map[string]tally, name string, value []byte) error {
 
 // use counts a use of a tool.
 func (t *account) use(m *memory, tool string, at time.Time, halfLife time.Duration) {
-	t.uses[tool] = t.uses[tool].add(at, halfLife)
+	t.uses[tool] = t.uses[tool].Add(at, halfLife)
 	t.putTally(m, keyUse, tool, t.uses[tool])
 }
 
 // useTogether counts two tools as used for the same search.
 func (t *account) useTogether(m *memory, a, b string, at time.Time, halfLife time.Duration) {
 	pair := min(a, b) + "\x00" + max(a, b)
-	t.together[pair] = t.together[pair].add(at, halfLife)
+	t.together[pair] = t.together[pair].Add(at, halfLife)
 	t.putTally(m, keyTogether, pair, t.together[pair])
 }
 
-func (t *account) putTally(m *memory, kind, name string, ta tally) {
+func (t *account) putTally(m *memory, kind, name string, ta asked.Tally) {
 	t.usageChanged = true
 	raw, _ := json.Marshal(ta) // finite numbers and a time always encode
 	m.put(kind+t.name+"/"+name, raw)
 }
 
-// add counts one more at that time, in whatever order the times come.
-func (ta tally) add(at time.Time, halfLife time.Duration) tally {
-	if at.After(ta.At) {
-		return tally{Count: ta.decayed(at, halfLife) + 1, At: at}
-	}
-	ta.Count += fade(ta.At.Sub(at), halfLife)
-	return ta
-}
-
-// decayed returns the count as of then.
-func (ta tally) decayed(then time.Time, halfLife time.Duration) float64 {
-	if ta.Count == 0 {
-		return 0
-	}
-	return ta.Count * fade(then.Sub(ta.At), halfLife)
-}
-
-func fade(age, halfLife time.Duration) float64 {
-	return math.Exp2(-max(0, age.Seconds()) / halfLife.Seconds())
-}
-
 // usage returns what is to be published of the tenant's usage, the most used
-// first as far as the budget of bytes reaches, and forgets what has faded.
+// first as far as the budget of bytes reaches, and forgets what has faded. Each
+// part has a third of the budget, and what those before it left.
 func (s *Service) usage(m *memory, t *account, now time.Time) *schema.Usage {
 	u := &schema.Usage{
 		Schema: schema.UsageSchema, Tenant: t.name, Epoch: t.record.UsageEpoch, Updated: now,
 		Prior: map[string]float64{}, CoUse: map[string]map[string]float64{},
 	}
-	budget := s.cfg.UsageBytes / 2
-	for _, c := range t.counts(m, keyUse, t.uses, now, s.cfg.HalfLife) {
-		if budget -= entrySize(c.name); budget < 0 {
+	third := s.cfg.UsageBytes / 3
+	budget := third
+	tools := t.counts(m, keyUse, t.uses, now, s.cfg.HalfLife)
+	for _, c := range tools {
+		size := entrySize(c.name)
+		if size > budget {
 			break
 		}
+		budget -= size
 		u.Prior[c.name] = math.Log1p(c.count)
 	}
-	budget = s.cfg.UsageBytes / 2
+	budget += third
 	for _, c := range t.counts(m, keyTogether, t.together, now, s.cfg.HalfLife) {
-		if budget -= 3 * entrySize(c.name); budget < 0 {
+		size := 3 * entrySize(c.name)
+		if size > budget {
 			break
 		}
+		budget -= size
 		a, b, _ := strings.Cut(c.name, "\x00")
 		relate(u.CoUse, a, b, math.Log1p(c.count))
 		relate(u.CoUse, b, a, math.Log1p(c.count))
 	}
+	t.forgetAsked(m, now, s.cfg.HalfLife)
+	t.publishAsked(u, tools, budget+third)
 	return u
 }
 
@@ -173,10 +154,10 @@ type count struct {
 
 // counts returns the tallies as of now, the largest first, and forgets those
 // that have faded.
-func (t *account) counts(m *memory, kind string, tallies map[string]tally, now time.Time, halfLife time.Duration) []count {
+func (t *account) counts(m *memory, kind string, tallies map[string]asked.Tally, now time.Time, halfLife time.Duration) []count {
 	var out []count
 	for _, name := range slices.Sorted(maps.Keys(tallies)) {
-		if n := tallies[name].decayed(now, halfLife); n >= negligible {
+		if n := tallies[name].Decayed(now, halfLife); n >= asked.Negligible {
 			out = append(out, count{name, n})
 			continue
 		}

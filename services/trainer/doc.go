@@ -19,7 +19,11 @@
 //
 // A call or a success counts once per search as a use of the tool, and as one
 // together with every other tool used for the same search. Counts fade by
-// half in a half-life.
+// half in a half-life. What the tool was used for is kept as the direction of
+// the query's vector, at most eight that stand for all (package asked), for as
+// long as their counts do not fade; the words of a query are not kept. Only
+// vectors of one model can be compared: the first search by another one replaces
+// them.
 //
 // # What can not go wrong twice
 //

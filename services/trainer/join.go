@@ -37,11 +37,15 @@ const (
 // searchRecord is a search as it waits for feedback. It holds no text of the
 // query: what is learned from it is numbers.
 type searchRecord struct {
-	Shown    []schema.Shown `json:"shown"`
-	Used     []int          `json:"used,omitempty"`     // positions, in the order of the events
-	Counted  []int          `json:"counted,omitempty"`  // positions that count as uses
-	Rejected []int          `json:"rejected,omitempty"` // positions
-	Paired   int            `json:"paired,omitempty"`   // how many of Used have made their pairs
+	Shown    []schema.Shown   `json:"shown"`
+	Model    string           `json:"model,omitempty"`    // embedding model of Vector
+	Vector   schema.Direction `json:"vector,omitempty"`   // of the query
+	Used     []int            `json:"used,omitempty"`     // positions, in the order of the events
+	Counted  []int            `json:"counted,omitempty"`  // positions that count as uses
+	Rejected []int            `json:"rejected,omitempty"` // positions
+	Paired   int              `json:"paired,omitempty"`   // how many of Used have made their pairs
+
+	at time.Time // of the search; it is stored in front of the record
 }
 
 // applySearches stores impressions, and the position, in one transaction.
@@ -95,7 +99,8 @@ func (m *memory) reach(topic events.Topic, t time.Time) {
 
 // impression remembers a search, and hands it the feedback that came before.
 func (s *Service) impression(m *memory, i schema.Impression, at time.Time) error {
-	if schema.ValidateTenant(i.Tenant) != nil || schema.ValidateID(i.SearchID) != nil || !measured(i.Shown) {
+	if schema.ValidateTenant(i.Tenant) != nil || schema.ValidateID(i.SearchID) != nil || !measured(i.Shown) ||
+		i.Vector.Validate() != nil || len(i.Model) > schema.MaxModel {
 		m.outcomes[badImpression]++
 		return nil
 	}
@@ -104,7 +109,7 @@ func (s *Service) impression(m *memory, i schema.Impression, at time.Time) error
 	if known, err := m.get(keySearch + key); known != nil || err != nil {
 		return err
 	}
-	rec := searchRecord{Shown: i.Shown[:min(len(i.Shown), maxShown)]}
+	rec := searchRecord{Shown: i.Shown[:min(len(i.Shown), maxShown)], Model: i.Model, Vector: i.Vector}
 	raw, err := json.Marshal(rec)
 	if err != nil {
 		return fmt.Errorf("trainer: encode search: %w", err)
@@ -168,7 +173,7 @@ func (s *Service) join(m *memory, f schema.Feedback) error {
 	if err != nil {
 		return err
 	}
-	var rec searchRecord
+	rec := searchRecord{at: at}
 	if err := json.Unmarshal(raw[8:], &rec); err != nil {
 		return fmt.Errorf("trainer: decode search: %w", err)
 	}
@@ -224,14 +229,15 @@ func (r *searchRecord) mark(event schema.FeedbackEvent, position int) bool {
 	return true
 }
 
-// count counts a use of a tool, alone and together with what was used for the
-// same search before.
+// count counts a use of a tool, alone, for the query, and together with what was
+// used for the same search before.
 func (s *Service) count(m *memory, rec *searchRecord, f schema.Feedback, position int) {
 	if rec.Shown[position].Kind == schema.KindAgent {
 		return
 	}
 	t := m.tenant(s, f.Tenant)
 	t.use(m, f.ToolID, f.Time, s.cfg.HalfLife)
+	t.ask(m, f.ToolID, rec, f.Time, s.cfg.HalfLife)
 	for _, other := range rec.Counted {
 		if rec.Shown[other].Kind != schema.KindAgent {
 			t.useTogether(m, f.ToolID, rec.Shown[other].ID, f.Time, s.cfg.HalfLife)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/asked"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -19,8 +20,10 @@ import (
 const (
 	keyPosition = "position/" // topic/partition: offset
 	keyTenant   = "tenant/"   // tenant: accountRecord
-	keyUse      = "use/"      // tenant/tool: tally
-	keyTogether = "together/" // tenant/tool NUL tool: tally
+	keyUse      = "use/"      // tenant/tool: asked.Tally
+	keyTogether = "together/" // tenant/tool NUL tool: asked.Tally
+	keyAsked    = "asked/"    // tenant/tool: asked.Exemplars
+	keySpace    = "space/"    // tenant: vectorSpace of its exemplars
 	keySearch   = "search/"   // tenant/search: time, then searchRecord
 	keyDue      = "due/"      // tenant/search: nothing; it has feedback to learn from
 	keySeen     = "seen/"     // tenant/event id: time
@@ -106,6 +109,10 @@ func (s *Service) read(m *memory, key string, value []byte) error {
 		return readTally(m.tenant(s, owner).uses, name, value)
 	case keyTogether:
 		return readTally(m.tenant(s, owner).together, name, value)
+	case keyAsked:
+		return m.tenant(s, owner).readAsked(name, value)
+	case keySpace:
+		return m.tenant(s, owner).readSpace(value)
 	case keyDue:
 		m.due[rest] = time.Time{}
 	case keySearch, keySeen:
@@ -162,7 +169,7 @@ func (m *memory) tenant(s *Service, name string) *account {
 	t, known := m.tenants[name]
 	if !known {
 		t = &account{
-			name: name, uses: map[string]tally{}, together: map[string]tally{},
+			name: name, uses: map[string]asked.Tally{}, together: map[string]asked.Tally{}, asked: map[string]asked.Exemplars{},
 			learner: fusion.NewLearner(s.base, s.cfg.Learn),
 		}
 		t.record.Needed = s.cfg.MinPairs

@@ -425,7 +425,9 @@ func TestCrashesNeitherLoseNorDouble(t *testing.T) {
 		}
 		for i := range 4 {
 			search := fmt.Sprint("s", i)
-			show := func() error { return b.show(b.impression(search, "a", "b", "c")) }
+			imp := b.impression(search, "a", "b", "c")
+			imp.Model, imp.Vector = "m", axis(i%3)
+			show := func() error { return b.show(imp) }
 			report := func() error {
 				return b.report(b.feedback(search, "c", schema.Called), b.feedback(search, "b", schema.Succeeded), b.feedback(search, "c", schema.Called))
 			}
@@ -446,8 +448,8 @@ func TestCrashesNeitherLoseNorDouble(t *testing.T) {
 		return b, saves
 	}
 	want, saves := run(t, 0)
-	if want.store.usage(t, "default").CoUse["b"]["c"] == 0 {
-		t.Fatal("nothing was used together")
+	if u := want.store.usage(t, "default"); u.CoUse["b"]["c"] == 0 || len(u.Asked["c"]) != 3 {
+		t.Fatal("nothing was used together, or for three queries")
 	}
 	for at := 1; at <= saves; at++ {
 		got, _ := run(t, at)
