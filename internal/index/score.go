@@ -13,7 +13,7 @@ import (
 // "no word matches" and "the tool lacks the field": no evidence either way, so
 // it is neutral.
 type Lexical struct {
-	Flat, Stem, Name, Description, Parameters, Response, Examples float64
+	Flat, Stem, Name, Description, Parameters, Response, Examples, Pairs float64
 }
 
 // Max returns the larger score of each field: over the needs of a query, the
@@ -27,6 +27,7 @@ func (l Lexical) Max(o Lexical) Lexical {
 		Parameters:  max(l.Parameters, o.Parameters),
 		Response:    max(l.Response, o.Response),
 		Examples:    max(l.Examples, o.Examples),
+		Pairs:       max(l.Pairs, o.Pairs),
 	}
 }
 
@@ -57,6 +58,7 @@ func Score(p *Probe, e Entry) Scores {
 	var s Scores
 	setLexical(s.Features[fusion.QueryLexicalFlat:], e.Query)
 	setLexical(s.Features[fusion.NeedsLexicalFlat:], e.Needs)
+	s.Features[fusion.QueryLexicalPairs], s.Features[fusion.NeedsLexicalPairs] = e.Query.Pairs, e.Needs.Pairs
 	if e.Vectors == nil {
 		return s
 	}
@@ -67,8 +69,8 @@ func Score(p *Probe, e Entry) Scores {
 	return s
 }
 
-// setLexical writes the seven lexical features in the order that both scopes
-// have.
+// setLexical writes the seven lexical features that lie in one order in both
+// scopes.
 func setLexical(f []float64, l Lexical) {
 	copy(f, []float64{l.Flat, l.Stem, l.Name, l.Description, l.Parameters, l.Response, l.Examples})
 }

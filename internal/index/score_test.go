@@ -43,14 +43,15 @@ func TestScoreOfEveryField(t *testing.T) {
 			Parameters: []events.Vector{vectorAt(0.8), vectorAt(-0.4)},
 		},
 		Required: []bool{true, false},
-		Query:    Lexical{1, 2, 3, 4, 5, 6, 7},
-		Needs:    Lexical{11, 12, 13, 14, 15, 16, 17},
+		Query:    Lexical{1, 2, 3, 4, 5, 6, 7, 8},
+		Needs:    Lexical{11, 12, 13, 14, 15, 16, 17, 18},
 	})
 	check(t, &s.Features, map[fusion.Feature]float64{
 		fusion.QueryLexicalFlat: 1, fusion.QueryLexicalStem: 2, fusion.QueryLexicalName: 3, fusion.QueryLexicalDescription: 4,
 		fusion.QueryLexicalParameters: 5, fusion.QueryLexicalResponse: 6, fusion.QueryLexicalExamples: 7,
 		fusion.NeedsLexicalFlat: 11, fusion.NeedsLexicalStem: 12, fusion.NeedsLexicalName: 13, fusion.NeedsLexicalDescription: 14,
 		fusion.NeedsLexicalParameters: 15, fusion.NeedsLexicalResponse: 16, fusion.NeedsLexicalExamples: 17,
+		fusion.QueryLexicalPairs: 8, fusion.NeedsLexicalPairs: 18,
 		fusion.QueryDenseName: 0.5, fusion.QueryDenseFlat: 0.6, fusion.QueryDenseDescription: 0.7,
 		fusion.QueryDenseParameters: 0.4, fusion.QueryDenseResponse: 0.2, fusion.QueryDenseExamples: 0.9,
 		fusion.NeedsDenseName: 0.5, fusion.NeedsDenseFlat: 0.6, fusion.NeedsDenseDescription: 0.7,

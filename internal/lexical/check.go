@@ -16,6 +16,11 @@ func (s *segment) check() error {
 	if err := s.terms.check(); err != nil {
 		return err
 	}
+	for i := 1; i < len(s.pairs); i++ {
+		if s.pairs[i] <= s.pairs[i-1] {
+			return fmt.Errorf("pair %d is out of order", i)
+		}
+	}
 	held := bitmap(s.slots)
 	for f := range s.fields {
 		if term, ok := s.fields[f].check(held); !ok {

@@ -13,18 +13,18 @@ import (
 
 // The stored form of an index is its one segment as it lies in memory, so that
 // loading it copies nothing: a header of fixed size; then slots, lengths by
-// field, the ends of the terms, their text, and by field the starts and the
-// postings with their impacts, each begun at a multiple of 8 bytes; and a
+// field, the ends of the terms, their text, the pairs, and by field the starts
+// and the postings with their impacts, each begun at a multiple of 8 bytes; and a
 // CRC-32C of all that precedes. Numbers are in the order of bytes of the
 // machine: another kind of machine finds a version that it does not know.
 const (
 	magic   = "tslx"
-	version = 2
+	version = 3
 	// analysis rises whenever the same text gives other terms: what was
 	// stored before can then not be searched with today's queries.
-	analysis = 2
+	analysis = 3
 
-	headerSize = 16 + 8*(6+int(FieldCount))
+	headerSize = 16 + 8*(7+int(FieldCount))
 	unit       = 8 // what the sections are padded to
 )
 
@@ -36,7 +36,9 @@ var ErrStored = errors.New("lexical: stored index is unusable")
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // number is what the arrays of a segment hold.
-type number interface{ byte | uint32 | posting }
+type number interface {
+	byte | uint32 | uint64 | posting
+}
 
 // bytesOf returns the memory of an array.
 func bytesOf[T number](a []T) []byte {
@@ -54,10 +56,10 @@ func arrayOf[T number](b []byte) []T {
 
 // header is what precedes the arrays.
 type header struct {
-	settings          uint64
-	k1, b             float64
-	docs, terms, text uint64
-	postings          [FieldCount]uint64
+	settings                 uint64
+	k1, b                    float64
+	docs, terms, text, pairs uint64
+	postings                 [FieldCount]uint64
 }
 
 func (h *header) encode() []byte {
@@ -66,7 +68,7 @@ func (h *header) encode() []byte {
 	for _, n := range []uint32{version, analysis, uint32(FieldCount)} {
 		out = order.AppendUint32(out, n)
 	}
-	for _, n := range []uint64{h.settings, math.Float64bits(h.k1), math.Float64bits(h.b), h.docs, h.terms, h.text} {
+	for _, n := range []uint64{h.settings, math.Float64bits(h.k1), math.Float64bits(h.b), h.docs, h.terms, h.text, h.pairs} {
 		out = order.AppendUint64(out, n)
 	}
 	for _, n := range h.postings {
@@ -87,9 +89,9 @@ func decodeHeader(data []byte) (*header, error) {
 		}
 	}
 	u64 := func(i int) uint64 { return order.Uint64(data[16+8*i:]) }
-	h := &header{settings: u64(0), k1: math.Float64frombits(u64(1)), b: math.Float64frombits(u64(2)), docs: u64(3), terms: u64(4), text: u64(5)}
+	h := &header{settings: u64(0), k1: math.Float64frombits(u64(1)), b: math.Float64frombits(u64(2)), docs: u64(3), terms: u64(4), text: u64(5), pairs: u64(6)}
 	for f := range h.postings {
-		h.postings[f] = u64(6 + f)
+		h.postings[f] = u64(7 + f)
 	}
 	return h, nil
 }
@@ -142,7 +144,7 @@ func (e *encoder) section(b []byte) {
 func padding(n int) int { return -n & (unit - 1) }
 
 func (e *encoder) segment(c Config, s *segment) {
-	h := header{settings: settings(c), k1: c.K1, b: c.B, docs: uint64(len(s.slots)), terms: uint64(s.terms.len()), text: uint64(len(s.terms.text))}
+	h := header{settings: settings(c), k1: c.K1, b: c.B, docs: uint64(len(s.slots)), terms: uint64(s.terms.len()), text: uint64(len(s.terms.text)), pairs: uint64(len(s.pairs))}
 	for f := range s.fields {
 		h.postings[f] = uint64(len(s.fields[f].list))
 	}
@@ -153,6 +155,7 @@ func (e *encoder) segment(c Config, s *segment) {
 	}
 	e.section(bytesOf(s.terms.ends))
 	e.section(s.terms.text)
+	e.section(bytesOf(s.pairs))
 	for f := range s.fields {
 		start := s.fields[f].start
 		if len(start) == 0 {
@@ -252,8 +255,13 @@ func (d *decoder) arrays(h *header, s *segment) {
 	}
 	s.terms.ends = take[uint32](d, h.terms)
 	s.terms.text = take[byte](d, h.text)
-	for f := range s.fields {
-		s.fields[f].start = take[uint32](d, h.terms+1)
+	s.pairs = take[uint64](d, h.pairs)
+	for f := range FieldCount {
+		terms := h.terms
+		if f == Pairs {
+			terms = h.pairs
+		}
+		s.fields[f].start = take[uint32](d, terms+1)
 		s.fields[f].list = take[posting](d, h.postings[f])
 	}
 }

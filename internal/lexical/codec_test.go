@@ -11,7 +11,7 @@ import (
 func storedExample(tb testing.TB) []byte {
 	x := must(New(Defaults()))
 	for i, flat := range []string{"get the weather of a city", "list users", "get user by name", "weather weather map"} {
-		if err := x.Put(uint32(3*i), &[FieldCount]string{Flat: flat, Name: flat[:4], Response: "a user"}); err != nil {
+		if err := x.Put(uint32(3*i), &[FieldCount]string{Flat: flat, Name: flat, Response: "a user"}); err != nil {
 			tb.Fatal(err)
 		}
 	}

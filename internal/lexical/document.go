@@ -28,11 +28,11 @@ func (c Config) read(slot uint32, texts *[FieldCount]string, stem func(string) s
 	d := &document{slot: slot}
 	var words [FieldCount][]text.Word
 	for f, s := range texts {
-		if Field(f) != Stem {
+		if Field(f) != Stem && Field(f) != Pairs {
 			words[f] = c.words(s)
 		}
 	}
-	words[Stem] = words[Flat]
+	words[Stem], words[Pairs] = words[Flat], words[Name]
 	r := reader{config: c, stem: stem}
 	if c.Tokens == nil {
 		r.languages, _ = text.Detect(longest(words[:]))
@@ -75,6 +75,10 @@ type reader struct {
 // field returns the distinct terms of a field, and how many words it has.
 func (r *reader) field(f Field, words []text.Word) (Terms, int) {
 	r.at, r.terms, r.length = make(map[string]int, len(words)), make(Terms, 0, len(words)), 0
+	if f == Pairs {
+		r.config.pairs(words, r.own, r.count)
+		return r.terms, r.length
+	}
 	for i := range words {
 		w := &words[i]
 		if !r.config.KeepStopWords && text.StopWord(w.Text) {
@@ -99,15 +103,22 @@ func (r *reader) field(f Field, words []text.Word) (Terms, int) {
 	return r.terms, r.length
 }
 
+// own returns the stem of a word in the language of the document.
+func (r *reader) own(w *text.Word) string {
+	if l := r.languages[w.Script]; l != "" && l != text.English {
+		return w.StemIn(l)
+	}
+	return r.stem(w.Plain)
+}
+
 // stems adds the stems of a word, and what finds it as a compound.
 func (r *reader) stems(f Field, w *text.Word) {
+	own := r.own(w)
+	r.count(own)
 	l := r.languages[w.Script]
 	if l == "" || l == text.English {
-		r.count(r.stem(w.Plain))
 		return
 	}
-	own := w.StemIn(l)
-	r.count(own)
 	if plain := w.PlainStemIn(l); plain != own {
 		r.beside(plain)
 	}

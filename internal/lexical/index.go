@@ -50,9 +50,9 @@ func newIndex(c Config, parts []part) *Index {
 // Snapshot returns the index as of the last Commit.
 func (x *Index) Snapshot() *Snapshot { return x.current.Load() }
 
-// Put replaces the document in a slot from the next Commit on. The text of
-// Stem is not read. Slots stay below 2^24 and should be dense: a search costs
-// four bytes of memory for each up to the highest.
+// Put replaces the document in a slot from the next Commit on. The texts of
+// Stem and Pairs are not read. Slots stay below 2^24 and should be dense: a
+// search costs four bytes of memory for each up to the highest.
 func (x *Index) Put(slot uint32, texts *[FieldCount]string) error {
 	if slot > maxSlot {
 		return fmt.Errorf("lexical: put: slot %d, the highest is %d", slot, maxSlot)

@@ -39,6 +39,15 @@
 //
 // What a document is found by beside its words is not counted in its length.
 //
+// # Pairs
+//
+// The terms of Pairs are the pairs of neighbouring words of Name, by the stem
+// that is the word's own, stop words left out; in a query fillers are left out
+// too. They tell "convert currency" from a text that speaks of both elsewhere.
+// What else may stand for a word in other fields does not here, and words of
+// scripts without spaces, pairs of characters in all fields, make no pairs of
+// pairs: a document of nothing else does not have the field.
+//
 // # What lags
 //
 // Between rebuilds, and only then, three things are behind: N and df still
@@ -62,12 +71,13 @@ const (
 	Parameters               // its inputs
 	Response                 // what comes back
 	Examples                 // what users would ask
+	Pairs                    // pairs of neighbouring words of Name: never given, always derived
 	FieldCount
 )
 
 // String returns the field's name in lower case.
 func (f Field) String() string {
-	names := [FieldCount]string{"flat", "stem", "name", "description", "parameters", "response", "examples"}
+	names := [FieldCount]string{"flat", "stem", "name", "description", "parameters", "response", "examples", "pairs"}
 	if f < 0 || f >= FieldCount {
 		return fmt.Sprintf("field(%d)", int(f))
 	}
@@ -94,7 +104,7 @@ type Config struct {
 // it is, stemmed.
 func Defaults() Config {
 	c := Config{K1: 1.5, B: 0.9}
-	c.Stemmed[Stem], c.Stemmed[Name] = true, true
+	c.Stemmed[Stem], c.Stemmed[Name], c.Stemmed[Pairs] = true, true, true
 	return c
 }
 

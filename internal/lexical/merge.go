@@ -45,10 +45,24 @@ func merge(ctx context.Context, parts []part) (*segment, error) {
 		}
 		m.fields[f] = postings{start: []uint32{0}, list: make([]posting, 0, total)}
 	}
+	if err := m.mergeWords(ctx, parts); err != nil {
+		return nil, err
+	}
+	if err := m.mergePairs(ctx, parts); err != nil {
+		return nil, err
+	}
+	for f := range m.fields {
+		m.fields[f].list = trim(m.fields[f].list)
+	}
+	return m, nil
+}
+
+// mergeWords appends the words of all parts.
+func (m *segment) mergeWords(ctx context.Context, parts []part) error {
 	cursors := make([]int, len(parts))
 	for n := 0; ; n++ {
 		if n%checkEvery == 0 && ctx.Err() != nil {
-			return nil, fmt.Errorf("lexical: merge: %w", ctx.Err())
+			return fmt.Errorf("lexical: merge: %w", ctx.Err())
 		}
 		term := least(parts, cursors)
 		if term == nil {
@@ -56,11 +70,8 @@ func merge(ctx context.Context, parts []part) (*segment, error) {
 		}
 		m.mergeTerm(term, parts, cursors)
 	}
-	for f := range m.fields {
-		m.fields[f].list = trim(m.fields[f].list)
-	}
 	m.terms.index()
-	return m, nil
+	return nil
 }
 
 // mergeDocuments fills slots, lengths and sums.
@@ -114,12 +125,8 @@ func (m *segment) mergeTerm(term []byte, parts []part, cursors []int) {
 		if cursors[i] == p.terms.len() || !bytes.Equal(p.terms.term(cursors[i]), term) {
 			continue
 		}
-		for f := range m.fields {
-			from := len(m.fields[f].list)
-			begin := int(m.fields[f].start[len(m.fields[f].start)-1])
-			m.fields[f].list = appendLive(m.fields[f].list, p.fields[f].of(cursors[i]), p.dead)
-			mergeRuns(m.fields[f].list[begin:], from-begin)
-			found = found || len(m.fields[f].list) > begin
+		for f := range Pairs {
+			found = m.mergeList(f, p, cursors[i]) || found
 		}
 		cursors[i]++
 	}
@@ -127,9 +134,19 @@ func (m *segment) mergeTerm(term []byte, parts []part, cursors []int) {
 		return
 	}
 	m.terms.add(term)
-	for f := range m.fields {
+	for f := range Pairs {
 		m.fields[f].start = append(m.fields[f].start, uint32(len(m.fields[f].list)))
 	}
+}
+
+// mergeList merges a part's list of a term into the last one of the field, and
+// reports whether that has a posting.
+func (m *segment) mergeList(f Field, p part, term int) bool {
+	own := &m.fields[f]
+	from, begin := len(own.list), int(own.start[len(own.start)-1])
+	own.list = appendLive(own.list, p.fields[f].of(term), p.dead)
+	mergeRuns(own.list[begin:], from-begin)
+	return len(own.list) > begin
 }
 
 func appendLive(dst, list []posting, dead slotSet) []posting {
@@ -163,8 +180,8 @@ func mergeRuns(list []posting, n int) {
 	}
 }
 
-// trim gives back memory that dead postings were allotted.
-func trim(list []posting) []posting {
+// trim gives back memory that was allotted to what is dead.
+func trim[T number](list []T) []T {
 	if cap(list)-len(list) > len(list)/8 {
 		return slices.Clone(list)
 	}

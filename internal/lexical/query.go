@@ -17,14 +17,14 @@ func (s *Snapshot) Analyze(f Field, query string) Terms {
 	if s.config.Tokens == nil {
 		a.languages, a.sure = text.Detect(words)
 	}
-	said := words
-	if !s.config.KeepFillers {
-		said = slices.DeleteFunc(slices.Clone(words), a.filler)
+	said := slices.DeleteFunc(slices.Clone(words), a.idle)
+	if len(said) == 0 {
+		said = words
 	}
-	if terms := a.terms(said); len(terms) > 0 || len(said) == len(words) {
-		return terms
+	if f == Pairs {
+		return a.pairs(said)
 	}
-	return a.terms(words)
+	return a.terms(said)
 }
 
 // inquiry is one query on its way to terms.
@@ -35,8 +35,24 @@ type inquiry struct {
 	sure      text.Sure
 }
 
-func (a *inquiry) filler(w text.Word) bool {
-	return w.Filler() || a.sure[w.Script] && w.FunctionWord(a.languages[w.Script])
+// idle reports whether a word says nothing of what is looked for.
+func (a *inquiry) idle(w text.Word) bool {
+	c := &a.snapshot.config
+	return !c.KeepStopWords && text.StopWord(w.Text) ||
+		!c.KeepFillers && (w.Filler() || a.sure[w.Script] && w.FunctionWord(a.languages[w.Script]))
+}
+
+// pairs returns the distinct pairs of neighbouring words.
+func (a *inquiry) pairs(words []text.Word) Terms {
+	terms := make(Terms, 0, len(words))
+	a.snapshot.config.pairs(words, a.stem, func(term string) {
+		at := slices.IndexFunc(terms, func(t Term) bool { return t.Text == term })
+		if at < 0 {
+			at, terms = len(terms), append(terms, Term{Text: term})
+		}
+		terms[at].Count++
+	})
+	return terms
 }
 
 // terms returns the distinct terms of the words.

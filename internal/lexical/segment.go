@@ -1,9 +1,9 @@
 package lexical
 
 import (
+	"maps"
 	"math"
 	"slices"
-	"sort"
 )
 
 const (
@@ -59,12 +59,21 @@ func (s fieldSums) plus(o fieldSums) fieldSums {
 
 // segment is an immutable part of an index.
 type segment struct {
-	terms   dictionary
+	terms   dictionary           // of all fields but Pairs
+	pairs   pairTable            // the terms of Pairs
 	slots   []uint32             // its documents, rising
 	lengths [FieldCount][]uint32 // their lengths in tokens, parallel to slots
 	fields  [FieldCount]postings
 	sums    fieldSums
 	means   [FieldCount]float64 // the average lengths that the impacts are made with
+}
+
+// find returns the number of a term of the field, or -1.
+func (s *segment) find(f Field, term string) int {
+	if f == Pairs {
+		return s.pairs.find(term)
+	}
+	return s.terms.find(term)
 }
 
 // has reports whether the segment holds the slot, dead or not.
@@ -135,10 +144,15 @@ func idf(n, df int) float64 {
 // still to be weighed.
 func newSegment(docs []*document) *segment {
 	s := &segment{}
-	numbers := s.number(docs)
-	for f := range s.fields {
+	words, pairs := numbered(docs, Flat, Pairs), numbered(docs, Pairs, FieldCount)
+	s.adoptTerms(words, pairs)
+	for f := range FieldCount {
 		s.lengths[f] = make([]uint32, len(docs))
-		s.fields[f] = invert(docs, Field(f), numbers)
+		numbers := words
+		if f == Pairs {
+			numbers = pairs
+		}
+		s.fields[f] = invert(docs, f, numbers)
 	}
 	s.slots = make([]uint32, len(docs))
 	for i, d := range docs {
@@ -151,27 +165,37 @@ func newSegment(docs []*document) *segment {
 	return s
 }
 
-// number fills the dictionary and returns each term's number.
-func (s *segment) number(docs []*document) map[string]int {
+// numbered returns the number of each term of the fields from one on to before
+// another, in byte order.
+func numbered(docs []*document, from, to Field) map[string]int {
 	numbers := make(map[string]int)
 	for _, d := range docs {
-		for f := range d.terms {
+		for f := from; f < to; f++ {
 			for _, t := range d.terms[f] {
 				numbers[t.Text] = 0
 			}
 		}
 	}
-	sorted := make([]string, 0, len(numbers))
-	for term := range numbers {
-		sorted = append(sorted, term)
-	}
-	sort.Strings(sorted)
-	for i, term := range sorted {
+	for i, term := range slices.Sorted(maps.Keys(numbers)) {
 		numbers[term] = i
+	}
+	return numbers
+}
+
+// adoptTerms fills the tables of terms by their numbers.
+func (s *segment) adoptTerms(words, pairs map[string]int) {
+	sorted := make([]string, len(words))
+	for term, i := range words {
+		sorted[i] = term
+	}
+	for _, term := range sorted {
 		s.terms.add([]byte(term))
 	}
 	s.terms.index()
-	return numbers
+	s.pairs = make(pairTable, len(pairs))
+	for term, i := range pairs {
+		s.pairs[i] = pairKey(term)
+	}
 }
 
 // invert turns the documents' terms of one field into lists by term.
@@ -201,7 +225,7 @@ func invert(docs []*document, f Field, numbers map[string]int) postings {
 
 // bytes returns the memory that the segment holds.
 func (s *segment) bytes() int64 {
-	n := s.terms.bytes() + 4*int64(cap(s.slots))
+	n := s.terms.bytes() + 8*int64(cap(s.pairs)) + 4*int64(cap(s.slots))
 	for f := range s.fields {
 		n += 4*int64(cap(s.lengths[f])+cap(s.fields[f].start)) + 8*int64(cap(s.fields[f].list))
 	}

@@ -80,7 +80,7 @@ func (s *Snapshot) Query(f Field, terms Terms) Query {
 // look adds the lists of a term and returns how long they are together.
 func (q *Query) look(f Field, term string, weight float32) (df int) {
 	for _, p := range q.snapshot.parts {
-		i := p.terms.find(term)
+		i := p.find(f, term)
 		if i < 0 {
 			continue
 		}
@@ -325,7 +325,7 @@ func (s *Snapshot) Stats() Stats {
 	for _, p := range s.parts {
 		st.Documents += p.live()
 		st.Dead += p.dead.size
-		st.Terms += p.terms.len()
+		st.Terms += p.terms.len() + len(p.pairs)
 		for f := range p.fields {
 			st.Postings += len(p.fields[f].list)
 		}

@@ -25,14 +25,29 @@ const steepness = 15
 //
 // It was measured best for a trained static embedder, and the optimum is flat:
 // half or double costs less than .01 NDCG@10.
-const denseWeight = 18
+const denseWeight = 14
+
+// ownerWeight is what the best tool of all lends to the others of its owner:
+// about a third of its own score. Twice as much still gains where all tools that
+// are wanted are of one owner, and loses where they are of several.
+const ownerWeight = 8
+
+// supplyWeight is what one front runner lends to the tool that alone supplies
+// what it takes. More would gain where such tools are wanted and lose where a
+// name is shared by chance.
+const supplyWeight = 2
 
 // Builtin returns the weights that serve as long as nothing is learned.
 //
 // Raw BM25 of the whole document, words as written and stemmed, and of the
-// name, at .4, .4 and .2; the same again for the best clause of the query,
-// which finds the tools of requests that need several; and the cosine of name
-// and whole document, half for the whole query and half for its best clause.
+// name, at .4, .4 and .2, and of pairs of neighbouring words in the name at .3;
+// the same again for the best clause of the query, which finds the tools of
+// requests that need several; and the cosine of name and whole document, half
+// for the whole query and half for its best clause.
+//
+// Beside them stand two that relate a tool to the others: the best score among
+// those of its owner, and what it supplies to the front runners.
+//
 // Whole-document features lead: without labels they rank better than the four
 // fields apart, on every set that was measured.
 //
@@ -41,17 +56,20 @@ const denseWeight = 18
 // match is worth.
 func Builtin() schema.Weights {
 	m := Model{Version: BuiltinName, Tau: 0.3, Alpha: steepness, Required: 1, Optional: 0.1}
-	for _, lexical := range [][3]Feature{
-		{QueryLexicalFlat, QueryLexicalStem, QueryLexicalName},
-		{NeedsLexicalFlat, NeedsLexicalStem, NeedsLexicalName},
+	for _, lexical := range [][4]Feature{
+		{QueryLexicalFlat, QueryLexicalStem, QueryLexicalName, QueryLexicalPairs},
+		{NeedsLexicalFlat, NeedsLexicalStem, NeedsLexicalName, NeedsLexicalPairs},
 	} {
-		m.Features[lexical[0]], m.Features[lexical[1]], m.Features[lexical[2]] = 0.4, 0.4, 0.2
+		for i, weight := range []float64{0.4, 0.4, 0.2, 0.3} {
+			m.Features[lexical[i]] = weight
+		}
 	}
 	// The best measured form takes the better of name and whole document; a
 	// linear model comes closest to it by sharing the weight between them.
 	for _, f := range []Feature{QueryDenseName, QueryDenseFlat, NeedsDenseName, NeedsDenseFlat} {
 		m.Features[f] = denseWeight / 4.
 	}
+	m.Features[RelatedOwner], m.Features[RelatedSupply] = ownerWeight, supplyWeight
 	return preset(m, "measured default: whole documents, query and best clause")
 }
 

@@ -184,7 +184,7 @@ func (t *indexTest) probe(words string) index.Probe {
 // model weighs every feature, each differently.
 func model() fusion.Model {
 	m := fusion.Model{Version: "suite", Bias: 0.5, Tau: 0.3, Alpha: 15, Required: 0.7, Optional: 0.2}
-	for f := range fusion.UsagePrior {
+	for f := range fusion.FeatureCount {
 		m.Features[f] = 0.3 + 0.1*float64(f%7)
 	}
 	return m

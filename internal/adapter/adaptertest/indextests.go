@@ -238,8 +238,8 @@ func testLexicalScores(t *indexTest) {
 	a.Document.Response, b.Document.Response = "an amount", ""
 	t.apply(a, b, t.tool("c", "unrelated"))
 	p := index.Probe{
-		Query:     index.Text{Words: "currency"},
-		Needs:     []index.Need{{Whole: index.Text{Words: "weather"}, Response: index.Text{Words: "amount"}}},
+		Query:     index.Text{Words: "please convert my currency"},
+		Needs:     []index.Need{{Whole: index.Text{Words: "weather forecasts"}, Response: index.Text{Words: "amount"}}, {Whole: index.Text{Words: "forecasting the weather"}}},
 		Arguments: []index.Argument{{Name: "first", Text: index.Text{Words: "first: of all"}}},
 	}
 	for _, c := range t.candidates(index.Lookup{Probe: p}) {
@@ -249,6 +249,7 @@ func testLexicalScores(t *indexTest) {
 			fusion.QueryLexicalDescription: c.ID == "a", fusion.QueryLexicalResponse: false, fusion.QueryLexicalExamples: c.ID == "a",
 			fusion.NeedsLexicalFlat: c.ID == "b", fusion.NeedsLexicalName: c.ID == "b", fusion.NeedsLexicalDescription: false,
 			fusion.NeedsLexicalResponse: c.ID == "a", fusion.NeedsLexicalParameters: true,
+			fusion.QueryLexicalPairs: c.ID == "a", fusion.NeedsLexicalPairs: c.ID == "b",
 		} {
 			if got := f[feature] > 0; got != want {
 				t.Errorf("%s of %s is %v", feature, c.ID, f[feature])

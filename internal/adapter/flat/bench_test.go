@@ -168,6 +168,7 @@ func dense(m fusion.Model) fusion.Model {
 	for f := range fusion.QueryDenseName {
 		m.Features[f], m.Features[f+fusion.NeedsLexicalFlat] = 0, 0
 	}
+	m.Features[fusion.QueryLexicalPairs], m.Features[fusion.NeedsLexicalPairs] = 0, 0
 	return m
 }
 

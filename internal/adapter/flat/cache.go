@@ -30,7 +30,7 @@ import (
 // machine's order of bytes: on another kind of machine the footer is of no use.
 const (
 	cacheFile   = "memory.cache"
-	cacheMagic  = "tsflat03"
+	cacheMagic  = "tsflat04"
 	cacheFooter = 8 + 8 + 4 + 4 + len(cacheMagic)
 	cacheUnit   = 64
 )

@@ -105,7 +105,7 @@ func closeHits(a, b hit) bool {
 func (m *maker) drawLookup(r *rapid.T) index.Lookup {
 	l := index.Lookup{Tenant: "a", Probe: m.probe(), N: 10}
 	l.Model = fusion.Model{Version: "test", Alpha: 15, Tau: rapid.Float64Range(0, 0.5).Draw(r, "tau")}
-	for f := range fusion.UsagePrior {
+	for f := range fusion.FeatureCount {
 		if rapid.IntRange(0, 2).Draw(r, "weighs") == 0 {
 			l.Model.Features[f] = rapid.Float64Range(-1, 2).Draw(r, "weight")
 		}
@@ -142,10 +142,13 @@ func TestEqualTextsAreAskedOnce(t *testing.T) {
 			t.Errorf("%d needs: %d columns, %d questions", len(needs), len(p.columns), len(p.questions))
 		}
 		s := startSearch(i, &l)
-		if n := len(s.words.sums(&l.Model)); n != 3 {
+		if n := len(s.words.sums(&l.Model)); n != 4 {
 			t.Errorf("%d needs: %d sums of words", len(needs), n)
 		}
 		for _, c := range candidates(t, i, l) {
+			if c.Features[fusion.QueryLexicalPairs] != c.Features[fusion.NeedsLexicalPairs] {
+				t.Errorf("%s: pairs count %v, %v for the need", c.ID, c.Features[fusion.QueryLexicalPairs], c.Features[fusion.NeedsLexicalPairs])
+			}
 			for f := fusion.QueryLexicalFlat; f < fusion.NeedsLexicalFlat; f++ {
 				if f != fusion.QueryLexicalParameters && f != fusion.QueryDenseParameters && c.Features[f] != c.Features[f+fusion.NeedsLexicalFlat] {
 					t.Errorf("%s: %s is %v, %v for the need", c.ID, f, c.Features[f], c.Features[f+fusion.NeedsLexicalFlat])

@@ -111,7 +111,7 @@ func (m *maker) probe() index.Probe {
 // everything weighs every feature.
 func everything() fusion.Model {
 	m := fusion.Model{Version: "test", Bias: 1, Tau: 0.3, Alpha: 15, Required: 0.5, Optional: 0.2}
-	for f := range fusion.UsagePrior {
+	for f := range fusion.FeatureCount {
 		m.Features[f] = 0.2 + 0.05*float64(f%5)
 	}
 	return m

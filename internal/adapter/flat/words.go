@@ -34,7 +34,7 @@ func newWords(s *lexical.Snapshot, p *index.Probe) *words {
 	}
 	for i := range p.Needs {
 		n := &p.Needs[i]
-		w.ask(&w.needs, n.Whole.Words, lexical.Flat, lexical.Stem, lexical.Name)
+		w.ask(&w.needs, n.Whole.Words, lexical.Flat, lexical.Stem, lexical.Name, lexical.Pairs)
 		w.ask(&w.needs, n.Description.Words, lexical.Description)
 		w.ask(&w.needs, n.Response.Words, lexical.Response)
 		w.ask(&w.needs, n.Examples.Words, lexical.Examples)
@@ -123,13 +123,17 @@ func field(l *index.Lexical, f lexical.Field) *float64 {
 	return [lexical.FieldCount]*float64{
 		lexical.Flat: &l.Flat, lexical.Stem: &l.Stem, lexical.Name: &l.Name, lexical.Description: &l.Description,
 		lexical.Parameters: &l.Parameters, lexical.Response: &l.Response, lexical.Examples: &l.Examples,
+		lexical.Pairs: &l.Pairs,
 	}[f]
 }
 
 // lexicalFeatures returns the features of a field, of the query and of the
 // needs.
 func lexicalFeatures(f lexical.Field) (query, needs fusion.Feature) {
-	at := [lexical.FieldCount]fusion.Feature{
+	if f == lexical.Pairs {
+		return fusion.QueryLexicalPairs, fusion.NeedsLexicalPairs
+	}
+	at := [lexical.Pairs]fusion.Feature{
 		lexical.Flat: fusion.QueryLexicalFlat, lexical.Stem: fusion.QueryLexicalStem, lexical.Name: fusion.QueryLexicalName,
 		lexical.Description: fusion.QueryLexicalDescription, lexical.Parameters: fusion.QueryLexicalParameters,
 		lexical.Response: fusion.QueryLexicalResponse, lexical.Examples: fusion.QueryLexicalExamples,
