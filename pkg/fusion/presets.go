@@ -25,7 +25,7 @@ const steepness = 15
 //
 // It was measured best for a trained static embedder, and the optimum is flat:
 // half or double costs less than .01 NDCG@10.
-const denseWeight = 14
+const denseWeight = 12
 
 // ownerWeight is what the best tool of all lends to the others of its owner:
 // about a third of its own score. Twice as much still gains where all tools that
@@ -35,7 +35,7 @@ const ownerWeight = 8
 // supplyWeight is what one front runner lends to the tool that alone supplies
 // what it takes. More would gain where such tools are wanted and lose where a
 // name is shared by chance.
-const supplyWeight = 2
+const supplyWeight = 3
 
 // Builtin returns the weights that serve as long as nothing is learned.
 //
