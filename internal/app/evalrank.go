@@ -37,7 +37,7 @@ func (e *evaluator) given(ctx context.Context, r *registry) ([][]evaluation.Rank
 	}
 	return each(ctx, e, func(i int) ([]evaluation.Ranked, error) {
 		found, err := e.candidates(ctx, r, &e.queries[i], &model, evaluation.MaxRanking)
-		return e.order(found, evaluation.Fitted{Model: model}, r.suppliersOf), err
+		return e.order(found, &model, ranking.Known{Suppliers: r.suppliersOf}), err
 	})
 }
 
@@ -78,8 +78,10 @@ func (e *evaluator) crossValidate(ctx context.Context, samples []evaluation.Samp
 			return nil, fmt.Errorf("fold %d: %w", n, err)
 		}
 		e.progress("learning", n+1, len(parts))
+		used := query.Used(fitted.Usage)
 		for _, i := range test {
-			rankings[i] = e.order(samples[i].Candidates, fitted, samples[i].Suppliers)
+			s := &samples[i]
+			rankings[i] = e.order(s.Candidates, &fitted.Model, ranking.Known{Uses: used(s.Vector), Suppliers: s.Suppliers})
 		}
 	}
 	return rankings, nil
@@ -112,8 +114,14 @@ func (e *evaluator) samples(ctx context.Context, r *registry) ([]evaluation.Samp
 		s := evaluation.Sample{Query: e.queries[i], Suppliers: r.suppliersOf}
 		var err error
 		s.Candidates, err = e.candidates(ctx, r, &e.queries[i], &model, min(r.size, maxSample))
+		if err != nil {
+			return s, err
+		}
 		for _, c := range s.Candidates {
 			s.Relevance = append(s.Relevance, e.gain(i, &c))
+		}
+		if e.Settings.Retrieval != evaluation.Lexical {
+			s.Vector, err = r.query.Vector(ctx, schema.SearchRequest{Query: s.Query.Text})
 		}
 		return s, err
 	})
@@ -251,9 +259,8 @@ func unused(retrieval string) (out []fusion.Feature) {
 }
 
 // order ranks candidates as a search would show them.
-func (e *evaluator) order(found []index.Candidate, by evaluation.Fitted, suppliers ranking.Suppliers) []evaluation.Ranked {
-	known := ranking.Known{Uses: query.Used(by.Usage, nil), Suppliers: suppliers}
-	places := query.Rank(found, schema.Rank(e.Settings.Rank), &by.Model, known)
+func (e *evaluator) order(found []index.Candidate, m *fusion.Model, known ranking.Known) []evaluation.Ranked {
+	places := query.Rank(found, schema.Rank(e.Settings.Rank), m, known)
 	ranking := make([]evaluation.Ranked, min(len(places), evaluation.MaxRanking))
 	for i := range ranking {
 		ranking[i] = evaluation.Ranked{ID: places[i].ID, Score: places[i].Score}

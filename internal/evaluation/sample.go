@@ -17,6 +17,7 @@ import (
 // is larger than was asked for.
 type Sample struct {
 	Query      dataset.Query
+	Vector     []float32 // of the query; empty where vectors take no part
 	Candidates []index.Candidate
 	Relevance  []float64         // of each candidate by itself, 0 for what is not asked for
 	Suppliers  ranking.Suppliers // of the tools of the registry

@@ -18,9 +18,10 @@
 //
 // # Usage
 //
-// Uses and common uses are counted in the training queries. A query must not
-// see its own labels counted: its uses are taken out again while it is learned
-// from ("leave one out"). Common uses need front runners, so learning has two
+// Uses, common uses and the queries that tools are used for are counted in the
+// training queries. A query must not see its own labels counted: its uses are
+// taken out again while it is learned from ("leave one out"), and it is not
+// compared with itself. Common uses need front runners, so learning has two
 // rounds: the first knows uses alone, and its best candidates are the front
 // runners of the second.
 package training

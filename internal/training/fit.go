@@ -68,7 +68,7 @@ func (c Config) Fit(ctx context.Context, base fusion.Model, train []evaluation.S
 	if err != nil {
 		return evaluation.Fitted{}, err
 	}
-	return evaluation.Fitted{Model: m, Usage: l.counts.table(), Pairs: pairsIn(groups)}, nil
+	return evaluation.Fitted{Model: m, Usage: l.counts.usage(), Pairs: pairsIn(groups)}, nil
 }
 
 // firstL2 is the price of correction in the round that looks only for what ranks

@@ -67,9 +67,10 @@ func registry(queries int, seed uint64, together bool) []evaluation.Sample {
 // reciprocal returns the mean reciprocal rank of the last relevant tool.
 func reciprocal(samples []evaluation.Sample, f evaluation.Fitted) float64 {
 	var sum float64
+	used := query.Used(f.Usage)
 	for _, s := range samples {
 		last := 0
-		for rank, place := range query.Rank(s.Candidates, schema.RankTools, &f.Model, ranking.Known{Uses: query.Used(f.Usage, nil)}) {
+		for rank, place := range query.Rank(s.Candidates, schema.RankTools, &f.Model, ranking.Known{Uses: used(s.Vector)}) {
 			if slices.Contains(relevant(&s.Query), place.ID) {
 				last = rank + 1
 			}
@@ -105,6 +106,77 @@ func TestFitLearnsCommonUse(t *testing.T) {
 	without.Model.Features[fusion.UsageCoUse] = 0
 	if with, none := reciprocal(test, f), reciprocal(test, without); with < 1.1*none {
 		t.Errorf("%.3f with common use, %.3f without", with, none)
+	}
+}
+
+// alike is a registry in which nothing but earlier queries tells which tool is
+// right: a query has a vector near the one of its tool.
+func alike(queries int, seed uint64) []evaluation.Sample {
+	samples := registry(queries, seed, false)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for i := range samples {
+		s := &samples[i]
+		for j := range s.Candidates {
+			s.Candidates[j].Features = fusion.Features{fusion.QueryLexicalFlat: rng.Float64()}
+		}
+		s.Vector = make([]float32, 64)
+		for j := range s.Vector {
+			s.Vector[j] = float32(0.06 * rng.NormFloat64())
+		}
+		s.Vector[slices.Index(s.Relevance, 1)] = 1
+	}
+	return samples
+}
+
+func TestFitLearnsFromSimilarQueries(t *testing.T) {
+	train, test := alike(150, 11), alike(150, 12)
+	f := fit(t, train, true)
+	without := f
+	without.Model.Features[fusion.UsageSimilar] = 0
+	if with, none := reciprocal(test, f), reciprocal(test, without); with < 1.5*none {
+		t.Errorf("%.3f with similar queries, %.3f without", with, none)
+	}
+	for i := range train {
+		train[i].Vector = nil
+	}
+	if f := fit(t, train, true); f.Usage.Asked != nil && len(f.Usage.Asked) > 0 || f.Model.Features[fusion.UsageSimilar] > 0 {
+		t.Errorf("without vectors the similarity weighs %v", f.Model.Features[fusion.UsageSimilar])
+	}
+}
+
+// A query that asks for what no other one does is like itself alone, and must
+// not look as if that said anything.
+func TestAQueryIsNotComparedWithItself(t *testing.T) {
+	samples := alike(60, 13)
+	c := countUses(samples)
+	for i := range samples {
+		s := &samples[i]
+		tool := relevant(&s.Query)[0]
+		others := slices.Concat(samples[:i], samples[i+1:])
+		want := query.Used(countUses(others).usage())(s.Vector)
+		got := c.without(s)
+		for _, id := range []string{tool, "t00", "t05", "t59"} {
+			if math.Abs(got.Similar(id)-want.Similar(id)) > 1e-6 {
+				t.Errorf("query %d, tool %s: %v, without the query it is %v", i, id, got.Similar(id), want.Similar(id))
+			}
+		}
+		if c.uses[tool] == 1 && got.Similar(tool) != 0 {
+			t.Errorf("query %d is the only one for %s, and similar to it by %v", i, tool, got.Similar(tool))
+		}
+	}
+}
+
+func TestWhatIsAskedIsBounded(t *testing.T) {
+	var samples []evaluation.Sample
+	for i := range 30 {
+		s := evaluation.Sample{Vector: make([]float32, 32)}
+		s.Vector[i] = 1
+		s.Query = dataset.Query{ID: fmt.Sprint(i), Labels: []dataset.Label{{ID: "a", Relevance: 1}}}
+		samples = append(samples, s)
+	}
+	u := countUses(samples).usage()
+	if err := u.Validate(); err != nil || len(u.Asked["a"]) != schema.MaxAsked {
+		t.Errorf("%d queries of a tool: %v", len(u.Asked["a"]), err)
 	}
 }
 
@@ -170,12 +242,12 @@ func TestNegatives(t *testing.T) {
 func TestUsageIsThatOfSearches(t *testing.T) {
 	samples := registry(50, 9, true)
 	c := countUses(samples)
-	table := c.table()
+	table := c.usage()
 	if err := table.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	front := []string{"t01", "t02", "t03"}
-	counted, searched := others{counts: c}, query.Used(table, nil)
+	counted, searched := others{counts: c}, query.Used(table)(nil)
 	for _, id := range []string{"t00", "t02", "t04", "t59"} {
 		if got, want := counted.CoUse(id, front), searched.CoUse(id, front); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s: common use %v, a search has %v", id, got, want)

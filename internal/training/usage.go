@@ -3,7 +3,9 @@ package training
 import (
 	"math"
 	"slices"
+	"time"
 
+	"github.com/toolstream/toolstream/internal/asked"
 	"github.com/toolstream/toolstream/internal/dataset"
 	"github.com/toolstream/toolstream/internal/evaluation"
 	"github.com/toolstream/toolstream/internal/tenant"
@@ -15,14 +17,24 @@ import (
 type counts struct {
 	uses     map[string]float64
 	together map[string]map[string]float64 // symmetric
+	queries  map[string][]schema.Direction // that a tool was used for, in their order
+	asked    map[string][]schema.Direction // those that stand for all
+	table    *asked.Table                  // of asked
 }
 
 func countUses(samples []evaluation.Sample) *counts {
-	c := &counts{uses: map[string]float64{}, together: map[string]map[string]float64{}}
+	c := &counts{
+		uses: map[string]float64{}, together: map[string]map[string]float64{},
+		queries: map[string][]schema.Direction{}, asked: map[string][]schema.Direction{},
+	}
 	for i := range samples {
 		used := relevant(&samples[i].Query)
+		query := schema.NewDirection(samples[i].Vector)
 		for _, a := range used {
 			c.uses[a]++
+			if query != nil {
+				c.queries[a] = append(c.queries[a], query)
+			}
 			for _, b := range used {
 				if a == b {
 					continue
@@ -34,7 +46,24 @@ func countUses(samples []evaluation.Sample) *counts {
 			}
 		}
 	}
+	for id, queries := range c.queries {
+		c.asked[id] = exemplars(queries, nil).Vectors()
+	}
+	c.table = asked.NewTable(c.asked)
 	return c
+}
+
+// exemplars returns the queries that stand for all but one, which is nil for
+// none.
+func exemplars(queries []schema.Direction, but schema.Direction) (e asked.Exemplars) {
+	for _, query := range queries {
+		if but != nil && slices.Equal(query, but) {
+			but = nil
+			continue
+		}
+		e = e.Add(query, time.Time{}, time.Hour) // all at the same time: nothing fades
+	}
+	return e
 }
 
 // relevant returns the ids of a query's relevant tools, each once.
@@ -52,10 +81,26 @@ func relevant(q *dataset.Query) []string {
 // know. It is a ranking.Uses.
 type others struct {
 	*counts
-	own []string // what the query used
+	own     []string           // what the query used
+	similar map[string]float64 // by tool, the best cosine to the queries that it was used for
 }
 
-func (c *counts) without(s *evaluation.Sample) others { return others{c, relevant(&s.Query)} }
+// without returns the uses in all queries but that of s. What the query used is
+// compared with the queries that would stand for the others alone.
+func (c *counts) without(s *evaluation.Sample) others {
+	o := others{c, relevant(&s.Query), c.table.Similar(s.Vector)}
+	if o.similar == nil {
+		return o
+	}
+	query := schema.NewDirection(s.Vector)
+	for _, tool := range o.own {
+		o.similar[tool] = 0
+		for _, x := range exemplars(c.queries[tool], query) {
+			o.similar[tool] = max(o.similar[tool], x.Vector.Cosine(query))
+		}
+	}
+	return o
+}
 
 // Prior returns log(1 + uses) of a tool.
 func (o others) Prior(tool string) float64 {
@@ -87,16 +132,16 @@ func (o others) CoUse(tool string, front []string) float64 {
 }
 
 // Similar returns the best cosine to the other queries that a tool was used for.
-func (o others) Similar(tool string) float64 { return 0 }
+func (o others) Similar(tool string) float64 { return o.similar[tool] }
 
-// table returns the counts as searches read them, nil where nothing is counted.
-func (c *counts) table() *schema.Usage {
+// usage returns the counts as searches read them, nil where nothing is counted.
+func (c *counts) usage() *schema.Usage {
 	if c == nil {
 		return nil
 	}
 	u := &schema.Usage{
 		Schema: schema.UsageSchema, Tenant: tenant.Default,
-		Prior: map[string]float64{}, CoUse: map[string]map[string]float64{},
+		Prior: map[string]float64{}, CoUse: map[string]map[string]float64{}, Asked: c.asked,
 	}
 	for id, uses := range c.uses {
 		u.Prior[id] = math.Log1p(uses)

@@ -25,7 +25,7 @@ func TestCoUseIsCountedWithTheFrontRunnersOnly(t *testing.T) {
 	candidates[len(candidates)-1].ID = "helper"
 	delete(pairs, "helper")
 
-	for _, r := range ranking.Rank(candidates, &m, ranking.Known{Uses: Used(&schema.Usage{CoUse: pairs}, nil)}) {
+	for _, r := range ranking.Rank(candidates, &m, ranking.Known{Uses: Used(&schema.Usage{CoUse: pairs})(nil)}) {
 		want := 0.0
 		if r.ID == "helper" {
 			want = float64(fusion.FrontRunners) / 1.5 // one use of each, and half a use more

@@ -28,6 +28,19 @@ func (s *Service) Candidates(ctx context.Context, tenant string, req schema.Sear
 	return s.candidates(ctx, sr, probe)
 }
 
+// Vector returns the vector of a request's query, by which Search compares it
+// with earlier ones; it is empty where there is nothing to embed.
+func (s *Service) Vector(ctx context.Context, req schema.SearchRequest) ([]float32, error) {
+	if _, err := req.Normalize(); err != nil {
+		return nil, err
+	}
+	vectors, err := s.callEmbedder(ctx, []string{rewrite(req).query})
+	if err != nil {
+		return nil, fmt.Errorf("query %q: %w", schema.Quote(req.Query), err)
+	}
+	return vectors[0], nil
+}
+
 // Place is one place of a ranking.
 type Place struct {
 	ID    string
@@ -49,12 +62,12 @@ func Rank(candidates []index.Candidate, rank schema.Rank, m *fusion.Model, known
 	return places
 }
 
-// Used is what a table of usage says to a query with that vector. A nil table
+// Used is what a table of usage says to queries, by their vectors. A nil table
 // means that nothing was used.
-func Used(table *schema.Usage, vector []float32) ranking.Uses {
+func Used(table *schema.Usage) func(vector []float32) ranking.Uses {
 	u := &usage{}
 	if table != nil {
-		u.table = *table
+		u = usageOf(*table)
 	}
-	return uses{u, vector}
+	return func(vector []float32) ranking.Uses { return u.by(vector) }
 }

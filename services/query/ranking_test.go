@@ -79,7 +79,7 @@ func TestRankByUsage(t *testing.T) {
 		CoUse: map[string]map[string]float64{"b": {"c": 5}, "c": {"b": 5}},
 	}
 	var got []string
-	for _, p := range Rank(found, schema.RankTools, &m, ranking.Known{Uses: Used(used, nil)}) {
+	for _, p := range Rank(found, schema.RankTools, &m, ranking.Known{Uses: Used(used)(nil)}) {
 		got = append(got, p.ID)
 	}
 	if want := []string{"b", "c", "a"}; !slices.Equal(got, want) {

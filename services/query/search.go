@@ -38,6 +38,7 @@ type search struct {
 	degraded []string
 
 	vector    []float32                   // of the query
+	uses      uses                        // usage, as the query sees it
 	suppliers map[string][]index.Supplier // of the front runners
 }
 
@@ -109,6 +110,7 @@ func (s *Service) callEmbedder(ctx context.Context, texts []string) ([][]float32
 func (s *Service) candidates(ctx context.Context, sr *search, probe index.Probe) ([]index.Candidate, error) {
 	defer s.metrics.stage("index")()
 	sr.vector = probe.Query.Vector
+	sr.uses = sr.usage.by(sr.vector)
 	lookup := index.Lookup{
 		Tenant:  sr.tenant,
 		Filters: sr.req.Filters,
@@ -132,7 +134,7 @@ func (s *Service) candidates(ctx context.Context, sr *search, probe index.Probe)
 // that are not among the candidates: a tool that gives a token shares no word
 // with a request that takes one.
 func (s *Service) withSuppliers(ctx context.Context, sr *search, l index.Lookup, found []index.Candidate) ([]index.Candidate, error) {
-	front := ranking.Front(found, sr.model, sr.uses(), fusion.Supplied)
+	front := ranking.Front(found, sr.model, sr.uses, fusion.Supplied)
 	lists, err := s.deps.Index.Suppliers(ctx, sr.tenant, front)
 	if err != nil {
 		return nil, err
@@ -159,11 +161,9 @@ func (s *Service) withSuppliers(ctx context.Context, sr *search, l index.Lookup,
 	return append(found, more...), err
 }
 
-func (sr *search) uses() ranking.Uses { return uses{sr.usage, sr.vector} }
-
 // known is what is known beside the texts of the candidates.
 func (sr *search) known() ranking.Known {
-	return ranking.Known{Uses: sr.uses(), Suppliers: func(tool string) []index.Supplier { return sr.suppliers[tool] }}
+	return ranking.Known{Uses: sr.uses, Suppliers: func(tool string) []index.Supplier { return sr.suppliers[tool] }}
 }
 
 // kinds returns what takes part: what the filter says, else tools, and for a
@@ -192,10 +192,19 @@ func (s *Service) pool(req schema.SearchRequest) int {
 // weights give usage no say.
 func (sr *search) also() []string {
 	w := &sr.model.Features
-	if w[fusion.UsagePrior] == 0 && w[fusion.UsageCoUse] == 0 {
-		return nil
+	var ids []string
+	if w[fusion.UsageSimilar] != 0 {
+		ids = sr.uses.alike()
 	}
-	return sr.usage.top
+	if w[fusion.UsagePrior] == 0 && w[fusion.UsageCoUse] == 0 {
+		return ids
+	}
+	for _, id := range sr.usage.top {
+		if sr.uses.similar[id] < leastAlike || !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func (sr *search) degrade(part string) {
@@ -235,6 +244,8 @@ func (s *Service) record(sr *search, shown []schema.Shown) {
 		Query:    sr.req.Query,
 		Time:     time.Now().UTC(),
 		Weights:  sr.model.Version,
+		Model:    s.cfg.Model,
+		Vector:   schema.NewDirection(sr.vector),
 		Shown:    shown,
 	}) {
 		sr.degrade(degradedImpressions)

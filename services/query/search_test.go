@@ -228,7 +228,7 @@ func TestExplanationSumsToTheScore(t *testing.T) {
 		for range rapid.IntRange(0, 5).Draw(t, "parameters") {
 			c.Matches = append(c.Matches, schema.Match{Score: rapid.Float64Range(0, 1).Draw(t, "s"), Required: rapid.Bool().Draw(t, "required")})
 		}
-		known := ranking.Known{Uses: Used(&schema.Usage{Prior: map[string]float64{"a": 2}}, nil)}
+		known := ranking.Known{Uses: Used(&schema.Usage{Prior: map[string]float64{"a": 2}})(nil)}
 		best := ranking.Rank([]index.Candidate{c}, &m, known)[0]
 		sr := &search{model: &m}
 		params := make([]schema.Parameter, len(c.Matches))
@@ -269,7 +269,7 @@ func TestOrderDoesNotDependOnTheOrderFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.Features[fusion.UsageCoUse] = 1
-		known := ranking.Known{Uses: Used(&schema.Usage{CoUse: map[string]map[string]float64{"t01": {"t02": 1}, "t02": {"t01": 1}}}, nil)}
+		known := ranking.Known{Uses: Used(&schema.Usage{CoUse: map[string]map[string]float64{"t01": {"t02": 1}, "t02": {"t01": 1}}})(nil)}
 		want := ranking.Rank(found, &m, known)
 		got := ranking.Rank(rapid.Permutation(found).Draw(t, "shuffled"), &m, known)
 		for i := range want {

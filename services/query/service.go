@@ -67,7 +67,7 @@ type Watcher interface {
 // Config holds the limits of the service. The zero value of a field means its
 // default.
 type Config struct {
-	Model        string        // name of the embedding model, which decides the built-in weights
+	Model        string        // name of the embedding model, which decides the built-in weights and what queries can be compared with
 	Timeout      time.Duration // of a whole search; 5 s
 	EmbedTimeout time.Duration // of the one embed call; 1 s
 	Impressions  int           // how many may wait to be published; 4096
@@ -158,7 +158,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 		deps:        deps,
 		metrics:     m,
 		models:      models,
-		usage:       newUsage(deps.Logger, m),
+		usage:       newUsage(cfg.Model, deps.Logger, m),
 		impressions: newImpressions(cfg.Impressions, deps.Publisher, deps.Logger, m),
 	}, nil
 }

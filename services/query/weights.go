@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/toolstream/toolstream/internal/asked"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -21,6 +22,12 @@ const (
 
 // maxAlso bounds the tools that take part in every search for being used.
 const maxAlso = 200
+
+// The tools that take part in a search for having been used for one like it.
+const (
+	maxAlike   = 50
+	leastAlike = 0.5 // cosine of the queries
+)
 
 // newModels returns the live fusion models: the built-in weights of the embedding
 // model until others arrive.
@@ -44,13 +51,16 @@ func decodeWeights(_ string, value []byte) (*fusion.Model, uint64, error) {
 }
 
 // newUsage returns the live usage tables: nothing was used until one arrives.
-func newUsage(log *slog.Logger, m *metrics) *live[*usage] {
+func newUsage(model string, log *slog.Logger, m *metrics) *live[*usage] {
 	return &live[*usage]{
-		what: "usage", prefix: usagePrefix, fallback: &usage{}, decode: decodeUsage, log: log, metrics: m,
+		what: "usage", prefix: usagePrefix, fallback: &usage{}, log: log, metrics: m,
+		decode: func(tenant string, value []byte) (*usage, uint64, error) { return decodeUsage(model, tenant, value) },
 	}
 }
 
-func decodeUsage(tenant string, value []byte) (*usage, uint64, error) {
+// decodeUsage reads a table. What was asked by another embedding model than the
+// service's can not be compared with its queries, and is left out.
+func decodeUsage(model, tenant string, value []byte) (*usage, uint64, error) {
 	var table schema.Usage
 	if err := json.Unmarshal(value, &table); err != nil {
 		return nil, 0, fmt.Errorf("decode usage: %w", err)
@@ -61,13 +71,23 @@ func decodeUsage(tenant string, value []byte) (*usage, uint64, error) {
 	if table.Tenant != tenant {
 		return nil, 0, fmt.Errorf("usage of tenant %q under the key of %q", table.Tenant, tenant)
 	}
-	return &usage{table: table, top: mostUsed(table.Prior)}, table.Epoch, nil
+	if table.Model != model {
+		table.Asked = nil
+	}
+	return usageOf(table), table.Epoch, nil
 }
 
 // usage is what feedback says of a tenant's tools.
 type usage struct {
 	table schema.Usage
-	top   []string // the most used tools, most used first
+	top   []string     // the most used tools, most used first
+	asked *asked.Table // what they were used for
+}
+
+func usageOf(table schema.Usage) *usage {
+	u := &usage{table: table, top: mostUsed(table.Prior), asked: asked.NewTable(table.Asked)}
+	u.table.Asked = nil // in asked, in another form
+	return u
 }
 
 func mostUsed(prior map[string]float64) []string {
@@ -77,10 +97,14 @@ func mostUsed(prior map[string]float64) []string {
 	return ids[:min(len(ids), maxAlso)]
 }
 
+// by returns the usage as a query with that vector sees it; the vector is empty
+// if the query could not be embedded.
+func (u *usage) by(query []float32) uses { return uses{u, u.asked.Similar(query)} }
+
 // uses is the usage as one query sees it: a ranking.Uses.
 type uses struct {
 	*usage
-	query []float32 // unit length; empty if it could not be embedded
+	similar map[string]float64 // by tool, the best cosine to the queries that it was used for
 }
 
 // Prior returns log(1 + uses) of a tool.
@@ -88,7 +112,20 @@ func (u uses) Prior(tool string) float64 { return u.table.Prior[tool] }
 
 // Similar returns the best cosine of the query to those that the tool was used
 // for.
-func (u uses) Similar(tool string) float64 { return u.similar(tool, u.query) }
+func (u uses) Similar(tool string) float64 { return u.similar[tool] }
+
+// alike returns the tools that were used for the queries most like this one,
+// most like it first.
+func (u uses) alike() []string {
+	var ids []string
+	for id, cosine := range u.similar {
+		if cosine >= leastAlike {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Or(cmp.Compare(u.similar[b], u.similar[a]), cmp.Compare(a, b)) })
+	return ids[:min(len(ids), maxAlike)]
+}
 
 // CoUse returns how often the tool is to be expected to be used together with
 // those of front but itself: the sum of the shares of each one's uses in which
@@ -103,7 +140,3 @@ func (u uses) CoUse(tool string, front []string) float64 {
 	}
 	return shares
 }
-
-// similar returns the best cosine of a query to those that the tool was used
-// for, at least 0.
-func (u *usage) similar(tool string, query []float32) float64 { return 0 }

@@ -1,0 +1,153 @@
+package query
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// bySimilar gives usage.similar a say beside the words.
+func bySimilar(w *schema.Weights) {
+	w.Features = map[string]float64{"query.lexical.flat": 1, "usage.similar": 10}
+}
+
+// askedFor is a table by the model m. The fake embedder turns a query of n letters into (n, 0).
+func askedFor(tools map[string]schema.Direction) schema.Usage {
+	u := schema.Usage{Schema: 1, Tenant: testTenant, Epoch: 1, Model: "m", Prior: map[string]float64{}, Asked: map[string][]schema.Direction{}}
+	for id, d := range tools {
+		u.Asked[id] = []schema.Direction{{0, 127}, d}
+	}
+	return u
+}
+
+func TestAToolUsedForAQueryLikeThisIsLifted(t *testing.T) {
+	b := newBench(t, tool("wordy", "", 5), tool("asked", "", 1), tool("opposite", "", 1))
+	b.build(t, Config{Model: "m"})
+	b.start(t)
+	b.watcher.put(t, "weights.live.default", sealed(t, 1, bySimilar))
+	b.watcher.put(t, "usage.default", askedFor(map[string]schema.Direction{"asked": {127, 64}, "opposite": {-127, 0}}))
+	resp := b.search(t, schema.SearchRequest{Explain: true})
+	if got := ids(resp); got[0] != "asked" {
+		t.Fatalf("ranked %v", got)
+	}
+	if got, want := resp.Results[0].Explanation.Features["usage.similar"], 127/math.Hypot(127, 64); math.Abs(got-want) > 1e-6 {
+		t.Errorf("similar %v, want %v", got, want)
+	}
+	for _, r := range resp.Results[1:] {
+		if x := r.Explanation.Features["usage.similar"]; x != 0 {
+			t.Errorf("%s: similar %v", r.ID, x)
+		}
+	}
+	b.embedder.err = fmt.Errorf("away")
+	if got := ids(b.search(t, schema.SearchRequest{})); got[0] != "wordy" {
+		t.Errorf("without a vector ranked %v", got)
+	}
+}
+
+func TestWhatWasAskedByAnotherModelSaysNothing(t *testing.T) {
+	b := newBench(t, tool("wordy", "", 5), tool("asked", "", 1))
+	b.build(t, Config{Model: "another"})
+	b.start(t)
+	b.watcher.put(t, "weights.live.default", sealed(t, 1, bySimilar))
+	u := askedFor(map[string]schema.Direction{"asked": {127, 0}})
+	u.Prior["asked"] = 1
+	b.watcher.put(t, "usage.default", u)
+	if got := ids(b.search(t, schema.SearchRequest{})); got[0] != "wordy" {
+		t.Errorf("ranked %v", got)
+	}
+	if got := b.usage.of(testTenant); got.table.Prior["asked"] != 1 {
+		t.Errorf("the uses count all the same: %v", got.table.Prior)
+	}
+}
+
+func TestToolsUsedForQueriesLikeThisTakePart(t *testing.T) {
+	b := newBench(t, tool("a", "", 1))
+	b.build(t, Config{Model: "m"})
+	near := map[string]schema.Direction{"far": {60, 127}, "half": {127, 127}, "nearest": {127, 1}}
+	for i := range 60 {
+		near[fmt.Sprintf("t%02d", i)] = schema.Direction{127, int8(10 + i)}
+	}
+	u := askedFor(near)
+	for id := range near {
+		u.Prior[id] = 1
+	}
+	b.usage.learn("usage.default", mustJSON(t, u))
+	if also := b.alsoOf(t); also != nil {
+		t.Fatalf("%v take part although the weights give them no say", also)
+	}
+	b.models.learn("weights.live.default", mustJSON(t, sealed(t, 1, bySimilar)))
+	also := b.alsoOf(t)
+	if len(also) != maxAlike || also[0] != "nearest" || also[1] != "t00" || slices.Contains(also, "half") {
+		t.Errorf("%v take part", also)
+	}
+	b.models.learn("weights.live.default", mustJSON(t, sealed(t, 2, func(w *schema.Weights) {
+		bySimilar(w)
+		w.Features["usage.prior"] = 1
+	})))
+	also = b.alsoOf(t)
+	if slices.Sort(also); !slices.Equal(also, slices.Sorted(maps.Keys(near))) {
+		t.Errorf("with all that was used %v take part, each once", also)
+	}
+	b.usage.learn("usage.default", mustJSON(t, askedFor(map[string]schema.Direction{"far": {60, 127}})))
+	b.models.learn("weights.live.default", mustJSON(t, sealed(t, 3, bySimilar)))
+	if also := b.alsoOf(t); len(also) != 0 {
+		t.Errorf("%v take part for a cosine below %v", also, leastAlike)
+	}
+}
+
+func TestImpressionsCarryTheVectorOfTheQuery(t *testing.T) {
+	b := newBench(t, tool("a", "", 1))
+	b.build(t, Config{Model: "m"})
+	stop := b.start(t)
+	b.search(t, schema.SearchRequest{})
+	b.embedder.err = fmt.Errorf("away")
+	b.search(t, schema.SearchRequest{})
+	stop()
+	got := b.impressions(t)
+	if len(got) != 2 || got[0].Model != "m" || !slices.Equal(got[0].Vector, schema.Direction{127, 0}) {
+		t.Fatalf("impressions %+v", got)
+	}
+	if got[1].Vector != nil {
+		t.Errorf("a query that could not be embedded has the vector %v", got[1].Vector)
+	}
+}
+
+func TestUsageWithVectorsThatCanNotBeIsRefused(t *testing.T) {
+	b := newBench(t)
+	for name, asked := range map[string]string{
+		"of two lengths": `{"a":["AX8="],"b":["fw=="]}`,
+		"empty":          `{"a":[""]}`,
+		"zeros":          `{"a":["AAA="]}`,
+		"not base64":     `{"a":["?"]}`,
+		"numbers":        `{"a":[[1,2]]}`,
+		"nine":           `{"a":["AX8=","AX8=","AX8=","AX8=","AX8=","AX8=","AX8=","AX8=","AX8="]}`,
+	} {
+		b.usage.learn("usage.default", []byte(`{"schema":1,"tenant":"default","epoch":1,"prior":{},"asked":`+asked+`}`))
+		if got := b.usage.of("default"); got != b.usage.fallback {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	b.usage.learn("usage.default", []byte(`{"schema":1,"tenant":"default","epoch":1,"prior":{"a":1}}`))
+	if got := b.usage.of("default"); got.table.Prior["a"] != 1 {
+		t.Error("a table of before vectors were kept is refused")
+	}
+}
+
+func TestVectorOfAQuery(t *testing.T) {
+	b := newBench(t)
+	got, err := b.Vector(t.Context(), schema.SearchRequest{Query: " four "})
+	if err != nil || !slices.Equal(got, []float32{4, 0}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	b.embedder.err = fmt.Errorf("away")
+	if _, err := b.Vector(t.Context(), schema.SearchRequest{Query: "four"}); err == nil {
+		t.Error("a vector of nobody")
+	}
+	if _, err := b.Vector(t.Context(), schema.SearchRequest{K: -1}); err == nil {
+		t.Error("a vector of a request that can not be")
+	}
+}
