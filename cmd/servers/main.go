@@ -1,0 +1,129 @@
+// Command servers starts the servers of the distributed deployment on loopback,
+// tells where they are, and stops them when it is interrupted or one of them
+// ends. It is for development; toolstream itself does not need it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/servers"
+)
+
+type options struct {
+	names []string
+	data  string
+	only  bool
+}
+
+func main() {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	if err := run(ctx, parse()); err != nil {
+		fmt.Fprintln(os.Stderr, "servers:", err)
+		os.Exit(1)
+	}
+}
+
+func parse() options {
+	var o options
+	flag.StringVar(&o.data, "data", "", "`folder` that keeps the data; without it, it is temporary")
+	flag.BoolVar(&o.only, "provision", false, "make the servers, but start none")
+	flag.Usage = func() {
+		fmt.Fprintf(flag.CommandLine.Output(), "usage: servers [flags] [%s]\n", strings.Join(servers.Names(), "|"))
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if o.names = flag.Args(); len(o.names) == 0 {
+		o.names = servers.Names()
+	}
+	return o
+}
+
+func run(ctx context.Context, o options) error {
+	for _, name := range o.names {
+		if err := provision(ctx, name); err != nil {
+			return err
+		}
+	}
+	if o.only {
+		return nil
+	}
+	running, err := startAll(ctx, o)
+	if err == nil {
+		err = wait(ctx, running)
+	}
+	return errors.Join(err, stopAll(running))
+}
+
+func provision(ctx context.Context, name string) error {
+	if servers.Provisioned(name) {
+		return nil
+	}
+	fmt.Printf("%-8s  is made, once\n", name)
+	began := time.Now()
+	if err := servers.Provision(ctx, name); err != nil {
+		return err
+	}
+	fmt.Printf("%-8s  made in %v\n", name, time.Since(began).Round(time.Second))
+	return nil
+}
+
+// startAll returns those that run even if another did not start.
+func startAll(ctx context.Context, o options) ([]*servers.Server, error) {
+	var running []*servers.Server
+	for _, name := range o.names {
+		dir := ""
+		if o.data != "" {
+			dir = filepath.Join(o.data, name)
+		}
+		s, err := servers.Start(ctx, name, dir)
+		if err != nil {
+			return running, err
+		}
+		running = append(running, s)
+		fmt.Printf("%-8s  %-7s  %s  %sprocess %d, %s\n", s.Name, s.Version, s.Addr, grpc(s), s.PID(), s.Dir)
+	}
+	return running, nil
+}
+
+func grpc(s *servers.Server) string {
+	if s.GRPC == "" {
+		return ""
+	}
+	return "gRPC " + s.GRPC + "  "
+}
+
+// wait returns when ctx ends, or with an error when a server does.
+func wait(ctx context.Context, running []*servers.Server) error {
+	ended := make(chan *servers.Server, len(running))
+	for _, s := range running {
+		go func() {
+			<-s.Done()
+			ended <- s
+		}()
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case s := <-ended:
+		return fmt.Errorf("%s ended; the end of its log:\n%s", s.Name, s.Log())
+	}
+}
+
+// stopAll stops in the opposite order of starting.
+func stopAll(running []*servers.Server) error {
+	var errs []error
+	for i := len(running) - 1; i >= 0; i-- {
+		errs = append(errs, running[i].Stop(context.Background()))
+	}
+	return errors.Join(errs...)
+}

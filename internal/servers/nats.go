@@ -1,0 +1,53 @@
+package servers
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// natsVersion is the one of go.mod, which the embedded bus is: a test holds
+// them together.
+const natsVersion = "2.15.2"
+
+func natsRecipe() recipe {
+	return recipe{name: NATSName, version: natsVersion, make: makeNATS, lay: layNATS}
+}
+
+func makeNATS(ctx context.Context, home string) error {
+	return install(ctx, home, "github.com/nats-io/nats-server/v2", natsVersion)
+}
+
+func layNATS(_ context.Context, home, dir string) (plan, error) {
+	port, err := ports(dir, 1)
+	if err != nil {
+		return plan{}, err
+	}
+	addr := loopback(port[0])
+	settings := fmt.Sprintf("listen: %q\njetstream {\n  store_dir: %q\n  sync_interval: always\n}\n",
+		addr, filepath.Join(dir, "data"))
+	path := filepath.Join(dir, "nats.conf")
+	return plan{
+		addr:  addr,
+		argv:  []string{filepath.Join(home, "nats-server"), "-c", path},
+		ready: func(ctx context.Context) error { return natsReady(ctx, addr) },
+	}, os.WriteFile(path, []byte(settings), 0o600)
+}
+
+func natsReady(ctx context.Context, addr string) error {
+	conn, err := nats.Connect("nats://" + addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	_, err = js.AccountInfo(ctx)
+	return err
+}

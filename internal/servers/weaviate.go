@@ -1,0 +1,85 @@
+package servers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strconv"
+)
+
+// weaviateVersion is the newest whose dependencies the module proxy serves all.
+const weaviateVersion = "1.39.3"
+
+func weaviateRecipe() recipe {
+	return recipe{name: WeaviateName, version: weaviateVersion, make: makeWeaviate, lay: layWeaviate}
+}
+
+func makeWeaviate(ctx context.Context, home string) error {
+	return install(ctx, home, "github.com/weaviate/weaviate/cmd/weaviate-server", weaviateVersion)
+}
+
+func layWeaviate(_ context.Context, home, dir string) (plan, error) {
+	p, err := ports(dir, 6)
+	if err != nil {
+		return plan{}, err
+	}
+	rest, grpc, gossip, data, raft, rpc := p[0], p[1], p[2], p[3], p[4], p[5]
+	addr := loopback(rest)
+	return plan{
+		addr: addr,
+		grpc: loopback(grpc),
+		argv: []string{filepath.Join(home, "weaviate-server"), "--scheme", "http", "--host", "127.0.0.1", "--port", strconv.Itoa(rest)},
+		env: append(weaviateEnv(),
+			"PERSISTENCE_DATA_PATH="+filepath.Join(dir, "data"),
+			fmt.Sprint("GRPC_PORT=", grpc),
+			fmt.Sprint("CLUSTER_GOSSIP_BIND_PORT=", gossip),
+			fmt.Sprint("CLUSTER_DATA_BIND_PORT=", data),
+			fmt.Sprint("RAFT_PORT=", raft),
+			fmt.Sprint("RAFT_INTERNAL_RPC_PORT=", rpc)),
+		ready: func(ctx context.Context) error { return weaviateReady(ctx, addr) },
+	}, nil
+}
+
+// weaviateEnv is what does not depend on the folder. The node has a name and an
+// address of its own, because those of the machine may change and are part of
+// the stored state.
+func weaviateEnv() []string {
+	return []string{
+		"CLUSTER_HOSTNAME=node1",
+		"CLUSTER_IN_LOCALHOST=true",
+		"CLUSTER_ADVERTISE_ADDR=127.0.0.1",
+		"CLUSTER_BIND_ADDR=127.0.0.1",
+		"RAFT_BOOTSTRAP_EXPECT=1",
+		"AUTHENTICATION_ANONYMOUS_ACCESS_ENABLED=true",
+		"AUTOSCHEMA_ENABLED=false",
+		"DEFAULT_VECTORIZER_MODULE=none",
+		"ENABLE_MODULES=",
+		"API_BASED_MODULES_DISABLED=true",
+		"DISABLE_TELEMETRY=true",
+		"GO_PROFILING_DISABLE=true",
+		"PROMETHEUS_MONITORING_ENABLED=false",
+		"LOG_LEVEL=info",
+		"GOMEMLIMIT=1GiB",
+		// Weaviate refuses to write on a disk that is nearly full; a machine that
+		// only tests may be.
+		"DISK_USE_READONLY_PERCENTAGE=99",
+	}
+}
+
+func weaviateReady(ctx context.Context, addr string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/v1/.well-known/ready", nil)
+	if err != nil {
+		return err
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("readiness: %s", res.Status)
+	}
+	return nil
+}
