@@ -41,6 +41,7 @@ func spawn(argv, env []string, dir string, log *os.File) (*process, error) {
 		started <- err
 		if err == nil {
 			p.err = ended(cmd.Wait())
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it started and left
 			close(p.done)
 		}
 	}()

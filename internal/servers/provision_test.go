@@ -1,0 +1,148 @@
+//go:build linux
+
+package servers
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// fake is a recipe whose program is a shell script.
+func fake(made *atomic.Int32) recipe {
+	return recipe{name: "fake", version: "1", make: func(_ context.Context, home string) error {
+		made.Add(1)
+		return os.WriteFile(filepath.Join(home, "program"), []byte("x"), 0o700)
+	}}
+}
+
+func TestProvideMakesOnce(t *testing.T) {
+	t.Setenv(CacheVariable, t.TempDir())
+	var made atomic.Int32
+	r := fake(&made)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			home, err := provide(t.Context(), r)
+			if err != nil || !exists(filepath.Join(home, "program")) {
+				t.Errorf("%q, %v", home, err)
+			}
+		})
+	}
+	all.Wait()
+	if made.Load() != 1 {
+		t.Fatalf("made %d times", made.Load())
+	}
+}
+
+func TestProvideStartsAnewAfterAnInterruption(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv(CacheVariable, root)
+	half := filepath.Join(root, "fake.part")
+	if err := os.Mkdir(half, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(half, "half"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var made atomic.Int32
+	home, err := provide(t.Context(), fake(&made))
+	if err != nil || made.Load() != 1 || exists(filepath.Join(home, "half")) || exists(half) {
+		t.Fatalf("%q, %v, made %d times", home, err, made.Load())
+	}
+}
+
+func TestProvideLeavesNothingOfAFailure(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv(CacheVariable, root)
+	r := recipe{name: "fake", version: "1", make: func(context.Context, string) error { return ErrUnavailable }}
+	if _, err := provide(t.Context(), r); !errors.Is(err, ErrUnavailable) {
+		t.Fatal(err)
+	}
+	if exists(filepath.Join(root, "fake.part")) || exists(home(root, r)) {
+		t.Fatal("something is left")
+	}
+}
+
+func TestProvideWaitsForTheLock(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv(CacheVariable, root)
+	release, err := lock(t.Context(), filepath.Join(root, "fake.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var made atomic.Int32
+	if _, err := provide(ctx, fake(&made)); !errors.Is(err, context.Canceled) || made.Load() != 0 {
+		t.Fatalf("%v, made %d times", err, made.Load())
+	}
+}
+
+func TestAMissingToolIsUnavailable(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("JAVA_HOME", "")
+	t.Setenv(CacheVariable, t.TempDir())
+	for _, name := range Names() {
+		if err := Provision(t.Context(), name); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if Provisioned(name) {
+			t.Errorf("%s is there", name)
+		}
+	}
+}
+
+func TestAnOldJavaIsUnavailable(t *testing.T) {
+	dir := t.TempDir()
+	for version, want := range map[string]bool{"11.0.2": false, "1.8.0_392": false, "17.0.15": true, "25": true} {
+		script := "#!/bin/sh\necho 'openjdk version \"" + version + "\" 2026-01-01' >&2\n"
+		if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "bin", "java"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("JAVA_HOME", dir)
+		if err := checkJava(t.Context()); (err == nil) != want || err != nil && !errors.Is(err, ErrUnavailable) {
+			t.Errorf("Java %s: %v", version, err)
+		}
+	}
+}
+
+func TestVerify(t *testing.T) {
+	const sumOfX = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
+	cases := []struct {
+		name, sums string
+		files      map[string]string
+		ok         bool
+	}{
+		{"same", sumOfX + "  a.jar\n", map[string]string{"a.jar": "x"}, true},
+		{"other content", sumOfX + "  a.jar\n", map[string]string{"a.jar": "y"}, false},
+		{"missing", sumOfX + "  a.jar\n" + sumOfX + "  b.jar\n", map[string]string{"a.jar": "x"}, false},
+		{"unknown", sumOfX + "  a.jar\n", map[string]string{"a.jar": "x", "b.jar": "x"}, false},
+	}
+	for _, c := range cases {
+		dir := t.TempDir()
+		for name, text := range c.files {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := verify(dir, c.sums); (err == nil) != c.ok {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestTheProjectFileHasTheVersion(t *testing.T) {
+	if !regexp.MustCompile(`<artifactId>kafka_2.13</artifactId>\s*<version>` + regexp.QuoteMeta(kafkaVersion) + `<`).Match(pom) {
+		t.Errorf("pom.xml does not name Kafka %s", kafkaVersion)
+	}
+}

@@ -1,0 +1,152 @@
+//go:build linux
+
+package servers
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// shell is a server that runs a script and is ready when it has made the file
+// "up".
+func shell(t *testing.T, script string) recipe {
+	t.Setenv(CacheVariable, t.TempDir())
+	var made atomic.Int32
+	r := fake(&made)
+	r.lay = func(_ context.Context, _, dir string) (plan, error) {
+		return plan{argv: []string{"/bin/sh", "-c", script}, ready: func(context.Context) error {
+			_, err := os.Stat(filepath.Join(dir, "up"))
+			return err
+		}}, nil
+	}
+	return r
+}
+
+func TestAServerThatEndsTellsWhy(t *testing.T) {
+	_, err := start(t.Context(), shell(t, "echo no room left; exit 3"), "")
+	if err == nil || !strings.Contains(err.Error(), "no room left") || !strings.Contains(err.Error(), "exit status 3") {
+		t.Fatal(err)
+	}
+}
+
+func TestAServerThatIsNeverReadyIsEnded(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	dir := t.TempDir()
+	r := shell(t, "echo $$ > pid; exec sleep 600")
+	lay := r.lay
+	r.lay = func(ctx context.Context, home, dir string) (plan, error) {
+		p, err := lay(ctx, home, dir)
+		p.ready = func(context.Context) error {
+			if exists(filepath.Join(dir, "pid")) {
+				cancel()
+			}
+			return errors.New("not yet")
+		}
+		return p, err
+	}
+	if _, err := start(ctx, r, dir); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+}
+
+func TestStopEndsByForceWhatDoesNotStop(t *testing.T) {
+	s, err := start(t.Context(), shell(t, `trap "" TERM; touch up; while :; do sleep 600; done`), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := s.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	select {
+	case <-s.Done():
+	default:
+		t.Fatal("the process is there after Stop")
+	}
+	if exists(s.Dir) {
+		t.Fatal("the folder is there after Stop")
+	}
+}
+
+func TestStopTwiceAndKillAfterStopAreNothing(t *testing.T) {
+	s, err := start(t.Context(), shell(t, "touch up; exec sleep 600"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Kill()
+}
+
+func TestNothingOfAKilledServerStays(t *testing.T) {
+	s, err := start(t.Context(), shell(t, "sleep 600 & echo $! > child; touch up; wait"), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := os.ReadFile(filepath.Join(s.Dir, "child"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Kill()
+	err = poll(t.Context(), func() (bool, error) {
+		status, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(child)), "status"))
+		return err != nil || strings.Contains(string(status), "State:\tZ"), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAGivenFolderIsKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s, err := start(t.Context(), shell(t, "touch up; exec sleep 600"), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop(t.Context()); err != nil || !exists(filepath.Join(dir, "server.log")) {
+		t.Fatal(err)
+	}
+}
+
+func TestAFolderKeepsItsPorts(t *testing.T) {
+	dir := t.TempDir()
+	first, err := ports(dir, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ports(dir, 3)
+	if err != nil || !slices.Equal(first, again) {
+		t.Fatalf("%v, then %v, %v", first, again, err)
+	}
+	if _, err := ports(dir, 2); err == nil {
+		t.Fatal("three ports were taken for two")
+	}
+}
+
+func TestPortsAreFreeAndDiffer(t *testing.T) {
+	got, err := freePorts(50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	for _, port := range got {
+		l, err := net.Listen("tcp", loopback(port))
+		if err != nil || seen[port] || port < lowestPort || port > highestPort {
+			t.Fatalf("%d: %v, seen %v", port, err, seen[port])
+		}
+		l.Close()
+		seen[port] = true
+	}
+}
