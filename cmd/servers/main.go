@@ -25,7 +25,7 @@ type options struct {
 }
 
 func main() {
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()
 	if err := run(ctx, parse()); err != nil {
 		fmt.Fprintln(os.Stderr, "servers:", err)

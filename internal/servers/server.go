@@ -41,7 +41,7 @@ type Server struct {
 	Dir     string // settings, data and the log, server.log
 
 	plan    plan
-	ownsDir bool
+	release func() error // of Dir
 	mu      sync.Mutex
 	process *process
 }
@@ -103,29 +103,19 @@ func start(ctx context.Context, r recipe, dir string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("provision %s %s: %w", r.name, r.version, err)
 	}
-	s := &Server{Name: r.name, Version: r.version, ownsDir: dir == ""}
-	if s.Dir, err = folder(r.name, dir); err != nil {
-		return nil, err
+	at, err := open(ctx, r.name, dir)
+	if err != nil {
+		return nil, fmt.Errorf("folder of %s: %w", r.name, err)
 	}
+	s := &Server{Name: r.name, Version: r.version, Dir: at.path, release: at.release}
 	if s.plan, err = r.lay(ctx, home, s.Dir); err == nil {
 		s.Addr, s.GRPC = s.plan.addr, s.plan.grpc
 		err = s.launch(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start %s %s: %w", r.name, r.version, err), s.clean())
+		return nil, errors.Join(fmt.Errorf("start %s %s: %w", r.name, r.version, err), s.release())
 	}
 	return s, nil
-}
-
-func folder(name, dir string) (string, error) {
-	if dir == "" {
-		return os.MkdirTemp("", "toolstream-"+name+"-")
-	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	return dir, os.MkdirAll(dir, 0o700)
 }
 
 // launch starts the process and waits until it answers. The caller holds mu, or
@@ -203,7 +193,7 @@ func (s *Server) Kill() {
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return errors.Join(s.halt(ctx), s.clean())
+	return errors.Join(s.halt(ctx), s.release())
 }
 
 // Restart starts the server again on the same data and ports, after it ended it
@@ -228,13 +218,6 @@ func (s *Server) halt(ctx context.Context) error {
 		return fmt.Errorf("stop %s: %w", s.Name, err)
 	}
 	return nil
-}
-
-func (s *Server) clean() error {
-	if !s.ownsDir {
-		return nil
-	}
-	return os.RemoveAll(s.Dir)
 }
 
 // Log returns the end of what the server wrote.

@@ -120,6 +120,35 @@ func TestAGivenFolderIsKept(t *testing.T) {
 	}
 }
 
+func TestAFolderWithoutAnOwnerIsRemoved(t *testing.T) {
+	t.Setenv(CacheVariable, t.TempDir())
+	t.Setenv("TMPDIR", t.TempDir())
+	first, err := temporary(t.Context(), "fake")
+	if err != nil {
+		t.Fatal(err)
+	}
+	orphan := filepath.Join(os.TempDir(), "toolstream-fake-1")
+	other := filepath.Join(os.TempDir(), "toolstream-fake-2") // of something else
+	for _, dir := range []string{orphan, other} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(orphan, ownerFile), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second, err := temporary(t.Context(), "fake")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exists(orphan) || !exists(other) || !exists(first.path) || !exists(second.path) {
+		t.Fatal("the wrong folder was removed")
+	}
+	if err := errors.Join(first.release(), second.release()); err != nil || exists(first.path) || exists(second.path) {
+		t.Fatal("a folder stayed", err)
+	}
+}
+
 func TestAFolderKeepsItsPorts(t *testing.T) {
 	dir := t.TempDir()
 	first, err := ports(dir, 3)
