@@ -8,14 +8,14 @@ import (
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
 
-// usageShare is what uses count for how hard a negative is, against the mean of
-// all other features. Used tools are the hard ones once usage ranks; with a
-// share of one feature in many the learner meets too few of them and takes use
-// for the answer.
+// usageShare is what uses, and uses for similar queries, each count for how hard
+// a negative is, against the mean of all other features. Used tools are the hard
+// ones once usage ranks; with a share of one feature in many the learner meets
+// too few of them and takes use for the answer.
 const usageShare = 0.5
 
 // byHardness returns the positions of examples, those that look most like an
-// answer first: by the mean over the features of their z-scores, and that of
+// answer first: by the mean over the features of their z-scores, and those of
 // the uses.
 func byHardness(examples []fusion.Example) []int {
 	hardness := make([]float64, len(examples))
@@ -23,6 +23,7 @@ func byHardness(examples []fusion.Example) []int {
 		addZ(hardness, examples, f, 1/float64(fusion.UsagePrior))
 	}
 	addZ(hardness, examples, fusion.UsagePrior, usageShare)
+	addZ(hardness, examples, fusion.UsageSimilar, usageShare)
 	order := make([]int, len(examples))
 	for i := range order {
 		order[i] = i
