@@ -17,6 +17,7 @@ type tuneFlags struct {
 	config string
 	begin  string
 	out    string
+	cache  string
 }
 
 func newTune(con *console) *cobra.Command {
@@ -36,6 +37,7 @@ that were searched for without it.`,
 	flags.String("model", "", "embedding model, as embedder.model in the settings (TOOLSTREAM_EMBEDDER_MODEL)")
 	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see `toolstream config print`")
 	flags.StringVar(&f.begin, "begin", fusion.BuiltinName, "preset to begin with")
+	flags.StringVar(&f.cache, "cache", "", "folder in which vectors are kept for the next time")
 	flags.StringVar(&f.out, "out", "", "write the weights to this file")
 	return cmd
 }
@@ -54,7 +56,7 @@ func (c *console) tune(cmd *cobra.Command, dirs []string, f tuneFlags) error {
 		return usageError{err, cmd.CommandPath()}
 	}
 	p := &evalProgress{con: c, bar: &progress{}}
-	tuned, err := app.Tune(cmd.Context(), cfg, dirs, begin, p.report)
+	tuned, err := app.Tune(cmd.Context(), app.TuneConfig{Dirs: dirs, Begin: begin, Config: cfg, Cache: f.cache}, p.report)
 	p.finish()
 	if err != nil {
 		return err

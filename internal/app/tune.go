@@ -20,19 +20,27 @@ type Tuned struct {
 	*training.Tuning
 }
 
+// TuneConfig says what weights are searched for.
+type TuneConfig struct {
+	Dirs   []string       // of the data sets
+	Begin  schema.Weights // where the search begins
+	Config config.Config  // chooses the embedding model
+	Cache  string         // folder in which vectors are kept; empty is none
+}
+
 // Tune searches for the weights that are best where nothing is learned, on all
 // of the data sets together. Every split of a set counts as a set, and only the
 // raw queries and the documents that the rules make are looked at.
-func Tune(ctx context.Context, cfg config.Config, dirs []string, begin schema.Weights, progress func(stage string, done, total int)) (*Tuned, error) {
-	base, err := fusion.ModelOf(begin)
+func Tune(ctx context.Context, cfg TuneConfig, progress func(stage string, done, total int)) (*Tuned, error) {
+	base, err := fusion.ModelOf(cfg.Begin)
 	if err != nil {
 		return nil, fmt.Errorf("tune: %w", err)
 	}
 	t := &Tuned{}
 	var decks []*training.Deck
-	for _, dir := range dirs {
+	for _, dir := range cfg.Dirs {
 		e := &evaluator{
-			EvalConfig: EvalConfig{Dir: dir, Settings: evaluation.DefaultSettings(), Config: cfg},
+			EvalConfig: EvalConfig{Dir: dir, Settings: evaluation.DefaultSettings(), Config: cfg.Config, Cache: cfg.Cache},
 			deps:       EvalDeps{Progress: progress},
 		}
 		samples, err := e.sampleAll(ctx)

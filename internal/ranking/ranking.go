@@ -152,7 +152,8 @@ func front(rs []Ranked, n int) []string {
 }
 
 // owners sets what share of the best score the best tool of the same owner has.
-// A tool without an owner is its own, so that it is not behind.
+// A tool without an owner is its own, so that it is not behind. Where nobody has
+// an owner the feature would only repeat the score: it says nothing then.
 func owners(rs []Ranked) {
 	var most float64
 	best := map[string]float64{}
@@ -163,7 +164,7 @@ func owners(rs []Ranked) {
 			best[owner] = max(best[owner], r.Score)
 		}
 	}
-	if most <= 0 {
+	if most <= 0 || len(best) == 0 {
 		return
 	}
 	for i := range rs {
