@@ -19,7 +19,7 @@ MODELS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/toolstream/models
 test onnx short bench cover: export TOOLSTREAM_MODELS := $(or $(TOOLSTREAM_MODELS),$(wildcard $(MODELS)))
 TAGGED := ./internal/adapter/onnx ./internal/app ./cmd/toolstream
 
-.PHONY: help build run models static-model test onnx short lint generated tidy fuzz bench cover tune
+.PHONY: help build run models servers provision static-model test onnx short lint generated tidy fuzz bench cover tune
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -32,6 +32,14 @@ run: ## start toolstream on the sample registry and show a search
 
 models: ## fetch the ONNX Runtime and the models that tests want (330 MB, once; wants mvn)
 	internal/models/fetch.sh "$(MODELS)"
+
+# Kafka, NATS and Weaviate, outside of the checkout too. The program itself is
+# started, not `go run`, which would not tell it of every signal.
+servers: ## start Kafka, NATS and Weaviate on loopback until ctrl-C (made once: wants mvn, Java 17)
+	@go build -o bin/servers ./cmd/servers && exec bin/servers $(SERVERS)
+
+provision: ## make Kafka, NATS and Weaviate for tests, once; compiling Weaviate takes minutes
+	@go build -o bin/servers ./cmd/servers && exec bin/servers -provision
 
 # The embedding model that is built in: docs/static-model.md. It takes an hour of
 # two processors the first time, a few minutes when the teacher's vectors are in

@@ -43,11 +43,11 @@ func layWeaviate(_ context.Context, home, dir string) (plan, error) {
 
 // weaviateEnv is what does not depend on the folder. The node has a name and an
 // address of its own, because those of the machine may change and are part of
-// the stored state.
+// the stored state. CLUSTER_IN_LOCALHOST is not for this: it derives one port
+// from another, and the node never finds itself.
 func weaviateEnv() []string {
 	return []string{
 		"CLUSTER_HOSTNAME=node1",
-		"CLUSTER_IN_LOCALHOST=true",
 		"CLUSTER_ADVERTISE_ADDR=127.0.0.1",
 		"CLUSTER_BIND_ADDR=127.0.0.1",
 		"RAFT_BOOTSTRAP_EXPECT=1",
