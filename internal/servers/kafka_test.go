@@ -16,7 +16,7 @@ import (
 
 func TestKafkaKeepsMessagesOverACrash(t *testing.T) {
 	s := servertest.Start(t, servers.KafkaName)
-	ctx := context5(t)
+	ctx := bounded(t)
 	client, done := kafkaClient(s)
 	defer done()
 	created, err := client.CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: []kafka.TopicConfig{{
@@ -43,7 +43,7 @@ func TestKafkaKnowsNoTopicThatWasNotCreated(t *testing.T) {
 	s := servertest.Start(t, servers.KafkaName)
 	client, done := kafkaClient(s)
 	defer done()
-	answer, err := client.Metadata(context5(t), &kafka.MetadataRequest{Topics: []string{"typo"}})
+	answer, err := client.Metadata(bounded(t), &kafka.MetadataRequest{Topics: []string{"typo"}})
 	if err != nil || len(answer.Topics) != 1 || answer.Topics[0].Error == nil {
 		t.Fatalf("%+v, %v", answer, err)
 	}

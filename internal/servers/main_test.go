@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	<-s.Done()
 }
 
-// context5 bounds a whole test of a server on a busy machine.
-func context5(t *testing.T) context.Context {
+// bounded is the context of a whole test of a server on a busy machine.
+func bounded(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
@@ -88,7 +88,7 @@ func alive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH
 
 func TestServersDieWithTheirParent(t *testing.T) {
 	servertest.Start(t, servers.NATSName) // skips where there is none
-	ctx := context5(t)
+	ctx := bounded(t)
 	parent := exec.CommandContext(ctx, os.Args[0])
 	parent.Env = append(os.Environ(), parentVariable+"="+t.TempDir())
 	out, err := parent.StdoutPipe()

@@ -18,7 +18,7 @@ func TestNATSKeepsKeysOverACrash(t *testing.T) {
 	if s.Version != server.VERSION {
 		t.Errorf("the server is %s, go.mod has %s", s.Version, server.VERSION)
 	}
-	ctx := context5(t)
+	ctx := bounded(t)
 	weights := jetstream.KeyValueConfig{Bucket: "weights", History: 5}
 	kv, done := bucket(t, s, weights)
 	if _, err := kv.Put(ctx, "live", []byte("7")); err != nil {

@@ -4,8 +4,11 @@ package servers
 
 import (
 	"context"
+	"fmt"
 	"os"
 )
+
+var errLinux = fmt.Errorf("%w: servers are started on Linux only", ErrUnavailable)
 
 // process is never started here: only Linux ends a child with its parent.
 type process struct {

@@ -16,8 +16,6 @@ import (
 // skip then.
 var ErrUnavailable = errors.New("not to be had on this machine")
 
-var errLinux = fmt.Errorf("%w: servers are started on Linux only", ErrUnavailable)
-
 // CacheVariable is the environment variable that names the folder of made
 // servers; without it, it is toolstream/servers in the user's cache.
 const CacheVariable = "TOOLSTREAM_SERVERS_DIR"

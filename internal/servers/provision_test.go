@@ -99,6 +99,32 @@ func TestAMissingToolIsUnavailable(t *testing.T) {
 	}
 }
 
+func TestACancelledToolEndsWithAllItStarted(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- runTool(ctx, dir, nil, "/bin/sh", "-c", "sleep 600 & echo $! > child; wait")
+	}()
+	child := filepath.Join(dir, "child")
+	if err := poll(t.Context(), func() (bool, error) { return sizeOf(child) > 0, nil }); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	awaitGone(t, child)
+}
+
+func sizeOf(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
 func TestAnOldJavaIsUnavailable(t *testing.T) {
 	dir := t.TempDir()
 	for version, want := range map[string]bool{"11.0.2": false, "1.8.0_392": false, "17.0.15": true, "25": true} {

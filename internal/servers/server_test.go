@@ -95,13 +95,20 @@ func TestNothingOfAKilledServerStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	child, err := os.ReadFile(filepath.Join(s.Dir, "child"))
+	s.Kill()
+	awaitGone(t, filepath.Join(s.Dir, "child"))
+}
+
+// awaitGone waits until the process whose id a file holds has ended; whoever
+// inherited it may not have waited for it yet.
+func awaitGone(t *testing.T, file string) {
+	t.Helper()
+	pid, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Kill()
 	err = poll(t.Context(), func() (bool, error) {
-		status, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(child)), "status"))
+		status, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(pid)), "status"))
 		return err != nil || strings.Contains(string(status), "State:\tZ"), nil
 	})
 	if err != nil {

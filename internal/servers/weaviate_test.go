@@ -30,7 +30,7 @@ const (
 
 func TestWeaviateKeepsObjectsOverACrash(t *testing.T) {
 	s := servertest.Start(t, servers.WeaviateName)
-	ctx := context5(t)
+	ctx := bounded(t)
 	createClass(t, ctx, s)
 	put(t, ctx, s, firstID, "weather", []float32{1, 0, 0}, [][]float32{{1, 0}, {0, 1}})
 	put(t, ctx, s, secondID, "mail", []float32{0, 1, 0}, [][]float32{{-1, 0}, {0, -1}})
@@ -50,7 +50,7 @@ func TestWeaviateKeepsObjectsOverACrash(t *testing.T) {
 
 func TestWeaviateWritesToNoClassThatWasNotCreated(t *testing.T) {
 	s := servertest.Start(t, servers.WeaviateName)
-	status, _ := send(t, context5(t), s, http.MethodPost, "/v1/objects", map[string]any{
+	status, _ := send(t, bounded(t), s, http.MethodPost, "/v1/objects", map[string]any{
 		"class": "Typo", "properties": map[string]any{"name": "x"},
 	})
 	if status < 400 {
@@ -102,7 +102,7 @@ func nearest(t *testing.T, ctx context.Context, s *servers.Server, target string
 	}
 	defer conn.Close()
 	reply, err := pb.NewWeaviateClient(conn).Search(ctx, &pb.SearchRequest{
-		Collection: "Tool", Limit: 2, Uses_123Api: true, Uses_125Api: true, Uses_127Api: true,
+		Collection: "Tool", Limit: 2, Uses_127Api: true,
 		Metadata:   &pb.MetadataRequest{Uuid: true},
 		NearVector: &pb.NearVector{VectorBytes: littleEndian(query), Targets: &pb.Targets{TargetVectors: []string{target}}},
 	})

@@ -21,6 +21,9 @@ const Variable = "TOOLSTREAM_SERVERS"
 // end stops it and removes the folder.
 func Start(t testing.TB, name string) *servers.Server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a real server takes seconds to start")
+	}
 	required := os.Getenv(Variable) == "required"
 	if !required && !servers.Provisioned(name) {
 		t.Skipf("%s is not there: `make servers` makes it", name)
