@@ -136,12 +136,15 @@ func layKafka(ctx context.Context, home, dir string) (plan, error) {
 	if err := os.WriteFile(settings, []byte(kafkaSettings(addr, controller, dir)), 0o600); err != nil {
 		return plan{}, err
 	}
+	if err := os.MkdirAll(filepath.Join(dir, "tmp"), 0o700); err != nil {
+		return plan{}, err
+	}
 	if err := formatKafka(ctx, java, home, dir, settings); err != nil {
 		return plan{}, err
 	}
 	return plan{
 		addr:  addr,
-		argv:  jvm(java, home, "512m", "kafka.Kafka", settings),
+		argv:  jvm(java, home, dir, "512m", "kafka.Kafka", settings),
 		ready: func(ctx context.Context) error { return kafkaReady(ctx, addr) },
 	}, nil
 }
@@ -182,7 +185,7 @@ func formatKafka(ctx context.Context, java, home, dir, settings string) error {
 	id := make([]byte, 16)
 	rand.Read(id)
 	id[0] &= 0x7f // else the first letter may be a hyphen, which reads as an option
-	argv := jvm(java, home, "128m", "kafka.tools.StorageTool", "format", "--config", settings,
+	argv := jvm(java, home, dir, "128m", "kafka.tools.StorageTool", "format", "--config", settings,
 		"--cluster-id", base64.RawURLEncoding.EncodeToString(id))
 	if err := runTool(ctx, dir, nil, argv...); err != nil {
 		return fmt.Errorf("format the storage: %w", err)
@@ -191,10 +194,11 @@ func formatKafka(ctx context.Context, java, home, dir, settings string) error {
 }
 
 // jvm is the command of one of Kafka's programs. The simple compiler and
-// collector start sooner and leave the other processors alone.
-func jvm(java, home, heap, class string, args ...string) []string {
+// collector start sooner and leave the other processors alone. What it unpacks
+// and measures stays in dir, also when it is killed.
+func jvm(java, home, dir, heap, class string, args ...string) []string {
 	return append([]string{java, "-Xmx" + heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-Dlog4j2.level=INFO", "-cp", filepath.Join(home, "jars", "*"), class}, args...)
+		"-XX:-UsePerfData", "-Djava.io.tmpdir=" + filepath.Join(dir, "tmp"), "-Dlog4j2.level=INFO", "-cp", filepath.Join(home, "jars", "*"), class}, args...)
 }
 
 func kafkaReady(ctx context.Context, addr string) error {

@@ -26,7 +26,7 @@ func Start(t testing.TB, name string) *servers.Server {
 	}
 	required := os.Getenv(Variable) == "required"
 	if !required && !servers.Provisioned(name) {
-		t.Skipf("%s is not there: `make servers` makes it", name)
+		t.Skipf("%s is not there: `make provision` makes it", name)
 	}
 	s, err := servers.Start(context.Background(), name, "")
 	if err != nil && !required && errors.Is(err, servers.ErrUnavailable) {
