@@ -58,6 +58,10 @@ type Supplier struct {
 // answer with, such as a name or a status, says nothing.
 const MaxSuppliers = 5
 
+// MaxSupplied is how many of a tool's required parameters, the first ones, are
+// looked for.
+const MaxSupplied = 32
+
 // SupplierShare returns what each of n suppliers of a parameter counts: 1/n².
 func SupplierShare(n int) float64 { return 1 / float64(n*n) }
 

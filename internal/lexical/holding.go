@@ -1,6 +1,8 @@
 package lexical
 
 import (
+	"cmp"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/toolstream/toolstream/internal/text"
@@ -10,66 +12,85 @@ const (
 	// minHeld is how many characters make a name that says something: x, id and
 	// q are in too many texts by chance.
 	minHeld = 3
-	// maxHolding bounds the lists that Holding goes through: words that are all
-	// more common do not stand together in a few documents only.
+	// maxHeld is how many bytes a name may have. What is longer is no name, and
+	// would only keep a search busy.
+	maxHeld = 128
+	// maxHolding bounds the documents that Holding goes through: words that are
+	// all more common do not stand together in a few only.
 	maxHolding = 2000
 )
 
-// Holding returns the slots, rising within a part, of the documents whose field
-// holds every word of an identifier, and whether these are all: there are at
-// most limit of them, and the words are rare enough to be looked for. An
-// identifier with a stop word, or of one or two characters, is looked for
-// nowhere.
-func (s *Snapshot) Holding(f Field, identifier string, limit int) (slots []uint32, all bool) {
-	name := text.Split(identifier)
-	if utf8.RuneCountInString(name) < minHeld {
-		return nil, true
-	}
-	words := s.config.words(name)
-	for i := range words {
-		if text.StopWord(words[i].Text) {
-			return nil, true
-		}
-	}
+// Holding returns the slots, rising within a part, of the documents that are
+// accepted and whose field, one that is not stemmed, holds every word of an
+// identifier, and whether these are all: there are at most limit of them, and
+// the words are rare enough to be looked for. An identifier that says too
+// little is looked for nowhere: one with a stop word, or whose words have less
+// than three characters, or one of a script without spaces.
+func (s *Snapshot) Holding(f Field, identifier string, limit int, accept func(slot uint32) bool) (slots []uint32, all bool) {
+	words := s.config.identifying(identifier)
 	if len(words) == 0 {
 		return nil, true
 	}
+	lists, rarest, documents := s.lists(f, words)
+	if documents > maxHolding {
+		return nil, false
+	}
 	for i := range s.parts {
-		found, all := s.parts[i].holding(f, words, limit-len(slots))
-		if slots = append(slots, found...); !all {
-			return nil, false
+		for _, posting := range lists[i][rarest] {
+			slot := posting.slot()
+			if s.parts[i].dead.has(slot) || !inAll(lists[i], slot) || !accept(slot) {
+				continue
+			}
+			if len(slots) == limit {
+				return nil, false
+			}
+			slots = append(slots, slot)
 		}
 	}
 	return slots, true
 }
 
-func (p *part) holding(f Field, words []text.Word, limit int) (slots []uint32, all bool) {
-	lists := make([][]posting, len(words))
-	shortest := 0
+// identifying returns the words of an identifier, each once; none where they
+// say too little.
+func (c Config) identifying(identifier string) []text.Word {
+	if len(identifier) > maxHeld {
+		return nil
+	}
+	words := c.words(text.Split(identifier))
+	slices.SortFunc(words, func(a, b text.Word) int { return cmp.Compare(a.Text, b.Text) })
+	words = slices.CompactFunc(words, func(a, b text.Word) bool { return a.Text == b.Text })
+	said := 0
 	for i := range words {
-		term := p.terms.find(words[i].Text)
-		if term < 0 {
-			return nil, true
+		if !c.KeepStopWords && text.StopWord(words[i].Text) {
+			return nil // it is in no list
 		}
-		lists[i] = p.fields[f].of(term)
-		if len(lists[i]) < len(lists[shortest]) {
-			shortest = i
+		said += utf8.RuneCountInString(words[i].Text)
+		if !words[i].Spaced() {
+			said++ // a pair of characters is a word
 		}
 	}
-	if len(lists[shortest]) > maxHolding {
-		return nil, false
+	if said < minHeld {
+		return nil
 	}
-	for _, posting := range lists[shortest] {
-		slot := posting.slot()
-		if p.dead.has(slot) || !inAll(lists, slot) {
-			continue
+	return words
+}
+
+// lists returns the lists of the words in every part, which of the words is the
+// rarest in all of them together, and how many documents hold that one.
+func (s *Snapshot) lists(f Field, words []text.Word) (lists [][][]posting, rarest, documents int) {
+	lists = make([][][]posting, len(s.parts))
+	held := make([]int, len(words))
+	for i, p := range s.parts {
+		lists[i] = make([][]posting, len(words))
+		for w := range words {
+			if term := p.terms.find(words[w].Text); term >= 0 {
+				lists[i][w] = p.fields[f].of(term)
+				held[w] += len(lists[i][w])
+			}
 		}
-		if len(slots) == limit {
-			return nil, false
-		}
-		slots = append(slots, slot)
 	}
-	return slots, true
+	documents = slices.Min(held)
+	return lists, slices.Index(held, documents), documents
 }
 
 func inAll(lists [][]posting, slot uint32) bool {

@@ -11,7 +11,6 @@ package ranking
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/toolstream/toolstream/internal/index"
@@ -50,15 +49,10 @@ type Ranked struct {
 // first. Candidates with a score that is not a number can be neither ordered
 // nor written down: they are left out.
 func Rank(candidates []index.Candidate, m *fusion.Model, k Known) []Ranked {
-	out := make([]Ranked, 0, len(candidates))
-	for _, c := range candidates {
-		if sound(&c) {
-			out = append(out, Ranked{Candidate: c})
-		}
-	}
-	relate(out, m, k)
-	order(out, m)
-	return out
+	rs := sound(candidates)
+	relate(rs, m, k)
+	order(rs, m)
+	return rs
 }
 
 // Features returns the features that Rank scores the candidates by, in the order
@@ -79,24 +73,31 @@ func Features(candidates []index.Candidate, m *fusion.Model, k Known) []fusion.F
 // Front returns the ids of the n tools that the model ranks first by their texts
 // and uses, before any of them is related to the others.
 func Front(candidates []index.Candidate, m *fusion.Model, uses Uses, n int) []string {
-	rs := make([]Ranked, len(candidates))
-	for i, c := range candidates {
-		rs[i].Candidate = c
-	}
+	rs := sound(candidates)
 	alone(rs, m, uses)
 	return front(rs, n)
 }
 
-// sound reports whether everything about a candidate is a number.
-func sound(c *index.Candidate) bool {
-	sum := c.Similarity
+// sound returns the candidates of which everything is a number.
+func sound(candidates []index.Candidate) []Ranked {
+	out := make([]Ranked, 0, len(candidates))
+	for i := range candidates {
+		if isSound(&candidates[i]) {
+			out = append(out, Ranked{Candidate: candidates[i]})
+		}
+	}
+	return out
+}
+
+func isSound(c *index.Candidate) bool {
+	sum := c.Similarity * 0
 	for _, x := range c.Features {
 		sum += x * 0 // NaN for NaN and infinities
 	}
 	for _, m := range c.Matches {
 		sum += m.Score * 0
 	}
-	return !math.IsNaN(sum) && !math.IsInf(sum, 0)
+	return sum == 0
 }
 
 // alone sets the features that do not depend on the other candidates, clears

@@ -21,6 +21,7 @@ type Index interface {
 	Positions() map[int]uint64
 	Apply(ctx context.Context, changes []events.Change, through map[int]uint64) error
 	Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error)
+	Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error)
 	Catalogue
 }
 
@@ -57,6 +58,10 @@ func IndexSuite(t *testing.T, a IndexAdapter) {
 		{"nothing to embed", testNothingToEmbed},
 		{"filters", testFilters},
 		{"also", testAlso},
+		{"also alone", testAlsoAlone},
+		{"suppliers", testSuppliers},
+		{"suppliers through changes", testSuppliersThroughChanges},
+		{"names that say something", testTellingNames},
 		{"tenants", testTenants},
 		{"ids of any kind", testIDs},
 		{"get and list", testCatalogue},

@@ -3,6 +3,9 @@ package flat
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/toolstream/toolstream/internal/index"
@@ -19,28 +22,71 @@ func (i *Index) Suppliers(ctx context.Context, tenant string, tools []string) ([
 	if t == nil {
 		return out, ctx.Err()
 	}
+	defer runtime.KeepAlive(t) // or its file ends while its words are read
 	s := t.now.Load()
-	for n, id := range tools {
-		e, _, there, err := i.Get(ctx, schema.Ref{Tenant: tenant, Kind: schema.KindTool, ID: id})
-		if err != nil {
-			return nil, err
+	err := i.store.read(func(r *reader) error {
+		for n, id := range tools {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			names, err := r.required(schema.Ref{Tenant: tenant, Kind: schema.KindTool, ID: id})
+			if err != nil {
+				return err
+			}
+			out[n] = s.suppliers(id, names)
 		}
-		if there {
-			out[n] = s.suppliers(&e)
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }
 
-func (s *snapshot) suppliers(taker *schema.Entity) []index.Supplier {
+// required returns the names of the first parameters that an entity requires,
+// none where it is not there.
+func (r *reader) required(ref schema.Ref) ([]string, error) {
+	k := key(ref)
+	b := r.entities.Get(k)
+	if b == nil {
+		return nil, nil
+	}
+	found, _, err := decode(k, b)
+	if err != nil || !slices.Contains(found.required, true) {
+		return nil, err
+	}
+	var doc struct {
+		Parameters []struct {
+			Name     string
+			Required bool
+		}
+	}
+	if err := json.Unmarshal(found.document, &doc); err != nil {
+		return nil, fmt.Errorf("flat: document of %q: %w", ref.ID, err)
+	}
+	var names []string
+	for _, p := range doc.Parameters {
+		if p.Required && len(names) < index.MaxSupplied {
+			names = append(names, p.Name)
+		}
+	}
+	return names, nil
+}
+
+// suppliers returns the tools that answer with what a tool takes.
+func (s *snapshot) suppliers(taker string, names []string) []index.Supplier {
 	shares := map[string]float64{}
-	for _, p := range taker.Document.Parameters {
-		if !p.Required {
+	for _, name := range names {
+		slots, few := s.lexical.Holding(lexical.Response, name, index.MaxSuppliers, func(slot uint32) bool {
+			t := s.at(slot)
+			return t != nil && t.ref.Kind == schema.KindTool && t.ref.ID != taker
+		})
+		if !few {
 			continue
 		}
-		ids := s.answering(p.Name, taker.ID)
-		for _, id := range ids {
-			shares[id] = max(shares[id], index.SupplierShare(len(ids)))
+		for _, slot := range slots {
+			id := s.at(slot).ref.ID
+			shares[id] = max(shares[id], index.SupplierShare(len(slots)))
 		}
 	}
 	out := make([]index.Supplier, 0, len(shares))
@@ -49,23 +95,4 @@ func (s *snapshot) suppliers(taker *schema.Entity) []index.Supplier {
 	}
 	slices.SortFunc(out, func(a, b index.Supplier) int { return cmp.Compare(a.ID, b.ID) })
 	return out
-}
-
-// answering returns the tools but one that answer with a parameter, none where
-// they are too many.
-func (s *snapshot) answering(parameter, but string) []string {
-	slots, few := s.lexical.Holding(lexical.Response, parameter, index.MaxSuppliers+1)
-	if !few {
-		return nil
-	}
-	var ids []string
-	for _, slot := range slots {
-		if t := s.at(slot); t != nil && t.ref.Kind == schema.KindTool && t.ref.ID != but {
-			ids = append(ids, t.ref.ID)
-		}
-	}
-	if len(ids) > index.MaxSuppliers {
-		return nil
-	}
-	return ids
 }
