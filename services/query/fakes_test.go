@@ -29,9 +29,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const testTenant = "default"
 
 // fakeIndex answers every lookup with the same candidates, of the kinds asked
-// for.
+// for, and one for nothing but Also with those that it does not find otherwise.
 type fakeIndex struct {
 	found     []index.Candidate
+	hidden    []index.Candidate
 	suppliers map[string][]index.Supplier
 	err       error
 
@@ -43,8 +44,12 @@ func (f *fakeIndex) Candidates(_ context.Context, l index.Lookup) ([]index.Candi
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lookups = append(f.lookups, l)
+	all := f.found
+	if l.N == 0 {
+		all = slices.DeleteFunc(slices.Clone(f.hidden), func(c index.Candidate) bool { return !slices.Contains(l.Also, c.ID) })
+	}
 	var out []index.Candidate
-	for _, c := range f.found {
+	for _, c := range all {
 		if slices.Contains(l.Kinds, c.Kind) {
 			out = append(out, c)
 		}

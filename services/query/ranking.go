@@ -11,8 +11,9 @@ import (
 )
 
 // Candidates returns the n entities that a search for req would consider
-// first by the model m, usage left out, with their exact features: what Search
-// ranks, as deep as wanted and without a record of it. Evaluation measures and
+// first by the model m, usage left out, with their exact features, and behind
+// them the suppliers that Search would add: what Search ranks, as deep as wanted
+// and without a record of it. Evaluation measures and
 // learns from it, so it fails where Search would answer with less.
 func (s *Service) Candidates(ctx context.Context, tenant string, req schema.SearchRequest, m *fusion.Model, n int) ([]index.Candidate, error) {
 	if _, err := req.Normalize(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -130,35 +131,50 @@ func (s *Service) candidates(ctx context.Context, sr *search, probe index.Probe)
 	return found, nil
 }
 
+// leastSupply is the share of what the front runners take from which on a
+// supplier takes part whatever its texts say: that of one of two.
+const leastSupply = 0.25
+
 // withSuppliers notes who supplies what the front runners take, and adds those
 // that are not among the candidates: a tool that gives a token shares no word
 // with a request that takes one.
 func (s *Service) withSuppliers(ctx context.Context, sr *search, l index.Lookup, found []index.Candidate) ([]index.Candidate, error) {
 	front := ranking.Front(found, sr.model, sr.uses, fusion.Supplied)
+	if len(front) == 0 {
+		return found, nil
+	}
 	lists, err := s.deps.Index.Suppliers(ctx, sr.tenant, front)
 	if err != nil {
 		return nil, err
 	}
-	known := make(map[string]bool, len(found))
-	for i := range found {
-		known[found[i].ID] = known[found[i].ID] || found[i].Kind == schema.KindTool
-	}
-	l.N, l.Also = 0, nil
 	sr.suppliers = make(map[string][]index.Supplier, len(front))
 	for i, id := range front {
 		sr.suppliers[id] = lists[i]
-		for _, supplier := range lists[i] {
-			if !known[supplier.ID] {
-				known[supplier.ID] = true
-				l.Also = append(l.Also, supplier.ID)
-			}
-		}
 	}
+	l.N, l.Also = 0, missing(lists, found)
 	if len(l.Also) == 0 {
 		return found, nil
 	}
 	more, err := s.deps.Index.Candidates(ctx, l)
 	return append(found, more...), err
+}
+
+// missing returns the ids of the suppliers that are worth to be looked at and
+// were not found.
+func missing(lists [][]index.Supplier, found []index.Candidate) []string {
+	shares := map[string]float64{}
+	for _, list := range lists {
+		for _, supplier := range list {
+			shares[supplier.ID] += supplier.Share
+		}
+	}
+	for i := range found {
+		if found[i].Kind == schema.KindTool {
+			delete(shares, found[i].ID)
+		}
+	}
+	maps.DeleteFunc(shares, func(_ string, share float64) bool { return share < leastSupply })
+	return slices.Sorted(maps.Keys(shares))
 }
 
 // known is what is known beside the texts of the candidates.

@@ -1,0 +1,220 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/adapter/flat"
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// bySupply gives suppliers a say that words do not outweigh.
+func bySupply(w *schema.Weights) {
+	w.Features = map[string]float64{"query.lexical.flat": 1, "related.supply": 100}
+}
+
+// supplied is a service on a real index that asks it for few candidates.
+type supplied struct {
+	*Service
+	index *flat.Index
+}
+
+// newSupplied returns one with ten forecasts that take a session key, a tool
+// that answers with it and shares no word with them, an agent of that tool's id,
+// and, for another tenant, another such tool.
+func newSupplied(t *testing.T) *supplied {
+	t.Helper()
+	log, reg := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
+	ix, err := flat.Open(t.Context(), flat.Config{Path: t.TempDir(), Logger: log, Registerer: reg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := ix.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &supplied{index: ix}
+	if s.Service, err = New(Config{MinPool: 1}, Deps{Index: ix, Catalogue: ix, Publisher: streamtest.NewBus(), Logger: log, Registerer: reg}); err != nil {
+		t.Fatal(err)
+	}
+	s.models.learn("weights.live.default", mustJSON(t, sealed(t, 1, bySupply)))
+	login := schema.Document{Name: "login", Response: "the session key", Tags: []string{"access"}}
+	changes := []events.Change{
+		upsert(schema.KindTool, "login", "auth", login), upsert(schema.KindAgent, "login", "", login), upsert(schema.KindTool, "other login", "auth", login),
+	}
+	changes[2].Tenant = "other"
+	for i := range 10 {
+		changes = append(changes, upsert(schema.KindTool, fmt.Sprint("forecast", i), "weather", schema.Document{
+			Name: "forecast", Description: "weather forecast", Tags: []string{"weather"},
+			Parameters: []schema.Parameter{{Name: "sessionKey", Required: true}},
+		}))
+		changes = append(changes, upsert(schema.KindTool, fmt.Sprint("noise", i), "noise", schema.Document{Name: "sends letters"}))
+	}
+	s.apply(t, 1, changes...)
+	return s
+}
+
+// apply applies changes in whose texts the model finds nothing.
+func (s *supplied) apply(t *testing.T, revision uint64, changes ...events.Change) {
+	t.Helper()
+	for i := range changes {
+		c := &changes[i]
+		c.Schema, c.Revision, c.Accepted = events.ChangeSchema, revision, time.Now()
+		if c.Tenant == "" {
+			c.Tenant = testTenant
+		}
+		if c.Op == events.OpUpsert {
+			c.Vectors = &events.Vectors{Model: "m", Dimensions: 2}
+		}
+	}
+	if err := s.index.Apply(t.Context(), changes, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *supplied) search(t *testing.T, req schema.SearchRequest) schema.SearchResponse {
+	t.Helper()
+	req.Query, req.K, req.Explain = "weather forecast", 3, true
+	resp, err := s.Search(t.Context(), testTenant, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+func TestASupplierThatSharesNoWordStandsInTheAnswer(t *testing.T) {
+	s := newSupplied(t)
+	resp := s.search(t, schema.SearchRequest{})
+	first := resp.Results[0]
+	if got := ids(resp); len(got) != 3 || first.ID != "login" || first.Kind != schema.KindTool {
+		t.Fatalf("found %v", got)
+	}
+	// The index was asked for 2·3 + 1 candidates: these are the front runners.
+	if got := first.Explanation.Features; got["related.supply"] != 7 || got["query.lexical.flat"] != 0 {
+		t.Errorf("by %v", got)
+	}
+	s.models.learn("weights.live.default", mustJSON(t, sealed(t, 2, func(w *schema.Weights) {
+		bySupply(w)
+		w.Features["related.supply"] = 0
+	})))
+	if got := ids(s.search(t, schema.SearchRequest{})); slices.Contains(got, "login") || len(got) != 3 {
+		t.Errorf("found %v although suppliers have no say", got)
+	}
+}
+
+func TestFiltersHoldForSuppliers(t *testing.T) {
+	s := newSupplied(t)
+	for name, c := range map[string]struct {
+		filters schema.Filters
+		in      bool
+	}{
+		"its owner too":  {schema.Filters{Agents: []string{"weather", "auth"}}, true},
+		"another owner":  {schema.Filters{Agents: []string{"weather"}}, false},
+		"its tag too":    {schema.Filters{Tags: []string{"weather", "access"}}, true},
+		"another tag":    {schema.Filters{Tags: []string{"weather"}}, false},
+		"its id too":     {schema.Filters{IDs: []string{"login", "forecast1"}}, true},
+		"other ids":      {schema.Filters{IDs: []string{"forecast1", "forecast2"}}, false},
+		"tools":          {schema.Filters{Kinds: []schema.Kind{schema.KindTool}}, true},
+		"its tag, no id": {schema.Filters{Tags: []string{"weather", "access"}, IDs: []string{"forecast1"}}, false},
+	} {
+		got := ids(s.search(t, schema.SearchRequest{Filters: c.filters}))
+		if slices.Contains(got, "login") != c.in || !slices.ContainsFunc(got, func(id string) bool { return id != "login" }) {
+			t.Errorf("%s: found %v", name, got)
+		}
+	}
+	resp := s.search(t, schema.SearchRequest{Filters: schema.Filters{Kinds: []schema.Kind{schema.KindAgent}}})
+	if got := resp.Results; len(got) != 1 || got[0].Kind != schema.KindAgent || got[0].Explanation.Features["related.supply"] != 0 {
+		t.Errorf("of agents alone found %+v", got)
+	}
+	if got := ids(s.search(t, schema.SearchRequest{Rank: schema.RankAgents})); !slices.Contains(got, "auth") {
+		t.Errorf("agents %v, want the supplier's owner among them", got)
+	}
+}
+
+// hasty is an index in which a tool is deleted once suppliers were asked for.
+type hasty struct {
+	*supplied
+	t *testing.T
+}
+
+func (h hasty) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error) {
+	return h.index.Candidates(ctx, l)
+}
+
+func (h hasty) Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error) {
+	lists, err := h.index.Suppliers(ctx, tenant, tools)
+	gone := upsert(schema.KindTool, "login", "", schema.Document{})
+	gone.Op, gone.Document, gone.Raw = events.OpDelete, nil, nil
+	h.apply(h.t, 2, gone)
+	return lists, err
+}
+
+func TestASupplierThatIsDeletedMeanwhileIsNotShown(t *testing.T) {
+	s := newSupplied(t)
+	s.deps.Index = hasty{s, t}
+	if got := ids(s.search(t, schema.SearchRequest{})); slices.Contains(got, "login") || len(got) != 3 {
+		t.Errorf("found %v", got)
+	}
+}
+
+func TestWhichSuppliersAreLookedUp(t *testing.T) {
+	b := newBench(t, agent("h1", 5), tool("a", "", 3), tool("b", "", 2), tool("unsound", "", math.Inf(1)))
+	b.index.hidden = []index.Candidate{tool("h1", "", 0), tool("half", "", 0), tool("h2", "", math.NaN()), tool("little", "", 0)}
+	b.index.suppliers = map[string][]index.Supplier{
+		"a":       {{ID: "b", Share: 1}, {ID: "h1", Share: 1}, {ID: "half", Share: 0.125}, {ID: "little", Share: 0.0625}},
+		"b":       {{ID: "half", Share: 0.125}, {ID: "little", Share: 0.0625}, {ID: "h2", Share: 1}},
+		"unsound": {{ID: "little", Share: 1}},
+	}
+	m := builtin(t)
+	for range 5 {
+		if _, err := b.Candidates(t.Context(), testTenant, schema.SearchRequest{Query: "q", Rank: schema.RankAgents}, &m, 10); err != nil {
+			t.Fatal(err)
+		}
+		if l := b.index.last(); l.N != 0 || !slices.Equal(l.Also, []string{"h1", "h2", "half"}) || len(l.Kinds) != 2 {
+			t.Fatalf("looked up %v and %d more of %v", l.Also, l.N, l.Kinds)
+		}
+	}
+	got := ids(b.search(t, schema.SearchRequest{}))
+	if slices.Contains(got, "h2") || slices.Contains(got, "unsound") {
+		t.Errorf("a supplier that has no score is shown: %v", got)
+	}
+
+	b.index.suppliers = map[string][]index.Supplier{"a": {{ID: "b", Share: 1}}}
+	before := len(b.index.lookups)
+	b.search(t, schema.SearchRequest{})
+	if n := len(b.index.lookups) - before; n != 1 {
+		t.Errorf("%d lookups although every supplier is found", n)
+	}
+}
+
+// mute is an index that finds candidates and no suppliers.
+type mute struct{ *fakeIndex }
+
+func (mute) Suppliers(context.Context, string, []string) ([][]index.Supplier, error) {
+	return nil, errDown
+}
+
+func TestWithoutSuppliersThereIsNoAnswer(t *testing.T) {
+	b := newBench(t, tool("a", "", 1))
+	b.deps.Index = mute{b.index}
+	if _, err := b.Search(t.Context(), testTenant, schema.SearchRequest{Query: "q"}); !errors.Is(err, ErrUnavailable) || !errors.Is(err, errDown) {
+		t.Errorf("got %v", err)
+	}
+	b.index.found = []index.Candidate{agent("a", 1)}
+	req := schema.SearchRequest{Query: "q", Filters: schema.Filters{Kinds: []schema.Kind{schema.KindAgent}}}
+	if _, err := b.Search(t.Context(), testTenant, req); err != nil {
+		t.Errorf("agents take nothing, and yet: %v", err)
+	}
+}
