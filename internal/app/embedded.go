@@ -6,19 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/adapter/jetstream"
-	"github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/adapter/trainerstore"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
@@ -53,18 +46,12 @@ const (
 
 // Embedded is the whole pipeline in one process.
 type Embedded struct {
-	cfg     config.Config
-	log     *slog.Logger
-	version string
-	started time.Time
-	metrics *prometheus.Registry
+	base
 
-	bus      *jetstream.Server
-	index    *flat.Index
-	learned  *trainerstore.Store
-	model    io.Closer
-	listener net.Listener
-	handler  http.Handler
+	bus     *jetstream.Server
+	index   *flat.Index
+	learned *trainerstore.Store
+	model   io.Closer
 
 	ingest       *ingest.Service
 	standardizer *standardizer.Service
@@ -78,18 +65,12 @@ type Embedded struct {
 // OpenEmbedded opens everything that lies in the data folder and begins to
 // listen; Run starts the work. After an error nothing is left open.
 func OpenEmbedded(ctx context.Context, cfg config.Config, log *slog.Logger, version string) (_ *Embedded, err error) {
-	e := &Embedded{cfg: cfg, log: log, version: version, started: time.Now(), metrics: prometheus.NewRegistry()}
+	e := &Embedded{base: newBase(cfg, log, version)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close(context.WithoutCancel(ctx)))
 		}
 	}()
-	if err := e.metrics.Register(collectors.NewGoCollector()); err != nil {
-		return nil, err
-	}
-	if err := e.metrics.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})); err != nil {
-		return nil, err
-	}
 	if err := e.openStores(ctx); err != nil {
 		return nil, err
 	}
@@ -99,11 +80,7 @@ func OpenEmbedded(ctx context.Context, cfg config.Config, log *slog.Logger, vers
 	if err := e.buildHTTP(); err != nil {
 		return nil, err
 	}
-	e.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", cfg.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w; name another address with --listen", cfg.Listen, err)
-	}
-	return e, nil
+	return e, e.listen(ctx)
 }
 
 // openStores opens the bus first: it locks the data folder for this process.
@@ -164,67 +141,22 @@ func (e *Embedded) buildServices(ctx context.Context) error {
 		return err
 	}
 	e.model = closer
+	e.embedding = model.Name()
 	if built != "" && (built != model.Name() || dimensions != model.Dimensions()) {
 		return fmt.Errorf("the index in %s holds vectors of the model %s (%d dimensions), this program embeds with %s (%d): import into a new --data folder", e.cfg.Data, built, dimensions, model.Name(), model.Dimensions())
 	}
-	return errors.Join(
-		e.buildPipeline(model),
-		e.buildDeadLetters(),
-		e.buildQuery(weights, model.Name()),
-		e.buildTrainer(weights, model.Name()),
-	)
-}
-
-func (e *Embedded) buildPipeline(model embedder.Model) (err error) {
-	e.ingest, err = ingest.New(ingest.Config{
-		MaxStream: maxStream, MaxItems: maxItems, Origins: strings.Fields(e.cfg.Events.Origins),
-	}, ingest.Deps{
-		Publisher: e.bus, Follower: e.bus, Now: time.Now, Logger: e.log, Registerer: e.metrics,
-	})
-	if err != nil {
+	var errs [7]error
+	e.ingest, errs[0] = e.newIngest(e.bus, false)
+	e.standardizer, errs[1] = e.newStandardizer(e.bus)
+	e.embedder, errs[2] = e.newEmbedder(e.bus, model, e.index)
+	e.writer, errs[3] = e.newWriter(e.bus, e.index)
+	e.dead, errs[4] = e.newDeadLetters(e.bus)
+	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
-	e.standardizer, err = standardizer.New(standardizer.Config{}, standardizer.Deps{
-		Groups: e.bus, Ends: e.bus, Publisher: e.bus, Logger: e.log, Registerer: e.metrics,
-	})
-	if err != nil {
-		return err
-	}
-	e.embedder, err = embedder.New(embedder.Config{}, embedder.Deps{
-		Model: model, Cache: e.index, Groups: e.bus, Ends: e.bus, Publisher: e.bus, Logger: e.log, Registerer: e.metrics,
-	})
-	if err != nil {
-		return err
-	}
-	e.writer, err = embedder.NewIndexWriter(embedder.WriterDeps{
-		Index: e.index, Follower: e.bus, Publisher: e.bus, Logger: e.log, Registerer: e.metrics,
-	})
-	return err
-}
-
-func (e *Embedded) buildDeadLetters() (err error) {
-	e.dead, err = deadletter.New(deadletter.Config{}, deadletter.Deps{
-		Bus: e.bus, Logger: e.log, Registerer: e.metrics,
-	})
-	return err
-}
-
-func (e *Embedded) buildQuery(weights *jetstream.KV, model string) (err error) {
-	e.query, err = query.New(query.Config{Model: model}, query.Deps{
-		Index: e.index, Catalogue: e.index, Embedder: e.embedder, Publisher: e.bus,
-		DeadLetters: e.dead, Watcher: weights, Logger: e.log, Registerer: e.metrics,
-	})
-	return err
-}
-
-func (e *Embedded) buildTrainer(weights *jetstream.KV, model string) (err error) {
-	e.trainer, err = trainer.New(trainer.Config{
-		Model:  model,
-		Settle: e.cfg.Trainer.Settle, Publish: e.cfg.Trainer.Publish, MinPairs: e.cfg.Trainer.MinPairs,
-	}, trainer.Deps{
-		Follower: e.bus, Publisher: e.bus, State: e.learned, Store: weightsStore{weights}, Now: time.Now, Logger: e.log, Registerer: e.metrics,
-	})
-	return err
+	e.query, errs[5] = e.newQuery(e.bus, e.index, e.embedder, e.dead, weights)
+	e.trainer, errs[6] = e.newTrainer(e.bus, e.learned, weights)
+	return errors.Join(errs[:]...)
 }
 
 func (e *Embedded) buildHTTP() error {
@@ -235,19 +167,8 @@ func (e *Embedded) buildHTTP() error {
 	deadletter.Routes(api, e.dead)
 	e.statusRoute(api)
 	addHealth(mux, e.ready, e.metrics)
-	var known credentials
-	if e.cfg.Auth.TokensFile != "" {
-		var err error
-		if known, err = readCredentials(e.cfg.Auth.TokensFile); err != nil {
-			return err
-		}
-	}
-	e.handler = sameOrigin(authenticate(known, named(mux)))
-	return nil
+	return e.protect(mux)
 }
-
-// URL is where the HTTP API listens.
-func (e *Embedded) URL() string { return "http://" + e.listener.Addr().String() }
 
 // NATS is where other processes reach the bus, "" where it is closed to them.
 func (e *Embedded) NATS() string { return e.bus.Addr() }
@@ -290,25 +211,17 @@ func (e *Embedded) parts() ([]part, error) {
 		}
 		parts = append(parts, replies...)
 	}
-	serve := func(ctx context.Context) error { return serveHTTP(ctx, e.listener, e.handler) }
-	return append(parts, part{"http", serve}), nil
+	return append(parts, e.web()), nil
 }
 
 // requestReply answers other processes on the bus.
 func (e *Embedded) requestReply() ([]part, error) {
-	search, err := nats.NewService(nats.Config{
-		Name: "toolstream-query", Version: e.version, Subject: "toolstream.search",
-		Description: "Finds tools: the request and answer of POST /v1/search.",
-		Status:      query.Status,
-	}, e.bus.Conn(), e.query.Handle)
+	search, err := e.answerSearches(e.bus.Conn(), e.query)
 	if err != nil {
 		return nil, err
 	}
-	embed, err := nats.NewService(nats.Config{
-		Name: "toolstream-embedder", Version: e.version, Subject: "toolstream.embed",
-		Description: "Turns texts into the vectors that the index compares.",
-	}, e.bus.Conn(), e.embedder.Handle)
-	return []part{{"search requests", search.Run}, {"embed requests", embed.Run}}, err
+	embed, err := e.answerEmbeds(e.bus.Conn(), e.embedder)
+	return []part{search, embed}, err
 }
 
 // closeTimeout bounds the closing of the stores.

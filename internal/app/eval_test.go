@@ -15,6 +15,7 @@ import (
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/dataset"
 	"github.com/toolstream/toolstream/internal/evaluation"
+	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -158,10 +159,9 @@ func TestSamplesHoldWhatServingRanksBy(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, s := range samples {
-		for j, c := range s.Candidates {
-			score, _ := model.Score(&c.Features, c.Matches)
-			if place := run.PerQuery[i].Ranking[j]; place.ID != c.ID || place.Score != score {
-				t.Errorf("%s: place %d is %+v, the sample says %s %v", s.Query.ID, j, place, c.ID, score)
+		for j, r := range ranking.Rank(s.Candidates, &model, ranking.Known{Suppliers: s.Suppliers}) {
+			if place := run.PerQuery[i].Ranking[j]; place.ID != r.ID || place.Score != r.Score {
+				t.Errorf("%s: place %d is %+v, the sample says %s %v", s.Query.ID, j, place, r.ID, r.Score)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,6 +43,8 @@ type Config struct {
 	Listen string `koanf:"listen"`
 	Bus    Bus    `koanf:"bus"`
 	NATS   NATS   `koanf:"nats"`
+	Kafka  Kafka  `koanf:"kafka"`
+	Peers  Peers  `koanf:"peers"`
 	Auth   Auth   `koanf:"auth"`
 	Log    Log    `koanf:"log"`
 	Events Events `koanf:"events"`
@@ -67,6 +70,39 @@ type NATS struct {
 	// Token is what a client has to present; required where Listen is not a
 	// loopback address.
 	Token string `koanf:"token"`
+
+	// URL is the server that services which run apart meet at, or several,
+	// separated by commas.
+	URL             string `koanf:"url"`
+	CredentialsFile string `koanf:"credentials_file"`
+	NKeyFile        string `koanf:"nkey_file"`
+	CAFile          string `koanf:"ca_file"`
+	CertFile        string `koanf:"cert_file"`
+	KeyFile         string `koanf:"key_file"`
+}
+
+// Kafka is the bus of services that run apart.
+type Kafka struct {
+	Brokers     string `koanf:"brokers"`     // host:port, separated by commas
+	Prefix      string `koanf:"prefix"`      // of the topics' names
+	Partitions  int    `koanf:"partitions"`  // of a topic that is created
+	Replication int    `koanf:"replication"` // of a topic that is created; 0: the brokers' default
+	Apply       bool   `koanf:"apply"`       // create missing topics at the start
+	TLS         bool   `koanf:"tls"`
+	CAFile      string `koanf:"ca_file"`
+	CertFile    string `koanf:"cert_file"`
+	KeyFile     string `koanf:"key_file"`
+	SASL        string `koanf:"sasl"` // none, plain, scram-sha-256, scram-sha-512
+	Username    string `koanf:"username"`
+	Password    string `koanf:"password"`
+}
+
+// Peers says where services that run apart answer HTTP: a service passes on to
+// them what is theirs, so that a client needs one address.
+type Peers struct {
+	Ingest  string `koanf:"ingest"`
+	Query   string `koanf:"query"`
+	Trainer string `koanf:"trainer"`
 }
 
 // Auth decides who may call.
@@ -137,6 +173,27 @@ func Keys() []Key {
 		{"bus.accept_loss", "false", "open a bus that has lost messages to damage, with what is left"},
 		{"nats.listen", "", "address at which the bus accepts other processes; empty keeps it closed"},
 		{"nats.token", "", "token that NATS clients present; required beyond loopback"},
+		{"nats.url", "nats://127.0.0.1:4222", "server at which the services of `toolstream serve` meet; several are separated by commas"},
+		{"nats.credentials_file", "", "credentials of NATS (JWT and seed)"},
+		{"nats.nkey_file", "", "seed of an NKey"},
+		{"nats.ca_file", "", "certificates that the NATS server's is checked by; empty: the system's"},
+		{"nats.cert_file", "", "client certificate for NATS"},
+		{"nats.key_file", "", "its key"},
+		{"kafka.brokers", "127.0.0.1:9092", "Kafka brokers of `toolstream serve`, host:port, separated by commas"},
+		{"kafka.prefix", "toolstream.", "what the names of topics begin with"},
+		{"kafka.partitions", "6", "partitions of a topic that is created"},
+		{"kafka.replication", "0", "replicas of a topic that is created; 0 is the brokers' default"},
+		{"kafka.apply", "true", "create missing topics at the start"},
+		{"kafka.tls", "false", "speak TLS to the brokers"},
+		{"kafka.ca_file", "", "certificates that the brokers' are checked by; empty: the system's"},
+		{"kafka.cert_file", "", "client certificate for Kafka"},
+		{"kafka.key_file", "", "its key"},
+		{"kafka.sasl", "none", "none, plain, scram-sha-256 or scram-sha-512"},
+		{"kafka.username", "", "user of SASL"},
+		{"kafka.password", "", "password of SASL"},
+		{"peers.ingest", "", "HTTP address of ingest, to which the other services pass on what is its own"},
+		{"peers.query", "", "HTTP address of query, the same"},
+		{"peers.trainer", "", "HTTP address of the trainer, the same"},
 		{"auth.tokens_file", "", "file with a line tenant:token for each credential; empty switches authentication off"},
 		{"events.origins", "", "origins that may register by the CloudEvents webhook handshake, separated by spaces; * is any"},
 		{"log.level", "info", "debug, info, warn or error"},
@@ -226,7 +283,7 @@ func (c Config) Validate() error {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		errs = append(errs, fmt.Errorf("config: listen %q is not host:port", c.Listen))
 	}
-	errs = append(errs, c.NATS.validate())
+	errs = append(errs, c.NATS.validate(), c.Kafka.validate(), c.Peers.validate())
 	errs = append(errs, oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"))
 	errs = append(errs, oneOf("log.format", c.Log.Format, "auto", "text", "json"))
 	errs = append(errs, c.Embedder.validate())
@@ -244,6 +301,32 @@ func (n NATS) validate() error {
 	}
 	if ip := net.ParseIP(host); n.Token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return fmt.Errorf("config: nats.listen %q is open to other machines: set nats.token, or listen on 127.0.0.1", n.Listen)
+	}
+	return nil
+}
+
+func (k Kafka) validate() error {
+	var errs []error
+	for _, broker := range strings.Split(k.Brokers, ",") {
+		if _, _, err := net.SplitHostPort(strings.TrimSpace(broker)); err != nil {
+			errs = append(errs, fmt.Errorf("config: kafka.brokers: %q is not host:port", broker))
+		}
+	}
+	if k.Partitions < 1 || k.Replication < 0 {
+		errs = append(errs, fmt.Errorf("config: kafka.partitions %d has to be more than 0, kafka.replication %d must not be below 0", k.Partitions, k.Replication))
+	}
+	errs = append(errs, oneOf("kafka.sasl", k.SASL, "none", "plain", "scram-sha-256", "scram-sha-512"))
+	if k.SASL != "none" && (k.Username == "" || k.Password == "") {
+		errs = append(errs, fmt.Errorf("config: kafka.sasl is %s: set kafka.username and kafka.password", k.SASL))
+	}
+	return errors.Join(errs...)
+}
+
+func (p Peers) validate() error {
+	for name, address := range map[string]string{"ingest": p.Ingest, "query": p.Query, "trainer": p.Trainer} {
+		if u, err := url.Parse(address); address != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+			return fmt.Errorf("config: peers.%s %q is not an address such as http://host:8665", name, address)
+		}
 	}
 	return nil
 }
@@ -293,11 +376,19 @@ func (c Config) ModelsDir() string {
 // Values returns every setting as text, by name, secrets blanked.
 func (c Config) Values() map[string]string {
 	return map[string]string{
-		"data":             c.Data,
-		"listen":           c.Listen,
-		"bus.accept_loss":  strconv.FormatBool(c.Bus.AcceptLoss),
-		"nats.listen":      c.NATS.Listen,
-		"nats.token":       secret(c.NATS.Token),
+		"data":            c.Data,
+		"listen":          c.Listen,
+		"bus.accept_loss": strconv.FormatBool(c.Bus.AcceptLoss),
+		"nats.listen":     c.NATS.Listen,
+		"nats.token":      secret(c.NATS.Token),
+		"nats.url":        c.NATS.URL, "nats.credentials_file": c.NATS.CredentialsFile, "nats.nkey_file": c.NATS.NKeyFile,
+		"nats.ca_file": c.NATS.CAFile, "nats.cert_file": c.NATS.CertFile, "nats.key_file": c.NATS.KeyFile,
+		"kafka.brokers": c.Kafka.Brokers, "kafka.prefix": c.Kafka.Prefix,
+		"kafka.partitions": strconv.Itoa(c.Kafka.Partitions), "kafka.replication": strconv.Itoa(c.Kafka.Replication),
+		"kafka.apply": strconv.FormatBool(c.Kafka.Apply), "kafka.tls": strconv.FormatBool(c.Kafka.TLS),
+		"kafka.ca_file": c.Kafka.CAFile, "kafka.cert_file": c.Kafka.CertFile, "kafka.key_file": c.Kafka.KeyFile,
+		"kafka.sasl": c.Kafka.SASL, "kafka.username": c.Kafka.Username, "kafka.password": secret(c.Kafka.Password),
+		"peers.ingest": c.Peers.Ingest, "peers.query": c.Peers.Query, "peers.trainer": c.Peers.Trainer,
 		"auth.tokens_file": c.Auth.TokensFile,
 		"events.origins":   c.Events.Origins,
 		"log.level":        c.Log.Level,

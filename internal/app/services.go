@@ -1,0 +1,155 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/toolstream/toolstream/internal/adapter/flat"
+	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
+	"github.com/toolstream/toolstream/internal/adapter/trainerstore"
+	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/services/embedder"
+	"github.com/toolstream/toolstream/services/ingest"
+	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/standardizer"
+	"github.com/toolstream/toolstream/services/trainer"
+)
+
+// bus is what the services need of the bus, whichever it is.
+type bus interface {
+	stream.Publisher
+	stream.Republisher
+	stream.Groups
+	stream.Follower
+}
+
+// base is what every process has, whichever services run in it.
+type base struct {
+	cfg       config.Config
+	log       *slog.Logger
+	version   string
+	started   time.Time
+	metrics   *prometheus.Registry
+	embedding string // name of the embedding model
+
+	listener net.Listener
+	handler  http.Handler
+}
+
+func newBase(cfg config.Config, log *slog.Logger, version string) base {
+	b := base{cfg: cfg, log: log, version: version, started: time.Now(), metrics: prometheus.NewRegistry()}
+	b.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return b
+}
+
+func (b *base) newIngest(on bus, shared bool) (*ingest.Service, error) {
+	return ingest.New(ingest.Config{
+		MaxStream: maxStream, MaxItems: maxItems, Origins: strings.Fields(b.cfg.Events.Origins), Shared: shared,
+	}, ingest.Deps{
+		Publisher: on, Follower: on, Now: time.Now, Logger: b.log, Registerer: b.metrics,
+	})
+}
+
+func (b *base) newStandardizer(on bus) (*standardizer.Service, error) {
+	return standardizer.New(standardizer.Config{}, standardizer.Deps{
+		Groups: on, Ends: on, Publisher: on, Logger: b.log, Registerer: b.metrics,
+	})
+}
+
+// newEmbedder returns the embedder of documents and queries. Vectors that stored
+// holds are not made again; it may be nil.
+func (b *base) newEmbedder(on bus, model embedder.Model, stored embedder.Cache) (*embedder.Service, error) {
+	return embedder.New(embedder.Config{}, embedder.Deps{
+		Model: model, Cache: stored, Groups: on, Ends: on, Publisher: on, Logger: b.log, Registerer: b.metrics,
+	})
+}
+
+func (b *base) newWriter(on bus, index *flat.Index) (*embedder.IndexWriter, error) {
+	return embedder.NewIndexWriter(embedder.WriterDeps{
+		Index: index, Follower: on, Publisher: on, Logger: b.log, Registerer: b.metrics,
+	})
+}
+
+func (b *base) newDeadLetters(on bus) (*deadletter.Box, error) {
+	return deadletter.New(deadletter.Config{}, deadletter.Deps{Bus: on, Logger: b.log, Registerer: b.metrics})
+}
+
+func (b *base) newQuery(on bus, index *flat.Index, model query.Embedder, dead *deadletter.Box, weights query.Watcher) (*query.Service, error) {
+	return query.New(query.Config{Model: b.embedding}, query.Deps{
+		Index: index, Catalogue: index, Embedder: model, Publisher: on,
+		DeadLetters: dead, Watcher: weights, Logger: b.log, Registerer: b.metrics,
+	})
+}
+
+func (b *base) newTrainer(on bus, state *trainerstore.Store, weights bucket) (*trainer.Service, error) {
+	return trainer.New(trainer.Config{
+		Model:  b.embedding,
+		Settle: b.cfg.Trainer.Settle, Publish: b.cfg.Trainer.Publish, MinPairs: b.cfg.Trainer.MinPairs,
+	}, trainer.Deps{
+		Follower: on, Publisher: on, State: state, Store: weightsStore{weights}, Now: time.Now, Logger: b.log, Registerer: b.metrics,
+	})
+}
+
+// answerSearches answers searches of other processes.
+func (b *base) answerSearches(conn *nats.Conn, s *query.Service) (part, error) {
+	service, err := natsadapter.NewService(natsadapter.Config{
+		Name: "toolstream-query", Version: b.version, Subject: "toolstream.search",
+		Description: "Finds tools: the request and answer of POST /v1/search.",
+		Status:      query.Status,
+	}, conn, s.Handle)
+	if err != nil {
+		return part{}, err
+	}
+	return part{"search requests", service.Run}, nil
+}
+
+// answerEmbeds embeds texts for other processes.
+func (b *base) answerEmbeds(conn *nats.Conn, s *embedder.Service) (part, error) {
+	service, err := natsadapter.NewService(natsadapter.Config{
+		Name: "toolstream-embedder", Version: b.version, Subject: "toolstream.embed",
+		Description: "Turns texts into the vectors that the index compares.",
+	}, conn, s.Handle)
+	if err != nil {
+		return part{}, err
+	}
+	return part{"embed requests", service.Run}, nil
+}
+
+// protect makes the handler of what the mux serves.
+func (b *base) protect(mux *http.ServeMux) (err error) {
+	var known credentials
+	if b.cfg.Auth.TokensFile != "" {
+		if known, err = readCredentials(b.cfg.Auth.TokensFile); err != nil {
+			return err
+		}
+	}
+	b.handler = sameOrigin(authenticate(known, named(mux)))
+	return nil
+}
+
+func (b *base) listen(ctx context.Context) (err error) {
+	b.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", b.cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w; name another address with --listen", b.cfg.Listen, err)
+	}
+	return nil
+}
+
+// URL is where the HTTP API listens.
+func (b *base) URL() string { return "http://" + b.listener.Addr().String() }
+
+// web serves HTTP.
+func (b *base) web() part {
+	return part{"http", func(ctx context.Context) error { return serveHTTP(ctx, b.listener, b.handler) }}
+}
