@@ -1,0 +1,244 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	kafkago "github.com/segmentio/kafka-go"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+var (
+	_ stream.Publisher   = (*Bus)(nil)
+	_ stream.Republisher = (*Bus)(nil)
+	_ stream.Groups      = (*Bus)(nil)
+	_ stream.Follower    = (*Bus)(nil)
+)
+
+const (
+	// requestTimeout bounds one request, beyond what it is meant to wait for.
+	requestTimeout = 10 * time.Second
+	// metadataTTL is how old knowledge of the cluster may be: who leads a
+	// partition, how many a topic has.
+	metadataTTL = 3 * time.Second
+
+	retryFirst = 50 * time.Millisecond
+	retryMax   = time.Second
+)
+
+// Deps is what a Bus works with.
+type Deps struct {
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Bus is a connection to the cluster. Its methods may be called concurrently.
+type Bus struct {
+	cfg       Config
+	log       *slog.Logger
+	metrics   *metrics
+	transport *kafkago.Transport
+	dialer    *kafkago.Dialer
+	client    *kafkago.Client
+
+	life   context.Context // ends when the bus is closed
+	cancel context.CancelFunc
+	work   sync.WaitGroup // the lanes
+
+	mu     sync.Mutex // guards what follows
+	lanes  map[place]*lane
+	closed bool
+}
+
+// place is a partition of a topic.
+type place struct {
+	topic     events.Topic
+	partition int
+}
+
+// New returns a bus that connects when it is first used. Close ends it.
+func New(cfg Config, d Deps) (*Bus, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if d.Logger == nil || d.Registerer == nil {
+		return nil, errors.New("kafka: logger and registerer are needed")
+	}
+	b := &Bus{cfg: cfg, log: d.Logger.With("bus", "kafka"), lanes: map[place]*lane{}}
+	if b.transport, b.dialer, err = cfg.connect(); err != nil {
+		return nil, err
+	}
+	if b.metrics, err = newMetrics(d.Registerer); err != nil {
+		return nil, err
+	}
+	for _, t := range events.Topics() {
+		b.transport.MetadataTopics = append(b.transport.MetadataTopics, cfg.topic(t))
+	}
+	b.life, b.cancel = context.WithCancel(context.Background())
+	b.transport.Context = b.life
+	b.client = &kafkago.Client{Addr: kafkago.TCP(cfg.Brokers...), Transport: b.transport}
+	return b, nil
+}
+
+// Close ends the bus. What is being published is finished first, until ctx
+// ends; it is an error if that was too short. Nobody may consume or follow any
+// more.
+func (b *Bus) Close(ctx context.Context) error {
+	b.mu.Lock()
+	if !b.closed {
+		for _, l := range b.lanes {
+			close(l.quit)
+		}
+	}
+	b.closed = true
+	b.mu.Unlock()
+	done := make(chan struct{})
+	go func() { b.work.Wait(); close(done) }()
+	var err error
+	select {
+	case <-done:
+	case <-ctx.Done():
+		err = fmt.Errorf("kafka: close: what was being published is given up: %w", ctx.Err())
+	}
+	b.cancel()
+	<-done
+	b.transport.CloseIdleConnections()
+	return err
+}
+
+// Ready asks the cluster for all topics. It returns an error as long as one is
+// not there, or nobody answers.
+func (b *Bus) Ready(ctx context.Context) error {
+	for _, t := range events.Topics() {
+		if _, err := b.partitions(ctx, t); err != nil {
+			return err
+		}
+	}
+	// Metadata may be remembered; this is asked now.
+	_, err := b.offsets(ctx, events.Topics()[0], []int{0})
+	return err
+}
+
+var errUnknownTopic = errors.New("kafka: unknown topic")
+
+// partitions returns how many a topic has, as of a few seconds ago.
+func (b *Bus) partitions(ctx context.Context, topic events.Topic) (int, error) {
+	if !slices.Contains(events.Topics(), topic) {
+		return 0, fmt.Errorf("%w %q", errUnknownTopic, topic)
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	res, err := b.client.Metadata(ctx, &kafkago.MetadataRequest{Topics: []string{b.cfg.topic(topic)}})
+	if err != nil {
+		return 0, fmt.Errorf("kafka: partitions of %s: %w", topic, err)
+	}
+	t := res.Topics[0]
+	if t.Error != nil {
+		return 0, b.describe(topic, t.Error)
+	}
+	if len(t.Partitions) == 0 {
+		return 0, b.describe(topic, kafkago.UnknownTopicOrPartition)
+	}
+	return len(t.Partitions), nil
+}
+
+// describe adds to an error of the library what an operator has to know.
+func (b *Bus) describe(topic events.Topic, err error) error {
+	if errors.Is(err, kafkago.UnknownTopicOrPartition) {
+		return fmt.Errorf("kafka: topic %s is not there; `toolstream topics apply` creates it: %w", b.cfg.topic(topic), err)
+	}
+	return fmt.Errorf("kafka: topic %s: %w", b.cfg.topic(topic), err)
+}
+
+// span is where a partition's records lie: from first up to, but without, end.
+// These are Kafka's offsets.
+type span struct{ first, end int64 }
+
+// offsets asks for the spans of some partitions, in their order.
+func (b *Bus) offsets(ctx context.Context, topic events.Topic, partitions []int) ([]span, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	var ask []kafkago.OffsetRequest
+	for _, p := range partitions {
+		ask = append(ask, kafkago.FirstOffsetOf(p), kafkago.LastOffsetOf(p))
+	}
+	name := b.cfg.topic(topic)
+	res, err := b.client.ListOffsets(ctx, &kafkago.ListOffsetsRequest{Topics: map[string][]kafkago.OffsetRequest{name: ask}})
+	if err != nil {
+		return nil, b.describe(topic, err)
+	}
+	found := make(map[int]span, len(partitions))
+	for _, p := range res.Topics[name] {
+		if p.Error != nil {
+			return nil, b.describe(topic, p.Error)
+		}
+		found[p.Partition] = span{p.FirstOffset, p.LastOffset}
+	}
+	out := make([]span, len(partitions))
+	for i, p := range partitions {
+		s, ok := found[p]
+		if !ok || s.first < 0 || s.end < s.first {
+			return nil, fmt.Errorf("kafka: topic %s: no offsets of partition %d in the answer", name, p)
+		}
+		out[i] = s
+	}
+	return out, nil
+}
+
+// retry calls do until it succeeds, fails for good, the configured patience is
+// over or ctx ends. The log hears of the first failure and of the recovery.
+func (b *Bus) retry(ctx context.Context, op string, topic events.Topic, do func(context.Context) error) error {
+	failures := 0
+	attempt := func() error {
+		err := do(ctx)
+		if err != nil && !mends(err) {
+			return backoff.Permanent(err)
+		}
+		return err
+	}
+	notify := func(err error, _ time.Duration) {
+		if failures == 0 {
+			b.log.Warn("trying again", "operation", op, "topic", string(topic), "error", err)
+		}
+		failures++
+		b.metrics.retries.WithLabelValues(op).Inc()
+	}
+	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(retryFirst), backoff.WithMultiplier(2),
+		backoff.WithMaxInterval(retryMax), backoff.WithMaxElapsedTime(b.cfg.Patience))
+	err := backoff.RetryNotify(attempt, backoff.WithContext(policy, ctx), notify)
+	if err == nil && failures > 0 {
+		b.log.Info("recovered", "operation", op, "topic", string(topic), "failures", failures)
+	}
+	return err
+}
+
+// mends reports whether an error may go away by itself: all do that are not a
+// broker's definite refusal.
+func mends(err error) bool {
+	if _, permanent := stream.AsPermanent(err); permanent {
+		return false
+	}
+	var code kafkago.Error
+	if errors.As(err, &code) {
+		return code.Temporary() || code == kafkago.Unknown
+	}
+	return !errors.Is(err, context.Canceled)
+}
+
+// orDone drops the error of work that ended because ctx did.
+func orDone(ctx context.Context, err error) error {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,191 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+const (
+	// heartbeat is how often a member shows that it lives; it learns of a
+	// rebalance by the answer.
+	heartbeat = time.Second
+	// rejoin is how long a member waits after it could not join: the
+	// coordinator of a fresh cluster is not available at first.
+	rejoin = 250 * time.Millisecond
+	// watchPartitions is how often the number of a topic's partitions is
+	// compared with what it was.
+	watchPartitions = 3 * time.Second
+)
+
+// Consume hands each partition that the group gives to this member to handle.
+// While the topic is not there, or the group can not be joined, it waits and
+// the log says so. A handler that is done before its partition is taken away
+// leaves it unread until then.
+func (b *Bus) Consume(ctx context.Context, topic events.Topic, group string, handle func(context.Context, stream.Partition) error) error {
+	work, stop := context.WithCancel(ctx)
+	defer stop()
+	m := &member{bus: b, topic: topic, group: group, handle: handle, stop: stop}
+	if err := m.topicThere(work); err != nil {
+		return orDone(ctx, err)
+	}
+	cg, err := kafkago.NewConsumerGroup(b.groupConfig(topic, group))
+	if err != nil {
+		return fmt.Errorf("kafka: group %s: %w", group, err)
+	}
+	m.join(work, cg)
+	stop()
+	cg.Close() // ends the generation once the handlers are done, and leaves the group
+	m.handlers.Wait()
+	return m.err
+}
+
+func (b *Bus) groupConfig(topic events.Topic, group string) kafkago.ConsumerGroupConfig {
+	return kafkago.ConsumerGroupConfig{
+		ID: b.cfg.group(topic, group), Brokers: b.cfg.Brokers, Dialer: b.dialer, Topics: []string{b.cfg.topic(topic)},
+		HeartbeatInterval: min(heartbeat, b.cfg.Session/3), SessionTimeout: b.cfg.Session, RebalanceTimeout: b.cfg.Session,
+		JoinGroupBackoff: rejoin, Timeout: requestTimeout,
+		WatchPartitionChanges: true, PartitionWatchInterval: watchPartitions,
+		// Of a group that has committed nothing yet: what was published before
+		// its first member came is not lost to it.
+		StartOffset: kafkago.FirstOffset,
+	}
+}
+
+// member is this process in a group.
+type member struct {
+	bus      *Bus
+	topic    events.Topic
+	group    string
+	handle   func(context.Context, stream.Partition) error
+	stop     context.CancelFunc
+	handlers sync.WaitGroup
+
+	once sync.Once
+	err  error // of the first handler that failed
+}
+
+// topicThere returns once the topic exists.
+func (m *member) topicThere(ctx context.Context) error {
+	for {
+		_, err := m.bus.count(ctx, opMeta, m.topic)
+		if err == nil || ctx.Err() != nil || errors.Is(err, errUnknownTopic) {
+			return err
+		}
+		m.bus.log.Warn("waiting for the topic", "group", m.group, "error", err)
+		if !pause(ctx, m.bus.cfg.Patience) {
+			return ctx.Err()
+		}
+	}
+}
+
+// join takes one generation of the group after the other until ctx ends.
+func (m *member) join(ctx context.Context, cg *kafkago.ConsumerGroup) {
+	failures := 0
+	for {
+		gen, err := cg.Next(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil { // the library waits before it tries again
+			if failures == 0 {
+				m.bus.log.Warn("can not join the group yet", "topic", string(m.topic), "group", m.group, "error", err)
+			}
+			failures++
+			m.bus.metrics.retries.WithLabelValues(opJoin).Inc()
+			continue
+		}
+		held := gen.Assignments[m.bus.cfg.topic(m.topic)]
+		m.bus.metrics.rebalances.WithLabelValues(string(m.topic), m.group).Inc()
+		m.bus.log.Info("joined the group", "topic", string(m.topic), "group", m.group, "generation", gen.ID, "partitions", len(held), "failures", failures)
+		failures = 0
+		for _, a := range held {
+			m.handlers.Add(1)
+			gen.Start(func(lost context.Context) {
+				defer m.handlers.Done()
+				m.hold(ctx, lost, gen, a)
+			})
+		}
+	}
+}
+
+// hold runs the handler of one partition until the generation has lost it or
+// work ends. The generation lasts until every handler has returned, so that
+// they can finish and commit what they have begun.
+func (m *member) hold(work, lost context.Context, gen *kafkago.Generation, a kafkago.PartitionAssignment) {
+	ctx, cancel := context.WithCancel(work)
+	defer cancel()
+	defer context.AfterFunc(lost, cancel)()
+	if lost.Err() != nil || work.Err() != nil {
+		return
+	}
+	committed := uint64(max(a.Offset, 0)) // what Kafka calls the next is the port's last
+	p := &partition{
+		member: m, generation: gen, reader: m.bus.reader(m.topic, a.ID, committed), committed: committed,
+		label: []string{string(m.topic), m.group, strconv.Itoa(a.ID)},
+	}
+	defer m.bus.metrics.lag.DeleteLabelValues(p.label...)
+	if err := orDone(ctx, m.handle(ctx, p)); err != nil {
+		m.once.Do(func() { m.err = err })
+		m.stop()
+	}
+	<-ctx.Done()
+}
+
+// partition is one handler's hold on a partition. Its methods are called one
+// at a time.
+type partition struct {
+	member     *member
+	generation *kafkago.Generation
+	reader     *reader
+	committed  uint64
+	label      []string
+}
+
+// Fetch implements stream.Partition.
+func (p *partition) Fetch(ctx context.Context, max int) ([]stream.Message, error) {
+	msgs, err := p.reader.fetch(ctx, max)
+	p.observeLag()
+	return msgs, err
+}
+
+// Commit implements stream.Partition. The coordinator refuses it once the
+// generation is over.
+func (p *partition) Commit(_ context.Context, through uint64) error {
+	if through <= p.committed {
+		return nil
+	}
+	m, at := p.member, p.reader.place
+	err := p.generation.CommitOffsets(map[string]map[int]int64{m.bus.cfg.topic(at.topic): {at.partition: nextAfter(through)}})
+	if err != nil {
+		return fmt.Errorf("kafka: commit partition %d of %s at %d for %s: %w", at.partition, at.topic, through, m.group, err)
+	}
+	p.committed = through
+	p.observeLag()
+	return nil
+}
+
+func (p *partition) observeLag() {
+	behind := max(p.reader.end-nextAfter(p.committed), 0)
+	p.member.bus.metrics.lag.WithLabelValues(p.label...).Set(float64(behind))
+}
+
+// pause waits; it returns false if ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,109 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/toolstream/toolstream/internal/servers"
+	"github.com/toolstream/toolstream/internal/servers/servertest"
+)
+
+// shared is the broker that the tests of the package have in common.
+type shared struct {
+	once   sync.Once
+	server *servers.Server
+	err    error
+}
+
+var broker shared
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if broker.server != nil {
+		if code != 0 {
+			fmt.Fprintf(os.Stderr, "the end of the log of the broker:\n%s\n", broker.server.Log())
+		}
+		if err := broker.server.Stop(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// address returns where the shared broker listens.
+func address(t testing.TB) string {
+	t.Helper()
+	required := os.Getenv(servertest.Variable) == "required"
+	if !required && !servers.Provisioned(servers.KafkaName) {
+		t.Skip("kafka is not there: `make servers` makes it")
+	}
+	broker.once.Do(func() { broker.server, broker.err = servers.Kafka(context.Background(), "") })
+	if broker.err != nil {
+		t.Fatal(broker.err)
+	}
+	return broker.server.Addr
+}
+
+func logger(t testing.TB) *slog.Logger {
+	if os.Getenv("TOOLSTREAM_TEST_LOG") != "" {
+		return slog.New(slog.NewTextHandler(t.Output(), nil))
+	}
+	return slog.New(slog.NewTextHandler(io.Discard, nil))
+}
+
+// fresh is a configuration of topics that no other test knows.
+func fresh(t testing.TB, partitions int) Config {
+	return Config{
+		Brokers: []string{address(t)}, Prefix: fmt.Sprintf("t%d.", time.Now().UnixNano()),
+		Partitions: partitions, Replication: 1, Session: 6 * time.Second,
+	}
+}
+
+// create makes the topics of a configuration.
+func create(t testing.TB, cfg Config) {
+	t.Helper()
+	specs, err := Topics(cfg)
+	must(t, err)
+	_, findings, err := ApplyTopics(context.Background(), cfg, specs...)
+	must(t, err)
+	if len(findings) > 0 {
+		t.Fatalf("fresh topics are not as wanted: %v", findings)
+	}
+}
+
+func open(t testing.TB, cfg Config) *Bus {
+	t.Helper()
+	b, err := New(cfg, Deps{Logger: logger(t), Registerer: prometheus.NewRegistry()})
+	must(t, err)
+	return b
+}
+
+func closeBus(t testing.TB, b *Bus) {
+	t.Helper()
+	if err := b.Close(context.Background()); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,162 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+const (
+	// fetchWait is how long the broker waits for a record before it answers
+	// that there is none.
+	fetchWait = 500 * time.Millisecond
+	// fetchBytes bounds an answer, which holds one batch at least.
+	fetchBytes = 2 << 20
+)
+
+// reader reads one partition in order, from an offset on. It is used by one
+// goroutine at a time.
+type reader struct {
+	bus   *Bus
+	place place
+	next  int64            // Kafka's offset to ask for
+	end   int64            // Kafka's offset behind the last record, when it was last asked
+	ready []stream.Message // read and not handed out yet
+}
+
+// fetch returns the next messages, at least one and at most max.
+func (r *reader) fetch(ctx context.Context, max int) ([]stream.Message, error) {
+	for len(r.ready) == 0 {
+		if err := r.bus.retry(ctx, opFetch, r.place.topic, r.poll); err != nil {
+			return nil, err
+		}
+	}
+	n := min(max, len(r.ready))
+	msgs := r.ready[:n:n]
+	r.ready = r.ready[n:]
+	return msgs, nil
+}
+
+// poll asks once for what comes next, which may be nothing.
+func (r *reader) poll(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, fetchWait+requestTimeout)
+	defer cancel()
+	res, err := r.bus.client.Fetch(bounded, &kafkago.FetchRequest{
+		Topic: r.bus.cfg.topic(r.place.topic), Partition: r.place.partition, Offset: r.next,
+		MinBytes: 1, MaxBytes: fetchBytes, MaxWait: fetchWait,
+	})
+	if err == nil {
+		err = res.Error
+	}
+	if errors.Is(err, kafkago.OffsetOutOfRange) {
+		return r.relocate(ctx)
+	}
+	if err == nil {
+		r.end = res.HighWatermark
+		err = r.take(res.Records)
+	}
+	if err != nil {
+		return r.bus.describe(r.place.topic, fmt.Errorf("partition %d above offset %d: %w", r.place.partition, r.next, err))
+	}
+	return nil
+}
+
+// take reads the answer to a fetch.
+func (r *reader) take(records kafkago.RecordReader) error {
+	asked := r.next
+	for {
+		record, err := records.ReadRecord()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		m, err := decode(r.place.topic, r.place.partition, record)
+		if err != nil {
+			return err
+		}
+		if record.Offset < r.next {
+			continue // a batch is delivered whole, whatever its first record
+		}
+		r.ready = append(r.ready, m)
+		r.next = record.Offset + 1
+	}
+	if r.next == asked {
+		r.skip(records)
+		return nil
+	}
+	r.bus.metrics.batches.WithLabelValues(opFetch).Observe(float64(len(r.ready)))
+	return nil
+}
+
+// skip moves on where the answer holds batches without a record to deliver:
+// compaction has emptied them, or they only mark a transaction. How far the
+// last one reaches the library does not say, but it covers the offset that was
+// asked for or, if it lies behind that, the one it begins at.
+func (r *reader) skip(records kafkago.RecordReader) {
+	s, ok := records.(*protocol.RecordStream)
+	if !ok || len(s.Records) == 0 {
+		return
+	}
+	last, ok := baseOffset(s.Records[len(s.Records)-1])
+	if ok {
+		r.next = max(r.next, last) + 1
+	}
+}
+
+// relocate goes on after the broker has said that it does not have the offset.
+func (r *reader) relocate(ctx context.Context) error {
+	spans, err := r.bus.offsets(ctx, r.place.topic, []int{r.place.partition})
+	if err != nil {
+		return err
+	}
+	s := spans[0]
+	switch {
+	case r.next > s.end:
+		return stream.Permanent(stream.ReasonLost, fmt.Errorf(
+			"kafka: topic %s, partition %d ends at offset %d, and offset %d has been read there: the cluster has lost records or the topic was made anew",
+			r.bus.cfg.topic(r.place.topic), r.place.partition, s.end, r.next))
+	case r.next < s.first:
+		r.reportGap(s.first)
+		r.next = s.first
+	}
+	return nil // else records came meanwhile
+}
+
+// reportGap tells the operator of records that were removed before they were
+// read. Who begins to read has lost nothing.
+func (r *reader) reportGap(first int64) {
+	if r.next == 0 {
+		return
+	}
+	r.bus.log.Error("records are gone that were not read yet: they exceeded the topic's limits, or were deleted",
+		"topic", string(r.place.topic), "partition", r.place.partition, "after", r.next, "before", first+1)
+}
+
+// pour reads until ctx ends.
+func (r *reader) pour(ctx context.Context, into chan<- []stream.Message) error {
+	for {
+		msgs, err := r.fetch(ctx, followBatch)
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case into <- msgs:
+		}
+	}
+}
+
+func (b *Bus) reader(topic events.Topic, partition int, above uint64) *reader {
+	return &reader{bus: b, place: place{topic, partition}, next: nextAfter(above)}
+}

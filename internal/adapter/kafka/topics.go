@@ -1,0 +1,227 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	kafkago "github.com/segmentio/kafka-go"
+
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// Names of the settings of topics that matter here.
+const (
+	cleanupPolicy     = "cleanup.policy"
+	retentionMillis   = "retention.ms"
+	deleteRetention   = "delete.retention.ms"
+	minInSyncReplicas = "min.insync.replicas"
+	maxMessageBytes   = "max.message.bytes"
+)
+
+// nullRetention is how long a null of a compacted topic stays, in milliseconds:
+// a week in which readers that were away may come back and see it.
+const nullRetention = 7 * 24 * 60 * 60 * 1000
+
+// TopicSpec is how a topic has to be.
+type TopicSpec struct {
+	Name        string // in the cluster, with its prefix
+	Partitions  int
+	Replication int
+	Settings    map[string]string // by Kafka's names
+}
+
+// Finding is something about a topic that is not as wanted.
+type Finding struct {
+	Topic string `json:"topic"`
+	Key   string `json:"key"`   // "partitions", "replication" or a setting; empty for the topic as such
+	Value string `json:"value"` // what it is; empty if it is missing
+	Want  string `json:"want"`
+}
+
+// String is a line for an operator.
+func (f Finding) String() string {
+	if f.Key == "" {
+		return fmt.Sprintf("topic %s is %s, wanted is %s", f.Topic, f.Value, f.Want)
+	}
+	return fmt.Sprintf("topic %s: %s is %q, wanted is %q", f.Topic, f.Key, f.Value, f.Want)
+}
+
+// Topics returns how the topics have to be, in the order of the flow. A write
+// is acknowledged by most of the replicas, so one of three may be down.
+func Topics(cfg Config) ([]TopicSpec, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	var specs []TopicSpec
+	for _, t := range events.Topics() {
+		settings := map[string]string{
+			minInSyncReplicas: strconv.Itoa(cfg.Replication/2 + 1),
+			// What can not be compressed grows a little when it is tried.
+			maxMessageBytes: strconv.Itoa(cfg.MaxMessage + cfg.MaxMessage/256 + 1024),
+		}
+		if t.Compacted() {
+			settings[cleanupPolicy] = "compact"
+			settings[deleteRetention] = strconv.Itoa(nullRetention)
+		} else {
+			settings[cleanupPolicy] = "delete"
+			settings[retentionMillis] = strconv.FormatInt(cfg.Retention.Milliseconds(), 10)
+		}
+		specs = append(specs, TopicSpec{Name: cfg.topic(t), Partitions: cfg.Partitions, Replication: cfg.Replication, Settings: settings})
+	}
+	return specs, nil
+}
+
+// ApplyTopics creates the topics that are not there and returns their names,
+// and what is not as specified about the others. It never changes a topic.
+func ApplyTopics(ctx context.Context, cfg Config, specs ...TopicSpec) (created []string, findings []Finding, err error) {
+	err = withAdmin(cfg, func(a admin) error {
+		created, err = a.create(ctx, specs)
+		if err != nil {
+			return err
+		}
+		findings, err = a.compare(ctx, specs)
+		return err
+	})
+	return created, findings, err
+}
+
+// CheckTopics returns what is not as specified, topics that are not there
+// included.
+func CheckTopics(ctx context.Context, cfg Config, specs ...TopicSpec) (findings []Finding, err error) {
+	err = withAdmin(cfg, func(a admin) error {
+		findings, err = a.compare(ctx, specs)
+		return err
+	})
+	return findings, err
+}
+
+// admin asks the cluster about topics. It remembers nothing of them.
+type admin struct{ client *kafkago.Client }
+
+func withAdmin(cfg Config, do func(admin) error) error {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return err
+	}
+	transport, _, err := cfg.connect()
+	if err != nil {
+		return err
+	}
+	life, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	transport.Context = life
+	defer transport.CloseIdleConnections()
+	return do(admin{&kafkago.Client{Addr: kafkago.TCP(cfg.Brokers...), Transport: transport, Timeout: requestTimeout}})
+}
+
+// create makes the topics that are not there.
+func (a admin) create(ctx context.Context, specs []TopicSpec) ([]string, error) {
+	var wanted []kafkago.TopicConfig
+	for _, s := range specs {
+		t := kafkago.TopicConfig{Topic: s.Name, NumPartitions: s.Partitions, ReplicationFactor: s.Replication}
+		for _, key := range slices.Sorted(maps.Keys(s.Settings)) {
+			t.ConfigEntries = append(t.ConfigEntries, kafkago.ConfigEntry{ConfigName: key, ConfigValue: s.Settings[key]})
+		}
+		wanted = append(wanted, t)
+	}
+	res, err := a.client.CreateTopics(ctx, &kafkago.CreateTopicsRequest{Topics: wanted})
+	if err != nil {
+		return nil, fmt.Errorf("kafka: create topics: %w", err)
+	}
+	var created []string
+	var errs []error
+	for _, s := range specs {
+		switch err := res.Errors[s.Name]; {
+		case err == nil:
+			created = append(created, s.Name)
+		case !errors.Is(err, kafkago.TopicAlreadyExists):
+			errs = append(errs, fmt.Errorf("kafka: create topic %s with %d partitions, %d replicas: %w", s.Name, s.Partitions, s.Replication, err))
+		}
+	}
+	return created, errors.Join(errs...)
+}
+
+// compare returns what is not as specified.
+func (a admin) compare(ctx context.Context, specs []TopicSpec) ([]Finding, error) {
+	names := make([]string, len(specs))
+	for i, s := range specs {
+		names[i] = s.Name
+	}
+	meta, err := a.client.Metadata(ctx, &kafkago.MetadataRequest{Topics: names})
+	if err != nil {
+		return nil, fmt.Errorf("kafka: look at topics: %w", err)
+	}
+	var findings []Finding
+	there := map[string]kafkago.Topic{}
+	for _, t := range meta.Topics {
+		switch {
+		case errors.Is(t.Error, kafkago.UnknownTopicOrPartition):
+			findings = append(findings, Finding{Topic: t.Name, Value: "missing", Want: "there"})
+		case t.Error != nil:
+			return nil, fmt.Errorf("kafka: look at topic %s: %w", t.Name, t.Error)
+		default:
+			there[t.Name] = t
+		}
+	}
+	settings, err := describe(ctx, a.client, slices.Sorted(maps.Keys(there)))
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range specs {
+		if t, ok := there[s.Name]; ok {
+			findings = append(findings, s.compare(t, settings[s.Name])...)
+		}
+	}
+	return findings, nil
+}
+
+// compare returns how a topic that is there differs.
+func (s TopicSpec) compare(t kafkago.Topic, settings map[string]string) []Finding {
+	var findings []Finding
+	differ := func(key, value, want string) {
+		if value != want {
+			findings = append(findings, Finding{s.Name, key, value, want})
+		}
+	}
+	differ("partitions", strconv.Itoa(len(t.Partitions)), strconv.Itoa(s.Partitions))
+	if len(t.Partitions) > 0 {
+		differ("replication", strconv.Itoa(len(t.Partitions[0].Replicas)), strconv.Itoa(s.Replication))
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Settings)) {
+		differ(key, settings[key], s.Settings[key])
+	}
+	return findings
+}
+
+// describe returns the settings of topics by topic and key.
+func describe(ctx context.Context, client *kafkago.Client, names []string) (map[string]map[string]string, error) {
+	out := make(map[string]map[string]string, len(names))
+	if len(names) == 0 {
+		return out, nil
+	}
+	req := &kafkago.DescribeConfigsRequest{}
+	for _, name := range names {
+		req.Resources = append(req.Resources, kafkago.DescribeConfigRequestResource{
+			ResourceType: kafkago.ResourceTypeTopic, ResourceName: name,
+		})
+	}
+	res, err := client.DescribeConfigs(ctx, req)
+	if err != nil {
+		return nil, fmt.Errorf("kafka: settings of topics: %w", err)
+	}
+	for _, r := range res.Resources {
+		if r.Error != nil {
+			return nil, fmt.Errorf("kafka: settings of topic %s: %w", r.ResourceName, r.Error)
+		}
+		out[r.ResourceName] = map[string]string{}
+		for _, e := range r.ConfigEntries {
+			out[r.ResourceName][e.ConfigName] = e.ConfigValue
+		}
+	}
+	return out, nil
+}
