@@ -1,6 +1,3 @@
-// Package nats answers request-reply over NATS: each service is a `micro`
-// service, so that replicas share the load through a queue group and can be
-// found and asked for their state.
 package nats
 
 import (
@@ -8,12 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
+	"github.com/sourcegraph/conc/panics"
+	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -24,28 +25,52 @@ type Config struct {
 	Version     string // semantic version; what is none counts as 0.0.0
 	Description string
 	Subject     string
-	Timeout     time.Duration // of one request; 10 s when 0
+	Timeout     time.Duration // of one request, waiting included; 10 s when 0
 	Pending     int           // requests that may wait; 256 when 0
 	Parallel    int           // requests in work at a time; 64 when 0
+	MaxRequest  int           // bytes; 1 MiB when 0
 
 	// Status returns the HTTP status of an error of the handler. Nil: 422 for
 	// a *schema.Invalid, 504 for a deadline, 503 for all else.
 	Status func(error) int
+
+	Logger *slog.Logger // of panics and answers that could not be sent; none when nil
+}
+
+func (c Config) withDefaults() Config {
+	set := func(n *int, standard int) {
+		if *n == 0 {
+			*n = standard
+		}
+	}
+	set(&c.Pending, 256)
+	set(&c.Parallel, 64)
+	set(&c.MaxRequest, 1<<20)
+	if c.Timeout == 0 {
+		c.Timeout = 10 * time.Second
+	}
+	if c.Status == nil {
+		c.Status = statusOf
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
 }
 
 // Handler answers one request in bytes.
 type Handler func(ctx context.Context, tenant string, request []byte) ([]byte, error)
 
-// HeaderTenant names the caller's tenant. It is for the gateway in front to
-// set: whoever may publish on the subject is trusted with it.
-const HeaderTenant = "toolstream-tenant"
-
-// Service answers requests until Run ends.
+// Service answers requests until Run ends. More of them than may wait are
+// refused with 503 at once, one whose caller has stopped waiting is not begun,
+// and an answer that is larger than a message becomes a 413.
 type Service struct {
-	cfg    Config
-	conn   *nats.Conn
-	handle Handler
-	slots  chan struct{} // one element for each request in work
+	cfg     Config
+	conn    *nats.Conn
+	handle  Handler
+	present chan struct{} // one element for each request that waits or is in work
+	slots   chan struct{} // one element for each request in work
+	work    sync.WaitGroup
 }
 
 // NewService returns a service that Run puts on the connection.
@@ -53,22 +78,17 @@ func NewService(cfg Config, conn *nats.Conn, handle Handler) (*Service, error) {
 	if cfg.Name == "" || cfg.Subject == "" || conn == nil || handle == nil {
 		return nil, errors.New("nats: a service needs a name, a subject, a connection and a handler")
 	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 10 * time.Second
+	if min(cfg.Pending, cfg.Parallel, cfg.MaxRequest) < 0 || cfg.Timeout < 0 {
+		return nil, fmt.Errorf("nats: service %s: a limit is negative", cfg.Name)
 	}
-	if cfg.Pending == 0 {
-		cfg.Pending = 256
-	}
-	if cfg.Parallel == 0 {
-		cfg.Parallel = 64
-	}
-	if cfg.Status == nil {
-		cfg.Status = statusOf
-	}
-	return &Service{cfg: cfg, conn: conn, handle: handle, slots: make(chan struct{}, cfg.Parallel)}, nil
+	cfg = cfg.withDefaults()
+	return &Service{
+		cfg: cfg, conn: conn, handle: handle,
+		present: make(chan struct{}, cfg.Pending+cfg.Parallel), slots: make(chan struct{}, cfg.Parallel),
+	}, nil
 }
 
-// Run answers until ctx ends and the requests under way are answered.
+// Run answers until ctx ends and all requests that have arrived are answered.
 func (s *Service) Run(ctx context.Context) error {
 	svc, err := micro.AddService(s.conn, micro.Config{
 		Name: s.cfg.Name, Version: semantic(s.cfg.Version), Description: s.cfg.Description,
@@ -76,47 +96,120 @@ func (s *Service) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("nats: service %s: %w", s.cfg.Name, err)
 	}
-	answer := func(req micro.Request) { s.answer(context.WithoutCancel(ctx), req) }
-	err = svc.AddEndpoint("request", micro.HandlerFunc(answer),
-		micro.WithEndpointSubject(s.cfg.Subject), micro.WithEndpointPendingLimits(s.cfg.Pending, -1))
+	answer := func(req micro.Request) { s.receive(context.WithoutCancel(ctx), req) }
+	err = svc.AddEndpoint("request", micro.HandlerFunc(answer), micro.WithEndpointSubject(s.cfg.Subject))
 	if err != nil {
 		return errors.Join(fmt.Errorf("nats: endpoint %s: %w", s.cfg.Subject, err), svc.Stop())
 	}
 	<-ctx.Done()
-	err = svc.Stop()
-	for range cap(s.slots) {
-		s.slots <- struct{}{} // every request in work has given its slot back
-	}
-	if err != nil {
+	if err := s.drain(context.WithoutCancel(ctx), svc); err != nil {
 		return fmt.Errorf("nats: service %s: drain: %w", s.cfg.Name, err)
 	}
 	return nil
 }
 
-// answer handles one request. The endpoint's subscription calls it in order,
-// so the work goes to a goroutine of its own, as soon as there is a slot.
-func (s *Service) answer(ctx context.Context, req micro.Request) {
-	s.slots <- struct{}{}
-	go func() {
+// drain takes no new requests, then answers those that are here. Stop only
+// begins to; the server has stopped sending once it answers a flush, and what
+// it had sent by then is received once a barrier is through.
+func (s *Service) drain(ctx context.Context, svc micro.Service) error {
+	err := svc.Stop()
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	received := make(chan struct{})
+	if s.conn.FlushWithContext(ctx) == nil && s.conn.Barrier(func() { close(received) }) == nil {
+		select {
+		case <-received:
+		case <-ctx.Done():
+			err = errors.Join(err, errors.New("other work on the connection holds it up"))
+		}
+	}
+	s.work.Wait()
+	// Where there is no connection, nobody is there to read what is not flushed.
+	_ = s.conn.FlushWithContext(ctx)
+	return err
+}
+
+// receive takes a request from its subscription, which calls it in order: it
+// must not wait.
+func (s *Service) receive(ctx context.Context, req micro.Request) {
+	select {
+	case s.present <- struct{}{}:
+	default:
+		s.refuse(req, http.StatusServiceUnavailable, "overloaded: too many requests wait")
+		return
+	}
+	arrived := time.Now()
+	s.work.Go(func() {
+		defer func() { <-s.present }()
+		s.answer(ctx, req, arrived)
+	})
+}
+
+func (s *Service) answer(ctx context.Context, req micro.Request, arrived time.Time) {
+	header := headers(req.Headers())
+	tenant, err := header.tenant()
+	if err != nil {
+		s.fail(req, err)
+		return
+	}
+	timeout, err := header.timeout(s.cfg.Timeout)
+	if err != nil {
+		s.fail(req, err)
+		return
+	}
+	if n := len(req.Data()); n > s.cfg.MaxRequest {
+		s.refuse(req, http.StatusRequestEntityTooLarge, fmt.Sprintf("request of %d bytes, at most %d", n, s.cfg.MaxRequest))
+		return
+	}
+	ctx, cancel := context.WithDeadline(propagation.TraceContext{}.Extract(ctx, header), arrived.Add(timeout))
+	defer cancel()
+	body, err := s.inSlot(ctx, tenant, req.Data())
+	if err != nil {
+		s.fail(req, err)
+		return
+	}
+	s.respond(req, body)
+}
+
+// errPanicked is the error for a request that the handler panicked on.
+var errPanicked = errors.New("the service failed on this request")
+
+// inSlot handles one request when there is a slot for it.
+func (s *Service) inSlot(ctx context.Context, tenant string, request []byte) (body []byte, err error) {
+	select {
+	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
-		ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
-		defer cancel()
-		tenant := req.Headers().Get(HeaderTenant)
-		if tenant == "" {
-			tenant = "default"
-		}
-		if err := schema.ValidateTenant(tenant); err != nil {
-			s.refuse(req, err)
-			return
-		}
-		body, err := s.handle(ctx, tenant, req.Data())
-		if err != nil {
-			s.refuse(req, err)
-			return
-		}
-		// A failed answer means that the connection is gone, and with it whoever asked.
-		_ = req.Respond(body)
-	}()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err // both were ready
+	}
+	if p := panics.Try(func() { body, err = s.handle(ctx, tenant, request) }); p != nil {
+		s.cfg.Logger.Error("nats: a handler panicked", "service", s.cfg.Name, "panic", p.AsError())
+		return nil, errPanicked
+	}
+	return body, err
+}
+
+// overhead is room for headers and what the protocol adds to a message.
+const overhead = 512
+
+func (s *Service) respond(req micro.Request, body []byte) {
+	if most := s.conn.MaxPayload(); most > 0 && int64(len(body)) > most {
+		s.refuse(req, http.StatusRequestEntityTooLarge,
+			fmt.Sprintf("the answer of %d bytes is %v of %d: ask for less at a time", len(body), ErrTooLarge, most))
+		return
+	}
+	s.unsent(req.Respond(body))
+}
+
+// unsent notes an answer that could not be sent: the connection is gone, and
+// with it whoever asked, or nobody wanted one.
+func (s *Service) unsent(err error) {
+	if err != nil {
+		s.cfg.Logger.Debug("nats: answer not sent", "service", s.cfg.Name, "err", err)
+	}
 }
 
 // problem is an error answer (RFC 9457), the same body as over HTTP.
@@ -126,11 +219,18 @@ type problem struct {
 	Detail string `json:"detail"`
 }
 
-func (s *Service) refuse(req micro.Request, err error) {
-	status := s.cfg.Status(err)
-	p := problem{status, http.StatusText(status), err.Error()}
+func (s *Service) fail(req micro.Request, err error) {
+	status := http.StatusInternalServerError
+	if !errors.Is(err, errPanicked) {
+		status = s.cfg.Status(err)
+	}
+	s.refuse(req, status, err.Error())
+}
+
+func (s *Service) refuse(req micro.Request, status int, detail string) {
+	p := problem{status, http.StatusText(status), detail}
 	body, _ := json.Marshal(p) // two strings and a number always encode
-	_ = req.Error(strconv.Itoa(p.Status), p.Title, body)
+	s.unsent(req.Error(strconv.Itoa(p.Status), p.Title, body))
 }
 
 func statusOf(err error) int {

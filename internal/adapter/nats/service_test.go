@@ -58,11 +58,7 @@ func serveWith(t *testing.T, cfg Config, nc *nats.Conn, h Handler) {
 			t.Error(err)
 		}
 	})
-	for { // discovery answers once the service is there
-		if _, err := nc.Request("$SRV.PING.test", nil, time.Minute); !errors.Is(err, nats.ErrNoResponders) {
-			return
-		}
-	}
+	awaitService(t, nc)
 }
 
 func TestRequestIsAnswered(t *testing.T) {

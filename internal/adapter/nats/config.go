@@ -1,0 +1,155 @@
+package nats
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Defaults of a ConnectConfig.
+const (
+	DefaultURL     = "nats://127.0.0.1:4222"
+	DefaultTimeout = 5 * time.Second
+	DefaultDrain   = 30 * time.Second
+)
+
+// ConnectConfig says where the servers are and who asks. The zero value of a
+// field means its default; of the credentials at most one kind is given.
+type ConnectConfig struct {
+	URL  string // of one or more servers, separated by commas; DefaultURL
+	Name string // of this process in the server's lists; "toolstream"
+
+	CredentialsFile string // JWT and seed, as nsc writes them; read again at each connect
+	SeedFile        string // NKey
+	User, Password  string
+	Token           string
+
+	CAFile            string // of the authorities that are trusted; the system's
+	CertFile, KeyFile string // of this client, where the server asks for it
+
+	Timeout time.Duration // of one try of one server; DefaultTimeout
+	Drain   time.Duration // longest time to answer what is under way at the end; DefaultDrain
+
+	// Background makes Connect return at once while no server is there: the
+	// connection comes up when one is, and what is asked until then fails with
+	// ErrDisconnected. Without it no server is an error of Connect.
+	Background bool
+}
+
+func (c ConnectConfig) withDefaults() ConnectConfig {
+	if c.URL == "" {
+		c.URL = DefaultURL
+	}
+	if c.Name == "" {
+		c.Name = "toolstream"
+	}
+	if c.Timeout == 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.Drain == 0 {
+		c.Drain = DefaultDrain
+	}
+	return c
+}
+
+func (c ConnectConfig) validate() error {
+	for server := range strings.SplitSeq(c.URL, ",") {
+		u, err := url.Parse(strings.TrimSpace(server))
+		if err != nil || u.Host == "" {
+			// The parser's error would repeat the address, secrets included.
+			return errors.New("nats: an address has to look like nats://host:4222 or tls://host:4222, several are separated by commas")
+		}
+		switch u.Scheme {
+		case "nats", "tls", "ws", "wss":
+		default:
+			return fmt.Errorf("nats: address %s: %q is not nats, tls, ws or wss", u.Host, u.Scheme)
+		}
+	}
+	kinds := 0
+	for _, given := range []string{c.CredentialsFile, c.SeedFile, c.User, c.Token} {
+		if given != "" {
+			kinds++
+		}
+	}
+	switch {
+	case kinds > 1:
+		return errors.New("nats: give one of credentials file, seed file, user and token")
+	case c.User == "" && c.Password != "":
+		return errors.New("nats: a password without a user")
+	case (c.CertFile == "") != (c.KeyFile == ""):
+		return errors.New("nats: a client certificate and its key belong together")
+	case c.Timeout < 0 || c.Drain < 0:
+		return errors.New("nats: a timeout is negative")
+	}
+	return nil
+}
+
+// credentials returns the options that say who asks. Files are read now, so
+// that a wrong one is found at the start and not when a server is there.
+func (c ConnectConfig) credentials() ([]nats.Option, error) {
+	switch {
+	case c.CredentialsFile != "":
+		if _, err := os.ReadFile(c.CredentialsFile); err != nil {
+			return nil, fmt.Errorf("nats: credentials: %w", err)
+		}
+		return []nats.Option{nats.UserCredentials(c.CredentialsFile)}, nil
+	case c.SeedFile != "":
+		option, err := nats.NkeyOptionFromSeed(c.SeedFile)
+		if err != nil {
+			return nil, fmt.Errorf("nats: seed file %s: %w", c.SeedFile, err)
+		}
+		return []nats.Option{option}, nil
+	case c.User != "":
+		return []nats.Option{nats.UserInfo(c.User, c.Password)}, nil
+	case c.Token != "":
+		return []nats.Option{nats.Token(c.Token)}, nil
+	}
+	return nil, nil
+}
+
+// tls returns the options of an encrypted connection, none where nothing is
+// set; a server that asks for TLS gets it all the same. The files are read
+// again at each connect, so that renewed ones serve without a restart.
+func (c ConnectConfig) tls() ([]nats.Option, error) {
+	var certificate nats.TLSCertHandler
+	var authorities nats.RootCAsHandler
+	if c.CertFile != "" {
+		certificate = c.certificate
+	}
+	if c.CAFile != "" {
+		authorities = c.authorities
+	}
+	if certificate == nil && authorities == nil {
+		return nil, nil
+	}
+	var opened nats.Options
+	option := nats.ClientTLSConfig(certificate, authorities)
+	return []nats.Option{option}, option(&opened) // it reads the files
+}
+
+func (c ConnectConfig) authorities() (*x509.CertPool, error) {
+	text, err := os.ReadFile(c.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("nats: authorities: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("nats: authorities: no certificate in %s", c.CAFile)
+	}
+	return pool, nil
+}
+
+func (c ConnectConfig) certificate() (tls.Certificate, error) {
+	cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+	if err != nil {
+		return cert, fmt.Errorf("nats: client certificate: %w", err)
+	}
+	return cert, nil
+}

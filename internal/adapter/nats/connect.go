@@ -1,0 +1,194 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// How long to wait between two rounds of tries.
+const (
+	firstWait = 100 * time.Millisecond
+	maxWait   = 2 * time.Second
+)
+
+// Connect returns a connection that comes back by itself for as long as it is
+// not closed, with its subscriptions, even after the server refused its
+// credentials: these may be renewed. Losses and returns are logged. Errors name
+// the servers and the cause. Drain ends the connection.
+func Connect(ctx context.Context, cfg ConnectConfig, log *slog.Logger) (*nats.Conn, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	options, err := cfg.options(log)
+	if err != nil {
+		return nil, err
+	}
+	type outcome struct {
+		nc  *nats.Conn
+		err error
+	}
+	connected := make(chan outcome, 1)
+	go func() {
+		nc, err := nats.Connect(cfg.URL, options...)
+		connected <- outcome{nc, err}
+	}()
+	select {
+	case o := <-connected:
+		if o.err != nil {
+			return nil, fmt.Errorf("nats: connect to %s: %w", cfg.where(), o.err)
+		}
+		return o.nc, nil
+	case <-ctx.Done():
+		go func() { // a try takes its time, whoever still waits
+			if o := <-connected; o.err == nil {
+				o.nc.Close()
+			}
+		}()
+		return nil, fmt.Errorf("nats: connect to %s: %w", cfg.where(), ctx.Err())
+	}
+}
+
+func (c ConnectConfig) options(log *slog.Logger) ([]nats.Option, error) {
+	credentials, err := c.credentials()
+	if err != nil {
+		return nil, err
+	}
+	encryption, err := c.tls()
+	if err != nil {
+		return nil, err
+	}
+	options := []nats.Option{
+		nats.Name(c.Name),
+		nats.Timeout(c.Timeout),
+		nats.DrainTimeout(c.Drain),
+		nats.MaxReconnects(-1),
+		nats.CustomReconnectDelay(pause),
+		nats.IgnoreAuthErrorAbort(),
+		nats.ReconnectBufSize(-1), // see the package comment
+		nats.RetryOnFailedConnect(c.Background),
+	}
+	options = append(options, observers(log)...)
+	return append(append(options, credentials...), encryption...), nil
+}
+
+// observers log what happens to the connection.
+func observers(log *slog.Logger) []nats.Option {
+	return []nats.Option{
+		nats.ConnectHandler(func(nc *nats.Conn) {
+			log.Info("nats: connected", "server", nc.ConnectedUrlRedacted())
+		}),
+		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
+			if err != nil { // without one it was closed
+				log.Warn("nats: connection lost", "servers", redacted(nc.Servers()), "err", err)
+			}
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			log.Info("nats: connected again", "server", nc.ConnectedUrlRedacted(), "times", nc.Stats().Reconnects)
+		}),
+		nats.ErrorHandler(func(nc *nats.Conn, sub *nats.Subscription, err error) {
+			subject := ""
+			if sub != nil {
+				subject = sub.Subject
+			}
+			log.Warn("nats: trouble", "server", nc.ConnectedUrlRedacted(), "subject", subject, "err", err)
+		}),
+	}
+}
+
+// pause is the wait after that many rounds through all servers: it doubles up
+// to two seconds, and is anywhere from half to all of that, so that those who
+// lost the same server do not come back at once.
+func pause(rounds int) time.Duration {
+	most := maxWait
+	if rounds < 5 {
+		most = min(firstWait<<max(rounds, 0), maxWait)
+	}
+	return most/2 + rand.N(most/2)
+}
+
+// where names the servers in errors.
+func (c ConnectConfig) where() string {
+	return strings.Join(redacted(strings.Split(c.URL, ",")), ", ")
+}
+
+// Drain ends a connection: nothing new is received, what was received is
+// handled, what was sent is flushed. What is not done when ctx ends, or the
+// configured time, is given up, which is an error. One that is not connected
+// has nothing to drain.
+func Drain(ctx context.Context, nc *nats.Conn) error {
+	changes := nc.StatusChanged(nats.CLOSED)
+	defer nc.RemoveStatusListener(changes)
+	if !nc.IsConnected() {
+		nc.Close()
+		return nil
+	}
+	if err := nc.Drain(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) && !errors.Is(err, nats.ErrConnectionReconnecting) {
+		return fmt.Errorf("nats: drain: %w", err)
+	}
+	if nc.IsClosed() {
+		return nil
+	}
+	select {
+	case <-changes:
+	case <-ctx.Done():
+		nc.Close()
+		return fmt.Errorf("nats: drain: %w", ctx.Err())
+	}
+	if err := nc.LastError(); errors.Is(err, nats.ErrDrainTimeout) {
+		return fmt.Errorf("nats: drain: %w", err)
+	}
+	return nil
+}
+
+// whileConnected waits for a connection and returns a context that ends when
+// it is lost, with the loss as its cause. The caller has to call stop. An error
+// says that ctx has ended or that the connection is closed for good.
+func whileConnected(ctx context.Context, nc *nats.Conn) (_ context.Context, stop func(), err error) {
+	changes := nc.StatusChanged(nats.CONNECTED, nats.CLOSED)
+	defer nc.RemoveStatusListener(changes)
+	for {
+		// Listened to before it is asked: a loss in between is seen.
+		losses := nc.StatusChanged(nats.RECONNECTING, nats.DISCONNECTED, nats.CLOSED)
+		if nc.IsConnected() {
+			connected, stop := untilLost(ctx, nc, losses)
+			return connected, stop, nil
+		}
+		nc.RemoveStatusListener(losses)
+		if nc.IsClosed() {
+			return nil, nil, disconnected(nc)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		case <-changes:
+		}
+	}
+}
+
+// untilLost ends the context with the first of the losses, and stops listening
+// for them with the context.
+func untilLost(ctx context.Context, nc *nats.Conn, losses chan nats.Status) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-losses:
+			cancel(disconnected(nc))
+		case <-ctx.Done():
+		}
+		nc.RemoveStatusListener(losses)
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-done
+	}
+}

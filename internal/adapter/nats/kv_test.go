@@ -1,0 +1,195 @@
+package nats
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/toolstream/toolstream/internal/adapter/adaptertest"
+	"github.com/toolstream/toolstream/internal/stream"
+)
+
+const history = 5
+
+func openKV(t *testing.T, nc *nats.Conn, bucket string) *KV {
+	t.Helper()
+	kv, err := NewKV(KVConfig{Bucket: bucket, History: history}, nc)
+	must(t, err)
+	return kv
+}
+
+func TestKV(t *testing.T) {
+	adaptertest.KVSuite(t, adaptertest.KVAdapter{
+		Open: func(t *testing.T, place string) (adaptertest.KV, func()) {
+			s := startServer(t, server.Options{JetStream: true, StoreDir: place, SyncAlways: true})
+			nc := dial(t, ConnectConfig{URL: s.ClientURL()})
+			return openKV(t, nc, "toolstream_weights"), func() {
+				nc.Close()
+				stopServer(s)
+			}
+		},
+		History: history,
+	})
+}
+
+// A watch that the caller begins again after each loss, as the query service
+// does.
+type watching struct {
+	entries chan stream.Entry
+	losses  chan error
+	current chan struct{}
+	done    chan error
+}
+
+func watch(t *testing.T, kv *KV, prefix string) *watching {
+	t.Helper()
+	w := &watching{make(chan stream.Entry, 100), make(chan error, 100), make(chan struct{}, 100), make(chan error, 1)}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for {
+			err := kv.Follow(ctx, prefix, func(e stream.Entry) error {
+				w.entries <- e
+				return nil
+			}, func() { w.current <- struct{}{} })
+			if ctx.Err() != nil {
+				w.done <- err
+				return
+			}
+			w.losses <- err
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := receive(t, w.done); err != nil {
+			t.Errorf("a watch ended with %v", err)
+		}
+	})
+	return w
+}
+
+func (w *watching) want(t *testing.T, key, value string) {
+	t.Helper()
+	if e := receive(t, w.entries); e.Key != key || string(e.Value) != value {
+		t.Fatalf("the watch gave %s = %q, want %s = %q", e.Key, e.Value, key, value)
+	}
+}
+
+func put(t *testing.T, kv *KV, key, value string) {
+	t.Helper()
+	_, err := kv.Put(patient(t), key, []byte(value))
+	must(t, err)
+}
+
+func TestAWatchMissesNothingOverALostConnection(t *testing.T) {
+	s := startServer(t, withStore(t))
+	g := newGate(t, s.Addr().String())
+	far, near := dial(t, ConnectConfig{URL: g.url()}), openKV(t, dial(t, ConnectConfig{URL: s.ClientURL()}), "b")
+	put(t, near, "w.a", "1")
+	w := watch(t, openKV(t, far, "b"), "w.")
+	w.want(t, "w.a", "1")
+	receive(t, w.current)
+	for range 3 {
+		g.cut(t, far)
+		if err := receive(t, w.losses); !errors.Is(err, ErrDisconnected) {
+			t.Fatalf("the watch ended with %v, want ErrDisconnected", err)
+		}
+		put(t, near, "w.b", "away")
+		must(t, near.Delete(patient(t), "w.a"))
+		g.mend(t, far)
+		w.want(t, "w.b", "away")
+		w.want(t, "w.a", "")
+		receive(t, w.current)
+		put(t, near, "w.a", "back")
+		w.want(t, "w.a", "back")
+	}
+}
+
+func TestWithoutAConnectionTheBucketFailsAtOnce(t *testing.T) {
+	s := startServer(t, withStore(t))
+	g := newGate(t, s.Addr().String())
+	nc := dial(t, ConnectConfig{URL: g.url()})
+	kv := openKV(t, nc, "b")
+	put(t, kv, "a", "1")
+	g.cut(t, nc)
+	calls := map[string]func() error{
+		"get":     func() error { _, err := kv.Get(t.Context(), "a"); return err },
+		"put":     func() error { _, err := kv.Put(t.Context(), "a", nil); return err },
+		"keys":    func() error { _, err := kv.Keys(t.Context(), ""); return err },
+		"history": func() error { _, err := kv.History(t.Context(), "a"); return err },
+		"delete":  func() error { return kv.Delete(t.Context(), "a") },
+	}
+	for name, call := range calls {
+		if err := call(); !errors.Is(err, ErrDisconnected) || !strings.Contains(err.Error(), g.url()) {
+			t.Errorf("%s: %v, want ErrDisconnected and the server", name, err)
+		}
+	}
+	g.mend(t, nc)
+	if e, err := kv.Get(patient(t), "a"); err != nil || string(e.Value) != "1" {
+		t.Errorf("after the reconnect: %q, %v", e.Value, err)
+	}
+}
+
+func TestValuesHaveALargestSize(t *testing.T) {
+	opts := withStore(t)
+	opts.MaxPayload = 64 << 10
+	kv := openKV(t, dial(t, ConnectConfig{URL: startServer(t, opts).ClientURL()}), "b")
+	must(t, kv.Open(patient(t)))
+	most := kv.MaxValue()
+	revision, err := kv.Create(patient(t), "a", bytes.Repeat([]byte("x"), most))
+	must(t, err)
+	if _, err = kv.Update(patient(t), "a", bytes.Repeat([]byte("y"), most), revision); err != nil {
+		t.Errorf("the largest value: %v", err)
+	}
+	_, err = kv.Put(patient(t), "a", make([]byte, most+1))
+	if !errors.Is(err, ErrTooLarge) || stream.Reason(err) != stream.ReasonTooLarge || !strings.Contains(err.Error(), "65536") {
+		t.Errorf("a value above: %v, want ErrTooLarge, permanent, with the limit", err)
+	}
+	if e, err := kv.Get(patient(t), "a"); err != nil || !bytes.Equal(e.Value, bytes.Repeat([]byte("y"), most)) {
+		t.Errorf("the value before is not there: %d bytes, %v", len(e.Value), err)
+	}
+}
+
+func TestABucketOfAnotherMakerIsUsedIfItKeepsEnough(t *testing.T) {
+	nc := dial(t, ConnectConfig{URL: startServer(t, withStore(t)).ClientURL()})
+	small, err := NewKV(KVConfig{Bucket: "small", History: 1}, nc)
+	must(t, err)
+	put(t, small, "a", "1")
+	if err := openKV(t, nc, "small").Open(patient(t)); err == nil || !strings.Contains(err.Error(), "keeps 1 versions") {
+		t.Errorf("a bucket with too little history: %v", err)
+	}
+	put(t, openKV(t, nc, "large"), "a", "1")
+	again, err := NewKV(KVConfig{Bucket: "large", History: 1}, nc)
+	must(t, err)
+	must(t, again.Open(patient(t)))
+}
+
+func TestABucketThatIsGoneIsMadeAgain(t *testing.T) {
+	nc := dial(t, ConnectConfig{URL: startServer(t, withStore(t)).ClientURL()})
+	kv := openKV(t, nc, "b")
+	put(t, kv, "a", "1")
+	must(t, kv.js.DeleteKeyValue(patient(t), "b"))
+	if _, err := kv.Put(patient(t), "a", []byte("2")); err == nil {
+		t.Error("a put into a bucket that is gone succeeded")
+	}
+	put(t, kv, "a", "3")
+	if e, err := kv.Get(patient(t), "a"); err != nil || string(e.Value) != "3" {
+		t.Errorf("%q, %v", e.Value, err)
+	}
+}
+
+func TestNewKVNamesWhatIsWrong(t *testing.T) {
+	nc := dial(t, ConnectConfig{URL: startServer(t, server.Options{}).ClientURL()})
+	for _, cfg := range []KVConfig{{History: 1}, {Bucket: "b"}, {Bucket: "b", History: 65}, {Bucket: "b", History: 1, Replicas: -1}} {
+		if _, err := NewKV(cfg, nc); err == nil {
+			t.Errorf("%+v was accepted", cfg)
+		}
+	}
+	if err := openKV(t, nc, "b").Open(patient(t)); err == nil {
+		t.Error("a server without JetStream holds a bucket")
+	}
+}

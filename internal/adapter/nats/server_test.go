@@ -1,0 +1,173 @@
+package nats
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// patience bounds what a test waits for on a busy machine.
+const patience = 2 * time.Minute
+
+func patient(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startServer starts a server in process on a free port of loopback.
+func startServer(t *testing.T, opts server.Options) *server.Server {
+	t.Helper()
+	opts.Host, opts.NoSigs, opts.NoLog = "127.0.0.1", true, true
+	if opts.Port == 0 {
+		opts.Port = server.RANDOM_PORT
+	}
+	s, err := server.NewServer(&opts)
+	must(t, err)
+	s.Start()
+	t.Cleanup(func() { stopServer(s) })
+	if !s.ReadyForConnections(patience) {
+		t.Fatal("the server does not start")
+	}
+	return s
+}
+
+func stopServer(s *server.Server) {
+	s.Shutdown()
+	s.WaitForShutdown()
+}
+
+func withStore(t *testing.T) server.Options {
+	return server.Options{JetStream: true, StoreDir: t.TempDir(), SyncAlways: true}
+}
+
+// dial returns a connection that the test's end closes.
+func dial(t *testing.T, cfg ConnectConfig) *nats.Conn {
+	t.Helper()
+	nc, err := Connect(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	must(t, err)
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+// gate is a way to a server that a test can close.
+type gate struct {
+	listener net.Listener
+	server   string
+	work     sync.WaitGroup
+
+	mu    sync.Mutex // guards what follows
+	shut  bool
+	conns []net.Conn
+}
+
+func newGate(t *testing.T, serverAddr string) *gate {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	g := &gate{listener: l, server: serverAddr}
+	g.work.Go(g.accept)
+	t.Cleanup(func() {
+		l.Close()
+		g.close()
+		g.work.Wait()
+	})
+	return g
+}
+
+func (g *gate) url() string { return "nats://" + g.listener.Addr().String() }
+
+func (g *gate) accept() {
+	for {
+		c, err := g.listener.Accept()
+		if err != nil {
+			return
+		}
+		up, err := net.Dial("tcp", g.server)
+		if err != nil || !g.enter(c, up) {
+			c.Close()
+			if up != nil {
+				up.Close()
+			}
+			continue
+		}
+		g.work.Go(func() { pass(c, up) })
+		g.work.Go(func() { pass(up, c) })
+	}
+}
+
+func pass(to, from net.Conn) {
+	_, _ = io.Copy(to, from)
+	to.Close()
+	from.Close()
+}
+
+func (g *gate) enter(conns ...net.Conn) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut {
+		return false
+	}
+	g.conns = append(g.conns, conns...)
+	return true
+}
+
+// close ends what passes, and lets nothing pass until open.
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = true
+	for _, c := range g.conns {
+		c.Close()
+	}
+	g.conns = nil
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = false
+}
+
+// cut closes the gate and waits until the connection is lost.
+func (g *gate) cut(t *testing.T, nc *nats.Conn) {
+	t.Helper()
+	lost := nc.StatusChanged(nats.RECONNECTING, nats.DISCONNECTED)
+	defer nc.RemoveStatusListener(lost)
+	g.close()
+	receive(t, lost)
+}
+
+// mend opens the gate and waits until the connection is back.
+func (g *gate) mend(t *testing.T, nc *nats.Conn) {
+	t.Helper()
+	back := nc.StatusChanged(nats.CONNECTED)
+	defer nc.RemoveStatusListener(back)
+	g.open()
+	receive(t, back)
+}
+
+func receive[T any](t *testing.T, ch <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-ch:
+		return v
+	case <-time.After(patience):
+		t.Fatal("nothing came")
+	}
+	panic("not reached")
+}
