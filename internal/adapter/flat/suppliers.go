@@ -15,7 +15,8 @@ import (
 
 // Suppliers returns for each tool the tools that answer with what it requires:
 // those, few enough, whose response holds all words of a parameter's name. They
-// stand in the order of their ids. A tool that is not there has none.
+// stand in the order of their ids, and are not to be changed. A tool that is not
+// there has none.
 func (i *Index) Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error) {
 	out := make([][]index.Supplier, len(tools))
 	t := i.find(tenant)
@@ -26,16 +27,22 @@ func (i *Index) Suppliers(ctx context.Context, tenant string, tools []string) ([
 	s := t.now.Load()
 	err := i.store.read(func(r *reader) error {
 		for n, id := range tools {
-			if err := ctx.Err(); err != nil {
-				return err
+			slot, there := t.slotOf(schema.KindTool, id, s)
+			if !there || !slices.Contains(s.at(slot).required, true) {
+				continue
 			}
-			names, err := r.required(schema.Ref{Tenant: tenant, Kind: schema.KindTool, ID: id})
+			if kept, ok := s.supply.Load(slot); ok {
+				out[n] = kept.([]index.Supplier)
+				continue
+			}
+			names, err := r.required(s.at(slot).ref)
 			if err != nil {
 				return err
 			}
-			out[n] = s.suppliers(id, names)
+			out[n] = s.suppliers(slot, names)
+			s.supply.Store(slot, out[n])
 		}
-		return nil
+		return ctx.Err()
 	})
 	if err != nil {
 		return nil, err
@@ -52,7 +59,7 @@ func (r *reader) required(ref schema.Ref) ([]string, error) {
 		return nil, nil
 	}
 	found, _, err := decode(k, b)
-	if err != nil || !slices.Contains(found.required, true) {
+	if err != nil || found.deleted {
 		return nil, err
 	}
 	var doc struct {
@@ -73,14 +80,13 @@ func (r *reader) required(ref schema.Ref) ([]string, error) {
 	return names, nil
 }
 
-// suppliers returns the tools that answer with what a tool takes.
-func (s *snapshot) suppliers(taker string, names []string) []index.Supplier {
+// suppliers returns the other tools that answer with what the tool in a slot
+// takes.
+func (s *snapshot) suppliers(taker uint32, names []string) []index.Supplier {
 	shares := map[string]float64{}
+	another := func(slot uint32) bool { return slot != taker && s.isTool(slot) }
 	for _, name := range names {
-		slots, few := s.lexical.Holding(lexical.Response, name, index.MaxSuppliers, func(slot uint32) bool {
-			t := s.at(slot)
-			return t != nil && t.ref.Kind == schema.KindTool && t.ref.ID != taker
-		})
+		slots, few := s.lexical.Holding(lexical.Response, name, index.MaxSuppliers, another)
 		if !few {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/toolstream/toolstream/internal/index"
@@ -45,10 +46,11 @@ type tenant struct {
 	file    *mapping // where blocks and words may lie; searches hold the tenant, and so the file
 }
 
-// snapshot is what a search reads. It is immutable.
+// snapshot is what a search reads. It is immutable, but for what it keeps.
 type snapshot struct {
 	blocks  []*block
 	lexical *lexical.Snapshot
+	supply  sync.Map // slot to []index.Supplier, of the tools that were asked for
 }
 
 func newTenant(words *lexical.Index) *tenant {
@@ -182,6 +184,12 @@ func (s *snapshot) at(slot uint32) *tool {
 		return nil
 	}
 	return s.blocks[n].tools[slot%blockSize]
+}
+
+// isTool reports whether a slot holds a tool.
+func (s *snapshot) isTool(slot uint32) bool {
+	n := int(slot / blockSize)
+	return n < len(s.blocks) && (s.blocks[n].live&^s.blocks[n].agents)>>(slot%blockSize)&1 != 0
 }
 
 // lexicalTexts returns the texts of a document, field by field.
