@@ -192,6 +192,7 @@ type bench struct {
 	embedder  *fakeEmbedder
 	bus       *streamtest.Bus
 	watcher   *fakeWatcher
+	stale     func() bool
 	reg       *prometheus.Registry
 	dead      dead
 }
@@ -220,7 +221,7 @@ func (b *bench) build(t testing.TB, cfg Config) {
 	b.reg = prometheus.NewRegistry()
 	deps := Deps{
 		Index: b.index, Catalogue: b.catalogue, Publisher: b.bus, DeadLetters: b.dead,
-		Watcher: b.watcher, Logger: slog.New(slog.DiscardHandler), Registerer: b.reg,
+		Watcher: b.watcher, Stale: b.stale, Logger: slog.New(slog.DiscardHandler), Registerer: b.reg,
 	}
 	if b.embedder != nil {
 		deps.Embedder = b.embedder

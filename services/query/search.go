@@ -19,6 +19,7 @@ import (
 const (
 	degradedVectors     = "vectors"     // no embedding: ranked by words alone
 	degradedCatalogue   = "catalogue"   // some results lack what the catalogue says of them
+	degradedWeights     = "weights"     // the store of weights and usage is away: the last known serve
 	degradedImpressions = "impressions" // the search is not recorded, feedback on it is lost
 )
 
@@ -65,6 +66,9 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	sr := &search{
 		id: rand.Text(), tenant: tenant, req: req, capped: capped,
 		plan: rewrite(req), model: s.models.of(tenant), usage: s.usage.of(tenant), pool: s.pool(req),
+	}
+	if s.deps.Stale != nil && s.deps.Stale() {
+		sr.degrade(degradedWeights)
 	}
 	probe := sr.plan.probe(s.embed(ctx, sr))
 	candidates, err := s.candidates(ctx, sr, probe)

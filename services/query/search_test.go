@@ -123,6 +123,8 @@ func TestDegradedAnswers(t *testing.T) {
 		{"embedder answers too little", func(b *bench) { b.embedder.short = true }, []string{"vectors"}},
 		{"no embedder", func(b *bench) { b.embedder = nil }, []string{"vectors"}},
 		{"catalogue down", func(b *bench) { b.catalogue.err = errDown }, []string{"catalogue"}},
+		{"weights behind", func(b *bench) { b.stale = func() bool { return true } }, []string{"weights"}},
+		{"weights not behind", func(b *bench) { b.stale = func() bool { return false } }, nil},
 		{"both", func(b *bench) { b.embedder.err, b.catalogue.err = errDown, errDown }, []string{"catalogue", "vectors"}},
 	}
 	for _, tt := range tests {

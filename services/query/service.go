@@ -97,9 +97,9 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Deps are what the service works with. Embedder, DeadLetters and Watcher may
-// be nil: then searches are lexical alone, no change counts as dead, and the
-// built-in weights serve.
+// Deps are what the service works with. Embedder, DeadLetters, Watcher and Stale
+// may be nil: then searches are lexical alone, no change counts as dead, the
+// built-in weights serve, and what the watcher says is never called stale.
 type Deps struct {
 	Index       Index
 	Catalogue   Catalogue
@@ -107,6 +107,7 @@ type Deps struct {
 	Publisher   stream.Publisher
 	DeadLetters DeadLetters
 	Watcher     Watcher
+	Stale       func() bool // whether weights and usage may be behind the watched store
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer
 }
