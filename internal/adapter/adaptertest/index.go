@@ -36,6 +36,16 @@ type Catalogue interface {
 type IndexAdapter struct {
 	// Open opens the index that is stored at a place; see BusAdapter.Open.
 	Open func(t *testing.T, place string) (ix Index, closeIndex func())
+
+	Features IndexFeatures
+}
+
+// IndexFeatures says what an adapter can not do.
+type IndexFeatures struct {
+	// Recall is the least share of the best candidates, among vectors that are
+	// like nothing, that an adapter finds which does not compare them all. 0: it
+	// finds them all.
+	Recall float64
 }
 
 // IndexSuite checks an adapter of the index.

@@ -302,10 +302,25 @@ func testBestOfMany(t *indexTest) {
 		p := t.probe("nothing")
 		got := ids(t.candidates(index.Lookup{Probe: p, Model: m, N: n}))
 		want := best(changes, &p, &m)[:n]
-		if !slices.Equal(got, want) {
+		if !t.sameBest(got, want) {
 			t.Fatalf("best %v\nwant %v", got, want)
 		}
 	}
+}
+
+// sameBest compares the best candidates as far as the adapter finds them.
+func (t *indexTest) sameBest(got, want []string) bool {
+	least := t.adapter.Features.Recall
+	if least == 0 || len(got) != len(want) {
+		return slices.Equal(got, want)
+	}
+	found := 0
+	for _, id := range want {
+		if slices.Contains(got, id) {
+			found++
+		}
+	}
+	return float64(found) >= least*float64(len(want))
 }
 
 // best returns the ids of all changes in the order of their exact scores.

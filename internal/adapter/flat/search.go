@@ -55,16 +55,22 @@ func (i *Index) Candidates(ctx context.Context, l index.Lookup) ([]index.Candida
 	if t == nil {
 		return nil, ctx.Err()
 	}
-	s := &search{snapshot: t.now.Load(), lookup: &l, store: i.store, tenant: t}
-	f := newFilter(&l, t, s.snapshot)
-	s.masks, s.allowed = f.allowed(s.blocks)
-	s.words = newWords(s.lexical, &l.Probe)
+	s := i.begin(t, &l)
 	found, err := s.find(ctx)
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(found, byScore)
 	return s.answer(found), nil
+}
+
+// begin returns a lookup made ready on what there is now of a tenant.
+func (i *Index) begin(t *tenant, l *index.Lookup) *search {
+	s := &search{snapshot: t.now.Load(), lookup: l, store: i.store, tenant: t}
+	f := newFilter(l, t, s.snapshot)
+	s.masks, s.allowed = f.allowed(s.blocks)
+	s.words = newWords(s.lexical, &l.Probe)
+	return s
 }
 
 // find returns the entities that are worth exact scores, with them: those of
@@ -159,12 +165,14 @@ func (s *search) also() []uint32 {
 	var slots []uint32
 	for _, id := range s.lookup.Also {
 		slot, ok := s.tenant.slotOf(schema.KindTool, id, s.snapshot)
-		if ok && s.masks[slot/blockSize]&(1<<(slot%blockSize)) != 0 && !slices.Contains(slots, slot) {
+		if ok && s.allows(slot) && !slices.Contains(slots, slot) {
 			slots = append(slots, slot)
 		}
 	}
 	return slots
 }
+
+func (s *search) allows(slot uint32) bool { return s.masks[slot/blockSize]&(1<<(slot%blockSize)) != 0 }
 
 // firstPass returns the size best hits by approximate scores, best first.
 func (s *search) firstPass(ctx context.Context, size int) ([]hit, error) {

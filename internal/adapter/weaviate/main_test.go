@@ -1,0 +1,183 @@
+package weaviate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/toolstream/toolstream/internal/servers"
+	"github.com/toolstream/toolstream/internal/servers/servertest"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// shared is the server of all tests; each has aliases and classes of its own.
+var shared struct {
+	once   sync.Once
+	server *servers.Server
+	err    error
+	names  atomic.Int64
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.server != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		if err := shared.server.Stop(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+		cancel()
+	}
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// server returns the shared server.
+func server(t testing.TB) *servers.Server {
+	t.Helper()
+	required := os.Getenv(servertest.Variable) == "required"
+	if !required && !servers.Provisioned(servers.WeaviateName) {
+		t.Skip("weaviate is not there: `make servers` makes it")
+	}
+	shared.once.Do(func() { shared.server, shared.err = servers.Weaviate(context.Background(), "") })
+	if errors.Is(shared.err, servers.ErrUnavailable) && !required {
+		t.Skip(shared.err)
+	}
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.server
+}
+
+// aliasName returns an alias that no other test uses.
+func aliasName() string { return fmt.Sprintf("Tool%c", 'A'+rune(shared.names.Add(1))) }
+
+func client(t testing.TB, s *servers.Server, alias string) *Client {
+	t.Helper()
+	c, err := New(Config{URL: "http://" + s.Addr, GRPC: s.GRPC, Alias: alias})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+const dimensions = 32
+
+func model(name string) Model { return Model{Name: name, Dimensions: dimensions} }
+
+func open(t testing.TB, c *Client, m Model) *Index {
+	t.Helper()
+	i, err := OpenIndex(t.Context(), c, m, deps(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(i.Close)
+	return i
+}
+
+func deps(t testing.TB) Deps {
+	return Deps{Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Registerer: prometheus.NewRegistry()}
+}
+
+// maker makes tools; the same seed makes the same ones.
+type maker struct {
+	rng      *rand.Rand
+	model    Model
+	revision uint64
+}
+
+func newMaker(m Model, seed uint64) *maker {
+	return &maker{rng: rand.New(rand.NewPCG(seed, seed)), model: m}
+}
+
+func (m *maker) unit() events.Vector {
+	v := make(events.Vector, m.model.Dimensions)
+	var square float64
+	for i := range v {
+		v[i] = float32(m.rng.NormFloat64())
+		square += float64(v[i]) * float64(v[i])
+	}
+	for i := range v {
+		v[i] = float32(float64(v[i]) / math.Sqrt(square))
+	}
+	return v
+}
+
+func (m *maker) units(n int) []events.Vector {
+	var out []events.Vector
+	for range n {
+		out = append(out, m.unit())
+	}
+	return out
+}
+
+const someTenant = "acme"
+
+// tool returns a new version of a tool.
+func (m *maker) tool(id string) events.Change {
+	m.revision++
+	c := events.Change{
+		Schema: events.ChangeSchema, Ref: schema.Ref{Tenant: someTenant, Kind: schema.KindTool, ID: id},
+		Version: schema.Version{Revision: m.revision}, Op: events.OpUpsert, Agent: "owner", Format: "json",
+		Hash: fmt.Sprint("hash ", m.revision), Accepted: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC),
+	}
+	c.Document = &schema.Document{Name: id, Description: m.words(8), Response: m.words(5), Tags: []string{m.words(1)}}
+	for range 1 + m.rng.IntN(3) {
+		c.Document.Examples = append(c.Document.Examples, m.words(6))
+	}
+	for n := range m.rng.IntN(4) {
+		c.Document.Parameters = append(c.Document.Parameters, schema.Parameter{Name: fmt.Sprint("p", n), Required: n == 0})
+	}
+	c.Vectors = &events.Vectors{
+		Model: m.model.Name, Dimensions: m.model.Dimensions, Name: m.unit(), Flat: m.unit(), Description: m.unit(), Response: m.unit(),
+		Examples: m.units(len(c.Document.Examples)), Parameters: m.units(len(c.Document.Parameters)),
+	}
+	return c
+}
+
+func (m *maker) remove(id string) events.Change {
+	m.revision++
+	return events.Change{
+		Schema: events.ChangeSchema, Ref: schema.Ref{Tenant: someTenant, Kind: schema.KindTool, ID: id},
+		Version: schema.Version{Revision: m.revision}, Op: events.OpDelete, Accepted: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+	}
+}
+
+// words returns words of a small vocabulary, so that tools share them.
+func (m *maker) words(n int) string {
+	vocabulary := strings.Fields("weather mail route price stock song flight hotel city user file report map image note event task team order coin")
+	out := make([]string, n)
+	for i := range out {
+		out[i] = vocabulary[m.rng.IntN(len(vocabulary))]
+	}
+	return strings.Join(out, " ")
+}
+
+func (m *maker) tools(n int) []events.Change {
+	var out []events.Change
+	for i := range n {
+		out = append(out, m.tool(fmt.Sprintf("tool%04d", i)))
+	}
+	return out
+}

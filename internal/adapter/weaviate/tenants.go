@@ -1,0 +1,45 @@
+package weaviate
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/weaviate/weaviate/entities/models"
+)
+
+// bookkeeping is the shard of what a writer keeps for itself. No tenant has a
+// name that begins like this.
+const bookkeeping = "_writer"
+
+// tenants makes the shards of one class.
+type tenants struct {
+	client *Client
+	class  string
+
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+// add makes the shards that are not there yet. Making one that is there changes
+// nothing.
+func (t *tenants) add(ctx context.Context, names ...string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var missing []models.Tenant
+	for _, name := range names {
+		if !t.known[name] {
+			missing = append(missing, models.Tenant{Name: name})
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	if err := t.client.schema.TenantsCreator().WithClassName(t.class).WithTenants(missing...).Do(ctx); err != nil {
+		return fmt.Errorf("weaviate: make tenants of %s: %w", t.class, err)
+	}
+	for _, tenant := range missing {
+		t.known[tenant.Name] = true
+	}
+	return nil
+}
