@@ -186,17 +186,28 @@ func Owner(c *index.Candidate) string {
 	return c.Agent
 }
 
-// supply sets how many of the first tools take what a candidate supplies.
+// supply sets how far the first tools that take what a candidate supplies are
+// ahead of it, as shares of the best score, in the mean over all first tools.
+// What is already among them is lifted little, so that a tool which the request
+// asks for is not pushed down by one that it needs.
 func supply(rs []Ranked, front []string, suppliers Suppliers) {
-	shares := map[string]float64{}
-	for _, id := range front {
-		for _, s := range suppliers(id) {
-			shares[s.ID] += s.Share
-		}
-	}
+	tools := make(map[string]*Ranked, len(rs))
+	var most float64
 	for i := range rs {
 		if rs[i].Kind == schema.KindTool {
-			rs[i].Features[fusion.RelatedSupply] = shares[rs[i].ID]
+			tools[rs[i].ID] = &rs[i]
+			most = max(most, rs[i].Score)
+		}
+	}
+	if most <= 0 {
+		return
+	}
+	for _, id := range front {
+		for _, s := range suppliers(id) {
+			if supplier := tools[s.ID]; supplier != nil {
+				ahead := max(0, tools[id].Score-supplier.Score) / most
+				supplier.Features[fusion.RelatedSupply] += s.Share * ahead / float64(len(front))
+			}
 		}
 	}
 }

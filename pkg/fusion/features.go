@@ -47,7 +47,7 @@ const (
 	NeedsLexicalPairs
 	UsageSimilar  // best cosine of the query to the queries that the tool was used for
 	RelatedOwner  // best score of a tool of the same owner, as a share of the best of all
-	RelatedSupply // sum over the front runners of 1/n² where it is one of n tools that answer with what they take
+	RelatedSupply // mean over the front runners of how far they are ahead, where it supplies what they take
 	FeatureCount
 )
 

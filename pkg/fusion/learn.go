@@ -8,14 +8,16 @@ import (
 
 // Magnitude is what a clear difference of two candidates amounts to, by kind
 // of feature: some ten units of raw BM25, a quarter of a cosine, e-fold use, half
-// of a front runner's uses, one front runner in two that takes what a tool alone
-// supplies.
+// of a front runner's uses, half of the best score, a tenth of it for what is
+// supplied.
 // Learning moves a weight in units of its inverse, so that one step and one
 // unit of regularisation mean the same for all of them.
 func Magnitude(f Feature) float64 {
 	switch {
 	case f == UsagePrior:
 		return 1
+	case f == RelatedSupply:
+		return 0.1
 	case f.Related():
 		return 0.5
 	case f.Dense(), f == UsageSimilar:

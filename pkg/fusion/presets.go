@@ -25,17 +25,17 @@ const steepness = 15
 //
 // It was measured best for a trained static embedder, and the optimum is flat:
 // half or double costs less than .01 NDCG@10.
-const denseWeight = 12
+const denseWeight = 16
 
 // ownerWeight is what the best tool of all lends to the others of its owner:
 // about a third of its own score. Twice as much still gains where all tools that
 // are wanted are of one owner, and loses where they are of several.
 const ownerWeight = 8
 
-// supplyWeight is what one front runner lends to the tool that alone supplies
-// what it takes. More would gain where such tools are wanted and lose where a
-// name is shared by chance.
-const supplyWeight = 3
+// supplyWeight is what the front runners lend to a tool that alone supplies what
+// all of them take, were it worth nothing by itself. More would gain where such
+// tools are wanted and lose where a name is shared by chance.
+const supplyWeight = 40
 
 // Builtin returns the weights that serve as long as nothing is learned.
 //
