@@ -21,13 +21,12 @@ import (
 
 // Defaults of a Config.
 const (
-	DefaultPrefix      = "toolstream."
-	DefaultMaxMessage  = 8 << 20
-	DefaultPartitions  = 12
-	DefaultReplication = 3
-	DefaultRetention   = 90 * 24 * time.Hour
-	DefaultSession     = 30 * time.Second
-	DefaultPatience    = 30 * time.Second
+	DefaultPrefix     = "toolstream."
+	DefaultMaxMessage = 8 << 20
+	DefaultPartitions = 6
+	DefaultRetention  = 90 * 24 * time.Hour
+	DefaultSession    = 30 * time.Second
+	DefaultPatience   = 30 * time.Second
 )
 
 // Config says how the cluster is reached and what is expected of it. Zero
@@ -50,7 +49,9 @@ type Config struct {
 	Patience time.Duration
 
 	// What Topics asks of the topics: partitions and replicas of each, and how
-	// long those that are not compacted keep a record.
+	// long those that are not compacted keep a record. Without a number of
+	// replicas it is for the cluster to decide, and how many of them have to
+	// acknowledge.
 	Partitions  int
 	Replication int
 	Retention   time.Duration
@@ -73,7 +74,7 @@ const (
 
 // SASL says how the client authenticates itself.
 type SASL struct {
-	Mechanism          string // one of the mechanisms; empty does not authenticate
+	Mechanism          string // one of the mechanisms; empty or "none" does not authenticate
 	Username, Password string
 }
 
@@ -88,7 +89,6 @@ func (c Config) withDefaults() (Config, error) {
 	c.Session = orDefault(c.Session, DefaultSession)
 	c.Patience = orDefault(c.Patience, DefaultPatience)
 	c.Partitions = orDefault(c.Partitions, DefaultPartitions)
-	c.Replication = orDefault(c.Replication, DefaultReplication)
 	c.Retention = orDefault(c.Retention, DefaultRetention)
 	return c, c.check()
 }
@@ -109,7 +109,7 @@ func (c Config) check() error {
 		return fmt.Errorf("kafka: messages of %d bytes: want 64 KiB to 512 MiB", c.MaxMessage)
 	case c.Session < time.Second || c.Session > 30*time.Minute:
 		return fmt.Errorf("kafka: session of %s: want a second to half an hour", c.Session)
-	case c.Partitions > 10_000 || c.Replication > 100:
+	case c.Partitions > 10_000 || c.Replication < 0 || c.Replication > 100:
 		return fmt.Errorf("kafka: %d partitions, %d replicas: want at most 10000 and 100", c.Partitions, c.Replication)
 	}
 	return nil
@@ -180,7 +180,7 @@ func (t TLS) config() (*tls.Config, error) {
 func (s SASL) mechanism() (sasl.Mechanism, error) {
 	algorithm := scram.SHA256
 	switch strings.ToLower(s.Mechanism) {
-	case "":
+	case "", "none":
 		return nil, nil
 	case Plain:
 		return plain.Mechanism{Username: s.Username, Password: s.Password}, nil

@@ -73,15 +73,19 @@ type member struct {
 	err  error // of the first handler that failed
 }
 
-// topicThere returns once the topic exists.
+// topicThere returns once the topic exists: the library would join and leave
+// without end.
 func (m *member) topicThere(ctx context.Context) error {
-	for {
-		_, err := m.bus.count(ctx, opMeta, m.topic)
+	for tries := 0; ; tries++ {
+		_, err := m.bus.partitions(ctx, m.topic)
 		if err == nil || ctx.Err() != nil || errors.Is(err, errUnknownTopic) {
 			return err
 		}
-		m.bus.log.Warn("waiting for the topic", "group", m.group, "error", err)
-		if !pause(ctx, m.bus.cfg.Patience) {
+		if tries == 0 {
+			m.bus.log.Warn("waiting for the topic", "group", m.group, "error", err)
+		}
+		m.bus.metrics.retries.WithLabelValues(opJoin).Inc()
+		if !pause(ctx, retryMax) {
 			return ctx.Err()
 		}
 	}

@@ -6,8 +6,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	kafkago "github.com/segmentio/kafka-go"
-
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -69,69 +67,4 @@ func (b *Bus) spread(ctx context.Context, g *errgroup.Group, topic events.Topic,
 			return ctx.Err()
 		}
 	}
-}
-
-// End implements stream.Follower. A partition whose records have all aged out
-// counts as empty: there is nothing left to catch up with.
-func (b *Bus) End(ctx context.Context, topic events.Topic) (map[int]uint64, error) {
-	n, err := b.count(ctx, opMeta, topic)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]int, n)
-	for p := range all {
-		all[p] = p
-	}
-	var spans []span
-	err = b.retry(ctx, opMeta, topic, func(ctx context.Context) (err error) {
-		spans, err = b.offsets(ctx, topic, all)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	ends := make(map[int]uint64, n)
-	for p, s := range spans {
-		ends[p] = 0
-		if s.end > s.first {
-			ends[p] = portOffset(s.end - 1)
-		}
-	}
-	return ends, nil
-}
-
-// Committed returns the offset that a group has committed of each partition of
-// a topic, 0 where it has not yet.
-func (b *Bus) Committed(ctx context.Context, topic events.Topic, group string) (map[int]uint64, error) {
-	n, err := b.count(ctx, opMeta, topic)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[int]uint64, n)
-	ask := make([]int, n)
-	for p := range n {
-		out[p], ask[p] = 0, p
-	}
-	name := b.cfg.topic(topic)
-	err = b.retry(ctx, opMeta, topic, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-		defer cancel()
-		res, err := b.client.OffsetFetch(ctx, &kafkago.OffsetFetchRequest{
-			GroupID: b.cfg.group(topic, group), Topics: map[string][]int{name: ask},
-		})
-		if err == nil {
-			err = res.Error
-		}
-		if err != nil {
-			return fmt.Errorf("kafka: committed offsets of %s: %w", group, err)
-		}
-		for _, p := range res.Topics[name] {
-			if p.Error != nil {
-				return fmt.Errorf("kafka: committed offsets of %s: %w", group, p.Error)
-			}
-			out[p.Partition] = uint64(max(p.CommittedOffset, 0))
-		}
-		return nil
-	})
-	return out, err
 }

@@ -43,19 +43,19 @@ func (b *Bus) Publish(ctx context.Context, msgs ...stream.Message) error {
 // writes sorts the messages of a call by where they go.
 func (b *Bus) writes(ctx context.Context, msgs []stream.Message) (map[place]*write, error) {
 	out := map[place]*write{}
-	counts := map[events.Topic]int{}
+	known := map[events.Topic]homes{}
 	for _, m := range msgs {
 		if err := b.cfg.checkSize(m); err != nil {
 			return nil, err
 		}
-		if counts[m.Topic] == 0 {
+		if known[m.Topic] == nil {
 			n, err := b.count(ctx, opPublish, m.Topic)
 			if err != nil {
 				return nil, err
 			}
-			counts[m.Topic] = n
+			known[m.Topic] = homesOf(n)
 		}
-		at := place{m.Topic, partitionOf(m.Key, counts[m.Topic])}
+		at := place{m.Topic, known[m.Topic].of(m.Key)}
 		if out[at] == nil {
 			out[at] = &write{done: make(chan struct{})}
 		}
@@ -82,13 +82,20 @@ func (b *Bus) count(ctx context.Context, op string, topic events.Topic) (n int, 
 	return n, errors.Join(missing, err)
 }
 
-// partitionOf is where the Java clients put a key, too.
-func partitionOf(key string, partitions int) int {
-	all := make([]int, partitions)
+// homes are a topic's partitions.
+type homes []int
+
+func homesOf(partitions int) homes {
+	all := make(homes, partitions)
 	for i := range all {
 		all[i] = i
 	}
-	return kafkago.Murmur2Balancer{Consistent: true}.Balance(kafkago.Message{Key: notNil([]byte(key))}, all...)
+	return all
+}
+
+// of is the partition of a key, which is where the Java clients put it too.
+func (h homes) of(key string) int {
+	return kafkago.Murmur2Balancer{Consistent: true}.Balance(kafkago.Message{Key: notNil([]byte(key))}, h...)
 }
 
 // lane returns the lane of a partition and starts it if it is new.

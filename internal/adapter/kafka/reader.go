@@ -59,9 +59,13 @@ func (r *reader) poll(ctx context.Context) error {
 	if errors.Is(err, kafkago.OffsetOutOfRange) {
 		return r.relocate(ctx)
 	}
+	before := r.next
 	if err == nil {
 		r.end = res.HighWatermark
 		err = r.take(res.Records)
+	}
+	if err == nil && r.next == before && res.Throttle > 0 {
+		err = fmt.Errorf("the broker's quota is used up for %s", res.Throttle) // and records may be there
 	}
 	if err != nil {
 		return r.bus.describe(r.place.topic, fmt.Errorf("partition %d above offset %d: %w", r.place.partition, r.next, err))

@@ -19,7 +19,7 @@ func (b *Bus) Republish(ctx context.Context, m stream.Message) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	home := b.reader(m.Topic, partitionOf(m.Key, n), 0)
+	home := b.reader(m.Topic, homesOf(n).of(m.Key), 0)
 	if home.place.partition == m.Partition {
 		home.next = nextAfter(m.Offset)
 	} else if newer, err := b.reader(m.Topic, m.Partition, m.Offset).newest(ctx, m.Key); newer != nil || err != nil {
@@ -50,7 +50,7 @@ func (b *Bus) republish(ctx context.Context, home *reader, m stream.Message) (bo
 
 // newest reads on to the partition's end and returns the last record of a key.
 func (r *reader) newest(ctx context.Context, key string) (found *stream.Message, err error) {
-	err = r.scan(ctx, func(m stream.Message) {
+	err = r.rest(ctx, func(m stream.Message) {
 		if m.Key == key {
 			found = &m
 		}
@@ -59,20 +59,20 @@ func (r *reader) newest(ctx context.Context, key string) (found *stream.Message,
 }
 
 // other reads on to the partition's end and returns the last record of m's key
-// that came before m was stored. Nil if there is none, or if one came after it:
-// then the key's newest record is at the end already.
+// that is not m. Nil if there is none, or if it lies behind m: then the newest
+// record is at the end already.
 func (r *reader) other(ctx context.Context, m stream.Message) (found *stream.Message, err error) {
-	var last *stream.Message
-	err = r.scan(ctx, func(read stream.Message) {
+	var last stream.Message
+	err = r.rest(ctx, func(read stream.Message) {
 		if read.Key != m.Key {
 			return
 		}
-		last = &read
+		last = read
 		if !same(read, m) {
 			found = &read
 		}
 	})
-	if last == nil || !same(*last, m) {
+	if !same(last, m) {
 		return nil, err
 	}
 	return found, err
@@ -82,9 +82,9 @@ func same(a, b stream.Message) bool {
 	return bytes.Equal(a.Value, b.Value) && maps.Equal(a.Headers, b.Headers)
 }
 
-// scan hands over what lies between the reader and the end that the partition
+// rest hands over what lies between the reader and the end that the partition
 // has now.
-func (r *reader) scan(ctx context.Context, visit func(stream.Message)) error {
+func (r *reader) rest(ctx context.Context, visit func(stream.Message)) error {
 	spans, err := r.bus.offsets(ctx, r.place.topic, []int{r.place.partition})
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (r *reader) scan(ctx context.Context, visit func(stream.Message)) error {
 		}
 		r.ready = nil
 		if r.next == before {
-			break // compaction has left nothing up to the end
+			break // nothing is left up to the end
 		}
 	}
 	return nil

@@ -30,7 +30,7 @@ const nullRetention = 7 * 24 * 60 * 60 * 1000
 type TopicSpec struct {
 	Name        string // in the cluster, with its prefix
 	Partitions  int
-	Replication int
+	Replication int               // 0 leaves it to the cluster
 	Settings    map[string]string // by Kafka's names
 }
 
@@ -51,7 +51,7 @@ func (f Finding) String() string {
 }
 
 // Topics returns how the topics have to be, in the order of the flow. A write
-// is acknowledged by most of the replicas, so one of three may be down.
+// is acknowledged by most of the replicas, so that one of three may be down.
 func Topics(cfg Config) ([]TopicSpec, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -60,9 +60,11 @@ func Topics(cfg Config) ([]TopicSpec, error) {
 	var specs []TopicSpec
 	for _, t := range events.Topics() {
 		settings := map[string]string{
-			minInSyncReplicas: strconv.Itoa(cfg.Replication/2 + 1),
 			// What can not be compressed grows a little when it is tried.
 			maxMessageBytes: strconv.Itoa(cfg.MaxMessage + cfg.MaxMessage/256 + 1024),
+		}
+		if cfg.Replication > 0 {
+			settings[minInSyncReplicas] = strconv.Itoa(cfg.Replication/2 + 1)
 		}
 		if t.Compacted() {
 			settings[cleanupPolicy] = "compact"
@@ -124,6 +126,9 @@ func (a admin) create(ctx context.Context, specs []TopicSpec) ([]string, error) 
 	var wanted []kafkago.TopicConfig
 	for _, s := range specs {
 		t := kafkago.TopicConfig{Topic: s.Name, NumPartitions: s.Partitions, ReplicationFactor: s.Replication}
+		if s.Replication == 0 {
+			t.ReplicationFactor = -1 // the cluster's default.replication.factor
+		}
 		for _, key := range slices.Sorted(maps.Keys(s.Settings)) {
 			t.ConfigEntries = append(t.ConfigEntries, kafkago.ConfigEntry{ConfigName: key, ConfigValue: s.Settings[key]})
 		}
@@ -189,7 +194,7 @@ func (s TopicSpec) compare(t kafkago.Topic, settings map[string]string) []Findin
 		}
 	}
 	differ("partitions", strconv.Itoa(len(t.Partitions)), strconv.Itoa(s.Partitions))
-	if len(t.Partitions) > 0 {
+	if len(t.Partitions) > 0 && s.Replication > 0 {
 		differ("replication", strconv.Itoa(len(t.Partitions[0].Replicas)), strconv.Itoa(s.Replication))
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Settings)) {

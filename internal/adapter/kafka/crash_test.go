@@ -1,0 +1,91 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// The broker is killed while publishers and a consumer work, and started again.
+// What was acknowledged is there, in order, and everybody goes on.
+func TestBrokerIsKilledWhilePublishing(t *testing.T) {
+	cfg := fresh(t, 3)
+	create(t, cfg)
+	b := open(t, cfg)
+	defer closeBus(t, b)
+	const keys, rounds, more = 6, 2, 150
+	l := newLedger()
+	stop := runMember(t, cfg, work(l, func(context.Context) {}))
+	defer stop()
+
+	var acknowledged atomic.Int64
+	var target atomic.Int64
+	target.Store(more)
+	grown := make(chan struct{}, 1)
+	acks := make([]int, keys)
+	var publishing errgroup.Group
+	last := atomic.Bool{}
+	for k := range keys {
+		publishing.Go(func() error {
+			for !last.Load() {
+				m := numbered(events.ToolsRaw, fmt.Sprint(k), acks[k], 1)[0]
+				if err := b.Publish(t.Context(), m); err != nil {
+					return err
+				}
+				acks[k]++
+				if acknowledged.Add(1) == target.Load() {
+					grown <- struct{}{}
+				}
+			}
+			return nil
+		})
+	}
+	for range rounds {
+		<-grown
+		broker.server.Kill()
+		target.Store(acknowledged.Load() + more)
+		must(t, broker.server.Restart(t.Context()))
+	}
+	<-grown
+	last.Store(true)
+	must(t, publishing.Wait())
+
+	stored := newLedger()
+	ends, err := b.End(t.Context(), events.ToolsRaw)
+	must(t, err)
+	err = b.Follow(t.Context(), events.ToolsRaw, nil, func(_ context.Context, msgs []stream.Message) error {
+		stored.handle(msgs...)
+		at := msgs[len(msgs)-1]
+		if at.Offset >= ends[at.Partition] {
+			delete(ends, at.Partition)
+		}
+		if len(ends) == 0 {
+			return errEnough
+		}
+		return nil
+	})
+	if err != errEnough {
+		t.Fatal(err)
+	}
+	total := 0
+	for k := range keys {
+		total += acks[k]
+	}
+	must(t, l.await(t.Context(), total))
+	stop()
+	for name, got := range map[string]*ledger{"stored": stored, "consumed": l} {
+		t.Run(name, func(t *testing.T) {
+			for k := range keys {
+				one := newLedger()
+				one.keys[fmt.Sprint(k)] = got.keys[fmt.Sprint(k)]
+				one.check(t, 1, acks[k], false)
+			}
+		})
+	}
+}
