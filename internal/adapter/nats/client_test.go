@@ -31,11 +31,13 @@ func awaitConnected(t *testing.T, nc *nats.Conn) {
 }
 
 // awaitService waits until the service test can be asked by way of nc.
-func awaitService(t *testing.T, nc *nats.Conn) {
+func awaitService(t *testing.T, nc *nats.Conn) { awaitNamed(t, nc, "test") }
+
+func awaitNamed(t *testing.T, nc *nats.Conn, name string) {
 	t.Helper()
 	ctx := patient(t)
 	for {
-		info, err := nc.RequestWithContext(ctx, "$SRV.INFO.test", nil)
+		info, err := nc.RequestWithContext(ctx, "$SRV.INFO."+name, nil)
 		if !errors.Is(err, nats.ErrNoResponders) {
 			must(t, err)
 			// The service can be found before it has its endpoint.
@@ -191,6 +193,11 @@ func TestMoreRequestsThanMayWaitAreRefused(t *testing.T) {
 		if err := receive(t, outcomes); !errors.As(err, &r) || r.Status != http.StatusServiceUnavailable || !strings.Contains(r.Detail, "overloaded") {
 			t.Errorf("%v, want a refusal", err)
 		}
+	}
+	stats, err := nc.Request("$SRV.STATS.test", nil, patience)
+	must(t, err)
+	if !bytes.Contains(stats.Data, []byte(`{"refused":7,"present":3}`)) {
+		t.Errorf("statistics %s", stats.Data)
 	}
 	close(release)
 	for range 3 {

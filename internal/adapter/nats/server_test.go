@@ -68,6 +68,7 @@ func dial(t *testing.T, cfg ConnectConfig) *nats.Conn {
 type gate struct {
 	listener net.Listener
 	server   string
+	arrivals chan struct{} // one for each connection that was let pass, as far as it holds
 	work     sync.WaitGroup
 
 	mu    sync.Mutex // guards what follows
@@ -79,7 +80,7 @@ func newGate(t *testing.T, serverAddr string) *gate {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
-	g := &gate{listener: l, server: serverAddr}
+	g := &gate{listener: l, server: serverAddr, arrivals: make(chan struct{}, 1)}
 	g.work.Go(g.accept)
 	t.Cleanup(func() {
 		l.Close()
@@ -104,6 +105,10 @@ func (g *gate) accept() {
 				up.Close()
 			}
 			continue
+		}
+		select {
+		case g.arrivals <- struct{}{}:
+		default:
 		}
 		g.work.Go(func() { pass(c, up) })
 		g.work.Go(func() { pass(up, c) })

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -71,6 +72,13 @@ type Service struct {
 	present chan struct{} // one element for each request that waits or is in work
 	slots   chan struct{} // one element for each request in work
 	work    sync.WaitGroup
+	refused atomic.Int64
+}
+
+// figures are the service's own part of its statistics ($SRV.STATS).
+type figures struct {
+	Refused int64 `json:"refused"` // requests answered with an error
+	Present int   `json:"present"` // requests that wait or are in work
 }
 
 // NewService returns a service that Run puts on the connection.
@@ -92,6 +100,7 @@ func NewService(cfg Config, conn *nats.Conn, handle Handler) (*Service, error) {
 func (s *Service) Run(ctx context.Context) error {
 	svc, err := micro.AddService(s.conn, micro.Config{
 		Name: s.cfg.Name, Version: semantic(s.cfg.Version), Description: s.cfg.Description,
+		StatsHandler: func(*micro.Endpoint) any { return figures{s.refused.Load(), len(s.present)} },
 	})
 	if err != nil {
 		return fmt.Errorf("nats: service %s: %w", s.cfg.Name, err)
@@ -201,13 +210,17 @@ func (s *Service) respond(req micro.Request, body []byte) {
 			fmt.Sprintf("the answer of %d bytes is %v of %d: ask for less at a time", len(body), ErrTooLarge, most))
 		return
 	}
-	s.unsent(req.Respond(body))
+	s.send(&nats.Msg{Subject: req.Reply(), Data: body})
 }
 
-// unsent notes an answer that could not be sent: the connection is gone, and
-// with it whoever asked, or nobody wanted one.
-func (s *Service) unsent(err error) {
-	if err != nil {
+// send sends an answer by itself: a micro.Request belongs to the one who calls
+// receive, for its statistics, and may not be answered once that has returned.
+func (s *Service) send(answer *nats.Msg) {
+	if answer.Subject == "" {
+		return // nobody wants it
+	}
+	// Where the connection is gone, so is whoever asked.
+	if err := s.conn.PublishMsg(answer); err != nil {
 		s.cfg.Logger.Debug("nats: answer not sent", "service", s.cfg.Name, "err", err)
 	}
 }
@@ -230,7 +243,10 @@ func (s *Service) fail(req micro.Request, err error) {
 func (s *Service) refuse(req micro.Request, status int, detail string) {
 	p := problem{status, http.StatusText(status), detail}
 	body, _ := json.Marshal(p) // two strings and a number always encode
-	s.unsent(req.Error(strconv.Itoa(p.Status), p.Title, body))
+	s.refused.Add(1)
+	s.send(&nats.Msg{Subject: req.Reply(), Data: body, Header: nats.Header{
+		micro.ErrorCodeHeader: {strconv.Itoa(status)}, micro.ErrorHeader: {p.Title},
+	}})
 }
 
 func statusOf(err error) int {

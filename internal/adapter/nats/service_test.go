@@ -58,7 +58,7 @@ func serveWith(t *testing.T, cfg Config, nc *nats.Conn, h Handler) {
 			t.Error(err)
 		}
 	})
-	awaitService(t, nc)
+	awaitNamed(t, nc, cfg.Name)
 }
 
 func TestRequestIsAnswered(t *testing.T) {
