@@ -65,6 +65,19 @@ const MaxSupplied = 32
 // SupplierShare returns what each of n suppliers of a parameter counts: 1/n².
 func SupplierShare(n int) float64 { return 1 / float64(n*n) }
 
+// Partial is an error beside an answer: there are candidates, and something could
+// not be asked for them.
+type Partial struct {
+	Without string // what could not be asked, as an answer names it to its caller
+	Err     error
+}
+
+// Error says what was left out, and why.
+func (e *Partial) Error() string { return "without " + e.Without + ": " + e.Err.Error() }
+
+// Unwrap returns why.
+func (e *Partial) Unwrap() error { return e.Err }
+
 // Candidate is an entity with its exact scores on every field, however it was
 // found. Usage features are left at 0: the index does not know them.
 type Candidate struct {

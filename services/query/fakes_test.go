@@ -35,6 +35,7 @@ type fakeIndex struct {
 	hidden    []index.Candidate
 	suppliers map[string][]index.Supplier
 	err       error
+	partial   error // beside the candidates that a query finds
 
 	mu      sync.Mutex
 	lookups []index.Lookup
@@ -53,6 +54,9 @@ func (f *fakeIndex) Candidates(_ context.Context, l index.Lookup) ([]index.Candi
 		if slices.Contains(l.Kinds, c.Kind) {
 			out = append(out, c)
 		}
+	}
+	if f.err == nil && l.N > 0 {
+		return out, f.partial
 	}
 	return out, f.err
 }

@@ -126,6 +126,10 @@ func (s *Service) candidates(ctx context.Context, sr *search, probe index.Probe)
 		Also:    sr.also(),
 	}
 	found, err := s.deps.Index.Candidates(ctx, lookup)
+	if partial := (*index.Partial)(nil); errors.As(err, &partial) {
+		sr.degrade(partial.Without)
+		err = nil
+	}
 	if err == nil && sr.model.Features[fusion.RelatedSupply] != 0 {
 		found, err = s.withSuppliers(ctx, sr, lookup, found)
 	}

@@ -122,6 +122,7 @@ func TestDegradedAnswers(t *testing.T) {
 		{"embedder down", func(b *bench) { b.embedder.err = errDown }, []string{"vectors"}},
 		{"embedder answers too little", func(b *bench) { b.embedder.short = true }, []string{"vectors"}},
 		{"no embedder", func(b *bench) { b.embedder = nil }, []string{"vectors"}},
+		{"a part of the index down", func(b *bench) { b.index.partial = &index.Partial{Without: "index", Err: errDown} }, []string{"index"}},
 		{"catalogue down", func(b *bench) { b.catalogue.err = errDown }, []string{"catalogue"}},
 		{"weights behind", func(b *bench) { b.stale = func() bool { return true } }, []string{"weights"}},
 		{"weights not behind", func(b *bench) { b.stale = func() bool { return false } }, nil},

@@ -28,6 +28,8 @@ import (
 
 // Index finds candidates. An error means that nothing could be searched.
 type Index interface {
+	// Candidates returns the best entities; with an *index.Partial, those that
+	// could be found without a part of the index.
 	Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error)
 	// Suppliers returns for each tool those that answer with what it takes.
 	Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error)

@@ -16,6 +16,7 @@ const (
 	DefaultParallel = 4
 	DefaultLimit    = 100
 	DefaultTimeout  = 30 * time.Second
+	DefaultPatience = time.Second
 )
 
 // Config says where Weaviate is and how it is used. Zero values take the
@@ -30,7 +31,8 @@ type Config struct {
 	Batch    int           // objects in one write
 	Parallel int           // writes at once
 	Limit    int           // proposals by each question of a search
-	Timeout  time.Duration // of one call
+	Timeout  time.Duration // of one call of a writer
+	Patience time.Duration // of a search, before the replica searches for itself
 }
 
 // aliasForm is what Weaviate takes as a name, without what the names of classes
@@ -46,9 +48,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("weaviate: url %q: want no more than scheme, host and port", at.Redacted())
 	case c.GRPC == "":
 		return c, errors.New("weaviate: no address of its gRPC interface")
-	case min(c.Replicas, c.Batch, c.Parallel, c.Limit) < 0 || c.Timeout < 0:
-		return c, fmt.Errorf("weaviate: a negative limit among replicas %d, batch %d, parallel %d, limit %d, timeout %v",
-			c.Replicas, c.Batch, c.Parallel, c.Limit, c.Timeout)
+	case min(c.Replicas, c.Batch, c.Parallel, c.Limit) < 0 || min(c.Timeout, c.Patience) < 0:
+		return c, fmt.Errorf("weaviate: a negative limit among replicas %d, batch %d, parallel %d, limit %d, timeout %v, patience %v",
+			c.Replicas, c.Batch, c.Parallel, c.Limit, c.Timeout, c.Patience)
 	}
 	if c.Alias == "" {
 		c.Alias = DefaultAlias
@@ -61,6 +63,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.Parallel = orDefault(c.Parallel, DefaultParallel)
 	c.Limit = orDefault(c.Limit, DefaultLimit)
 	c.Timeout = orDefault(c.Timeout, DefaultTimeout)
+	c.Patience = orDefault(c.Patience, DefaultPatience)
 	return c, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
@@ -34,8 +35,17 @@ type Search struct {
 	client  *Client
 	replica Replica
 	log     *slog.Logger
-	down    atomic.Bool
+	away    atomic.Pointer[absence]
 }
+
+// absence is what became of the last search in Weaviate, if it failed.
+type absence struct {
+	err   error
+	again time.Time // when it is asked again
+}
+
+// missing is what an answer calls Weaviate where it did not answer.
+const missing = "index"
 
 // NewSearch returns a search over whatever class the alias stands for.
 func NewSearch(c *Client, r Replica, log *slog.Logger) (*Search, error) {
@@ -47,23 +57,49 @@ func NewSearch(c *Client, r Replica, log *slog.Logger) (*Search, error) {
 
 // Candidates returns the N best entities that the filters allow, best first, and
 // the tools of Also behind them, as the replica by itself does; but vectors are
-// searched in Weaviate. Where Weaviate does not answer, the replica searches
-// them.
+// searched in Weaviate. Where Weaviate does not answer in time, the replica
+// searches them: that answer comes with an *index.Partial, and so do those of
+// the time in which Weaviate is left alone.
 func (s *Search) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error) {
 	if l.N <= 0 {
 		return s.replica.Candidates(ctx, l)
 	}
-	proposed, err := s.propose(ctx, &l)
+	proposed, err := s.proposeInTime(ctx, &l)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if was := s.down.Swap(err != nil); was != (err != nil) {
+	if err == nil {
+		return s.replica.Judge(ctx, l, proposed)
+	}
+	found, local := s.replica.Candidates(ctx, l)
+	if local != nil {
+		return nil, errors.Join(err, local)
+	}
+	return found, &index.Partial{Without: missing, Err: err}
+}
+
+// proposeInTime asks Weaviate, unless it has just failed to answer.
+func (s *Search) proposeInTime(ctx context.Context, l *index.Lookup) ([]schema.Ref, error) {
+	away := s.away.Load()
+	if away != nil && time.Now().Before(away.again) {
+		return nil, away.err
+	}
+	patience := s.client.config.Patience
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	proposed, err := s.propose(bounded, l)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err() // the caller's end says nothing of Weaviate
+	case err != nil:
+		s.away.Store(&absence{err: err, again: time.Now().Add(patience)})
+	case away != nil:
+		s.away.Store(nil)
+	}
+	if (away != nil) != (err != nil) {
 		s.log.Warn("weaviate: searching vectors", "works", err == nil, "err", err)
 	}
-	if err != nil {
-		return s.replica.Candidates(ctx, l)
-	}
-	return s.replica.Judge(ctx, l, proposed)
+	return proposed, err
 }
 
 // Suppliers returns for each tool the tools that answer with what it requires.

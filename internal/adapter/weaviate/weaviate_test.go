@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weaviate/weaviate/entities/models"
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
@@ -217,9 +218,6 @@ func TestSearchAgreesWithTheReplica(t *testing.T) {
 	if off*100 > positions {
 		t.Errorf("%d of %d positions differ", off, positions)
 	}
-	if search.down.Load() {
-		t.Error("the replica answered for Weaviate")
-	}
 }
 
 func TestTenantsDoNotSeeEachOther(t *testing.T) {
@@ -338,8 +336,53 @@ func TestSearchesWithoutWeaviate(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	search, l := searchOver(t, c, local), m.question(tools[5])
-	if got, want := candidates(t, search, l), candidates(t, local, l); !slices.Equal(got, want) {
-		t.Errorf("found %v, want %v", got, want)
+	for range 2 {
+		found, err := search.Candidates(t.Context(), l)
+		if partial := (*index.Partial)(nil); !errors.As(err, &partial) || partial.Without != "index" {
+			t.Fatalf("error %v does not say what is missing", err)
+		}
+		if got, want := ids(found), candidates(t, local, l); !slices.Equal(got, want) {
+			t.Errorf("found %v, want %v", got, want)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := search.Candidates(ended, l); !errors.Is(err, context.Canceled) {
+		t.Errorf("a search that nobody waits for: %v", err)
+	}
+}
+
+// TestSearchComesBack ends Weaviate under a search and starts it again.
+func TestSearchComesBack(t *testing.T) {
+	s := server(t)
+	c := client(t, s, aliasName())
+	i, m := open(t, c, model("m")), newMaker(model("m"), 12)
+	local, closeLocal := replica(t, filepath.Join(t.TempDir(), "replica"))
+	t.Cleanup(closeLocal)
+	tools := m.tools(300)
+	apply(t, i, 1, tools...)
+	if err := local.Apply(t.Context(), tools, nil); err != nil {
+		t.Fatal(err)
+	}
+	search, l := searchOver(t, c, local), m.question(tools[5])
+	want := candidates(t, search, l)
+	s.Kill()
+	found, err := search.Candidates(t.Context(), l)
+	if partial := (*index.Partial)(nil); !errors.As(err, &partial) || !slices.Equal(ids(found), want) {
+		t.Errorf("while Weaviate is away %v, %v", ids(found), err)
+	}
+	if err := s.Restart(context.WithoutCancel(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for err := error(&index.Partial{}); err != nil; _, err = search.Candidates(waiting, l) {
+		if waiting.Err() != nil {
+			t.Fatalf("Weaviate is not asked again: %v", err)
+		}
+	}
+	if got := candidates(t, search, l); !slices.Equal(got, want) {
+		t.Errorf("after it came back %v, want %v", got, want)
 	}
 }
 
