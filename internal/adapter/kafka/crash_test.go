@@ -21,7 +21,7 @@ func TestBrokerIsKilledWhilePublishing(t *testing.T) {
 	defer closeBus(t, b)
 	const keys, rounds, more = 6, 2, 150
 	l := newLedger()
-	stop := runMember(t, cfg, work(l, func(context.Context) {}))
+	stop := runMember(t, cfg, work(l, nop))
 	defer stop()
 
 	var acknowledged atomic.Int64

@@ -123,6 +123,8 @@ func work(l *ledger, during func(context.Context)) func(context.Context, stream.
 	}
 }
 
+func nop(context.Context) {}
+
 // A second member joins while the first one is in the middle of a batch of each
 // partition. The first one finishes them; nothing is read twice, left out or
 // overtaken.
@@ -180,10 +182,10 @@ func TestMembersComeAndGo(t *testing.T) {
 		return nil
 	})
 	l := newLedger()
-	members := []func(){runMember(t, cfg, work(l, func(context.Context) {}))}
+	members := []func(){runMember(t, cfg, work(l, nop))}
 	for round := range rounds {
 		steps <- struct{}{}
-		members = append(members, runMember(t, cfg, work(l, func(context.Context) {})))
+		members = append(members, runMember(t, cfg, work(l, nop)))
 		if round%2 == 1 {
 			members[0]()
 			members = members[1:]

@@ -92,10 +92,10 @@ func addPartitions(t *testing.T, b *Bus, topic events.Topic, to int) {
 	must(t, res.Errors[b.cfg.topic(topic)])
 }
 
-// setConfigs changes settings of a topic, or of all brokers if it is empty.
+// setConfigs changes settings of a topic, or of the broker if it is empty.
 func setConfigs(t *testing.T, b *Bus, topic events.Topic, settings map[string]string) {
 	t.Helper()
-	resource := kafkago.IncrementalAlterConfigsRequestResource{ResourceType: kafkago.ResourceTypeBroker}
+	resource := kafkago.IncrementalAlterConfigsRequestResource{ResourceType: kafkago.ResourceTypeBroker, ResourceName: "1"}
 	if topic != "" {
 		resource.ResourceType, resource.ResourceName = kafkago.ResourceTypeTopic, b.cfg.topic(topic)
 	}

@@ -1,0 +1,110 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// The cleaner of a real broker makes gaps: within batches, at their ends, and
+// whole batches, also those of nulls. Readers pass them, wherever they begin.
+func TestReadersPassWhatWasCompacted(t *testing.T) {
+	cfg := fresh(t, 1)
+	create(t, cfg)
+	b := open(t, cfg)
+	defer closeBus(t, b)
+	const topic = events.ToolsEmbedded
+	setConfigs(t, b, "", map[string]string{"log.cleaner.backoff.ms": "200"})
+	setConfigs(t, b, topic, map[string]string{
+		"segment.ms": "100", "min.cleanable.dirty.ratio": "0.01", deleteRetention: "0",
+	})
+	const keys, rounds = 40, 5
+	for round := range rounds {
+		var msgs []stream.Message
+		for k := range keys {
+			msgs = append(msgs, stream.Message{Topic: topic, Key: fmt.Sprint(k), Value: fmt.Append(nil, round)})
+		}
+		must(t, b.Publish(t.Context(), msgs...))
+	}
+	for k := range keys / 2 {
+		must(t, b.Publish(t.Context(), stream.Message{
+			Topic: topic, Key: fmt.Sprint(k), Headers: map[string]string{events.HeaderRevision: "9"},
+		}))
+	}
+	whole := keys*rounds + keys/2 // offsets that were given
+
+	// A new segment begins with the next record; those before it are cleaned.
+	left := map[uint64]string{}
+	for n := 0; len(left) == 0 || len(left) > keys/2+n; n++ {
+		must(t, b.Publish(t.Context(), stream.Message{Topic: topic, Key: fmt.Sprint("roll ", n), Value: []byte("x")}))
+		left = offsetsOf(t, b, topic, 0)
+	}
+	newest := map[string]uint64{}
+	for offset, key := range left {
+		newest[key] = max(newest[key], offset)
+	}
+	for k := keys / 2; k < keys; k++ {
+		if newest[fmt.Sprint(k)] == 0 {
+			t.Errorf("key %d is gone, though it was not ended", k)
+		}
+	}
+	for from := uint64(0); from <= uint64(whole); from += 7 {
+		got := offsetsOf(t, b, topic, from)
+		for offset := range left {
+			if (offset > from) != (got[offset] != "") {
+				t.Errorf("from %d: offset %d delivered: %v", from, offset, got[offset] != "")
+			}
+		}
+	}
+}
+
+// offsetsOf follows a topic of one partition to its end.
+func offsetsOf(t *testing.T, b *Bus, topic events.Topic, from uint64) map[uint64]string {
+	t.Helper()
+	ends, err := b.End(t.Context(), topic)
+	must(t, err)
+	got := map[uint64]string{}
+	err = b.Follow(t.Context(), topic, map[int]uint64{0: from}, func(_ context.Context, msgs []stream.Message) error {
+		for _, m := range msgs {
+			got[m.Offset] = m.Key
+		}
+		if msgs[len(msgs)-1].Offset >= ends[0] {
+			return errEnough
+		}
+		return nil
+	})
+	if !errors.Is(err, errEnough) {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// Another process publishes a newer record of the key after Republish has
+// looked and before it has stored.
+func TestRepublishMendsWhatItOvertook(t *testing.T) {
+	cfg := fresh(t, 1)
+	create(t, cfg)
+	b := open(t, cfg)
+	defer closeBus(t, b)
+	publish := func(value string) {
+		must(t, b.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "k", Value: []byte(value)}))
+	}
+	publish("old")
+	m := followed(t, b, events.ToolsRaw, 1)[0]
+	home := b.reader(events.ToolsRaw, 0, m.Offset) // has looked
+	publish("newer")
+	publish("newest")
+	done, err := b.republish(t.Context(), home, m)
+	must(t, err)
+	if done {
+		t.Error("an old record counts as put back")
+	}
+	all := followed(t, b, events.ToolsRaw, 5)
+	if last := all[len(all)-1]; string(last.Value) != "newest" {
+		t.Errorf("the newest record of the key is %q", last.Value)
+	}
+}
