@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/toolstream/toolstream/internal/stream/streamtest"
 	"github.com/toolstream/toolstream/services/embedder"
 )
 
@@ -58,29 +60,32 @@ func newEmbedder(t *testing.T, cfg EmbedderConfig, nc *nats.Conn) *Embedder {
 	return e
 }
 
-// The client understands both sides: the handler of this package and that of
-// the service.
+// The client understands the handler of this package and that of the service.
 func TestEmbedThereAndBack(t *testing.T) {
 	model := &lengths{dimensions: 4}
-	service, err := embedder.NewEncoder(embedder.Config{}, model, prometheus.NewRegistry())
+	encoder, err := embedder.NewEncoder(embedder.Config{}, model, prometheus.NewRegistry())
+	must(t, err)
+	bus := streamtest.NewBus()
+	service, err := embedder.New(embedder.Config{}, embedder.Deps{
+		Model: model, Groups: bus, Publisher: bus, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
 	must(t, err)
 	texts := []string{"weather", "", "zürich <&>\"\\\x00", strings.Repeat("x", 5000)}
-	want, err := service.Embed(t.Context(), texts)
+	want, err := encoder.Embed(t.Context(), texts)
 	must(t, err)
-	nc := connect(t)
-	serveEmbed(t, nc, EmbedHandler("lengths", service))
-	got, err := newEmbedder(t, EmbedderConfig{Model: "lengths", Dimensions: 4}, nc).Embed(t.Context(), texts)
-	must(t, err)
-	if len(got) != len(want) {
-		t.Fatalf("%d vectors", len(got))
-	}
-	for i := range want {
-		if !slices.Equal(got[i], want[i]) {
-			t.Errorf("%q: %v, want %v", texts[i], got[i], want[i])
-		}
-	}
-	if none, err := newEmbedder(t, EmbedderConfig{}, nc).Embed(t.Context(), nil); err != nil || len(none) != 0 {
-		t.Errorf("no texts: %v, %v", none, err)
+	for name, handler := range map[string]Handler{"adapter": EmbedHandler("lengths", encoder), "service": service.Handle} {
+		t.Run(name, func(t *testing.T) {
+			nc := connect(t)
+			serveEmbed(t, nc, handler)
+			got, err := newEmbedder(t, EmbedderConfig{Model: "lengths", Dimensions: 4}, nc).Embed(t.Context(), texts)
+			must(t, err)
+			if !slices.EqualFunc(got, want, slices.Equal[[]float32]) {
+				t.Errorf("%v, want %v", got, want)
+			}
+			if none, err := newEmbedder(t, EmbedderConfig{}, nc).Embed(t.Context(), nil); err != nil || len(none) != 0 {
+				t.Errorf("no texts: %v, %v", none, err)
+			}
+		})
 	}
 }
 
