@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -29,9 +30,10 @@ type KVConfig struct {
 // start while it is away. What is asked while there is no connection fails at
 // once with ErrDisconnected; a watch waits instead.
 type KV struct {
-	cfg  KVConfig
-	conn *nats.Conn
-	js   jetstream.JetStream
+	cfg   KVConfig
+	conn  *nats.Conn
+	js    jetstream.JetStream
+	check time.Duration // between two looks of a watch for its bucket
 
 	mu sync.Mutex         // guards kv
 	kv jetstream.KeyValue // nil until it was found or made
@@ -47,7 +49,7 @@ func NewKV(cfg KVConfig, conn *nats.Conn) (*KV, error) {
 	if err != nil {
 		return nil, fmt.Errorf("nats: bucket %s: %w", cfg.Bucket, err)
 	}
-	return &KV{cfg: cfg, conn: conn, js: js}, nil
+	return &KV{cfg: cfg, conn: conn, js: js, check: checkEvery}, nil
 }
 
 // Open looks the bucket up, and makes it if it is not there. One that somebody

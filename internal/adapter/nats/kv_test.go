@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -180,6 +181,23 @@ func TestABucketThatIsGoneIsMadeAgain(t *testing.T) {
 	if e, err := kv.Get(patient(t), "a"); err != nil || string(e.Value) != "3" {
 		t.Errorf("%q, %v", e.Value, err)
 	}
+}
+
+func TestAWatchNoticesThatItsBucketIsGone(t *testing.T) {
+	nc := dial(t, ConnectConfig{URL: startServer(t, withStore(t)).ClientURL()})
+	watched, writer := openKV(t, nc, "b"), openKV(t, nc, "b")
+	watched.check = 10 * time.Millisecond
+	put(t, writer, "w.a", "1")
+	w := watch(t, watched, "w.")
+	w.want(t, "w.a", "1")
+	receive(t, w.current)
+	must(t, writer.js.DeleteKeyValue(patient(t), "b"))
+	if err := receive(t, w.losses); err == nil || errors.Is(err, ErrDisconnected) {
+		t.Errorf("the watch ended with %v", err)
+	}
+	receive(t, w.current) // of a bucket that was made again
+	put(t, writer, "w.a", "2")
+	w.want(t, "w.a", "2")
 }
 
 func TestNewKVNamesWhatIsWrong(t *testing.T) {

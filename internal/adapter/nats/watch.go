@@ -18,6 +18,9 @@ const listTimeout = 10 * time.Second
 // beginTimeout bounds the begin of a watch.
 const beginTimeout = 10 * time.Second
 
+// checkEvery is how often a watch asks whether its bucket is still there.
+const checkEvery = 30 * time.Second
+
 // errWatchEnded is the error of a watch that ended by itself.
 var errWatchEnded = errors.New("the watch ended")
 
@@ -79,10 +82,16 @@ func (k *KV) each(ctx context.Context, pattern string, fn func(jetstream.KeyValu
 		return err
 	}
 	defer end(w)
+	ticker := time.NewTicker(k.check)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case <-ticker.C:
+			if err := k.still(ctx, w.made); err != nil && ctx.Err() == nil {
+				return err
+			}
 		case e, open := <-w.Updates():
 			if !open {
 				if ctx.Err() != nil {
@@ -99,16 +108,14 @@ func (k *KV) each(ctx context.Context, pattern string, fn func(jetstream.KeyValu
 
 // begin begins a watch, in bounded time: a request that the server does not
 // answer would hold it up for ever.
-func (k *KV) begin(ctx context.Context, pattern string, opts ...jetstream.WatchOpt) (jetstream.KeyWatcher, error) {
+func (k *KV) begin(ctx context.Context, pattern string, opts ...jetstream.WatchOpt) (*begun, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(beginTimeout, func() { cancel(fmt.Errorf("no answer in %v", beginTimeout)) })
 	defer timer.Stop()
-	kv, err := k.bucket(ctx)
+	w, err := k.watcher(ctx, pattern, opts...)
 	if err == nil {
-		var w jetstream.KeyWatcher
-		if w, err = kv.Watch(ctx, pattern, opts...); err == nil {
-			return begun{w, cancel}, nil
-		}
+		w.cancel = cancel
+		return w, nil
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -120,12 +127,50 @@ func (k *KV) begin(ctx context.Context, pattern string, opts ...jetstream.WatchO
 // begun is a watch with the context that it runs on.
 type begun struct {
 	jetstream.KeyWatcher
+	made   time.Time // the bucket
 	cancel context.CancelCauseFunc
+}
+
+func (k *KV) watcher(ctx context.Context, pattern string, opts ...jetstream.WatchOpt) (*begun, error) {
+	kv, err := k.bucket(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made, err := k.made(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w, err := kv.Watch(ctx, pattern, opts...)
+	return &begun{KeyWatcher: w, made: made}, err
+}
+
+// made returns when the bucket was made.
+func (k *KV) made(ctx context.Context) (time.Time, error) {
+	s, err := k.js.Stream(ctx, "KV_"+k.cfg.Bucket)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return s.CachedInfo().Created, nil
+}
+
+// still holds that the bucket is there and the one that is watched. A watch of
+// one that is gone, or was made anew meanwhile, would say nothing for ever.
+func (k *KV) still(ctx context.Context, made time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, beginTimeout)
+	defer cancel()
+	now, err := k.made(ctx)
+	if err != nil {
+		return err
+	}
+	if !now.Equal(made) {
+		return errWatchEnded
+	}
+	return nil
 }
 
 // end ends a watch, and reads what it still has to say: it would wait for a
 // reader for ever.
-func end(w jetstream.KeyWatcher) {
+func end(w *begun) {
 	_ = w.Stop() // it has ended by itself, with the connection
 	go func() {
 		for range w.Updates() {
@@ -134,7 +179,7 @@ func end(w jetstream.KeyWatcher) {
 }
 
 // Stop ends the watch.
-func (b begun) Stop() error {
+func (b *begun) Stop() error {
 	err := b.KeyWatcher.Stop()
 	b.cancel(nil)
 	return err
