@@ -131,27 +131,50 @@ func (m *member) hold(work, lost context.Context, gen *kafkago.Generation, a kaf
 	if lost.Err() != nil || work.Err() != nil {
 		return
 	}
-	committed := uint64(max(a.Offset, 0)) // what Kafka calls the next is the port's last
-	p := &partition{
-		member: m, generation: gen, reader: m.bus.reader(m.topic, a.ID, committed), committed: committed,
-		label: []string{string(m.topic), m.group, strconv.Itoa(a.ID)},
+	p := &partition{member: m, generation: gen, lost: lost, label: []string{string(m.topic), m.group, strconv.Itoa(a.ID)}}
+	if err := p.locate(ctx, a); err != nil {
+		m.bus.log.Warn("joining the group again", "topic", string(m.topic), "group", m.group, "error", err)
+		return // which ends the generation
 	}
-	defer m.bus.metrics.lag.DeleteLabelValues(p.label...)
-	if err := orDone(ctx, m.handle(ctx, p)); err != nil {
+	err := m.handle(ctx, p)
+	m.bus.metrics.lag.DeleteLabelValues(p.label...)
+	if err := orDone(ctx, err); err != nil && !errors.Is(err, errTaken) {
 		m.once.Do(func() { m.err = err })
 		m.stop()
 	}
 	<-ctx.Done()
 }
 
+// errTaken is in the error of a commit that the coordinator has refused because
+// the partition is somebody else's by now, or about to be.
+var errTaken = errors.New("the partition is taken away")
+
 // partition is one handler's hold on a partition. Its methods are called one
 // at a time.
 type partition struct {
 	member     *member
 	generation *kafkago.Generation
+	lost       context.Context // ends with the generation
 	reader     *reader
 	committed  uint64
 	label      []string
+}
+
+// locate begins where the group has committed. The library does not tell an
+// error from a partition of which nothing is committed, so that is asked again:
+// else a stumble of the coordinator would have all of it read anew.
+func (p *partition) locate(ctx context.Context, a kafkago.PartitionAssignment) error {
+	m := p.member
+	if a.Offset < 0 {
+		committed, err := m.bus.Committed(ctx, m.topic, m.group)
+		if err != nil {
+			return err
+		}
+		a.Offset = nextAfter(committed[a.ID])
+	}
+	p.committed = uint64(a.Offset) // what Kafka calls the next is the port's last
+	p.reader = m.bus.reader(m.topic, a.ID, p.committed)
+	return nil
 }
 
 // Fetch implements stream.Partition.
@@ -169,12 +192,20 @@ func (p *partition) Commit(_ context.Context, through uint64) error {
 	}
 	m, at := p.member, p.reader.place
 	err := p.generation.CommitOffsets(map[string]map[int]int64{m.bus.cfg.topic(at.topic): {at.partition: nextAfter(through)}})
+	if err != nil && (p.lost.Err() != nil || refusesMember(err)) {
+		err = fmt.Errorf("%w: %w", errTaken, err)
+	}
 	if err != nil {
 		return fmt.Errorf("kafka: commit partition %d of %s at %d for %s: %w", at.partition, at.topic, through, m.group, err)
 	}
 	p.committed = through
 	p.observeLag()
 	return nil
+}
+
+// refusesMember reports whether the coordinator counts on another generation.
+func refusesMember(err error) bool {
+	return errors.Is(err, kafkago.RebalanceInProgress) || errors.Is(err, kafkago.IllegalGeneration) || errors.Is(err, kafkago.UnknownMemberId)
 }
 
 func (p *partition) observeLag() {

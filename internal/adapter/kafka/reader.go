@@ -18,8 +18,9 @@ const (
 	// fetchWait is how long the broker waits for a record before it answers
 	// that there is none.
 	fetchWait = 500 * time.Millisecond
-	// fetchBytes bounds an answer, which holds one batch at least.
-	fetchBytes = 2 << 20
+	// fetchBytes bounds an answer, which holds one batch at least. It is
+	// compressed: in memory it becomes several times as large.
+	fetchBytes = 512 << 10
 )
 
 // reader reads one partition in order, from an offset on. It is used by one
