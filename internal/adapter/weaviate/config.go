@@ -15,7 +15,7 @@ const (
 	DefaultBatch    = 100
 	DefaultParallel = 4
 	DefaultLimit    = 100
-	DefaultTimeout  = 30 * time.Second
+	DefaultTimeout  = 2 * time.Minute
 	DefaultPatience = time.Second
 )
 
@@ -28,7 +28,7 @@ type Config struct {
 	Alias  string // what is searched, and the beginning of the names of classes: a capital, then letters and digits
 
 	Replicas int           // copies of every shard, when a class is made
-	Batch    int           // objects in one write
+	Batch    int           // objects in one write, at most
 	Parallel int           // writes at once
 	Limit    int           // proposals by each question of a search
 	Timeout  time.Duration // of one call of a writer
@@ -72,4 +72,11 @@ func orDefault[T int | time.Duration](v, fallback T) T {
 		return fallback
 	}
 	return v
+}
+
+// share returns how many objects go into one write, so that all writers have
+// some where there are enough.
+func (c Config) share(objects int) int {
+	const least = 8
+	return min(c.Batch, max(least, (objects+c.Parallel-1)/c.Parallel))
 }

@@ -216,7 +216,7 @@ func (i *Index) due(ctx context.Context, tenant string, changes []*events.Change
 // write writes objects in batches. Its first result is a permanent error that
 // names what Weaviate refuses for good: the objects beside it are written.
 func (i *Index) write(ctx context.Context, objects []*pb.BatchObject) (refused, err error) {
-	batches := slices.Collect(slices.Chunk(objects, i.client.config.Batch))
+	batches := slices.Collect(slices.Chunk(objects, i.client.config.share(len(objects))))
 	permanent := make([]error, len(batches))
 	err = parallel(len(batches), i.client.config.Parallel, func(n int) (err error) {
 		permanent[n], err = i.writeBatch(ctx, batches[n])
