@@ -40,7 +40,7 @@ answers.
 	flags.BoolVar(&con.quiet, "no-progress", false, "show no progress bar")
 	flags.Lookup("token").DefValue = ""
 	root.AddCommand(
-		newUp(con), newImport(con), newSearch(con), newFeedback(con),
+		newUp(con), newServe(con), newImport(con), newSearch(con), newFeedback(con),
 		newTools(con), newAgents(con), newWeights(con), newDLQ(con),
 		newEval(con), newTrain(con), newTune(con), newDistill(con), newBench(con), newModels(con), newTopics(con), newStatus(con), newDoctor(con),
 		newConfig(con), newVersion(con),

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolstream/toolstream/internal/adapter/kafka"
+	"github.com/toolstream/toolstream/internal/app"
 	"github.com/toolstream/toolstream/internal/config"
 )
 
@@ -86,7 +86,7 @@ func onTopics(cmd *cobra.Command, path string, do func(context.Context, kafka.Co
 	if err != nil {
 		return topicsReport{}, usageError{err, cmd.CommandPath()}
 	}
-	cfg := kafkaConfig(loaded.Kafka)
+	cfg := app.KafkaConfig(loaded.Kafka)
 	specs, err := kafka.Topics(cfg)
 	if err != nil {
 		return topicsReport{}, usageError{err, cmd.CommandPath()}
@@ -109,17 +109,4 @@ func (c *console) printTopics(r topicsReport) error {
 		c.printf("every topic is there and as wanted\n")
 	}
 	return nil
-}
-
-// kafkaConfig is what the settings mean to the adapter.
-func kafkaConfig(k config.Kafka) kafka.Config {
-	cfg := kafka.Config{
-		Prefix: k.Prefix, Partitions: k.Partitions, Replication: k.Replication,
-		TLS:  kafka.TLS{Enabled: k.TLS, CA: k.CAFile, Cert: k.CertFile, Key: k.KeyFile},
-		SASL: kafka.SASL{Mechanism: k.SASL, Username: k.Username, Password: k.Password},
-	}
-	for _, broker := range strings.Split(k.Brokers, ",") {
-		cfg.Brokers = append(cfg.Brokers, strings.TrimSpace(broker))
-	}
-	return cfg
 }

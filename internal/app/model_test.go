@@ -116,8 +116,11 @@ func put(t *testing.T, e *Embedded, id, description string) {
 	}
 }
 
+// indexed reports whether searches find what was accepted of a tool: the file
+// that GET reads is written a moment before.
 func indexed(e *Embedded, id string) bool {
-	return e.call("GET", "/v1/tools/"+id, "").Code == http.StatusOK
+	w := e.call("POST", "/v1/tools:states", fmt.Sprintf(`{"changes":[{"id":%q,"revision":1}]}`, id))
+	return strings.Contains(w.Body.String(), `"state":"indexed"`)
 }
 
 func found(t *testing.T, e *Embedded, query string) schema.SearchResponse {

@@ -85,11 +85,17 @@ func (b *base) newDeadLetters(on bus) (*deadletter.Box, error) {
 	return deadletter.New(deadletter.Config{}, deadletter.Deps{Bus: on, Logger: b.log, Registerer: b.metrics})
 }
 
-func (b *base) newQuery(on bus, index *flat.Index, model query.Embedder, dead *deadletter.Box, weights query.Watcher) (*query.Service, error) {
+func (b *base) newQuery(on bus, index *flat.Index, model query.Embedder, dead query.DeadLetters, weights watch) (*query.Service, error) {
 	return query.New(query.Config{Model: b.embedding}, query.Deps{
 		Index: index, Catalogue: index, Embedder: model, Publisher: on,
-		DeadLetters: dead, Watcher: weights, Logger: b.log, Registerer: b.metrics,
+		DeadLetters: dead, Watcher: weights.Watcher, Stale: weights.stale, Logger: b.log, Registerer: b.metrics,
 	})
+}
+
+// watch is how a query service follows weights and usage.
+type watch struct {
+	query.Watcher
+	stale func() bool // whether they may be behind; nil: never
 }
 
 func (b *base) newTrainer(on bus, state *trainerstore.Store, weights bucket) (*trainer.Service, error) {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/toolstream/toolstream/internal/asked"
 	"github.com/toolstream/toolstream/pkg/fusion"
@@ -48,6 +49,18 @@ func decodeWeights(_ string, value []byte) (*fusion.Model, uint64, error) {
 	}
 	model, err := fusion.ModelOf(w)
 	return &model, w.Epoch, err
+}
+
+// Usable says why a value of the store can not serve under its key, nil where it
+// can.
+func Usable(key string, value []byte) error {
+	var err error
+	if tenant, ok := strings.CutPrefix(key, weightsPrefix); ok {
+		_, _, err = decodeWeights(tenant, value)
+	} else if tenant, ok := strings.CutPrefix(key, usagePrefix); ok {
+		_, _, err = decodeUsage("", tenant, value)
+	}
+	return err
 }
 
 // newUsage returns the live usage tables: nothing was used until one arrives.

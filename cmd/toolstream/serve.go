@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolstream/toolstream/internal/app"
+	"github.com/toolstream/toolstream/internal/config"
+)
+
+func newServe(con *console) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "serve SERVICE…",
+		Short: "Run services of a deployment on Kafka and NATS",
+		Long: `Run one or more of ` + strings.Join(app.Services(), ", ") + `
+in this process. They meet on Kafka, which carries everything that must not be lost, and
+on NATS, over which they ask each other and weights travel. Each can run as often as the
+load wants, but the trainer once. Ctrl-C drains: what was begun is finished.
+
+A query replica keeps an index of its own in its data folder, filled from Kafka, so two of
+them on one machine want two folders. With peers.ingest, peers.query and peers.trainer set,
+any service passes on requests that are for another one.`,
+		Example: `  toolstream serve ingest --listen 127.0.0.1:8665
+  toolstream serve query --data ./query-1 --listen 127.0.0.1:8666
+  TOOLSTREAM_KAFKA_BROKERS=k1:9092,k2:9092 toolstream serve standardizer embedder`,
+		Args:      cobra.MinimumNArgs(1),
+		ValidArgs: app.Services(),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			set := map[string]any{}
+			for flag, key := range map[string]string{
+				"data": "data", "listen": "listen", "kafka": "kafka.brokers", "nats": "nats.url", "log-level": "log.level",
+			} {
+				if cmd.Flags().Changed(flag) {
+					set[key] = cmd.Flags().Lookup(flag).Value.String()
+				}
+			}
+			cfg, err := config.Load(file, set)
+			if err != nil {
+				return usageError{err, cmd.CommandPath()}
+			}
+			return con.serve(cmd.Context(), cfg, names)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&file, "config", "", "configuration file (YAML); see `toolstream config print`")
+	flags.String("data", "", "folder for what the service keeps (TOOLSTREAM_DATA)")
+	flags.String("listen", "", "HTTP address; port 0 takes a free one (TOOLSTREAM_LISTEN)")
+	flags.String("kafka", "", "brokers, host:port, separated by commas (TOOLSTREAM_KAFKA_BROKERS)")
+	flags.String("nats", "", "NATS server (TOOLSTREAM_NATS_URL)")
+	flags.String("log-level", "", "debug, info, warn or error (TOOLSTREAM_LOG_LEVEL)")
+	return cmd
+}
+
+func (c *console) serve(ctx context.Context, cfg config.Config, names []string) error {
+	pacing, stop := context.WithCancel(ctx)
+	defer stop()
+	go app.PaceMemory(pacing)
+	served, err := app.Serve(ctx, cfg, names, app.NewLogger(cfg.Log, c.err), buildVersion().Version)
+	if err != nil {
+		return fmt.Errorf("serve %s: %w", strings.Join(names, " "), err)
+	}
+	c.notef("toolstream %s listens on %s\n", strings.Join(names, ", "), served.URL())
+	return served.Run(ctx)
+}
