@@ -13,6 +13,7 @@ import (
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
+	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
@@ -154,29 +155,67 @@ func BenchmarkSearch(b *testing.B) {
 	search := searchOver(b, c, local)
 	for name, model := range map[string]fusion.Model{"fields=4": fourFields(), "model=builtin": builtin(b)} {
 		b.Run(name, func(b *testing.B) {
-			var ours, bare []time.Duration
-			off, positions := 0, 0
-			for b.Loop() {
+			compareSearches(b, search, local, 256, func() index.Lookup {
 				l := m.question(tools[m.rng.IntN(len(tools))])
-				l.Model, l.Kinds, l.N = model, nil, 50
-				var found []index.Candidate
-				bare = append(bare, timed(func() { askBarely(b, search, &l) }))
-				ours = append(ours, timed(func() { found = must(search.Candidates(b.Context(), l)) }))
-				want := must(local.Candidates(b.Context(), l))
-				for at := range want[:10] {
-					if positions++; found[at].ID != want[at].ID {
-						off++
-					}
-				}
-			}
-			slices.Sort(ours)
-			slices.Sort(bare)
-			b.ReportMetric(ours[len(ours)/2].Seconds()*1000, "ms/search")
-			b.ReportMetric(bare[len(bare)/2].Seconds()*1000, "ms/bare")
-			b.ReportMetric(ours[len(ours)/2].Seconds()/bare[len(bare)/2].Seconds(), "ratio")
-			b.ReportMetric(float64(off)/float64(positions), "positions-off")
+				l.Model, l.N = model, 50
+				return l
+			})
 		})
 	}
+}
+
+// BenchmarkToolbench is BenchmarkSearch for the queries of a real registry, as
+// the query service asks them.
+func BenchmarkToolbench(b *testing.B) {
+	r := read(b, "toolbench")
+	search, local := r.deploy(b)
+	lookups := r.lookups(b, local)
+	for name, change := range map[string]func(*index.Lookup){
+		"fields=4":      func(l *index.Lookup) { l.Model = fourFields() },
+		"model=builtin": func(*index.Lookup) {},
+	} {
+		b.Run(name, func(b *testing.B) {
+			n := 0
+			compareSearches(b, search, local, r.model.Dimensions, func() index.Lookup {
+				l := lookups[n%len(lookups)]
+				n++
+				change(&l)
+				return l
+			})
+		})
+	}
+}
+
+// compareSearches measures searches beside the bare calls that they need.
+func compareSearches(b *testing.B, s *Search, local *flat.Index, dimensions int, next func() index.Lookup) {
+	var ours, bare, alone []time.Duration
+	off, positions, calls := 0, 0, 0
+	for b.Loop() {
+		l := next()
+		questions := must(ask(&l, dimensions))
+		calls += len(questions)
+		bare = append(bare, timed(func() { askBarely(b, s, &l, questions) }))
+		var found, want []index.Candidate
+		ours = append(ours, timed(func() { found = must(s.Candidates(b.Context(), l)) }))
+		alone = append(alone, timed(func() { want = must(local.Candidates(b.Context(), l)) }))
+		for at := range min(10, len(want)) {
+			if positions++; found[at].ID != want[at].ID {
+				off++
+			}
+		}
+	}
+	b.ReportMetric(median(ours), "ms/search")
+	b.ReportMetric(median(bare), "ms/bare")
+	b.ReportMetric(median(alone), "ms/replica")
+	b.ReportMetric(median(ours)/median(bare), "ratio")
+	b.ReportMetric(float64(calls)/float64(len(ours)), "calls")
+	b.ReportMetric(float64(off)/float64(max(positions, 1)), "positions-off")
+}
+
+// median is in milliseconds.
+func median(took []time.Duration) float64 {
+	slices.Sort(took)
+	return took[len(took)/2].Seconds() * 1000
 }
 
 func must[T any](v T, err error) T {
@@ -187,13 +226,12 @@ func must[T any](v T, err error) T {
 }
 
 // askBarely sends the questions of a lookup at once and waits for the slowest.
-func askBarely(b *testing.B, s *Search, l *index.Lookup) {
-	questions := must(ask(l, 256))
+func askBarely(b *testing.B, s *Search, l *index.Lookup, questions []*pb.NearVector) {
 	var wg sync.WaitGroup
 	for _, near := range questions {
 		wg.Go(func() {
 			_, err := s.client.grpc.Search(b.Context(), &pb.SearchRequest{
-				Collection: s.client.config.Alias, Tenant: l.Tenant, Limit: uint32(max(s.client.config.Limit, l.N)), NearVector: near,
+				Collection: s.client.config.Alias, Tenant: l.Tenant, Limit: uint32(max(s.client.config.Limit, l.N)), NearVector: near, Filters: filter(l),
 				Uses_123Api: true, Uses_125Api: true, Uses_127Api: true, Metadata: &pb.MetadataRequest{Uuid: true},
 				Properties: &pb.PropertiesRequest{NonRefProperties: []string{propKind, propKey}},
 			})
