@@ -139,7 +139,7 @@ func TestFitLearnsFromSimilarQueries(t *testing.T) {
 	for i := range train {
 		train[i].Vector = nil
 	}
-	if f := fit(t, train, true); f.Usage.Asked != nil && len(f.Usage.Asked) > 0 || f.Model.Features[fusion.UsageSimilar] > 0 {
+	if f := fit(t, train, true); len(f.Usage.Asked) > 0 || f.Model.Features[fusion.UsageSimilar] > 0 {
 		t.Errorf("without vectors the similarity weighs %v", f.Model.Features[fusion.UsageSimilar])
 	}
 }

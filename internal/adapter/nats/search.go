@@ -25,7 +25,7 @@ func NewSearcher(cfg SearcherConfig, conn *nats.Conn) (*Searcher, error) {
 	if cfg.Subject == "" {
 		cfg.Subject = SearchSubject
 	}
-	client, err := NewClient(ClientConfig{Subject: cfg.Subject, Timeout: cfg.Timeout}, conn)
+	client, err := NewClient(ClientConfig(cfg), conn)
 	if err != nil {
 		return nil, err
 	}
