@@ -28,10 +28,10 @@ func TestReadersPassWhatWasCompacted(t *testing.T) {
 		for k := range keys {
 			msgs = append(msgs, stream.Message{Topic: topic, Key: fmt.Sprint(k), Value: fmt.Append(nil, round)})
 		}
-		must(t, b.Publish(t.Context(), msgs...))
+		must(t, b.Publish(within(t), msgs...))
 	}
 	for k := range keys / 2 {
-		must(t, b.Publish(t.Context(), stream.Message{
+		must(t, b.Publish(within(t), stream.Message{
 			Topic: topic, Key: fmt.Sprint(k), Headers: map[string]string{events.HeaderRevision: "9"},
 		}))
 	}
@@ -40,7 +40,7 @@ func TestReadersPassWhatWasCompacted(t *testing.T) {
 	// A new segment begins with the next record; those before it are cleaned.
 	left := map[uint64]string{}
 	for n := 0; len(left) == 0 || len(left) > keys/2+n; n++ {
-		must(t, b.Publish(t.Context(), stream.Message{Topic: topic, Key: fmt.Sprint("roll ", n), Value: []byte("x")}))
+		must(t, b.Publish(within(t), stream.Message{Topic: topic, Key: fmt.Sprint("roll ", n), Value: []byte("x")}))
 		left = offsetsOf(t, b, topic, 0)
 	}
 	newest := map[string]uint64{}
@@ -65,10 +65,10 @@ func TestReadersPassWhatWasCompacted(t *testing.T) {
 // offsetsOf follows a topic of one partition to its end.
 func offsetsOf(t *testing.T, b *Bus, topic events.Topic, from uint64) map[uint64]string {
 	t.Helper()
-	ends, err := b.End(t.Context(), topic)
+	ends, err := b.End(within(t), topic)
 	must(t, err)
 	got := map[uint64]string{}
-	err = b.Follow(t.Context(), topic, map[int]uint64{0: from}, func(_ context.Context, msgs []stream.Message) error {
+	err = b.Follow(within(t), topic, map[int]uint64{0: from}, func(_ context.Context, msgs []stream.Message) error {
 		for _, m := range msgs {
 			got[m.Offset] = m.Key
 		}
@@ -91,14 +91,14 @@ func TestRepublishMendsWhatItOvertook(t *testing.T) {
 	b := open(t, cfg)
 	defer closeBus(t, b)
 	publish := func(value string) {
-		must(t, b.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "k", Value: []byte(value)}))
+		must(t, b.Publish(within(t), stream.Message{Topic: events.ToolsRaw, Key: "k", Value: []byte(value)}))
 	}
 	publish("old")
 	m := followed(t, b, events.ToolsRaw, 1)[0]
 	home := b.reader(events.ToolsRaw, 0, m.Offset) // has looked
 	publish("newer")
 	publish("newest")
-	done, err := b.republish(t.Context(), home, m)
+	done, err := b.republish(within(t), home, m)
 	must(t, err)
 	if done {
 		t.Error("an old record counts as put back")

@@ -35,7 +35,7 @@ func TestBrokerIsKilledWhilePublishing(t *testing.T) {
 		publishing.Go(func() error {
 			for !last.Load() {
 				m := numbered(events.ToolsRaw, fmt.Sprint(k), acks[k], 1)[0]
-				if err := b.Publish(t.Context(), m); err != nil {
+				if err := b.Publish(within(t), m); err != nil {
 					return err
 				}
 				acks[k]++
@@ -50,16 +50,16 @@ func TestBrokerIsKilledWhilePublishing(t *testing.T) {
 		<-grown
 		broker.server.Kill()
 		target.Store(acknowledged.Load() + more)
-		must(t, broker.server.Restart(t.Context()))
+		must(t, broker.server.Restart(within(t)))
 	}
 	<-grown
 	last.Store(true)
 	must(t, publishing.Wait())
 
 	stored := newLedger()
-	ends, err := b.End(t.Context(), events.ToolsRaw)
+	ends, err := b.End(within(t), events.ToolsRaw)
 	must(t, err)
-	err = b.Follow(t.Context(), events.ToolsRaw, nil, func(_ context.Context, msgs []stream.Message) error {
+	err = b.Follow(within(t), events.ToolsRaw, nil, func(_ context.Context, msgs []stream.Message) error {
 		stored.handle(msgs...)
 		at := msgs[len(msgs)-1]
 		if at.Offset >= ends[at.Partition] {
@@ -77,7 +77,7 @@ func TestBrokerIsKilledWhilePublishing(t *testing.T) {
 	for k := range keys {
 		total += acks[k]
 	}
-	must(t, l.await(t.Context(), total))
+	must(t, l.await(within(t), total))
 	stop()
 	for name, got := range map[string]*ledger{"stored": stored, "consumed": l} {
 		t.Run(name, func(t *testing.T) {

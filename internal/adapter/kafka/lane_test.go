@@ -109,13 +109,13 @@ func TestNothingOvertakesWhatFailed(t *testing.T) {
 	for range 3 * maxBatch {
 		msgs = append(msgs, stream.Message{Topic: events.Searches, Key: "a"})
 	}
-	if err := b.Publish(t.Context(), msgs...); !errors.Is(err, kafkago.TopicAuthorizationFailed) {
+	if err := b.Publish(within(t), msgs...); !errors.Is(err, kafkago.TopicAuthorizationFailed) {
 		t.Errorf("publish: %v", err)
 	}
 	if len(p.keys) > 0 {
 		t.Errorf("%d messages are stored behind one that failed", len(p.keys))
 	}
-	must(t, b.Publish(t.Context(), msgs...))
+	must(t, b.Publish(within(t), msgs...))
 	if len(p.keys) != len(msgs) {
 		t.Errorf("%d of %d messages are stored", len(p.keys), len(msgs))
 	}
@@ -123,9 +123,9 @@ func TestNothingOvertakesWhatFailed(t *testing.T) {
 
 func TestPublishAfterClose(t *testing.T) {
 	b := onWire(t, new(produced).answer)
-	must(t, b.Publish(t.Context(), stream.Message{Topic: events.Searches, Key: "a"}))
+	must(t, b.Publish(within(t), stream.Message{Topic: events.Searches, Key: "a"}))
 	closeBus(t, b)
-	if err := b.Publish(t.Context(), stream.Message{Topic: events.Searches, Key: "a"}); !errors.Is(err, errClosed) {
+	if err := b.Publish(within(t), stream.Message{Topic: events.Searches, Key: "a"}); !errors.Is(err, errClosed) {
 		t.Errorf("publish to a closed bus: %v", err)
 	}
 }

@@ -41,7 +41,7 @@ func followed(t *testing.T, b *Bus, topic events.Topic, n int) []stream.Message 
 	if n == 0 {
 		return nil
 	}
-	err := b.Follow(t.Context(), topic, nil, func(_ context.Context, msgs []stream.Message) error {
+	err := b.Follow(within(t), topic, nil, func(_ context.Context, msgs []stream.Message) error {
 		if got = append(got, msgs...); len(got) >= n {
 			return errEnough
 		}
@@ -59,7 +59,7 @@ func TestMessagesOverTheLimit(t *testing.T) {
 	b := open(t, cfg)
 	defer closeBus(t, b)
 	huge := stream.Message{Topic: events.Searches, Key: "k", Value: make([]byte, cfg.MaxMessage+DefaultMaxMessage)}
-	err := b.Publish(t.Context(), huge)
+	err := b.Publish(within(t), huge)
 	if stream.Reason(err) != stream.ReasonTooLarge || !strings.Contains(err.Error(), fmt.Sprint(size(huge))) || !strings.Contains(err.Error(), fmt.Sprint(DefaultMaxMessage)) {
 		t.Errorf("%v: want %s with the size %d and the limit %d", err, stream.ReasonTooLarge, size(huge), DefaultMaxMessage)
 	}
@@ -76,7 +76,7 @@ func TestMessagesOverTheLimit(t *testing.T) {
 	var group errgroup.Group
 	refused := make([]error, len(all))
 	for i, m := range all {
-		group.Go(func() error { refused[i] = b.Publish(t.Context(), m); return nil })
+		group.Go(func() error { refused[i] = b.Publish(within(t), m); return nil })
 	}
 	must(t, group.Wait())
 	for i, err := range refused {
@@ -86,7 +86,7 @@ func TestMessagesOverTheLimit(t *testing.T) {
 			t.Errorf("%v: want %s with the size %d and the limit 20000", err, stream.ReasonTooLarge, size(large))
 		}
 	}
-	err = b.Publish(t.Context(), all...)
+	err = b.Publish(within(t), all...)
 	if stream.Reason(err) != stream.ReasonTooLarge {
 		t.Errorf("%v: want %s", err, stream.ReasonTooLarge)
 	}
@@ -101,7 +101,7 @@ func TestATopicThatIsNotThere(t *testing.T) {
 	cfg := fresh(t, 1)
 	b := open(t, cfg)
 	defer closeBus(t, b)
-	ctx := t.Context()
+	ctx := within(t)
 	_, endErr := b.End(ctx, events.DLQ)
 	for what, err := range map[string]error{
 		"publish": b.Publish(ctx, stream.Message{Topic: events.DLQ, Key: "k"}),
@@ -153,9 +153,9 @@ func TestPositionsThatTheClusterDoesNotHave(t *testing.T) {
 	create(t, cfg)
 	b := open(t, cfg)
 	defer closeBus(t, b)
-	must(t, b.Publish(t.Context(), numbered(events.Searches, "k", 0, 3)...))
+	must(t, b.Publish(within(t), numbered(events.Searches, "k", 0, 3)...))
 	for _, from := range []map[int]uint64{{0: 4}, {0: 1, 7: 2}} {
-		err := b.Follow(t.Context(), events.Searches, from, func(context.Context, []stream.Message) error { return nil })
+		err := b.Follow(within(t), events.Searches, from, func(context.Context, []stream.Message) error { return nil })
 		if stream.Reason(err) != stream.ReasonLost || !strings.Contains(err.Error(), cfg.Prefix+"searches") {
 			t.Errorf("from %v: %v, want %s", from, err, stream.ReasonLost)
 		}
@@ -167,7 +167,7 @@ func TestPartitionsThatAreAdded(t *testing.T) {
 	create(t, cfg)
 	b := open(t, cfg)
 	defer closeBus(t, b)
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, stop := context.WithCancel(within(t))
 	defer stop()
 	type read struct {
 		by string

@@ -87,6 +87,13 @@ func create(t testing.TB, cfg Config) {
 	}
 }
 
+// within bounds what would hang.
+func within(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 func open(t testing.TB, cfg Config) *Bus {
 	t.Helper()
 	b, err := New(cfg, Deps{Logger: logger(t), Registerer: prometheus.NewRegistry()})

@@ -19,6 +19,9 @@ func (b *Bus) Publish(ctx context.Context, msgs ...stream.Message) error {
 		return err
 	}
 	writes, err := b.writes(ctx, msgs)
+	if err != nil && ctx.Err() == nil && b.life.Err() != nil {
+		return errClosed
+	}
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func TestReaderPassesWhatIsNotThere(t *testing.T) {
 			r := onWire(t, answerFetch(log, tt.first, 31)).reader(events.ToolsRaw, 0, tt.above)
 			var got []uint64
 			for len(got) < len(tt.want) {
-				msgs, err := r.fetch(t.Context(), 1)
+				msgs, err := r.fetch(within(t), 1)
 				must(t, err)
 				got = append(got, msgs[0].Offset)
 			}
@@ -121,7 +121,7 @@ func TestReaderPassesWhatIsNotThere(t *testing.T) {
 
 func TestReaderReportsALoss(t *testing.T) {
 	r := onWire(t, answerFetch(nil, 0, 31)).reader(events.ToolsRaw, 0, 32)
-	if _, err := r.fetch(t.Context(), 1); stream.Reason(err) != stream.ReasonLost || !strings.Contains(err.Error(), "toolstream.tools.raw") {
+	if _, err := r.fetch(within(t), 1); stream.Reason(err) != stream.ReasonLost || !strings.Contains(err.Error(), "toolstream.tools.raw") {
 		t.Errorf("%v, want %s", err, stream.ReasonLost)
 	}
 }

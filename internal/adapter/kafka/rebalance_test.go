@@ -90,7 +90,7 @@ func (l *ledger) check(t *testing.T, keys, each int, once bool) {
 // runMember consumes in a bus of its own until stop is called.
 func runMember(t *testing.T, cfg Config, handle func(context.Context, stream.Partition) error) (stop func()) {
 	b := open(t, cfg)
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(within(t))
 	done := make(chan error, 1)
 	go func() { done <- b.Consume(ctx, events.ToolsRaw, "g", handle) }()
 	return sync.OnceFunc(func() {
@@ -136,7 +136,7 @@ func TestRebalanceInTheMiddleOfABatch(t *testing.T) {
 	const keys, each = 12, 30
 	for i := range each {
 		for k := range keys {
-			must(t, b.Publish(t.Context(), numbered(events.ToolsRaw, fmt.Sprint(k), i, 1)...))
+			must(t, b.Publish(within(t), numbered(events.ToolsRaw, fmt.Sprint(k), i, 1)...))
 		}
 	}
 	l := newLedger()
@@ -155,7 +155,7 @@ func TestRebalanceInTheMiddleOfABatch(t *testing.T) {
 	var once sync.Once
 	defer runMember(t, cfg, work(l, func(context.Context) { once.Do(func() { close(joined) }) }))()
 	<-joined
-	must(t, l.await(t.Context(), keys*each))
+	must(t, l.await(within(t), keys*each))
 	l.check(t, keys, each, true)
 }
 
@@ -174,7 +174,7 @@ func TestMembersComeAndGo(t *testing.T) {
 				<-steps
 			}
 			for k := range keys {
-				if err := b.Publish(t.Context(), numbered(events.ToolsRaw, fmt.Sprint(k), i, 1)...); err != nil {
+				if err := b.Publish(within(t), numbered(events.ToolsRaw, fmt.Sprint(k), i, 1)...); err != nil {
 					return err
 				}
 			}
@@ -190,10 +190,10 @@ func TestMembersComeAndGo(t *testing.T) {
 			members[0]()
 			members = members[1:]
 		}
-		must(t, l.await(t.Context(), keys*each/rounds*round+keys))
+		must(t, l.await(within(t), keys*each/rounds*round+keys))
 	}
 	must(t, publishing.Wait())
-	must(t, l.await(t.Context(), keys*each))
+	must(t, l.await(within(t), keys*each))
 	for _, stop := range members {
 		stop()
 	}

@@ -54,7 +54,7 @@ func TestTLSAndSASL(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := openBus(t, cfg)
-			if err := b.Ready(t.Context()); err == nil {
+			if err := b.Ready(within(t)); err == nil {
 				t.Error("the broker let it in")
 			}
 		})
@@ -62,7 +62,7 @@ func TestTLSAndSASL(t *testing.T) {
 	t.Run("a certificate that is not trusted", func(t *testing.T) {
 		cfg := config(Plain, "plain", password)
 		cfg.TLS.CA = ""
-		err := openBus(t, cfg).Ready(t.Context())
+		err := openBus(t, cfg).Ready(within(t))
 		if err == nil || !strings.Contains(err.Error(), "certificate") {
 			t.Errorf("%v: want an error that speaks of the certificate", err)
 		}
@@ -80,13 +80,13 @@ func openBus(t *testing.T, cfg Config) *Bus {
 func roundTrip(t *testing.T, cfg Config) {
 	b := openBus(t, cfg)
 	key := cfg.SASL.Mechanism
-	must(t, b.Publish(t.Context(), numbered(events.ToolsRaw, key, 0, 3)...))
+	must(t, b.Publish(within(t), numbered(events.ToolsRaw, key, 0, 3)...))
 	if got := followed(t, b, events.ToolsRaw, 3); len(got) < 3 {
 		t.Errorf("%d messages", len(got))
 	}
 	l := newLedger()
 	defer runMember(t, cfg, work(l, nop))()
-	must(t, l.await(t.Context(), 3))
+	must(t, l.await(within(t), 3))
 }
 
 // addUser lets a user in by SCRAM.
@@ -100,7 +100,7 @@ func addUser(t *testing.T, cfg Config, name string) {
 	must(t, err)
 	b := openBus(t, cfg)
 	for mechanism, salted := range map[kafkago.ScramMechanism][]byte{kafkago.ScramMechanismSha256: s256, kafkago.ScramMechanismSha512: s512} {
-		res, err := b.client.AlterUserScramCredentials(t.Context(), &kafkago.AlterUserScramCredentialsRequest{
+		res, err := b.client.AlterUserScramCredentials(within(t), &kafkago.AlterUserScramCredentialsRequest{
 			Upsertions: []kafkago.UserScramCredentialsUpsertion{
 				{Name: name, Mechanism: mechanism, Iterations: rounds, Salt: salt, SaltedPassword: salted},
 			},
@@ -165,7 +165,7 @@ func secureListener(t *testing.T, s *servers.Server) string {
 		jaas("plain", "plain.Plain", ` user_plain="`+password+`"`),
 		jaas("scram-sha-256", "scram.Scram", ""), jaas("scram-sha-512", "scram.Scram", ""))
 	must(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
-	must(t, s.Restart(t.Context()))
+	must(t, s.Restart(within(t)))
 	return addr
 }
 

@@ -14,12 +14,12 @@ func TestTopicsAreCreatedOnceAndNeverChanged(t *testing.T) {
 	cfg := fresh(t, 2)
 	specs, err := Topics(cfg)
 	must(t, err)
-	findings, err := CheckTopics(t.Context(), cfg, specs...)
+	findings, err := CheckTopics(within(t), cfg, specs...)
 	must(t, err)
 	if len(findings) != len(events.Topics()) || findings[0].String() != "topic "+specs[0].Name+" is missing, wanted is there" {
 		t.Fatalf("of topics that are not there: %v", findings)
 	}
-	created, findings, err := ApplyTopics(t.Context(), cfg, specs...)
+	created, findings, err := ApplyTopics(within(t), cfg, specs...)
 	must(t, err)
 	if len(created) != len(specs) || len(findings) > 0 {
 		t.Fatalf("created %v; findings %v", created, findings)
@@ -29,7 +29,7 @@ func TestTopicsAreCreatedOnceAndNeverChanged(t *testing.T) {
 	other.Partitions, other.MaxMessage, other.Retention = 3, 1<<20, cfg.Retention+DefaultRetention/2
 	wanted, err := Topics(other)
 	must(t, err)
-	created, findings, err = ApplyTopics(t.Context(), other, wanted...)
+	created, findings, err = ApplyTopics(within(t), other, wanted...)
 	must(t, err)
 	if len(created) > 0 {
 		t.Errorf("created %v a second time", created)
@@ -43,7 +43,7 @@ func TestTopicsAreCreatedOnceAndNeverChanged(t *testing.T) {
 			t.Errorf("%v is not among the findings %v", want, findings)
 		}
 	}
-	findings, err = CheckTopics(t.Context(), cfg, specs...)
+	findings, err = CheckTopics(within(t), cfg, specs...)
 	must(t, err)
 	if len(findings) > 0 {
 		t.Errorf("applying other settings has changed topics: %v", findings)
@@ -55,7 +55,7 @@ func TestTopicsSayWhyTheyCanNotBeCreated(t *testing.T) {
 	cfg.Replication = 3
 	specs, err := Topics(cfg)
 	must(t, err)
-	_, _, err = ApplyTopics(t.Context(), cfg, specs...)
+	_, _, err = ApplyTopics(within(t), cfg, specs...)
 	if err == nil || !strings.Contains(err.Error(), specs[0].Name) || !strings.Contains(err.Error(), "3 replicas") {
 		t.Errorf("three replicas on one broker: %v", err)
 	}
@@ -85,7 +85,7 @@ func TestSettingsOfTopics(t *testing.T) {
 // addPartitions makes a topic grow.
 func addPartitions(t *testing.T, b *Bus, topic events.Topic, to int) {
 	t.Helper()
-	res, err := b.client.CreatePartitions(t.Context(), &kafkago.CreatePartitionsRequest{
+	res, err := b.client.CreatePartitions(within(t), &kafkago.CreatePartitionsRequest{
 		Topics: []kafkago.TopicPartitionsConfig{{Name: b.cfg.topic(topic), Count: int32(to)}},
 	})
 	must(t, err)
@@ -104,7 +104,7 @@ func setConfigs(t *testing.T, b *Bus, topic events.Topic, settings map[string]st
 			Name: key, Value: value, ConfigOperation: kafkago.ConfigOperationSet,
 		})
 	}
-	res, err := b.client.IncrementalAlterConfigs(t.Context(), &kafkago.IncrementalAlterConfigsRequest{
+	res, err := b.client.IncrementalAlterConfigs(within(t), &kafkago.IncrementalAlterConfigsRequest{
 		Resources: []kafkago.IncrementalAlterConfigsRequestResource{resource},
 	})
 	must(t, err)
