@@ -25,7 +25,7 @@ const (
 	DefaultMaxMessage = 8 << 20
 	DefaultPartitions = 6
 	DefaultRetention  = 90 * 24 * time.Hour
-	DefaultSession    = 30 * time.Second
+	DefaultSession    = 15 * time.Second
 	DefaultPatience   = 30 * time.Second
 )
 
@@ -42,8 +42,8 @@ type Config struct {
 	MaxMessage int
 
 	// Session is how long a member of a group that gives no sign of life keeps
-	// its partitions, and how long it may take to finish its work when it is to
-	// give them up.
+	// its partitions. Between learning that it is to give them up and doing so
+	// it gives none, so a batch that takes longer then is done again elsewhere.
 	Session time.Duration
 	// Patience is how long a request is tried again before its caller is told.
 	Patience time.Duration

@@ -21,6 +21,9 @@ const (
 	// rejoin is how long a member waits after it could not join: the
 	// coordinator of a fresh cluster is not available at first.
 	rejoin = 250 * time.Millisecond
+	// handOver is how long the others wait for a member to finish its work when
+	// partitions change hands.
+	handOver = 30 * time.Second
 	// watchPartitions is how often the number of a topic's partitions is
 	// compared with what it was.
 	watchPartitions = 3 * time.Second
@@ -51,7 +54,7 @@ func (b *Bus) Consume(ctx context.Context, topic events.Topic, group string, han
 func (b *Bus) groupConfig(topic events.Topic, group string) kafkago.ConsumerGroupConfig {
 	return kafkago.ConsumerGroupConfig{
 		ID: b.cfg.group(topic, group), Brokers: b.cfg.Brokers, Dialer: b.dialer, Topics: []string{b.cfg.topic(topic)},
-		HeartbeatInterval: min(heartbeat, b.cfg.Session/3), SessionTimeout: b.cfg.Session, RebalanceTimeout: b.cfg.Session,
+		HeartbeatInterval: min(heartbeat, b.cfg.Session/3), SessionTimeout: b.cfg.Session, RebalanceTimeout: max(b.cfg.Session, handOver),
 		JoinGroupBackoff: rejoin, Timeout: requestTimeout,
 		WatchPartitionChanges: true, PartitionWatchInterval: watchPartitions,
 		// Of a group that has committed nothing yet: what was published before

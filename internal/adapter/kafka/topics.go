@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
 
@@ -42,9 +43,12 @@ type Finding struct {
 	Want  string `json:"want"`
 }
 
+// missing reports whether the topic as such is not there.
+func (f Finding) missing() bool { return f.Key == "" }
+
 // String is a line for an operator.
 func (f Finding) String() string {
-	if f.Key == "" {
+	if f.missing() {
 		return fmt.Sprintf("topic %s is %s, wanted is %s", f.Topic, f.Value, f.Want)
 	}
 	return fmt.Sprintf("topic %s: %s is %q, wanted is %q", f.Topic, f.Key, f.Value, f.Want)
@@ -86,7 +90,7 @@ func ApplyTopics(ctx context.Context, cfg Config, specs ...TopicSpec) (created [
 		if err != nil {
 			return err
 		}
-		findings, err = a.compare(ctx, specs)
+		findings, err = a.compareApplied(ctx, specs)
 		return err
 	})
 	return created, findings, err
@@ -116,7 +120,7 @@ func withAdmin(cfg Config, do func(admin) error) error {
 	}
 	life, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	transport.Context = life
+	transport.Context, transport.MetadataTTL = life, time.Second
 	defer transport.CloseIdleConnections()
 	return do(admin{&kafkago.Client{Addr: kafkago.TCP(cfg.Brokers...), Transport: transport, Timeout: requestTimeout}})
 }
@@ -149,6 +153,19 @@ func (a admin) create(ctx context.Context, specs []TopicSpec) ([]string, error) 
 		}
 	}
 	return created, errors.Join(errs...)
+}
+
+// compareApplied compares topics that were just created, here or elsewhere at
+// the same time: it waits until the cluster shows them.
+func (a admin) compareApplied(ctx context.Context, specs []TopicSpec) ([]Finding, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	for {
+		findings, err := a.compare(ctx, specs)
+		if err != nil || !slices.ContainsFunc(findings, Finding.missing) || !pause(ctx, retryFirst) {
+			return findings, err
+		}
+	}
 }
 
 // compare returns what is not as specified.

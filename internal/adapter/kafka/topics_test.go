@@ -3,9 +3,11 @@ package kafka
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	kafkago "github.com/segmentio/kafka-go"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -58,6 +60,29 @@ func TestTopicsSayWhyTheyCanNotBeCreated(t *testing.T) {
 	_, _, err = ApplyTopics(within(t), cfg, specs...)
 	if err == nil || !strings.Contains(err.Error(), specs[0].Name) || !strings.Contains(err.Error(), "3 replicas") {
 		t.Errorf("three replicas on one broker: %v", err)
+	}
+}
+
+// Services that start together apply the topics at the same time.
+func TestTopicsAreAppliedByManyAtOnce(t *testing.T) {
+	cfg := fresh(t, 2)
+	specs, err := Topics(cfg)
+	must(t, err)
+	var group errgroup.Group
+	var made atomic.Int32
+	for range 5 {
+		group.Go(func() error {
+			created, findings, err := ApplyTopics(within(t), cfg, specs...)
+			made.Add(int32(len(created)))
+			if len(findings) > 0 {
+				t.Errorf("findings: %v", findings)
+			}
+			return err
+		})
+	}
+	must(t, group.Wait())
+	if int(made.Load()) != len(specs) {
+		t.Errorf("%d topics were created, want %d", made.Load(), len(specs))
 	}
 }
 
