@@ -39,6 +39,20 @@ func (c *Client) Switch(ctx context.Context, class string) error {
 	return c.call(ctx, http.MethodPut, "/aliases/"+c.config.Alias, alias{Class: class}, nil)
 }
 
+// introduce lets searches go to a class if they go nowhere yet. Another process
+// may be about to do the same.
+func (c *Client) introduce(ctx context.Context, class string) error {
+	live, err := c.Live(ctx)
+	if err != nil || live != "" {
+		return err
+	}
+	err = c.Switch(ctx, class)
+	if live, again := c.Live(ctx); again == nil && live != "" {
+		return nil
+	}
+	return err
+}
+
 // Drop removes a class with everything in it. The live one is not removed:
 // Weaviate would leave the alias without anything behind it.
 func (c *Client) Drop(ctx context.Context, class string) error {

@@ -17,6 +17,7 @@ const (
 	DefaultLimit    = 100
 	DefaultTimeout  = 2 * time.Minute
 	DefaultPatience = time.Second
+	DefaultSweep    = time.Minute
 )
 
 // Config says where Weaviate is and how it is used. Zero values take the
@@ -33,6 +34,7 @@ type Config struct {
 	Limit    int           // proposals by each question of a search
 	Timeout  time.Duration // of one call of a writer
 	Patience time.Duration // of a search, before the replica searches for itself
+	Sweep    time.Duration // between two looks for what no search finds
 }
 
 // aliasForm is what Weaviate takes as a name, without what the names of classes
@@ -48,9 +50,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("weaviate: url %q: want no more than scheme, host and port", at.Redacted())
 	case c.GRPC == "":
 		return c, errors.New("weaviate: no address of its gRPC interface")
-	case min(c.Replicas, c.Batch, c.Parallel, c.Limit) < 0 || min(c.Timeout, c.Patience) < 0:
-		return c, fmt.Errorf("weaviate: a negative limit among replicas %d, batch %d, parallel %d, limit %d, timeout %v, patience %v",
-			c.Replicas, c.Batch, c.Parallel, c.Limit, c.Timeout, c.Patience)
+	case min(c.Replicas, c.Batch, c.Parallel, c.Limit) < 0 || min(c.Timeout, c.Patience, c.Sweep) < 0:
+		return c, fmt.Errorf("weaviate: a negative limit among replicas %d, batch %d, parallel %d, limit %d, timeout %v, patience %v, sweep %v",
+			c.Replicas, c.Batch, c.Parallel, c.Limit, c.Timeout, c.Patience, c.Sweep)
 	}
 	if c.Alias == "" {
 		c.Alias = DefaultAlias
@@ -64,6 +66,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.Limit = orDefault(c.Limit, DefaultLimit)
 	c.Timeout = orDefault(c.Timeout, DefaultTimeout)
 	c.Patience = orDefault(c.Patience, DefaultPatience)
+	c.Sweep = orDefault(c.Sweep, DefaultSweep)
 	return c, nil
 }
 

@@ -11,47 +11,30 @@ import (
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// invisible lists the vectors that a search for exactly them does not find, as
-// "field of tool".
-func (i *Index) invisible(t testing.TB, changes []events.Change) []string {
+// lost lists the entities of which a search for one of their vectors does not
+// find them.
+func lost(t testing.TB, i *Index, changes []events.Change) []string {
 	t.Helper()
-	var missing []string
+	var out []string
 	for n := range changes {
 		c := &changes[n]
-		for field, q := range map[string]*pb.NearVector{
-			vectorName: near(vectorName, c.Vectors.Name), vectorFlat: near(vectorFlat, c.Vectors.Flat),
-			vectorDescription: near(vectorDescription, c.Vectors.Description), vectorResponse: near(vectorResponse, c.Vectors.Response),
-			vectorExamples: list(t, vectorExamples, c.Vectors.Examples), vectorParameters: list(t, vectorParameters, c.Vectors.Parameters),
-		} {
-			if q != nil && !i.finds(t, c, q) {
-				missing = append(missing, field+" of "+c.ID)
+		for _, q := range ownQuestions(c.Vectors) {
+			if !finds(t, i, c, q) {
+				out = append(out, c.ID)
+				break
 			}
 		}
 	}
-	slices.Sort(missing)
-	return missing
+	return out
 }
 
-// list asks for the first of several vectors, nil where there are none.
-func list(t testing.TB, field string, vectors []events.Vector) *pb.NearVector {
+func finds(t testing.TB, i *Index, c *events.Change, q *pb.NearVector) bool {
 	t.Helper()
-	if len(vectors) == 0 {
-		return nil
-	}
-	q, err := nearList(field, plain(vectors[:1]))
+	found, err := i.finds(t.Context(), c.Tenant, idOf(c.Ref), q)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return q
-}
-
-func (i *Index) finds(t testing.TB, c *events.Change, q *pb.NearVector) bool {
-	t.Helper()
-	found, err := i.client.find(t.Context(), &pb.SearchRequest{Collection: i.class, Tenant: c.Tenant, Limit: 3, NearVector: q})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.ContainsFunc(found, func(r *pb.SearchResult) bool { return r.GetMetadata().GetId() == idOf(c.Ref) })
+	return found
 }
 
 // crash ends the server as kill -9 does and starts it again on its data.
@@ -102,8 +85,8 @@ func TestAppliedOutlivesACrash(t *testing.T) {
 		}
 		apply(t, i, uint64(3+round), append(slices.Clone(tools[:30]), m.remove("never there"))...)
 		crash(t, s)
-		if missing := i.invisible(t, tools); len(missing) > 0 {
-			t.Fatalf("round %d: a search does not find %d vectors: %v", round, len(missing), missing)
+		if gone := lost(t, i, tools); len(gone) > 0 {
+			t.Fatalf("round %d: searches do not find %d entities: %v", round, len(gone), gone)
 		}
 	}
 	if again := open(t, c, model("m")); again.Positions()[0] != 4 {
@@ -118,16 +101,16 @@ func TestUnfencedIsLost(t *testing.T) {
 	i, m := open(t, client(t, s, aliasName()), model("m")), newMaker(model("m"), 2)
 	tools := m.tools(60)
 	i.unfenced(t, tools)
-	if missing := i.invisible(t, tools); len(missing) > 0 {
-		t.Fatalf("before the crash %v are missing", missing)
+	if gone := lost(t, i, tools); len(gone) > 0 {
+		t.Fatalf("before the crash %v are gone", gone)
 	}
 	crash(t, s)
-	if missing := i.invisible(t, tools); len(missing) == 0 {
+	if gone := lost(t, i, tools); len(gone) == 0 {
 		t.Error("Weaviate lost no vector of a batch that nothing followed: the fence may go")
 	}
 	// Writing the same again repairs nothing (W3).
 	i.unfencedAgain(t, tools)
-	if missing := i.invisible(t, tools); len(missing) == 0 {
+	if gone := lost(t, i, tools); len(gone) == 0 {
 		t.Error("the same vectors again repaired what was lost: nudging may go")
 	}
 }
@@ -159,7 +142,7 @@ func TestRewritingRepairs(t *testing.T) {
 	apply(t, first, 1, tools[:20]...)
 	first.unfenced(t, tools[20:])
 	crash(t, s)
-	if missing := first.invisible(t, tools[20:]); len(missing) == 0 {
+	if gone := lost(t, first, tools[20:]); len(gone) == 0 {
 		t.Fatal("nothing is missing: the test shows nothing")
 	}
 	again := open(t, c, model("m"))
@@ -172,11 +155,46 @@ func TestRewritingRepairs(t *testing.T) {
 	tools[30] = newer
 	apply(t, again, 2, tools[20:]...)
 	crash(t, s)
-	if missing := again.invisible(t, tools); len(missing) > 0 {
-		t.Fatalf("a search does not find %d vectors: %v", len(missing), missing)
+	if gone := lost(t, again, tools); len(gone) > 0 {
+		t.Fatalf("searches do not find %d entities: %v", len(gone), gone)
 	}
 	for n := range tools {
 		wantStored(t, again, tools[n])
+	}
+}
+
+// TestSweepRepairs leaves what a power cut would: objects that this session took
+// for fenced, without vectors in the index.
+func TestSweepRepairs(t *testing.T) {
+	s := server(t)
+	i, m := open(t, client(t, s, aliasName()), model("m")), newMaker(model("m"), 13)
+	tools := m.tools(130)
+	tools[100].Vectors = &events.Vectors{Model: "m", Dimensions: dimensions}
+	apply(t, i, 1, append(slices.Clone(tools[:90]), m.remove("gone"))...)
+	i.unfenced(t, tools[90:])
+	crash(t, s)
+	gone := lost(t, i, tools)
+	if len(gone) == 0 {
+		t.Fatal("nothing is missing: the test shows nothing")
+	}
+	var at sweep
+	repaired := 0
+	for range 4 { // 130 objects and a tombstone and a fence, 50 at a time, and once more
+		n, err := i.sweep(t.Context(), &at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		repaired += n
+	}
+	if repaired != len(gone) {
+		t.Errorf("%d entities were repaired, %d were lost", repaired, len(gone))
+	}
+	crash(t, s)
+	if gone := lost(t, i, tools); len(gone) > 0 {
+		t.Errorf("searches do not find %v", gone)
+	}
+	for n := range tools {
+		wantStored(t, i, tools[n])
 	}
 }
 

@@ -66,11 +66,7 @@ func OpenIndex(ctx context.Context, c *Client, m Model, d Deps) (*Index, error) 
 	if err != nil {
 		return nil, err
 	}
-	live, err := c.Live(ctx)
-	if err == nil && live == "" {
-		err = c.Switch(ctx, class)
-	}
-	if err != nil {
+	if err := c.introduce(ctx, class); err != nil {
 		return nil, err
 	}
 	i := &Index{client: c, class: class, model: m, log: d.Logger, session: rand.Text(), positions: map[int]uint64{}}

@@ -66,7 +66,7 @@ func server(t testing.TB) *servers.Server {
 }
 
 // aliasName returns an alias that no other test uses.
-func aliasName() string { return fmt.Sprintf("Tool%c", 'A'+rune(shared.names.Add(1))) }
+func aliasName() string { return fmt.Sprintf("Tool%03d", shared.names.Add(1)) }
 
 func client(t testing.TB, s *servers.Server, alias string) *Client {
 	t.Helper()

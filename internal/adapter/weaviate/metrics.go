@@ -29,18 +29,37 @@ func (s *stored) outcome() string {
 type metrics struct {
 	registerer prometheus.Registerer
 	changes    *prometheus.CounterVec
+	invisible  prometheus.Counter
 }
 
 func newMetrics(r prometheus.Registerer) (*metrics, error) {
-	m := &metrics{registerer: r, changes: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "toolstream_weaviate_changes_total", Help: "Changes that came to the index, by what became of them.",
-	}, []string{"outcome"})}
-	if err := r.Register(m.changes); err != nil {
-		return nil, fmt.Errorf("weaviate: %w", err)
+	m := &metrics{
+		registerer: r,
+		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "toolstream_weaviate_changes_total", Help: "Changes that came to the index, by what became of them.",
+		}, []string{"outcome"}),
+		invisible: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "toolstream_index_invisible_total",
+			Help: "Entities that were stored and that no search for their own vectors found; they were written again.",
+		}),
+	}
+	for at, c := range m.all() {
+		if err := r.Register(c); err != nil {
+			for _, done := range m.all()[:at] {
+				r.Unregister(done)
+			}
+			return nil, fmt.Errorf("weaviate: %w", err)
+		}
 	}
 	return m, nil
 }
 
+func (m *metrics) all() []prometheus.Collector { return []prometheus.Collector{m.changes, m.invisible} }
+
 func (m *metrics) count(outcome string) { m.changes.WithLabelValues(outcome).Inc() }
 
-func (m *metrics) unregister() { m.registerer.Unregister(m.changes) }
+func (m *metrics) unregister() {
+	for _, c := range m.all() {
+		m.registerer.Unregister(c)
+	}
+}

@@ -153,7 +153,8 @@ func union(tenant string, found [][]*pb.SearchResult) []schema.Ref {
 }
 
 // ask returns the dense questions of a lookup that have a weight: each text
-// against each field that it speaks to, each pair of them once. Texts of other
+// against each field that it speaks to, each pair of them once. What lacks a field
+// is scored by its name there, so the text asks names too. Texts of other
 // dimensions are like nothing.
 func ask(l *index.Lookup, dimensions int) ([]*pb.NearVector, error) {
 	a := asker{dimensions: dimensions}
@@ -164,19 +165,22 @@ func ask(l *index.Lookup, dimensions int) ([]*pb.NearVector, error) {
 	a.add(l.Model.Features[fusion.QueryDenseResponse], vectorResponse, query)
 	a.add(l.Model.Features[fusion.QueryDenseExamples], vectorExamples, query)
 	a.add(l.Model.Features[fusion.QueryDenseParameters], vectorParameters, query)
+	arguments := make([][]float32, len(l.Probe.Arguments))
+	for n := range arguments {
+		arguments[n] = l.Probe.Arguments[n].Text.Vector
+	}
+	a.addList(l.Model.Features[fusion.NeedsDenseParameters], vectorParameters, arguments)
 	for n := range l.Probe.Needs {
 		need := &l.Probe.Needs[n]
+		if len(arguments) > 0 {
+			a.addList(l.Model.Features[fusion.NeedsDenseParameters], vectorName, [][]float32{need.Whole.Vector})
+		}
 		a.add(l.Model.Features[fusion.NeedsDenseName], vectorName, need.Whole.Vector)
 		a.add(l.Model.Features[fusion.NeedsDenseFlat], vectorFlat, need.Whole.Vector)
 		a.add(l.Model.Features[fusion.NeedsDenseDescription], vectorDescription, need.Description.Vector)
 		a.add(l.Model.Features[fusion.NeedsDenseResponse], vectorResponse, need.Response.Vector)
 		a.add(l.Model.Features[fusion.NeedsDenseExamples], vectorExamples, need.Examples.Vector)
 	}
-	var arguments [][]float32
-	for n := range l.Probe.Arguments {
-		arguments = append(arguments, l.Probe.Arguments[n].Text.Vector)
-	}
-	a.add(l.Model.Features[fusion.NeedsDenseParameters], vectorParameters, arguments...)
 	return a.questions, a.err
 }
 
@@ -193,26 +197,28 @@ type question struct {
 	vectors [][]float32
 }
 
-func (a *asker) add(weight float64, field string, vectors ...[]float32) {
-	vectors = slices.DeleteFunc(vectors, func(v []float32) bool { return len(v) == 0 || len(v) != a.dimensions })
-	if weight == 0 || len(vectors) == 0 || a.err != nil {
-		return
+// add asks a field, and names, for one text.
+func (a *asker) add(weight float64, field string, vector []float32) {
+	a.addList(weight, field, [][]float32{vector})
+	if field != vectorName {
+		a.addList(weight, vectorName, [][]float32{vector})
 	}
+}
+
+// addList asks a field for several texts at once, if there are any and it has a
+// weight.
+func (a *asker) addList(weight float64, field string, vectors [][]float32) {
+	vectors = slices.DeleteFunc(vectors, func(v []float32) bool { return len(v) == 0 || len(v) != a.dimensions })
 	same := func(q question) bool {
 		return q.field == field && slices.EqualFunc(q.vectors, vectors, slices.Equal)
 	}
-	if slices.ContainsFunc(a.asked, same) {
+	if weight == 0 || len(vectors) == 0 || a.err != nil || slices.ContainsFunc(a.asked, same) {
 		return
 	}
 	a.asked = append(a.asked, question{field, vectors})
-	if !isList(field) {
-		a.questions = append(a.questions, near(field, vectors[0]))
-		return
-	}
-	q, err := nearList(field, vectors)
-	if err != nil {
-		a.err = err
-		return
+	q := near(field, vectors[0])
+	if isList(field) {
+		q, a.err = nearList(field, vectors)
 	}
 	a.questions = append(a.questions, q)
 }

@@ -3,6 +3,7 @@ package weaviate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/weaviate/weaviate/entities/models"
@@ -42,4 +43,20 @@ func (t *tenants) add(ctx context.Context, names ...string) error {
 		t.known[tenant.Name] = true
 	}
 	return nil
+}
+
+// list returns the tenants that there are, the bookkeeping left out.
+func (t *tenants) list(ctx context.Context) ([]string, error) {
+	all, err := t.client.schema.TenantsGetter().WithClassName(t.class).Do(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("weaviate: tenants of %s: %w", t.class, err)
+	}
+	var names []string
+	for _, tenant := range all {
+		if tenant.Name != bookkeeping {
+			names = append(names, tenant.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }

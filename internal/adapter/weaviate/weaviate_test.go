@@ -61,6 +61,23 @@ func TestClassIsMadeOnceAndComparedAfterwards(t *testing.T) {
 	}
 }
 
+// TestManyBeginAtOnce opens the index of a class that nobody has made yet.
+func TestManyBeginAtOnce(t *testing.T) {
+	s := server(t)
+	c := client(t, s, aliasName())
+	d := []Deps{deps(t), deps(t), deps(t), deps(t)}
+	err := parallel(len(d), len(d), func(n int) error {
+		i, err := OpenIndex(t.Context(), c, model("m"), d[n])
+		if err == nil {
+			i.Close()
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestBadObjectIsNamedAndTheOthersAreStored(t *testing.T) {
 	s := server(t)
 	i, m := open(t, client(t, s, aliasName()), model("m")), newMaker(model("m"), 4)
@@ -266,13 +283,13 @@ func TestDeletedAndOlderAreNotProposed(t *testing.T) {
 	apply(t, i, 3, gone)
 	for name, q := range map[string]*pb.NearVector{
 		vectorName: near(vectorName, gone.Vectors.Name), vectorResponse: near(vectorResponse, old.Vectors.Response),
-		vectorExamples: list(t, vectorExamples, gone.Vectors.Examples),
+		vectorExamples: must(nearList(vectorExamples, plain(gone.Vectors.Examples))),
 	} {
-		if i.finds(t, &gone, q) {
+		if finds(t, i, &gone, q) {
 			t.Errorf("what was deleted is found by %s", name)
 		}
 	}
-	if i.finds(t, &old, near(vectorResponse, old.Vectors.Response)) {
+	if finds(t, i, &old, near(vectorResponse, old.Vectors.Response)) {
 		t.Error("a vector that the newer version lacks is found")
 	}
 	if got, there, err := i.Get(t.Context(), gone.Ref); err != nil || !there || got.Op != events.OpDelete || got.Revision <= gone.Revision {
@@ -383,6 +400,37 @@ func TestSearchComesBack(t *testing.T) {
 	}
 	if got := candidates(t, search, l); !slices.Equal(got, want) {
 		t.Errorf("after it came back %v, want %v", got, want)
+	}
+}
+
+// TestQuestionsAreAskedOnce counts what a lookup asks: a query that is its own
+// need asks nothing twice, and every text that stands for a field that a tool
+// may lack asks names.
+func TestQuestionsAreAskedOnce(t *testing.T) {
+	m := newMaker(model("m"), 14)
+	query, other := index.Text{Vector: m.unit()}, index.Text{Vector: m.unit()}
+	for name, tt := range map[string]struct {
+		probe   index.Probe
+		weights []fusion.Feature
+		want    int
+	}{
+		"nothing":              {index.Probe{}, []fusion.Feature{fusion.QueryDenseName}, 0},
+		"no weight":            {index.Probe{Query: query}, nil, 0},
+		"name":                 {index.Probe{Query: query}, []fusion.Feature{fusion.QueryDenseName}, 1},
+		"flat, and names":      {index.Probe{Query: query}, []fusion.Feature{fusion.QueryDenseFlat}, 2},
+		"of other dimensions":  {index.Probe{Query: index.Text{Vector: []float32{1}}}, []fusion.Feature{fusion.QueryDenseName}, 0},
+		"its own need":         {index.Probe{Query: query, Needs: []index.Need{{Whole: query}}}, []fusion.Feature{fusion.QueryDenseName, fusion.NeedsDenseName}, 1},
+		"another need":         {index.Probe{Query: query, Needs: []index.Need{{Whole: other}}}, []fusion.Feature{fusion.QueryDenseName, fusion.NeedsDenseName}, 2},
+		"arguments in one":     {index.Probe{Arguments: []index.Argument{{Text: query}, {Text: other}}}, []fusion.Feature{fusion.NeedsDenseParameters}, 1},
+		"a field of two needs": {index.Probe{Needs: []index.Need{{Response: query}, {Response: other}}}, []fusion.Feature{fusion.NeedsDenseResponse}, 4},
+	} {
+		l := index.Lookup{Probe: tt.probe}
+		for _, f := range tt.weights {
+			l.Model.Features[f] = 1
+		}
+		if got := must(ask(&l, dimensions)); len(got) != tt.want {
+			t.Errorf("%s: %d questions, want %d", name, len(got), tt.want)
+		}
 	}
 }
 

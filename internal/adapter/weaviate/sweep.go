@@ -1,0 +1,146 @@
+package weaviate
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"time"
+
+	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
+
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// sweepSize is how many objects one sweep looks at.
+const sweepSize = 50
+
+// ties is how many others may be as near to a vector as its own object is,
+// before it is taken for one of them.
+const ties = 20
+
+// sweep is where the sweeper is.
+type sweep struct {
+	tenants []string // still to come in this round
+	after   string   // the last object of the first of them
+}
+
+// Run sweeps until ctx ends: writes are fenced against a crash of Weaviate, and
+// against nothing else, such as a machine that loses its power.
+func (i *Index) Run(ctx context.Context) error {
+	tick := time.NewTicker(i.client.config.Sweep)
+	defer tick.Stop()
+	var at sweep
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		lost, err := i.sweep(ctx, &at)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			i.log.Warn("weaviate: looking for vectors that no search finds", "err", err)
+		case lost > 0:
+			i.log.Warn("weaviate: no search found the vectors of some entities, they are written again", "entities", lost)
+		}
+	}
+}
+
+// sweep looks at the next objects and writes those again that a search for
+// their own vectors does not find. It returns how many.
+func (i *Index) sweep(ctx context.Context, at *sweep) (lost int, err error) {
+	if len(at.tenants) == 0 {
+		if at.tenants, err = i.tenants.list(ctx); err != nil || len(at.tenants) == 0 {
+			return 0, err
+		}
+		at.after = ""
+	}
+	tenant := at.tenants[0]
+	found, err := i.client.find(ctx, whole(&pb.SearchRequest{Collection: i.class, Tenant: tenant, Limit: sweepSize, After: at.after}))
+	if err != nil {
+		return 0, err
+	}
+	var again []*events.Change
+	for _, r := range found {
+		s, err := i.invisible(ctx, tenant, r)
+		if err != nil {
+			return 0, err
+		}
+		if s != nil {
+			again = append(again, &s.change)
+		}
+	}
+	if err := i.repair(ctx, tenant, again); err != nil {
+		return 0, err
+	}
+	if len(found) < sweepSize {
+		at.tenants, at.after = at.tenants[1:], ""
+	} else {
+		at.after = found[len(found)-1].GetMetadata().GetId()
+	}
+	return len(again), nil
+}
+
+// repair writes changes again that were lost. What was written since stays.
+func (i *Index) repair(ctx context.Context, tenant string, lost []*events.Change) error {
+	if len(lost) == 0 {
+		return nil
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.metrics.invisible.Add(float64(len(lost)))
+	i.session, i.fences = rand.Text(), 0 // of what this one wrote, nothing is known any more
+	return i.store(ctx, map[string][]*events.Change{tenant: lost})
+}
+
+// invisible returns what is stored of an entity if a search for one of its
+// vectors does not find it.
+func (i *Index) invisible(ctx context.Context, tenant string, r *pb.SearchResult) (*stored, error) {
+	f := r.GetProperties().GetNonRefProps().GetFields()
+	if f[propKind].GetTextValue() == kindFence || f[propDeleted].GetBoolValue() {
+		return nil, nil
+	}
+	s, err := decode(tenant, i.model, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range ownQuestions(s.change.Vectors) {
+		visible, err := i.finds(ctx, tenant, r.GetMetadata().GetId(), q)
+		if err != nil {
+			return nil, fmt.Errorf("look for %s: %w", s.change.ID, err)
+		}
+		if !visible {
+			return s, nil
+		}
+	}
+	return nil, nil
+}
+
+// ownQuestions asks for every vector, of lists for the first.
+func ownQuestions(v *events.Vectors) []*pb.NearVector {
+	a := asker{dimensions: v.Dimensions}
+	a.addList(1, vectorName, [][]float32{v.Name})
+	a.addList(1, vectorFlat, [][]float32{v.Flat})
+	a.addList(1, vectorDescription, [][]float32{v.Description})
+	a.addList(1, vectorResponse, [][]float32{v.Response})
+	a.addList(1, vectorExamples, plain(v.Examples[:min(1, len(v.Examples))]))
+	a.addList(1, vectorParameters, plain(v.Parameters[:min(1, len(v.Parameters))]))
+	return a.questions
+}
+
+// finds reports whether a search finds the object, or so many that are as near
+// that it may be one of them.
+func (i *Index) finds(ctx context.Context, tenant, id string, q *pb.NearVector) (bool, error) {
+	found, err := i.client.find(ctx, &pb.SearchRequest{
+		Collection: i.class, Tenant: tenant, Limit: ties, NearVector: q, Metadata: &pb.MetadataRequest{Distance: true},
+	})
+	if err != nil {
+		return false, err
+	}
+	const own = -0.999 // the negative product of a unit vector with itself, about
+	return len(found) == ties && found[ties-1].GetMetadata().GetDistance() < own ||
+		slices.ContainsFunc(found, func(r *pb.SearchResult) bool { return r.GetMetadata().GetId() == id }), nil
+}
