@@ -162,7 +162,7 @@ func (s *Served) applyTopics(ctx context.Context, cfg kafka.Config) error {
 // KafkaConfig is what the settings mean to the bus.
 func KafkaConfig(k config.Kafka) kafka.Config {
 	cfg := kafka.Config{
-		Prefix: k.Prefix, Partitions: k.Partitions, Replication: k.Replication,
+		Prefix: k.Prefix, Partitions: k.Partitions, Replication: k.Replication, Session: k.Session,
 		TLS:  kafka.TLS{Enabled: k.TLS, CA: k.CAFile, Cert: k.CertFile, Key: k.KeyFile},
 		SASL: kafka.SASL{Mechanism: strings.TrimPrefix(k.SASL, "none"), Username: k.Username, Password: k.Password},
 	}

@@ -88,13 +88,15 @@ type Kafka struct {
 	Partitions  int    `koanf:"partitions"`  // of a topic that is created
 	Replication int    `koanf:"replication"` // of a topic that is created; 0: the brokers' default
 	Apply       bool   `koanf:"apply"`       // create missing topics at the start
-	TLS         bool   `koanf:"tls"`
-	CAFile      string `koanf:"ca_file"`
-	CertFile    string `koanf:"cert_file"`
-	KeyFile     string `koanf:"key_file"`
-	SASL        string `koanf:"sasl"` // none, plain, scram-sha-256, scram-sha-512
-	Username    string `koanf:"username"`
-	Password    string `koanf:"password"`
+	// Session is how long a silent replica keeps its share of the work.
+	Session  time.Duration `koanf:"session"`
+	TLS      bool          `koanf:"tls"`
+	CAFile   string        `koanf:"ca_file"`
+	CertFile string        `koanf:"cert_file"`
+	KeyFile  string        `koanf:"key_file"`
+	SASL     string        `koanf:"sasl"` // none, plain, scram-sha-256, scram-sha-512
+	Username string        `koanf:"username"`
+	Password string        `koanf:"password"`
 }
 
 // Peers says where services that run apart answer HTTP: a service passes on to
@@ -184,6 +186,7 @@ func Keys() []Key {
 		{"kafka.partitions", "6", "partitions of a topic that is created"},
 		{"kafka.replication", "0", "replicas of a topic that is created; 0 is the brokers' default"},
 		{"kafka.apply", "true", "create missing topics at the start"},
+		{"kafka.session", "30s", "how long a replica that has gone silent keeps its share of the work"},
 		{"kafka.tls", "false", "speak TLS to the brokers"},
 		{"kafka.ca_file", "", "certificates that the brokers' are checked by; empty: the system's"},
 		{"kafka.cert_file", "", "client certificate for Kafka"},
@@ -315,6 +318,9 @@ func (k Kafka) validate() error {
 	if k.Partitions < 1 || k.Replication < 0 {
 		errs = append(errs, fmt.Errorf("config: kafka.partitions %d has to be more than 0, kafka.replication %d must not be below 0", k.Partitions, k.Replication))
 	}
+	if k.Session < time.Second || k.Session > 30*time.Minute {
+		errs = append(errs, fmt.Errorf("config: kafka.session %s has to be from 1s to 30m", k.Session))
+	}
 	errs = append(errs, oneOf("kafka.sasl", k.SASL, "none", "plain", "scram-sha-256", "scram-sha-512"))
 	if k.SASL != "none" && (k.Username == "" || k.Password == "") {
 		errs = append(errs, fmt.Errorf("config: kafka.sasl is %s: set kafka.username and kafka.password", k.SASL))
@@ -385,7 +391,8 @@ func (c Config) Values() map[string]string {
 		"nats.ca_file": c.NATS.CAFile, "nats.cert_file": c.NATS.CertFile, "nats.key_file": c.NATS.KeyFile,
 		"kafka.brokers": c.Kafka.Brokers, "kafka.prefix": c.Kafka.Prefix,
 		"kafka.partitions": strconv.Itoa(c.Kafka.Partitions), "kafka.replication": strconv.Itoa(c.Kafka.Replication),
-		"kafka.apply": strconv.FormatBool(c.Kafka.Apply), "kafka.tls": strconv.FormatBool(c.Kafka.TLS),
+		"kafka.apply": strconv.FormatBool(c.Kafka.Apply), "kafka.session": c.Kafka.Session.String(),
+		"kafka.tls":     strconv.FormatBool(c.Kafka.TLS),
 		"kafka.ca_file": c.Kafka.CAFile, "kafka.cert_file": c.Kafka.CertFile, "kafka.key_file": c.Kafka.KeyFile,
 		"kafka.sasl": c.Kafka.SASL, "kafka.username": c.Kafka.Username, "kafka.password": secret(c.Kafka.Password),
 		"peers.ingest": c.Peers.Ingest, "peers.query": c.Peers.Query, "peers.trainer": c.Peers.Trainer,

@@ -53,6 +53,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"nats: {listen: \"0.0.0.0:4222\"}\n", "set nats.token"},
 		{"nats: {listen: \"4222\"}\n", `nats.listen "4222"`},
 		{"data: \"\"\n", "data is empty"},
+		{"kafka: {session: 10ms}\n", "kafka.session 10ms"},
 		{"trainer: {settle: 0s}\n", "trainer.settle 0s"},
 		{"trainer: {publish: soon}\n", "trainer.publish"},
 		{"trainer: {min_pairs: -3}\n", "trainer.min_pairs -3"},

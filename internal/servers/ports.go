@@ -41,7 +41,7 @@ func ports(dir string, n int) ([]int, error) {
 }
 
 func choosePorts(path string, n int) ([]int, error) {
-	out, err := freePorts(n)
+	out, err := FreePorts(n)
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +52,10 @@ func choosePorts(path string, n int) ([]int, error) {
 	return out, os.WriteFile(path, text, 0o600)
 }
 
-// freePorts holds every port until it has them all, so that none comes twice.
-func freePorts(n int) ([]int, error) {
+// FreePorts returns n ports of loopback at which nobody listens, from below those
+// that the system gives to connections. It holds every one until it has them all,
+// so that none comes twice.
+func FreePorts(n int) ([]int, error) {
 	var out []int
 	for range 1000 {
 		port := lowestPort + rand.IntN(highestPort-lowestPort+1)

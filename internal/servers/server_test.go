@@ -172,7 +172,7 @@ func TestAFolderKeepsItsPorts(t *testing.T) {
 }
 
 func TestPortsAreFreeAndDiffer(t *testing.T) {
-	got, err := freePorts(50)
+	got, err := FreePorts(50)
 	if err != nil {
 		t.Fatal(err)
 	}

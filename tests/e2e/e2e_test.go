@@ -46,7 +46,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return m.Run()
+	return cluster.Main(m)
 }
 
 func binary() string { return os.Getenv(built) }

@@ -32,7 +32,7 @@ func Build(t *testing.T) string {
 	return bin
 }
 
-// Process is a running `toolstream up`.
+// Process is a running toolstream that serves HTTP: `up`, or a service.
 type Process struct {
 	Client client.Client
 	cmd    *exec.Cmd
@@ -62,7 +62,14 @@ func Start(t *testing.T, bin, data string, args ...string) *Process {
 // said.
 func Try(t *testing.T, bin, data string, args ...string) (*Process, error) {
 	t.Helper()
-	p, err := start(bin, data, args...)
+	return run(t, bin, nil, append([]string{"up", "--data", data, "--listen", "127.0.0.1:0"}, args...)...)
+}
+
+// run starts a command that listens, with env added to this process's, and
+// returns once it is ready.
+func run(t *testing.T, bin string, env []string, args ...string) (*Process, error) {
+	t.Helper()
+	p, err := start(bin, env, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -74,19 +81,19 @@ func Try(t *testing.T, bin, data string, args ...string) (*Process, error) {
 	return p, nil
 }
 
-func start(bin, data string, args ...string) (*Process, error) {
-	cmd := exec.Command(bin, append([]string{"up", "--data", data, "--listen", "127.0.0.1:0"}, args...)...)
-	cmd.Env = append(os.Environ(), "TOOLSTREAM_LOG_FORMAT=text")
+// start returns once the process says where it listens.
+func start(bin string, env []string, args ...string) (*Process, error) {
+	cmd := exec.Command(bin, args...)
+	cmd.Env = append(append(os.Environ(), "TOOLSTREAM_LOG_FORMAT=text"), env...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", bin, err)
-	}
 	p := &Process{cmd: cmd, exited: make(chan error, 1)}
 	found := make(chan string, 1)
-	go p.follow(stderr, found)
+	if err := spawn(cmd, func() { p.follow(stderr, found) }); err != nil {
+		return nil, fmt.Errorf("start %s: %w", bin, err)
+	}
 	select {
 	case url := <-found:
 		p.Client = client.Client{Server: url, HTTP: &http.Client{}}

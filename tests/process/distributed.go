@@ -1,0 +1,147 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/toolstream/toolstream/internal/servers"
+)
+
+// weightsBucket is where weights travel. It belongs to a NATS server as a whole,
+// so a deployment begins by removing it.
+const weightsBucket = "toolstream_weights"
+
+// replicas names the processes of a distributed deployment, consumers before
+// producers; what stands before the hyphen is the service.
+func replicas() []string {
+	return []string{"query-1", "query-2", "trainer", "embedder-1", "embedder-2", "standardizer-1", "standardizer-2", "ingest"}
+}
+
+// Distributed is the five services in processes of their own, on a Kafka and a
+// NATS that others may use too. Its methods are called from one goroutine.
+type Distributed struct {
+	Cluster *Cluster
+	Prefix  string // of the topics
+
+	bin, dir  string
+	addresses map[string]string // by replica
+	processes map[string]*Process
+}
+
+// Serve starts a deployment with topics of its own and returns once all of it is
+// ready.
+func Serve(t *testing.T, c *Cluster, bin string) *Distributed {
+	t.Helper()
+	c.Start(t)
+	if err := forgetWeights(t.Context(), c.NATS.Addr); err != nil {
+		t.Fatal(err)
+	}
+	ports, err := servers.FreePorts(len(replicas()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &Distributed{
+		Cluster: c, Prefix: fmt.Sprintf("t%d.", time.Now().UnixNano()), bin: bin, dir: t.TempDir(),
+		addresses: map[string]string{}, processes: map[string]*Process{},
+	}
+	for i, name := range replicas() {
+		d.addresses[name] = fmt.Sprintf("127.0.0.1:%d", ports[i])
+	}
+	t.Cleanup(func() { d.tell(t) })
+	for _, name := range replicas() {
+		d.Start(t, name)
+	}
+	return d
+}
+
+func forgetWeights(ctx context.Context, addr string) error {
+	conn, err := nats.Connect("nats://" + addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	if err := js.DeleteKeyValue(ctx, weightsBucket); err != nil && !errors.Is(err, jetstream.ErrBucketNotFound) {
+		return fmt.Errorf("remove the bucket of an earlier test: %w", err)
+	}
+	return nil
+}
+
+// tell adds to a failure what the processes logged.
+func (d *Distributed) tell(t *testing.T) {
+	if !t.Failed() {
+		return
+	}
+	for _, name := range replicas() {
+		if p := d.processes[name]; p != nil {
+			t.Logf("the end of the log of %s:\n%s", name, end(p.Log()))
+		}
+	}
+}
+
+// end returns the last 4 kB of a text.
+func end(text string) string { return text[max(0, len(text)-4096):] }
+
+// Replicas returns the names of the processes.
+func (d *Distributed) Replicas() []string { return replicas() }
+
+// Replica returns a process by its name.
+func (d *Distributed) Replica(name string) *Process { return d.processes[name] }
+
+// Front is ingest, which passes on what is for the first query replica and for
+// the trainer.
+func (d *Distributed) Front() *Process { return d.processes["ingest"] }
+
+// Fronts are the query replicas.
+func (d *Distributed) Fronts() []*Process {
+	return []*Process{d.processes["query-1"], d.processes["query-2"]}
+}
+
+// Start starts a replica that does not run and waits until it is ready.
+func (d *Distributed) Start(t *testing.T, name string) {
+	t.Helper()
+	service, _, _ := strings.Cut(name, "-")
+	env := []string{
+		"TOOLSTREAM_KAFKA_BROKERS=" + d.Cluster.Kafka.Addr, "TOOLSTREAM_NATS_URL=nats://" + d.Cluster.NATS.Addr,
+		"TOOLSTREAM_KAFKA_PREFIX=" + d.Prefix, "TOOLSTREAM_KAFKA_PARTITIONS=2", "TOOLSTREAM_KAFKA_SESSION=6s",
+	}
+	if service == "ingest" {
+		env = append(env, "TOOLSTREAM_PEERS_QUERY=http://"+d.addresses["query-1"], "TOOLSTREAM_PEERS_TRAINER=http://"+d.addresses["trainer"])
+	}
+	p, err := run(t, d.bin, env, "serve", service, "--data", filepath.Join(d.dir, name), "--listen", d.addresses[name])
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	d.processes[name] = p
+}
+
+// Kill ends a replica as a crash would.
+func (d *Distributed) Kill(name string) { d.processes[name].Kill() }
+
+// Cycle drains a replica and starts it again.
+func (d *Distributed) Cycle(t *testing.T, name string) {
+	t.Helper()
+	if err := d.processes[name].Stop(); err != nil {
+		t.Fatalf("stop %s: %v\n%s", name, err, d.processes[name].Log())
+	}
+	d.Start(t, name)
+}
+
+// Restart drains and starts one replica after the other.
+func (d *Distributed) Restart(t *testing.T) {
+	t.Helper()
+	for _, name := range replicas() {
+		d.Cycle(t, name)
+	}
+}
