@@ -16,7 +16,7 @@ const (
 	DefaultParallel = 4
 	DefaultLimit    = 100
 	DefaultTimeout  = 2 * time.Minute
-	DefaultPatience = time.Second
+	DefaultPatience = 2 * time.Second
 	DefaultSweep    = time.Minute
 )
 

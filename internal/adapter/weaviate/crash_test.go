@@ -2,12 +2,16 @@ package weaviate
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
 	"github.com/toolstream/toolstream/internal/servers"
+	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -77,6 +81,9 @@ func TestAppliedOutlivesACrash(t *testing.T) {
 	c := client(t, s, aliasName())
 	i, m := open(t, c, model("m")), newMaker(model("m"), 1)
 	tools := m.tools(120)
+	for n := range tools[40:80] {
+		tools[40+n].Tenant = "other"
+	}
 	apply(t, i, 1, tools[:60]...)
 	apply(t, i, 2, tools[60:]...)
 	for round := range 2 {
@@ -161,6 +168,78 @@ func TestRewritingRepairs(t *testing.T) {
 	for n := range tools {
 		wantStored(t, again, tools[n])
 	}
+}
+
+// TestKilledWhileWriting is F5: Weaviate is killed in the middle of batches, and
+// what fails is applied again until it does not, as a sink does.
+func TestKilledWhileWriting(t *testing.T) {
+	s := server(t)
+	i, m := open(t, client(t, s, aliasName()), model("m")), newMaker(model("m"), 15)
+	newest := map[string]events.Change{}
+	var batches [][]events.Change
+	for n := range 20 {
+		var batch []events.Change
+		for range 32 {
+			c := m.tool(fmt.Sprintf("tool%03d", m.rng.IntN(200)))
+			if m.rng.IntN(8) == 0 {
+				c = m.remove(c.ID)
+			}
+			if last, there := newest[c.ID]; there && c.Op == events.OpUpsert && last.Op == events.OpUpsert && n%2 == 0 {
+				c.Document, c.Vectors = last.Document, last.Vectors // a version that says the same
+			}
+			batch, newest[c.ID] = append(batch, c), c
+		}
+		batches = append(batches, batch)
+	}
+	begun := make(chan int)
+	done := make(chan error, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	go func() { done <- applyAll(ctx, i, batches, begun) }()
+	for n := range begun {
+		if n%7 == 3 {
+			crash(t, s)
+		}
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	crash(t, s)
+	var tools []events.Change
+	for _, c := range newest {
+		wantStored(t, i, c)
+		if c.Op == events.OpUpsert {
+			tools = append(tools, c)
+		}
+	}
+	if gone := lost(t, i, tools); len(gone) > 0 {
+		t.Errorf("searches do not find %d of %d entities: %v", len(gone), len(tools), gone)
+	}
+	if got := i.Positions()[0]; got != uint64(len(batches)) {
+		t.Errorf("position %d", got)
+	}
+}
+
+// applyAll applies batches one after the other, each until it succeeds, and says
+// which one it begins.
+func applyAll(ctx context.Context, i *Index, batches [][]events.Change, begun chan<- int) error {
+	defer close(begun)
+	pause := time.NewTicker(50 * time.Millisecond)
+	defer pause.Stop()
+	for n, batch := range batches {
+		begun <- n
+		err := errors.New("not tried")
+		for err != nil {
+			err = i.Apply(ctx, batch, map[int]uint64{0: uint64(n + 1)})
+			if _, permanent := stream.AsPermanent(err); permanent || ctx.Err() != nil {
+				return err
+			}
+			if err != nil {
+				<-pause.C
+			}
+		}
+	}
+	return nil
 }
 
 // TestSweepRepairs leaves what a power cut would: objects that this session took
