@@ -192,7 +192,7 @@ func (d *driver) waitUntilIndexed() {
 func (d *driver) check() {
 	d.t.Helper()
 	seen := map[string]bool{}
-	for _, e := range d.list() {
+	for _, e := range list(d.t, d.process) {
 		if seen[e.ID] {
 			d.t.Errorf("%s is listed twice", e.ID)
 		}
@@ -211,11 +211,12 @@ func (d *driver) check() {
 
 type row struct {
 	ID          string `json:"id"`
+	Revision    uint64 `json:"revision"`
 	Description string `json:"description"`
 }
 
-func (d *driver) list() []row {
-	d.t.Helper()
+func list(t *testing.T, p *process.Process) []row {
+	t.Helper()
 	var all []row
 	query := url.Values{"limit": {"500"}}
 	for {
@@ -223,8 +224,8 @@ func (d *driver) list() []row {
 			Tools  []row  `json:"tools"`
 			Cursor string `json:"cursor"`
 		}
-		if err := d.process.Client.Get(d.t.Context(), "/v1/tools", query, &page); err != nil {
-			d.t.Fatalf("list: %v", err)
+		if err := p.Client.Get(t.Context(), "/v1/tools", query, &page); err != nil {
+			t.Fatalf("list: %v", err)
 		}
 		all = append(all, page.Tools...)
 		if page.Cursor == "" {
