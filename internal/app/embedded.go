@@ -154,7 +154,7 @@ func (e *Embedded) buildServices(ctx context.Context) error {
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
-	e.query, errs[5] = e.newQuery(e.bus, e.index, e.embedder, e.dead, watch{Watcher: weights})
+	e.query, errs[5] = e.newQuery(e.bus, e.index, e.index, e.embedder, e.dead, watch{Watcher: weights})
 	e.trainer, errs[6] = e.newTrainer(e.bus, e.learned, weights)
 	return errors.Join(errs[:]...)
 }

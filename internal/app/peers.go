@@ -40,9 +40,11 @@ func operations(item *huma.PathItem) map[string]*huma.Operation {
 }
 
 // toPeer passes requests on as they are, bodies and answers as they flow: an
-// import may take minutes, line by line.
+// import may take minutes, line by line. The server must not end a body because
+// its answer begins: the peer may have answered while the proxy still looks for
+// the body's end, and would lose the connection, and the answer with it.
 func toPeer(name string, peer *url.URL) http.Handler {
-	return &httputil.ReverseProxy{
+	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(peer)
 			r.SetXForwarded()
@@ -52,4 +54,9 @@ func toPeer(name string, peer *url.URL) http.Handler {
 			writeProblem(w, http.StatusServiceUnavailable, fmt.Sprintf("%s does not answer: %v", name, err))
 		},
 	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Where it is not supported, as in HTTP/2, it is so anyway.
+		_ = http.NewResponseController(w).EnableFullDuplex()
+		proxy.ServeHTTP(w, r)
+	})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/adapter/kafka"
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
+	"github.com/toolstream/toolstream/internal/adapter/weaviate"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/services/embedder"
@@ -48,6 +49,7 @@ type Served struct {
 	bus     *kafka.Bus
 	conn    *nats.Conn
 	weights *natsadapter.KV
+	vectors *weaviate.Client // nil: there is none
 	model   embedder.Model
 	dead    *deadletter.Box
 	opened  []io.Closer // in the order of opening
@@ -119,6 +121,13 @@ func (s *Served) connect(ctx context.Context) (err error) {
 		defer cancel()
 		return natsadapter.Drain(ctx, s.conn)
 	}))
+	if w := s.cfg.Weaviate; w.URL != "" {
+		s.vectors, err = weaviate.New(weaviate.Config{URL: w.URL, GRPC: w.GRPC, APIKey: w.APIKey, Alias: w.Alias})
+		if err != nil {
+			return err
+		}
+		s.opened = append(s.opened, s.vectors)
+	}
 	s.weights, err = natsadapter.NewKV(natsadapter.KVConfig{Bucket: weightsBucket, History: weightsHistory}, s.conn)
 	return err
 }

@@ -12,8 +12,11 @@ import (
 
 	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/adapter/trainerstore"
+	"github.com/toolstream/toolstream/internal/adapter/weaviate"
+	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/kept"
+	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/services/embedder"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/query"
@@ -94,8 +97,36 @@ func (s *Served) buildEmbedder(context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.vectors != nil {
+		if err := s.buildProposals(); err != nil {
+			return err
+		}
+	}
 	s.parts = append(s.parts, part{"embedder", service.Run}, answers)
 	return nil
+}
+
+// buildProposals lets Weaviate have what is embedded.
+func (s *Served) buildProposals() error {
+	model := weaviate.Model{Name: s.embedding, Dimensions: s.model.Dimensions()}
+	p, err := newProposals(func(ctx context.Context) (*weaviate.Index, error) {
+		return weaviate.OpenIndex(ctx, s.vectors, model, weaviate.Deps{Logger: s.log, Registerer: s.metrics})
+	}, stream.Deps{Groups: s.bus, Ends: s.bus, Publisher: s.bus, Logger: s.log, Registerer: s.metrics})
+	if err != nil {
+		return err
+	}
+	s.opened = append(s.opened, closing(p.close))
+	s.parts = append(s.parts, part{"proposals", p.run})
+	return nil
+}
+
+// searched is what searches ask for candidates: the replica's own index, or
+// Weaviate in front of it.
+func (s *Served) searched(replica *flat.Index) (query.Index, error) {
+	if s.cfg.Query.Vectors == config.VectorsWeaviate {
+		return weaviate.NewSearch(s.vectors, replica, s.log)
+	}
+	return replica, nil
 }
 
 // buildQuery makes a replica: an index of its own in the data folder, which
@@ -122,6 +153,10 @@ func (s *Served) buildQuery(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	searched, err := s.searched(index)
+	if err != nil {
+		return err
+	}
 	weights, err := s.keptWeights()
 	if err != nil {
 		return err
@@ -130,7 +165,7 @@ func (s *Served) buildQuery(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	service, err := s.newQuery(s.bus, index, asked, dead, watch{weights, weights.Stale})
+	service, err := s.newQuery(s.bus, searched, index, asked, dead, watch{weights, weights.Stale})
 	if err != nil {
 		return err
 	}

@@ -85,9 +85,9 @@ func (b *base) newDeadLetters(on bus) (*deadletter.Box, error) {
 	return deadletter.New(deadletter.Config{}, deadletter.Deps{Bus: on, Logger: b.log, Registerer: b.metrics})
 }
 
-func (b *base) newQuery(on bus, index *flat.Index, model query.Embedder, dead query.DeadLetters, weights watch) (*query.Service, error) {
+func (b *base) newQuery(on bus, searched query.Index, catalogue query.Catalogue, model query.Embedder, dead query.DeadLetters, weights watch) (*query.Service, error) {
 	return query.New(query.Config{Model: b.embedding}, query.Deps{
-		Index: index, Catalogue: index, Embedder: model, Publisher: on,
+		Index: searched, Catalogue: catalogue, Embedder: model, Publisher: on,
 		DeadLetters: dead, Watcher: weights.Watcher, Stale: weights.stale, Logger: b.log, Registerer: b.metrics,
 	})
 }

@@ -3,10 +3,7 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,10 +41,13 @@ type Config struct {
 	Bus    Bus    `koanf:"bus"`
 	NATS   NATS   `koanf:"nats"`
 	Kafka  Kafka  `koanf:"kafka"`
-	Peers  Peers  `koanf:"peers"`
-	Auth   Auth   `koanf:"auth"`
-	Log    Log    `koanf:"log"`
-	Events Events `koanf:"events"`
+
+	Weaviate Weaviate `koanf:"weaviate"`
+	Query    Query    `koanf:"query"`
+	Peers    Peers    `koanf:"peers"`
+	Auth     Auth     `koanf:"auth"`
+	Log      Log      `koanf:"log"`
+	Events   Events   `koanf:"events"`
 	// Embedder chooses the model that turns texts into vectors.
 	Embedder Embedder `koanf:"embedder"`
 	Models   Models   `koanf:"models"`
@@ -79,6 +79,25 @@ type NATS struct {
 	CAFile          string `koanf:"ca_file"`
 	CertFile        string `koanf:"cert_file"`
 	KeyFile         string `koanf:"key_file"`
+}
+
+// Weaviate proposes candidates by their vectors, where services run apart.
+type Weaviate struct {
+	URL    string `koanf:"url"`  // empty: nothing is written to it
+	GRPC   string `koanf:"grpc"` // host:port
+	APIKey string `koanf:"api_key"`
+	Alias  string `koanf:"alias"` // what its class is searched by
+}
+
+// Where a query replica searches vectors.
+const (
+	VectorsReplica  = "replica"
+	VectorsWeaviate = "weaviate"
+)
+
+// Query says how searches are answered.
+type Query struct {
+	Vectors string `koanf:"vectors"`
 }
 
 // Kafka is the bus of services that run apart.
@@ -181,6 +200,11 @@ func Keys() []Key {
 		{"nats.ca_file", "", "certificates that the NATS server's is checked by; empty: the system's"},
 		{"nats.cert_file", "", "client certificate for NATS"},
 		{"nats.key_file", "", "its key"},
+		{"weaviate.url", "", "REST address of Weaviate, to which the embedder of `toolstream serve` writes; empty: to none"},
+		{"weaviate.grpc", "", "gRPC address of Weaviate, host:port"},
+		{"weaviate.api_key", "", "key for Weaviate"},
+		{"weaviate.alias", "Tool", "alias in Weaviate: a capital, then letters and digits"},
+		{"query.vectors", VectorsReplica, "where a replica of `toolstream serve query` searches vectors: replica, in its own index, or weaviate"},
 		{"kafka.brokers", "127.0.0.1:9092", "Kafka brokers of `toolstream serve`, host:port, separated by commas"},
 		{"kafka.prefix", "toolstream.", "what the names of topics begin with"},
 		{"kafka.partitions", "6", "partitions of a topic that is created"},
@@ -277,100 +301,6 @@ func merge(k *koanf.Koanf, path string, flags map[string]any) error {
 	return nil
 }
 
-// Validate reports every setting that can not work, by name and value.
-func (c Config) Validate() error {
-	var errs []error
-	if c.Data == "" {
-		errs = append(errs, errors.New(`config: data is empty: name a folder`))
-	}
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		errs = append(errs, fmt.Errorf("config: listen %q is not host:port", c.Listen))
-	}
-	errs = append(errs, c.NATS.validate(), c.Kafka.validate(), c.Peers.validate())
-	errs = append(errs, oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"))
-	errs = append(errs, oneOf("log.format", c.Log.Format, "auto", "text", "json"))
-	errs = append(errs, c.Embedder.validate())
-	errs = append(errs, c.Trainer.validate())
-	return errors.Join(errs...)
-}
-
-func (n NATS) validate() error {
-	if n.Listen == "" {
-		return nil
-	}
-	host, _, err := net.SplitHostPort(n.Listen)
-	if err != nil {
-		return fmt.Errorf("config: nats.listen %q is not host:port", n.Listen)
-	}
-	if ip := net.ParseIP(host); n.Token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("config: nats.listen %q is open to other machines: set nats.token, or listen on 127.0.0.1", n.Listen)
-	}
-	return nil
-}
-
-func (k Kafka) validate() error {
-	var errs []error
-	for _, broker := range strings.Split(k.Brokers, ",") {
-		if _, _, err := net.SplitHostPort(strings.TrimSpace(broker)); err != nil {
-			errs = append(errs, fmt.Errorf("config: kafka.brokers: %q is not host:port", broker))
-		}
-	}
-	if k.Partitions < 1 || k.Replication < 0 {
-		errs = append(errs, fmt.Errorf("config: kafka.partitions %d has to be more than 0, kafka.replication %d must not be below 0", k.Partitions, k.Replication))
-	}
-	if k.Session < time.Second || k.Session > 30*time.Minute {
-		errs = append(errs, fmt.Errorf("config: kafka.session %s has to be from 1s to 30m", k.Session))
-	}
-	errs = append(errs, oneOf("kafka.sasl", k.SASL, "none", "plain", "scram-sha-256", "scram-sha-512"))
-	if k.SASL != "none" && (k.Username == "" || k.Password == "") {
-		errs = append(errs, fmt.Errorf("config: kafka.sasl is %s: set kafka.username and kafka.password", k.SASL))
-	}
-	return errors.Join(errs...)
-}
-
-func (p Peers) validate() error {
-	for name, address := range map[string]string{"ingest": p.Ingest, "query": p.Query, "trainer": p.Trainer} {
-		if u, err := url.Parse(address); address != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-			return fmt.Errorf("config: peers.%s %q is not an address such as http://host:8665", name, address)
-		}
-	}
-	return nil
-}
-
-func (e Embedder) validate() error {
-	for _, prefix := range []string{ONNXPrefix, StaticPrefix} {
-		if name, ok := strings.CutPrefix(e.Model, prefix); ok && name != "" {
-			return nil
-		}
-	}
-	if err := oneOf("embedder.model", e.Model, StaticModel, "http", ONNXPrefix+"NAME", StaticPrefix+"FILE"); err != nil || e.Model != "http" {
-		return err
-	}
-	switch {
-	case e.URL == "":
-		return errors.New("config: embedder.model is http: set embedder.url to where the endpoint is")
-	case e.Name == "":
-		return errors.New("config: embedder.model is http: set embedder.name to the model that the endpoint is asked for")
-	case e.Dimensions < 0 || e.Batch <= 0 || e.Parallel <= 0 || e.Timeout <= 0:
-		return fmt.Errorf("config: embedder.dimensions %d must not be below 0, embedder.batch %d, embedder.parallel %d and embedder.timeout %s have to be more than 0", e.Dimensions, e.Batch, e.Parallel, e.Timeout)
-	}
-	return nil
-}
-
-func (t Trainer) validate() error {
-	if t.Settle <= 0 || t.Publish <= 0 || t.MinPairs <= 0 {
-		return fmt.Errorf("config: trainer.settle %s, trainer.publish %s and trainer.min_pairs %d have to be more than 0", t.Settle, t.Publish, t.MinPairs)
-	}
-	return nil
-}
-
-func oneOf(name, value string, allowed ...string) error {
-	if slices.Contains(allowed, value) {
-		return nil
-	}
-	return fmt.Errorf("config: %s is %q; it is one of %s", name, value, strings.Join(allowed, ", "))
-}
-
 // ModelsDir is where the files of models lie.
 func (c Config) ModelsDir() string {
 	if c.Models.Dir != "" {
@@ -389,6 +319,8 @@ func (c Config) Values() map[string]string {
 		"nats.token":      secret(c.NATS.Token),
 		"nats.url":        c.NATS.URL, "nats.credentials_file": c.NATS.CredentialsFile, "nats.nkey_file": c.NATS.NKeyFile,
 		"nats.ca_file": c.NATS.CAFile, "nats.cert_file": c.NATS.CertFile, "nats.key_file": c.NATS.KeyFile,
+		"weaviate.url": c.Weaviate.URL, "weaviate.grpc": c.Weaviate.GRPC, "weaviate.api_key": secret(c.Weaviate.APIKey),
+		"weaviate.alias": c.Weaviate.Alias, "query.vectors": c.Query.Vectors,
 		"kafka.brokers": c.Kafka.Brokers, "kafka.prefix": c.Kafka.Prefix,
 		"kafka.partitions": strconv.Itoa(c.Kafka.Partitions), "kafka.replication": strconv.Itoa(c.Kafka.Replication),
 		"kafka.apply": strconv.FormatBool(c.Kafka.Apply), "kafka.session": c.Kafka.Session.String(),

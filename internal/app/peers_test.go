@@ -1,0 +1,89 @@
+package app
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func passing(t *testing.T, peer http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	back := httptest.NewServer(peer)
+	t.Cleanup(back.Close)
+	address, err := url.Parse(back.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(drained(toPeer("query", address)))
+	t.Cleanup(front.Close)
+	return front
+}
+
+// A peer that answers at once must not cost the answer.
+func TestAnAnswerArrivesHoweverSoonItComes(t *testing.T) {
+	front := passing(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength)
+		_, _ = io.WriteString(w, strings.Repeat("found ", 2000))
+	})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 300 {
+				resp, err := front.Client().Post(front.URL, "application/json", strings.NewReader(`{"query":"a"}`))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				body, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err != nil || len(body) != 12000 {
+					t.Errorf("%d bytes of the answer: %v", len(body), err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Lines are answered while more of them are being sent.
+func TestABodyFlowsWhileItsAnswerDoes(t *testing.T) {
+	front := passing(t, func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		if err := control.EnableFullDuplex(); err != nil {
+			t.Error(err)
+		}
+		for lines := bufio.NewScanner(r.Body); lines.Scan(); {
+			_, _ = io.WriteString(w, "got "+lines.Text()+"\n")
+			_ = control.Flush()
+		}
+	})
+	body, input := io.Pipe()
+	sent := make(chan struct{})
+	go func() {
+		_, _ = io.WriteString(input, "one\n")
+		<-sent
+		_, _ = io.WriteString(input, "two\n")
+		input.Close()
+	}()
+	resp, err := front.Client().Post(front.URL, "application/x-ndjson", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answers := bufio.NewReader(resp.Body)
+	for _, want := range []string{"got one\n", "got two\n"} {
+		got, err := answers.ReadString('\n')
+		if err != nil || got != want {
+			t.Fatalf("got %q, %v", got, err)
+		}
+		if want == "got one\n" {
+			close(sent)
+		}
+	}
+}
