@@ -1,0 +1,198 @@
+package weaviate
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// question is a lookup like a tool: what stands in it, a little off.
+func (m *maker) question(tool events.Change) index.Lookup {
+	near := func(v events.Vector) []float32 {
+		out := slices.Clone(v)
+		for n, x := range m.unit() {
+			out[n] = 0.8*out[n] + 0.6*x
+		}
+		return out
+	}
+	text := func(words string, v events.Vector) index.Text { return index.Text{Words: words, Vector: near(v)} }
+	d, v := tool.Document, tool.Vectors
+	l := index.Lookup{Tenant: tool.Tenant, N: 10, Model: everything()}
+	l.Probe = index.Probe{
+		Query: text(d.Description, v.Name),
+		Needs: []index.Need{{
+			Whole: text(m.words(4), v.Flat), Description: text(d.Description, v.Description),
+			Response: text(d.Response, v.Response), Examples: text(d.Examples[0], v.Examples[0]),
+		}},
+	}
+	for n, p := range v.Parameters {
+		l.Probe.Arguments = append(l.Probe.Arguments, index.Argument{Name: d.Parameters[n].Name, Text: text(d.Parameters[n].Name, p)})
+	}
+	return l
+}
+
+// everything weighs every feature.
+func everything() fusion.Model {
+	m := fusion.Model{Version: "test", Bias: 1, Tau: 0.3, Alpha: 15, Required: 0.5, Optional: 0.2}
+	for f := range fusion.FeatureCount {
+		m.Features[f] = 0.2 + 0.05*float64(f%5)
+	}
+	return m
+}
+
+func ids(found []index.Candidate) []string {
+	var out []string
+	for _, c := range found {
+		out = append(out, string(c.Kind)+" "+c.ID)
+	}
+	return out
+}
+
+func candidates(t testing.TB, s interface {
+	Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error)
+}, l index.Lookup) []string {
+	t.Helper()
+	found, err := s.Candidates(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids(found)
+}
+
+func TestSearchAgreesWithTheReplica(t *testing.T) {
+	s := server(t)
+	c := client(t, s, aliasName())
+	i, m := open(t, c, model("m")), newMaker(model("m"), 6)
+	local, closeLocal := replica(t, filepath.Join(t.TempDir(), "replica"))
+	t.Cleanup(closeLocal)
+	tools := m.tools(600)
+	for n := range tools {
+		if n%9 == 0 {
+			tools[n].Kind, tools[n].Agent = schema.KindAgent, ""
+		}
+	}
+	apply(t, i, 1, tools...)
+	if err := local.Apply(t.Context(), tools, nil); err != nil {
+		t.Fatal(err)
+	}
+	search := searchOver(t, c, local)
+	positions, off := 0, 0
+	for n := range 40 {
+		l := m.question(tools[n*7])
+		if n%4 == 0 {
+			l.Kinds = []schema.Kind{schema.KindTool}
+		}
+		want, got := candidates(t, local, l), candidates(t, search, l)
+		for at := range want {
+			if positions++; at >= len(got) || got[at] != want[at] {
+				off++
+			}
+		}
+	}
+	if off*100 > positions {
+		t.Errorf("%d of %d positions differ", off, positions)
+	}
+}
+
+func TestSearchesWithoutWeaviate(t *testing.T) {
+	m := newMaker(model("m"), 10)
+	local, closeLocal := replica(t, filepath.Join(t.TempDir(), "replica"))
+	t.Cleanup(closeLocal)
+	tools := m.tools(300)
+	if err := local.Apply(t.Context(), tools, nil); err != nil {
+		t.Fatal(err)
+	}
+	c, err := New(Config{URL: "http://127.0.0.1:1", GRPC: "127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	search, l := searchOver(t, c, local), m.question(tools[5])
+	for range 2 {
+		found, err := search.Candidates(t.Context(), l)
+		if partial := (*index.Partial)(nil); !errors.As(err, &partial) || partial.Without != "index" {
+			t.Fatalf("error %v does not say what is missing", err)
+		}
+		if got, want := ids(found), candidates(t, local, l); !slices.Equal(got, want) {
+			t.Errorf("found %v, want %v", got, want)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := search.Candidates(ended, l); !errors.Is(err, context.Canceled) {
+		t.Errorf("a search that nobody waits for: %v", err)
+	}
+}
+
+// TestSearchComesBack ends Weaviate under a search and starts it again.
+func TestSearchComesBack(t *testing.T) {
+	s := server(t)
+	c := client(t, s, aliasName())
+	i, m := open(t, c, model("m")), newMaker(model("m"), 12)
+	local, closeLocal := replica(t, filepath.Join(t.TempDir(), "replica"))
+	t.Cleanup(closeLocal)
+	tools := m.tools(300)
+	apply(t, i, 1, tools...)
+	if err := local.Apply(t.Context(), tools, nil); err != nil {
+		t.Fatal(err)
+	}
+	search, l := searchOver(t, c, local), m.question(tools[5])
+	want := candidates(t, search, l)
+	s.Kill()
+	found, err := search.Candidates(t.Context(), l)
+	if partial := (*index.Partial)(nil); !errors.As(err, &partial) || !slices.Equal(ids(found), want) {
+		t.Errorf("while Weaviate is away %v, %v", ids(found), err)
+	}
+	if err := s.Restart(context.WithoutCancel(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for err := error(&index.Partial{}); err != nil; _, err = search.Candidates(waiting, l) {
+		if waiting.Err() != nil {
+			t.Fatalf("Weaviate is not asked again: %v", err)
+		}
+	}
+	if got := candidates(t, search, l); !slices.Equal(got, want) {
+		t.Errorf("after it came back %v, want %v", got, want)
+	}
+}
+
+// TestQuestionsAreAskedOnce counts what a lookup asks: a query that is its own
+// need asks nothing twice, and every text that stands for a field that a tool
+// may lack asks names.
+func TestQuestionsAreAskedOnce(t *testing.T) {
+	m := newMaker(model("m"), 14)
+	query, other := index.Text{Vector: m.unit()}, index.Text{Vector: m.unit()}
+	for name, tt := range map[string]struct {
+		probe   index.Probe
+		weights []fusion.Feature
+		want    int
+	}{
+		"nothing":              {index.Probe{}, []fusion.Feature{fusion.QueryDenseName}, 0},
+		"no weight":            {index.Probe{Query: query}, nil, 0},
+		"name":                 {index.Probe{Query: query}, []fusion.Feature{fusion.QueryDenseName}, 1},
+		"flat, and names":      {index.Probe{Query: query}, []fusion.Feature{fusion.QueryDenseFlat}, 2},
+		"of other dimensions":  {index.Probe{Query: index.Text{Vector: []float32{1}}}, []fusion.Feature{fusion.QueryDenseName}, 0},
+		"its own need":         {index.Probe{Query: query, Needs: []index.Need{{Whole: query}}}, []fusion.Feature{fusion.QueryDenseName, fusion.NeedsDenseName}, 1},
+		"another need":         {index.Probe{Query: query, Needs: []index.Need{{Whole: other}}}, []fusion.Feature{fusion.QueryDenseName, fusion.NeedsDenseName}, 2},
+		"arguments in one":     {index.Probe{Arguments: []index.Argument{{Text: query}, {Text: other}}}, []fusion.Feature{fusion.NeedsDenseParameters}, 1},
+		"a field of two needs": {index.Probe{Needs: []index.Need{{Response: query}, {Response: other}}}, []fusion.Feature{fusion.NeedsDenseResponse}, 4},
+	} {
+		l := index.Lookup{Probe: tt.probe}
+		for _, f := range tt.weights {
+			l.Model.Features[f] = 1
+		}
+		if got := must(ask(&l, dimensions)); len(got) != tt.want {
+			t.Errorf("%s: %d questions, want %d", name, len(got), tt.want)
+		}
+	}
+}
