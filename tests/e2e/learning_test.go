@@ -168,8 +168,11 @@ func ranksBy(t *testing.T, p *process.Process) string {
 
 func TestFeedbackReachesTheRanking(t *testing.T) {
 	hurry(t)
-	data := t.TempDir()
-	p := up(t, data)
+	everywhere(t, feedbackReachesTheRanking)
+}
+
+func feedbackReachesTheRanking(t *testing.T, d process.Deployment) {
+	p := d.Front()
 	load(t, p, registry)
 	queries, right := labelled(t)
 	s := &session{t: t, p: p, wanted: right, uses: map[string]int{}}
@@ -203,7 +206,7 @@ func TestFeedbackReachesTheRanking(t *testing.T) {
 		t.Errorf("learned: %+v", learned)
 	}
 	versionsCanBeSwitched(t, p, learned)
-	restartKeepsWeights(t, p, data)
+	restartKeepsWeights(t, d)
 }
 
 // usageShows uses two results of one search and waits until both the use and
@@ -274,15 +277,14 @@ func waitUntilRanksBy(t *testing.T, p *process.Process, version string) {
 	}
 }
 
-func restartKeepsWeights(t *testing.T, p *process.Process, data string) {
+func restartKeepsWeights(t *testing.T, d process.Deployment) {
 	t.Helper()
-	list, live := listWeights(t, p)
-	if err := p.Stop(); err != nil {
-		t.Fatalf("stop: %v\n%s", err, p.Log())
+	list, live := listWeights(t, d.Front())
+	d.Restart(t)
+	for _, p := range d.Fronts() {
+		waitUntilRanksBy(t, p, live.Version)
 	}
-	p = up(t, data)
-	waitUntilRanksBy(t, p, live.Version)
-	again, same := listWeights(t, p)
+	again, same := listWeights(t, d.Front())
 	if len(again.Versions) != len(list.Versions) || same.Hash != live.Hash {
 		t.Errorf("before the restart %d versions, live %s; after it %d, live %s", len(list.Versions), live.Version, len(again.Versions), same.Version)
 	}

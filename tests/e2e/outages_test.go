@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/internal/servers"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/tests/process"
+)
+
+// ask searches without demanding an answer that lacks nothing.
+func ask(ctx context.Context, c client.Client, query string) (schema.SearchResponse, error) {
+	var answer schema.SearchResponse
+	err := c.Post(ctx, "/v1/search", schema.SearchRequest{Query: query, K: 3}, &answer)
+	return answer, err
+}
+
+// answersWith waits until every replica finds the ferry, and says that exactly
+// these parts are missing from its answer. An answer has to come all the time.
+func answersWith(t *testing.T, d process.Deployment, degraded ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for n, p := range d.Fronts() {
+		var last schema.SearchResponse
+		err := process.Until(ctx, func() (bool, error) {
+			var err error
+			last, err = ask(ctx, p.Client, "cross the strait")
+			if err == nil && (len(last.Results) == 0 || last.Results[0].ID != "boat") {
+				err = fmt.Errorf("found %+v", last.Results)
+			}
+			return slices.Equal(last.Degraded, degraded), err
+		})
+		if err != nil {
+			t.Fatalf("replica %d: %v; degraded is %q, want %q\n%s", n+1, err, last.Degraded, degraded, p.Log())
+		}
+	}
+}
+
+// outage kills a server, looks at what the deployment does without it, and
+// starts it again.
+func outage(t *testing.T, s *servers.Server, without func()) {
+	t.Helper()
+	s.Kill()
+	defer func() {
+		if err := s.Restart(context.WithoutCancel(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	without()
+}
+
+func TestSearchesGoOnWithoutNATS(t *testing.T) {
+	d := process.Serve(t, &cluster, binary())
+	put(t, d.Front(), "boat", ferry)
+	agree(t, d)
+	outage(t, cluster.NATS, func() {
+		answersWith(t, d, "weights")
+		put(t, d.Front(), "oven", bread)
+		agree(t, d)
+		d.Kill("query-1")
+		d.Start(t, "query-1")
+		answersWith(t, d, "weights")
+	})
+	answersWith(t, d)
+}
+
+func TestSearchesGoOnWithoutKafka(t *testing.T) {
+	d := process.Serve(t, &cluster, binary())
+	put(t, d.Front(), "boat", ferry)
+	agree(t, d)
+	outage(t, cluster.Kafka, func() {
+		answersWith(t, d, "impressions")
+		refused := d.Front().Client.Get(t.Context(), "/readyz", nil, nil)
+		t.Logf("ingest says of itself: %v", refused)
+	})
+	put(t, d.Front(), "oven", bread)
+	agree(t, d)
+	answersWith(t, d)
+}
+
+// ready picks the first replica that says it is.
+func ready(ctx context.Context, replicas []client.Client) (client.Client, error) {
+	var errs []error
+	for _, c := range replicas {
+		body, err := c.Send(ctx, http.MethodGet, "/readyz", nil, "", nil)
+		if err == nil {
+			return c, body.Close()
+		}
+		errs = append(errs, err)
+	}
+	return client.Client{}, errors.Join(errs...)
+}
+
+// searcher searches until ctx ends, each time a replica that is ready, and the
+// other one if that goes away in between. It counts the answers.
+func searcher(ctx context.Context, replicas []client.Client) (answers int, err error) {
+	for n := 0; ctx.Err() == nil; n++ {
+		order := []client.Client{replicas[n%2], replicas[1-n%2]}
+		c, err := ready(ctx, order)
+		var answer schema.SearchResponse
+		if err == nil {
+			answer, err = ask(ctx, c, "cross the strait")
+		}
+		if err != nil && ctx.Err() == nil { // it has just begun to drain
+			if c, err = ready(ctx, []client.Client{order[1], order[0]}); err == nil {
+				answer, err = ask(ctx, c, "cross the strait")
+			}
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			return answers, err
+		}
+		if len(answer.Results) == 0 || answer.Results[0].ID != "boat" {
+			return answers, fmt.Errorf("found %+v", answer.Results)
+		}
+		answers++
+	}
+	return answers, nil
+}
+
+func TestARollingRestartFailsNoSearch(t *testing.T) {
+	d := process.Serve(t, &cluster, binary())
+	put(t, d.Front(), "boat", ferry)
+	agree(t, d)
+	var replicas []client.Client
+	for _, p := range d.Fronts() {
+		replicas = append(replicas, p.Client)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	type end struct {
+		answers int
+		err     error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		n, err := searcher(ctx, replicas)
+		ended <- end{n, err}
+	}()
+	for n, name := range d.Replicas() {
+		d.Cycle(t, name)
+		put(t, d.Front(), fmt.Sprintf("oven %d", n), strings.Replace(bread, "rye", fmt.Sprintf("rye %d", n), 1))
+	}
+	cancel()
+	e := <-ended
+	t.Logf("%d searches were answered while %d processes were restarted", e.answers, len(d.Replicas()))
+	if e.err != nil || e.answers == 0 {
+		t.Errorf("%d searches were answered, then: %v", e.answers, e.err)
+	}
+	if got := agree(t, d); len(got) != len(d.Replicas())+1 {
+		t.Errorf("%d tools are there", len(got))
+	}
+}
