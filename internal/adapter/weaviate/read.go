@@ -21,7 +21,7 @@ const page = 500
 func (c *Client) find(ctx context.Context, r *pb.SearchRequest) ([]*pb.SearchResult, error) {
 	ctx, cancel := c.outgoing(ctx)
 	defer cancel()
-	r.Uses_123Api, r.Uses_125Api, r.Uses_127Api = true, true, true
+	r.Uses_127Api = true
 	if r.Metadata == nil {
 		r.Metadata = &pb.MetadataRequest{}
 	}
