@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 
+	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -17,10 +17,6 @@ const (
 	ReasonBadVector     = "bad_vector"     // its vectors are missing or can not be searched
 	ReasonModelMismatch = "model_mismatch" // its vectors come from another model than the index's
 )
-
-// maxNorm bounds the length of a vector that is to be of unit length: beyond
-// it, its products are no cosines.
-const maxNorm = 1.01
 
 // newRecord turns a change into what is stored. Errors are permanent.
 func newRecord(c *events.Change) (*record, error) {
@@ -72,33 +68,13 @@ func (r *record) takeVectors(c *events.Change) error {
 	r.vectors = events.Vectors{Model: v.Model, Dimensions: v.Dimensions}
 	all := make([]float32, 0, vectorBytes(v)/4)
 	for kind, vector := range each(v) {
-		if err := checkVector(vector, v.Dimensions); err != nil {
+		if err := index.CheckVector(vector, v.Dimensions); err != nil {
 			return fmt.Errorf("a vector of kind %d: %w", kind, err)
 		}
 		from := len(all)
 		all = append(all, vector...)
 		all = all[:from+v.Dimensions] // a text without words has no vector: zeros, which match nothing
 		addVector(&r.vectors, kind, all[from:len(all):len(all)])
-	}
-	return nil
-}
-
-func checkVector(v []float32, dimensions int) error {
-	if len(v) == 0 {
-		return nil
-	}
-	if len(v) != dimensions {
-		return fmt.Errorf("%d components, not %d", len(v), dimensions)
-	}
-	var square float64
-	for i, x := range v {
-		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
-			return fmt.Errorf("component %d is %v", i, x)
-		}
-		square += float64(x) * float64(x)
-	}
-	if norm := math.Sqrt(square); norm > maxNorm {
-		return fmt.Errorf("length %v, not 1", norm)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ const inexact = 1.0001
 // mostOf returns more than the product of a text and any row of so many
 // components: both are as long as quantising made them.
 func mostOf(text *vector.Query, dimensions int) float32 {
-	return float32(inexact * text.Length() * maxNorm * vector.Stretch(dimensions))
+	return float32(inexact * text.Length() * index.MaxNorm * vector.Stretch(dimensions))
 }
 
 // nobody stands for the column of a question that an entity need not answer.

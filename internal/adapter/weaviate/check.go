@@ -2,8 +2,8 @@ package weaviate
 
 import (
 	"fmt"
-	"math"
 
+	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -15,9 +15,6 @@ const (
 	ReasonModelMismatch = "model_mismatch" // its vectors come from another model than the class's
 	ReasonRejected      = "index_rejected" // Weaviate does not take it
 )
-
-// maxNorm bounds the length of a vector that is to be of unit length.
-const maxNorm = 1.01
 
 // check returns a permanent error for a change that can never be stored. What
 // Weaviate would refuse is better found before it is sent.
@@ -42,27 +39,9 @@ func (i *Index) check(c *events.Change) error {
 			c.ID, len(c.Vectors.Parameters), len(c.Document.Parameters)))
 	}
 	for path, v := range c.Vectors.All() {
-		if err := checkVector(v, i.model.Dimensions); err != nil {
+		if err := index.CheckVector(v, i.model.Dimensions); err != nil {
 			return stream.Permanent(ReasonBadVector, fmt.Errorf("weaviate: vector %s of %s: %w", path, c.ID, err))
 		}
-	}
-	return nil
-}
-
-// checkVector accepts an empty vector: the text holds nothing to embed.
-func checkVector(v events.Vector, dimensions int) error {
-	if len(v) != 0 && len(v) != dimensions {
-		return fmt.Errorf("%d components, not %d", len(v), dimensions)
-	}
-	var square float64
-	for i, x := range v {
-		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
-			return fmt.Errorf("component %d is %v", i, x)
-		}
-		square += float64(x) * float64(x)
-	}
-	if norm := math.Sqrt(square); norm > maxNorm {
-		return fmt.Errorf("length %v, not 1", norm)
 	}
 	return nil
 }
