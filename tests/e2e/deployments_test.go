@@ -1,9 +1,14 @@
 package e2e
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
+	"net/http"
+	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/tests/process"
 )
 
@@ -100,6 +105,43 @@ func TestUpdateDeleteAndAddAgain(t *testing.T) {
 			third, there := get(t, p, "boat")
 			if got := found(t, p, "cross the strait", 1); !there || third.Revision <= second.Revision || len(got) != 1 {
 				t.Errorf("added again: there %v in revision %d after %d, found %q", there, third.Revision, second.Revision, got)
+			}
+		}
+	})
+}
+
+// What arrives late or twice changes nothing, and agents are ranked by their
+// tools.
+func TestLateAndRepeatedArrivalsAndAgents(t *testing.T) {
+	everywhere(t, func(t *testing.T, d process.Deployment) {
+		p := d.Front()
+		line := func(version int, document string) string {
+			return fmt.Sprintf(`{"id":"boat","agent":"harbour","source_version":%d,"document":%s}`, version, document)
+		}
+		for n, tc := range []struct{ line, state string }{
+			{line(3, ferry), "accepted"}, {line(2, bread), "stale"}, {line(3, ferry), "unchanged"}, {`{"name":`, "rejected"},
+		} {
+			a := send(t, p, http.MethodPost, "/v1/tools:batch", "application/x-ndjson", tc.line+"\n")
+			var got struct {
+				ID, State string
+				Revision  uint64
+			}
+			first, _, _ := strings.Cut(string(a.body), "\n")
+			if err := json.Unmarshal([]byte(first), &got); err != nil || got.State != tc.state {
+				t.Fatalf("arrival %d: %s, want %s (%v)", n, a.body, tc.state, err)
+			}
+			if got.State == "accepted" && settled(t, p, got.ID, got.Revision) != "indexed" {
+				t.Fatal("not indexed")
+			}
+		}
+		agree(t, d)
+		for _, p := range d.Fronts() {
+			if e, _ := get(t, p, "boat"); e.Name != "book_ferry" || e.Agent != "harbour" {
+				t.Errorf("it is %+v", e)
+			}
+			got := search(t, p, schema.SearchRequest{Query: "cross the strait", K: 1, Rank: "agents"}).Results
+			if len(got) != 1 || got[0].ID != "harbour" {
+				t.Errorf("agents: %+v", got)
 			}
 		}
 	})
