@@ -123,11 +123,12 @@ func alone(rs []Ranked, m *fusion.Model, uses Uses) {
 func relate(rs []Ranked, m *fusion.Model, k Known) {
 	alone(rs, m, k.Uses)
 	owners(rs)
+	first := front(rs, max(fusion.Supplied, fusion.FrontRunners))
 	if k.Suppliers != nil {
-		supply(rs, front(rs, fusion.Supplied), k.Suppliers)
+		supply(rs, first[:min(len(first), fusion.Supplied)], k.Suppliers)
 	}
 	if k.Uses != nil {
-		coUse(rs, front(rs, fusion.FrontRunners), k.Uses)
+		coUse(rs, first[:min(len(first), fusion.FrontRunners)], k.Uses)
 	}
 }
 

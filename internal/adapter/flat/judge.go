@@ -2,7 +2,6 @@ package flat
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/toolstream/toolstream/internal/index"
@@ -13,25 +12,13 @@ import (
 // best by words and what that other search proposes, as far as the filters allow
 // it, by the same exact scores and in the same order.
 func (i *Index) Judge(ctx context.Context, l index.Lookup, proposed []schema.Ref) ([]index.Candidate, error) {
-	defer i.metrics.searching()()
-	if l.N < 0 {
-		return nil, fmt.Errorf("flat: %d candidates asked for", l.N)
-	}
-	t := i.find(l.Tenant)
-	if t == nil {
-		return nil, ctx.Err()
-	}
-	s := i.begin(t, &l)
-	slots, err := s.chosen(ctx, proposed)
-	if err != nil {
-		return nil, err
-	}
-	found, err := s.score(ctx, slots)
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(found, byScore)
-	return s.answer(found), nil
+	return i.search(ctx, &l, func(s *search, ctx context.Context) ([]scored, error) {
+		slots, err := s.chosen(ctx, proposed)
+		if err != nil {
+			return nil, err
+		}
+		return s.score(ctx, slots)
+	})
 }
 
 // chosen returns the slots that are worth exact scores: all, where they are few.

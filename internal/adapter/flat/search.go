@@ -47,6 +47,11 @@ type search struct {
 // where they are not among them. It fails when ctx ends or the file can not be
 // read.
 func (i *Index) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error) {
+	return i.search(ctx, &l, (*search).find)
+}
+
+// search answers a lookup with the best of those that find scores exactly.
+func (i *Index) search(ctx context.Context, l *index.Lookup, find func(*search, context.Context) ([]scored, error)) ([]index.Candidate, error) {
 	defer i.metrics.searching()()
 	if l.N < 0 {
 		return nil, fmt.Errorf("flat: %d candidates asked for", l.N)
@@ -55,8 +60,8 @@ func (i *Index) Candidates(ctx context.Context, l index.Lookup) ([]index.Candida
 	if t == nil {
 		return nil, ctx.Err()
 	}
-	s := i.begin(t, &l)
-	found, err := s.find(ctx)
+	s := i.begin(t, l)
+	found, err := find(s, ctx)
 	if err != nil {
 		return nil, err
 	}
