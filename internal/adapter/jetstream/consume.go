@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
@@ -18,7 +17,7 @@ func (s *Server) Consume(ctx context.Context, topic events.Topic, group string, 
 	for p := range s.cfg.Partitions {
 		g.Go(func() error { return s.consume(gctx, claim{group, topic, p}, handle) })
 	}
-	return orDone(ctx, g.Wait())
+	return stream.OrDone(ctx, g.Wait())
 }
 
 func (s *Server) consume(ctx context.Context, c claim, handle func(context.Context, stream.Partition) error) error {
@@ -81,7 +80,7 @@ func (s *Server) Follow(ctx context.Context, topic events.Topic, from map[int]ui
 	for p := range above {
 		at, err := s.checkEnd(ctx, topic, from[p])
 		if err != nil {
-			return orDone(ctx, err)
+			return stream.OrDone(ctx, err)
 		}
 		above[p] = at
 	}
@@ -91,45 +90,11 @@ func (s *Server) Follow(ctx context.Context, topic events.Topic, from map[int]ui
 		g.Go(func() error {
 			r := &reader{server: s, topic: topic, partition: p, read: above[p]}
 			defer r.close()
-			return r.pour(gctx, batches)
+			return stream.Pour(gctx, batches, r.fetch, followBatch)
 		})
 	}
-	g.Go(func() error {
-		for {
-			select {
-			case <-gctx.Done():
-				return gctx.Err()
-			case msgs := <-batches:
-				if err := handle(gctx, msgs); err != nil {
-					return err
-				}
-			}
-		}
-	})
-	return orDone(ctx, g.Wait())
-}
-
-// pour reads until ctx ends.
-func (r *reader) pour(ctx context.Context, into chan<- []stream.Message) error {
-	for {
-		msgs, err := r.fetch(ctx, followBatch)
-		if err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case into <- msgs:
-		}
-	}
-}
-
-// orDone drops the error of work that ended because ctx did.
-func orDone(ctx context.Context, err error) error {
-	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		return nil
-	}
-	return err
+	g.Go(func() error { return stream.Deliver(gctx, batches, handle) })
+	return stream.OrDone(ctx, g.Wait())
 }
 
 // End implements stream.Follower. A topic whose records have all aged out

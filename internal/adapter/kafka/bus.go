@@ -234,11 +234,3 @@ func mends(err error) bool {
 	}
 	return !errors.Is(err, context.Canceled)
 }
-
-// orDone drops the error of work that ended because ctx did.
-func orDone(ctx context.Context, err error) error {
-	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		return nil
-	}
-	return err
-}

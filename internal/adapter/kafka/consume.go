@@ -38,7 +38,7 @@ func (b *Bus) Consume(ctx context.Context, topic events.Topic, group string, han
 	defer stop()
 	m := &member{bus: b, topic: topic, group: group, handle: handle, stop: stop}
 	if err := m.topicThere(work); err != nil {
-		return orDone(ctx, err)
+		return stream.OrDone(ctx, err)
 	}
 	cg, err := kafkago.NewConsumerGroup(b.groupConfig(topic, group))
 	if err != nil {
@@ -141,7 +141,7 @@ func (m *member) hold(work, lost context.Context, gen *kafkago.Generation, a kaf
 	}
 	err := m.handle(ctx, p)
 	m.bus.metrics.lag.DeleteLabelValues(p.label...)
-	if err := orDone(ctx, err); err != nil && !errors.Is(err, errTaken) {
+	if err := stream.OrDone(ctx, err); err != nil && !errors.Is(err, errTaken) {
 		m.once.Do(func() { m.err = err })
 		m.stop()
 	}

@@ -18,7 +18,7 @@ const followBatch = 512
 func (b *Bus) Follow(ctx context.Context, topic events.Topic, from map[int]uint64, handle func(context.Context, []stream.Message) error) error {
 	n, err := b.count(ctx, opMeta, topic)
 	if err != nil {
-		return orDone(ctx, err)
+		return stream.OrDone(ctx, err)
 	}
 	if err := b.checkFrom(topic, from, n); err != nil {
 		return err
@@ -26,19 +26,8 @@ func (b *Bus) Follow(ctx context.Context, topic events.Topic, from map[int]uint6
 	batches := make(chan []stream.Message)
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.spread(gctx, g, topic, from, batches) })
-	g.Go(func() error {
-		for {
-			select {
-			case <-gctx.Done():
-				return gctx.Err()
-			case msgs := <-batches:
-				if err := handle(gctx, msgs); err != nil {
-					return err
-				}
-			}
-		}
-	})
-	return orDone(ctx, g.Wait())
+	g.Go(func() error { return stream.Deliver(gctx, batches, handle) })
+	return stream.OrDone(ctx, g.Wait())
 }
 
 // checkFrom refuses positions in partitions that the topic does not have.
@@ -61,7 +50,7 @@ func (b *Bus) spread(ctx context.Context, g *errgroup.Group, topic events.Topic,
 		n, err := b.partitions(ctx, topic)
 		for ; err == nil && reading < n; reading++ {
 			r := b.reader(topic, reading, from[reading])
-			g.Go(func() error { return r.pour(ctx, batches) })
+			g.Go(func() error { return stream.Pour(ctx, batches, r.fetch, followBatch) })
 		}
 		if !pause(ctx, watchPartitions) {
 			return ctx.Err()

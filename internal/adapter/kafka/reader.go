@@ -147,21 +147,6 @@ func (r *reader) reportGap(first int64) {
 		"topic", string(r.place.topic), "partition", r.place.partition, "after", r.next, "before", first+1)
 }
 
-// pour reads until ctx ends.
-func (r *reader) pour(ctx context.Context, into chan<- []stream.Message) error {
-	for {
-		msgs, err := r.fetch(ctx, followBatch)
-		if err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case into <- msgs:
-		}
-	}
-}
-
 func (b *Bus) reader(topic events.Topic, partition int, above uint64) *reader {
 	return &reader{bus: b, place: place{topic, partition}, next: nextAfter(above)}
 }

@@ -2,7 +2,6 @@ package streamtest
 
 import (
 	"context"
-	"errors"
 
 	"golang.org/x/sync/errgroup"
 
@@ -27,15 +26,7 @@ func (b *Bus) Consume(ctx context.Context, topic events.Topic, group string, han
 			return handle(gctx, &partition{bus: b, claim: own, read: b.position(own)})
 		})
 	}
-	return orDone(ctx, g.Wait())
-}
-
-// orDone drops the error of a read that ended because ctx did.
-func orDone(ctx context.Context, err error) error {
-	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		return nil
-	}
-	return err
+	return stream.OrDone(ctx, g.Wait())
 }
 
 func (b *Bus) lease(c claim) chan struct{} {
@@ -114,37 +105,21 @@ func (b *Bus) Follow(ctx context.Context, topic events.Topic, from map[int]uint6
 	for p := range b.partitions {
 		g.Go(func() error { return b.read(gctx, source{topic, p}, from[p], batches) })
 	}
-	g.Go(func() error {
-		for {
-			select {
-			case <-gctx.Done():
-				return gctx.Err()
-			case msgs := <-batches:
-				if err := handle(gctx, msgs); err != nil {
-					return err
-				}
-			}
-		}
-	})
-	return orDone(ctx, g.Wait())
+	g.Go(func() error { return stream.Deliver(gctx, batches, handle) })
+	return stream.OrDone(ctx, g.Wait())
 }
 
 func (b *Bus) read(ctx context.Context, src source, after uint64, out chan<- []stream.Message) error {
-	for {
+	return stream.Pour(ctx, out, func(ctx context.Context, max int) ([]stream.Message, error) {
 		if err := b.fault(Call{Op: OpFollow, Topic: src.topic, Partition: src.partition}); err != nil {
-			return err
+			return nil, err
 		}
-		msgs, err := b.next(ctx, src, after, followBatch)
-		if err != nil {
-			return err
+		msgs, err := b.next(ctx, src, after, max)
+		if err == nil {
+			after = msgs[len(msgs)-1].Offset
 		}
-		after = msgs[len(msgs)-1].Offset
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case out <- msgs:
-		}
-	}
+		return msgs, err
+	}, followBatch)
 }
 
 // End returns the last offset given out, by partition.
