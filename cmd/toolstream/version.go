@@ -29,9 +29,13 @@ type version struct {
 	Platform string `json:"platform"`
 }
 
+// release is set by the linker (-X main.release=v1.2.3) where the build does not
+// see the repository, as that of the image.
+var release = "(devel)"
+
 func buildVersion() version {
-	v := version{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+	v := version{Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && release == "(devel)" {
 		v.Version = info.Main.Version
 	}
 	return v
