@@ -11,15 +11,15 @@ BENCHTIME ?= 1s
 # Real documents for the tests that want them; they skip where the folder is
 # absent. Only tests see it: to the program the variable names its own folder.
 DOCUMENTS := $(or $(TOOLSTREAM_DATA),$(wildcard $(CURDIR)/../shared/data))
-test onnx short bench cover fuzz: export TOOLSTREAM_DATA := $(DOCUMENTS)
+test race onnx short bench cover fuzz: export TOOLSTREAM_DATA := $(DOCUMENTS)
 
 # Real models for the tests that want them, outside of the checkout, so that
 # they are fetched once. Tests skip where they are absent: `make models`.
 MODELS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/toolstream/models
-test onnx short bench cover: export TOOLSTREAM_MODELS := $(or $(TOOLSTREAM_MODELS),$(wildcard $(MODELS)))
+test race onnx short bench cover: export TOOLSTREAM_MODELS := $(or $(TOOLSTREAM_MODELS),$(wildcard $(MODELS)))
 TAGGED := ./internal/adapter/onnx ./internal/app ./cmd/toolstream
 
-.PHONY: help build run models servers provision static-model test onnx short lint generated tidy fuzz bench cover tune
+.PHONY: help build run models servers provision static-model test race onnx short lint generated tidy fuzz bench cover tune
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -64,16 +64,22 @@ static-model: ## make the built-in embedding model anew (wants `make models`, do
 
 # What runs the whole program builds it by itself, which Go's cache of test
 # results does not see: these tests are never taken from it.
-test: ## every test, with the race detector
-	go test -race -timeout 20m $$(go list ./... | grep -v /tests/)
-	go test -race -count=1 -timeout 20m ./tests/...
+test: ## every test
+	go test -timeout 20m $$(go list ./... | grep -v /tests/)
+	go test -count=1 -timeout 20m ./tests/...
 	$(MAKE) --no-print-directory onnx
 
-onnx: ## the tests of what is built with the tag onnx
-	go test -race -tags onnx -timeout 20m ./internal/adapter/onnx
-	go test -race -tags onnx -timeout 20m -run ONNX ./internal/app
+# What runs the whole program is left out: the program that it starts is built
+# without the detector.
+race: ## the tests of every package again, with the race detector
+	go test -race -timeout 20m $$(go list ./... | grep -v /tests/)
+	$(MAKE) --no-print-directory onnx RACE=-race
 
-short: ## every quick test, without the race detector
+onnx: ## the tests of what is built with the tag onnx
+	go test $(RACE) -tags onnx -timeout 20m ./internal/adapter/onnx
+	go test $(RACE) -tags onnx -timeout 20m -run ONNX ./internal/app
+
+short: ## every quick test
 	go test -short ./...
 
 lint: ## formatting, vet, staticcheck
