@@ -85,3 +85,17 @@ type Follower interface {
 	// caught up. An empty partition has 0.
 	End(ctx context.Context, topic events.Topic) (map[int]uint64, error)
 }
+
+// Topics makes and removes the topics of generations, which come and go.
+type Topics interface {
+	// Create makes the topic unless it is there.
+	Create(ctx context.Context, topic events.Topic) error
+	// Remove deletes what the topic holds, and the topic unless it is one of
+	// events.Topics. Nobody may use it at the time.
+	Remove(ctx context.Context, topic events.Topic) error
+	// Generations returns the numbers of the generations from 2 on that have a
+	// topic.
+	Generations(ctx context.Context) ([]int, error)
+	// Forget lets a group that has no members begin anew with a topic.
+	Forget(ctx context.Context, topic events.Topic, group string) error
+}

@@ -6,6 +6,7 @@
 //	tools.raw           Change     compacted  what ingest accepted
 //	tools.standardized  Change     compacted  with Document filled
 //	tools.embedded      Change     compacted  with Document and Vectors filled
+//	tools.embedded-N    Change     compacted  the same by another model, from generation 2 on
 //	searches            Impression retained   what a search showed
 //	feedback            Feedback   retained   what an agent did with it
 //	dlq                 DeadLetter compacted  what a stage could not process

@@ -2,6 +2,8 @@ package events
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -20,15 +22,46 @@ const (
 	DLQ               Topic = "dlq"
 )
 
-// Topics lists every topic, in the order of the flow.
+// Topics lists the topics that are always there, in the order of the flow.
 func Topics() []Topic {
 	return []Topic{ToolsRaw, ToolsStandardized, ToolsEmbedded, Searches, FeedbackTopic, DLQ}
 }
 
+// Embedded is the topic of what a generation has embedded: ToolsEmbedded of the
+// first one, and of the others the same with their number behind a hyphen. Each
+// has one of its own, because a compacted topic holds the record of an entity
+// that came last, whichever model made it.
+func Embedded(generation int) Topic { return Topic(Numbered(string(ToolsEmbedded), generation)) }
+
+// Numbered is the name of what every generation has one of. The first one's has
+// no number.
+func Numbered(name string, generation int) string {
+	if generation == 1 {
+		return name
+	}
+	return name + "-" + strconv.Itoa(generation)
+}
+
+// Generation returns whose topic t is, 0 for one that is not Embedded of any.
+func (t Topic) Generation() int {
+	if t == ToolsEmbedded {
+		return 1
+	}
+	digits, ok := strings.CutPrefix(string(t), string(ToolsEmbedded)+"-")
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || n < 2 || strconv.Itoa(n) != digits {
+		return 0
+	}
+	return n
+}
+
+// Known reports whether t is one of Topics or a generation's.
+func (t Topic) Known() bool { return slices.Contains(Topics(), t) || t.Generation() > 0 }
+
 // Compacted reports whether the topic keeps only the newest record of a key.
 // Dead letters are: a letter's key is its id, and closing one replaces it.
 func (t Topic) Compacted() bool {
-	return t == ToolsRaw || t == ToolsStandardized || t == ToolsEmbedded || t == DLQ
+	return t == ToolsRaw || t == ToolsStandardized || t == DLQ || t.Generation() > 0
 }
 
 // Header names on every record.

@@ -119,3 +119,20 @@ func TestVectorText(t *testing.T) {
 		}
 	}
 }
+
+func TestTopicsOfGenerations(t *testing.T) {
+	for n := 1; n < 12; n++ {
+		topic := Embedded(n)
+		if topic.Generation() != n || !topic.Compacted() || !topic.Known() {
+			t.Errorf("generation %d has %s, of %d", n, topic, topic.Generation())
+		}
+	}
+	for _, topic := range []Topic{"tools.embedded-1", "tools.embedded-02", "tools.embedded-", "tools.embedded-x", "tools.embedded-0", "tools.embedded2", "tools.raw-2"} {
+		if topic.Generation() != 0 || topic.Known() || topic.Compacted() {
+			t.Errorf("%s is taken for generation %d", topic, topic.Generation())
+		}
+	}
+	if Embedded(1) != ToolsEmbedded || Numbered("index", 3) != "index-3" {
+		t.Error(Embedded(1), Numbered("index", 3))
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"iter"
 	"math/bits"
 
 	bolt "go.etcd.io/bbolt"
@@ -69,6 +70,21 @@ func (i *Index) Version(ref schema.Ref) (v schema.Version, deleted, known bool) 
 		return schema.Version{}, false, false
 	}
 	return e.version, e.slot == noSlot, true
+}
+
+// All yields every entity that Version knows, in no order. What changes
+// meanwhile may come as it was before or after.
+func (i *Index) All() iter.Seq[schema.Ref] {
+	return func(yield func(schema.Ref) bool) {
+		i.tenants.Range(func(tenantName, t any) bool {
+			for n := range t.(*tenant).entries.all() {
+				if !yield(schema.Ref{Tenant: tenantName.(string), Kind: n.kind, ID: n.id}) {
+					return false
+				}
+			}
+			return true
+		})
+	}
 }
 
 // Previous returns the document and the vectors that are stored of an entity.

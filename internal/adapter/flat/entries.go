@@ -1,6 +1,9 @@
 package flat
 
-import "sync"
+import (
+	"iter"
+	"sync"
+)
 
 // entries are what is known of a tenant's entities, deleted ones included, by
 // name. A start fills saved, which is only read from then on: that takes a
@@ -25,4 +28,25 @@ func (e *entries) forget(n name) {
 		return
 	}
 	e.later.Delete(n)
+}
+
+// all yields what is known now.
+func (e *entries) all() iter.Seq2[name, *entry] {
+	return func(yield func(name, *entry) bool) {
+		going := true
+		e.later.Range(func(n, known any) bool {
+			if k := known.(*entry); k != nil {
+				going = yield(n.(name), k)
+			}
+			return going
+		})
+		for n, known := range e.saved {
+			if !going {
+				return
+			}
+			if _, changed := e.later.Load(n); !changed {
+				going = yield(n, known)
+			}
+		}
+	}
 }

@@ -145,6 +145,16 @@ func (m *machine) check(r *rapid.T) {
 		}
 		count[ref.Tenant] = s
 	}
+	all := map[schema.Ref]bool{}
+	for ref := range m.index.All() {
+		if _, held := m.held[ref]; !held || all[ref] {
+			r.Fatalf("%v is listed and should not be, or twice", ref)
+		}
+		all[ref] = true
+	}
+	if len(all) != len(m.held) {
+		r.Fatalf("%d entities are listed, want %d", len(all), len(m.held))
+	}
 	for tenant, s := range m.index.Stats() {
 		if s.Tools != count[tenant].Tools || s.Agents != count[tenant].Agents {
 			r.Fatalf("%s: %+v, want %+v", tenant, s, count[tenant])

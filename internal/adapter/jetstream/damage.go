@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/toolstream/toolstream/internal/stream"
@@ -63,9 +64,6 @@ func (s *Server) state(ctx context.Context, name string) (state, error) {
 	return state{First: is.FirstSeq, Oldest: is.FirstTime, Last: is.LastSeq, Msgs: is.Msgs, Keys: is.NumSubjects, Bytes: is.Bytes}, nil
 }
 
-// topics are those of the pipeline and the bus's own.
-func topics() []events.Topic { return append(events.Topics(), positionsTopic) }
-
 func compacted(t events.Topic) bool { return t.Compacted() || t == positionsTopic }
 
 // checkWitness compares the streams with the witness.
@@ -74,7 +72,14 @@ func (s *Server) checkWitness(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, topic := range topics() {
+	for topic := range known {
+		if !slices.Contains(s.topics(), events.Topic(topic)) {
+			if err := s.tell(fmt.Sprintf("topic %s is gone", topic)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, topic := range s.topics() {
 		now, err := s.state(ctx, s.cfg.streamName(topic))
 		if err != nil {
 			return err
@@ -163,7 +168,10 @@ func (s *Server) checkEnd(ctx context.Context, topic events.Topic, at uint64) (u
 // reading the whole store does.
 func (s *Server) Verify(ctx context.Context) error {
 	var errs []error
-	for _, topic := range events.Topics() {
+	for _, topic := range s.topics() {
+		if topic == positionsTopic {
+			continue
+		}
 		if err := s.verify(ctx, topic); err != nil {
 			errs = append(errs, err)
 		}
@@ -276,10 +284,21 @@ func (s *Server) readWitness() (witness, error) {
 	return known, nil
 }
 
-// writeWitness replaces the file in one step.
+// writeWitness notes what the streams hold.
 func (s *Server) writeWitness(ctx context.Context) error {
+	s.witnessing.Lock()
+	defer s.witnessing.Unlock()
+	return s.witness(ctx, "")
+}
+
+// witness replaces the file in one step, and leaves one topic out of it. The
+// caller holds witnessing.
+func (s *Server) witness(ctx context.Context, except events.Topic) error {
 	now := witness{}
-	for _, topic := range topics() {
+	for _, topic := range s.topics() {
+		if topic == except {
+			continue
+		}
 		st, err := s.state(ctx, s.cfg.streamName(topic))
 		if err != nil {
 			return err

@@ -55,7 +55,7 @@ func (s *Server) Publish(ctx context.Context, msgs ...stream.Message) error {
 		w.bytes += encoded.Size()
 	}
 	for topic, w := range writes {
-		l := s.lanes[topic]
+		l := s.lane(topic)
 		if l == nil {
 			return fmt.Errorf("jetstream: publish: unknown topic %q", topic)
 		}
@@ -65,7 +65,7 @@ func (s *Server) Publish(ctx context.Context, msgs ...stream.Message) error {
 	}
 	var errs []error
 	for topic, w := range writes {
-		if err := s.lanes[topic].await(ctx, w); err != nil {
+		if err := s.lane(topic).await(ctx, w); err != nil {
 			errs = append(errs, fmt.Errorf("jetstream: publish to %s: %w", topic, err))
 		}
 	}
@@ -111,6 +111,13 @@ type lane struct {
 	ended  chan struct{} // closed once nothing in the queue will be answered
 }
 
+func (s *Server) lane(topic events.Topic) *lane {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lanes[topic]
+}
+
+// startLane starts the lane of a topic. The caller holds mu.
 func (s *Server) startLane(topic events.Topic) {
 	l := &lane{server: s, stream: s.cfg.streamName(topic), queue: make(chan *write, 256), quit: s.quit, ended: make(chan struct{})}
 	s.lanes[topic] = l

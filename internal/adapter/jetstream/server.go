@@ -38,15 +38,18 @@ type Server struct {
 	nc      *nats.Conn
 	js      jetstream.JetStream
 	lock    *os.File
-	lanes   map[events.Topic]*lane
 	reserve int64                   // bytes that records may not use up
 	broken  chan error              // holds why nothing can be stored any more
 	opened  map[events.Topic]uint64 // where the topics ended when the bus was opened
 	quit    chan struct{}
 	work    sync.WaitGroup // ends after quit is closed
 
-	mu     sync.Mutex // guards leases
-	leases map[claim]chan struct{}
+	witnessing sync.Mutex // held while the witness is written
+
+	mu          sync.Mutex // guards what follows
+	leases      map[claim]chan struct{}
+	lanes       map[events.Topic]*lane
+	generations []events.Topic // of generations from the second on, those that are there
 }
 
 // claim is a group's hold on a partition.
@@ -85,8 +88,10 @@ func Open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	if err := s.checkWitness(ctx); err != nil {
 		return nil, err
 	}
-	for _, topic := range events.Topics() {
-		s.startLane(topic)
+	for _, topic := range s.topics() {
+		if topic != positionsTopic {
+			s.adopt(topic)
+		}
 	}
 	s.work.Go(s.testify)
 	return s, nil
@@ -139,7 +144,7 @@ func (s *Server) start() error {
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	s.js, err = jetstream.New(s.nc, jetstream.WithPublishAsyncMaxPending(2*maxBatch*len(events.Topics())))
+	s.js, err = jetstream.New(s.nc, jetstream.WithPublishAsyncMaxPending(2*maxBatch*(len(events.Topics())+keptGenerations)))
 	return err
 }
 

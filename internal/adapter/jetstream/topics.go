@@ -11,6 +11,9 @@ import (
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
+// keptGenerations is how many generations from the second on publish at a time.
+const keptGenerations = 2
+
 // partitionsKey is where a stream's metadata says how many partitions it has.
 const partitionsKey = "toolstream-partitions"
 
@@ -24,7 +27,11 @@ func (s *Server) prepare(ctx context.Context) error {
 	if err := s.prepareStream(ctx, s.cfg.positionsConfig()); err != nil {
 		return fmt.Errorf("jetstream: stream of positions: %w", err)
 	}
-	return nil
+	numbers, err := s.Generations(ctx)
+	for _, n := range numbers {
+		s.generations = append(s.generations, events.Embedded(n))
+	}
+	return err
 }
 
 func (s *Server) prepareStream(ctx context.Context, want jetstream.StreamConfig) error {
