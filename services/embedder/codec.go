@@ -38,9 +38,9 @@ func decode(m stream.Message) (events.Change, error) {
 	return c, nil
 }
 
-// encode returns the change as the next topic's record, under the headers of
-// the record it came from.
-func encode(m stream.Message, c *events.Change) ([]stream.Message, error) {
+// encode returns the change as a record of a topic, under the headers of the
+// record it came from.
+func encode(m stream.Message, c *events.Change, into events.Topic) ([]stream.Message, error) {
 	value, err := events.EncodeChange(c)
 	if err != nil {
 		return nil, stream.Permanent(ReasonInvalid, err)
@@ -50,10 +50,10 @@ func encode(m stream.Message, c *events.Change) ([]stream.Message, error) {
 		headers = map[string]string{}
 	}
 	maps.Copy(headers, events.Headers(c))
-	return []stream.Message{{Topic: events.ToolsEmbedded, Key: m.Key, Value: value, Headers: headers}}, nil
+	return []stream.Message{{Topic: into, Key: m.Key, Value: value, Headers: headers}}, nil
 }
 
-// passOn returns a null record for the next topic.
-func passOn(m stream.Message) []stream.Message {
-	return []stream.Message{{Topic: events.ToolsEmbedded, Key: m.Key, Headers: maps.Clone(m.Headers)}}
+// passOn returns a null record for a topic.
+func passOn(m stream.Message, into events.Topic) []stream.Message {
+	return []stream.Message{{Topic: into, Key: m.Key, Headers: maps.Clone(m.Headers)}}
 }

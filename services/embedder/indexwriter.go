@@ -14,7 +14,8 @@ import (
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// WriterName is the index writer's name in metrics, logs and dead letters.
+// WriterName is the index writer's name in metrics, logs and dead letters,
+// events.Numbered where the generation is not the first.
 const WriterName = "index-writer"
 
 // Index stores what is searched, together with how far it has read.
@@ -28,6 +29,7 @@ type Index interface {
 
 // WriterDeps are what an index writer works with.
 type WriterDeps struct {
+	Generation int // whose topic is read; 0 is 1
 	Index      Index
 	Follower   stream.Follower
 	Publisher  stream.Publisher // of dead letters
@@ -35,9 +37,10 @@ type WriterDeps struct {
 	Registerer prometheus.Registerer
 }
 
-// IndexWriter carries tools.embedded into an index.
+// IndexWriter carries what a generation has embedded into an index.
 type IndexWriter struct {
 	deps      WriterDeps
+	topic     events.Topic
 	tail      *stream.Tail[events.Change]
 	freshness prometheus.Histogram
 	replayed  map[int]uint64 // by partition, the offset up to which a rebuild reads old news
@@ -48,8 +51,9 @@ func NewIndexWriter(deps WriterDeps) (*IndexWriter, error) {
 	if deps.Index == nil || deps.Follower == nil || deps.Publisher == nil || deps.Logger == nil || deps.Registerer == nil {
 		return nil, errors.New("index writer: a dependency is missing")
 	}
+	generation := max(deps.Generation, 1)
 	w := &IndexWriter{
-		deps: deps,
+		deps: deps, topic: events.Embedded(generation),
 		freshness: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "toolstream_freshness_seconds",
 			Help:    "Time from a change's being accepted to its being searchable.",
@@ -61,7 +65,7 @@ func NewIndexWriter(deps WriterDeps) (*IndexWriter, error) {
 	}
 	var err error
 	w.tail, err = stream.NewTail(stream.Sink[events.Change]{
-		Name: WriterName, Topic: events.ToolsEmbedded, Decode: decodeOrNull, Apply: w.apply,
+		Name: events.Numbered(WriterName, generation), Topic: w.topic, Decode: decodeOrNull, Apply: w.apply,
 	}, stream.Deps{
 		Follower: deps.Follower, Publisher: deps.Publisher, Logger: deps.Logger, Registerer: deps.Registerer,
 	})
@@ -93,7 +97,7 @@ func (w *IndexWriter) Run(ctx context.Context) error {
 // ends returns where the topic ends now. Freshness is measured from there on:
 // an index that is built anew reads changes that were searchable long ago.
 func (w *IndexWriter) ends(ctx context.Context) map[int]uint64 {
-	ends, err := w.deps.Follower.End(ctx, events.ToolsEmbedded)
+	ends, err := w.deps.Follower.End(ctx, w.topic)
 	if err != nil {
 		w.deps.Logger.Warn("index writer: the topic's end is unknown, old changes will count as fresh", "err", err)
 	}

@@ -22,7 +22,8 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// StageName is the consumer group of the stage.
+// StageName is the consumer group of the stage, events.Numbered where the
+// generation is not the first.
 const StageName = "embedder"
 
 // Model turns texts into vectors. It may be called concurrently.
@@ -61,6 +62,8 @@ type Cache interface {
 // Config holds the limits of the service. The zero value of a field means its
 // default.
 type Config struct {
+	Generation int // whose topic is written; 1
+
 	Batch    int           // records in a batch; stream.DefaultBatch
 	Texts    int           // texts in one call of the model; 128
 	Parallel int           // calls of the model at once; one a processor
@@ -75,6 +78,7 @@ func (c Config) withDefaults(dimensions int) Config {
 			*n = standard
 		}
 	}
+	set(&c.Generation, 1)
 	set(&c.Batch, stream.DefaultBatch)
 	set(&c.Texts, 128)
 	set(&c.Parallel, runtime.GOMAXPROCS(0))
@@ -87,7 +91,7 @@ func (c Config) withDefaults(dimensions int) Config {
 }
 
 func (c Config) validate() error {
-	if min(c.Batch, c.Texts, c.Parallel, c.Vectors, c.Queries) < 0 || c.Timeout < 0 {
+	if min(c.Generation, c.Batch, c.Texts, c.Parallel, c.Vectors, c.Queries) < 0 || c.Timeout < 0 {
 		return fmt.Errorf("embedder: negative limit in %+v", c)
 	}
 	return nil
@@ -145,10 +149,10 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	}
 	memory := newLRU[textKey, []float32](cfg.Vectors)
 	loop, err := stream.New(stream.Stage{
-		Name:    StageName,
+		Name:    events.Numbered(StageName, cfg.Generation),
 		Topic:   events.ToolsStandardized,
 		Batch:   cfg.Batch,
-		Handler: &handler{caller: c, memory: memory, stored: deps.Cache, metrics: m},
+		Handler: &handler{caller: c, memory: memory, stored: deps.Cache, into: events.Embedded(cfg.Generation), metrics: m},
 	}, stream.Deps{
 		Groups: deps.Groups, Ends: deps.Ends, Publisher: deps.Publisher,
 		Logger: deps.Logger, Registerer: deps.Registerer,

@@ -15,6 +15,7 @@ type handler struct {
 	caller  *caller
 	memory  *lru[textKey, []float32]
 	stored  Cache
+	into    events.Topic // of what is embedded
 	metrics *metrics
 }
 
@@ -127,9 +128,9 @@ func (h *handler) finish(m stream.Message, j *job, wanted *order) stream.Outcome
 		return stream.Outcome{Err: j.err}
 	}
 	if m.IsNull() {
-		return stream.Outcome{Out: passOn(m)}
+		return stream.Outcome{Out: passOn(m, h.into)}
 	}
-	next, err := encode(m, &j.change)
+	next, err := encode(m, &j.change, h.into)
 	return stream.Outcome{Out: next, Err: err}
 }
 
