@@ -63,7 +63,8 @@ type Weights struct {
 	Version  string             `json:"version"` // "builtin", "reference" or "w<epoch>-<hash prefix>"
 	Epoch    uint64             `json:"epoch"`   // rises with every published version
 	Parent   string             `json:"parent,omitempty"`
-	Features map[string]float64 `json:"features"` // weight by feature name; absent is 0
+	Model    string             `json:"model,omitempty"` // embedding model that they were learned with, whose searches rank by them
+	Features map[string]float64 `json:"features"`        // weight by feature name; absent is 0
 	Bias     float64            `json:"bias"`
 	Tau      float64            `json:"tau"`   // in [0, 1]
 	Alpha    float64            `json:"alpha"` // steepness of the gate, fixed at 15

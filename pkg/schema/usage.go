@@ -1,6 +1,9 @@
 package schema
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // UsageSchema is the newest version of Usage.
 const UsageSchema = 1
@@ -18,7 +21,15 @@ type Usage struct {
 	CoUse   map[string]map[string]float64 `json:"co_use,omitempty"` // tool id to tool id to log(1 + decayed uses for the same search); symmetric
 	Model   string                        `json:"model,omitempty"`  // embedding model of asked
 	Asked   map[string][]Direction        `json:"asked,omitempty"`  // tool id to the queries that it was used for, at most 8 that stand for all
+	Others  []Asked                       `json:"others,omitempty"` // what was asked by other embedding models
 	Updated time.Time                     `json:"updated"`
+}
+
+// Asked is what tools were used for by the queries of one embedding model: the
+// vectors of two do not compare.
+type Asked struct {
+	Model string                 `json:"model"`
+	Tools map[string][]Direction `json:"tools"` // as Usage.Asked
 }
 
 // Validate checks tenant and numbers, which are finite and not negative, and
@@ -41,17 +52,26 @@ func (u *Usage) Validate() error {
 	if err := checkText("/model", u.Model, MaxModel); err != nil {
 		return err
 	}
-	return u.checkAsked()
+	for i, other := range u.Others {
+		path := fmt.Sprintf("/others/%d", i)
+		if err := checkText(path+"/model", other.Model, MaxModel); err != nil {
+			return err
+		}
+		if err := checkAsked(path+"/tools/", other.Tools); err != nil {
+			return err
+		}
+	}
+	return checkAsked("/asked/", u.Asked)
 }
 
-func (u *Usage) checkAsked() error {
+func checkAsked(prefix string, asked map[string][]Direction) error {
 	dimensions := 0
-	for _, tool := range sortedKeys(u.Asked) {
-		path := "/asked/" + pointer(tool)
-		if n := len(u.Asked[tool]); n > MaxAsked {
+	for _, tool := range sortedKeys(asked) {
+		path := prefix + pointer(tool)
+		if n := len(asked[tool]); n > MaxAsked {
 			return invalid(path, n, "must be at most %d", MaxAsked)
 		}
-		for _, d := range u.Asked[tool] {
+		for _, d := range asked[tool] {
 			if dimensions == 0 {
 				dimensions = len(d)
 			}

@@ -17,6 +17,17 @@ const WeightsSchema = 1
 // finite whatever the features are.
 const MaxWeight = 1e9
 
+// ModelOwner names a tenant's searches by an embedding model in the keys of
+// stores: the tenant, then a dot and what a hash makes of the model's name; the
+// tenant alone where the model has no name.
+func ModelOwner(tenant, model string) string {
+	if model == "" {
+		return tenant
+	}
+	sum := sha256.Sum256([]byte(model))
+	return tenant + "." + hex.EncodeToString(sum[:6])
+}
+
 // Validate checks every number of the weights. It returns an *Invalid for the
 // first one that is not acceptable. Feature names and the hash are checked by
 // fusion.ModelOf, which knows them.

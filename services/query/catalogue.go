@@ -139,7 +139,9 @@ func refOf(tenant string, kind schema.Kind, id string) schema.Ref {
 }
 
 func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error) {
-	e, raw, ok, err := s.deps.Catalogue.Get(ctx, ref)
+	view, done := s.use()
+	defer done()
+	e, raw, ok, err := view.Catalogue.Get(ctx, ref)
 	if err != nil {
 		return entityAnswer{}, s.catalogueProblem(err)
 	}
@@ -150,7 +152,9 @@ func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error)
 }
 
 func (s *Service) list(ctx context.Context, kind schema.Kind, agent, cursor string, limit int) ([]Entry, string, error) {
-	found, next, err := s.deps.Catalogue.List(ctx, tenant.From(ctx), kind, norm.NFC.String(agent), cursor, limit)
+	view, done := s.use()
+	defer done()
+	found, next, err := view.Catalogue.List(ctx, tenant.From(ctx), kind, norm.NFC.String(agent), cursor, limit)
 	if err != nil {
 		return nil, "", s.catalogueProblem(err)
 	}
@@ -189,7 +193,9 @@ func (s *Service) states(tenant string, changes []change) statesAnswer {
 }
 
 func (s *Service) state(ref schema.Ref, revision uint64) string {
-	v, _, known := s.deps.Catalogue.Version(ref)
+	view, done := s.use()
+	defer done()
+	v, _, known := view.Catalogue.Version(ref)
 	switch {
 	case known && v.Revision >= revision:
 		return stateIndexed

@@ -12,17 +12,15 @@ import (
 	"github.com/toolstream/toolstream/internal/stream"
 )
 
-// live holds, by tenant, the newest good value that the store has of
-// something: the fallback until one arrives, and the last good one when what
-// arrives can not be used. A value is never changed once it is here: searches
+// live holds, by owner, the newest good value that the store has of something,
+// and the last good one when what arrives can not be used. A value is never changed once it is here: searches
 // go on with the one they began with.
 type live[T any] struct {
-	what     string // in metrics and logs
-	prefix   string // of its keys; the tenant follows
-	fallback T
-	decode   func(tenant string, value []byte) (v T, epoch uint64, err error)
-	log      *slog.Logger
-	metrics  *metrics
+	what    string // in metrics and logs
+	prefix  string // of its keys; the owner follows: a tenant, or a schema.ModelOwner
+	decode  func(owner string, value []byte) (v T, epoch uint64, err error)
+	log     *slog.Logger
+	metrics *metrics
 
 	mu     sync.RWMutex // guards values
 	values map[string]epochal[T]
@@ -34,61 +32,63 @@ type epochal[T any] struct {
 	epoch uint64
 }
 
-// of returns the tenant's value.
-func (l *live[T]) of(tenant string) T {
+// of returns the value of the first of these owners that has one, else the
+// fallback.
+func (l *live[T]) of(fallback T, owners ...string) T {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	if v, ok := l.values[tenant]; ok {
-		return v.value
+	for _, owner := range owners {
+		if v, ok := l.values[owner]; ok {
+			return v.value
+		}
 	}
-	return l.fallback
+	return fallback
 }
 
-// learn takes what the store says of a key. A deleted key brings the fallback
-// back.
+// learn takes what the store says of a key. A deleted key leaves no value.
 func (l *live[T]) learn(key string, value []byte) {
-	tenant, ok := strings.CutPrefix(key, l.prefix)
-	if !ok || tenant == "" {
+	owner, ok := strings.CutPrefix(key, l.prefix)
+	if !ok || owner == "" {
 		return
 	}
 	if len(value) == 0 {
-		l.forget(tenant)
+		l.forget(owner)
 		return
 	}
-	v, epoch, err := l.decode(tenant, value)
+	v, epoch, err := l.decode(owner, value)
 	switch {
 	case err != nil:
-		l.refuse(tenant, "invalid", err)
-	case !l.swap(tenant, epochal[T]{v, epoch}):
-		l.refuse(tenant, "older_epoch", nil)
+		l.refuse(owner, "invalid", err)
+	case !l.swap(owner, epochal[T]{v, epoch}):
+		l.refuse(owner, "older_epoch", nil)
 	default:
-		l.log.Info("query: new "+l.what, "tenant", tenant, "epoch", epoch)
+		l.log.Info("query: new "+l.what, "owner", owner, "epoch", epoch)
 	}
 }
 
-func (l *live[T]) forget(tenant string) {
+func (l *live[T]) forget(owner string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.values, tenant)
+	delete(l.values, owner)
 }
 
-// swap makes next the tenant's value unless its epoch is behind.
-func (l *live[T]) swap(tenant string, next epochal[T]) bool {
+// swap makes next the owner's value unless its epoch is behind.
+func (l *live[T]) swap(owner string, next epochal[T]) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if next.epoch < l.values[tenant].epoch {
+	if next.epoch < l.values[owner].epoch {
 		return false
 	}
 	if l.values == nil {
 		l.values = map[string]epochal[T]{}
 	}
-	l.values[tenant] = next
+	l.values[owner] = next
 	return true
 }
 
-func (l *live[T]) refuse(tenant, reason string, err error) {
+func (l *live[T]) refuse(owner, reason string, err error) {
 	l.metrics.refused.WithLabelValues(l.what, reason).Inc()
-	l.log.Warn("query: "+l.what+" refused, the last good value stays", "tenant", tenant, "reason", reason, "err", err)
+	l.log.Warn("query: "+l.what+" refused, the last good value stays", "owner", owner, "reason", reason, "err", err)
 }
 
 // follow watches the keys until ctx ends. A store that is lost is watched

@@ -19,7 +19,9 @@ func (s *Service) Candidates(ctx context.Context, tenant string, req schema.Sear
 	if _, err := req.Normalize(); err != nil {
 		return nil, err
 	}
-	sr := &search{tenant: tenant, req: req, plan: rewrite(req), model: m, usage: &usage{}, pool: n}
+	view, done := s.use()
+	defer done()
+	sr := &search{tenant: tenant, req: req, plan: rewrite(req), model: m, usage: &usage{}, pool: n, view: view}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	probe := sr.plan.probe(s.embed(ctx, sr))
@@ -35,7 +37,9 @@ func (s *Service) Vector(ctx context.Context, req schema.SearchRequest) ([]float
 	if _, err := req.Normalize(); err != nil {
 		return nil, err
 	}
-	vectors, err := s.callEmbedder(ctx, []string{rewrite(req).query})
+	view, done := s.use()
+	defer done()
+	vectors, err := s.callEmbedder(ctx, view, []string{rewrite(req).query})
 	if err != nil {
 		return nil, fmt.Errorf("query %q: %w", schema.Quote(req.Query), err)
 	}
@@ -70,5 +74,5 @@ func Used(table *schema.Usage) func(vector []float32) ranking.Uses {
 	if table != nil {
 		u = usageOf(*table)
 	}
-	return func(vector []float32) ranking.Uses { return u.by(vector) }
+	return func(vector []float32) ranking.Uses { return u.by(u.table.Model, vector) }
 }

@@ -32,7 +32,7 @@ func (s *Service) results(ctx context.Context, sr *search, picks []pick) ([]sche
 // catalogue that can not be asked hides nothing, and an owner that was never
 // described is known by its tools.
 func (s *Service) lookUp(ctx context.Context, sr *search, p pick) (schema.Entity, bool) {
-	entity, _, ok, err := s.deps.Catalogue.Get(ctx, p.ref)
+	entity, _, ok, err := sr.view.Catalogue.Get(ctx, p.ref)
 	if err != nil {
 		sr.degrade(degradedCatalogue)
 	}

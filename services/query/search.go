@@ -33,6 +33,7 @@ type search struct {
 	tenant   string
 	req      schema.SearchRequest
 	capped   bool
+	view     *serving // what is searched, from beginning to end
 	plan     plan
 	model    *fusion.Model
 	usage    *usage
@@ -63,9 +64,11 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
+	view, done := s.use()
+	defer done()
 	sr := &search{
-		id: rand.Text(), tenant: tenant, req: req, capped: capped,
-		plan: rewrite(req), model: s.models.of(tenant), usage: s.usage.of(tenant), pool: s.pool(req),
+		id: rand.Text(), tenant: tenant, req: req, capped: capped, view: view,
+		plan: rewrite(req), model: s.modelOf(view, tenant), usage: s.usage.of(&usage{}, tenant), pool: s.pool(req),
 	}
 	if s.deps.Stale != nil && s.deps.Stale() {
 		sr.degrade(degradedWeights)
@@ -84,8 +87,8 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 func (s *Service) embed(ctx context.Context, sr *search) map[string][]float32 {
 	defer s.metrics.stage("embed")()
 	texts := sr.plan.texts()
-	vectors, err := s.callEmbedder(ctx, texts)
-	if was := s.blind.Swap(err != nil); was != (err != nil) {
+	vectors, err := s.callEmbedder(ctx, sr.view, texts)
+	if was := sr.view.blind.Swap(err != nil); was != (err != nil) {
 		s.deps.Logger.Warn("query: embedding of queries", "works", err == nil, "err", err)
 	}
 	if err != nil {
@@ -99,13 +102,13 @@ func (s *Service) embed(ctx context.Context, sr *search) map[string][]float32 {
 	return byText
 }
 
-func (s *Service) callEmbedder(ctx context.Context, texts []string) ([][]float32, error) {
-	if s.deps.Embedder == nil {
+func (s *Service) callEmbedder(ctx context.Context, view *serving, texts []string) ([][]float32, error) {
+	if view.Embedder == nil {
 		return nil, errors.New("no embedder")
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.EmbedTimeout)
 	defer cancel()
-	vectors, err := s.deps.Embedder.Embed(ctx, texts)
+	vectors, err := view.Embedder.Embed(ctx, texts)
 	if err == nil && len(vectors) != len(texts) {
 		err = fmt.Errorf("%d vectors for %d texts", len(vectors), len(texts))
 	}
@@ -115,7 +118,7 @@ func (s *Service) callEmbedder(ctx context.Context, texts []string) ([][]float32
 func (s *Service) candidates(ctx context.Context, sr *search, probe index.Probe) ([]index.Candidate, error) {
 	defer s.metrics.stage("index")()
 	sr.vector = probe.Query.Vector
-	sr.uses = sr.usage.by(sr.vector)
+	sr.uses = sr.usage.by(sr.view.Model, sr.vector)
 	lookup := index.Lookup{
 		Tenant:  sr.tenant,
 		Filters: sr.req.Filters,
@@ -125,7 +128,7 @@ func (s *Service) candidates(ctx context.Context, sr *search, probe index.Probe)
 		N:       sr.pool,
 		Also:    sr.also(),
 	}
-	found, err := s.deps.Index.Candidates(ctx, lookup)
+	found, err := sr.view.Index.Candidates(ctx, lookup)
 	if partial := (*index.Partial)(nil); errors.As(err, &partial) {
 		sr.degrade(partial.Without)
 		err = nil
@@ -151,7 +154,7 @@ func (s *Service) withSuppliers(ctx context.Context, sr *search, l index.Lookup,
 	if len(front) == 0 {
 		return found, nil
 	}
-	lists, err := s.deps.Index.Suppliers(ctx, sr.tenant, front)
+	lists, err := sr.view.Index.Suppliers(ctx, sr.tenant, front)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +166,7 @@ func (s *Service) withSuppliers(ctx context.Context, sr *search, l index.Lookup,
 	if len(l.Also) == 0 {
 		return found, nil
 	}
-	more, err := s.deps.Index.Candidates(ctx, l)
+	more, err := sr.view.Index.Candidates(ctx, l)
 	return append(found, more...), err
 }
 
@@ -268,7 +271,7 @@ func (s *Service) record(sr *search, shown []schema.Shown) {
 		Query:    sr.req.Query,
 		Time:     time.Now().UTC(),
 		Weights:  sr.model.Version,
-		Model:    s.cfg.Model,
+		Model:    sr.view.Model,
 		Vector:   schema.NewDirection(sr.vector),
 		Shown:    shown,
 	}) {

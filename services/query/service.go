@@ -69,7 +69,7 @@ type Watcher interface {
 // Config holds the limits of the service. The zero value of a field means its
 // default.
 type Config struct {
-	Model        string        // name of the embedding model, which decides the built-in weights and what queries can be compared with
+	Model        string        // name of the embedding model, which decides the weights and what queries can be compared with
 	Timeout      time.Duration // of a whole search; 5 s
 	EmbedTimeout time.Duration // of the one embed call; 1 s
 	Impressions  int           // how many may wait to be published; 4096
@@ -116,10 +116,6 @@ type Deps struct {
 
 func (d Deps) validate() error {
 	switch {
-	case d.Index == nil:
-		return errors.New("query: no index")
-	case d.Catalogue == nil:
-		return errors.New("query: no catalogue")
 	case d.Publisher == nil:
 		return errors.New("query: no publisher")
 	case d.Logger == nil:
@@ -135,10 +131,10 @@ type Service struct {
 	cfg         Config
 	deps        Deps
 	metrics     *metrics
+	now         atomic.Pointer[serving]
 	models      *live[*fusion.Model]
 	usage       *live[*usage]
 	impressions *impressions
-	blind       atomic.Bool // the last query could not be embedded
 }
 
 // New returns a service that answers at once, with the built-in weights; Run
@@ -152,18 +148,17 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	models, err := newModels(cfg.Model, deps.Logger, m)
-	if err != nil {
-		return nil, err
-	}
-	return &Service{
+	s := &Service{
 		cfg:         cfg,
 		deps:        deps,
 		metrics:     m,
-		models:      models,
-		usage:       newUsage(cfg.Model, deps.Logger, m),
+		models:      newModels(deps.Logger, m),
+		usage:       newUsage(deps.Logger, m),
 		impressions: newImpressions(cfg.Impressions, deps.Publisher, deps.Logger, m),
-	}, nil
+	}
+	first, err := newServing(View{cfg.Model, deps.Index, deps.Catalogue, deps.Embedder})
+	s.now.Store(first)
+	return s, err
 }
 
 // Run follows weights and usage and publishes impressions until ctx ends and

@@ -59,7 +59,7 @@ func TestWhatWasAskedByAnotherModelSaysNothing(t *testing.T) {
 	if got := ids(b.search(t, schema.SearchRequest{})); got[0] != "wordy" {
 		t.Errorf("ranked %v", got)
 	}
-	if got := b.usage.of(testTenant); got.table.Prior["asked"] != 1 {
+	if got := b.usage.of(nil, testTenant); got.table.Prior["asked"] != 1 {
 		t.Errorf("the uses count all the same: %v", got.table.Prior)
 	}
 }
@@ -127,12 +127,12 @@ func TestUsageWithVectorsThatCanNotBeIsRefused(t *testing.T) {
 		"nine":           `{"a":["AX8=","AX8=","AX8=","AX8=","AX8=","AX8=","AX8=","AX8=","AX8="]}`,
 	} {
 		b.usage.learn("usage.default", []byte(`{"schema":1,"tenant":"default","epoch":1,"prior":{},"asked":`+asked+`}`))
-		if got := b.usage.of("default"); got != b.usage.fallback {
+		if got := b.usage.of(nil, "default"); got != nil {
 			t.Errorf("%s: taken", name)
 		}
 	}
 	b.usage.learn("usage.default", []byte(`{"schema":1,"tenant":"default","epoch":1,"prior":{"a":1}}`))
-	if got := b.usage.of("default"); got.table.Prior["a"] != 1 {
+	if got := b.usage.of(nil, "default"); got.table.Prior["a"] != 1 {
 		t.Error("a table of before vectors were kept is refused")
 	}
 }

@@ -164,7 +164,7 @@ func (h hasty) Suppliers(ctx context.Context, tenant string, tools []string) ([]
 
 func TestASupplierThatIsDeletedMeanwhileIsNotShown(t *testing.T) {
 	s := newSupplied(t)
-	s.deps.Index = hasty{s, t}
+	s.now.Load().Index = hasty{s, t}
 	if got := ids(s.search(t, schema.SearchRequest{})); slices.Contains(got, "login") || len(got) != 3 {
 		t.Errorf("found %v", got)
 	}
@@ -209,7 +209,7 @@ func (mute) Suppliers(context.Context, string, []string) ([][]index.Supplier, er
 
 func TestWithoutSuppliersThereIsNoAnswer(t *testing.T) {
 	b := newBench(t, tool("a", "", 1))
-	b.deps.Index = mute{b.index}
+	b.now.Load().Index = mute{b.index}
 	if _, err := b.Search(t.Context(), testTenant, schema.SearchRequest{Query: "q"}); !errors.Is(err, ErrUnavailable) || !errors.Is(err, errDown) {
 		t.Errorf("got %v", err)
 	}

@@ -15,7 +15,8 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Keys of the store that is watched: a prefix, then the tenant.
+// Keys of the store that is watched: a prefix, then the tenant; of weights the
+// tenant and the embedding model, as schema.ModelOwner names them.
 const (
 	weightsPrefix = "weights.live."
 	usagePrefix   = "usage."
@@ -30,16 +31,17 @@ const (
 	leastAlike = 0.5 // cosine of the queries
 )
 
-// newModels returns the live fusion models: the built-in weights of the embedding
-// model until others arrive.
-func newModels(model string, log *slog.Logger, m *metrics) (*live[*fusion.Model], error) {
-	builtin, err := fusion.ModelOf(fusion.BuiltinFor(model))
-	if err != nil {
-		return nil, fmt.Errorf("built-in weights: %w", err)
-	}
-	return &live[*fusion.Model]{
-		what: "weights", prefix: weightsPrefix, fallback: &builtin, decode: decodeWeights, log: log, metrics: m,
-	}, nil
+// newModels returns the live fusion models: none until one arrives.
+func newModels(log *slog.Logger, m *metrics) *live[*fusion.Model] {
+	return &live[*fusion.Model]{what: "weights", prefix: weightsPrefix, decode: decodeWeights, log: log, metrics: m}
+}
+
+// modelOf returns what a tenant's searches rank by in a view: what was learned
+// with its embedding model, else the built-in weights of that. Weights under the
+// tenant's name alone are from before models were told apart: the trainer takes
+// them away once it knows whose they are.
+func (s *Service) modelOf(v *serving, tenant string) *fusion.Model {
+	return s.models.of(v.builtin, schema.ModelOwner(tenant, v.Model), tenant)
 }
 
 func decodeWeights(_ string, value []byte) (*fusion.Model, uint64, error) {
@@ -51,6 +53,11 @@ func decodeWeights(_ string, value []byte) (*fusion.Model, uint64, error) {
 	return &model, w.Epoch, err
 }
 
+// WeightsVersion names the weights that searches of a tenant rank by.
+func (s *Service) WeightsVersion(tenant string) string {
+	return s.modelOf(s.now.Load(), tenant).Version
+}
+
 // Usable says why a value of the store can not serve under its key, nil where it
 // can.
 func Usable(key string, value []byte) error {
@@ -58,22 +65,17 @@ func Usable(key string, value []byte) error {
 	if tenant, ok := strings.CutPrefix(key, weightsPrefix); ok {
 		_, _, err = decodeWeights(tenant, value)
 	} else if tenant, ok := strings.CutPrefix(key, usagePrefix); ok {
-		_, _, err = decodeUsage("", tenant, value)
+		_, _, err = decodeUsage(tenant, value)
 	}
 	return err
 }
 
-// newUsage returns the live usage tables: nothing was used until one arrives.
-func newUsage(model string, log *slog.Logger, m *metrics) *live[*usage] {
-	return &live[*usage]{
-		what: "usage", prefix: usagePrefix, fallback: &usage{}, log: log, metrics: m,
-		decode: func(tenant string, value []byte) (*usage, uint64, error) { return decodeUsage(model, tenant, value) },
-	}
+// newUsage returns the live usage tables: none until one arrives.
+func newUsage(log *slog.Logger, m *metrics) *live[*usage] {
+	return &live[*usage]{what: "usage", prefix: usagePrefix, decode: decodeUsage, log: log, metrics: m}
 }
 
-// decodeUsage reads a table. What was asked by another embedding model than the
-// service's can not be compared with its queries, and is left out.
-func decodeUsage(model, tenant string, value []byte) (*usage, uint64, error) {
+func decodeUsage(tenant string, value []byte) (*usage, uint64, error) {
 	var table schema.Usage
 	if err := json.Unmarshal(value, &table); err != nil {
 		return nil, 0, fmt.Errorf("decode usage: %w", err)
@@ -84,22 +86,23 @@ func decodeUsage(model, tenant string, value []byte) (*usage, uint64, error) {
 	if table.Tenant != tenant {
 		return nil, 0, fmt.Errorf("usage of tenant %q under the key of %q", table.Tenant, tenant)
 	}
-	if table.Model != model {
-		table.Asked = nil
-	}
 	return usageOf(table), table.Epoch, nil
 }
 
 // usage is what feedback says of a tenant's tools.
 type usage struct {
 	table schema.Usage
-	top   []string     // the most used tools, most used first
-	asked *asked.Table // what they were used for
+	top   []string                // the most used tools, most used first
+	asked map[string]*asked.Table // what they were used for, by embedding model
 }
 
 func usageOf(table schema.Usage) *usage {
-	u := &usage{table: table, top: mostUsed(table.Prior), asked: asked.NewTable(table.Asked)}
-	u.table.Asked = nil // in asked, in another form
+	u := &usage{table: table, top: mostUsed(table.Prior), asked: map[string]*asked.Table{}}
+	for _, other := range table.Others {
+		u.asked[other.Model] = asked.NewTable(other.Tools)
+	}
+	u.asked[table.Model] = asked.NewTable(table.Asked)
+	u.table.Asked, u.table.Others = nil, nil // in asked, in another form
 	return u
 }
 
@@ -110,9 +113,10 @@ func mostUsed(prior map[string]float64) []string {
 	return ids[:min(len(ids), maxAlso)]
 }
 
-// by returns the usage as a query with that vector sees it; the vector is empty
-// if the query could not be embedded.
-func (u *usage) by(query []float32) uses { return uses{u, u.asked.Similar(query)} }
+// by returns the usage as a query with that vector, of that embedding model, sees
+// it; the vector is empty if the query could not be embedded. What was asked by
+// other models can not be compared with it.
+func (u *usage) by(model string, query []float32) uses { return uses{u, u.asked[model].Similar(query)} }
 
 // uses is the usage as one query sees it: a ranking.Uses.
 type uses struct {

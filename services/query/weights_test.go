@@ -131,7 +131,7 @@ func TestUsageThatCanNotBeIsRefused(t *testing.T) {
 		"newer schema": {Schema: schema.UsageSchema + 1, Tenant: "default"},
 	} {
 		b.usage.learn("usage.default", mustJSON(t, u))
-		if got := b.usage.of("default"); got != b.usage.fallback {
+		if got := b.usage.of(nil, "default"); got != nil {
 			t.Errorf("%s: taken", name)
 		}
 	}
@@ -174,7 +174,7 @@ func TestBuiltinFeaturesAreAllKnown(t *testing.T) {
 			t.Errorf("feature %d is %s and %s", i, fusion.Feature(i), name)
 		}
 	}
-	if b.models.of("any").Version != fusion.BuiltinName {
+	if b.WeightsVersion("any") != fusion.BuiltinName {
 		t.Error("a new service does not rank by the built-in weights")
 	}
 }

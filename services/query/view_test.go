@@ -1,0 +1,145 @@
+package query
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// gated is an index whose answers wait.
+type gated struct {
+	Index
+	asked chan struct{}
+	open  chan struct{}
+}
+
+func (g gated) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error) {
+	g.asked <- struct{}{}
+	<-g.open
+	return g.Index.Candidates(ctx, l)
+}
+
+func (b *bench) view(model string) View { return View{model, b.index, b.catalogue, b.embedder} }
+
+// A search that has begun ends with the view that it began with, and that is not
+// let go before.
+func TestASearchKeepsItsView(t *testing.T) {
+	old, next := newBench(t, tool("old", "", 1)), newBench(t, tool("next", "", 1))
+	slow := gated{old.index, make(chan struct{}), make(chan struct{})}
+	old.now.Load().Index = slow
+	found := make(chan []string)
+	go func() { found <- ids(old.search(t, schema.SearchRequest{})) }()
+	<-slow.asked
+	wait, err := old.Switch(next.view("n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ids(old.search(t, schema.SearchRequest{})); !slices.Equal(got, []string{"next"}) {
+		t.Errorf("after the switch: %v", got)
+	}
+	waited := make(chan struct{})
+	go func() { wait(); close(waited) }()
+	select {
+	case <-waited:
+		t.Error("the view is let go while it is searched")
+	default:
+	}
+	close(slow.open)
+	if got := <-found; !slices.Equal(got, []string{"old"}) {
+		t.Errorf("the search of before: %v", got)
+	}
+	<-waited
+	if _, err := old.Switch(View{}); err == nil {
+		t.Error("switched to nothing")
+	}
+}
+
+// What was learned with one model serves its searches alone, and serves them
+// again after a step back.
+func TestEachModelHasItsOwnWeightsAndExemplars(t *testing.T) {
+	b := newBench(t, tool("wordy", "", 5), tool("asked", "", 1))
+	b.build(t, Config{Model: "m"})
+	b.models.learn("weights.live."+schema.ModelOwner(testTenant, "m"), mustJSON(t, sealed(t, 1, bySimilar)))
+	b.models.learn("weights.live."+schema.ModelOwner(testTenant, "n"), mustJSON(t, sealed(t, 2, bySimilar)))
+	u := askedFor(map[string]schema.Direction{"asked": {127, 0}})
+	u.Others = []schema.Asked{{Model: "n", Tools: map[string][]schema.Direction{"wordy": {{127, 0}}}}}
+	u.Prior["asked"] = 1
+	b.usage.learn("usage."+testTenant, mustJSON(t, u))
+	for _, tc := range []struct{ model, weights, similar string }{
+		{"m", "w1", "asked"}, {"n", "w2", "wordy"}, {"unheard", fusion.BuiltinName, ""}, {"m", "w1", "asked"},
+	} {
+		if _, err := b.Switch(b.view(tc.model)); err != nil {
+			t.Fatal(err)
+		}
+		resp := b.search(t, schema.SearchRequest{Explain: true})
+		if resp.Weights != tc.weights {
+			t.Errorf("%s ranks by %s", tc.model, resp.Weights)
+		}
+		for _, r := range resp.Results {
+			if lifted := r.Explanation.Features["usage.similar"] > 0; lifted != (r.ID == tc.similar) {
+				t.Errorf("%s: %s lifted %v", tc.model, r.ID, lifted)
+			}
+		}
+		if also := b.alsoOf(t); tc.model != "unheard" && !slices.Contains(also, tc.similar) {
+			t.Errorf("%s: %v take part", tc.model, also)
+		}
+	}
+}
+
+func TestSwitchingUnderLoad(t *testing.T) {
+	b := newBench(t, tool("a", "", 1))
+	ctx, stop := context.WithCancel(t.Context())
+	var searchers sync.WaitGroup
+	for range 4 {
+		searchers.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := b.Search(context.Background(), testTenant, schema.SearchRequest{Query: "q"}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 200 {
+		closed := &closing{Index: b.index}
+		wait, err := b.Switch(View{"m", closed, b.catalogue, b.embedder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait()
+		next, err := b.Switch(b.view("n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		next()
+		closed.close()
+	}
+	stop()
+	searchers.Wait()
+}
+
+// closing is an index that fails once it is closed.
+type closing struct {
+	Index
+	mu     sync.Mutex
+	closed bool
+}
+
+func (c *closing) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+}
+
+func (c *closing) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, context.Canceled
+	}
+	return c.Index.Candidates(ctx, l)
+}
