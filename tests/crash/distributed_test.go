@@ -7,40 +7,52 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/toolstream/toolstream/internal/adapter/kafka"
 	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/servers"
-	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/tests/process"
 )
 
 // What the distributed deployment goes through.
 const (
-	someTools   = 2000
+	someTools   = 5000
 	smallBatch  = 50
 	settleLimit = 90 * time.Second // a guard: a killed member's share waits for seconds
 )
+
+// blow is what happens to a deployment in the middle of an import: each group is
+// killed at once, and is started again before the next one is killed.
+type blow [][]string
+
+// blows returns what the deployment goes through, in the order of chance: every
+// process once, those that write or keep what others need twice, Weaviate
+// together with one that writes to it, and one of a group whose members are just
+// sharing the work out anew.
+func blows(rng *rand.Rand, replicas []string) []blow {
+	all := []blow{{{"embedder-1", servers.WeaviateName}}, {{"standardizer-2"}, {"standardizer-1"}}}
+	once := append(slices.Clone(replicas), servers.KafkaName, servers.NATSName, servers.WeaviateName)
+	for _, victim := range append(once, "ingest", "embedder-2", servers.KafkaName, servers.WeaviateName) {
+		all = append(all, blow{{victim}})
+	}
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
 
 var cluster process.Cluster
 
 func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
-// Every process is killed in turn, in the middle of an import whose client sends
-// again what was not answered. After each, everything has to arrive.
+// Every process is killed, in the middle of an import whose client sends again
+// what was not answered. After each blow, everything has to arrive.
 func TestNothingIsLostByKillsOfServicesAndServers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	tools, ids := realTools(t)
@@ -48,20 +60,21 @@ func TestNothingIsLostByKillsOfServicesAndServers(t *testing.T) {
 	bin := process.Build(t)
 	var want map[string]*events.Vectors
 	t.Run("undisturbed", func(t *testing.T) {
-		f := &fleet{t: t, d: process.Serve(t, &cluster, bin), last: map[string]step{}, revisions: map[string]uint64{}}
+		f := newFleet(t, process.Serve(t, &cluster, bin))
 		f.importAll(steps)
 		f.check()
-		want = f.vectors()
+		want = f.vectors(f.embedded())
 	})
 	t.Run("killed", func(t *testing.T) {
-		f := &fleet{t: t, d: process.Serve(t, &cluster, bin), last: map[string]step{}, revisions: map[string]uint64{}}
-		victims := append(f.d.Replicas(), servers.KafkaName, servers.NATSName)
-		rng.Shuffle(len(victims), func(i, j int) { victims[i], victims[j] = victims[j], victims[i] })
-		for n, victim := range victims {
-			f.importUntilKilled(take(&steps, len(steps)/(len(victims)-n)), victim, rng)
+		f := newFleet(t, process.Serve(t, &cluster, bin, config.VectorsWeaviate, config.VectorsReplica))
+		f.importAll(take(&steps, len(steps)/20)) // so that every group has its members
+		all := blows(rng, f.d.Replicas())
+		for n, b := range all {
+			f.importUntilKilled(take(&steps, len(steps)/(len(all)-n)), b, rng)
 		}
 		f.check()
-		f.compare(want)
+		f.compare("the bus", f.vectors(f.embedded()), want)
+		f.checkWeaviate(want)
 	})
 }
 
@@ -73,6 +86,10 @@ type fleet struct {
 	revisions map[string]uint64 // of it
 }
 
+func newFleet(t *testing.T, d *process.Distributed) *fleet {
+	return &fleet{t: t, d: d, last: map[string]step{}, revisions: map[string]uint64{}}
+}
+
 func (f *fleet) importAll(steps []step) {
 	f.t.Helper()
 	if err := f.feed(steps, func() {}); err != nil {
@@ -81,9 +98,9 @@ func (f *fleet) importAll(steps []step) {
 	f.settle(steps)
 }
 
-// importUntilKilled kills the victim after some batch that chance picks, starts
-// it again while the import goes on, and waits until all of it has arrived.
-func (f *fleet) importUntilKilled(steps []step, victim string, rng *rand.Rand) {
+// importUntilKilled strikes after some batch that chance picks, while the import
+// goes on, and waits until all of it has arrived.
+func (f *fleet) importUntilKilled(steps []step, b blow, rng *rand.Rand) {
 	f.t.Helper()
 	began := time.Now()
 	moment, batches := rng.IntN(len(steps)/smallBatch)+1, 0
@@ -98,30 +115,39 @@ func (f *fleet) importUntilKilled(steps []step, victim string, rng *rand.Rand) {
 	select {
 	case <-struck:
 	case err := <-fed:
-		f.t.Fatalf("%s: the import ended early: %v", victim, err)
+		f.t.Fatalf("%v: the import ended early: %v", b, err)
 	}
-	f.kill(victim)
+	for _, victims := range b {
+		f.kill(victims)
+	}
 	back := time.Since(began)
 	if err := <-fed; err != nil {
-		f.t.Fatalf("%s: %v", victim, err)
+		f.t.Fatalf("%v: %v", b, err)
 	}
 	f.settle(steps)
-	f.t.Logf("%s: killed after %d changes, ready again after %v, all of %d arrived after %v", victim, moment*smallBatch,
+	f.t.Logf("%v: killed after %d changes, ready again after %v, all of %d arrived after %v", b, moment*smallBatch,
 		back.Round(time.Millisecond), len(steps), time.Since(began).Round(time.Millisecond))
 }
 
-// kill kills a process and starts it again.
-func (f *fleet) kill(victim string) {
+// kill kills processes and starts them again.
+func (f *fleet) kill(victims []string) {
 	f.t.Helper()
-	server := map[string]*servers.Server{servers.KafkaName: cluster.Kafka, servers.NATSName: cluster.NATS}[victim]
-	if server == nil {
-		f.d.Kill(victim)
-		f.d.Start(f.t, victim)
-		return
+	for _, victim := range victims {
+		if s := cluster.Server(victim); s != nil {
+			s.Kill()
+		} else {
+			f.d.Kill(victim)
+		}
 	}
-	server.Kill()
-	if err := server.Restart(f.t.Context()); err != nil {
-		f.t.Fatal(err)
+	for _, victim := range victims {
+		s := cluster.Server(victim)
+		if s == nil {
+			f.d.Start(f.t, victim)
+			continue
+		}
+		if err := s.Restart(f.t.Context()); err != nil {
+			f.t.Fatal(err)
+		}
 	}
 }
 
@@ -247,74 +273,4 @@ func (f *fleet) check() {
 		}
 		f.t.Logf("replica %d holds %d tools of %d that were ever accepted", n+1, len(seen), len(f.last))
 	}
-}
-
-// compare holds what is on the bus against the vectors of another run.
-func (f *fleet) compare(want map[string]*events.Vectors) {
-	f.t.Helper()
-	got := f.vectors()
-	if len(got) != len(want) || len(got) == 0 {
-		f.t.Errorf("%d tools with vectors, %d without a crash", len(got), len(want))
-	}
-	for id, v := range want {
-		if !reflect.DeepEqual(got[id], v) {
-			f.t.Errorf("%s has other vectors than without a crash", id)
-		}
-	}
-	f.t.Logf("the vectors of %d tools were compared", len(want))
-}
-
-// vectors reads the embedded topic to its end and returns the vectors of every
-// tool that is there. Compaction keeps the last record of a key, so that has to
-// be of the accepted revision.
-func (f *fleet) vectors() map[string]*events.Vectors {
-	f.t.Helper()
-	out := map[string]*events.Vectors{}
-	for id, c := range f.embedded() {
-		if c.Revision != f.revisions[id] {
-			f.t.Errorf("the last record of %s on the bus has revision %d, accepted is %d", id, c.Revision, f.revisions[id])
-		}
-		if c.Op == events.OpUpsert {
-			out[id] = c.Vectors
-		}
-	}
-	return out
-}
-
-// embedded returns the last record of every tool.
-func (f *fleet) embedded() map[string]events.Change {
-	f.t.Helper()
-	cfg := kafka.Config{Brokers: []string{cluster.Kafka.Addr}, Prefix: f.d.Prefix}
-	bus, err := kafka.New(cfg, kafka.Deps{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: prometheus.NewRegistry()})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	defer bus.Close(context.WithoutCancel(f.t.Context()))
-	ends, err := bus.End(f.t.Context(), events.ToolsEmbedded)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(f.t.Context(), settleLimit)
-	defer cancel()
-	out := map[string]events.Change{}
-	err = bus.Follow(ctx, events.ToolsEmbedded, nil, func(_ context.Context, msgs []stream.Message) error {
-		for _, m := range msgs {
-			c, err := events.DecodeChange(m.Value)
-			if err != nil {
-				return err
-			}
-			out[c.ID] = c
-			if m.Offset >= ends[m.Partition] {
-				delete(ends, m.Partition)
-			}
-		}
-		if len(ends) == 0 {
-			cancel()
-		}
-		return nil
-	})
-	if err != nil || len(ends) > 0 {
-		f.t.Fatalf("the end of the topic is not reached in %d partitions: %v", len(ends), err)
-	}
-	return out
 }

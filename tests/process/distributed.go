@@ -25,22 +25,25 @@ func replicas() []string {
 	return []string{"query-1", "query-2", "trainer", "embedder-1", "embedder-2", "standardizer-1", "standardizer-2", "ingest"}
 }
 
-// Distributed is the five services in processes of their own, on a Kafka and a
-// NATS that others may use too. Its methods are called from one goroutine.
+// Distributed is the five services in processes of their own, on servers that
+// others may use too. Its methods are called from one goroutine.
 type Distributed struct {
 	Cluster *Cluster
 	Prefix  string // of the topics
+	Alias   string // in Weaviate
 
 	bin, dir  string
+	vectors   []string          // where the query replicas search them; none: there is no Weaviate
 	addresses map[string]string // by replica
 	processes map[string]*Process
 }
 
 // Serve starts a deployment with topics of its own and returns once all of it is
-// ready.
-func Serve(t *testing.T, c *Cluster, bin string) *Distributed {
+// ready. vectors are values of query.vectors, one for each query replica; without
+// any, the deployment has no Weaviate.
+func Serve(t *testing.T, c *Cluster, bin string, vectors ...string) *Distributed {
 	t.Helper()
-	c.Start(t)
+	c.Start(t, servers.KafkaName, servers.NATSName)
 	if err := forgetWeights(t.Context(), c.NATS.Addr); err != nil {
 		t.Fatal(err)
 	}
@@ -48,12 +51,21 @@ func Serve(t *testing.T, c *Cluster, bin string) *Distributed {
 	if err != nil {
 		t.Fatal(err)
 	}
+	now := time.Now().UnixNano()
 	d := &Distributed{
-		Cluster: c, Prefix: fmt.Sprintf("t%d.", time.Now().UnixNano()), bin: bin, dir: t.TempDir(),
+		Cluster: c, Prefix: fmt.Sprintf("t%d.", now), Alias: fmt.Sprintf("T%d", now), bin: bin, dir: t.TempDir(), vectors: vectors,
 		addresses: map[string]string{}, processes: map[string]*Process{},
 	}
 	for i, name := range replicas() {
 		d.addresses[name] = fmt.Sprintf("127.0.0.1:%d", ports[i])
+	}
+	if len(vectors) > 0 {
+		c.Start(t, servers.WeaviateName)
+		t.Cleanup(func() {
+			if err := forgetClasses(context.WithoutCancel(t.Context()), c.Weaviate.Addr, d.Alias); err != nil {
+				t.Errorf("forget the classes of a test: %v", err)
+			}
+		})
 	}
 	t.Cleanup(func() { d.tell(t) })
 	for _, name := range replicas() {
@@ -108,18 +120,32 @@ func (d *Distributed) Fronts() []*Process {
 	return []*Process{d.processes["query-1"], d.processes["query-2"]}
 }
 
-// Start starts a replica that does not run and waits until it is ready.
-func (d *Distributed) Start(t *testing.T, name string) {
-	t.Helper()
-	service, _, _ := strings.Cut(name, "-")
+// settings returns what a replica is told by its environment.
+func (d *Distributed) settings(name string) []string {
 	env := []string{
 		"TOOLSTREAM_KAFKA_BROKERS=" + d.Cluster.Kafka.Addr, "TOOLSTREAM_NATS_URL=nats://" + d.Cluster.NATS.Addr,
 		"TOOLSTREAM_KAFKA_PREFIX=" + d.Prefix, "TOOLSTREAM_KAFKA_PARTITIONS=2", "TOOLSTREAM_KAFKA_SESSION=6s",
 	}
-	if service == "ingest" {
+	if len(d.vectors) > 0 {
+		w := d.Cluster.Weaviate
+		env = append(env, "TOOLSTREAM_WEAVIATE_URL=http://"+w.Addr, "TOOLSTREAM_WEAVIATE_GRPC="+w.GRPC, "TOOLSTREAM_WEAVIATE_ALIAS="+d.Alias)
+	}
+	for n, where := range d.vectors {
+		if name == fmt.Sprintf("query-%d", n+1) {
+			env = append(env, "TOOLSTREAM_QUERY_VECTORS="+where)
+		}
+	}
+	if name == "ingest" {
 		env = append(env, "TOOLSTREAM_PEERS_QUERY=http://"+d.addresses["query-1"], "TOOLSTREAM_PEERS_TRAINER=http://"+d.addresses["trainer"])
 	}
-	p, err := run(t, d.bin, env, "serve", service, "--data", filepath.Join(d.dir, name), "--listen", d.addresses[name])
+	return env
+}
+
+// Start starts a replica that does not run and waits until it is ready.
+func (d *Distributed) Start(t *testing.T, name string) {
+	t.Helper()
+	service, _, _ := strings.Cut(name, "-")
+	p, err := run(t, d.bin, d.settings(name), "serve", service, "--data", filepath.Join(d.dir, name), "--listen", d.addresses[name])
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

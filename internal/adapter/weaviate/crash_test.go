@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -256,6 +257,7 @@ func TestSweepRepairs(t *testing.T) {
 	if len(gone) == 0 {
 		t.Fatal("nothing is missing: the test shows nothing")
 	}
+	wantLost(t, i, gone)
 	var at sweep
 	repaired := 0
 	for range 4 { // 130 objects and a tombstone and a fence, 50 at a time, and once more
@@ -264,6 +266,9 @@ func TestSweepRepairs(t *testing.T) {
 			t.Fatal(err)
 		}
 		repaired += n
+	}
+	if all, err := i.Lost(t.Context(), someTenant); err != nil || len(all) != 0 {
+		t.Errorf("after sweeps %+v is lost, %v", all, err)
 	}
 	if repaired != len(gone) {
 		t.Errorf("%d entities were repaired, %d were lost", repaired, len(gone))
@@ -274,6 +279,29 @@ func TestSweepRepairs(t *testing.T) {
 	}
 	for n := range tools {
 		wantStored(t, i, tools[n])
+	}
+}
+
+// wantLost holds that Lost names these entities, and that some of what it names
+// is not in the index; of the rest, no more than a link may be missing.
+func wantLost(t testing.TB, i *Index, ids []string) {
+	t.Helper()
+	all, err := i.Lost(t.Context(), someTenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, indexed := map[string]bool{}, 0
+	for _, l := range all {
+		named[l.Ref.ID] = true
+		if l.Indexed {
+			indexed++
+		}
+	}
+	if indexed == len(all) {
+		t.Errorf("all of %+v is in the index", all)
+	}
+	if got := slices.Sorted(maps.Keys(named)); !slices.Equal(got, ids) {
+		t.Errorf("lost are %v, one by one %v", got, ids)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
 	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // sweepSize is how many objects one sweep looks at.
@@ -84,6 +85,78 @@ func (i *Index) sweep(ctx context.Context, at *sweep) (lost int, err error) {
 	return len(again), nil
 }
 
+// Lost is a vector of an entity, of lists the first, that a search for it does
+// not find.
+type Lost struct {
+	Ref    schema.Ref
+	Vector string
+	// Indexed is that the vector is in the index, and the walk through the graph
+	// does not come to it, which happens where hundreds are alike. Of lists it
+	// can not be known.
+	Indexed bool
+}
+
+// Lost returns what of a tenant no search finds: what sweeps come to in time and
+// write again. It writes nothing.
+func (i *Index) Lost(ctx context.Context, tenant string) ([]Lost, error) {
+	var lost []Lost
+	for after := ""; ; {
+		found, err := i.client.find(ctx, whole(&pb.SearchRequest{Collection: i.class, Tenant: tenant, Limit: page, After: after}))
+		if err != nil {
+			return nil, err
+		}
+		gone := make([][]Lost, len(found))
+		err = parallel(len(found), i.client.config.Parallel, func(n int) (err error) {
+			gone[n], err = i.lost(ctx, tenant, found[n])
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		lost = append(lost, slices.Concat(gone...)...)
+		if len(found) < page {
+			return lost, nil
+		}
+		after = found[len(found)-1].GetMetadata().GetId()
+	}
+}
+
+func (i *Index) lost(ctx context.Context, tenant string, r *pb.SearchResult) ([]Lost, error) {
+	s, err := i.entity(tenant, r)
+	if s == nil || err != nil {
+		return nil, err
+	}
+	var lost []Lost
+	for _, q := range ownQuestions(s.change.Vectors) {
+		found, err := i.finds(ctx, tenant, r.GetMetadata().GetId(), q)
+		if err != nil {
+			return nil, fmt.Errorf("look for %s: %w", s.change.ID, err)
+		}
+		if found {
+			continue
+		}
+		l := Lost{Ref: s.change.Ref, Vector: q.GetTargets().GetTargetVectors()[0]}
+		if l.Indexed, err = i.indexed(ctx, s.change.Ref, q); err != nil {
+			return nil, fmt.Errorf("look for %s: %w", s.change.ID, err)
+		}
+		lost = append(lost, l)
+	}
+	return lost, nil
+}
+
+// indexed reports whether a vector is in the index, wherever it stands in the
+// graph: among the few objects that a filter allows, the index compares those
+// that it holds one by one. Of lists it compares what is stored.
+func (i *Index) indexed(ctx context.Context, ref schema.Ref, q *pb.NearVector) (bool, error) {
+	if isList(q.GetTargets().GetTargetVectors()[0]) {
+		return false, nil
+	}
+	found, err := i.client.find(ctx, &pb.SearchRequest{
+		Collection: i.class, Tenant: ref.Tenant, Limit: 1, NearVector: q, Filters: anyOf("_id", []string{idOf(ref)}),
+	})
+	return len(found) > 0, err
+}
+
 // repair writes changes again that were lost. What was written since stays.
 func (i *Index) repair(ctx context.Context, tenant string, lost []*events.Change) error {
 	if len(lost) == 0 {
@@ -96,15 +169,20 @@ func (i *Index) repair(ctx context.Context, tenant string, lost []*events.Change
 	return i.store(ctx, map[string][]*events.Change{tenant: lost})
 }
 
-// invisible returns what is stored of an entity if a search for one of its
-// vectors does not find it.
-func (i *Index) invisible(ctx context.Context, tenant string, r *pb.SearchResult) (*stored, error) {
+// entity decodes an object, nil for one that has no vectors.
+func (i *Index) entity(tenant string, r *pb.SearchResult) (*stored, error) {
 	f := r.GetProperties().GetNonRefProps().GetFields()
 	if f[propKind].GetTextValue() == kindFence || f[propDeleted].GetBoolValue() {
 		return nil, nil
 	}
-	s, err := decode(tenant, i.model, r)
-	if err != nil {
+	return decode(tenant, i.model, r)
+}
+
+// invisible returns what is stored of an entity if a search for one of its
+// vectors does not find it.
+func (i *Index) invisible(ctx context.Context, tenant string, r *pb.SearchResult) (*stored, error) {
+	s, err := i.entity(tenant, r)
+	if s == nil || err != nil {
 		return nil, err
 	}
 	for _, q := range ownQuestions(s.change.Vectors) {
@@ -132,15 +210,21 @@ func ownQuestions(v *events.Vectors) []*pb.NearVector {
 }
 
 // finds reports whether a search finds the object, or so many that are as near
-// that it may be one of them.
+// that it may be one of them. A short search ends early where many others are
+// alike, so what it does not find is looked for by a long one.
 func (i *Index) finds(ctx context.Context, tenant, id string, q *pb.NearVector) (bool, error) {
-	found, err := i.client.find(ctx, &pb.SearchRequest{
-		Collection: i.class, Tenant: tenant, Limit: ties, NearVector: q, Metadata: &pb.MetadataRequest{Distance: true},
-	})
-	if err != nil {
-		return false, err
+	for _, limit := range []uint32{ties, page} {
+		found, err := i.client.find(ctx, &pb.SearchRequest{
+			Collection: i.class, Tenant: tenant, Limit: limit, NearVector: q, Metadata: &pb.MetadataRequest{Distance: true},
+		})
+		if err != nil {
+			return false, err
+		}
+		const own = -0.999 // the negative product of a unit vector with itself, about
+		if len(found) >= ties && found[ties-1].GetMetadata().GetDistance() < own ||
+			slices.ContainsFunc(found, func(r *pb.SearchResult) bool { return r.GetMetadata().GetId() == id }) {
+			return true, nil
+		}
 	}
-	const own = -0.999 // the negative product of a unit vector with itself, about
-	return len(found) == ties && found[ties-1].GetMetadata().GetDistance() < own ||
-		slices.ContainsFunc(found, func(r *pb.SearchResult) bool { return r.GetMetadata().GetId() == id }), nil
+	return false, nil
 }

@@ -1,0 +1,193 @@
+package crash
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/adapter/kafka"
+	"github.com/toolstream/toolstream/internal/adapter/weaviate"
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/tests/process"
+)
+
+// compare holds vectors against those of a run without a crash, bit for bit.
+func (f *fleet) compare(where string, got, want map[string]*events.Vectors) {
+	f.t.Helper()
+	if len(got) != len(want) || len(got) == 0 {
+		f.t.Errorf("%s holds vectors of %d tools, of %d without a crash", where, len(got), len(want))
+	}
+	for id, v := range want {
+		if !bytes.Equal(encoded(f.t, got[id]), encoded(f.t, v)) {
+			f.t.Errorf("%s has other vectors of %s than without a crash", where, id)
+		}
+	}
+	f.t.Logf("the vectors that %s holds of %d tools were compared", where, len(want))
+}
+
+// encoded returns vectors as they travel, which holds them bit for bit: an absent
+// one has several forms in memory.
+func encoded(t *testing.T, v *events.Vectors) []byte {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// vectors returns the vectors of every tool that is there in the accepted
+// revision. Compaction keeps the last record of a key, as Weaviate does.
+func (f *fleet) vectors(changes map[string]events.Change) map[string]*events.Vectors {
+	f.t.Helper()
+	out := map[string]*events.Vectors{}
+	for id, c := range changes {
+		if c.Revision != f.revisions[id] || (c.Op == events.OpDelete) != (f.last[id].edition == 0) {
+			f.t.Errorf("%s of %s has revision %d, accepted is edition %d in %d", c.Op, id, c.Revision, f.last[id].edition, f.revisions[id])
+		}
+		if c.Op == events.OpUpsert {
+			out[id] = c.Vectors
+		}
+	}
+	return out
+}
+
+// embedded returns the last record of every tool.
+func (f *fleet) embedded() map[string]events.Change {
+	f.t.Helper()
+	cfg := kafka.Config{Brokers: []string{cluster.Kafka.Addr}, Prefix: f.d.Prefix}
+	bus, err := kafka.New(cfg, kafka.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer bus.Close(context.WithoutCancel(f.t.Context()))
+	ends, err := bus.End(f.t.Context(), events.ToolsEmbedded)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(f.t.Context(), settleLimit)
+	defer cancel()
+	out := map[string]events.Change{}
+	err = bus.Follow(ctx, events.ToolsEmbedded, nil, func(_ context.Context, msgs []stream.Message) error {
+		for _, m := range msgs {
+			c, err := events.DecodeChange(m.Value)
+			if err != nil {
+				return err
+			}
+			out[c.ID] = c
+			if m.Offset >= ends[m.Partition] {
+				delete(ends, m.Partition)
+			}
+		}
+		if len(ends) == 0 {
+			cancel()
+		}
+		return nil
+	})
+	if err != nil || len(ends) > 0 {
+		f.t.Fatalf("the end of the topic is not reached in %d partitions: %v", len(ends), err)
+	}
+	return out
+}
+
+// checkWeaviate compares what Weaviate holds with what was accepted, and holds
+// that searches there find all of it.
+func (f *fleet) checkWeaviate(want map[string]*events.Vectors) {
+	f.t.Helper()
+	index, done := f.openIndex()
+	defer done()
+	ctx, cancel := context.WithTimeout(f.t.Context(), settleLimit)
+	defer cancel()
+	began := time.Now()
+	var held map[string]events.Change
+	behind := 0
+	err := process.Until(ctx, func() (_ bool, err error) {
+		held, err = holds(ctx, index)
+		behind = 0
+		for id, revision := range f.revisions {
+			if held[id].Revision != revision {
+				behind++
+			}
+		}
+		return behind == 0, err
+	})
+	if err != nil {
+		f.t.Fatalf("Weaviate has not got %d of %d tools as they were accepted: %v", behind, len(f.revisions), err)
+	}
+	f.t.Logf("Weaviate holds everything after %v", time.Since(began).Round(time.Millisecond))
+	if len(held) != len(f.revisions) {
+		f.t.Errorf("Weaviate holds %d entities, %d were ever accepted", len(held), len(f.revisions))
+	}
+	f.compare("Weaviate", f.vectors(held), want)
+	f.search(ctx, index, len(want))
+}
+
+// search holds that no vector is lost from the indexes of Weaviate: every one of
+// a field is there, and a search for it finds its tool. Among the real tools
+// hundreds have parameters that are alike; to a few of those no walk through the
+// graph leads, crash or not.
+func (f *fleet) search(ctx context.Context, index *weaviate.Index, tools int) {
+	f.t.Helper()
+	lost, err := index.Lost(ctx, tenant.Default)
+	if err != nil {
+		f.t.Error(err)
+	}
+	unfound, unindexed := map[string]bool{}, map[string]bool{}
+	fields := map[string]int{}
+	for _, l := range lost {
+		unfound[l.Ref.ID] = true
+		fields[l.Vector]++
+		if !l.Indexed && l.Vector != "parameters" && l.Vector != "examples" {
+			unindexed[l.Ref.ID] = true
+		}
+	}
+	if len(unindexed) > 0 || len(unfound)*100 > tools {
+		f.t.Errorf("of %d tools %d have lost a vector, %d are not found by one of theirs", tools, len(unindexed), len(unfound))
+	}
+	f.t.Logf("every vector of %d tools was searched for in %s; not found %v", tools, index.Class(), fields)
+}
+
+// openIndex opens the class that searches go to.
+func (f *fleet) openIndex() (_ *weaviate.Index, done func()) {
+	f.t.Helper()
+	client, err := weaviate.New(weaviate.Config{URL: "http://" + cluster.Weaviate.Addr, GRPC: cluster.Weaviate.GRPC, Alias: f.d.Alias})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	class, model, err := client.LiveModel(f.t.Context())
+	if err != nil || class == "" {
+		f.t.Fatalf("the alias %s stands for %q: %v", f.d.Alias, class, err)
+	}
+	index, err := weaviate.OpenIndex(f.t.Context(), client, model, weaviate.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		f.t.Fatal(errors.Join(err, client.Close()))
+	}
+	return index, func() {
+		index.Close()
+		if err := client.Close(); err != nil {
+			f.t.Error(err)
+		}
+	}
+}
+
+// holds reads all that Weaviate has, by id.
+func holds(ctx context.Context, index *weaviate.Index) (map[string]events.Change, error) {
+	out := map[string]events.Change{}
+	err := index.Each(ctx, tenant.Default, func(c events.Change) error {
+		if _, twice := out[c.ID]; twice {
+			return fmt.Errorf("%s is there twice", c.ID)
+		}
+		out[c.ID] = c
+		return nil
+	})
+	return out, err
+}

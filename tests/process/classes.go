@@ -1,0 +1,57 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// forgetClasses removes an alias from Weaviate and the classes behind it. They
+// are called like it, up to the first underscore.
+func forgetClasses(ctx context.Context, addr, alias string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	var all struct {
+		Classes []struct{ Class string }
+	}
+	root := "http://" + addr + "/v1/"
+	if err := call(ctx, http.MethodGet, root+"schema", &all); err != nil {
+		return err
+	}
+	if err := call(ctx, http.MethodDelete, root+"aliases/"+alias, nil); err != nil {
+		return err
+	}
+	for _, c := range all.Classes {
+		if !strings.HasPrefix(c.Class, alias+"_") {
+			continue
+		}
+		if err := call(ctx, http.MethodDelete, root+"schema/"+c.Class, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// call reads the answer into out, unless that is nil. What is not there is no
+// error.
+func call(ctx context.Context, method, url string, out any) error {
+	req, err := http.NewRequestWithContext(ctx, method, url, nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode >= 300 && res.StatusCode != http.StatusNotFound {
+		return fmt.Errorf("%s %s: %s", method, url, res.Status)
+	}
+	if out == nil {
+		return nil
+	}
+	return json.NewDecoder(res.Body).Decode(out)
+}
