@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/asked"
-	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -19,28 +18,20 @@ import (
 type account struct {
 	name     string
 	record   accountRecord
-	learner  *fusion.Learner
+	lessons  []*lesson              // by embedding model
 	uses     map[string]asked.Tally // by tool
 	together map[string]asked.Tally // by two tools in order, NUL between them
-	asked    map[string]asked.Exemplars
-	space    vectorSpace // of all that was asked
+	spaces   [maxSpaces]*vectorSpace
 
 	usageChanged bool // since the last publication
-	putWeights   bool // the live weights are yet to be put into the store
 	putUsage     *schema.Usage
 }
 
 // accountRecord is the part of an account that is stored as one.
 type accountRecord struct {
-	Learner    fusion.LearnState `json:"learner"`
-	Pending    []fusion.Pair     `json:"pending,omitempty"` // less than a batch
-	Pairs      int               `json:"pairs"`             // learned from
-	Needed     int               `json:"needed"`            // pairs until the next version; not positive when it is due
-	Epoch      uint64            `json:"epoch"`
-	Live       *schema.Weights   `json:"live,omitempty"`
-	Published  time.Time         `json:"published"` // when the live weights were made
-	UsageEpoch uint64            `json:"usage_epoch"`
-	Usage      time.Time         `json:"usage"` // when usage was made last
+	Lessons    []lessonRecord `json:"lessons,omitempty"`
+	UsageEpoch uint64         `json:"usage_epoch"`
+	Usage      time.Time      `json:"usage"` // when usage was made last
 }
 
 // tenantOf returns the tenant of a key "tenant/...".
@@ -52,23 +43,41 @@ func tenantOf(key string) string {
 // readTenant takes a stored tenant. What the store has of it may be missing,
 // so it is put there again.
 func (s *Service) readTenant(m *memory, name string, value []byte) error {
-	t := m.tenant(s, name)
-	if err := json.Unmarshal(value, &t.record); err != nil {
-		return fmt.Errorf("%s%s: %w", keyTenant, name, err)
+	t := m.tenant(name)
+	// A record of before models were told apart is one lesson, and that of the
+	// model that is searched by now.
+	old := struct {
+		Learner *json.RawMessage `json:"learner"`
+		lessonRecord
+	}{}
+	err := json.Unmarshal(value, &t.record)
+	if err == nil {
+		err = json.Unmarshal(value, &old)
 	}
-	learner, err := fusion.ResumeLearner(s.base, s.cfg.Learn, t.record.Learner)
+	if err == nil && old.Learner != nil {
+		err = json.Unmarshal(*old.Learner, &old.lessonRecord.Learner)
+		old.Model = s.Model()
+		t.record.Lessons = append(t.record.Lessons, old.lessonRecord)
+	}
+	for _, r := range t.record.Lessons {
+		if err == nil {
+			err = t.resume(s, r)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("%s%s: %w", keyTenant, name, err)
 	}
-	t.learner = learner
-	t.putWeights = t.record.Live != nil
 	t.usageChanged = true
 	return nil
 }
 
 // save notes the tenant's record to be saved.
 func (t *account) save(m *memory) error {
-	t.record.Learner = t.learner.State()
+	t.record.Lessons = nil
+	for _, l := range t.lessons {
+		l.record.Learner = l.learner.State()
+		t.record.Lessons = append(t.record.Lessons, l.record)
+	}
 	return m.putJSON(keyTenant+t.name, t.record)
 }
 

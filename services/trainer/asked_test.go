@@ -103,7 +103,7 @@ func TestTheOrderOfEventsDoesNotMatter(t *testing.T) {
 			}
 		}
 		b.advance()
-		return b.store.usage(t, "default"), b.memory.tenants["default"].asked
+		return b.store.usage(t, "default"), b.memory.tenants["default"].spaces[0].asked
 	}
 	// Two of ten queries come again at the end; before them eight others have
 	// made the first ones give way, or not: by time, and that alone.
@@ -119,36 +119,53 @@ func TestTheOrderOfEventsDoesNotMatter(t *testing.T) {
 	}
 }
 
-func TestAnotherModelReplacesWhatWasAsked(t *testing.T) {
+// What was asked is kept for the model that is searched by and for the one
+// before, and serves again after a step back; a third model replaces the oldest.
+func TestWhatWasAskedIsKeptByModel(t *testing.T) {
 	b := newBench(t, Config{})
-	b.must(b.show(b.asking("old", 0, "a"), b.asking("late", 1, "a"), b.asking("other", 2, "b")))
-	b.must(b.report(b.feedback("old", "a", schema.Called), b.feedback("other", "b", schema.Called)))
-	if got := b.asked("a"); !same(got, []schema.Direction{axis(0)}) {
-		t.Fatalf("by the first model: %v", got)
+	by := func(model, search string, n int, tools ...string) schema.Impression {
+		b.now = b.now.Add(time.Minute)
+		imp := b.asking(search, n, tools...)
+		imp.Model, imp.Time = model, b.now
+		return imp
 	}
-	next := b.asking("new", 5, "a", "c")
-	next.Model, next.Vector = "n", next.Vector[:16]
-	b.must(b.show(next))
-	b.must(b.report(b.feedback("new", "a", schema.Called)))
-	b.must(b.report(b.feedback("late", "a", schema.Called))) // a use of a search before
-	b.advance()
-	u := b.store.usage(t, "default")
-	if u.Model != "n" || len(u.Asked) != 1 || !same(u.Asked["a"], []schema.Direction{axis(5)[:16]}) {
-		t.Fatalf("by the second model %q: %v", u.Model, u.Asked)
-	}
-	if got := math.Expm1(u.Prior["a"]); got < 2.9 {
-		t.Errorf("%v uses of a: all three count, whatever the model", got)
-	}
-	b.restart(Config{})
-	b.must(b.report(b.feedback("late", "a", schema.Succeeded), b.feedback("new", "c", schema.Called)))
-	b.advance()
-	if u := b.store.usage(t, "default"); u.Model != "n" || !same(u.Asked["c"], []schema.Direction{axis(5)[:16]}) || len(u.Asked) != 2 {
-		t.Errorf("after a restart %q: %v", u.Model, u.Asked)
-	}
-	for key := range b.state.values {
-		if key == keyAsked+"default/b" {
-			t.Error("an exemplar of the first model is still stored")
+	use := func(search, tool string) { b.must(b.report(b.feedback(search, tool, schema.Called))) }
+	wants := func(step, model string, asked map[string]int, others ...schema.Asked) {
+		t.Helper()
+		b.advance()
+		u := b.store.usage(t, "default")
+		ok := u.Model == model && len(u.Asked) == len(asked) && len(u.Others) == len(others)
+		for tool, n := range asked {
+			ok = ok && same(u.Asked[tool], []schema.Direction{axis(n)})
 		}
+		for i := range min(len(others), len(u.Others)) {
+			ok = ok && u.Others[i].Model == others[i].Model && same(u.Others[i].Tools["a"], others[i].Tools["a"])
+		}
+		if !ok {
+			t.Fatalf("%s: by %q %v, by others %v", step, u.Model, u.Asked, u.Others)
+		}
+	}
+	other := func(model string, n int) schema.Asked {
+		return schema.Asked{Model: model, Tools: map[string][]schema.Direction{"a": {axis(n)}}}
+	}
+	b.must(b.show(by("m", "old", 0, "a"), by("m", "late", 1, "b")))
+	use("old", "a")
+	wants("one model", "m", map[string]int{"a": 0})
+	b.must(b.show(by("n", "new", 5, "a")))
+	use("new", "a")
+	wants("two models", "n", map[string]int{"a": 5}, other("m", 0))
+	b.restart(Config{})
+	use("late", "b") // of a search before the change
+	b.must(b.show(by("m", "back", 0, "c")))
+	use("back", "c")
+	wants("a step back", "m", map[string]int{"a": 0, "b": 1, "c": 0}, other("n", 5))
+	b.must(b.show(by("o", "third", 7, "a")))
+	use("third", "a")
+	wants("a third model", "o", map[string]int{"a": 7}, other("m", 0))
+	b.must(b.report(b.feedback("new", "a", schema.Succeeded)))
+	wants("a late use by a model that is gone", "o", map[string]int{"a": 7}, other("m", 0))
+	if got := math.Expm1(b.store.usage(t, "default").Prior["a"]); got < 2.9 {
+		t.Errorf("%v uses of a: all three count, whatever the model", got)
 	}
 }
 
@@ -215,7 +232,7 @@ func TestWhatWasAskedOutlivesAnEndBeforeItIsPublished(t *testing.T) {
 	if got := b.asked("b"); !same(got, []schema.Direction{axis(1), axis(0)}) {
 		t.Fatalf("%v", got)
 	}
-	if e := b.memory.tenants["default"].asked["b"]; e[0].Uses.Count != 1 || e[1].Uses.Count != 1 {
+	if e := b.memory.tenants["default"].spaces[0].asked["b"]; e[0].Uses.Count != 1 || e[1].Uses.Count != 1 {
 		t.Errorf("counted twice: %+v", e)
 	}
 }

@@ -21,9 +21,11 @@
 // together with every other tool used for the same search. Counts fade by
 // half in a half-life. What the tool was used for is kept as the direction of
 // the query's vector, at most eight that stand for all (package asked), for as
-// long as their counts do not fade; the words of a query are not kept. Only
-// vectors of one model can be compared: the first search by another one replaces
-// them.
+// long as their counts do not fade; the words of a query are not kept.
+//
+// Features and vectors of two embedding models do not compare: weights are
+// learned and exemplars kept for each by itself, exemplars of the two that were
+// searched by last. Counts of uses are of no model.
 //
 // # What can not go wrong twice
 //

@@ -235,7 +235,7 @@ func (s *Service) count(m *memory, rec *searchRecord, f schema.Feedback, positio
 	if rec.Shown[position].Kind == schema.KindAgent {
 		return
 	}
-	t := m.tenant(s, f.Tenant)
+	t := m.tenant(f.Tenant)
 	t.use(m, f.ToolID, f.Time, s.cfg.HalfLife)
 	t.ask(m, f.ToolID, rec, f.Time, s.cfg.HalfLife)
 	for _, other := range rec.Counted {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/toolstream/toolstream/internal/asked"
 	"github.com/toolstream/toolstream/pkg/events"
-	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -22,13 +21,22 @@ const (
 	keyTenant   = "tenant/"   // tenant: accountRecord
 	keyUse      = "use/"      // tenant/tool: asked.Tally
 	keyTogether = "together/" // tenant/tool NUL tool: asked.Tally
-	keyAsked    = "asked/"    // tenant/tool: asked.Exemplars
-	keySpace    = "space/"    // tenant: vectorSpace of its exemplars
+	keyAsked    = "asked/"    // tenant/tool: asked.Exemplars, of the first slot's model
+	keySpace    = "space/"    // tenant: spaceRecord of these
 	keySearch   = "search/"   // tenant/search: time, then searchRecord
 	keyDue      = "due/"      // tenant/search: nothing; it has feedback to learn from
 	keySeen     = "seen/"     // tenant/event id: time
 	keyWaiting  = "waiting/"  // tenant/event id: schema.Feedback whose search is not known
 )
+
+// inSlot is the kind of what is kept of an embedding model: of that in the first
+// slot as it is, of the others with their number before the slash.
+func inSlot(kind string, slot int) string {
+	if slot == 0 {
+		return kind
+	}
+	return strings.TrimSuffix(kind, "/") + strconv.Itoa(slot) + "/"
+}
 
 // memory is what the trainer knows, except for the searches themselves, which
 // stay in the state until somebody asks. It belongs to the holder of
@@ -106,13 +114,17 @@ func (s *Service) read(m *memory, key string, value []byte) error {
 	case keyTenant:
 		return s.readTenant(m, owner, value)
 	case keyUse:
-		return readTally(m.tenant(s, owner).uses, name, value)
+		return readTally(m.tenant(owner).uses, name, value)
 	case keyTogether:
-		return readTally(m.tenant(s, owner).together, name, value)
+		return readTally(m.tenant(owner).together, name, value)
 	case keyAsked:
-		return m.tenant(s, owner).readAsked(name, value)
+		return m.tenant(owner).readAsked(0, name, value)
+	case inSlot(keyAsked, 1):
+		return m.tenant(owner).readAsked(1, name, value)
 	case keySpace:
-		return m.tenant(s, owner).readSpace(value)
+		return m.tenant(owner).readSpace(0, value)
+	case inSlot(keySpace, 1):
+		return m.tenant(owner).readSpace(1, value)
 	case keyDue:
 		m.due[rest] = time.Time{}
 	case keySearch, keySeen:
@@ -165,14 +177,10 @@ func (s *Service) positions() (searches, feedback map[int]uint64, err error) {
 }
 
 // tenant returns what is known of a tenant, which is nothing at first.
-func (m *memory) tenant(s *Service, name string) *account {
+func (m *memory) tenant(name string) *account {
 	t, known := m.tenants[name]
 	if !known {
-		t = &account{
-			name: name, uses: map[string]asked.Tally{}, together: map[string]asked.Tally{}, asked: map[string]asked.Exemplars{},
-			learner: fusion.NewLearner(s.base, s.cfg.Learn),
-		}
-		t.record.Needed = s.cfg.MinPairs
+		t = &account{name: name, uses: map[string]asked.Tally{}, together: map[string]asked.Tally{}}
 		m.tenants[name] = t
 	}
 	return t

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -33,8 +32,10 @@ func (s *Service) settle(m *memory) error {
 		touched[name] = true
 	}
 	for name := range touched {
-		t := m.tenant(s, name)
-		t.learn(s.cfg.Learn.Batch)
+		t := m.tenant(name)
+		for _, l := range t.lessons {
+			l.learn(s.cfg.Learn.Batch)
+		}
 		if err := t.save(m); err != nil {
 			return err
 		}
@@ -74,8 +75,15 @@ func (s *Service) settleSearch(m *memory, key string) (tenant string, err error)
 	if err := json.Unmarshal(raw[8:], &rec); err != nil {
 		return "", fmt.Errorf("trainer: decode search: %w", err)
 	}
-	t := m.tenant(s, tenantOf(key))
-	t.record.Pending = append(t.record.Pending, rec.pairs()...)
+	t := m.tenant(tenantOf(key))
+	if rec.Model == "" { // from before searches said it
+		rec.Model = s.Model()
+	}
+	l := t.lesson(s, rec.Model)
+	l.record.Pending = append(l.record.Pending, rec.pairs()...)
+	if at.After(l.record.Learned) {
+		l.record.Learned = at
+	}
 	rec.Paired = len(rec.Used)
 	return t.name, m.putSearch(key, at, &rec)
 }
@@ -114,21 +122,4 @@ func (r *searchRecord) skipped(used int) []int {
 		}
 	}
 	return out
-}
-
-// learn takes a step for every whole batch of pairs; what is left waits for
-// more, so that the steps do not depend on when they are taken.
-func (t *account) learn(batch int) {
-	for len(t.record.Pending) >= batch {
-		t.learner.Step(t.record.Pending[:batch])
-		t.record.Pending = slices.Clone(t.record.Pending[batch:])
-		t.record.Pairs += batch
-		t.record.Needed -= batch
-	}
-}
-
-// weightsDue reports whether the tenant has learned enough for another
-// version.
-func (t *account) weightsDue(now time.Time, interval time.Duration) bool {
-	return t.record.Needed <= 0 && now.Sub(t.record.Published) >= interval
 }

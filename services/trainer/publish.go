@@ -17,7 +17,7 @@ import (
 
 // The keys of the store. Those who rank watch the live weights and the usage.
 const (
-	liveKey    = "weights.live."    // tenant
+	liveKey    = "weights.live."    // tenant and embedding model, as schema.ModelOwner names them
 	versionKey = "weights.version." // tenant.version
 	usageKey   = "usage."           // tenant
 )
@@ -26,11 +26,11 @@ const (
 // counts fade all the same.
 const refreshUsage = 24 * time.Hour
 
-// synchronise learns which epochs the store has, of every tenant once, so that
-// what comes is newer even where the state was lost. Then the store's weights
-// are where learning goes on from. The caller holds publishing.
+// synchronise learns which epochs the store has, of every tenant and model once,
+// so that what comes is newer even where the state was lost. Then the store's
+// weights are where learning goes on from. The caller holds publishing.
 func (s *Service) synchronise(ctx context.Context) error {
-	names, err := s.unsynced(ctx)
+	names, err := s.tenants(ctx)
 	if err != nil {
 		return err
 	}
@@ -42,9 +42,9 @@ func (s *Service) synchronise(ctx context.Context) error {
 	return nil
 }
 
-// unsynced returns the tenants whose published epochs are not known, the first
-// time those of the store too.
-func (s *Service) unsynced(ctx context.Context) ([]string, error) {
+// tenants returns the tenants that are known, the first time those of the store
+// too.
+func (s *Service) tenants(ctx context.Context) ([]string, error) {
 	var names []string
 	if len(s.synced) == 0 {
 		keys, err := s.deps.Store.Keys(ctx, liveKey)
@@ -52,7 +52,8 @@ func (s *Service) unsynced(ctx context.Context) ([]string, error) {
 			return nil, fmt.Errorf("trainer: list weights: %w", err)
 		}
 		for _, key := range keys {
-			names = append(names, strings.TrimPrefix(key, liveKey))
+			name, _, _ := strings.Cut(strings.TrimPrefix(key, liveKey), ".")
+			names = append(names, name)
 		}
 	}
 	s.mu.Lock()
@@ -63,17 +64,52 @@ func (s *Service) unsynced(ctx context.Context) ([]string, error) {
 	}
 	names = slices.AppendSeq(names, maps.Keys(m.tenants))
 	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return s.synced[name] }), nil
+	return slices.Compact(names), nil
 }
 
+// synchroniseTenant does it for the model that is searched by, and those that
+// were learned for.
 func (s *Service) synchroniseTenant(ctx context.Context, name string) error {
-	if s.synced[name] {
+	for _, model := range s.unsynced(name) {
+		owner := schema.ModelOwner(name, model)
+		live, ranks, err := s.stored(ctx, liveKey+owner)
+		if err == nil || errors.Is(err, ErrUnknownVersion) {
+			err = s.change(func(m *memory) error {
+				t := m.tenant(name)
+				t.lesson(s, model).adopt(live, ranks)
+				return t.save(m)
+			})
+		}
+		if err != nil {
+			return err
+		}
+		s.synced[owner] = true
+	}
+	if s.counted[name] {
 		return nil
 	}
-	live, model, err := s.stored(ctx, liveKey+name)
-	if err != nil && !errors.Is(err, ErrUnknownVersion) {
+	if err := s.moveOld(ctx, name); err != nil {
 		return err
 	}
+	return s.synchroniseUsage(ctx, name)
+}
+
+// unsynced returns the models of a tenant of which it is not known what the store
+// has.
+func (s *Service) unsynced(name string) []string {
+	models := []string{s.Model()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.memory != nil && s.memory.tenants[name] != nil {
+		for _, l := range s.memory.tenants[name].lessons {
+			models = append(models, l.record.Model)
+		}
+	}
+	slices.Sort(models)
+	return slices.DeleteFunc(slices.Compact(models), func(model string) bool { return s.synced[schema.ModelOwner(name, model)] })
+}
+
+func (s *Service) synchroniseUsage(ctx context.Context, name string) error {
 	raw, err := s.deps.Store.Get(ctx, usageKey+name)
 	if err != nil {
 		return fmt.Errorf("trainer: read %s%s: %w", usageKey, name, err)
@@ -83,27 +119,47 @@ func (s *Service) synchroniseTenant(ctx context.Context, name string) error {
 	}
 	_ = json.Unmarshal(raw, &usage) // what can not be read is replaced
 	err = s.change(func(m *memory) error {
-		t := m.tenant(s, name)
-		t.adopt(live, model)
+		t := m.tenant(name)
 		t.record.UsageEpoch = max(t.record.UsageEpoch, usage.Epoch)
 		return t.save(m)
 	})
-	s.synced[name] = err == nil
+	s.counted[name] = err == nil
 	return err
 }
 
-// adopt takes over the weights that the store has, nil for none, where the
-// tenant's own are not newer.
-func (t *account) adopt(live *schema.Weights, model fusion.Model) {
-	switch {
-	case live == nil:
-	case live.Epoch > t.record.Epoch:
-		t.record.Epoch = live.Epoch
-		t.record.Live, t.putWeights = live, false
-		t.learner.Restart(model)
-	case t.record.Live != nil && live.Hash == t.record.Live.Hash:
-		t.putWeights = false
+// moveOld puts the weights that stand under a tenant's name alone, from before
+// models were told apart, where those of the model that is searched by belong.
+func (s *Service) moveOld(ctx context.Context, name string) error {
+	if s.Model() == "" {
+		return nil
 	}
+	live, ranks, err := s.stored(ctx, liveKey+name)
+	if errors.Is(err, ErrUnknownVersion) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	owner := schema.ModelOwner(name, s.Model())
+	var own *schema.Weights
+	if err := s.change(func(m *memory) error {
+		t := m.tenant(name)
+		l := t.lesson(s, s.Model())
+		l.adopt(live, ranks)
+		own = l.record.Live
+		return t.save(m)
+	}); err != nil {
+		return err
+	}
+	if own != nil {
+		if err := s.put(ctx, liveKey+owner, own); err != nil {
+			return err
+		}
+	}
+	if err := s.deps.Store.Delete(ctx, liveKey+name); err != nil {
+		return fmt.Errorf("trainer: move %s%s: %w", liveKey, name, err)
+	}
+	return nil
 }
 
 // stored returns weights that the store has and that can rank; for the rest
@@ -134,8 +190,11 @@ func (s *Service) prepare(m *memory) error {
 	for _, name := range slices.Sorted(maps.Keys(m.tenants)) {
 		t := m.tenants[name]
 		changed := false
-		if t.weightsDue(now, s.cfg.Publish) {
-			if err := s.prepareWeights(t, now); err != nil {
+		for _, l := range t.lessons {
+			if !l.weightsDue(now, s.cfg.Publish) {
+				continue
+			}
+			if err := s.prepareWeights(t, l, now); err != nil {
 				return err
 			}
 			changed = true
@@ -155,51 +214,31 @@ func (s *Service) prepare(m *memory) error {
 	return nil
 }
 
-// prepareWeights makes what was learned the tenant's next version. Weights
-// that could not rank are not published; the learner starts over from the
-// live ones.
-func (s *Service) prepareWeights(t *account, now time.Time) error {
-	m := t.learner.Model()
+// prepareWeights makes what was learned the next version. Weights that could not
+// rank are not published; the learner starts over from the live ones.
+func (s *Service) prepareWeights(t *account, l *lesson, now time.Time) error {
+	m := l.learner.Model()
 	w := m.Weights()
 	w.Source = "learned from feedback"
-	w.Trained = t.record.Pairs
-	t.record.Needed = s.cfg.NewPairs
-	err := t.goLive(w, t.liveVersion(), now)
+	w.Trained = l.record.Pairs
+	l.record.Needed = s.cfg.NewPairs
+	err := t.goLive(l, w, l.liveVersion(), now)
 	var invalid *schema.Invalid
 	if !errors.As(err, &invalid) {
 		return err
 	}
 	s.metrics.refused.Inc()
 	s.deps.Logger.Error("trainer: learned weights are refused, learning starts over from the live ones", "tenant", t.name, "error", err)
-	t.learner.Restart(s.liveModel(t))
+	l.learner.Restart(l.liveModel())
 	return nil
 }
 
-// liveModel returns the model that the tenant's searches rank by.
-func (s *Service) liveModel(t *account) fusion.Model {
-	if t.record.Live == nil {
-		return s.base
-	}
-	m, err := fusion.ModelOf(*t.record.Live)
-	if err != nil {
-		return s.base
-	}
-	return m
-}
-
-// liveVersion names the weights that the tenant's searches rank by.
-func (t *account) liveVersion() string {
-	if t.record.Live == nil {
-		return fusion.BuiltinName
-	}
-	return t.record.Live.Version
-}
-
-// goLive makes w the tenant's live weights under the next epoch. Its error is a
+// goLive makes w the live weights of a lesson under the next epoch. Its error is a
 // *schema.Invalid where they could not rank.
-func (t *account) goLive(w schema.Weights, parent string, now time.Time) error {
-	w.Epoch = t.record.Epoch + 1
+func (t *account) goLive(l *lesson, w schema.Weights, parent string, now time.Time) error {
+	w.Epoch = t.nextEpoch()
 	w.Parent = parent
+	w.Model = l.record.Model
 	w.Created = now
 	w.Version = fmt.Sprintf("w%d", w.Epoch)
 	draft, err := fusion.Seal(w)
@@ -211,24 +250,27 @@ func (t *account) goLive(w schema.Weights, parent string, now time.Time) error {
 	if w, err = fusion.Seal(w); err != nil {
 		return err
 	}
-	t.record.Epoch = w.Epoch
-	t.record.Live, t.putWeights = &w, true
-	t.record.Published = now
+	l.record.Epoch = w.Epoch
+	l.record.Live, l.putWeights = &w, true
+	l.record.Published = now
 	return nil
 }
 
 // publication is what is to be put into the store for one tenant.
 type publication struct {
-	tenant  string
-	weights *schema.Weights
-	usage   *schema.Usage
+	tenant string
+	lesson *lesson         // nil: there are no weights
+	live   *schema.Weights // of the lesson
+	usage  *schema.Usage
 }
 
 // publish puts into the store what was prepared. The caller holds publishing.
 func (s *Service) publish(ctx context.Context) error {
 	for _, p := range s.publications() {
-		if err := s.putWeights(ctx, p.tenant, p.weights); err != nil {
-			return err
+		if p.lesson != nil {
+			if err := s.putWeights(ctx, p.tenant, p.lesson.owner(), p.live); err != nil {
+				return err
+			}
 		}
 		if p.usage != nil {
 			if err := s.put(ctx, usageKey+p.tenant, p.usage); err != nil {
@@ -249,12 +291,13 @@ func (s *Service) publications() []publication {
 	var out []publication
 	for _, name := range slices.Sorted(maps.Keys(s.memory.tenants)) {
 		t := s.memory.tenants[name]
-		p := publication{tenant: name, usage: t.putUsage}
-		if t.putWeights {
-			p.weights = t.record.Live
+		for _, l := range t.lessons {
+			if l.putWeights && l.record.Live != nil {
+				out = append(out, publication{tenant: name, lesson: l, live: l.record.Live})
+			}
 		}
-		if p.weights != nil || p.usage != nil {
-			out = append(out, p)
+		if t.putUsage != nil {
+			out = append(out, publication{tenant: name, usage: t.putUsage})
 		}
 	}
 	return out
@@ -264,31 +307,29 @@ func (s *Service) publications() []publication {
 func (s *Service) published(p publication) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if p.lesson != nil {
+		p.lesson.putWeights = p.lesson.putWeights && p.lesson.record.Live != p.live
+		return
+	}
 	if s.memory == nil {
 		return
 	}
-	if t := s.memory.tenants[p.tenant]; t != nil {
-		t.putWeights = t.putWeights && t.record.Live != p.weights
-		if t.putUsage == p.usage {
-			t.putUsage = nil
-		}
+	if t := s.memory.tenants[p.tenant]; t != nil && t.putUsage == p.usage {
+		t.putUsage = nil
 	}
 }
 
 // putWeights puts weights into the store: the version first, so that what is
 // live can always be found by its name.
-func (s *Service) putWeights(ctx context.Context, tenant string, w *schema.Weights) error {
-	if w == nil {
-		return nil
-	}
+func (s *Service) putWeights(ctx context.Context, tenant, owner string, w *schema.Weights) error {
 	if err := s.put(ctx, versionKey+tenant+"."+w.Version, w); err != nil {
 		return err
 	}
-	if err := s.put(ctx, liveKey+tenant, w); err != nil {
+	if err := s.put(ctx, liveKey+owner, w); err != nil {
 		return err
 	}
 	s.metrics.published.Inc()
-	s.deps.Logger.Info("trainer: new weights", "tenant", tenant, "version", w.Version, "source", w.Source, "pairs", w.Trained)
+	s.deps.Logger.Info("trainer: new weights", "tenant", tenant, "model", w.Model, "version", w.Version, "source", w.Source, "pairs", w.Trained)
 	return s.prune(ctx, tenant)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -41,7 +42,7 @@ type Store interface {
 
 // Config tunes the trainer. The zero value of a field means its default.
 type Config struct {
-	Model      string             // name of the embedding model, which decides the built-in weights
+	Model      string             // name of the embedding model that is searched by at first; see Serve
 	Window     time.Duration      // how long after a search feedback counts; 24 h
 	Settle     time.Duration      // how long after its last feedback a search is learned from; 5 s
 	Tick       time.Duration      // how often is looked for what has settled and is to be published; 2 s
@@ -122,7 +123,7 @@ func (d Deps) validate() error {
 type Service struct {
 	cfg      Config
 	deps     Deps
-	base     fusion.Model
+	model    atomic.Pointer[string]
 	metrics  *metrics
 	searches *stream.Tail[schema.Impression]
 	feedback *stream.Tail[schema.Feedback]
@@ -131,7 +132,8 @@ type Service struct {
 	// published, so that an older epoch can not overtake a newer one. It is
 	// taken before mu.
 	publishing sync.Mutex
-	synced     map[string]bool // tenants whose published epochs are known; guarded by publishing
+	synced     map[string]bool // by schema.ModelOwner, whether the epoch of the published weights is known; guarded by publishing
+	counted    map[string]bool // by tenant, whether that of the published usage is; guarded by publishing
 
 	mu     sync.Mutex // guards memory
 	memory *memory    // nil: to be loaded from the state
@@ -142,11 +144,9 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	if err := errors.Join(cfg.validate(), deps.validate()); err != nil {
 		return nil, err
 	}
-	base, err := fusion.ModelOf(fusion.BuiltinFor(cfg.Model))
-	if err != nil {
-		return nil, fmt.Errorf("trainer: %w", err)
-	}
-	s := &Service{cfg: cfg.withDefaults(), deps: deps, base: base, synced: map[string]bool{}}
+	s := &Service{cfg: cfg.withDefaults(), deps: deps, synced: map[string]bool{}, counted: map[string]bool{}}
+	s.Serve(cfg.Model)
+	var err error
 	if s.metrics, err = newMetrics(deps.Registerer); err != nil {
 		return nil, err
 	}
@@ -174,6 +174,13 @@ func decoder[T any](decode func([]byte) (T, error)) func(stream.Message) (T, err
 		return v, err
 	}
 }
+
+// Model returns the name of the embedding model that is searched by.
+func (s *Service) Model() string { return *s.model.Load() }
+
+// Serve says by which embedding model is searched from now on: whose weights are
+// shown, promoted and rolled back. What is learned from is told by each search.
+func (s *Service) Serve(model string) { s.model.Store(&model) }
 
 // Run learns and publishes until ctx ends, then returns nil. It fails where
 // the state can not be read. It is to be called once.

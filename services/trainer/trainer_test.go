@@ -316,7 +316,7 @@ func TestDuplicatesCountOnce(t *testing.T) {
 	if got := b.outcome(duplicate); got != 3 {
 		t.Fatalf("%d duplicates", got)
 	}
-	if pending := len(b.memory.tenants["default"].record.Pending); pending != 2 {
+	if pending := len(b.memory.tenants["default"].find("").record.Pending); pending != 2 {
 		t.Fatalf("%d pairs", pending)
 	}
 }
@@ -549,7 +549,7 @@ func TestASearchIsLearnedFromOncePerUse(t *testing.T) {
 	b.advance()
 	b.must(b.report(b.feedback("s", "b", schema.Called), b.feedback("s", "c", schema.Called)))
 	b.advance()
-	if pairs := len(b.memory.tenants["default"].record.Pending); pairs != 3 { // b>a b>c, then c>a
+	if pairs := len(b.memory.tenants["default"].find("").record.Pending); pairs != 3 { // b>a b>c, then c>a
 		t.Fatalf("%d pairs", pairs)
 	}
 }

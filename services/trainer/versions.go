@@ -26,17 +26,20 @@ func (s *Service) Live(tenant string) (schema.Weights, error) {
 	if err != nil {
 		return schema.Weights{}, err
 	}
-	if t := m.tenants[tenant]; t != nil && t.record.Live != nil {
-		return *t.record.Live, nil
+	model := s.Model()
+	if t := m.tenants[tenant]; t != nil {
+		if l := t.find(model); l != nil && l.record.Live != nil {
+			return *l.record.Live, nil
+		}
 	}
-	return fusion.BuiltinFor(s.cfg.Model), nil
+	return fusion.BuiltinFor(model), nil
 }
 
 // Version returns one version: a kept one, or a preset by its name. The error
 // wraps ErrUnknownVersion where there is none.
 func (s *Service) Version(ctx context.Context, tenant, version string) (schema.Weights, error) {
 	if version == fusion.BuiltinName {
-		return fusion.BuiltinFor(s.cfg.Model), nil
+		return fusion.BuiltinFor(s.Model()), nil
 	}
 	if w, err := fusion.Preset(version); err == nil {
 		return w, nil
@@ -73,7 +76,7 @@ func (s *Service) Versions(ctx context.Context, tenant string) ([]schema.Weights
 		}
 		out = append(out, w)
 	}
-	return append(out, fusion.BuiltinFor(s.cfg.Model)), nil
+	return append(out, fusion.BuiltinFor(s.Model())), nil
 }
 
 // Promote makes the content of a version live under a new epoch. Learning goes
@@ -140,14 +143,15 @@ func (s *Service) republish(ctx context.Context, tenant string, w schema.Weights
 	}
 	w.Source = source
 	if err := s.change(func(m *memory) error {
-		t := m.tenant(s, tenant)
-		if err := t.goLive(w, parent, s.deps.Now().UTC()); err != nil {
+		t := m.tenant(tenant)
+		l := t.lesson(s, s.Model())
+		if err := t.goLive(l, w, parent, s.deps.Now().UTC()); err != nil {
 			return err
 		}
-		t.learner.Restart(model)
-		t.record.Pending = nil
-		t.record.Needed = s.cfg.MinPairs
-		w = *t.record.Live
+		l.learner.Restart(model)
+		l.record.Pending = nil
+		l.record.Needed = s.cfg.MinPairs
+		w = *l.record.Live
 		return t.save(m)
 	}); err != nil {
 		return schema.Weights{}, err

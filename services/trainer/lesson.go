@@ -1,0 +1,156 @@
+package trainer
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// maxLessons is how many embedding models of a tenant are learned for. The plan
+// keeps two; whoever searched by others is gone.
+const maxLessons = 4
+
+// lesson is what a tenant's searches by one embedding model have taught: their
+// features compare with each other and with no other model's.
+type lesson struct {
+	tenant  string
+	record  lessonRecord
+	base    fusion.Model // the model's built-in weights
+	learner *fusion.Learner
+
+	putWeights bool // the live weights are yet to be put into the store
+}
+
+// lessonRecord is a lesson as it is stored.
+type lessonRecord struct {
+	Model     string            `json:"model,omitempty"`
+	Learner   fusion.LearnState `json:"learner"`
+	Pending   []fusion.Pair     `json:"pending,omitempty"` // less than a batch
+	Pairs     int               `json:"pairs"`             // learned from
+	Needed    int               `json:"needed"`            // pairs until the next version; not positive when it is due
+	Epoch     uint64            `json:"epoch"`
+	Live      *schema.Weights   `json:"live,omitempty"`
+	Published time.Time         `json:"published"` // when the live weights were made
+	Learned   time.Time         `json:"learned"`   // of the newest search that was learned from
+}
+
+// builtin returns a model's built-in weights; every one is resolved in a test.
+func builtin(model string) fusion.Model {
+	m, _ := fusion.ModelOf(fusion.BuiltinFor(model))
+	return m
+}
+
+// lesson returns what is known of a tenant's searches by a model, which is
+// nothing at first.
+func (t *account) lesson(s *Service, model string) *lesson {
+	if l := t.find(model); l != nil {
+		return l
+	}
+	l := &lesson{tenant: t.name, base: builtin(model)}
+	l.record.Model, l.record.Needed = model, s.cfg.MinPairs
+	l.learner = fusion.NewLearner(l.base, s.cfg.Learn)
+	t.lessons = append(t.lessons, l)
+	t.dropLesson(s.Model(), l)
+	return l
+}
+
+func (t *account) find(model string) *lesson {
+	i := slices.IndexFunc(t.lessons, func(l *lesson) bool { return l.record.Model == model })
+	if i < 0 {
+		return nil
+	}
+	return t.lessons[i]
+}
+
+// dropLesson forgets the lesson that was learned from longest ago, if there are
+// too many: neither the one of the model that is searched by nor a new one.
+func (t *account) dropLesson(current string, added *lesson) {
+	if len(t.lessons) <= maxLessons {
+		return
+	}
+	oldest := slices.MinFunc(t.lessons, func(a, b *lesson) int {
+		kept := func(l *lesson) int {
+			if l == added || l.record.Model == current {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(cmp.Compare(kept(a), kept(b)), a.record.Learned.Compare(b.record.Learned))
+	})
+	t.lessons = slices.DeleteFunc(t.lessons, func(l *lesson) bool { return l == oldest })
+}
+
+// resume goes on from a stored lesson.
+func (t *account) resume(s *Service, r lessonRecord) error {
+	l := &lesson{tenant: t.name, record: r, base: builtin(r.Model), putWeights: r.Live != nil}
+	var err error
+	l.learner, err = fusion.ResumeLearner(l.base, s.cfg.Learn, r.Learner)
+	t.lessons = append(t.lessons, l)
+	return err
+}
+
+// nextEpoch is above that of every weights of the tenant, whatever their model:
+// versions are listed and pruned in the order of their epochs.
+func (t *account) nextEpoch() uint64 {
+	next := uint64(1)
+	for _, l := range t.lessons {
+		next = max(next, l.record.Epoch+1)
+	}
+	return next
+}
+
+// owner is the lesson's place in the keys of the store.
+func (l *lesson) owner() string { return schema.ModelOwner(l.tenant, l.record.Model) }
+
+// adopt takes over the weights that the store has, nil for none, where the
+// lesson's own are not newer.
+func (l *lesson) adopt(live *schema.Weights, model fusion.Model) {
+	switch {
+	case live == nil:
+	case live.Epoch > l.record.Epoch:
+		l.record.Epoch = live.Epoch
+		l.record.Live, l.putWeights = live, false
+		l.learner.Restart(model)
+	case l.record.Live != nil && live.Hash == l.record.Live.Hash:
+		l.putWeights = false
+	}
+}
+
+// learn takes a step for every whole batch of pairs; what is left waits for
+// more, so that the steps do not depend on when they are taken.
+func (l *lesson) learn(batch int) {
+	for len(l.record.Pending) >= batch {
+		l.learner.Step(l.record.Pending[:batch])
+		l.record.Pending = slices.Clone(l.record.Pending[batch:])
+		l.record.Pairs += batch
+		l.record.Needed -= batch
+	}
+}
+
+// weightsDue reports whether enough was learned for another version.
+func (l *lesson) weightsDue(now time.Time, interval time.Duration) bool {
+	return l.record.Needed <= 0 && now.Sub(l.record.Published) >= interval
+}
+
+// liveModel returns the fusion model that searches rank by.
+func (l *lesson) liveModel() fusion.Model {
+	if l.record.Live == nil {
+		return l.base
+	}
+	m, err := fusion.ModelOf(*l.record.Live)
+	if err != nil {
+		return l.base
+	}
+	return m
+}
+
+// liveVersion names the weights that searches rank by.
+func (l *lesson) liveVersion() string {
+	if l.record.Live == nil {
+		return fusion.BuiltinName
+	}
+	return l.record.Live.Version
+}
