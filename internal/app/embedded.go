@@ -165,7 +165,7 @@ func (e *Embedded) buildHTTP() error {
 	query.Routes(api, e.query)
 	trainer.Routes(api, e.trainer)
 	deadletter.Routes(api, e.dead)
-	e.statusRoute(api)
+	e.reporter().routes(api)
 	addHealth(mux, e.ready, e.metrics)
 	return e.protect(mux)
 }

@@ -199,7 +199,7 @@ func (s *Served) buildHTTP() error {
 		routes        func(huma.API)
 	}{
 		{IngestService, s.cfg.Peers.Ingest, func(api huma.API) { ingest.Routes(api, nil); deadletter.Routes(api, nil) }},
-		{QueryService, s.cfg.Peers.Query, func(api huma.API) { query.Routes(api, nil) }},
+		{QueryService, s.cfg.Peers.Query, func(api huma.API) { query.Routes(api, nil); (*reporter)(nil).routes(api) }},
 		{TrainerService, s.cfg.Peers.Trainer, func(api huma.API) { trainer.Routes(api, nil) }},
 	} {
 		if peer.address == "" || s.serves(peer.name) {

@@ -176,7 +176,11 @@ func (s *Served) buildQuery(ctx context.Context) error {
 	r := &replica{bus: s.bus, index: index}
 	s.parts = append(s.parts, part{"index writer", writer.Run}, part{"query", service.Run}, answers, part{"replica", r.run})
 	s.ready = append(s.ready, r.ready)
-	s.routes[QueryService] = func(api huma.API) { query.Routes(api, service) }
+	status := &reporter{base: &s.base, bus: s.bus, index: index, dead: dead, weights: service.WeightsVersion, ready: s.whyNotReady}
+	s.routes[QueryService] = func(api huma.API) {
+		query.Routes(api, service)
+		status.routes(api)
+	}
 	return nil
 }
 

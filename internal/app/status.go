@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -20,7 +21,7 @@ import (
 type Status struct {
 	Version     string        `json:"version"`
 	Started     time.Time     `json:"started"`
-	Ready       bool          `json:"ready" doc:"Changes can be accepted."`
+	Ready       bool          `json:"ready" doc:"The process that answers is: up accepts changes, a query replica has caught up."`
 	Model       string        `json:"model" doc:"Embedding model."`
 	Weights     string        `json:"weights" doc:"Version that the tenant's searches rank by."`
 	Tools       int           `json:"tools" doc:"The tenant's, in the index."`
@@ -40,35 +41,76 @@ type StageStatus struct {
 
 type statusOutput struct{ Body Status }
 
-func (e *Embedded) statusRoute(api huma.API) {
+// reporter tells the status of a process that holds an index.
+type reporter struct {
+	*base
+	bus interface {
+		stream.Ends
+		// Committed returns how far a group has come in each partition.
+		Committed(ctx context.Context, topic events.Topic, group string) (map[int]uint64, error)
+	}
+	index   *flat.Index
+	dead    *deadletter.Box
+	weights func(tenant string) string // version that searches rank by
+	ready   func() error
+}
+
+// routes adds the operation; a nil reporter describes it only.
+func (r *reporter) routes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "status", Method: http.MethodGet, Path: "/v1/status",
 		Summary: "What runs and how far behind it is", Tags: []string{"operations"}, Errors: []int{503},
 	}, func(ctx context.Context, _ *struct{}) (*statusOutput, error) {
-		s, err := e.status(ctx)
+		s, err := r.status(ctx)
 		if err != nil {
-			e.log.Warn("status", "error", err)
+			r.log.Warn("status", "error", err)
 			return nil, huma.Error503ServiceUnavailable("the bus does not answer")
 		}
 		return &statusOutput{s}, nil
 	})
 }
 
-func (e *Embedded) status(ctx context.Context) (Status, error) {
+func (r *reporter) status(ctx context.Context) (Status, error) {
 	own := tenant.From(ctx)
-	model, _ := e.index.Model()
-	live, err := e.trainer.Live(own)
-	if err != nil {
-		return Status{}, err
-	}
-	counts := e.index.Stats()[own]
+	model, _ := r.index.Model()
+	counts := r.index.Stats()[own]
 	s := Status{
-		Version: e.version, Started: e.started, Ready: e.ready() == nil, Model: model, Weights: live.Version,
-		Settled: e.index.Settled(), Tools: counts.Tools, Agents: counts.Agents, Data: e.cfg.Data,
-		DeadLetters: len(e.dead.List(ctx, deadletter.Filter{State: events.LetterOpen})),
+		Version: r.version, Started: r.started, Ready: r.ready() == nil, Model: model, Weights: r.weights(own),
+		Settled: r.index.Settled(), Tools: counts.Tools, Agents: counts.Agents, Data: r.cfg.Data,
+		DeadLetters: len(r.dead.List(ctx, deadletter.Filter{State: events.LetterOpen})),
 	}
-	s.Stages, err = e.stages(ctx)
+	var err error
+	s.Stages, err = r.stages(ctx)
 	return s, err
+}
+
+func (r *reporter) stages(ctx context.Context) ([]StageStatus, error) {
+	stages := []StageStatus{
+		{Name: standardizer.Name, Topic: events.ToolsRaw},
+		{Name: embedder.StageName, Topic: events.ToolsStandardized},
+		{Name: embedder.WriterName, Topic: events.ToolsEmbedded},
+	}
+	for i := range stages {
+		st := &stages[i]
+		ends, err := r.bus.End(ctx, st.Topic)
+		if err != nil {
+			return nil, err
+		}
+		at := r.index.Positions()
+		if st.Name != embedder.WriterName {
+			if at, err = r.bus.Committed(ctx, st.Topic, st.Name); err != nil {
+				return nil, err
+			}
+		}
+		for partition, end := range ends {
+			st.Lag += max(end, at[partition]) - at[partition]
+		}
+	}
+	return stages, nil
+}
+
+func (e *Embedded) reporter() *reporter {
+	return &reporter{base: &e.base, bus: e.bus, index: e.index, dead: e.dead, weights: e.query.WeightsVersion, ready: e.ready}
 }
 
 // Stats counts what the index holds of the default tenant.
@@ -76,7 +118,7 @@ func (e *Embedded) Stats() flat.Stats { return e.index.Stats()[tenant.Default] }
 
 // Lag returns how many records all stages together have yet to read.
 func (e *Embedded) Lag(ctx context.Context) (uint64, error) {
-	stages, err := e.stages(ctx)
+	stages, err := e.reporter().stages(ctx)
 	var sum uint64
 	for _, s := range stages {
 		sum += s.Lag
@@ -87,29 +129,4 @@ func (e *Embedded) Lag(ctx context.Context) (uint64, error) {
 // Search answers a request of the default tenant, without HTTP in between.
 func (e *Embedded) Search(ctx context.Context, req schema.SearchRequest) (schema.SearchResponse, error) {
 	return e.query.Search(ctx, tenant.Default, req)
-}
-
-func (e *Embedded) stages(ctx context.Context) ([]StageStatus, error) {
-	stages := []StageStatus{
-		{Name: standardizer.Name, Topic: events.ToolsRaw},
-		{Name: embedder.StageName, Topic: events.ToolsStandardized},
-		{Name: embedder.WriterName, Topic: events.ToolsEmbedded},
-	}
-	for i := range stages {
-		st := &stages[i]
-		ends, err := e.bus.End(ctx, st.Topic)
-		if err != nil {
-			return nil, err
-		}
-		at := e.index.Positions()
-		if st.Name != embedder.WriterName {
-			if at, err = e.bus.Committed(ctx, st.Topic, st.Name); err != nil {
-				return nil, err
-			}
-		}
-		for partition, end := range ends {
-			st.Lag += max(end, at[partition]) - at[partition]
-		}
-	}
-	return stages, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,13 +25,17 @@ type answer struct {
 	problem client.Problem
 }
 
-func send(t *testing.T, p *process.Process, method, path, media, body string) answer {
+// send sends a body; headers are names and values in turn.
+func send(t *testing.T, p *process.Process, method, path, media, body string, headers ...string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, p.Client.Server+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", media)
+	for pair := range slices.Chunk(headers, 2) {
+		req.Header.Set(pair[0], pair[1])
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatalf("%s %.80s: %v\n%s", method, path, err, p.Log())
@@ -146,9 +151,22 @@ func TestBadIDsAreRefusedByName(t *testing.T) {
 	stillWorks(t, p)
 }
 
+// What passes from one process to another: ids and documents in records,
+// searches and feedback in requests.
+func TestBadInput(t *testing.T) {
+	everywhere(t, func(t *testing.T, d process.Deployment) {
+		for name, scenario := range map[string]func(*testing.T, *process.Process){
+			"documents": oddDocumentsAreTakenAndFound, "batch": theRestOfABatchGoesOn,
+			"searches": badSearches, "feedback and paths": badFeedbackAndUnknownPaths,
+		} {
+			t.Run(name, func(t *testing.T) { scenario(t, d.Front()) })
+		}
+		agree(t, d)
+	})
+}
+
 // What is odd but can be understood is taken, and found.
-func TestOddDocumentsAreTakenAndFound(t *testing.T) {
-	p := up(t, t.TempDir())
+func oddDocumentsAreTakenAndFound(t *testing.T, p *process.Process) {
 	for id, tc := range map[string]struct{ document, query string }{
 		"walks":             {`{"name":"tree_walker","description":"Walks a tree.","inputSchema":{"type":"object","properties":{"node":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"object","properties":{"child":{"$ref":"#/$defs/n"},"self":{"$ref":"#"}}}}}}`, "walks a tree"},
 		"hidden":            {`{"name":"pay\u200bment_tool","description":"Settles in\u200bvoices \u202eyletefas\u2066.","inputSchema":{"type":"object"}}`, "settles invoices"},
@@ -179,8 +197,7 @@ func TestOddDocumentsAreTakenAndFound(t *testing.T) {
 // normal is the id in the normal form in which it is kept.
 func normal(id string) string { return strings.ReplaceAll(id, "e\u0301", "\u00e9") }
 
-func TestTheRestOfABatchGoesOn(t *testing.T) {
-	p := up(t, t.TempDir())
+func theRestOfABatchGoesOn(t *testing.T, p *process.Process) {
 	lines := []string{
 		ferry,
 		`{"name":`,
@@ -291,9 +308,8 @@ func TestReferencesInCirclesEnd(t *testing.T) {
 	}
 }
 
-func TestBadSearches(t *testing.T) {
-	p := up(t, t.TempDir())
-	put(t, p, "ferry", ferry)
+func badSearches(t *testing.T, p *process.Process) {
+	put(t, p, "glider", glider)
 	for name, tc := range map[string]struct {
 		body string
 		refusal
@@ -317,17 +333,16 @@ func TestBadSearches(t *testing.T) {
 		})
 	}
 	for k, capped := range map[string]bool{"0": false, "1": false, "1000000000": true} {
-		a := send(t, p, http.MethodPost, "/v1/search", "application/json", `{"query":"ferry","k":`+k+`}`)
+		a := send(t, p, http.MethodPost, "/v1/search", "application/json", `{"query":"rent a glider","k":`+k+`}`)
 		var r schema.SearchResponse
-		if err := json.Unmarshal(a.body, &r); err != nil || a.status != http.StatusOK || len(r.Results) != 1 || r.KCapped != capped {
+		if err := json.Unmarshal(a.body, &r); err != nil || a.status != http.StatusOK || len(r.Results) == 0 || r.Results[0].ID != "glider" || r.KCapped != capped {
 			t.Errorf("k of %s: %d %s", k, a.status, a.body)
 		}
 	}
 	stillWorks(t, p)
 }
 
-func TestBadFeedbackAndUnknownPaths(t *testing.T) {
-	p := up(t, t.TempDir())
+func badFeedbackAndUnknownPaths(t *testing.T, p *process.Process) {
 	for name, tc := range map[string]struct {
 		method, path, body string
 		refusal

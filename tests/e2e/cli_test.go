@@ -9,18 +9,30 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/tests/process"
 )
 
 const (
-	ferry = `{"name":"book_ferry","description":"Book a ferry across the strait.","inputSchema":{"type":"object","properties":{"port":{"type":"string","description":"Port of departure"}},"required":["port"]}}`
-	bread = `{"name":"bake_bread","description":"Bake a loaf of rye bread.","inputSchema":{"type":"object","properties":{}}}`
+	ferry  = `{"name":"book_ferry","description":"Book a ferry across the strait.","inputSchema":{"type":"object","properties":{"port":{"type":"string","description":"Port of departure"}},"required":["port"]}}`
+	bread  = `{"name":"bake_bread","description":"Bake a loaf of rye bread.","inputSchema":{"type":"object","properties":{}}}`
+	glider = `{"name":"rent_glider","description":"Rent a glider for an hour.","inputSchema":{"type":"object","properties":{"field":{"type":"string","description":"Field to start from"}},"required":["field"]}}`
 )
 
 // nowhere is an address that nobody answers at: the port is reserved (RFC 6335).
 const nowhere = "http://127.0.0.1:1"
 
-func TestExitCodes(t *testing.T) {
-	p := up(t, t.TempDir())
+func TestTheCommandLine(t *testing.T) {
+	everywhere(t, func(t *testing.T, d process.Deployment) {
+		for name, scenario := range map[string]func(*testing.T, *process.Process){
+			"exit codes": exitCodes, "shapes of JSON": shapesOfJSON,
+			"what was rejected": importSaysWhatWasRejectedAndWhere, "search": searchAnswersOnTheCommandLine,
+		} {
+			t.Run(name, func(t *testing.T) { scenario(t, d.Front()) })
+		}
+	})
+}
+
+func exitCodes(t *testing.T, p *process.Process) {
 	server := []string{"--server", p.Client.Server}
 	good, bad := writeFile(t, "good.json", ferry), writeFile(t, "bad.json", `{"name":`)
 	for name, tc := range map[string]struct {
@@ -82,8 +94,7 @@ func keys(t *testing.T, text string) []string {
 }
 
 // What scripts rely on is there; more may come.
-func TestShapesOfJSON(t *testing.T) {
-	p := up(t, t.TempDir())
+func shapesOfJSON(t *testing.T, p *process.Process) {
 	file := writeFile(t, "tools.jsonl", ferry+"\n"+bread+"\n{\"name\":\n")
 	for _, tc := range []struct {
 		args string
@@ -117,10 +128,9 @@ func TestShapesOfJSON(t *testing.T) {
 	}
 }
 
-func TestImportSaysWhatWasRejectedAndWhere(t *testing.T) {
-	p := up(t, t.TempDir())
+func importSaysWhatWasRejectedAndWhere(t *testing.T, p *process.Process) {
 	file := writeFile(t, "tools.jsonl", ferry+"\n{\"name\":\n"+bread+"\n{\"id\":\"x\\u0000y\",\"document\":{\"name\":\"n\"}}\n")
-	s := load(t, p, file, "--agent", "harbour")
+	s := load(t, p, file, "--agent", "quay")
 	if s.Accepted != 2 || s.Rejected != 2 || *s.Indexed != 2 || len(s.Errors) != 2 {
 		t.Fatalf("%+v", s)
 	}
@@ -129,26 +139,25 @@ func TestImportSaysWhatWasRejectedAndWhere(t *testing.T) {
 			t.Errorf("error %d: %+v, want line %d of %s", i, e, line, file)
 		}
 	}
-	if again := load(t, p, file, "--agent", "harbour"); again.Unchanged != 2 || again.Accepted != 0 {
+	if again := load(t, p, file, "--agent", "quay"); again.Unchanged != 2 || again.Accepted != 0 {
 		t.Errorf("again: %+v", again)
 	}
 }
 
-func TestSearchAnswersOnTheCommandLine(t *testing.T) {
-	p := up(t, t.TempDir())
-	load(t, p, writeFile(t, "tools.jsonl", ferry+"\n"+bread+"\n"), "--agent", "harbour")
+func searchAnswersOnTheCommandLine(t *testing.T, p *process.Process) {
+	load(t, p, writeFile(t, "tools.jsonl", glider+"\n"+bread+"\n"), "--agent", "airfield")
 	var answer schema.SearchResponse
-	at(t, p, "search", "cross", "the", "strait", "-k", "1", "--json", "--explain", "--argument", "port=where to start").decode(t, &answer)
-	if len(answer.Results) != 1 || answer.Results[0].ID != "harbour/book_ferry" || answer.Results[0].Explanation == nil {
+	at(t, p, "search", "rent", "a", "glider", "-k", "1", "--json", "--explain", "--argument", "field=where to start").decode(t, &answer)
+	if len(answer.Results) != 1 || answer.Results[0].ID != "airfield/rent_glider" || answer.Results[0].Explanation == nil {
 		t.Fatalf("%+v", answer)
 	}
-	table := at(t, p, "search", "cross the strait", "--explain", "--argument", "date=when to go")
-	for _, want := range []string{"harbour/book_ferry", "query.lexical.flat", "port: best match"} {
+	table := at(t, p, "search", "rent a glider", "--explain", "--argument", "date=when to go")
+	for _, want := range []string{"airfield/rent_glider", "query.lexical.flat", "field: best match"} {
 		if !strings.Contains(table.out, want) {
 			t.Errorf("no %q in\n%s", want, table.out)
 		}
 	}
-	if o := at(t, p, "tools", "delete", "harbour/book_ferry"); o.code != 0 {
+	if o := at(t, p, "tools", "delete", "airfield/rent_glider"); o.code != 0 {
 		t.Errorf("delete: %+v", o)
 	}
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -27,9 +28,11 @@ func everywhere(t *testing.T, scenario func(*testing.T, process.Deployment)) {
 // the same revisions, and returns them.
 func agree(t *testing.T, d process.Deployment) map[string]uint64 {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	first := revisions(t, d.Fronts()[0], "")
 	for _, p := range d.Fronts()[1:] {
-		err := process.Until(t.Context(), func() (bool, error) {
+		err := process.Until(ctx, func() (bool, error) {
 			return maps.Equal(first, revisions(t, p, "")), nil
 		})
 		if err != nil {

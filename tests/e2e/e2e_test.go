@@ -276,12 +276,6 @@ func metric(t *testing.T, p *process.Process, name, labels string) float64 {
 	return sum
 }
 
-// embedded is how many texts the process has given to its model.
-func embedded(t *testing.T, p *process.Process) float64 {
-	t.Helper()
-	return metric(t, p, "toolstream_embedder_embedded_texts_total", "")
-}
-
 // memory reads a line of /proc/PID/status in bytes: VmRSS, or VmHWM for the
 // peak. It is 0 where the system has no such file.
 func memory(t *testing.T, p *process.Process, line string) int64 {

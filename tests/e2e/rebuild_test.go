@@ -98,7 +98,7 @@ func (k pristine) rebuilt(t *testing.T, p *process.Process) error {
 	if err := k.caughtUp(t, p); err != nil {
 		return err
 	}
-	if texts := embedded(t, p); texts != 0 {
+	if texts := metric(t, p, embeddedTexts, ""); texts != 0 {
 		return fmt.Errorf("%g texts were embedded", texts)
 	}
 	return k.complete(t, p)

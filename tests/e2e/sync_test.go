@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/tests/process"
 )
 
 // operations reads an OpenAPI document and returns what each operation says,
@@ -119,31 +121,49 @@ func TestSyncMovesWhatChanged(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		d := syncs(t, filepath.Join(dir, "v1.json"), filepath.Join(dir, "v2.json"))
-		if got := fmt.Sprint(d); got != "{[PUT /carts] [GET /orders] [DELETE /carts] [GET /carts POST /orders]}" {
-			t.Errorf("the two documents differ by %s: this test is not what it was", got)
-		}
+		everywhere(t, func(t *testing.T, d process.Deployment) {
+			moved := syncs(t, d, filepath.Join(dir, "v1.json"), filepath.Join(dir, "v2.json"))
+			if got := fmt.Sprint(moved); got != "{[PUT /carts] [GET /orders] [DELETE /carts] [GET /carts POST /orders]}" {
+				t.Errorf("the two documents differ by %s: this test is not what it was", got)
+			}
+		})
 	})
 	t.Run("GitHub", func(t *testing.T) {
 		dir := dataSet(t, "openapi")
-		d := syncs(t, filepath.Join(dir, "github.com__ghes-2.18__1.1.4.json.gz"), filepath.Join(dir, "github.com__ghes-2.19__1.1.4.json.gz"))
+		d := syncs(t, process.Up(t, binary()), filepath.Join(dir, "github.com__ghes-2.18__1.1.4.json.gz"), filepath.Join(dir, "github.com__ghes-2.19__1.1.4.json.gz"))
 		t.Logf("%d added, %d changed, %d removed, %d the same", len(d.added), len(d.changed), len(d.removed), len(d.same))
 	})
 }
 
+// embeddedTexts counts the texts that were given to the model.
+const embeddedTexts = "toolstream_embedder_embedded_texts_total"
+
+// total sums what the processes count that embed documents.
+func total(t *testing.T, d process.Deployment, name string) (sum float64) {
+	t.Helper()
+	embedders := d.Fronts()
+	if apart, ok := d.(*process.Distributed); ok {
+		embedders = []*process.Process{apart.Replica("embedder-1"), apart.Replica("embedder-2")}
+	}
+	for _, p := range embedders {
+		sum += metric(t, p, name, "")
+	}
+	return sum
+}
+
 // syncs imports two versions of an API one after the other and checks that
 // exactly what differs between them moves, and costs anything.
-func syncs(t *testing.T, v1, v2 string) difference {
+func syncs(t *testing.T, where process.Deployment, v1, v2 string) difference {
 	t.Helper()
 	old, now := operations(t, v1), operations(t, v2)
 	d := diff(old, now)
-	p := up(t, t.TempDir())
+	p := where.Front()
 	put(t, p, "bystander", ferry) // no agent: not theirs to delete
 
 	if s := load(t, p, v1, "--sync"); s.Accepted != len(old) || s.Rejected+s.Deleted+*s.DeadLettered != 0 {
 		t.Fatalf("first version of %d operations: %+v", len(old), s)
 	}
-	before, texts, hits := revisions(t, p, ""), embedded(t, p), metric(t, p, "toolstream_embedder_cache_hits_total", "")
+	before, texts := revisions(t, p, ""), total(t, where, embeddedTexts)
 
 	s := load(t, p, v2, "--sync")
 	if s.Accepted != len(d.added)+len(d.changed) || s.Unchanged != len(d.same) || s.Deleted != len(d.removed) || s.Rejected+*s.DeadLettered != 0 {
@@ -173,8 +193,8 @@ func syncs(t *testing.T, v1, v2 string) difference {
 	if len(after) != len(now)+1 {
 		t.Errorf("%d tools are left, want %d", len(after), len(now)+1)
 	}
-	moved := embedded(t, p)
-	t.Logf("first version: %g texts embedded; second: %g, and %g were known", texts, moved-texts, metric(t, p, "toolstream_embedder_cache_hits_total", "")-hits)
+	moved := total(t, where, embeddedTexts)
+	t.Logf("first version: %g texts embedded; second: %g", texts, moved-texts)
 	if cost := moved - texts; cost > float64(bound) {
 		t.Errorf("%g texts were embedded for what moved, which holds at most %d", cost, bound)
 	}
@@ -183,7 +203,7 @@ func syncs(t *testing.T, v1, v2 string) difference {
 	if s.Accepted+s.Rejected+s.Deleted != 0 || s.Unchanged != len(now) {
 		t.Errorf("again: %+v", s)
 	}
-	if again := embedded(t, p); again != moved || !maps.Equal(revisions(t, p, ""), after) {
+	if again := total(t, where, embeddedTexts); again != moved || !maps.Equal(agree(t, where), after) {
 		t.Errorf("again: %g texts were embedded, or a revision moved", again-moved)
 	}
 	return d

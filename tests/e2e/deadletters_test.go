@@ -1,0 +1,199 @@
+package e2e
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/tests/process"
+)
+
+// endpoint is an embedding endpoint that may be broken: then it answers texts
+// with the word "sealed" with a vector of no length, which no retry mends.
+type endpoint struct{ broken atomic.Bool }
+
+const endpointDimensions = 32
+
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var request struct{ Input []string }
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	type vector struct {
+		Index     int       `json:"index"`
+		Embedding []float32 `json:"embedding"`
+	}
+	answer := struct {
+		Data []vector `json:"data"`
+	}{}
+	for i, text := range request.Input {
+		v := words(text)
+		if e.broken.Load() && strings.Contains(text, "sealed") {
+			clear(v)
+		}
+		answer.Data = append(answer.Data, vector{i, v})
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer) // a client that is gone asks again
+}
+
+// words counts the words of a text in the components of a unit vector.
+func words(text string) []float32 {
+	v := make([]float32, endpointDimensions)
+	v[0] = 0.1 // a text without words has a direction too
+	for word := range strings.FieldsSeq(strings.ToLower(text)) {
+		h := fnv.New32a()
+		h.Write([]byte(word))
+		v[h.Sum32()%endpointDimensions]++
+	}
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(sum))
+	}
+	return v
+}
+
+// behindEndpoint makes the deployments of the test embed with a broken endpoint.
+func behindEndpoint(t *testing.T) *endpoint {
+	t.Helper()
+	e := &endpoint{}
+	server := httptest.NewServer(e)
+	t.Cleanup(server.Close)
+	for name, value := range map[string]string{"MODEL": "http", "URL": server.URL, "NAME": "words", "DIMENSIONS": "32"} {
+		t.Setenv("TOOLSTREAM_EMBEDDER_"+name, value)
+	}
+	return e
+}
+
+// deadLetter is a letter as the command line prints it.
+type deadLetter struct {
+	ID, State, Stage, Topic, Key, Reason, Detail, Text string
+	Revision                                           uint64
+	Attempts                                           int
+	Failed                                             time.Time
+	Headers                                            map[string]string
+	Original                                           []byte
+}
+
+// letters lists the dead letters in a state, the ids of their tools sorted.
+func letters(t *testing.T, p *process.Process, state string) (list []deadLetter, tools []string) {
+	t.Helper()
+	var page struct {
+		Letters []deadLetter
+		Total   int
+	}
+	at(t, p, "dlq", "list", "--state", state, "--json").decode(t, &page)
+	for _, l := range page.Letters {
+		tools = append(tools, strings.TrimPrefix(l.Key, "default/"))
+	}
+	slices.Sort(tools)
+	return page.Letters, tools
+}
+
+// Of what is imported one line is rejected and two documents can not be
+// processed. One is corrected and imported again, the other processed again
+// once the cause is mended; nothing stays open.
+func TestDeadLettersAreMended(t *testing.T) {
+	model := behindEndpoint(t)
+	everywhere(t, func(t *testing.T, d process.Deployment) { deadLettersAreMended(t, d, model) })
+}
+
+func deadLettersAreMended(t *testing.T, d process.Deployment, model *endpoint) {
+	model.broken.Store(true)
+	p := d.Front()
+	const (
+		vault  = `{"name":"open_vault","description":"Opens the sealed vault.","inputSchema":{"type":"object"}}`
+		crypt  = `{"name":"open_crypt","description":"Opens the sealed crypt.","inputSchema":{"type":"object"}}`
+		mended = `{"name":"open_vault","description":"Opens the locked vault.","inputSchema":{"type":"object"}}`
+	)
+	file := writeFile(t, "tools.jsonl", strings.Join([]string{ferry, vault, `{"name":`, crypt, bread}, "\n"))
+	s := load(t, p, file, "--agent", "museum")
+	if s.Accepted != 4 || s.Rejected != 1 || *s.Indexed != 2 || *s.DeadLettered != 2 {
+		t.Fatalf("%+v", s)
+	}
+	open, tools := letters(t, p, "open")
+	if !slices.Equal(tools, []string{"museum/open_crypt", "museum/open_vault"}) {
+		t.Fatalf("open letters of %q", tools)
+	}
+	for _, l := range open {
+		holdsWhatWasImported(t, p, l, map[string]string{"default/museum/open_vault": vault, "default/museum/open_crypt": crypt})
+	}
+
+	fixed := load(t, p, writeFile(t, "fixed.jsonl", mended+"\n"), "--agent", "museum")
+	if fixed.Accepted != 1 || *fixed.Indexed != 1 {
+		t.Fatalf("corrected: %+v", fixed)
+	}
+	model.broken.Store(false)
+	o := at(t, p, "dlq", "replay", "--all", "--json")
+	if want := `{"done":2,"failed":0}`; o.code != 0 || compact(t, o.out) != want {
+		t.Fatalf("replay: %+v, want %s", o, want)
+	}
+	shows(t, d, "museum/open_crypt", "open_crypt")
+	if _, left := letters(t, p, "open"); len(left) != 0 {
+		t.Errorf("letters of %q are still open", left)
+	}
+	if _, old := letters(t, p, "superseded"); !slices.Equal(old, []string{"museum/open_vault"}) {
+		t.Errorf("letters of %q gave way to something newer", old)
+	}
+	if got := agree(t, d); len(got) != 4 {
+		t.Errorf("%d tools are there: %v", len(got), got)
+	}
+	for _, p := range d.Fronts() {
+		if e, _ := get(t, p, "museum/open_vault"); e.Document.Description != "Opens the locked vault." {
+			t.Errorf("after the replay the corrected document is %q", e.Document.Description)
+		}
+		if got := found(t, p, "open the sealed crypt", 1); len(got) != 1 || got[0] != "museum/open_crypt" {
+			t.Errorf("found %q", got)
+		}
+	}
+	d.Restart(t)
+	if list, left := letters(t, d.Front(), "all"); len(list) != 2 || slices.ContainsFunc(list, func(l deadLetter) bool { return l.State == "open" }) {
+		t.Errorf("after a restart there are letters %+v of %q", list, left)
+	}
+}
+
+// holdsWhatWasImported looks into a letter: the record that failed, untouched.
+func holdsWhatWasImported(t *testing.T, p *process.Process, l deadLetter, documents map[string]string) {
+	t.Helper()
+	var whole deadLetter
+	at(t, p, "dlq", "show", l.ID, "--json").decode(t, &whole)
+	if l.Stage != "embedder" || l.Reason != "bad_vector" || l.State != "open" || len(l.Original) != 0 {
+		t.Errorf("listed as %+v", l)
+	}
+	c, err := events.DecodeChange(whole.Original)
+	if err != nil {
+		t.Fatalf("%s does not hold a change: %v: %s", l.ID, err, whole.Original)
+	}
+	if compact(t, string(c.Raw)) != compact(t, documents[l.Key]) || events.Key(c.Ref) != l.Key || c.Revision != l.Revision {
+		t.Errorf("%s of %s at %d holds %s of %s at %d", l.ID, l.Key, l.Revision, c.Raw, events.Key(c.Ref), c.Revision)
+	}
+	if whole.Headers[events.HeaderHash] != c.Hash || whole.Text != string(whole.Original) {
+		t.Errorf("%s: headers %v, text %s", l.ID, whole.Headers, whole.Text)
+	}
+}
+
+// compact is JSON with sorted members and without spaces.
+func compact(t *testing.T, text string) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
