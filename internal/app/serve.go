@@ -11,13 +11,14 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/adapter/kafka"
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/adapter/weaviate"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
-	"github.com/toolstream/toolstream/services/embedder"
+	"github.com/toolstream/toolstream/internal/generations"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/query"
 	"github.com/toolstream/toolstream/services/trainer"
@@ -47,10 +48,11 @@ type Served struct {
 	names []string
 
 	bus     *kafka.Bus
+	topics  *topics // nil: an operator makes them
 	conn    *nats.Conn
 	weights *natsadapter.KV
 	vectors *weaviate.Client // nil: there is none
-	model   embedder.Model
+	fleet   *fleet           // nil: no model is used
 	dead    *deadletter.Box
 	opened  []io.Closer // in the order of opening
 
@@ -132,14 +134,13 @@ func (s *Served) connect(ctx context.Context) (err error) {
 	return err
 }
 
-// openBus creates the topics that are missing, unless that is left to an
-// operator, and says what is not as wanted of the others.
+// openBus lets everything wait until the topics that are missing are made,
+// unless that is left to an operator. It makes no call.
 func (s *Served) openBus(ctx context.Context) (err error) {
 	cfg := KafkaConfig(s.cfg.Kafka)
 	if s.cfg.Kafka.Apply {
-		if err := s.applyTopics(ctx, cfg); err != nil {
-			return err
-		}
+		s.topics = newTopics(cfg, s.log)
+		s.ready = append(s.ready, s.topics.ready)
 	}
 	s.bus, err = kafka.New(cfg, kafka.Deps{Logger: s.log, Registerer: s.metrics})
 	if err != nil {
@@ -151,21 +152,6 @@ func (s *Served) openBus(ctx context.Context) (err error) {
 		return s.bus.Close(ctx)
 	}))
 	return nil
-}
-
-func (s *Served) applyTopics(ctx context.Context, cfg kafka.Config) error {
-	specs, err := kafka.Topics(cfg)
-	if err != nil {
-		return err
-	}
-	created, findings, err := kafka.ApplyTopics(ctx, cfg, specs...)
-	for _, name := range created {
-		s.log.Info("created topic", "topic", name)
-	}
-	for _, f := range findings {
-		s.log.Warn("a topic is not as wanted and stays as it is", "finding", f.String())
-	}
-	return err
 }
 
 // KafkaConfig is what the settings mean to the bus.
@@ -199,7 +185,7 @@ func (s *Served) buildHTTP() error {
 		routes        func(huma.API)
 	}{
 		{IngestService, s.cfg.Peers.Ingest, func(api huma.API) { ingest.Routes(api, nil); deadletter.Routes(api, nil) }},
-		{QueryService, s.cfg.Peers.Query, func(api huma.API) { query.Routes(api, nil); (*reporter)(nil).routes(api) }},
+		{QueryService, s.cfg.Peers.Query, func(api huma.API) { query.Routes(api, nil); (*reporter)(nil).routes(api); generations.Routes(api, nil) }},
 		{TrainerService, s.cfg.Peers.Trainer, func(api huma.API) { trainer.Routes(api, nil) }},
 	} {
 		if peer.address == "" || s.serves(peer.name) {
@@ -209,8 +195,16 @@ func (s *Served) buildHTTP() error {
 			return err
 		}
 	}
-	addHealth(mux, s.whyNotReady, s.metrics)
+	addHealth(mux, s.whyNotReady, s.gatherer())
 	return s.protect(mux)
+}
+
+// gatherer is where the figures of the process come from.
+func (s *Served) gatherer() prometheus.Gatherer {
+	if s.fleet != nil {
+		return s.fleet
+	}
+	return s.metrics
 }
 
 // whyNotReady says what keeps a service of the process from working, or nil.
@@ -225,9 +219,21 @@ func (s *Served) whyNotReady() error {
 
 // Run works until ctx ends, drains, and closes everything.
 func (s *Served) Run(ctx context.Context) error {
-	err := runParts(ctx, append(s.parts, s.web()))
+	err := runParts(ctx, append(s.workers(), s.web()))
 	s.listener = nil // the server has closed it
 	return errors.Join(err, s.close())
+}
+
+// workers are the parts in the order of starting.
+func (s *Served) workers() []part {
+	if s.topics == nil {
+		return s.parts
+	}
+	workers := []part{{"topics", s.topics.run}}
+	for _, p := range s.parts {
+		workers = append(workers, s.topics.before(p))
+	}
+	return workers
 }
 
 func (s *Served) close() error {

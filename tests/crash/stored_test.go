@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -103,8 +102,7 @@ func (f *fleet) embedded() map[string]events.Change {
 // that searches there find all of it.
 func (f *fleet) checkWeaviate(want map[string]*events.Vectors) {
 	f.t.Helper()
-	index, done := f.openIndex()
-	defer done()
+	index := f.d.OpenIndex(f.t)
 	ctx, cancel := context.WithTimeout(f.t.Context(), settleLimit)
 	defer cancel()
 	began := time.Now()
@@ -128,16 +126,17 @@ func (f *fleet) checkWeaviate(want map[string]*events.Vectors) {
 		f.t.Errorf("Weaviate holds %d entities, %d were ever accepted", len(held), len(f.revisions))
 	}
 	f.compare("Weaviate", f.vectors(held), want)
-	f.search(ctx, index, len(want))
+	f.search(index, len(want))
 }
 
 // search holds that no vector is lost from the indexes of Weaviate: every one of
 // a field is there, and a search for it finds its tool. Among the real tools
 // hundreds have parameters that are alike; to a few of those no walk through the
 // graph leads, crash or not.
-func (f *fleet) search(ctx context.Context, index *weaviate.Index, tools int) {
+func (f *fleet) search(index *weaviate.Index, tools int) {
 	f.t.Helper()
-	lost, err := index.Lost(ctx, tenant.Default)
+	began := time.Now()
+	lost, err := index.Lost(f.t.Context(), tenant.Default)
 	if err != nil {
 		f.t.Error(err)
 	}
@@ -153,30 +152,7 @@ func (f *fleet) search(ctx context.Context, index *weaviate.Index, tools int) {
 	if len(unindexed) > 0 || len(unfound)*100 > tools {
 		f.t.Errorf("of %d tools %d have lost a vector, %d are not found by one of theirs", tools, len(unindexed), len(unfound))
 	}
-	f.t.Logf("every vector of %d tools was searched for in %s; not found %v", tools, index.Class(), fields)
-}
-
-// openIndex opens the class that searches go to.
-func (f *fleet) openIndex() (_ *weaviate.Index, done func()) {
-	f.t.Helper()
-	client, err := weaviate.New(weaviate.Config{URL: "http://" + cluster.Weaviate.Addr, GRPC: cluster.Weaviate.GRPC, Alias: f.d.Alias})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	class, model, err := client.LiveModel(f.t.Context())
-	if err != nil || class == "" {
-		f.t.Fatalf("the alias %s stands for %q: %v", f.d.Alias, class, err)
-	}
-	index, err := weaviate.OpenIndex(f.t.Context(), client, model, weaviate.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
-	if err != nil {
-		f.t.Fatal(errors.Join(err, client.Close()))
-	}
-	return index, func() {
-		index.Close()
-		if err := client.Close(); err != nil {
-			f.t.Error(err)
-		}
-	}
+	f.t.Logf("every vector of %d tools was searched for in %v; of them were not found %v", tools, time.Since(began).Round(time.Millisecond), fields)
 }
 
 // holds reads all that Weaviate has, by id.

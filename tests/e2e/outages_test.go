@@ -10,7 +10,10 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/servers"
+	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/tests/process"
 )
@@ -26,21 +29,27 @@ func ask(ctx context.Context, c client.Client, query string) (schema.SearchRespo
 // these parts are missing from its answer. An answer has to come all the time.
 func answersWith(t *testing.T, d process.Deployment, degraded ...string) {
 	t.Helper()
+	for _, p := range d.Fronts() {
+		answerWith(t, p, degraded...)
+	}
+}
+
+// answerWith is answersWith for one replica.
+func answerWith(t *testing.T, p *process.Process, degraded ...string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for n, p := range d.Fronts() {
-		var last schema.SearchResponse
-		err := process.Until(ctx, func() (bool, error) {
-			var err error
-			last, err = ask(ctx, p.Client, "cross the strait")
-			if err == nil && (len(last.Results) == 0 || last.Results[0].ID != "boat") {
-				err = fmt.Errorf("found %+v", last.Results)
-			}
-			return slices.Equal(last.Degraded, degraded), err
-		})
-		if err != nil {
-			t.Fatalf("replica %d: %v; degraded is %q, want %q\n%s", n+1, err, last.Degraded, degraded, p.Log())
+	var last schema.SearchResponse
+	err := process.Until(ctx, func() (bool, error) {
+		var err error
+		last, err = ask(ctx, p.Client, "cross the strait")
+		if err == nil && (len(last.Results) == 0 || last.Results[0].ID != "boat") {
+			err = fmt.Errorf("found %+v", last.Results)
 		}
+		return slices.Equal(last.Degraded, degraded), err
+	})
+	if err != nil {
+		t.Fatalf("%v; degraded is %q, want %q\n%s", err, last.Degraded, degraded, p.Log())
 	}
 }
 
@@ -81,6 +90,76 @@ func TestSearchesGoOnWithoutKafka(t *testing.T) {
 		refused := d.Front().Client.Get(t.Context(), "/readyz", nil, nil)
 		t.Logf("ingest says of itself: %v", refused)
 	})
+	put(t, d.Front(), "oven", bread)
+	agree(t, d)
+	answersWith(t, d)
+}
+
+// A search in Weaviate needs it no more than one beside it does, and what was
+// accepted meanwhile gets there once it is back.
+func TestSearchesGoOnWithoutWeaviate(t *testing.T) {
+	d := process.Serve(t, &cluster, binary(), config.VectorsWeaviate, config.VectorsReplica)
+	put(t, d.Front(), "boat", ferry)
+	put(t, d.Front(), "oven", bread)
+	revisions := agree(t, d)
+	kept(t, d, revisions)
+	answersWith(t, d)
+	stop := searching(t, d)
+	outage(t, cluster.Weaviate, func() {
+		answerWith(t, d.Replica("query-1"), "index")
+		answerWith(t, d.Replica("query-2"))
+		if o := at(t, d.Front(), "tools", "delete", "oven"); o.code != 0 {
+			t.Fatalf("delete: %+v", o)
+		}
+		put(t, d.Front(), "oven", bread)
+		put(t, d.Front(), "second oven", strings.Replace(bread, "rye", "spelt", 1))
+		d.Cycle(t, "embedder-1")
+		revisions = agree(t, d)
+	})
+	answersWith(t, d)
+	stop()
+	kept(t, d, revisions)
+}
+
+// kept waits until Weaviate holds tools in these revisions.
+func kept(t *testing.T, d *process.Distributed, revisions map[string]uint64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	index := d.OpenIndex(t)
+	for id, revision := range revisions {
+		ref := schema.Ref{Tenant: tenant.Default, Kind: schema.KindTool, ID: id}
+		err := process.Until(ctx, func() (bool, error) {
+			c, _, err := index.Get(ctx, ref)
+			return c.Revision == revision && c.Op == events.OpUpsert, err
+		})
+		if err != nil {
+			t.Fatalf("Weaviate does not come to hold %s in revision %d: %v", id, revision, err)
+		}
+	}
+}
+
+// Services wait for Kafka for as long as they are told to live, and say so.
+func TestServicesWaitForKafka(t *testing.T) {
+	d := process.Serve(t, &cluster, binary())
+	put(t, d.Front(), "boat", ferry)
+	agree(t, d)
+	early := []string{"ingest", "standardizer-1", "embedder-1", "query-1", "trainer"}
+	outage(t, cluster.Kafka, func() {
+		for _, name := range early {
+			d.Kill(name)
+			d.Begin(t, name)
+			_, err := d.Replica(name).Client.Send(t.Context(), http.MethodGet, "/readyz", nil, "", nil)
+			if refused := (*client.Problem)(nil); !errors.As(err, &refused) || !strings.Contains(refused.Error(), "Kafka") {
+				t.Errorf("%s without Kafka says of itself: %v", name, err)
+			}
+		}
+	})
+	for _, name := range early {
+		if err := d.Replica(name).Ready(t.Context()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
 	put(t, d.Front(), "oven", bread)
 	agree(t, d)
 	answersWith(t, d)
@@ -128,10 +207,10 @@ func searcher(ctx context.Context, replicas []client.Client) (answers int, err e
 	return answers, nil
 }
 
-func TestARollingRestartFailsNoSearch(t *testing.T) {
-	d := process.Serve(t, &cluster, binary())
-	put(t, d.Front(), "boat", ferry)
-	agree(t, d)
+// searching searches all replicas until stop, which holds that every search was
+// answered.
+func searching(t *testing.T, d process.Deployment) (stop func()) {
+	t.Helper()
 	var replicas []client.Client
 	for _, p := range d.Fronts() {
 		replicas = append(replicas, p.Client)
@@ -146,16 +225,27 @@ func TestARollingRestartFailsNoSearch(t *testing.T) {
 		n, err := searcher(ctx, replicas)
 		ended <- end{n, err}
 	}()
+	return func() {
+		t.Helper()
+		cancel()
+		e := <-ended
+		t.Logf("%d searches were answered meanwhile", e.answers)
+		if e.err != nil || e.answers == 0 {
+			t.Errorf("%d searches were answered, then: %v", e.answers, e.err)
+		}
+	}
+}
+
+func TestARollingRestartFailsNoSearch(t *testing.T) {
+	d := process.Serve(t, &cluster, binary())
+	put(t, d.Front(), "boat", ferry)
+	agree(t, d)
+	stop := searching(t, d)
 	for n, name := range d.Replicas() {
 		d.Cycle(t, name)
 		put(t, d.Front(), fmt.Sprintf("oven %d", n), strings.Replace(bread, "rye", fmt.Sprintf("rye %d", n), 1))
 	}
-	cancel()
-	e := <-ended
-	t.Logf("%d searches were answered while %d processes were restarted", e.answers, len(d.Replicas()))
-	if e.err != nil || e.answers == 0 {
-		t.Errorf("%d searches were answered, then: %v", e.answers, e.err)
-	}
+	stop()
 	if got := agree(t, d); len(got) != len(d.Replicas())+1 {
 		t.Errorf("%d tools are there", len(got))
 	}

@@ -4,10 +4,48 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
+	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/adapter/weaviate"
 )
+
+// OpenIndex opens the class of Weaviate that searches of the deployment go to,
+// until the test ends. It waits for the embedder to make it.
+func (d *Distributed) OpenIndex(t *testing.T) *weaviate.Index {
+	t.Helper()
+	client, err := weaviate.New(weaviate.Config{URL: "http://" + d.Cluster.Weaviate.Addr, GRPC: d.Cluster.Weaviate.GRPC, Alias: d.Alias})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var model weaviate.Model
+	ctx, cancel := context.WithTimeout(t.Context(), startLimit)
+	defer cancel()
+	err = Until(ctx, func() (_ bool, err error) {
+		class := ""
+		class, model, err = client.LiveModel(ctx)
+		return class != "", err
+	})
+	if err != nil {
+		t.Fatalf("what the alias %s stands for: %v", d.Alias, err)
+	}
+	index, err := weaviate.OpenIndex(t.Context(), client, model, weaviate.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(index.Close)
+	return index
+}
 
 // forgetClasses removes an alias from Weaviate and the classes behind it. They
 // are called like it, up to the first underscore.

@@ -144,11 +144,21 @@ func (d *Distributed) settings(name string) []string {
 // Start starts a replica that does not run and waits until it is ready.
 func (d *Distributed) Start(t *testing.T, name string) {
 	t.Helper()
+	d.Begin(t, name)
+	if err := d.processes[name].Ready(t.Context()); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+// Begin starts a replica that does not run.
+func (d *Distributed) Begin(t *testing.T, name string) {
+	t.Helper()
 	service, _, _ := strings.Cut(name, "-")
-	p, err := run(t, d.bin, d.settings(name), "serve", service, "--data", filepath.Join(d.dir, name), "--listen", d.addresses[name])
+	p, err := start(d.bin, d.settings(name), "serve", service, "--data", filepath.Join(d.dir, name), "--listen", d.addresses[name])
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
+	t.Cleanup(p.Kill)
 	d.processes[name] = p
 }
 

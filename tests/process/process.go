@@ -74,9 +74,9 @@ func run(t *testing.T, bin string, env []string, args ...string) (*Process, erro
 		return nil, err
 	}
 	t.Cleanup(p.Kill)
-	if err := p.ready(t.Context()); err != nil {
+	if err := p.Ready(t.Context()); err != nil {
 		p.Kill()
-		return nil, fmt.Errorf("%w\n%s", err, p.Log())
+		return nil, err
 	}
 	return p, nil
 }
@@ -138,11 +138,12 @@ func (p *Process) Log() string {
 // PID is the id of the process, for reading what the system says of it.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// ready polls /readyz, which is the only way to learn it from outside.
-func (p *Process) ready(ctx context.Context) error {
+// Ready waits until the process says that it is, by polling /readyz, which is the
+// only way to learn it from outside.
+func (p *Process) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	return Until(ctx, func() (bool, error) {
+	err := Until(ctx, func() (bool, error) {
 		body, err := p.Client.Send(ctx, http.MethodGet, "/readyz", nil, "", nil)
 		var refused *client.Problem
 		if errors.As(err, &refused) {
@@ -153,6 +154,10 @@ func (p *Process) ready(ctx context.Context) error {
 		}
 		return true, body.Close()
 	})
+	if err != nil {
+		return fmt.Errorf("not ready: %w\n%s", err, p.Log())
+	}
+	return nil
 }
 
 // Until calls check, some milliseconds apart, until it says yes, fails, or ctx

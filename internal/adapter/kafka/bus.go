@@ -201,7 +201,7 @@ func (b *Bus) retry(ctx context.Context, op string, topic events.Topic, do func(
 	failures := 0
 	attempt := func() error {
 		err := do(ctx)
-		if err != nil && !mends(err) {
+		if err != nil && !Mends(err) {
 			return backoff.Permanent(err)
 		}
 		return err
@@ -222,15 +222,15 @@ func (b *Bus) retry(ctx context.Context, op string, topic events.Topic, do func(
 	return err
 }
 
-// mends reports whether an error may go away by itself: all do that are not a
+// Mends reports whether an error may go away by itself: all do that are not a
 // broker's definite refusal.
-func mends(err error) bool {
+func Mends(err error) bool {
 	if _, permanent := stream.AsPermanent(err); permanent {
 		return false
 	}
 	var code kafkago.Error
 	if errors.As(err, &code) {
-		return code.Temporary() || code == kafkago.Unknown
+		return code.Temporary() || code == kafkago.Unknown || code == kafkago.BrokerNotAvailable
 	}
 	return !errors.Is(err, context.Canceled)
 }

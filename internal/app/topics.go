@@ -1,0 +1,88 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/toolstream/toolstream/internal/adapter/kafka"
+)
+
+// topics makes the topics that are missing before anything reads or writes
+// them. A cluster that does not answer is waited for.
+type topics struct {
+	cfg   kafka.Config
+	log   *slog.Logger
+	there chan struct{} // closed once they are
+}
+
+func newTopics(cfg kafka.Config, log *slog.Logger) *topics {
+	return &topics{cfg: cfg, log: log, there: make(chan struct{})}
+}
+
+// run applies them and lives until ctx ends. What can not mend by itself, such
+// as a wrong password, ends it.
+func (t *topics) run(ctx context.Context) error {
+	waits := false
+	err := backoff.RetryNotify(func() error {
+		err := t.apply(ctx)
+		if err != nil && !kafka.Mends(err) {
+			return backoff.Permanent(err)
+		}
+		return err
+	}, backoff.WithContext(backoff.NewExponentialBackOff(backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0)), ctx),
+		func(err error, _ time.Duration) {
+			if !waits {
+				t.log.Warn("waiting for Kafka", "err", err)
+			}
+			waits = true
+		})
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	close(t.there)
+	<-ctx.Done()
+	return nil
+}
+
+func (t *topics) apply(ctx context.Context) error {
+	specs, err := kafka.Topics(t.cfg)
+	if err != nil {
+		return backoff.Permanent(err)
+	}
+	created, findings, err := kafka.ApplyTopics(ctx, t.cfg, specs...)
+	for _, name := range created {
+		t.log.Info("created topic", "topic", name)
+	}
+	for _, f := range findings {
+		t.log.Warn("a topic is not as wanted and stays as it is", "finding", f.String())
+	}
+	return err
+}
+
+func (t *topics) ready() error {
+	select {
+	case <-t.there:
+		return nil
+	default:
+		return errors.New("Kafka has not answered yet")
+	}
+}
+
+// before lets a part begin once the topics are there.
+func (t *topics) before(p part) part {
+	return part{p.name, func(ctx context.Context) error {
+		select {
+		case <-t.there:
+			return p.run(ctx)
+		case <-ctx.Done():
+			return nil
+		}
+	}}
+}
