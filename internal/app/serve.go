@@ -11,14 +11,13 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/nats-io/nats.go"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/adapter/kafka"
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/adapter/weaviate"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
-	"github.com/toolstream/toolstream/internal/generations"
+	"github.com/toolstream/toolstream/services/embedder"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/query"
 	"github.com/toolstream/toolstream/services/trainer"
@@ -52,7 +51,7 @@ type Served struct {
 	conn    *nats.Conn
 	weights *natsadapter.KV
 	vectors *weaviate.Client // nil: there is none
-	fleet   *fleet           // nil: no model is used
+	model   embedder.Model
 	dead    *deadletter.Box
 	opened  []io.Closer // in the order of opening
 
@@ -185,7 +184,7 @@ func (s *Served) buildHTTP() error {
 		routes        func(huma.API)
 	}{
 		{IngestService, s.cfg.Peers.Ingest, func(api huma.API) { ingest.Routes(api, nil); deadletter.Routes(api, nil) }},
-		{QueryService, s.cfg.Peers.Query, func(api huma.API) { query.Routes(api, nil); (*reporter)(nil).routes(api); generations.Routes(api, nil) }},
+		{QueryService, s.cfg.Peers.Query, func(api huma.API) { query.Routes(api, nil); (*reporter)(nil).routes(api) }},
 		{TrainerService, s.cfg.Peers.Trainer, func(api huma.API) { trainer.Routes(api, nil) }},
 	} {
 		if peer.address == "" || s.serves(peer.name) {
@@ -195,16 +194,8 @@ func (s *Served) buildHTTP() error {
 			return err
 		}
 	}
-	addHealth(mux, s.whyNotReady, s.gatherer())
+	addHealth(mux, s.whyNotReady, s.metrics)
 	return s.protect(mux)
-}
-
-// gatherer is where the figures of the process come from.
-func (s *Served) gatherer() prometheus.Gatherer {
-	if s.fleet != nil {
-		return s.fleet
-	}
-	return s.metrics
 }
 
 // whyNotReady says what keeps a service of the process from working, or nil.
