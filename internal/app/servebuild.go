@@ -123,7 +123,7 @@ func (s *Served) buildProposals() error {
 // searched is what searches ask for candidates: the replica's own index, or
 // Weaviate in front of it.
 func (s *Served) searched(replica *flat.Index) (query.Index, error) {
-	if s.cfg.Query.Vectors == config.VectorsWeaviate {
+	if s.cfg.Vectors() == config.VectorsWeaviate {
 		return weaviate.NewSearch(s.vectors, replica, s.log)
 	}
 	return replica, nil

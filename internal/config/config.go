@@ -91,6 +91,7 @@ type Weaviate struct {
 
 // Where a query replica searches vectors.
 const (
+	VectorsAuto     = "auto" // in Weaviate if there is one
 	VectorsReplica  = "replica"
 	VectorsWeaviate = "weaviate"
 )
@@ -204,7 +205,7 @@ func Keys() []Key {
 		{"weaviate.grpc", "", "gRPC address of Weaviate, host:port"},
 		{"weaviate.api_key", "", "key for Weaviate"},
 		{"weaviate.alias", "Tool", "alias in Weaviate: a capital, then letters and digits"},
-		{"query.vectors", VectorsReplica, "where a replica of `toolstream serve query` searches vectors: replica, in its own index, or weaviate"},
+		{"query.vectors", VectorsAuto, "where a replica of `toolstream serve query` searches vectors: weaviate; replica, in its own index; or auto, in Weaviate if weaviate.url is set"},
 		{"kafka.brokers", "127.0.0.1:9092", "Kafka brokers of `toolstream serve`, host:port, separated by commas"},
 		{"kafka.prefix", "toolstream.", "what the names of topics begin with"},
 		{"kafka.partitions", "6", "partitions of a topic that is created"},
@@ -299,6 +300,18 @@ func merge(k *koanf.Koanf, path string, flags map[string]any) error {
 		return fmt.Errorf("config: flags: %w", err)
 	}
 	return nil
+}
+
+// Vectors is where a query replica searches vectors: VectorsWeaviate or
+// VectorsReplica.
+func (c Config) Vectors() string {
+	switch {
+	case c.Query.Vectors != VectorsAuto:
+		return c.Query.Vectors
+	case c.Weaviate.URL != "":
+		return VectorsWeaviate
+	}
+	return VectorsReplica
 }
 
 // ModelsDir is where the files of models lie.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,6 +78,31 @@ func TestTimesAndNumbersComeFromTheEnvironmentToo(t *testing.T) {
 	}
 	if want := (Trainer{250 * time.Millisecond, 2 * time.Hour, 7}); c.Trainer != want {
 		t.Errorf("got %+v, want %+v", c.Trainer, want)
+	}
+}
+
+func TestVectorsAreSearchedWhereTheyAre(t *testing.T) {
+	bare(t)
+	at := map[string]any{"weaviate.url": "http://127.0.0.1:8080", "weaviate.grpc": "127.0.0.1:50051"}
+	for _, test := range []struct {
+		set   string
+		there bool
+		want  string
+	}{
+		{VectorsAuto, false, VectorsReplica}, {VectorsAuto, true, VectorsWeaviate},
+		{VectorsReplica, true, VectorsReplica}, {VectorsWeaviate, true, VectorsWeaviate},
+	} {
+		flags := map[string]any{"query.vectors": test.set}
+		if test.there {
+			maps.Copy(flags, at)
+		}
+		c, err := Load("", flags)
+		if err != nil || c.Vectors() != test.want {
+			t.Errorf("%+v: %q, %v", test, c.Vectors(), err)
+		}
+	}
+	if _, err := Load("", map[string]any{"query.vectors": "both"}); err == nil || !strings.Contains(err.Error(), "auto, replica, weaviate") {
+		t.Errorf("a wrong one: %v", err)
 	}
 }
 

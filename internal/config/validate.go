@@ -42,7 +42,7 @@ func (n NATS) validate() error {
 }
 
 func (c Config) validateVectors() error {
-	if err := oneOf("query.vectors", c.Query.Vectors, VectorsReplica, VectorsWeaviate); err != nil {
+	if err := oneOf("query.vectors", c.Query.Vectors, VectorsAuto, VectorsReplica, VectorsWeaviate); err != nil {
 		return err
 	}
 	switch {
