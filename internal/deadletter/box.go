@@ -81,6 +81,10 @@ func (b *Box) Run(ctx context.Context) error {
 
 func (b *Box) apply(_ context.Context, records []stream.Record[Letter], _ map[int]uint64) error {
 	for _, r := range records {
+		if _, decided := events.ParseLetterKey(r.Message.Key); decided {
+			b.decided(r.Decoded.ID, r.Decoded.State)
+			continue
+		}
 		b.put(r.Decoded)
 	}
 	return nil
@@ -93,7 +97,7 @@ func decode(m stream.Message) (Letter, error) {
 	if err != nil {
 		l = events.DeadLetter{Stage: name, Topic: events.DLQ, Reason: stream.ReasonUndecodable, Detail: err.Error(), Failed: m.Time}
 	}
-	l.ID = m.Key
+	l.ID, _ = events.ParseLetterKey(m.Key)
 	return newLetter(l, m.Partition, m.Offset), nil
 }
 

@@ -283,8 +283,49 @@ func TestForeignRecords(t *testing.T) {
 			f.Errorf("drop: %+v, %v", out, err)
 		}
 		synctest.Wait()
-		if n := len(f.bus.Messages(events.DLQ)); n != 1 {
-			f.Errorf("%d letters on the bus, want 1", n)
+		if n := len(f.bus.Messages(events.DLQ)); n != 2 {
+			f.Errorf("%d records on the bus, want the letter and its decision", n)
+		}
+	})
+}
+
+// A reader that begins from the start meets a record again that was decided
+// about: its letter is open on the bus, and closed for everybody.
+func TestDecisionsOutliveRepeatedLetters(t *testing.T) {
+	run(t, Config{}, func(f *failing) {
+		ctx := f.Context()
+		f.raw("default/a", "{", 1)
+		id := f.id(ctx, "default/a")
+		again := f.bus.Messages(events.DLQ)[0]
+		if out, err := f.box.Drop(ctx, id); err != nil || out[0].State != events.LetterDropped {
+			f.Fatalf("drop: %+v, %v", out, err)
+		}
+		if err := f.bus.Publish(ctx, again); err != nil {
+			f.Fatal(err)
+		}
+		synctest.Wait()
+		late, err := New(Config{}, Deps{Bus: f.bus, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+		if err != nil {
+			f.Fatal(err)
+		}
+		reading, stop := context.WithCancel(ctx)
+		done := make(chan error, 1)
+		go func() { done <- late.Run(reading) }()
+		synctest.Wait()
+		for name, box := range map[string]*Box{"the box that decided": f.box, "one that starts later": late} {
+			if open := box.List(ctx, Filter{State: events.LetterOpen}); len(open) != 0 || box.openCount() != 0 {
+				f.Errorf("%s: %+v is open again, %d in all", name, open, box.openCount())
+			}
+			if l, err := box.Show(ctx, id); err != nil || l.State != events.LetterDropped {
+				f.Errorf("%s shows %+v, %v", name, l, err)
+			}
+			if out, err := box.Replay(ctx, id); err != nil || out[0].Error == "" {
+				f.Errorf("%s replays what was dropped: %+v, %v", name, out, err)
+			}
+		}
+		stop()
+		if err := <-done; err != nil {
+			f.Error(err)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package deadletter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,17 +137,21 @@ func (b *Box) decide(ctx context.Context, l events.DeadLetter, act func(context.
 	return state, b.close(ctx, l, state)
 }
 
-// close replaces the letter on the bus by one without its record.
+// close replaces the letter on the bus by one without its record, and puts the
+// decision beside it.
 func (b *Box) close(ctx context.Context, l events.DeadLetter, state events.LetterState) error {
 	l.State, l.Original = state, nil
 	value, err := events.EncodeDeadLetter(&l)
 	if err != nil {
 		return err
 	}
-	if err := b.bus.Publish(ctx, stream.Message{Topic: events.DLQ, Key: l.ID, Value: value}); err != nil {
+	if err := b.bus.Publish(ctx,
+		stream.Message{Topic: events.DLQ, Key: events.DecisionKey(l.ID), Value: value},
+		stream.Message{Topic: events.DLQ, Key: l.ID, Value: value},
+	); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
-	b.closed(l.ID, state)
+	b.decided(l.ID, state)
 	b.log.Info("dead letter closed", "letter", l.ID, "state", string(state))
 	return nil
 }
@@ -165,7 +170,7 @@ func (b *Box) visit(ctx context.Context, ids []string, fn func(events.DeadLetter
 		for _, m := range msgs {
 			if at, ok := want.ids[m.Key]; ok && m.Offset >= at {
 				delete(want.ids, m.Key)
-				if err := fn(readLetter(m)); err != nil {
+				if err := fn(b.readLetter(m)); err != nil {
 					return err
 				}
 			}
@@ -185,15 +190,15 @@ func (b *Box) visit(ctx context.Context, ids []string, fn func(events.DeadLetter
 	return err
 }
 
-func readLetter(m stream.Message) events.DeadLetter {
+// readLetter reads a letter in the state that it was decided to have, which its
+// record does not tell if it was written again.
+func (b *Box) readLetter(m stream.Message) events.DeadLetter {
 	l, err := events.DecodeDeadLetter(m.Value)
 	if err != nil {
 		l = events.DeadLetter{Stage: name, Topic: events.DLQ, Reason: stream.ReasonUndecodable, Detail: err.Error(), Failed: m.Time}
 	}
 	l.ID = m.Key
-	if l.State == "" {
-		l.State = events.LetterOpen
-	}
+	l.State = b.stateOf(l.ID, cmp.Or(l.State, events.LetterOpen))
 	return l
 }
 

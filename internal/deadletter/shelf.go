@@ -13,19 +13,24 @@ type shelf struct {
 
 	mu      sync.RWMutex // guards all below
 	letters map[string]Letter
-	byKey   map[string][]string // ids of the letters of one record key
+	byKey   map[string][]string           // ids of the letters of one record key
+	closed  map[string]events.LetterState // what was decided, by letter
 	open    int
 }
 
 func newShelf(keep int) shelf {
-	return shelf{keep: keep, letters: map[string]Letter{}, byKey: map[string][]string{}}
+	return shelf{keep: keep, letters: map[string]Letter{}, byKey: map[string][]string{}, closed: map[string]events.LetterState{}}
 }
 
-// put stores a letter in place of the one of the same id.
+// put stores a letter in place of the one of the same id. What was decided about
+// that holds: the same id is the same failure.
 func (s *shelf) put(l Letter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remove(l.ID)
+	if state, ok := s.closed[l.ID]; ok {
+		l.State = state
+	}
 	s.letters[l.ID] = l
 	s.byKey[l.Key] = append(s.byKey[l.Key], l.ID)
 	if l.State == events.LetterOpen {
@@ -36,10 +41,11 @@ func (s *shelf) put(l Letter) {
 	}
 }
 
-// closed notes a decision before the bus brings it back.
-func (s *shelf) closed(id string, state events.LetterState) {
+// decided notes a decision, whether its letter is known already or comes later.
+func (s *shelf) decided(id string, state events.LetterState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.closed[id] = state
 	l, ok := s.letters[id]
 	if !ok {
 		return
@@ -49,6 +55,16 @@ func (s *shelf) closed(id string, state events.LetterState) {
 	}
 	l.State = state
 	s.letters[id] = l
+}
+
+// stateOf returns what was decided about a letter, else what its record says.
+func (s *shelf) stateOf(id string, record events.LetterState) events.LetterState {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if state, ok := s.closed[id]; ok {
+		return state
+	}
+	return record
 }
 
 // remove takes a letter out. The caller holds mu.
@@ -88,6 +104,7 @@ func (s *shelf) forget() {
 	})
 	for _, l := range all[:len(all)-s.keep+s.keep/10] {
 		s.remove(l.ID)
+		delete(s.closed, l.ID)
 	}
 }
 

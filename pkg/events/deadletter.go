@@ -1,6 +1,9 @@
 package events
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // DeadLetterSchema is the newest version of DeadLetter.
 const DeadLetterSchema = 1
@@ -16,6 +19,18 @@ const (
 	LetterSuperseded LetterState = "superseded" // not replayed: its key has a newer record
 	LetterDropped    LetterState = "dropped"    // given up by an operator
 )
+
+// decision follows a letter's id in the key of its decision.
+const decision = "/decision"
+
+// DecisionKey is the key under which a closed letter lies a second time. The
+// letter itself, under its id, may be written again as open by whoever meets the
+// record anew, as a reader does that begins from the start; the decision stays.
+func DecisionKey(id string) string { return id + decision }
+
+// ParseLetterKey returns the id of the letter at a key of the dlq topic, and
+// whether it is its decision.
+func ParseLetterKey(key string) (id string, decided bool) { return strings.CutSuffix(key, decision) }
 
 // DeadLetter is a record that a stage could not process, whole enough to be
 // replayed once the cause is mended.

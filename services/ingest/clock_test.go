@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/toolstream/toolstream/internal/stream/streamtest"
 )
 
 func TestClockFollowsTheWallAndNeverGoesBack(t *testing.T) {
@@ -96,5 +98,32 @@ func TestClockGivesEachRevisionOnce(t *testing.T) {
 			}
 			seen[r] = true
 		}
+	}
+}
+
+// The wall clock of a machine is set back by a day while the service is down.
+func TestRevisionsRiseOverARestartWithAnEarlierClock(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		bus, wall := streamtest.NewPartitionedBus(3), newWall()
+		s, stop := start(t, bus, Config{Shared: shared}, wall.now)
+		if got := accept(t, s, doc("a", "x"), doc("b", "x")); got != "accepted accepted" {
+			t.Fatal(got)
+		}
+		if got := accept(t, s, gone("b")); got != "accepted" {
+			t.Fatal(got)
+		}
+		last := newest(t, bus, "b").Revision
+		stop()
+		wall.jump(-24 * time.Hour)
+		s, stop = start(t, bus, Config{Shared: shared}, wall.now)
+		if got := accept(t, s, doc("a", "y"), doc("b", "x"), doc("c", "x")); got != "accepted accepted accepted" {
+			t.Fatal(got)
+		}
+		for _, id := range []string{"b", "c", "a"} {
+			if c := newest(t, bus, id); c.Revision <= last {
+				t.Errorf("shared %v: %s is at revision %d, and %d was given before", shared, id, c.Revision, last)
+			}
+		}
+		stop()
 	}
 }
