@@ -4,19 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/adapter/jetstream"
 	"github.com/toolstream/toolstream/internal/adapter/trainerstore"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/internal/generations"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/services/embedder"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/query"
 	"github.com/toolstream/toolstream/services/standardizer"
@@ -49,14 +47,11 @@ type Embedded struct {
 	base
 
 	bus     *jetstream.Server
-	index   *flat.Index
 	learned *trainerstore.Store
-	model   io.Closer
+	fleet   *fleet
 
 	ingest       *ingest.Service
 	standardizer *standardizer.Service
-	embedder     *embedder.Service
-	writer       *embedder.IndexWriter
 	query        *query.Service
 	trainer      *trainer.Service
 	dead         *deadletter.Box
@@ -95,15 +90,6 @@ func (e *Embedded) openStores(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	e.index, err = flat.Open(ctx, flat.Config{
-		Path: filepath.Join(e.cfg.Data, IndexFolder), Logger: e.log, Registerer: e.metrics,
-	})
-	if err != nil {
-		return err
-	}
-	if err := e.verifySource(ctx); err != nil {
-		return err
-	}
 	e.learned, err = trainerstore.Open(filepath.Join(e.cfg.Data, trainerFile), e.log)
 	return err
 }
@@ -111,7 +97,7 @@ func (e *Embedded) openStores(ctx context.Context) (err error) {
 // verifySource reads the whole bus before an index is built from it: a record
 // that can not be read would be left out without a word.
 func (e *Embedded) verifySource(ctx context.Context) error {
-	if len(e.index.Positions()) > 0 {
+	if len(e.fleet.Live().index.Positions()) > 0 {
 		return nil
 	}
 	err := e.bus.Verify(ctx)
@@ -131,32 +117,40 @@ func (e *Embedded) buildServices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	built, dimensions := e.index.Model()
-	cfg := e.cfg
-	if cfg.Embedder.Dimensions == 0 {
-		cfg.Embedder.Dimensions = dimensions // a restart needs nothing from an endpoint
-	}
-	model, closer, err := NewModel(ctx, cfg)
-	if err != nil {
+	if err := e.openFleet(ctx, weights); err != nil {
 		return err
 	}
-	e.model = closer
-	e.embedding = model.Name()
-	if built != "" && (built != model.Name() || dimensions != model.Dimensions()) {
-		return fmt.Errorf("the index in %s holds vectors of the model %s (%d dimensions), this program embeds with %s (%d): import into a new --data folder", e.cfg.Data, built, dimensions, model.Name(), model.Dimensions())
-	}
-	var errs [7]error
+	var errs [5]error
 	e.ingest, errs[0] = e.newIngest(e.bus, false)
 	e.standardizer, errs[1] = e.newStandardizer(e.bus)
-	e.embedder, errs[2] = e.newEmbedder(e.bus, model, e.index)
-	e.writer, errs[3] = e.newWriter(e.bus, e.index)
-	e.dead, errs[4] = e.newDeadLetters(e.bus)
+	e.dead, errs[2] = e.newDeadLetters(e.bus)
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
-	e.query, errs[5] = e.newQuery(e.bus, e.index, e.index, e.embedder, e.dead, watch{Watcher: weights})
-	e.trainer, errs[6] = e.newTrainer(e.bus, e.learned, weights)
-	return errors.Join(errs[:]...)
+	live := e.fleet.Live()
+	e.fleet.dead = e.dead
+	e.query, errs[3] = e.newQuery(e.bus, live.view, e.fleet, watch{Watcher: weights})
+	e.trainer, errs[4] = e.newTrainer(e.bus, live.Model, e.learned, weights)
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	e.fleet.query = e.query
+	return nil
+}
+
+// openFleet opens what was searched last. The plan lies on the process's own bus.
+func (e *Embedded) openFleet(ctx context.Context, plans generations.Store) (err error) {
+	if e.fleet, err = newFleet(&e.base, e.bus, plans, ""); err != nil {
+		return err
+	}
+	e.fleet.embeds, e.fleet.searches = true, true
+	if err := e.fleet.planner.Read(ctx); err != nil {
+		return err
+	}
+	if err := e.fleet.open(ctx); err != nil {
+		return err
+	}
+	return e.verifySource(ctx)
 }
 
 func (e *Embedded) buildHTTP() error {
@@ -166,7 +160,8 @@ func (e *Embedded) buildHTTP() error {
 	trainer.Routes(api, e.trainer)
 	deadletter.Routes(api, e.dead)
 	e.reporter().routes(api)
-	addHealth(mux, e.ready, e.metrics)
+	generations.Routes(api, e.fleet)
+	addHealth(mux, e.ready, e.fleet)
 	return e.protect(mux)
 }
 
@@ -196,10 +191,11 @@ func (e *Embedded) Run(ctx context.Context) error {
 func (e *Embedded) parts() ([]part, error) {
 	parts := []part{
 		{"bus", e.bus.Run},
-		{"index writer", e.writer.Run},
-		{"embedder", e.embedder.Run},
+		{"plan", e.fleet.planner.Run},
+		{"generations", e.fleet.run},
 		{"standardizer", e.standardizer.Run},
 		{"trainer", e.trainer.Run},
+		e.fleet.serving(e.trainer),
 		{"dead letters", e.dead.Run},
 		{"query", e.query.Run},
 		{"ingest", e.ingest.Run},
@@ -220,7 +216,7 @@ func (e *Embedded) requestReply() ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
-	embed, err := e.answerEmbeds(e.bus.Conn(), e.embedder)
+	embed, err := e.answerEmbeds(e.bus.Conn(), e.fleet)
 	return []part{search, embed}, err
 }
 
@@ -235,14 +231,11 @@ func (e *Embedded) close(ctx context.Context) error {
 	if e.listener != nil {
 		errs = append(errs, e.listener.Close())
 	}
-	if e.model != nil {
-		errs = append(errs, e.model.Close())
-	}
 	if e.learned != nil {
 		errs = append(errs, e.learned.Close())
 	}
-	if e.index != nil {
-		errs = append(errs, e.index.Close())
+	if e.fleet != nil {
+		errs = append(errs, e.fleet.close())
 	}
 	if e.bus != nil {
 		errs = append(errs, e.bus.Close(ctx))

@@ -193,14 +193,20 @@ func TestVectorsOfTwoModelsAreNotMixed(t *testing.T) {
 	await(t, func() bool { return indexed(e, "tides") })
 	stop()
 	for name, change := range map[string]func(*config.Embedder){
-		"name":       func(c *config.Embedder) { c.Name = "other" },
 		"dimensions": func(c *config.Embedder) { c.Dimensions = 5 },
 		"prefix":     func(c *config.Embedder) { c.DocumentPrefix = "passage: " },
 	} {
 		other := cfg
 		change(&other.Embedder)
-		if _, err := OpenEmbedded(t.Context(), other, slog.New(slog.DiscardHandler), "test"); err == nil || !strings.Contains(err.Error(), "new --data folder") {
+		if _, err := OpenEmbedded(t.Context(), other, slog.New(slog.DiscardHandler), "test"); err == nil || !strings.Contains(err.Error(), "put that model in place again") {
 			t.Errorf("another %s: error %v", name, err)
 		}
 	}
+	other := cfg // a model of another name is for reindex to change to
+	other.Embedder.Name = "other"
+	e, stop = up(t, other)
+	if resp := found(t, e, "when is low tide"); len(resp.Degraded) > 0 || len(resp.Results) != 1 {
+		t.Errorf("with the model of before: %+v", resp)
+	}
+	stop()
 }

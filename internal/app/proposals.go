@@ -11,7 +11,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// proposalsName is the consumer group that carries tools.embedded into Weaviate.
+// proposalsName is the consumer group that carries what was embedded into Weaviate.
 const proposalsName = "weaviate"
 
 // proposals is what Weaviate is to propose candidates from. Members of the group
@@ -25,9 +25,9 @@ type proposals struct {
 	there chan struct{} // closed once index is open
 }
 
-func newProposals(open func(context.Context) (*weaviate.Index, error), d stream.Deps) (_ *proposals, err error) {
+func newProposals(topic events.Topic, open func(context.Context) (*weaviate.Index, error), d stream.Deps) (_ *proposals, err error) {
 	p := &proposals{open: open, there: make(chan struct{})}
-	p.loop, err = stream.New(stream.Stage{Name: proposalsName, Topic: events.ToolsEmbedded, Handler: p}, d)
+	p.loop, err = stream.New(stream.Stage{Name: proposalsName, Topic: topic, Handler: p}, d)
 	return p, err
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 
-	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -17,14 +16,15 @@ import (
 // on the bus when it started.
 type replica struct {
 	bus    stream.Follower
-	index  *flat.Index
+	fleet  *fleet
+	first  *generation // that the process began with; a later one is complete before it is searched
 	target atomic.Pointer[map[int]uint64]
 }
 
 // run asks for the end of the bus until it answers.
 func (r *replica) run(ctx context.Context) error {
 	err := backoff.Retry(func() error {
-		ends, err := r.bus.End(ctx, events.ToolsEmbedded)
+		ends, err := r.bus.End(ctx, events.Embedded(r.first.Number))
 		if err == nil {
 			r.target.Store(&ends)
 		}
@@ -38,11 +38,14 @@ func (r *replica) run(ctx context.Context) error {
 }
 
 func (r *replica) ready() error {
+	if r.fleet.Live() != r.first {
+		return nil
+	}
 	target := r.target.Load()
 	if target == nil {
 		return errors.New("the bus has not answered yet")
 	}
-	at := r.index.Positions()
+	at := r.first.index.Positions()
 	for partition, end := range *target {
 		if at[partition] < end {
 			return fmt.Errorf("the index is at %d of %d in partition %d", at[partition], end, partition)

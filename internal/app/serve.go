@@ -11,13 +11,14 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/adapter/kafka"
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/adapter/weaviate"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
-	"github.com/toolstream/toolstream/services/embedder"
+	"github.com/toolstream/toolstream/internal/generations"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/query"
 	"github.com/toolstream/toolstream/services/trainer"
@@ -51,7 +52,7 @@ type Served struct {
 	conn    *nats.Conn
 	weights *natsadapter.KV
 	vectors *weaviate.Client // nil: there is none
-	model   embedder.Model
+	fleet   *fleet           // nil: no model is used
 	dead    *deadletter.Box
 	opened  []io.Closer // in the order of opening
 
@@ -156,7 +157,7 @@ func (s *Served) openBus(ctx context.Context) (err error) {
 // KafkaConfig is what the settings mean to the bus.
 func KafkaConfig(k config.Kafka) kafka.Config {
 	cfg := kafka.Config{
-		Prefix: k.Prefix, Partitions: k.Partitions, Replication: k.Replication, Session: k.Session,
+		Prefix: k.Prefix, Partitions: k.Partitions, Replication: k.Replication, Session: k.Session, Managed: !k.Apply,
 		TLS:  kafka.TLS{Enabled: k.TLS, CA: k.CAFile, Cert: k.CertFile, Key: k.KeyFile},
 		SASL: kafka.SASL{Mechanism: strings.TrimPrefix(k.SASL, "none"), Username: k.Username, Password: k.Password},
 	}
@@ -184,7 +185,7 @@ func (s *Served) buildHTTP() error {
 		routes        func(huma.API)
 	}{
 		{IngestService, s.cfg.Peers.Ingest, func(api huma.API) { ingest.Routes(api, nil); deadletter.Routes(api, nil) }},
-		{QueryService, s.cfg.Peers.Query, func(api huma.API) { query.Routes(api, nil); (*reporter)(nil).routes(api) }},
+		{QueryService, s.cfg.Peers.Query, func(api huma.API) { query.Routes(api, nil); (*reporter)(nil).routes(api); generations.Routes(api, nil) }},
 		{TrainerService, s.cfg.Peers.Trainer, func(api huma.API) { trainer.Routes(api, nil) }},
 	} {
 		if peer.address == "" || s.serves(peer.name) {
@@ -194,8 +195,16 @@ func (s *Served) buildHTTP() error {
 			return err
 		}
 	}
-	addHealth(mux, s.whyNotReady, s.metrics)
+	addHealth(mux, s.whyNotReady, s.gatherer())
 	return s.protect(mux)
+}
+
+// gatherer is where the figures of the process come from.
+func (s *Served) gatherer() prometheus.Gatherer {
+	if s.fleet != nil {
+		return s.fleet
+	}
+	return s.metrics
 }
 
 // whyNotReady says what keeps a service of the process from working, or nil.

@@ -10,14 +10,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/adapter/trainerstore"
-	"github.com/toolstream/toolstream/internal/adapter/weaviate"
-	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/internal/generations"
 	"github.com/toolstream/toolstream/internal/kept"
-	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/services/embedder"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/query"
 	"github.com/toolstream/toolstream/services/trainer"
@@ -27,7 +23,7 @@ import (
 // start first.
 func (s *Served) build(ctx context.Context) error {
 	if s.serves(EmbedderService, QueryService, TrainerService) {
-		if err := s.openModel(ctx); err != nil {
+		if err := s.openFleet(ctx); err != nil {
 			return err
 		}
 	}
@@ -46,13 +42,23 @@ func (s *Served) build(ctx context.Context) error {
 	return nil
 }
 
-func (s *Served) openModel(ctx context.Context) error {
-	model, closer, err := NewModel(ctx, s.cfg)
-	if err != nil {
+// openFleet learns the plan, which may be away with NATS, and opens what was
+// searched last. The trainer alone needs no model.
+func (s *Served) openFleet(ctx context.Context) (err error) {
+	if s.fleet, err = newFleet(&s.base, s.bus, s.weights, planFile); err != nil {
 		return err
 	}
-	s.opened = append(s.opened, closer)
-	s.model, s.embedding = model, model.Name()
+	s.opened = append(s.opened, closing(s.fleet.close))
+	s.fleet.embeds, s.fleet.searches, s.fleet.vectors = s.serves(EmbedderService), s.serves(QueryService), s.vectors
+	s.fleet.learnPlan(ctx)
+	s.parts = append(s.parts, part{"plan", s.fleet.planner.Run})
+	if !s.serves(EmbedderService, QueryService) {
+		return nil
+	}
+	if err := s.fleet.open(ctx); err != nil {
+		return err
+	}
+	s.parts = append(s.parts, part{"generations", s.fleet.run})
 	return nil
 }
 
@@ -89,74 +95,17 @@ func (s *Served) buildStandardizer(context.Context) error {
 }
 
 func (s *Served) buildEmbedder(context.Context) error {
-	service, err := s.newEmbedder(s.bus, s.model, nil)
+	answers, err := s.answerEmbeds(s.conn, s.fleet)
 	if err != nil {
 		return err
 	}
-	answers, err := s.answerEmbeds(s.conn, service)
-	if err != nil {
-		return err
-	}
-	if s.vectors != nil {
-		if err := s.buildProposals(); err != nil {
-			return err
-		}
-	}
-	s.parts = append(s.parts, part{"embedder", service.Run}, answers)
+	s.parts = append(s.parts, answers)
 	return nil
 }
 
-// buildProposals lets Weaviate have what is embedded.
-func (s *Served) buildProposals() error {
-	model := weaviate.Model{Name: s.embedding, Dimensions: s.model.Dimensions()}
-	p, err := newProposals(func(ctx context.Context) (*weaviate.Index, error) {
-		return weaviate.OpenIndex(ctx, s.vectors, model, weaviate.Deps{Logger: s.log, Registerer: s.metrics})
-	}, stream.Deps{Groups: s.bus, Ends: s.bus, Publisher: s.bus, Logger: s.log, Registerer: s.metrics})
-	if err != nil {
-		return err
-	}
-	s.opened = append(s.opened, closing(p.close))
-	s.parts = append(s.parts, part{"proposals", p.run})
-	return nil
-}
-
-// searched is what searches ask for candidates: the replica's own index, or
-// Weaviate in front of it.
-func (s *Served) searched(replica *flat.Index) (query.Index, error) {
-	if s.cfg.Vectors() == config.VectorsWeaviate {
-		return weaviate.NewSearch(s.vectors, replica, s.log)
-	}
-	return replica, nil
-}
-
-// buildQuery makes a replica: an index of its own in the data folder, which
-// follows the bus.
-func (s *Served) buildQuery(ctx context.Context) error {
-	if err := os.MkdirAll(s.cfg.Data, 0o700); err != nil {
-		return fmt.Errorf("data folder: %w", err)
-	}
-	index, err := flat.Open(ctx, flat.Config{
-		Path: filepath.Join(s.cfg.Data, IndexFolder), Logger: s.log, Registerer: s.metrics,
-	})
-	if err != nil {
-		return err
-	}
-	s.opened = append(s.opened, index)
-	if built, _ := index.Model(); built != "" && built != s.embedding {
-		return fmt.Errorf("the index in %s holds vectors of the model %s, this program embeds with %s: name another data folder, which is filled from the bus", s.cfg.Data, built, s.embedding)
-	}
-	writer, err := s.newWriter(s.bus, index)
-	if err != nil {
-		return err
-	}
-	asked, err := embedder.NewEncoder(embedder.Config{}, s.model, s.metrics)
-	if err != nil {
-		return err
-	}
-	searched, err := s.searched(index)
-	if err != nil {
-		return err
-	}
+// buildQuery makes a replica: indexes of its own in the data folder, which follow
+// the bus.
+func (s *Served) buildQuery(context.Context) error {
 	weights, err := s.keptWeights()
 	if err != nil {
 		return err
@@ -165,21 +114,25 @@ func (s *Served) buildQuery(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	service, err := s.newQuery(s.bus, searched, index, asked, dead, watch{weights, weights.Stale})
+	live := s.fleet.Live()
+	s.fleet.dead = dead
+	service, err := s.newQuery(s.bus, live.view, s.fleet, watch{weights, weights.Stale})
 	if err != nil {
 		return err
 	}
+	s.fleet.query = service
 	answers, err := s.answerSearches(s.conn, service)
 	if err != nil {
 		return err
 	}
-	r := &replica{bus: s.bus, index: index}
-	s.parts = append(s.parts, part{"index writer", writer.Run}, part{"query", service.Run}, answers, part{"replica", r.run})
+	r := &replica{bus: s.bus, fleet: s.fleet, first: live}
+	s.parts = append(s.parts, part{"query", service.Run}, answers, part{"replica", r.run})
 	s.ready = append(s.ready, r.ready)
-	status := &reporter{base: &s.base, bus: s.bus, index: index, dead: dead, weights: service.WeightsVersion, ready: s.whyNotReady}
+	status := &reporter{base: &s.base, bus: s.bus, fleet: s.fleet, dead: dead, weights: service.WeightsVersion, ready: s.whyNotReady}
 	s.routes[QueryService] = func(api huma.API) {
 		query.Routes(api, service)
 		status.routes(api)
+		generations.Routes(api, s.fleet)
 	}
 	return nil
 }
@@ -206,7 +159,7 @@ func (s *Served) keptWeights() (*kept.Keeper, error) {
 	return kept.New(kept.Deps{Source: s.weights, Store: store, Logger: s.log, Good: query.Usable})
 }
 
-func (s *Served) buildTrainer(context.Context) error {
+func (s *Served) buildTrainer(ctx context.Context) error {
 	if err := os.MkdirAll(s.cfg.Data, 0o700); err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}
@@ -215,11 +168,15 @@ func (s *Served) buildTrainer(context.Context) error {
 		return err
 	}
 	s.opened = append(s.opened, state)
-	service, err := s.newTrainer(s.bus, state, s.weights)
+	model, err := s.fleet.searchedModel(ctx)
 	if err != nil {
 		return err
 	}
-	s.parts = append(s.parts, part{"trainer", service.Run})
+	service, err := s.newTrainer(s.bus, model, state, s.weights)
+	if err != nil {
+		return err
+	}
+	s.parts = append(s.parts, part{"trainer", service.Run}, s.fleet.serving(service))
 	s.routes[TrainerService] = func(api huma.API) { trainer.Routes(api, service) }
 	return nil
 }

@@ -13,13 +13,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/toolstream/toolstream/internal/adapter/flat"
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/adapter/trainerstore"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/services/embedder"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/query"
 	"github.com/toolstream/toolstream/services/standardizer"
@@ -36,12 +34,11 @@ type bus interface {
 
 // base is what every process has, whichever services run in it.
 type base struct {
-	cfg       config.Config
-	log       *slog.Logger
-	version   string
-	started   time.Time
-	metrics   *prometheus.Registry
-	embedding string // name of the embedding model
+	cfg     config.Config
+	log     *slog.Logger
+	version string
+	started time.Time
+	metrics *prometheus.Registry
 
 	listener net.Listener
 	handler  http.Handler
@@ -67,27 +64,13 @@ func (b *base) newStandardizer(on bus) (*standardizer.Service, error) {
 	})
 }
 
-// newEmbedder returns the embedder of documents and queries. Vectors that stored
-// holds are not made again; it may be nil.
-func (b *base) newEmbedder(on bus, model embedder.Model, stored embedder.Cache) (*embedder.Service, error) {
-	return embedder.New(embedder.Config{}, embedder.Deps{
-		Model: model, Cache: stored, Groups: on, Ends: on, Publisher: on, Logger: b.log, Registerer: b.metrics,
-	})
-}
-
-func (b *base) newWriter(on bus, index *flat.Index) (*embedder.IndexWriter, error) {
-	return embedder.NewIndexWriter(embedder.WriterDeps{
-		Index: index, Follower: on, Publisher: on, Logger: b.log, Registerer: b.metrics,
-	})
-}
-
 func (b *base) newDeadLetters(on bus) (*deadletter.Box, error) {
 	return deadletter.New(deadletter.Config{}, deadletter.Deps{Bus: on, Logger: b.log, Registerer: b.metrics})
 }
 
-func (b *base) newQuery(on bus, searched query.Index, catalogue query.Catalogue, model query.Embedder, dead query.DeadLetters, weights watch) (*query.Service, error) {
-	return query.New(query.Config{Model: b.embedding}, query.Deps{
-		Index: searched, Catalogue: catalogue, Embedder: model, Publisher: on,
+func (b *base) newQuery(on bus, v query.View, dead query.DeadLetters, weights watch) (*query.Service, error) {
+	return query.New(query.Config{Model: v.Model}, query.Deps{
+		Index: v.Index, Catalogue: v.Catalogue, Embedder: v.Embedder, Publisher: on,
 		DeadLetters: dead, Watcher: weights.Watcher, Stale: weights.stale, Logger: b.log, Registerer: b.metrics,
 	})
 }
@@ -98,9 +81,9 @@ type watch struct {
 	stale func() bool // whether they may be behind; nil: never
 }
 
-func (b *base) newTrainer(on bus, state *trainerstore.Store, weights bucket) (*trainer.Service, error) {
+func (b *base) newTrainer(on bus, model string, state *trainerstore.Store, weights bucket) (*trainer.Service, error) {
 	return trainer.New(trainer.Config{
-		Model:  b.embedding,
+		Model:  model,
 		Settle: b.cfg.Trainer.Settle, Publish: b.cfg.Trainer.Publish, MinPairs: b.cfg.Trainer.MinPairs,
 	}, trainer.Deps{
 		Follower: on, Publisher: on, State: state, Store: weightsStore{weights}, Now: time.Now, Logger: b.log, Registerer: b.metrics,
@@ -121,11 +104,11 @@ func (b *base) answerSearches(conn *nats.Conn, s *query.Service) (part, error) {
 }
 
 // answerEmbeds embeds texts for other processes.
-func (b *base) answerEmbeds(conn *nats.Conn, s *embedder.Service) (part, error) {
+func (b *base) answerEmbeds(conn *nats.Conn, f *fleet) (part, error) {
 	service, err := natsadapter.NewService(natsadapter.Config{
 		Name: "toolstream-embedder", Version: b.version, Subject: "toolstream.embed",
 		Description: "Turns texts into the vectors that the index compares.",
-	}, conn, s.Handle)
+	}, conn, f.Handle)
 	if err != nil {
 		return part{}, err
 	}

@@ -49,7 +49,7 @@ type reporter struct {
 		// Committed returns how far a group has come in each partition.
 		Committed(ctx context.Context, topic events.Topic, group string) (map[int]uint64, error)
 	}
-	index   *flat.Index
+	fleet   *fleet
 	dead    *deadletter.Box
 	weights func(tenant string) string // version that searches rank by
 	ready   func() error
@@ -72,23 +72,25 @@ func (r *reporter) routes(api huma.API) {
 
 func (r *reporter) status(ctx context.Context) (Status, error) {
 	own := tenant.From(ctx)
-	model, _ := r.index.Model()
-	counts := r.index.Stats()[own]
+	live := r.fleet.Live()
+	counts := live.index.Stats()[own]
 	s := Status{
-		Version: r.version, Started: r.started, Ready: r.ready() == nil, Model: model, Weights: r.weights(own),
-		Settled: r.index.Settled(), Tools: counts.Tools, Agents: counts.Agents, Data: r.cfg.Data,
+		Version: r.version, Started: r.started, Ready: r.ready() == nil, Model: live.Model, Weights: r.weights(own),
+		Settled: live.index.Settled(), Tools: counts.Tools, Agents: counts.Agents, Data: r.cfg.Data,
 		DeadLetters: len(r.dead.List(ctx, deadletter.Filter{State: events.LetterOpen})),
 	}
 	var err error
-	s.Stages, err = r.stages(ctx)
+	s.Stages, err = r.stages(ctx, live)
 	return s, err
 }
 
-func (r *reporter) stages(ctx context.Context) ([]StageStatus, error) {
+// stages looks at those of the generation that is searched.
+func (r *reporter) stages(ctx context.Context, live *generation) ([]StageStatus, error) {
+	writer := events.Numbered(embedder.WriterName, live.Number)
 	stages := []StageStatus{
 		{Name: standardizer.Name, Topic: events.ToolsRaw},
-		{Name: embedder.StageName, Topic: events.ToolsStandardized},
-		{Name: embedder.WriterName, Topic: events.ToolsEmbedded},
+		{Name: events.Numbered(embedder.StageName, live.Number), Topic: events.ToolsStandardized},
+		{Name: writer, Topic: events.Embedded(live.Number)},
 	}
 	for i := range stages {
 		st := &stages[i]
@@ -96,8 +98,8 @@ func (r *reporter) stages(ctx context.Context) ([]StageStatus, error) {
 		if err != nil {
 			return nil, err
 		}
-		at := r.index.Positions()
-		if st.Name != embedder.WriterName {
+		at := live.index.Positions()
+		if st.Name != writer {
 			if at, err = r.bus.Committed(ctx, st.Topic, st.Name); err != nil {
 				return nil, err
 			}
@@ -110,15 +112,15 @@ func (r *reporter) stages(ctx context.Context) ([]StageStatus, error) {
 }
 
 func (e *Embedded) reporter() *reporter {
-	return &reporter{base: &e.base, bus: e.bus, index: e.index, dead: e.dead, weights: e.query.WeightsVersion, ready: e.ready}
+	return &reporter{base: &e.base, bus: e.bus, fleet: e.fleet, dead: e.dead, weights: e.query.WeightsVersion, ready: e.ready}
 }
 
 // Stats counts what the index holds of the default tenant.
-func (e *Embedded) Stats() flat.Stats { return e.index.Stats()[tenant.Default] }
+func (e *Embedded) Stats() flat.Stats { return e.fleet.Live().index.Stats()[tenant.Default] }
 
 // Lag returns how many records all stages together have yet to read.
 func (e *Embedded) Lag(ctx context.Context) (uint64, error) {
-	stages, err := e.reporter().stages(ctx)
+	stages, err := e.reporter().stages(ctx, e.fleet.Live())
 	var sum uint64
 	for _, s := range stages {
 		sum += s.Lag

@@ -104,3 +104,6 @@ func decode(m stream.Message) (Letter, error) {
 // Dead reports whether a change of this key, of this revision or one that
 // replaced it, was given up. A replayed one has another chance.
 func (b *Box) Dead(key string, revision uint64) bool { return b.dead(key, revision) }
+
+// Of returns the letters of a record's key, of any tenant, in no order.
+func (b *Box) Of(key string) []Letter { return b.of(key) }

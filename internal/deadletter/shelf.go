@@ -146,3 +146,14 @@ func (s *shelf) dead(key string, revision uint64) bool {
 		return l.Revision >= revision && (l.State == events.LetterOpen || l.State == events.LetterDropped)
 	})
 }
+
+// of returns the letters of a key.
+func (s *shelf) of(key string) []Letter {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var out []Letter
+	for _, id := range s.byKey[key] {
+		out = append(out, s.letters[id])
+	}
+	return out
+}

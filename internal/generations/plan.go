@@ -31,7 +31,6 @@ type Plan struct {
 // The ways in which a plan refuses to be changed.
 var (
 	ErrSame     = errors.New("this model is the target already")
-	ErrKept     = errors.New("the generation before is of this model, and kept: step back to it")
 	ErrNoOther  = errors.New("there is no other generation")
 	ErrBuilding = errors.New("the target is not searched yet")
 )
@@ -54,17 +53,17 @@ func (p Plan) Find(number int) (Generation, bool) {
 // Has reports whether the plan has a generation of that number.
 func (p Plan) Has(number int) bool { _, ok := p.Find(number); return ok }
 
-// Next makes a new generation the target. Only the live one is kept beside it.
+// Next makes a generation of a model the target: the one that is there, else a
+// new one, beside which only the live one is kept.
 func (p Plan) Next(g Generation) (Plan, error) {
 	for _, other := range p.Generations {
 		switch {
 		case other.Model != g.Model || other.Model == "":
 		case other.Number == p.Target:
 			return p, ErrSame
-		case other.Number == p.Live:
-			return p, ErrKept
-		case p.Target == p.Live:
-			return p, ErrKept
+		default:
+			p.Target = other.Number
+			return p, nil
 		}
 	}
 	live, _ := p.Find(p.Live)

@@ -29,7 +29,9 @@ func TestTopicsOfGenerationsComeAndGo(t *testing.T) {
 		}
 	}
 	next := events.Embedded(2)
-	record := func(topic events.Topic) stream.Message { return stream.Message{Topic: topic, Key: "t/a", Value: []byte("1")} }
+	record := func(topic events.Topic) stream.Message {
+		return stream.Message{Topic: topic, Key: "t/a", Value: []byte("1")}
+	}
 	s := open()
 	if err := s.Publish(t.Context(), record(next)); err == nil {
 		t.Error("published on a topic that is not there")

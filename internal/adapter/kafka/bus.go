@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -46,7 +45,7 @@ type Bus struct {
 	cfg       Config
 	log       *slog.Logger
 	metrics   *metrics
-	transport *kafkago.Transport
+	transport *router
 	dialer    *kafkago.Dialer
 	client    *kafkago.Client
 
@@ -75,19 +74,34 @@ func New(cfg Config, d Deps) (*Bus, error) {
 		return nil, errors.New("kafka: logger and registerer are needed")
 	}
 	b := &Bus{cfg: cfg, log: d.Logger.With("bus", "kafka"), lanes: map[place]*lane{}}
-	if b.transport, b.dialer, err = cfg.connect(); err != nil {
-		return nil, err
-	}
 	if b.metrics, err = newMetrics(d.Registerer); err != nil {
 		return nil, err
 	}
-	for _, t := range events.Topics() {
-		b.transport.MetadataTopics = append(b.transport.MetadataTopics, cfg.topic(t))
-	}
 	b.life, b.cancel = context.WithCancel(context.Background())
-	b.transport.Context = b.life
+	if err := b.connect(); err != nil {
+		return nil, err
+	}
 	b.client = &kafkago.Client{Addr: kafkago.TCP(cfg.Brokers...), Transport: b.transport}
 	return b, nil
+}
+
+// connect makes the ways to the cluster. Nothing is called yet.
+func (b *Bus) connect() (err error) {
+	if _, b.dialer, err = b.cfg.connect(); err != nil {
+		return err
+	}
+	b.transport = &router{fresh: func(topics []string) (*kafkago.Transport, error) {
+		t, _, err := b.cfg.connect()
+		if err == nil {
+			t.MetadataTopics, t.Context = topics, b.life
+		}
+		return t, err
+	}}
+	var names []string
+	for _, t := range events.Topics() {
+		names = append(names, b.cfg.topic(t))
+	}
+	return b.transport.know(names...)
 }
 
 // Close ends the bus. What is being published is finished first, until ctx
@@ -133,8 +147,11 @@ var errUnknownTopic = errors.New("kafka: unknown topic")
 
 // partitions returns how many a topic has, as of a few seconds ago.
 func (b *Bus) partitions(ctx context.Context, topic events.Topic) (int, error) {
-	if !slices.Contains(events.Topics(), topic) {
+	if !topic.Known() {
 		return 0, fmt.Errorf("%w %q", errUnknownTopic, topic)
+	}
+	if err := b.transport.know(b.cfg.topic(topic)); err != nil {
+		return 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

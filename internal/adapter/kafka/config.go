@@ -55,6 +55,8 @@ type Config struct {
 	Partitions  int
 	Replication int
 	Retention   time.Duration
+
+	Managed bool // an operator makes the topics of generations, and removes them
 }
 
 // TLS says how connections are secured.

@@ -54,32 +54,41 @@ func (f Finding) String() string {
 	return fmt.Sprintf("topic %s: %s is %q, wanted is %q", f.Topic, f.Key, f.Value, f.Want)
 }
 
-// Topics returns how the topics have to be, in the order of the flow. A write
-// is acknowledged by most of the replicas, so that one of three may be down.
-func Topics(cfg Config) ([]TopicSpec, error) {
+// Topics returns how the topics have to be, in the order of the flow, those of
+// further generations at the end. A write is acknowledged by most of the replicas,
+// so that one of three may be down.
+func Topics(cfg Config, generations ...int) ([]TopicSpec, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	var specs []TopicSpec
 	for _, t := range events.Topics() {
-		settings := map[string]string{
-			// What can not be compressed grows a little when it is tried.
-			maxMessageBytes: strconv.Itoa(cfg.MaxMessage + cfg.MaxMessage/256 + 1024),
-		}
-		if cfg.Replication > 0 {
-			settings[minInSyncReplicas] = strconv.Itoa(cfg.Replication/2 + 1)
-		}
-		if t.Compacted() {
-			settings[cleanupPolicy] = "compact"
-			settings[deleteRetention] = strconv.Itoa(nullRetention)
-		} else {
-			settings[cleanupPolicy] = "delete"
-			settings[retentionMillis] = strconv.FormatInt(cfg.Retention.Milliseconds(), 10)
-		}
-		specs = append(specs, TopicSpec{Name: cfg.topic(t), Partitions: cfg.Partitions, Replication: cfg.Replication, Settings: settings})
+		specs = append(specs, cfg.spec(t))
+	}
+	for _, n := range generations {
+		specs = append(specs, cfg.spec(events.Embedded(n)))
 	}
 	return specs, nil
+}
+
+// spec is how a topic has to be.
+func (c Config) spec(t events.Topic) TopicSpec {
+	settings := map[string]string{
+		// What can not be compressed grows a little when it is tried.
+		maxMessageBytes: strconv.Itoa(c.MaxMessage + c.MaxMessage/256 + 1024),
+	}
+	if c.Replication > 0 {
+		settings[minInSyncReplicas] = strconv.Itoa(c.Replication/2 + 1)
+	}
+	if t.Compacted() {
+		settings[cleanupPolicy] = "compact"
+		settings[deleteRetention] = strconv.Itoa(nullRetention)
+	} else {
+		settings[cleanupPolicy] = "delete"
+		settings[retentionMillis] = strconv.FormatInt(c.Retention.Milliseconds(), 10)
+	}
+	return TopicSpec{Name: c.topic(t), Partitions: c.Partitions, Replication: c.Replication, Settings: settings}
 }
 
 // ApplyTopics creates the topics that are not there and returns their names,

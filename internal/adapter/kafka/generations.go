@@ -1,0 +1,158 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+
+	kafkago "github.com/segmentio/kafka-go"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+var _ stream.Topics = (*Bus)(nil)
+
+// router is the transport of the moment. One of the library's knows the topics
+// that it was made with, for good; every other topic of the cluster would be a
+// burden on each of its looks at the cluster.
+type router struct {
+	fresh func(topics []string) (*kafkago.Transport, error)
+
+	mu  sync.RWMutex // guards now
+	now *kafkago.Transport
+}
+
+// RoundTrip implements kafkago.RoundTripper.
+func (r *router) RoundTrip(ctx context.Context, addr net.Addr, req kafkago.Request) (kafkago.Response, error) {
+	r.mu.RLock()
+	t := r.now
+	r.mu.RUnlock()
+	return t.RoundTrip(ctx, addr, req)
+}
+
+// know takes in a topic. What is under way goes on over the transport of before.
+func (r *router) know(topics ...string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var known []string
+	if r.now != nil {
+		known = r.now.MetadataTopics
+	}
+	var missing []string
+	for _, t := range topics {
+		if !slices.Contains(known, t) {
+			missing = append(missing, t)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	next, err := r.fresh(slices.Concat(known, missing))
+	if err != nil {
+		return err
+	}
+	if r.now != nil {
+		r.now.CloseIdleConnections()
+	}
+	r.now = next
+	return nil
+}
+
+// CloseIdleConnections closes what the transport of the moment has open.
+func (r *router) CloseIdleConnections() {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	r.now.CloseIdleConnections()
+}
+
+// Create implements stream.Topics. Where an operator makes the topics it only
+// holds that this one is there.
+func (b *Bus) Create(ctx context.Context, topic events.Topic) error {
+	if !b.cfg.Managed {
+		err := withAdmin(b.cfg, func(a admin) error {
+			_, err := a.create(ctx, []TopicSpec{b.cfg.spec(topic)})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	_, err := b.partitions(ctx, topic)
+	return err
+}
+
+// Remove implements stream.Topics. Topics that an operator makes are the
+// operator's to remove.
+func (b *Bus) Remove(ctx context.Context, topic events.Topic) error {
+	if b.cfg.Managed {
+		return nil
+	}
+	name := b.cfg.topic(topic)
+	return withAdmin(b.cfg, func(a admin) error {
+		res, err := a.client.DeleteTopics(ctx, &kafkago.DeleteTopicsRequest{Topics: []string{name}})
+		if err == nil {
+			err = res.Errors[name]
+		}
+		if err != nil && !errors.Is(err, kafkago.UnknownTopicOrPartition) {
+			return fmt.Errorf("kafka: remove topic %s: %w", name, err)
+		}
+		if !slices.Contains(events.Topics(), topic) {
+			return nil
+		}
+		return a.recreate(ctx, b.cfg.spec(topic))
+	})
+}
+
+// recreate makes a topic that was just removed: the cluster takes its time.
+func (a admin) recreate(ctx context.Context, spec TopicSpec) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	for {
+		created, err := a.create(ctx, []TopicSpec{spec})
+		if err != nil || len(created) > 0 {
+			return err
+		}
+		if !pause(ctx, retryFirst) {
+			return ctx.Err()
+		}
+	}
+}
+
+// Generations implements stream.Topics.
+func (b *Bus) Generations(ctx context.Context) (found []int, err error) {
+	err = withAdmin(b.cfg, func(a admin) error {
+		res, err := a.client.Metadata(ctx, &kafkago.MetadataRequest{})
+		if err != nil {
+			return fmt.Errorf("kafka: list topics: %w", err)
+		}
+		for _, t := range res.Topics {
+			name, ours := strings.CutPrefix(t.Name, b.cfg.Prefix)
+			if n := events.Topic(name).Generation(); ours && n > 1 {
+				found = append(found, n)
+			}
+		}
+		slices.Sort(found)
+		return nil
+	})
+	return found, err
+}
+
+// Forget implements stream.Topics.
+func (b *Bus) Forget(ctx context.Context, topic events.Topic, group string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	id := b.cfg.group(topic, group)
+	res, err := b.client.DeleteGroups(ctx, &kafkago.DeleteGroupsRequest{GroupIDs: []string{id}})
+	if err == nil {
+		err = res.Errors[id]
+	}
+	if err != nil && !errors.Is(err, kafkago.GroupIdNotFound) {
+		return fmt.Errorf("kafka: forget group %s: %w", id, err)
+	}
+	return nil
+}

@@ -1,0 +1,278 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/internal/generations"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/embedder"
+)
+
+// Writers of the live index are held up for settlePatience at most, when no more
+// than settleBelow is outstanding; if that was in vain, not again for
+// settleAgain.
+const (
+	settlePatience = time.Second
+	settleBelow    = 256
+	settleAgain    = 15 * time.Second
+)
+
+// follow brings searches to the target of the plan, and reports whether they are
+// there.
+func (f *fleet) follow(ctx context.Context, plan generations.Plan) bool {
+	f.mu.Lock()
+	live, target := f.live, f.at[plan.Target]
+	f.mu.Unlock()
+	switch {
+	case target == nil:
+		return false
+	case target == live:
+		return f.arrived(ctx, plan)
+	}
+	if f.round.check == nil || f.round.target != target.Number {
+		f.round.check = generations.NewCheck(live.index, target.index, f.fate(target.Number))
+		f.round.target, f.round.wanted, f.round.later = target.Number, nil, time.Time{}
+		live.gate.Watch(f.round.check)
+	}
+	out, err := f.round.check.Look(ctx)
+	if err != nil {
+		return false
+	}
+	f.lacking(target.Number, out)
+	if out.Dead > 0 || out.Entities+out.Deletes > settleBelow || time.Now().Before(f.round.later) || !f.proposed(ctx, target) {
+		return false
+	}
+	out, err = live.gate.Settle(ctx, f.round.check, settlePatience, func() { err = f.switchTo(target) })
+	f.lacking(target.Number, out)
+	if err != nil || !out.None() {
+		f.round.later = time.Now().Add(settleAgain)
+		return false
+	}
+	live.gate.Watch(nil)
+	f.round.check = nil
+	return f.arrived(ctx, plan)
+}
+
+func (f *fleet) lacking(number int, out generations.Outstanding) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lacks[number] = &out
+}
+
+// switchTo lets searches use a generation that is complete.
+func (f *fleet) switchTo(target *generation) error {
+	wait, err := f.query.Switch(target.view)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	before := f.live
+	before.drained = wait
+	f.live = target
+	delete(f.lacks, target.Number)
+	f.mu.Unlock()
+	f.planner.Serve(target.Number)
+	f.log.Info("searches use another generation now", "generation", target.Number, "setting", target.Setting, "model", target.Model, "before", before.Number)
+	return nil
+}
+
+// arrived tells the others that the target is searched.
+func (f *fleet) arrived(ctx context.Context, plan generations.Plan) bool {
+	if f.vectors != nil && f.round.aliased != plan.Target {
+		if err := f.vectors.Switch(ctx, f.vectors.ClassOf(f.Live().class())); err != nil {
+			f.tell("alias", "the alias in Weaviate does not stand for what is searched yet", err)
+			return false
+		}
+		f.round.aliased = plan.Target
+	}
+	if plan.Live == plan.Target {
+		return true
+	}
+	_, err := f.planner.Change(ctx, func(p generations.Plan) (generations.Plan, error) { return p.Switched(plan.Target), nil })
+	if err != nil {
+		f.tell("switched", "the plan does not say yet what is searched", err)
+	}
+	return err == nil
+}
+
+// proposed reports whether Weaviate has what the generation's index had when this
+// was asked first.
+func (f *fleet) proposed(ctx context.Context, g *generation) bool {
+	if f.vectors == nil || f.cfg.Vectors() != config.VectorsWeaviate {
+		return true
+	}
+	if f.round.wanted == nil {
+		f.round.wanted = g.index.Positions()
+	}
+	at, err := f.bus.Committed(ctx, events.Embedded(g.Number), proposalsName)
+	if err != nil {
+		f.tell("proposals", "how much Weaviate has is not known", err)
+		return false
+	}
+	for partition, wanted := range f.round.wanted {
+		if at[partition] < wanted {
+			return false
+		}
+	}
+	return true
+}
+
+// stagesOf are the names of the stages that work for one generation alone.
+func stagesOf(number int) []string {
+	return []string{events.Numbered(embedder.StageName, number), events.Numbered(embedder.WriterName, number)}
+}
+
+// fate tells of a change what the stages of a generation made of it.
+func (f *fleet) fate(number int) func(schema.Ref, uint64) generations.Fate {
+	stages := stagesOf(number)
+	return func(ref schema.Ref, revision uint64) generations.Fate {
+		fate := generations.Pending
+		for _, l := range f.dead.Of(events.Key(ref)) {
+			if l.Revision < revision || !slices.Contains(stages, l.Stage) {
+				continue
+			}
+			switch l.State {
+			case events.LetterOpen:
+				return generations.Dead
+			case events.LetterDropped:
+				fate = generations.Dropped
+			}
+		}
+		return fate
+	}
+}
+
+// Dead reports whether a change ended in the dead letters on its way to what is
+// searched. That it did on its way to another generation is no matter here.
+func (f *fleet) Dead(key string, revision uint64) bool {
+	plan, _ := f.planner.Plan()
+	var others []string
+	for _, g := range plan.Generations {
+		if g.Number != f.Live().Number {
+			others = append(others, stagesOf(g.Number)...)
+		}
+	}
+	return slices.ContainsFunc(f.dead.Of(key), func(l deadletter.Letter) bool {
+		return l.Revision >= revision && (l.State == events.LetterOpen || l.State == events.LetterDropped) && !slices.Contains(others, l.Stage)
+	})
+}
+
+// retire closes what the plan has not any more, and reports whether that is done.
+// What is searched stays open, as it is, until searches have left it.
+func (f *fleet) retire(plan generations.Plan) bool {
+	f.mu.Lock()
+	var gone []*generation
+	for number, g := range f.at {
+		if !plan.Has(number) {
+			gone = append(gone, g)
+		}
+	}
+	live := f.live
+	f.mu.Unlock()
+	done := true
+	for _, g := range gone {
+		f.round.retired[g.Number] = g.class()
+		if g == live {
+			g.halt()
+			done = false
+			continue
+		}
+		f.forget(g)
+		if err := g.close(); err != nil {
+			f.log.Warn("a retired generation was not closed in order", "generation", g.Number, "error", err)
+		}
+		f.log.Info("a generation is retired", "generation", g.Number, "setting", g.Setting)
+	}
+	return done
+}
+
+// sweep removes what is left of generations that the plan has not any more: their
+// folders where is searched, their topics and groups where is embedded.
+func (f *fleet) sweep(ctx context.Context, plan generations.Plan) bool {
+	if f.round.swept != nil && slices.Equal(f.round.swept.Generations, plan.Generations) {
+		return true
+	}
+	var errs []error
+	if f.searches {
+		errs = append(errs, f.sweepFolders(plan))
+	}
+	if f.embeds {
+		errs = append(errs, f.sweepTopics(ctx, plan))
+	}
+	if err := errors.Join(errs...); err != nil {
+		f.tell("sweep", "what is left of a retired generation can not be removed yet", err)
+		return false
+	}
+	f.round.swept = &plan
+	return true
+}
+
+// over reports whether a generation was retired: a number that the plan never
+// gave is of a plan that this one does not know.
+func (f *fleet) over(plan generations.Plan, number int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return number <= plan.Last && !plan.Has(number) && f.at[number] == nil
+}
+
+func (f *fleet) sweepFolders(plan generations.Plan) error {
+	numbers, err := f.folders()
+	errs := []error{err}
+	for _, n := range numbers {
+		if f.over(plan, n) {
+			errs = append(errs, os.RemoveAll(f.folder(n)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// sweepTopics forgets the groups first: that fails as long as one has members.
+func (f *fleet) sweepTopics(ctx context.Context, plan generations.Plan) error {
+	numbers, err := f.bus.Generations(ctx)
+	if err != nil {
+		return err
+	}
+	if plan.Last > 1 {
+		numbers = append(numbers, 1)
+	}
+	var errs []error
+	for _, n := range numbers {
+		if f.over(plan, n) {
+			errs = append(errs, f.sweepTopic(ctx, n))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (f *fleet) sweepTopic(ctx context.Context, number int) error {
+	topic, group := events.Embedded(number), events.Numbered(embedder.StageName, number)
+	if err := f.bus.Forget(ctx, events.ToolsStandardized, group); err != nil {
+		return err
+	}
+	if f.vectors != nil {
+		if err := f.bus.Forget(ctx, topic, proposalsName); err != nil {
+			return err
+		}
+		if model, known := f.round.retired[number]; known {
+			if err := f.vectors.Drop(ctx, f.vectors.ClassOf(model)); err != nil {
+				return fmt.Errorf("generation %d: %w", number, err)
+			}
+		}
+	}
+	if number == 1 { // it is always there, and empty once it was removed
+		ends, err := f.bus.End(ctx, topic)
+		if err != nil || slices.Max(append(slices.Collect(maps.Values(ends)), 0)) == 0 {
+			return err
+		}
+	}
+	return f.bus.Remove(ctx, topic)
+}
