@@ -151,6 +151,10 @@ func (s *Served) openBus(ctx context.Context) (err error) {
 		defer cancel()
 		return s.bus.Close(ctx)
 	}))
+	// A query replica that has caught up goes on without: searches come first.
+	if s.serves(IngestService, StandardizerService, EmbedderService, TrainerService) {
+		s.ready = append(s.ready, (&probe{name: "Kafka", check: s.bus.Ready}).ready)
+	}
 	return nil
 }
 
