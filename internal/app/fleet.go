@@ -61,6 +61,7 @@ type roundState struct {
 	target  int                    // that check is about
 	wanted  map[int]uint64         // that Weaviate has to have, once asked
 	later   time.Time              // when writers may be held up again
+	left    int                    // that was outstanding after they were held up in vain
 	retry   map[int]time.Time      // when a generation is tried again
 	patient map[int]int            // how often it failed
 	swept   *generations.Plan      // after which everything retired is gone

@@ -48,18 +48,25 @@ func (f *fleet) follow(ctx context.Context, plan generations.Plan) bool {
 		return false
 	}
 	f.lacking(target.Number, out)
-	if out.Dead > 0 || out.Entities+out.Deletes > settleBelow || time.Now().Before(f.round.later) || !f.proposed(ctx, target) {
+	if !f.worthSettling(out) || !f.proposed(ctx, target) {
 		return false
 	}
 	out, err = live.gate.Settle(ctx, f.round.check, settlePatience, func() { err = f.switchTo(target) })
 	f.lacking(target.Number, out)
 	if err != nil || !out.None() {
-		f.round.later = time.Now().Add(settleAgain)
+		f.round.later, f.round.left = time.Now().Add(settleAgain), out.Entities+out.Deletes
 		return false
 	}
 	live.gate.Watch(nil)
 	f.round.check = nil
 	return f.arrived(ctx, plan)
+}
+
+// worthSettling reports whether writers may be held up: for little, and not soon
+// after that was in vain, unless there is less by now.
+func (f *fleet) worthSettling(out generations.Outstanding) bool {
+	left := out.Entities + out.Deletes
+	return out.Dead == 0 && left <= settleBelow && (left < f.round.left || time.Now().After(f.round.later))
 }
 
 func (f *fleet) lacking(number int, out generations.Outstanding) {

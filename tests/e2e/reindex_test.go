@@ -1,0 +1,400 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/internal/generations"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/tests/process"
+)
+
+// distilled makes a second embedding model, of the sample registry's texts.
+func distilled(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "second.static")
+	o := cli(t, "", "distill", "--texts", registry, "--teacher", "static", "--out", path, "--name", "second", "--cache", t.TempDir(),
+		"--dims", "64", "--rows", "4000", "--epochs", "2", "--conversations", "200", "--no-progress")
+	if o.code != 0 {
+		t.Fatalf("distill: %+v", o)
+	}
+	return "static:" + path
+}
+
+func reindexReport(t *testing.T, p *process.Process) generations.Report {
+	t.Helper()
+	var r generations.Report
+	if err := p.Client.Get(t.Context(), "/v1/reindex", nil, &r); err != nil {
+		t.Fatalf("reindex: %v\n%s", err, p.Log())
+	}
+	return r
+}
+
+// switched waits until every process that answers searches uses a model, and
+// says so.
+func switched(t *testing.T, d process.Deployment, setting string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, p := range d.Fronts() {
+		var r generations.Report
+		err := process.Until(ctx, func() (bool, error) {
+			r = reindexReport(t, p)
+			return slices.ContainsFunc(r.Generations, func(g generations.State) bool {
+				return g.Setting == setting && g.State == generations.StateLive && g.Number == r.Target
+			}), nil
+		})
+		if err != nil {
+			t.Fatalf("%s is not searched: %+v, %v\n%s", setting, r, err, p.Log())
+		}
+		var status struct {
+			Model string `json:"model"`
+		}
+		if err := p.Client.Get(t.Context(), "/v1/status", nil, &status); err != nil {
+			t.Fatal(err)
+		}
+		if i := slices.IndexFunc(r.Generations, func(g generations.State) bool { return g.Number == r.Live }); r.Generations[i].Model != status.Model {
+			t.Errorf("status says %s, the plan %+v", status.Model, r.Generations[i])
+		}
+	}
+}
+
+// beacon is a tool that its own query has to find, whatever else there is.
+func beacon(i int) (id, document, query string) {
+	word := fmt.Sprintf("zarquon%d", i)
+	return fmt.Sprintf("beacon/%d", i), fmt.Sprintf(`{"name":"light_%s","description":"Light the beacon of %s."}`, word, word), "light the beacon of " + word
+}
+
+const beacons = 20
+
+// watchers search every front until stop, and want of every search an answer that
+// lacks nothing and has the beacon among the best three.
+type watchers struct {
+	stop     context.CancelFunc
+	group    sync.WaitGroup
+	searches atomic.Int64
+	failed   atomic.Pointer[string]
+}
+
+func watchSearches(t *testing.T, d process.Deployment) *watchers {
+	ctx, cancel := context.WithCancel(t.Context())
+	w := &watchers{stop: cancel}
+	for _, p := range d.Fronts() {
+		w.group.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				id, _, query := beacon(i % beacons)
+				var answer schema.SearchResponse
+				err := p.Client.Post(ctx, "/v1/search", schema.SearchRequest{Query: query, K: 3}, &answer)
+				if ctx.Err() != nil {
+					return
+				}
+				right := slices.ContainsFunc(answer.Results, func(r schema.Result) bool { return r.ID == id })
+				if err != nil || len(answer.Degraded) > 0 || !right {
+					text := fmt.Sprintf("search %d for %s: %v, degraded %q, found %+v", w.searches.Load(), id, err, answer.Degraded, answer.Results)
+					w.failed.CompareAndSwap(nil, &text)
+					return
+				}
+				w.searches.Add(1)
+			}
+		})
+	}
+	return w
+}
+
+// end stops the searches, none of which may have failed.
+func (w *watchers) end(t *testing.T) {
+	t.Helper()
+	w.stop()
+	w.group.Wait()
+	if failed := w.failed.Load(); failed != nil {
+		t.Error(*failed)
+	}
+	if w.searches.Load() == 0 {
+		t.Error("nothing was searched")
+	}
+	t.Logf("%d searches were answered", w.searches.Load())
+}
+
+// changes streams updates, deletes and additions in until stop, and knows what was
+// accepted.
+type changes struct {
+	stop     context.CancelFunc
+	done     chan error
+	accepted map[string]uint64 // to be read after end
+	sent     int
+	count    atomic.Int64 // of sent, for others
+}
+
+func streamChanges(t *testing.T, d process.Deployment, accepted map[string]uint64) *changes {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := &changes{stop: cancel, done: make(chan error, 1), accepted: maps.Clone(accepted)}
+	front := d.Front().Client
+	go func() {
+		for ctx.Err() == nil {
+			if err := c.change(context.WithoutCancel(ctx), front); err != nil {
+				c.done <- err
+				return
+			}
+			c.sent++
+			c.count.Add(1)
+		}
+		c.done <- nil
+	}()
+	return c
+}
+
+// change makes the next change: of every ten, six update, two add and two delete.
+func (c *changes) change(ctx context.Context, front client.Client) error {
+	n := c.sent
+	id := fmt.Sprintf("moving/%d", n%40)
+	switch n % 10 {
+	case 3, 7:
+		id = fmt.Sprintf("added/%d", n)
+	case 5, 9:
+		var a struct {
+			Revision uint64 `json:"revision"`
+		}
+		if _, there := c.accepted[id]; !there {
+			return nil
+		}
+		delete(c.accepted, id)
+		return front.Delete(ctx, client.Path("/v1/tools", id), &a)
+	}
+	document := fmt.Sprintf(`{"name":"turn_%d","description":"Turn number %d of the wheel by %d degrees."}`, n%40, n, n%360)
+	body, err := front.Send(ctx, http.MethodPut, client.Path("/v1/tools", id), nil, "application/json", strings.NewReader(document))
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	var a struct {
+		Revision uint64 `json:"revision"`
+	}
+	err = json.NewDecoder(body).Decode(&a)
+	c.accepted[id] = a.Revision
+	return err
+}
+
+// leastChanges is how many come in while a model changes.
+const leastChanges = 100
+
+// end stops the changes, once there are enough, and returns what is there.
+func (c *changes) end(t *testing.T) map[string]uint64 {
+	t.Helper()
+	for c.count.Load() < leastChanges && len(c.done) == 0 {
+		<-time.After(10 * time.Millisecond)
+	}
+	c.stop()
+	if err := <-c.done; err != nil {
+		t.Fatalf("after %d changes: %v", c.sent, err)
+	}
+	t.Logf("%d changes were accepted", c.sent)
+	return c.accepted
+}
+
+// holds waits until every process that answers searches shows exactly this.
+func holds(t *testing.T, d process.Deployment, want map[string]uint64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for n, p := range d.Fronts() {
+		var got map[string]uint64
+		err := process.Until(ctx, func() (bool, error) {
+			got = revisions(t, p, "")
+			return maps.Equal(got, want), nil
+		})
+		if err != nil {
+			t.Fatalf("replica %d shows %d tools, want %d: %s\n%s", n+1, len(got), len(want), firstDifference(got, want), p.Log())
+		}
+	}
+}
+
+// firstDifference names one tool that two lists have not in common.
+func firstDifference(got, want map[string]uint64) string {
+	for id, revision := range want {
+		if got[id] != revision {
+			return fmt.Sprintf("%s in revision %d, want %d", id, got[id], revision)
+		}
+	}
+	for id := range got {
+		if _, there := want[id]; !there {
+			return id + " should not be there"
+		}
+	}
+	return "none"
+}
+
+// The embedding model is upgraded while everybody searches and writes, then one
+// step back, and then for good.
+func TestTheModelChangesUnderLoad(t *testing.T) {
+	second := distilled(t)
+	everywhere(t, func(t *testing.T, d process.Deployment) {
+		load(t, d.Front(), registry)
+		for i := range beacons {
+			id, document, _ := beacon(i)
+			put(t, d.Front(), id, document)
+		}
+		accepted := agree(t, d)
+		for _, step := range []struct {
+			args  []string
+			model string
+		}{{[]string{"--model", second}, second}, {[]string{"--back"}, "static"}, {[]string{"--model", second}, second}} {
+			searching, changing := watchSearches(t, d), streamChanges(t, d, accepted)
+			if o := at(t, d.Front(), append([]string{"reindex"}, step.args...)...); o.code != 0 {
+				t.Errorf("reindex %v: %+v", step.args, o)
+			}
+			switched(t, d, step.model)
+			accepted = changing.end(t)
+			searching.end(t)
+			holds(t, d, accepted)
+		}
+		d.Restart(t)
+		switched(t, d, second)
+		holds(t, d, accepted)
+		if o := at(t, d.Front(), "reindex", "--finish"); o.code != 0 {
+			t.Errorf("finish: %+v", o)
+		}
+		if o := at(t, d.Front(), "reindex", "--back"); o.code != 1 || !strings.Contains(o.errOut, "no other generation") {
+			t.Errorf("back to what was given up: %+v", o)
+		}
+		searching := watchSearches(t, d)
+		put(t, d.Front(), "boat", ferry)
+		searching.end(t)
+		for _, p := range d.Fronts() {
+			err := process.Until(t.Context(), func() (bool, error) { _, there := get(t, p, "boat"); return there, nil })
+			if r := reindexReport(t, p); err != nil || len(r.Generations) != 1 || r.Generations[0].Setting != second {
+				t.Errorf("%v, %+v", err, r)
+			}
+		}
+	})
+}
+
+// slowModel is an embedding endpoint that stops answering after a number of texts,
+// and refuses what a test wants it to.
+type slowModel struct {
+	*httptest.Server
+	left   atomic.Int64  // texts that are answered before it stops
+	held   chan struct{} // receives when somebody has to wait
+	open   chan struct{} // closed: nobody waits any more
+	refuse string        // texts with this in them are refused
+}
+
+func newSlowModel(t *testing.T, texts int64, refuse string) *slowModel {
+	m := &slowModel{refuse: refuse, held: make(chan struct{}, 1), open: make(chan struct{})}
+	m.left.Store(texts)
+	m.Server = httptest.NewServer(http.HandlerFunc(m.answer))
+	t.Cleanup(m.Close)
+	return m
+}
+
+func (m *slowModel) answer(w http.ResponseWriter, r *http.Request) {
+	var body struct{ Input []string }
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	if m.left.Add(-int64(len(body.Input))) < 0 {
+		select {
+		case m.held <- struct{}{}:
+		default:
+		}
+		select {
+		case <-m.open:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	var vectors []string
+	for _, text := range body.Input {
+		if strings.Contains(text, m.refuse) {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprintln(w, `{"error":{"message":"this text is refused"}}`)
+			return
+		}
+		vectors = append(vectors, fmt.Sprintf(`{"embedding":%s}`, wordVector(text)))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"data":[%s]}`, strings.Join(vectors, ","))
+}
+
+// wordVector counts the words of a text in eight places.
+func wordVector(text string) string {
+	v := [8]int{1}
+	for _, word := range strings.Fields(strings.ToLower(text)) {
+		h := fnv.New32a()
+		h.Write([]byte(word))
+		v[1+h.Sum32()%7]++
+	}
+	raw, _ := json.Marshal(v)
+	return string(raw)
+}
+
+// A new model's index goes on being built after its builders were killed, and what
+// the model can not embed keeps the old one in use until somebody decides.
+func TestBuildingOutlivesCrashesAndWaitsForDeadLetters(t *testing.T) {
+	scenario := func(t *testing.T, d process.Deployment, model *slowModel) {
+		put(t, d.Front(), "oven", bread)
+		for i := range beacons {
+			id, document, _ := beacon(i)
+			put(t, d.Front(), id, document)
+		}
+		before := agree(t, d)
+		if o := at(t, d.Front(), "reindex", "--model", "onnx:absent"); o.code != 1 || !strings.Contains(o.errOut, "can not be loaded") {
+			t.Errorf("a model that is not there: %+v", o)
+		}
+		if o := at(t, d.Front(), "reindex", "--model", "http:slow", "--wait=false", "--json"); o.code != 0 {
+			t.Fatalf("reindex: %+v", o)
+		}
+		<-model.held
+		d.(process.Crashing).Crash(t, "embedder-1", "query-1")
+		for _, p := range d.Fronts() {
+			if r := reindexReport(t, p); r.Live != 1 || r.Target != 2 {
+				t.Errorf("in the middle: %+v", r)
+			}
+		}
+		holds(t, d, before)
+		close(model.open)
+
+		o := at(t, d.Front(), "reindex", "--back", "--wait=false")
+		if o = at(t, d.Front(), "reindex", "--model", "http:slow"); o.code != 1 || !strings.Contains(o.errOut, "dlq list --stage embedder-2") {
+			t.Fatalf("one document can not be embedded: %+v", o)
+		}
+		for _, p := range d.Fronts() {
+			if r := reindexReport(t, p); r.Live != 1 {
+				t.Errorf("a document is lacking, and searches changed over: %+v", r)
+			}
+		}
+		if o = at(t, d.Front(), "dlq", "drop", "--all", "--stage", "embedder-2"); o.code != 0 {
+			t.Fatalf("drop: %+v", o)
+		}
+		switched(t, d, "http:slow")
+		delete(before, "oven")
+		holds(t, d, before)
+		put(t, d.Front(), "boat", ferry)
+	}
+	prepare := func(t *testing.T) *slowModel {
+		model := newSlowModel(t, 40, "bread")
+		t.Setenv("TOOLSTREAM_EMBEDDER_URL", model.URL+"/v1")
+		return model
+	}
+	t.Run("embedded", func(t *testing.T) {
+		model := prepare(t)
+		scenario(t, process.Up(t, binary()), model)
+	})
+	t.Run("distributed", func(t *testing.T) {
+		model := prepare(t)
+		scenario(t, process.Serve(t, &cluster, binary()), model)
+	})
+}
