@@ -8,7 +8,9 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func passing(t *testing.T, peer http.HandlerFunc) *httptest.Server {
@@ -49,6 +51,55 @@ func TestAnAnswerArrivesHoweverSoonItComes(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// The peer closes connections as they are used again, as it does when it stops:
+// nothing that may be repeated fails for it, and nothing else is repeated.
+func TestConnectionsThatThePeerCloses(t *testing.T) {
+	var posted atomic.Int32
+	back := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		if r.URL.Path == "/v1/weights:rollback" {
+			posted.Add(1)
+		}
+		if n != r.ContentLength {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	}))
+	back.Config.IdleTimeout = time.Millisecond
+	back.Start()
+	t.Cleanup(back.Close)
+	address, err := url.Parse(back.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(drained(toPeer("query", address)))
+	t.Cleanup(front.Close)
+	large := strings.Repeat("x", 3*smallBody)
+	const rounds = 40
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range rounds {
+				for path, body := range map[string]string{"/v1/search": `{"query":"a"}`, "/v1/weights:rollback": "", "/v1/tools:batch": large} {
+					resp, err := front.Client().Post(front.URL+path, "application/json", strings.NewReader(body))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					answer, _ := io.ReadAll(resp.Body)
+					resp.Body.Close()
+					if resp.StatusCode != http.StatusOK {
+						t.Errorf("%s: %d %s", path, resp.StatusCode, answer)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := posted.Load(); n != 8*rounds {
+		t.Errorf("%d requests that must not be repeated arrived as %d", 8*rounds, n)
+	}
 }
 
 // Lines are answered while more of them are being sent.
