@@ -65,6 +65,7 @@ type roundState struct {
 	retry   map[int]time.Time      // when a generation is tried again
 	patient map[int]int            // how often it failed
 	swept   *generations.Plan      // after which everything retired is gone
+	realias time.Time              // when the alias in Weaviate is tried again
 	aliased int                    // the generation that Weaviate's alias stands for
 	told    map[string]string      // what the log has heard
 	retired map[int]weaviate.Model // the models of generations that are to be removed

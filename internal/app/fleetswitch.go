@@ -94,13 +94,7 @@ func (f *fleet) switchTo(target *generation) error {
 
 // arrived tells the others that the target is searched.
 func (f *fleet) arrived(ctx context.Context, plan generations.Plan) bool {
-	if f.vectors != nil && f.round.aliased != plan.Target {
-		if err := f.vectors.Switch(ctx, f.vectors.ClassOf(f.Live().class())); err != nil {
-			f.tell("alias", "the alias in Weaviate does not stand for what is searched yet", err)
-			return false
-		}
-		f.round.aliased = plan.Target
-	}
+	f.alias(ctx, plan)
 	if plan.Live == plan.Target {
 		return true
 	}
@@ -109,6 +103,20 @@ func (f *fleet) arrived(ctx context.Context, plan generations.Plan) bool {
 		f.tell("switched", "the plan does not say yet what is searched", err)
 	}
 	return err == nil
+}
+
+// alias lets the alias in Weaviate stand for what is searched. Nothing here goes by
+// it, so that waits where Weaviate is away.
+func (f *fleet) alias(ctx context.Context, plan generations.Plan) {
+	if f.vectors == nil || plan.Last == 1 || f.round.aliased == plan.Target || time.Now().Before(f.round.realias) {
+		return
+	}
+	if err := f.vectors.Switch(ctx, f.vectors.ClassOf(f.Live().class())); err != nil {
+		f.round.realias = time.Now().Add(retryMost)
+		f.tell("alias", "the alias in Weaviate does not stand for what is searched yet", err)
+		return
+	}
+	f.round.aliased = plan.Target
 }
 
 // proposed reports whether Weaviate has what the generation's index had when this

@@ -73,17 +73,24 @@ func (r *router) CloseIdleConnections() {
 // Create implements stream.Topics. Where an operator makes the topics it only
 // holds that this one is there.
 func (b *Bus) Create(ctx context.Context, topic events.Topic) error {
-	if !b.cfg.Managed {
-		err := withAdmin(b.cfg, func(a admin) error {
-			_, err := a.create(ctx, []TopicSpec{b.cfg.spec(topic)})
-			return err
-		})
-		if err != nil {
+	if b.cfg.Managed {
+		_, err := b.partitions(ctx, topic)
+		return err
+	}
+	err := withAdmin(b.cfg, func(a admin) error {
+		_, err := a.create(ctx, []TopicSpec{b.cfg.spec(topic)})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	for { // what is known of the cluster may be some seconds old
+		if _, err = b.partitions(ctx, topic); !errors.Is(err, kafkago.UnknownTopicOrPartition) || !pause(ctx, retryFirst) {
 			return err
 		}
 	}
-	_, err := b.partitions(ctx, topic)
-	return err
 }
 
 // Remove implements stream.Topics. Topics that an operator makes are the

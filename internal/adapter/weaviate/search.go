@@ -47,7 +47,8 @@ type absence struct {
 // missing is what an answer calls Weaviate where it did not answer.
 const missing = "index"
 
-// NewSearch returns a search over whatever class the alias stands for.
+// NewSearch returns a search over the class of the model that the replica's
+// vectors come from. The alias is for those who look at Weaviate from outside.
 func NewSearch(c *Client, r Replica, log *slog.Logger) (*Search, error) {
 	if c == nil || r == nil || log == nil {
 		return nil, errors.New("weaviate: a search needs a client, a replica and a logger")
@@ -110,7 +111,8 @@ func (s *Search) Suppliers(ctx context.Context, tenant string, tools []string) (
 // propose asks all questions at once and returns what any of them found, each
 // entity once.
 func (s *Search) propose(ctx context.Context, l *index.Lookup) ([]schema.Ref, error) {
-	_, dimensions := s.replica.Model()
+	name, dimensions := s.replica.Model()
+	class := s.client.ClassOf(Model{Name: name, Dimensions: dimensions})
 	questions, err := ask(l, dimensions)
 	if err != nil {
 		return nil, err
@@ -122,7 +124,7 @@ func (s *Search) propose(ctx context.Context, l *index.Lookup) ([]schema.Ref, er
 	for n, near := range questions {
 		wg.Go(func() {
 			found[n], errs[n] = s.client.find(ctx, &pb.SearchRequest{
-				Collection: s.client.config.Alias, Tenant: l.Tenant, Limit: uint32(max(s.client.config.Limit, l.N)),
+				Collection: class, Tenant: l.Tenant, Limit: uint32(max(s.client.config.Limit, l.N)),
 				NearVector: near, Filters: filters, Properties: &pb.PropertiesRequest{NonRefProperties: []string{propKind, propKey}},
 			})
 		})
