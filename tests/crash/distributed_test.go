@@ -40,7 +40,7 @@ type blow [][]string
 func blows(rng *rand.Rand, replicas []string) []blow {
 	all := []blow{{{"embedder-1", servers.WeaviateName}}, {{"standardizer-2"}, {"standardizer-1"}}}
 	once := append(slices.Clone(replicas), servers.KafkaName, servers.NATSName, servers.WeaviateName)
-	for _, victim := range append(once, "ingest", "embedder-2", servers.KafkaName, servers.WeaviateName) {
+	for _, victim := range append(once, "ingest", "embedder-2", servers.KafkaName) {
 		all = append(all, blow{{victim}})
 	}
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })

@@ -17,7 +17,7 @@ import (
 
 // OpenIndex opens the class of Weaviate that searches of the deployment go to,
 // until the test ends. It waits for the embedder to make it.
-func (d *Distributed) OpenIndex(t *testing.T) *weaviate.Index {
+func (d *Distributed) OpenIndex(t testing.TB) *weaviate.Index {
 	t.Helper()
 	client, err := weaviate.New(weaviate.Config{URL: "http://" + d.Cluster.Weaviate.Addr, GRPC: d.Cluster.Weaviate.GRPC, Alias: d.Alias})
 	if err != nil {

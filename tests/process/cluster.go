@@ -24,7 +24,7 @@ type Cluster struct {
 
 // Start starts the servers of these names unless they run. The test skips where
 // one can not be had, unless servertest.Variable requires them.
-func (c *Cluster) Start(t *testing.T, names ...string) {
+func (c *Cluster) Start(t testing.TB, names ...string) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("-short: real servers take seconds to start")
@@ -78,15 +78,20 @@ func (c *Cluster) Server(name string) *servers.Server {
 // the code to exit with.
 func (c *Cluster) Main(m *testing.M) int {
 	code := m.Run()
-	for _, name := range servers.Names() {
-		s := c.Server(name)
-		if s == nil {
-			continue
-		}
-		if err := s.Stop(context.Background()); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
+	if err := c.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
 	}
 	return code
+}
+
+// Stop stops what was started.
+func (c *Cluster) Stop() error {
+	var errs []error
+	for _, name := range servers.Names() {
+		if s := c.Server(name); s != nil {
+			errs = append(errs, s.Stop(context.Background()))
+		}
+	}
+	return errors.Join(errs...)
 }

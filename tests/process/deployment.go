@@ -13,7 +13,7 @@ type Deployment interface {
 	Fronts() []*Process
 	// Restart ends every process in order and starts it again, one after the
 	// other.
-	Restart(t *testing.T)
+	Restart(t testing.TB)
 }
 
 // Embedded is `up`: everything in one process.
@@ -23,7 +23,7 @@ type Embedded struct {
 }
 
 // Up starts `up` on an empty data folder.
-func Up(t *testing.T, bin string) *Embedded {
+func Up(t testing.TB, bin string) *Embedded {
 	t.Helper()
 	e := &Embedded{bin: bin, data: filepath.Join(t.TempDir(), "data")}
 	e.process = Start(t, bin, e.data)
@@ -37,7 +37,7 @@ func (e *Embedded) Front() *Process { return e.process }
 func (e *Embedded) Fronts() []*Process { return []*Process{e.process} }
 
 // Restart drains the process and starts another on its folder.
-func (e *Embedded) Restart(t *testing.T) {
+func (e *Embedded) Restart(t testing.TB) {
 	t.Helper()
 	if err := e.process.Stop(); err != nil {
 		t.Fatalf("stop: %v\n%s", err, e.process.Log())

@@ -41,7 +41,7 @@ type Distributed struct {
 // Serve starts a deployment with topics of its own and returns once all of it is
 // ready. vectors are values of query.vectors, one for each query replica; without
 // any, the deployment has no Weaviate.
-func Serve(t *testing.T, c *Cluster, bin string, vectors ...string) *Distributed {
+func Serve(t testing.TB, c *Cluster, bin string, vectors ...string) *Distributed {
 	t.Helper()
 	c.Start(t, servers.KafkaName, servers.NATSName)
 	if err := forgetWeights(t.Context(), c.NATS.Addr); err != nil {
@@ -91,7 +91,7 @@ func forgetWeights(ctx context.Context, addr string) error {
 }
 
 // tell adds to a failure what the processes logged.
-func (d *Distributed) tell(t *testing.T) {
+func (d *Distributed) tell(t testing.TB) {
 	if !t.Failed() {
 		return
 	}
@@ -142,7 +142,7 @@ func (d *Distributed) settings(name string) []string {
 }
 
 // Start starts a replica that does not run and waits until it is ready.
-func (d *Distributed) Start(t *testing.T, name string) {
+func (d *Distributed) Start(t testing.TB, name string) {
 	t.Helper()
 	d.Begin(t, name)
 	if err := d.processes[name].Ready(t.Context()); err != nil {
@@ -151,7 +151,7 @@ func (d *Distributed) Start(t *testing.T, name string) {
 }
 
 // Begin starts a replica that does not run.
-func (d *Distributed) Begin(t *testing.T, name string) {
+func (d *Distributed) Begin(t testing.TB, name string) {
 	t.Helper()
 	service, _, _ := strings.Cut(name, "-")
 	p, err := start(d.bin, d.settings(name), "serve", service, "--data", filepath.Join(d.dir, name), "--listen", d.addresses[name])
@@ -162,11 +162,15 @@ func (d *Distributed) Begin(t *testing.T, name string) {
 	d.processes[name] = p
 }
 
-// Kill ends a replica as a crash would.
-func (d *Distributed) Kill(name string) { d.processes[name].Kill() }
+// Kill ends replicas as a crash would.
+func (d *Distributed) Kill(names ...string) {
+	for _, name := range names {
+		d.processes[name].Kill()
+	}
+}
 
 // Cycle drains a replica and starts it again.
-func (d *Distributed) Cycle(t *testing.T, name string) {
+func (d *Distributed) Cycle(t testing.TB, name string) {
 	t.Helper()
 	if err := d.processes[name].Stop(); err != nil {
 		t.Fatalf("stop %s: %v\n%s", name, err, d.processes[name].Log())
@@ -175,7 +179,7 @@ func (d *Distributed) Cycle(t *testing.T, name string) {
 }
 
 // Restart drains and starts one replica after the other.
-func (d *Distributed) Restart(t *testing.T) {
+func (d *Distributed) Restart(t testing.TB) {
 	t.Helper()
 	for _, name := range replicas() {
 		d.Cycle(t, name)

@@ -22,7 +22,7 @@ import (
 )
 
 // Build compiles cmd/toolstream into the test's folder and returns its path.
-func Build(t *testing.T) string {
+func Build(t testing.TB) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "toolstream")
 	out, err := exec.Command("go", "build", "-o", bin, "github.com/toolstream/toolstream/cmd/toolstream").CombinedOutput()
@@ -49,7 +49,7 @@ var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 
 // Start runs `up` on the data folder at a free port of loopback and returns
 // once it is ready. The process is killed when the test ends.
-func Start(t *testing.T, bin, data string, args ...string) *Process {
+func Start(t testing.TB, bin, data string, args ...string) *Process {
 	t.Helper()
 	p, err := Try(t, bin, data, args...)
 	if err != nil {
@@ -60,14 +60,14 @@ func Start(t *testing.T, bin, data string, args ...string) *Process {
 
 // Try is Start for a process that may refuse to run: the error holds what it
 // said.
-func Try(t *testing.T, bin, data string, args ...string) (*Process, error) {
+func Try(t testing.TB, bin, data string, args ...string) (*Process, error) {
 	t.Helper()
 	return run(t, bin, nil, append([]string{"up", "--data", data, "--listen", "127.0.0.1:0"}, args...)...)
 }
 
 // run starts a command that listens, with env added to this process's, and
 // returns once it is ready.
-func run(t *testing.T, bin string, env []string, args ...string) (*Process, error) {
+func run(t testing.TB, bin string, env []string, args ...string) (*Process, error) {
 	t.Helper()
 	p, err := start(bin, env, args...)
 	if err != nil {
