@@ -240,7 +240,7 @@ func firstDifference(got, want map[string]uint64) string {
 // step back, and then for good.
 func TestTheModelChangesUnderLoad(t *testing.T) {
 	second := distilled(t)
-	everywhere(t, func(t *testing.T, d process.Deployment) {
+	scenario := func(t *testing.T, d process.Deployment) {
 		load(t, d.Front(), registry)
 		for i := range beacons {
 			id, document, _ := beacon(i)
@@ -278,7 +278,38 @@ func TestTheModelChangesUnderLoad(t *testing.T) {
 				t.Errorf("%v, %+v", err, r)
 			}
 		}
+	}
+	everywhere(t, scenario)
+	t.Run("with Weaviate", func(t *testing.T) {
+		d := process.Serve(t, &cluster, binary(), "weaviate", "replica")
+		scenario(t, d)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		var classes []string
+		err := process.Until(ctx, func() (bool, error) {
+			classes = classesOf(t, cluster.Weaviate.Addr, d.Alias)
+			return len(classes) == 1, nil
+		})
+		if err != nil {
+			t.Errorf("the retired class stays: %q", classes)
+		}
 	})
+}
+
+// classesOf lists what Weaviate holds of a deployment.
+func classesOf(t *testing.T, addr, alias string) []string {
+	t.Helper()
+	var schema struct{ Classes []struct{ Class string } }
+	if err := (&client.Client{Server: "http://" + addr, HTTP: http.DefaultClient}).Get(t.Context(), "/v1/schema", nil, &schema); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range schema.Classes {
+		if strings.HasPrefix(c.Class, alias+"_") {
+			names = append(names, c.Class)
+		}
+	}
+	return names
 }
 
 // slowModel is an embedding endpoint that stops answering after a number of texts,
