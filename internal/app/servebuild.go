@@ -172,11 +172,17 @@ func (s *Served) buildTrainer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	service, err := s.newTrainer(s.bus, model, state, s.weights)
+	turn, err := s.trainerLease()
 	if err != nil {
 		return err
 	}
-	s.parts = append(s.parts, part{"trainer", service.Run}, s.fleet.serving(service))
+	service, err := s.newTrainer(s.bus, model, state, guarded{s.weights, turn})
+	if err != nil {
+		return err
+	}
+	work := func(ctx context.Context) error { return turn.Run(ctx, service.Run) }
+	s.parts = append(s.parts, part{"trainer", work}, s.fleet.serving(service))
+	s.ready = append(s.ready, turn.StandsBy)
 	s.routes[TrainerService] = func(api huma.API) { trainer.Routes(api, service) }
 	return nil
 }

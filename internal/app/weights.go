@@ -2,8 +2,14 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
+	"github.com/toolstream/toolstream/internal/lease"
 	"github.com/toolstream/toolstream/internal/stream"
 )
 
@@ -30,4 +36,49 @@ func (s weightsStore) Get(ctx context.Context, key string) ([]byte, error) {
 		return nil, nil
 	}
 	return entry.Value, err
+}
+
+// guarded is the bucket to which only the holder of a lease writes.
+type guarded struct {
+	bucket
+	lease *lease.Lease
+}
+
+// Put fails without the lease.
+func (g guarded) Put(ctx context.Context, key string, value []byte) (uint64, error) {
+	if err := g.lease.Check(); err != nil {
+		return 0, err
+	}
+	return g.bucket.Put(ctx, key, value)
+}
+
+// Delete fails without the lease.
+func (g guarded) Delete(ctx context.Context, key string) error {
+	if err := g.lease.Check(); err != nil {
+		return err
+	}
+	return g.bucket.Delete(ctx, key)
+}
+
+// Where trainers agree on the one that works, and where a data folder keeps its
+// name there.
+const (
+	trainerLeaseKey = "trainer.lease"
+	trainerNameFile = "trainer.name"
+)
+
+// trainerLease is the process's turn at training. It is in the name of the data
+// folder, which one process has open at a time, so that a trainer that was killed
+// goes on at once.
+func (s *Served) trainerLease() (*lease.Lease, error) {
+	path := filepath.Join(s.cfg.Data, trainerNameFile)
+	name, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		name = []byte(rand.Text())
+		err = os.WriteFile(path, name, 0o600)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("name of the data folder: %w", err)
+	}
+	return lease.New(lease.Config{Key: trainerLeaseKey, Holder: string(name)}, s.weights, s.log)
 }

@@ -1,0 +1,236 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/toolstream/toolstream/internal/stream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// store is a key of which everybody may be cut off.
+type store struct {
+	mu       sync.Mutex // guards the others
+	value    []byte
+	revision uint64
+	there    bool
+	away     map[string]bool // by holder
+}
+
+var errAway = errors.New("away")
+
+// of is the store as one holder reaches it.
+type of struct {
+	*store
+	holder string
+}
+
+func (s of) Get(context.Context, string) (stream.Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.away[s.holder]:
+		return stream.Entry{}, errAway
+	case !s.there:
+		return stream.Entry{}, stream.ErrNotFound
+	}
+	return stream.Entry{Value: s.value, Revision: s.revision}, nil
+}
+
+func (s of) Create(ctx context.Context, key string, value []byte) (uint64, error) {
+	s.mu.Lock()
+	there := s.there
+	s.mu.Unlock()
+	if there {
+		return 0, stream.ErrConflict
+	}
+	return s.put(value, func() bool { return !s.there })
+}
+
+func (s of) Update(_ context.Context, _ string, value []byte, revision uint64) (uint64, error) {
+	return s.put(value, func() bool { return s.there && s.revision == revision })
+}
+
+func (s of) put(value []byte, may func() bool) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.away[s.holder]:
+		return 0, errAway
+	case !may():
+		return 0, stream.ErrConflict
+	}
+	s.there, s.value = true, value
+	s.revision++
+	return s.revision, nil
+}
+
+func (s *store) cut(holder string, away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away[holder] = away
+}
+
+// worker is a process that wants the lease.
+type worker struct {
+	lease *Lease
+	stop  func() error // ends it, and says how it ended
+	works *atomic.Bool
+}
+
+func join(t *testing.T, s *store, holder string) worker {
+	t.Helper()
+	l, err := New(Config{Key: "k", Holder: holder}, of{s, holder}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	w := worker{lease: l, works: &atomic.Bool{}}
+	done := make(chan error, 1)
+	go func() {
+		done <- l.Run(ctx, func(ctx context.Context) error {
+			w.works.Store(true)
+			defer w.works.Store(false)
+			<-ctx.Done()
+			return nil
+		})
+	}()
+	w.stop = sync.OnceValue(func() error { cancel(); return <-done })
+	return w
+}
+
+// after lets time pass and looks who may do the work.
+func after(t *testing.T, d time.Duration, workers map[string]worker, want string) {
+	t.Helper()
+	time.Sleep(d)
+	synctest.Wait()
+	for name, w := range workers {
+		if may := w.lease.Check() == nil; may != (name == want) {
+			t.Errorf("after %s %s may do the work: %v, want %q to", d, name, may, want)
+		}
+	}
+}
+
+func newStore() *store { return &store{away: map[string]bool{}} }
+
+func TestOneWorksAndAnotherTakesOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		all := map[string]worker{"a": join(t, s, "a")}
+		after(t, time.Second, all, "a")
+		all["b"] = join(t, s, "b")
+		after(t, time.Hour, all, "a")
+		if all["b"].lease.StandsBy() == nil || all["b"].works.Load() || all["a"].lease.StandsBy() != nil {
+			t.Error("the second one does not stand by")
+		}
+		if err := all["a"].stop(); err != nil {
+			t.Error(err)
+		}
+		after(t, DefaultTTL/5, all, "b") // it was given up
+		if !all["b"].works.Load() || all["b"].lease.StandsBy() != nil {
+			t.Error("the second one does not work")
+		}
+		if err := all["b"].stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTheHolderIsCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		all := map[string]worker{"a": join(t, s, "a")}
+		after(t, time.Second, all, "a")
+		all["b"] = join(t, s, "b")
+		after(t, time.Minute, all, "a")
+		s.cut("a", true)
+		both := false
+		for range 300 { // it may never be two
+			time.Sleep(100 * time.Millisecond)
+			both = both || all["a"].lease.Check() == nil && all["b"].lease.Check() == nil
+		}
+		if both {
+			t.Error("two did the work at a time")
+		}
+		after(t, 0, all, "b")
+		s.cut("a", false)
+		after(t, DefaultTTL, all, "b")
+		if err := all["a"].stop(); !errors.Is(err, ErrLost) {
+			t.Errorf("the one that was cut off ends with %v", err)
+		}
+		if err := all["b"].stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The store is away for everybody, and comes back without the last writes.
+func TestTheStoreIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		all := map[string]worker{"a": join(t, s, "a")}
+		after(t, time.Minute, all, "a")
+		s.cut("a", true)
+		after(t, time.Hour, all, "")
+		s.mu.Lock()
+		s.revision -= 3
+		s.mu.Unlock()
+		s.cut("a", false)
+		after(t, DefaultTTL, all, "a")
+		s.cut("a", true)
+		after(t, time.Hour, all, "")
+		s.mu.Lock()
+		s.there = false
+		s.mu.Unlock()
+		s.cut("a", false)
+		after(t, DefaultTTL, all, "a")
+		if err := all["a"].stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Who was killed need not wait for itself, and others wait for the whole time.
+func TestAKilledHolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		if _, err := (of{s, "a"}).Create(t.Context(), "k", []byte("a")); err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]worker{"b": join(t, s, "b")}
+		after(t, DefaultTTL-time.Millisecond, all, "")
+		all["a"] = join(t, s, "a")
+		after(t, time.Millisecond, all, "a")
+		after(t, time.Hour, all, "a")
+		for _, name := range []string{"b", "a"} {
+			if err := all[name].stop(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestWorkThatEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		l, err := New(Config{Key: "k", Holder: "a", TTL: time.Second}, of{s, "a"}, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Run(t.Context(), func(context.Context) error { return errAway }); !errors.Is(err, errAway) || len(s.value) != 0 {
+			t.Errorf("%v, and the key says %q", err, s.value)
+		}
+		if l.Check() == nil {
+			t.Error("what was given up is held")
+		}
+	})
+}
