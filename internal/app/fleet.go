@@ -120,6 +120,11 @@ func (f *fleet) open(ctx context.Context) error {
 	g, _ := plan.Find(number)
 	f.warnOfOthers(plan, g)
 	opened, err := f.openGeneration(ctx, g)
+	if other := (*otherModelError)(nil); errors.As(err, &other) {
+		f.log.Error("searches go by words alone, and what is new waits", "error", other)
+		f.problems[number] = other.Error()
+		opened, err = f.openWithout(ctx, other.generation)
+	}
 	if err != nil {
 		return fmt.Errorf("embedding model %s: %w", g.Setting, err)
 	}
@@ -161,7 +166,11 @@ func (f *fleet) Live() *generation {
 
 // Handle answers an embed request with the model that is searched by.
 func (f *fleet) Handle(ctx context.Context, tenant string, body []byte) ([]byte, error) {
-	return f.Live().stage.Handle(ctx, tenant, body)
+	live := f.Live()
+	if live.stage == nil {
+		return nil, fmt.Errorf("the model of generation %d is not there", live.Number)
+	}
+	return live.stage.Handle(ctx, tenant, body)
 }
 
 // Gather implements prometheus.Gatherer for the process and its generations.

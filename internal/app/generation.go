@@ -44,6 +44,19 @@ type generation struct {
 	drained func()     // waits for the searches that may use it; nil: none can
 }
 
+// otherModelError says that a setting names another model than a generation is
+// of: its file was replaced, or the program with what is compiled in.
+type otherModelError struct {
+	generation generations.Generation
+	found      embedder.Model
+}
+
+func (e *otherModelError) Error() string {
+	g := e.generation
+	return fmt.Sprintf("generation %d is of the model %s (%d dimensions), but %s is %s (%d) here: put that model in place again, or change to this one with `toolstream reindex --model %s`",
+		g.Number, g.Model, g.Dimensions, g.Setting, e.found.Name(), e.found.Dimensions(), g.Setting)
+}
+
 // openGeneration loads the model and opens the index. After an error nothing is
 // left open.
 func (f *fleet) openGeneration(ctx context.Context, g generations.Generation) (_ *generation, err error) {
@@ -53,19 +66,9 @@ func (f *fleet) openGeneration(ctx context.Context, g generations.Generation) (_
 			err = errors.Join(err, o.close())
 		}
 	}()
-	cfg, err := withModel(f.cfg, g)
-	if err != nil {
+	if err := f.openModel(ctx, o); err != nil {
 		return nil, err
 	}
-	model, closer, err := NewModel(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	o.opened = append(o.opened, closer)
-	if g.Model != "" && (g.Model != model.Name() || g.Dimensions != model.Dimensions()) {
-		return nil, fmt.Errorf("generation %d is of the model %s (%d dimensions), but %s is %s (%d) here: put that model in place again", g.Number, g.Model, g.Dimensions, g.Setting, model.Name(), model.Dimensions())
-	}
-	o.model, o.Model, o.Dimensions = model, model.Name(), model.Dimensions()
 	if f.searches {
 		if err := f.openIndex(ctx, o); err != nil {
 			return nil, err
@@ -77,6 +80,40 @@ func (f *fleet) openGeneration(ctx context.Context, g generations.Generation) (_
 		}
 	}
 	return o, f.openView(o)
+}
+
+// openWithout opens the index of a generation whose model is not there any more:
+// words are searched, and what is new waits for a generation that can be embedded.
+func (f *fleet) openWithout(ctx context.Context, g generations.Generation) (_ *generation, err error) {
+	o := &generation{Generation: g, metrics: prometheus.NewRegistry(), broken: make(chan error, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.close())
+		}
+	}()
+	if f.searches {
+		if err := f.openIndex(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	return o, f.openView(o)
+}
+
+func (f *fleet) openModel(ctx context.Context, o *generation) error {
+	cfg, err := withModel(f.cfg, o.Generation)
+	if err != nil {
+		return err
+	}
+	model, closer, err := NewModel(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	o.opened = append(o.opened, closer)
+	if o.Model != "" && (o.Model != model.Name() || o.Dimensions != model.Dimensions()) {
+		return &otherModelError{o.Generation, model}
+	}
+	o.model, o.Model, o.Dimensions = model, model.Name(), model.Dimensions()
+	return nil
 }
 
 // registerer is where the generation's figures go. Those of the first one have no
@@ -96,7 +133,8 @@ func (f *fleet) openIndex(ctx context.Context, g *generation) (err error) {
 	}
 	g.opened = append(g.opened, g.index)
 	if built, dimensions := g.index.Model(); built != "" && (built != g.Model || dimensions != g.Dimensions) {
-		return fmt.Errorf("the index in %s holds vectors of the model %s (%d dimensions), but %s is %s (%d): set embedder.model to what it was built with, and change models with `toolstream reindex`", folder, built, dimensions, g.Setting, g.Model, g.Dimensions)
+		g.Model, g.Dimensions = built, dimensions
+		return &otherModelError{g.Generation, g.model}
 	}
 	g.gate = generations.NewGate(g.index)
 	writer, err := embedder.NewIndexWriter(embedder.WriterDeps{
@@ -155,7 +193,7 @@ func (f *fleet) openView(g *generation) error {
 	g.view = query.View{Model: g.Model, Index: g.index, Catalogue: g.index}
 	if g.stage != nil {
 		g.view.Embedder = g.stage
-	} else {
+	} else if g.model != nil {
 		asked, err := embedder.NewEncoder(embedder.Config{}, g.model, g.registerer())
 		if err != nil {
 			return err

@@ -198,9 +198,14 @@ func TestVectorsOfTwoModelsAreNotMixed(t *testing.T) {
 	} {
 		other := cfg
 		change(&other.Embedder)
-		if _, err := OpenEmbedded(t.Context(), other, slog.New(slog.DiscardHandler), "test"); err == nil || !strings.Contains(err.Error(), "put that model in place again") {
-			t.Errorf("another %s: error %v", name, err)
+		e, stop := up(t, other)
+		if resp := found(t, e, "low tide"); !slices.Equal(resp.Degraded, []string{"vectors"}) || len(resp.Results) != 1 {
+			t.Errorf("another %s: %+v", name, resp)
 		}
+		if problem := e.fleet.Report(t.Context()).Generations[0].Problem; !strings.Contains(problem, "put that model in place again") {
+			t.Errorf("another %s: problem %q", name, problem)
+		}
+		stop()
 	}
 	other := cfg // a model of another name is for reindex to change to
 	other.Embedder.Name = "other"

@@ -1,0 +1,85 @@
+package app
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/generations"
+)
+
+// A model that was replaced by another one under its name, as by an upgrade of the
+// program, is searched by words until an index of what is there now is built; what
+// came meanwhile is in that.
+func TestAReplacedModelIsChangedTo(t *testing.T) {
+	server := newFakeEndpoint(t)
+	cfg := withEndpoint(t, server.URL, t.TempDir())
+	e, stop := up(t, cfg)
+	put(t, e, "tides", "Tells when the tide is low.")
+	await(t, func() bool { return indexed(e, "tides") })
+	stop()
+
+	cfg.Embedder.DocumentPrefix = "passage: "
+	e, stop = up(t, cfg)
+	put(t, e, "parcels", "Tracks a parcel.")
+	if w := e.call("POST", "/v1/reindex", `{"model":"http"}`); w.Code != 202 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	await(t, func() bool { return e.fleet.Live().Number == 2 && indexed(e, "parcels") })
+	if resp := found(t, e, "track a parcel"); len(resp.Degraded) > 0 || len(resp.Results) != 2 {
+		t.Errorf("%+v", resp)
+	}
+	stop()
+	e, _ = up(t, cfg)
+	if r := e.fleet.Report(t.Context()); r.Live != 2 || r.Generations[1].Problem != "" {
+		t.Errorf("after a restart: %+v", r)
+	}
+}
+
+// A generation that can not be opened in this process says why, and hurts nothing.
+func TestAModelThatIsNotHereHurtsNothing(t *testing.T) {
+	cfg, err := config.Load("", map[string]any{"data": t.TempDir(), "listen": "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ := up(t, cfg)
+	put(t, e, "tides", "Tells when the tide is low.")
+	await(t, func() bool { return indexed(e, "tides") })
+	if w := e.call("POST", "/v1/reindex", `{"model":"static:/not/there"}`); w.Code != 422 || !strings.Contains(w.Body.String(), "/not/there") {
+		t.Errorf("refused with %d %s", w.Code, w.Body)
+	}
+	for _, body := range []string{`{}`, `{"back":true,"finish":true}`, `{"model":"static","back":true}`} {
+		if w := e.call("POST", "/v1/reindex", body); w.Code != 422 {
+			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+		}
+	}
+	if w := e.call("POST", "/v1/reindex", `{"model":"static"}`); w.Code != 409 {
+		t.Errorf("the same model: %d %s", w.Code, w.Body)
+	}
+
+	// Another process could load it.
+	if _, err := e.fleet.planner.Change(t.Context(), func(p generations.Plan) (generations.Plan, error) {
+		return p.Next(generations.Generation{Setting: "static:/not/there", Model: "elsewhere", Dimensions: 3})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, func() bool {
+		r := e.fleet.Report(t.Context())
+		return len(r.Generations) == 2 && strings.Contains(r.Generations[1].Problem, "/not/there") && r.Generations[1].State == generations.StateBuilding
+	})
+	put(t, e, "parcels", "Tracks a parcel.")
+	await(t, func() bool { return indexed(e, "parcels") })
+	if resp := found(t, e, "track a parcel"); len(resp.Degraded) > 0 || resp.Results[0].ID != "parcels" {
+		t.Errorf("%+v", resp)
+	}
+	if w := e.call("POST", "/v1/reindex", `{"finish":true}`); w.Code != 409 {
+		t.Errorf("gave up what is to be searched: %d %s", w.Code, w.Body)
+	}
+	if w := e.call("POST", "/v1/reindex", `{"back":true}`); w.Code != 202 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := e.call("POST", "/v1/reindex", `{"finish":true}`); w.Code != 202 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	await(t, func() bool { return len(e.fleet.Report(t.Context()).Generations) == 1 })
+}
