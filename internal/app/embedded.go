@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/adapter/jetstream"
+	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/adapter/trainerstore"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
@@ -109,10 +110,17 @@ func (e *Embedded) verifySource(ctx context.Context) error {
 }
 
 func (e *Embedded) buildServices(ctx context.Context) error {
-	weights, err := jetstream.OpenKV(ctx, e.bus.Conn(), weightsBucket, weightsHistory)
+	err := e.bus.CheckBucket(ctx, weightsBucket)
 	if stream.Reason(err) == stream.ReasonLost {
 		bus := filepath.Join(e.cfg.Data, busFolder)
 		return fmt.Errorf("the bus in %s lost weights: restore the folder from a backup, or remove KV_%s below it, and weights are learned on from what the trainer knows: %w", bus, weightsBucket, err)
+	}
+	if err != nil {
+		return err
+	}
+	weights, err := natsadapter.NewKV(natsadapter.KVConfig{Bucket: weightsBucket, History: weightsHistory}, e.bus.Conn())
+	if err == nil {
+		err = weights.Open(ctx)
 	}
 	if err != nil {
 		return err

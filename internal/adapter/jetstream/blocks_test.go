@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -91,12 +93,14 @@ func TestADamagedBucketIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(t.Context(), Config{Dir: dir}, quiet())
 	must(t, err)
-	kv, err := OpenKV(t.Context(), s.Conn(), "numbers", 5)
+	must(t, s.CheckBucket(t.Context(), "numbers")) // it is not there yet
+	kv, err := s.js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "numbers", History: 5, Storage: jetstream.FileStorage})
 	must(t, err)
 	for _, key := range []string{"one", "two"} {
 		_, err := kv.Put(t.Context(), key, []byte(strings.Repeat(key, 100)))
 		must(t, err)
 	}
+	must(t, s.CheckBucket(t.Context(), "numbers"))
 	must(t, s.Close(t.Context()))
 	file := filepath.Join(dir, "jetstream", "$G", "streams", "KV_numbers", "msgs", "1.blk")
 	raw, err := os.ReadFile(file)
@@ -105,7 +109,7 @@ func TestADamagedBucketIsRefused(t *testing.T) {
 	must(t, os.WriteFile(file, raw, 0o600))
 	s, err = Open(t.Context(), Config{Dir: dir}, quiet())
 	must(t, err)
-	if _, err := OpenKV(t.Context(), s.Conn(), "numbers", 5); stream.Reason(err) != stream.ReasonLost || !strings.Contains(err.Error(), "two") {
+	if err := s.CheckBucket(t.Context(), "numbers"); stream.Reason(err) != stream.ReasonLost || !strings.Contains(err.Error(), "two") {
 		t.Errorf("open the bucket: %v", err)
 	}
 	must(t, s.Close(t.Context()))

@@ -60,21 +60,6 @@ func TestBus(t *testing.T) {
 	}
 }
 
-func TestKV(t *testing.T) {
-	const history = 5
-	adaptertest.KVSuite(t, adaptertest.KVAdapter{
-		Open: func(t *testing.T, place string) (adaptertest.KV, func()) {
-			s := open(t, Config{Dir: place})
-			kv, err := OpenKV(t.Context(), s.Conn(), "toolstream_weights", history)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return kv, func() { closeServer(t, s) }
-		},
-		History: history,
-	})
-}
-
 // Publishers that meet a closing bus are told whether their message is stored.
 func TestCloseWhilePublishing(t *testing.T) {
 	dir := t.TempDir()
