@@ -38,8 +38,8 @@ at its start that it differs.
 
 A document that the new model can not embed keeps the old index in use. Code 1 says so,
 and the dead letters say why: replay them once that is mended, or drop them to go on
-without. With services apart, every query replica changes over by itself; this shows the
-one that answers.`,
+without. With services apart, every query replica changes over by itself; this shows all
+that answer, and waits for them.`,
 		Example: `  toolstream reindex --model onnx:bge-small
   toolstream reindex --model static:mine.static
   toolstream reindex --back
@@ -119,16 +119,16 @@ func (c *console) reindex(ctx context.Context, o generations.Order, change, wait
 func (c *console) awaitTarget(ctx context.Context, r generations.Report) (_ generations.Report, stuck, err error) {
 	bar, there, said := &progress{}, 0, ""
 	defer func() { bar.finish() }()
-	for r.Live != r.Target {
+	for !r.Switched() {
 		g := target(r)
 		if bar.bar == nil && g.Entities > 0 {
 			bar = newProgress(c, "indexing with "+g.Setting, int64(g.Entities), false)
 		}
 		bar.add(max(0, g.There-there))
 		there = max(there, g.There)
-		if g.Problem != said && g.Problem != "" {
-			said = g.Problem
-			c.notef("toolstream: reindex: %s; it is tried again\n", g.Problem)
+		if problem := problemOf(r); problem != said && problem != "" {
+			said = problem
+			c.notef("toolstream: reindex: %s; it is tried again\n", problem)
 		}
 		if g.Dead > 0 && g.There+g.Dead >= g.Entities {
 			return r, fmt.Errorf("reindex: %d documents can not be embedded by %s, so searches stay with the old model: see why with `toolstream dlq list --stage %s`, then replay or drop them", g.Dead, g.Setting, g.Stage), nil
@@ -145,6 +145,19 @@ func (c *console) awaitTarget(ctx context.Context, r generations.Report) (_ gene
 		r = next
 	}
 	return r, nil, nil
+}
+
+// problemOf says what keeps a process from working for the target, "" for nothing.
+func problemOf(r generations.Report) string {
+	if problem := target(r).Problem; problem != "" {
+		return problem
+	}
+	for _, replica := range r.Replicas {
+		if replica.Problem != "" {
+			return fmt.Sprintf("%s at %s: %s", strings.Join(replica.Services, ", "), replica.Address, replica.Problem)
+		}
+	}
+	return ""
 }
 
 // target is the generation that is to be searched.
@@ -165,6 +178,19 @@ func (c *console) printReport(r generations.Report) {
 			note = "lacks " + strings.Join(g.Outstanding, ", ")
 		}
 		t.add(g.Number, g.State, g.Setting, g.Dimensions, g.There, g.Entities, g.Dead, note)
+	}
+	t.print(c.out, c.width())
+	if len(r.Replicas) == 0 {
+		return
+	}
+	c.printf("\n")
+	t = newTable("SERVICES", "ADDRESS", "SEARCHES", "NOTE…")
+	for _, replica := range r.Replicas {
+		searches := ""
+		if replica.Live != 0 {
+			searches = fmt.Sprint(replica.Live)
+		}
+		t.add(strings.Join(replica.Services, ", "), replica.Address, searches, replica.Problem)
 	}
 	t.print(c.out, c.width())
 }

@@ -44,7 +44,8 @@ type fleet struct {
 	embeds   bool
 	searches bool
 
-	query *query.Service // nil where nothing is searched
+	query  *query.Service                              // nil where nothing is searched
+	others func(context.Context) []generations.Replica // nil: this process is the only one
 
 	round roundState // of run alone
 

@@ -84,7 +84,16 @@ func (f *fleet) probe(ctx context.Context, setting string) (generations.Generati
 }
 
 // Report implements generations.Desk.
-func (f *fleet) Report(context.Context) generations.Report {
+func (f *fleet) Report(ctx context.Context) generations.Report {
+	r := f.report()
+	if f.others != nil {
+		r.Replicas = f.others(ctx)
+	}
+	return r
+}
+
+// report is what this process knows by itself.
+func (f *fleet) report() generations.Report {
 	plan, _ := f.planner.Plan()
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -59,7 +59,7 @@ func (s *Served) openFleet(ctx context.Context) (err error) {
 		return err
 	}
 	s.parts = append(s.parts, part{"generations", s.fleet.run})
-	return nil
+	return s.callRoll()
 }
 
 func (s *Served) buildIngest(context.Context) error {

@@ -36,6 +36,28 @@ type Report struct {
 	Live        int     `json:"live" doc:"Number of the generation that this process searches."`
 	Target      int     `json:"target" doc:"Number of the generation that is to be searched."`
 	Generations []State `json:"generations"`
+	// Replicas is filled where services run apart.
+	Replicas []Replica `json:"replicas,omitempty" doc:"Where services run apart: the processes that search or embed and answered."`
+}
+
+// Replica is how far a process has come that searches or embeds.
+type Replica struct {
+	Services []string `json:"services"`
+	Address  string   `json:"address" doc:"Where it answers HTTP."`
+	Live     int      `json:"live,omitempty" doc:"Number of the generation that it searches; absent where nothing is searched."`
+	Target   int      `json:"target" doc:"Number of the generation that is to be searched, as it knows the plan."`
+	Problem  string   `json:"problem,omitempty" doc:"Why it can not work for that one."`
+}
+
+// Switched reports whether the process that answers, and every replica that
+// searches, use the target.
+func (r Report) Switched() bool {
+	for _, replica := range r.Replicas {
+		if replica.Live != 0 && replica.Live != r.Target {
+			return false
+		}
+	}
+	return r.Live == r.Target
 }
 
 // Order is what is to be done: one of the three.
@@ -109,6 +131,7 @@ func visible(ctx context.Context, r Report) Report {
 		g := &r.Generations[i]
 		g.Outstanding, g.Setting, g.Problem = nil, "", ""
 	}
+	r.Replicas = nil
 	return r
 }
 

@@ -255,6 +255,10 @@ func TestTheModelChangesUnderLoad(t *testing.T) {
 			if o := at(t, d.Front(), append([]string{"reindex"}, step.args...)...); o.code != 0 {
 				t.Errorf("reindex %v: %+v", step.args, o)
 			}
+			r := reindexReport(t, d.Front())
+			if apart, ok := d.(*process.Distributed); !r.Switched() || ok && len(r.Replicas) != len(apart.Fronts())+2 {
+				t.Errorf("reindex has returned, and not all have changed over: %+v", r)
+			}
 			switched(t, d, step.model)
 			accepted = changing.end(t)
 			searching.end(t)

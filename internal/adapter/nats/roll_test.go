@@ -1,0 +1,49 @@
+package nats
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestEverybodyAnswersARoll(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	var asker *Roll
+	nc := connect(t)
+	for _, name := range []string{"a", "b", "c"} {
+		r, err := NewRoll(nc, "roll.test", func() []byte { return []byte(name) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		asker = r
+		running.Go(func() {
+			if err := r.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for {
+		answers, err := asker.Call(t.Context(), 100*time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, a := range answers {
+			names = append(names, string(a))
+		}
+		if slices.Sort(names); slices.Equal(names, []string{"a", "b", "c"}) {
+			break
+		}
+		if t.Context().Err() != nil {
+			t.Fatalf("%q answered", names)
+		}
+	}
+	stop()
+	running.Wait()
+	if answers, err := asker.Call(t.Context(), 100*time.Millisecond); err != nil || len(answers) > 0 {
+		t.Errorf("%d answers, %v, of nobody", len(answers), err)
+	}
+}
