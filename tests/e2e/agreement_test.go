@@ -16,10 +16,9 @@ import (
 // asked is how many queries of a data set are asked, spread over all of them.
 const asked = 150
 
-// A replica that searches its own vectors answers as the one process does, in
-// every place and with the same scores; one that searches in Weaviate differs in
-// one place of a hundred at most, where a walk through a graph misses what
-// comparing all finds.
+// A replica that searches its own vectors answers as the one process does in
+// every place, with the same score; one that searches in Weaviate differs in one place of a hundred at
+// most, where a walk through a graph misses what comparing all finds.
 func TestDeploymentsRankAlike(t *testing.T) {
 	for name, every := range map[string]int{"apibank": 1, "toolbench": 12} { // all of ToolBench takes minutes to write
 		t.Run(name, func(t *testing.T) {
@@ -36,12 +35,17 @@ func TestDeploymentsRankAlike(t *testing.T) {
 				}
 			}
 			kept(t, apart, agree(t, apart))
-			total, replica, weaviate := 0, 0, 0
+			// Scores by words lag a little behind what arrived since a segment was
+			// written, and are exact after a start.
+			alone.Restart(t)
+			apart.Cycle(t, "query-1")
+			apart.Cycle(t, "query-2")
+			total, weaviate, replica := 0, 0, 0
 			for _, q := range queries {
 				want := places(t, alone.Front(), q)
 				total += len(want)
-				replica += differences(places(t, apart.Replica("query-2"), q), want)
 				weaviate += differences(places(t, apart.Replica("query-1"), q), want)
+				replica += differences(places(t, apart.Replica("query-2"), q), want)
 			}
 			t.Logf("%d queries: of %d places %d differ by a replica, %d by Weaviate", len(queries), total, replica, weaviate)
 			if total == 0 || replica > 0 || weaviate*100 > total {
@@ -99,6 +103,7 @@ func places(t *testing.T, p *process.Process, query string) []place {
 	return out
 }
 
+// differences counts the places that do not hold the same with the same score.
 func differences(got, want []place) int {
 	n := 0
 	for at := range want {
