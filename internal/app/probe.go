@@ -52,3 +52,12 @@ func (p *probe) ask() error {
 		}
 	}
 }
+
+// modelAnswers asks the model that is searched by, if it lies behind something
+// that may be away.
+func (f *fleet) modelAnswers(ctx context.Context) error {
+	if away, ok := f.Live().model.(interface{ Ready(context.Context) error }); ok {
+		return away.Ready(ctx)
+	}
+	return nil
+}

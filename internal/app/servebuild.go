@@ -100,6 +100,7 @@ func (s *Served) buildEmbedder(context.Context) error {
 		return err
 	}
 	s.parts = append(s.parts, answers)
+	s.ready = append(s.ready, (&probe{name: "the embedding model", check: s.fleet.modelAnswers}).ready)
 	return nil
 }
 

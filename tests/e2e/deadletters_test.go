@@ -18,7 +18,10 @@ import (
 
 // endpoint is an embedding endpoint that may be broken: then it answers texts
 // with the word "sealed" with a vector of no length, which no retry mends.
-type endpoint struct{ broken atomic.Bool }
+type endpoint struct {
+	broken atomic.Bool
+	server *httptest.Server
+}
 
 const endpointDimensions = 32
 
@@ -71,6 +74,7 @@ func behindEndpoint(t *testing.T) *endpoint {
 	e := &endpoint{}
 	server := httptest.NewServer(e)
 	t.Cleanup(server.Close)
+	e.server = server
 	for name, value := range map[string]string{"MODEL": "http", "URL": server.URL, "NAME": "words", "DIMENSIONS": "32"} {
 		t.Setenv("TOOLSTREAM_EMBEDDER_"+name, value)
 	}

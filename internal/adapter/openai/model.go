@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -118,6 +119,26 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 // at once.
 func (m *Model) EmbedQueries(ctx context.Context, texts []string) ([][]float32, error) {
 	return m.embed(ctx, &m.queries, texts)
+}
+
+// Ready says why the endpoint does not answer, or nil. It embeds nothing, so that
+// it costs nothing to ask often: whatever it says of that is an answer, except that
+// the server behind it is at fault.
+func (m *Model) Ready(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, m.url.String(), nil)
+	if err != nil {
+		return withoutAddress(err)
+	}
+	resp, err := m.client.Do(req)
+	if err != nil {
+		return withoutAddress(err)
+	}
+	resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return errors.New(resp.Status)
+	}
+	return nil
 }
 
 // Close ends idle connections. Calls that are under way go on.

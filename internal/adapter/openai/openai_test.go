@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -491,4 +492,30 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%q gives %v", body, vectors)
 		}
 	})
+}
+
+func TestReadyAsksWithoutEmbedding(t *testing.T) {
+	status := http.StatusMethodNotAllowed
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodHead {
+			t.Errorf("it is asked by %s", r.Method)
+		}
+		w.WriteHeader(status)
+	}))
+	defer server.Close()
+	m, err := New(Config{URL: server.URL, Name: "m", Dimensions: 3}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for code, ready := range map[int]bool{200: true, 401: true, 405: true, 500: true, 502: false, 503: false, 504: false} {
+		status = code
+		if err := m.Ready(t.Context()); (err == nil) != ready {
+			t.Errorf("status %d: %v", code, err)
+		}
+	}
+	server.Close()
+	if err := m.Ready(t.Context()); err == nil || strings.Contains(err.Error(), "http://") {
+		t.Errorf("nobody is there: %v", err)
+	}
 }
