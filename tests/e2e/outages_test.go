@@ -87,8 +87,7 @@ func TestSearchesGoOnWithoutKafka(t *testing.T) {
 	agree(t, d)
 	outage(t, cluster.Kafka, func() {
 		answersWith(t, d, "impressions")
-		refused := d.Front().Client.Get(t.Context(), "/readyz", nil, nil)
-		t.Logf("ingest says of itself: %v", refused)
+		readiness(t, d, "ingest", "standardizer", "embedder", "trainer")
 	})
 	put(t, d.Front(), "oven", bread)
 	agree(t, d)
