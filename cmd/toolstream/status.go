@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/app"
 	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/internal/generations"
 )
 
 func newStatus(con *console) *cobra.Command {
@@ -39,6 +41,11 @@ func (c *console) printStatus(s app.Status) {
 	}
 	c.printf("toolstream %s at %s, %s, up since %s\n", s.Version, c.server, state, s.Started.Local().Format(time.DateTime))
 	c.printf("%d tools and %d agents, model %s, weights %s, %d dead letters\n", s.Tools, s.Agents, s.Model, s.Weights, s.DeadLetters)
+	for _, g := range s.Generations {
+		if g.State != generations.StateLive || g.Problem != "" {
+			c.printf("model %s is %s: %s\n", g.Model, g.State, cmp.Or(g.Problem, "see toolstream reindex"))
+		}
+	}
 	c.printf("data in %s\n\n", s.Data)
 	t := newTable("STAGE", "READS", "LAG")
 	for _, stage := range s.Stages {
@@ -110,6 +117,11 @@ func (c *console) examine(cmd *cobra.Command) []finding {
 	findings = append(findings, check(s.Ready, "it accepts changes", "it still reads what was accepted before: wait, and look at `toolstream status`"))
 	findings = append(findings, check(s.Tools > 0, fmt.Sprintf("%d tools are indexed", s.Tools), "import some: toolstream import PATH"))
 	findings = append(findings, check(s.DeadLetters == 0, fmt.Sprintf("%d documents are in the dead letters", s.DeadLetters), "see why: toolstream dlq list"))
+	for _, g := range s.Generations {
+		if g.Problem != "" {
+			findings = append(findings, finding{What: "embedding: " + g.Problem, Remedy: "look at `toolstream reindex`, which shows every model, and at the server's log"})
+		}
+	}
 	for _, stage := range s.Stages {
 		findings = append(findings, check(stage.Lag < lagAlarm, fmt.Sprintf("%s is %d records behind", stage.Name, stage.Lag), "an import may be under way; if the number does not fall, look at the server's log for this stage"))
 	}

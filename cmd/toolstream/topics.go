@@ -13,6 +13,7 @@ import (
 
 func newTopics(con *console) *cobra.Command {
 	var path string
+	var generations []int
 	cmd := &cobra.Command{
 		Use:   "topics",
 		Short: "Create and check the topics of Kafka",
@@ -23,20 +24,21 @@ print". These commands need no running service.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().StringVar(&path, "config", "", "configuration file (YAML)")
+	cmd.PersistentFlags().IntSliceVar(&generations, "generation", nil, "also the topic of this generation of toolstream reindex, where kafka.apply is off (repeatable)")
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "apply", Short: "Create the topics that are missing, and report those that are not as wanted",
 			Long: `Create the topics that are missing. A topic that is there is never changed: what is
 not as wanted is reported, and the command ends with code 3.`,
 			Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return con.applyTopics(cmd, path) },
+			RunE: func(cmd *cobra.Command, _ []string) error { return con.applyTopics(cmd, path, generations) },
 		},
 		&cobra.Command{
 			Use: "check", Short: "Report the topics that are missing or not as wanted, and change nothing",
 			Long: `Report the topics that are missing or not as wanted. The command ends with code 1
 if there are any.`,
 			Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return con.checkTopics(cmd, path) },
+			RunE: func(cmd *cobra.Command, _ []string) error { return con.checkTopics(cmd, path, generations) },
 		},
 	)
 	return cmd
@@ -48,8 +50,8 @@ type topicsReport struct {
 	Findings []kafka.Finding `json:"findings"`
 }
 
-func (c *console) applyTopics(cmd *cobra.Command, path string) error {
-	report, err := onTopics(cmd, path, kafka.ApplyTopics)
+func (c *console) applyTopics(cmd *cobra.Command, path string, generations []int) error {
+	report, err := onTopics(cmd, path, generations, kafka.ApplyTopics)
 	if err != nil {
 		return err
 	}
@@ -62,12 +64,12 @@ func (c *console) applyTopics(cmd *cobra.Command, path string) error {
 	return nil
 }
 
-func (c *console) checkTopics(cmd *cobra.Command, path string) error {
+func (c *console) checkTopics(cmd *cobra.Command, path string, generations []int) error {
 	check := func(ctx context.Context, cfg kafka.Config, specs ...kafka.TopicSpec) ([]string, []kafka.Finding, error) {
 		findings, err := kafka.CheckTopics(ctx, cfg, specs...)
 		return nil, findings, err
 	}
-	report, err := onTopics(cmd, path, check)
+	report, err := onTopics(cmd, path, generations, check)
 	if err != nil {
 		return err
 	}
@@ -81,13 +83,18 @@ func (c *console) checkTopics(cmd *cobra.Command, path string) error {
 }
 
 // onTopics reads the settings and lets do work on the topics that they ask for.
-func onTopics(cmd *cobra.Command, path string, do func(context.Context, kafka.Config, ...kafka.TopicSpec) ([]string, []kafka.Finding, error)) (topicsReport, error) {
+func onTopics(cmd *cobra.Command, path string, generations []int, do func(context.Context, kafka.Config, ...kafka.TopicSpec) ([]string, []kafka.Finding, error)) (topicsReport, error) {
 	loaded, err := config.Load(path, nil)
 	if err != nil {
 		return topicsReport{}, usageError{err, cmd.CommandPath()}
 	}
 	cfg := app.KafkaConfig(loaded.Kafka)
-	specs, err := kafka.Topics(cfg)
+	for _, n := range generations {
+		if n < 2 {
+			return topicsReport{}, misused(cmd, "--generation %d: generations with a topic of their own begin with 2", n)
+		}
+	}
+	specs, err := kafka.Topics(cfg, generations...)
 	if err != nil {
 		return topicsReport{}, usageError{err, cmd.CommandPath()}
 	}

@@ -62,6 +62,7 @@ type roundState struct {
 	target  int                    // that check is about
 	wanted  map[int]uint64         // that Weaviate has to have, once asked
 	later   time.Time              // when writers may be held up again
+	took    time.Duration          // of the last look
 	left    int                    // that was outstanding after they were held up in vain
 	retry   map[int]time.Time      // when a generation is tried again
 	patient map[int]int            // how often it failed
@@ -88,20 +89,28 @@ func newFleet(b *base, on generationBus, store generations.Store, file string) (
 	}, nil
 }
 
-// firstPatience bounds how long a process that knows no plan waits for the store.
-const firstPatience = 5 * time.Second
+// How long a process waits for the store at its start: one that knows the plan
+// from before, so that it does not begin with what was retired meanwhile, and one
+// that knows none.
+const (
+	keptPatience  = 2 * time.Second
+	firstPatience = 5 * time.Second
+)
 
-// learnPlan asks the store for the plan. A process that knows one from before
-// does not wait: what changed comes with the watch.
+// learnPlan asks the store for the plan. What changes later comes with the watch.
 func (f *fleet) learnPlan(ctx context.Context) {
-	deadline := time.Now().Add(firstPatience)
+	patience := firstPatience
+	if f.planner.Known() {
+		patience = keptPatience
+	}
+	deadline := time.Now().Add(patience)
 	for {
 		err := f.planner.Read(ctx)
-		if err == nil || f.planner.Known() || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil {
 			return
 		}
 		if time.Now().After(deadline) {
-			f.log.Warn("the plan of embedding models can not be read: the configured model serves until it can", "error", err)
+			f.log.Warn("the plan of embedding models can not be read: what was known of it holds until it can", "error", err)
 			return
 		}
 		select {
@@ -253,7 +262,7 @@ func (f *fleet) step(ctx context.Context) time.Duration {
 		done = f.sweep(ctx, plan) && done
 	}
 	if !done || !retired {
-		pace = busyPace
+		pace = max(busyPace, 10*f.round.took)
 	}
 	return pace
 }

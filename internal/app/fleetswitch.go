@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/toolstream/toolstream/internal/config"
@@ -22,7 +23,7 @@ import (
 // settleAgain.
 const (
 	settlePatience = time.Second
-	settleBelow    = 256
+	settleBelow    = 2048
 	settleAgain    = 15 * time.Second
 )
 
@@ -43,7 +44,9 @@ func (f *fleet) follow(ctx context.Context, plan generations.Plan) bool {
 		f.round.target, f.round.wanted, f.round.later = target.Number, nil, time.Time{}
 		live.gate.Watch(f.round.check)
 	}
+	begin := time.Now()
 	out, err := f.round.check.Look(ctx)
+	f.round.took = time.Since(begin)
 	if err != nil {
 		return false
 	}
@@ -169,15 +172,17 @@ func (f *fleet) fate(number int) func(schema.Ref, uint64) generations.Fate {
 // Dead reports whether a change ended in the dead letters on its way to what is
 // searched. That it did on its way to another generation is no matter here.
 func (f *fleet) Dead(key string, revision uint64) bool {
-	plan, _ := f.planner.Plan()
-	var others []string
-	for _, g := range plan.Generations {
-		if g.Number != f.Live().Number {
-			others = append(others, stagesOf(g.Number)...)
-		}
-	}
+	own := stagesOf(f.Live().Number)
 	return slices.ContainsFunc(f.dead.Of(key), func(l deadletter.Letter) bool {
-		return l.Revision >= revision && (l.State == events.LetterOpen || l.State == events.LetterDropped) && !slices.Contains(others, l.Stage)
+		return l.Revision >= revision && (l.State == events.LetterOpen || l.State == events.LetterDropped) &&
+			(slices.Contains(own, l.Stage) || !ofGeneration(l.Stage))
+	})
+}
+
+// ofGeneration reports whether a stage works for one generation alone.
+func ofGeneration(stage string) bool {
+	return slices.ContainsFunc([]string{embedder.StageName, embedder.WriterName}, func(name string) bool {
+		return stage == name || strings.HasPrefix(stage, name+"-")
 	})
 }
 

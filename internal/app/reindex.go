@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/adapter/flat"
@@ -55,7 +56,9 @@ func (f *fleet) Reindex(ctx context.Context, o generations.Order) (generations.R
 		if err != nil {
 			return generations.Report{}, fmt.Errorf("%w: %w", generations.ErrModel, err)
 		}
-		change = func(p generations.Plan) (generations.Plan, error) { return p.Next(next) }
+		if change, err = f.toNext(ctx, next); err != nil {
+			return generations.Report{}, err
+		}
 	}
 	plan, err := f.planner.Change(ctx, change)
 	if err != nil {
@@ -63,6 +66,26 @@ func (f *fleet) Reindex(ctx context.Context, o generations.Order) (generations.R
 	}
 	f.log.Info("the plan of embedding models was changed", "target", plan.Target, "generations", len(plan.Generations))
 	return f.Report(ctx), nil
+}
+
+// toNext makes a generation the next one. Its number is above every one of which
+// anything is left: the plan that gave those may have been lost with the store.
+func (f *fleet) toNext(ctx context.Context, next generations.Generation) (func(generations.Plan) (generations.Plan, error), error) {
+	topics, err := f.bus.Generations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	folders, err := f.folders()
+	if err != nil {
+		return nil, err
+	}
+	highest := slices.Max(append(append(topics, folders...), 1))
+	return func(p generations.Plan) (generations.Plan, error) {
+		if p.Last < highest {
+			p.Last = highest
+		}
+		return p.Next(next)
+	}, nil
 }
 
 // probe loads a model to see what it is.

@@ -38,7 +38,11 @@ func (r *replica) run(ctx context.Context) error {
 }
 
 func (r *replica) ready() error {
-	if r.fleet.Live() != r.first {
+	live := r.fleet.Live()
+	if plan, _ := r.fleet.planner.Plan(); !plan.Has(live.Number) {
+		return fmt.Errorf("generation %d was retired before this process left it: what is searched is not kept up to date", live.Number)
+	}
+	if live != r.first {
 		return nil
 	}
 	target := r.target.Load()

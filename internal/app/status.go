@@ -29,7 +29,17 @@ type Status struct {
 	Settled     bool          `json:"settled" doc:"Scores are exact: right after changes some are about right for a moment."`
 	Stages      []StageStatus `json:"stages" doc:"In the order of the flow."`
 	DeadLetters int           `json:"dead_letters" doc:"The tenant's open ones."`
+	// Generations are the models that are indexed.
+	Generations []ModelStatus `json:"generations" doc:"The embedding models that are indexed: GET /v1/reindex says more."`
 	Data        string        `json:"data" doc:"Folder."`
+}
+
+// ModelStatus is an embedding model that is indexed.
+type ModelStatus struct {
+	Number  int    `json:"number" doc:"Of its generation."`
+	Model   string `json:"model"`
+	State   string `json:"state" doc:"live, building, ready (about to be live) or previous (kept up to date)."`
+	Problem string `json:"problem,omitempty" doc:"Why it is not at work."`
 }
 
 // StageStatus is how far one consumer has come.
@@ -78,6 +88,9 @@ func (r *reporter) status(ctx context.Context) (Status, error) {
 		Version: r.version, Started: r.started, Ready: r.ready() == nil, Model: live.Model, Weights: r.weights(own),
 		Settled: live.index.Settled(), Tools: counts.Tools, Agents: counts.Agents, Data: r.cfg.Data,
 		DeadLetters: len(r.dead.List(ctx, deadletter.Filter{State: events.LetterOpen})),
+	}
+	for _, g := range r.fleet.report().Generations {
+		s.Generations = append(s.Generations, ModelStatus{g.Number, g.Model, g.State, g.Problem})
 	}
 	var err error
 	s.Stages, err = r.stages(ctx, live)
