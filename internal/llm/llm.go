@@ -87,6 +87,7 @@ const (
 type Error struct {
 	Kind       Kind
 	RetryAfter time.Duration // what the endpoint asks for; 0: it does not say
+	Busy       bool          // it is Unavailable because it is asked too much
 	Text       string        // of the answer where it is Refused or Malformed, at most MaxKept bytes
 	Err        error
 }
