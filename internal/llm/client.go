@@ -165,10 +165,7 @@ func (c *Client) admit(ctx context.Context, r Request, circuit *circuit) error {
 	if err := c.affordable(); err != nil {
 		return err
 	}
-	if err := c.await(ctx); err != nil {
-		return err
-	}
-	if err := c.gate.enter(ctx, r.Stage); err != nil {
+	if err := c.turn(ctx, r.Stage); err != nil {
 		return err
 	}
 	err := c.affordable() // others may have spent it meanwhile
@@ -176,10 +173,26 @@ func (c *Client) admit(ctx context.Context, r Request, circuit *circuit) error {
 		err = circuit.begin(c.deps.Now())
 	}
 	if err != nil {
-		now := c.deps.Now()
-		c.gate.leave(now, now, loadSame)
+		c.gate.back()
 	}
 	return err
+}
+
+// turn waits until the endpoint may be asked and there is room. The endpoint
+// may want to be left alone by the time there is room.
+func (c *Client) turn(ctx context.Context, stage Stage) error {
+	for {
+		if err := c.await(ctx); err != nil {
+			return err
+		}
+		if err := c.gate.enter(ctx, stage); err != nil {
+			return err
+		}
+		if c.gate.opens(c.deps.Now()) == 0 {
+			return nil
+		}
+		c.gate.back()
+	}
 }
 
 func (c *Client) affordable() error {

@@ -67,8 +67,8 @@ func (g *gate) giveUp(ctx context.Context, w *waiter) error {
 	g.urgent, g.patient = slices.DeleteFunc(g.urgent, is), slices.DeleteFunc(g.patient, is)
 	if w.given {
 		g.busy--
-		g.admit()
 	}
+	g.admit() // who stood behind it may go
 	return ctx.Err()
 }
 
@@ -112,6 +112,14 @@ func (g *gate) leave(began, now time.Time, l load) {
 	case l == loadGood && full:
 		g.limit = min(float64(g.most), g.limit+1/g.limit)
 	}
+	g.admit()
+}
+
+// back ends a try that was let in and not sent.
+func (g *gate) back() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.busy--
 	g.admit()
 }
 
