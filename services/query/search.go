@@ -65,13 +65,12 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	defer cancel()
 	sr := &search{
 		id: rand.Text(), tenant: tenant, req: req, capped: capped,
-		plan: rewrite(req), model: s.models.of(tenant), usage: s.usage.of(tenant), pool: s.pool(req),
+		model: s.models.of(tenant), usage: s.usage.of(tenant), pool: s.pool(req),
 	}
 	if s.deps.Stale != nil && s.deps.Stale() {
 		sr.degrade(degradedWeights)
 	}
-	probe := sr.plan.probe(s.embed(ctx, sr))
-	candidates, err := s.candidates(ctx, sr, probe)
+	candidates, err := s.find(ctx, sr)
 	if err != nil {
 		return schema.SearchResponse{}, err
 	}

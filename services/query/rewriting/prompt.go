@@ -107,7 +107,7 @@ func ask(prompt, model string, q Query, near []schema.Entity) (question, error) 
 // suspected reports whether a document is not to be shown to a model: texts
 // that speak to it, or that hide something from human readers.
 func suspected(d *schema.Document) bool {
-	return slices.ContainsFunc(d.Flags, func(flag string) bool {
+	return d.Quarantined || slices.ContainsFunc(d.Flags, func(flag string) bool {
 		return flag == "instructions-in-text" || flag == text.FlagTags || flag == text.FlagInvisible || flag == text.FlagBidi
 	})
 }
