@@ -25,6 +25,7 @@ import (
 	"github.com/toolstream/toolstream/services/embedder"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/query/rewriting"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
@@ -46,6 +47,8 @@ type registry struct {
 	size    int // entities
 
 	suppliers map[string][]index.Supplier // by tool
+	rewriter  *rewriting.Rewriter         // nil: queries are not rewritten here
+	fallbacks fallbacks
 }
 
 // withRegistry runs fn on the registry of the set and removes it again.
@@ -86,6 +89,13 @@ func (r *registry) open(ctx context.Context, e *evaluator) (err error) {
 	}
 	r.query, err = query.New(query.Config{Timeout: evalTimeout, EmbedTimeout: evalTimeout}, query.Deps{
 		Index: r.index, Catalogue: r.index, Embedder: r.encoder, Publisher: unrecorded{}, Logger: log, Registerer: metrics,
+	})
+	if err != nil || e.Settings.Queries != evaluation.LLM {
+		return err
+	}
+	e.Settings.LLM = e.deps.LLM.Name()
+	r.rewriter, err = rewriting.New(rewriting.Config{Late: evalTimeout, Parallel: len(e.queries)}, rewriting.Deps{
+		Index: r.index, Model: e.deps.LLM, Registerer: metrics,
 	})
 	return err
 }

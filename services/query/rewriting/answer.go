@@ -20,8 +20,9 @@ const (
 	maxArgument  = 512
 )
 
-// errAnswer is wrapped by every error of an answer that can not be used.
-var errAnswer = errors.New("the answer can not be used")
+// ErrAnswer is wrapped by every error of an answer that is there and can not be
+// used.
+var ErrAnswer = errors.New("the answer can not be used")
 
 // read makes needs and arguments of an answer, and counts the arguments that it
 // had to leave out because they give a value away. What is too long is cut,
@@ -33,7 +34,7 @@ func read(raw json.RawMessage, q *question) (r Rewritten, withheld int, err erro
 		Arguments []Argument    `json:"arguments"`
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil {
-		return r, 0, fmt.Errorf("%w: %w", errAnswer, err)
+		return r, 0, fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
 	for i := range answer.Needs {
 		clean(&answer.Needs[i])
@@ -43,9 +44,9 @@ func read(raw json.RawMessage, q *question) (r Rewritten, withheld int, err erro
 	r.Needs = r.Needs[:min(len(r.Needs), maxNeeds)]
 	switch {
 	case len(r.Needs) == 0:
-		return r, withheld, fmt.Errorf("%w: it has no need", errAnswer)
+		return r, withheld, fmt.Errorf("%w: it has no need", ErrAnswer)
 	case echoes(r.Needs):
-		return r, withheld, fmt.Errorf("%w: it repeats the instructions", errAnswer)
+		return r, withheld, fmt.Errorf("%w: it repeats the instructions", ErrAnswer)
 	}
 	return r, withheld, nil
 }

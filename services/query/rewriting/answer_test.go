@@ -26,7 +26,7 @@ func TestAnswersThatCanNotBeUsed(t *testing.T) {
 		"an argument map":   `{"needs":[{"user_intent":"x"}],"arguments":{"city":"a city"}}`,
 		"the instructions":  fmt.Sprintf(`{"needs":[{"user_intent":"x","tool_description":%q}],"arguments":[]}`, "Yes. "+echo+" And more."),
 	} {
-		if got, _, err := read(json.RawMessage(answer), &question{query: "the weather"}); !errors.Is(err, errAnswer) {
+		if got, _, err := read(json.RawMessage(answer), &question{query: "the weather"}); !errors.Is(err, ErrAnswer) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}

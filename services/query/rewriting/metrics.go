@@ -54,7 +54,7 @@ func outcomeOf(r Rewritten, err error) string {
 		return "late"
 	case errors.Is(err, errBusy):
 		return "busy"
-	case errors.Is(err, errAnswer):
+	case errors.Is(err, ErrAnswer):
 		return "unusable"
 	case kind != "":
 		return string(kind)

@@ -249,7 +249,7 @@ func TestFailedAnswersAreKept(t *testing.T) {
 			t.Helper()
 			time.Sleep(pause)
 			b.model.answer = says(answer)
-			if _, err := b.Rewrite(t.Context(), Query{Tenant: tenant, Text: text}); !errors.Is(err, errAnswer) {
+			if _, err := b.Rewrite(t.Context(), Query{Tenant: tenant, Text: text}); !errors.Is(err, ErrAnswer) {
 				t.Errorf("%s: %v", text, err)
 			}
 		}

@@ -1,0 +1,191 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/dataset"
+	"github.com/toolstream/toolstream/internal/evaluation"
+	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/query/rewriting"
+)
+
+// replay answers each query with what is recorded of it.
+type replay map[string]*dataset.Rewritten
+
+func replayOf(t *testing.T, dir string) replay {
+	t.Helper()
+	set, err := dataset.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	queries, err := set.Queries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := replay{}
+	for _, q := range queries {
+		r[strings.Join(strings.Fields(q.Text), " ")] = q.Rewritten
+	}
+	return r
+}
+
+func (replay) Name() string { return "replay" }
+
+func (r replay) Complete(_ context.Context, req llm.Request) (llm.Answer, error) {
+	var m struct{ Query string }
+	if err := json.Unmarshal([]byte(req.User), &m); err != nil {
+		return llm.Answer{}, err
+	}
+	known, ok := r[m.Query]
+	if !ok {
+		return llm.Answer{}, &llm.Error{Kind: llm.Setup, Err: errors.New("a query that nobody recorded")}
+	}
+	arguments := []rewriting.Argument{}
+	for _, a := range known.Arguments {
+		arguments = append(arguments, rewriting.Argument(a))
+	}
+	raw, err := json.Marshal(map[string]any{"needs": known.Needs, "arguments": arguments})
+	return llm.Answer{JSON: raw, Model: "replay"}, err
+}
+
+func TestARewriteRanksAsTheRecordedOneDoes(t *testing.T) {
+	sets := map[string]string{"small": writeSet(t, smallSet())}
+	if data := os.Getenv("TOOLSTREAM_DATA"); data != "" {
+		sets["apibank"] = filepath.Join(data, "apibank")
+	}
+	for name, dir := range sets {
+		t.Run(name, func(t *testing.T) {
+			model := replayOf(t, dir)
+			want := evaluate(t, dir, func(s *evaluation.Settings) { s.Documents, s.Queries = evaluation.Recorded, evaluation.Recorded })
+			cfg := evalConfig(t, dir, func(s *evaluation.Settings) { s.Documents, s.Queries = evaluation.Recorded, evaluation.LLM })
+			got, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: model})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got.PerQuery, want.PerQuery) || got.Settings.LLM != "replay" {
+				t.Errorf("rewritten %+v, recorded %+v", got.Metrics, want.Metrics)
+			}
+			wantSearched(t, cfg, model, want)
+		})
+	}
+}
+
+// wantSearched has a service search with rewriting, and compares what it shows
+// with an evaluation.
+func wantSearched(t *testing.T, cfg EvalConfig, model llm.Model, want *evaluation.Run) {
+	t.Helper()
+	e := &evaluator{EvalConfig: cfg, deps: EvalDeps{LLM: model}}
+	if err := e.open(); err != nil {
+		t.Fatal(err)
+	}
+	err := e.withRegistry(t.Context(), func(r *registry) error {
+		log, metrics := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
+		rewriter, err := rewriting.New(rewriting.Config{}, rewriting.Deps{Index: r.index, Model: model, Registerer: metrics})
+		if err != nil {
+			return err
+		}
+		s, err := query.New(query.Config{Model: e.Settings.Model, RewriteBudget: evalTimeout, Timeout: evalTimeout}, query.Deps{
+			Index: r.index, Catalogue: r.index, Embedder: r.encoder, Publisher: unrecorded{}, Rewriter: rewriter, Logger: log, Registerer: metrics,
+		})
+		if err != nil {
+			return err
+		}
+		for i, q := range e.queries {
+			resp, err := s.Search(t.Context(), tenant.Default, schema.SearchRequest{Query: q.Text, K: r.size})
+			if err != nil {
+				return err
+			}
+			needs := len(recorded(q.Rewritten).Needs) > 0
+			if resp.Rewrite != schema.RewriteLLM && resp.Rewrite != schema.RewriteCache && needs || resp.Rewrite != schema.RewriteFallback && !needs {
+				t.Errorf("%s: rewrite %q", q.ID, resp.Rewrite)
+			}
+			shown := make([]evaluation.Ranked, len(resp.Results))
+			for j, result := range resp.Results {
+				shown[j] = evaluation.Ranked{ID: result.ID, Score: result.Score}
+			}
+			if !reflect.DeepEqual(shown, want.PerQuery[i].Ranking) {
+				t.Errorf("%s: shown %v, recorded %v", q.ID, shown[:3], want.PerQuery[i].Ranking[:3])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestARewriteWithoutArgumentsCostsNoPenalty searches for tools with required
+// parameters.
+func TestARewriteWithoutArgumentsCostsNoPenalty(t *testing.T) {
+	cfg := evalConfig(t, writeSet(t, smallSet()), nil)
+	e := &evaluator{EvalConfig: cfg}
+	if err := e.open(); err != nil {
+		t.Fatal(err)
+	}
+	err := e.withRegistry(t.Context(), func(r *registry) error {
+		model, err := e.baseModel()
+		if err != nil {
+			return err
+		}
+		for _, arguments := range [][]rewriting.Argument{{}, {{Name: "unrelated", Meaning: "colour of the sky"}}} {
+			req := schema.SearchRequest{Query: "cross the strait"}
+			rewriting.Of([]schema.Need{{UserIntent: "book a ferry"}}, arguments).Into(&req)
+			found, err := r.query.Candidates(t.Context(), tenant.Default, req, &model, 10)
+			if err != nil {
+				return err
+			}
+			var penalty float64
+			for _, ranked := range ranking.Rank(found, &model, ranking.Known{Suppliers: r.suppliersOf}) {
+				penalty += ranked.Penalty
+			}
+			if (penalty > 0) != (len(arguments) > 0) {
+				t.Errorf("%d arguments cost %v", len(arguments), penalty)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// failing is a model that always fails.
+type failing struct{ err error }
+
+func (failing) Name() string { return "failing" }
+
+func (f failing) Complete(context.Context, llm.Request) (llm.Answer, error) {
+	return llm.Answer{}, f.err
+}
+
+func TestEvaluateWithAModelThatFails(t *testing.T) {
+	cfg := evalConfig(t, writeSet(t, smallSet()), func(s *evaluation.Settings) { s.Queries = evaluation.LLM })
+	raw := evaluate(t, cfg.Dir, nil)
+	refused, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: failing{&llm.Error{Kind: llm.Refused, Err: errors.New("declined")}}})
+	if err != nil || !reflect.DeepEqual(refused.PerQuery, raw.PerQuery) {
+		t.Errorf("a model that declines: %v", err)
+	}
+	if notes := strings.Join(refused.Notes, "\n"); !strings.Contains(notes, "3 queries could not be rewritten") || !strings.Contains(notes, "declined") {
+		t.Errorf("notes %q", notes)
+	}
+	if _, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: failing{&llm.Error{Kind: llm.Setup, Err: errors.New("wrong key")}}}); err == nil || !strings.Contains(err.Error(), "wrong key") {
+		t.Errorf("a model that is set up wrong: %v", err)
+	}
+	if _, err := Evaluate(t.Context(), cfg, EvalDeps{}); err == nil || !strings.Contains(err.Error(), "language model") {
+		t.Errorf("without a model: %v", err)
+	}
+}
