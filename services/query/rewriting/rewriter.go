@@ -16,8 +16,8 @@ import (
 
 // Index finds the tools that a query is shown with.
 type Index interface {
-	// Described returns the n tools that the filters allow whose descriptions
-	// match a text best by BM25, best first.
+	// Described returns the n tools that the filters allow whose names and
+	// descriptions match a text best by BM25, best first.
 	Described(ctx context.Context, tenant, words string, filters schema.Filters, n int) ([]schema.Entity, error)
 }
 
