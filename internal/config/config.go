@@ -98,6 +98,10 @@ const (
 // Query says how searches are answered.
 type Query struct {
 	Vectors string `koanf:"vectors"`
+	// RewriteBudget is how long a search waits for a language model.
+	RewriteBudget time.Duration `koanf:"rewrite_budget"`
+	// Speculative searches with the query as it is meanwhile.
+	Speculative bool `koanf:"speculative"`
 }
 
 // Kafka is the bus of services that run apart.
@@ -205,6 +209,8 @@ func Keys() []Key {
 		{"weaviate.api_key", "", "key for Weaviate"},
 		{"weaviate.alias", "Tool", "alias in Weaviate: a capital, then letters and digits"},
 		{"query.vectors", VectorsReplica, "where a replica of `toolstream serve query` searches vectors: replica, in its own index, or weaviate"},
+		{"query.rewrite_budget", "1.5s", "how long a search waits for the language model that rewrites its query; then it goes on without"},
+		{"query.speculative", "false", "search with the query as it is meanwhile, so that an answer that goes on without does not take longer: twice the work"},
 		{"kafka.brokers", "127.0.0.1:9092", "Kafka brokers of `toolstream serve`, host:port, separated by commas"},
 		{"kafka.prefix", "toolstream.", "what the names of topics begin with"},
 		{"kafka.partitions", "6", "partitions of a topic that is created"},
@@ -321,6 +327,7 @@ func (c Config) Values() map[string]string {
 		"nats.ca_file": c.NATS.CAFile, "nats.cert_file": c.NATS.CertFile, "nats.key_file": c.NATS.KeyFile,
 		"weaviate.url": c.Weaviate.URL, "weaviate.grpc": c.Weaviate.GRPC, "weaviate.api_key": secret(c.Weaviate.APIKey),
 		"weaviate.alias": c.Weaviate.Alias, "query.vectors": c.Query.Vectors,
+		"query.rewrite_budget": c.Query.RewriteBudget.String(), "query.speculative": strconv.FormatBool(c.Query.Speculative),
 		"kafka.brokers": c.Kafka.Brokers, "kafka.prefix": c.Kafka.Prefix,
 		"kafka.partitions": strconv.Itoa(c.Kafka.Partitions), "kafka.replication": strconv.Itoa(c.Kafka.Replication),
 		"kafka.apply": strconv.FormatBool(c.Kafka.Apply), "kafka.session": c.Kafka.Session.String(),
