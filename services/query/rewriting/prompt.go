@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -113,10 +111,9 @@ func suspected(d *schema.Document) bool {
 }
 
 // inOrder returns a query in one of the forms that mean the same: NFC, every
-// white space one space, none at the ends, and not too long.
-func inOrder(query string) string {
-	return text.Truncate(strings.Join(strings.Fields(norm.NFC.String(query)), " "), maxQuery)
-}
+// white space one space, none at the ends, nothing that no reader sees, and not
+// too long.
+func inOrder(query string) string { return text.Truncate(text.Line(query), maxQuery) }
 
 func byID(list []schema.Entity) []schema.Entity {
 	return slices.SortedFunc(slices.Values(list), func(a, b schema.Entity) int { return strings.Compare(a.ID, b.ID) })

@@ -26,7 +26,7 @@ func TestWhatTheModelSees(t *testing.T) {
 	near[1].Document.Flags = []string{text.FlagTags}
 	near[2].Document.Flags = []string{"parameters-truncated"}
 	b.index.set(near...)
-	if _, err := b.Rewrite(t.Context(), query(" what\tis\u00a0asked ")); err != nil {
+	if _, err := b.Rewrite(t.Context(), query(" what\tis\u00a0as\u200bked\U000e0041 ")); err != nil {
 		t.Fatal(err)
 	}
 	asked := b.model.asked[0]
