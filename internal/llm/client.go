@@ -146,6 +146,7 @@ func (c *Client) try(ctx context.Context, r Request) (Answer, error) {
 	}
 	began := c.deps.Now()
 	answer, err := c.ask(ctx, r)
+	answer.Usage = Usage{max(0, answer.Usage.Prompt), max(0, answer.Usage.Completion)} // it is what the endpoint says
 	now := c.deps.Now()
 	c.metrics.seconds.WithLabelValues(string(r.Stage)).Observe(now.Sub(began).Seconds())
 	c.account(r, outcome(err), answer.Usage)

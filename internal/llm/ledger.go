@@ -93,8 +93,12 @@ func (l *ledger) refusal(now time.Time) (err error, first bool) {
 		"the budget of the day is spent: %d tokens, %.2f dollars; it begins anew at midnight UTC", l.tokens, l.dollars)}, first
 }
 
+// nothing is less money than any call costs, and more than sums of floats are
+// wrong by.
+const nothing = 1e-9
+
 func (l *ledger) exhausted() bool {
-	return l.budget.Tokens > 0 && l.tokens >= l.budget.Tokens || l.budget.Dollars > 0 && l.dollars >= l.budget.Dollars
+	return l.budget.Tokens > 0 && l.tokens >= l.budget.Tokens || l.budget.Dollars > 0 && l.dollars >= l.budget.Dollars-nothing
 }
 
 func untilMidnight(now time.Time) time.Duration {
