@@ -69,8 +69,8 @@ func TestARewrittenQueryIsSearchedWithItsNeeds(t *testing.T) {
 		Query: "will it rain, and where", K: 7,
 		Filters: schema.Filters{Agents: []string{"x"}, Tags: []string{"y"}, Kinds: []schema.Kind{schema.KindTool}},
 	}
-	if got := b.search(t, req); got.Rewrite != schema.RewriteLLM {
-		t.Errorf("rewrite %q", got.Rewrite)
+	if got := b.search(t, req); got.Rewrite != schema.RewriteLLM || got.Searched != nil {
+		t.Errorf("rewrite %q, searched for %+v", got.Rewrite, got.Searched)
 	}
 	l := b.index.last()
 	p := l.Probe
@@ -89,8 +89,14 @@ func TestARewrittenQueryIsSearchedWithItsNeeds(t *testing.T) {
 	if got := b.search(t, req); got.Rewrite != schema.RewriteCache {
 		t.Errorf("rewrite %q of a known one", got.Rewrite)
 	}
+	req.Explain = true
+	if got := b.search(t, req).Searched; !reflect.DeepEqual(got.Needs, r.answer.Needs) || !reflect.DeepEqual(got.Arguments, r.answer.Arguments) {
+		t.Errorf("explained as %+v", got)
+	}
 	r.answer.Arguments = nil
-	b.search(t, req)
+	if got := b.search(t, req).Searched; got.Arguments == nil || len(got.Arguments) != 0 {
+		t.Errorf("explained as %+v", got)
+	}
 	if got := b.index.last().Probe.Arguments; len(got) != 0 {
 		t.Errorf("no argument was found, and %+v are searched for", got)
 	}

@@ -245,7 +245,7 @@ func (s *Service) answer(ctx context.Context, sr *search, ranked []ranking.Ranke
 	results, shown := s.results(ctx, sr, picks)
 	s.record(sr, shown)
 	slices.Sort(sr.degraded)
-	return schema.SearchResponse{
+	resp := schema.SearchResponse{
 		SearchID: sr.id,
 		Weights:  sr.model.Version,
 		Rewrite:  sr.plan.rewrite,
@@ -253,6 +253,10 @@ func (s *Service) answer(ctx context.Context, sr *search, ranked []ranking.Ranke
 		KCapped:  sr.capped,
 		Results:  results,
 	}
+	if sr.req.Explain {
+		resp.Searched = sr.plan.searched()
+	}
+	return resp
 }
 
 // record queues the impression. A search that showed nothing can not be
