@@ -11,17 +11,6 @@ import (
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
-// recorded returns what a language model once made of a document, as an answer.
-func recorded(t *dataset.Standardized) *answer.Answer {
-	a := &answer.Answer{Description: t.Description, Response: t.Response, Examples: t.Examples}
-	for _, p := range t.Parameters {
-		a.Parameters = append(a.Parameters, answer.Parameter{
-			Name: p.Name, Type: p.Type, Required: &p.Required, Description: p.Description, Example: string(p.Example),
-		})
-	}
-	return a
-}
-
 func TestRecordedAnswersAreTaken(t *testing.T) {
 	data := os.Getenv("TOOLSTREAM_DATA")
 	if data == "" {
@@ -37,7 +26,7 @@ func TestRecordedAnswersAreTaken(t *testing.T) {
 	}
 	answers := map[string]*answer.Answer{}
 	for i := range all {
-		answers[all[i].ID] = recorded(&all[i])
+		answers[all[i].ID] = answer.Recorded(&all[i])
 	}
 	taken, tools := 0, 0
 	byRule := map[Rule]int{}
