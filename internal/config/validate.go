@@ -22,7 +22,7 @@ func (c Config) Validate() error {
 	errs = append(errs, c.NATS.validate(), c.Kafka.validate(), c.Peers.validate(), c.validateVectors(), c.Query.validate())
 	errs = append(errs, oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"))
 	errs = append(errs, oneOf("log.format", c.Log.Format, "auto", "text", "json"))
-	errs = append(errs, c.Embedder.validate())
+	errs = append(errs, c.Embedder.validate(), c.LLM.validate())
 	errs = append(errs, c.Trainer.validate())
 	return errors.Join(errs...)
 }
