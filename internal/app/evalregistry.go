@@ -15,7 +15,6 @@ import (
 	"github.com/sourcegraph/conc/iter"
 
 	"github.com/toolstream/toolstream/internal/adapter/flat"
-	"github.com/toolstream/toolstream/internal/dataset"
 	"github.com/toolstream/toolstream/internal/evaluation"
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/stream"
@@ -26,6 +25,7 @@ import (
 	"github.com/toolstream/toolstream/services/ingest/formats"
 	"github.com/toolstream/toolstream/services/query"
 	"github.com/toolstream/toolstream/services/query/rewriting"
+	"github.com/toolstream/toolstream/services/standardizer/answer"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
@@ -264,24 +264,26 @@ func (e *evaluator) standardize(ctx context.Context, changes []events.Change) ([
 	return kept, ctx.Err()
 }
 
-// overwrite puts the recorded fields in the place of those that the rules
-// made. Names and tags are the source's in any case.
+// overwrite puts the recorded answers beside what the rules made, as the
+// standardizer does with those of a language model.
 func (e *evaluator) overwrite(changes []events.Change) error {
 	recorded, err := e.set.Standardized()
 	if err != nil {
 		return err
 	}
-	fields := make(map[string]*dataset.Standardized, len(recorded))
+	answers := make(map[string]*answer.Answer, len(recorded))
 	for i := range recorded {
-		fields[recorded[i].ID] = &recorded[i]
+		answers[recorded[i].ID] = answer.Recorded(&recorded[i])
 	}
 	missing := 0
 	for i := range changes {
-		if changes[i].Kind != schema.KindTool {
+		c := &changes[i]
+		if c.Kind != schema.KindTool {
 			continue
 		}
-		if tool := fields[changes[i].ID]; tool != nil {
-			setFields(changes[i].Document, tool)
+		if a := answers[c.ID]; a != nil {
+			merged := answer.Merge(*c.Document, rules.StatedBy(c.Format, c.Raw, c.Document), a)
+			c.Document = &merged.Document
 		} else {
 			missing++
 		}
@@ -290,16 +292,4 @@ func (e *evaluator) overwrite(changes []events.Change) error {
 		e.note("%d tools have no recorded fields and keep those that the rules made", missing)
 	}
 	return nil
-}
-
-func setFields(doc *schema.Document, tool *dataset.Standardized) {
-	doc.Description, doc.Response, doc.Examples = tool.Description, tool.Response, tool.Examples
-	doc.Parameters = nil
-	for _, p := range tool.Parameters {
-		doc.Parameters = append(doc.Parameters, schema.Parameter{
-			Name: p.Name, Type: p.Type, Required: p.Required, Description: p.Description,
-			Default: string(p.Default), Example: string(p.Example),
-		})
-	}
-	doc.Quality = schema.QualityGood
 }

@@ -10,12 +10,15 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/toolstream/toolstream/internal/adapter/openai"
 	"github.com/toolstream/toolstream/internal/dataset"
 	"github.com/toolstream/toolstream/internal/evaluation"
 	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/llm/llmtest"
 	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -23,10 +26,9 @@ import (
 	"github.com/toolstream/toolstream/services/query/rewriting"
 )
 
-// replay answers each query with what is recorded of it.
-type replay map[string]*dataset.Rewritten
-
-func replayOf(t *testing.T, dir string) replay {
+// replaying returns a language model behind HTTP that answers each query of a set
+// with what is recorded of it.
+func replaying(t *testing.T, dir string) *llm.Client {
 	t.Helper()
 	set, err := dataset.Open(dir)
 	if err != nil {
@@ -36,30 +38,50 @@ func replayOf(t *testing.T, dir string) replay {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := replay{}
+	recordings := map[string]string{}
 	for _, q := range queries {
-		r[strings.Join(strings.Fields(q.Text), " ")] = q.Rewritten
+		arguments := []rewriting.Argument{}
+		if q.Rewritten == nil {
+			continue
+		}
+		for _, a := range q.Rewritten.Arguments {
+			arguments = append(arguments, rewriting.Argument(a))
+		}
+		raw, err := json.Marshal(map[string]any{"needs": q.Rewritten.Needs, "arguments": arguments})
+		if err != nil {
+			t.Fatal(err)
+		}
+		recordings[strings.Join(strings.Fields(q.Text), " ")] = string(raw)
 	}
-	return r
+	server, err := llmtest.Listen(t.Context(), "", llmtest.Config{Recordings: recordings, KeyOf: askedFor})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	chat, err := openai.NewChat(openai.ChatConfig{URL: server.URL(), Name: "scripted"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := llm.New(llm.Config{}, llm.Deps{
+		Model: chat, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
 }
 
-func (replay) Name() string { return "replay" }
-
-func (r replay) Complete(_ context.Context, req llm.Request) (llm.Answer, error) {
+// askedFor returns the query of a question.
+func askedFor(r llmtest.Request) string {
 	var m struct{ Query string }
-	if err := json.Unmarshal([]byte(req.User), &m); err != nil {
-		return llm.Answer{}, err
+	if err := json.Unmarshal([]byte(r.User), &m); err != nil {
+		return ""
 	}
-	known, ok := r[m.Query]
-	if !ok {
-		return llm.Answer{}, &llm.Error{Kind: llm.Setup, Err: errors.New("a query that nobody recorded")}
-	}
-	arguments := []rewriting.Argument{}
-	for _, a := range known.Arguments {
-		arguments = append(arguments, rewriting.Argument(a))
-	}
-	raw, err := json.Marshal(map[string]any{"needs": known.Needs, "arguments": arguments})
-	return llm.Answer{JSON: raw, Model: "replay"}, err
+	return m.Query
 }
 
 func TestARewriteRanksAsTheRecordedOneDoes(t *testing.T) {
@@ -69,14 +91,14 @@ func TestARewriteRanksAsTheRecordedOneDoes(t *testing.T) {
 	}
 	for name, dir := range sets {
 		t.Run(name, func(t *testing.T) {
-			model := replayOf(t, dir)
+			model := replaying(t, dir)
 			want := evaluate(t, dir, func(s *evaluation.Settings) { s.Documents, s.Queries = evaluation.Recorded, evaluation.Recorded })
 			cfg := evalConfig(t, dir, func(s *evaluation.Settings) { s.Documents, s.Queries = evaluation.Recorded, evaluation.LLM })
 			got, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: model})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !reflect.DeepEqual(got.PerQuery, want.PerQuery) || got.Settings.LLM != "replay" {
+			if !reflect.DeepEqual(got.PerQuery, want.PerQuery) || got.Settings.LLM != model.Name() {
 				t.Errorf("rewritten %+v, recorded %+v", got.Metrics, want.Metrics)
 			}
 			wantSearched(t, cfg, model, want)
