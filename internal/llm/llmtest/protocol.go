@@ -140,7 +140,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 func (c *call) check(model string) error {
 	switch {
 	case c.Model != model:
-		return fmt.Errorf("The model `%s` does not exist", c.Model) //nolint:staticcheck // as OpenAI words it
+		return fmt.Errorf("the model `%s` does not exist", c.Model)
 	case c.Stream:
 		return errors.New("this server does not stream")
 	case len(c.Messages) == 0:

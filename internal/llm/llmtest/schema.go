@@ -31,7 +31,7 @@ func checkSchema(name string, schema json.RawMessage, strict bool) error {
 		return fmt.Errorf("response_format: the schema %s is none: %w", name, err)
 	}
 	if root.Type != "object" {
-		return fmt.Errorf("Invalid schema for response_format '%s': schema must be a JSON Schema of 'type: \"object\"'", name) //nolint:staticcheck // as OpenAI words it
+		return fmt.Errorf("invalid schema for response_format '%s': schema must be a JSON Schema of 'type: \"object\"'", name)
 	}
 	return root.check("$")
 }
@@ -42,11 +42,11 @@ func (n *node) check(at string) error {
 	}
 	if n.Properties != nil || n.Type == "object" {
 		if n.Closed == nil || *n.Closed {
-			return fmt.Errorf("Invalid schema for response_format: at %s 'additionalProperties' is required to be false", at) //nolint:staticcheck // as OpenAI words it
+			return fmt.Errorf("invalid schema for response_format: at %s 'additionalProperties' is required to be false", at)
 		}
 		for name, property := range n.Properties {
 			if !slices.Contains(n.Required, name) {
-				return fmt.Errorf("Invalid schema for response_format: at %s 'required' has to include every key of properties, %s is missing", at, name) //nolint:staticcheck // as OpenAI words it
+				return fmt.Errorf("invalid schema for response_format: at %s 'required' has to include every key of properties, %s is missing", at, name)
 			}
 			if err := property.check(at + "." + name); err != nil {
 				return err
