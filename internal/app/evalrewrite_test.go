@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -106,6 +109,24 @@ func TestARewriteRanksAsTheRecordedOneDoes(t *testing.T) {
 	}
 }
 
+// serving returns a service that searches a registry with rewriting.
+func serving(t *testing.T, r *registry, model llm.Model, cfg query.Config) (*query.Service, *rewriting.Rewriter) {
+	t.Helper()
+	metrics := prometheus.NewRegistry()
+	rewriter, err := rewriting.New(rewriting.Config{Parallel: 1000}, rewriting.Deps{Index: r.index, Model: model, Registerer: metrics})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := query.New(cfg, query.Deps{
+		Index: r.index, Catalogue: r.index, Embedder: r.encoder, Publisher: unrecorded{}, Rewriter: rewriter,
+		Logger: slog.New(slog.DiscardHandler), Registerer: metrics,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, rewriter
+}
+
 // wantSearched has a service search with rewriting, and compares what it shows
 // with an evaluation.
 func wantSearched(t *testing.T, cfg EvalConfig, model llm.Model, want *evaluation.Run) {
@@ -115,17 +136,7 @@ func wantSearched(t *testing.T, cfg EvalConfig, model llm.Model, want *evaluatio
 		t.Fatal(err)
 	}
 	err := e.withRegistry(t.Context(), func(r *registry) error {
-		log, metrics := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-		rewriter, err := rewriting.New(rewriting.Config{}, rewriting.Deps{Index: r.index, Model: model, Registerer: metrics})
-		if err != nil {
-			return err
-		}
-		s, err := query.New(query.Config{Model: e.Settings.Model, RewriteBudget: evalTimeout, Timeout: evalTimeout}, query.Deps{
-			Index: r.index, Catalogue: r.index, Embedder: r.encoder, Publisher: unrecorded{}, Rewriter: rewriter, Logger: log, Registerer: metrics,
-		})
-		if err != nil {
-			return err
-		}
+		s, _ := serving(t, r, model, query.Config{Model: e.Settings.Model, RewriteBudget: evalTimeout, Timeout: evalTimeout})
 		for i, q := range e.queries {
 			resp, err := s.Search(t.Context(), tenant.Default, schema.SearchRequest{Query: q.Text, K: r.size})
 			if err != nil {
@@ -148,6 +159,77 @@ func wantSearched(t *testing.T, cfg EvalConfig, model llm.Model, want *evaluatio
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// hanging is a model that never answers.
+type hanging struct{}
+
+func (hanging) Name() string { return "hanging" }
+
+func (hanging) Complete(ctx context.Context, _ llm.Request) (llm.Answer, error) {
+	<-ctx.Done()
+	return llm.Answer{}, ctx.Err()
+}
+
+// TestSearchesWhileTheModelHangs measures the slowest of a hundred searches
+// against the budget, up to three times: the machine may have other things to do.
+func TestSearchesWhileTheModelHangs(t *testing.T) {
+	dir := writeSet(t, smallSet())
+	if data := os.Getenv("TOOLSTREAM_DATA"); data != "" {
+		dir = filepath.Join(data, "apibank")
+	}
+	e := &evaluator{EvalConfig: evalConfig(t, dir, nil)}
+	if err := e.open(); err != nil {
+		t.Fatal(err)
+	}
+	const budget = 1500 * time.Millisecond
+	err := e.withRegistry(t.Context(), func(r *registry) error {
+		for _, speculative := range []bool{false, true} {
+			cfg := query.Config{Model: e.Settings.Model, RewriteBudget: budget, Speculative: speculative}
+			ratio := 2.0
+			for attempt := 0; attempt < 3 && ratio > 1.1; attempt++ {
+				took := hundred(t, e, r, cfg)
+				ratio = float64(took[99]) / float64(budget)
+				t.Logf("speculative %v: half of the searches took %s, all of them %s", speculative, took[50], took[99])
+			}
+			if ratio > 1.1 {
+				t.Errorf("speculative %v: the slowest of a hundred takes %.3f of the budget", speculative, ratio)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hundred returns how long each of a hundred searches takes that come one after
+// the other while nobody rewrites their queries, the shortest first.
+func hundred(t *testing.T, e *evaluator, r *registry, cfg query.Config) []time.Duration {
+	s, rewriter := serving(t, r, hanging{}, cfg)
+	took := make([]time.Duration, 100)
+	var wg sync.WaitGroup
+	arrivals := time.NewTicker(10 * time.Millisecond)
+	defer arrivals.Stop()
+	for i := range took {
+		<-arrivals.C
+		wg.Go(func() {
+			began := time.Now()
+			resp, err := s.Search(t.Context(), tenant.Default, schema.SearchRequest{Query: fmt.Sprint(e.queries[i%len(e.queries)].Text, i)})
+			took[i] = time.Since(began)
+			if err != nil || resp.Rewrite != schema.RewriteFallback || len(resp.Results) == 0 {
+				t.Errorf("%q with %d results, %v", resp.Rewrite, len(resp.Results), err)
+			}
+		})
+	}
+	wg.Wait()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := rewriter.Run(ended); err != nil {
+		t.Error(err)
+	}
+	slices.Sort(took)
+	return took
 }
 
 // TestARewriteWithoutArgumentsCostsNoPenalty searches for tools with required
