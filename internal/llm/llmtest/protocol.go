@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -255,9 +256,10 @@ func (s *Server) complete(ctx context.Context, w http.ResponseWriter, r Request,
 		refuse(w, http.StatusInternalServerError, "", err.Error())
 		return
 	}
-	outcome := string(reply.Fault)
-	if outcome == "" {
-		outcome = "answered"
+	outcome := cmp.Or(string(reply.Fault), "answered")
+	if ctx.Err() != nil {
+		s.count("abandoned", 0, 0)
+		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	switch reply.Fault {

@@ -150,9 +150,10 @@ type Tally struct {
 // Counts is what a server served.
 type Counts struct {
 	Calls int // to chat/completions
-	// By counts them by outcome: the name of the fault, "answered", or
-	// "unsupported", "unauthorized" and "invalid" for requests that were
-	// answered 4xx for what they are.
+	// By counts them by outcome: the name of the fault, "answered",
+	// "abandoned" where the caller went away first, or "unsupported",
+	// "unauthorized" and "invalid" for requests that were answered 4xx for
+	// what they are.
 	By map[string]Tally
 	// Prompt and Completion are the tokens of all answers that reached who
 	// asked with their usage: what its accounts should say.
