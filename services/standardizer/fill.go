@@ -118,6 +118,9 @@ type subject struct {
 
 func (f *filler) subject(c *events.Change, byRules *schema.Document) *subject {
 	stated := rules.StatedBy(c.Format, c.Raw, byRules)
+	if slices.Contains(byRules.Flags, injection.Flag) {
+		stated.Names = true // a parameter that such a text speaks of may be one that it wants to have
+	}
 	return &subject{
 		tenant:   c.Tenant,
 		key:      answerKey(f.wanted, c.Format, byRules.Name, c.Raw),

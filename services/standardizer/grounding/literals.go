@@ -15,7 +15,7 @@ var (
 	address = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s<>"')\]]+|\bwww\.[^\s<>"')\]]+|\b(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|app|info|biz|gov|edu|xyz|me|co\.uk)\b(?:/[^\s<>"')\]]*)?`)
 	numeral = regexp.MustCompile(`\d+(?:[.,]\d+)*`)
 	// A digit that belongs to a name which everybody knows.
-	standard = regexp.MustCompile(`(?i)\b(?:(?:iso|iec|rfc|ieee|itu|bcp|ansi|ecma|epsg|unicode|utf|ucs|sha|md|crc|aes|base|ipv|http|tls|oauth|openapi|json-rpc|soap|uuid ?v|e|x|h|mp|wgs)(?:[-/ .:]{0,2}\d+)(?:[-/.:]\d+)*|[23]d|v\d+)\b`)
+	standard = regexp.MustCompile(`(?i)\b(?:(?:iso|iec|rfc|ieee|itu|bcp|ansi|ecma|epsg|unicode|utf|ucs|sha|md|crc|aes|base|ipv|http|tls|oauth|openapi|json-rpc|soap|uuid ?v|wgs)(?:[-/ .:]{0,2}\d+)(?:[-/.:]\d+)*|e\.164|x\.509|x(?:64|86)|h\.26\d|mp[34]|[23]d|v\d+(?:\.\d+)*)\b`)
 	marker   = regexp.MustCompile(`(?m)^[ \t>#*-]*\(?\d{1,2}[.)](?:[ \t]|$)`)
 	// What looks like code: joined by underscores or dots, or by a capital
 	// after a small first letter, or letters with digits among them.
