@@ -138,24 +138,29 @@ func (p *pause) NextBackOff() time.Duration {
 }
 
 // try asks once, or says why it does not.
-func (c *Client) try(ctx context.Context, r Request) (Answer, error) {
+func (c *Client) try(ctx context.Context, r Request) (answer Answer, err error) {
 	circuit := c.circuit(r.Stage)
 	if err := c.admit(ctx, r, circuit); err != nil {
 		c.account(r, unsent(err), Usage{})
 		return Answer{}, err
 	}
 	began := c.deps.Now()
-	answer, err := c.ask(ctx, r)
-	answer.Usage = Usage{max(0, answer.Usage.Prompt), max(0, answer.Usage.Completion)} // it is what the endpoint says
+	err = errPanic // unless ask returns: whoever is let in leaves, however
+	defer func() { c.settle(r, circuit, began, answer.Usage, err) }()
+	answer, err = c.ask(ctx, r)
+	return answer, err
+}
+
+// settle notes what came of a try that was let in.
+func (c *Client) settle(r Request, circuit *circuit, began time.Time, u Usage, err error) {
 	now := c.deps.Now()
 	c.metrics.seconds.WithLabelValues(string(r.Stage)).Observe(now.Sub(began).Seconds())
-	c.account(r, outcome(err), answer.Usage)
+	c.account(r, outcome(err), u)
 	if e := (*Error)(nil); errors.As(err, &e) && e.RetryAfter > 0 {
 		c.gate.shut(now.Add(e.RetryAfter))
 	}
 	circuit.end(now, judge(err), err)
 	c.gate.leave(began, now, loadOf(err))
-	return answer, err
 }
 
 // admit waits for a turn, in the order of what costs nothing first.
@@ -228,6 +233,7 @@ func (c *Client) await(ctx context.Context) error {
 var (
 	errLeftAlone = errors.New("it asked not to be asked")
 	errLate      = errors.New("no answer")
+	errPanic     = &Error{Kind: Unavailable, Err: errors.New("asking panicked")}
 )
 
 // ask asks the model with a deadline of its own.
@@ -235,6 +241,7 @@ func (c *Client) ask(ctx context.Context, r Request) (Answer, error) {
 	try, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
 	answer, err := c.deps.Model.Complete(try, r)
+	answer.Usage = Usage{max(0, answer.Usage.Prompt), max(0, answer.Usage.Completion)} // it is what the endpoint says
 	switch {
 	case err == nil:
 		return answer, nil

@@ -360,6 +360,26 @@ func TestRewritingGoesFirst(t *testing.T) {
 	})
 }
 
+// A stage that survives a panic finds the room that it took given back.
+func TestAPanicTakesNoRoom(t *testing.T) {
+	f := &fake{answer: func(context.Context, Request) (Answer, error) { panic("a bug") }}
+	c := newClient(t, Config{Parallel: 1}, f, nil)
+	for range 3 {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic was lost")
+				}
+			}()
+			_, _ = c.Complete(t.Context(), rewrite) // it panics
+		}()
+	}
+	f.answer = nil
+	if _, err := c.Complete(t.Context(), rewrite); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestWhoGivesUpLeavesTheLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{answer: func(ctx context.Context, _ Request) (Answer, error) { return Answer{}, after(ctx, 10*time.Second) }}

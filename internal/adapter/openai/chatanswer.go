@@ -16,6 +16,9 @@ import (
 // errNoJSON is an answer without a JSON object in it.
 var errNoJSON = errors.New("the answer holds no JSON object")
 
+// maxModel bounds the name that an endpoint gives its model, in bytes.
+const maxModel = 128
+
 // read takes the answer out of a completion. What it cost is known even where
 // it can not be used.
 func (c *Chat) read(raw []byte, r llm.Request) (llm.Answer, error) {
@@ -28,7 +31,7 @@ func (c *Chat) read(raw []byte, r llm.Request) (llm.Answer, error) {
 			return llm.Answer{}, failed("%s", words)
 		}
 	}
-	a := llm.Answer{Model: completion.Model, Usage: usage(completion, r)}
+	a := llm.Answer{Model: text.Truncate(completion.Model, maxModel), Usage: usage(completion, r)}
 	content, err := contentOf(completion)
 	if err == nil {
 		a.JSON, err = jsonOf(content)
