@@ -15,13 +15,14 @@
 //
 // # What is paid for once
 //
-// Answers are kept under the hash of all that was asked: the instructions, the
-// model, the query with its white space put in order, and the tools that were
-// shown. So the filters and the state of the catalogue count exactly as far as
-// they change what the model sees: a stream of other tools leaves an answer
-// valid, and a tool that the query is about does not. The tools stand in the
-// order of their ids, for scores move a little with every change of the index.
-// Failures are kept too, for a few seconds.
+// Answers are kept under the hash of what decides them: tenant, query (its white
+// space put in order), filters, instructions, model, and the whole documents
+// that were shown. That is the version of the catalogue as far as it concerns
+// the query: a tool that it is about changes it, a stream of others does not. The
+// descriptions are left out of it, for of twenty one changes all the time; so the
+// filters are in it, and nobody is answered from descriptions that were not
+// for them. Documents stand in the order of their ids, as scores move a little
+// with every change of the index. Failures are kept too, for a few seconds.
 //
 // Queries that come while the same one is being asked wait for that answer.
 // Nobody who leaves ends it for the others: an answer that comes too late for

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	_ "embed" // the prompt is files
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -72,7 +71,7 @@ type parameter struct {
 type question struct {
 	query string // in order
 	shown string // the descriptions, one a line
-	key   string // of what is asked
+	key   string // of what decides the answer
 	llm.Request
 }
 
@@ -90,16 +89,26 @@ func ask(prompt, model string, q Query, near []schema.Entity) (question, error) 
 	}
 	user, err := encode(m)
 	if err != nil {
-		return question{}, fmt.Errorf("rewriting: %w", err)
+		return question{}, err
 	}
+	decides, err := encode(struct {
+		Tenant, Prompt, Model, Query string
+		Filters                      schema.Filters
+		Documents                    []tool
+	}{q.Tenant, prompt, model, m.Query, sorted(q.Filters), m.Documents})
 	return question{
-		query: m.Query, shown: strings.Join(m.Descriptions, "\n"),
-		key: keyOf(q.Tenant, prompt, model, user),
+		query: m.Query, shown: strings.Join(m.Descriptions, "\n"), key: fmt.Sprintf("%x", sha256.Sum256([]byte(decides))),
 		Request: llm.Request{
 			Stage: llm.StageRewrite, Tenant: q.Tenant, System: instructions, User: user, MaxTokens: maxAnswer,
 			Schema: llm.Schema{Name: "rewritten_query", JSON: answerSchema},
 		},
-	}, nil
+	}, err
+}
+
+// sorted returns filters in the one order of those that mean the same.
+func sorted(f schema.Filters) schema.Filters {
+	in := func(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
+	return schema.Filters{Agents: in(f.Agents), Tags: in(f.Tags), IDs: in(f.IDs)}
 }
 
 // suspected reports whether a document is not to be shown to a model: texts
@@ -135,19 +144,12 @@ func toolOf(d *schema.Document) tool {
 
 // encode returns JSON that leaves <, > and & as they are: escaped, they cost
 // tokens.
-func encode(m message) (string, error) {
+func encode(v any) (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	err := e.Encode(m)
-	return strings.TrimSuffix(b.String(), "\n"), err
-}
-
-// keyOf hashes texts, each apart from the next.
-func keyOf(texts ...string) string {
-	h := sha256.New()
-	for _, t := range texts {
-		fmt.Fprintf(h, "%d:%s", len(t), t)
+	if err := e.Encode(v); err != nil {
+		return "", fmt.Errorf("rewriting: %w", err)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return strings.TrimSuffix(b.String(), "\n"), nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"reflect"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -29,26 +28,32 @@ func TestARewriteIsPaidForOnce(t *testing.T) {
 				t.Errorf("%s: %d calls, cached %v; want %d, %v", what, b.model.times(), got.Cached, calls, cached)
 			}
 		}
-		near, other := entity("near", "Tells the weather."), entity("other", "Other weather.")
-		b.index.set(near, other)
+		a, b1, c, d := entity("a", "Tells the weather."), entity("b", "Other weather."), entity("c", "Third."), entity("d", "Fourth.")
+		filters := schema.Filters{Tags: []string{"x", "y"}}
+		b.index.set(a, b1, c, d)
 		ask("first", query("the weather"), 1, false)
 		ask("again", query("the weather"), 1, true)
 		ask("other white space", query("  the\n weather "), 1, true)
-		ask("other order of the same tools", query("the weather"), 1, true)
-		b.index.set(other, near)
+		b.index.set(c, a, b1, d)
 		ask("scores that moved a little", query("the weather"), 1, true)
-		ask("filters that let the same through", Query{Tenant: "t", Text: "the weather", Filters: schema.Filters{Tags: []string{"x"}}}, 1, true)
-		if !slices.Equal(b.index.filters.Tags, []string{"x"}) {
+		b.index.set(a, b1, c, entity("e", "Another fourth."))
+		ask("another tool behind the first three", query("the weather"), 1, true)
+		ask("filters", Query{Tenant: "t", Text: "the weather", Filters: filters}, 2, false)
+		if !reflect.DeepEqual(b.index.filters, filters) {
 			t.Errorf("the index was asked with the filters %+v", b.index.filters)
 		}
-		ask("other query", query("the rain"), 2, false)
-		ask("other tenant", Query{Tenant: "u", Text: "the weather"}, 3, false)
-		near.Document.Response = "A forecast."
-		b.index.set(near, other)
-		ask("a tool that it is about has changed", query("the weather"), 4, false)
+		ask("the same filters", Query{Tenant: "t", Text: "the weather", Filters: schema.Filters{Tags: []string{"y", "x", "y"}}}, 2, true)
+		ask("a filter of another kind", Query{Tenant: "t", Text: "the weather", Filters: schema.Filters{Agents: []string{"x", "y"}}}, 3, false)
+		ask("other query", query("the rain"), 4, false)
+		ask("other tenant", Query{Tenant: "u", Text: "the weather"}, 5, false)
+		a.Document.Response = "A forecast."
+		b.index.set(a, b1, c, d)
+		ask("a tool that it is about has changed", query("the weather"), 6, false)
+		b.index.set(a, b1, d)
+		ask("a tool that it is about is gone", query("the weather"), 7, false)
 		time.Sleep(time.Minute)
-		ask("after its time", query("the weather"), 5, false)
-		if got, want := b.outcomes(t), map[string]float64{"llm": 5, "cache": 5}; !maps.Equal(got, want) {
+		ask("after its time", query("the weather"), 8, false)
+		if got, want := b.outcomes(t), map[string]float64{"llm": 8, "cache": 5}; !maps.Equal(got, want) {
 			t.Errorf("counted %v, want %v", got, want)
 		}
 	})
