@@ -28,8 +28,13 @@ var repair string
 // number counts the prompts that were meant to be better than the one before.
 const number = 1
 
-// maxSource bounds what a model gets to read of a document, in bytes.
-const maxSource = 24 << 10
+// maxSource and maxKnown bound what a model gets to read of a document and of its
+// parameters, in bytes. Above maxKnown, names, types and required flags are all
+// that is told of them.
+const (
+	maxSource = 24 << 10
+	maxKnown  = 8 << 10
+)
 
 // Version names the prompt: number and hash of its words.
 func Version() string {
@@ -99,7 +104,14 @@ func (q *Question) data() string {
 	for _, p := range q.Document.Parameters {
 		all = append(all, known{p.Name, p.Type, p.Required, p.Default, p.Enum, p.Description})
 	}
-	return seen(compact(map[string]any{"known": all, "name": q.Document.Name})) + "\n" + q.source()
+	told := compact(map[string]any{"known": all, "name": q.Document.Name})
+	if len(told) > maxKnown {
+		for i := range all {
+			all[i] = known{Name: all[i].Name, Type: all[i].Type, Required: all[i].Required}
+		}
+		told = compact(map[string]any{"known": all, "name": q.Document.Name})
+	}
+	return seen(told) + "\n" + q.source()
 }
 
 // source is the document as a model reads it: the same for equal documents, and

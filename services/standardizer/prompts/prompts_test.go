@@ -2,6 +2,7 @@ package prompts
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -56,6 +57,20 @@ func TestALongDocumentIsBounded(t *testing.T) {
 	raw, _ := json.Marshal(strings.Repeat("Boils an egg in water. ", 10000))
 	if n := len(question(t, "text", string(raw)).User()); n > 2*maxSource {
 		t.Errorf("%d bytes", n)
+	}
+}
+
+func TestManyParametersAreBounded(t *testing.T) {
+	var properties []string
+	for i := range 500 {
+		properties = append(properties, fmt.Sprintf(`"parameter_%d": {"type": "string", "description": "%s"}`, i, strings.Repeat("what it means ", 30)))
+	}
+	q := question(t, "mcp", `{"name": "a", "inputSchema": {"properties": {`+strings.Join(properties, ",")+`}}}`)
+	if n := len(q.User()); n > 2*maxSource {
+		t.Errorf("%d bytes for %d parameters", n, len(q.Document.Parameters))
+	}
+	if !strings.Contains(q.User(), q.Document.Parameters[len(q.Document.Parameters)-1].Name) {
+		t.Error("the last parameter is not told")
 	}
 }
 
