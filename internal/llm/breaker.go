@@ -112,7 +112,7 @@ func (c *circuit) end(now time.Time, v verdict, cause error) {
 func (c *circuit) probed(now time.Time, v verdict, cause error) {
 	switch {
 	case v == alive:
-		c.row, c.recent, c.next, c.probing = 0, nil, 0, false
+		c.probing = false
 		c.move(closed)
 	case c.state == halfOpen && v == unheard:
 		c.probing = false // the next one may try at once

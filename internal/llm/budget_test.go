@@ -212,6 +212,27 @@ func TestAStoreThatIsAwayIsReadLater(t *testing.T) {
 	})
 }
 
+func TestWhatCouldNotBeSavedIsSavedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &memory{}
+		c := newClient(t, Config{}, &fake{}, store)
+		end := run(t, c)
+		if _, err := c.Complete(t.Context(), standardize); err != nil {
+			t.Fatal(err)
+		}
+		store.set(true)
+		time.Sleep(2 * saveEvery)
+		store.set(false)
+		end()
+		next := newClient(t, Config{}, &fake{}, store)
+		defer run(t, next)()
+		synctest.Wait()
+		if n := next.Spent().Tokens; n != 15 {
+			t.Errorf("%d tokens", n)
+		}
+	})
+}
+
 func TestSavedAccountsThatMakeNoSenseCountAsNone(t *testing.T) {
 	for _, saved := range []string{"{", `{"day":"2000-01-01","accounts":[{"prompt":-5}]}`, `[]`, `{}`} {
 		synctest.Test(t, func(t *testing.T) {

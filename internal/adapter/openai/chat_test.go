@@ -299,6 +299,59 @@ func TestChatSortsStatuses(t *testing.T) {
 	}
 }
 
+// Once a form is known to be understood, a refusal is a matter of the request.
+// One that names its member is believed, whatever else it repeats.
+func TestARefusalCostsNoMoreThanItHasTo(t *testing.T) {
+	tests := []struct {
+		body     string
+		requests int
+	}{
+		{`{"error":{"message":"too long"}}`, 1},
+		{`{"error":{"message":"the text says temperature, seed and max_tokens","param":"messages"}}`, 1},
+		{`{"detail":[{"loc":["body","messages"],"msg":"bad","input":{"temperature":0}}]}`, 1},
+		{`{"error":{"message":"seed is unknown"}}`, 2},
+	}
+	for _, test := range tests {
+		server := llmtest.New(llmtest.Config{})
+		requests, refuse := 0, false
+		c := newChat(t, ChatConfig{URL: "http://h/v1"}, round(func(r *http.Request) (*http.Response, error) {
+			requests++
+			if !refuse {
+				return handler{server}.RoundTrip(r)
+			}
+			return &http.Response{StatusCode: 400, Body: io.NopCloser(strings.NewReader(test.body)), Header: http.Header{}}, nil
+		}))
+		q := question("q")
+		q.Schema.JSON = json.RawMessage(`{"type":"object","additionalProperties":false,"required":[],"properties":{}}`)
+		if _, err := c.Complete(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+		requests, refuse = 0, true
+		if _, err := c.Complete(t.Context(), q); llm.KindOf(err) != llm.Rejected || requests != test.requests {
+			t.Errorf("%s: %d requests, %v", test.body, requests, err)
+		}
+	}
+}
+
+// An answer without end is read no further than its bound.
+func TestAnEndlessAnswerEnds(t *testing.T) {
+	c := newChat(t, ChatConfig{URL: "http://h/v1", MaxAnswer: 1 << 16}, round(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Body: io.NopCloser(spaces{}), Header: http.Header{"Content-Type": {"application/json"}}}, nil
+	}))
+	if _, err := c.Complete(t.Context(), question("q")); llm.KindOf(err) != llm.Malformed {
+		t.Error(err)
+	}
+}
+
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
 type round func(*http.Request) (*http.Response, error)
 
 func (f round) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

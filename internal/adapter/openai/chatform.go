@@ -128,7 +128,7 @@ func (f chatForm) simpler() (chatForm, bool) {
 }
 
 const (
-	// tryAnew is how long a lesser form is used before the best is tried again:
+	// tryAnew is how long a lesser shape is used before the best is tried again:
 	// servers are updated.
 	tryAnew = time.Hour
 	// maxMisses is the number of answers in a row that take no notice of the
@@ -144,18 +144,19 @@ type formMemory struct {
 	current chatForm
 	settled bool      // an answer came in the current form
 	misses  int       // answers in a row that take no notice of the schema
-	since   time.Time // when the current form was chosen, if it is not the best
+	since   time.Time // when the current form was chosen
 }
 
 // choose returns the form of the next request.
 func (m *formMemory) choose(now time.Time) chatForm {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.current != m.best && now.Sub(m.since) > tryAnew {
+	f := m.current
+	if f.shape != m.best.shape && now.Sub(m.since) > tryAnew {
 		m.since = now // one caller tries; the others go on as before
-		return m.best
+		f.shape = m.best.shape
 	}
-	return m.current
+	return f
 }
 
 // judge remembers what came of a request, and says how to ask again.
@@ -176,16 +177,20 @@ func (m *formMemory) judge(now time.Time, f chatForm, r llm.Request, a llm.Answe
 	return m.missed(now, f, known, ignored(f, r.Schema, a, err))
 }
 
-// refused says how to ask again after a refusal.
+// refused says how to ask again after a refusal. Once a form is known to be
+// understood, a refusal that names no member is a matter of the request.
 func (m *formMemory) refused(f chatForm, p *problem) (chatForm, bool) {
 	if p.kind != refused {
 		return f, false
 	}
+	if m.settled && f.shape == m.best.shape && m.current.shape != m.best.shape {
+		return m.current, true // it was tried whether the best is understood now
+	}
 	if next, ok := f.without(blamed(p.said)); ok {
 		return next, true
 	}
-	if m.settled && f == m.current {
-		return f, false // this form is known to be understood: the request is at fault
+	if m.settled {
+		return f, false
 	}
 	return f.simpler()
 }
