@@ -17,7 +17,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/adapter/openai"
+	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/dataset"
 	"github.com/toolstream/toolstream/internal/evaluation"
 	"github.com/toolstream/toolstream/internal/llm"
@@ -65,13 +65,11 @@ func replaying(t *testing.T, dir string) *llm.Client {
 			t.Error(err)
 		}
 	})
-	chat, err := openai.NewChat(openai.ChatConfig{URL: server.URL(), Name: "scripted"}, nil)
+	cfg, err := config.Load("", map[string]any{"llm.base_url": server.URL(), "llm.model": "scripted"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := llm.New(llm.Config{}, llm.Deps{
-		Model: chat, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-	})
+	client, err := NewLLM(cfg.LLM, nil, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
