@@ -214,8 +214,7 @@ func (e *evaluator) rank(ctx context.Context) (rankings [][]evaluation.Ranked, e
 		} else {
 			rankings, err = e.given(ctx, r)
 		}
-		e.notes = append(e.notes, r.fallbacks.notes()...)
-		return err
+		return errors.Join(err, e.tell(&r.fallbacks))
 	})
 	return rankings, err
 }

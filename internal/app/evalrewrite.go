@@ -54,9 +54,15 @@ func (f *fallbacks) add(err error) {
 	}
 }
 
-func (f *fallbacks) notes() []string {
-	if f.n == 0 {
-		return nil
+// tell notes how many queries could not be rewritten. Where none could, nothing
+// was measured.
+func (e *evaluator) tell(f *fallbacks) error {
+	switch {
+	case f.n == 0:
+	case f.n >= len(e.queries):
+		return fmt.Errorf("--queries llm: no query could be rewritten: %w", f.first)
+	default:
+		e.note("%d queries could not be rewritten and are searched as they are; one of them: %v", f.n, f.first)
 	}
-	return []string{fmt.Sprintf("%d queries could not be rewritten and are searched as they are; one of them: %v", f.n, f.first)}
+	return nil
 }

@@ -265,29 +265,39 @@ func TestARewriteWithoutArgumentsCostsNoPenalty(t *testing.T) {
 	}
 }
 
-// failing is a model that always fails.
-type failing struct{ err error }
+// failing is a model that fails for queries of ferries, or for all.
+type failing struct {
+	err error
+	all bool
+}
 
 func (failing) Name() string { return "failing" }
 
-func (f failing) Complete(context.Context, llm.Request) (llm.Answer, error) {
-	return llm.Answer{}, f.err
+func (f failing) Complete(_ context.Context, r llm.Request) (llm.Answer, error) {
+	if f.all || askedFor(llmtest.Request{User: r.User}) == "I want to cross the strait by ferry" {
+		return llm.Answer{}, f.err
+	}
+	return llm.Answer{JSON: json.RawMessage(`{"needs":[{"user_intent":"bake a loaf of rye bread"}],"arguments":[]}`)}, nil
 }
 
 func TestEvaluateWithAModelThatFails(t *testing.T) {
 	cfg := evalConfig(t, writeSet(t, smallSet()), func(s *evaluation.Settings) { s.Queries = evaluation.LLM })
 	raw := evaluate(t, cfg.Dir, nil)
-	refused, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: failing{&llm.Error{Kind: llm.Refused, Err: errors.New("declined")}}})
-	if err != nil || !reflect.DeepEqual(refused.PerQuery, raw.PerQuery) {
-		t.Errorf("a model that declines: %v", err)
+	declined := &llm.Error{Kind: llm.Refused, Err: errors.New("declined")}
+	run, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: failing{err: declined}})
+	if err != nil || !reflect.DeepEqual(run.PerQuery[0], raw.PerQuery[0]) || reflect.DeepEqual(run.PerQuery[1], raw.PerQuery[1]) {
+		t.Fatalf("a model that declines one query: %v", err)
 	}
-	if notes := strings.Join(refused.Notes, "\n"); !strings.Contains(notes, "3 queries could not be rewritten") || !strings.Contains(notes, "declined") {
+	if notes := strings.Join(run.Notes, "\n"); !strings.Contains(notes, "1 queries could not be rewritten") || !strings.Contains(notes, "declined") {
 		t.Errorf("notes %q", notes)
 	}
-	if _, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: failing{&llm.Error{Kind: llm.Setup, Err: errors.New("wrong key")}}}); err == nil || !strings.Contains(err.Error(), "wrong key") {
-		t.Errorf("a model that is set up wrong: %v", err)
-	}
-	if _, err := Evaluate(t.Context(), cfg, EvalDeps{}); err == nil || !strings.Contains(err.Error(), "language model") {
-		t.Errorf("without a model: %v", err)
+	for says, model := range map[string]llm.Model{
+		"no query could be rewritten": failing{err: declined, all: true},
+		"wrong key":                   failing{err: &llm.Error{Kind: llm.Setup, Err: errors.New("wrong key")}},
+		"language model":              nil,
+	} {
+		if _, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: model}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q is not in %v", says, err)
+		}
 	}
 }
