@@ -119,7 +119,7 @@ func drain(t *testing.T, bus *streamtest.Bus, s *Service) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer stop()
 	run, end := context.WithCancel(ctx)
 	done := make(chan error, 1)
