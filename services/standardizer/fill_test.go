@@ -2,10 +2,14 @@ package standardizer
 
 import (
 	"errors"
+	"log/slog"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -153,6 +157,21 @@ func TestSuspiciousDocumentsAreFlaggedAndCanBeHeld(t *testing.T) {
 	}
 	if d := made(t, Config{Quarantine: true}, nil, nil, upsert("a", "mcp", raw))["a"].Document; !d.Quarantined {
 		t.Error("without a model nothing is held")
+	}
+}
+
+func TestDocumentsAreMadeWithoutABus(t *testing.T) {
+	model := always(boilGood, nil)
+	d, err := NewDocuments(Config{}, Deps{Model: model, Answers: newStore(), Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := upsert("a", "mcp", boilRaw)
+	if err := d.Standardize(t.Context(), &c); err != nil || c.Document.Description != "Boils an egg in water." {
+		t.Errorf("%v, %+v", err, c.Document)
+	}
+	if _, err := NewDocuments(Config{Language: "xx"}, Deps{Registerer: prometheus.NewRegistry()}); err == nil {
+		t.Error("accepts a language that it can not ask for")
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
 // Name is the stage's name: of its consumer group, in metrics, logs and dead
@@ -65,14 +64,8 @@ type Service struct {
 
 // New checks the configuration and registers metrics. It starts nothing.
 func New(c Config, d Deps) (*Service, error) {
-	if c.Workers < 0 || c.Batch < 0 || c.Remembered < 0 {
-		return nil, errors.New("standardizer: workers, batch and remembered can not be negative")
-	}
-	if c.Language != "" && c.Language != english {
-		return nil, fmt.Errorf("standardizer: language %q: it is that of the source (\"\") or %q", c.Language, english)
-	}
-	if d.Model != nil && (d.Answers == nil || d.Now == nil) {
-		return nil, errors.New("standardizer: with a model, answers and a clock are needed")
+	if err := c.validate(d); err != nil {
+		return nil, err
 	}
 	s := &Service{}
 	var err error
@@ -88,6 +81,18 @@ func New(c Config, d Deps) (*Service, error) {
 		return nil, fmt.Errorf("standardizer: %w", err)
 	}
 	return s, nil
+}
+
+func (c Config) validate(d Deps) error {
+	switch {
+	case c.Workers < 0 || c.Batch < 0 || c.Remembered < 0:
+		return errors.New("standardizer: workers, batch and remembered can not be negative")
+	case c.Language != "" && c.Language != english:
+		return fmt.Errorf("standardizer: language %q: it is that of the source (\"\") or %q", c.Language, english)
+	case d.Model != nil && (d.Answers == nil || d.Now == nil):
+		return errors.New("standardizer: with a model, answers and a clock are needed")
+	}
+	return nil
 }
 
 func (c Config) workers(d Deps) int {
@@ -133,21 +138,13 @@ func (s *Service) standardize(ctx context.Context, m stream.Message) ([]stream.M
 		out.Value = m.Value
 		return []stream.Message{out}, nil
 	}
-	doc, err := rules.Standardize(c.Format, c.ID, c.Raw)
-	if errors.Is(err, rules.ErrFormat) {
-		return nil, stream.Permanent(ReasonUnknownFormat, err)
-	}
-	if err != nil {
-		return nil, stream.Permanent(ReasonBadDocument, err)
-	}
-	if doc, err = s.filler.fill(ctx, &c, doc); err != nil {
+	if err := s.filler.document(ctx, &c); err != nil {
 		return nil, err
 	}
-	if again && doc.Standardized != nil && doc.Standardized.Fallback.Temporary() {
+	if o := c.Document.Standardized; again && o != nil && o.Fallback.Temporary() {
 		return nil, nil // what there is is no worse
 	}
-	c.Document = &doc
-	c.Edition = s.filler.edition(&doc, again)
+	c.Edition = s.filler.edition(c.Document, again)
 	if out.Value, err = events.EncodeChange(&c); err != nil {
 		return nil, stream.Permanent(ReasonBadDocument, err)
 	}
