@@ -125,7 +125,8 @@ func (c *console) list(cmd *cobra.Command, s shelf, agent string, limit int) ([]
 }
 
 func newShelfGet(con *console, s shelf) *cobra.Command {
-	return &cobra.Command{
+	var compare bool
+	cmd := &cobra.Command{
 		Use:   "get ID",
 		Short: fmt.Sprintf("Show one %s: its document, fields, revision and state", s.one),
 		Args:  cobra.ExactArgs(1),
@@ -134,12 +135,30 @@ func newShelfGet(con *console, s shelf) *cobra.Command {
 			if err := con.client().Get(cmd.Context(), client.Path(s.endpoint, args[0]), nil, &e); err != nil {
 				return fmt.Errorf("%s %q: %w", s.one, args[0], err)
 			}
+			if compare {
+				return con.compare(e)
+			}
 			if con.json {
 				return con.printJSON(e)
 			}
 			return con.printEntity(e)
 		},
 	}
+	cmd.Flags().BoolVar(&compare, "diff", false, "compare what rules read from the raw document with what is searched, and say who wrote it")
+	return cmd
+}
+
+// compare shows a document beside what rules alone make of its source.
+func (c *console) compare(e entityView) error {
+	d, err := diff(e)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.printJSON(d)
+	}
+	c.printDiff(d)
+	return nil
 }
 
 func (c *console) printEntity(e entityView) error {
@@ -170,6 +189,12 @@ func (c *console) printEntity(e entityView) error {
 	}
 	for _, f := range d.Flags {
 		c.printf("flag         %s\n", oneLine(f))
+	}
+	if d.Quarantined {
+		c.printf("quarantined  not shown in searches\n")
+	}
+	if d.Standardized != nil {
+		c.printOrigin(d.Standardized)
 	}
 	if len(e.Raw) == 0 {
 		return nil

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/toolstream/toolstream/internal/app"
@@ -113,9 +115,15 @@ func (c *console) eval(cmd *cobra.Command, dir string, f evalFlags) error {
 func (c *console) evaluate(ctx context.Context, cfg app.EvalConfig) (*evaluation.Run, error) {
 	p := &evalProgress{con: c, bar: &progress{}}
 	defer p.finish()
-	return app.Evaluate(ctx, cfg, app.EvalDeps{
-		Fit: training.Config{}.Fit, Reference: app.Reference(cfg.Config), Progress: p.report,
-	})
+	deps := app.EvalDeps{Fit: training.Config{}.Fit, Reference: app.Reference(cfg.Config), Progress: p.report}
+	if cfg.Config.LLM.BaseURL != "" {
+		client, err := app.NewLLM(cfg.Config.LLM, 0, nil, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+		if err != nil {
+			return nil, err
+		}
+		deps.LLM = client
+	}
+	return app.Evaluate(ctx, cfg, deps)
 }
 
 // evalProgress shows a bar for each stage of an evaluation.

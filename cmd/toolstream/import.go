@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolstream/toolstream/services/ingest/formats"
+	"github.com/toolstream/toolstream/services/standardizer"
 )
 
 // importFlags are the flags of import.
@@ -17,6 +18,7 @@ type importFlags struct {
 	sync   bool
 	wait   bool
 	dryRun bool
+	cost   bool
 }
 
 // summary is what import ends with.
@@ -28,6 +30,8 @@ type summary struct {
 	Indexed      *int           `json:"indexed,omitempty"`
 	DeadLettered *int           `json:"dead_lettered,omitempty"`
 	Errors       []importFailed `json:"errors"`
+
+	Estimate *standardizer.Estimate `json:"estimate,omitempty"`
 }
 
 // importFailed is one document that was not taken.
@@ -62,11 +66,15 @@ Exit code 0: all taken; 3: some documents were rejected or are in the dead lette
   toolstream import ./tools --wait
   toolstream import tools.json --agent github --sync
   curl -s https://example.com/openapi.json | toolstream import - --agent example
-  toolstream import registry/ --dry-run --json`,
+  toolstream import registry/ --dry-run --json
+  toolstream import registry/ --dry-run --estimate`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.dryRun && (f.sync || f.wait) {
 				return misused(cmd, "--dry-run sends nothing: it does not go with --sync or --wait")
+			}
+			if f.cost && !f.dryRun {
+				return misused(cmd, "--estimate goes with --dry-run")
 			}
 			if !formats.KnownFormat(f.format) {
 				return misused(cmd, "--format is %q; it is one of %s", f.format, knownFormats)
@@ -91,6 +99,7 @@ Exit code 0: all taken; 3: some documents were rejected or are in the dead lette
 	flags.BoolVar(&f.sync, "sync", false, "also delete what the agents that are imported no longer have")
 	flags.BoolVar(&f.wait, "wait", false, "wait until everything is searchable or in the dead letters")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "read and check only; send nothing")
+	flags.BoolVar(&f.cost, "estimate", false, "with --dry-run: how many calls and tokens a language model would take")
 	return cmd
 }
 
@@ -167,6 +176,14 @@ func (c *console) printSummary(s *summary) {
 		c.printf(", indexed %d, dead-lettered %d", *s.Indexed, *s.DeadLettered)
 	}
 	c.printf("\n")
+	if e := s.Estimate; e != nil {
+		c.printf("a language model would be asked %d times about %d tools: about %d tokens of prompts and %d of answers\n",
+			e.Calls, e.Tools, e.PromptTokens, e.CompletionTokens)
+		c.printf("What it was asked before is not asked again; that can not be known here. Repairs come on top.\n")
+		if e.Flagged > 0 {
+			c.printf("%d tools have instructions in their text\n", e.Flagged)
+		}
+	}
 }
 
 func (e importFailed) String() string {

@@ -15,7 +15,9 @@ import (
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
+	"github.com/toolstream/toolstream/services/standardizer"
 )
 
 // importer carries one import.
@@ -29,6 +31,7 @@ type importer struct {
 	keep    map[string][]string // ids that were sent, by agent
 	lost    bool                // something was rejected without an id
 	start   uint64              // revision below which tools were there before
+	cost    *standardizer.Estimator
 }
 
 // change is an accepted change on its way to the index.
@@ -68,6 +71,9 @@ func newImporter(c *console, f importFlags, all []source) *importer {
 	}
 	i := &importer{con: c, flags: f, progress: newProgress(c, "importing", size, true), keep: map[string][]string{}}
 	i.summary.Errors = []importFailed{}
+	if f.cost {
+		i.cost = standardizer.NewEstimator()
+	}
 	return i
 }
 
@@ -88,7 +94,7 @@ func (i *importer) one(ctx context.Context, src source) error {
 // check reads a source as the server would, without sending it.
 func (i *importer) check(r io.Reader, src source) {
 	opt := formats.Options{Source: src.name, Agent: i.flags.agent, Format: i.flags.format}
-	for _, problem := range formats.Read(r, opt) {
+	for item, problem := range formats.Read(r, opt) {
 		if problem != nil {
 			reason := *problem
 			reason.Source, reason.Line = "", 0
@@ -96,6 +102,11 @@ func (i *importer) check(r io.Reader, src source) {
 			continue
 		}
 		i.summary.Accepted++
+		if i.cost != nil && item.Kind != schema.KindAgent {
+			i.cost.Add(item.Format, item.ID, item.Raw)
+			estimate := i.cost.Estimate()
+			i.summary.Estimate = &estimate
+		}
 	}
 }
 

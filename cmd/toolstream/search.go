@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -59,6 +60,7 @@ func (c *console) printSearch(a schema.SearchResponse) {
 		t.add(i+1, fmt.Sprintf("%.3f", r.Score), fmt.Sprintf("%.3f", r.Similarity), r.ID, describe(r))
 	}
 	t.print(c.out, c.width())
+	c.printSearched(a)
 	for i, r := range a.Results {
 		if r.Explanation != nil {
 			c.printExplanation(i+1, r)
@@ -79,6 +81,21 @@ func describe(r schema.Result) string {
 		text = "needs " + strings.Join(r.MissingParameters, ", ") + ". " + text
 	}
 	return text
+}
+
+// printSearched tells what the query was taken to be after, where somebody made
+// something of it.
+func (c *console) printSearched(a schema.SearchResponse) {
+	if a.Searched == nil || a.Rewrite == schema.RewriteOff || a.Rewrite == schema.RewriteFallback {
+		return
+	}
+	c.printf("\nsearched for (%s)\n", a.Rewrite)
+	for _, n := range a.Searched.Needs {
+		c.printf("   need: %s\n", oneLine(cmp.Or(n.ToolDescription, n.UserIntent, n.ExpectedResponse)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Searched.Arguments)) {
+		c.printf("   argument: %s: %s\n", oneLine(name), oneLine(a.Searched.Arguments[name]))
+	}
 }
 
 func (c *console) printExplanation(rank int, r schema.Result) {

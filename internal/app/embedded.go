@@ -128,22 +128,29 @@ func (e *Embedded) buildServices(ctx context.Context) error {
 	if err := e.openFleet(ctx, weights); err != nil {
 		return err
 	}
+	if err := e.openLLM(true); err != nil {
+		return err
+	}
 	var errs [5]error
 	e.ingest, errs[0] = e.newIngest(e.bus, false)
-	e.standardizer, errs[1] = e.newStandardizer(e.bus)
+	e.standardizer, errs[1] = e.newStandardizer(e.bus, e.bus.Conn())
 	e.dead, errs[2] = e.newDeadLetters(e.bus)
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
 	live := e.fleet.Live()
 	e.fleet.dead = e.dead
-	e.query, errs[3] = e.newQuery(e.bus, live.view, e.fleet, watch{Watcher: weights})
+	rewriter, err := e.newRewriter(e.fleet)
+	if err != nil {
+		return err
+	}
+	e.query, errs[3] = e.newQuery(e.bus, live.view, e.fleet, rewriter, watch{Watcher: weights})
 	e.trainer, errs[4] = e.newTrainer(e.bus, live.Model, e.learned, weights)
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
 	e.fleet.query = e.query
-	return nil
+	return e.newRefresher(e.bus, e.standardizer, weights)
 }
 
 // openFleet opens what was searched last. The plan lies on the process's own bus.
@@ -197,8 +204,9 @@ func (e *Embedded) Run(ctx context.Context) error {
 
 // parts lists what runs, consumers before producers.
 func (e *Embedded) parts() ([]part, error) {
-	parts := []part{
-		{"bus", e.bus.Run},
+	parts := []part{{"bus", e.bus.Run}}
+	parts = append(parts, e.asking...)
+	parts = append(parts, []part{
 		{"plan", e.fleet.planner.Run},
 		{"generations", e.fleet.run},
 		{"standardizer", e.standardizer.Run},
@@ -207,7 +215,7 @@ func (e *Embedded) parts() ([]part, error) {
 		{"dead letters", e.dead.Run},
 		{"query", e.query.Run},
 		{"ingest", e.ingest.Run},
-	}
+	}...)
 	if e.cfg.NATS.Listen != "" {
 		replies, err := e.requestReply()
 		if err != nil {

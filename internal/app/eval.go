@@ -9,6 +9,7 @@ import (
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/dataset"
 	"github.com/toolstream/toolstream/internal/evaluation"
+	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
 
@@ -24,12 +25,14 @@ type EvalConfig struct {
 }
 
 // EvalDeps are what an evaluation works with. Fit and Reference may be nil:
-// then the weights of that name are refused.
+// then the weights of that name are refused, as is llm without an LLM.
 type EvalDeps struct {
 	// Fit learns for --weights learned.
 	Fit evaluation.Fit
 	// Reference ranks by the scoring and the weights that came with the set.
 	Reference func(ctx context.Context, set *dataset.Set, s evaluation.Settings, queries []dataset.Query) ([][]evaluation.Ranked, error)
+	// LLM fills documents and rewrites queries.
+	LLM llm.Model
 	// Progress is told how far each stage has come; nil is nobody.
 	Progress func(stage string, done, total int)
 }
@@ -103,8 +106,10 @@ func (e *evaluator) open() (err error) {
 func (e *evaluator) refuse() error {
 	s := &e.Settings
 	switch {
-	case s.Documents == evaluation.LLM || s.Queries == evaluation.LLM:
-		return errors.New("--documents llm and --queries llm need a language model, and none is configured; rules, raw and recorded need none")
+	case s.Documents == evaluation.LLM && e.deps.LLM == nil:
+		return errors.New("--documents llm needs a language model, and none is configured; rules and recorded need none")
+	case s.Queries == evaluation.LLM && e.deps.LLM == nil:
+		return errors.New("--queries llm needs a language model, and none is configured; raw and recorded need none")
 	case s.Rerank != evaluation.Off:
 		return fmt.Errorf("--rerank %s: the ranking has no reranking stage", s.Rerank)
 	case s.Baseline != evaluation.Off:
@@ -209,7 +214,7 @@ func (e *evaluator) rank(ctx context.Context) (rankings [][]evaluation.Ranked, e
 		} else {
 			rankings, err = e.given(ctx, r)
 		}
-		return err
+		return errors.Join(err, e.tell(&r.fallbacks))
 	})
 	return rankings, err
 }

@@ -164,8 +164,12 @@ func each[T any](ctx context.Context, e *evaluator, fn func(i int) (T, error)) (
 // are searched one by one, and each candidate is taken from the step that it
 // scores best in.
 func (e *evaluator) candidates(ctx context.Context, r *registry, q *dataset.Query, m *fusion.Model, n int) ([]index.Candidate, error) {
+	requests, err := e.requests(ctx, r, q)
+	if err != nil {
+		return nil, err
+	}
 	var all []index.Candidate
-	for _, req := range e.requests(q) {
+	for _, req := range requests {
 		found, err := r.query.Candidates(ctx, tenant.Default, req, m, n)
 		if err != nil {
 			return nil, err
@@ -189,8 +193,9 @@ func (e *evaluator) candidates(ctx context.Context, r *registry, q *dataset.Quer
 	return all, nil
 }
 
-// requests are what a user would send for a query.
-func (e *evaluator) requests(q *dataset.Query) []schema.SearchRequest {
+// requests are what a user would send for a query, or what a search would make
+// of it.
+func (e *evaluator) requests(ctx context.Context, r *registry, q *dataset.Query) ([]schema.SearchRequest, error) {
 	rank := schema.Rank(e.Settings.Rank)
 	if e.Settings.Steps == evaluation.On && len(q.Steps) > 0 {
 		var steps []schema.SearchRequest
@@ -199,21 +204,16 @@ func (e *evaluator) requests(q *dataset.Query) []schema.SearchRequest {
 				steps = append(steps, schema.SearchRequest{Query: step, Rank: rank})
 			}
 		}
-		return steps
+		return steps, nil
 	}
 	req := schema.SearchRequest{Query: q.Text, Rank: rank}
-	if e.Settings.Queries == evaluation.Recorded {
-		req.Needs = slices.DeleteFunc(slices.Clone(q.Rewritten.Needs), func(n schema.Need) bool {
-			return strings.TrimSpace(n.UserIntent+n.ToolDescription+n.ExpectedResponse) == ""
-		})
-		req.Arguments = make(map[string]string, len(q.Rewritten.Arguments))
-		for _, a := range q.Rewritten.Arguments {
-			if strings.TrimSpace(a.Name) != "" {
-				req.Arguments[a.Name] = a.Meaning
-			}
-		}
+	switch e.Settings.Queries {
+	case evaluation.Recorded:
+		recorded(q.Rewritten).Into(&req)
+	case evaluation.LLM:
+		return []schema.SearchRequest{req}, r.rewrite(ctx, &req)
 	}
-	return []schema.SearchRequest{req}
+	return []schema.SearchRequest{req}, nil
 }
 
 // best returns each candidate once, where the model scores it highest, best

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
 	"slices"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 	"github.com/sourcegraph/conc/iter"
 
 	"github.com/toolstream/toolstream/internal/adapter/flat"
-	"github.com/toolstream/toolstream/internal/dataset"
 	"github.com/toolstream/toolstream/internal/evaluation"
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/stream"
@@ -25,6 +25,8 @@ import (
 	"github.com/toolstream/toolstream/services/embedder"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/query/rewriting"
+	"github.com/toolstream/toolstream/services/standardizer/answer"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
@@ -46,6 +48,8 @@ type registry struct {
 	size    int // entities
 
 	suppliers map[string][]index.Supplier // by tool
+	rewriter  *rewriting.Rewriter         // nil: queries are not rewritten here
+	fallbacks fallbacks
 }
 
 // withRegistry runs fn on the registry of the set and removes it again.
@@ -86,6 +90,13 @@ func (r *registry) open(ctx context.Context, e *evaluator) (err error) {
 	}
 	r.query, err = query.New(query.Config{Timeout: evalTimeout, EmbedTimeout: evalTimeout}, query.Deps{
 		Index: r.index, Catalogue: r.index, Embedder: r.encoder, Publisher: unrecorded{}, Logger: log, Registerer: metrics,
+	})
+	if err != nil || e.Settings.Queries != evaluation.LLM {
+		return err
+	}
+	e.Settings.LLM = e.deps.LLM.Name()
+	r.rewriter, err = rewriting.New(rewriting.Config{Late: evalTimeout, Parallel: len(e.queries)}, rewriting.Deps{
+		Index: r.index, Model: e.deps.LLM, Registerer: metrics,
 	})
 	return err
 }
@@ -231,11 +242,16 @@ func (a *acceptor) accept(document any, opt formats.Options) {
 // standardize makes the documents, and drops the changes of which none can be
 // made.
 func (e *evaluator) standardize(ctx context.Context, changes []events.Change) ([]events.Change, error) {
+	documents, err := e.documents()
+	if err != nil {
+		return nil, err
+	}
 	errs := make([]error, len(changes))
-	iter.ForEachIdx(changes, func(i int, c *events.Change) {
-		doc, err := rules.Standardize(c.Format, c.ID, c.Raw)
-		c.Document, errs[i] = &doc, err
-	})
+	atOnce := iter.Iterator[events.Change]{MaxGoroutines: max(runtime.GOMAXPROCS(0), e.Config.LLM.Parallel)}
+	atOnce.ForEachIdx(changes, func(i int, c *events.Change) { errs[i] = documents.Standardize(ctx, c) })
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	var kept []events.Change
 	var dropped []error
 	for i, c := range changes {
@@ -251,27 +267,29 @@ func (e *evaluator) standardize(ctx context.Context, changes []events.Change) ([
 	if len(dropped) > 0 {
 		e.note("%d documents can not be standardized and are not in the index, the first: %v", len(dropped), dropped[0])
 	}
-	return kept, ctx.Err()
+	return kept, e.filled(kept)
 }
 
-// overwrite puts the recorded fields in the place of those that the rules
-// made. Names and tags are the source's in any case.
+// overwrite puts the recorded answers beside what the rules made, as the
+// standardizer does with those of a language model.
 func (e *evaluator) overwrite(changes []events.Change) error {
 	recorded, err := e.set.Standardized()
 	if err != nil {
 		return err
 	}
-	fields := make(map[string]*dataset.Standardized, len(recorded))
+	answers := make(map[string]*answer.Answer, len(recorded))
 	for i := range recorded {
-		fields[recorded[i].ID] = &recorded[i]
+		answers[recorded[i].ID] = answer.Recorded(&recorded[i])
 	}
 	missing := 0
 	for i := range changes {
-		if changes[i].Kind != schema.KindTool {
+		c := &changes[i]
+		if c.Kind != schema.KindTool {
 			continue
 		}
-		if tool := fields[changes[i].ID]; tool != nil {
-			setFields(changes[i].Document, tool)
+		if a := answers[c.ID]; a != nil {
+			merged := answer.Merge(*c.Document, rules.StatedBy(c.Format, c.Raw, c.Document), a)
+			c.Document = &merged.Document
 		} else {
 			missing++
 		}
@@ -280,16 +298,4 @@ func (e *evaluator) overwrite(changes []events.Change) error {
 		e.note("%d tools have no recorded fields and keep those that the rules made", missing)
 	}
 	return nil
-}
-
-func setFields(doc *schema.Document, tool *dataset.Standardized) {
-	doc.Description, doc.Response, doc.Examples = tool.Description, tool.Response, tool.Examples
-	doc.Parameters = nil
-	for _, p := range tool.Parameters {
-		doc.Parameters = append(doc.Parameters, schema.Parameter{
-			Name: p.Name, Type: p.Type, Required: p.Required, Description: p.Description,
-			Default: string(p.Default), Example: string(p.Example),
-		})
-	}
-	doc.Quality = schema.QualityGood
 }

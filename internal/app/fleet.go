@@ -17,6 +17,7 @@ import (
 	"github.com/toolstream/toolstream/internal/generations"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query"
 	"github.com/toolstream/toolstream/services/trainer"
 )
@@ -172,6 +173,11 @@ func (f *fleet) Live() *generation {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.live
+}
+
+// Described returns the tools that a query is shown to a language model with.
+func (f *fleet) Described(ctx context.Context, tenant, words string, filters schema.Filters, n int) ([]schema.Entity, error) {
+	return f.Live().index.Described(ctx, tenant, words, filters, n)
 }
 
 // Handle answers an embed request with the model that is searched by.

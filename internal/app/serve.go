@@ -106,7 +106,8 @@ func (s *Served) connect(ctx context.Context) (err error) {
 	if err := s.openBus(ctx); err != nil {
 		return err
 	}
-	if !s.serves(EmbedderService, QueryService, TrainerService) {
+	keepsAnswers := s.serves(StandardizerService) && s.cfg.LLM.Standardizes()
+	if !s.serves(EmbedderService, QueryService, TrainerService) && !keepsAnswers {
 		return nil
 	}
 	n := s.cfg.NATS

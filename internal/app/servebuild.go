@@ -22,6 +22,11 @@ import (
 // build makes the services in the opposite order of the flow, so that consumers
 // start first.
 func (s *Served) build(ctx context.Context) error {
+	if s.serves(StandardizerService, QueryService) {
+		if err := s.openLLM(s.serves(StandardizerService) && s.serves(QueryService)); err != nil {
+			return err
+		}
+	}
 	if s.serves(EmbedderService, QueryService, TrainerService) {
 		if err := s.openFleet(ctx); err != nil {
 			return err
@@ -86,12 +91,12 @@ func (s *Served) buildIngest(context.Context) error {
 }
 
 func (s *Served) buildStandardizer(context.Context) error {
-	service, err := s.newStandardizer(s.bus)
+	service, err := s.newStandardizer(s.bus, s.conn)
 	if err != nil {
 		return err
 	}
 	s.parts = append(s.parts, part{"standardizer", service.Run})
-	return nil
+	return s.newRefresher(s.bus, service, s.weights)
 }
 
 func (s *Served) buildEmbedder(context.Context) error {
@@ -117,7 +122,11 @@ func (s *Served) buildQuery(context.Context) error {
 	}
 	live := s.fleet.Live()
 	s.fleet.dead = dead
-	service, err := s.newQuery(s.bus, live.view, s.fleet, watch{weights, weights.Stale})
+	rewriter, err := s.newRewriter(s.fleet)
+	if err != nil {
+		return err
+	}
+	service, err := s.newQuery(s.bus, live.view, s.fleet, rewriter, watch{weights, weights.Stale})
 	if err != nil {
 		return err
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/toolstream/toolstream/internal/adapter/trainerstore"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/query"
-	"github.com/toolstream/toolstream/services/standardizer"
 	"github.com/toolstream/toolstream/services/trainer"
 )
 
@@ -39,6 +39,8 @@ type base struct {
 	version string
 	started time.Time
 	metrics *prometheus.Registry
+	llm     *llm.Client // nil where no language model is asked
+	asking  []part      // what has to run for the language model
 
 	listener net.Listener
 	handler  http.Handler
@@ -58,19 +60,15 @@ func (b *base) newIngest(on bus, shared bool) (*ingest.Service, error) {
 	})
 }
 
-func (b *base) newStandardizer(on bus) (*standardizer.Service, error) {
-	return standardizer.New(standardizer.Config{}, standardizer.Deps{
-		Groups: on, Ends: on, Publisher: on, Logger: b.log, Registerer: b.metrics,
-	})
-}
-
 func (b *base) newDeadLetters(on bus) (*deadletter.Box, error) {
 	return deadletter.New(deadletter.Config{}, deadletter.Deps{Bus: on, Logger: b.log, Registerer: b.metrics})
 }
 
-func (b *base) newQuery(on bus, v query.View, dead query.DeadLetters, weights watch) (*query.Service, error) {
-	return query.New(query.Config{Model: v.Model}, query.Deps{
-		Index: v.Index, Catalogue: v.Catalogue, Embedder: v.Embedder, Publisher: on,
+func (b *base) newQuery(on bus, v query.View, dead query.DeadLetters, rewriter query.Rewriter, weights watch) (*query.Service, error) {
+	return query.New(query.Config{
+		Model: v.Model, RewriteBudget: b.cfg.Query.RewriteBudget, Speculative: b.cfg.Query.Speculative,
+	}, query.Deps{
+		Index: v.Index, Catalogue: v.Catalogue, Embedder: v.Embedder, Publisher: on, Rewriter: rewriter,
 		DeadLetters: dead, Watcher: weights.Watcher, Stale: weights.stale, Logger: b.log, Registerer: b.metrics,
 	})
 }

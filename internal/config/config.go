@@ -4,6 +4,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,7 +51,9 @@ type Config struct {
 	Events   Events   `koanf:"events"`
 	// Embedder chooses the model that turns texts into vectors.
 	Embedder Embedder `koanf:"embedder"`
-	Models   Models   `koanf:"models"`
+	// LLM is the language model that fills documents and rewrites queries.
+	LLM    LLM    `koanf:"llm"`
+	Models Models `koanf:"models"`
 	// Trainer says how soon feedback changes the ranking.
 	Trainer Trainer `koanf:"trainer"`
 }
@@ -99,6 +102,10 @@ const (
 // Query says how searches are answered.
 type Query struct {
 	Vectors string `koanf:"vectors"`
+	// RewriteBudget is how long a search waits for a language model.
+	RewriteBudget time.Duration `koanf:"rewrite_budget"`
+	// Speculative searches with the query as it is meanwhile.
+	Speculative bool `koanf:"speculative"`
 }
 
 // Kafka is the bus of services that run apart.
@@ -206,6 +213,8 @@ func Keys() []Key {
 		{"weaviate.api_key", "", "key for Weaviate"},
 		{"weaviate.alias", "Tool", "alias in Weaviate: a capital, then letters and digits"},
 		{"query.vectors", VectorsAuto, "where a replica of `toolstream serve query` searches vectors: weaviate; replica, in its own index; or auto, in Weaviate if weaviate.url is set"},
+		{"query.rewrite_budget", "1.5s", "how long a search waits for the language model that rewrites its query; then it goes on without"},
+		{"query.speculative", "false", "search with the query as it is meanwhile, so that an answer that goes on without does not take longer: twice the work"},
 		{"kafka.brokers", "127.0.0.1:9092", "Kafka brokers of `toolstream serve`, host:port, separated by commas"},
 		{"kafka.prefix", "toolstream.", "what the names of topics begin with"},
 		{"kafka.partitions", "6", "partitions of a topic that is created"},
@@ -236,6 +245,23 @@ func Keys() []Key {
 		{"embedder.batch", "32", "most texts in a request to the endpoint"},
 		{"embedder.parallel", "4", "most requests to the endpoint at once"},
 		{"embedder.timeout", "30s", "time for a request to the endpoint"},
+		{"llm.base_url", "", "OpenAI-compatible address of a language model, ending in /v1; empty: none is asked"},
+		{"llm.model", "", "model that it is asked for"},
+		{"llm.api_key", "", "key for it, sent as a bearer token"},
+		{"llm.api_key_file", "", "file that holds the key, in place of llm.api_key"},
+		{"llm.timeout", "1m0s", "time for one request"},
+		{"llm.parallel", "8", "most requests at once; fewer where the endpoint asks for that"},
+		{"llm.attempts", "4", "how often one question is asked at most"},
+		{"llm.daily_tokens", "0", "tokens that a process may spend on one day (UTC); 0 is no bound"},
+		{"llm.daily_cost", "0", "dollars that a process may spend on one day (UTC); 0 is no bound"},
+		{"llm.price_prompt", "0", "dollars per million tokens of prompts"},
+		{"llm.price_completion", "0", "dollars per million tokens of answers"},
+		{"llm.schema", "auto", "how it is told the shape of an answer: strict, object or prompt; auto finds out"},
+		{"llm.standardize", "auto", "auto: it fills what documents leave open where llm.base_url is set; off: it does not"},
+		{"llm.rewrite", "auto", "auto: it rewrites queries where llm.base_url is set; off: it does not"},
+		{"llm.language", "source", "language of what it fills: source, as the document, or english"},
+		{"llm.quarantine", "off", "on: documents that try to instruct it are not shown to it; off: they are only flagged"},
+		{"llm.refresh", "1", "documents a second that are made anew at most, most used first, once another prompt or model would make them, or the model is back; 0: none"},
 		{"models.dir", "", "folder of `toolstream models`; empty is models in the data folder"},
 		{"trainer.settle", "5s", "how long after its last feedback a search is learned from"},
 		{"trainer.publish", "1m0s", "shortest time between two versions of the weights"},
@@ -324,7 +350,7 @@ func (c Config) ModelsDir() string {
 
 // Values returns every setting as text, by name, secrets blanked.
 func (c Config) Values() map[string]string {
-	return map[string]string{
+	values := map[string]string{
 		"data":            c.Data,
 		"listen":          c.Listen,
 		"bus.accept_loss": strconv.FormatBool(c.Bus.AcceptLoss),
@@ -334,6 +360,7 @@ func (c Config) Values() map[string]string {
 		"nats.ca_file": c.NATS.CAFile, "nats.cert_file": c.NATS.CertFile, "nats.key_file": c.NATS.KeyFile,
 		"weaviate.url": c.Weaviate.URL, "weaviate.grpc": c.Weaviate.GRPC, "weaviate.api_key": secret(c.Weaviate.APIKey),
 		"weaviate.alias": c.Weaviate.Alias, "query.vectors": c.Query.Vectors,
+		"query.rewrite_budget": c.Query.RewriteBudget.String(), "query.speculative": strconv.FormatBool(c.Query.Speculative),
 		"kafka.brokers": c.Kafka.Brokers, "kafka.prefix": c.Kafka.Prefix,
 		"kafka.partitions": strconv.Itoa(c.Kafka.Partitions), "kafka.replication": strconv.Itoa(c.Kafka.Replication),
 		"kafka.apply": strconv.FormatBool(c.Kafka.Apply), "kafka.session": c.Kafka.Session.String(),
@@ -362,6 +389,8 @@ func (c Config) Values() map[string]string {
 		"trainer.publish":   c.Trainer.Publish.String(),
 		"trainer.min_pairs": strconv.Itoa(c.Trainer.MinPairs),
 	}
+	maps.Copy(values, c.LLM.values())
+	return values
 }
 
 func secret(value string) string {

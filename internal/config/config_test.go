@@ -55,6 +55,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"nats: {listen: \"4222\"}\n", `nats.listen "4222"`},
 		{"data: \"\"\n", "data is empty"},
 		{"kafka: {session: 10ms}\n", "kafka.session 10ms"},
+		{"query: {rewrite_budget: 1m}\n", "query.rewrite_budget 1m0s"},
 		{"trainer: {settle: 0s}\n", "trainer.settle 0s"},
 		{"trainer: {publish: soon}\n", "trainer.publish"},
 		{"trainer: {min_pairs: -3}\n", "trainer.min_pairs -3"},

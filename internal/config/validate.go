@@ -19,10 +19,10 @@ func (c Config) Validate() error {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		errs = append(errs, fmt.Errorf("config: listen %q is not host:port", c.Listen))
 	}
-	errs = append(errs, c.NATS.validate(), c.Kafka.validate(), c.Peers.validate(), c.validateVectors())
+	errs = append(errs, c.NATS.validate(), c.Kafka.validate(), c.Peers.validate(), c.validateVectors(), c.Query.validate())
 	errs = append(errs, oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"))
 	errs = append(errs, oneOf("log.format", c.Log.Format, "auto", "text", "json"))
-	errs = append(errs, c.Embedder.validate())
+	errs = append(errs, c.Embedder.validate(), c.LLM.validate())
 	errs = append(errs, c.Trainer.validate())
 	return errors.Join(errs...)
 }
@@ -50,6 +50,16 @@ func (c Config) validateVectors() error {
 		return errors.New("config: weaviate.url and weaviate.grpc belong together: set both, or none")
 	case c.Query.Vectors == VectorsWeaviate && c.Weaviate.URL == "":
 		return errors.New("config: query.vectors is weaviate: set weaviate.url and weaviate.grpc to where it is")
+	}
+	return nil
+}
+
+// maxBudget is half of the time that a search has.
+const maxBudget = 2500 * time.Millisecond
+
+func (q Query) validate() error {
+	if q.RewriteBudget <= 0 || q.RewriteBudget > maxBudget {
+		return fmt.Errorf("config: query.rewrite_budget %s has to be more than 0 and at most %s", q.RewriteBudget, maxBudget)
 	}
 	return nil
 }

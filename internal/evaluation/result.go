@@ -19,7 +19,8 @@ type Settings struct {
 	Rerank    string `json:"rerank"`
 	Split     string `json:"split"` // all, or a value of the queries' split
 	Baseline  string `json:"baseline"`
-	Model     string `json:"model"` // embedding model, empty where nothing was embedded
+	Model     string `json:"model"`         // embedding model, empty where nothing was embedded
+	LLM       string `json:"llm,omitempty"` // language model, empty where none was asked
 }
 
 // The values of the switches.

@@ -23,8 +23,14 @@ func Clean(s string) string {
 		s = stripBlocks(stripInline(stripHTML(protectCode(s))))
 		s = visible(restore(s))
 	}
-	return norm.NFC.String(strings.Join(strings.Fields(s), " "))
+	return line(s)
 }
+
+// Line returns s as one line in NFC without invisible characters: Clean for
+// texts that are plain already, whose marks mean themselves.
+func Line(s string) string { return line(visible(s)) }
+
+func line(s string) string { return norm.NFC.String(strings.Join(strings.Fields(s), " ")) }
 
 // protection is where protected punctuation waits until the marks are gone:
 // the plane of private use that nobody uses.

@@ -72,6 +72,7 @@ const (
 	HeaderHash        = "content-hash"
 	HeaderSchema      = "schema"
 	HeaderOp          = "op"
+	HeaderRefresh     = "refresh" // on tools.raw: make the document anew, as this says
 )
 
 // agentMark separates the key spaces of agents and tools. It is a control

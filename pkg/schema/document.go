@@ -44,7 +44,7 @@ func (d *Document) Validate() error {
 			return err
 		}
 	}
-	return nil
+	return d.Standardized.validate("/standardized")
 }
 
 func (d *Document) checkTexts() error {

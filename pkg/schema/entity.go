@@ -24,10 +24,15 @@ type Ref struct {
 // decides first. It is any number, often a time in nanoseconds; above 2^53
 // readers of JSON in other languages may round it. Revision is assigned at
 // acceptance from a hybrid logical clock in microseconds, so that it is unique,
-// monotonic per entity and exact as a JSON number (below 2^53).
+// monotonic per entity and exact as a JSON number (below 2^53). Edition tells
+// the documents apart that were made of one and the same raw document: a later
+// one, by a better prompt or once the language model was back, supersedes the
+// one before. It is the time of its making in microseconds, 0 where nothing but
+// rules was ever asked.
 type Version struct {
 	Revision uint64 `json:"revision"`
 	Source   uint64 `json:"source_version,omitempty"`
+	Edition  uint64 `json:"edition,omitempty"`
 }
 
 // Newer reports whether v supersedes old. Versions without a source version
@@ -37,7 +42,10 @@ func (v Version) Newer(old Version) bool {
 	if v.Source != 0 && old.Source != 0 && v.Source != old.Source {
 		return v.Source > old.Source
 	}
-	return v.Revision > old.Revision
+	if v.Revision != old.Revision {
+		return v.Revision > old.Revision
+	}
+	return v.Edition > old.Edition
 }
 
 // IsZero reports whether no version was ever assigned.
@@ -57,6 +65,9 @@ type Document struct {
 	Language    string      `json:"language,omitempty"` // BCP 47, where known
 	Quality     Quality     `json:"quality,omitempty"`
 	Flags       []string    `json:"flags,omitempty"` // findings about the source text, e.g. "invisible-characters"
+
+	Quarantined  bool    `json:"quarantined,omitempty"`  // kept out of searches, because of its flags
+	Standardized *Origin `json:"standardized,omitempty"` // where a language model was to fill the fields
 }
 
 // Quality says how much the source gave to work with.

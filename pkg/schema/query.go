@@ -53,13 +53,20 @@ type SearchRequest struct {
 
 // SearchResponse answers a SearchRequest.
 type SearchResponse struct {
-	SearchID string   `json:"search_id"`
-	Weights  string   `json:"weights"` // version that ranked this answer
-	Rewrite  Rewrite  `json:"rewrite"`
-	Degraded []string `json:"degraded"` // parts that could not be asked; never null
-	TookMS   float64  `json:"took_ms"`
-	KCapped  bool     `json:"k_capped,omitempty"`
-	Results  []Result `json:"results"` // best first; never null
+	SearchID string    `json:"search_id"`
+	Weights  string    `json:"weights"` // version that ranked this answer
+	Rewrite  Rewrite   `json:"rewrite"`
+	Degraded []string  `json:"degraded"` // parts that could not be asked; never null
+	TookMS   float64   `json:"took_ms"`
+	KCapped  bool      `json:"k_capped,omitempty"`
+	Searched *Searched `json:"searched,omitempty"` // where an explanation was asked for
+	Results  []Result  `json:"results"`            // best first; never null
+}
+
+// Searched is what the query was taken to be after.
+type Searched struct {
+	Needs     []Need            `json:"needs"`
+	Arguments map[string]string `json:"arguments"` // name to meaning
 }
 
 // Result is one ranked entity.

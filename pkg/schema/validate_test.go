@@ -220,12 +220,12 @@ func TestVersionNewer(t *testing.T) {
 		v, old Version
 		want   bool
 	}{
-		{Version{2, 0}, Version{1, 0}, true},
-		{Version{1, 0}, Version{1, 0}, false},
-		{Version{1, 7}, Version{2, 6}, true},
-		{Version{3, 6}, Version{2, 7}, false},
-		{Version{3, 7}, Version{2, 7}, true},
-		{Version{3, 0}, Version{2, 7}, true},
+		{Version{Revision: 2, Source: 0}, Version{Revision: 1, Source: 0}, true},
+		{Version{Revision: 1, Source: 0}, Version{Revision: 1, Source: 0}, false},
+		{Version{Revision: 1, Source: 7}, Version{Revision: 2, Source: 6}, true},
+		{Version{Revision: 3, Source: 6}, Version{Revision: 2, Source: 7}, false},
+		{Version{Revision: 3, Source: 7}, Version{Revision: 2, Source: 7}, true},
+		{Version{Revision: 3, Source: 0}, Version{Revision: 2, Source: 7}, true},
 	} {
 		if got := c.v.Newer(c.old); got != c.want {
 			t.Errorf("%v newer than %v: %v", c.v, c.old, got)

@@ -36,12 +36,18 @@ type fakeIndex struct {
 	suppliers map[string][]index.Supplier
 	err       error
 	partial   error // beside the candidates that a query finds
+	takes     time.Duration
 
 	mu      sync.Mutex
 	lookups []index.Lookup
 }
 
-func (f *fakeIndex) Candidates(_ context.Context, l index.Lookup) ([]index.Candidate, error) {
+func (f *fakeIndex) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error) {
+	select {
+	case <-time.After(f.takes):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lookups = append(f.lookups, l)
@@ -197,6 +203,7 @@ type bench struct {
 	bus       *streamtest.Bus
 	watcher   *fakeWatcher
 	stale     func() bool
+	rewriter  *fakeRewriter
 	reg       *prometheus.Registry
 	dead      dead
 }
@@ -229,6 +236,9 @@ func (b *bench) build(t testing.TB, cfg Config) {
 	}
 	if b.embedder != nil {
 		deps.Embedder = b.embedder
+	}
+	if b.rewriter != nil {
+		deps.Rewriter = b.rewriter
 	}
 	s, err := New(cfg, deps)
 	if err != nil {

@@ -65,6 +65,7 @@ func Routes(api huma.API, s *Service) {
 		return &feedbackOutput{feedbackAnswer{"accepted"}}, nil
 	})
 	catalogueRoutes(api, s)
+	rewriteRoutes(api, s)
 }
 
 // ErrTooLarge is wrapped by the error for a request that is not read at all.

@@ -14,6 +14,7 @@ type metrics struct {
 	seconds  *prometheus.HistogramVec
 	searches *prometheus.CounterVec
 	degraded *prometheus.CounterVec
+	rewrites *prometheus.CounterVec
 	results  prometheus.Histogram
 	refused  *prometheus.CounterVec
 	dropped  prometheus.Counter
@@ -35,6 +36,10 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 			Name: "toolstream_search_degraded_total",
 			Help: "Searches that were answered without a part that could not be asked.",
 		}, []string{"part"}),
+		rewrites: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "toolstream_search_rewrites_total",
+			Help: "Answered searches by where their needs came from (llm, cache, given, off, fallback).",
+		}, []string{"rewrite"}),
 		results: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "toolstream_search_results",
 			Help:    "Results per answered search.",
@@ -54,7 +59,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		}, []string{"event"}),
 	}
 	var errs []error
-	for _, c := range []prometheus.Collector{m.seconds, m.searches, m.degraded, m.results, m.refused, m.dropped, m.feedback} {
+	for _, c := range []prometheus.Collector{m.seconds, m.searches, m.degraded, m.rewrites, m.results, m.refused, m.dropped, m.feedback} {
 		errs = append(errs, reg.Register(c))
 	}
 	return m, errors.Join(errs...)
@@ -77,6 +82,7 @@ func (m *metrics) searched(rank schema.Rank, resp schema.SearchResponse, err err
 	if err != nil {
 		return
 	}
+	m.rewrites.WithLabelValues(string(resp.Rewrite)).Inc()
 	m.results.Observe(float64(len(resp.Results)))
 	for _, part := range resp.Degraded {
 		m.degraded.WithLabelValues(part).Inc()

@@ -10,7 +10,8 @@ import (
 )
 
 // results looks up the first k picks that are still in the catalogue. What was
-// deleted since the index was asked gives its place to the next.
+// deleted since the index was asked, or is in quarantine, gives its place to the
+// next.
 func (s *Service) results(ctx context.Context, sr *search, picks []pick) ([]schema.Result, []schema.Shown) {
 	results := []schema.Result{}
 	var shown []schema.Shown
@@ -19,7 +20,7 @@ func (s *Service) results(ctx context.Context, sr *search, picks []pick) ([]sche
 			break
 		}
 		entity, ok := s.lookUp(ctx, sr, p)
-		if !ok {
+		if !ok || entity.Document.Quarantined {
 			continue
 		}
 		results = append(results, sr.result(p, entity))

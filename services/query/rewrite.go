@@ -16,6 +16,7 @@ type plan struct {
 	query     string
 	needs     []schema.Need
 	arguments []argument
+	meanings  map[string]string // of the arguments, as they were given
 }
 
 type argument struct{ name, text string }
@@ -26,7 +27,7 @@ type argument struct{ name, text string }
 func rewrite(req schema.SearchRequest) plan {
 	p := plan{
 		rewrite: schema.RewriteOff, query: strings.TrimSpace(req.Query),
-		needs: req.Needs, arguments: arguments(req.Arguments),
+		needs: req.Needs, arguments: arguments(req.Arguments), meanings: req.Arguments,
 	}
 	if len(req.Needs) > 0 || len(req.Arguments) > 0 {
 		p.rewrite = schema.RewriteGiven
@@ -38,6 +39,13 @@ func rewrite(req schema.SearchRequest) plan {
 		p.query = joined(p.needs)
 	}
 	return p
+}
+
+// searched is the plan as an explanation shows it.
+func (p plan) searched() *schema.Searched {
+	s := &schema.Searched{Needs: p.needs, Arguments: map[string]string{}}
+	maps.Copy(s.Arguments, p.meanings)
+	return s
 }
 
 func joined(needs []schema.Need) string {

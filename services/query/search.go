@@ -68,13 +68,12 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	defer done()
 	sr := &search{
 		id: rand.Text(), tenant: tenant, req: req, capped: capped, view: view,
-		plan: rewrite(req), model: s.modelOf(view, tenant), usage: s.usage.of(&usage{}, tenant), pool: s.pool(req),
+		model: s.modelOf(view, tenant), usage: s.usage.of(&usage{}, tenant), pool: s.pool(req),
 	}
 	if s.deps.Stale != nil && s.deps.Stale() {
 		sr.degrade(degradedWeights)
 	}
-	probe := sr.plan.probe(s.embed(ctx, sr))
-	candidates, err := s.candidates(ctx, sr, probe)
+	candidates, err := s.find(ctx, sr)
 	if err != nil {
 		return schema.SearchResponse{}, err
 	}
@@ -249,7 +248,7 @@ func (s *Service) answer(ctx context.Context, sr *search, ranked []ranking.Ranke
 	results, shown := s.results(ctx, sr, picks)
 	s.record(sr, shown)
 	slices.Sort(sr.degraded)
-	return schema.SearchResponse{
+	resp := schema.SearchResponse{
 		SearchID: sr.id,
 		Weights:  sr.model.Version,
 		Rewrite:  sr.plan.rewrite,
@@ -257,6 +256,10 @@ func (s *Service) answer(ctx context.Context, sr *search, ranked []ranking.Ranke
 		KCapped:  sr.capped,
 		Results:  results,
 	}
+	if sr.req.Explain {
+		resp.Searched = sr.plan.searched()
+	}
+	return resp
 }
 
 // record queues the impression. A search that showed nothing can not be

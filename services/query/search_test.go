@@ -160,6 +160,16 @@ func TestWhatWasDeletedMeanwhileGivesWay(t *testing.T) {
 	}
 }
 
+func TestWhatIsInQuarantineGivesWay(t *testing.T) {
+	b := newBench(t, tool("a", "", 3), tool("b", "", 2), tool("c", "", 1))
+	e := b.catalogue.entities[b.index.found[0].Ref]
+	e.Document.Quarantined = true
+	b.catalogue.entities[e.Ref] = e
+	if got := ids(b.search(t, schema.SearchRequest{K: 2})); !slices.Equal(got, []string{"b", "c"}) {
+		t.Errorf("got %v", got)
+	}
+}
+
 func TestScoresThatAreNoNumbersAreNotShown(t *testing.T) {
 	b := newBench(t, tool("a", "", math.NaN()), tool("b", "", math.Inf(1)), tool("c", "", 1))
 	if got := ids(b.search(t, schema.SearchRequest{})); !slices.Equal(got, []string{"c"}) {

@@ -74,6 +74,9 @@ type Config struct {
 	EmbedTimeout time.Duration // of the one embed call; 1 s
 	Impressions  int           // how many may wait to be published; 4096
 	MinPool      int           // candidates asked of the index beside k; 100
+
+	RewriteBudget time.Duration // for which a search waits for its rewriting, from its arrival; 1.5 s
+	Speculative   bool          // search with the query as it is meanwhile
 }
 
 func (c Config) withDefaults() Config {
@@ -89,19 +92,23 @@ func (c Config) withDefaults() Config {
 	if c.MinPool == 0 {
 		c.MinPool = 100
 	}
+	if c.RewriteBudget == 0 {
+		c.RewriteBudget = 1500 * time.Millisecond
+	}
 	return c
 }
 
 func (c Config) validate() error {
-	if c.Timeout < 0 || c.EmbedTimeout < 0 || c.Impressions < 0 || c.MinPool < 0 {
+	if c.Timeout < 0 || c.EmbedTimeout < 0 || c.Impressions < 0 || c.MinPool < 0 || c.RewriteBudget < 0 {
 		return fmt.Errorf("query: negative limit in %+v", c)
 	}
 	return nil
 }
 
-// Deps are what the service works with. Embedder, DeadLetters, Watcher and Stale
-// may be nil: then searches are lexical alone, no change counts as dead, the
-// built-in weights serve, and what the watcher says is never called stale.
+// Deps are what the service works with. Embedder, DeadLetters, Watcher, Stale and
+// Rewriter may be nil: then searches are lexical alone, no change counts as dead,
+// the built-in weights serve, what the watcher says is never called stale, and
+// queries do as they are.
 type Deps struct {
 	Index       Index
 	Catalogue   Catalogue
@@ -110,6 +117,7 @@ type Deps struct {
 	DeadLetters DeadLetters
 	Watcher     Watcher
 	Stale       func() bool // whether weights and usage may be behind the watched store
+	Rewriter    Rewriter
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer
 }

@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"runtime"
 	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
-	"github.com/toolstream/toolstream/services/standardizer/rules"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // Name is the stage's name: of its consumer group, in metrics, logs and dead
@@ -26,48 +30,103 @@ const (
 	ReasonBadDocument   = "bad_document"
 )
 
+// modelWorkers is how many documents are in work at once where each waits for a
+// language model.
+const modelWorkers = 16
+
 // Config of the stage.
 type Config struct {
-	Workers int // documents in work at once; one per processor when 0
-	Batch   int // most changes read at once; stream.DefaultBatch when 0
+	Workers int // documents in work at once; 0: one per processor, or 16 where a language model is asked
+	Batch   int // most changes read at once; 0: stream.DefaultBatch, or two for each worker where a language model is asked
+
+	Language   string // of what the language model writes: "" that of the source, "en" English
+	Quarantine bool   // keep documents with instructions in their text from the language model, and out of searches
+	Remembered int    // answers kept in memory, 4096 when 0
 }
 
-// Deps is what the stage works with.
-type Deps = stream.Deps
+// Deps is what the stage works with. Without a model, rules make all documents.
+type Deps struct {
+	Groups     stream.Groups
+	Ends       stream.Ends // optional, to report the lag
+	Publisher  stream.Publisher
+	Model      Model            // optional
+	Answers    Answers          // what the model said before; needed with a model
+	Now        func() time.Time // needed with a model
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
 
 // Service is the stage.
 type Service struct {
-	loop *stream.Loop
+	loop   *stream.Loop
+	filler *filler
 }
 
 // New checks the configuration and registers metrics. It starts nothing.
 func New(c Config, d Deps) (*Service, error) {
-	if c.Workers < 0 || c.Batch < 0 {
-		return nil, errors.New("standardizer: workers and batch can not be negative")
+	if err := c.validate(d); err != nil {
+		return nil, err
 	}
-	if c.Workers == 0 {
-		c.Workers = runtime.GOMAXPROCS(0)
-	}
-	loop, err := stream.New(stream.Stage{
+	s := &Service{}
+	var err error
+	if s.loop, err = stream.New(stream.Stage{
 		Name:    Name,
 		Topic:   events.ToolsRaw,
-		Handler: stream.Each(c.Workers, standardize),
-		Batch:   c.Batch,
-	}, d)
-	if err != nil {
+		Handler: stream.Each(c.workers(d), s.standardize),
+		Batch:   c.batch(d),
+	}, stream.Deps{Groups: d.Groups, Ends: d.Ends, Publisher: d.Publisher, Logger: d.Logger, Registerer: d.Registerer}); err != nil {
 		return nil, fmt.Errorf("standardizer: %w", err)
 	}
-	return &Service{loop: loop}, nil
+	if s.filler, err = newFiller(c, d); err != nil {
+		return nil, fmt.Errorf("standardizer: %w", err)
+	}
+	return s, nil
+}
+
+func (c Config) validate(d Deps) error {
+	switch {
+	case c.Workers < 0 || c.Batch < 0 || c.Remembered < 0:
+		return errors.New("standardizer: workers, batch and remembered can not be negative")
+	case c.Language != "" && c.Language != english:
+		return fmt.Errorf("standardizer: language %q: it is that of the source (\"\") or %q", c.Language, english)
+	case d.Model != nil && (d.Answers == nil || d.Now == nil):
+		return errors.New("standardizer: with a model, answers and a clock are needed")
+	}
+	return nil
+}
+
+func (c Config) workers(d Deps) int {
+	switch {
+	case c.Workers > 0:
+		return c.Workers
+	case d.Model != nil:
+		return modelWorkers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// batch keeps what waits for a language model small enough for the time that a
+// stage gives a batch.
+func (c Config) batch(d Deps) int {
+	if c.Batch > 0 || d.Model == nil {
+		return c.Batch
+	}
+	return 2 * c.workers(d)
 }
 
 // Run works until ctx ends and what was begun is done.
 func (s *Service) Run(ctx context.Context) error { return s.loop.Run(ctx) }
 
+// Wanted returns the origin that documents have if they are made now.
+func (s *Service) Wanted() Wanted { return s.filler.wanted }
+
 // standardize answers a raw change with the same change and its document, under
 // the same key. A delete and a null record, which lets a compacted topic drop
 // the key, go on as they came.
-func standardize(_ context.Context, m stream.Message) ([]stream.Message, error) {
+func (s *Service) standardize(ctx context.Context, m stream.Message) ([]stream.Message, error) {
 	out := stream.Message{Topic: events.ToolsStandardized, Key: m.Key, Headers: maps.Clone(m.Headers)}
+	_, again := out.Headers[events.HeaderRefresh]
+	delete(out.Headers, events.HeaderRefresh)
 	if m.IsNull() {
 		return []stream.Message{out}, nil
 	}
@@ -79,14 +138,13 @@ func standardize(_ context.Context, m stream.Message) ([]stream.Message, error) 
 		out.Value = m.Value
 		return []stream.Message{out}, nil
 	}
-	doc, err := rules.Standardize(c.Format, c.ID, c.Raw)
-	if errors.Is(err, rules.ErrFormat) {
-		return nil, stream.Permanent(ReasonUnknownFormat, err)
+	if err := s.filler.document(ctx, &c); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, stream.Permanent(ReasonBadDocument, err)
+	if o := c.Document.Standardized; again && o != nil && o.Fallback.Temporary() {
+		return nil, nil // what there is is no worse
 	}
-	c.Document = &doc
+	c.Edition = s.filler.edition(c.Document, again)
 	if out.Value, err = events.EncodeChange(&c); err != nil {
 		return nil, stream.Permanent(ReasonBadDocument, err)
 	}
@@ -119,4 +177,13 @@ func decode(m stream.Message) (events.Change, error) {
 		return c, stream.Permanent(ReasonUndecodable, fmt.Errorf("unknown operation %q", c.Op))
 	}
 	return c, nil
+}
+
+// edition tells this document from earlier ones of the same version. Where
+// rules alone make documents they are always the same.
+func (f *filler) edition(doc *schema.Document, again bool) uint64 {
+	if doc.Standardized == nil && !again {
+		return 0
+	}
+	return uint64(f.now().UnixMicro())
 }

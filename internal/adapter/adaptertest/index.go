@@ -22,6 +22,7 @@ type Index interface {
 	Apply(ctx context.Context, changes []events.Change, through map[int]uint64) error
 	Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error)
 	Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error)
+	Described(ctx context.Context, tenant, words string, filters schema.Filters, n int) ([]schema.Entity, error)
 	Catalogue
 }
 
@@ -56,6 +57,7 @@ func IndexSuite(t *testing.T, a IndexAdapter) {
 	}{
 		{"found at once", testFound},
 		{"newest wins", testNewestWins},
+		{"editions", testEditions},
 		{"deletes", testDeletes},
 		{"refused for good", testRefused},
 		{"one model", testOneModel},
@@ -72,6 +74,8 @@ func IndexSuite(t *testing.T, a IndexAdapter) {
 		{"suppliers", testSuppliers},
 		{"suppliers through changes", testSuppliersThroughChanges},
 		{"names that say something", testTellingNames},
+		{"described", testDescribed},
+		{"described through changes", testDescribedThroughChanges},
 		{"tenants", testTenants},
 		{"ids of any kind", testIDs},
 		{"get and list", testCatalogue},

@@ -63,6 +63,33 @@ func testNewestWins(t *indexTest) {
 	}
 }
 
+// testEditions: a document made anew of the same raw document supersedes the one
+// before, over a restart too, and gives way to the next revision.
+func testEditions(t *indexTest) {
+	first, second := t.tool("a", "first"), t.tool("a", "second")
+	second.Version = first.Version
+	second.Edition = 1 << 50
+	t.apply(second, first)
+	t.wantDocument("a", "second")
+	t.reopen()
+	t.apply(first)
+	t.wantDocument("a", "second")
+	if v, _, _ := t.index.Version(first.Ref); v != second.Version {
+		t.Errorf("version %v, want %v", v, second.Version)
+	}
+	third := t.tool("a", "third")
+	third.Version, third.Edition = first.Version, second.Edition+1
+	t.apply(third)
+	t.wantDocument("a", "third")
+	t.apply(t.tool("a", "of the next raw document"))
+	t.wantDocument("a", "of the next raw document")
+	t.apply(second, third)
+	t.wantDocument("a", "of the next raw document")
+	t.apply(t.remove("a"))
+	t.apply(third)
+	t.wantDocument("a", "")
+}
+
 func testDeletes(t *indexTest) {
 	stale, c := t.tool("a", "stale"), t.tool("a", "first")
 	t.apply(c)

@@ -30,7 +30,7 @@ import (
 // machine's order of bytes: on another kind of machine the footer is of no use.
 const (
 	cacheFile   = "memory.cache"
-	cacheMagic  = "tsflat04"
+	cacheMagic  = "tsflat05"
 	cacheFooter = 8 + 8 + 4 + 4 + len(cacheMagic)
 	cacheUnit   = 64
 )
@@ -153,8 +153,7 @@ func (b *block) appendTools(out []byte) []byte {
 func (t *tool) appendTo(out []byte) []byte {
 	out = append(out, flag(t.ref.Kind == schema.KindAgent))
 	out = appendText(out, t.ref.ID)
-	out = binary.AppendUvarint(out, t.version.Revision)
-	out = binary.AppendUvarint(out, t.version.Source)
+	out = appendVersion(out, t.version, false)
 	out = appendText(out, t.agent.Value())
 	out = binary.AppendUvarint(out, uint64(len(t.tags)))
 	for _, tag := range t.tags {

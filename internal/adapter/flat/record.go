@@ -91,9 +91,7 @@ type encoded struct {
 func (r *record) encode(k []byte) ([]byte, encoded) {
 	var e encoded
 	b := make([]byte, 4, 128+len(r.document)+len(r.raw)+vectorBytes(&r.vectors))
-	b = append(b, recordFormat, flag(r.deleted))
-	b = binary.AppendUvarint(b, r.version.Revision)
-	b = binary.AppendUvarint(b, r.version.Source)
+	b = appendVersion(append(b, recordFormat), r.version, r.deleted)
 	b = binary.AppendVarint(b, r.accepted.UnixMicro())
 	if !r.deleted {
 		e.dimensions, e.counts = r.vectors.Dimensions, countsOf(&r.vectors)
@@ -179,8 +177,7 @@ func parse(ref schema.Ref, b []byte) (*record, encoded, error) {
 	if format := d.byte(); format != recordFormat {
 		return nil, encoded{}, fmt.Errorf("%w: format %d of %q", errRecord, format, ref.ID)
 	}
-	r.deleted = d.byte() == 1
-	r.version = schema.Version{Revision: d.uvarint(), Source: d.uvarint()}
+	r.version, r.deleted = d.version()
 	r.accepted = time.UnixMicro(d.varint()).UTC()
 	if !r.deleted {
 		d.head(r, &e)
@@ -201,8 +198,40 @@ func crcOf(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
 // short.
 func versionOf(b []byte) schema.Version {
 	d := decoder{b: b[4:]}
-	d.take(2) // format and kind
-	return schema.Version{Revision: d.uvarint(), Source: d.uvarint()}
+	d.take(1) // format
+	v, _ := d.version()
+	return v
+}
+
+// The bits of the byte in front of a version.
+const (
+	bitDeleted = 1 << iota
+	bitEdition // an edition follows the rest of the version
+)
+
+// appendVersion writes a version, and the edition only where there is one.
+func appendVersion(b []byte, v schema.Version, deleted bool) []byte {
+	bits := flag(deleted) * bitDeleted
+	if v.Edition != 0 {
+		bits |= bitEdition
+	}
+	b = append(b, bits)
+	b = binary.AppendUvarint(b, v.Revision)
+	b = binary.AppendUvarint(b, v.Source)
+	if v.Edition != 0 {
+		b = binary.AppendUvarint(b, v.Edition)
+	}
+	return b
+}
+
+// version reads what appendVersion wrote.
+func (d *decoder) version() (v schema.Version, deleted bool) {
+	bits := d.byte()
+	v = schema.Version{Revision: d.uvarint(), Source: d.uvarint()}
+	if bits&bitEdition != 0 {
+		v.Edition = d.uvarint()
+	}
+	return v, bits&bitDeleted != 0
 }
 
 // decoder reads a payload from the front. Once anything is missing it is bad,

@@ -251,7 +251,7 @@ func (d *decoder) tool(t *tool, all string, known names) {
 	id := d.bytes()
 	end := len(all) - len(d.b)
 	t.ref.ID = all[max(0, end-len(id)):end]
-	t.version = schema.Version{Revision: d.uvarint(), Source: d.uvarint()}
+	t.version, _ = d.version()
 	t.agent = known.of(d.bytes())
 	if n := d.count(1); n > 0 {
 		t.tags = make([]unique.Handle[string], n)

@@ -195,8 +195,7 @@ func withoutAddress(err error) error {
 // read takes the vectors out of an answer.
 func (m *Model) read(resp *http.Response, n int) ([][]float32, error) {
 	if resp.StatusCode != http.StatusOK {
-		body, _ := io.ReadAll(io.LimitReader(resp.Body, 16<<10)) // what can be read of it is enough
-		return nil, m.refrain(ofStatus(resp, m.explanation(body)))
+		return nil, m.refrain(ofStatus(resp, m.cfg.Key))
 	}
 	if err := isJSON(resp.Header.Get("Content-Type")); err != nil {
 		return nil, err

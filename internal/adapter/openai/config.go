@@ -66,18 +66,14 @@ func (c Config) validate() error {
 
 // endpoint returns where requests go, and whether TEI is spoken there.
 func endpoint(raw string) (u *url.URL, tei bool, err error) {
-	u, err = url.Parse(raw)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		// The parser's error would repeat the address, secrets included.
-		return nil, false, errors.New("openai: the address has to look like http://host:port/v1 or http://host:port/embed")
-	}
-	if u.User != nil {
-		return nil, false, errors.New("openai: the address holds a user or password: give the key in its own setting")
+	u, err = address(raw, "http://host:port/v1 or http://host:port/embed")
+	if err != nil {
+		return nil, false, err
 	}
 	path := strings.TrimRight(u.Path, "/")
 	switch {
 	case strings.HasSuffix(path, "/api/embed"), strings.HasSuffix(path, "/api/embeddings"):
-		return nil, false, fmt.Errorf("openai: %s is a call of Ollama's own; name its OpenAI-compatible address, which ends in /v1", shown(u))
+		return nil, false, foreign(u)
 	case strings.HasSuffix(path, "/embed"):
 		tei = true
 	case !strings.HasSuffix(path, "/embeddings"):
@@ -85,6 +81,23 @@ func endpoint(raw string) (u *url.URL, tei bool, err error) {
 	}
 	u.Path, u.RawPath = path, ""
 	return u, tei, nil
+}
+
+// address reads an address, which has to look like the example.
+func address(raw, example string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		// The parser's error would repeat the address, secrets included.
+		return nil, errors.New("openai: the address has to look like " + example)
+	}
+	if u.User != nil {
+		return nil, errors.New("openai: the address holds a user or password: give the key in its own setting")
+	}
+	return u, nil
+}
+
+func foreign(u *url.URL) error {
+	return fmt.Errorf("openai: %s is a call of Ollama's own; name its OpenAI-compatible address, which ends in /v1", shown(u))
 }
 
 // shown is an address without what may be secret in it.

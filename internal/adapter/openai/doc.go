@@ -1,4 +1,4 @@
-// Package openai embeds texts with a model behind HTTP: any endpoint that
+// Package openai asks models behind HTTP. Model embeds texts: any endpoint that
 // speaks OpenAI's embeddings call (OpenAI, Ollama, vLLM, llama.cpp, LiteLLM)
 // or that of Hugging Face's text-embeddings-inference (TEI).
 //
@@ -15,6 +15,11 @@
 //     none) while a harmless text is still answered: a refused batch is halved
 //     until the culprit stands alone, a long culprit is cut until it is
 //     accepted, and what remains is marked stream.Permanent.
+//
+// Chat asks a language model behind any endpoint that speaks OpenAI's chat
+// completions, once for each call: llm.Client tries again. How the endpoint is
+// told the shape of an answer, and which members it knows, is found out by
+// asking and remembered.
 //
 // No message holds a text, the key, or the query of the address.
 package openai

@@ -58,14 +58,9 @@ func New(cfg Config, transport http.RoundTripper) (*Model, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	if transport == nil {
-		own := http.DefaultTransport.(*http.Transport).Clone()
-		own.MaxIdleConnsPerHost = 2 * cfg.Parallel
-		transport = own
-	}
 	m := &Model{
 		cfg: cfg, url: u, tei: tei, settling: make(chan struct{}, 1),
-		client: &http.Client{Transport: transport, CheckRedirect: stay},
+		client: newHTTP(transport, 2*cfg.Parallel),
 	}
 	m.documents = lane{
 		prefix: cfg.DocumentPrefix, timeout: cfg.Timeout, patience: cfg.Patience, slots: make(chan struct{}, cfg.Parallel),
@@ -76,6 +71,17 @@ func New(cfg Config, transport http.RoundTripper) (*Model, error) {
 	}
 	m.dimensions.Store(int64(cfg.Dimensions))
 	return m, nil
+}
+
+// newHTTP returns a client on the transport; nil is Go's default, with so many
+// idle connections.
+func newHTTP(transport http.RoundTripper, idle int) *http.Client {
+	if transport == nil {
+		own := http.DefaultTransport.(*http.Transport).Clone()
+		own.MaxIdleConnsPerHost = idle
+		transport = own
+	}
+	return &http.Client{Transport: transport, CheckRedirect: stay}
 }
 
 // stay has redirects returned as they are: following one would turn the POST

@@ -479,7 +479,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal(err)
 		}
 		m.tei = tei
-		m.explanation(body)
+		explanation(body, "")
 		vectors, err := m.decode(body, 1)
 		if err != nil || m.check(vectors) != nil {
 			return

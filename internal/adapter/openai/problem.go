@@ -1,12 +1,17 @@
 package openai
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/toolstream/toolstream/internal/text"
 )
 
 // kind says what a problem asks for.
@@ -24,6 +29,8 @@ type problem struct {
 	kind   kind
 	reason string        // of a refusal
 	after  time.Duration // what the endpoint asks to wait
+	crowd  bool          // it is asked too much
+	said   string        // what a refusal says, all of it: to look for names of members in, never to repeat
 	err    error
 }
 
@@ -53,9 +60,14 @@ func failed(format string, args ...any) error {
 	return &problem{kind: busy, err: fmt.Errorf(format, args...)}
 }
 
-// ofStatus is the problem of an answer that is not 200.
-func ofStatus(resp *http.Response, message string) error {
-	p := &problem{err: errors.New(join(resp.Status, message))}
+// maxError bounds what is read of the body of an error.
+const maxError = 16 << 10
+
+// ofStatus is the problem of an answer that is not 200. The key is never
+// repeated.
+func ofStatus(resp *http.Response, key string) error {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // what can be read of it is enough
+	p := &problem{said: string(body), err: errors.New(join(resp.Status, explanation(body, key)))}
 	switch code := resp.StatusCode; {
 	case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge, code == http.StatusUnprocessableEntity:
 		p.kind, p.reason = refused, reasonRefused
@@ -64,6 +76,7 @@ func ofStatus(resp *http.Response, message string) error {
 	case code == http.StatusRequestTimeout, code == http.StatusFailedDependency, code == http.StatusTooEarly,
 		code == http.StatusTooManyRequests, code > 500 && code != http.StatusNotImplemented:
 		p.kind, p.after = busy, retryAfter(resp.Header.Get("Retry-After"))
+		p.crowd = code == http.StatusTooManyRequests || p.after > 0
 	case code >= 300 && code < 400:
 		p.kind, p.err = unusable, fmt.Errorf("%s: it has moved; name its new address", resp.Status)
 	default:
@@ -88,4 +101,62 @@ func retryAfter(header string) time.Duration {
 		return max(0, time.Until(at))
 	}
 	return 0
+}
+
+// isJSON refuses what says of itself that it is something else: a login page,
+// mostly.
+func isJSON(contentType string) error {
+	kind, _, err := mime.ParseMediaType(contentType)
+	if contentType == "" || err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json")) {
+		return nil
+	}
+	return unfit("the answer is %q and not JSON: is the address right?", text.Truncate(contentType, 80))
+}
+
+// maxExplanation bounds what is repeated of an error's words.
+const maxExplanation = 200
+
+// explanation returns the words of an error's body in the forms that servers
+// use, "" where there are none. Nothing else of it is repeated: some servers
+// answer with the whole request.
+func explanation(body []byte, key string) string {
+	var a struct {
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+	}
+	if json.Unmarshal(body, &a) != nil {
+		return ""
+	}
+	words := a.Message
+	for _, raw := range []json.RawMessage{a.Error, a.Detail} {
+		if words == "" {
+			words = wordsOf(raw)
+		}
+	}
+	if key != "" {
+		words = strings.ReplaceAll(words, key, "(key)")
+	}
+	return text.Truncate(strings.Join(strings.Fields(words), " "), maxExplanation)
+}
+
+// wordsOf reads "…", {"message": "…"} and [{"msg": "…"}].
+func wordsOf(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var one struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(raw, &one) == nil {
+		return one.Message
+	}
+	var list []struct {
+		Message string `json:"msg"`
+	}
+	if json.Unmarshal(raw, &list) == nil && len(list) > 0 {
+		return list[0].Message
+	}
+	return ""
 }

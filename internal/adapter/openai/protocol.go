@@ -6,10 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
-	"mime"
-	"strings"
-
-	"github.com/toolstream/toolstream/internal/text"
 )
 
 // form is a way to phrase a request. Servers differ in which members they
@@ -55,16 +51,6 @@ func (m *Model) body(f form, texts []string) ([]byte, error) {
 		req.Dimensions = m.cfg.Dimensions
 	}
 	return json.Marshal(req)
-}
-
-// isJSON refuses what says of itself that it is something else: a login page,
-// mostly.
-func isJSON(contentType string) error {
-	kind, _, err := mime.ParseMediaType(contentType)
-	if contentType == "" || err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json")) {
-		return nil
-	}
-	return unfit("the answer is %q and not JSON: is the address right?", text.Truncate(contentType, 80))
 }
 
 // A number takes at most about 25 bytes as JSON, with the white space of a
@@ -203,52 +189,4 @@ func normalise(v []float32) error {
 		v[i] = float32(float64(x) / norm)
 	}
 	return nil
-}
-
-// maxExplanation bounds what is repeated of an error's words.
-const maxExplanation = 200
-
-// explanation returns the words of an error's body in the forms that servers
-// use, "" where there are none. Nothing else of it is repeated: some servers
-// answer with the whole request.
-func (m *Model) explanation(body []byte) string {
-	var a struct {
-		Error   json.RawMessage `json:"error"`
-		Message string          `json:"message"`
-		Detail  json.RawMessage `json:"detail"`
-	}
-	if json.Unmarshal(body, &a) != nil {
-		return ""
-	}
-	words := a.Message
-	for _, raw := range []json.RawMessage{a.Error, a.Detail} {
-		if words == "" {
-			words = wordsOf(raw)
-		}
-	}
-	if m.cfg.Key != "" {
-		words = strings.ReplaceAll(words, m.cfg.Key, "(key)")
-	}
-	return text.Truncate(strings.Join(strings.Fields(words), " "), maxExplanation)
-}
-
-// wordsOf reads "…", {"message": "…"} and [{"msg": "…"}].
-func wordsOf(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	var one struct {
-		Message string `json:"message"`
-	}
-	if json.Unmarshal(raw, &one) == nil {
-		return one.Message
-	}
-	var list []struct {
-		Message string `json:"msg"`
-	}
-	if json.Unmarshal(raw, &list) == nil && len(list) > 0 {
-		return list[0].Message
-	}
-	return ""
 }

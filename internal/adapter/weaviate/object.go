@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,7 +21,7 @@ const (
 	propKey      = "key" // the id of the entity
 	propAgent    = "agent"
 	propTags     = "tags"
-	propRevision = "revision"
+	propRevision = "revision" // and edition, see revisionText
 	propSource   = "source"
 	propDeleted  = "deleted"
 	propSession  = "session" // of the writer, see Index
@@ -53,7 +54,7 @@ func (s *stored) object(class string) (*pb.BatchObject, error) {
 	c := &s.change
 	fields := map[string]any{
 		propKind: string(c.Kind), propKey: c.ID, propSession: s.session, propNudged: s.nudged,
-		propRevision: strconv.FormatUint(c.Revision, 10), propSource: strconv.FormatUint(c.Source, 10),
+		propRevision: revisionText(c.Version), propSource: strconv.FormatUint(c.Source, 10),
 		propAccepted: c.Accepted.UTC().Format(time.RFC3339Nano), propDeleted: c.Op == events.OpDelete,
 	}
 	o := &pb.BatchObject{Uuid: idOf(c.Ref), Collection: class, Tenant: c.Tenant, Properties: &pb.BatchObject_Properties{}}
@@ -119,11 +120,30 @@ func decodeHead(tenant string, r *pb.SearchResult) (*stored, error) {
 		c.Op = events.OpDelete
 	}
 	var err error
-	if c.Revision, err = strconv.ParseUint(f[propRevision].GetTextValue(), 10, 64); err != nil {
+	if err = readRevision(&c.Version, f[propRevision].GetTextValue()); err != nil {
 		return nil, fmt.Errorf("weaviate: revision of %s: %w", c.ID, err)
 	}
 	if c.Source, err = strconv.ParseUint(f[propSource].GetTextValue(), 10, 64); err != nil {
 		return nil, fmt.Errorf("weaviate: source version of %s: %w", c.ID, err)
 	}
 	return s, nil
+}
+
+// revisionText returns revision and, where there is one, edition: "7", "7.3".
+// Collections that were made before there were editions hold both.
+func revisionText(v schema.Version) string {
+	s := strconv.FormatUint(v.Revision, 10)
+	if v.Edition != 0 {
+		s += "." + strconv.FormatUint(v.Edition, 10)
+	}
+	return s
+}
+
+// readRevision reads what revisionText wrote.
+func readRevision(v *schema.Version, s string) (err error) {
+	revision, edition, some := strings.Cut(s, ".")
+	if v.Revision, err = strconv.ParseUint(revision, 10, 64); err == nil && some {
+		v.Edition, err = strconv.ParseUint(edition, 10, 64)
+	}
+	return err
 }

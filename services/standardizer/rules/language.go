@@ -7,9 +7,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// language guesses the language of a document's prose (BCP 47): by script
-// where that decides, by the most frequent function words where the script is
-// Latin. A text too short to tell has none.
+// language guesses the language of a document's prose.
 func language(d schema.Document) string {
 	var b strings.Builder
 	b.WriteString(d.Description)
@@ -19,7 +17,13 @@ func language(d schema.Document) string {
 		}
 		b.WriteString(" " + p.Description)
 	}
-	s := b.String()
+	return Language(b.String())
+}
+
+// Language guesses the language of prose (BCP 47): by script where that
+// decides, by the most frequent function words where the script is Latin. A
+// text too short to tell has none.
+func Language(s string) string {
 	letters, scripts := countScripts(s)
 	if letters < 4 {
 		return ""

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/standardizer/injection"
 )
 
 // Errors for documents that no rule can read. The same bytes fail for ever.
@@ -82,10 +83,19 @@ func Standardize(format, id string, raw json.RawMessage) (schema.Document, error
 	return doc, nil
 }
 
-// flags adds what is suspicious about any string of the source, keys
-// included: a model reads parameter names and defaults as well as prose.
+// flags adds what is suspicious about the strings of the source, keys included:
+// a model reads parameter names and defaults as well as prose. Instructions may
+// be spread over several of them.
 func flags(found []string, v any) []string {
-	everyString(v, func(s string) { found = append(found, text.Suspicious(s)...) })
+	var all strings.Builder
+	everyString(v, func(s string) {
+		found = append(found, text.Suspicious(s)...)
+		all.WriteString(s)
+		all.WriteByte('\n')
+	})
+	if injection.Suspicious(all.String()) {
+		found = append(found, injection.Flag)
+	}
 	slices.Sort(found)
 	return slices.Compact(found)
 }

@@ -148,9 +148,9 @@ func everyString(v any, f func(string)) {
 			everyString(e, f)
 		}
 	case map[string]any:
-		for k, e := range v {
+		for _, k := range keys(v) { // what is found may lie across several
 			f(k)
-			everyString(e, f)
+			everyString(v[k], f)
 		}
 	}
 }

@@ -17,6 +17,9 @@ func values(t reflect.Type) []any {
 		return []any{schema.RewriteAuto, schema.RewriteOff, schema.RewriteLLM, schema.RewriteCache, schema.RewriteGiven, schema.RewriteFallback}
 	case reflect.TypeFor[schema.Quality]():
 		return []any{schema.QualityGood, schema.QualityLow}
+	case reflect.TypeFor[schema.Fallback]():
+		return []any{"", schema.FallbackUnavailable, schema.FallbackExhausted, schema.FallbackUngrounded,
+			schema.FallbackMalformed, schema.FallbackDeclined, schema.FallbackQuarantined}
 	case reflect.TypeFor[schema.FeedbackEvent]():
 		var out []any
 		for _, e := range schema.FeedbackEvents() {
@@ -106,8 +109,12 @@ func documentLimits(field string) object {
 		return object{"minLength": 1}
 	case "Weights.Hash":
 		return object{"pattern": "^([0-9a-f]{64})?$"}
-	case "Usage.Model", "Impression.Model":
+	case "Usage.Model", "Impression.Model", "Origin.Model":
 		return object{"maxLength": schema.MaxModel}
+	case "Origin.Refused":
+		return object{"maxLength": schema.MaxRefused}
+	case "Origin.Violations":
+		return object{"maxItems": schema.MaxViolations}
 	case "Result.Similarity":
 		return object{"minimum": -1, "maximum": 1}
 	}

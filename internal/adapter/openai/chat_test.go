@@ -1,0 +1,419 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/llm/llmtest"
+)
+
+const answerSchema = `{"type":"object","additionalProperties":false,"required":["word"],"properties":{"word":{"type":"string"}}}`
+
+func question(user string) llm.Request {
+	return llm.Request{
+		Stage: llm.StageRewrite, Tenant: "t", System: "You answer.", User: user, MaxTokens: 100,
+		Schema: llm.Schema{Name: "answer", JSON: json.RawMessage(answerSchema)},
+	}
+}
+
+// scripted starts a server that answers {"word": …} and remembers what it read.
+type scripted struct {
+	*llmtest.Server
+	mu   sync.Mutex
+	read []llmtest.Request
+}
+
+func newScripted(t *testing.T, cfg llmtest.Config) *scripted {
+	t.Helper()
+	s := &scripted{}
+	rule := cfg.Answer
+	cfg.Answer = func(r llmtest.Request) llmtest.Reply {
+		s.mu.Lock()
+		s.read = append(s.read, r)
+		s.mu.Unlock()
+		if rule != nil {
+			return rule(r)
+		}
+		return llmtest.Reply{Content: `{"word":"yes"}`}
+	}
+	server, err := llmtest.Listen(t.Context(), "", cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Server = server
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func (s *scripted) formats() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for _, r := range s.read {
+		out = append(out, r.Format)
+	}
+	return out
+}
+
+func newChat(t *testing.T, cfg ChatConfig, transport http.RoundTripper) *Chat {
+	t.Helper()
+	if cfg.Name == "" {
+		cfg.Name = "scripted"
+	}
+	c, err := NewChat(cfg, transport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func TestChatAsksInTheFormThatTheEndpointKnows(t *testing.T) {
+	tests := map[string]struct {
+		server  llmtest.Config
+		formats []string // of what was answered
+		refused int
+	}{
+		"all":           {llmtest.Config{}, []string{"json_schema", "json_schema"}, 0},
+		"no schema":     {llmtest.Config{NoSchema: true}, []string{"json_object", "json_object"}, 1},
+		"no format":     {llmtest.Config{NoSchema: true, NoObject: true}, []string{"text", "text"}, 2},
+		"ignores":       {llmtest.Config{IgnoreFormat: true}, []string{"text", "text"}, 0},
+		"no max_tokens": {llmtest.Config{NoMaxTokens: true}, []string{"json_schema", "json_schema"}, 1},
+		"reasons":       {llmtest.Config{NoMaxTokens: true, NoTemperature: true, NoSeed: true}, []string{"json_schema", "json_schema"}, 3},
+		"knows little":  {llmtest.Config{NoSchema: true, NoObject: true, NoMaxCompletion: true, NoSeed: true}, []string{"text", "text"}, 3},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newScripted(t, test.server)
+			c := newChat(t, ChatConfig{URL: s.URL()}, nil)
+			for range 2 {
+				a, err := c.Complete(t.Context(), question("now?"))
+				if err != nil || string(a.JSON) != `{"word":"yes"}` || a.Model != "scripted" {
+					t.Fatalf("%s from %s, %v", a.JSON, a.Model, err)
+				}
+			}
+			if got := s.formats(); !slices.Equal(got, test.formats) {
+				t.Errorf("answered were %q", got)
+			}
+			if got := s.Counts().By["unsupported"].Calls; got != test.refused {
+				t.Errorf("%d requests refused, want %d", got, test.refused)
+			}
+			for _, r := range s.read {
+				if told := strings.Contains(r.System, answerSchema); told != (r.Format != "json_schema" && !test.server.IgnoreFormat) {
+					t.Errorf("%s: the prompt has the schema: %v", r.Format, told)
+				}
+				if r.MaxTokens != 100 {
+					t.Errorf("bounded by %d tokens", r.MaxTokens)
+				}
+			}
+		})
+	}
+}
+
+// An endpoint that takes no notice of the schema is found out by its answer,
+// asked again with the schema in the prompt, and both are paid for.
+func TestChatNoticesThatTheSchemaIsIgnored(t *testing.T) {
+	for name, careless := range map[string]string{"prose": "Yes, I would say.", "other members": `{"answer":"yes"}`} {
+		t.Run(name, func(t *testing.T) {
+			s := newScripted(t, llmtest.Config{IgnoreFormat: true, Answer: func(r llmtest.Request) llmtest.Reply {
+				if strings.Contains(r.System, answerSchema) {
+					return llmtest.Reply{Content: "```json\n{\"word\":\"yes\"}\n```"}
+				}
+				return llmtest.Reply{Content: careless}
+			}})
+			c := newChat(t, ChatConfig{URL: s.URL()}, nil)
+			a, err := c.Complete(t.Context(), question("now?"))
+			if err != nil || string(a.JSON) != `{"word":"yes"}` {
+				t.Fatalf("%s, %v", a.JSON, err)
+			}
+			if n := s.Counts(); n.Calls != 2 || a.Usage != (llm.Usage{Prompt: n.Prompt, Completion: n.Completion}) {
+				t.Errorf("cost %+v, served %+v", a.Usage, n)
+			}
+			if _, err := c.Complete(t.Context(), question("and now?")); err != nil || s.Counts().Calls != 3 {
+				t.Errorf("%d calls, %v", s.Counts().Calls, err)
+			}
+		})
+	}
+}
+
+// One answer of another shape is a mood; three in a row are a server that was
+// exchanged. After an hour the best form is tried anew.
+func TestChatForgetsAndRemembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		careless := false
+		server := llmtest.New(llmtest.Config{Answer: func(r llmtest.Request) llmtest.Reply {
+			if careless && r.Format == "json_schema" {
+				return llmtest.Reply{Content: `{"other":1}`}
+			}
+			return llmtest.Reply{Content: `{"word":"` + r.Format + `"}`}
+		}})
+		c := newChat(t, ChatConfig{URL: "http://model/v1"}, handler{server})
+		ask := func() string {
+			a, err := c.Complete(t.Context(), question("now?"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(a.JSON)
+		}
+		var got []string
+		for i := range 7 {
+			careless = i > 0
+			got = append(got, ask())
+		}
+		time.Sleep(tryAnew + time.Second)
+		careless = false
+		got = append(got, ask(), ask())
+		strictly, object, other := `{"word":"json_schema"}`, `{"word":"json_object"}`, `{"other":1}`
+		if want := []string{strictly, other, other, other, object, object, object, strictly, strictly}; !slices.Equal(got, want) {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	})
+}
+
+// handler is a transport that asks a handler, without a network.
+type handler struct{ http.Handler }
+
+func (h handler) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result(), r.Context().Err()
+}
+
+func TestChatSortsFailures(t *testing.T) {
+	s := newScripted(t, llmtest.Config{Key: "sk-secret", Answer: func(r llmtest.Request) llmtest.Reply {
+		switch r.User {
+		case "filtered":
+			return llmtest.Reply{Content: `{"word":`, Finish: "content_filter"}
+		case "long":
+			return llmtest.Reply{Content: `{"word":"` + strings.Repeat("x", 4000) + `"}`}
+		case "empty":
+			return llmtest.Reply{Content: " \n"}
+		case "list":
+			return llmtest.Reply{Content: `["word"]`}
+		}
+		return llmtest.Reply{Content: `{"word":"yes"}`}
+	}})
+	c := newChat(t, ChatConfig{URL: s.URL(), Key: "sk-secret", MaxAnswer: 3000, Schema: SchemaStrict}, nil)
+	tests := []struct {
+		fault llmtest.Fault
+		user  string
+		kind  llm.Kind
+		text  string
+		paid  bool
+	}{
+		{llmtest.TooMany, "", llm.Unavailable, "", false},
+		{llmtest.ServerFail, "", llm.Unavailable, "", false},
+		{llmtest.CutBody, "", llm.Unavailable, "", false},
+		{llmtest.CutJSON, "", llm.Malformed, `{"word"`, true},
+		{llmtest.Prose, "", llm.Malformed, "Certainly", true},
+		{llmtest.Refusal, "", llm.Refused, "I am sorry", true},
+		{llmtest.NoChoices, "", llm.Malformed, "", true},
+		{"", "filtered", llm.Refused, `{"word":`, true},
+		{"", "empty", llm.Malformed, "", true},
+		{"", "list", llm.Malformed, `["word"]`, true},
+		{"", "long", llm.Malformed, "", false},
+	}
+	for _, test := range tests {
+		if test.fault != "" {
+			s.Inject(test.fault)
+		}
+		a, err := c.Complete(t.Context(), question(test.user))
+		var e *llm.Error
+		if !errors.As(err, &e) || e.Kind != test.kind || !strings.HasPrefix(e.Text, test.text) || (test.text == "") != (e.Text == "") {
+			t.Errorf("%s%s: error %v", test.fault, test.user, err)
+			continue
+		}
+		if paid := a.Usage.Prompt > 0; paid != test.paid {
+			t.Errorf("%s%s: usage %+v", test.fault, test.user, a.Usage)
+		}
+		if busy := test.fault == llmtest.TooMany; e.Busy != busy || (e.RetryAfter == time.Second) != busy {
+			t.Errorf("%s: busy %v, again in %s", test.fault, e.Busy, e.RetryAfter)
+		}
+	}
+}
+
+func TestChatSortsStatuses(t *testing.T) {
+	tests := []struct {
+		status int
+		header string
+		body   string
+		kind   llm.Kind
+		says   string
+	}{
+		{400, "application/json", `{"error":{"message":"context too long","param":"messages"}}`, llm.Rejected, "context too long"},
+		{400, "application/json", `{"error":"filtered"}`, llm.Rejected, "filtered"},
+		{401, "application/json", `{"error":{"message":"bad key sk-secret"}}`, llm.Setup, "bad key (key)"},
+		{404, "application/json", `{"error":{"message":"no such model"}}`, llm.Setup, "no such model"},
+		{405, "text/plain", "what?", llm.Setup, "405"},
+		{307, "", "", llm.Setup, "moved"},
+		{413, "text/plain", "too large", llm.Rejected, "413"},
+		{422, "application/json", `{"detail":[{"loc":["body","messages"],"msg":"too many"}]}`, llm.Rejected, "too many"},
+		{429, "text/plain", "slow down", llm.Unavailable, "429"},
+		{503, "text/html", "<html>", llm.Unavailable, "503"},
+		{200, "text/html", "<html>", llm.Setup, "text/html"},
+		{200, "application/json", `{"choices":[`, llm.Unavailable, "no completion"},
+		{200, "application/json", `{"error":{"message":"upstream away"}}`, llm.Unavailable, "upstream away"},
+		{200, "application/json", `{}`, llm.Malformed, "no choice"},
+	}
+	for _, test := range tests {
+		requests := 0
+		c := newChat(t, ChatConfig{URL: "http://h/v1?key=hidden", Key: "sk-secret"}, round(func(*http.Request) (*http.Response, error) {
+			requests++
+			return &http.Response{
+				StatusCode: test.status, Status: http.StatusText(test.status), Body: io.NopCloser(strings.NewReader(test.body)),
+				Header: http.Header{"Content-Type": {test.header}},
+			}, nil
+		}))
+		_, err := c.Complete(t.Context(), question("private words"))
+		if llm.KindOf(err) != test.kind {
+			t.Errorf("%d %s: %v", test.status, test.body, err)
+			continue
+		}
+		for _, secret := range []string{"hidden", "sk-secret", "private"} {
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("%d: the error repeats %q: %v", test.status, secret, err)
+			}
+		}
+		if requests > 4 {
+			t.Errorf("%d: %d requests", test.status, requests)
+		}
+	}
+}
+
+// Once a form is known to be understood, a refusal is a matter of the request.
+// One that names its member is believed, whatever else it repeats.
+func TestARefusalCostsNoMoreThanItHasTo(t *testing.T) {
+	tests := []struct {
+		body     string
+		requests int
+	}{
+		{`{"error":{"message":"too long"}}`, 1},
+		{`{"error":{"message":"the text says temperature, seed and max_tokens","param":"messages"}}`, 1},
+		{`{"detail":[{"loc":["body","messages"],"msg":"bad","input":{"temperature":0}}]}`, 1},
+		{`{"error":{"message":"seed is unknown"}}`, 2},
+	}
+	for _, test := range tests {
+		server := llmtest.New(llmtest.Config{})
+		requests, refuse := 0, false
+		c := newChat(t, ChatConfig{URL: "http://h/v1"}, round(func(r *http.Request) (*http.Response, error) {
+			requests++
+			if !refuse {
+				return handler{server}.RoundTrip(r)
+			}
+			return &http.Response{StatusCode: 400, Body: io.NopCloser(strings.NewReader(test.body)), Header: http.Header{}}, nil
+		}))
+		q := question("q")
+		q.Schema.JSON = json.RawMessage(`{"type":"object","additionalProperties":false,"required":[],"properties":{}}`)
+		if _, err := c.Complete(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+		requests, refuse = 0, true
+		if _, err := c.Complete(t.Context(), q); llm.KindOf(err) != llm.Rejected || requests != test.requests {
+			t.Errorf("%s: %d requests, %v", test.body, requests, err)
+		}
+	}
+}
+
+// An answer without end is read no further than its bound.
+func TestAnEndlessAnswerEnds(t *testing.T) {
+	c := newChat(t, ChatConfig{URL: "http://h/v1", MaxAnswer: 1 << 16}, round(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Body: io.NopCloser(spaces{}), Header: http.Header{"Content-Type": {"application/json"}}}, nil
+	}))
+	if _, err := c.Complete(t.Context(), question("q")); llm.KindOf(err) != llm.Malformed {
+		t.Error(err)
+	}
+}
+
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+type round func(*http.Request) (*http.Response, error)
+
+func (f round) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Nothing of the environment reaches the endpoint, and nothing but what is
+// configured does.
+func TestChatIsToldByItsConfigAlone(t *testing.T) {
+	for name, value := range map[string]string{
+		"OPENAI_BASE_URL": "http://elsewhere/v1", "OPENAI_API_KEY": "sk-ambient", "OPENAI_ORG_ID": "org-ambient",
+		"OPENAI_PROJECT_ID": "proj-ambient", "OPENAI_CUSTOM_HEADERS": "X-Ambient: yes",
+	} {
+		t.Setenv(name, value)
+	}
+	tests := []struct{ url, key, asked, bearer, azure string }{
+		{"http://h/v1", "", "http://h/v1/chat/completions", "", ""},
+		{"http://h/v1/chat/completions", "k", "http://h/v1/chat/completions", "Bearer k", ""},
+		{"http://h/openai/deployments/d?api-version=1", "k", "http://h/openai/deployments/d/chat/completions?api-version=1", "", "k"},
+	}
+	for _, test := range tests {
+		c := newChat(t, ChatConfig{URL: test.url, Key: test.key}, round(func(r *http.Request) (*http.Response, error) {
+			if r.URL.String() != test.asked || r.Header.Get("Authorization") != test.bearer || r.Header.Get("Api-Key") != test.azure {
+				t.Errorf("asked %s with %v", r.URL, r.Header)
+			}
+			for name, values := range r.Header {
+				if strings.Contains(strings.Join(values, " "), "ambient") || name == "X-Ambient" {
+					t.Errorf("header %s: %s", name, values)
+				}
+			}
+			return nil, errors.New("away")
+		}))
+		if _, err := c.Complete(t.Context(), question("")); llm.KindOf(err) != llm.Unavailable {
+			t.Error(err)
+		}
+	}
+}
+
+func TestChatRefusesWrongSettings(t *testing.T) {
+	for _, cfg := range []ChatConfig{
+		{URL: "http://h/v1"},
+		{URL: "h/v1", Name: "m"},
+		{URL: "http://user:pass@h/v1", Name: "m"},
+		{URL: "http://h/api/chat", Name: "m"},
+		{URL: "http://h/v1", Name: "m", Schema: "loose"},
+		{URL: "http://h/v1", Name: "m", MaxAnswer: -1},
+	} {
+		if _, err := NewChat(cfg, nil); err == nil || strings.Contains(err.Error(), "pass@") {
+			t.Errorf("%+v: error %v", cfg, err)
+		}
+	}
+}
+
+func TestChatEndsWithItsCaller(t *testing.T) {
+	s := newScripted(t, llmtest.Config{Answer: func(llmtest.Request) llmtest.Reply { return llmtest.Reply{Fault: llmtest.Hang} }})
+	c := newChat(t, ChatConfig{URL: s.URL()}, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := c.Complete(ctx, question(""))
+		done <- err
+	}()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}

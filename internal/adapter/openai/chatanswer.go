@@ -1,0 +1,117 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	sdk "github.com/openai/openai-go/v3"
+
+	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/text"
+)
+
+// errNoJSON is an answer without a JSON object in it.
+var errNoJSON = errors.New("the answer holds no JSON object")
+
+// maxModel bounds the name that an endpoint gives its model, in bytes.
+const maxModel = 128
+
+// read takes the answer out of a completion. What it cost is known even where
+// it can not be used.
+func (c *Chat) read(raw []byte, r llm.Request) (llm.Answer, error) {
+	var completion sdk.ChatCompletion
+	if err := json.Unmarshal(raw, &completion); err != nil {
+		return llm.Answer{}, failed("the answer is no completion: %w", err)
+	}
+	if len(completion.Choices) == 0 {
+		if words := explanation(raw, c.cfg.Key); words != "" { // some proxies answer so, with status 200
+			return llm.Answer{}, failed("%s", words)
+		}
+	}
+	a := llm.Answer{Model: text.Truncate(completion.Model, maxModel), Usage: usage(completion, r)}
+	content, err := contentOf(completion)
+	if err == nil {
+		a.JSON, err = jsonOf(content)
+	}
+	if e := (*llm.Error)(nil); errors.As(err, &e) && e.Text == "" {
+		e.Text = text.Truncate(content, llm.MaxKept)
+	}
+	return a, err
+}
+
+// bytesPerToken estimates what an endpoint does not count.
+const bytesPerToken = 4
+
+func usage(c sdk.ChatCompletion, r llm.Request) llm.Usage {
+	u := llm.Usage{Prompt: int(max(0, c.Usage.PromptTokens)), Completion: int(max(0, c.Usage.CompletionTokens))}
+	if u != (llm.Usage{}) {
+		return u
+	}
+	u.Prompt = (len(r.System) + len(r.User)) / bytesPerToken
+	if len(c.Choices) > 0 {
+		u.Completion = len(c.Choices[0].Message.Content) / bytesPerToken
+	}
+	return u
+}
+
+// contentOf returns what the model said, beside the error where it is not to be
+// used.
+func contentOf(c sdk.ChatCompletion) (string, error) {
+	if len(c.Choices) == 0 {
+		return "", malformed(errors.New("the answer has no choice"))
+	}
+	choice := c.Choices[0]
+	content := choice.Message.Content
+	switch {
+	case choice.Message.Refusal != "":
+		return choice.Message.Refusal, &llm.Error{Kind: llm.Refused, Err: errors.New("the model declines")}
+	case choice.FinishReason == "content_filter":
+		return content, &llm.Error{Kind: llm.Refused, Err: errors.New("the endpoint's filter holds the answer back")}
+	case choice.FinishReason == "length":
+		return content, malformed(errors.New("the answer is cut off by the limit of tokens"))
+	case strings.TrimSpace(content) == "":
+		return "", malformed(fmt.Errorf("the answer is empty: %w", errNoJSON))
+	}
+	return content, nil
+}
+
+func malformed(err error) error { return &llm.Error{Kind: llm.Malformed, Err: err} }
+
+// maxStarts bounds the places at which an object is looked for.
+const maxStarts = 64
+
+// jsonOf returns the object in what a model said: all of it, or what stands
+// after its reasoning, in a code fence or amid prose.
+func jsonOf(content string) (json.RawMessage, error) {
+	rest := []byte(afterReasoning(content))
+	for range maxStarts {
+		at := bytes.IndexByte(rest, '{')
+		if at < 0 {
+			break
+		}
+		rest = rest[at:]
+		var object json.RawMessage
+		if json.NewDecoder(bytes.NewReader(rest)).Decode(&object) == nil {
+			return object, nil
+		}
+		rest = rest[1:]
+	}
+	return nil, malformed(errNoJSON)
+}
+
+// afterReasoning drops what a model thinks aloud before it answers. The tag
+// that begins it is often part of the prompt's template and not of the answer.
+func afterReasoning(content string) string {
+	if strings.HasPrefix(strings.TrimSpace(content), "{") {
+		return content
+	}
+	for _, end := range []string{"</think>", "</thinking>", "</reasoning>"} {
+		if at := strings.LastIndex(content, end); at >= 0 {
+			content = content[at+len(end):]
+		}
+	}
+	return content
+}

@@ -1,0 +1,432 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fake is a model that answers as it is told.
+type fake struct {
+	answer func(ctx context.Context, r Request) (Answer, error)
+
+	mu    sync.Mutex
+	asked []time.Time
+	busy  int
+	peak  int
+}
+
+func (f *fake) Name() string { return "fake" }
+
+func (f *fake) Complete(ctx context.Context, r Request) (Answer, error) {
+	f.mu.Lock()
+	f.asked = append(f.asked, time.Now())
+	f.busy++
+	f.peak = max(f.peak, f.busy)
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		f.busy--
+		f.mu.Unlock()
+	}()
+	if f.answer == nil {
+		return Answer{Usage: Usage{Prompt: 10, Completion: 5}}, nil
+	}
+	return f.answer(ctx, r)
+}
+
+func (f *fake) calls() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.asked)
+}
+
+// after waits as a model does that takes so long.
+func after(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func hang(ctx context.Context, _ Request) (Answer, error) {
+	<-ctx.Done()
+	return Answer{}, ctx.Err()
+}
+
+func fails(e Error) func(context.Context, Request) (Answer, error) {
+	return func(context.Context, Request) (Answer, error) {
+		e := e
+		e.Err = errors.New("it says so")
+		return Answer{}, &e
+	}
+}
+
+func newClient(t *testing.T, cfg Config, f *fake, store Store) *Client {
+	t.Helper()
+	c, err := New(cfg, Deps{
+		Model: f, Store: store, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// metric sums the values of one metric.
+func metric(t *testing.T, c *Client, name string) (sum float64) {
+	t.Helper()
+	families, err := c.deps.Registerer.(*prometheus.Registry).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	return sum
+}
+
+var (
+	standardize = Request{Stage: StageStandardize, Tenant: "t"}
+	rewrite     = Request{Stage: StageRewrite, Tenant: "t"}
+)
+
+func wantKind(t *testing.T, err error, kind Kind) {
+	t.Helper()
+	if KindOf(err) != kind {
+		t.Errorf("error %v, want one of kind %q", err, kind)
+	}
+}
+
+func TestOnlyWhatMayPassIsTriedAgain(t *testing.T) {
+	for kind, tries := range map[Kind]int{Unavailable: 3, Setup: 1, Rejected: 1, Refused: 1, Malformed: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fake{answer: fails(Error{Kind: kind})}
+			_, err := newClient(t, Config{Attempts: 3}, f, nil).Complete(t.Context(), standardize)
+			wantKind(t, err, kind)
+			if f.calls() != tries {
+				t.Errorf("%s: asked %d times, want %d", kind, f.calls(), tries)
+			}
+		})
+	}
+}
+
+func TestRetryAfterIsHonouredByEverybody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		f := &fake{}
+		f.answer = func(context.Context, Request) (Answer, error) {
+			if f.calls() == 1 {
+				return Answer{}, &Error{Kind: Unavailable, Busy: true, RetryAfter: 7 * time.Second, Err: errors.New("busy")}
+			}
+			return Answer{}, nil
+		}
+		c := newClient(t, Config{}, f, nil)
+		if _, err := c.Complete(t.Context(), standardize); err != nil {
+			t.Fatal(err)
+		}
+		if waited := f.asked[1].Sub(began); waited != 7*time.Second {
+			t.Errorf("asked again after %s", waited)
+		}
+		c.gate.shut(time.Now().Add(7 * time.Second))
+		short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		asked := time.Now()
+		_, err := c.Complete(short, rewrite)
+		wantKind(t, err, Unavailable)
+		if waited := time.Since(asked); waited != 0 || f.calls() != 2 {
+			t.Errorf("a caller with less time waited for %s; %d calls", waited, f.calls())
+		}
+	})
+}
+
+func TestRetriesEndWithTheCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{answer: fails(Error{Kind: Unavailable})}
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		_, err := newClient(t, Config{Attempts: 100}, f, nil).Complete(ctx, rewrite)
+		if err == nil || time.Since(began) > 1500*time.Millisecond {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
+}
+
+func TestATryHasADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{answer: hang}
+		began := time.Now()
+		_, err := newClient(t, Config{Timeout: 2 * time.Second, Attempts: 1}, f, nil).Complete(t.Context(), standardize)
+		wantKind(t, err, Unavailable)
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("took %s", took)
+		}
+	})
+}
+
+func TestAnEndpointThatIsAwayCostsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{answer: fails(Error{Kind: Unavailable})}
+		c := newClient(t, Config{Attempts: 1, Breaker: Breaker{Row: 3, Rest: 10 * time.Second}}, f, nil)
+		ask := func() error { _, err := c.Complete(t.Context(), rewrite); return err }
+		for range 3 {
+			wantKind(t, ask(), Unavailable)
+		}
+		began := time.Now()
+		for range 1000 {
+			wantKind(t, ask(), Broken)
+		}
+		if f.calls() != 3 || time.Since(began) != 0 {
+			t.Errorf("%d calls, %s", f.calls(), time.Since(began))
+		}
+		if _, err := c.Complete(t.Context(), standardize); KindOf(err) != Unavailable {
+			t.Errorf("another stage: %v", err)
+		}
+		time.Sleep(10 * time.Second)
+		wantKind(t, ask(), Unavailable) // the one that tries
+		wantKind(t, ask(), Broken)
+		time.Sleep(10 * time.Second)
+		f.answer = nil
+		for range 3 {
+			if err := ask(); err != nil {
+				t.Fatalf("it is back: %v", err)
+			}
+		}
+	})
+}
+
+// A model that hangs costs the budget of the first searches alone, though the
+// deadline that ends them is their own.
+func TestAModelThatHangsIsFoundOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{answer: hang}
+		c := newClient(t, Config{Breaker: Breaker{Row: 3}}, f, nil)
+		var took []time.Duration
+		for range 6 {
+			ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+			began := time.Now()
+			_, err := c.Complete(ctx, rewrite)
+			took = append(took, time.Since(began))
+			if err == nil {
+				t.Error("a hanging model answered")
+			}
+			cancel()
+		}
+		b := 1500 * time.Millisecond
+		if want := []time.Duration{b, b, b, 0, 0, 0}; !slices.Equal(took, want) {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestCallersThatGoAwayDoNotBreakTheCircuit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{answer: hang}
+		c := newClient(t, Config{Breaker: Breaker{Row: 2}}, f, nil)
+		for range 5 {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Second, cancel)
+			if _, err := c.Complete(ctx, rewrite); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		}
+		f.answer = nil
+		if _, err := c.Complete(t.Context(), rewrite); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestACircuitOpensByAShareOfItsCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{}
+		f.answer = func(context.Context, Request) (Answer, error) {
+			if f.calls()%3 == 0 {
+				return Answer{}, nil
+			}
+			return Answer{}, &Error{Kind: Unavailable, Busy: true, Err: errors.New("quota")}
+		}
+		c := newClient(t, Config{Attempts: 1, Breaker: Breaker{Row: 5, Window: 12, Share: 0.6}}, f, nil)
+		for range 30 {
+			if _, err := c.Complete(t.Context(), rewrite); err != nil && KindOf(err) != Unavailable && KindOf(err) != Broken {
+				t.Error(err)
+			}
+		}
+		if f.calls() != 12 {
+			t.Errorf("%d calls before the circuit opened, want 12", f.calls())
+		}
+	})
+}
+
+func TestTheLimitFollowsWhatTheEndpointBears(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const bears = 6
+		f := &fake{}
+		f.answer = func(ctx context.Context, _ Request) (Answer, error) {
+			f.mu.Lock()
+			crowded := f.busy > bears
+			f.mu.Unlock()
+			if crowded {
+				return Answer{}, &Error{Kind: Unavailable, Busy: true, Err: errors.New("429")}
+			}
+			return Answer{}, after(ctx, time.Second)
+		}
+		c := newClient(t, Config{Parallel: 64, Start: 32, Attempts: 20}, f, nil)
+		var wg sync.WaitGroup
+		for range 400 {
+			wg.Go(func() {
+				if _, err := c.Complete(t.Context(), standardize); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		limit := metric(t, c, "toolstream_llm_limit")
+		refused := c.Spent().Accounts[0].Calls[string(Unavailable)]
+		if limit < 3 || limit > bears+1 || refused > 150 {
+			t.Errorf("the limit is %v where %d are borne; %d of 400 refused", limit, bears, refused)
+		}
+		if n := metric(t, c, "toolstream_llm_in_flight"); n != 0 {
+			t.Errorf("%v in flight at the end", n)
+		}
+	})
+}
+
+func TestNoMoreAtOnceThanConfigured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{answer: func(ctx context.Context, _ Request) (Answer, error) { return Answer{}, after(ctx, time.Second) }}
+		c := newClient(t, Config{Parallel: 4, Start: 1}, f, nil)
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() {
+				if _, err := c.Complete(t.Context(), standardize); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if f.peak != 4 {
+			t.Errorf("%d at once, want it to grow to 4 and no further", f.peak)
+		}
+	})
+}
+
+// An import of any size leaves a place for the searches.
+func TestRewritingGoesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{answer: func(ctx context.Context, r Request) (Answer, error) {
+			if r.Stage == StageRewrite {
+				return Answer{}, after(ctx, 100*time.Millisecond)
+			}
+			return Answer{}, after(ctx, 20*time.Second)
+		}}
+		c := newClient(t, Config{Parallel: 4, Start: 4, Reserve: 1}, f, nil)
+		var wg sync.WaitGroup
+		for range 40 {
+			wg.Go(func() {
+				if _, err := c.Complete(t.Context(), standardize); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		for range 50 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if _, err := c.Complete(ctx, rewrite); err != nil {
+				t.Error(err)
+			}
+			cancel()
+		}
+		wg.Wait()
+	})
+}
+
+// A stage that survives a panic finds the room that it took given back.
+func TestAPanicTakesNoRoom(t *testing.T) {
+	f := &fake{answer: func(context.Context, Request) (Answer, error) { panic("a bug") }}
+	c := newClient(t, Config{Parallel: 1}, f, nil)
+	for range 3 {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic was lost")
+				}
+			}()
+			_, _ = c.Complete(t.Context(), rewrite) // it panics
+		}()
+	}
+	f.answer = nil
+	if _, err := c.Complete(t.Context(), rewrite); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhoGivesUpLeavesTheLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{answer: func(ctx context.Context, _ Request) (Answer, error) { return Answer{}, after(ctx, 10*time.Second) }}
+		c := newClient(t, Config{Parallel: 1}, f, nil)
+		var wg sync.WaitGroup
+		for i := range 3 {
+			wg.Go(func() {
+				ctx := t.Context()
+				if i > 0 {
+					short, cancel := context.WithTimeout(ctx, time.Second)
+					defer cancel()
+					ctx = short
+				}
+				time.Sleep(time.Duration(i) * time.Millisecond)
+				if _, err := c.Complete(ctx, rewrite); (err != nil) != (i > 0) {
+					t.Error(i, err)
+				}
+			})
+		}
+		wg.Wait()
+		calls := c.Spent().Accounts[0].Calls
+		if f.calls() != 1 || calls[Unsent] != 2 || calls[Answered] != 1 {
+			t.Errorf("%d calls, accounts %v", f.calls(), calls)
+		}
+		if _, err := c.Complete(t.Context(), rewrite); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	deps := Deps{Model: &fake{}, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}
+	for _, cfg := range []Config{
+		{Timeout: -1}, {Attempts: -1}, {Parallel: 2, Start: 3}, {Budget: Budget{Tokens: -1}}, {Budget: Budget{Dollars: 1}},
+	} {
+		if _, err := New(cfg, deps); err == nil {
+			t.Errorf("%+v is let through", cfg)
+		}
+	}
+	if _, err := New(Config{}, Deps{}); err == nil {
+		t.Error("a client without a model is let through")
+	}
+}
+
+func TestErrorsKeepTheirKind(t *testing.T) {
+	err := fmt.Errorf("standardize: %w", &Error{Kind: Refused, Err: errors.New("no")})
+	if KindOf(err) != Refused || KindOf(errors.New("x")) != "" || KindOf(nil) != "" {
+		t.Error(KindOf(err), KindOf(errors.New("x")), KindOf(nil))
+	}
+}

@@ -1,0 +1,110 @@
+// Package llm is a language model as the stages see it: instructions and data
+// in, JSON of a given shape out, and every failure one of a few kinds.
+//
+// A Model is one endpoint, bare. A Client is what the stages hold: a Model
+// behind a budget, a circuit breaker, a limit of calls at once, deadlines,
+// retries, and the accounts of what was spent.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Stage names who asks, for accounts and limits.
+type Stage string
+
+// The stages that ask.
+const (
+	StageStandardize Stage = "standardize"
+	StageRewrite     Stage = "rewrite"
+)
+
+// Request is one question. The model has no tools and remembers nothing.
+type Request struct {
+	Stage  Stage
+	Tenant string
+	// System is what the project itself says: never text of a document or of a
+	// query.
+	System string
+	// User is data: whatever it says, it is not an instruction. It is delimited
+	// by the stage that asks.
+	User string
+	// Schema is the shape of the answer.
+	Schema Schema
+	// MaxTokens bounds the answer.
+	MaxTokens int
+}
+
+// Schema is a JSON Schema in the subset that strict structured output takes:
+// objects closed, every property required.
+type Schema struct {
+	Name string
+	JSON json.RawMessage
+}
+
+// Answer is what the model said.
+type Answer struct {
+	JSON  json.RawMessage // one JSON value; whether it fits the schema is for the stage to check
+	Model string          // as the endpoint names it
+	Usage Usage
+}
+
+// Usage is what a call cost, in tokens as the endpoint counts them.
+type Usage struct {
+	Prompt     int
+	Completion int
+}
+
+// Model answers requests. It may be called concurrently. Its error is an *Error,
+// or the context's. An answer that is refused or malformed has cost tokens too:
+// they stand in Answer.Usage beside the error.
+type Model interface {
+	// Name identifies the model and everything its answers depend on but the
+	// prompt.
+	Name() string
+	Complete(ctx context.Context, r Request) (Answer, error)
+}
+
+// Kind sorts failures by what is to be done about them.
+type Kind string
+
+// The kinds of failure.
+const (
+	Unavailable Kind = "unavailable" // away, busy, cut short: may pass
+	Setup       Kind = "setup"       // address, key or model are wrong: an operator mends it
+	Rejected    Kind = "rejected"    // the endpoint does not take this request: too long, filtered
+	Refused     Kind = "refused"     // the model declines to answer
+	Malformed   Kind = "malformed"   // no choice, no JSON, cut off by the limit of tokens
+	Broken      Kind = "broken"      // not asked: the circuit is open
+	Exhausted   Kind = "exhausted"   // not asked: the budget of the day is spent
+)
+
+// Error is a failure of a call.
+type Error struct {
+	Kind       Kind
+	RetryAfter time.Duration // what the endpoint asks for; 0: it does not say
+	Busy       bool          // it is Unavailable because it is asked too much
+	Text       string        // of the answer where it is Refused or Malformed, at most MaxKept bytes
+	Err        error
+}
+
+// MaxKept bounds what is kept of an answer that can not be used, in bytes.
+const MaxKept = 8 << 10
+
+// Error says what failed.
+func (e *Error) Error() string { return fmt.Sprintf("llm: %s: %v", e.Kind, e.Err) }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of an error, "" for one that is no *Error.
+func KindOf(err error) Kind {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}

@@ -1,0 +1,59 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+type metrics struct {
+	calls    *prometheus.CounterVec
+	tokens   *prometheus.CounterVec
+	dollars  *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+	breaker  *prometheus.GaugeVec
+	inFlight prometheus.Gauge
+	limit    prometheus.Gauge
+}
+
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	m := &metrics{
+		calls:   counter("toolstream_llm_calls_total", "Tries by stage and outcome: answered, canceled, unsent, or the kind of the failure", "stage", "outcome"),
+		tokens:  counter("toolstream_llm_tokens_total", "Tokens as the endpoint counts them, by stage and direction: prompt, completion", "stage", "direction"),
+		dollars: counter("toolstream_llm_cost_dollars_total", "Cost of the tokens by the configured prices", "stage"),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "toolstream_llm_call_seconds", Help: "Time of one try that was sent",
+			Buckets: prometheus.ExponentialBuckets(0.05, 2, 12),
+		}, []string{"stage"}),
+		breaker: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "toolstream_llm_breaker", Help: "Whether a stage asks the endpoint: 0 it does, 1 one call tries, 2 it does not",
+		}, []string{"stage"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "toolstream_llm_in_flight", Help: "Tries under way"}),
+		limit:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "toolstream_llm_limit", Help: "Tries that may be under way at once, as the endpoint bears"}),
+	}
+	var errs []error
+	for _, c := range []prometheus.Collector{m.calls, m.tokens, m.dollars, m.seconds, m.breaker, m.inFlight, m.limit} {
+		errs = append(errs, reg.Register(c))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("llm: metrics: %w", err)
+	}
+	return m, nil
+}
+
+func (m *metrics) count(stage Stage, outcome string, u Usage, dollars float64) {
+	s := string(stage)
+	m.calls.WithLabelValues(s, outcome).Inc()
+	m.tokens.WithLabelValues(s, "prompt").Add(float64(u.Prompt))
+	m.tokens.WithLabelValues(s, "completion").Add(float64(u.Completion))
+	m.dollars.WithLabelValues(s).Add(dollars)
+}
+
+func (m *metrics) load(limit, busy int) {
+	m.limit.Set(float64(limit))
+	m.inFlight.Set(float64(busy))
+}

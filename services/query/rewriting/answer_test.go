@@ -1,0 +1,139 @@
+package rewriting
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+func TestAnswersThatCanNotBeUsed(t *testing.T) {
+	echo := strings.SplitN(instructions, "\n", 2)[0]
+	for name, answer := range map[string]string{
+		"no object":         `[]`,
+		"text":              `"needs"`,
+		"null":              `null`,
+		"cut":               `{"needs":[{"user_intent":"x"`,
+		"no needs":          `{"needs":[],"arguments":[]}`,
+		"empty needs":       `{"needs":[{},{"user_intent":" \u200b\n"}],"arguments":[]}`,
+		"needs in words":    `{"needs":"the weather","arguments":[]}`,
+		"a need in words":   `{"needs":["the weather"],"arguments":[]}`,
+		"a need of numbers": `{"needs":[{"user_intent":7}],"arguments":[]}`,
+		"an argument map":   `{"needs":[{"user_intent":"x"}],"arguments":{"city":"a city"}}`,
+		"the instructions":  fmt.Sprintf(`{"needs":[{"user_intent":"x","tool_description":%q}],"arguments":[]}`, "Yes. "+echo+" And more."),
+	} {
+		if got, _, err := read(json.RawMessage(answer), &question{query: "the weather"}); !errors.Is(err, ErrAnswer) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+func TestWhatIsTakenOfAnAnswer(t *testing.T) {
+	long := strings.Repeat("word ", 1000)
+	var needs []schema.Need
+	for i := range 9 {
+		needs = append(needs, schema.Need{UserIntent: fmt.Sprint("need ", i), ToolDescription: long})
+	}
+	var arguments []Argument
+	for i := range 40 {
+		arguments = append(arguments, Argument{Name: fmt.Sprint("argument ", string(rune('a'+i))), Meaning: long})
+	}
+	arguments = append([]Argument{{"city", "the city of Lisbon"}, {" ", "nameless"}, {"first\u200b_name", " the  given\nname "}}, arguments...)
+	raw, err := json.Marshal(map[string]any{"needs": append([]schema.Need{{}}, needs...), "arguments": arguments, "k": 1000, "tenant": "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, withheld, err := read(raw, &question{query: "I look for a room in Lisbon"})
+	if err != nil || withheld != 1 || len(got.Needs) != maxNeeds || len(got.Arguments) != maxArguments {
+		t.Fatalf("%d needs, %d arguments, %d withheld, %v", len(got.Needs), len(got.Arguments), withheld, err)
+	}
+	if got.Needs[0].UserIntent != "need 0" || len(got.Needs[0].ToolDescription) > maxNeedText {
+		t.Errorf("%+v", got.Needs[0])
+	}
+	if got.Arguments["first_name"] != "the given name" || len(got.Arguments["argument a"]) > maxArgument {
+		t.Errorf("%+v", got.Arguments)
+	}
+	if _, there := got.Arguments["city"]; there {
+		t.Error("an argument gives its value away")
+	}
+}
+
+func TestValues(t *testing.T) {
+	const shown = "Search articles on Wikipedia.\nTranslate a text into French or Portuguese."
+	for _, c := range []struct {
+		query, meaning string
+		gives          bool
+	}{
+		{"Transfer 250 euros", "The amount, 250 for example.", true},
+		{"Transfer 250 euros", "The amount in cents, from 1 to 2500.", false},
+		{"Transfer $250.50 now", "An amount such as 250.50.", true},
+		{"Order A12345, please", "The order, here a12345.", true},
+		{"Wake me at 7am", "The hour, 7am.", true},
+		{"Wake me at 7am", "The hour in the form HH:MM.", false},
+		{"appointment with id 78901234", "The unique number of the appointment.", false},
+		{"帮我预订3月15日的酒店", "入住日期，如3月", true},
+		{"帮我预订3月15日的酒店", "入住日期", false},
+		{"es kostet ３５ Euro", "Der Betrag, etwa 35.", true},
+		{`delete the scene "Relaxing Time"`, "The name of the scene, relaxing time.", true},
+		{`delete the scene "Relaxing Time"`, "The time for relaxing.", false},
+		{"the word 'perplexed'?", "The word perplexed.", true},
+		{"the user's scene and the agent's", "The scene and the agent of a user.", false},
+		{"suche „blaue Schuhe“ bitte", "Was gesucht wird: blaue Schuhe", true},
+		{"cherche « le pont » ici", "le titre : le pont", true},
+		{"「雪国」を探す", "題名「雪国」", true},
+		{"write to mary@example.org", "The address Mary@example.org.", true},
+		{"write to mary@example.org", "The e-mail address of whom to write to.", false},
+		{"read https://example.org/a?b=1 aloud", "The page https://example.org/a?b=1 to read.", true},
+		{"read https://example.org/a?b=1 aloud", "The URL of the page.", false},
+		{"a table at Luigi's for two", "The name of the restaurant, Luigi's.", true},
+		{"with Dr. Smith in Paris", "The doctor, Dr. Smith.", true},
+		{"with Dr. Smith in Paris", "The full name of the doctor.", false},
+		{"for John Smith", "The guest john smith.", true},
+		{"a Sales Meeting in Conference Room A", "A room. Meeting rooms have names.", false},
+		{"a Sales Meeting in Conference Room A", "Meeting to check.", false},
+		{"Paris is lovely", "The city, such as Paris.", false}, // begins the sentence: no sign of a name
+		{"the price in USD of my ID", "The ID, and the currency as in USD.", false},
+		{"artificial intelligence on Wikipedia", "What to search for on Wikipedia.", false}, // the catalogue's own word
+		{"Ich brauche einen Termin beim Arzt und eine Rechnung", "Zeit, zu der der Termin ist.", false},
+		{"Ich brauche einen Termin bei Doktor Müller und eine Rechnung", "Name, etwa Doktor Müller.", true},
+		{"I'm here and I'd like it", "What I like.", false},
+		{"", "Anything.", false},
+	} {
+		v := valuesOf(c.query, shown)
+		if got := v.in(c.meaning); got != c.gives {
+			t.Errorf("%q of %q gives a value away: %v (%+v)", c.meaning, c.query, got, v)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(good), "the weather in Lisbon", "Lisbon is a city.")
+	f.Add([]byte(`{"needs":[{"user_intent":"\u0000\ud800"}],"arguments":[{"name":"a","meaning":"b 7"}]}`), `'"7" «x» www.x`, "")
+	f.Fuzz(func(t *testing.T, answer []byte, query, shown string) {
+		got, _, err := read(answer, &question{query: inOrder(query), shown: shown})
+		if err != nil {
+			return
+		}
+		if len(got.Needs) < 1 || len(got.Needs) > maxNeeds || len(got.Arguments) > maxArguments {
+			t.Fatalf("%d needs and %d arguments", len(got.Needs), len(got.Arguments))
+		}
+		v := valuesOf(inOrder(query), shown)
+		for name, meaning := range got.Arguments {
+			if len(name) > maxName || len(meaning) > maxArgument || v.in(meaning) || !utf8.ValidString(name) {
+				t.Fatalf("%q: %q", name, meaning)
+			}
+		}
+		req := schema.SearchRequest{Query: query}
+		got.Into(&req)
+		if req.Query = "q"; len(req.Needs) == 0 {
+			t.Fatal("no needs")
+		}
+		if _, err := req.Normalize(); err != nil {
+			t.Fatalf("what a search would refuse: %v", err)
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package rewriting
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/adapter/openai"
+	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/llm/llmtest"
+)
+
+// scripted returns a Rewriter whose model is a server behind HTTP, within the
+// bounds of a client.
+func scripted(t *testing.T, cfg llmtest.Config) (*bench, *llmtest.Server) {
+	t.Helper()
+	cfg.Answer = func(llmtest.Request) llmtest.Reply { return llmtest.Reply{Content: good} }
+	server, err := llmtest.Listen(t.Context(), "", cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{}
+	chat, err := openai.NewChat(openai.ChatConfig{URL: server.URL(), Name: "scripted"}, transport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := llm.New(llm.Config{Parallel: 32, Start: 32, Attempts: 2, Patience: time.Second, Breaker: llm.Breaker{Row: 1000, Window: 1000}}, llm.Deps{
+		Model: chat, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, Config{Late: 2 * faultBudget, KeepFailures: time.Nanosecond, FailedEvery: time.Nanosecond}, nil)
+	b.Rewriter.deps.Model = client
+	t.Cleanup(func() {
+		b.drain(t)
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		transport.CloseIdleConnections()
+	})
+	return b, server
+}
+
+// faultBudget is how long each query of these tests waits.
+const faultBudget = 300 * time.Millisecond
+
+// TestEveryFault has a server fail in every way it knows. What a search gets is
+// what the model would have said or nothing, within its time.
+func TestEveryFault(t *testing.T) {
+	want, _, err := read([]byte(good), &question{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range llmtest.All() {
+		t.Run(string(fault), func(t *testing.T) {
+			b, server := scripted(t, llmtest.Config{RetryAfter: 5 * time.Second})
+			server.Inject(fault, fault)
+			ctx, cancel := context.WithTimeout(t.Context(), faultBudget)
+			defer cancel()
+			began := time.Now()
+			got, err := b.Rewrite(ctx, query("the weather"))
+			if waited := time.Since(began); waited > 3*faultBudget {
+				t.Errorf("waited %s", waited)
+			}
+			switch fault {
+			case llmtest.Invented, llmtest.Missing, llmtest.Echo: // an answer with more or fewer arguments is one; no text of it can be echoed
+				if err != nil || !reflect.DeepEqual(got.Needs, want.Needs) {
+					t.Errorf("%+v, %v", got, err)
+				}
+			default:
+				if err == nil {
+					t.Errorf("%+v", got)
+				}
+			}
+			kept := len(b.Failed("t"))
+			if answered := fault == llmtest.CutJSON || fault == llmtest.Prose || fault == llmtest.Refusal || fault == llmtest.WrongShape; answered != (kept > 0) {
+				t.Errorf("%d answers are kept", kept)
+			}
+		})
+	}
+}
+
+// TestFaultsAllAtOnce asks a server that fails in many ways a third of the time.
+func TestFaultsAllAtOnce(t *testing.T) {
+	want, _, err := read([]byte(good), &question{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults := []llmtest.Fault{
+		llmtest.ServerFail, llmtest.Hang, llmtest.Slow, llmtest.CutBody, llmtest.CutJSON,
+		llmtest.Prose, llmtest.Refusal, llmtest.NoChoices, llmtest.WrongShape,
+	}
+	b, _ := scripted(t, llmtest.Config{Faults: llmtest.Mixed(7, 0.3, faults...)})
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	good, bad := 0, 0
+	for i := range 8 {
+		wg.Go(func() {
+			for j := range 25 {
+				ctx, cancel := context.WithTimeout(t.Context(), faultBudget)
+				began := time.Now()
+				got, err := b.Rewrite(ctx, query(fmt.Sprintf("query %c%c", 'a'+i, 'a'+j)))
+				cancel()
+				if waited := time.Since(began); waited > 3*faultBudget {
+					t.Errorf("waited %s", waited)
+				}
+				if err == nil && !reflect.DeepEqual(got, want) {
+					t.Errorf("%+v", got)
+				}
+				mu.Lock()
+				if err == nil {
+					good++
+				} else {
+					bad++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if good < 100 || bad < 10 {
+		t.Errorf("%d queries were rewritten, %d were not: %v", good, bad, b.outcomes(t))
+	}
+	t.Logf("%d queries were rewritten, %d were not: %v", good, bad, b.outcomes(t))
+}

@@ -1,0 +1,63 @@
+package rewriting
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/llm"
+)
+
+// metrics are the figures of a Rewriter. What the model costs is counted where
+// it is asked.
+type metrics struct {
+	outcomes *prometheus.CounterVec
+	seconds  prometheus.Histogram
+	withheld prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "toolstream_rewrite_outcomes_total",
+			Help: "Queries by what came of their rewriting: llm, cache, or why there was none.",
+		}, []string{"outcome"}),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "toolstream_rewrite_seconds",
+			Help:    "Time that a query waited for its rewriting.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14),
+		}),
+		withheld: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "toolstream_rewrite_arguments_withheld_total",
+			Help: "Arguments left out of an answer because they repeated a value of the query.",
+		}),
+	}
+	return m, errors.Join(reg.Register(m.outcomes), reg.Register(m.seconds), reg.Register(m.withheld))
+}
+
+func (m *metrics) done(r Rewritten, err error, took time.Duration) {
+	m.outcomes.WithLabelValues(outcomeOf(r, err)).Inc()
+	m.seconds.Observe(took.Seconds())
+}
+
+func outcomeOf(r Rewritten, err error) string {
+	kind := llm.KindOf(err)
+	switch {
+	case err == nil && r.Cached:
+		return "cache"
+	case err == nil:
+		return "llm"
+	case errors.As(err, new(errBefore)):
+		return "failed_before"
+	case errors.Is(err, errLate):
+		return "late"
+	case errors.Is(err, errBusy):
+		return "busy"
+	case errors.Is(err, ErrAnswer):
+		return "unusable"
+	case kind != "":
+		return string(kind)
+	}
+	return "failed"
+}

@@ -1,0 +1,327 @@
+package rewriting
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"reflect"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+func TestARewriteIsPaidForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Config{Keep: time.Minute}, says(good))
+		ask := func(what string, q Query, calls int, cached bool) {
+			t.Helper()
+			got, err := b.Rewrite(t.Context(), q)
+			if err != nil || len(got.Needs) != 1 || got.Arguments["city"] == "" {
+				t.Errorf("%s: %+v, %v", what, got, err)
+			}
+			if b.model.times() != calls || got.Cached != cached {
+				t.Errorf("%s: %d calls, cached %v; want %d, %v", what, b.model.times(), got.Cached, calls, cached)
+			}
+		}
+		a, b1, c, d := entity("a", "Tells the weather."), entity("b", "Other weather."), entity("c", "Third."), entity("d", "Fourth.")
+		filters := schema.Filters{Tags: []string{"x", "y"}}
+		b.index.set(a, b1, c, d)
+		ask("first", query("the weather"), 1, false)
+		ask("again", query("the weather"), 1, true)
+		ask("other white space", query("  the\n weather "), 1, true)
+		b.index.set(c, a, b1, d)
+		ask("scores that moved a little", query("the weather"), 1, true)
+		b.index.set(a, b1, c, entity("e", "Another fourth."))
+		ask("another tool behind the first three", query("the weather"), 1, true)
+		ask("filters", Query{Tenant: "t", Text: "the weather", Filters: filters}, 2, false)
+		if !reflect.DeepEqual(b.index.filters, filters) {
+			t.Errorf("the index was asked with the filters %+v", b.index.filters)
+		}
+		ask("the same filters", Query{Tenant: "t", Text: "the weather", Filters: schema.Filters{Tags: []string{"y", "x", "y"}}}, 2, true)
+		ask("a filter of another kind", Query{Tenant: "t", Text: "the weather", Filters: schema.Filters{Agents: []string{"x", "y"}}}, 3, false)
+		ask("other query", query("the rain"), 4, false)
+		ask("other tenant", Query{Tenant: "u", Text: "the weather"}, 5, false)
+		a.Document.Response = "A forecast."
+		b.index.set(a, b1, c, d)
+		ask("a tool that it is about has changed", query("the weather"), 6, false)
+		b.index.set(a, b1, d)
+		ask("a tool that it is about is gone", query("the weather"), 7, false)
+		time.Sleep(time.Minute)
+		ask("after its time", query("the weather"), 8, false)
+		if got, want := b.outcomes(t), map[string]float64{"llm": 8, "cache": 5}; !maps.Equal(got, want) {
+			t.Errorf("counted %v, want %v", got, want)
+		}
+	})
+}
+
+func TestTheSameQueryInFlightIsOneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Config{}, func(ctx context.Context, _ llm.Request) (llm.Answer, error) {
+			select {
+			case <-time.After(2 * time.Second):
+				return says(good)(ctx, llm.Request{})
+			case <-ctx.Done():
+				return llm.Answer{}, ctx.Err()
+			}
+		})
+		var wg sync.WaitGroup
+		for i := range 10 {
+			wg.Go(func() {
+				patience := time.Duration(i+1) * 500 * time.Millisecond // the first ones leave
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				began := time.Now()
+				got, err := b.Rewrite(ctx, query("the weather"))
+				switch waited := time.Since(began); {
+				case patience < 2*time.Second && (!errors.Is(err, errLate) || waited != patience):
+					t.Errorf("waited %s of %s: %+v, %v", waited, patience, got, err)
+				case patience > 2*time.Second && (err != nil || got.Cached || waited != 2*time.Second):
+					t.Errorf("waited %s of %s: %+v, %v", waited, patience, got, err)
+				}
+			})
+		}
+		wg.Wait()
+		if b.model.times() != 1 {
+			t.Errorf("%d calls", b.model.times())
+		}
+	})
+}
+
+func TestALateAnswerServesTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Config{}, func(ctx context.Context, _ llm.Request) (llm.Answer, error) {
+			time.Sleep(3 * time.Second)
+			return llm.Answer{JSON: json.RawMessage(good)}, ctx.Err()
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := b.Rewrite(ctx, query("the weather")); !errors.Is(err, errLate) {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got, err := b.Rewrite(t.Context(), query("the weather")); err != nil || !got.Cached {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+func TestAHangingModelCostsTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Config{Late: 4 * time.Second, KeepFailures: 10 * time.Second}, hangs)
+		wait := func(want time.Duration) {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+			defer cancel()
+			began := time.Now()
+			if _, err := b.Rewrite(ctx, query("the weather")); err == nil {
+				t.Error("nobody answered, and there is an answer")
+			}
+			if waited := time.Since(began); waited != want {
+				t.Errorf("waited %s, want %s", waited, want)
+			}
+		}
+		wait(1500 * time.Millisecond)
+		wait(1500 * time.Millisecond)
+		wait(1 * time.Second) // until the call is given up
+		wait(0)               // that is known now
+		time.Sleep(10 * time.Second)
+		wait(1500 * time.Millisecond)
+		if b.model.times() != 2 {
+			t.Errorf("%d calls", b.model.times())
+		}
+		b.drain(t)
+	})
+}
+
+// TestNobodyWaitsPastTheBudget measures in real time, against the budget.
+func TestNobodyWaitsPastTheBudget(t *testing.T) {
+	b := newBench(t, Config{}, hangs)
+	const budget = 200 * time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), budget)
+	defer cancel()
+	began := time.Now()
+	_, err := b.Rewrite(ctx, query("the weather"))
+	if ratio := float64(time.Since(began)) / float64(budget); !errors.Is(err, errLate) || ratio < 0.9 || ratio > 3 {
+		t.Errorf("waited %.2f of the budget, %v", ratio, err)
+	}
+	b.drain(t)
+}
+
+func TestTooManyCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Config{Parallel: 2}, hangs)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var wg sync.WaitGroup
+		for _, text := range []string{"one", "two"} {
+			wg.Go(func() {
+				if _, err := b.Rewrite(ctx, query(text)); !errors.Is(err, errLate) {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if _, err := b.Rewrite(ctx, query("three")); !errors.Is(err, errBusy) {
+			t.Errorf("the third: %v", err)
+		}
+		wg.Wait()
+		b.drain(t)
+		b.model.answer = says(good)
+		if _, err := b.Rewrite(t.Context(), query("four")); !errors.Is(err, errBusy) {
+			t.Errorf("after the end: %v", err)
+		}
+	})
+}
+
+func TestRunEndsCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Config{}, hangs)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- b.Run(ctx) }()
+		answer := make(chan error, 1)
+		go func() {
+			_, err := b.Rewrite(context.Background(), query("the weather"))
+			answer <- err
+		}()
+		synctest.Wait()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if err := <-answer; !errors.Is(err, context.Canceled) {
+			t.Errorf("the call ended with %v", err)
+		}
+	})
+}
+
+func TestFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			err   error
+			calls int // of three in a row
+			label string
+		}{
+			{&llm.Error{Kind: llm.Unavailable, Err: errors.New("down")}, 1, "unavailable"},
+			{&llm.Error{Kind: llm.Refused, Err: errors.New("no"), Text: "I can not"}, 1, "refused"},
+			{&llm.Error{Kind: llm.Setup, Err: errors.New("key")}, 1, "setup"},
+			{&llm.Error{Kind: llm.Broken, Err: errors.New("open")}, 3, "broken"},
+			{&llm.Error{Kind: llm.Exhausted, Err: errors.New("spent")}, 3, "exhausted"},
+		} {
+			b := newBench(t, Config{KeepFailures: 5 * time.Second}, fails(c.err))
+			for range 3 {
+				if _, err := b.Rewrite(t.Context(), query("the weather")); !errors.Is(err, c.err) {
+					t.Errorf("%s: %v", c.label, err)
+				}
+			}
+			want := map[string]float64{c.label: float64(c.calls)}
+			if c.calls < 3 {
+				want["failed_before"] = 2
+			}
+			if got := b.outcomes(t); b.model.times() != c.calls || !maps.Equal(got, want) {
+				t.Errorf("%s: %d calls, counted %v, want %v", c.label, b.model.times(), got, want)
+			}
+			time.Sleep(5 * time.Second)
+			b.model.answer = says(good)
+			if got, err := b.Rewrite(t.Context(), query("the weather")); err != nil || got.Cached {
+				t.Errorf("%s: back again: %+v, %v", c.label, got, err)
+			}
+			if kept := len(b.Failed("t")); (kept == 1) != (c.label == "refused") {
+				t.Errorf("%s: %d answers are kept", c.label, kept)
+			}
+		}
+	})
+}
+
+func TestAnIndexThatFailsIsAFailure(t *testing.T) {
+	b := newBench(t, Config{}, says(good))
+	b.index.err = errors.New("closed")
+	if _, err := b.Rewrite(t.Context(), query("the weather")); !errors.Is(err, b.index.err) || b.model.times() != 0 {
+		t.Errorf("%v after %d calls", err, b.model.times())
+	}
+}
+
+func TestFailedAnswersAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Config{Failed: 3, FailedEvery: time.Second}, nil)
+		fail := func(tenant, text, answer string, pause time.Duration) {
+			t.Helper()
+			time.Sleep(pause)
+			b.model.answer = says(answer)
+			if _, err := b.Rewrite(t.Context(), Query{Tenant: tenant, Text: text}); !errors.Is(err, ErrAnswer) {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+		queries := func(tenant string) (out []string) {
+			for _, f := range b.Failed(tenant) {
+				out = append(out, f.Query)
+			}
+			return out
+		}
+		fail("t", "one", `{"needs":[]}`, 0)
+		fail("t", "too soon", `{"needs":[]}`, time.Second/2)
+		fail("t", "two", `[]`, time.Second)
+		fail("u", "three", `{}`, time.Second)
+		if got := queries("t"); !reflect.DeepEqual(got, []string{"two", "one"}) {
+			t.Errorf("kept %q", got)
+		}
+		fail("t", "four", `{}`, time.Second)
+		if got := queries("t"); !reflect.DeepEqual(got, []string{"four", "two"}) {
+			t.Errorf("kept %q", got)
+		}
+		if got := queries("u"); !reflect.DeepEqual(got, []string{"three"}) {
+			t.Errorf("the other tenant has %q", got)
+		}
+		f := b.Failed("t")[1]
+		if f.Answer != `[]` || f.Prompt != Prompt() || f.Model != "fake" || f.Reason == "" || f.Time.IsZero() {
+			t.Errorf("kept %+v", f)
+		}
+		if got := b.Failed("nobody"); got == nil || len(got) != 0 {
+			t.Errorf("nobody has %v", got)
+		}
+	})
+}
+
+func TestTheCacheIsBounded(t *testing.T) {
+	c := newCache(3 * (overhead + 100))
+	put := func(key string) {
+		c.put(key, outcome{Rewritten: Rewritten{Needs: []schema.Need{{UserIntent: string(make([]byte, 100))}}}}, time.Hour)
+	}
+	for _, key := range []string{"a", "b", "c", "a"} {
+		put(key)
+	}
+	if c.size != c.limit || len(c.at) != 3 {
+		t.Fatalf("%d of %d bytes, %d entries", c.size, c.limit, len(c.at))
+	}
+	c.get("b")
+	put("d")
+	for key, want := range map[string]bool{"a": true, "b": true, "c": false, "d": true} {
+		if _, got := c.get(key); got != want {
+			t.Errorf("%s is there: %v", key, got)
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	whole := newBench(t, Config{}, nil).deps
+	for name, c := range map[string]struct {
+		cfg  Config
+		deps Deps
+	}{
+		"a negative limit": {Config{Parallel: -1}, whole},
+		"a negative time":  {Config{Late: -1}, whole},
+		"no index":         {Config{}, Deps{Model: whole.Model, Registerer: whole.Registerer}},
+		"no model":         {Config{}, Deps{Index: whole.Index, Registerer: whole.Registerer}},
+		"metrics twice":    {Config{}, whole},
+	} {
+		if _, err := New(c.cfg, c.deps); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package answer
+
+import (
+	"encoding/json"
+
+	"github.com/toolstream/toolstream/internal/dataset"
+)
+
+// Recorded returns what a language model once made of a document as the answer
+// that would have said it.
+func Recorded(t *dataset.Standardized) *Answer {
+	a := &Answer{Description: t.Description, Response: t.Response, Examples: t.Examples, Parameters: []Parameter{}}
+	for i := range t.Parameters {
+		p := &t.Parameters[i]
+		a.Parameters = append(a.Parameters, Parameter{
+			Name: p.Name, Type: p.Type, Required: &p.Required, Description: p.Description, Example: string(p.Example),
+		})
+	}
+	return a
+}
+
+// JSON returns the answer as a model gives it: with type and required of each
+// parameter where typed, else without.
+func (a *Answer) JSON(typed bool) (json.RawMessage, error) {
+	type described struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		Example     string `json:"example"`
+	}
+	type found struct {
+		Name        string `json:"name"`
+		Type        string `json:"type"`
+		Required    bool   `json:"required"`
+		Description string `json:"description"`
+		Example     string `json:"example"`
+	}
+	parameters := make([]any, len(a.Parameters))
+	for i, p := range a.Parameters {
+		if parameters[i] = (described{p.Name, p.Description, p.Example}); typed {
+			parameters[i] = found{p.Name, p.Type, p.Required == nil || *p.Required, p.Description, p.Example}
+		}
+	}
+	return json.Marshal(map[string]any{
+		"description": a.Description, "parameters": parameters, "response": a.Response, "examples": append([]string{}, a.Examples...),
+	})
+}

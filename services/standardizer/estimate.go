@@ -1,0 +1,55 @@
+package standardizer
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/toolstream/toolstream/services/standardizer/answer"
+	"github.com/toolstream/toolstream/services/standardizer/injection"
+	"github.com/toolstream/toolstream/services/standardizer/prompts"
+	"github.com/toolstream/toolstream/services/standardizer/rules"
+)
+
+// Estimate is what it would take to have a language model standardize tools
+// that it was never asked about. Repairs and repeated attempts come on top.
+type Estimate struct {
+	Tools            int `json:"tools"`
+	Calls            int `json:"calls"`             // one for each distinct document
+	PromptTokens     int `json:"prompt_tokens"`     // of the prompts as they would be sent, counted by prompts.Tokens
+	CompletionTokens int `json:"completion_tokens"` // expected
+	Flagged          int `json:"flagged"`           // with instructions in their text: not asked about in quarantine
+}
+
+// Estimator adds up an Estimate.
+type Estimator struct {
+	estimate Estimate
+	seen     map[string]bool
+}
+
+// NewEstimator returns one that has counted nothing.
+func NewEstimator() *Estimator { return &Estimator{seen: map[string]bool{}} }
+
+// Add counts a tool. One that can not be standardized takes nothing.
+func (e *Estimator) Add(format, id string, raw json.RawMessage) {
+	doc, err := rules.Standardize(format, id, raw)
+	if err != nil {
+		return
+	}
+	e.estimate.Tools++
+	key := answerKey(Wanted{}, format, doc.Name, raw)
+	if e.seen[key] {
+		return
+	}
+	e.seen[key] = true
+	q := prompts.Question{Raw: raw, Format: format, Document: &doc, Stated: rules.StatedBy(format, raw, &doc)}
+	cost := q.Cost(string(answer.Schema(q.Typed())))
+	e.estimate.Calls++
+	e.estimate.PromptTokens += cost.Prompt
+	e.estimate.CompletionTokens += cost.Completion
+	if slices.Contains(doc.Flags, injection.Flag) {
+		e.estimate.Flagged++
+	}
+}
+
+// Estimate returns what was counted so far.
+func (e *Estimator) Estimate() Estimate { return e.estimate }

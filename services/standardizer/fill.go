@@ -1,0 +1,231 @@
+package standardizer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/standardizer/answer"
+	"github.com/toolstream/toolstream/services/standardizer/grounding"
+	"github.com/toolstream/toolstream/services/standardizer/injection"
+	"github.com/toolstream/toolstream/services/standardizer/prompts"
+	"github.com/toolstream/toolstream/services/standardizer/rules"
+)
+
+// english is the one language that answers can be asked for in.
+const english = "en"
+
+// Model answers questions about documents; retries, limits and budgets are
+// behind it. Its error is an *llm.Error, or that of ctx.
+type Model interface {
+	// Name identifies the model and everything its answers depend on but the
+	// prompt.
+	Name() string
+	Complete(ctx context.Context, r llm.Request) (llm.Answer, error)
+}
+
+// Wanted is the origin of documents that are made now.
+type Wanted struct {
+	Prompt     string
+	Model      string
+	Language   string
+	Quarantine bool
+}
+
+// Outdated reports whether a document of a tool would be made otherwise now:
+// by another prompt or model, in another language, in or out of quarantine, or
+// by the model at all, where it was away.
+func (w Wanted) Outdated(flags []string, o *schema.Origin) bool {
+	held := w.Quarantine && slices.Contains(flags, injection.Flag)
+	if o == nil {
+		return w.Model != ""
+	}
+	return o.Prompt != w.Prompt || o.Model != w.Model || o.Language != w.Language ||
+		o.Fallback.Temporary() || held != (o.Fallback == schema.FallbackQuarantined)
+}
+
+// String names the origin in a header.
+func (w Wanted) String() string { return w.Prompt + " " + w.Model }
+
+// filler fills the fields of documents by a language model, checks what it
+// says, and falls back on what the rules made.
+type filler struct {
+	model   Model
+	wanted  Wanted
+	memory  *memory
+	flights singleflight.Group // of questions that are being asked
+	now     func() time.Time
+	log     *slog.Logger
+	metrics *metrics
+}
+
+func newFiller(c Config, d Deps) (*filler, error) {
+	m, err := newMetrics(d.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	f := &filler{model: d.Model, now: d.Now, log: d.Logger, metrics: m, wanted: Wanted{Language: c.Language, Quarantine: c.Quarantine}}
+	if f.now == nil {
+		f.now = time.Now
+	}
+	if d.Model != nil {
+		f.wanted.Prompt, f.wanted.Model = prompts.Version(), text.Truncate(d.Model.Name(), schema.MaxModel)
+		f.memory = newMemory(c.Remembered, d.Answers, m, d.Logger)
+	}
+	return f, nil
+}
+
+// fill returns the document of a change as a model completes it. Whatever goes
+// wrong with the model, the document that the rules made is one; an error is
+// that of ctx alone.
+func (f *filler) fill(ctx context.Context, c *events.Change, byRules schema.Document) (schema.Document, error) {
+	if c.Kind != schema.KindTool {
+		return byRules, nil
+	}
+	held := f.wanted.Quarantine && slices.Contains(byRules.Flags, injection.Flag)
+	byRules.Quarantined = held
+	if f.model == nil {
+		f.metrics.made("rules")
+		return byRules, nil
+	}
+	s := f.subject(c, &byRules)
+	v := verdict{Fallback: schema.FallbackQuarantined}
+	if !held {
+		var err error
+		if v, err = f.decide(ctx, s); err != nil {
+			return byRules, err
+		}
+	}
+	return f.complete(s, v), nil
+}
+
+// subject is a document on its way through the model.
+type subject struct {
+	tenant   string
+	key      string
+	question prompts.Question
+	source   *grounding.Source
+}
+
+func (f *filler) subject(c *events.Change, byRules *schema.Document) *subject {
+	stated := rules.StatedBy(c.Format, c.Raw, byRules)
+	if slices.Contains(byRules.Flags, injection.Flag) {
+		stated.Names = true // a parameter that such a text speaks of may be one that it wants to have
+	}
+	return &subject{
+		tenant:   c.Tenant,
+		key:      answerKey(f.wanted, c.Format, byRules.Name, c.Raw),
+		question: prompts.Question{Raw: c.Raw, Format: c.Format, Document: byRules, Stated: stated, Language: f.wanted.Language},
+		source:   grounding.NewSource(grounding.Config{English: f.wanted.Language == english}, c.Raw, stated, byRules),
+	}
+}
+
+// verdict is what became of a question. What will not change is kept.
+type verdict struct {
+	Answer     json.RawMessage `json:"answer,omitempty"` // that can be taken
+	Repaired   bool            `json:"repaired,omitempty"`
+	Fallback   schema.Fallback `json:"fallback,omitempty"`
+	Violations []string        `json:"violations,omitempty"`
+	Refused    string          `json:"refused,omitempty"` // the answer that can not
+
+	answer *answer.Answer
+}
+
+// decide returns the verdict on a document: from memory, from another document
+// with the same text that is being asked about, or by asking.
+func (f *filler) decide(ctx context.Context, s *subject) (verdict, error) {
+	if v, ok := f.recall(ctx, s); ok {
+		f.metrics.made("cache")
+		return v, nil
+	}
+	shared, err, _ := f.flights.Do(s.key, func() (any, error) {
+		if v, ok := f.recall(ctx, s); ok {
+			return v, nil // the flight before ended in between
+		}
+		v, err := f.ask(ctx, s)
+		if err == nil && !v.Fallback.Temporary() {
+			f.memory.put(ctx, s.key, v)
+		}
+		return v, err
+	})
+	if err != nil {
+		return verdict{}, err
+	}
+	v := shared.(verdict)
+	f.metrics.made(outcome(v))
+	return v, nil
+}
+
+func outcome(v verdict) string {
+	switch {
+	case v.Fallback != "":
+		return string(v.Fallback)
+	case v.Repaired:
+		return "repaired"
+	}
+	return "model"
+}
+
+// recall returns a kept verdict. What was taken once is checked again: the
+// checks may have become stricter since.
+func (f *filler) recall(ctx context.Context, s *subject) (verdict, bool) {
+	v, ok := f.memory.get(ctx, s.key)
+	if !ok || v.Fallback != "" {
+		return v, ok
+	}
+	a, err := answer.Decode(v.Answer, s.question.Typed())
+	if err != nil || len(grounding.Check(a, s.source)) > 0 {
+		return verdict{}, false
+	}
+	v.answer = a
+	return v, true
+}
+
+// complete returns the document that a verdict makes of what the rules made.
+func (f *filler) complete(s *subject, v verdict) schema.Document {
+	origin := &schema.Origin{Prompt: f.wanted.Prompt, Model: f.wanted.Model, Language: f.wanted.Language}
+	if v.Fallback == "" {
+		m := answer.Merge(*s.question.Document, s.question.Stated, v.answer)
+		origin.Fields, origin.Missing, origin.Repaired = m.Fields, m.Missing, v.Repaired
+		m.Document.Standardized = origin
+		if f.wanted.Language != "" {
+			m.Document.Language = f.wanted.Language
+		}
+		err := m.Document.Validate()
+		if err == nil {
+			return m.Document
+		}
+		v.Fallback, v.Violations = schema.FallbackUngrounded, []string{text.Truncate(err.Error(), schema.MaxViolation)}
+	}
+	doc := *s.question.Document
+	origin.Fields, origin.Missing, origin.Repaired = nil, nil, false
+	origin.Fallback, origin.Violations, origin.Refused = v.Fallback, v.Violations, v.Refused
+	if !v.Fallback.Temporary() && v.Fallback != schema.FallbackQuarantined {
+		doc.Quality = schema.QualityLow
+	}
+	doc.Standardized = origin
+	return doc
+}
+
+// findings are what is wrong with an answer, as they are kept and shown to the
+// model.
+func findings(found []grounding.Violation) []string {
+	var out []string
+	for _, v := range found[:min(len(found), schema.MaxViolations)] {
+		out = append(out, text.Truncate(v.String(), schema.MaxViolation))
+	}
+	return out
+}
+
+func malformed(err error) []string {
+	return []string{text.Truncate(fmt.Sprint(err), schema.MaxViolation)}
+}

@@ -1,0 +1,286 @@
+package grounding
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/standardizer/answer"
+	"github.com/toolstream/toolstream/services/standardizer/injection"
+	"github.com/toolstream/toolstream/services/standardizer/rules"
+)
+
+// Limits of what is taken of an answer, in bytes and counts.
+const (
+	MaxDescription = 2 << 10
+	MaxResponse    = 4 << 10
+	MaxParameter   = 1 << 10 // its description
+	MaxValue       = 1 << 10 // its example
+	MaxExamples    = 5
+	MaxExample     = 512
+)
+
+// Rule names a check.
+type Rule string
+
+// The checks.
+const (
+	RuleUnknown    Rule = "unknown parameter"
+	RuleAbsent     Rule = "absent parameter"
+	RuleTwice      Rule = "parameter named twice"
+	RuleType       Rule = "another type"
+	RuleRequired   Rule = "another required flag"
+	RuleLength     Rule = "too long"
+	RuleCount      Rule = "too many"
+	RuleEmpty      Rule = "empty"
+	RuleStructure  Rule = "structure instead of prose"
+	RuleName       Rule = "names a tool"
+	RuleIdentifier Rule = "identifier that the source lacks"
+	RuleNumber     Rule = "number that the source lacks"
+	RuleMail       Rule = "mail address that the source lacks"
+	RuleAddress    Rule = "URL that the source lacks"
+	RuleHidden     Rule = "invisible characters"
+	RuleModel      Rule = "speaks to a model"
+	RuleLanguage   Rule = "another language"
+)
+
+// Violation is one thing that is wrong with an answer.
+type Violation struct {
+	Rule  Rule
+	Where string // "parameters/city/description"
+	What  string // the offending text, bounded
+}
+
+// String says it in one line.
+func (v Violation) String() string {
+	if v.What == "" {
+		return fmt.Sprintf("%s: %s", v.Where, v.Rule)
+	}
+	return fmt.Sprintf("%s: %s: %s", v.Where, v.Rule, schema.Quote(v.What))
+}
+
+// Check returns everything that is wrong with an answer, nothing for one that
+// can be taken.
+func Check(a *answer.Answer, s *Source) []Violation {
+	c := checker{source: s, told: told(a)}
+	c.parameters(a.Parameters)
+	c.claims("description", a.Description, MaxDescription)
+	c.claims("response", a.Response, MaxResponse)
+	if m := jsonText.FindString(a.Response); m != "" {
+		c.add(RuleStructure, "response", a.Response)
+	}
+	if len(a.Examples) > MaxExamples {
+		c.add(RuleCount, "examples", fmt.Sprint(len(a.Examples)))
+	}
+	for i, e := range a.Examples {
+		c.example(fmt.Sprintf("examples/%d", i), e)
+	}
+	c.language(a)
+	return c.found
+}
+
+// told returns the parameters of an answer, for a source that lists none.
+func told(a *answer.Answer) []schema.Parameter {
+	out := make([]schema.Parameter, len(a.Parameters))
+	for i, p := range a.Parameters {
+		out[i] = schema.Parameter{Name: p.Name, Type: p.Type, Description: p.Description}
+	}
+	return out
+}
+
+type checker struct {
+	source *Source
+	told   []schema.Parameter
+	found  []Violation
+}
+
+func (c *checker) add(rule Rule, where, what string) {
+	c.found = append(c.found, Violation{rule, where, text.Truncate(what, 80)})
+}
+
+// parameters checks that they are the source's, and what is said of each.
+func (c *checker) parameters(said []answer.Parameter) {
+	seen := map[string]bool{}
+	for i := range said {
+		p := &said[i]
+		where := "parameters/" + text.Truncate(p.Name, 80)
+		if seen[p.Name] {
+			c.add(RuleTwice, where, "")
+		}
+		seen[p.Name] = true
+		c.fact(where, p)
+		c.claims(where+"/description", p.Description, MaxParameter)
+		c.value(where+"/example", p)
+	}
+	for i := range c.source.doc.Parameters {
+		if name := c.source.doc.Parameters[i].Name; !seen[name] {
+			c.add(RuleAbsent, "parameters/"+text.Truncate(name, 80), "")
+		}
+	}
+	if len(said) > schema.MaxParameters {
+		c.add(RuleCount, "parameters", fmt.Sprint(len(said)))
+	}
+}
+
+// fact checks name, type and required flag against what the source states.
+func (c *checker) fact(where string, p *answer.Parameter) {
+	i := slices.IndexFunc(c.source.doc.Parameters, func(q schema.Parameter) bool { return q.Name == p.Name })
+	if i < 0 {
+		if c.source.stated.Names || p.Name == "" || len(p.Name) > schema.MaxName || !c.source.says(p.Name) {
+			c.add(RuleUnknown, where, "")
+		}
+		if p.Type != "" && !knownType(p.Type) {
+			c.add(RuleType, where+"/type", p.Type)
+		}
+		return
+	}
+	fact := &c.source.doc.Parameters[i]
+	if !c.source.stated.Types && p.Type != "" && !sameType(fact.Type, p.Type) {
+		c.add(RuleType, where+"/type", p.Type)
+	}
+	if p.Required != nil && *p.Required != fact.Required && (c.source.stated.Required || !fact.Required) {
+		c.add(RuleRequired, where+"/required", fmt.Sprint(*p.Required))
+	}
+}
+
+// claims checks a text that says something about the tool.
+func (c *checker) claims(where, said string, limit int) {
+	c.legible(where, said, limit)
+	for _, m := range email.FindAllString(said, -1) {
+		if !c.source.says(m) {
+			c.add(RuleMail, where, m)
+		}
+	}
+	said = email.ReplaceAllString(said, " ")
+	for _, m := range address.FindAllString(said, -1) {
+		if !c.source.says(strings.TrimRight(m, ".,;:!?")) {
+			c.add(RuleAddress, where, m)
+		}
+	}
+	said = address.ReplaceAllString(said, " ")
+	said = c.identifiers(where, said)
+	for _, n := range numbersIn(bare(said)) {
+		if !c.source.numbers[n.value] {
+			c.add(RuleNumber, where, n.text)
+		}
+	}
+}
+
+// identifiers checks what looks like code, and returns the text without it.
+func (c *checker) identifiers(where, said string) string {
+	for _, m := range coded.FindAllStringSubmatch(said, -1) {
+		for _, word := range codeWords.FindAllString(m[1], -1) {
+			if !c.source.names(word) && !literalWord(word) {
+				c.add(RuleIdentifier, where, word)
+			}
+		}
+	}
+	for _, m := range joined.FindAllString(said, -1) {
+		if !c.source.names(m) {
+			c.add(RuleIdentifier, where, m)
+		}
+	}
+	return joined.ReplaceAllString(said, " ")
+}
+
+// legible checks what every text has to be.
+func (c *checker) legible(where, said string, limit int) {
+	if len(said) > limit {
+		c.add(RuleLength, where, fmt.Sprint(len(said)))
+	}
+	if strings.ContainsFunc(said, hidden) {
+		c.add(RuleHidden, where, "")
+	}
+	if injection.Score(said) >= injection.Threshold {
+		c.add(RuleModel, where, said)
+	}
+}
+
+// example checks what a user might ask. Its values are made up, so each needs
+// a parameter that can take it; its words are not those of the interface.
+func (c *checker) example(where, said string) {
+	c.legible(where, said, MaxExample)
+	if strings.TrimSpace(said) == "" {
+		c.add(RuleEmpty, where, "")
+	}
+	c.namesTool(where, said)
+	takes := func(kind func(*schema.Parameter) bool) bool { return c.source.takes(kind, c.extra()) }
+	c.literals(where, said, takes)
+}
+
+// extra returns the answer's own parameters where the source lists none.
+func (c *checker) extra() []schema.Parameter {
+	if c.source.stated.Names {
+		return nil
+	}
+	return c.told
+}
+
+// value checks the example of a parameter.
+func (c *checker) value(where string, p *answer.Parameter) {
+	c.legible(where, p.Example, MaxValue)
+	fact := schema.Parameter{Name: p.Name, Type: p.Type, Description: p.Description}
+	for _, q := range c.source.doc.Parameters {
+		if q.Name == p.Name {
+			fact.Type, fact.Enum = q.Type, q.Enum
+			fact.Description += " " + q.Description
+		}
+	}
+	c.literals(where, p.Example, func(kind func(*schema.Parameter) bool) bool { return kind(&fact) })
+}
+
+// literals checks the values of a text: each stands in the source, or somewhere
+// a value of its kind is taken.
+func (c *checker) literals(where, said string, takes func(func(*schema.Parameter) bool) bool) {
+	for _, m := range email.FindAllString(said, -1) {
+		if !c.source.says(m) && !takes(takesMail) {
+			c.add(RuleMail, where, m)
+		}
+	}
+	said = email.ReplaceAllString(said, " ")
+	for _, m := range address.FindAllString(said, -1) {
+		if !c.source.says(strings.TrimRight(m, ".,;:!?")) && !takes(takesAddress) {
+			c.add(RuleAddress, where, m)
+		}
+	}
+	if takes(takesValue) {
+		return
+	}
+	said = address.ReplaceAllString(said, " ")
+	said = c.identifiers(where, said)
+	for _, n := range numbersIn(bare(said)) {
+		if !c.source.numbers[n.value] {
+			c.add(RuleNumber, where, n.text)
+		}
+	}
+}
+
+// namesTool checks that a request names no tool. A name that is an ordinary
+// word is one that users say.
+func (c *checker) namesTool(where, said string) {
+	for _, name := range append(c.source.siblings[:len(c.source.siblings):len(c.source.siblings)], c.source.doc.Name) {
+		if isIdentifier(name) && containsWord(said, name) {
+			c.add(RuleName, where, name)
+		}
+	}
+	for i := range c.source.doc.Parameters {
+		if name := c.source.doc.Parameters[i].Name; strings.Contains(name, "_") && containsWord(said, name) {
+			c.add(RuleIdentifier, where, name)
+		}
+	}
+}
+
+// language checks that an answer is in the language that was asked for, where
+// both can be told.
+func (c *checker) language(a *answer.Answer) {
+	want := c.source.doc.Language
+	if c.source.english {
+		want = "en"
+	}
+	said := rules.Language(a.Description + " " + a.Response + " " + strings.Join(a.Examples, " "))
+	if want != "" && said != "" && said != want {
+		c.add(RuleLanguage, "description", said+", not "+want)
+	}
+}

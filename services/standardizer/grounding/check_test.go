@@ -1,0 +1,177 @@
+package grounding
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/toolstream/toolstream/services/standardizer/answer"
+	"github.com/toolstream/toolstream/services/standardizer/rules"
+)
+
+const boil = `{"name": "boil_egg", "description": "Boils an egg for 5 minutes. See https://eggs.example.com/docs or write to cook@example.com.",
+	"inputSchema": {"properties": {"minutes": {"type": "integer", "description": "How long, in minutes"}, "soft": {"type": "boolean"}}, "required": ["minutes"]}}`
+
+func source(t interface{ Fatal(...any) }, format, raw string, c Config) *Source {
+	doc, err := rules.Standardize(format, "kitchen/boil", json.RawMessage(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewSource(c, json.RawMessage(raw), rules.StatedBy(format, json.RawMessage(raw), &doc), &doc)
+}
+
+// sound returns an answer about boil that can be taken.
+func sound() *answer.Answer {
+	return &answer.Answer{
+		Description: "Boils an egg for 5 minutes, or as long as one likes.",
+		Parameters:  []answer.Parameter{{Name: "minutes", Description: "How long it boils.", Example: "7"}, {Name: "soft", Description: "Whether the yolk stays soft.", Example: "true"}},
+		Response:    "The boiled egg, described by a text.\n1. **state**: whether it is done, as an ISO 8601 time.",
+		Examples:    []string{"Boil an egg for 12 minutes.", "I would like a soft egg at 7:30."},
+	}
+}
+
+func TestASoundAnswerIsTaken(t *testing.T) {
+	if found := Check(sound(), source(t, "mcp", boil, Config{})); len(found) > 0 {
+		t.Error(found)
+	}
+}
+
+func TestWhatTheSourceLacksIsFound(t *testing.T) {
+	yes := true
+	for name, test := range map[string]struct {
+		spoil func(*answer.Answer)
+		rule  Rule
+	}{
+		"an invented parameter":        {func(a *answer.Answer) { a.Parameters = append(a.Parameters, answer.Parameter{Name: "salt"}) }, RuleUnknown},
+		"a missing parameter":          {func(a *answer.Answer) { a.Parameters = a.Parameters[:1] }, RuleAbsent},
+		"a repeated parameter":         {func(a *answer.Answer) { a.Parameters = append(a.Parameters, a.Parameters[0]) }, RuleTwice},
+		"a parameter in another case":  {func(a *answer.Answer) { a.Parameters[0].Name = "Minutes" }, RuleUnknown},
+		"a required flag":              {func(a *answer.Answer) { a.Parameters[1].Required = &yes }, RuleRequired},
+		"a number":                     {func(a *answer.Answer) { a.Description += " At 93 degrees." }, RuleNumber},
+		"a number in the response":     {func(a *answer.Answer) { a.Response += " At most 64 of them." }, RuleNumber},
+		"a number in a parameter":      {func(a *answer.Answer) { a.Parameters[0].Description += " Up to 60." }, RuleNumber},
+		"a URL":                        {func(a *answer.Answer) { a.Description += " See https://eggs.example.net/docs." }, RuleAddress},
+		"a host":                       {func(a *answer.Answer) { a.Response += " From www.eggs.example" }, RuleAddress},
+		"a URL in an example":          {func(a *answer.Answer) { a.Examples[0] = "Boil what http://x.example/egg shows." }, RuleAddress},
+		"a mail address":               {func(a *answer.Answer) { a.Description += " Write to chef@example.org." }, RuleMail},
+		"a mail address in an example": {func(a *answer.Answer) { a.Examples[0] = "Boil an egg for eve@example.org." }, RuleMail},
+		"an identifier":                {func(a *answer.Answer) { a.Response += " It holds `egg_state`." }, RuleIdentifier},
+		"an identifier without marks":  {func(a *answer.Answer) { a.Response += " It holds errorCode." }, RuleIdentifier},
+		"a JSON response":              {func(a *answer.Answer) { a.Response = `Returns {"state": "done"}.` }, RuleStructure},
+		"a block of code":              {func(a *answer.Answer) { a.Response = "```\nstate\n```" }, RuleStructure},
+		"the tool's name":              {func(a *answer.Answer) { a.Examples[0] = "Call boil_egg for me." }, RuleName},
+		"a sibling's name":             {func(a *answer.Answer) { a.Examples[0] = "Do as fryEgg does." }, RuleName},
+		"six examples":                 {func(a *answer.Answer) { a.Examples = slices.Repeat([]string{"Boil an egg."}, 6) }, RuleCount},
+		"an empty example":             {func(a *answer.Answer) { a.Examples[1] = " " }, RuleEmpty},
+		"a long description":           {func(a *answer.Answer) { a.Description = strings.Repeat("Boils an egg. ", 400) }, RuleLength},
+		"invisible characters":         {func(a *answer.Answer) { a.Description += "\u200b\u2060" }, RuleHidden},
+		"another language": {func(a *answer.Answer) {
+			a.Description, a.Response, a.Examples = "Kocht ein Ei so lange, wie es die Nutzerin mag, und sagt dann, ob es fertig ist.", "Das Ei ist fertig oder nicht.", nil
+		}, RuleLanguage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := sound()
+			test.spoil(a)
+			found := Check(a, source(t, "mcp", boil, Config{English: true, Siblings: []string{"fryEgg"}}))
+			if !slices.ContainsFunc(found, func(v Violation) bool { return v.Rule == test.rule }) {
+				t.Errorf("found %v, want %q", found, test.rule)
+			}
+		})
+	}
+}
+
+func TestValuesInExamplesNeedAParameterThatTakesThem(t *testing.T) {
+	raw := `{"name": "ping", "description": "Says whether the server is there.", "inputSchema": {"properties": {"loud": {"type": "boolean"}}}}`
+	a := &answer.Answer{Description: "Says whether the server is there.", Parameters: []answer.Parameter{{Name: "loud", Description: "Whether to be loud."}}, Examples: []string{"Is the server 17 there?"}}
+	if found := Check(a, source(t, "mcp", raw, Config{})); len(found) != 1 || found[0].Rule != RuleNumber {
+		t.Error(found)
+	}
+	raw = strings.ReplaceAll(raw, `{"type": "boolean"}`, `{"type": "string", "description": "Mail address of who asks"}`)
+	a.Examples = []string{"Is server 17 there? Tell eve@example.org."}
+	if found := Check(a, source(t, "mcp", raw, Config{})); len(found) > 0 {
+		t.Error(found)
+	}
+}
+
+func TestProseIsAskedForItsParameters(t *testing.T) {
+	no := false
+	raw := `"Boils an egg. Give the minutes and, if you like, the size of the egg."`
+	a := &answer.Answer{Description: "Boils an egg.", Parameters: []answer.Parameter{
+		{Name: "minutes", Type: "integer", Description: "How long.", Example: "7"}, {Name: "size", Type: "string", Required: &no, Description: "Of the egg."},
+	}}
+	s := source(t, "text", raw, Config{})
+	if found := Check(a, s); len(found) > 0 {
+		t.Error(found)
+	}
+	a.Parameters = append(a.Parameters, answer.Parameter{Name: "colour", Type: "string"})
+	if found := Check(a, s); len(found) != 1 || found[0].Rule != RuleUnknown {
+		t.Error(found)
+	}
+}
+
+// TestNoParameterComesOrGoes holds that an answer with other parameters than
+// the source's is never taken, whichever they are.
+func TestNoParameterComesOrGoes(t *testing.T) {
+	s := source(t, "mcp", boil, Config{})
+	rapid.Check(t, func(t *rapid.T) {
+		a := sound()
+		a.Parameters = nil
+		names := rapid.SliceOfN(rapid.SampledFrom([]string{"minutes", "soft", "salt", "Minutes", "", "minutes "}), 0, 4).Draw(t, "names")
+		for _, n := range names {
+			a.Parameters = append(a.Parameters, answer.Parameter{Name: n})
+		}
+		want := len(names) == 2 && slices.Contains(names, "minutes") && slices.Contains(names, "soft")
+		if found := Check(a, s); (len(found) == 0) != want {
+			t.Fatalf("%v: %v", names, found)
+		}
+	})
+}
+
+// TestInventedLiteralsAreFound holds that a number or an address is found
+// wherever it stands in a text about the tool.
+func TestInventedLiteralsAreFound(t *testing.T) {
+	s := source(t, "mcp", boil, Config{})
+	invented := rapid.OneOf(rapid.StringMatching(`[1-9][0-9]{2,8}`), rapid.StringMatching(`https://[a-z]{3,9}\.example/[a-z]{1,9}`),
+		rapid.StringMatching(`[a-z]{3,9}@[a-z]{3,9}\.example`), rapid.StringMatching(`zq[a-z]{2,6}_[a-z]{2,6}`), rapid.StringMatching(`zq[a-z]{2,6}[A-Z][a-z]{2,6}`))
+	rapid.Check(t, func(t *rapid.T) {
+		a := sound()
+		what := invented.Draw(t, "what")
+		words := strings.Fields("boils an egg as long as one likes")
+		at := rapid.IntRange(0, len(words)).Draw(t, "at")
+		text := strings.Join(slices.Insert(words, at, what), " ")
+		switch rapid.IntRange(0, 2).Draw(t, "where") {
+		case 0:
+			a.Description = text
+		case 1:
+			a.Response = text
+		case 2:
+			a.Parameters[0].Description = text
+		}
+		if len(Check(a, s)) == 0 {
+			t.Fatalf("%q is taken", text)
+		}
+	})
+}
+
+// TestAnyTextIsChecked holds that no text makes the checks fail or disagree.
+func TestAnyTextIsChecked(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		raw, err := json.Marshal(rapid.StringN(1, 200, -1).Draw(t, "source"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := rules.Standardize("text", "a", raw)
+		if err != nil {
+			t.Skip(err)
+		}
+		s := NewSource(Config{}, raw, rules.StatedBy("text", raw, &doc), &doc)
+		a := &answer.Answer{Description: rapid.String().Draw(t, "d"), Response: rapid.String().Draw(t, "r"), Examples: []string{rapid.String().Draw(t, "e")},
+			Parameters: []answer.Parameter{{Name: rapid.String().Draw(t, "p"), Type: "string"}}}
+		if !slices.Equal(Check(a, s), Check(a, s)) {
+			t.Fatal("two checks of the same answer differ")
+		}
+	})
+}

@@ -1,0 +1,101 @@
+package grounding
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/standardizer/rules"
+)
+
+var (
+	email = regexp.MustCompile(`[\p{L}\d._%+-]+@[\p{L}\d-]+(?:\.[\p{L}\d-]+)+`)
+	// A host without a scheme is one only by a well-known ending.
+	address = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s<>"')\]]+|\bwww\.[^\s<>"')\]]+|\b(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|app|info|biz|gov|edu|xyz|me|co\.uk)\b(?:/[^\s<>"')\]]*)?`)
+	numeral = regexp.MustCompile(`\d+(?:[.,]\d+)*`)
+	// A digit that belongs to a name which everybody knows.
+	standard = regexp.MustCompile(`(?i)\b(?:(?:iso|iec|rfc|ieee|itu|bcp|ansi|ecma|epsg|unicode|utf|ucs|sha|md|crc|aes|base|ipv|http|tls|oauth|openapi|json-rpc|soap|uuid ?v|wgs)(?:[-/ .:]{0,2}\d+)(?:[-/.:]\d+)*|e\.164|x\.509|x(?:64|86)|h\.26\d|mp[34]|[23]d|v\d+(?:\.\d+)*)\b`)
+	marker   = regexp.MustCompile(`(?m)^[ \t>#*-]*\(?\d{1,2}[.)](?:[ \t]|$)`)
+	// What looks like code: joined by underscores or dots, or by a capital
+	// after a small first letter, or letters with digits among them.
+	joined    = regexp.MustCompile(`[\p{L}\d]+(?:[_][\p{L}\d]+)+|\b\p{Ll}[\p{L}\d]*\p{Ll}\p{Lu}[\p{L}\d]*\b|\b[\p{L}\d]+(?:\.[\p{L}_][\p{L}\d_]*)+\(\)|\b\w+\(\)`)
+	coded     = regexp.MustCompile("`([^`\n]+)`")
+	codeWords = regexp.MustCompile(`[\p{L}\d_]+`)
+	jsonText  = regexp.MustCompile("```|~~~|[{\\[]\\s*\"[^\"\n]*\"\\s*[:,\\]}]|(?m:^\\s*[{\\[]\\s*$)|\\{\\s*'[^'\n]*'\\s*:")
+)
+
+// literal is a value in a text, and its value in one spelling.
+type literal struct{ text, value string }
+
+// numbersIn returns the numbers of a text: not those of list markers, nor of
+// standards.
+func numbersIn(s string) []literal {
+	var out []literal
+	for _, n := range numeral.FindAllString(s, -1) {
+		out = append(out, literal{n, plainNumber(n)})
+	}
+	return out
+}
+
+// bare returns a text without what is no claim of a number: list markers and
+// the names of standards.
+func bare(s string) string {
+	return standard.ReplaceAllString(marker.ReplaceAllString(s, " "), " ")
+}
+
+// plainNumber drops separators of thousands, leading zeros, and a fraction that is nothing.
+func plainNumber(s string) string {
+	whole, fraction := s, ""
+	if i := strings.LastIndexAny(s, ".,"); i >= 0 && (s[i] == '.' && strings.Count(s, ".") == 1 || len(s)-i-1 != 3) {
+		whole, fraction = s[:i], s[i+1:]
+	}
+	whole = strings.TrimLeft(strings.NewReplacer(".", "", ",", "").Replace(whole), "0")
+	if fraction = strings.TrimRight(fraction, "0"); fraction != "" {
+		return whole + "." + fraction
+	}
+	if whole == "" {
+		return "0"
+	}
+	return whole
+}
+
+// takesValue reports whether a parameter can take a number, a date or a name
+// that a user made up: its values are not listed, and it is more than a switch.
+func takesValue(p *schema.Parameter) bool {
+	return len(p.Enum) == 0 && rules.TypeName(p.Type) != "boolean" && rules.TypeName(p.Type) != "null"
+}
+
+var (
+	mailWords    = []string{"mail", "recipient", "correo", "courriel", "почт", "邮", "メール", "메일", "بريد"}
+	addressWords = []string{"url", "uri", "link", "href", "website", "web site", "webpage", "web page", "domain", "host", "endpoint", "site", "image", "photo",
+		"picture", "file", "attachment", "media", "video", "audio", "repo", "feed", "address", "webhook", "avatar", "logo", "icon", "source", "path",
+		"网址", "链接", "ссылк", "enlace", "lien", "adresse"}
+)
+
+// takesMail reports whether a parameter speaks of mail.
+func takesMail(p *schema.Parameter) bool { return speaksOf(p, mailWords) || anyShape(p) }
+
+// takesAddress reports whether a parameter speaks of something that has a URL.
+func takesAddress(p *schema.Parameter) bool { return speaksOf(p, addressWords) || anyShape(p) }
+
+// anyShape reports whether a parameter is an object of which nothing else is
+// said than that it is one.
+func anyShape(p *schema.Parameter) bool {
+	return p.Description == "" && rules.TypeName(p.Type) == "object"
+}
+
+func speaksOf(p *schema.Parameter, words []string) bool {
+	said := strings.ToLower(p.Name + " " + p.Type + " " + p.Description)
+	for _, w := range words {
+		if strings.Contains(said, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// hidden reports whether a text has characters that nobody sees.
+func hidden(r rune) bool {
+	return unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d' && r != '\u00ad' || unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r'
+}

@@ -1,0 +1,110 @@
+package grounding
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/standardizer/rules"
+)
+
+// Source is a document as answers are checked against it.
+type Source struct {
+	doc      *schema.Document
+	stated   rules.Stated
+	english  bool     // the answer is to be English, whatever the source is
+	siblings []string // names of other tools
+
+	text    string          // everything the source says, in small letters, a line each
+	letters string          // the same, but only letters and digits, a line each
+	numbers map[string]bool // that stand in it, as number writes them
+}
+
+// Config says what an answer is to be.
+type Config struct {
+	English  bool     // in English, whatever the language of the source
+	Siblings []string // names of other tools of the same owner, which examples do not name
+}
+
+// NewSource reads a document. doc is what the rules made of raw.
+func NewSource(c Config, raw json.RawMessage, stated rules.Stated, doc *schema.Document) *Source {
+	s := &Source{doc: doc, stated: stated, english: c.English, siblings: c.Siblings, numbers: map[string]bool{}}
+	var text, letters strings.Builder
+	add := func(said string) {
+		said = strings.ToLower(said)
+		text.WriteString(said)
+		text.WriteByte('\n')
+		letters.WriteString(squeeze(said))
+		letters.WriteByte('\n')
+		for _, n := range numbersIn(said) {
+			s.numbers[n.value] = true
+		}
+	}
+	add(doc.Name)
+	var v any
+	if json.Unmarshal(raw, &v) == nil {
+		everyText(v, add)
+	}
+	s.text, s.letters = text.String(), letters.String()
+	return s
+}
+
+// everyText calls fn with every key, string and number of a JSON value. The
+// order is not fixed: what is made of it does not depend on it.
+func everyText(v any, fn func(string)) {
+	switch v := v.(type) {
+	case string:
+		fn(v)
+	case float64:
+		b, err := json.Marshal(v)
+		if err == nil {
+			fn(string(b))
+		}
+	case []any:
+		for _, e := range v {
+			everyText(e, fn)
+		}
+	case map[string]any:
+		for k, e := range v {
+			fn(k)
+			everyText(e, fn)
+		}
+	}
+}
+
+// squeeze keeps letters and digits, so that "user_id", "userId" and "User ID"
+// are one.
+func squeeze(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
+}
+
+// says reports whether the source has a text somewhere, in any case.
+func (s *Source) says(text string) bool { return strings.Contains(s.text, strings.ToLower(text)) }
+
+// names reports whether the source has an identifier somewhere, in any
+// spelling.
+func (s *Source) names(identifier string) bool {
+	letters := squeeze(identifier)
+	return letters == "" || strings.Contains(s.letters, letters)
+}
+
+// takes reports whether some parameter can take a value of a kind.
+func (s *Source) takes(kind func(*schema.Parameter) bool, extra []schema.Parameter) bool {
+	for i := range s.doc.Parameters {
+		if kind(&s.doc.Parameters[i]) {
+			return true
+		}
+	}
+	for i := range extra {
+		if kind(&extra[i]) {
+			return true
+		}
+	}
+	return false
+}

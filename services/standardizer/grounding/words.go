@@ -1,0 +1,86 @@
+package grounding
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/toolstream/toolstream/services/standardizer/rules"
+)
+
+// literalWord reports the words that any text about an interface may set as
+// code: types and constants of JSON.
+func literalWord(s string) bool {
+	switch strings.ToLower(s) {
+	case "true", "false", "null", "string", "number", "integer", "float", "boolean", "bool", "object", "array", "list", "dict", "none", "any",
+		"key", "value", "json", "yyyy", "mm", "dd", "hh", "ss":
+		return true
+	}
+	return false
+}
+
+// isIdentifier reports whether a name can not be meant as ordinary words: it
+// has an inner capital, an underscore or another mark that words do not have.
+func isIdentifier(name string) bool {
+	small := false
+	for i, r := range name {
+		if unicode.IsSpace(r) {
+			return false
+		}
+		if unicode.IsUpper(r) && small || i > 0 && strings.ContainsRune("_./:", r) {
+			return true
+		}
+		small = unicode.IsLower(r)
+	}
+	return false
+}
+
+// containsWord reports whether a text has a name that neither begins nor ends
+// within another word. Case counts not.
+func containsWord(s, name string) bool {
+	s, name = strings.ToLower(s), strings.ToLower(name)
+	for from := 0; name != ""; {
+		i := strings.Index(s[from:], name)
+		if i < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(s[:from+i])
+		after, _ := utf8.DecodeRuneInString(s[from+i+len(name):])
+		if !wordRune(before) && !wordRune(after) {
+			return true
+		}
+		from += i + 1
+	}
+	return false
+}
+
+func wordRune(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_')
+}
+
+// family returns the kind of value that a type word means, "" if that is not
+// known.
+func family(typ string) string {
+	t, _, _ := strings.Cut(rules.TypeName(typ), " (")
+	if t == "array" || strings.HasPrefix(t, "array of ") {
+		return "array"
+	}
+	switch strings.ToLower(t) {
+	case "string", "date", "time", "datetime", "date-time", "timestamp", "uuid", "email", "url", "uri", "file", "binary", "bytes":
+		return "string"
+	case "integer", "number":
+		return "number"
+	case "boolean", "object", "null":
+		return t
+	}
+	return ""
+}
+
+// sameType reports whether a type may be worded as said. What nobody knows the
+// meaning of may be worded in any way.
+func sameType(fact, said string) bool {
+	a, b := family(fact), family(said)
+	return a == b || a == "" || strings.EqualFold(fact, said)
+}
+
+func knownType(s string) bool { return family(s) != "" }
