@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/tests/process"
 )
@@ -21,7 +22,9 @@ var cluster process.Cluster
 func everywhere(t *testing.T, scenario func(*testing.T, process.Deployment)) {
 	t.Helper()
 	t.Run("embedded", func(t *testing.T) { scenario(t, process.Up(t, binary())) })
-	t.Run("distributed", func(t *testing.T) { scenario(t, process.Serve(t, &cluster, binary())) })
+	t.Run("distributed", func(t *testing.T) {
+		scenario(t, process.Serve(t, &cluster, binary(), config.VectorsWeaviate, config.VectorsReplica))
+	})
 }
 
 // agree waits until every process that answers searches shows the same tools in
