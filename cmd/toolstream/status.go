@@ -13,6 +13,7 @@ import (
 	"github.com/toolstream/toolstream/internal/app"
 	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/generations"
+	"github.com/toolstream/toolstream/internal/llm"
 )
 
 func newStatus(con *console) *cobra.Command {
@@ -46,12 +47,23 @@ func (c *console) printStatus(s app.Status) {
 			c.printf("model %s is %s: %s\n", g.Model, g.State, cmp.Or(g.Problem, "see toolstream reindex"))
 		}
 	}
+	c.printSpent(s.LLM)
 	c.printf("data in %s\n\n", s.Data)
 	t := newTable("STAGE", "READS", "LAG")
 	for _, stage := range s.Stages {
 		t.add(stage.Name, stage.Topic, stage.Lag)
 	}
 	t.print(c.out, c.width())
+}
+
+func (c *console) printSpent(s *app.LLMStatus) {
+	if s == nil {
+		return
+	}
+	c.printf("language model %s, %s (UTC):\n", s.Model, s.Day)
+	for _, a := range s.Accounts {
+		c.printf("  %s: %d answers, %d tokens of prompts and %d of answers, $%.2f\n", a.Stage, a.Calls[llm.Answered], a.Prompt, a.Completion, a.Dollars)
+	}
 }
 
 // finding is one thing that doctor looked at.
@@ -121,6 +133,9 @@ func (c *console) examine(cmd *cobra.Command) []finding {
 		if g.Problem != "" {
 			findings = append(findings, finding{What: "embedding: " + g.Problem, Remedy: "look at `toolstream reindex`, which shows every model, and at the server's log"})
 		}
+	}
+	if s.LLM != nil {
+		findings = append(findings, check(!s.LLM.Exhausted, "the language model may be asked", "its budget of the day is spent, rules do until midnight UTC: raise llm.daily_tokens or llm.daily_cost"))
 	}
 	for _, stage := range s.Stages {
 		findings = append(findings, check(stage.Lag < lagAlarm, fmt.Sprintf("%s is %d records behind", stage.Name, stage.Lag), "an import may be under way; if the number does not fall, look at the server's log for this stage"))

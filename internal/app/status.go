@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -31,7 +32,16 @@ type Status struct {
 	DeadLetters int           `json:"dead_letters" doc:"The tenant's open ones."`
 	// Generations are the models that are indexed.
 	Generations []ModelStatus `json:"generations" doc:"The embedding models that are indexed: GET /v1/reindex says more."`
+	LLM         *LLMStatus    `json:"llm,omitempty" doc:"What this process asked a language model today; absent where it asks none."`
 	Data        string        `json:"data" doc:"Folder."`
+}
+
+// LLMStatus is what a process asked its language model on one day.
+type LLMStatus struct {
+	Model     string        `json:"model"`
+	Day       string        `json:"day" doc:"In UTC."`
+	Exhausted bool          `json:"exhausted" doc:"The budget of the day is spent: nothing is asked before the next one."`
+	Accounts  []llm.Account `json:"accounts" doc:"The tenant's, by stage."`
 }
 
 // ModelStatus is an embedding model that is indexed.
@@ -92,9 +102,25 @@ func (r *reporter) status(ctx context.Context) (Status, error) {
 	for _, g := range r.fleet.report().Generations {
 		s.Generations = append(s.Generations, ModelStatus{g.Number, g.Model, g.State, g.Problem})
 	}
+	s.LLM = r.spent(own)
 	var err error
 	s.Stages, err = r.stages(ctx, live)
 	return s, err
+}
+
+// spent is what the process asked for a tenant today, nil where it asks nothing.
+func (b *base) spent(tenant string) *LLMStatus {
+	if b.llm == nil {
+		return nil
+	}
+	all := b.llm.Spent()
+	s := &LLMStatus{Model: b.llm.Name(), Day: all.Day, Exhausted: all.Exhausted, Accounts: []llm.Account{}}
+	for _, a := range all.Accounts {
+		if a.Tenant == tenant {
+			s.Accounts = append(s.Accounts, a)
+		}
+	}
+	return s
 }
 
 // stages looks at those of the generation that is searched.
