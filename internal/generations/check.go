@@ -216,23 +216,21 @@ func (g *Gate) Hold() (release func()) {
 	return g.mu.Unlock
 }
 
-// Settle lets the check look until nothing is outstanding, with writes held up,
-// and calls then at that moment: what the one index knows, the other one has. It
-// gives up after patience, and returns what was outstanding last.
-func (g *Gate) Settle(ctx context.Context, c *Check, patience time.Duration, then func()) (Outstanding, error) {
-	defer g.Hold()()
+// Settle lets the check look until nothing is outstanding, with writes of the live
+// index held up, and calls then at that moment: what it knows, the next one shows.
+// For that no write of the next one may be under way: an index may know a version
+// a moment before searches see it. Settle gives up after patience, and returns
+// what was outstanding last.
+func Settle(ctx context.Context, live, next *Gate, c *Check, patience time.Duration, then func()) (out Outstanding, err error) {
+	defer live.Hold()()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	tick := time.NewTicker(settlePace)
 	defer tick.Stop()
 	for {
-		out, err := c.Look(context.WithoutCancel(ctx))
-		if err != nil {
+		out, err = next.settled(context.WithoutCancel(ctx), c, then)
+		if err != nil || out.None() {
 			return out, err
-		}
-		if out.None() {
-			then()
-			return out, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -240,6 +238,16 @@ func (g *Gate) Settle(ctx context.Context, c *Check, patience time.Duration, the
 		case <-tick.C:
 		}
 	}
+}
+
+// settled looks between two writes, and calls then if nothing is outstanding.
+func (g *Gate) settled(ctx context.Context, c *Check, then func()) (Outstanding, error) {
+	defer g.Hold()()
+	out, err := c.Look(ctx)
+	if err == nil && out.None() {
+		then()
+	}
+	return out, err
 }
 
 // settlePace is how often is looked while writes wait.

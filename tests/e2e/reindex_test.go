@@ -80,6 +80,22 @@ func beacon(i int) (id, document, query string) {
 
 const beacons = 20
 
+// undegraded waits until answers lack nothing.
+func undegraded(t *testing.T, d process.Deployment) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, p := range d.Fronts() {
+		err := process.Until(ctx, func() (bool, error) {
+			answer, err := ask(ctx, p.Client, "weather")
+			return len(answer.Degraded) == 0, err
+		})
+		if err != nil {
+			t.Fatalf("answers still lack something: %v", err)
+		}
+	}
+}
+
 // watchers search every front until stop, and want of every search an answer that
 // lacks nothing and has the beacon among the best three.
 type watchers struct {
@@ -267,6 +283,14 @@ func TestTheModelChangesUnderLoad(t *testing.T) {
 		d.Restart(t)
 		switched(t, d, second)
 		holds(t, d, accepted)
+		if apart, ok := d.(*process.Distributed); ok { // the plan is known without its store
+			outage(t, cluster.NATS, func() {
+				apart.Crash(t, "query-1")
+				switched(t, d, second)
+				holds(t, d, accepted)
+			})
+			undegraded(t, d)
+		}
 		if o := at(t, d.Front(), "reindex", "--finish"); o.code != 0 {
 			t.Errorf("finish: %+v", o)
 		}
@@ -314,6 +338,73 @@ func classesOf(t *testing.T, addr, alias string) []string {
 		}
 	}
 	return names
+}
+
+// most returns the highest value that a feature has among a search's results.
+func most(t *testing.T, p *process.Process, query, feature string) (x float64) {
+	t.Helper()
+	for _, r := range search(t, p, schema.SearchRequest{Query: query, K: deep, Explain: true}).Results {
+		x = max(x, r.Explanation.Features[feature])
+	}
+	return x
+}
+
+// What was learned with a model, weights and the queries that tools were used for,
+// serves its searches alone, and serves them again after a step back.
+func TestWhatWasLearnedBelongsToItsModel(t *testing.T) {
+	hurry(t)
+	second := distilled(t)
+	everywhere(t, func(t *testing.T, d process.Deployment) {
+		p := d.Front()
+		load(t, p, registry)
+		queries, right := labelled(t)
+		s := &session{t: t, p: p, wanted: right, uses: map[string]int{}}
+		for s.pairs < 2*minPairs {
+			s.round(queries)
+		}
+		learned := s.waitForWeights()
+		for _, front := range d.Fronts() {
+			err := process.Until(t.Context(), func() (bool, error) {
+				return ranksBy(t, front) == learned.Version && most(t, front, queries[0], "usage.similar") > 0, nil
+			})
+			if err != nil {
+				t.Fatalf("what was asked before does not show: %v", err)
+			}
+		}
+		to := func(args ...string) {
+			t.Helper()
+			if o := at(t, p, append([]string{"reindex"}, args...)...); o.code != 0 {
+				t.Fatalf("reindex %v: %+v", args, o)
+			}
+		}
+		to("--model", second)
+		for _, front := range d.Fronts() {
+			if v, x := ranksBy(t, front), most(t, front, queries[0], "usage.similar"); v != "builtin" || x != 0 {
+				t.Errorf("the next model ranks by %s, with %v of what was asked by the one before", v, x)
+			}
+			if most(t, front, queries[0], "usage.prior") == 0 {
+				t.Error("uses are of no model, and do not count")
+			}
+		}
+		waitUntilShown := func(version string) {
+			t.Helper()
+			err := process.Until(t.Context(), func() (bool, error) {
+				list, _ := listWeights(t, p)
+				return list.Live == version, nil
+			})
+			if err != nil {
+				t.Errorf("the trainer does not come to show %s: %v", version, err)
+			}
+		}
+		waitUntilShown("builtin")
+		to("--back")
+		for _, front := range d.Fronts() {
+			if v, x := ranksBy(t, front), most(t, front, queries[0], "usage.similar"); v != learned.Version || x == 0 {
+				t.Errorf("after a step back it ranks by %s, not by %s, with %v of what was asked", v, learned.Version, x)
+			}
+		}
+		waitUntilShown(learned.Version)
+	})
 }
 
 // slowModel is an embedding endpoint that stops answering after a number of texts,
