@@ -116,7 +116,7 @@ func (b *base) newRefresher(on bus, made *standardizer.Service, used query.Watch
 		return nil
 	}
 	uses := newUses(used, b.log)
-	r, err := standardizer.NewRefresher(standardizer.RefreshConfig{Rate: b.cfg.LLM.Refresh}, standardizer.RefreshDeps{
+	r, err := standardizer.NewRefresher(standardizer.RefreshConfig{Rate: b.cfg.LLM.Refresh, Retry: b.cfg.LLM.RefreshAfter}, standardizer.RefreshDeps{
 		Wanted: made.Wanted(), Follower: on, Republisher: on, Publisher: on, Uses: uses, Now: time.Now, Logger: b.log, Registerer: b.metrics,
 	})
 	b.asking = append(b.asking, part{"uses", uses.run})

@@ -262,6 +262,7 @@ func Keys() []Key {
 		{"llm.language", "source", "language of what it fills: source, as the document, or english"},
 		{"llm.quarantine", "off", "on: documents that try to instruct it are not shown to it; off: they are only flagged"},
 		{"llm.refresh", "1", "documents a second that are made anew at most, most used first, once another prompt or model would make them, or the model is back; 0: none"},
+		{"llm.refresh_after", "10m0s", "how long a document waits that rules made because the model was away or its budget spent, before it is tried again"},
 		{"models.dir", "", "folder of `toolstream models`; empty is models in the data folder"},
 		{"trainer.settle", "5s", "how long after its last feedback a search is learned from"},
 		{"trainer.publish", "1m0s", "shortest time between two versions of the weights"},

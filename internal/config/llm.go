@@ -34,6 +34,8 @@ type LLM struct {
 	// Refresh is how many documents a second are made anew at most once another
 	// prompt or model would make them; 0: none.
 	Refresh float64 `koanf:"refresh"`
+	// RefreshAfter is how long a document waits that was tried in vain.
+	RefreshAfter time.Duration `koanf:"refresh_after"`
 }
 
 // Standardizes reports whether the model fills documents.
@@ -89,6 +91,9 @@ func (l LLM) validateLimits() error {
 	if l.Timeout <= 0 || l.Parallel <= 0 || l.Attempts <= 0 {
 		errs = append(errs, fmt.Errorf("config: llm.timeout %s, llm.parallel %d and llm.attempts %d have to be more than 0", l.Timeout, l.Parallel, l.Attempts))
 	}
+	if l.RefreshAfter <= 0 {
+		errs = append(errs, fmt.Errorf("config: llm.refresh_after %s has to be more than 0", l.RefreshAfter))
+	}
 	for name, amount := range map[string]float64{
 		"daily_tokens": float64(l.DailyTokens), "daily_cost": l.DailyCost, "price_prompt": l.PricePrompt, "price_completion": l.PriceCompletion, "refresh": l.Refresh,
 	} {
@@ -111,6 +116,6 @@ func (l LLM) values() map[string]string {
 		"llm.daily_tokens": strconv.FormatInt(l.DailyTokens, 10), "llm.daily_cost": number(l.DailyCost),
 		"llm.price_prompt": number(l.PricePrompt), "llm.price_completion": number(l.PriceCompletion),
 		"llm.schema": l.Schema, "llm.standardize": l.Standardize, "llm.rewrite": l.Rewrite,
-		"llm.language": l.Language, "llm.quarantine": l.Quarantine, "llm.refresh": number(l.Refresh),
+		"llm.language": l.Language, "llm.quarantine": l.Quarantine, "llm.refresh": number(l.Refresh), "llm.refresh_after": l.RefreshAfter.String(),
 	}
 }

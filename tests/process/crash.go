@@ -14,7 +14,7 @@ type Crashing interface {
 func (e *Embedded) Crash(t testing.TB, _ ...string) {
 	t.Helper()
 	e.process.Kill()
-	e.process = Start(t, e.bin, e.data)
+	e.start(t)
 }
 
 // Crash kills the replicas at once and starts them again.

@@ -19,15 +19,26 @@ type Deployment interface {
 // Embedded is `up`: everything in one process.
 type Embedded struct {
 	bin, data string
+	env       []string
 	process   *Process
 }
 
-// Up starts `up` on an empty data folder.
-func Up(t testing.TB, bin string) *Embedded {
+// Up starts `up` on an empty data folder, with env, of KEY=VALUE, added to its
+// environment now and at every start.
+func Up(t testing.TB, bin string, env ...string) *Embedded {
 	t.Helper()
-	e := &Embedded{bin: bin, data: filepath.Join(t.TempDir(), "data")}
-	e.process = Start(t, bin, e.data)
+	e := &Embedded{bin: bin, data: filepath.Join(t.TempDir(), "data"), env: env}
+	e.start(t)
 	return e
+}
+
+func (e *Embedded) start(t testing.TB) {
+	t.Helper()
+	p, err := run(t, e.bin, e.env, upOn(e.data)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.process = p
 }
 
 // Front returns the process.
@@ -42,5 +53,5 @@ func (e *Embedded) Restart(t testing.TB) {
 	if err := e.process.Stop(); err != nil {
 		t.Fatalf("stop: %v\n%s", err, e.process.Log())
 	}
-	e.process = Start(t, e.bin, e.data)
+	e.start(t)
 }

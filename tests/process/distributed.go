@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,7 @@ type Distributed struct {
 	Alias   string // in Weaviate
 
 	bin, dir  string
+	env       []string          // of every process, beside what belongs to the deployment
 	vectors   []string          // where the query replicas search them; none: there is no Weaviate
 	addresses map[string]string // by replica
 	processes map[string]*Process
@@ -42,6 +44,13 @@ type Distributed struct {
 // ready. vectors are values of query.vectors, one for each query replica; without
 // any, the deployment has no Weaviate.
 func Serve(t testing.TB, c *Cluster, bin string, vectors ...string) *Distributed {
+	t.Helper()
+	return ServeIn(t, c, bin, nil, vectors...)
+}
+
+// ServeIn is Serve with env, of KEY=VALUE, added to the environment of every
+// process at every start.
+func ServeIn(t testing.TB, c *Cluster, bin string, env []string, vectors ...string) *Distributed {
 	t.Helper()
 	c.Start(t, servers.KafkaName, servers.NATSName)
 	if err := forgetWeights(t.Context(), c.NATS.Addr); err != nil {
@@ -53,7 +62,7 @@ func Serve(t testing.TB, c *Cluster, bin string, vectors ...string) *Distributed
 	}
 	now := time.Now().UnixNano()
 	d := &Distributed{
-		Cluster: c, Prefix: fmt.Sprintf("t%d.", now), Alias: fmt.Sprintf("T%d", now), bin: bin, dir: t.TempDir(), vectors: vectors,
+		Cluster: c, Prefix: fmt.Sprintf("t%d.", now), Alias: fmt.Sprintf("T%d", now), bin: bin, dir: t.TempDir(), env: env, vectors: vectors,
 		addresses: map[string]string{}, processes: map[string]*Process{},
 	}
 	for i, name := range replicas() {
@@ -122,10 +131,10 @@ func (d *Distributed) Fronts() []*Process {
 
 // settings returns what a replica is told by its environment.
 func (d *Distributed) settings(name string) []string {
-	env := []string{
-		"TOOLSTREAM_KAFKA_BROKERS=" + d.Cluster.Kafka.Addr, "TOOLSTREAM_NATS_URL=nats://" + d.Cluster.NATS.Addr,
-		"TOOLSTREAM_KAFKA_PREFIX=" + d.Prefix, "TOOLSTREAM_KAFKA_PARTITIONS=2", "TOOLSTREAM_KAFKA_SESSION=6s",
-	}
+	env := append(slices.Clone(d.env),
+		"TOOLSTREAM_KAFKA_BROKERS="+d.Cluster.Kafka.Addr, "TOOLSTREAM_NATS_URL=nats://"+d.Cluster.NATS.Addr,
+		"TOOLSTREAM_KAFKA_PREFIX="+d.Prefix, "TOOLSTREAM_KAFKA_PARTITIONS=2", "TOOLSTREAM_KAFKA_SESSION=6s",
+	)
 	if len(d.vectors) > 0 {
 		w := d.Cluster.Weaviate
 		env = append(env, "TOOLSTREAM_WEAVIATE_URL=http://"+w.Addr, "TOOLSTREAM_WEAVIATE_GRPC="+w.GRPC, "TOOLSTREAM_WEAVIATE_ALIAS="+d.Alias)

@@ -62,8 +62,11 @@ func Start(t testing.TB, bin, data string, args ...string) *Process {
 // said.
 func Try(t testing.TB, bin, data string, args ...string) (*Process, error) {
 	t.Helper()
-	return run(t, bin, nil, append([]string{"up", "--data", data, "--listen", "127.0.0.1:0"}, args...)...)
+	return run(t, bin, nil, append(upOn(data), args...)...)
 }
+
+// upOn returns the arguments of `up` on a data folder at a free port.
+func upOn(data string) []string { return []string{"up", "--data", data, "--listen", "127.0.0.1:0"} }
 
 // run starts a command that listens, with env added to this process's, and
 // returns once it is ready.
