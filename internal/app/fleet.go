@@ -65,6 +65,8 @@ type roundState struct {
 	later   time.Time              // when writers may be held up again
 	took    time.Duration          // of the last look
 	left    int                    // that was outstanding after they were held up in vain
+	seen    int                    // that was outstanding at the last look
+	seenAt  time.Time              // when that was
 	retry   map[int]time.Time      // when a generation is tried again
 	patient map[int]int            // how often it failed
 	swept   *generations.Plan      // after which everything retired is gone

@@ -19,11 +19,11 @@ import (
 )
 
 // Writers of the live index are held up for settlePatience at most, when no more
-// than settleBelow is outstanding; if that was in vain, not again for
-// settleAgain.
+// than settleFew is outstanding, or what seems to be done in that time. If that was
+// in vain it is tried again once there is half as much, or after settleAgain.
 const (
 	settlePatience = time.Second
-	settleBelow    = 2048
+	settleFew      = 256
 	settleAgain    = 15 * time.Second
 )
 
@@ -65,11 +65,15 @@ func (f *fleet) follow(ctx context.Context, plan generations.Plan) bool {
 	return f.arrived(ctx, plan)
 }
 
-// worthSettling reports whether writers may be held up: for little, and not soon
-// after that was in vain, unless there is less by now.
+// worthSettling reports whether writers may be held up.
 func (f *fleet) worthSettling(out generations.Outstanding) bool {
-	left := out.Entities + out.Deletes
-	return out.Dead == 0 && left <= settleBelow && (left < f.round.left || time.Now().After(f.round.later))
+	r, left, now := &f.round, out.Entities+out.Deletes, time.Now()
+	speed := float64(r.seen-left) / max(now.Sub(r.seenAt).Seconds(), 1e-3)
+	r.seen, r.seenAt = left, now
+	if out.Dead > 0 || now.Before(r.later) && 2*left > r.left {
+		return false
+	}
+	return left <= settleFew || float64(left) < speed*settlePatience.Seconds()
 }
 
 func (f *fleet) lacking(number int, out generations.Outstanding) {
