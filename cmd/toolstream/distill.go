@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/app"
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/wholefile"
 )
 
 // distillFlags are the flags of distill.
@@ -106,7 +107,7 @@ func (c *console) distill(cmd *cobra.Command, f distillFlags) error {
 	if err != nil {
 		return fmt.Errorf("distill: %w", err)
 	}
-	if err := writeWhole(f.out, file); err != nil {
+	if err := wholefile.Write(f.out, file, 0o644); err != nil {
 		return err
 	}
 	if c.json {
@@ -137,22 +138,4 @@ func (c *console) printDistilled(path string, r app.DistillReport) {
 	t.add("of their ten nearest texts found", fmt.Sprintf("%.1f %%", 100*r.Overlap))
 	t.print(c.out, c.width())
 	c.printf("\n%s: %.1f MB; use it with embedder.model static:%s\n", path, float64(r.Bytes)/1e6, path)
-}
-
-// writeWhole writes a file under another name first, so that nobody finds half
-// of it.
-func writeWhole(path string, data []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	err = errors.Join(err, file.Chmod(0o644), file.Sync(), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return nil
 }

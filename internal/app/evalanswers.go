@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/evaluation"
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/wholefile"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/services/standardizer"
 )
@@ -82,24 +83,5 @@ func (a answerFiles) Put(_ context.Context, key string, value []byte) error {
 	if a.dir == "" {
 		return nil
 	}
-	return replaceFile(a.path(key), value)
-}
-
-// replaceFile writes a file in one step, and its folder where that is missing.
-func replaceFile(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return wholefile.Write(a.path(key), value, 0o600)
 }

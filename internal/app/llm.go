@@ -17,6 +17,7 @@ import (
 	"github.com/toolstream/toolstream/internal/adapter/openai"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/wholefile"
 	"github.com/toolstream/toolstream/services/query"
 	"github.com/toolstream/toolstream/services/query/rewriting"
 	"github.com/toolstream/toolstream/services/standardizer"
@@ -152,4 +153,6 @@ func (a accounts) Load(context.Context) ([]byte, error) {
 }
 
 // Save replaces the file.
-func (a accounts) Save(_ context.Context, raw []byte) error { return replaceFile(a.path, raw) }
+func (a accounts) Save(_ context.Context, raw []byte) error {
+	return wholefile.Write(a.path, raw, 0o600)
+}

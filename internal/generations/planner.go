@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"reflect"
 	"sync"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/wholefile"
 )
 
 // The plan's place in the store.
@@ -243,30 +243,11 @@ func (p *Planner) keep() {
 	}
 	raw, err := json.MarshalIndent(p.kept, "", "\t")
 	if err == nil {
-		err = replace(p.file, raw)
+		err = wholefile.Write(p.file, raw, 0o600)
 	}
 	if err != nil {
 		p.log.Warn("generations: the plan can not be kept", "error", err)
 	}
-}
-
-// replace writes a file in one step.
-func replace(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }
 
 // Run watches the plan until ctx ends. A store that is lost is watched again:

@@ -212,10 +212,15 @@ func (b *Bus) offsets(ctx context.Context, topic events.Topic, partitions []int)
 	return out, nil
 }
 
+// quiet is how long something may fail before the log hears of it: a topic that
+// was just made, and a group that never had a member, take a moment.
+const quiet = 3 * time.Second
+
 // retry calls do until it succeeds, fails for good, the configured patience is
-// over or ctx ends. The log hears of the first failure and of the recovery.
+// over or ctx ends. The log hears of failures that last, and of the recovery.
 func (b *Bus) retry(ctx context.Context, op string, topic events.Topic, do func(context.Context) error) error {
-	failures := 0
+	failures, told := 0, false
+	began := time.Now()
 	attempt := func() error {
 		err := do(ctx)
 		if err != nil && !Mends(err) {
@@ -224,16 +229,17 @@ func (b *Bus) retry(ctx context.Context, op string, topic events.Topic, do func(
 		return err
 	}
 	notify := func(err error, _ time.Duration) {
-		if failures == 0 {
-			b.log.Warn("trying again", "operation", op, "topic", string(topic), "error", err)
-		}
 		failures++
+		if !told && time.Since(began) > quiet {
+			told = true
+			b.log.Warn("trying again", "operation", op, "topic", string(topic), "error", err, "failures", failures)
+		}
 		b.metrics.retries.WithLabelValues(op).Inc()
 	}
 	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(retryFirst), backoff.WithMultiplier(2),
 		backoff.WithMaxInterval(retryMax), backoff.WithMaxElapsedTime(b.cfg.Patience))
 	err := backoff.RetryNotify(attempt, backoff.WithContext(policy, ctx), notify)
-	if err == nil && failures > 0 {
+	if err == nil && told {
 		b.log.Info("recovered", "operation", op, "topic", string(topic), "failures", failures)
 	}
 	return err

@@ -96,7 +96,8 @@ func (m *member) topicThere(ctx context.Context) error {
 
 // join takes one generation of the group after the other until ctx ends.
 func (m *member) join(ctx context.Context, cg *kafkago.ConsumerGroup) {
-	failures := 0
+	failures, told := 0, false
+	began := time.Now()
 	for {
 		gen, err := cg.Next(ctx)
 		if ctx.Err() != nil {
@@ -104,16 +105,20 @@ func (m *member) join(ctx context.Context, cg *kafkago.ConsumerGroup) {
 		}
 		if err != nil { // the library waits before it tries again
 			if failures == 0 {
-				m.bus.log.Warn("can not join the group yet", "topic", string(m.topic), "group", m.group, "error", err)
+				began = time.Now()
 			}
 			failures++
+			if !told && time.Since(began) > quiet {
+				told = true
+				m.bus.log.Warn("can not join the group yet", "topic", string(m.topic), "group", m.group, "error", err)
+			}
 			m.bus.metrics.retries.WithLabelValues(opJoin).Inc()
 			continue
 		}
 		held := gen.Assignments[m.bus.cfg.topic(m.topic)]
 		m.bus.metrics.rebalances.WithLabelValues(string(m.topic), m.group).Inc()
 		m.bus.log.Info("joined the group", "topic", string(m.topic), "group", m.group, "generation", gen.ID, "partitions", len(held), "failures", failures)
-		failures = 0
+		failures, told = 0, false
 		for _, a := range held {
 			m.handlers.Add(1)
 			gen.Start(func(lost context.Context) {
