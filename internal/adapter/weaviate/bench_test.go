@@ -231,7 +231,7 @@ func askBarely(b *testing.B, s *Search, l *index.Lookup, questions []*pb.NearVec
 	for _, near := range questions {
 		wg.Go(func() {
 			_, err := s.client.grpc.Search(b.Context(), &pb.SearchRequest{
-				Collection: s.client.config.Alias, Tenant: l.Tenant, Limit: uint32(max(s.client.config.Limit, l.N)), NearVector: near, Filters: filter(l),
+				Collection: s.client.config.Alias, Tenant: l.Tenant, Limit: s.proposals(l), NearVector: near, Filters: filter(l),
 				Uses_127Api: true, Metadata: &pb.MetadataRequest{Uuid: true},
 				Properties: &pb.PropertiesRequest{NonRefProperties: []string{propKind, propKey}},
 			})

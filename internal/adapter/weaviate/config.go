@@ -14,7 +14,7 @@ const (
 	DefaultReplicas = 1
 	DefaultBatch    = 100
 	DefaultParallel = 4
-	DefaultLimit    = 100
+	DefaultLimit    = 50
 	DefaultTimeout  = 2 * time.Minute
 	DefaultPatience = 2 * time.Second
 	DefaultSweep    = time.Minute
@@ -31,7 +31,7 @@ type Config struct {
 	Replicas int           // copies of every shard, when a class is made
 	Batch    int           // objects in one write, at most
 	Parallel int           // writes at once
-	Limit    int           // proposals by each question of a search
+	Limit    int           // proposals by each question of a search, at least
 	Timeout  time.Duration // of one call of a writer
 	Patience time.Duration // of a search, before the replica searches for itself
 	Sweep    time.Duration // between two looks for what no search finds

@@ -124,7 +124,7 @@ func (s *Search) propose(ctx context.Context, l *index.Lookup) ([]schema.Ref, er
 	for n, near := range questions {
 		wg.Go(func() {
 			found[n], errs[n] = s.client.find(ctx, &pb.SearchRequest{
-				Collection: class, Tenant: l.Tenant, Limit: uint32(max(s.client.config.Limit, l.N)),
+				Collection: class, Tenant: l.Tenant, Limit: s.proposals(l),
 				NearVector: near, Filters: filters, Properties: &pb.PropertiesRequest{NonRefProperties: []string{propKind, propKey}},
 			})
 		})
@@ -136,6 +136,13 @@ func (s *Search) propose(ctx context.Context, l *index.Lookup) ([]schema.Ref, er
 		}
 	}
 	return union(l.Tenant, found), nil
+}
+
+// proposals is how many each question asks for: half of what is wanted, since the
+// other questions and the words propose others. What is asked for costs: Weaviate
+// walks further through the graph for more.
+func (s *Search) proposals(l *index.Lookup) uint32 {
+	return uint32(max(s.client.config.Limit, l.N/2))
 }
 
 func union(tenant string, found [][]*pb.SearchResult) []schema.Ref {

@@ -206,43 +206,43 @@ func TestDeletedAndOlderAreNotProposed(t *testing.T) {
 	wantStored(t, i, newer)
 }
 
-func TestSwitchLeadsSearchesToAnotherClass(t *testing.T) {
+// TestSearchesGoToTheClassOfTheirModel: while a model changes, replicas search by
+// the old one and by the new one side by side, wherever the alias leads.
+func TestSearchesGoToTheClassOfTheirModel(t *testing.T) {
 	s := server(t)
 	c := client(t, s, aliasName())
-	first, second := open(t, c, model("first")), open(t, c, model("second"))
-	apply(t, first, 1, newMaker(model("first"), 9).tool("a"))
-	m := newMaker(model("second"), 9)
-	b := m.tool("b")
-	apply(t, second, 1, b)
-	local, closeLocal := replica(t, filepath.Join(t.TempDir(), "replica"))
-	t.Cleanup(closeLocal)
-	if err := local.Apply(t.Context(), []events.Change{b}, nil); err != nil {
-		t.Fatal(err)
+	var classes []string
+	proposes := map[string]func() ([]schema.Ref, error){} // by what is in the class
+	for id, name := range map[string]string{"a": "first", "b": "second"} {
+		i, m := open(t, c, model(name)), newMaker(model(name), 9)
+		classes = append(classes, i.Class())
+		tool := m.tool(id)
+		apply(t, i, 1, tool)
+		local, closeLocal := replica(t, filepath.Join(t.TempDir(), name))
+		t.Cleanup(closeLocal)
+		if err := local.Apply(t.Context(), []events.Change{tool}, nil); err != nil {
+			t.Fatal(err)
+		}
+		search, l := searchOver(t, c, local), m.question(tool)
+		proposes[id] = func() ([]schema.Ref, error) { return search.propose(t.Context(), &l) }
 	}
-	search, l := searchOver(t, c, local), m.question(b)
-	proposes := func(want string) {
-		t.Helper()
-		proposed, err := search.propose(t.Context(), &l)
-		if err != nil || len(proposed) != 1 || proposed[0].ID != want {
-			t.Fatalf("proposed %v, %v, want %s", proposed, err, want)
+	for _, class := range append(classes, classes[0]) {
+		if err := c.Switch(t.Context(), class); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Drop(t.Context(), class); err == nil {
+			t.Fatal("the live class is dropped")
+		}
+		for id, propose := range proposes {
+			if proposed, err := propose(); err != nil || len(proposed) != 1 || proposed[0].ID != id {
+				t.Fatalf("proposed %v, %v, want %s", proposed, err, id)
+			}
 		}
 	}
-	proposes("a")
-	if err := c.Drop(t.Context(), first.Class()); err == nil {
-		t.Fatal("the live class is dropped")
-	}
-	if err := c.Switch(t.Context(), second.Class()); err != nil {
-		t.Fatal(err)
-	}
-	proposes("b")
-	if err := c.Switch(t.Context(), first.Class()); err != nil {
-		t.Fatal(err)
-	}
-	proposes("a")
 	if err := c.Switch(t.Context(), "Nothing"); !errors.Is(err, errNoClass) {
 		t.Fatalf("the alias leads nowhere: %v", err)
 	}
-	if err := c.Drop(t.Context(), second.Class()); err != nil {
+	if err := c.Drop(t.Context(), classes[1]); err != nil {
 		t.Fatal(err)
 	}
 }
