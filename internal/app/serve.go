@@ -231,11 +231,12 @@ func (s *Served) Run(ctx context.Context) error {
 
 // workers are the parts in the order of starting.
 func (s *Served) workers() []part {
+	all := slices.Concat(s.asking, s.parts)
 	if s.topics == nil {
-		return s.parts
+		return all
 	}
 	workers := []part{{"topics", s.topics.run}}
-	for _, p := range s.parts {
+	for _, p := range all {
 		workers = append(workers, s.topics.before(p))
 	}
 	return workers
