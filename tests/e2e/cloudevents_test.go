@@ -93,7 +93,14 @@ func TestCloudEvents(t *testing.T) {
 			for id, name := range map[string]string{"boat": "book_ferry", "oven": "bake_bread", "plane": "", "kite": ""} {
 				shows(t, d, id, name)
 			}
-			if got := agree(t, d); len(got) != 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			var got map[string]uint64
+			err := process.Until(ctx, func() (bool, error) { // what is deleted may be yet to come
+				got = agree(t, d)
+				return len(got) == 2, nil
+			})
+			if err != nil {
 				t.Errorf("%d tools are there: %v", len(got), got)
 			}
 		}
