@@ -118,11 +118,13 @@ func Listen(ctx context.Context, address string, cfg Config) (*Server, error) {
 // URL is the base of the API, which ends in /v1.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/v1" }
 
-// Close ends the server and all its calls.
+// Close ends the server and all its calls. Closing it again does nothing.
 func (s *Server) Close() error {
 	s.end()
 	err := s.http.Close()
-	if served := <-s.done; !errors.Is(served, http.ErrServerClosed) {
+	served := <-s.done
+	s.done <- served
+	if !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
 	}
 	return err
