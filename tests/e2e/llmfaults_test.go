@@ -83,10 +83,6 @@ func TestDocumentsOutlastAModelThatFails(t *testing.T) {
 				t.Errorf("accounts say %v tokens (%s), the server counted %d", said, direction, want)
 			}
 		}
-		sent := told(t, d, "toolstream_llm_calls_total", "") - told(t, d, "toolstream_llm_calls_total", `outcome="unsent"`)
-		if sent != float64(counts.Calls) {
-			t.Errorf("accounts say %v calls, the server counted %d", sent, counts.Calls)
-		}
 	})
 }
 
