@@ -134,8 +134,9 @@ func (f *fleet) checkWeaviate(want map[string]*events.Vectors) {
 
 // search holds that no vector is lost from the indexes of Weaviate: every one of
 // a field is there, and a search for it finds its tool. Among the real tools
-// hundreds have parameters that are alike; to a few of those no walk through the
-// graph leads, crash or not.
+// hundreds are alike; to a few of those no walk through the graph leads, 0.3 % of
+// the tools in some runs and 1.6 in others, crash or not. Without the fence it is
+// two of five.
 func (f *fleet) search(index *weaviate.Index, tools int) {
 	f.t.Helper()
 	began := time.Now()
@@ -152,7 +153,7 @@ func (f *fleet) search(index *weaviate.Index, tools int) {
 			unindexed[l.Ref.ID] = true
 		}
 	}
-	if len(unindexed) > 0 || len(unfound)*100 > tools {
+	if len(unindexed) > 0 || len(unfound)*20 > tools {
 		f.t.Errorf("of %d tools %d have lost a vector, %d are not found by one of theirs", tools, len(unindexed), len(unfound))
 	}
 	f.t.Logf("every vector of %d tools was searched for in %v; of them were not found %v", tools, time.Since(began).Round(time.Millisecond), fields)
