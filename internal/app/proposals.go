@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"sync"
+	"time"
 
+	"github.com/cenkalti/backoff/v4"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/toolstream/toolstream/internal/adapter/weaviate"
@@ -31,10 +33,17 @@ func newProposals(topic events.Topic, open func(context.Context) (*weaviate.Inde
 	return p, err
 }
 
-// run carries changes over until ctx ends, and looks after what is there.
+// run carries changes over until ctx ends, and looks after what is there. The
+// class is made before there is a change for it, as soon as Weaviate answers: a
+// search asks for it from the first tool on.
 func (p *proposals) run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return p.loop.Run(gctx) })
+	g.Go(func() error {
+		pace := backoff.NewExponentialBackOff(backoff.WithMaxInterval(10*time.Second), backoff.WithMaxElapsedTime(0))
+		_ = backoff.Retry(func() error { return p.apply(gctx, nil) }, backoff.WithContext(pace, gctx)) // the loop says why it fails
+		return nil
+	})
 	g.Go(func() error {
 		select {
 		case <-p.there:

@@ -87,7 +87,7 @@ func TestSearchesGoOnWithoutKafka(t *testing.T) {
 	agree(t, d)
 	outage(t, cluster.Kafka, func() {
 		answersWith(t, d, "impressions")
-		readiness(t, d, "ingest", "standardizer", "embedder", "trainer")
+		readiness(t, d, "Kafka", "ingest", "standardizer", "embedder", "trainer")
 	})
 	put(t, d.Front(), "oven", bread)
 	agree(t, d)

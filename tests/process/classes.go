@@ -19,6 +19,19 @@ import (
 // until the test ends. It waits for the embedder to make it.
 func (d *Distributed) OpenIndex(t testing.TB) *weaviate.Index {
 	t.Helper()
+	client, model := d.class(t)
+	index, err := weaviate.OpenIndex(t.Context(), client, model, weaviate.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(index.Close)
+	return index
+}
+
+// class waits until there is a class that searches go to, and returns the model
+// of its vectors.
+func (d *Distributed) class(t testing.TB) (*weaviate.Client, weaviate.Model) {
+	t.Helper()
 	client, err := weaviate.New(weaviate.Config{URL: "http://" + d.Cluster.Weaviate.Addr, GRPC: d.Cluster.Weaviate.GRPC, Alias: d.Alias})
 	if err != nil {
 		t.Fatal(err)
@@ -39,12 +52,7 @@ func (d *Distributed) OpenIndex(t testing.TB) *weaviate.Index {
 	if err != nil {
 		t.Fatalf("what the alias %s stands for: %v", d.Alias, err)
 	}
-	index, err := weaviate.OpenIndex(t.Context(), client, model, weaviate.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(index.Close)
-	return index
+	return client, model
 }
 
 // forgetClasses removes an alias from Weaviate and the classes behind it. They

@@ -80,6 +80,9 @@ func ServeIn(t testing.TB, c *Cluster, bin string, env []string, vectors ...stri
 	for _, name := range replicas() {
 		d.Start(t, name)
 	}
+	if len(vectors) > 0 {
+		d.class(t) // until it is there, searches do without Weaviate and say so
+	}
 	return d
 }
 
