@@ -73,6 +73,7 @@ type evaluator struct {
 	set       *dataset.Set
 	queries   []dataset.Query
 	judgments []*evaluation.Judgments // beside queries
+	owners    map[string]string       // of the tools that name one
 	unused    []fusion.Feature        // that --retrieval leaves out
 	tools     int
 	notes     []string
@@ -110,8 +111,6 @@ func (e *evaluator) refuse() error {
 		return errors.New("--documents llm needs a language model, and none is configured; rules and recorded need none")
 	case s.Queries == evaluation.LLM && e.deps.LLM == nil:
 		return errors.New("--queries llm needs a language model, and none is configured; raw and recorded need none")
-	case s.Rerank != evaluation.Off:
-		return fmt.Errorf("--rerank %s: the ranking has no reranking stage", s.Rerank)
 	case s.Baseline != evaluation.Off:
 		return nil
 	case s.Weights == evaluation.Learned && e.deps.Fit == nil:
@@ -146,6 +145,7 @@ func ofSplit(all []dataset.Query, split string) ([]dataset.Query, error) {
 // judgeable judges the queries and leaves out those that ask for nothing.
 func (e *evaluator) judgeable() error {
 	owners := map[string]string{}
+	e.owners = owners
 	for tool, err := range e.set.Tools() {
 		if err != nil {
 			return err
@@ -213,6 +213,9 @@ func (e *evaluator) rank(ctx context.Context) (rankings [][]evaluation.Ranked, e
 			rankings, err = e.learned(ctx, r)
 		} else {
 			rankings, err = e.given(ctx, r)
+		}
+		if err == nil {
+			rankings, err = e.rerank(ctx, r, rankings)
 		}
 		return errors.Join(err, e.tell(&r.fallbacks))
 	})

@@ -220,7 +220,7 @@ func TestEvaluateRefuses(t *testing.T) {
 	}{
 		"no set":              {t.TempDir(), nil, "tools.jsonl"},
 		"a language model":    {dir, func(s *evaluation.Settings) { s.Documents = evaluation.LLM }, "language model"},
-		"reranking":           {dir, func(s *evaluation.Settings) { s.Rerank = "auto" }, "rerank"},
+		"reranking agents":    {dir, func(s *evaluation.Settings) { s.Rerank, s.Rank = evaluation.Auto, evaluation.Agents }, "--rerank"},
 		"nobody to learn":     {dir, func(s *evaluation.Settings) { s.Weights = evaluation.Learned }, "learn"},
 		"nobody to refer to":  {dir, func(s *evaluation.Settings) { s.Weights = evaluation.Reference }, "reference"},
 		"weights not there":   {dir, func(s *evaluation.Settings) { s.Weights = "no/such/file" }, "no/such/file"},

@@ -46,6 +46,10 @@ const (
 	Agents = "agents"
 
 	FullDocument = "fulldoc"
+
+	Auto   = "auto"
+	Single = "single"
+	Multi  = "multi"
 )
 
 // Choice is a switch with a fixed list of values, the default first.
@@ -64,7 +68,7 @@ func Choices() []Choice {
 		{"usage", []string{Off, On}, func(s *Settings) *string { return &s.Usage }},
 		{"rank", []string{Tools, Agents}, func(s *Settings) *string { return &s.Rank }},
 		{"steps", []string{Off, On}, func(s *Settings) *string { return &s.Steps }},
-		{"rerank", []string{Off, "auto", "single", "multi"}, func(s *Settings) *string { return &s.Rerank }},
+		{"rerank", []string{Off, Auto, Single, Multi}, func(s *Settings) *string { return &s.Rerank }},
 		{"baseline", []string{Off, FullDocument}, func(s *Settings) *string { return &s.Baseline }},
 	}
 }
@@ -93,6 +97,8 @@ func (s *Settings) Validate() error {
 		return fmt.Errorf("--steps on goes with --queries raw: what was rewritten is the whole query")
 	case s.Baseline != Off && s.Rank != Tools:
 		return fmt.Errorf("--baseline %s ranks tools", s.Baseline)
+	case s.Rerank != Off && (s.Rank != Tools || s.Baseline != Off || s.Weights == Reference):
+		return fmt.Errorf("--rerank %s goes with tools that the product ranks", s.Rerank)
 	case s.Weights == "":
 		return fmt.Errorf("--weights is %s, %s, %s or a file", Builtin, Learned, Reference)
 	}

@@ -1,0 +1,164 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/toolstream/toolstream/internal/evaluation"
+	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/pkg/rerank"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query"
+)
+
+// reranker reorders the rankings of an evaluation by who owns their tools.
+type reranker struct {
+	config  rerank.Config
+	items   [][]rerank.Item  // of each query's ranking
+	signals []rerank.Signals // of each query
+	single  []bool           // whether one owner has all that the query's labels name
+	words   map[string]map[string]bool
+}
+
+// rerank returns the rankings as --rerank has them.
+func (e *evaluator) rerank(ctx context.Context, r *registry, rankings [][]evaluation.Ranked) ([][]evaluation.Ranked, error) {
+	if e.Settings.Rerank == evaluation.Off {
+		return rankings, nil
+	}
+	re := reranker{config: rerank.DefaultConfig(), words: map[string]map[string]bool{}}
+	for i, ranking := range rankings {
+		items, err := e.itemsOf(ctx, r, &re, ranking)
+		if err != nil {
+			return nil, fmt.Errorf("rerank: query %s: %w", e.queries[i].ID, err)
+		}
+		re.items = append(re.items, items)
+	}
+	orders, err := e.reordered(&re)
+	if err != nil {
+		return nil, fmt.Errorf("rerank: %w", err)
+	}
+	out := make([][]evaluation.Ranked, len(rankings))
+	for i, order := range orders {
+		for _, at := range order {
+			out[i] = append(out[i], rankings[i][at])
+		}
+	}
+	return out, nil
+}
+
+// itemsOf returns a ranking as reranking sees it. Words are known of what can be
+// reordered.
+func (e *evaluator) itemsOf(ctx context.Context, r *registry, re *reranker, ranking []evaluation.Ranked) ([]rerank.Item, error) {
+	items := make([]rerank.Item, len(ranking))
+	for i, place := range ranking {
+		items[i] = rerank.Item{ID: place.ID, Owner: e.owners[place.ID], Score: place.Score}
+		if i >= re.config.KeepUnseen {
+			continue
+		}
+		words, known := re.words[place.ID]
+		if !known {
+			tool, _, _, err := r.index.Get(ctx, schema.Ref{Tenant: tenant.Default, Kind: schema.KindTool, ID: place.ID})
+			if err != nil {
+				return nil, err
+			}
+			words = query.DocumentWords(&tool.Document)
+			re.words[place.ID] = words
+		}
+		items[i].Words = words
+	}
+	return items, nil
+}
+
+// reordered returns the new order of every ranking.
+func (e *evaluator) reordered(re *reranker) ([][]int, error) {
+	orders := make([][]int, len(re.items))
+	for i, items := range re.items {
+		switch e.Settings.Rerank {
+		case evaluation.Single:
+			orders[i] = re.config.Single(rerank.Calibrate(items))
+		case evaluation.Multi:
+			orders[i] = re.config.Multi(rerank.Calibrate(items))
+		}
+	}
+	if e.Settings.Rerank != evaluation.Auto {
+		return orders, nil
+	}
+	return orders, e.classified(re, orders)
+}
+
+// classified sets the orders that --rerank auto has: by what the other folds
+// teach of which queries one owner answers.
+func (e *evaluator) classified(re *reranker, orders [][]int) error {
+	parts, err := e.set.Folds(folds)
+	if err != nil {
+		return err
+	}
+	for i, q := range e.queries {
+		re.signals = append(re.signals, rerank.SignalsOf(re.items[i], query.NeedWords(schema.SearchRequest{Query: q.Text})))
+		re.single = append(re.single, len(e.owning(i)) == 1)
+	}
+	right, taught := 0, 0
+	for _, part := range parts {
+		classifier, learned, seen := e.taught(re, part)
+		for i := range e.queries {
+			if !slices.Contains(part, e.queries[i].ID) {
+				continue
+			}
+			p := classifier.Probability(re.signals[i])
+			orders[i] = re.config.Auto(rerank.Calibrate(marked(re.items[i], seen)), p)
+			if learned {
+				taught++
+			}
+			if p >= 0.5 == re.single[i] {
+				right++
+			}
+		}
+	}
+	e.note("of %d queries the classifier tells %.1f %% right whether one owner answers them, for %d of them by what was learned from other folds",
+		len(e.queries), 100*float64(right)/float64(len(e.queries)), taught)
+	return nil
+}
+
+// taught returns what the queries outside of a fold teach: a classifier, that of
+// a cold start if they teach none, and the owners that their labels name.
+func (e *evaluator) taught(re *reranker, fold []string) (c rerank.Classifier, learned bool, seen map[string]bool) {
+	var examples []rerank.Example
+	seen = map[string]bool{}
+	for i := range e.queries {
+		if slices.Contains(fold, e.queries[i].ID) {
+			continue
+		}
+		examples = append(examples, rerank.Example{Signals: re.signals[i], Single: re.single[i]})
+		for owner := range e.owning(i) {
+			seen[owner] = true
+		}
+	}
+	if c, learned = rerank.Learn(examples); !learned {
+		c = rerank.ColdStart()
+	}
+	return c, learned, seen
+}
+
+// owning returns the owners of what is relevant to query i; a tool without one
+// stands for itself.
+func (e *evaluator) owning(i int) map[string]bool {
+	owners := map[string]bool{}
+	for _, label := range e.queries[i].Labels {
+		if owner := e.owners[label.ID]; label.Relevance > 0 && owner != "" {
+			owners[owner] = true
+		} else if label.Relevance > 0 {
+			owners[label.ID] = true
+		}
+	}
+	return owners
+}
+
+// marked returns the items with the seen owners marked.
+func marked(items []rerank.Item, seen map[string]bool) []rerank.Item {
+	out := slices.Clone(items)
+	for i := range out {
+		out[i].Seen = seen[out[i].Owner] || out[i].Owner == "" && seen[out[i].ID]
+	}
+	return out
+}

@@ -1,0 +1,195 @@
+package rerank
+
+import (
+	"math"
+	"slices"
+)
+
+// Item is one tool of a ranking.
+type Item struct {
+	ID    string
+	Owner string          // empty: the tool is its own
+	Score float64         // of the ranking; Calibrate makes it a value from 0 to 1
+	Seen  bool            // whether its owner is known from labels or feedback
+	Words map[string]bool // that its texts hold, without stop words; nil is not known
+}
+
+// owner returns what the tool belongs to, its own where it has none: ids of
+// tools and owners are kept apart.
+func (it *Item) owner() string {
+	if it.Owner == "" {
+		return "\x00" + it.ID
+	}
+	return it.Owner
+}
+
+// Config holds the bounds of reranking.
+type Config struct {
+	KeepSeen     int     // m_s: places to which seen tools are reordered
+	KeepUnseen   int     // m_u: places to which unseen tools are
+	Clear        float64 // tau_s: calibrated score from which a tool speaks for its owner
+	Alike        float64 // tau_m: similarity above which two tools are of one component
+	PerComponent int     // n: tools of one component that stay in front
+	SingleFrom   float64 // probability from which a query is reranked as single
+	MultiTo      float64 // probability to which a query is reranked as multi
+}
+
+// DefaultConfig returns the bounds of arXiv 2403.06551. Between SingleFrom and
+// MultiTo a ranking stays as it is: a query that needs several owners loses more
+// by being taken for a single one than the other way round.
+func DefaultConfig() Config {
+	return Config{
+		KeepSeen: 10, KeepUnseen: 50, Clear: 0.85, Alike: 0.7, PerComponent: 3,
+		SingleFrom: 0.7, MultiTo: 0.3,
+	}
+}
+
+// calibration is logistic in a score's share of the best one: 0.5 at two thirds
+// of it and 0.85 at 19 twentieths.
+const (
+	halfAt = 2.0 / 3
+	slope  = 6.122
+)
+
+// Calibrate returns the items with scores from 0 to 1, in the same order. Fused
+// scores have no scale of their own: each is judged by its share of the best.
+// Where the best is not above zero, nothing is relevant and all are 0.
+func Calibrate(items []Item) []Item {
+	var most float64
+	for i := range items {
+		most = max(most, items[i].Score)
+	}
+	out := slices.Clone(items)
+	for i := range out {
+		if most <= 0 {
+			out[i].Score = 0
+			continue
+		}
+		out[i].Score = 1 / (1 + math.Exp(-slope*(out[i].Score/most-halfAt)))
+	}
+	return out
+}
+
+// truncate is the adaptive truncation: it divides the positions into those that
+// are reordered, seen tools among the first KeepSeen and unseen ones among the
+// first KeepUnseen, and the rest.
+func (c Config) truncate(items []Item) (kept, cut []int) {
+	for i := range items {
+		bound := c.KeepUnseen
+		if items[i].Seen {
+			bound = c.KeepSeen
+		}
+		if i < bound {
+			kept = append(kept, i)
+		} else {
+			cut = append(cut, i)
+		}
+	}
+	return kept, cut
+}
+
+// Single is Algorithm 1, for queries that one owner answers: the tools of
+// owners of which one is clearly relevant come first, then the others. Of an
+// unseen owner, whose tools score too low for want of examples, the extended
+// list takes part: all that it has in the ranking, not only what truncation
+// keeps. Scores are calibrated.
+func (c Config) Single(items []Item) []int {
+	kept, cut := c.truncate(items)
+	clear := map[string]bool{}
+	for _, i := range kept {
+		if items[i].Score >= c.Clear {
+			clear[items[i].owner()] = true
+		}
+	}
+	front, rest := part(kept, func(i int) bool { return clear[items[i].owner()] })
+	extended, cut := part(cut, func(i int) bool { return !items[i].Seen && clear[items[i].owner()] })
+	return slices.Concat(front, extended, rest, cut)
+}
+
+// Multi is Algorithm 2, for queries that need several owners: tools of one
+// owner, or alike, are connected, and of each connected component the best
+// PerComponent come first. Both parts stay in the order of the ranking.
+func (c Config) Multi(items []Item) []int {
+	kept, cut := c.truncate(items)
+	component := c.components(items, kept)
+	taken := make([]int, len(items))
+	front, rest := part(kept, func(i int) bool {
+		taken[component[i]]++
+		return taken[component[i]] <= c.PerComponent
+	})
+	return slices.Concat(front, rest, cut)
+}
+
+// components returns for each position the first position of its component.
+func (c Config) components(items []Item, kept []int) []int {
+	root := make([]int, len(items))
+	for i := range root {
+		root[i] = i
+	}
+	for at, i := range kept {
+		for _, j := range kept[:at] {
+			if root[i] == root[j] || !c.connected(&items[i], &items[j]) {
+				continue
+			}
+			from, to := max(root[i], root[j]), min(root[i], root[j])
+			for _, k := range kept {
+				if root[k] == from {
+					root[k] = to
+				}
+			}
+		}
+	}
+	return root
+}
+
+func (c Config) connected(a, b *Item) bool {
+	return a.owner() == b.owner() || similarity(a.Words, b.Words) > c.Alike
+}
+
+// similarity is the cosine of two sets of words.
+func similarity(a, b map[string]bool) float64 {
+	if len(a) == 0 || len(b) == 0 {
+		return 0
+	}
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	common := 0
+	for w := range a {
+		if b[w] {
+			common++
+		}
+	}
+	return float64(common) / math.Sqrt(float64(len(a))*float64(len(b)))
+}
+
+// part divides positions by whether they are wanted, in their order.
+func part(positions []int, wanted func(i int) bool) (yes, no []int) {
+	for _, i := range positions {
+		if wanted(i) {
+			yes = append(yes, i)
+		} else {
+			no = append(no, i)
+		}
+	}
+	return yes, no
+}
+
+// Auto reranks by the probability that one owner answers the query. It leaves
+// what is undecided as it is, and what has no hierarchy: a ranking in which
+// nothing has an owner.
+func (c Config) Auto(items []Item, single float64) []int {
+	owned := slices.ContainsFunc(items, func(it Item) bool { return it.Owner != "" })
+	switch {
+	case !owned:
+	case single >= c.SingleFrom:
+		return c.Single(items)
+	case single <= c.MultiTo:
+		return c.Multi(items)
+	}
+	order := make([]int, len(items))
+	for i := range order {
+		order[i] = i
+	}
+	return order
+}

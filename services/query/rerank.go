@@ -1,0 +1,35 @@
+package query
+
+import (
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// NeedWords returns the words of each need of a request, as reranking compares
+// them with those of documents: stems, without what only phrases a request.
+func NeedWords(req schema.SearchRequest) []map[string]bool {
+	needs := rewrite(req).needs
+	words := make([]map[string]bool, len(needs))
+	for i, n := range needs {
+		words[i] = contentWords(whole(n))
+	}
+	return words
+}
+
+// DocumentWords returns the words of a tool's name and description in the form
+// of NeedWords.
+func DocumentWords(doc *schema.Document) map[string]bool {
+	fields := index.Texts(doc)
+	return contentWords(fields.Name + " " + fields.Description)
+}
+
+func contentWords(s string) map[string]bool {
+	words := map[string]bool{}
+	for _, token := range text.Tokens(s) {
+		if !text.StopWord(token) && !text.Filler(token) {
+			words[text.Stem(token)] = true
+		}
+	}
+	return words
+}
