@@ -10,14 +10,14 @@ type Classifier struct {
 }
 
 // ColdStart returns the classifier for registries without labels. It asks how
-// much of the first ten tools' scores the first owner has, and a little more
-// where a query has many needs.
+// much of the first ten tools' scores the first owner has and how well its
+// second tool does, and a little more where a query has many needs.
 func ColdStart() Classifier {
-	c := Classifier{Bias: -3.2}
+	c := Classifier{Bias: -4.7}
 	for i := range c.Spread {
 		c.Spread[i] = 1
 	}
-	c.Weights[Mass], c.Weights[Needs] = 8, -0.2
+	c.Weights[Mass], c.Weights[Sibling], c.Weights[Needs] = 8, 4, -0.1
 	return c
 }
 

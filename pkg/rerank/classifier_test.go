@@ -76,8 +76,8 @@ func TestLearn(t *testing.T) {
 
 func TestColdStart(t *testing.T) {
 	var concentrated, spread Signals
-	concentrated[Mass], concentrated[Needs] = 0.8, 2
-	spread[Mass], spread[Needs] = 0.15, 2
+	concentrated[Mass], concentrated[Sibling], concentrated[Needs] = 0.5, 0.9, 2
+	spread[Mass], spread[Sibling], spread[Needs] = 0.15, 0.3, 2
 	c := ColdStart()
 	if p, q := c.Probability(concentrated), c.Probability(spread); p < 0.7 || q > 0.3 {
 		t.Errorf("concentrated %v, spread %v", p, q)

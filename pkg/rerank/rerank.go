@@ -40,7 +40,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		KeepSeen: 10, KeepUnseen: 50, Clear: 0.85, Alike: 0.7, PerComponent: 3,
-		SingleFrom: 0.7, MultiTo: 0.3,
+		SingleFrom: 0.7, MultiTo: 0.1,
 	}
 }
 
