@@ -67,6 +67,6 @@ func (s *Service) Switch(v View) (wait func(), err error) {
 	before := s.now.Swap(next)
 	return func() {
 		before.using.Lock()
-		before.using.Unlock() // to have waited is all
+		defer before.using.Unlock() // to have waited is all
 	}, nil
 }

@@ -41,7 +41,7 @@ func TestNoDocumentClosesItsBlock(t *testing.T) {
 
 func TestInstructionsHoldNothingOfADocument(t *testing.T) {
 	a, b := question(t, "mcp", `{"name": "a", "description": "Boils an egg."}`), question(t, "mcp", `{"name": "b", "description": "Fries an egg."}`)
-	if a.User() == b.User() || a.User() != a.User() || strings.Contains(System()+RepairSystem(), "egg") {
+	if again := a.User(); a.User() == b.User() || a.User() != again || strings.Contains(System()+RepairSystem(), "egg") {
 		t.Error("the data and the instructions are mixed")
 	}
 }
