@@ -71,7 +71,7 @@ func (t *topics) ready() error {
 	case <-t.there:
 		return nil
 	default:
-		return errors.New("the bus has not answered yet")
+		return errors.New("no answer from Kafka yet")
 	}
 }
 

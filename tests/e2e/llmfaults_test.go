@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/llm/llmtest"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
@@ -55,7 +56,9 @@ func someRealTools(t *testing.T) string {
 func TestDocumentsOutlastAModelThatFails(t *testing.T) {
 	tools := someRealTools(t)
 	cfg := llmtest.Config{Answer: repeating, Faults: llmtest.Mixed(7, 0.3, llmtest.All()...)}
-	env := []string{"TOOLSTREAM_LLM_TIMEOUT=2s", "TOOLSTREAM_LLM_PARALLEL=16", "TOOLSTREAM_LLM_REFRESH=200", "TOOLSTREAM_LLM_REFRESH_AFTER=1s"}
+	// Told to be strict, a process asks once for what it counts as one call; finding
+	// out what the endpoint can do takes a second one now and then.
+	env := []string{"TOOLSTREAM_LLM_SCHEMA=strict", "TOOLSTREAM_LLM_TIMEOUT=2s", "TOOLSTREAM_LLM_PARALLEL=16", "TOOLSTREAM_LLM_REFRESH=200", "TOOLSTREAM_LLM_REFRESH_AFTER=1s"}
 	everywhereAsking(t, cfg, env, func(t *testing.T, d process.Deployment, s *llmtest.Server) {
 		got := load(t, d.Front(), tools)
 		if got.Accepted == 0 || got.Rejected+*got.DeadLettered != 0 || *got.Indexed != got.Accepted {
@@ -82,6 +85,14 @@ func TestDocumentsOutlastAModelThatFails(t *testing.T) {
 			if said := told(t, d, "toolstream_llm_tokens_total", `direction="`+direction+`",stage="standardize"`); said != float64(want) {
 				t.Errorf("accounts say %v tokens (%s), the server counted %d", said, direction, want)
 			}
+		}
+		calls := told(t, d, "toolstream_llm_calls_total", `stage="standardize"`)
+		for _, unsent := range []string{llm.Unsent, string(llm.Broken), string(llm.Exhausted)} {
+			calls -= told(t, d, "toolstream_llm_calls_total", `outcome="`+unsent+`",stage="standardize"`)
+		}
+		canceled := told(t, d, "toolstream_llm_calls_total", `outcome="`+llm.Canceled+`",stage="standardize"`)
+		if low, high := calls-canceled, calls; float64(counts.Calls) < low || float64(counts.Calls) > high {
+			t.Errorf("accounts say %v calls, %v of them given up, the server counted %d", calls, canceled, counts.Calls)
 		}
 	})
 }

@@ -28,11 +28,21 @@ func kafkaClient(d *process.Distributed) *kafkago.Client {
 	return &kafkago.Client{Addr: kafkago.TCP(d.Cluster.Kafka.Addr), Timeout: patience}
 }
 
-// produce puts records on a partition as any program could.
+// produce puts records on a partition as any program could, once its client has
+// heard of the topic.
 func produce(t *testing.T, d *process.Distributed, topic events.Topic, partition int, records ...kafkago.Record) {
 	t.Helper()
-	res, err := kafkaClient(d).Produce(t.Context(), &kafkago.ProduceRequest{
-		Topic: topicOf(d, topic), Partition: partition, RequiredAcks: kafkago.RequireAll, Records: kafkago.NewRecordReader(records...),
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var res *kafkago.ProduceResponse
+	err := process.Until(ctx, func() (_ bool, err error) {
+		res, err = kafkaClient(d).Produce(ctx, &kafkago.ProduceRequest{
+			Topic: topicOf(d, topic), Partition: partition, RequiredAcks: kafkago.RequireAll, Records: kafkago.NewRecordReader(records...),
+		})
+		if err != nil && strings.Contains(err.Error(), "topic not found") {
+			return false, nil
+		}
+		return err == nil, err
 	})
 	if err != nil || res.Error != nil || len(res.RecordErrors) > 0 {
 		t.Fatalf("produce to %s: %v, %+v", topic, err, res)
