@@ -71,7 +71,7 @@ test: ## every test
 
 # What runs the whole program is left out: the program that it starts is built
 # without the detector. So are Weaviate's tests, which wait for its restarts.
-race: ## the tests of every package again, with the race detector
+race: ## the tests of the packages again, with the race detector
 	go test -race -timeout 20m $$(go list ./... | grep -v -e /tests/ -e /adapter/weaviate)
 	$(MAKE) --no-print-directory onnx RACE=-race
 
