@@ -111,20 +111,20 @@ func standardizing(c config.LLM) standardizer.Config {
 }
 
 // newRefresher has documents made anew that another prompt or model made, or none
-// for want of one.
+// for want of one, unless the settings say that none are.
 func (b *base) newRefresher(on bus, made *standardizer.Service, used query.Watcher) error {
-	if !b.standardizes() {
+	if !b.standardizes() || b.cfg.LLM.Refresh == 0 {
 		return nil
 	}
 	uses := newUses(used, b.log)
 	r, err := standardizer.NewRefresher(standardizer.RefreshConfig{Rate: b.cfg.LLM.Refresh, Retry: b.cfg.LLM.RefreshAfter}, standardizer.RefreshDeps{
 		Wanted: made.Wanted(), Follower: on, Republisher: on, Publisher: on, Uses: uses, Now: time.Now, Logger: b.log, Registerer: b.metrics,
 	})
-	b.asking = append(b.asking, part{"uses", uses.run})
-	if err == nil && b.cfg.LLM.Refresh > 0 {
-		b.asking = append(b.asking, part{"refresher", r.Run})
+	if err != nil {
+		return err
 	}
-	return err
+	b.asking = append(b.asking, part{"uses", uses.run}, part{"refresher", r.Run})
+	return nil
 }
 
 // newRewriter returns what rewrites queries, nil where queries stay as they are.
