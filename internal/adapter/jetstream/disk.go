@@ -1,10 +1,10 @@
 package jetstream
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/toolstream/toolstream/internal/stream"
 )
@@ -39,7 +39,7 @@ func (c Config) limitStore() (Config, error) {
 		if !known {
 			return c, nil // the server decides
 		}
-		used, err := folderSize(c.Dir)
+		used, err := folderSize(os.DirFS(c.Dir))
 		if err != nil {
 			return c, fmt.Errorf("size of the data folder: %w", err)
 		}
@@ -52,13 +52,19 @@ func (c Config) limitStore() (Config, error) {
 	return c, nil
 }
 
-func folderSize(dir string) (size int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+// folderSize returns the bytes of a folder's files. What goes away meanwhile
+// counts nothing: the server removes the streams that were deleted on its own
+// time.
+func folderSize(dir fs.FS) (size int64, err error) {
+	err = fs.WalkDir(dir, ".", func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && path != "." {
+			return nil
+		}
 		if err != nil || d.IsDir() {
 			return err
 		}
 		info, err := d.Info()
-		if os.IsNotExist(err) {
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if err == nil {
