@@ -42,7 +42,7 @@ answers.
 	root.AddCommand(
 		newUp(con), newServe(con), newImport(con), newSearch(con), newFeedback(con),
 		newTools(con), newAgents(con), newWeights(con), newDLQ(con),
-		newEval(con), newTrain(con), newTune(con), newDistill(con), newBench(con), newModels(con), newTopics(con), newReindex(con), newStatus(con), newDoctor(con),
+		newEval(con), newTrain(con), newSimulate(con), newTune(con), newDistill(con), newBench(con), newModels(con), newTopics(con), newReindex(con), newStatus(con), newDoctor(con),
 		newConfig(con), newVersion(con),
 	)
 	explainUsage(root)

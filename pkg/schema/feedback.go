@@ -4,6 +4,9 @@ package schema
 // for search, tool and event together.
 const MaxFeedbackID = 1 << 10
 
+// MaxClient is the longest name of a client, in bytes.
+const MaxClient = 256
+
 // FeedbackEvents lists every event, from the weakest sign of use to the
 // strongest, then the bad ones.
 func FeedbackEvents() []FeedbackEvent {
@@ -25,6 +28,9 @@ func (f *Feedback) Validate() error {
 		return err
 	}
 	if err := checkID("/tool_id", f.ToolID); err != nil {
+		return err
+	}
+	if err := checkText("/client", f.Client, MaxClient); err != nil {
 		return err
 	}
 	return f.Event.validate()

@@ -23,6 +23,7 @@ type Feedback struct {
 	SearchID string        `json:"search_id"`
 	ToolID   string        `json:"tool_id"`
 	Event    FeedbackEvent `json:"event"`
+	Client   string        `json:"client,omitempty"` // who reports, among those of the tenant
 	Time     time.Time     `json:"time"`
 }
 

@@ -34,6 +34,7 @@ type feedbackBody struct {
 	SearchID string               `json:"search_id" doc:"From the answer to the search."`
 	ToolID   string               `json:"tool_id" doc:"The result that the event is about."`
 	Event    schema.FeedbackEvent `json:"event" doc:"selected, called, succeeded, failed or rejected."`
+	Client   string               `json:"client,omitempty" doc:"Who reports, among those of one tenant."`
 }
 
 type feedbackAnswer struct {
@@ -58,7 +59,7 @@ func Routes(api huma.API, s *Service) {
 		Summary: "Report what was done with a result", Tags: []string{"search"},
 		DefaultStatus: http.StatusAccepted, MaxBodyBytes: maxRequest, Errors: []int{400, 413, 422, 503},
 	}, func(ctx context.Context, in *feedbackInput) (*feedbackOutput, error) {
-		f := schema.Feedback{ID: in.Body.ID, SearchID: in.Body.SearchID, ToolID: in.Body.ToolID, Event: in.Body.Event}
+		f := schema.Feedback{ID: in.Body.ID, SearchID: in.Body.SearchID, ToolID: in.Body.ToolID, Event: in.Body.Event, Client: in.Body.Client}
 		if err := s.Feedback(ctx, tenant.From(ctx), f); err != nil {
 			return nil, s.problem(err)
 		}

@@ -128,7 +128,7 @@ func message(topic events.Topic, tenant, searchID string, value []byte, version 
 // event is durable. Its error is a *schema.Invalid for an event that is not
 // acceptable, else the bus's.
 func (s *Service) Feedback(ctx context.Context, tenant string, f schema.Feedback) error {
-	f.Tenant, f.Time = tenant, time.Now().UTC()
+	f.Tenant, f.Time = tenant, s.deps.Now().UTC()
 	if err := f.Validate(); err != nil {
 		return err
 	}

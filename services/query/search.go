@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -67,7 +66,7 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	view, done := s.use()
 	defer done()
 	sr := &search{
-		id: rand.Text(), tenant: tenant, req: req, capped: capped, view: view,
+		id: s.deps.NewID(), tenant: tenant, req: req, capped: capped, view: view,
 		model: s.modelOf(view, tenant), usage: s.usage.of(&usage{}, tenant), pool: s.pool(req),
 	}
 	if s.deps.Stale != nil && s.deps.Stale() {
@@ -272,7 +271,7 @@ func (s *Service) record(sr *search, shown []schema.Shown) {
 		SearchID: sr.id,
 		Tenant:   sr.tenant,
 		Query:    sr.req.Query,
-		Time:     time.Now().UTC(),
+		Time:     s.deps.Now().UTC(),
 		Weights:  sr.model.Version,
 		Model:    sr.view.Model,
 		Vector:   schema.NewDirection(sr.vector),

@@ -10,6 +10,7 @@ package query
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -108,7 +109,8 @@ func (c Config) validate() error {
 // Deps are what the service works with. Embedder, DeadLetters, Watcher, Stale and
 // Rewriter may be nil: then searches are lexical alone, no change counts as dead,
 // the built-in weights serve, what the watcher says is never called stale, and
-// queries do as they are.
+// queries do as they are. Without Now and NewID it is the time of day, and ids
+// can not be guessed.
 type Deps struct {
 	Index       Index
 	Catalogue   Catalogue
@@ -118,8 +120,20 @@ type Deps struct {
 	Watcher     Watcher
 	Stale       func() bool // whether weights and usage may be behind the watched store
 	Rewriter    Rewriter
+	Now         func() time.Time // of searches and feedback
+	NewID       func() string    // of a search
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer
+}
+
+func (d Deps) withDefaults() Deps {
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	if d.NewID == nil {
+		d.NewID = rand.Text
+	}
+	return d
 }
 
 func (d Deps) validate() error {
@@ -151,7 +165,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	if err := errors.Join(cfg.validate(), deps.validate()); err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
+	cfg, deps = cfg.withDefaults(), deps.withDefaults()
 	m, err := newMetrics(deps.Registerer)
 	if err != nil {
 		return nil, err

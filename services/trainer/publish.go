@@ -384,3 +384,6 @@ func epochOf(version string) uint64 {
 	epoch, _ := strconv.ParseUint(digits, 10, 64)
 	return epoch
 }
+
+// UsageKey is where the store has a tenant's usage, a schema.Usage in JSON.
+func UsageKey(tenant string) string { return usageKey + tenant }

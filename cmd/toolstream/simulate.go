@@ -1,0 +1,100 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolstream/toolstream/internal/app"
+	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/training"
+)
+
+// simulateFlags are the flags of simulate.
+type simulateFlags struct {
+	simulate app.SimulateConfig
+	config   string
+}
+
+func newSimulate(con *console) *cobra.Command {
+	var f simulateFlags
+	cmd := &cobra.Command{
+		Use:   "simulate DIR",
+		Short: "See what learning from users would bring",
+		Long: `Replay a data set as users who search and click, through the query service and
+the trainer that serve, in this process. A user looks at rank r of the ten shown
+with probability 1/r and errs in one of ten looks. The queries of four of five
+folds are asked; NDCG@10 is that of the fifth. The same is done with every fifth
+user hostile, and with one hostile user who never stops.`,
+		Example: `  toolstream simulate my-tools
+  toolstream simulate my-tools --seeds 5 --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.simulate.Dir = args[0]
+			return con.simulate(cmd, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&f.simulate.Seeds, "seeds", 1, "how often, each with another fold held out and other users")
+	flags.IntVar(&f.simulate.Rounds, "rounds", 10, "how often each query is asked")
+	flags.IntVar(&f.simulate.Users, "users", 100, "users who take turns")
+	flags.String("model", "", "embedding model, as embedder.model in the settings (TOOLSTREAM_EMBEDDER_MODEL)")
+	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see `toolstream config print`")
+	return cmd
+}
+
+func (c *console) simulate(cmd *cobra.Command, f simulateFlags) error {
+	if f.simulate.Seeds < 1 || f.simulate.Rounds < 1 || f.simulate.Users < 1 {
+		return misused(cmd, "--seeds, --rounds and --users are at least 1")
+	}
+	set := map[string]any{}
+	if model := cmd.Flags().Lookup("model"); model.Changed {
+		set["embedder.model"] = model.Value.String()
+	}
+	cfg, err := config.Load(f.config, set)
+	if err != nil {
+		return usageError{err, cmd.CommandPath()}
+	}
+	f.simulate.Config = cfg
+	p := &evalProgress{con: c, bar: &progress{}}
+	out, err := app.Simulate(cmd.Context(), f.simulate, app.EvalDeps{Fit: training.Config{}.Fit, Progress: p.report})
+	p.finish()
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.printJSON(out)
+	}
+	c.printSimulated(out)
+	return nil
+}
+
+func (c *console) printSimulated(s *app.Simulated) {
+	c.printf("%s, mean of %d, NDCG@10 on queries that nobody asked\n\n", s.Dataset, s.Seeds)
+	for _, row := range []struct {
+		name  string
+		value float64
+	}{
+		{"start", s.Start}, {"full labels", s.FullLabels}, {"clicks", s.Clicks}, {"share of the gain", s.GainShare},
+		{"every fifth hostile", s.Attack20}, {"one without end", s.AttackOne},
+	} {
+		c.printf("%-20s %.4f\n", row.name, row.value)
+	}
+	c.printf("\n%8s  %s\n", "feedback", "NDCG@10")
+	for _, p := range s.Curve {
+		c.printf("%8.0f  %.4f %s\n", p.Events, p.NDCG, bar(p.NDCG, s))
+	}
+}
+
+// bar draws a value between the least and the largest of what was measured.
+func bar(value float64, s *app.Simulated) string {
+	low, high := s.Start, s.FullLabels
+	for _, p := range s.Curve {
+		low, high = min(low, p.NDCG), max(high, p.NDCG)
+	}
+	if high <= low {
+		return ""
+	}
+	const width = 50
+	return strings.Repeat("█", int(width*(value-low)/(high-low)))
+}

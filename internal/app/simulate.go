@@ -1,0 +1,154 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/evaluation"
+	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/simulation"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query"
+)
+
+// SimulateConfig says what is replayed.
+type SimulateConfig struct {
+	Dir    string        // of the data set: labelled queries
+	Seeds  int           // how often, each with another fold held out and other users
+	Rounds int           // how often each query is asked
+	Users  int           // who take turns
+	Config config.Config // chooses the embedding model and paces learning
+}
+
+// Simulated is what learning from users would bring: NDCG@10 on the queries of
+// the fold that nobody asked, means over the seeds.
+type Simulated struct {
+	Dataset    string  `json:"dataset"`
+	Seeds      int     `json:"seeds"`
+	Start      float64 `json:"start"`       // by the built-in weights
+	FullLabels float64 `json:"full_labels"` // learned from all labels of the other folds
+	Clicks     float64 `json:"clicks"`      // learned from clicks on what was shown for their queries
+	GainShare  float64 `json:"gain_share"`  // of the gain by full labels, what clicks reach
+	Attack20   float64 `json:"attack_20"`   // clicks, where every fifth user is hostile
+	AttackOne  float64 `json:"attack_one"`  // clicks, with one hostile user who never stops
+
+	Curve []LearningPoint `json:"-"` // of clicks, from the start to the end
+}
+
+// LearningPoint is how good the ranking is after so many feedback events.
+type LearningPoint struct {
+	Events, NDCG float64 // means over the seeds
+}
+
+// Simulate replays a data set as users who search and click, through the trainer
+// and the query service that serve, in this process. The same arguments give the
+// same answer. Without Fit there is nothing to compare with.
+func Simulate(ctx context.Context, cfg SimulateConfig, deps EvalDeps) (*Simulated, error) {
+	if cfg.Seeds < 1 || cfg.Rounds < 1 || cfg.Users < 1 {
+		return nil, errors.New("simulate: seeds, rounds and users have to be above 0")
+	}
+	settings := evaluation.DefaultSettings()
+	settings.Weights, settings.Usage = evaluation.Learned, evaluation.On
+	e := &evaluator{EvalConfig: EvalConfig{Dir: cfg.Dir, Settings: settings, Config: cfg.Config}, deps: deps}
+	if err := e.open(); err != nil {
+		return nil, fmt.Errorf("simulate: %w", err)
+	}
+	s := &simulator{evaluator: e, cfg: cfg, out: Simulated{Dataset: e.set.Name, Seeds: cfg.Seeds}}
+	if err := e.withRegistry(ctx, func(r *registry) error { return s.run(ctx, r) }); err != nil {
+		return nil, fmt.Errorf("simulate: %w", err)
+	}
+	return &s.out, nil
+}
+
+// simulator carries one simulation.
+type simulator struct {
+	*evaluator
+	cfg      SimulateConfig
+	registry *registry
+	samples  []evaluation.Sample
+	out      Simulated
+}
+
+func (s *simulator) run(ctx context.Context, r *registry) (err error) {
+	s.registry = r
+	if s.samples, err = s.evaluator.samples(ctx, r); err != nil {
+		return err
+	}
+	parts, err := s.set.Folds(folds)
+	if err != nil {
+		return err
+	}
+	for seed := range s.cfg.Seeds {
+		train, test := divide(s.samples, parts[seed%len(parts)])
+		if len(train) == 0 || len(test) == 0 {
+			return errors.New("a fold leaves no query to learn from, or none to measure on")
+		}
+		if err := s.replay(ctx, uint64(seed), train, test); err != nil {
+			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+		s.progress("simulating", seed+1, s.cfg.Seeds)
+	}
+	if gain := s.out.FullLabels - s.out.Start; gain != 0 {
+		s.out.GainShare = (s.out.Clicks - s.out.Start) / gain
+	}
+	return nil
+}
+
+// replay adds one seed's share to the outcome.
+func (s *simulator) replay(ctx context.Context, seed uint64, train []evaluation.Sample, test []int) error {
+	base, err := s.baseModel()
+	if err != nil {
+		return err
+	}
+	fitted, err := s.deps.Fit(ctx, base, train, s.fitOptions())
+	if err != nil {
+		return err
+	}
+	share := 1 / float64(s.cfg.Seeds)
+	s.out.Start += s.ndcg(test, &base, nil) * share
+	s.out.FullLabels += s.ndcg(test, &fitted.Model, fitted.Usage) * share
+	for _, crowd := range []struct {
+		simulation.Trouble
+		end *float64
+	}{
+		{simulation.Trouble{}, &s.out.Clicks},
+		{simulation.Trouble{Hostile: 0.2}, &s.out.Attack20},
+		{simulation.Trouble{Restless: restless}, &s.out.AttackOne},
+	} {
+		curve, err := s.live(ctx, seed, train, test, crowd.Trouble)
+		if err != nil {
+			return err
+		}
+		*crowd.end += curve[len(curve)-1].NDCG * share
+		if crowd.end == &s.out.Clicks {
+			s.addCurve(curve, share)
+		}
+	}
+	return nil
+}
+
+func (s *simulator) addCurve(curve []LearningPoint, share float64) {
+	if s.out.Curve == nil {
+		s.out.Curve = make([]LearningPoint, len(curve))
+	}
+	for i, p := range curve {
+		s.out.Curve[i].Events += p.Events * share
+		s.out.Curve[i].NDCG += p.NDCG * share
+	}
+}
+
+// ndcg is how well the tested queries rank.
+func (s *simulator) ndcg(test []int, m *fusion.Model, usage *schema.Usage) float64 {
+	used := query.Used(usage)
+	var sum float64
+	for _, i := range test {
+		sample := &s.samples[i]
+		ranked := s.order(sample.Candidates, m, ranking.Known{Uses: used(sample.Vector), Suppliers: sample.Suppliers})
+		judged := evaluation.Judge(sample.Query.ID, s.judgments[i], ranked)
+		sum += judged.Metrics.Of("ndcg@10")
+	}
+	return sum / float64(len(test))
+}

@@ -1,0 +1,216 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/toolstream/toolstream/internal/evaluation"
+	"github.com/toolstream/toolstream/internal/simulation"
+	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/trainer"
+)
+
+// How simulated users behave.
+const (
+	pause    = time.Minute // between two searches
+	together = 32          // searches before their feedback comes
+	restless = 5           // searches of the user who never stops, in a pause
+)
+
+// live lets users search and click for all rounds, and measures after each.
+func (s *simulator) live(ctx context.Context, seed uint64, train []evaluation.Sample, test []int, trouble simulation.Trouble) (curve []LearningPoint, err error) {
+	l, err := s.newLive(seed, train, trouble)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return l.query.Run(gctx) })
+	g.Go(func() error { return l.trainer.Run(gctx) })
+	defer func() {
+		cancel()
+		err = errors.Join(err, g.Wait())
+	}()
+	if err := l.world.Await(gctx, 2, 2); err != nil {
+		return nil, err
+	}
+	for round := range s.cfg.Rounds + 1 {
+		if round > 0 {
+			if err := l.round(gctx, train); err != nil {
+				return nil, err
+			}
+		}
+		m, usage, err := l.learned(gctx)
+		if err != nil {
+			return nil, err
+		}
+		curve = append(curve, LearningPoint{Events: float64(l.events), NDCG: s.ndcg(test, &m, usage)})
+	}
+	return curve, nil
+}
+
+// live is a trainer and a query service at work in a world of their own.
+type live struct {
+	rng     *rand.Rand
+	world   *simulation.World
+	query   *query.Service
+	trainer *trainer.Service
+	users   []simulation.User
+	one     simulation.User // who never stops
+	trouble simulation.Trouble
+	ids     int // of searches
+	events  int // of feedback
+}
+
+func (s *simulator) newLive(seed uint64, train []evaluation.Sample, trouble simulation.Trouble) (*live, error) {
+	rng := rand.New(rand.NewPCG(seed, uint64(len(train))))
+	wanted := wantedTools(train)
+	l := &live{
+		rng: rng, world: simulation.NewWorld(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), trouble: trouble,
+		users: simulation.Crowd(rng, s.cfg.Users, trouble.Hostile, wanted),
+		one:   simulation.User{Name: "restless", Hostile: true, Wants: wanted[rng.IntN(len(wanted))]},
+	}
+	log, metrics, r := slog.New(slog.DiscardHandler), prometheus.NewRegistry(), s.registry
+	var err error
+	l.query, err = query.New(query.Config{Model: s.Settings.Model, Timeout: evalTimeout, EmbedTimeout: evalTimeout}, query.Deps{
+		Index: r.index, Catalogue: r.index, Embedder: r.encoder, Publisher: l.world, Watcher: l.world,
+		Now: l.world.Now, NewID: l.newID, Logger: log, Registerer: metrics,
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.trainer, err = trainer.New(trainer.Config{
+		Model: s.Settings.Model, Tick: evalTimeout, // round lets it advance
+		Settle: s.Config.Trainer.Settle, Publish: s.Config.Trainer.Publish, MinPairs: s.Config.Trainer.MinPairs,
+	}, trainer.Deps{
+		Follower: l.world, Publisher: l.world, State: simulation.State{}, Store: l.world, Now: l.world.Now, Logger: log, Registerer: metrics,
+	})
+	return l, err
+}
+
+// wantedTools are what hostile users may want to be found: the tools that are
+// candidates of the first query, in the order of their ids.
+func wantedTools(train []evaluation.Sample) []string {
+	var ids []string
+	for _, c := range train[0].Candidates {
+		ids = append(ids, c.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func (l *live) newID() string {
+	l.ids++
+	return fmt.Sprintf("s%08d", l.ids)
+}
+
+// round lets users ask every query once, in an order of its own.
+func (l *live) round(ctx context.Context, train []evaluation.Sample) error {
+	order := l.rng.Perm(len(train))
+	for chunk := range slices.Chunk(order, together) {
+		var feedback []schema.Feedback
+		searches := 0
+		for _, i := range chunk {
+			asking := []*simulation.User{&l.users[l.rng.IntN(len(l.users))]}
+			asked := []*evaluation.Sample{&train[i]}
+			for range l.trouble.Restless {
+				asking, asked = append(asking, &l.one), append(asked, &train[l.rng.IntN(len(train))])
+			}
+			for n, user := range asking {
+				clicks, shown, err := l.search(ctx, user, asked[n])
+				if err != nil {
+					return err
+				}
+				feedback = append(feedback, clicks...)
+				if shown {
+					searches++
+				}
+			}
+			l.world.Pass(pause)
+		}
+		if err := l.learn(ctx, searches, feedback); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// search lets a user ask a query, and returns what the user clicked, and whether
+// anything was shown.
+func (l *live) search(ctx context.Context, user *simulation.User, asked *evaluation.Sample) (clicks []schema.Feedback, shown bool, err error) {
+	resp, err := l.query.Search(ctx, tenant.Default, schema.SearchRequest{Query: asked.Query.Text, K: 10})
+	if err != nil {
+		return nil, false, err
+	}
+	ids := make([]string, len(resp.Results))
+	for i := range ids {
+		ids[i] = resp.Results[i].ID
+	}
+	for _, i := range user.Clicks(l.rng, ids, relevantTo(asked)) {
+		clicks = append(clicks, schema.Feedback{SearchID: resp.SearchID, ToolID: ids[i], Event: schema.Called, Client: user.Name})
+	}
+	return clicks, len(ids) > 0, nil
+}
+
+// relevantTo reports which tools a query asks for: a label's tool, or one that
+// does as well.
+func relevantTo(asked *evaluation.Sample) func(id string) bool {
+	return func(id string) bool {
+		for _, label := range asked.Query.Labels {
+			if label.Relevance > 0 && (label.ID == id || slices.Contains(label.Alternatives, id)) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// learn hands the trainer so many searches, then the feedback, and lets it learn
+// and publish.
+func (l *live) learn(ctx context.Context, searches int, feedback []schema.Feedback) error {
+	if err := l.world.Deliver(ctx, events.Searches, searches); err != nil {
+		return err
+	}
+	for _, f := range feedback {
+		if err := l.query.Feedback(ctx, tenant.Default, f); err != nil {
+			return err
+		}
+	}
+	l.events += len(feedback)
+	if err := l.world.Deliver(ctx, events.FeedbackTopic, len(feedback)); err != nil {
+		return err
+	}
+	l.world.Pass(pause)
+	return l.trainer.Advance(ctx)
+}
+
+// learned returns what searches rank by now.
+func (l *live) learned(ctx context.Context) (fusion.Model, *schema.Usage, error) {
+	w, err := l.trainer.Live(tenant.Default)
+	if err != nil {
+		return fusion.Model{}, nil, err
+	}
+	m, err := fusion.ModelOf(w)
+	if err != nil {
+		return fusion.Model{}, nil, err
+	}
+	raw, err := l.world.Get(ctx, trainer.UsageKey(tenant.Default))
+	if err != nil || raw == nil {
+		return m, nil, err
+	}
+	usage := &schema.Usage{}
+	return m, usage, json.Unmarshal(raw, usage)
+}
