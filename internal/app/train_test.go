@@ -59,7 +59,7 @@ func TestTrainFromSearches(t *testing.T) {
 	dir := writeSet(t, files)
 	got := train(t, trainConfig(t, dir))
 	builtin := fusion.Builtin()
-	if got.Pairs != 1 || got.Weights.Features["query.lexical.flat"] >= builtin.Features["query.lexical.flat"] {
+	if got.Pairs != 2 || got.Weights.Features["query.lexical.flat"] >= builtin.Features["query.lexical.flat"] {
 		t.Errorf("%d pairs, %v", got.Pairs, got.Weights.Features)
 	}
 	if err := os.Remove(filepath.Join(dir, "feedback.jsonl")); err != nil {

@@ -5,17 +5,27 @@
 // # What is learned from
 //
 // A result that was selected, called or succeeded is used. Once a search has
-// settled, each used result is paired as the better one with the results that
-// stood above it and were not used, with the next one below it, and with those
-// that were rejected outright. What stands elsewhere says nothing: the agent
-// may never have looked there ("skip above" and "no click next", Joachims et
-// al. 2005, which correct for position bias). Each used result of a search
-// makes its pairs once. A failed call says more of a tool's state than of its
-// fit and teaches nothing.
+// settled, each used result is paired as the better one with those that were
+// shown and not used, or failed, or were rejected. A result at rank r is looked at
+// about once in r searches, so its pairs count r times, within bounds (inverse
+// propensities, Joachims et al. 2017). Each used result of a search makes its
+// pairs once.
 //
 // The pairs move a regularised correction of the built-in weights, by Adam
-// steps of a fixed number of pairs. Until a tenant has MinPairs of them, the
-// built-in weights serve.
+// steps of a fixed number of pairs.
+//
+// # What goes live
+//
+// Until a tenant has MinPairs, the built-in weights serve. Every search is
+// predicted by the live weights and by the learned ones before anything is learned
+// from it; a few are never learned from. The learned weights go live when they
+// surely lost less in these predictions and lose no more on what was held out.
+// Live weights that surely lose more than those before them are rolled back.
+//
+// No client counts for much more than the others do, nor at all where it picks
+// other ranks than everybody else.
+//
+// # What is counted
 //
 // A call or a success counts once per search as a use of the tool, and as one
 // together with every other tool used for the same search. Counts fade by

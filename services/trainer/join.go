@@ -23,6 +23,7 @@ const (
 	unknownSearch = "unknown_search" // it waited for its search in vain
 	notShown      = "not_shown"
 	tooOld        = "too_old"
+	capped        = "capped" // more than the client's share, or unlike what everybody else reports
 	invalid       = "invalid"
 	badImpression = "invalid_impression"
 )
@@ -186,6 +187,10 @@ func (s *Service) join(m *memory, f schema.Feedback) error {
 		m.outcomes[notShown]++
 		return nil
 	}
+	if !m.tenant(f.Tenant).admit(m, f, position) {
+		m.outcomes[capped]++
+		return nil
+	}
 	m.outcomes[accepted]++
 	s.take(m, &rec, f, position)
 	return m.putSearch(key, at, &rec)
@@ -219,7 +224,7 @@ func (s *Service) take(m *memory, rec *searchRecord, f schema.Feedback, position
 // whether it says anything.
 func (r *searchRecord) mark(event schema.FeedbackEvent, position int) bool {
 	switch event {
-	case schema.Rejected:
+	case schema.Failed, schema.Rejected:
 		r.Rejected = include(r.Rejected, position)
 	case schema.Selected, schema.Called, schema.Succeeded:
 		r.Used = include(r.Used, position)

@@ -31,6 +31,7 @@ type lessonRecord struct {
 	Pending   []fusion.Pair     `json:"pending,omitempty"` // less than a batch
 	Pairs     int               `json:"pairs"`             // learned from
 	Needed    int               `json:"needed"`            // pairs until the next version; not positive when it is due
+	Trial     trial             `json:"trial,omitzero"`
 	Epoch     uint64            `json:"epoch"`
 	Live      *schema.Weights   `json:"live,omitempty"`
 	Published time.Time         `json:"published"` // when the live weights were made
@@ -114,9 +115,22 @@ func (l *lesson) adopt(live *schema.Weights, model fusion.Model) {
 		l.record.Epoch = live.Epoch
 		l.record.Live, l.putWeights = live, false
 		l.learner.Restart(model)
+		l.record.Trial.settled()
 	case l.record.Live != nil && live.Hash == l.record.Live.Hash:
 		l.putWeights = false
 	}
+}
+
+// take predicts the pairs of a search and then learns from them, or keeps one of
+// them to judge by.
+func (l *lesson) take(key string, pairs []fusion.Pair, batch int) {
+	if len(pairs) > 0 && l.record.Trial.heldOut(key) {
+		l.record.Trial.Held = append(l.record.Trial.Held, pairs[0])
+		return
+	}
+	l.predict(pairs)
+	l.record.Pending = append(l.record.Pending, pairs...)
+	l.learn(batch)
 }
 
 // learn takes a step for every whole batch of pairs; what is left waits for

@@ -26,6 +26,7 @@ const (
 	keySearch   = "search/"   // tenant/search: time, then searchRecord
 	keyDue      = "due/"      // tenant/search: nothing; it has feedback to learn from
 	keySeen     = "seen/"     // tenant/event id: time
+	keyClient   = "client/"   // tenant/client: client
 	keyWaiting  = "waiting/"  // tenant/event id: schema.Feedback whose search is not known
 )
 
@@ -115,6 +116,8 @@ func (s *Service) read(m *memory, key string, value []byte) error {
 		return s.readTenant(m, owner, value)
 	case keyUse:
 		return readTally(m.tenant(owner).uses, name, value)
+	case keyClient:
+		return m.tenant(owner).readClient(name, value)
 	case keyTogether:
 		return readTally(m.tenant(owner).together, name, value)
 	case keyAsked:
@@ -180,7 +183,7 @@ func (s *Service) positions() (searches, feedback map[int]uint64, err error) {
 func (m *memory) tenant(name string) *account {
 	t, known := m.tenants[name]
 	if !known {
-		t = &account{name: name, uses: map[string]asked.Tally{}, together: map[string]asked.Tally{}}
+		t = &account{name: name, uses: map[string]asked.Tally{}, together: map[string]asked.Tally{}, clients: map[string]client{}}
 		m.tenants[name] = t
 	}
 	return t

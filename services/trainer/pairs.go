@@ -9,9 +9,11 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// maxAbove bounds the pairs that one used result makes with those above it:
-// the best ranked ones, which are the worst mistakes.
-const maxAbove = 10
+// Bounds on the pairs that one good result makes.
+const (
+	maxAgainst  = 10 // results that it is compared with
+	maxRepeated = 3  // times that each pair counts
+)
 
 // settle learns from the searches whose feedback has settled.
 func (s *Service) settle(m *memory) error {
@@ -33,9 +35,7 @@ func (s *Service) settle(m *memory) error {
 	}
 	for name := range touched {
 		t := m.tenant(name)
-		for _, l := range t.lessons {
-			l.learn(s.cfg.Learn.Batch)
-		}
+		t.usual = nil // is measured anew
 		if err := t.save(m); err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (s *Service) settleSearch(m *memory, key string) (tenant string, err error)
 		rec.Model = s.Model()
 	}
 	l := t.lesson(s, rec.Model)
-	l.record.Pending = append(l.record.Pending, rec.pairs()...)
+	l.take(key, rec.pairs(), s.cfg.Learn.Batch)
 	if at.After(l.record.Learned) {
 		l.record.Learned = at
 	}
@@ -88,36 +88,30 @@ func (s *Service) settleSearch(m *memory, key string) (tenant string, err error)
 	return t.name, m.putSearch(key, at, &rec)
 }
 
-// pairs returns the pairs of every used result that has not made its own yet:
-// with the results above it, the next one below it and the rejected ones, as
-// far as they were not used themselves.
+// pairs returns the pairs of every result that proved good and has not made its
+// own yet: with all that were shown and did not, the best ranked first. Of two
+// who want the result at rank r only one in r looks so far: its pairs count
+// that often, within bounds.
 func (r *searchRecord) pairs() []fusion.Pair {
 	var pairs []fusion.Pair
-	for _, used := range r.Used[r.Paired:] {
-		if slices.Contains(r.Rejected, used) {
+	for _, good := range r.Used[r.Paired:] {
+		if slices.Contains(r.Rejected, good) {
 			continue
 		}
-		for _, skipped := range r.skipped(used) {
-			pairs = append(pairs, fusion.Pair{Better: example(r.Shown[used]), Worse: example(r.Shown[skipped])})
+		for _, worse := range r.worse() {
+			p := fusion.Pair{Better: example(r.Shown[good]), Worse: example(r.Shown[worse])}
+			pairs = append(pairs, slices.Repeat([]fusion.Pair{p}, min(good+1, maxRepeated))...)
 		}
 	}
 	return pairs
 }
 
-// skipped returns the positions that a use of the result at that position says
-// something about.
-func (r *searchRecord) skipped(used int) []int {
+// worse returns the positions of what a good result is compared with: what was
+// not used, or was and failed.
+func (r *searchRecord) worse() []int {
 	var out []int
-	for i := 0; i < used && len(out) < maxAbove; i++ {
-		if !slices.Contains(r.Used, i) {
-			out = append(out, i)
-		}
-	}
-	if next := used + 1; next < len(r.Shown) && !slices.Contains(r.Used, next) {
-		out = append(out, next)
-	}
-	for _, i := range r.Rejected {
-		if !slices.Contains(r.Used, i) && !slices.Contains(out, i) {
+	for i := range r.Shown {
+		if (!slices.Contains(r.Used, i) || slices.Contains(r.Rejected, i)) && len(out) < maxAgainst {
 			out = append(out, i)
 		}
 	}

@@ -191,7 +191,14 @@ func (s *Service) prepare(m *memory) error {
 		t := m.tenants[name]
 		changed := false
 		for _, l := range t.lessons {
-			if !l.weightsDue(now, s.cfg.Publish) {
+			if l.failed(s.cfg.Sample) {
+				if err := s.fallBack(t, l, now); err != nil {
+					return err
+				}
+				changed = true
+				continue
+			}
+			if !l.weightsDue(now, s.cfg.Publish) || !l.proved(s.cfg.Sample) {
 				continue
 			}
 			if err := s.prepareWeights(t, l, now); err != nil {
@@ -222,7 +229,11 @@ func (s *Service) prepareWeights(t *account, l *lesson, now time.Time) error {
 	w.Source = "learned from feedback"
 	w.Trained = l.record.Pairs
 	l.record.Needed = s.cfg.NewPairs
+	before := l.record.Live
 	err := t.goLive(l, w, l.liveVersion(), now)
+	if err == nil {
+		l.record.Trial.replaced(before)
+	}
 	var invalid *schema.Invalid
 	if !errors.As(err, &invalid) {
 		return err
@@ -230,6 +241,22 @@ func (s *Service) prepareWeights(t *account, l *lesson, now time.Time) error {
 	s.metrics.refused.Inc()
 	s.deps.Logger.Error("trainer: learned weights are refused, learning starts over from the live ones", "tenant", t.name, "error", err)
 	l.learner.Restart(l.liveModel())
+	return nil
+}
+
+// fallBack makes the weights before the live ones live again, and learning goes
+// on from them.
+func (s *Service) fallBack(t *account, l *lesson, now time.Time) error {
+	m, from := l.modelBefore(), l.liveVersion()
+	w := m.Weights()
+	w.Source = "rolled back by itself: " + from + " lost more than the weights before it"
+	if err := t.goLive(l, w, "", now); err != nil {
+		return err
+	}
+	l.learner.Restart(m)
+	l.record.Pending, l.record.Needed = nil, s.cfg.MinPairs
+	l.record.Trial.settled()
+	s.deps.Logger.Warn("trainer: weights are rolled back, they ranked worse than those before them", "tenant", t.name, "version", from)
 	return nil
 }
 

@@ -49,12 +49,13 @@ type Config struct {
 	Publish    time.Duration      // shortest time between two versions of a tenant's weights; 1 min
 	HalfLife   time.Duration      // of a counted use; 14 days
 	MinPairs   int                // pairs before a tenant's own weights serve; 100
+	Sample     int                // searches that new weights are judged by before they serve; 30
 	NewPairs   int                // further pairs before the next version; 32
 	Keep       int                // versions of weights kept per tenant; 50
 	Remembered int                // searches and event ids kept for joining; 200,000
 	Waiting    int                // events kept whose search is not known yet; 10,000
 	UsageBytes int                // bound on one tenant's published usage; 512 KiB
-	Learn      fusion.LearnConfig // steps; rate 0.05, batch 32
+	Learn      fusion.LearnConfig // steps; rate 0.01, batch 64, L2 0.1, clip 1
 }
 
 func (c Config) withDefaults() Config {
@@ -65,12 +66,15 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.HalfLife, 14*24*time.Hour)
 	orDefault(&c.MinPairs, 100)
 	orDefault(&c.NewPairs, 32)
+	orDefault(&c.Sample, 30)
 	orDefault(&c.Keep, 50)
 	orDefault(&c.Remembered, 200_000)
 	orDefault(&c.Waiting, 10_000)
 	orDefault(&c.UsageBytes, 512<<10)
-	orDefault(&c.Learn.Rate, 0.05)
-	orDefault(&c.Learn.Batch, 32)
+	orDefault(&c.Learn.Rate, 0.01)
+	orDefault(&c.Learn.Batch, 64)
+	orDefault(&c.Learn.L2, 0.1)
+	orDefault(&c.Learn.Clip, 1)
 	return c
 }
 
@@ -86,7 +90,7 @@ func (c Config) validate() error {
 			return fmt.Errorf("trainer: negative duration in %+v", c)
 		}
 	}
-	for _, n := range []int{c.MinPairs, c.NewPairs, c.Keep, c.Remembered, c.Waiting, c.UsageBytes, c.Learn.Batch} {
+	for _, n := range []int{c.MinPairs, c.Sample, c.NewPairs, c.Keep, c.Remembered, c.Waiting, c.UsageBytes, c.Learn.Batch} {
 		if n < 0 {
 			return fmt.Errorf("trainer: negative limit in %+v", c)
 		}

@@ -260,9 +260,9 @@ func (b *bench) teach(prefix string, n int) {
 
 func TestTheLoopIsClosed(t *testing.T) {
 	b := newBench(t, Config{})
-	b.teach("s", 200) // two pairs each: against the first and against the third
+	b.teach("s", 200) // the second of three: its pairs with the first and the third count twice
 	w, learned := b.store.weights(t, "weights.live.default")
-	if w.Epoch != 1 || !strings.HasPrefix(w.Version, "w1-") || w.Parent != "builtin" || w.Trained != 384 {
+	if w.Epoch != 1 || !strings.HasPrefix(w.Version, "w1-") || w.Parent != "builtin" || w.Trained != 640 { // 164 searches were not held out
 		t.Fatalf("%+v", w)
 	}
 	if kept, _ := b.store.weights(t, "weights.version.default."+w.Version); kept.Hash != w.Hash {
@@ -285,7 +285,7 @@ func TestTheLoopIsClosed(t *testing.T) {
 
 func TestBelowMinPairsTheBuiltinWeightsServe(t *testing.T) {
 	b := newBench(t, Config{})
-	b.teach("s", 49)
+	b.teach("s", 25)
 	if raw, _ := b.store.Get(context.Background(), "weights.live.default"); raw != nil {
 		t.Fatalf("published %s", raw)
 	}
@@ -316,7 +316,7 @@ func TestDuplicatesCountOnce(t *testing.T) {
 	if got := b.outcome(duplicate); got != 3 {
 		t.Fatalf("%d duplicates", got)
 	}
-	if pending := len(b.memory.tenants["default"].find("").record.Pending); pending != 2 {
+	if pending := len(b.memory.tenants["default"].find("").record.Pending); pending != 4 {
 		t.Fatalf("%d pairs", pending)
 	}
 }
@@ -511,7 +511,7 @@ func TestPublishedWeightsCanAlwaysRank(t *testing.T) {
 func TestPairsCorrectForPosition(t *testing.T) {
 	record := func(used, rejected []int) searchRecord {
 		r := searchRecord{Used: used, Rejected: rejected}
-		for i := range 15 {
+		for i := range 4 {
 			r.Shown = append(r.Shown, schema.Shown{Features: []float64{float64(i)}})
 		}
 		return r
@@ -522,13 +522,12 @@ func TestPairsCorrectForPosition(t *testing.T) {
 		want           string
 	}{
 		{"nothing used", nil, []int{0}, ""},
-		{"the first", []int{0}, nil, "0>1"},
-		{"the third", []int{2}, nil, "2>0 2>1 2>3"},
-		{"two of them", []int{2, 1}, nil, "2>0 2>3 1>0"},
-		{"the last", []int{14}, nil, "14>0 14>1 14>2 14>3 14>4 14>5 14>6 14>7 14>8 14>9"},
-		{"one rejected below", []int{0}, []int{5}, "0>1 0>5"},
-		{"used, then rejected", []int{0, 1}, []int{1}, ""},
-		{"rejected above", []int{1}, []int{0}, "1>0 1>2"},
+		{"the first", []int{0}, nil, "0>1 0>2 0>3"},
+		{"the second, at which half as many look", []int{1}, nil, "1>0 1>0 1>2 1>2 1>3 1>3"},
+		{"the last", []int{3}, nil, "3>0 3>0 3>0 3>1 3>1 3>1 3>2 3>2 3>2"},
+		{"two of them", []int{1, 0}, nil, "1>2 1>2 1>3 1>3 0>2 0>3"},
+		{"used, then rejected", []int{0, 1}, []int{1}, "0>1 0>2 0>3"},
+		{"rejected alone", []int{0}, []int{0}, ""},
 	}
 	for _, c := range cases {
 		r := record(c.used, c.rejected)
@@ -549,7 +548,7 @@ func TestASearchIsLearnedFromOncePerUse(t *testing.T) {
 	b.advance()
 	b.must(b.report(b.feedback("s", "b", schema.Called), b.feedback("s", "c", schema.Called)))
 	b.advance()
-	if pairs := len(b.memory.tenants["default"].find("").record.Pending); pairs != 3 { // b>a b>c, then c>a
+	if pairs := len(b.memory.tenants["default"].find("").record.Pending); pairs != 7 { // twice b>a and b>c, then three times c>a
 		t.Fatalf("%d pairs", pairs)
 	}
 }
@@ -584,7 +583,7 @@ func TestPairsOfRecordedSearches(t *testing.T) {
 	for _, p := range pairs {
 		got = append(got, [2]float64{p.Better.Features[0], p.Worse.Features[0]})
 	}
-	if want := [][2]float64{{1, 0}, {1, 2}}; !slices.Equal(got, want) {
+	if want := [][2]float64{{1, 0}, {1, 0}, {1, 2}, {1, 2}, {1, 3}, {1, 3}}; !slices.Equal(got, want) {
 		t.Fatalf("pairs %v, want %v", got, want)
 	}
 }

@@ -149,6 +149,7 @@ func (s *Service) republish(ctx context.Context, tenant string, w schema.Weights
 			return err
 		}
 		l.learner.Restart(model)
+		l.record.Trial.settled()
 		l.record.Pending = nil
 		l.record.Needed = s.cfg.MinPairs
 		w = *l.record.Live

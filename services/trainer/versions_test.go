@@ -17,7 +17,7 @@ import (
 )
 
 func quick() Config {
-	return Config{MinPairs: 8, NewPairs: 8, Learn: fusion.LearnConfig{Batch: 4}}
+	return Config{MinPairs: 8, NewPairs: 8, Sample: 2, Learn: fusion.LearnConfig{Batch: 4}}
 }
 
 // published teaches until n versions are out and returns them, oldest first.
@@ -80,11 +80,11 @@ func TestPromoteIsKeptUntilThereIsAsMuchEvidenceAgain(t *testing.T) {
 	if err != nil || !sameContent(t, got, w[0]) || got.Epoch != 3 || got.Parent != w[1].Version {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	b.teach("few", 3)
+	b.teach("few", 1)
 	if live, _ := b.Live("default"); live.Hash != got.Hash {
-		t.Fatal("six pairs replaced what was promoted")
+		t.Fatal("four pairs replaced what was promoted")
 	}
-	b.teach("more", 1)
+	b.teach("more", 3)
 	live, _ := b.Live("default")
 	if live.Epoch != 4 || live.Parent != got.Version {
 		t.Fatalf("learning did not go on: %+v", live)

@@ -1,0 +1,89 @@
+package trainer
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// What a client may bring.
+const (
+	maxClients  = 10_000 // remembered
+	leastClient = 10     // events that everybody may bring
+	fairShare   = 3      // times what the others bring in the mean, where that is more
+	leastOthers = 5      // clients from which on it is known what is usual
+	unusual     = 3      // standard errors
+	usualSpread = 1      // standard deviation of the depth of a click
+)
+
+// client is what is known of one who reports.
+type client struct {
+	Events int     `json:"events"` // reported
+	Taken  int     `json:"taken"`  // of these, learned from
+	Depth  float64 `json:"depth"`  // mean of log2(rank)
+}
+
+func (t *account) readClient(name string, value []byte) error {
+	var c client
+	if err := json.Unmarshal(value, &c); err != nil {
+		return fmt.Errorf("client %s: %w", name, err)
+	}
+	t.clients[name] = c
+	t.taken += c.Taken
+	return nil
+}
+
+// admit notes who reports on the result at that position, and says whether it
+// counts: not more than a fair share does, nor what comes from one who picks
+// other ranks than everybody else. Who has no name is not told from others.
+func (t *account) admit(m *memory, f schema.Feedback, position int) bool {
+	if f.Client == "" {
+		return true
+	}
+	c, known := t.clients[f.Client]
+	if !known && len(t.clients) >= maxClients {
+		return false
+	}
+	c.Events++
+	c.Depth += (math.Log2(float64(position+1)) - c.Depth) / float64(c.Events)
+	ok := c.Taken < t.fair(f.Client) && !t.strange(c)
+	if ok {
+		c.Taken++
+		t.taken++
+	}
+	t.clients[f.Client] = c
+	raw, _ := json.Marshal(c) // finite numbers always encode
+	m.put(keyClient+t.name+"/"+f.Client, raw)
+	return ok
+}
+
+// fair is how many events of a client count.
+func (t *account) fair(name string) int {
+	others := len(t.clients)
+	if _, known := t.clients[name]; known {
+		others--
+	}
+	if others == 0 {
+		return math.MaxInt
+	}
+	return max(leastClient, fairShare*(t.taken-t.clients[name].Taken)/others)
+}
+
+// strange reports whether a client picks surely deeper than is usual.
+func (t *account) strange(c client) bool {
+	if len(t.clients) < leastOthers {
+		return false
+	}
+	if t.usual == nil {
+		var depths []float64
+		for _, c := range t.clients {
+			depths = append(depths, c.Depth)
+		}
+		slices.Sort(depths)
+		t.usual = &depths[len(depths)/2]
+	}
+	return c.Depth-*t.usual > unusual*usualSpread/math.Sqrt(float64(c.Events))
+}

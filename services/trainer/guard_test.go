@@ -1,0 +1,92 @@
+package trainer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// click runs n searches, each by a client of its own out of as many, of which the
+// result at that position is called.
+func (b *bench) click(prefix string, n, clients, position int) {
+	b.t.Helper()
+	for i := range n {
+		search := fmt.Sprintf("%s%d", prefix, i)
+		imp := b.impression(search, "wordy", "right", "other")
+		f := b.feedback(search, imp.Shown[position].ID, schema.Called)
+		f.Client = fmt.Sprint("client-", i%clients)
+		b.must(b.show(imp))
+		b.must(b.report(f))
+	}
+	b.advance()
+}
+
+// What nobody is better served by does not go live, however much comes of it.
+func TestWeightsThatProveNothingAreNotPublished(t *testing.T) {
+	b := newBench(t, Config{MinPairs: 8, Learn: fusion.LearnConfig{Batch: 4}})
+	for i := range 22 { // as often as somebody looks there, whatever stands there
+		b.click(fmt.Sprint("s", i, "-"), 10, 10, []int{0, 1, 0, 2, 0, 1, 0, 0, 2, 1, 0}[i%11])
+	}
+	if live, err := b.Live("default"); err != nil || live.Version != fusion.BuiltinName {
+		t.Errorf("%s is live, %v", live.Version, err)
+	}
+}
+
+// Weights that are worse than those before them do not stay.
+func TestPoisonedWeightsAreRolledBack(t *testing.T) {
+	cfg := quick()
+	cfg.Sample = 10
+	b := newBench(t, cfg)
+	b.teach("good", 40)
+	good, err := b.Live("default")
+	if err != nil || good.Version == fusion.BuiltinName {
+		t.Fatalf("%+v, %v", good, err)
+	}
+	l := b.memory.tenants["default"].find("")
+	poison := l.liveModel()
+	for f := range poison.Features {
+		poison.Features[f] = -poison.Features[f]
+	}
+	before := l.record.Live
+	b.must(b.memory.tenants["default"].goLive(l, poison.Weights(), good.Version, b.now))
+	l.record.Trial.replaced(before)
+	b.teach("more", 40)
+	live, err := b.Live("default")
+	if err != nil || !strings.HasPrefix(live.Source, "rolled back by itself") || !sameContent(t, live, good) {
+		t.Errorf("%+v is live, %v", live, err)
+	}
+}
+
+// One who never stops counts no more than a few of the others do.
+func TestAClientHasAShare(t *testing.T) {
+	b := newBench(t, Config{})
+	b.click("all", 200, 20, 1)
+	b.click("one", 500, 1, 1)
+	if got := b.outcome(capped); got < 450 {
+		t.Errorf("%d of 500 events of one client did not count", got)
+	}
+	b.restart(Config{})
+	b.click("again", 100, 1, 1)
+	if got := b.outcome(capped); got < 99 {
+		t.Errorf("after a restart %d of 100 did not count", got)
+	}
+}
+
+// Who picks what nobody else does is not learned from.
+func TestAClientWhoPicksTheLastIsNotLearnedFrom(t *testing.T) {
+	b := newBench(t, Config{})
+	b.click("all", 100, 10, 0)
+	for i := range 40 {
+		search := fmt.Sprint("worst", i)
+		f := b.feedback(search, "other", schema.Called)
+		f.Client = "worst"
+		b.must(b.show(b.impression(search, "wordy", "right", "other")))
+		b.must(b.report(f))
+	}
+	if got := b.outcome(capped); got < 25 {
+		t.Errorf("%d of 40 did not count", got)
+	}
+}
