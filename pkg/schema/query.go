@@ -79,8 +79,16 @@ type Result struct {
 	Score             float64      `json:"score"`      // what the order follows; comparable within one weights version
 	Similarity        float64      `json:"similarity"` // best cosine of query and entity, in [-1, 1]
 	MissingParameters []string     `json:"missing_parameters"`
-	Tools             []string     `json:"tools,omitempty"` // for agents: the tools that brought it here
+	Tools             []string     `json:"tools,omitempty"`      // for agents: the tools that brought it here
+	BroughtBy         []Bringer    `json:"brought_by,omitempty"` // the same, with the places that they have
 	Explanation       *Explanation `json:"explanation,omitempty"`
+}
+
+// Bringer is a tool that brought its owner into an answer.
+type Bringer struct {
+	ID    string  `json:"id"`
+	Rank  int     `json:"rank"` // from 1, among tools and agents
+	Score float64 `json:"score"`
 }
 
 // Explanation says how a score came about. Terms sum to Score.

@@ -11,9 +11,9 @@ const maxBringers = 10
 // pick is one place in an answer: the entity to show and the candidate that
 // earned it the place.
 type pick struct {
-	ref   schema.Ref
-	by    *ranking.Ranked
-	tools []string // for an agent, the tools that brought it, best first
+	ref     schema.Ref
+	by      *ranking.Ranked
+	brought []schema.Bringer // for an agent, the tools that brought it, best first
 }
 
 func pickEntities(rs []ranking.Ranked) []pick {
@@ -43,9 +43,24 @@ func pickAgents(rs []ranking.Ranked) []pick {
 			ref := schema.Ref{Tenant: rs[i].Tenant, Kind: schema.KindAgent, ID: owner}
 			picks = append(picks, pick{ref: ref, by: &rs[i]})
 		}
-		if rs[i].Kind == schema.KindTool && len(picks[at].tools) < maxBringers {
-			picks[at].tools = append(picks[at].tools, rs[i].ID)
+		if rs[i].Kind == schema.KindTool {
+			picks[at].bring(schema.Bringer{ID: rs[i].ID, Rank: i + 1, Score: rs[i].Score})
 		}
 	}
 	return picks
+}
+
+func (p *pick) bring(b schema.Bringer) {
+	if len(p.brought) < maxBringers {
+		p.brought = append(p.brought, b)
+	}
+}
+
+// tools returns the ids of the tools that brought it.
+func (p *pick) tools() []string {
+	var ids []string
+	for _, b := range p.brought {
+		ids = append(ids, b.ID)
+	}
+	return ids
 }

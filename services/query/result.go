@@ -40,7 +40,7 @@ func (s *Service) lookUp(ctx context.Context, sr *search, p pick) (schema.Entity
 	if err != nil || !ok {
 		entity = schema.Entity{Ref: p.ref, Agent: p.by.Agent, Document: schema.Document{Name: p.ref.ID}}
 	}
-	return entity, ok || err != nil || len(p.tools) > 0
+	return entity, ok || err != nil || len(p.brought) > 0
 }
 
 func (sr *search) result(p pick, e schema.Entity) schema.Result {
@@ -52,7 +52,8 @@ func (sr *search) result(p pick, e schema.Entity) schema.Result {
 		Score:             p.by.Score,
 		Similarity:        min(1, max(-1, p.by.Similarity)),
 		MissingParameters: []string{},
-		Tools:             p.tools,
+		Tools:             p.tools(),
+		BroughtBy:         p.brought,
 	}
 	if r.Kind == schema.KindTool {
 		r.Agent = e.Agent

@@ -70,7 +70,7 @@ func (s *Service) rewritten(ctx context.Context, sr *search) (ok bool) {
 
 // look embeds the plan and returns the candidates.
 func (s *Service) look(ctx context.Context, sr *search) ([]index.Candidate, error) {
-	return s.candidates(ctx, sr, sr.plan.probe(s.embed(ctx, sr)))
+	return s.enough(ctx, sr, sr.plan.probe(s.embed(ctx, sr)))
 }
 
 // attempt is one of two searches for the same query.

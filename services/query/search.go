@@ -140,6 +140,35 @@ func (s *Service) candidates(ctx context.Context, sr *search, probe index.Probe)
 	return found, nil
 }
 
+// wider is how many times more entities are asked for where those found belong
+// to fewer agents than are wanted: all the best tools may be of one.
+const wider = 8
+
+// enough returns candidates, for a ranking of agents of as many owners as are
+// wanted, unless even a wider look does not bring them.
+func (s *Service) enough(ctx context.Context, sr *search, probe index.Probe) ([]index.Candidate, error) {
+	found, err := s.candidates(ctx, sr, probe)
+	if err != nil || sr.req.Rank != schema.RankAgents || len(found) < sr.pool || owners(found) >= sr.req.K {
+		return found, err
+	}
+	wide := *sr
+	wide.pool *= wider
+	found, err = s.candidates(ctx, &wide, probe)
+	sr.suppliers, sr.degraded = wide.suppliers, wide.degraded
+	return found, err
+}
+
+// owners counts the agents that the candidates belong to, or are.
+func owners(found []index.Candidate) int {
+	distinct := map[string]bool{}
+	for i := range found {
+		if owner := ranking.Owner(&found[i]); owner != "" {
+			distinct[owner] = true
+		}
+	}
+	return len(distinct)
+}
+
 // leastSupply is the share of what the front runners take from which on a
 // supplier takes part whatever its texts say: that of one of two.
 const leastSupply = 0.25

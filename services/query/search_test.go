@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -179,7 +180,27 @@ func TestScoresThatAreNoNumbersAreNotShown(t *testing.T) {
 
 // Tool-to-Agent Algorithm 1, worked by hand: down the list mail/send 9,
 // chat/post 8, mail/reply 7, (nobody)/orphan 6, agent wiki 5, chat/list 4,
-// agent mail 3.
+// agent mail 3, each entity gives way to its owner, the first stands.
+func TestAlgorithm1(t *testing.T) {
+	var ranked []ranking.Ranked
+	for _, c := range []index.Candidate{
+		tool("send", "mail", 9), tool("post", "chat", 8), tool("reply", "mail", 7), tool("orphan", "", 6),
+		agent("wiki", 5), tool("list", "chat", 4), agent("mail", 3),
+	} {
+		ranked = append(ranked, ranking.Ranked{Candidate: c, Score: c.Features[fusion.QueryLexicalFlat]})
+	}
+	got := pickAgents(ranked)
+	want := []pick{
+		{ref: agent("mail", 0).Ref, by: &ranked[0], brought: []schema.Bringer{{ID: "send", Rank: 1, Score: 9}, {ID: "reply", Rank: 3, Score: 7}}},
+		{ref: agent("chat", 0).Ref, by: &ranked[1], brought: []schema.Bringer{{ID: "post", Rank: 2, Score: 8}, {ID: "list", Rank: 6, Score: 4}}},
+		{ref: agent("wiki", 0).Ref, by: &ranked[4]},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// The same through a search, where owners lift their tools.
 func TestAgentsStandWhereTheirFirstEntityStands(t *testing.T) {
 	b := newBench(t,
 		tool("send", "mail", 9), tool("post", "chat", 8), tool("reply", "mail", 7), tool("orphan", "", 6),
@@ -188,8 +209,17 @@ func TestAgentsStandWhereTheirFirstEntityStands(t *testing.T) {
 	if got := ids(resp); !slices.Equal(got, []string{"mail", "chat", "wiki"}) {
 		t.Fatalf("got %v", got)
 	}
-	for i, want := range [][]string{{"send", "reply"}, {"post", "list"}, nil} {
-		if r := resp.Results[i]; !slices.Equal(r.Tools, want) || r.Kind != schema.KindAgent || r.Agent != "" {
+	for i, want := range [][]schema.Bringer{{{ID: "send", Rank: 1}, {ID: "reply", Rank: 2}}, {{ID: "post", Rank: 3}, {ID: "list", Rank: 5}}, nil} {
+		r := resp.Results[i]
+		var tools []string
+		for j := range want {
+			tools = append(tools, want[j].ID)
+			want[j].Score = r.BroughtBy[j].Score
+			if j == 0 && r.Score != want[j].Score || j > 0 && r.Score <= want[j].Score {
+				t.Errorf("result %d has %v by %+v", i, r.Score, r.BroughtBy)
+			}
+		}
+		if !slices.Equal(r.BroughtBy, want) || !slices.Equal(r.Tools, tools) || r.Kind != schema.KindAgent || r.Agent != "" {
 			t.Errorf("result %d is %+v, want tools %v", i, r, want)
 		}
 	}
@@ -201,6 +231,33 @@ func TestAgentsStandWhereTheirFirstEntityStands(t *testing.T) {
 	}
 	if got := ids(b.search(t, schema.SearchRequest{Rank: schema.RankAgents, Filters: schema.Filters{Kinds: []schema.Kind{schema.KindAgent}}})); !slices.Equal(got, []string{"wiki", "mail"}) {
 		t.Errorf("agents alone: %v", got)
+	}
+}
+
+// deep is an index that returns no more than it is asked for.
+type deep struct{ *fakeIndex }
+
+func (d deep) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error) {
+	found, err := d.fakeIndex.Candidates(ctx, l)
+	return found[:min(len(found), l.N)], err
+}
+
+func TestAnOwnerOfAllTheBestToolsDoesNotHideTheOthers(t *testing.T) {
+	var tools []index.Candidate
+	for i := range 900 {
+		tools = append(tools, tool(fmt.Sprintf("t%03d", i), "giant", float64(1000-i)))
+	}
+	b := newBench(t, append(tools, tool("small", "dwarf", 1))...)
+	b.now.Load().Index = deep{b.index}
+	if got := ids(b.search(t, schema.SearchRequest{Rank: schema.RankAgents, K: 2})); !slices.Equal(got, []string{"giant", "dwarf"}) {
+		t.Errorf("found %v", got)
+	}
+	if n := len(b.index.lookups); n != 2 {
+		t.Errorf("%d lookups", n)
+	}
+	b.search(t, schema.SearchRequest{Rank: schema.RankAgents, K: 1})
+	if n := len(b.index.lookups); n != 3 {
+		t.Errorf("%d lookups although the first brings all that is wanted", n-2)
 	}
 }
 
