@@ -23,9 +23,10 @@ type account struct {
 	together map[string]asked.Tally // by two tools in order, NUL between them
 	spaces   [maxSpaces]*vectorSpace
 
-	clients map[string]client // by name
-	taken   int               // events of all of them that count
-	usual   *float64          // depth, median of the clients; nil: to be measured
+	clients  map[string]client // by name
+	reported int               // events of all of them
+	taken    int               // of these, that count
+	usual    *float64          // depth, median of the clients; nil: not yet known
 
 	usageChanged bool // since the last publication
 	putUsage     *schema.Usage

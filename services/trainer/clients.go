@@ -17,6 +17,7 @@ const (
 	leastOthers = 5      // clients from which on it is known what is usual
 	unusual     = 3      // standard errors
 	usualSpread = 1      // standard deviation of the depth of a click
+	remeasured  = 16     // events after which what is usual is measured anew
 )
 
 // client is what is known of one who reports.
@@ -33,6 +34,7 @@ func (t *account) readClient(name string, value []byte) error {
 	}
 	t.clients[name] = c
 	t.taken += c.Taken
+	t.reported += c.Events
 	return nil
 }
 
@@ -55,6 +57,9 @@ func (t *account) admit(m *memory, f schema.Feedback, position int) bool {
 		t.taken++
 	}
 	t.clients[f.Client] = c
+	if t.reported++; t.reported%remeasured == 0 {
+		t.measure(m)
+	}
 	raw, _ := json.Marshal(c) // finite numbers always encode
 	m.put(keyClient+t.name+"/"+f.Client, raw)
 	return ok
@@ -74,16 +79,21 @@ func (t *account) fair(name string) int {
 
 // strange reports whether a client picks surely deeper than is usual.
 func (t *account) strange(c client) bool {
+	return t.usual != nil && c.Depth-*t.usual > unusual*usualSpread/math.Sqrt(float64(c.Events))
+}
+
+// measure takes the median of the clients for what is usual, if they are enough.
+// It is stored, so that a restart changes nothing.
+func (t *account) measure(m *memory) {
 	if len(t.clients) < leastOthers {
-		return false
+		return
 	}
-	if t.usual == nil {
-		var depths []float64
-		for _, c := range t.clients {
-			depths = append(depths, c.Depth)
-		}
-		slices.Sort(depths)
-		t.usual = &depths[len(depths)/2]
+	var depths []float64
+	for _, c := range t.clients {
+		depths = append(depths, c.Depth)
 	}
-	return c.Depth-*t.usual > unusual*usualSpread/math.Sqrt(float64(c.Events))
+	slices.Sort(depths)
+	t.usual = &depths[len(depths)/2]
+	raw, _ := json.Marshal(t.usual) // a finite number always encodes
+	m.put(keyUsual+t.name, raw)
 }

@@ -42,5 +42,7 @@
 // Everything the trainer knows is stored together with the positions up to
 // which it has read the bus, in one transaction: a crash or a redelivery
 // neither loses nor doubles. Events with the same id count once. Feedback may
-// come before the impression it is about, for as long as the window.
+// come before the impression it is about, for as long as the window. Searches are
+// learned from in the order in which their feedback was given: what is learned
+// does not depend on when it is read.
 package trainer

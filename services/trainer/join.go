@@ -58,6 +58,7 @@ func (s *Service) applySearches(_ context.Context, records []stream.Record[schem
 			}
 		}
 		m.move(events.Searches, positions)
+		m.heard = s.deps.Now()
 		m.expire(s.cfg.Window)
 		return nil
 	})
@@ -74,6 +75,7 @@ func (s *Service) applyFeedback(_ context.Context, records []stream.Record[schem
 			}
 		}
 		m.move(events.FeedbackTopic, positions)
+		m.heard = s.deps.Now()
 		m.expire(s.cfg.Window)
 		return nil
 	})
@@ -216,8 +218,10 @@ func (s *Service) take(m *memory, rec *searchRecord, f schema.Feedback, position
 		rec.Counted = append(rec.Counted, position)
 	}
 	key := f.Tenant + "/" + f.SearchID
-	m.due[key] = s.deps.Now().Add(s.cfg.Settle)
-	m.put(keyDue+key, []byte{})
+	if at := f.Time.Add(s.cfg.Settle); at.After(m.due[key]) {
+		m.due[key] = at
+	}
+	m.put(keyDue+key, encodeTime(m.due[key]))
 }
 
 // mark notes what an event says of the result at that position, and reports

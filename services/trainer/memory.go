@@ -24,9 +24,10 @@ const (
 	keyAsked    = "asked/"    // tenant/tool: asked.Exemplars, of the first slot's model
 	keySpace    = "space/"    // tenant: spaceRecord of these
 	keySearch   = "search/"   // tenant/search: time, then searchRecord
-	keyDue      = "due/"      // tenant/search: nothing; it has feedback to learn from
+	keyDue      = "due/"      // tenant/search: the time at which it is learned from
 	keySeen     = "seen/"     // tenant/event id: time
 	keyClient   = "client/"   // tenant/client: client
+	keyUsual    = "usual/"    // tenant: mean of log2(rank) of the median client
 	keyWaiting  = "waiting/"  // tenant/event id: schema.Feedback whose search is not known
 )
 
@@ -50,6 +51,7 @@ type memory struct {
 	waits     int
 	ages      ages                       // of searches and seen ids
 	reached   map[events.Topic]time.Time // newest time read
+	heard     time.Time                  // when the bus was read last, or the state was
 
 	state    State
 	changes  map[string][]byte // since the last Save
@@ -95,6 +97,7 @@ func (s *Service) loaded() (*memory, error) {
 		due:       map[string]time.Time{},
 		waiting:   map[string][]schema.Feedback{},
 		reached:   map[events.Topic]time.Time{},
+		heard:     s.deps.Now(),
 		state:     s.deps.State,
 	}
 	if err := m.state.Load(func(key string, value []byte) error { return s.read(m, key, value) }); err != nil {
@@ -118,6 +121,8 @@ func (s *Service) read(m *memory, key string, value []byte) error {
 		return readTally(m.tenant(owner).uses, name, value)
 	case keyClient:
 		return m.tenant(owner).readClient(name, value)
+	case keyUsual:
+		return json.Unmarshal(value, &m.tenant(owner).usual)
 	case keyTogether:
 		return readTally(m.tenant(owner).together, name, value)
 	case keyAsked:
@@ -129,7 +134,7 @@ func (s *Service) read(m *memory, key string, value []byte) error {
 	case inSlot(keySpace, 1):
 		return m.tenant(owner).readSpace(1, value)
 	case keyDue:
-		m.due[rest] = time.Time{}
+		return m.readDue(rest, value)
 	case keySearch, keySeen:
 		t, err := readTime(value)
 		m.ages = append(m.ages, age{t, key})
@@ -155,6 +160,17 @@ func (m *memory) readPosition(topic events.Topic, partition string, value []byte
 	}
 	m.move(topic, map[int]uint64{p: offset})
 	return nil
+}
+
+// readDue takes a search that is to be learned from: at once where it was stored
+// without a time, as it was at first.
+func (m *memory) readDue(search string, value []byte) (err error) {
+	var at time.Time
+	if len(value) > 0 {
+		at, err = readTime(value)
+	}
+	m.due[search] = at
+	return err
 }
 
 // move takes over the positions up to which a topic has been read.

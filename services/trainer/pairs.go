@@ -1,10 +1,14 @@
 package trainer
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -15,18 +19,63 @@ const (
 	maxRepeated = 3  // times that each pair counts
 )
 
-// settle learns from the searches whose feedback has settled.
-func (s *Service) settle(m *memory) error {
-	now := s.deps.Now()
+// settled returns the keys of the searches whose feedback has settled, in the
+// order in which it has: by the times of the feedback and not of its reading, so
+// that a trainer that was away learns what it would have learned.
+func (m *memory) settled(now time.Time, ends map[events.Topic]map[int]uint64, settle time.Duration) []string {
+	over := now
+	for _, topic := range []events.Topic{events.Searches, events.FeedbackTopic} {
+		if now.Sub(m.heard) < settle && m.behind(topic, ends) && m.reached[topic].Before(over) {
+			over = m.reached[topic]
+		}
+	}
 	var keys []string
 	for key, at := range m.due {
-		if !at.After(now) {
+		if !at.After(over) {
 			keys = append(keys, key)
 		}
 	}
-	slices.Sort(keys)
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(m.due[a].Compare(m.due[b]), cmp.Compare(a, b)) })
+	return keys
+}
+
+// behind reports whether something may yet be to be read of a topic.
+func (m *memory) behind(topic events.Topic, ends map[events.Topic]map[int]uint64) bool {
+	for partition, end := range ends[topic] {
+		if m.positions[topic][partition] < end {
+			return true
+		}
+	}
+	return ends[topic] == nil
+}
+
+// endsTimeout bounds the asking for the ends of the topics.
+const endsTimeout = 2 * time.Second
+
+// ends asks how far the topics go that are joined, if there is something to settle.
+// Of a bus that is away it is not known.
+func (s *Service) ends(ctx context.Context) map[events.Topic]map[int]uint64 {
+	s.mu.Lock()
+	idle := s.memory != nil && len(s.memory.due) == 0
+	s.mu.Unlock()
+	if idle {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, endsTimeout)
+	defer cancel()
+	ends := map[events.Topic]map[int]uint64{}
+	for _, topic := range []events.Topic{events.Searches, events.FeedbackTopic} {
+		if end, err := s.deps.Follower.End(ctx, topic); err == nil {
+			ends[topic] = end
+		}
+	}
+	return ends
+}
+
+// settle learns from the searches whose feedback has settled.
+func (s *Service) settle(m *memory, ends map[events.Topic]map[int]uint64) error {
 	touched := map[string]bool{}
-	for _, key := range keys {
+	for _, key := range m.settled(s.deps.Now(), ends, s.cfg.Settle) {
 		name, err := s.settleSearch(m, key)
 		if err != nil {
 			return err
@@ -35,7 +84,6 @@ func (s *Service) settle(m *memory) error {
 	}
 	for name := range touched {
 		t := m.tenant(name)
-		t.usual = nil // is measured anew
 		if err := t.save(m); err != nil {
 			return err
 		}

@@ -225,8 +225,9 @@ func (s *Service) Advance(ctx context.Context) error {
 	if err := s.synchronise(ctx); err != nil {
 		return err
 	}
+	ends := s.ends(ctx)
 	if err := s.change(func(m *memory) error {
-		if err := s.settle(m); err != nil {
+		if err := s.settle(m, ends); err != nil {
 			return err
 		}
 		return s.prepare(m)

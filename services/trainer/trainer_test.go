@@ -151,13 +151,14 @@ type bench struct {
 	t       *testing.T
 	state   *records
 	store   *shelf
+	bus     *streamtest.Bus
 	now     time.Time
 	offsets map[events.Topic]uint64
 }
 
 func newBench(t *testing.T, cfg Config) *bench {
 	b := &bench{
-		t: t, state: newRecords(), store: newShelf(),
+		t: t, state: newRecords(), store: newShelf(), bus: streamtest.NewBus(),
 		now:     time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC),
 		offsets: map[events.Topic]uint64{events.Searches: 0, events.FeedbackTopic: 0},
 	}
@@ -168,9 +169,8 @@ func newBench(t *testing.T, cfg Config) *bench {
 // restart replaces the service by a new one on the same state and store.
 func (b *bench) restart(cfg Config) {
 	b.t.Helper()
-	bus := streamtest.NewBus()
 	s, err := New(cfg, Deps{
-		Follower: bus, Publisher: bus, State: b.state, Store: b.store,
+		Follower: b.bus, Publisher: b.bus, State: b.state, Store: b.store,
 		Now: func() time.Time { return b.now }, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: prometheus.NewRegistry(),
 	})
 	if err != nil {

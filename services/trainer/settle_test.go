@@ -1,0 +1,125 @@
+package trainer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// happened is a search and what was reported of it, a second apart from the next.
+type happened struct {
+	at    time.Time
+	shown *schema.Impression
+	said  *schema.Feedback
+}
+
+// afternoon is searches whose uses come seconds later and out of turn, some in two
+// goes.
+func afternoon(b *bench) []happened {
+	var out []happened
+	start := b.now
+	for i := range 40 {
+		b.now = start.Add(time.Duration(i) * time.Second)
+		imp := b.impression(fmt.Sprint("s", i), "wordy", "right", "other", "more")
+		out = append(out, happened{at: b.now, shown: &imp})
+		for _, late := range []int{i - i%3, i - 4} {
+			if late < 0 {
+				continue
+			}
+			f := b.feedback(fmt.Sprint("s", late), []string{"right", "other", "more"}[i%3], schema.Called)
+			out = append(out, happened{at: b.now, said: &f})
+		}
+	}
+	b.now = start
+	return out
+}
+
+func (b *bench) take(h happened) {
+	b.t.Helper()
+	if h.shown != nil {
+		b.must(b.show(*h.shown))
+	} else {
+		b.must(b.report(*h.said))
+	}
+}
+
+// TestATrainerThatWasAwayLearnsTheSame lets one trainer read everything as it
+// happens, and others everything hours later, with restarts and ticks in between.
+func TestATrainerThatWasAwayLearnsTheSame(t *testing.T) {
+	cfg := Config{Learn: fusion.LearnConfig{Batch: 4}}
+	there := newBench(t, cfg)
+	for _, h := range afternoon(there) {
+		there.now = h.at
+		there.take(h)
+		there.must(there.Advance(context.Background()))
+	}
+	there.advance()
+	want := learnedBy(there)
+	for every := 1; every <= 20; every += 3 {
+		away := newBench(t, cfg)
+		all := afternoon(away)
+		away.now = away.now.Add(5 * time.Hour)
+		for _, h := range all {
+			topic, id := events.FeedbackTopic, ""
+			if h.shown != nil {
+				topic, id = events.Searches, h.shown.SearchID
+			}
+			away.must(away.bus.Publish(context.Background(), stream.Message{Topic: topic, Key: id}))
+		}
+		for i, h := range all {
+			away.take(h)
+			if i%every == 0 {
+				away.must(away.Advance(context.Background()))
+				away.restart(cfg)
+			}
+		}
+		away.must(away.Advance(context.Background())) // everything was read: nothing to wait for
+		if n := len(away.memory.due); n > 0 {
+			t.Fatalf("%d searches are not settled", n)
+		}
+		differ(t, fmt.Sprintf("away, restarted after every %d", every), learnedBy(away), want)
+	}
+}
+
+// learnedBy is what a trainer counted and learned, but not which versions it
+// published meanwhile: that is a matter of the time of day.
+func learnedBy(b *bench) map[string]string {
+	out := maps.Clone(b.state.values)
+	for name, tenant := range b.memory.tenants {
+		delete(out, keyTenant+name)
+		for _, l := range tenant.lessons {
+			raw, err := json.Marshal([]any{l.learner.State(), l.record.Pairs, l.record.Pending, l.record.Trial.Held})
+			b.must(err)
+			out["learned by "+l.owner()] = string(raw)
+		}
+	}
+	return out
+}
+
+// A bus that does not say how far it goes holds nothing up for long.
+func TestWhatSettledIsLearnedWithoutTheBus(t *testing.T) {
+	b := newBench(t, Config{})
+	b.must(b.show(b.impression("s", "a", "b")))
+	b.must(b.report(b.feedback("s", "b", schema.Called)))
+	b.must(b.bus.Close())
+	b.bus.Fail(func(streamtest.Call) error { return errKilled })
+	b.now = b.now.Add(4 * time.Second)
+	b.must(b.Advance(context.Background()))
+	if len(b.memory.due) != 1 {
+		t.Fatal("settled before its time")
+	}
+	b.now = b.now.Add(time.Second)
+	b.must(b.Advance(context.Background()))
+	if len(b.memory.due) != 0 {
+		t.Fatal("not settled")
+	}
+}
