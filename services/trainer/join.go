@@ -23,6 +23,8 @@ const (
 	unknownSearch = "unknown_search" // it waited for its search in vain
 	notShown      = "not_shown"
 	tooOld        = "too_old"
+	tooEarly      = "before_search"
+	future        = "future"
 	capped        = "capped" // more than the client's share, or unlike what everybody else reports
 	invalid       = "invalid"
 	badImpression = "invalid_impression"
@@ -34,6 +36,10 @@ const (
 	maxUsed      = 20  // results that count as used
 	largestScore = 1e6 // feature values beyond this are no measurement
 )
+
+// maxSkew is how far the clocks of two processes may be apart: what was reported
+// earlier than that before its search, or in the future, did not happen so.
+const maxSkew = 5 * time.Minute
 
 // searchRecord is a search as it waits for feedback. It holds no text of the
 // query: what is learned from it is numbers.
@@ -68,8 +74,12 @@ func (s *Service) applySearches(_ context.Context, records []stream.Record[schem
 func (s *Service) applyFeedback(_ context.Context, records []stream.Record[schema.Feedback], positions map[int]uint64) error {
 	return s.change(func(m *memory) error {
 		for _, r := range records {
-			f := r.Decoded
-			f.Time = eventTime(f.Time, r.Message.Time, s.deps.Now())
+			f, now := r.Decoded, s.deps.Now()
+			if f.Time.Sub(now) > maxSkew {
+				m.outcomes[future]++
+				continue
+			}
+			f.Time = eventTime(f.Time, r.Message.Time, now)
 			if err := s.event(m, f); err != nil {
 				return err
 			}
@@ -184,6 +194,9 @@ func (s *Service) join(m *memory, f schema.Feedback) error {
 	switch {
 	case f.Time.Sub(at) > s.cfg.Window:
 		m.outcomes[tooOld]++
+		return nil
+	case at.Sub(f.Time) > maxSkew:
+		m.outcomes[tooEarly]++
 		return nil
 	case position < 0:
 		m.outcomes[notShown]++

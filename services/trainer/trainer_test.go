@@ -348,13 +348,17 @@ func TestRefusedFeedbackIsCountedAndHarmless(t *testing.T) {
 	nobody.Tenant = ""
 	foreign := b.feedback("s", "a", schema.Called)
 	foreign.Tenant = "other"
-	b.must(b.report(b.feedback("s", "never", schema.Called), unknown, nobody, foreign, b.feedback("ghost", "a", schema.Called)))
+	ancient := b.feedback("s", "b", schema.Called)
+	ancient.Time = time.Unix(0, 0)
+	coming := b.feedback("s", "b", schema.Called)
+	coming.Time = b.now.Add(time.Hour)
+	b.must(b.report(b.feedback("s", "never", schema.Called), unknown, nobody, foreign, b.feedback("ghost", "a", schema.Called), ancient, coming))
 	b.now = b.now.Add(26 * time.Hour)
 	b.must(b.report(old))
 	huge := b.impression("h", "a", "b")
 	huge.Shown[0].Features[0] = 1e300
 	b.must(b.show(huge))
-	for outcome, want := range map[string]int{notShown: 1, invalid: 2, waiting: 1, unknownSearch: 1, tooOld: 1, badImpression: 1, accepted: 0} {
+	for outcome, want := range map[string]int{notShown: 1, invalid: 2, waiting: 1, unknownSearch: 1, tooOld: 1, tooEarly: 1, future: 1, badImpression: 1, accepted: 0} {
 		if got := b.outcome(outcome); got != want {
 			t.Errorf("%s: %d, want %d", outcome, got, want)
 		}
