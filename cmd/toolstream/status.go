@@ -129,6 +129,9 @@ func (c *console) examine(cmd *cobra.Command) []finding {
 	findings = append(findings, check(s.Ready, "it accepts changes", "it still reads what was accepted before: wait, and look at `toolstream status`"))
 	findings = append(findings, check(s.Tools > 0, fmt.Sprintf("%d tools are indexed", s.Tools), "import some: toolstream import PATH"))
 	findings = append(findings, check(s.DeadLetters == 0, fmt.Sprintf("%d documents are in the dead letters", s.DeadLetters), "see why: toolstream dlq list"))
+	for _, why := range s.Refused {
+		findings = append(findings, finding{What: "refused, the last good one serves: " + why, Remedy: "make a good version live: toolstream weights list, then toolstream weights promote VERSION"})
+	}
 	for _, g := range s.Generations {
 		if g.Problem != "" {
 			findings = append(findings, finding{What: "embedding: " + g.Problem, Remedy: "look at `toolstream reindex`, which shows every model, and at the server's log"})

@@ -138,7 +138,7 @@ func (s *Served) buildQuery(context.Context) error {
 	r := &replica{bus: s.bus, fleet: s.fleet, first: live}
 	s.parts = append(s.parts, part{"query", service.Run}, answers, part{"replica", r.run})
 	s.ready = append(s.ready, r.ready)
-	status := &reporter{base: &s.base, bus: s.bus, fleet: s.fleet, dead: dead, weights: service.WeightsVersion, ready: s.whyNotReady}
+	status := &reporter{base: &s.base, bus: s.bus, fleet: s.fleet, dead: dead, weights: service.WeightsVersion, refused: service.Refused, ready: s.whyNotReady}
 	s.routes[QueryService] = func(api huma.API) {
 		query.Routes(api, service)
 		status.routes(api)

@@ -25,6 +25,7 @@ type Status struct {
 	Ready       bool          `json:"ready" doc:"The process that answers is: up accepts changes, a query replica has caught up."`
 	Model       string        `json:"model" doc:"Embedding model."`
 	Weights     string        `json:"weights" doc:"Version that the tenant's searches rank by."`
+	Refused     []string      `json:"refused,omitempty" doc:"What the store has for the tenant's searches to rank by and can not serve, with the reason: the last good ones serve."`
 	Tools       int           `json:"tools" doc:"The tenant's, in the index."`
 	Agents      int           `json:"agents" doc:"The tenant's, in the index."`
 	Settled     bool          `json:"settled" doc:"Scores are exact: right after changes some are about right for a moment."`
@@ -71,7 +72,8 @@ type reporter struct {
 	}
 	fleet   *fleet
 	dead    *deadletter.Box
-	weights func(tenant string) string // version that searches rank by
+	weights func(tenant string) string   // version that searches rank by
+	refused func(tenant string) []string // why newer ones do not
 	ready   func() error
 }
 
@@ -95,7 +97,7 @@ func (r *reporter) status(ctx context.Context) (Status, error) {
 	live := r.fleet.Live()
 	counts := live.index.Stats()[own]
 	s := Status{
-		Version: r.version, Started: r.started, Ready: r.ready() == nil, Model: live.Model, Weights: r.weights(own),
+		Version: r.version, Started: r.started, Ready: r.ready() == nil, Model: live.Model, Weights: r.weights(own), Refused: r.refused(own),
 		Settled: live.index.Settled(), Tools: counts.Tools, Agents: counts.Agents, Data: r.cfg.Data,
 		DeadLetters: len(r.dead.List(ctx, deadletter.Filter{State: events.LetterOpen})),
 	}
@@ -151,7 +153,7 @@ func (r *reporter) stages(ctx context.Context, live *generation) ([]StageStatus,
 }
 
 func (e *Embedded) reporter() *reporter {
-	return &reporter{base: &e.base, bus: e.bus, fleet: e.fleet, dead: e.dead, weights: e.query.WeightsVersion, ready: e.ready}
+	return &reporter{base: &e.base, bus: e.bus, fleet: e.fleet, dead: e.dead, weights: e.query.WeightsVersion, refused: e.query.Refused, ready: e.ready}
 }
 
 // Stats counts what the index holds of the default tenant.

@@ -124,13 +124,34 @@ func message(topic events.Topic, tenant, searchID string, value []byte, version 
 	}
 }
 
+// deleted reports whether what feedback is about is there no more. Whether it
+// ever was, only the search knows: this replica may be behind.
+func (s *Service) deleted(tenant, id string) bool {
+	v, done := s.use()
+	defer done()
+	gone := false
+	for _, kind := range []schema.Kind{schema.KindTool, schema.KindAgent} {
+		_, deleted, known := v.Catalogue.Version(schema.Ref{Tenant: tenant, Kind: kind, ID: id})
+		if known && !deleted {
+			return false
+		}
+		gone = gone || deleted
+	}
+	return gone
+}
+
 // Feedback accepts what an agent did with a result: once it returns nil, the
 // event is durable. Its error is a *schema.Invalid for an event that is not
 // acceptable, else the bus's.
 func (s *Service) Feedback(ctx context.Context, tenant string, f schema.Feedback) error {
 	f.Tenant, f.Time = tenant, s.deps.Now().UTC()
 	if err := f.Validate(); err != nil {
+		s.metrics.unfit.WithLabelValues("invalid").Inc()
 		return err
+	}
+	if s.deleted(tenant, f.ToolID) {
+		s.metrics.unfit.WithLabelValues("deleted").Inc()
+		return &schema.Invalid{Path: "/tool_id", Value: schema.Quote(f.ToolID), Reason: "was deleted"}
 	}
 	f.ID = f.Identity()
 	value, err := events.EncodeFeedback(&f)

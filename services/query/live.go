@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -22,8 +23,9 @@ type live[T any] struct {
 	log     *slog.Logger
 	metrics *metrics
 
-	mu     sync.RWMutex // guards values
-	values map[string]epochal[T]
+	mu       sync.RWMutex // guards all below
+	values   map[string]epochal[T]
+	refusals map[string]string // by owner, why what the store has now can not serve
 }
 
 // epochal is a value with the epoch that the next one must not be behind.
@@ -60,7 +62,7 @@ func (l *live[T]) learn(key string, value []byte) {
 	case err != nil:
 		l.refuse(owner, "invalid", err)
 	case !l.swap(owner, epochal[T]{v, epoch}):
-		l.refuse(owner, "older_epoch", nil)
+		l.refuse(owner, "older_epoch", fmt.Errorf("epoch %d is older than what serves", epoch))
 	default:
 		l.log.Info("query: new "+l.what, "owner", owner, "epoch", epoch)
 	}
@@ -70,6 +72,20 @@ func (l *live[T]) forget(owner string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.values, owner)
+	delete(l.refusals, owner)
+}
+
+// refused returns why what the store has of these owners can not serve.
+func (l *live[T]) refused(owners ...string) []string {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	var out []string
+	for _, owner := range owners {
+		if why, ok := l.refusals[owner]; ok {
+			out = append(out, l.what+": "+why)
+		}
+	}
+	return out
 }
 
 // swap makes next the owner's value unless its epoch is behind.
@@ -83,11 +99,18 @@ func (l *live[T]) swap(owner string, next epochal[T]) bool {
 		l.values = map[string]epochal[T]{}
 	}
 	l.values[owner] = next
+	delete(l.refusals, owner)
 	return true
 }
 
 func (l *live[T]) refuse(owner, reason string, err error) {
 	l.metrics.refused.WithLabelValues(l.what, reason).Inc()
+	l.mu.Lock()
+	if l.refusals == nil {
+		l.refusals = map[string]string{}
+	}
+	l.refusals[owner] = err.Error()
+	l.mu.Unlock()
 	l.log.Warn("query: "+l.what+" refused, the last good value stays", "owner", owner, "reason", reason, "err", err)
 }
 

@@ -19,6 +19,7 @@ type metrics struct {
 	refused  *prometheus.CounterVec
 	dropped  prometheus.Counter
 	feedback *prometheus.CounterVec
+	unfit    *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -57,9 +58,13 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 			Name: "toolstream_feedback_accepted_total",
 			Help: "Feedback events accepted, by event.",
 		}, []string{"event"}),
+		unfit: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "toolstream_feedback_refused_total",
+			Help: "Feedback events refused when they came, by reason: invalid, deleted (the tool); the trainer counts what it refuses later.",
+		}, []string{"reason"}),
 	}
 	var errs []error
-	for _, c := range []prometheus.Collector{m.seconds, m.searches, m.degraded, m.rewrites, m.results, m.refused, m.dropped, m.feedback} {
+	for _, c := range []prometheus.Collector{m.seconds, m.searches, m.degraded, m.rewrites, m.results, m.refused, m.dropped, m.feedback, m.unfit} {
 		errs = append(errs, reg.Register(c))
 	}
 	return m, errors.Join(errs...)

@@ -58,6 +58,13 @@ func (s *Service) WeightsVersion(tenant string) string {
 	return s.modelOf(s.now.Load(), tenant).Version
 }
 
+// Refused says of a tenant's weights and usage in the store why they can not
+// serve: the last good ones do.
+func (s *Service) Refused(tenant string) []string {
+	owner := schema.ModelOwner(tenant, s.now.Load().Model)
+	return append(s.models.refused(slices.Compact([]string{owner, tenant})...), s.usage.refused(tenant)...)
+}
+
 // Usable says why a value of the store can not serve under its key, nil where it
 // can.
 func Usable(key string, value []byte) error {
