@@ -40,6 +40,7 @@ func newSearch(con *console) *cobra.Command {
 	flags.StringVar((*string)(&req.Rank), "rank", "tools", "what to return: tools or agents")
 	flags.BoolVar(&req.Explain, "explain", false, "show how each score came about")
 	flags.StringVar((*string)(&req.Rewrite), "rewrite", "auto", "rewrite the query first: auto or off")
+	flags.StringVar((*string)(&req.Rerank), "rerank", "", "reorder tools by their owners: auto, off, single or multi (default as the server is set)")
 	flags.StringSliceVar(&req.Filters.Agents, "agent", nil, "only tools of these agents")
 	flags.StringSliceVar(&req.Filters.Tags, "tag", nil, "only tools with one of these tags")
 	flags.StringSliceVar(&req.Filters.IDs, "id", nil, "only these ids")
@@ -115,6 +116,9 @@ func (c *console) printExplanation(rank int, r schema.Result) {
 	}
 	if e.Penalty != 0 {
 		c.printf("   %+9.3f  parameters that cannot be provided\n", -e.Penalty)
+	}
+	if m := e.Reranking; m != nil && m.From != m.To {
+		c.printf("             reranked (%s) from %d to %d: %s\n", m.Algorithm, m.From, m.To, m.Why)
 	}
 	for _, p := range e.Parameters {
 		c.printf("             %s: best match %q %.2f, costs %.3f\n", oneLine(p.Name), oneLine(p.Argument), p.Match, p.Penalty)

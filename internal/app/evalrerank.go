@@ -18,7 +18,7 @@ type reranker struct {
 	items   [][]rerank.Item  // of each query's ranking
 	signals []rerank.Signals // of each query
 	single  []bool           // whether one owner has all that the query's labels name
-	words   map[string]map[string]bool
+	words   map[string]rerank.Words
 }
 
 // rerank returns the rankings as --rerank has them.
@@ -26,7 +26,7 @@ func (e *evaluator) rerank(ctx context.Context, r *registry, rankings [][]evalua
 	if e.Settings.Rerank == evaluation.Off {
 		return rankings, nil
 	}
-	re := reranker{config: rerank.DefaultConfig(), words: map[string]map[string]bool{}}
+	re := reranker{config: rerank.DefaultConfig(), words: map[string]rerank.Words{}}
 	for i, ranking := range rankings {
 		items, err := e.itemsOf(ctx, r, &re, ranking)
 		if err != nil {
@@ -40,8 +40,8 @@ func (e *evaluator) rerank(ctx context.Context, r *registry, rankings [][]evalua
 	}
 	out := make([][]evaluation.Ranked, len(rankings))
 	for i, order := range orders {
-		for _, at := range order {
-			out[i] = append(out[i], rankings[i][at])
+		for _, place := range order {
+			out[i] = append(out[i], rankings[i][place.At])
 		}
 	}
 	return out, nil
@@ -71,8 +71,8 @@ func (e *evaluator) itemsOf(ctx context.Context, r *registry, re *reranker, rank
 }
 
 // reordered returns the new order of every ranking.
-func (e *evaluator) reordered(re *reranker) ([][]int, error) {
-	orders := make([][]int, len(re.items))
+func (e *evaluator) reordered(re *reranker) ([][]rerank.Place, error) {
+	orders := make([][]rerank.Place, len(re.items))
 	for i, items := range re.items {
 		switch e.Settings.Rerank {
 		case evaluation.Single:
@@ -89,7 +89,7 @@ func (e *evaluator) reordered(re *reranker) ([][]int, error) {
 
 // classified sets the orders that --rerank auto has: by what the other folds
 // teach of which queries one owner answers.
-func (e *evaluator) classified(re *reranker, orders [][]int) error {
+func (e *evaluator) classified(re *reranker, orders [][]rerank.Place) error {
 	parts, err := e.set.Folds(folds)
 	if err != nil {
 		return err
@@ -106,7 +106,8 @@ func (e *evaluator) classified(re *reranker, orders [][]int) error {
 				continue
 			}
 			p := classifier.Probability(re.signals[i])
-			orders[i] = re.config.Auto(rerank.Calibrate(marked(re.items[i], seen)), p)
+			items := rerank.Calibrate(marked(re.items[i], seen))
+			orders[i] = re.config.Order(items, re.config.Choose(items, p))
 			if learned {
 				taught++
 			}

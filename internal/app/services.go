@@ -19,6 +19,7 @@ import (
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/query"
 	"github.com/toolstream/toolstream/services/trainer"
@@ -67,6 +68,7 @@ func (b *base) newDeadLetters(on bus) (*deadletter.Box, error) {
 func (b *base) newQuery(on bus, v query.View, dead query.DeadLetters, rewriter query.Rewriter, weights watch) (*query.Service, error) {
 	return query.New(query.Config{
 		Model: v.Model, RewriteBudget: b.cfg.Query.RewriteBudget, Speculative: b.cfg.Query.Speculative,
+		Rerank: schema.Rerank(b.cfg.Query.Rerank), Reranking: b.cfg.Rerank.Bounds(),
 	}, query.Deps{
 		Index: v.Index, Catalogue: v.Catalogue, Embedder: v.Embedder, Publisher: on, Rewriter: rewriter,
 		DeadLetters: dead, Watcher: weights.Watcher, Stale: weights.stale, Logger: b.log, Registerer: b.metrics,

@@ -45,6 +45,7 @@ type Config struct {
 
 	Weaviate Weaviate `koanf:"weaviate"`
 	Query    Query    `koanf:"query"`
+	Rerank   Rerank   `koanf:"rerank"`
 	Peers    Peers    `koanf:"peers"`
 	Auth     Auth     `koanf:"auth"`
 	Log      Log      `koanf:"log"`
@@ -106,6 +107,8 @@ type Query struct {
 	RewriteBudget time.Duration `koanf:"rewrite_budget"`
 	// Speculative searches with the query as it is meanwhile.
 	Speculative bool `koanf:"speculative"`
+	// Rerank is how tools are reordered by their owners.
+	Rerank string `koanf:"rerank"`
 }
 
 // Kafka is the bus of services that run apart.
@@ -215,6 +218,14 @@ func Keys() []Key {
 		{"query.vectors", VectorsAuto, "where a replica of `toolstream serve query` searches vectors: weaviate; replica, in its own index; or auto, in Weaviate if weaviate.url is set"},
 		{"query.rewrite_budget", "1.5s", "how long a search waits for the language model that rewrites its query; then it goes on without"},
 		{"query.speculative", "false", "search with the query as it is meanwhile, so that an answer that goes on without does not take longer: twice the work"},
+		{"query.rerank", "off", "how searches reorder tools by their owners unless they say it themselves: auto, off, single or multi"},
+		{"rerank.clear", "0.85", "score, from 0 to 1, from which a tool speaks for its owner"},
+		{"rerank.alike", "0.7", "likeness, from 0 to 1, above which two tools are connected"},
+		{"rerank.per_component", "3", "connected tools that stay in front"},
+		{"rerank.keep_seen", "10", "places to which tools are reordered whose owner was used before"},
+		{"rerank.keep_unseen", "50", "places to which the others are"},
+		{"rerank.single_from", "0.7", "probability that one owner answers a query, from which its tools are brought together"},
+		{"rerank.multi_to", "0.1", "the same, to which owners are spread"},
 		{"kafka.brokers", "127.0.0.1:9092", "Kafka brokers of `toolstream serve`, host:port, separated by commas"},
 		{"kafka.prefix", "toolstream.", "what the names of topics begin with"},
 		{"kafka.partitions", "6", "partitions of a topic that is created"},
@@ -362,6 +373,7 @@ func (c Config) Values() map[string]string {
 		"weaviate.url": c.Weaviate.URL, "weaviate.grpc": c.Weaviate.GRPC, "weaviate.api_key": secret(c.Weaviate.APIKey),
 		"weaviate.alias": c.Weaviate.Alias, "query.vectors": c.Query.Vectors,
 		"query.rewrite_budget": c.Query.RewriteBudget.String(), "query.speculative": strconv.FormatBool(c.Query.Speculative),
+		"query.rerank":  c.Query.Rerank,
 		"kafka.brokers": c.Kafka.Brokers, "kafka.prefix": c.Kafka.Prefix,
 		"kafka.partitions": strconv.Itoa(c.Kafka.Partitions), "kafka.replication": strconv.Itoa(c.Kafka.Replication),
 		"kafka.apply": strconv.FormatBool(c.Kafka.Apply), "kafka.session": c.Kafka.Session.String(),
@@ -391,6 +403,7 @@ func (c Config) Values() map[string]string {
 		"trainer.min_pairs": strconv.Itoa(c.Trainer.MinPairs),
 	}
 	maps.Copy(values, c.LLM.values())
+	maps.Copy(values, c.Rerank.values())
 	return values
 }
 

@@ -56,6 +56,8 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"data: \"\"\n", "data is empty"},
 		{"kafka: {session: 10ms}\n", "kafka.session 10ms"},
 		{"query: {rewrite_budget: 1m}\n", "query.rewrite_budget 1m0s"},
+		{"query: {rerank: both}\n", `query.rerank is "both"`},
+		{"rerank: {clear: 1.5}\n", "rerank.*: rerank: clear 1.5"},
 		{"trainer: {settle: 0s}\n", "trainer.settle 0s"},
 		{"trainer: {publish: soon}\n", "trainer.publish"},
 		{"trainer: {min_pairs: -3}\n", "trainer.min_pairs -3"},

@@ -19,7 +19,7 @@ func (c Config) Validate() error {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		errs = append(errs, fmt.Errorf("config: listen %q is not host:port", c.Listen))
 	}
-	errs = append(errs, c.NATS.validate(), c.Kafka.validate(), c.Peers.validate(), c.validateVectors(), c.Query.validate())
+	errs = append(errs, c.NATS.validate(), c.Kafka.validate(), c.Peers.validate(), c.validateVectors(), c.Query.validate(), c.Rerank.validate())
 	errs = append(errs, oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"))
 	errs = append(errs, oneOf("log.format", c.Log.Format, "auto", "text", "json"))
 	errs = append(errs, c.Embedder.validate(), c.LLM.validate())
@@ -61,7 +61,7 @@ func (q Query) validate() error {
 	if q.RewriteBudget <= 0 || q.RewriteBudget > maxBudget {
 		return fmt.Errorf("config: query.rewrite_budget %s has to be more than 0 and at most %s", q.RewriteBudget, maxBudget)
 	}
-	return nil
+	return oneOf("query.rerank", q.Rerank, "auto", "off", "single", "multi")
 }
 
 func (k Kafka) validate() error {

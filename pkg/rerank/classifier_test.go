@@ -6,13 +6,7 @@ import (
 	"testing"
 )
 
-func set(words ...string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range words {
-		out[w] = true
-	}
-	return out
-}
+func set(words ...string) Words { return WordsOf(words) }
 
 // bank says the first need whole and nothing of the second, which post says.
 func TestSignalsByHand(t *testing.T) {
@@ -22,7 +16,7 @@ func TestSignalsByHand(t *testing.T) {
 		{ID: "b2", Owner: "bank", Score: 20, Words: set("money")},
 		{ID: "solo", Score: 10, Words: set("time")},
 	}
-	s := SignalsOf(items, []map[string]bool{set("send", "money"), set("track", "parcel", "today")})
+	s := SignalsOf(items, []Words{set("send", "money"), set("track", "parcel", "today")})
 	for signal, want := range map[Signal]float64{
 		Owners: 3, Second: 0.75, Third: 0.25, Mass: 0.6, Fifth: 0, Sibling: 0.5,
 		Needs: 2, Length: math.Log(6), Covered: 0.4, Added: 0.4, AddedByAll: 0.4, CoveredPart: 0.5,

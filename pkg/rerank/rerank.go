@@ -8,10 +8,10 @@ import (
 // Item is one tool of a ranking.
 type Item struct {
 	ID    string
-	Owner string          // empty: the tool is its own
-	Score float64         // of the ranking; Calibrate makes it a value from 0 to 1
-	Seen  bool            // whether its owner is known from labels or feedback
-	Words map[string]bool // that its texts hold, without stop words; nil is not known
+	Owner string  // empty: the tool is its own
+	Score float64 // of the ranking; Calibrate makes it a value from 0 to 1
+	Seen  bool    // whether its owner is known from labels or feedback
+	Words Words   // that its texts hold, without stop words; nil is not known
 }
 
 // owner returns what the tool belongs to, its own where it has none: ids of
@@ -23,26 +23,34 @@ func (it *Item) owner() string {
 	return it.Owner
 }
 
-// Config holds the bounds of reranking.
-type Config struct {
-	KeepSeen     int     // m_s: places to which seen tools are reordered
-	KeepUnseen   int     // m_u: places to which unseen tools are
-	Clear        float64 // tau_s: calibrated score from which a tool speaks for its owner
-	Alike        float64 // tau_m: similarity above which two tools are of one component
-	PerComponent int     // n: tools of one component that stay in front
-	SingleFrom   float64 // probability from which a query is reranked as single
-	MultiTo      float64 // probability to which a query is reranked as multi
+// Why is what put a tool into its place.
+type Why string
+
+// The reasons of a place.
+const (
+	ClearOwner Why = "clear_owner"    // its owner has a tool that is clearly relevant
+	Extended   Why = "extended_list"  // the same, of an unseen owner and from beyond what is reordered
+	OtherOwner Why = "other_owner"    // behind the tools of clear owners
+	Front      Why = "component"      // among the first of the tools that are connected with it
+	Beyond     Why = "over_component" // behind them: enough that are connected with it come first
+	Cut        Why = "truncated"      // beyond what is reordered
+)
+
+// Place is a place in a new order: the position of what takes it, and why.
+type Place struct {
+	At  int
+	Why Why
 }
 
-// DefaultConfig returns the bounds of arXiv 2403.06551. Between SingleFrom and
-// MultiTo a ranking stays as it is: a query that needs several owners loses more
-// by being taken for a single one than the other way round.
-func DefaultConfig() Config {
-	return Config{
-		KeepSeen: 10, KeepUnseen: 50, Clear: 0.85, Alike: 0.7, PerComponent: 3,
-		SingleFrom: 0.7, MultiTo: 0.1,
-	}
-}
+// Algorithm is a way to reorder.
+type Algorithm string
+
+// The algorithms of arXiv 2403.06551, and none.
+const (
+	None   Algorithm = ""
+	Single Algorithm = "single" // Algorithm 1
+	Multi  Algorithm = "multi"  // Algorithm 2
+)
 
 // calibration is logistic in a score's share of the best one: 0.5 at two thirds
 // of it and 0.85 at 19 twentieths.
@@ -93,7 +101,7 @@ func (c Config) truncate(items []Item) (kept, cut []int) {
 // unseen owner, whose tools score too low for want of examples, the extended
 // list takes part: all that it has in the ranking, not only what truncation
 // keeps. Scores are calibrated.
-func (c Config) Single(items []Item) []int {
+func (c Config) Single(items []Item) []Place {
 	kept, cut := c.truncate(items)
 	clear := map[string]bool{}
 	for _, i := range kept {
@@ -103,13 +111,13 @@ func (c Config) Single(items []Item) []int {
 	}
 	front, rest := part(kept, func(i int) bool { return clear[items[i].owner()] })
 	extended, cut := part(cut, func(i int) bool { return !items[i].Seen && clear[items[i].owner()] })
-	return slices.Concat(front, extended, rest, cut)
+	return slices.Concat(places(front, ClearOwner), places(extended, Extended), places(rest, OtherOwner), places(cut, Cut))
 }
 
 // Multi is Algorithm 2, for queries that need several owners: tools of one
 // owner, or alike, are connected, and of each connected component the best
 // PerComponent come first. Both parts stay in the order of the ranking.
-func (c Config) Multi(items []Item) []int {
+func (c Config) Multi(items []Item) []Place {
 	kept, cut := c.truncate(items)
 	component := c.components(items, kept)
 	taken := make([]int, len(items))
@@ -117,7 +125,7 @@ func (c Config) Multi(items []Item) []int {
 		taken[component[i]]++
 		return taken[component[i]] <= c.PerComponent
 	})
-	return slices.Concat(front, rest, cut)
+	return slices.Concat(places(front, Front), places(rest, Beyond), places(cut, Cut))
 }
 
 // components returns for each position the first position of its component.
@@ -146,23 +154,6 @@ func (c Config) connected(a, b *Item) bool {
 	return a.owner() == b.owner() || similarity(a.Words, b.Words) > c.Alike
 }
 
-// similarity is the cosine of two sets of words.
-func similarity(a, b map[string]bool) float64 {
-	if len(a) == 0 || len(b) == 0 {
-		return 0
-	}
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	common := 0
-	for w := range a {
-		if b[w] {
-			common++
-		}
-	}
-	return float64(common) / math.Sqrt(float64(len(a))*float64(len(b)))
-}
-
 // part divides positions by whether they are wanted, in their order.
 func part(positions []int, wanted func(i int) bool) (yes, no []int) {
 	for _, i := range positions {
@@ -175,21 +166,42 @@ func part(positions []int, wanted func(i int) bool) (yes, no []int) {
 	return yes, no
 }
 
-// Auto reranks by the probability that one owner answers the query. It leaves
-// what is undecided as it is, and what has no hierarchy: a ranking in which
-// nothing has an owner.
-func (c Config) Auto(items []Item, single float64) []int {
+// places gives positions the same reason.
+func places(positions []int, why Why) []Place {
+	out := make([]Place, len(positions))
+	for i, at := range positions {
+		out[i] = Place{at, why}
+	}
+	return out
+}
+
+// Choose returns the algorithm for a query by the probability that one owner
+// answers it. None is left to what is undecided, and to what has no hierarchy: a
+// ranking in which nothing has an owner.
+func (c Config) Choose(items []Item, single float64) Algorithm {
 	owned := slices.ContainsFunc(items, func(it Item) bool { return it.Owner != "" })
 	switch {
 	case !owned:
 	case single >= c.SingleFrom:
-		return c.Single(items)
+		return Single
 	case single <= c.MultiTo:
+		return Multi
+	}
+	return None
+}
+
+// Order returns the order that an algorithm puts the items into. Scores are
+// calibrated.
+func (c Config) Order(items []Item, a Algorithm) []Place {
+	switch a {
+	case Single:
+		return c.Single(items)
+	case Multi:
 		return c.Multi(items)
 	}
-	order := make([]int, len(items))
+	order := make([]Place, len(items))
 	for i := range order {
-		order[i] = i
+		order[i].At = i
 	}
 	return order
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // named returns the ids in an order.
-func named(items []Item, order []int) (ids []string) {
-	for _, i := range order {
-		ids = append(ids, items[i].ID)
+func named(items []Item, order []Place) (ids []string) {
+	for _, p := range order {
+		ids = append(ids, items[p.At].ID)
 	}
 	return ids
 }
@@ -46,13 +46,13 @@ func TestSingleByHand(t *testing.T) {
 // same as bank.credit: four in all, of which the best three stay in front.
 // bank.audit is the fifth of them. The two of maps are below the bound.
 func TestMultiByHand(t *testing.T) {
-	credit := map[string]bool{"ask": true, "credit": true, "terms": true}
+	credit := set("ask", "credit", "terms")
 	items := []Item{
 		{ID: "bank.transfer", Owner: "bank"},
 		{ID: "loan", Words: credit},
 		{ID: "bank.credit", Owner: "bank", Words: credit},
 		{ID: "bank.balance", Owner: "bank"},
-		{ID: "maps.route", Owner: "maps", Words: map[string]bool{"ask": true, "way": true, "street": true}},
+		{ID: "maps.route", Owner: "maps", Words: set("ask", "way", "street")},
 		{ID: "bank.audit", Owner: "bank"},
 		{ID: "maps.places", Owner: "maps"},
 	}
@@ -71,21 +71,48 @@ func TestNothingMoves(t *testing.T) {
 	alone := []Item{{ID: "a", Score: 0.9}, {ID: "b", Score: 0.8}, {ID: "c", Score: 0.3}}
 	c := DefaultConfig()
 	c.PerComponent = 1
-	for name, order := range map[string][]int{
+	auto := func(items []Item, single float64) []Place { return c.Order(items, c.Choose(items, single)) }
+	for name, order := range map[string][]Place{
 		"no owner is clear":     c.Single(vague),
 		"each is its own":       c.Single(alone),
-		"nothing has an owner":  c.Auto(alone, 0),
-		"the query is unclear":  c.Auto(vague, 0.5),
-		"one owner, none clear": c.Auto(vague, 1),
+		"nothing has an owner":  auto(alone, 0),
+		"the query is unclear":  auto(vague, 0.5),
+		"one owner, none clear": auto(vague, 1),
 	} {
-		if !slices.Equal(order, []int{0, 1, 2}) {
+		if !slices.Equal(positions(order), []int{0, 1, 2}) {
 			t.Errorf("%s: %v", name, order)
 		}
 	}
 	vague[1], vague[2] = vague[2], vague[1]
-	if order := c.Auto(vague, 0); !slices.Equal(order, []int{0, 2, 1}) {
+	if order := auto(vague, 0); !slices.Equal(positions(order), []int{0, 2, 1}) {
 		t.Errorf("one of a component: %v", order)
 	}
+}
+
+// Whoever reads an explanation is told why a tool stands where it does.
+func TestEveryPlaceHasItsReason(t *testing.T) {
+	items := []Item{
+		{ID: "a1", Owner: "a", Score: 0.9}, {ID: "b1", Owner: "b", Score: 0.5}, {ID: "a2", Owner: "a", Score: 0.4},
+		{ID: "b2", Owner: "b", Score: 0.3}, {ID: "a3", Owner: "a", Score: 0.2}, {ID: "s1", Owner: "s", Score: 0.1, Seen: true},
+	}
+	c := DefaultConfig()
+	c.KeepUnseen, c.KeepSeen, c.PerComponent = 4, 2, 1
+	for a, want := range map[Algorithm][]Place{
+		Single: {{0, ClearOwner}, {2, ClearOwner}, {4, Extended}, {1, OtherOwner}, {3, OtherOwner}, {5, Cut}},
+		Multi:  {{0, Front}, {1, Front}, {2, Beyond}, {3, Beyond}, {4, Cut}, {5, Cut}},
+		None:   {{0, ""}, {1, ""}, {2, ""}, {3, ""}, {4, ""}, {5, ""}},
+	} {
+		if got := c.Order(items, a); !slices.Equal(got, want) {
+			t.Errorf("%q: %v", a, got)
+		}
+	}
+}
+
+func positions(order []Place) (out []int) {
+	for _, p := range order {
+		out = append(out, p.At)
+	}
+	return out
 }
 
 func TestCalibrate(t *testing.T) {
@@ -104,14 +131,14 @@ func TestCalibrate(t *testing.T) {
 
 func TestEveryOrderHoldsAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		words := rapid.MapOf(rapid.SampledFrom([]string{"a", "b", "c"}), rapid.Just(true))
+		words := rapid.SliceOf(rapid.SampledFrom([]string{"a", "b", "c"}))
 		item := rapid.Custom(func(t *rapid.T) Item {
 			return Item{
 				ID:    rapid.SampledFrom([]string{"i", "j", "k"}).Draw(t, "id"),
 				Owner: rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "owner"),
 				Score: rapid.Float64Range(-1, 1).Draw(t, "score"),
 				Seen:  rapid.Bool().Draw(t, "seen"),
-				Words: words.Draw(t, "words"),
+				Words: WordsOf(words.Draw(t, "words")),
 			}
 		})
 		items := rapid.SliceOfN(item, 0, 20).Draw(t, "items")
@@ -120,7 +147,8 @@ func TestEveryOrderHoldsAll(t *testing.T) {
 			Clear: 0.5, Alike: 0.7, PerComponent: rapid.IntRange(0, 4).Draw(t, "n"), SingleFrom: 0.7, MultiTo: 0.3,
 		}
 		p := rapid.Float64Range(0, 1).Draw(t, "p")
-		for _, order := range [][]int{c.Single(items), c.Multi(items), c.Auto(items, p)} {
+		for _, places := range [][]Place{c.Single(items), c.Multi(items), c.Order(items, c.Choose(items, p))} {
+			order := positions(places)
 			slices.Sort(order)
 			for i := range items {
 				if len(order) != len(items) || order[i] != i {

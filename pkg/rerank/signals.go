@@ -40,7 +40,7 @@ const (
 
 // SignalsOf reads the signals off a ranking, best first, of which the scores
 // need not be calibrated. Needs are the words of each need, as those of Item.
-func SignalsOf(items []Item, needs []map[string]bool) Signals {
+func SignalsOf(items []Item, needs []Words) Signals {
 	var s Signals
 	if len(items) == 0 || items[0].Score <= 0 {
 		return s
@@ -82,49 +82,37 @@ func (s *Signals) ofScores(items []Item) {
 	s[Second], s[Third], s[Mass] = leaders[1], leaders[2], own/all
 }
 
-func (s *Signals) ofWords(items []Item, needs []map[string]bool) {
-	query := map[string]bool{}
+func (s *Signals) ofWords(items []Item, needs []Words) {
+	var query Words
 	for _, need := range needs {
-		join(query, need)
+		query = query.and(need)
 	}
 	s[Needs], s[Length] = float64(len(needs)), math.Log(1+float64(len(query)))
-	first := items[0].owner()
-	said, all := map[string]map[string]bool{}, map[string]bool{}
+	said := map[string]Words{}
+	var all Words
 	for i := range items {
+		words := items[i].Words.in(query)
 		owner := items[i].owner()
-		if said[owner] == nil {
-			said[owner] = map[string]bool{}
-		}
-		for w := range items[i].Words {
-			if query[w] {
-				said[owner][w], all[w] = true, true
-			}
-		}
+		said[owner], all = said[owner].and(words), all.and(words)
 	}
-	s.ofCoverage(said, all, first, float64(max(1, len(query))))
+	s.ofCoverage(said, len(all), items[0].owner(), float64(max(1, len(query))))
 	s.ofNeeds(items, needs)
 }
 
-func (s *Signals) ofCoverage(said map[string]map[string]bool, all map[string]bool, first string, words float64) {
+func (s *Signals) ofCoverage(said map[string]Words, all int, first string, words float64) {
 	own := said[first]
 	var added int
 	for _, other := range said {
-		more := 0
-		for w := range other {
-			if !own[w] {
-				more++
-			}
-		}
-		added = max(added, more)
+		added = max(added, len(other)-other.shared(own))
 	}
 	s[Covered], s[Added] = float64(len(own))/words, float64(added)/words
-	s[AddedByAll] = float64(len(all)-len(own)) / words
-	s[CoveredPart] = float64(len(own)) / float64(max(1, len(all)))
+	s[AddedByAll] = float64(all-len(own)) / words
+	s[CoveredPart] = float64(len(own)) / float64(max(1, all))
 }
 
 // ofNeeds looks for the owner of the tool that says most of each need: the first
 // owner where it says as much as any, else the one that ranks first.
-func (s *Signals) ofNeeds(items []Item, needs []map[string]bool) {
+func (s *Signals) ofNeeds(items []Item, needs []Words) {
 	first := items[0].owner()
 	owners := map[string]bool{}
 	for _, need := range needs {
@@ -150,18 +138,6 @@ func (s *Signals) ofNeeds(items []Item, needs []map[string]bool) {
 }
 
 // shareOf returns the share of the words of need that are in words.
-func shareOf(need, words map[string]bool) float64 {
-	n := 0
-	for w := range need {
-		if words[w] {
-			n++
-		}
-	}
-	return float64(n) / float64(max(1, len(need)))
-}
-
-func join(into, words map[string]bool) {
-	for w := range words {
-		into[w] = true
-	}
+func shareOf(need, words Words) float64 {
+	return float64(need.shared(words)) / float64(max(1, len(need)))
 }

@@ -30,6 +30,18 @@ const (
 	RewriteFallback Rewrite = "fallback"
 )
 
+// Rerank tells a search how to reorder tools by their owners (ToolRerank, arXiv
+// 2403.06551), and an answer how it did.
+type Rerank string
+
+// The ways of reranking. An answer says single or multi, or nothing.
+const (
+	RerankOff    Rerank = "off"
+	RerankSingle Rerank = "single" // bring those of clearly relevant owners together
+	RerankMulti  Rerank = "multi"  // spread them
+	RerankAuto   Rerank = "auto"   // either, or none, by whether one owner is likely to answer the query
+)
+
 // Filters restrict a search before the top k are chosen. Empty lists do not
 // restrict; values of one list are alternatives, lists are all to hold.
 type Filters struct {
@@ -47,6 +59,7 @@ type SearchRequest struct {
 	Filters   Filters           `json:"filters,omitempty"`
 	Explain   bool              `json:"explain,omitempty"`
 	Rewrite   Rewrite           `json:"rewrite,omitempty"`
+	Rerank    Rerank            `json:"rerank,omitempty"`    // as the server is set when absent
 	Needs     []Need            `json:"needs,omitempty"`     // given by the caller: skips rewriting
 	Arguments map[string]string `json:"arguments,omitempty"` // name to meaning, never a value
 }
@@ -58,6 +71,7 @@ type SearchResponse struct {
 	Rewrite  Rewrite   `json:"rewrite"`
 	Degraded []string  `json:"degraded"` // parts that could not be asked; never null
 	TookMS   float64   `json:"took_ms"`
+	Reranked Rerank    `json:"reranked,omitempty"` // how results were reordered: single or multi
 	KCapped  bool      `json:"k_capped,omitempty"`
 	Searched *Searched `json:"searched,omitempty"` // where an explanation was asked for
 	Results  []Result  `json:"results"`            // best first; never null
@@ -76,7 +90,7 @@ type Result struct {
 	Agent             string       `json:"agent,omitempty"`
 	Name              string       `json:"name"`
 	Description       string       `json:"description"`
-	Score             float64      `json:"score"`      // what the order follows; comparable within one weights version
+	Score             float64      `json:"score"`      // what the order follows, before it is reranked; comparable within one weights version
 	Similarity        float64      `json:"similarity"` // best cosine of query and entity, in [-1, 1]
 	MissingParameters []string     `json:"missing_parameters"`
 	Tools             []string     `json:"tools,omitempty"`      // for agents: the tools that brought it here
@@ -99,6 +113,17 @@ type Explanation struct {
 	Bias       float64            `json:"bias"`
 	Penalty    float64            `json:"penalty"` // subtracted
 	Parameters []ParameterMatch   `json:"parameters,omitempty"`
+	Reranking  *Reranking         `json:"reranking,omitempty"` // where the results could be reordered
+}
+
+// Reranking says what reordering by owners did to a result.
+type Reranking struct {
+	Algorithm  Rerank  `json:"algorithm"`        // single, multi, or off: all stayed as they were
+	Single     float64 `json:"single,omitempty"` // probability that one owner answers the query; absent where nobody asked
+	Calibrated float64 `json:"calibrated"`       // the score on a scale from 0 to 1
+	From       int     `json:"from"`             // place by the score, from 1
+	To         int     `json:"to"`               // place by reranking
+	Why        string  `json:"why,omitempty"`    // clear_owner, extended_list, other_owner, component, over_component or truncated
 }
 
 // ParameterMatch is one parameter's part in the penalty.

@@ -47,6 +47,9 @@ func (r *SearchRequest) validate() error {
 	if r.Rewrite != RewriteAuto && r.Rewrite != RewriteOff {
 		return invalid("/rewrite", string(r.Rewrite), "must be %q or %q", RewriteAuto, RewriteOff)
 	}
+	if err := r.Rerank.Validate(); err != nil {
+		return err
+	}
 	if err := checkNeeds(r.Needs); err != nil {
 		return err
 	}
@@ -57,6 +60,15 @@ func (r *SearchRequest) validate() error {
 		return err
 	}
 	return r.Filters.validate()
+}
+
+// Validate refuses what is no way of reranking; none is one.
+func (r Rerank) Validate() error {
+	switch r {
+	case "", RerankOff, RerankSingle, RerankMulti, RerankAuto:
+		return nil
+	}
+	return invalid("/rerank", string(r), "must be %q, %q, %q or %q", RerankAuto, RerankOff, RerankSingle, RerankMulti)
 }
 
 func checkNeeds(needs []Need) error {

@@ -1,10 +1,10 @@
 package query
 
 import (
-	"maps"
 	"slices"
 	"testing"
 
+	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -17,16 +17,16 @@ func TestWordsOfNeedsAndDocuments(t *testing.T) {
 	}
 	doc := DocumentWords(&schema.Document{Name: "bookFerry", Description: "Sells tickets in the port."})
 	for i, want := range [][]string{{"book", "ferri"}, {"port", "tide"}} {
-		if got := slices.Sorted(maps.Keys(needs[i])); !slices.Equal(got, want) {
-			t.Errorf("need %d: %q", i, got)
+		if !slices.Equal(needs[i], rerank.WordsOf(want)) {
+			t.Errorf("need %d is not %q", i, want)
 		}
 	}
 	for _, w := range []string{"book", "ferri", "ticket", "port"} {
-		if !doc[w] {
+		if !doc.Has(w) {
 			t.Errorf("%q is missing in %v", w, doc)
 		}
 	}
-	if doc["the"] || doc["in"] {
+	if doc.Has("the") || doc.Has("in") {
 		t.Errorf("stop words in %v", doc)
 	}
 }

@@ -109,6 +109,9 @@ func (sr *search) explain(r *ranking.Ranked, matches []schema.ParameterMatch) *s
 		Penalty:    r.Penalty,
 		Parameters: matches,
 	}
+	if move, ok := sr.reordered.moves[r.Ref]; ok {
+		e.Reranking = &move
+	}
 	for i, x := range r.Features {
 		if term := sr.model.Features[i] * x; term != 0 {
 			e.Terms[fusion.Feature(i).String()] = term

@@ -20,6 +20,7 @@ const (
 	degradedCatalogue   = "catalogue"   // some results lack what the catalogue says of them
 	degradedWeights     = "weights"     // the store of weights and usage is away: the last known serve
 	degradedImpressions = "impressions" // the search is not recorded, feedback on it is lost
+	degradedRerank      = "rerank"      // the results stand in the order of their scores
 )
 
 // ErrUnavailable is wrapped by every error that says that nothing could be
@@ -42,6 +43,7 @@ type search struct {
 	vector    []float32                   // of the query
 	uses      uses                        // usage, as the query sees it
 	suppliers map[string][]index.Supplier // of the front runners
+	reordered reordered
 }
 
 // Search answers a request of a tenant. Its error is a *schema.Invalid for a
@@ -77,7 +79,7 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 		return schema.SearchResponse{}, err
 	}
 	defer s.metrics.stage("answer")()
-	return s.answer(ctx, sr, ranking.Rank(candidates, sr.model, sr.known())), nil
+	return s.answer(ctx, sr, s.reorder(ctx, sr, ranking.Rank(candidates, sr.model, sr.known()))), nil
 }
 
 // embed returns the vectors of the plan's texts, got in one call; none at all
@@ -281,6 +283,7 @@ func (s *Service) answer(ctx context.Context, sr *search, ranked []ranking.Ranke
 		Weights:  sr.model.Version,
 		Rewrite:  sr.plan.rewrite,
 		Degraded: append([]string{}, sr.degraded...),
+		Reranked: schema.Rerank(sr.reordered.algorithm),
 		KCapped:  sr.capped,
 		Results:  results,
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -67,6 +68,10 @@ type Watcher interface {
 	Watch(ctx context.Context, prefix string, fn func(stream.Entry) error) error
 }
 
+// maxDocuments is how many documents' words are remembered, and as many again of
+// those before: about three megabytes.
+const maxDocuments = 8192
+
 // Config holds the limits of the service. The zero value of a field means its
 // default.
 type Config struct {
@@ -78,6 +83,9 @@ type Config struct {
 
 	RewriteBudget time.Duration // for which a search waits for its rewriting, from its arrival; 1.5 s
 	Speculative   bool          // search with the query as it is meanwhile
+
+	Rerank    schema.Rerank // of searches that do not say it themselves; off
+	Reranking rerank.Config // its bounds; rerank.DefaultConfig
 }
 
 func (c Config) withDefaults() Config {
@@ -96,6 +104,12 @@ func (c Config) withDefaults() Config {
 	if c.RewriteBudget == 0 {
 		c.RewriteBudget = 1500 * time.Millisecond
 	}
+	if c.Rerank == "" {
+		c.Rerank = schema.RerankOff
+	}
+	if c.Reranking == (rerank.Config{}) {
+		c.Reranking = rerank.DefaultConfig()
+	}
 	return c
 }
 
@@ -103,7 +117,13 @@ func (c Config) validate() error {
 	if c.Timeout < 0 || c.EmbedTimeout < 0 || c.Impressions < 0 || c.MinPool < 0 || c.RewriteBudget < 0 {
 		return fmt.Errorf("query: negative limit in %+v", c)
 	}
-	return nil
+	if err := c.Rerank.Validate(); err != nil {
+		return fmt.Errorf("query: %w", err)
+	}
+	if c.Reranking == (rerank.Config{}) {
+		return nil
+	}
+	return c.Reranking.Validate()
 }
 
 // Deps are what the service works with. Embedder, DeadLetters, Watcher, Stale and
@@ -156,6 +176,7 @@ type Service struct {
 	now         atomic.Pointer[serving]
 	models      *live[*fusion.Model]
 	usage       *live[*usage]
+	documents   *documents
 	impressions *impressions
 }
 
@@ -176,6 +197,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 		metrics:     m,
 		models:      newModels(deps.Logger, m),
 		usage:       newUsage(deps.Logger, m),
+		documents:   newDocuments(maxDocuments),
 		impressions: newImpressions(cfg.Impressions, deps.Publisher, deps.Logger, m),
 	}
 	first, err := newServing(View{cfg.Model, deps.Index, deps.Catalogue, deps.Embedder})

@@ -15,6 +15,8 @@ func values(t reflect.Type) []any {
 		return []any{schema.RankTools, schema.RankAgents}
 	case reflect.TypeFor[schema.Rewrite]():
 		return []any{schema.RewriteAuto, schema.RewriteOff, schema.RewriteLLM, schema.RewriteCache, schema.RewriteGiven, schema.RewriteFallback}
+	case reflect.TypeFor[schema.Rerank]():
+		return []any{schema.RerankOff, schema.RerankSingle, schema.RerankMulti, schema.RerankAuto}
 	case reflect.TypeFor[schema.Quality]():
 		return []any{schema.QualityGood, schema.QualityLow}
 	case reflect.TypeFor[schema.Fallback]():
@@ -66,6 +68,8 @@ func limits(field string) object {
 		return object{"default": schema.RankTools}
 	case "SearchRequest.Rewrite":
 		return object{"enum": []any{schema.RewriteAuto, schema.RewriteOff}, "default": schema.RewriteAuto}
+	case "SearchResponse.Reranked":
+		return object{"enum": []any{schema.RerankSingle, schema.RerankMulti}}
 	case "SearchRequest.Needs":
 		return object{"maxItems": schema.MaxNeeds}
 	case "SearchRequest.Arguments":
