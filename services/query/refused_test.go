@@ -1,10 +1,17 @@
 package query
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/toolstream/toolstream/internal/simulation"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -64,5 +71,47 @@ func TestFeedbackOnWhatWasDeletedIsRefused(t *testing.T) {
 	}
 	if n := len(b.bus.Published(events.FeedbackTopic)); n != 3 {
 		t.Errorf("%d events published", n)
+	}
+}
+
+// Several replicas watch one store: what it is given ranks on all of them before
+// the one who gives it goes on, a bad version on none.
+func TestAChangeOfWeightsIsLiveOnEveryReplica(t *testing.T) {
+	world := simulation.NewWorld(time.Unix(0, 0))
+	ctx, cancel := context.WithCancel(t.Context())
+	var replicas []*Service
+	var g errgroup.Group
+	for range 3 {
+		b := newBench(t, tool("a", "", 1))
+		s, err := New(Config{}, Deps{
+			Index: b.index, Catalogue: b.catalogue, Publisher: b.bus, Watcher: world,
+			Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		replicas = append(replicas, s)
+		g.Go(func() error { return s.Run(ctx) })
+	}
+	if err := world.Await(ctx, 0, 2*len(replicas)); err != nil {
+		t.Fatal(err)
+	}
+	for epoch, want := range []string{"w0", "w1", "w2", "w2", "w4"} {
+		raw := mustJSON(t, sealed(t, uint64(epoch), nil))
+		if epoch == 3 {
+			raw = raw[1:]
+		}
+		if err := world.Put(ctx, "weights.live.default", raw); err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range replicas {
+			if got := s.WeightsVersion(testTenant); got != want {
+				t.Errorf("after version %d replica %d ranks by %s, want %s", epoch, i, got, want)
+			}
+		}
+	}
+	cancel()
+	if err := g.Wait(); err != nil {
+		t.Error(err)
 	}
 }
