@@ -70,12 +70,9 @@ test: ## every test
 	$(MAKE) --no-print-directory onnx
 
 # What runs the whole program is left out: the program that it starts is built
-# without the detector. So are the two tests that crash Weaviate between a batch
-# and its fence and then write again: its index can stay damaged by that, which
-# they fail by now and then; once a run is enough.
-UNFENCED := ^(TestRewritingRepairs|TestSweepRepairs)$$
+# without the detector.
 race: ## the tests of the packages again, with the race detector
-	go test -race -timeout 20m -skip '$(UNFENCED)' $$(go list ./... | grep -v /tests/)
+	go test -race -timeout 20m $$(go list ./... | grep -v /tests/)
 	$(MAKE) --no-print-directory onnx RACE=-race
 
 onnx: ## the tests of what is built with the tag onnx

@@ -8,7 +8,8 @@
 // behind an alias. An entity is one object whose id is computed from tenant,
 // kind and id; its properties and vectors are enough to rebuild the change that
 // it came from, the raw document left out. A deleted entity stays as a tombstone
-// that has its version and no vectors, so no search returns it.
+// that has its version and no vectors, so no search returns it. The first object
+// of a shard is an anchor, which edges that a crash left hanging come to.
 //
 // # Writing
 //

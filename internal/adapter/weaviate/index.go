@@ -24,6 +24,7 @@ import (
 
 // The kinds of objects that are no entities.
 const (
+	kindAnchor    = "anchor"
 	kindFence     = "fence"
 	kindPositions = "positions"
 )
@@ -70,7 +71,7 @@ func OpenIndex(ctx context.Context, c *Client, m Model, d Deps) (*Index, error) 
 		return nil, err
 	}
 	i := &Index{client: c, class: class, model: m, log: d.Logger, session: rand.Text(), positions: map[int]uint64{}}
-	i.tenants = tenants{client: c, class: class, known: map[string]bool{}}
+	i.tenants = tenants{client: c, class: class, begin: i.anchor, known: map[string]bool{}}
 	if err := i.tenants.add(ctx, bookkeeping); err != nil {
 		return nil, err
 	}

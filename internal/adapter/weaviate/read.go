@@ -98,7 +98,7 @@ func (i *Index) Each(ctx context.Context, tenant string, fn func(events.Change) 
 		}
 		for _, r := range found {
 			after = r.GetMetadata().GetId()
-			if r.GetProperties().GetNonRefProps().GetFields()[propKind].GetTextValue() == kindFence {
+			if isNote(r) {
 				continue
 			}
 			s, err := decode(tenant, i.model, r)

@@ -150,6 +150,9 @@ func union(tenant string, found [][]*pb.SearchResult) []schema.Ref {
 	var out []schema.Ref
 	for _, results := range found {
 		for _, r := range results {
+			if isNote(r) {
+				continue
+			}
 			f := r.GetProperties().GetNonRefProps().GetFields()
 			ref := schema.Ref{Tenant: tenant, Kind: schema.Kind(f[propKind].GetTextValue()), ID: f[propKey].GetTextValue()}
 			if !seen[ref] {

@@ -171,8 +171,7 @@ func (i *Index) repair(ctx context.Context, tenant string, lost []*events.Change
 
 // entity decodes an object, nil for one that has no vectors.
 func (i *Index) entity(tenant string, r *pb.SearchResult) (*stored, error) {
-	f := r.GetProperties().GetNonRefProps().GetFields()
-	if f[propKind].GetTextValue() == kindFence || f[propDeleted].GetBoolValue() {
+	if isNote(r) || r.GetProperties().GetNonRefProps().GetFields()[propDeleted].GetBoolValue() {
 		return nil, nil
 	}
 	return decode(tenant, i.model, r)

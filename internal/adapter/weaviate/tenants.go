@@ -17,12 +17,13 @@ const bookkeeping = "_writer"
 type tenants struct {
 	client *Client
 	class  string
+	begin  func(ctx context.Context, tenant string) error // writes what comes before all else
 
 	mu    sync.Mutex
 	known map[string]bool
 }
 
-// add makes the shards that are not there yet. Making one that is there changes
+// add makes the shards that are not there yet, and begins them. Making one that is there changes
 // nothing.
 func (t *tenants) add(ctx context.Context, names ...string) error {
 	t.mu.Lock()
@@ -40,6 +41,11 @@ func (t *tenants) add(ctx context.Context, names ...string) error {
 		return fmt.Errorf("weaviate: make tenants of %s: %w", t.class, err)
 	}
 	for _, tenant := range missing {
+		if tenant.Name != bookkeeping {
+			if err := t.begin(ctx, tenant.Name); err != nil {
+				return err
+			}
+		}
 		t.known[tenant.Name] = true
 	}
 	return nil
