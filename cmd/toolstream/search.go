@@ -15,13 +15,19 @@ import (
 func newSearch(con *console) *cobra.Command {
 	var req schema.SearchRequest
 	cmd := &cobra.Command{
-		Use:   "search QUERY",
+		Use:   "search QUERY | search --step STEP…",
 		Short: "Find the tools or agents for a query",
 		Example: `  toolstream search "book a flight to Lisbon"
   toolstream search "translate a letter" -k 3 --explain
   toolstream search "everything about invoices" --rank agents
+  toolstream search "plan a trip" --step "find a train to Porto" --step "book a hotel room"
   toolstream search "create an issue" --agent github-v3-rest-api --json`,
-		Args: cobra.MinimumNArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(req.Steps) > 0 {
+				return nil
+			}
+			return cobra.MinimumNArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Query = strings.Join(args, " ")
 			var answer schema.SearchResponse
@@ -45,6 +51,8 @@ func newSearch(con *console) *cobra.Command {
 	flags.StringSliceVar(&req.Filters.Tags, "tag", nil, "only tools with one of these tags")
 	flags.StringSliceVar(&req.Filters.IDs, "id", nil, "only these ids")
 	flags.StringToStringVar(&req.Arguments, "argument", nil, "an argument that can be provided, as name=meaning (repeatable)")
+	flags.StringArrayVar(&req.Steps, "step", nil, "a step of the task, searched by itself (repeatable)")
+	flags.BoolVar(&req.Stepwise, "stepwise", false, "search each need or clause of the query by itself")
 	return cmd
 }
 
@@ -75,6 +83,9 @@ func (c *console) printSearch(a schema.SearchResponse) {
 
 func describe(r schema.Result) string {
 	text := r.Description
+	if r.Step > 0 {
+		text = fmt.Sprintf("step %d. %s", r.Step, text)
+	}
 	if len(r.Tools) > 0 {
 		text = "through " + strings.Join(r.Tools, ", ") + ". " + text
 	}

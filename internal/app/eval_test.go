@@ -123,11 +123,28 @@ func TestSwitchesOfEvaluate(t *testing.T) {
 	}
 }
 
-func TestStepsAreFusedByTheBestScore(t *testing.T) {
-	run := evaluate(t, writeSet(t, smallSet()), func(s *evaluation.Settings) { s.Steps, s.Split = evaluation.On, "many" })
+func TestStepsTakeTurns(t *testing.T) {
+	dir := writeSet(t, smallSet())
+	run := evaluate(t, dir, func(s *evaluation.Settings) { s.Steps, s.Split = evaluation.On, "many" })
 	got := run.PerQuery[0]
 	if got.Metrics.Of("comp@3") != 1 || len(got.Ranking) != 5 {
 		t.Fatalf("%+v", got)
+	}
+	same := func(_ context.Context, base fusion.Model, train []evaluation.Sample, _ evaluation.FitOptions) (evaluation.Fitted, error) {
+		for _, s := range train {
+			if len(s.Candidates) != 5 {
+				t.Errorf("%s is learned from with %d candidates", s.Query.ID, len(s.Candidates))
+			}
+		}
+		return evaluation.Fitted{Model: base}, nil
+	}
+	c := evalConfig(t, dir, func(s *evaluation.Settings) { s.Steps, s.Weights = evaluation.On, evaluation.Learned })
+	learned, err := Evaluate(t.Context(), c, EvalDeps{Fit: same})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := learned.PerQuery[1]; !reflect.DeepEqual(again.Ranking, got.Ranking) {
+		t.Errorf("with the same weights learned %+v, want %+v", again.Ranking, got.Ranking)
 	}
 }
 

@@ -36,8 +36,8 @@ func (e *evaluator) given(ctx context.Context, r *registry) ([][]evaluation.Rank
 		return nil, err
 	}
 	return each(ctx, e, func(i int) ([]evaluation.Ranked, error) {
-		found, err := e.candidates(ctx, r, &e.queries[i], &model, evaluation.MaxRanking)
-		return e.order(found, &model, ranking.Known{Suppliers: r.suppliersOf}), err
+		steps, err := e.candidates(ctx, r, &e.queries[i], &model, evaluation.MaxRanking)
+		return e.order(steps, &model, ranking.Known{Suppliers: r.suppliersOf}), err
 	})
 }
 
@@ -81,7 +81,7 @@ func (e *evaluator) crossValidate(ctx context.Context, samples []evaluation.Samp
 		used := query.Used(fitted.Usage)
 		for _, i := range test {
 			s := &samples[i]
-			rankings[i] = e.order(s.Candidates, &fitted.Model, ranking.Known{Uses: used(s.Vector), Suppliers: s.Suppliers})
+			rankings[i] = e.order(stepsOf(s), &fitted.Model, ranking.Known{Uses: used(s.Vector), Suppliers: s.Suppliers})
 		}
 	}
 	return rankings, nil
@@ -104,7 +104,17 @@ func divide(samples []evaluation.Sample, fold []string) (train []evaluation.Samp
 	return train, test
 }
 
-// samples returns the queries with the features of their candidates.
+// stepsOf returns the candidates of each step of a query, all of them where it is
+// searched as a whole.
+func stepsOf(s *evaluation.Sample) [][]index.Candidate {
+	if len(s.Steps) > 0 {
+		return s.Steps
+	}
+	return [][]index.Candidate{s.Candidates}
+}
+
+// samples returns the queries with the features of their candidates; of several
+// steps each candidate as the step has it that it scores best in.
 func (e *evaluator) samples(ctx context.Context, r *registry) ([]evaluation.Sample, error) {
 	model, err := e.baseModel()
 	if err != nil {
@@ -112,10 +122,12 @@ func (e *evaluator) samples(ctx context.Context, r *registry) ([]evaluation.Samp
 	}
 	return each(ctx, e, func(i int) (evaluation.Sample, error) {
 		s := evaluation.Sample{Query: e.queries[i], Suppliers: r.suppliersOf}
-		var err error
-		s.Candidates, err = e.candidates(ctx, r, &e.queries[i], &model, min(r.size, maxSample))
+		steps, err := e.candidates(ctx, r, &e.queries[i], &model, min(r.size, maxSample))
 		if err != nil {
 			return s, err
+		}
+		if s.Candidates = steps[0]; len(steps) > 1 {
+			s.Candidates, s.Steps = best(slices.Concat(steps...), &model), steps
 		}
 		for _, c := range s.Candidates {
 			s.Relevance = append(s.Relevance, e.gain(i, &c))
@@ -160,51 +172,44 @@ func each[T any](ctx context.Context, e *evaluator, fn func(i int) (T, error)) (
 	return out, nil
 }
 
-// candidates returns what serving would rank for a query. The steps of a task
-// are searched one by one, and each candidate is taken from the step that it
-// scores best in.
-func (e *evaluator) candidates(ctx context.Context, r *registry, q *dataset.Query, m *fusion.Model, n int) ([]index.Candidate, error) {
+// candidates returns what serving would rank for a query, or for each of its
+// steps.
+func (e *evaluator) candidates(ctx context.Context, r *registry, q *dataset.Query, m *fusion.Model, n int) ([][]index.Candidate, error) {
 	requests, err := e.requests(ctx, r, q)
 	if err != nil {
 		return nil, err
 	}
-	var all []index.Candidate
-	for _, req := range requests {
-		found, err := r.query.Candidates(ctx, tenant.Default, req, m, n)
-		if err != nil {
+	steps := make([][]index.Candidate, len(requests))
+	for i, req := range requests {
+		if steps[i], err = r.query.Candidates(ctx, tenant.Default, req, m, n); err != nil {
 			return nil, err
 		}
-		if all == nil {
-			all = found // as a rule the only one, and large
-		} else {
-			all = append(all, found...)
+		for j := range steps[i] {
+			c := &steps[i][j]
+			e.mask(&c.Features)
+			c.BestArg = nil // only an explanation says it
+			if e.Settings.Retrieval == evaluation.Lexical {
+				c.Matches = nil // cosines
+			}
 		}
 	}
-	for i := range all {
-		e.mask(&all[i].Features)
-		all[i].BestArg = nil // only an explanation says it
-		if e.Settings.Retrieval == evaluation.Lexical {
-			all[i].Matches = nil // cosines
-		}
-	}
-	if e.Settings.Steps == evaluation.On && len(q.Steps) > 0 {
-		all = best(all, m)
-	}
-	return all, nil
+	return steps, nil
 }
 
 // requests are what a user would send for a query, or what a search would make
 // of it.
 func (e *evaluator) requests(ctx context.Context, r *registry, q *dataset.Query) ([]schema.SearchRequest, error) {
 	rank := schema.Rank(e.Settings.Rank)
-	if e.Settings.Steps == evaluation.On && len(q.Steps) > 0 {
+	if e.Settings.Steps == evaluation.On {
 		var steps []schema.SearchRequest
 		for _, step := range q.Steps {
 			if strings.TrimSpace(step) != "" {
 				steps = append(steps, schema.SearchRequest{Query: step, Rank: rank})
 			}
 		}
-		return steps, nil
+		if len(steps) > 0 {
+			return steps, nil
+		}
 	}
 	req := schema.SearchRequest{Query: q.Text, Rank: rank}
 	switch e.Settings.Queries {
@@ -258,9 +263,9 @@ func unused(retrieval string) (out []fusion.Feature) {
 	return out
 }
 
-// order ranks candidates as a search would show them.
-func (e *evaluator) order(found []index.Candidate, m *fusion.Model, known ranking.Known) []evaluation.Ranked {
-	places := query.Rank(found, schema.Rank(e.Settings.Rank), m, known)
+// order ranks the candidates of the steps as a search would show them.
+func (e *evaluator) order(steps [][]index.Candidate, m *fusion.Model, known ranking.Known) []evaluation.Ranked {
+	places := query.RankSteps(steps, schema.Rank(e.Settings.Rank), m, known)
 	ranking := make([]evaluation.Ranked, min(len(places), evaluation.MaxRanking))
 	for i := range ranking {
 		ranking[i] = evaluation.Ranked{ID: places[i].ID, Score: places[i].Score}

@@ -146,7 +146,7 @@ func (s *simulator) ndcg(test []int, m *fusion.Model, usage *schema.Usage) float
 	var sum float64
 	for _, i := range test {
 		sample := &s.samples[i]
-		ranked := s.order(sample.Candidates, m, ranking.Known{Uses: used(sample.Vector), Suppliers: sample.Suppliers})
+		ranked := s.order(stepsOf(sample), m, ranking.Known{Uses: used(sample.Vector), Suppliers: sample.Suppliers})
 		judged := evaluation.Judge(sample.Query.ID, s.judgments[i], ranked)
 		sum += judged.Metrics.Of("ndcg@10")
 	}

@@ -19,8 +19,9 @@ type Sample struct {
 	Query      dataset.Query
 	Vector     []float32 // of the query; empty where vectors take no part
 	Candidates []index.Candidate
-	Relevance  []float64         // of each candidate by itself, 0 for what is not asked for
-	Suppliers  ranking.Suppliers // of the tools of the registry
+	Steps      [][]index.Candidate // of each step by itself, where the query has several that are searched one by one
+	Relevance  []float64           // of each candidate by itself, 0 for what is not asked for
+	Suppliers  ranking.Suppliers   // of the tools of the registry
 }
 
 // Fit makes a model, and what it says of usage, of the samples of the training

@@ -62,6 +62,8 @@ type SearchRequest struct {
 	Rerank    Rerank            `json:"rerank,omitempty"`    // as the server is set when absent
 	Needs     []Need            `json:"needs,omitempty"`     // given by the caller: skips rewriting
 	Arguments map[string]string `json:"arguments,omitempty"` // name to meaning, never a value
+	Steps     []string          `json:"steps,omitempty"`     // of a task, each searched by itself; not beside needs
+	Stepwise  bool              `json:"stepwise,omitempty"`  // each need is searched by itself where there are no steps
 }
 
 // SearchResponse answers a SearchRequest.
@@ -90,8 +92,9 @@ type Result struct {
 	Agent             string       `json:"agent,omitempty"`
 	Name              string       `json:"name"`
 	Description       string       `json:"description"`
-	Score             float64      `json:"score"`      // what the order follows, before it is reranked; comparable within one weights version
-	Similarity        float64      `json:"similarity"` // best cosine of query and entity, in [-1, 1]
+	Score             float64      `json:"score"`          // what the order follows, before it is reranked; comparable within one weights version
+	Similarity        float64      `json:"similarity"`     // best cosine of query and entity, in [-1, 1]
+	Step              int          `json:"step,omitempty"` // from 1, of the step that found it; of several
 	MissingParameters []string     `json:"missing_parameters"`
 	Tools             []string     `json:"tools,omitempty"`      // for agents: the tools that brought it here
 	BroughtBy         []Bringer    `json:"brought_by,omitempty"` // the same, with the places that they have
@@ -103,6 +106,7 @@ type Bringer struct {
 	ID    string  `json:"id"`
 	Rank  int     `json:"rank"` // from 1, among tools and agents
 	Score float64 `json:"score"`
+	Step  int     `json:"step,omitempty"` // from 1, of the step whose ranking it is; of several
 }
 
 // Explanation says how a score came about. Terms sum to Score.

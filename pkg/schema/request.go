@@ -9,7 +9,7 @@ const (
 	DefaultK     = 10
 	MaxK         = 1000
 	MaxQuery     = 64 << 10
-	MaxNeeds     = 32
+	MaxNeeds     = 32 // or steps
 	MaxNeedText  = 8 << 10
 	MaxArguments = 256
 	MaxFilters   = 1000 // values of one filter
@@ -53,7 +53,10 @@ func (r *SearchRequest) validate() error {
 	if err := checkNeeds(r.Needs); err != nil {
 		return err
 	}
-	if len(r.Needs) == 0 && isBlank(r.Query) {
+	if err := checkSteps(r.Steps, r.Needs); err != nil {
+		return err
+	}
+	if len(r.Needs) == 0 && len(r.Steps) == 0 && isBlank(r.Query) {
 		return invalid("/query", r.Query, "must not be empty")
 	}
 	if err := checkArguments(r.Arguments); err != nil {
@@ -88,6 +91,25 @@ func checkNeeds(needs []Need) error {
 			if err := checkText(path+"/"+text.name, text.value, MaxNeedText); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+func checkSteps(steps []string, needs []Need) error {
+	if err := checkCount("/steps", len(steps), MaxNeeds); err != nil {
+		return err
+	}
+	if len(steps) > 0 && len(needs) > 0 {
+		return invalid("/steps", steps[0], "must be absent where needs are given")
+	}
+	for i, step := range steps {
+		path := fmt.Sprintf("/steps/%d", i)
+		if isBlank(step) {
+			return invalid(path, step, "must not be empty")
+		}
+		if err := checkText(path, step, MaxNeedText); err != nil {
+			return err
 		}
 	}
 	return nil

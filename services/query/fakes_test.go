@@ -268,7 +268,7 @@ func (b *bench) start(t *testing.T) (stop func()) {
 
 func (b *bench) search(t testing.TB, req schema.SearchRequest) schema.SearchResponse {
 	t.Helper()
-	if req.Query == "" && len(req.Needs) == 0 {
+	if req.Query == "" && len(req.Needs) == 0 && len(req.Steps) == 0 {
 		req.Query = "send a message"
 	}
 	resp, err := b.Search(context.Background(), testTenant, req)

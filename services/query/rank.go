@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -13,7 +15,16 @@ const maxBringers = 10
 type pick struct {
 	ref     schema.Ref
 	by      *ranking.Ranked
+	step    int              // from 1, of several, the one whose candidate it is
 	brought []schema.Bringer // for an agent, the tools that brought it, best first
+}
+
+// choose returns what a ranking shows.
+func choose(rs []ranking.Ranked, rank schema.Rank) []pick {
+	if rank == schema.RankAgents {
+		return pickAgents(rs)
+	}
+	return pickEntities(rs)
 }
 
 func pickEntities(rs []ranking.Ranked) []pick {
@@ -50,8 +61,10 @@ func pickAgents(rs []ranking.Ranked) []pick {
 	return picks
 }
 
+// bring notes a tool that brings the agent, once.
 func (p *pick) bring(b schema.Bringer) {
-	if len(p.brought) < maxBringers {
+	known := slices.ContainsFunc(p.brought, func(o schema.Bringer) bool { return o.ID == b.ID })
+	if !known && len(p.brought) < maxBringers {
 		p.brought = append(p.brought, b)
 	}
 }

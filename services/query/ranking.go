@@ -24,7 +24,7 @@ func (s *Service) Candidates(ctx context.Context, tenant string, req schema.Sear
 	sr := &search{tenant: tenant, req: req, plan: rewrite(req), model: m, usage: &usage{}, pool: n, view: view}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	probe := sr.plan.probe(s.embed(ctx, sr))
+	probe := sr.plan.probe(s.embed(ctx, sr, sr.plan.texts()))
 	if len(sr.degraded) > 0 {
 		return nil, fmt.Errorf("query %q: the embedder does not answer", schema.Quote(req.Query))
 	}
@@ -55,11 +55,17 @@ type Place struct {
 // Rank puts candidates into the order in which Search would show them: tools,
 // or the agents that they bring.
 func Rank(candidates []index.Candidate, rank schema.Rank, m *fusion.Model, known ranking.Known) []Place {
-	ranked := ranking.Rank(candidates, m, known)
-	picks := pickEntities(ranked)
-	if rank == schema.RankAgents {
-		picks = pickAgents(ranked)
+	return RankSteps([][]index.Candidate{candidates}, rank, m, known)
+}
+
+// RankSteps puts the candidates of the steps of a task into the order in which
+// Search would show them.
+func RankSteps(steps [][]index.Candidate, rank schema.Rank, m *fusion.Model, known ranking.Known) []Place {
+	lists := make([][]pick, len(steps))
+	for i, candidates := range steps {
+		lists[i] = choose(ranking.Rank(candidates, m, known), rank)
 	}
+	picks := inTurns(lists)
 	places := make([]Place, len(picks))
 	for i, p := range picks {
 		places[i] = Place{ID: p.ref.ID, Score: p.by.Score}

@@ -24,7 +24,7 @@ func (s *Service) results(ctx context.Context, sr *search, picks []pick) ([]sche
 			continue
 		}
 		results = append(results, sr.result(p, entity))
-		shown = append(shown, show(p))
+		shown = append(shown, shownAs(p))
 	}
 	return results, shown
 }
@@ -51,6 +51,7 @@ func (sr *search) result(p pick, e schema.Entity) schema.Result {
 		Description:       e.Document.Description,
 		Score:             p.by.Score,
 		Similarity:        min(1, max(-1, p.by.Similarity)),
+		Step:              p.step,
 		MissingParameters: []string{},
 		Tools:             p.tools(),
 		BroughtBy:         p.brought,
@@ -120,14 +121,15 @@ func (sr *search) explain(r *ranking.Ranked, matches []schema.ParameterMatch) *s
 	return e
 }
 
-// show is a pick as an impression remembers it. An agent that a tool brought
+// shownAs is a pick as an impression remembers it. An agent that a tool brought
 // is remembered with that tool's features: by them it was ranked.
-func show(p pick) schema.Shown {
+func shownAs(p pick) schema.Shown {
 	s := schema.Shown{
 		ID:       p.ref.ID,
 		Score:    p.by.Score,
 		Features: append([]float64(nil), p.by.Features[:]...),
 		Matches:  p.by.Matches,
+		Step:     p.step,
 	}
 	if p.ref.Kind == schema.KindTool {
 		s.Agent = p.by.Agent

@@ -21,16 +21,19 @@ type plan struct {
 
 type argument struct{ name, text string }
 
-// rewrite makes the plan of a valid request: the caller's needs if it gave
-// any, else the query's own sentences and clauses, which speak to every field.
-// Needs without a query are the query.
+// rewrite makes the plan of a valid request: the caller's needs or steps if it
+// gave any, else the query's own sentences and clauses, which speak to every
+// field. Needs or steps without a query are the query.
 func rewrite(req schema.SearchRequest) plan {
 	p := plan{
 		rewrite: schema.RewriteOff, query: strings.TrimSpace(req.Query),
 		needs: req.Needs, arguments: arguments(req.Arguments), meanings: req.Arguments,
 	}
-	if len(req.Needs) > 0 || len(req.Arguments) > 0 {
+	if len(req.Needs) > 0 || len(req.Arguments) > 0 || len(req.Steps) > 0 {
 		p.rewrite = schema.RewriteGiven
+	}
+	for _, step := range req.Steps {
+		p.needs = append(p.needs, everyField(step))
 	}
 	if len(p.needs) == 0 {
 		p.needs = ownNeeds(p.query)
@@ -103,6 +106,11 @@ func (p plan) texts() []string {
 	for _, a := range p.arguments {
 		list = append(list, a.text)
 	}
+	return once(list)
+}
+
+// once returns the texts that are not empty, each once.
+func once(list []string) []string {
 	seen := map[string]bool{"": true}
 	return slices.DeleteFunc(list, func(s string) bool {
 		drop := seen[s]

@@ -26,7 +26,7 @@ type Rewriter interface {
 // find plans the search and returns its candidates.
 func (s *Service) find(ctx context.Context, sr *search) ([]index.Candidate, error) {
 	sr.plan = rewrite(sr.req)
-	if s.deps.Rewriter == nil || sr.plan.rewrite == schema.RewriteGiven || sr.req.Rewrite == schema.RewriteOff {
+	if !s.rewrites(sr) {
 		return s.look(ctx, sr)
 	}
 	budget, cancel := context.WithTimeout(ctx, s.budget(ctx))
@@ -36,6 +36,11 @@ func (s *Service) find(ctx context.Context, sr *search) ([]index.Candidate, erro
 	}
 	s.rewritten(budget, sr)
 	return s.look(ctx, sr)
+}
+
+// rewrites reports whether a language model is asked what the query is after.
+func (s *Service) rewrites(sr *search) bool {
+	return s.deps.Rewriter != nil && sr.plan.rewrite != schema.RewriteGiven && sr.req.Rewrite != schema.RewriteOff
 }
 
 // budget is how long a search may wait for its rewriting: never so long that
@@ -70,7 +75,7 @@ func (s *Service) rewritten(ctx context.Context, sr *search) (ok bool) {
 
 // look embeds the plan and returns the candidates.
 func (s *Service) look(ctx context.Context, sr *search) ([]index.Candidate, error) {
-	return s.enough(ctx, sr, sr.plan.probe(s.embed(ctx, sr)))
+	return s.enough(ctx, sr, sr.plan.probe(s.embed(ctx, sr, sr.plan.texts())))
 }
 
 // attempt is one of two searches for the same query.

@@ -74,6 +74,9 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	if s.deps.Stale != nil && s.deps.Stale() {
 		sr.degrade(degradedWeights)
 	}
+	if sr.stepwise() {
+		return s.stepByStep(ctx, sr)
+	}
 	candidates, err := s.find(ctx, sr)
 	if err != nil {
 		return schema.SearchResponse{}, err
@@ -82,11 +85,10 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	return s.answer(ctx, sr, s.reorder(ctx, sr, ranking.Rank(candidates, sr.model, sr.known()))), nil
 }
 
-// embed returns the vectors of the plan's texts, got in one call; none at all
-// if the call fails.
-func (s *Service) embed(ctx context.Context, sr *search) map[string][]float32 {
+// embed returns the vectors of texts, got in one call; none at all if the call
+// fails.
+func (s *Service) embed(ctx context.Context, sr *search, texts []string) map[string][]float32 {
 	defer s.metrics.stage("embed")()
-	texts := sr.plan.texts()
 	vectors, err := s.callEmbedder(ctx, sr.view, texts)
 	if was := sr.view.blind.Swap(err != nil); was != (err != nil) {
 		s.deps.Logger.Warn("query: embedding of queries", "works", err == nil, "err", err)
@@ -269,12 +271,13 @@ func (sr *search) degrade(part string) {
 	}
 }
 
-// answer chooses the k best of ranked, looks them up and records them.
+// answer answers with the best of ranked.
 func (s *Service) answer(ctx context.Context, sr *search, ranked []ranking.Ranked) schema.SearchResponse {
-	picks := pickEntities(ranked)
-	if sr.req.Rank == schema.RankAgents {
-		picks = pickAgents(ranked)
-	}
+	return s.show(ctx, sr, choose(ranked, sr.req.Rank))
+}
+
+// show looks the k best picks up and records them.
+func (s *Service) show(ctx context.Context, sr *search, picks []pick) schema.SearchResponse {
 	results, shown := s.results(ctx, sr, picks)
 	s.record(sr, shown)
 	slices.Sort(sr.degraded)

@@ -147,6 +147,9 @@ func (r *searchRecord) pairs() []fusion.Pair {
 			continue
 		}
 		for _, worse := range r.worse() {
+			if r.Shown[worse].Step != r.Shown[good].Step {
+				continue // its features are of another text
+			}
 			p := fusion.Pair{Better: example(r.Shown[good]), Worse: example(r.Shown[worse])}
 			pairs = append(pairs, slices.Repeat([]fusion.Pair{p}, min(good+1, maxRepeated))...)
 		}

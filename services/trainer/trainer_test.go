@@ -545,6 +545,22 @@ func TestPairsCorrectForPosition(t *testing.T) {
 	}
 }
 
+// What two steps of a task found was ranked by two texts: neither says anything
+// of the other.
+func TestStepsAreLearnedFromApart(t *testing.T) {
+	r := searchRecord{Used: []int{2}}
+	for i, step := range []int{1, 2, 1, 2, 1} {
+		r.Shown = append(r.Shown, schema.Shown{Features: []float64{float64(i)}, Step: step})
+	}
+	worse := map[float64]bool{}
+	for _, p := range r.pairs() {
+		worse[p.Worse.Features[0]] = true
+	}
+	if len(worse) != 2 || !worse[0] || !worse[4] {
+		t.Errorf("compared with %v", worse)
+	}
+}
+
 func TestASearchIsLearnedFromOncePerUse(t *testing.T) {
 	b := newBench(t, Config{})
 	b.must(b.show(b.impression("s", "a", "b", "c")))

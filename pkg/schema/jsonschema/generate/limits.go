@@ -70,7 +70,7 @@ func limits(field string) object {
 		return object{"enum": []any{schema.RewriteAuto, schema.RewriteOff}, "default": schema.RewriteAuto}
 	case "SearchResponse.Reranked":
 		return object{"enum": []any{schema.RerankSingle, schema.RerankMulti}}
-	case "SearchRequest.Needs":
+	case "SearchRequest.Needs", "SearchRequest.Steps":
 		return object{"maxItems": schema.MaxNeeds}
 	case "SearchRequest.Arguments":
 		return object{"maxProperties": schema.MaxArguments}

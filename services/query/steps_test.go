@@ -1,0 +1,146 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query/rewriting"
+)
+
+// byWords is an index that finds for a text what a test names, by a word of it.
+type byWords struct {
+	*fakeIndex
+	found map[string][]index.Candidate
+
+	mu    sync.Mutex
+	needs []string
+}
+
+func (b *byWords) Candidates(_ context.Context, l index.Lookup) ([]index.Candidate, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, n := range l.Probe.Needs {
+		b.needs = append(b.needs, n.Whole.Words)
+	}
+	for word, found := range b.found {
+		if strings.Contains(l.Probe.Query.Words, word) {
+			return found, b.err
+		}
+	}
+	return nil, b.err
+}
+
+// newTravel returns a service that knows trains, hotels and maps. A hotel's
+// tools match hotels far better than anything matches trains.
+func newTravel(t *testing.T) (*bench, *byWords) {
+	t.Helper()
+	b := newBench(t, tool("book", "rail", 3), tool("times", "rail", 2), tool("reserve", "inn", 30), tool("rooms", "inn", 20), tool("route", "maps", 1))
+	found := map[string][]index.Candidate{
+		"train": {tool("book", "rail", 3), tool("times", "rail", 2), tool("route", "maps", 1)},
+		"hotel": {tool("reserve", "inn", 30), tool("rooms", "inn", 20), tool("route", "maps", 10)},
+	}
+	ix := &byWords{fakeIndex: b.index, found: found}
+	b.now.Load().Index = ix
+	return b, ix
+}
+
+func TestStepsTakeTurns(t *testing.T) {
+	b, _ := newTravel(t)
+	resp := b.search(t, schema.SearchRequest{Query: "plan my journey", Steps: []string{" a train ticket", "a hotel bed"}})
+	if got, want := ids(resp), []string{"reserve", "book", "rooms", "times", "route"}; !slices.Equal(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	for i, step := range []int{2, 1, 2, 1, 2} {
+		if got := resp.Results[i].Step; got != step {
+			t.Errorf("place %d is from step %d, want %d", i, got, step)
+		}
+	}
+	if resp.Rewrite != schema.RewriteGiven {
+		t.Errorf("rewrite %q", resp.Rewrite)
+	}
+	if calls := b.embedder.calls; len(calls) != 1 || !slices.Contains(calls[0], "plan my journey") || !slices.Contains(calls[0], "a train ticket") {
+		t.Errorf("embedded %q", calls)
+	}
+}
+
+// Agents stand in turns too: rail and inn come first in one step each, maps
+// comes second in both and names its tool once.
+func TestAgentsOfSteps(t *testing.T) {
+	b, _ := newTravel(t)
+	resp := b.search(t, schema.SearchRequest{Rank: schema.RankAgents, Steps: []string{"a train ticket", "a hotel bed"}, Explain: true})
+	if got, want := ids(resp), []string{"inn", "rail", "maps"}; !slices.Equal(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	maps := resp.Results[2]
+	if len(maps.BroughtBy) != 1 || maps.BroughtBy[0].Step != 2 || maps.BroughtBy[0].Rank != 3 || maps.Step != 2 {
+		t.Errorf("maps is %+v", maps)
+	}
+	if s := resp.Searched; len(s.Needs) != 2 || s.Needs[1].UserIntent != "a hotel bed" {
+		t.Errorf("searched for %+v", s)
+	}
+}
+
+func TestStepwiseSearchesEachNeed(t *testing.T) {
+	needs := []schema.Need{{ToolDescription: "books train seats"}, {ToolDescription: "books hotel rooms"}}
+	want := []string{"books hotel rooms", "books train seats"}
+	sorted := func(ix *byWords) []string { slices.Sort(ix.needs); return ix.needs }
+
+	b, ix := newTravel(t)
+	if got := ids(b.search(t, schema.SearchRequest{Needs: needs, Stepwise: true})); !slices.Equal(got[:2], []string{"reserve", "book"}) || !slices.Equal(sorted(ix), want) {
+		t.Errorf("given: got %v for %q", got, ix.needs)
+	}
+	b, _ = newTravel(t)
+	b.rewriter = &fakeRewriter{answer: rewriting.Rewritten{Needs: needs}}
+	b.build(t, Config{Speculative: true})
+	b.now.Load().Index = ix
+	ix.needs = nil
+	if got := b.search(t, schema.SearchRequest{Stepwise: true}); got.Rewrite != schema.RewriteLLM || !slices.Equal(sorted(ix), want) {
+		t.Errorf("by the language model: %v for %q", got, ix.needs)
+	}
+	b.rewriter = nil
+	b.build(t, Config{})
+	b.now.Load().Index = ix
+	ix.needs = nil
+	resp := b.search(t, schema.SearchRequest{Query: "Find a train to Porto. Book a hotel there.", Stepwise: true})
+	if got := ids(resp); len(got) < 2 || !slices.Equal(got[:2], []string{"reserve", "book"}) || len(ix.needs) != 2 {
+		t.Errorf("by clauses: %v for %q", got, ix.needs)
+	}
+	if one := b.search(t, schema.SearchRequest{Query: "train", Stepwise: true}); len(one.Results) != 3 || one.Results[0].Step != 0 {
+		t.Errorf("one step: %+v", one.Results)
+	}
+}
+
+func TestStepsWithoutAnswer(t *testing.T) {
+	b, ix := newTravel(t)
+	b.embedder.err = errDown
+	steps := schema.SearchRequest{Steps: []string{"a train ticket", "a hotel bed"}}
+	if resp := b.search(t, steps); !slices.Equal(resp.Degraded, []string{degradedVectors}) || len(resp.Results) != 5 {
+		t.Errorf("%+v", resp)
+	}
+	ix.err = errDown
+	if _, err := b.Search(t.Context(), testTenant, steps); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestImpressionsOfStepsSayWhichOne(t *testing.T) {
+	b, _ := newTravel(t)
+	stop := b.start(t)
+	b.search(t, schema.SearchRequest{Query: "plan my journey", Steps: []string{"a train ticket", "a hotel bed"}})
+	stop()
+	i := b.impressions(t)[0]
+	if len(i.Vector) == 0 || i.Query != "plan my journey" {
+		t.Errorf("remembered as %q by %v", i.Query, i.Vector)
+	}
+	for at, step := range []int{2, 1, 2, 1, 2} {
+		if i.Shown[at].Step != step {
+			t.Errorf("place %d is of step %d", at, i.Shown[at].Step)
+		}
+	}
+}
