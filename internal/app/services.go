@@ -84,7 +84,7 @@ type watch struct {
 func (b *base) newTrainer(on bus, model string, state *trainerstore.Store, weights bucket) (*trainer.Service, error) {
 	return trainer.New(trainer.Config{
 		Model:  model,
-		Settle: b.cfg.Trainer.Settle, Publish: b.cfg.Trainer.Publish, MinPairs: b.cfg.Trainer.MinPairs,
+		Settle: b.cfg.Trainer.Settle, Publish: b.cfg.Trainer.Publish, MinPairs: b.cfg.Trainer.MinPairs, Sample: b.cfg.Trainer.Sample,
 	}, trainer.Deps{
 		Follower: on, Publisher: on, State: state, Store: weightsStore{weights}, Now: time.Now, Logger: b.log, Registerer: b.metrics,
 	})

@@ -183,6 +183,7 @@ type Trainer struct {
 	Settle   time.Duration `koanf:"settle"`    // after its last feedback a search is learned from
 	Publish  time.Duration `koanf:"publish"`   // shortest time between two versions of the weights
 	MinPairs int           `koanf:"min_pairs"` // before learned weights serve
+	Sample   int           `koanf:"sample"`    // searches that they are judged by before
 }
 
 // Key documents one setting.
@@ -278,6 +279,7 @@ func Keys() []Key {
 		{"trainer.settle", "5s", "how long after its last feedback a search is learned from"},
 		{"trainer.publish", "1m0s", "shortest time between two versions of the weights"},
 		{"trainer.min_pairs", "100", "pairs of a used and a skipped result before learned weights serve"},
+		{"trainer.sample", "30", "searches that learned weights are judged by before they serve, and live ones before they are rolled back"},
 	}
 }
 
@@ -401,6 +403,7 @@ func (c Config) Values() map[string]string {
 		"trainer.settle":    c.Trainer.Settle.String(),
 		"trainer.publish":   c.Trainer.Publish.String(),
 		"trainer.min_pairs": strconv.Itoa(c.Trainer.MinPairs),
+		"trainer.sample":    strconv.Itoa(c.Trainer.Sample),
 	}
 	maps.Copy(values, c.LLM.values())
 	maps.Copy(values, c.Rerank.values())

@@ -61,6 +61,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"trainer: {settle: 0s}\n", "trainer.settle 0s"},
 		{"trainer: {publish: soon}\n", "trainer.publish"},
 		{"trainer: {min_pairs: -3}\n", "trainer.min_pairs -3"},
+		{"trainer: {sample: -3}\n", "trainer.sample -3"},
 		{": : :\n", "read "},
 	}
 	for _, test := range tests {
@@ -75,11 +76,12 @@ func TestTimesAndNumbersComeFromTheEnvironmentToo(t *testing.T) {
 	bare(t)
 	t.Setenv("TOOLSTREAM_TRAINER_SETTLE", "250ms")
 	t.Setenv("TOOLSTREAM_TRAINER_MIN_PAIRS", "7")
+	t.Setenv("TOOLSTREAM_TRAINER_SAMPLE", "5")
 	c, err := Load(writeFile(t, "trainer:\n  publish: 2h\n"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Trainer{250 * time.Millisecond, 2 * time.Hour, 7}); c.Trainer != want {
+	if want := (Trainer{250 * time.Millisecond, 2 * time.Hour, 7, 5}); c.Trainer != want {
 		t.Errorf("got %+v, want %+v", c.Trainer, want)
 	}
 }

@@ -114,8 +114,8 @@ func (e Embedder) validate() error {
 }
 
 func (t Trainer) validate() error {
-	if t.Settle <= 0 || t.Publish <= 0 || t.MinPairs <= 0 {
-		return fmt.Errorf("config: trainer.settle %s, trainer.publish %s and trainer.min_pairs %d have to be more than 0", t.Settle, t.Publish, t.MinPairs)
+	if t.Settle <= 0 || t.Publish <= 0 || t.MinPairs <= 0 || t.Sample <= 0 {
+		return fmt.Errorf("config: trainer.settle %s, trainer.publish %s, trainer.min_pairs %d and trainer.sample %d have to be more than 0", t.Settle, t.Publish, t.MinPairs, t.Sample)
 	}
 	return nil
 }
