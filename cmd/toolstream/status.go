@@ -14,6 +14,7 @@ import (
 	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/generations"
 	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/services/trainer"
 )
 
 func newStatus(con *console) *cobra.Command {
@@ -132,6 +133,7 @@ func (c *console) examine(cmd *cobra.Command) []finding {
 	for _, why := range s.Refused {
 		findings = append(findings, finding{What: "refused, the last good one serves: " + why, Remedy: "make a good version live: toolstream weights list, then toolstream weights promote VERSION"})
 	}
+	findings = append(findings, c.examineWeights(cmd)...)
 	for _, g := range s.Generations {
 		if g.Problem != "" {
 			findings = append(findings, finding{What: "embedding: " + g.Problem, Remedy: "look at `toolstream reindex`, which shows every model, and at the server's log"})
@@ -142,6 +144,22 @@ func (c *console) examine(cmd *cobra.Command) []finding {
 	}
 	for _, stage := range s.Stages {
 		findings = append(findings, check(stage.Lag < lagAlarm, fmt.Sprintf("%s is %d records behind", stage.Name, stage.Lag), "an import may be under way; if the number does not fall, look at the server's log for this stage"))
+	}
+	return findings
+}
+
+// examineWeights looks at the kept versions. A trainer that does not answer keeps
+// nobody from searching.
+func (c *console) examineWeights(cmd *cobra.Command) []finding {
+	var list struct {
+		Damaged []trainer.Damaged `json:"damaged"`
+	}
+	if err := c.client().Get(cmd.Context(), "/v1/weights", nil, &list); err != nil {
+		return nil
+	}
+	var findings []finding
+	for _, d := range list.Damaged {
+		findings = append(findings, finding{What: "version " + d.Version + " of the weights is damaged: " + d.Reason, Remedy: "it can not serve or be gone back to; restore the store of weights from a backup if that is wanted"})
 	}
 	return findings
 }

@@ -9,12 +9,21 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/app"
+	"github.com/toolstream/toolstream/services/trainer"
 )
 
 func TestDoctorSaysWhichWeightsAreRefused(t *testing.T) {
 	for _, refused := range [][]string{nil, {"weights: decode weights: unexpected end of JSON input"}} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
+			if r.URL.Path == "/v1/weights" {
+				list := map[string]any{"damaged": []trainer.Damaged{}}
+				if refused != nil {
+					list["damaged"] = []trainer.Damaged{{Version: "w4-00000000", Reason: "wrong hash"}}
+				}
+				_ = json.NewEncoder(w).Encode(list)
+				return
+			}
 			if err := json.NewEncoder(w).Encode(app.Status{Ready: true, Tools: 1, Weights: "w5-00000000", Refused: refused}); err != nil {
 				t.Error(err)
 			}
@@ -22,7 +31,7 @@ func TestDoctorSaysWhichWeightsAreRefused(t *testing.T) {
 		var out, errOut bytes.Buffer
 		code := run(t.Context(), []string{"doctor", "--server", server.URL}, strings.NewReader(""), &out, &errOut)
 		server.Close()
-		if said := strings.Contains(out.String(), "unexpected end") && strings.Contains(out.String(), "weights promote"); said != (refused != nil) || (code == exitDone) == said {
+		if said := strings.Contains(out.String(), "unexpected end") && strings.Contains(out.String(), "weights promote") && strings.Contains(out.String(), "w4-00000000"); said != (refused != nil) || (code == exitDone) == said {
 			t.Errorf("refused %q: exit code %d, %s%s", refused, code, &out, &errOut)
 		}
 	}

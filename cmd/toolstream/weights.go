@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,12 +14,13 @@ import (
 	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/trainer"
 )
 
 func newWeights(con *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "weights",
-		Short: "List, show, promote and roll back versions of the fusion weights",
+		Short: "List, show, promote, pin and roll back versions of the fusion weights",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -31,12 +33,12 @@ func newWeights(con *console) *cobra.Command {
 			Use: "show [VERSION]", Short: "Show one version; the live one if none is named", Args: cobra.MaximumNArgs(1),
 			Example: "  toolstream weights show\n  toolstream weights show builtin --json",
 			RunE: func(cmd *cobra.Command, args []string) error {
-				var w schema.Weights
+				var w trainer.KeptWeights
 				version := append(args, "live")[0]
 				if err := con.client().Get(cmd.Context(), client.Path("/v1/weights", version), nil, &w); err != nil {
 					return fmt.Errorf("weights %s: %w", version, err)
 				}
-				return con.printWeights(w)
+				return con.showWeights(w)
 			},
 		},
 		&cobra.Command{
@@ -50,6 +52,16 @@ func newWeights(con *console) *cobra.Command {
 			},
 		},
 		&cobra.Command{
+			Use: "pin [VERSION]", Short: "Make a version live and keep it so, whatever is learned; the live one if none is named", Args: cobra.MaximumNArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return con.switchWeights(cmd, client.Path("/v1/weights", append(args, "live")[0])+"/pin", nil)
+			},
+		},
+		&cobra.Command{
+			Use: "unpin", Short: "Let what is learned follow the live version again", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error { return con.switchWeights(cmd, "/v1/weights:unpin", nil) },
+		},
+		&cobra.Command{
 			Use: "rollback", Short: "Go back to the version before the live one", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return con.switchWeights(cmd, "/v1/weights:rollback", nil) },
 		},
@@ -59,8 +71,10 @@ func newWeights(con *console) *cobra.Command {
 
 func (c *console) listWeights(cmd *cobra.Command) error {
 	var list struct {
-		Live     string           `json:"live"`
-		Versions []schema.Weights `json:"versions"`
+		Live     string                `json:"live"`
+		Pinned   bool                  `json:"pinned"`
+		Versions []trainer.KeptWeights `json:"versions"`
+		Damaged  []trainer.Damaged     `json:"damaged"`
 	}
 	if err := c.client().Get(cmd.Context(), "/v1/weights", nil, &list); err != nil {
 		return fmt.Errorf("weights list: %w", err)
@@ -68,19 +82,34 @@ func (c *console) listWeights(cmd *cobra.Command) error {
 	if c.json {
 		return c.printJSON(list)
 	}
-	t := newTable("LIVE", "VERSION", "EPOCH", "CREATED", "PARENT", "PAIRS", "MADE BY…")
+	t := newTable("STATE", "VERSION", "EPOCH", "CREATED", "PARENT", "PAIRS", "GAIN", "MADE BY…")
 	for _, w := range list.Versions {
-		live, created := "", ""
-		if w.Version == list.Live {
-			live = "*"
+		state, created, gain := string(w.State), "", ""
+		if w.State == trainer.Live && list.Pinned {
+			state += ", pinned"
 		}
 		if !w.Created.IsZero() {
 			created = w.Created.Local().Format(time.DateTime)
 		}
-		t.add(live, w.Version, w.Epoch, created, w.Parent, w.Trained, w.Source)
+		if w.Recent != nil {
+			gain = fmt.Sprintf("%+.4f", w.Recent.Gain)
+		}
+		t.add(state, w.Version, w.Epoch, created, w.Parent, w.Trained, gain, w.Source)
 	}
 	t.print(c.out, c.width())
+	for _, d := range list.Damaged {
+		c.printf("%s is damaged: %s\n", d.Version, d.Reason)
+	}
 	return nil
+}
+
+// showWeights prints a kept version with what is known of it.
+func (c *console) showWeights(w trainer.KeptWeights) error {
+	if c.json {
+		return c.printJSON(w)
+	}
+	c.printHistory(w)
+	return c.printWeights(w.Weights)
 }
 
 func (c *console) printWeights(w schema.Weights) error {
@@ -98,6 +127,28 @@ func (c *console) printWeights(w schema.Weights) error {
 	t.add("w_opt (missing optional parameter)", fmt.Sprintf("%.4f", w.Optional))
 	t.print(c.out, c.width())
 	return nil
+}
+
+func (c *console) printHistory(w trainer.KeptWeights) {
+	c.printf("hash %s, parent %s\n%s", w.Hash, cmp.Or(w.Parent, "none"), w.State)
+	if !w.Since.IsZero() {
+		c.printf(" since %s", w.Since.Local().Format(time.DateTime))
+	}
+	if w.Reason != "" {
+		c.printf(": %s", w.Reason)
+	}
+	c.printf("\n")
+	if !w.From.IsZero() {
+		c.printf("learned from %d pairs of searches from %s to %s\n", w.Trained, w.From.Local().Format(time.DateTime), w.To.Local().Format(time.DateTime))
+	}
+	for _, f := range []struct {
+		on string
+		*trainer.Figures
+	}{{"the newest searches, before it learned from them", w.Recent}, {"searches held out", w.Held}} {
+		if f.Figures != nil {
+			c.printf("gain over the live weights on %s: %+.4f ± %.4f, %d of them\n", f.on, f.Gain, f.Margin, f.Searches)
+		}
+	}
 }
 
 func (c *console) promoteFile(cmd *cobra.Command, path string) error {

@@ -23,6 +23,9 @@ type account struct {
 	together map[string]asked.Tally // by two tools in order, NUL between them
 	spaces   [maxSpaces]*vectorSpace
 
+	history  map[string]History   // by version
+	attempts map[string][]attempt // by embedding model, oldest first
+
 	clients  map[string]client // by name
 	reported int               // events of all of them
 	taken    int               // of these, that count

@@ -20,7 +20,10 @@
 // predicted by the live weights and by the learned ones before anything is learned
 // from it; a few are never learned from. The learned weights go live when they
 // surely lost less in these predictions and lose no more on what was held out.
-// Live weights that surely lose more than those before them are rolled back.
+// Live weights that clearly lose more than those before them are rolled back, and
+// so are those by which clearly fewer searches lead to a use: where nothing good
+// is shown there is no feedback to predict. Whoever forces weights in puts them on
+// the same trial; pinned weights stay.
 //
 // No client counts for much more than the others do, nor at all where it picks
 // other ranks than everybody else.

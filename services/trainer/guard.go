@@ -24,6 +24,7 @@ type trial struct {
 	Held   []fusion.Pair   `json:"held,omitempty"`   // nobody learns from these
 	Before *schema.Weights `json:"before,omitempty"` // the live ones were published instead of these
 	Began  bool            `json:"began,omitempty"`  // live weights were published, so that Since counts
+	Rate   rate            `json:"rate,omitzero"`    // of uses, of those before them
 }
 
 // heldOut reports whether a search is one of those that are never learned from,
@@ -75,12 +76,12 @@ func (l *lesson) proved(sample int) bool {
 	return meanLoss(&learned, t.Held) <= meanLoss(&live, t.Held)
 }
 
-// failed reports whether the live weights surely lose more than those before
+// failed reports whether the live weights clearly lose more than those before
 // them.
 func (l *lesson) failed(sample int) bool {
 	t := &l.record.Trial
 	mean, margin := spread(t.Since)
-	return t.Began && len(t.Since) >= sample && mean+margin < 0
+	return t.Began && len(t.Since) >= sample && mean+margin*clearly/surely < 0
 }
 
 // spread returns the mean of gains and how far it may be off.

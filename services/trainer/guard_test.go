@@ -1,7 +1,9 @@
 package trainer
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -35,6 +37,22 @@ func TestWeightsThatProveNothingAreNotPublished(t *testing.T) {
 	}
 }
 
+// poison forces weights in that rank the other way round.
+func (b *bench) poison() schema.Weights {
+	b.t.Helper()
+	live, err := b.Live("default")
+	b.must(err)
+	live.Features = maps.Clone(live.Features)
+	for name := range live.Features {
+		live.Features[name] *= -1
+	}
+	live, err = fusion.Seal(live)
+	b.must(err)
+	live, err = b.Take(context.Background(), "default", live)
+	b.must(err)
+	return live
+}
+
 // Weights that are worse than those before them do not stay.
 func TestPoisonedWeightsAreRolledBack(t *testing.T) {
 	cfg := quick()
@@ -45,14 +63,7 @@ func TestPoisonedWeightsAreRolledBack(t *testing.T) {
 	if err != nil || good.Version == fusion.BuiltinName {
 		t.Fatalf("%+v, %v", good, err)
 	}
-	l := b.memory.tenants["default"].find("")
-	poison := l.liveModel()
-	for f := range poison.Features {
-		poison.Features[f] = -poison.Features[f]
-	}
-	before := l.record.Live
-	b.must(b.memory.tenants["default"].goLive(l, poison.Weights(), good.Version, b.now))
-	l.record.Trial.replaced(before)
+	b.poison()
 	b.teach("more", 40)
 	live, err := b.Live("default")
 	if err != nil || !strings.HasPrefix(live.Source, "rolled back by itself") || !sameContent(t, live, good) {

@@ -13,6 +13,7 @@ import (
 
 type (
 	weightsOutput struct{ Body schema.Weights }
+	keptOutput    struct{ Body KeptWeights }
 	listOutput    struct{ Body weightsList }
 	weightsInput  struct{ Body schema.Weights }
 	versionInput  struct {
@@ -25,8 +26,10 @@ const maxWeights = 256 << 10
 
 // weightsList is every version that is kept.
 type weightsList struct {
-	Live     string           `json:"live" doc:"The version that searches rank by."`
-	Versions []schema.Weights `json:"versions" doc:"Newest first, the built-in weights last."`
+	Live     string        `json:"live" doc:"The version that searches rank by."`
+	Pinned   bool          `json:"pinned" doc:"It stays live whatever is learned."`
+	Versions []KeptWeights `json:"versions" doc:"Newest first, the built-in weights last."`
+	Damaged  []Damaged     `json:"damaged" doc:"What is kept and can not serve."`
 }
 
 // Routes adds the calls of the service to an API.
@@ -42,14 +45,26 @@ func Routes(api huma.API, s *Service) {
 	}, s.getWeights)
 	huma.Register(api, huma.Operation{
 		OperationID: "promote-weights", Method: http.MethodPost, Path: "/v1/weights/{version}/promote",
-		Summary: "Make a version live again, under a new epoch", Tags: tags, Errors: []int{404, 503},
+		Summary: "Make a version live again, under a new epoch", Tags: tags, Errors: []int{404, 409, 503},
 	}, func(ctx context.Context, in *versionInput) (*weightsOutput, error) {
 		return answer(s.Promote(ctx, tenant.From(ctx), in.Version))
 	})
 	huma.Register(api, huma.Operation{
+		OperationID: "pin-weights", Method: http.MethodPost, Path: "/v1/weights/{version}/pin",
+		Summary: "Make a version live and keep it so whatever is learned", Tags: tags, Errors: []int{404, 409, 503},
+	}, func(ctx context.Context, in *versionInput) (*weightsOutput, error) {
+		return answer(s.Pin(ctx, tenant.From(ctx), in.Version))
+	})
+	huma.Register(api, huma.Operation{
+		OperationID: "unpin-weights", Method: http.MethodPost, Path: "/v1/weights:unpin",
+		Summary: "Let what is learned follow the live version again", Tags: tags, Errors: []int{503},
+	}, func(ctx context.Context, _ *struct{}) (*weightsOutput, error) {
+		return answer(s.Unpin(tenant.From(ctx)))
+	})
+	huma.Register(api, huma.Operation{
 		OperationID: "take-weights", Method: http.MethodPost, Path: "/v1/weights",
 		Summary: "Make weights that were made elsewhere live, under a new epoch", Tags: tags,
-		MaxBodyBytes: maxWeights, Errors: []int{413, 422, 503},
+		MaxBodyBytes: maxWeights, Errors: []int{409, 413, 422, 503},
 	}, func(ctx context.Context, in *weightsInput) (*weightsOutput, error) {
 		return answer(s.Take(ctx, tenant.From(ctx), in.Body))
 	})
@@ -66,18 +81,22 @@ func (s *Service) listWeights(ctx context.Context, _ *struct{}) (*listOutput, er
 	if err != nil {
 		return nil, problem(err)
 	}
-	versions, err := s.Versions(ctx, tenant.From(ctx))
+	versions, damaged, err := s.Versions(ctx, tenant.From(ctx))
 	if err != nil {
 		return nil, problem(err)
 	}
-	return &listOutput{weightsList{Live: live.Version, Versions: versions}}, nil
+	return &listOutput{weightsList{Live: live.Version, Pinned: s.Pinned(tenant.From(ctx)), Versions: versions, Damaged: damaged}}, nil
 }
 
-func (s *Service) getWeights(ctx context.Context, in *versionInput) (*weightsOutput, error) {
-	if in.Version == "live" {
-		return answer(s.Live(tenant.From(ctx)))
+func (s *Service) getWeights(ctx context.Context, in *versionInput) (*keptOutput, error) {
+	w, err := s.Live(tenant.From(ctx))
+	if err == nil && in.Version != "live" {
+		w, err = s.Version(ctx, tenant.From(ctx), in.Version)
 	}
-	return answer(s.Version(ctx, tenant.From(ctx), in.Version))
+	if err != nil {
+		return nil, problem(err)
+	}
+	return &keptOutput{KeptWeights{w, s.History(tenant.From(ctx), w)}}, nil
 }
 
 func answer(w schema.Weights, err error) (*weightsOutput, error) {
@@ -96,7 +115,7 @@ func problem(err error) error {
 		return huma.Error422UnprocessableEntity("weights: " + invalid.Error())
 	case errors.Is(err, ErrUnknownVersion):
 		return huma.Error404NotFound(err.Error())
-	case errors.Is(err, ErrNoParent):
+	case errors.Is(err, ErrNoParent), errors.Is(err, ErrPinned):
 		return huma.Error409Conflict(err.Error())
 	}
 	return huma.Error503ServiceUnavailable("the weights can not be reached at the moment")

@@ -128,6 +128,9 @@ func (s *Service) impression(m *memory, i schema.Impression, at time.Time) error
 		return fmt.Errorf("trainer: encode search: %w", err)
 	}
 	m.remember(keySearch+key, at, raw, s.cfg.Remembered)
+	if err := s.attempted(m, &i, at); err != nil {
+		return err
+	}
 	for _, f := range m.takeWaiting(key) {
 		if err := s.join(m, f); err != nil {
 			return err
@@ -208,6 +211,9 @@ func (s *Service) join(m *memory, f schema.Feedback) error {
 	}
 	m.outcomes[accepted]++
 	s.take(m, &rec, f, position)
+	if err := s.used(m, &f, rec.Model); err != nil {
+		return err
+	}
 	return m.putSearch(key, at, &rec)
 }
 

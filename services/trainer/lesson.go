@@ -35,7 +35,9 @@ type lessonRecord struct {
 	Epoch     uint64            `json:"epoch"`
 	Live      *schema.Weights   `json:"live,omitempty"`
 	Published time.Time         `json:"published"` // when the live weights were made
-	Learned   time.Time         `json:"learned"`   // of the newest search that was learned from
+	Pinned    bool              `json:"pinned,omitempty"`
+	First     time.Time         `json:"first,omitzero"` // of the oldest search that was learned from
+	Learned   time.Time         `json:"learned"`        // of the newest one
 }
 
 // builtin returns a model's built-in weights; every one is resolved in a test.

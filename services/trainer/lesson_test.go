@@ -48,7 +48,7 @@ func TestEveryModelHasItsOwnWeights(t *testing.T) {
 			t.Errorf("%s: the store has %+v", model, w)
 		}
 	}
-	if list, err := b.Versions(ctx, "default"); err != nil || len(list) != 3 {
+	if list, _, err := b.Versions(ctx, "default"); err != nil || len(list) != 3 {
 		t.Errorf("%d versions, %v", len(list), err)
 	}
 	b.state = newRecords()

@@ -28,6 +28,8 @@ const (
 	keySeen     = "seen/"     // tenant/event id: time
 	keyClient   = "client/"   // tenant/client: client
 	keyUsual    = "usual/"    // tenant: mean of log2(rank) of the median client
+	keyVersion  = "version/"  // tenant/version: History
+	keyAttempts = "attempts/" // tenant/embedding model: []attempt
 	keyWaiting  = "waiting/"  // tenant/event id: schema.Feedback whose search is not known
 )
 
@@ -51,6 +53,7 @@ type memory struct {
 	waits     int
 	ages      ages                       // of searches and seen ids
 	reached   map[events.Topic]time.Time // newest time read
+	over      time.Time                  // all that was reported before this was read, when it was looked at last
 	heard     time.Time                  // when the bus was read last, or the state was
 
 	state    State
@@ -121,6 +124,10 @@ func (s *Service) read(m *memory, key string, value []byte) error {
 		return readTally(m.tenant(owner).uses, name, value)
 	case keyClient:
 		return m.tenant(owner).readClient(name, value)
+	case keyVersion:
+		return m.tenant(owner).readHistory(name, value)
+	case keyAttempts:
+		return m.tenant(owner).readAttempts(name, value)
 	case keyUsual:
 		return json.Unmarshal(value, &m.tenant(owner).usual)
 	case keyTogether:
@@ -199,7 +206,10 @@ func (s *Service) positions() (searches, feedback map[int]uint64, err error) {
 func (m *memory) tenant(name string) *account {
 	t, known := m.tenants[name]
 	if !known {
-		t = &account{name: name, uses: map[string]asked.Tally{}, together: map[string]asked.Tally{}, clients: map[string]client{}}
+		t = &account{
+			name: name, uses: map[string]asked.Tally{}, together: map[string]asked.Tally{}, clients: map[string]client{},
+			history: map[string]History{}, attempts: map[string][]attempt{},
+		}
 		m.tenants[name] = t
 	}
 	return t

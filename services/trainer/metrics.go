@@ -14,6 +14,8 @@ type metrics struct {
 	due       prometheus.Gauge
 	published prometheus.Counter
 	refused   prometheus.Counter
+
+	rolledBack prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -42,9 +44,13 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 			Name: "toolstream_trainer_weights_refused_total",
 			Help: "Learned weights that were not published because they could not rank.",
 		}),
+		rolledBack: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "toolstream_trainer_weights_rolled_back_total",
+			Help: "Live weights that gave way to those before them because they served worse.",
+		}),
 	}
 	var errs []error
-	for _, c := range []prometheus.Collector{m.feedback, m.waiting, m.known, m.due, m.published, m.refused} {
+	for _, c := range []prometheus.Collector{m.feedback, m.waiting, m.known, m.due, m.published, m.refused, m.rolledBack} {
 		errs = append(errs, reg.Register(c))
 	}
 	return m, errors.Join(errs...)

@@ -19,19 +19,23 @@ const (
 	maxRepeated = 3  // times that each pair counts
 )
 
+// look finds out up to which time all that was reported has been read.
+func (m *memory) look(now time.Time, ends map[events.Topic]map[int]uint64, settle time.Duration) {
+	m.over = now
+	for _, topic := range []events.Topic{events.Searches, events.FeedbackTopic} {
+		if now.Sub(m.heard) < settle && m.behind(topic, ends) && m.reached[topic].Before(m.over) {
+			m.over = m.reached[topic]
+		}
+	}
+}
+
 // settled returns the keys of the searches whose feedback has settled, in the
 // order in which it has: by the times of the feedback and not of its reading, so
 // that a trainer that was away learns what it would have learned.
-func (m *memory) settled(now time.Time, ends map[events.Topic]map[int]uint64, settle time.Duration) []string {
-	over := now
-	for _, topic := range []events.Topic{events.Searches, events.FeedbackTopic} {
-		if now.Sub(m.heard) < settle && m.behind(topic, ends) && m.reached[topic].Before(over) {
-			over = m.reached[topic]
-		}
-	}
+func (m *memory) settled() []string {
 	var keys []string
 	for key, at := range m.due {
-		if !at.After(over) {
+		if !at.After(m.over) {
 			keys = append(keys, key)
 		}
 	}
@@ -73,9 +77,9 @@ func (s *Service) ends(ctx context.Context) map[events.Topic]map[int]uint64 {
 }
 
 // settle learns from the searches whose feedback has settled.
-func (s *Service) settle(m *memory, ends map[events.Topic]map[int]uint64) error {
+func (s *Service) settle(m *memory) error {
 	touched := map[string]bool{}
-	for _, key := range m.settled(s.deps.Now(), ends, s.cfg.Settle) {
+	for _, key := range m.settled() {
 		name, err := s.settleSearch(m, key)
 		if err != nil {
 			return err
@@ -129,6 +133,9 @@ func (s *Service) settleSearch(m *memory, key string) (tenant string, err error)
 	}
 	l := t.lesson(s, rec.Model)
 	l.take(key, rec.pairs(), s.cfg.Learn.Batch)
+	if l.record.First.IsZero() || at.Before(l.record.First) {
+		l.record.First = at
+	}
 	if at.After(l.record.Learned) {
 		l.record.Learned = at
 	}

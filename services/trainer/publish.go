@@ -174,11 +174,11 @@ func (s *Service) stored(ctx context.Context, key string) (*schema.Weights, fusi
 	}
 	var w schema.Weights
 	if err := json.Unmarshal(raw, &w); err != nil {
-		return nil, fusion.Model{}, fmt.Errorf("%w: %s: %w", ErrUnknownVersion, key, err)
+		return nil, fusion.Model{}, fmt.Errorf("%w: %s: %w", errDamaged, key, err)
 	}
 	model, err := fusion.ModelOf(w)
 	if err != nil {
-		return nil, fusion.Model{}, fmt.Errorf("%w: %s: %w", ErrUnknownVersion, key, err)
+		return nil, fusion.Model{}, fmt.Errorf("%w: %s: %w", errDamaged, key, err)
 	}
 	return &w, model, nil
 }
@@ -191,20 +191,11 @@ func (s *Service) prepare(m *memory) error {
 		t := m.tenants[name]
 		changed := false
 		for _, l := range t.lessons {
-			if l.failed(s.cfg.Sample) {
-				if err := s.fallBack(t, l, now); err != nil {
-					return err
-				}
-				changed = true
-				continue
-			}
-			if !l.weightsDue(now, s.cfg.Publish) || !l.proved(s.cfg.Sample) {
-				continue
-			}
-			if err := s.prepareWeights(t, l, now); err != nil {
+			advanced, err := s.succession(m, t, l, now)
+			if err != nil {
 				return err
 			}
-			changed = true
+			changed = changed || advanced
 		}
 		if t.usageChanged || len(t.uses) > 0 && now.Sub(t.record.Usage) >= refreshUsage {
 			t.record.UsageEpoch++
@@ -218,68 +209,6 @@ func (s *Service) prepare(m *memory) error {
 			}
 		}
 	}
-	return nil
-}
-
-// prepareWeights makes what was learned the next version. Weights that could not
-// rank are not published; the learner starts over from the live ones.
-func (s *Service) prepareWeights(t *account, l *lesson, now time.Time) error {
-	m := l.learner.Model()
-	w := m.Weights()
-	w.Source = "learned from feedback"
-	w.Trained = l.record.Pairs
-	l.record.Needed = s.cfg.NewPairs
-	before := l.record.Live
-	err := t.goLive(l, w, l.liveVersion(), now)
-	if err == nil {
-		l.record.Trial.replaced(before)
-	}
-	var invalid *schema.Invalid
-	if !errors.As(err, &invalid) {
-		return err
-	}
-	s.metrics.refused.Inc()
-	s.deps.Logger.Error("trainer: learned weights are refused, learning starts over from the live ones", "tenant", t.name, "error", err)
-	l.learner.Restart(l.liveModel())
-	return nil
-}
-
-// fallBack makes the weights before the live ones live again, and learning goes
-// on from them.
-func (s *Service) fallBack(t *account, l *lesson, now time.Time) error {
-	m, from := l.modelBefore(), l.liveVersion()
-	w := m.Weights()
-	w.Source = "rolled back by itself: " + from + " lost more than the weights before it"
-	if err := t.goLive(l, w, "", now); err != nil {
-		return err
-	}
-	l.learner.Restart(m)
-	l.record.Pending, l.record.Needed = nil, s.cfg.MinPairs
-	l.record.Trial.settled()
-	s.deps.Logger.Warn("trainer: weights are rolled back, they ranked worse than those before them", "tenant", t.name, "version", from)
-	return nil
-}
-
-// goLive makes w the live weights of a lesson under the next epoch. Its error is a
-// *schema.Invalid where they could not rank.
-func (t *account) goLive(l *lesson, w schema.Weights, parent string, now time.Time) error {
-	w.Epoch = t.nextEpoch()
-	w.Parent = parent
-	w.Model = l.record.Model
-	w.Created = now
-	w.Version = fmt.Sprintf("w%d", w.Epoch)
-	draft, err := fusion.Seal(w)
-	if err != nil {
-		return err
-	}
-	// The version carries a prefix of the hash of everything but itself.
-	w.Version += "-" + draft.Hash[:8]
-	if w, err = fusion.Seal(w); err != nil {
-		return err
-	}
-	l.record.Epoch = w.Epoch
-	l.record.Live, l.putWeights = &w, true
-	l.record.Published = now
 	return nil
 }
 
@@ -371,13 +300,20 @@ func (s *Service) put(ctx context.Context, key string, v any) error {
 	return nil
 }
 
-// prune deletes all but the newest versions of a tenant.
+// prune deletes all but the newest versions of a tenant, and what is live.
 func (s *Service) prune(ctx context.Context, tenant string) error {
 	versions, err := s.versions(ctx, tenant)
 	if err != nil {
 		return err
 	}
+	live, err := s.Live(tenant)
+	if err != nil {
+		return err
+	}
 	for _, v := range versions[:max(0, len(versions)-s.cfg.Keep)] {
+		if v == live.Version || v == live.Parent {
+			continue
+		}
 		if err := s.deps.Store.Delete(ctx, versionKey+tenant+"."+v); err != nil {
 			return fmt.Errorf("trainer: prune weights: %w", err)
 		}
@@ -396,12 +332,7 @@ func (s *Service) versions(ctx context.Context, tenant string) ([]string, error)
 	for i, key := range keys {
 		versions[i] = strings.TrimPrefix(key, prefix)
 	}
-	slices.SortFunc(versions, func(a, b string) int {
-		if x, y := epochOf(a), epochOf(b); x != y {
-			return int(int64(x) - int64(y))
-		}
-		return strings.Compare(a, b)
-	})
+	slices.SortFunc(versions, byEpoch)
 	return versions, nil
 }
 

@@ -44,6 +44,7 @@ type Store interface {
 type Config struct {
 	Model      string             // name of the embedding model that is searched by at first; see Serve
 	Window     time.Duration      // how long after a search feedback counts; 24 h
+	Mature     time.Duration      // how long after a search nothing of it is used any more, as a rule; 10 min
 	Settle     time.Duration      // how long after its last feedback a search is learned from; 5 s
 	Tick       time.Duration      // how often is looked for what has settled and is to be published; 2 s
 	Publish    time.Duration      // shortest time between two versions of a tenant's weights; 1 min
@@ -60,6 +61,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	orDefault(&c.Window, 24*time.Hour)
+	orDefault(&c.Mature, 10*time.Minute)
 	orDefault(&c.Settle, 5*time.Second)
 	orDefault(&c.Tick, 2*time.Second)
 	orDefault(&c.Publish, time.Minute)
@@ -85,7 +87,7 @@ func orDefault[T int | float64 | time.Duration](v *T, value T) {
 }
 
 func (c Config) validate() error {
-	for _, d := range []time.Duration{c.Window, c.Settle, c.Tick, c.Publish, c.HalfLife} {
+	for _, d := range []time.Duration{c.Window, c.Mature, c.Settle, c.Tick, c.Publish, c.HalfLife} {
 		if d < 0 {
 			return fmt.Errorf("trainer: negative duration in %+v", c)
 		}
@@ -227,7 +229,8 @@ func (s *Service) Advance(ctx context.Context) error {
 	}
 	ends := s.ends(ctx)
 	if err := s.change(func(m *memory) error {
-		if err := s.settle(m, ends); err != nil {
+		m.look(s.deps.Now(), ends, s.cfg.Settle)
+		if err := s.settle(m); err != nil {
 			return err
 		}
 		return s.prepare(m)

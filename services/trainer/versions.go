@@ -10,12 +10,17 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
+// errDamaged says that what is kept of a version can not serve.
+var errDamaged = fmt.Errorf("%w that can serve", ErrUnknownVersion)
+
 // The errors of asking for a version.
 var (
 	// ErrUnknownVersion says that no such version is kept.
 	ErrUnknownVersion = errors.New("no such version of the weights")
 	// ErrNoParent says that nothing served before the live weights.
 	ErrNoParent = errors.New("the live weights have no version before them")
+	// ErrPinned says that the live weights are to stay.
+	ErrPinned = errors.New("the live weights are pinned")
 )
 
 // Live returns the weights that a tenant's searches rank by.
@@ -58,25 +63,47 @@ func (s *Service) Version(ctx context.Context, tenant, version string) (schema.W
 }
 
 // Versions returns a tenant's kept versions, newest first, and the built-in
-// weights last.
-func (s *Service) Versions(ctx context.Context, tenant string) ([]schema.Weights, error) {
+// weights last; and those that are kept and can not serve.
+func (s *Service) Versions(ctx context.Context, tenant string) ([]KeptWeights, []Damaged, error) {
 	names, err := s.versions(ctx, tenant)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	slices.Reverse(names)
-	var out []schema.Weights
+	var out []KeptWeights
+	damaged := []Damaged{}
 	for _, name := range names {
 		w, err := s.Version(ctx, tenant, name)
-		if errors.Is(err, ErrUnknownVersion) {
-			continue // pruned meanwhile, or damaged
+		switch {
+		case errors.Is(err, errDamaged):
+			damaged = append(damaged, Damaged{Version: name, Reason: err.Error()})
+		case errors.Is(err, ErrUnknownVersion): // pruned meanwhile
+		case err != nil:
+			return nil, nil, err
+		default:
+			out = append(out, KeptWeights{w, s.History(tenant, w)})
 		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, w)
 	}
-	return append(out, fusion.BuiltinFor(s.Model())), nil
+	builtin := fusion.BuiltinFor(s.Model())
+	return append(out, KeptWeights{builtin, s.History(tenant, builtin)}), damaged, nil
+}
+
+// History returns what is known of a version of a tenant beside its content.
+func (s *Service) History(tenant string, w schema.Weights) History {
+	live, err := s.Live(tenant)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var h History
+	if s.memory != nil && s.memory.tenants[tenant] != nil {
+		h = s.memory.tenants[tenant].history[w.Version]
+	}
+	if h.State == "" {
+		h.State = Kept
+	}
+	if err == nil && live.Version == w.Version {
+		h.State = Live
+	}
+	return h
 }
 
 // Promote makes the content of a version live under a new epoch. Learning goes
@@ -88,8 +115,54 @@ func (s *Service) Promote(ctx context.Context, tenant, version string) (schema.W
 		if err != nil {
 			return schema.Weights{}, err
 		}
-		return s.republish(ctx, tenant, w, live.Version, "promoted "+version)
+		return s.republish(ctx, tenant, w, successor{parent: live.Version, source: "promoted " + version, trial: true, became: Replaced, why: version + " was promoted"})
 	})
+}
+
+// Pin makes the content of a version live, as Promote does, if it is not, and
+// keeps it so: nothing that is learned follows it, and nothing takes it back,
+// until Unpin.
+func (s *Service) Pin(ctx context.Context, tenant, version string) (schema.Weights, error) {
+	live, err := s.Live(tenant)
+	if err == nil && version != "live" && version != live.Version {
+		live, err = s.Promote(ctx, tenant, version)
+	}
+	if err != nil {
+		return schema.Weights{}, err
+	}
+	return live, s.pin(tenant, true)
+}
+
+// Unpin lets what is learned follow the live weights again, and returns them.
+func (s *Service) Unpin(tenant string) (schema.Weights, error) {
+	if err := s.pin(tenant, false); err != nil {
+		return schema.Weights{}, err
+	}
+	return s.Live(tenant)
+}
+
+func (s *Service) pin(tenant string, pinned bool) error {
+	return s.change(func(m *memory) error {
+		t := m.tenant(tenant)
+		l := t.lesson(s, s.Model())
+		if l.record.Pinned && !pinned {
+			l.record.Trial.settled() // what it was worth meanwhile is no reason to take it back
+		}
+		l.record.Pinned = pinned
+		return t.save(m)
+	})
+}
+
+// Pinned reports whether a tenant's live weights are pinned.
+func (s *Service) Pinned(tenant string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := s.loaded()
+	if err != nil || m.tenants[tenant] == nil {
+		return false
+	}
+	l := m.tenants[tenant].find(s.Model())
+	return l != nil && l.record.Pinned
 }
 
 // Take makes weights that were made elsewhere live under a new epoch, as
@@ -100,7 +173,7 @@ func (s *Service) Take(ctx context.Context, tenant string, w schema.Weights) (sc
 		return schema.Weights{}, err
 	}
 	return s.succeed(ctx, tenant, func(live schema.Weights) (schema.Weights, error) {
-		return s.republish(ctx, tenant, w, live.Version, "given: "+schema.Quote(w.Version)+", "+schema.Quote(w.Source))
+		return s.republish(ctx, tenant, w, successor{parent: live.Version, source: "given: " + schema.Quote(w.Version) + ", " + schema.Quote(w.Source), trial: true, became: Replaced, why: "weights that were made elsewhere were given"})
 	})
 }
 
@@ -116,7 +189,7 @@ func (s *Service) Rollback(ctx context.Context, tenant string) (schema.Weights, 
 		if err != nil {
 			return schema.Weights{}, err
 		}
-		return s.republish(ctx, tenant, w, w.Parent, "rolled back to "+live.Parent)
+		return s.republish(ctx, tenant, w, successor{parent: w.Parent, source: "rolled back to " + live.Parent, became: RolledBack, why: "as was asked for"})
 	})
 }
 
@@ -132,27 +205,42 @@ func (s *Service) succeed(ctx context.Context, tenant string, next func(live sch
 	if err != nil {
 		return schema.Weights{}, err
 	}
+	if s.Pinned(tenant) {
+		return schema.Weights{}, ErrPinned
+	}
 	return next(live)
 }
 
+// successor says how weights come to be live by request.
+type successor struct {
+	parent, source string
+	trial          bool     // they go again if they serve worse than what was before
+	became         Standing // of what was before
+	why            string
+}
+
 // republish publishes the content of w. The caller holds publishing.
-func (s *Service) republish(ctx context.Context, tenant string, w schema.Weights, parent, source string) (schema.Weights, error) {
+func (s *Service) republish(ctx context.Context, tenant string, w schema.Weights, how successor) (schema.Weights, error) {
 	model, err := fusion.ModelOf(w)
 	if err != nil {
 		return schema.Weights{}, err
 	}
-	w.Source = source
+	w.Source = how.source
 	if err := s.change(func(m *memory) error {
 		t := m.tenant(tenant)
 		l := t.lesson(s, s.Model())
-		if err := t.goLive(l, w, parent, s.deps.Now().UTC()); err != nil {
+		if w, err = t.sealed(l, w, how.parent, s.deps.Now().UTC()); err != nil {
 			return err
 		}
+		if err := s.goLive(m, t, l, w, History{}, how.became, how.why); err != nil {
+			return err
+		}
+		if !how.trial {
+			l.record.Trial.settled()
+		}
 		l.learner.Restart(model)
-		l.record.Trial.settled()
 		l.record.Pending = nil
 		l.record.Needed = s.cfg.MinPairs
-		w = *l.record.Live
 		return t.save(m)
 	}); err != nil {
 		return schema.Weights{}, err
