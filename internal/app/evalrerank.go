@@ -16,6 +16,7 @@ import (
 type reranker struct {
 	config  rerank.Config
 	items   [][]rerank.Item  // of each query's ranking
+	needs   [][]rerank.Words // of each query, where they are asked for
 	signals []rerank.Signals // of each query
 	single  []bool           // whether one owner has all that the query's labels name
 	words   map[string]rerank.Words
@@ -76,7 +77,7 @@ func (e *evaluator) reordered(re *reranker) ([][]rerank.Place, error) {
 	for i, items := range re.items {
 		switch e.Settings.Rerank {
 		case evaluation.Single:
-			orders[i] = re.config.Single(rerank.Calibrate(items))
+			orders[i] = re.config.Single(rerank.Calibrate(items), nil)
 		case evaluation.Multi:
 			orders[i] = re.config.Multi(rerank.Calibrate(items))
 		}
@@ -95,7 +96,8 @@ func (e *evaluator) classified(re *reranker, orders [][]rerank.Place) error {
 		return err
 	}
 	for i, q := range e.queries {
-		re.signals = append(re.signals, rerank.SignalsOf(re.items[i], query.NeedWords(schema.SearchRequest{Query: q.Text})))
+		re.needs = append(re.needs, query.NeedWords(schema.SearchRequest{Query: q.Text}))
+		re.signals = append(re.signals, rerank.SignalsOf(re.items[i], re.needs[i]))
 		re.single = append(re.single, len(e.owning(i)) == 1)
 	}
 	right, taught := 0, 0
@@ -107,7 +109,7 @@ func (e *evaluator) classified(re *reranker, orders [][]rerank.Place) error {
 			}
 			p := classifier.Probability(re.signals[i])
 			items := rerank.Calibrate(marked(re.items[i], seen))
-			orders[i] = re.config.Order(items, re.config.Choose(items, p))
+			orders[i] = re.config.Order(items, re.needs[i], re.config.Choose(items, p))
 			if learned {
 				taught++
 			}

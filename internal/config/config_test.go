@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/toolstream/toolstream/pkg/rerank"
 )
 
 // bare hides what the environment says of any setting.
@@ -83,6 +85,14 @@ func TestTimesAndNumbersComeFromTheEnvironmentToo(t *testing.T) {
 	}
 	if want := (Trainer{250 * time.Millisecond, 2 * time.Hour, 7, 5}); c.Trainer != want {
 		t.Errorf("got %+v, want %+v", c.Trainer, want)
+	}
+}
+
+func TestBoundsOfRerankingAreThoseThatWereMeasured(t *testing.T) {
+	bare(t)
+	c, err := Load("", nil)
+	if err != nil || c.Rerank.Bounds() != rerank.DefaultConfig() {
+		t.Errorf("%+v: %v", c.Rerank.Bounds(), err)
 	}
 }
 

@@ -14,6 +14,7 @@ type Rerank struct {
 	PerComponent int     `koanf:"per_component"`
 	KeepSeen     int     `koanf:"keep_seen"`
 	KeepUnseen   int     `koanf:"keep_unseen"`
+	OwnNeed      float64 `koanf:"own_need"`
 	SingleFrom   float64 `koanf:"single_from"`
 	MultiTo      float64 `koanf:"multi_to"`
 }
@@ -22,7 +23,7 @@ type Rerank struct {
 func (r Rerank) Bounds() rerank.Config {
 	return rerank.Config{
 		KeepSeen: r.KeepSeen, KeepUnseen: r.KeepUnseen, Clear: r.Clear, Alike: r.Alike, PerComponent: r.PerComponent,
-		SingleFrom: r.SingleFrom, MultiTo: r.MultiTo,
+		OwnNeed: r.OwnNeed, SingleFrom: r.SingleFrom, MultiTo: r.MultiTo,
 	}
 }
 
@@ -38,6 +39,6 @@ func (r Rerank) values() map[string]string {
 	return map[string]string{
 		"rerank.clear": number(r.Clear), "rerank.alike": number(r.Alike),
 		"rerank.per_component": strconv.Itoa(r.PerComponent), "rerank.keep_seen": strconv.Itoa(r.KeepSeen),
-		"rerank.keep_unseen": strconv.Itoa(r.KeepUnseen), "rerank.single_from": number(r.SingleFrom), "rerank.multi_to": number(r.MultiTo),
+		"rerank.keep_unseen": strconv.Itoa(r.KeepUnseen), "rerank.own_need": number(r.OwnNeed), "rerank.single_from": number(r.SingleFrom), "rerank.multi_to": number(r.MultiTo),
 	}
 }

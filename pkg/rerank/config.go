@@ -9,17 +9,20 @@ type Config struct {
 	Clear        float64 // tau_s: calibrated score from which a tool speaks for its owner
 	Alike        float64 // tau_m: similarity above which two tools are of one component
 	PerComponent int     // n: tools of one component that stay in front
+	OwnNeed      float64 // share of a need's words by which a tool says more of it than those of clear owners
 	SingleFrom   float64 // probability from which a query is reranked as single
 	MultiTo      float64 // probability to which a query is reranked as multi
 }
 
-// DefaultConfig returns the bounds of arXiv 2403.06551. Between SingleFrom and
-// MultiTo a ranking stays as it is: a query that needs several owners loses more
-// by being taken for a single one than the other way round.
+// DefaultConfig returns the bounds of arXiv 2403.06551, and our own for what is
+// uncertain: between SingleFrom and MultiTo a ranking stays as it is, and a tool
+// that says a quarter of a need more than others is not overtaken. A query that
+// needs several owners loses more by being taken for a single one than the other
+// way round.
 func DefaultConfig() Config {
 	return Config{
 		KeepSeen: 10, KeepUnseen: 50, Clear: 0.85, Alike: 0.7, PerComponent: 3,
-		SingleFrom: 0.7, MultiTo: 0.1,
+		OwnNeed: 0.25, SingleFrom: 0.6, MultiTo: 0.1,
 	}
 }
 
@@ -28,7 +31,7 @@ func (c Config) Validate() error {
 	for _, share := range []struct {
 		name  string
 		value float64
-	}{{"clear", c.Clear}, {"alike", c.Alike}, {"single_from", c.SingleFrom}, {"multi_to", c.MultiTo}} {
+	}{{"clear", c.Clear}, {"alike", c.Alike}, {"own_need", c.OwnNeed}, {"single_from", c.SingleFrom}, {"multi_to", c.MultiTo}} {
 		if !(share.value >= 0 && share.value <= 1) {
 			return fmt.Errorf("rerank: %s %v is not from 0 to 1", share.name, share.value)
 		}

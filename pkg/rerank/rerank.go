@@ -30,6 +30,7 @@ type Why string
 const (
 	ClearOwner Why = "clear_owner"    // its owner has a tool that is clearly relevant
 	Extended   Why = "extended_list"  // the same, of an unseen owner and from beyond what is reordered
+	OwnNeed    Why = "own_need"       // not overtaken: it says more of a need than those of clear owners do
 	OtherOwner Why = "other_owner"    // behind the tools of clear owners
 	Front      Why = "component"      // among the first of the tools that are connected with it
 	Beyond     Why = "over_component" // behind them: enough that are connected with it come first
@@ -101,7 +102,11 @@ func (c Config) truncate(items []Item) (kept, cut []int) {
 // unseen owner, whose tools score too low for want of examples, the extended
 // list takes part: all that it has in the ranking, not only what truncation
 // keeps. Scores are calibrated.
-func (c Config) Single(items []Item) []Place {
+//
+// With the needs of the query, what speaks against its being of that kind is
+// heard: a tool that says more of a need than all tools of the clear owners, by
+// more than OwnNeed, is not overtaken.
+func (c Config) Single(items []Item, needs []Words) []Place {
 	kept, cut := c.truncate(items)
 	clear := map[string]bool{}
 	for _, i := range kept {
@@ -109,9 +114,52 @@ func (c Config) Single(items []Item) []Place {
 			clear[items[i].owner()] = true
 		}
 	}
-	front, rest := part(kept, func(i int) bool { return clear[items[i].owner()] })
-	extended, cut := part(cut, func(i int) bool { return !items[i].Seen && clear[items[i].owner()] })
-	return slices.Concat(places(front, ClearOwner), places(extended, Extended), places(rest, OtherOwner), places(cut, Cut))
+	isClear := func(i int) bool { return clear[items[i].owner()] }
+	front, _ := part(kept, isClear)
+	extended, cut := part(cut, func(i int) bool { return !items[i].Seen && isClear(i) })
+	held := c.held(items, needs, front)
+	var order []Place
+	for _, i := range kept {
+		switch {
+		case isClear(i):
+			order = overtake(order, Place{i, ClearOwner})
+		case held(i):
+			order = append(order, Place{i, OwnNeed})
+		default:
+			order = append(order, Place{i, OtherOwner})
+		}
+	}
+	for _, i := range extended {
+		order = overtake(order, Place{i, Extended})
+	}
+	return append(order, places(cut, Cut)...)
+}
+
+// overtake puts a place in front of those of other owners at the end.
+func overtake(order []Place, p Place) []Place {
+	at := len(order)
+	for at > 0 && order[at-1].Why == OtherOwner {
+		at--
+	}
+	return slices.Insert(order, at, p)
+}
+
+// held returns whether a tool says more of a need than those in front.
+func (c Config) held(items []Item, needs []Words, front []int) func(i int) bool {
+	most := make([]float64, len(needs))
+	for n, need := range needs {
+		for _, i := range front {
+			most[n] = max(most[n], shareOf(need, items[i].Words))
+		}
+	}
+	return func(i int) bool {
+		for n, need := range needs {
+			if shareOf(need, items[i].Words) > most[n]+c.OwnNeed {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 // Multi is Algorithm 2, for queries that need several owners: tools of one
@@ -191,11 +239,12 @@ func (c Config) Choose(items []Item, single float64) Algorithm {
 }
 
 // Order returns the order that an algorithm puts the items into. Scores are
-// calibrated.
-func (c Config) Order(items []Item, a Algorithm) []Place {
+// calibrated. Needs are those of a query of which it is not certain that one
+// owner answers it.
+func (c Config) Order(items []Item, needs []Words, a Algorithm) []Place {
 	switch a {
 	case Single:
-		return c.Single(items)
+		return c.Single(items, needs)
 	case Multi:
 		return c.Multi(items)
 	}

@@ -37,8 +37,36 @@ func TestSingleByHand(t *testing.T) {
 		"maps.route", "rail.times",
 		"bank.limits", "rail.seats",
 	}
-	if got := named(items, c.Single(items)); !slices.Equal(got, want) {
+	if got := named(items, c.Single(items, nil)); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
+	}
+}
+
+// A tool that says what no clear owner's says is not overtaken: rail.times is all
+// that there is for the second need. Without the needs it goes behind.
+func TestWhatIsNeededIsNotOvertaken(t *testing.T) {
+	items := []Item{
+		{ID: "bank.transfer", Owner: "bank", Score: 0.95, Words: set("send", "money")},
+		{ID: "maps.route", Owner: "maps", Score: 0.6, Words: set("way", "friend")},
+		{ID: "rail.times", Owner: "rail", Score: 0.5, Words: set("train", "leave", "time")},
+		{ID: "post.track", Owner: "post", Score: 0.4, Words: set("track")},
+		{ID: "bank.limits", Owner: "bank", Score: 0.2, Words: set("limit")},
+	}
+	needs := []Words{set("send", "money", "friend", "today", "bank"), set("train", "leave")}
+	c := DefaultConfig()
+	for _, test := range []struct {
+		needs []Words
+		want  []string
+	}{
+		{nil, []string{"bank.transfer", "bank.limits", "maps.route", "rail.times", "post.track"}},
+		{needs, []string{"bank.transfer", "maps.route", "rail.times", "bank.limits", "post.track"}},
+	} {
+		if got := named(items, c.Single(items, test.needs)); !slices.Equal(got, test.want) {
+			t.Errorf("%d needs: %v", len(test.needs), got)
+		}
+	}
+	if why := c.Single(items, needs)[2].Why; why != OwnNeed {
+		t.Errorf("rail.times stands for %q", why)
 	}
 }
 
@@ -71,10 +99,10 @@ func TestNothingMoves(t *testing.T) {
 	alone := []Item{{ID: "a", Score: 0.9}, {ID: "b", Score: 0.8}, {ID: "c", Score: 0.3}}
 	c := DefaultConfig()
 	c.PerComponent = 1
-	auto := func(items []Item, single float64) []Place { return c.Order(items, c.Choose(items, single)) }
+	auto := func(items []Item, single float64) []Place { return c.Order(items, nil, c.Choose(items, single)) }
 	for name, order := range map[string][]Place{
-		"no owner is clear":     c.Single(vague),
-		"each is its own":       c.Single(alone),
+		"no owner is clear":     c.Single(vague, nil),
+		"each is its own":       c.Single(alone, nil),
 		"nothing has an owner":  auto(alone, 0),
 		"the query is unclear":  auto(vague, 0.5),
 		"one owner, none clear": auto(vague, 1),
@@ -102,7 +130,7 @@ func TestEveryPlaceHasItsReason(t *testing.T) {
 		Multi:  {{0, Front}, {1, Front}, {2, Beyond}, {3, Beyond}, {4, Cut}, {5, Cut}},
 		None:   {{0, ""}, {1, ""}, {2, ""}, {3, ""}, {4, ""}, {5, ""}},
 	} {
-		if got := c.Order(items, a); !slices.Equal(got, want) {
+		if got := c.Order(items, nil, a); !slices.Equal(got, want) {
 			t.Errorf("%q: %v", a, got)
 		}
 	}
@@ -144,11 +172,17 @@ func TestEveryOrderHoldsAll(t *testing.T) {
 		items := rapid.SliceOfN(item, 0, 20).Draw(t, "items")
 		c := Config{
 			KeepSeen: rapid.IntRange(0, 20).Draw(t, "seen"), KeepUnseen: rapid.IntRange(0, 20).Draw(t, "unseen"),
-			Clear: 0.5, Alike: 0.7, PerComponent: rapid.IntRange(0, 4).Draw(t, "n"), SingleFrom: 0.7, MultiTo: 0.3,
+			Clear: 0.5, Alike: 0.7, OwnNeed: 0.25, PerComponent: rapid.IntRange(0, 4).Draw(t, "n"), SingleFrom: 0.7, MultiTo: 0.3,
 		}
 		p := rapid.Float64Range(0, 1).Draw(t, "p")
-		for _, places := range [][]Place{c.Single(items), c.Multi(items), c.Order(items, c.Choose(items, p))} {
+		needs := []Words{set("a", "b"), set("c")}
+		for _, places := range [][]Place{c.Single(items, nil), c.Single(items, needs), c.Multi(items), c.Order(items, needs, c.Choose(items, p))} {
 			order := positions(places)
+			for to, place := range places {
+				if place.Why == OwnNeed && to > place.At {
+					t.Fatalf("%d was overtaken: %v", place.At, places)
+				}
+			}
 			slices.Sort(order)
 			for i := range items {
 				if len(order) != len(items) || order[i] != i {

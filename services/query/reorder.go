@@ -34,13 +34,15 @@ func (s *Service) reorder(ctx context.Context, sr *search, ranked []ranking.Rank
 		return ranked
 	}
 	algorithm, single := rerank.Algorithm(mode), 0.
+	var needs []rerank.Words
 	if mode == schema.RerankAuto {
 		classifier := rerank.ColdStart()
-		single = classifier.Probability(rerank.SignalsOf(items, needWords(sr.plan.needs)))
+		needs = needWords(sr.plan.needs)
+		single = classifier.Probability(rerank.SignalsOf(items, needs))
 		algorithm = s.cfg.Reranking.Choose(items, single)
 	}
 	items = rerank.Calibrate(items)
-	order := s.cfg.Reranking.Order(items, algorithm)
+	order := s.cfg.Reranking.Order(items, needs, algorithm)
 	sr.reordered.algorithm = algorithm
 	if sr.req.Explain {
 		sr.reordered.moves = moves(ranked, items, order, algorithm, single)
