@@ -66,11 +66,16 @@ func (b *base) newDeadLetters(on bus) (*deadletter.Box, error) {
 }
 
 func (b *base) newQuery(on bus, v query.View, dead query.DeadLetters, rewriter query.Rewriter, weights watch) (*query.Service, error) {
+	scorer, err := newCrossEncoder(b.cfg.Rerank)
+	if err != nil {
+		return nil, err
+	}
 	return query.New(query.Config{
 		Model: v.Model, RewriteBudget: b.cfg.Query.RewriteBudget, Speculative: b.cfg.Query.Speculative,
 		Rerank: schema.Rerank(b.cfg.Query.Rerank), Reranking: b.cfg.Rerank.Bounds(),
+		ScoreBudget: b.cfg.Rerank.Budget,
 	}, query.Deps{
-		Index: v.Index, Catalogue: v.Catalogue, Embedder: v.Embedder, Publisher: on, Rewriter: rewriter,
+		Index: v.Index, Catalogue: v.Catalogue, Embedder: v.Embedder, Publisher: on, Rewriter: rewriter, Scorer: scorer,
 		DeadLetters: dead, Watcher: weights.Watcher, Stale: weights.stale, Logger: b.log, Registerer: b.metrics,
 	})
 }

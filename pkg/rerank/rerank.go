@@ -79,10 +79,10 @@ func Calibrate(items []Item) []Item {
 	return out
 }
 
-// truncate is the adaptive truncation: it divides the positions into those that
+// Truncate is the adaptive truncation: it divides the positions into those that
 // are reordered, seen tools among the first KeepSeen and unseen ones among the
 // first KeepUnseen, and the rest.
-func (c Config) truncate(items []Item) (kept, cut []int) {
+func (c Config) Truncate(items []Item) (kept, cut []int) {
 	for i := range items {
 		bound := c.KeepUnseen
 		if items[i].Seen {
@@ -107,7 +107,7 @@ func (c Config) truncate(items []Item) (kept, cut []int) {
 // heard: a tool that says more of a need than all tools of the clear owners, by
 // more than OwnNeed, is not overtaken.
 func (c Config) Single(items []Item, needs []Words) []Place {
-	kept, cut := c.truncate(items)
+	kept, cut := c.Truncate(items)
 	clear := map[string]bool{}
 	for _, i := range kept {
 		if items[i].Score >= c.Clear {
@@ -166,7 +166,7 @@ func (c Config) held(items []Item, needs []Words, front []int) func(i int) bool 
 // owner, or alike, are connected, and of each connected component the best
 // PerComponent come first. Both parts stay in the order of the ranking.
 func (c Config) Multi(items []Item) []Place {
-	kept, cut := c.truncate(items)
+	kept, cut := c.Truncate(items)
 	component := c.components(items, kept)
 	taken := make([]int, len(items))
 	front, rest := part(kept, func(i int) bool {

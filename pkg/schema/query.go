@@ -92,9 +92,10 @@ type Result struct {
 	Agent             string       `json:"agent,omitempty"`
 	Name              string       `json:"name"`
 	Description       string       `json:"description"`
-	Score             float64      `json:"score"`          // what the order follows, before it is reranked; comparable within one weights version
-	Similarity        float64      `json:"similarity"`     // best cosine of query and entity, in [-1, 1]
-	Step              int          `json:"step,omitempty"` // from 1, of the step that found it; of several
+	Score             float64      `json:"score"`               // what the order follows, before it is reranked; comparable within one weights version
+	Similarity        float64      `json:"similarity"`          // best cosine of query and entity, in [-1, 1]
+	Step              int          `json:"step,omitempty"`      // from 1, of the step that found it; of several
+	Relevance         *float64     `json:"relevance,omitempty"` // what a cross-encoder made of it, from 0 to 1; where one did, the order follows it before score
 	MissingParameters []string     `json:"missing_parameters"`
 	Tools             []string     `json:"tools,omitempty"`      // for agents: the tools that brought it here
 	BroughtBy         []Bringer    `json:"brought_by,omitempty"` // the same, with the places that they have
@@ -124,7 +125,7 @@ type Explanation struct {
 type Reranking struct {
 	Algorithm  Rerank  `json:"algorithm"`        // single, multi, or off: all stayed as they were
 	Single     float64 `json:"single,omitempty"` // probability that one owner answers the query; absent where nobody asked
-	Calibrated float64 `json:"calibrated"`       // the score on a scale from 0 to 1
+	Calibrated float64 `json:"calibrated"`       // the relevance, or where there is none the score, on a scale from 0 to 1
 	From       int     `json:"from"`             // place by the score, from 1
 	To         int     `json:"to"`               // place by reranking
 	Why        string  `json:"why,omitempty"`    // clear_owner, extended_list, own_need, other_owner, component, over_component or truncated

@@ -204,6 +204,7 @@ type bench struct {
 	watcher   *fakeWatcher
 	stale     func() bool
 	rewriter  *fakeRewriter
+	scorer    *fakeScorer
 	reg       *prometheus.Registry
 	dead      dead
 }
@@ -239,6 +240,9 @@ func (b *bench) build(t testing.TB, cfg Config) {
 	}
 	if b.rewriter != nil {
 		deps.Rewriter = b.rewriter
+	}
+	if b.scorer != nil {
+		deps.Scorer = b.scorer
 	}
 	s, err := New(cfg, deps)
 	if err != nil {

@@ -9,22 +9,30 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// reordered is what became of a ranking by the owners of its tools.
+// reordered is what became of a ranking.
 type reordered struct {
 	algorithm rerank.Algorithm
+	relevance map[schema.Ref]float64          // of what a cross-encoder judged
 	moves     map[schema.Ref]schema.Reranking // of everything ranked; only where it is to be explained
 }
 
-// reorder puts what was ranked into the order of ToolRerank (arXiv 2403.06551).
-// A ranking in which nothing has an owner stays as it is, and so does one of
-// agents, which are owners themselves.
+// lineup is a ranking on its way to another order.
+type lineup struct {
+	ranked []ranking.Ranked
+	items  []rerank.Item // beside ranked
+	from   []int         // the places that the scores gave
+}
+
+// reorder puts what was ranked into the order of ToolRerank (arXiv 2403.06551),
+// after a cross-encoder has judged it, if there is one. What has no owner is not
+// reordered by owners, and agents are owners themselves.
 func (s *Service) reorder(ctx context.Context, sr *search, ranked []ranking.Ranked) []ranking.Ranked {
 	mode := sr.req.Rerank
 	if mode == "" {
 		mode = s.cfg.Rerank
 	}
-	owned := func(r ranking.Ranked) bool { return ranking.Owner(&r.Candidate) != "" }
-	if mode == schema.RerankOff || sr.req.Rank == schema.RankAgents || !slices.ContainsFunc(ranked, owned) {
+	owned := slices.ContainsFunc(ranked, func(r ranking.Ranked) bool { return ranking.Owner(&r.Candidate) != "" })
+	if mode == schema.RerankOff || sr.req.Rank == schema.RankAgents || !owned && s.deps.Scorer == nil {
 		return ranked
 	}
 	defer s.metrics.stage("rerank")()
@@ -33,23 +41,35 @@ func (s *Service) reorder(ctx context.Context, sr *search, ranked []ranking.Rank
 		sr.degrade(degradedRerank)
 		return ranked
 	}
-	algorithm, single := rerank.Algorithm(mode), 0.
+	algorithm, single := rerank.None, 0.
 	var needs []rerank.Words
-	if mode == schema.RerankAuto {
+	switch {
+	case !owned:
+	case mode == schema.RerankAuto:
 		classifier := rerank.ColdStart()
 		needs = needWords(sr.plan.needs)
 		single = classifier.Probability(rerank.SignalsOf(items, needs))
 		algorithm = s.cfg.Reranking.Choose(items, single)
+	default:
+		algorithm = rerank.Algorithm(mode)
 	}
-	items = rerank.Calibrate(items)
-	order := s.cfg.Reranking.Order(items, needs, algorithm)
+	l := s.judged(ctx, sr, lineup{ranked, rerank.Calibrate(items), upTo(len(ranked))})
+	order := s.cfg.Reranking.Order(l.items, needs, algorithm)
 	sr.reordered.algorithm = algorithm
 	if sr.req.Explain {
-		sr.reordered.moves = moves(ranked, items, order, algorithm, single)
+		sr.reordered.moves = l.moves(order, algorithm, single)
 	}
 	out := make([]ranking.Ranked, len(order))
 	for to, place := range order {
-		out[to] = ranked[place.At]
+		out[to] = l.ranked[place.At]
+	}
+	return out
+}
+
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
 	}
 	return out
 }
@@ -98,16 +118,16 @@ func (s *Service) words(ctx context.Context, c Catalogue, ref schema.Ref) (reran
 }
 
 // moves tells of every entity where reordering put it, and why.
-func moves(ranked []ranking.Ranked, items []rerank.Item, order []rerank.Place, a rerank.Algorithm, single float64) map[schema.Ref]schema.Reranking {
+func (l lineup) moves(order []rerank.Place, a rerank.Algorithm, single float64) map[schema.Ref]schema.Reranking {
 	out := make(map[schema.Ref]schema.Reranking, len(order))
 	done := schema.Rerank(a)
 	if a == rerank.None {
 		done = schema.RerankOff
 	}
 	for to, place := range order {
-		out[ranked[place.At].Ref] = schema.Reranking{
-			Algorithm: done, Single: single, Calibrated: items[place.At].Score,
-			From: place.At + 1, To: to + 1, Why: string(place.Why),
+		out[l.ranked[place.At].Ref] = schema.Reranking{
+			Algorithm: done, Single: single, Calibrated: l.items[place.At].Score,
+			From: l.from[place.At] + 1, To: to + 1, Why: string(place.Why),
 		}
 	}
 	return out

@@ -59,6 +59,9 @@ func (sr *search) result(p pick, e schema.Entity) schema.Result {
 	if r.Kind == schema.KindTool {
 		r.Agent = e.Agent
 	}
+	if relevance, ok := sr.reordered.relevance[p.by.Ref]; ok {
+		r.Relevance = &relevance
+	}
 	matches := sr.parameters(p, e.Document.Parameters)
 	for _, m := range matches {
 		if m.Required && m.Match < sr.model.Tau {

@@ -86,6 +86,8 @@ type Config struct {
 
 	Rerank    schema.Rerank // of searches that do not say it themselves; off
 	Reranking rerank.Config // its bounds; rerank.DefaultConfig
+
+	ScoreBudget time.Duration // for which a search waits for a cross-encoder; 500 ms
 }
 
 func (c Config) withDefaults() Config {
@@ -104,6 +106,9 @@ func (c Config) withDefaults() Config {
 	if c.RewriteBudget == 0 {
 		c.RewriteBudget = 1500 * time.Millisecond
 	}
+	if c.ScoreBudget == 0 {
+		c.ScoreBudget = 500 * time.Millisecond
+	}
 	if c.Rerank == "" {
 		c.Rerank = schema.RerankOff
 	}
@@ -114,7 +119,7 @@ func (c Config) withDefaults() Config {
 }
 
 func (c Config) validate() error {
-	if c.Timeout < 0 || c.EmbedTimeout < 0 || c.Impressions < 0 || c.MinPool < 0 || c.RewriteBudget < 0 {
+	if c.Timeout < 0 || c.EmbedTimeout < 0 || c.Impressions < 0 || c.MinPool < 0 || min(c.RewriteBudget, c.ScoreBudget) < 0 {
 		return fmt.Errorf("query: negative limit in %+v", c)
 	}
 	if err := c.Rerank.Validate(); err != nil {
@@ -126,11 +131,11 @@ func (c Config) validate() error {
 	return c.Reranking.Validate()
 }
 
-// Deps are what the service works with. Embedder, DeadLetters, Watcher, Stale and
-// Rewriter may be nil: then searches are lexical alone, no change counts as dead,
-// the built-in weights serve, what the watcher says is never called stale, and
-// queries do as they are. Without Now and NewID it is the time of day, and ids
-// can not be guessed.
+// Deps are what the service works with. Embedder, DeadLetters, Watcher, Stale,
+// Rewriter and Scorer may be nil: then searches are lexical alone, no change
+// counts as dead, the built-in weights serve, what the watcher says is never
+// called stale, queries do as they are, and no cross-encoder judges. Without Now
+// and NewID it is the time of day, and ids can not be guessed.
 type Deps struct {
 	Index       Index
 	Catalogue   Catalogue
@@ -140,6 +145,7 @@ type Deps struct {
 	Watcher     Watcher
 	Stale       func() bool // whether weights and usage may be behind the watched store
 	Rewriter    Rewriter
+	Scorer      Scorer
 	Now         func() time.Time // of searches and feedback
 	NewID       func() string    // of a search
 	Logger      *slog.Logger
@@ -177,6 +183,7 @@ type Service struct {
 	models      *live[*fusion.Model]
 	usage       *live[*usage]
 	documents   *documents
+	mute        atomic.Bool // the last call of the cross-encoder failed
 	impressions *impressions
 }
 

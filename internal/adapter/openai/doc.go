@@ -21,5 +21,8 @@
 // told the shape of an answer, and which members it knows, is found out by
 // asking and remembered.
 //
+// Reranker asks a cross-encoder, in the form of Cohere, Jina and vLLM or of TEI,
+// once and within a moment: somebody waits, and can do without.
+//
 // No message holds a text, the key, or the query of the address.
 package openai

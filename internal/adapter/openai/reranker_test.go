@@ -1,0 +1,208 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// crossEncoder scores a text by its length, a tenth for each byte, and answers
+// the longest first, as endpoints do.
+func crossEncoder(t *testing.T, form RerankForm, scale float64) (*httptest.Server, *atomic.Int64) {
+	t.Helper()
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		var body struct {
+			Model, Query     string
+			Texts, Documents []string
+			Top              int `json:"top_n"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil || r.URL.Path != "/v1/rerank" || r.Header.Get("Authorization") != "Bearer secret" {
+			t.Errorf("%s %v: %v", r.URL.Path, r.Header, err)
+		}
+		texts := append(body.Texts, body.Documents...)
+		if form == RerankCohere && (body.Model != "m" || body.Top != len(texts)) || body.Query != "q" {
+			t.Errorf("asked %+v", body)
+		}
+		name := map[RerankForm]string{RerankCohere: "relevance_score", RerankTEI: "score"}[form]
+		var list []map[string]any
+		for i, text := range texts {
+			list = append(list, map[string]any{"index": i, name: scale * float64(len(text)), "document": text})
+		}
+		slices.Reverse(list)
+		var answer any = list
+		if form == RerankCohere {
+			answer = map[string]any{"results": list, "meta": 1}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server, &calls
+}
+
+func newReranker(t *testing.T, cfg RerankConfig) *Reranker {
+	t.Helper()
+	if cfg.Name == "" {
+		cfg.Name = "m"
+	}
+	r, err := NewReranker(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func TestRerankerScores(t *testing.T) {
+	texts := []string{"aaa", "a", "aaaaa", "aa"}
+	for _, form := range []RerankForm{RerankCohere, RerankTEI} {
+		server, calls := crossEncoder(t, form, 0.1)
+		for _, path := range []string{"/v1", "/v1/", "/v1/rerank"} {
+			r := newReranker(t, RerankConfig{URL: server.URL + path, Form: form, Key: "secret", Batch: 3})
+			calls.Store(0)
+			scores, err := r.Score(t.Context(), "q", texts)
+			if err != nil || calls.Load() != 2 {
+				t.Fatalf("%s: %d calls: %v", form, calls.Load(), err)
+			}
+			for i, text := range texts {
+				if math.Abs(scores[i]-0.1*float64(len(text))) > 1e-9 {
+					t.Errorf("%s: %v", form, scores)
+				}
+			}
+		}
+	}
+}
+
+func TestLogitsArePutOnTheScale(t *testing.T) {
+	server, _ := crossEncoder(t, RerankTEI, -2)
+	r := newReranker(t, RerankConfig{URL: server.URL + "/v1", Form: RerankTEI, Key: "secret"})
+	scores, err := r.Score(t.Context(), "q", []string{"", "a"})
+	if err != nil || scores[0] != 0.5 || math.Abs(scores[1]-0.119) > 0.001 {
+		t.Errorf("%v: %v", scores, err)
+	}
+}
+
+func TestAnswersThatAreNoScoresAreRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		form   RerankForm
+		answer string
+		says   string
+	}{
+		"NaN":             {RerankTEI, `[{"index":0,"score":NaN},{"index":1,"score":1}]`, "not of the form"},
+		"beyond a number": {RerankTEI, `[{"index":0,"score":1e999},{"index":1,"score":1}]`, "not of the form"},
+		"a word":          {RerankTEI, `[{"index":0,"score":"NaN"},{"index":1,"score":1}]`, "not of the form"},
+		"duplicate":       {RerankTEI, `[{"index":1,"score":1},{"index":1,"score":1}]`, "two scores"},
+		"missing":         {RerankTEI, `[{"index":1,"score":1}]`, "1 scores for 2"},
+		"out of range":    {RerankTEI, `[{"index":2,"score":1},{"index":1,"score":1}]`, "text 2 of 2"},
+		"negative":        {RerankTEI, `[{"index":-1,"score":1},{"index":1,"score":1}]`, "text -1"},
+		"no index":        {RerankTEI, `[{"score":1},{"index":1,"score":1}]`, "lacks"},
+		"the other form":  {RerankTEI, `{"results":[]}`, "not of the form"},
+		"other's name":    {RerankCohere, `{"results":[{"index":0,"score":1},{"index":1,"score":1}]}`, "lacks"},
+		"an error in 200": {RerankCohere, `{"error":"overloaded"}`, "0 scores"},
+		"no JSON":         {RerankCohere, `secret text`, "not of the form"},
+		"huge":            {RerankTEI, `[` + strings.Repeat(" ", 1<<20) + `]`, "longer than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				io.WriteString(w, test.answer)
+			}))
+			defer server.Close()
+			r := newReranker(t, RerankConfig{URL: server.URL, Form: test.form})
+			scores, err := r.Score(t.Context(), "q", []string{"a", "b"})
+			if err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%v: %v", scores, err)
+			}
+		})
+	}
+}
+
+// After a failure nobody waits for the endpoint for a while, nor before the time
+// that it asks for.
+func TestAFailingCrossEncoderIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls, status := 0, http.StatusTooManyRequests
+		transport := roundTrip(func(*http.Request) (*http.Response, error) {
+			calls++
+			return &http.Response{
+				StatusCode: status, Status: fmt.Sprint(status), Header: http.Header{"Retry-After": {"60"}},
+				Body: io.NopCloser(strings.NewReader(`[{"index":0,"score":1}]`)),
+			}, nil
+		})
+		r, err := NewReranker(RerankConfig{URL: "http://h", Form: RerankTEI}, transport)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func() error {
+			_, err := r.Score(t.Context(), "q", []string{"a"})
+			return err
+		}
+		for range 3 {
+			if ask() == nil {
+				t.Error("answered")
+			}
+		}
+		time.Sleep(10 * time.Second) // rested, but the endpoint asked for more
+		if err := ask(); err == nil || calls != 1 {
+			t.Errorf("%d calls: %v", calls, err)
+		}
+		time.Sleep(time.Minute)
+		status = http.StatusOK
+		if err := ask(); err != nil || calls != 2 {
+			t.Errorf("%d calls: %v", calls, err)
+		}
+	})
+}
+
+func TestACrossEncoderThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		r, err := NewReranker(RerankConfig{URL: "http://h", Form: RerankTEI}, roundTrip(func(req *http.Request) (*http.Response, error) {
+			calls++
+			<-req.Context().Done()
+			return nil, req.Context().Err()
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if _, err := r.Score(ctx, "q", []string{"a"}); err == nil {
+				t.Error("answered")
+			}
+			cancel()
+		}
+		if calls != 1 {
+			t.Errorf("asked %d times", calls)
+		}
+	})
+}
+
+func TestRerankersThatCanNotBe(t *testing.T) {
+	for _, cfg := range []RerankConfig{
+		{URL: "http://h", Form: "other", Name: "m"}, {URL: "http://h", Form: RerankCohere}, {URL: "h", Form: RerankTEI},
+		{URL: "http://key@h", Form: RerankTEI}, {URL: "http://h", Form: RerankTEI, Batch: -1},
+	} {
+		if _, err := NewReranker(cfg, nil); err == nil {
+			t.Errorf("%+v: taken", cfg)
+		}
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
