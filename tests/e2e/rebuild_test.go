@@ -41,9 +41,7 @@ func imported(t *testing.T) pristine {
 	load(t, p, registry)
 	queries, right := labelled(t)
 	s := &session{t: t, p: p, wanted: right, uses: map[string]int{}}
-	s.round(queries)
-	s.waitForWeights()
-	s.waitForUsage(queries)
+	s.learn(queries)
 	if err := p.Stop(); err != nil {
 		t.Fatalf("stop: %v\n%s", err, p.Log())
 	}

@@ -359,10 +359,7 @@ func TestWhatWasLearnedBelongsToItsModel(t *testing.T) {
 		load(t, p, registry)
 		queries, right := labelled(t)
 		s := &session{t: t, p: p, wanted: right, uses: map[string]int{}}
-		for s.pairs < 2*minPairs {
-			s.round(queries)
-		}
-		learned := s.waitForWeights()
+		learned := s.learn(queries)
 		for _, front := range d.Fronts() {
 			err := process.Until(t.Context(), func() (bool, error) {
 				return ranksBy(t, front) == learned.Version && most(t, front, queries[0], "usage.similar") > 0, nil
