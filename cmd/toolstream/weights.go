@@ -144,7 +144,7 @@ func (c *console) printHistory(w trainer.KeptWeights) {
 	for _, f := range []struct {
 		on string
 		*trainer.Figures
-	}{{"the newest searches, before it learned from them", w.Recent}, {"searches held out", w.Held}} {
+	}{{"the newest searches, before it learned from them", w.Recent}, {"searches held out", w.Held}, {"searches in the shadow (of 1/log2(1+rank))", w.History.Shadow}} {
 		if f.Figures != nil {
 			c.printf("gain over the live weights on %s: %+.4f ± %.4f, %d of them\n", f.on, f.Gain, f.Margin, f.Searches)
 		}

@@ -71,7 +71,7 @@ func (b *base) newQuery(on bus, v query.View, dead query.DeadLetters, rewriter q
 		return nil, err
 	}
 	return query.New(query.Config{
-		Model: v.Model, RewriteBudget: b.cfg.Query.RewriteBudget, Speculative: b.cfg.Query.Speculative,
+		Model: v.Model, RewriteBudget: b.cfg.Query.RewriteBudget, Speculative: b.cfg.Query.Speculative, Shadow: b.cfg.Query.Shadow,
 		Rerank: schema.Rerank(b.cfg.Query.Rerank), Reranking: b.cfg.Rerank.Bounds(),
 		ScoreBudget: b.cfg.Rerank.Budget,
 	}, query.Deps{
@@ -86,10 +86,15 @@ type watch struct {
 	stale func() bool // whether they may be behind; nil: never
 }
 
+// shadowed is for how many times trainer.publish learned weights are scored beside
+// the live ones at most.
+const shadowed = 10
+
 func (b *base) newTrainer(on bus, model string, state *trainerstore.Store, weights bucket) (*trainer.Service, error) {
 	return trainer.New(trainer.Config{
 		Model:  model,
 		Settle: b.cfg.Trainer.Settle, Publish: b.cfg.Trainer.Publish, MinPairs: b.cfg.Trainer.MinPairs, Sample: b.cfg.Trainer.Sample,
+		Shadow: shadowed * b.cfg.Trainer.Publish,
 	}, trainer.Deps{
 		Follower: on, Publisher: on, State: state, Store: weightsStore{weights}, Now: time.Now, Logger: b.log, Registerer: b.metrics,
 	})

@@ -44,7 +44,7 @@ func (s *simulator) live(ctx context.Context, seed uint64, train []evaluation.Sa
 		cancel()
 		err = errors.Join(err, g.Wait())
 	}()
-	if err := l.world.Await(gctx, 2, 2); err != nil {
+	if err := l.world.Await(gctx, 2, 3); err != nil {
 		return nil, err
 	}
 	for round := range s.cfg.Rounds + 1 {
@@ -85,7 +85,7 @@ func (s *simulator) newLive(seed uint64, train []evaluation.Sample, trouble simu
 	}
 	log, metrics, r := slog.New(slog.DiscardHandler), prometheus.NewRegistry(), s.registry
 	var err error
-	l.query, err = query.New(query.Config{Model: s.Settings.Model, Timeout: evalTimeout, EmbedTimeout: evalTimeout}, query.Deps{
+	l.query, err = query.New(query.Config{Model: s.Settings.Model, Timeout: evalTimeout, EmbedTimeout: evalTimeout, Shadow: 1}, query.Deps{
 		Index: r.index, Catalogue: r.index, Embedder: r.encoder, Publisher: l.world, Watcher: l.world,
 		Now: l.world.Now, NewID: l.newID, Logger: log, Registerer: metrics,
 	})

@@ -109,6 +109,8 @@ type Query struct {
 	Speculative bool `koanf:"speculative"`
 	// Rerank is how tools are reordered by their owners.
 	Rerank string `koanf:"rerank"`
+	// Shadow is the share of the searches that weights on trial score too.
+	Shadow float64 `koanf:"shadow"`
 }
 
 // Kafka is the bus of services that run apart.
@@ -220,6 +222,7 @@ func Keys() []Key {
 		{"query.rewrite_budget", "1.5s", "how long a search waits for the language model that rewrites its query; then it goes on without"},
 		{"query.speculative", "false", "search with the query as it is meanwhile, so that an answer that goes on without does not take longer: twice the work"},
 		{"query.rerank", "auto", "how searches reorder tools by their owners unless they say it themselves: auto, off, single or multi"},
+		{"query.shadow", "1", "share of the searches, 0 to 1, that learned weights score beside the live ones before they serve"},
 		{"rerank.clear", "0.85", "score, from 0 to 1, from which a tool speaks for its owner"},
 		{"rerank.alike", "0.7", "likeness, from 0 to 1, above which two tools are connected"},
 		{"rerank.per_component", "3", "connected tools that stay in front"},
@@ -382,6 +385,7 @@ func (c Config) Values() map[string]string {
 		"weaviate.alias": c.Weaviate.Alias, "query.vectors": c.Query.Vectors,
 		"query.rewrite_budget": c.Query.RewriteBudget.String(), "query.speculative": strconv.FormatBool(c.Query.Speculative),
 		"query.rerank":  c.Query.Rerank,
+		"query.shadow":  strconv.FormatFloat(c.Query.Shadow, 'g', -1, 64),
 		"kafka.brokers": c.Kafka.Brokers, "kafka.prefix": c.Kafka.Prefix,
 		"kafka.partitions": strconv.Itoa(c.Kafka.Partitions), "kafka.replication": strconv.Itoa(c.Kafka.Replication),
 		"kafka.apply": strconv.FormatBool(c.Kafka.Apply), "kafka.session": c.Kafka.Session.String(),

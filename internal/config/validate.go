@@ -61,6 +61,9 @@ func (q Query) validate() error {
 	if q.RewriteBudget <= 0 || q.RewriteBudget > maxBudget {
 		return fmt.Errorf("config: query.rewrite_budget %s has to be more than 0 and at most %s", q.RewriteBudget, maxBudget)
 	}
+	if !(q.Shadow >= 0 && q.Shadow <= 1) {
+		return fmt.Errorf("config: query.shadow %g has to be between 0 and 1", q.Shadow)
+	}
 	return oneOf("query.rerank", q.Rerank, "auto", "off", "single", "multi")
 }
 

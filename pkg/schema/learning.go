@@ -39,6 +39,14 @@ type Impression struct {
 	Model    string    `json:"model,omitempty"`  // embedding model of the vector
 	Vector   Direction `json:"vector,omitempty"` // of the query; absent where it could not be embedded
 	Shown    []Shown   `json:"shown"`            // in rank order
+	Shadow   *Shadow   `json:"shadow,omitempty"` // absent where no weights on trial scored the search
+}
+
+// Shadow is how weights on trial would have ranked what was shown by the live
+// ones.
+type Shadow struct {
+	Weights string `json:"weights"`
+	Ranks   []int  `json:"ranks"` // of the results of Shown among all candidates, from 1; 0 is none
 }
 
 // Shown is one result of an impression.

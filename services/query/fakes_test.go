@@ -257,7 +257,7 @@ func (b *bench) start(t *testing.T) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- b.Run(ctx) }()
-	for range 2 {
+	for range 3 {
 		<-b.watcher.started
 	}
 	stop = sync.OnceFunc(func() {

@@ -20,6 +20,9 @@ type metrics struct {
 	dropped  prometheus.Counter
 	feedback *prometheus.CounterVec
 	unfit    *prometheus.CounterVec
+
+	topChanged prometheus.Counter
+	overlap    prometheus.Histogram
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -62,9 +65,18 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 			Name: "toolstream_feedback_refused_total",
 			Help: "Feedback events refused when they came, by reason: invalid, deleted (the tool); the trainer counts what it refuses later.",
 		}, []string{"reason"}),
+		topChanged: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "toolstream_shadow_top_changed_total",
+			Help: "Searches that weights on trial would have answered with another tool first.",
+		}),
+		overlap: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "toolstream_shadow_overlap",
+			Help:    "Share of the first k that weights on trial would have shown too, by search that they scored.",
+			Buckets: prometheus.LinearBuckets(0, 0.1, 11),
+		}),
 	}
 	var errs []error
-	for _, c := range []prometheus.Collector{m.seconds, m.searches, m.degraded, m.rewrites, m.results, m.refused, m.dropped, m.feedback, m.unfit} {
+	for _, c := range []prometheus.Collector{m.seconds, m.searches, m.degraded, m.rewrites, m.results, m.refused, m.dropped, m.feedback, m.unfit, m.topChanged, m.overlap} {
 		errs = append(errs, reg.Register(c))
 	}
 	return m, errors.Join(errs...)

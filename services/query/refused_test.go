@@ -93,7 +93,7 @@ func TestAChangeOfWeightsIsLiveOnEveryReplica(t *testing.T) {
 		replicas = append(replicas, s)
 		g.Go(func() error { return s.Run(ctx) })
 	}
-	if err := world.Await(ctx, 0, 2*len(replicas)); err != nil {
+	if err := world.Await(ctx, 0, 3*len(replicas)); err != nil {
 		t.Fatal(err)
 	}
 	for epoch, want := range []string{"w0", "w1", "w2", "w2", "w4"} {

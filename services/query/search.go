@@ -43,6 +43,7 @@ type search struct {
 	vector    []float32                   // of the query
 	uses      uses                        // usage, as the query sees it
 	suppliers map[string][]index.Supplier // of the front runners
+	shadow    *shadowed
 	reordered reordered
 }
 
@@ -82,7 +83,9 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 		return schema.SearchResponse{}, err
 	}
 	defer s.metrics.stage("answer")()
-	return s.answer(ctx, sr, s.reorder(ctx, sr, ranking.Rank(candidates, sr.model, sr.known()))), nil
+	ranked := ranking.Rank(candidates, sr.model, sr.known())
+	sr.shadow = s.beside(sr, ranked)
+	return s.answer(ctx, sr, s.reorder(ctx, sr, ranked)), nil
 }
 
 // embed returns the vectors of texts, got in one call; none at all if the call
@@ -311,6 +314,7 @@ func (s *Service) record(sr *search, shown []schema.Shown) {
 		Model:    sr.view.Model,
 		Vector:   schema.NewDirection(sr.vector),
 		Shown:    shown,
+		Shadow:   sr.shadow.of(sr.tenant, shown),
 	}) {
 		sr.degrade(degradedImpressions)
 	}

@@ -84,6 +84,8 @@ type Config struct {
 	RewriteBudget time.Duration // for which a search waits for its rewriting, from its arrival; 1.5 s
 	Speculative   bool          // search with the query as it is meanwhile
 
+	Shadow float64 // share of the searches that weights on trial score beside the live ones
+
 	Rerank    schema.Rerank // of searches that do not say it themselves; off
 	Reranking rerank.Config // its bounds; rerank.DefaultConfig
 
@@ -181,6 +183,7 @@ type Service struct {
 	metrics     *metrics
 	now         atomic.Pointer[serving]
 	models      *live[*fusion.Model]
+	shadows     *live[*fusion.Model]
 	usage       *live[*usage]
 	documents   *documents
 	mute        atomic.Bool // the last call of the cross-encoder failed
@@ -207,6 +210,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 		documents:   newDocuments(maxDocuments),
 		impressions: newImpressions(cfg.Impressions, deps.Publisher, deps.Logger, m),
 	}
+	s.shadows = newShadows(s.models)
 	first, err := newServing(View{cfg.Model, deps.Index, deps.Catalogue, deps.Embedder})
 	s.now.Store(first)
 	return s, err
@@ -219,6 +223,7 @@ func (s *Service) Run(ctx context.Context) error {
 	g.Go(func() error { return s.impressions.run(gctx) })
 	if s.deps.Watcher != nil {
 		g.Go(func() error { return s.models.follow(gctx, s.deps.Watcher) })
+		g.Go(func() error { return s.shadows.follow(gctx, s.deps.Watcher) })
 		g.Go(func() error { return s.usage.follow(gctx, s.deps.Watcher) })
 	}
 	return g.Wait()

@@ -62,7 +62,8 @@ func (s *Service) WeightsVersion(tenant string) string {
 // serve: the last good ones do.
 func (s *Service) Refused(tenant string) []string {
 	owner := schema.ModelOwner(tenant, s.now.Load().Model)
-	return append(s.models.refused(slices.Compact([]string{owner, tenant})...), s.usage.refused(tenant)...)
+	why := s.models.refused(slices.Compact([]string{owner, tenant})...)
+	return append(append(why, s.shadows.refused(owner)...), s.usage.refused(tenant)...)
 }
 
 // Usable says why a value of the store can not serve under its key, nil where it
@@ -70,6 +71,8 @@ func (s *Service) Refused(tenant string) []string {
 func Usable(key string, value []byte) error {
 	var err error
 	if tenant, ok := strings.CutPrefix(key, weightsPrefix); ok {
+		_, _, err = decodeWeights(tenant, value)
+	} else if tenant, ok := strings.CutPrefix(key, shadowPrefix); ok {
 		_, _, err = decodeWeights(tenant, value)
 	} else if tenant, ok := strings.CutPrefix(key, usagePrefix); ok {
 		_, _, err = decodeUsage(tenant, value)

@@ -19,7 +19,9 @@
 // Until a tenant has MinPairs, the built-in weights serve. Every search is
 // predicted by the live weights and by the learned ones before anything is learned
 // from it; a few are never learned from. The learned weights go live when they
-// surely lost less in these predictions and lose no more on what was held out.
+// surely lost less in these predictions and lose no more on what was held out:
+// first in the shadow, where those who rank score them beside the live ones, until
+// what was used of real searches says that they would not have ranked it lower.
 // Live weights that clearly lose more than those before them are rolled back, and
 // so are those by which clearly fewer searches lead to a use: where nothing good
 // is shown there is no feedback to predict. Whoever forces weights in puts them on

@@ -16,6 +16,8 @@ type Standing string
 
 // The states of a version.
 const (
+	Shadow     Standing = "shadow"      // scored beside the live one
+	Refused    Standing = "refused"     // was scored so, and found worse
 	Live       Standing = "live"        // searches rank by it
 	Replaced   Standing = "replaced"    // was live, until another one was
 	RolledBack Standing = "rolled_back" // was live, and turned out worse than what was before
@@ -24,19 +26,20 @@ const (
 
 // History is what is known of a version beside its content.
 type History struct {
-	State  Standing  `json:"state" doc:"live, replaced, rolled_back, or kept (nothing more is known of it)."`
+	State  Standing  `json:"state" doc:"shadow (scored beside the live one), refused, live, replaced, rolled_back, or kept (nothing more is known of it)."`
 	Since  time.Time `json:"since,omitzero" doc:"When it came to that state."`
 	Reason string    `json:"reason,omitempty" doc:"Why."`
 	From   time.Time `json:"from,omitzero" doc:"Time of the first search that it was learned from."`
 	To     time.Time `json:"to,omitzero" doc:"Time of the last one."`
 	Recent *Figures  `json:"recent,omitempty" doc:"On the newest searches, each before it was learned from."`
 	Held   *Figures  `json:"held,omitempty" doc:"On searches that nothing is learned from."`
+	Shadow *Figures  `json:"shadow,omitempty" doc:"On searches that it was scored on beside the live weights; the gain is that of 1/log2(1+rank) of what was used."`
 }
 
 // Figures say how much better than the live weights a version was found to be.
 type Figures struct {
 	Searches int     `json:"searches"`
-	Gain     float64 `json:"gain" doc:"How much less it lost in the mean of the searches, in units of the logistic loss."`
+	Gain     float64 `json:"gain" doc:"In the mean of the searches, in units of the logistic loss unless said otherwise."`
 	Margin   float64 `json:"margin,omitempty" doc:"How far that may be off."`
 }
 

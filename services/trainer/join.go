@@ -47,6 +47,7 @@ type searchRecord struct {
 	Shown    []schema.Shown   `json:"shown"`
 	Model    string           `json:"model,omitempty"`    // embedding model of Vector
 	Vector   schema.Direction `json:"vector,omitempty"`   // of the query
+	Shadow   *schema.Shadow   `json:"shadow,omitempty"`   // how weights on trial would have ranked it
 	Used     []int            `json:"used,omitempty"`     // positions, in the order of the events
 	Counted  []int            `json:"counted,omitempty"`  // positions that count as uses
 	Rejected []int            `json:"rejected,omitempty"` // positions
@@ -122,7 +123,7 @@ func (s *Service) impression(m *memory, i schema.Impression, at time.Time) error
 	if known, err := m.get(keySearch + key); known != nil || err != nil {
 		return err
 	}
-	rec := searchRecord{Shown: i.Shown[:min(len(i.Shown), maxShown)], Model: i.Model, Vector: i.Vector}
+	rec := searchRecord{Shown: i.Shown[:min(len(i.Shown), maxShown)], Model: i.Model, Vector: i.Vector, Shadow: i.Shadow}
 	raw, err := json.Marshal(rec)
 	if err != nil {
 		return fmt.Errorf("trainer: encode search: %w", err)

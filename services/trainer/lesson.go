@@ -22,6 +22,7 @@ type lesson struct {
 	learner *fusion.Learner
 
 	putWeights bool // the live weights are yet to be put into the store
+	putShadow  bool // the candidate is, or is to be taken out of it
 }
 
 // lessonRecord is a lesson as it is stored.
@@ -32,6 +33,7 @@ type lessonRecord struct {
 	Pairs     int               `json:"pairs"`             // learned from
 	Needed    int               `json:"needed"`            // pairs until the next version; not positive when it is due
 	Trial     trial             `json:"trial,omitzero"`
+	Candidate candidate         `json:"candidate,omitzero"`
 	Epoch     uint64            `json:"epoch"`
 	Live      *schema.Weights   `json:"live,omitempty"`
 	Published time.Time         `json:"published"` // when the live weights were made
@@ -52,7 +54,7 @@ func (t *account) lesson(s *Service, model string) *lesson {
 	if l := t.find(model); l != nil {
 		return l
 	}
-	l := &lesson{tenant: t.name, base: builtin(model)}
+	l := &lesson{tenant: t.name, base: builtin(model), putShadow: true}
 	l.record.Model, l.record.Needed = model, s.cfg.MinPairs
 	l.learner = fusion.NewLearner(l.base, s.cfg.Learn)
 	t.lessons = append(t.lessons, l)
@@ -88,7 +90,7 @@ func (t *account) dropLesson(current string, added *lesson) {
 
 // resume goes on from a stored lesson.
 func (t *account) resume(s *Service, r lessonRecord) error {
-	l := &lesson{tenant: t.name, record: r, base: builtin(r.Model), putWeights: r.Live != nil}
+	l := &lesson{tenant: t.name, record: r, base: builtin(r.Model), putWeights: r.Live != nil, putShadow: true}
 	var err error
 	l.learner, err = fusion.ResumeLearner(l.base, s.cfg.Learn, r.Learner)
 	t.lessons = append(t.lessons, l)
@@ -111,11 +113,16 @@ func (l *lesson) owner() string { return schema.ModelOwner(l.tenant, l.record.Mo
 // adopt takes over the weights that the store has, nil for none, where the
 // lesson's own are not newer.
 func (l *lesson) adopt(live *schema.Weights, model fusion.Model) {
+	var own uint64
+	if l.record.Live != nil {
+		own = l.record.Live.Epoch
+	}
 	switch {
 	case live == nil:
-	case live.Epoch > l.record.Epoch:
-		l.record.Epoch = live.Epoch
+	case live.Epoch > own:
+		l.record.Epoch = max(l.record.Epoch, live.Epoch)
 		l.record.Live, l.putWeights = live, false
+		l.record.Candidate, l.putShadow = candidate{}, true
 		l.learner.Restart(model)
 		l.record.Trial.settled()
 	case l.record.Live != nil && live.Hash == l.record.Live.Hash:

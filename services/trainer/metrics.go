@@ -16,6 +16,7 @@ type metrics struct {
 	refused   prometheus.Counter
 
 	rolledBack prometheus.Counter
+	shadows    *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -44,13 +45,17 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 			Name: "toolstream_trainer_weights_refused_total",
 			Help: "Learned weights that were not published because they could not rank.",
 		}),
+		shadows: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "toolstream_trainer_shadow_total",
+			Help: "Learned weights that were scored beside the live ones, by what became of them: promoted, refused.",
+		}, []string{"outcome"}),
 		rolledBack: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "toolstream_trainer_weights_rolled_back_total",
 			Help: "Live weights that gave way to those before them because they served worse.",
 		}),
 	}
 	var errs []error
-	for _, c := range []prometheus.Collector{m.feedback, m.waiting, m.known, m.due, m.published, m.refused, m.rolledBack} {
+	for _, c := range []prometheus.Collector{m.feedback, m.waiting, m.known, m.due, m.published, m.refused, m.rolledBack, m.shadows} {
 		errs = append(errs, reg.Register(c))
 	}
 	return m, errors.Join(errs...)

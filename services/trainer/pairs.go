@@ -56,15 +56,9 @@ func (m *memory) behind(topic events.Topic, ends map[events.Topic]map[int]uint64
 // endsTimeout bounds the asking for the ends of the topics.
 const endsTimeout = 2 * time.Second
 
-// ends asks how far the topics go that are joined, if there is something to settle.
-// Of a bus that is away it is not known.
+// ends asks how far the topics go that are joined. Of a bus that is away it is not
+// known.
 func (s *Service) ends(ctx context.Context) map[events.Topic]map[int]uint64 {
-	s.mu.Lock()
-	idle := s.memory != nil && len(s.memory.due) == 0
-	s.mu.Unlock()
-	if idle {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, endsTimeout)
 	defer cancel()
 	ends := map[events.Topic]map[int]uint64{}
@@ -133,6 +127,7 @@ func (s *Service) settleSearch(m *memory, key string) (tenant string, err error)
 	}
 	l := t.lesson(s, rec.Model)
 	l.take(key, rec.pairs(), s.cfg.Learn.Batch)
+	l.scored(&rec)
 	if l.record.First.IsZero() || at.Before(l.record.First) {
 		l.record.First = at
 	}

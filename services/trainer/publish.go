@@ -217,13 +217,18 @@ type publication struct {
 	tenant string
 	lesson *lesson         // nil: there are no weights
 	live   *schema.Weights // of the lesson
+	trial  *schema.Weights // of the lesson, where live is nil
 	usage  *schema.Usage
 }
 
 // publish puts into the store what was prepared. The caller holds publishing.
 func (s *Service) publish(ctx context.Context) error {
 	for _, p := range s.publications() {
-		if p.lesson != nil {
+		if p.lesson != nil && p.live == nil {
+			if err := s.putCandidate(ctx, p.tenant, p.lesson.owner(), p.trial); err != nil {
+				return err
+			}
+		} else if p.lesson != nil {
 			if err := s.putWeights(ctx, p.tenant, p.lesson.owner(), p.live); err != nil {
 				return err
 			}
@@ -251,6 +256,9 @@ func (s *Service) publications() []publication {
 			if l.putWeights && l.record.Live != nil {
 				out = append(out, publication{tenant: name, lesson: l, live: l.record.Live})
 			}
+			if l.putShadow {
+				out = append(out, publication{tenant: name, lesson: l, trial: l.record.Candidate.Weights})
+			}
 		}
 		if t.putUsage != nil {
 			out = append(out, publication{tenant: name, usage: t.putUsage})
@@ -263,6 +271,10 @@ func (s *Service) publications() []publication {
 func (s *Service) published(p publication) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if p.lesson != nil && p.live == nil {
+		p.lesson.putShadow = p.lesson.putShadow && p.lesson.record.Candidate.Weights != p.trial
+		return
+	}
 	if p.lesson != nil {
 		p.lesson.putWeights = p.lesson.putWeights && p.lesson.record.Live != p.live
 		return
@@ -300,18 +312,15 @@ func (s *Service) put(ctx context.Context, key string, v any) error {
 	return nil
 }
 
-// prune deletes all but the newest versions of a tenant, and what is live.
+// prune deletes all but the newest versions of a tenant, and those that are wanted.
 func (s *Service) prune(ctx context.Context, tenant string) error {
 	versions, err := s.versions(ctx, tenant)
 	if err != nil {
 		return err
 	}
-	live, err := s.Live(tenant)
-	if err != nil {
-		return err
-	}
+	wanted := s.wanted(tenant)
 	for _, v := range versions[:max(0, len(versions)-s.cfg.Keep)] {
-		if v == live.Version || v == live.Parent {
+		if wanted[v] {
 			continue
 		}
 		if err := s.deps.Store.Delete(ctx, versionKey+tenant+"."+v); err != nil {
@@ -319,6 +328,25 @@ func (s *Service) prune(ctx context.Context, tenant string) error {
 		}
 	}
 	return nil
+}
+
+// wanted returns the versions of a tenant that are live, before those, or on trial.
+func (s *Service) wanted(tenant string) map[string]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wanted := map[string]bool{}
+	if s.memory == nil || s.memory.tenants[tenant] == nil {
+		return wanted
+	}
+	for _, l := range s.memory.tenants[tenant].lessons {
+		if live := l.record.Live; live != nil {
+			wanted[live.Version], wanted[live.Parent] = true, true
+		}
+		if c := l.record.Candidate.Weights; c != nil {
+			wanted[c.Version] = true
+		}
+	}
+	return wanted
 }
 
 // versions returns the names of a tenant's kept versions, oldest first.

@@ -44,6 +44,7 @@ type Store interface {
 type Config struct {
 	Model      string             // name of the embedding model that is searched by at first; see Serve
 	Window     time.Duration      // how long after a search feedback counts; 24 h
+	Shadow     time.Duration      // how long learned weights are scored beside the live ones at most, until Sample searches say that they lose nothing; 0: they are not
 	Mature     time.Duration      // how long after a search nothing of it is used any more, as a rule; 10 min
 	Settle     time.Duration      // how long after its last feedback a search is learned from; 5 s
 	Tick       time.Duration      // how often is looked for what has settled and is to be published; 2 s
@@ -87,7 +88,7 @@ func orDefault[T int | float64 | time.Duration](v *T, value T) {
 }
 
 func (c Config) validate() error {
-	for _, d := range []time.Duration{c.Window, c.Mature, c.Settle, c.Tick, c.Publish, c.HalfLife} {
+	for _, d := range []time.Duration{c.Window, c.Shadow, c.Mature, c.Settle, c.Tick, c.Publish, c.HalfLife} {
 		if d < 0 {
 			return fmt.Errorf("trainer: negative duration in %+v", c)
 		}

@@ -19,6 +19,9 @@ func (s *Service) succession(m *memory, t *account, l *lesson, now time.Time) (b
 	if why := s.failing(t, l, m.over.Add(-s.cfg.Mature)); why != "" {
 		return true, s.fallBack(m, t, l, why, now)
 	}
+	if l.record.Candidate.Weights != nil {
+		return s.judge(m, t, l, now)
+	}
 	if !l.weightsDue(now, s.cfg.Publish) || !l.proved(s.cfg.Sample) {
 		return false, nil
 	}
@@ -44,6 +47,9 @@ func (s *Service) prepareWeights(m *memory, t *account, l *lesson, now time.Time
 	}
 	if err != nil {
 		return err
+	}
+	if s.cfg.Shadow > 0 {
+		return s.try(m, t, l, w, h, now)
 	}
 	return s.goLive(m, t, l, w, h, Replaced, "by "+w.Version)
 }
@@ -97,6 +103,13 @@ func (t *account) sealed(l *lesson, w schema.Weights, parent string, now time.Ti
 // before it, of which is noted what became of it.
 func (s *Service) goLive(m *memory, t *account, l *lesson, w schema.Weights, h History, became Standing, why string) error {
 	now := s.deps.Now().UTC()
+	if c := l.record.Candidate.Weights; c != nil && c.Version == w.Version {
+		l.record.Candidate, l.putShadow = candidate{}, true
+	} else if c != nil {
+		if err := s.drop(m, t, l, "other weights went live"); err != nil {
+			return err
+		}
+	}
 	before, rate := l.record.Live, t.rate(l, m.over.Add(-s.cfg.Mature))
 	if rate.Shown < s.cfg.Sample {
 		rate = l.record.Trial.Rate // of those before them, which are known better

@@ -145,6 +145,11 @@ func (s *Service) pin(tenant string, pinned bool) error {
 	return s.change(func(m *memory) error {
 		t := m.tenant(tenant)
 		l := t.lesson(s, s.Model())
+		if pinned && l.record.Candidate.Weights != nil {
+			if err := s.drop(m, t, l, "the live weights were pinned"); err != nil {
+				return err
+			}
+		}
 		if l.record.Pinned && !pinned {
 			l.record.Trial.settled() // what it was worth meanwhile is no reason to take it back
 		}
