@@ -49,8 +49,16 @@ func components(d schema.Direction) []float32 {
 	return v
 }
 
-// Similar returns, by tool, the best cosine of a query's vector to what the tool
-// was asked for, where that is above 0.
+// unlike is the cosine up to which two queries have nothing to do with each
+// other: most have words in common, and two of one kind rise above that by little.
+const unlike = 0.6
+
+// Alike returns how much alike two queries with that cosine are: 0 up to where they
+// have nothing to do with each other, and 1 where they are the same.
+func Alike(cosine float64) float64 { return min(max(0, (cosine-unlike)/(1-unlike)), 1) }
+
+// Similar returns, by tool, how much a query's vector is alike to the nearest that
+// the tool was asked for, where that is above 0.
 func (t *Table) Similar(query []float32) map[string]float64 {
 	d := schema.NewDirection(query)
 	if t == nil || len(d) == 0 || len(d) != t.dimensions {
@@ -64,8 +72,8 @@ func (t *Table) Similar(query []float32) map[string]float64 {
 	begin := 0
 	for i, tool := range t.tools {
 		for _, cosine := range cosines[begin:t.ends[i]] {
-			if x := float64(cosine) / length; x > best[tool] {
-				best[tool] = min(x, 1)
+			if x := Alike(float64(cosine) / length); x > best[tool] {
+				best[tool] = x
 			}
 		}
 		begin = t.ends[i]

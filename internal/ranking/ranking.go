@@ -25,8 +25,8 @@ type Uses interface {
 	// CoUse returns the sum over the tools of front but itself of the share of
 	// their uses that was together with the tool.
 	CoUse(tool string, front []string) float64
-	// Similar returns the best cosine of the query to the queries that the tool
-	// was used for, at least 0.
+	// Similar returns how much alike the nearest query is that the tool was used
+	// for, from 0 to 1.
 	Similar(tool string) float64
 }
 

@@ -82,7 +82,7 @@ func relevant(q *dataset.Query) []string {
 type others struct {
 	*counts
 	own     []string           // what the query used
-	similar map[string]float64 // by tool, the best cosine to the queries that it was used for
+	similar map[string]float64 // by tool, how much alike the nearest query that it was used for is
 }
 
 // without returns the uses in all queries but that of s. What the query used is
@@ -96,7 +96,7 @@ func (c *counts) without(s *evaluation.Sample) others {
 	for _, tool := range o.own {
 		o.similar[tool] = 0
 		for _, x := range exemplars(c.queries[tool], query) {
-			o.similar[tool] = max(o.similar[tool], x.Vector.Cosine(query))
+			o.similar[tool] = max(o.similar[tool], asked.Alike(x.Vector.Cosine(query)))
 		}
 	}
 	return o
@@ -131,7 +131,8 @@ func (o others) CoUse(tool string, front []string) float64 {
 	return shares
 }
 
-// Similar returns the best cosine to the other queries that a tool was used for.
+// Similar returns how much alike the nearest of the other queries is that a tool was
+// used for.
 func (o others) Similar(tool string) float64 { return o.similar[tool] }
 
 // usage returns the counts as searches read them, nil where nothing is counted.

@@ -45,7 +45,7 @@ const (
 	UsageCoUse        // sum over the front runners of the share of their decayed uses that was together with it
 	QueryLexicalPairs // pairs of neighbouring words in name, title, description and tags
 	NeedsLexicalPairs
-	UsageSimilar  // best cosine of the query to the queries that the tool was used for
+	UsageSimilar  // how much alike the nearest query is that the tool was used for, from 0 to 1
 	RelatedOwner  // best score of a tool of the same owner, as a share of the best of all
 	RelatedSupply // mean over the front runners of how far they are ahead, where it supplies what they take
 	FeatureCount

@@ -144,6 +144,7 @@ func TestUsageThatCanNotBeIsRefused(t *testing.T) {
 
 func TestUsageWithoutWeightsTakesNoSeats(t *testing.T) {
 	b := newBench(t, tool("a", "", 1))
+	b.models.learn("weights.live.default", mustJSON(t, sealed(t, 1, byWordsAlone)))
 	b.usage.learn("usage.default", mustJSON(t, schema.Usage{Schema: 1, Tenant: "default", Prior: map[string]float64{"x": 1}}))
 	if also := b.alsoOf(t); also != nil {
 		t.Errorf("%v take part", also)
