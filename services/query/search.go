@@ -261,7 +261,7 @@ func (sr *search) also() []string {
 		return ids
 	}
 	for _, id := range sr.usage.top {
-		if sr.uses.similar[id] < leastAlike || !slices.Contains(ids, id) {
+		if sr.uses.similar[id] == 0 || !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}

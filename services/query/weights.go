@@ -25,11 +25,9 @@ const (
 // maxAlso bounds the tools that take part in every search for being used.
 const maxAlso = 200
 
-// The tools that take part in a search for having been used for one like it.
-const (
-	maxAlike   = 50
-	leastAlike = 0.5 // cosine of the queries
-)
+// maxAlike bounds the tools that take part in a search for having been used for
+// one like it.
+const maxAlike = 50
 
 // newModels returns the live fusion models: none until one arrives.
 func newModels(log *slog.Logger, m *metrics) *live[*fusion.Model] {
@@ -131,24 +129,21 @@ func (u *usage) by(model string, query []float32) uses { return uses{u, u.asked[
 // uses is the usage as one query sees it: a ranking.Uses.
 type uses struct {
 	*usage
-	similar map[string]float64 // by tool, the best cosine to the queries that it was used for
+	similar map[string]float64 // by tool, how much alike the nearest query is that it was used for
 }
 
 // Prior returns log(1 + uses) of a tool.
 func (u uses) Prior(tool string) float64 { return u.table.Prior[tool] }
 
-// Similar returns the best cosine of the query to those that the tool was used
-// for.
+// Similar returns how much alike the nearest query is that the tool was used for.
 func (u uses) Similar(tool string) float64 { return u.similar[tool] }
 
 // alike returns the tools that were used for the queries most like this one,
 // most like it first.
 func (u uses) alike() []string {
 	var ids []string
-	for id, cosine := range u.similar {
-		if cosine >= leastAlike {
-			ids = append(ids, id)
-		}
+	for id := range u.similar {
+		ids = append(ids, id)
 	}
 	slices.SortFunc(ids, func(a, b string) int { return cmp.Or(cmp.Compare(u.similar[b], u.similar[a]), cmp.Compare(a, b)) })
 	return ids[:min(len(ids), maxAlike)]
