@@ -20,6 +20,7 @@ func newSearch(con *console) *cobra.Command {
 		Example: `  toolstream search "book a flight to Lisbon"
   toolstream search "translate a letter" -k 3 --explain
   toolstream search "everything about invoices" --rank agents
+  toolstream search "merge the pull request and close its issue" --rank auto --explain
   toolstream search "plan a trip" --step "find a train to Porto" --step "book a hotel room"
   toolstream search "create an issue" --agent github-v3-rest-api --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -43,7 +44,7 @@ func newSearch(con *console) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.IntVarP(&req.K, "limit", "k", 10, "how many results, 1 to 1000")
-	flags.StringVar((*string)(&req.Rank), "rank", "tools", "what to return: tools or agents")
+	flags.StringVar((*string)(&req.Rank), "rank", "tools", "what to return: tools, agents, or auto: agents where one covers the query, else tools")
 	flags.BoolVar(&req.Explain, "explain", false, "show how each score came about")
 	flags.StringVar((*string)(&req.Rewrite), "rewrite", "auto", "rewrite the query first: auto or off")
 	flags.StringVar((*string)(&req.Rerank), "rerank", "", "reorder tools by their owners: auto, off, single or multi (default as the server is set)")
@@ -64,12 +65,16 @@ func (c *console) printSearch(a schema.SearchResponse) {
 		c.notef("nothing found: no document matches the query and its filters; `toolstream tools list` shows what is indexed\n")
 		return
 	}
+	if a.Chosen != nil {
+		c.notef("%s: %s\n", a.Chosen.Rank, oneLine(a.Chosen.Why))
+	}
 	t := newTable("#", "SCORE", "SIMILARITY", "ID…", "DESCRIPTION…")
 	for i, r := range a.Results {
 		t.add(i+1, fmt.Sprintf("%.3f", r.Score), fmt.Sprintf("%.3f", r.Similarity), r.ID, describe(r))
 	}
 	t.print(c.out, c.width())
 	c.printSearched(a)
+	c.printChosen(a.Chosen)
 	for i, r := range a.Results {
 		if r.Explanation != nil {
 			c.printExplanation(i+1, r)
@@ -107,6 +112,17 @@ func (c *console) printSearched(a schema.SearchResponse) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Searched.Arguments)) {
 		c.printf("   argument: %s: %s\n", oneLine(name), oneLine(a.Searched.Arguments[name]))
+	}
+}
+
+// printChosen tells how well one agent does for each need.
+func (c *console) printChosen(chosen *schema.Chosen) {
+	if chosen == nil || len(chosen.Needs) == 0 {
+		return
+	}
+	c.printf("\n%s covers %.2f\n", oneLine(chosen.Agent), chosen.Coverage)
+	for _, n := range chosen.Needs {
+		c.printf("   %.3f of %.3f  %s: %s\n", n.Score, n.Best, oneLine(n.Need), oneLine(n.Tool))
 	}
 }
 

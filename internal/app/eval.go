@@ -11,6 +11,7 @@ import (
 	"github.com/toolstream/toolstream/internal/evaluation"
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // folds is how many folds a data set without any of its own is cut into.
@@ -76,6 +77,7 @@ type evaluator struct {
 	owners    map[string]string       // of the tools that name one
 	unused    []fusion.Feature        // that --retrieval leaves out
 	tools     int
+	chosen    []schema.Rank // beside queries, where a search chose what to rank
 	notes     []string
 }
 
@@ -154,14 +156,14 @@ func (e *evaluator) judgeable() error {
 			owners[tool.ID] = tool.Agent
 		}
 	}
-	if e.Settings.Rank == evaluation.Agents && len(owners) == 0 {
-		return errors.New("--rank agents: no tool of the set names its agent")
+	if e.Settings.Rank != evaluation.Tools && len(owners) == 0 {
+		return fmt.Errorf("--rank %s: no tool of the set names its agent", e.Settings.Rank)
 	}
 	all := e.queries
 	e.queries = nil
 	for _, q := range all {
 		j := evaluation.JudgeTools(q.Labels)
-		if e.Settings.Rank == evaluation.Agents {
+		if e.Settings.Rank != evaluation.Tools {
 			j = evaluation.JudgeAgents(q.Labels, owners)
 		}
 		if !j.Empty() {
@@ -174,6 +176,7 @@ func (e *evaluator) judgeable() error {
 	if len(e.queries) == 0 {
 		return errors.New("no query has a relevant label")
 	}
+	e.chosen = make([]schema.Rank, len(e.queries))
 	return nil
 }
 
@@ -217,6 +220,7 @@ func (e *evaluator) rank(ctx context.Context) (rankings [][]evaluation.Ranked, e
 		if err == nil {
 			rankings, err = e.rerank(ctx, r, rankings)
 		}
+		e.tellChosen()
 		return errors.Join(err, e.tell(&r.fallbacks))
 	})
 	return rankings, err

@@ -148,6 +148,24 @@ func TestStepsTakeTurns(t *testing.T) {
 	}
 }
 
+// Where one owner answers, its agents are ranked, where two are needed, tools;
+// each is judged as what it is.
+func TestRankAuto(t *testing.T) {
+	dir := writeSet(t, smallSet())
+	for _, steps := range []string{evaluation.Off, evaluation.On} {
+		run := evaluate(t, dir, func(s *evaluation.Settings) { s.Rank, s.Steps = evaluation.Auto, steps })
+		if one := run.PerQuery[0]; one.Ranking[0].ID != "harbour" || one.Relevant != 1 {
+			t.Errorf("steps %s: a query for one owner is ranked %+v", steps, one.Ranking)
+		}
+		if two := run.PerQuery[1]; two.Relevant != 2 || two.Metrics.Of("comp@3") != 1 || two.Ranking[0].ID == "harbour" {
+			t.Errorf("steps %s: a query for two owners is ranked %+v", steps, two.Ranking)
+		}
+		if len(run.Notes) == 0 || !strings.Contains(run.Notes[len(run.Notes)-1], "of 3 queries") {
+			t.Errorf("notes %q", run.Notes)
+		}
+	}
+}
+
 func TestRecordedDocumentsReplaceTheFields(t *testing.T) {
 	files := smallSet()
 	files["queries.jsonl"] = `{"id":"q","query":"fly me in a zeppelin from a mooring mast","labels":[{"id":"ferry"}]}`
@@ -243,6 +261,8 @@ func TestEvaluateRefuses(t *testing.T) {
 		"weights not there":   {dir, func(s *evaluation.Settings) { s.Weights = "no/such/file" }, "no/such/file"},
 		"unknown split":       {dir, func(s *evaluation.Settings) { s.Split = "two" }, `"one"`},
 		"agents without any":  {writeSet(t, unowned), func(s *evaluation.Settings) { s.Rank = evaluation.Agents }, "agent"},
+		"auto without any":    {writeSet(t, unowned), func(s *evaluation.Settings) { s.Rank = evaluation.Auto }, "agent"},
+		"learned and auto":    {dir, func(s *evaluation.Settings) { s.Rank, s.Weights = evaluation.Auto, evaluation.Learned }, "--rank auto"},
 		"settings that clash": {dir, func(s *evaluation.Settings) { s.Usage = evaluation.On }, "--usage"},
 	} {
 		_, err := Evaluate(t.Context(), evalConfig(t, c.dir, c.set), EvalDeps{})

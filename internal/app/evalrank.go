@@ -36,8 +36,12 @@ func (e *evaluator) given(ctx context.Context, r *registry) ([][]evaluation.Rank
 		return nil, err
 	}
 	return each(ctx, e, func(i int) ([]evaluation.Ranked, error) {
-		steps, err := e.candidates(ctx, r, &e.queries[i], &model, evaluation.MaxRanking)
-		return e.order(steps, &model, ranking.Known{Suppliers: r.suppliersOf}), err
+		chosen, err := e.choose(ctx, r, i, &model)
+		if err != nil {
+			return nil, err
+		}
+		steps, err := e.candidates(ctx, r, &e.queries[i], chosen.Rank, &model, evaluation.MaxRanking)
+		return placed(query.RankChosen(steps, chosen, &model, ranking.Known{Suppliers: r.suppliersOf})), err
 	})
 }
 
@@ -122,7 +126,7 @@ func (e *evaluator) samples(ctx context.Context, r *registry) ([]evaluation.Samp
 	}
 	return each(ctx, e, func(i int) (evaluation.Sample, error) {
 		s := evaluation.Sample{Query: e.queries[i], Suppliers: r.suppliersOf}
-		steps, err := e.candidates(ctx, r, &e.queries[i], &model, min(r.size, maxSample))
+		steps, err := e.candidates(ctx, r, &e.queries[i], schema.Rank(e.Settings.Rank), &model, min(r.size, maxSample))
 		if err != nil {
 			return s, err
 		}
@@ -174,8 +178,8 @@ func each[T any](ctx context.Context, e *evaluator, fn func(i int) (T, error)) (
 
 // candidates returns what serving would rank for a query, or for each of its
 // steps.
-func (e *evaluator) candidates(ctx context.Context, r *registry, q *dataset.Query, m *fusion.Model, n int) ([][]index.Candidate, error) {
-	requests, err := e.requests(ctx, r, q)
+func (e *evaluator) candidates(ctx context.Context, r *registry, q *dataset.Query, rank schema.Rank, m *fusion.Model, n int) ([][]index.Candidate, error) {
+	requests, err := e.requests(ctx, r, q, rank)
 	if err != nil {
 		return nil, err
 	}
@@ -198,8 +202,7 @@ func (e *evaluator) candidates(ctx context.Context, r *registry, q *dataset.Quer
 
 // requests are what a user would send for a query, or what a search would make
 // of it.
-func (e *evaluator) requests(ctx context.Context, r *registry, q *dataset.Query) ([]schema.SearchRequest, error) {
-	rank := schema.Rank(e.Settings.Rank)
+func (e *evaluator) requests(ctx context.Context, r *registry, q *dataset.Query, rank schema.Rank) ([]schema.SearchRequest, error) {
 	if e.Settings.Steps == evaluation.On {
 		var steps []schema.SearchRequest
 		for _, step := range q.Steps {
@@ -265,7 +268,11 @@ func unused(retrieval string) (out []fusion.Feature) {
 
 // order ranks the candidates of the steps as a search would show them.
 func (e *evaluator) order(steps [][]index.Candidate, m *fusion.Model, known ranking.Known) []evaluation.Ranked {
-	places := query.RankSteps(steps, schema.Rank(e.Settings.Rank), m, known)
+	return placed(query.RankSteps(steps, schema.Rank(e.Settings.Rank), m, known))
+}
+
+// placed returns places as they are judged.
+func placed(places []query.Place) []evaluation.Ranked {
 	ranking := make([]evaluation.Ranked, min(len(places), evaluation.MaxRanking))
 	for i := range ranking {
 		ranking[i] = evaluation.Ranked{ID: places[i].ID, Score: places[i].Score}

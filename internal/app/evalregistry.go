@@ -190,7 +190,7 @@ func (e *evaluator) changes() ([]events.Change, error) {
 		}
 		a.accept(tool, formats.Options{})
 	}
-	if e.Settings.Rank == evaluation.Agents {
+	if e.Settings.Rank != evaluation.Tools {
 		agents, err := e.set.Agents()
 		if err != nil {
 			return nil, err

@@ -66,7 +66,7 @@ func Choices() []Choice {
 		{"queries", []string{Raw, Recorded, LLM}, func(s *Settings) *string { return &s.Queries }},
 		{"retrieval", []string{Hybrid, Lexical, Dense}, func(s *Settings) *string { return &s.Retrieval }},
 		{"usage", []string{Off, On}, func(s *Settings) *string { return &s.Usage }},
-		{"rank", []string{Tools, Agents}, func(s *Settings) *string { return &s.Rank }},
+		{"rank", []string{Tools, Agents, Auto}, func(s *Settings) *string { return &s.Rank }},
 		{"steps", []string{Off, On}, func(s *Settings) *string { return &s.Steps }},
 		{"rerank", []string{Off, Auto, Single, Multi}, func(s *Settings) *string { return &s.Rerank }},
 		{"baseline", []string{Off, FullDocument}, func(s *Settings) *string { return &s.Baseline }},
@@ -95,6 +95,8 @@ func (s *Settings) Validate() error {
 		return fmt.Errorf("--usage on goes with --weights learned: uses are counted in the queries that are learned from")
 	case s.Steps == On && s.Queries != Raw:
 		return fmt.Errorf("--steps on goes with --queries raw: what was rewritten is the whole query")
+	case s.Rank == Auto && (s.Weights == Learned || s.Weights == Reference):
+		return fmt.Errorf("--rank auto goes with --weights builtin or a file")
 	case s.Baseline != Off && s.Rank != Tools:
 		return fmt.Errorf("--baseline %s ranks tools", s.Baseline)
 	case s.Rerank != Off && (s.Rank != Tools || s.Baseline != Off || s.Weights == Reference):

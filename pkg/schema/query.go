@@ -14,6 +14,7 @@ type Rank string
 const (
 	RankTools  Rank = "tools"
 	RankAgents Rank = "agents"
+	RankAuto   Rank = "auto" // agents where one agent's tools do for all of the query, else tools
 )
 
 // Rewrite tells a search whether to rewrite the query, and an answer what was
@@ -75,8 +76,26 @@ type SearchResponse struct {
 	TookMS   float64   `json:"took_ms"`
 	Reranked Rerank    `json:"reranked,omitempty"` // how results were reordered: single or multi
 	KCapped  bool      `json:"k_capped,omitempty"`
+	Chosen   *Chosen   `json:"chosen,omitempty"`   // where the request left open what to rank
 	Searched *Searched `json:"searched,omitempty"` // where an explanation was asked for
 	Results  []Result  `json:"results"`            // best first; never null
+}
+
+// Chosen says what a search ranked that was to choose by itself, and why.
+type Chosen struct {
+	Rank     Rank      `json:"rank"`            // tools or agents
+	Why      string    `json:"why"`             // in words
+	Agent    string    `json:"agent,omitempty"` // whose tools cover most of the needs
+	Coverage float64   `json:"coverage"`        // how much, from 0 to 1
+	Needs    []Covered `json:"needs,omitempty"` // where an explanation was asked for
+}
+
+// Covered is how well the tools of an agent do for one need.
+type Covered struct {
+	Need  string  `json:"need"`
+	Tool  string  `json:"tool,omitempty"` // the agent's best
+	Score float64 `json:"score"`          // its score for this need alone, at least 0
+	Best  float64 `json:"best"`           // that of the best tool of all
 }
 
 // Searched is what the query was taken to be after.

@@ -41,8 +41,8 @@ func (r *SearchRequest) validate() error {
 	if err := checkText("/query", r.Query, MaxQuery); err != nil {
 		return err
 	}
-	if r.Rank != RankTools && r.Rank != RankAgents {
-		return invalid("/rank", string(r.Rank), "must be %q or %q", RankTools, RankAgents)
+	if r.Rank != RankTools && r.Rank != RankAgents && r.Rank != RankAuto {
+		return invalid("/rank", string(r.Rank), "must be %q, %q or %q", RankTools, RankAgents, RankAuto)
 	}
 	if r.Rewrite != RewriteAuto && r.Rewrite != RewriteOff {
 		return invalid("/rewrite", string(r.Rewrite), "must be %q or %q", RewriteAuto, RewriteOff)

@@ -92,6 +92,9 @@ func (m *metrics) stage(name string) func() {
 // not used as a label.
 func (m *metrics) searched(rank schema.Rank, resp schema.SearchResponse, err error, took time.Duration) {
 	m.seconds.WithLabelValues("total").Observe(took.Seconds())
+	if resp.Chosen != nil {
+		rank = resp.Chosen.Rank
+	}
 	if rank != schema.RankAgents {
 		rank = schema.RankTools
 	}

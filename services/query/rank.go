@@ -19,8 +19,8 @@ type pick struct {
 	brought []schema.Bringer // for an agent, the tools that brought it, best first
 }
 
-// choose returns what a ranking shows.
-func choose(rs []ranking.Ranked, rank schema.Rank) []pick {
+// picksOf returns what a ranking shows.
+func picksOf(rs []ranking.Ranked, rank schema.Rank) []pick {
 	if rank == schema.RankAgents {
 		return pickAgents(rs)
 	}

@@ -31,6 +31,24 @@ func (s *Service) Candidates(ctx context.Context, tenant string, req schema.Sear
 	return s.candidates(ctx, sr, probe)
 }
 
+// Choose says what Search would rank for a request that leaves it open, by the
+// model m, usage left out.
+func (s *Service) Choose(ctx context.Context, tenant string, req schema.SearchRequest, m *fusion.Model) (*schema.Chosen, error) {
+	if _, err := req.Normalize(); err != nil {
+		return nil, err
+	}
+	view, done := s.use()
+	defer done()
+	sr := &search{tenant: tenant, req: req, plan: rewrite(req), model: m, usage: &usage{}, view: view}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	err := s.decide(ctx, sr)
+	if err == nil && len(sr.degraded) > 0 {
+		err = fmt.Errorf("query %q: without %v", schema.Quote(req.Query), sr.degraded)
+	}
+	return sr.chosen, err
+}
+
 // Vector returns the vector of a request's query, by which Search compares it
 // with earlier ones; it is empty where there is nothing to embed.
 func (s *Service) Vector(ctx context.Context, req schema.SearchRequest) ([]float32, error) {
@@ -61,11 +79,16 @@ func Rank(candidates []index.Candidate, rank schema.Rank, m *fusion.Model, known
 // RankSteps puts the candidates of the steps of a task into the order in which
 // Search would show them.
 func RankSteps(steps [][]index.Candidate, rank schema.Rank, m *fusion.Model, known ranking.Known) []Place {
+	return RankChosen(steps, &schema.Chosen{Rank: rank}, m, known)
+}
+
+// RankChosen is RankSteps where Search chose by itself what to rank.
+func RankChosen(steps [][]index.Candidate, chosen *schema.Chosen, m *fusion.Model, known ranking.Known) []Place {
 	lists := make([][]pick, len(steps))
 	for i, candidates := range steps {
-		lists[i] = choose(ranking.Rank(candidates, m, known), rank)
+		lists[i] = picksOf(ranking.Rank(candidates, m, known), chosen.Rank)
 	}
-	picks := inTurns(lists)
+	picks := lead(inTurns(lists), chosen)
 	places := make([]Place, len(picks))
 	for i, p := range picks {
 		places[i] = Place{ID: p.ref.ID, Score: p.by.Score}

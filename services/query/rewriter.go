@@ -25,6 +25,9 @@ type Rewriter interface {
 
 // find plans the search and returns its candidates.
 func (s *Service) find(ctx context.Context, sr *search) ([]index.Candidate, error) {
+	if sr.planned() {
+		return s.look(ctx, sr)
+	}
 	sr.plan = rewrite(sr.req)
 	if !s.rewrites(sr) {
 		return s.look(ctx, sr)
@@ -36,6 +39,23 @@ func (s *Service) find(ctx context.Context, sr *search) ([]index.Candidate, erro
 	}
 	s.rewritten(budget, sr)
 	return s.look(ctx, sr)
+}
+
+// planned reports whether it is settled what is searched for.
+func (sr *search) planned() bool { return sr.plan.rewrite != "" }
+
+// settle plans the search, with what a language model makes of the query in
+// time.
+func (s *Service) settle(ctx context.Context, sr *search) {
+	if sr.planned() {
+		return
+	}
+	sr.plan = rewrite(sr.req)
+	if s.rewrites(sr) {
+		budget, cancel := context.WithTimeout(ctx, s.budget(ctx))
+		defer cancel()
+		s.rewritten(budget, sr)
+	}
 }
 
 // rewrites reports whether a language model is asked what the query is after.

@@ -45,6 +45,8 @@ type search struct {
 	suppliers map[string][]index.Supplier // of the front runners
 	shadow    *shadowed
 	reordered reordered
+	vectors   map[string][]float32 // of all texts, where they were got before
+	chosen    *schema.Chosen       // where the request left it open
 }
 
 // Search answers a request of a tenant. Its error is a *schema.Invalid for a
@@ -75,6 +77,11 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	if s.deps.Stale != nil && s.deps.Stale() {
 		sr.degrade(degradedWeights)
 	}
+	if req.Rank == schema.RankAuto {
+		if err := s.decide(ctx, sr); err != nil {
+			return schema.SearchResponse{}, err
+		}
+	}
 	if sr.stepwise() {
 		return s.stepByStep(ctx, sr)
 	}
@@ -91,6 +98,9 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 // embed returns the vectors of texts, got in one call; none at all if the call
 // fails.
 func (s *Service) embed(ctx context.Context, sr *search, texts []string) map[string][]float32 {
+	if sr.vectors != nil {
+		return sr.vectors
+	}
 	defer s.metrics.stage("embed")()
 	vectors, err := s.callEmbedder(ctx, sr.view, texts)
 	if was := sr.view.blind.Swap(err != nil); was != (err != nil) {
@@ -276,12 +286,12 @@ func (sr *search) degrade(part string) {
 
 // answer answers with the best of ranked.
 func (s *Service) answer(ctx context.Context, sr *search, ranked []ranking.Ranked) schema.SearchResponse {
-	return s.show(ctx, sr, choose(ranked, sr.req.Rank))
+	return s.show(ctx, sr, picksOf(ranked, sr.req.Rank))
 }
 
 // show looks the k best picks up and records them.
 func (s *Service) show(ctx context.Context, sr *search, picks []pick) schema.SearchResponse {
-	results, shown := s.results(ctx, sr, picks)
+	results, shown := s.results(ctx, sr, lead(picks, sr.chosen))
 	s.record(sr, shown)
 	slices.Sort(sr.degraded)
 	resp := schema.SearchResponse{
@@ -291,6 +301,7 @@ func (s *Service) show(ctx context.Context, sr *search, picks []pick) schema.Sea
 		Degraded: append([]string{}, sr.degraded...),
 		Reranked: schema.Rerank(sr.reordered.algorithm),
 		KCapped:  sr.capped,
+		Chosen:   sr.chosen,
 		Results:  results,
 	}
 	if sr.req.Explain {

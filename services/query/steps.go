@@ -23,12 +23,7 @@ func (sr *search) stepwise() bool { return sr.req.Stepwise || len(sr.req.Steps) 
 // that it gives, else the needs that somebody made of the query, else its own
 // clauses.
 func (s *Service) stepByStep(ctx context.Context, sr *search) (schema.SearchResponse, error) {
-	sr.plan = rewrite(sr.req)
-	if s.rewrites(sr) {
-		budget, cancel := context.WithTimeout(ctx, s.budget(ctx))
-		s.rewritten(budget, sr)
-		cancel()
-	}
+	s.settle(ctx, sr)
 	rankings, err := s.rankSteps(ctx, sr, sr.plan.steps(sr.req.Steps))
 	if err != nil {
 		return schema.SearchResponse{}, err
@@ -36,7 +31,7 @@ func (s *Service) stepByStep(ctx context.Context, sr *search) (schema.SearchResp
 	defer s.metrics.stage("answer")()
 	lists := make([][]pick, len(rankings))
 	for i, ranked := range rankings {
-		lists[i] = choose(ranked, sr.req.Rank)
+		lists[i] = picksOf(ranked, sr.req.Rank)
 	}
 	return s.show(ctx, sr, inTurns(lists)), nil
 }
@@ -44,11 +39,7 @@ func (s *Service) stepByStep(ctx context.Context, sr *search) (schema.SearchResp
 // rankSteps returns a ranking for each plan. Their texts, and the query that the
 // search is remembered by, are embedded in one call.
 func (s *Service) rankSteps(ctx context.Context, sr *search, plans []plan) ([][]ranking.Ranked, error) {
-	texts := []string{sr.plan.query}
-	for _, p := range plans {
-		texts = append(texts, p.texts()...)
-	}
-	vectors := s.embed(ctx, sr, once(texts))
+	vectors := s.embed(ctx, sr, textsOf([]string{sr.plan.query}, plans))
 	rankings, parts := make([][]ranking.Ranked, len(plans)), make([]search, len(plans))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(stepsAtOnce)
@@ -70,6 +61,14 @@ func (s *Service) rankSteps(ctx context.Context, sr *search, plans []plan) ([][]
 		}
 	}
 	return rankings, err
+}
+
+// textsOf returns the texts of several plans and some more, each once.
+func textsOf(texts []string, plans []plan) []string {
+	for _, p := range plans {
+		texts = append(texts, p.texts()...)
+	}
+	return once(texts)
 }
 
 // steps returns a plan for each of the given steps, or for each need where none

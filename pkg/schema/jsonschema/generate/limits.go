@@ -12,7 +12,7 @@ func values(t reflect.Type) []any {
 	case reflect.TypeFor[schema.Kind]():
 		return []any{schema.KindTool, schema.KindAgent}
 	case reflect.TypeFor[schema.Rank]():
-		return []any{schema.RankTools, schema.RankAgents}
+		return []any{schema.RankTools, schema.RankAgents, schema.RankAuto}
 	case reflect.TypeFor[schema.Rewrite]():
 		return []any{schema.RewriteAuto, schema.RewriteOff, schema.RewriteLLM, schema.RewriteCache, schema.RewriteGiven, schema.RewriteFallback}
 	case reflect.TypeFor[schema.Rerank]():
@@ -68,6 +68,8 @@ func limits(field string) object {
 		return object{"default": schema.RankTools}
 	case "SearchRequest.Rewrite":
 		return object{"enum": []any{schema.RewriteAuto, schema.RewriteOff}, "default": schema.RewriteAuto}
+	case "Chosen.Rank":
+		return object{"enum": []any{schema.RankTools, schema.RankAgents}}
 	case "SearchResponse.Reranked":
 		return object{"enum": []any{schema.RerankSingle, schema.RerankMulti}}
 	case "SearchRequest.Needs", "SearchRequest.Steps":
