@@ -36,10 +36,11 @@ type Impression struct {
 	Query    string    `json:"query"`
 	Time     time.Time `json:"time"`
 	Weights  string    `json:"weights"`
-	Model    string    `json:"model,omitempty"`  // embedding model of the vector
-	Vector   Direction `json:"vector,omitempty"` // of the query; absent where it could not be embedded
-	Shown    []Shown   `json:"shown"`            // in rank order
-	Shadow   *Shadow   `json:"shadow,omitempty"` // absent where no weights on trial scored the search
+	Model    string    `json:"model,omitempty"`   // embedding model of the vector
+	Vector   Direction `json:"vector,omitempty"`  // of the query; absent where it could not be embedded
+	Signals  []float64 `json:"signals,omitempty"` // by which was told whether one owner answers it, in the order of package rerank
+	Shown    []Shown   `json:"shown"`             // in rank order
+	Shadow   *Shadow   `json:"shadow,omitempty"`  // absent where no weights on trial scored the search
 }
 
 // Shadow is how weights on trial would have ranked what was shown by the live

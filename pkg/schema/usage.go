@@ -22,6 +22,7 @@ type Usage struct {
 	Model   string                        `json:"model,omitempty"`  // embedding model of asked
 	Asked   map[string][]Direction        `json:"asked,omitempty"`  // tool id to the queries that it was used for, at most 8 that stand for all
 	Others  []Asked                       `json:"others,omitempty"` // what was asked by other embedding models
+	Single  *Classifier                   `json:"single,omitempty"` // which queries one owner answers; absent where that is not known
 	Updated time.Time                     `json:"updated"`
 }
 
@@ -51,6 +52,11 @@ func (u *Usage) Validate() error {
 	}
 	if err := checkText("/model", u.Model, MaxModel); err != nil {
 		return err
+	}
+	if u.Single != nil {
+		if err := u.Single.validate("/single"); err != nil {
+			return err
+		}
 	}
 	for i, other := range u.Others {
 		path := fmt.Sprintf("/others/%d", i)

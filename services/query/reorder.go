@@ -12,6 +12,7 @@ import (
 // reordered is what became of a ranking.
 type reordered struct {
 	algorithm rerank.Algorithm
+	signals   []float64                       // by which it was chosen
 	relevance map[schema.Ref]float64          // of what a cross-encoder judged
 	moves     map[schema.Ref]schema.Reranking // of everything ranked; only where it is to be explained
 }
@@ -46,9 +47,11 @@ func (s *Service) reorder(ctx context.Context, sr *search, ranked []ranking.Rank
 	switch {
 	case !owned:
 	case mode == schema.RerankAuto:
-		classifier := rerank.ColdStart()
+		classifier := sr.usage.classifier()
 		needs = needWords(sr.plan.needs)
-		single = classifier.Probability(rerank.SignalsOf(items, needs))
+		signals := rerank.SignalsOf(items, needs)
+		sr.reordered.signals = signals[:]
+		single = classifier.Probability(signals)
 		algorithm = s.cfg.Reranking.Choose(items, single)
 	default:
 		algorithm = rerank.Algorithm(mode)

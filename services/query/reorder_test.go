@@ -220,3 +220,55 @@ func BenchmarkReorder(b *testing.B) {
 		})
 	}
 }
+
+// What the trainer learned tells which queries one owner answers; what can not
+// be is refused, and what was there stays.
+func TestTheLearnedClassifierDecides(t *testing.T) {
+	b := reranking(t, schema.RerankAuto, tool("bank.transfer", "bank", 100), tool("post.track", "post", 98),
+		tool("rail.times", "rail", 96), tool("maps.way", "maps", 94), tool("bank.balance", "bank", 50))
+	usage := func(epoch uint64, change func(c *schema.Classifier)) schema.Usage {
+		certain := rerank.Classifier{Spread: rerank.ColdStart().Spread, Bias: 3}
+		u := schema.Usage{Schema: schema.UsageSchema, Tenant: testTenant, Epoch: epoch, Single: certain.Published(80)}
+		change(u.Single)
+		return u
+	}
+	algorithm := func() schema.Rerank { return b.search(t, schema.SearchRequest{}).Reranked }
+	if got := algorithm(); got != "" {
+		t.Fatalf("%q before anything is learned", got)
+	}
+	b.usage.learn(usagePrefix+testTenant, mustJSON(t, usage(1, func(*schema.Classifier) {})))
+	if got := algorithm(); got != schema.RerankSingle {
+		t.Errorf("%q by what was learned", got)
+	}
+	bad := map[string]func(c *schema.Classifier){
+		"short":      func(c *schema.Classifier) { c.Mean, c.Spread, c.Weights = c.Mean[:5], c.Spread[:5], c.Weights[:5] },
+		"uneven":     func(c *schema.Classifier) { c.Weights = c.Weights[:5] },
+		"no spread":  func(c *schema.Classifier) { c.Spread[3] = 0 },
+		"huge":       func(c *schema.Classifier) { c.Weights[3] = 1e300 },
+		"empty":      func(c *schema.Classifier) { *c = schema.Classifier{} },
+		"huge bias":  func(c *schema.Classifier) { c.Bias = -1e300 },
+		"other sign": func(c *schema.Classifier) { c.Spread[0] = -1 },
+	}
+	for name, change := range bad {
+		b.usage.learn(usagePrefix+testTenant, mustJSON(t, usage(2, change)))
+		if got := algorithm(); got != schema.RerankSingle {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	if n := b.metric(t, "toolstream_search_model_rejected_total"); n != float64(len(bad)) {
+		t.Errorf("%v refusals counted", n)
+	}
+}
+
+// An impression tells by which signals it was decided, for feedback to teach.
+func TestImpressionsHoldTheSignals(t *testing.T) {
+	for mode, want := range map[schema.Rerank]int{schema.RerankAuto: int(rerank.SignalCount), schema.RerankSingle: 0} {
+		b := reranking(t, mode, shops()...)
+		stop := b.start(t)
+		b.search(t, schema.SearchRequest{})
+		stop()
+		if shown := b.impressions(t); len(shown) != 1 || len(shown[0].Signals) != want || schema.CheckSignals(shown[0].Signals) != nil {
+			t.Errorf("%s: %+v", mode, shown)
+		}
+	}
+}

@@ -324,6 +324,7 @@ func (s *Service) record(sr *search, shown []schema.Shown) {
 		Weights:  sr.model.Version,
 		Model:    sr.view.Model,
 		Vector:   schema.NewDirection(sr.vector),
+		Signals:  sr.reordered.signals,
 		Shown:    shown,
 		Shadow:   sr.shadow.of(sr.tenant, shown),
 	}) {

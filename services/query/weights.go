@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/asked"
 	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -94,7 +95,15 @@ func decodeUsage(tenant string, value []byte) (*usage, uint64, error) {
 	if table.Tenant != tenant {
 		return nil, 0, fmt.Errorf("usage of tenant %q under the key of %q", table.Tenant, tenant)
 	}
-	return usageOf(table), table.Epoch, nil
+	u := usageOf(table)
+	if table.Single != nil {
+		single, err := rerank.ClassifierOf(*table.Single)
+		if err != nil {
+			return nil, 0, err
+		}
+		u.single = &single
+	}
+	return u, table.Epoch, nil
 }
 
 // usage is what feedback says of a tenant's tools.
@@ -102,6 +111,16 @@ type usage struct {
 	table schema.Usage
 	top   []string                // the most used tools, most used first
 	asked map[string]*asked.Table // what they were used for, by embedding model
+
+	single *rerank.Classifier // nil: nothing is learned of it
+}
+
+// classifier tells which queries one owner answers.
+func (u *usage) classifier() rerank.Classifier {
+	if u.single == nil {
+		return rerank.ColdStart()
+	}
+	return *u.single
 }
 
 func usageOf(table schema.Usage) *usage {

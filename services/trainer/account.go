@@ -31,6 +31,10 @@ type account struct {
 	taken    int               // of these, that count
 	usual    *float64          // depth, median of the clients; nil: not yet known
 
+	classes        map[string]class   // by search
+	classesChanged bool               // since single was learned
+	single         *schema.Classifier // nil: what serves without learning is better
+
 	usageChanged bool // since the last publication
 	putUsage     *schema.Usage
 }
@@ -147,6 +151,7 @@ func (s *Service) usage(m *memory, t *account, now time.Time) *schema.Usage {
 		relate(u.CoUse, a, b, math.Log1p(c.count))
 		relate(u.CoUse, b, a, math.Log1p(c.count))
 	}
+	u.Single = t.classifier()
 	t.forgetAsked(m, now, s.cfg.HalfLife)
 	t.publishAsked(u, tools, budget+third)
 	return u

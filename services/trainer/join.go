@@ -48,6 +48,7 @@ type searchRecord struct {
 	Model    string           `json:"model,omitempty"`    // embedding model of Vector
 	Vector   schema.Direction `json:"vector,omitempty"`   // of the query
 	Shadow   *schema.Shadow   `json:"shadow,omitempty"`   // how weights on trial would have ranked it
+	Signals  []float64        `json:"signals,omitempty"`  // of which queries one owner answers
 	Used     []int            `json:"used,omitempty"`     // positions, in the order of the events
 	Counted  []int            `json:"counted,omitempty"`  // positions that count as uses
 	Rejected []int            `json:"rejected,omitempty"` // positions
@@ -114,7 +115,7 @@ func (m *memory) reach(topic events.Topic, t time.Time) {
 // impression remembers a search, and hands it the feedback that came before.
 func (s *Service) impression(m *memory, i schema.Impression, at time.Time) error {
 	if schema.ValidateTenant(i.Tenant) != nil || schema.ValidateID(i.SearchID) != nil || !measured(i.Shown) ||
-		i.Vector.Validate() != nil || len(i.Model) > schema.MaxModel {
+		i.Vector.Validate() != nil || schema.CheckSignals(i.Signals) != nil || len(i.Model) > schema.MaxModel {
 		m.outcomes[badImpression]++
 		return nil
 	}
@@ -123,7 +124,7 @@ func (s *Service) impression(m *memory, i schema.Impression, at time.Time) error
 	if known, err := m.get(keySearch + key); known != nil || err != nil {
 		return err
 	}
-	rec := searchRecord{Shown: i.Shown[:min(len(i.Shown), maxShown)], Model: i.Model, Vector: i.Vector, Shadow: i.Shadow}
+	rec := searchRecord{Shown: i.Shown[:min(len(i.Shown), maxShown)], Model: i.Model, Vector: i.Vector, Shadow: i.Shadow, Signals: i.Signals}
 	raw, err := json.Marshal(rec)
 	if err != nil {
 		return fmt.Errorf("trainer: encode search: %w", err)

@@ -20,6 +20,7 @@ import (
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/stream/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -247,6 +248,8 @@ func (s *scene) play(rounds int) {
 			imp := b.impression(fmt.Sprintf("r%ds%d", round, i), "wordy", "right", "other", "more")
 			imp.Tenant = []string{"default", "default", "second"}[i%3]
 			imp.Model, imp.Vector = "m", axis(rng.IntN(3))
+			imp.Signals = make([]float64, rerank.SignalCount)
+			imp.Signals[0] = float64(round)
 			imp.Shadow = s.shadow(imp.Tenant)
 			used := []string{"right", "right", "other", "wordy"}[rng.IntN(4)]
 			f := schema.Feedback{

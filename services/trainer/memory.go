@@ -23,6 +23,7 @@ const (
 	keyTogether = "together/" // tenant/tool NUL tool: asked.Tally
 	keyAsked    = "asked/"    // tenant/tool: asked.Exemplars, of the first slot's model
 	keySpace    = "space/"    // tenant: spaceRecord of these
+	keyClass    = "class/"    // tenant/search: class
 	keySearch   = "search/"   // tenant/search: time, then searchRecord
 	keyDue      = "due/"      // tenant/search: the time at which it is learned from
 	keySeen     = "seen/"     // tenant/event id: time
@@ -130,6 +131,8 @@ func (s *Service) read(m *memory, key string, value []byte) error {
 		return m.tenant(owner).readAttempts(name, value)
 	case keyUsual:
 		return json.Unmarshal(value, &m.tenant(owner).usual)
+	case keyClass:
+		return m.tenant(owner).readClass(name, value)
 	case keyTogether:
 		return readTally(m.tenant(owner).together, name, value)
 	case keyAsked:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/toolstream/toolstream/pkg/events"
@@ -117,7 +118,7 @@ func (s *Service) settleSearch(m *memory, key string) (tenant string, err error)
 	if err != nil {
 		return "", err
 	}
-	var rec searchRecord
+	rec := searchRecord{at: at}
 	if err := json.Unmarshal(raw[8:], &rec); err != nil {
 		return "", fmt.Errorf("trainer: decode search: %w", err)
 	}
@@ -128,6 +129,7 @@ func (s *Service) settleSearch(m *memory, key string) (tenant string, err error)
 	l := t.lesson(s, rec.Model)
 	l.take(key, rec.pairs(), s.cfg.Learn.Batch)
 	l.scored(&rec)
+	t.classify(m, strings.TrimPrefix(key, t.name+"/"), &rec)
 	if l.record.First.IsZero() || at.Before(l.record.First) {
 		l.record.First = at
 	}
