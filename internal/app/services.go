@@ -72,7 +72,8 @@ func (b *base) newQuery(on bus, v query.View, dead query.DeadLetters, rewriter q
 	}
 	return query.New(query.Config{
 		Model: v.Model, RewriteBudget: b.cfg.Query.RewriteBudget, Speculative: b.cfg.Query.Speculative, Shadow: b.cfg.Query.Shadow,
-		Rerank: schema.Rerank(b.cfg.Query.Rerank), Reranking: b.cfg.Rerank.Bounds(),
+		Exploration: b.cfg.Query.Exploration,
+		Rerank:      schema.Rerank(b.cfg.Query.Rerank), Reranking: b.cfg.Rerank.Bounds(),
 		ScoreBudget: b.cfg.Rerank.Budget,
 	}, query.Deps{
 		Index: v.Index, Catalogue: v.Catalogue, Embedder: v.Embedder, Publisher: on, Rewriter: rewriter, Scorer: scorer,

@@ -111,6 +111,8 @@ type Query struct {
 	Rerank string `koanf:"rerank"`
 	// Shadow is the share of the searches that weights on trial score too.
 	Shadow float64 `koanf:"shadow"`
+	// Exploration is the share of places that may go to tools that nobody used.
+	Exploration float64 `koanf:"exploration"`
 }
 
 // Kafka is the bus of services that run apart.
@@ -223,6 +225,7 @@ func Keys() []Key {
 		{"query.speculative", "false", "search with the query as it is meanwhile, so that an answer that goes on without does not take longer: twice the work"},
 		{"query.rerank", "auto", "how searches reorder tools by their owners unless they say it themselves: auto, off, single or multi"},
 		{"query.shadow", "1", "share of the searches, 0 to 1, that learned weights score beside the live ones before they serve"},
+		{"query.exploration", "0", "share of the places, 0 to 0.5, that may go to tools that nobody has used, such as 0.05"},
 		{"rerank.clear", "0.85", "score, from 0 to 1, from which a tool speaks for its owner"},
 		{"rerank.alike", "0.7", "likeness, from 0 to 1, above which two tools are connected"},
 		{"rerank.per_component", "3", "connected tools that stay in front"},
@@ -384,9 +387,10 @@ func (c Config) Values() map[string]string {
 		"weaviate.url": c.Weaviate.URL, "weaviate.grpc": c.Weaviate.GRPC, "weaviate.api_key": secret(c.Weaviate.APIKey),
 		"weaviate.alias": c.Weaviate.Alias, "query.vectors": c.Query.Vectors,
 		"query.rewrite_budget": c.Query.RewriteBudget.String(), "query.speculative": strconv.FormatBool(c.Query.Speculative),
-		"query.rerank":  c.Query.Rerank,
-		"query.shadow":  strconv.FormatFloat(c.Query.Shadow, 'g', -1, 64),
-		"kafka.brokers": c.Kafka.Brokers, "kafka.prefix": c.Kafka.Prefix,
+		"query.rerank":      c.Query.Rerank,
+		"query.exploration": strconv.FormatFloat(c.Query.Exploration, 'g', -1, 64),
+		"query.shadow":      strconv.FormatFloat(c.Query.Shadow, 'g', -1, 64),
+		"kafka.brokers":     c.Kafka.Brokers, "kafka.prefix": c.Kafka.Prefix,
 		"kafka.partitions": strconv.Itoa(c.Kafka.Partitions), "kafka.replication": strconv.Itoa(c.Kafka.Replication),
 		"kafka.apply": strconv.FormatBool(c.Kafka.Apply), "kafka.session": c.Kafka.Session.String(),
 		"kafka.tls":     strconv.FormatBool(c.Kafka.TLS),

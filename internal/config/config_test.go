@@ -59,6 +59,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"kafka: {session: 10ms}\n", "kafka.session 10ms"},
 		{"query: {rewrite_budget: 1m}\n", "query.rewrite_budget 1m0s"},
 		{"query: {shadow: 1.5}\n", "query.shadow 1.5"},
+		{"query: {exploration: 0.6}\n", "query.exploration 0.6"},
 		{"query: {rerank: both}\n", `query.rerank is "both"`},
 		{"rerank: {form: bert}\n", `rerank.form is "bert"`},
 		{"rerank: {budget: 1m}\n", "rerank.budget 1m0s"},

@@ -64,6 +64,9 @@ func (q Query) validate() error {
 	if !(q.Shadow >= 0 && q.Shadow <= 1) {
 		return fmt.Errorf("config: query.shadow %g has to be between 0 and 1", q.Shadow)
 	}
+	if !(q.Exploration >= 0 && q.Exploration <= 0.5) {
+		return fmt.Errorf("config: query.exploration %g has to be between 0 and 0.5", q.Exploration)
+	}
 	return oneOf("query.rerank", q.Rerank, "auto", "off", "single", "multi")
 }
 

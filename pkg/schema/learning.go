@@ -59,6 +59,11 @@ type Shown struct {
 	Features []float64 `json:"features"`          // in the order of fusion.FeatureNames
 	Matches  []Match   `json:"matches,omitempty"` // parameter matches, for the penalty's gradient
 	Step     int       `json:"step,omitempty"`    // from 1: the features are of that step, not of the query; of several
+
+	// Explored says that it was given its place by chance, and Propensity how
+	// likely it was to stand there, given what stands above it; absent is 1.
+	Explored   bool    `json:"explored,omitempty"`
+	Propensity float64 `json:"propensity,omitempty"`
 }
 
 // Match is one parameter's best argument match s_p.

@@ -115,6 +115,7 @@ type Result struct {
 	Similarity        float64      `json:"similarity"`          // best cosine of query and entity, in [-1, 1]
 	Step              int          `json:"step,omitempty"`      // from 1, of the step that found it; of several
 	Relevance         *float64     `json:"relevance,omitempty"` // what a cross-encoder made of it, from 0 to 1; where one did, the order follows it before score
+	Explored          bool         `json:"explored,omitempty"`  // given its place by chance, to become known
 	MissingParameters []string     `json:"missing_parameters"`
 	Tools             []string     `json:"tools,omitempty"`      // for agents: the tools that brought it here
 	BroughtBy         []Bringer    `json:"brought_by,omitempty"` // the same, with the places that they have

@@ -17,6 +17,9 @@ type pick struct {
 	by      *ranking.Ranked
 	step    int              // from 1, of several, the one whose candidate it is
 	brought []schema.Bringer // for an agent, the tools that brought it, best first
+
+	explored   bool
+	propensity float64 // of standing at its place; 0 where chance had no say
 }
 
 // picksOf returns what a ranking shows.

@@ -52,6 +52,7 @@ func (sr *search) result(p pick, e schema.Entity) schema.Result {
 		Score:             p.by.Score,
 		Similarity:        min(1, max(-1, p.by.Similarity)),
 		Step:              p.step,
+		Explored:          p.explored,
 		MissingParameters: []string{},
 		Tools:             p.tools(),
 		BroughtBy:         p.brought,
@@ -133,6 +134,8 @@ func shownAs(p pick) schema.Shown {
 		Features: append([]float64(nil), p.by.Features[:]...),
 		Matches:  p.by.Matches,
 		Step:     p.step,
+
+		Explored: p.explored, Propensity: p.propensity,
 	}
 	if p.ref.Kind == schema.KindTool {
 		s.Agent = p.by.Agent

@@ -291,7 +291,7 @@ func (s *Service) answer(ctx context.Context, sr *search, ranked []ranking.Ranke
 
 // show looks the k best picks up and records them.
 func (s *Service) show(ctx context.Context, sr *search, picks []pick) schema.SearchResponse {
-	results, shown := s.results(ctx, sr, lead(picks, sr.chosen))
+	results, shown := s.results(ctx, sr, s.explore(sr, lead(picks, sr.chosen)))
 	s.record(sr, shown)
 	slices.Sort(sr.degraded)
 	resp := schema.SearchResponse{

@@ -86,6 +86,8 @@ type Config struct {
 
 	Shadow float64 // share of the searches that weights on trial score beside the live ones
 
+	Exploration float64 // share of the places, up to MaxExploration, that may go to tools that nobody has used
+
 	Rerank    schema.Rerank // of searches that do not say it themselves; off
 	Reranking rerank.Config // its bounds; rerank.DefaultConfig
 
@@ -123,6 +125,9 @@ func (c Config) withDefaults() Config {
 func (c Config) validate() error {
 	if c.Timeout < 0 || c.EmbedTimeout < 0 || c.Impressions < 0 || c.MinPool < 0 || min(c.RewriteBudget, c.ScoreBudget) < 0 {
 		return fmt.Errorf("query: negative limit in %+v", c)
+	}
+	if !(c.Exploration >= 0 && c.Exploration <= MaxExploration) {
+		return fmt.Errorf("query: exploration %g is not between 0 and %g", c.Exploration, MaxExploration)
 	}
 	if err := c.Rerank.Validate(); err != nil {
 		return fmt.Errorf("query: %w", err)
