@@ -12,7 +12,8 @@
 // pairs once.
 //
 // The pairs move a regularised correction of the built-in weights, by Adam
-// steps of a fixed number of pairs.
+// steps of a fixed number of pairs. A tenant that begins when others have learned
+// begins with the mean of their weights instead, and is pulled towards that.
 //
 // # What goes live
 //

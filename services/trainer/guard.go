@@ -107,11 +107,11 @@ func (t *trial) settled() { t.Recent, t.Since, t.Before, t.Began = nil, nil, nil
 
 func (l *lesson) modelBefore() fusion.Model {
 	if l.record.Trial.Before == nil {
-		return l.base
+		return builtin(l.record.Model)
 	}
 	m, err := fusion.ModelOf(*l.record.Trial.Before)
 	if err != nil {
-		return l.base
+		return builtin(l.record.Model)
 	}
 	return m
 }

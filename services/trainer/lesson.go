@@ -18,7 +18,7 @@ const maxLessons = 4
 type lesson struct {
 	tenant  string
 	record  lessonRecord
-	base    fusion.Model // the model's built-in weights
+	base    fusion.Model // the model's built-in weights, or what other tenants learned
 	learner *fusion.Learner
 
 	putWeights bool // the live weights are yet to be put into the store
@@ -36,7 +36,8 @@ type lessonRecord struct {
 	Candidate candidate         `json:"candidate,omitzero"`
 	Epoch     uint64            `json:"epoch"`
 	Live      *schema.Weights   `json:"live,omitempty"`
-	Published time.Time         `json:"published"` // when the live weights were made
+	Base      *schema.Weights   `json:"base,omitempty"` // absent for the built-in weights
+	Published time.Time         `json:"published"`      // when the live weights were made
 	Pinned    bool              `json:"pinned,omitempty"`
 	First     time.Time         `json:"first,omitzero"` // of the oldest search that was learned from
 	Learned   time.Time         `json:"learned"`        // of the newest one
@@ -90,7 +91,7 @@ func (t *account) dropLesson(current string, added *lesson) {
 
 // resume goes on from a stored lesson.
 func (t *account) resume(s *Service, r lessonRecord) error {
-	l := &lesson{tenant: t.name, record: r, base: builtin(r.Model), putWeights: r.Live != nil, putShadow: true}
+	l := &lesson{tenant: t.name, record: r, base: baseOf(&r), putWeights: r.Live != nil, putShadow: true}
 	var err error
 	l.learner, err = fusion.ResumeLearner(l.base, s.cfg.Learn, r.Learner)
 	t.lessons = append(t.lessons, l)
@@ -161,11 +162,11 @@ func (l *lesson) weightsDue(now time.Time, interval time.Duration) bool {
 // liveModel returns the fusion model that searches rank by.
 func (l *lesson) liveModel() fusion.Model {
 	if l.record.Live == nil {
-		return l.base
+		return builtin(l.record.Model)
 	}
 	m, err := fusion.ModelOf(*l.record.Live)
 	if err != nil {
-		return l.base
+		return builtin(l.record.Model)
 	}
 	return m
 }

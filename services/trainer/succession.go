@@ -16,6 +16,9 @@ func (s *Service) succession(m *memory, t *account, l *lesson, now time.Time) (b
 	if l.record.Pinned {
 		return false, nil
 	}
+	if began, err := s.begin(m, t, l, now); began || err != nil {
+		return began, err
+	}
 	if why := s.failing(t, l, m.over.Add(-s.cfg.Mature)); why != "" {
 		return true, s.fallBack(m, t, l, why, now)
 	}
@@ -63,6 +66,7 @@ func (s *Service) fallBack(m *memory, t *account, l *lesson, why string, now tim
 	}
 	w := model.Weights()
 	w.Source = "rolled back by itself: " + from + " " + why
+	l.leave(l.record.Live, s.cfg.Learn)
 	w, err := t.sealed(l, w, parent, now)
 	if err != nil {
 		return err
