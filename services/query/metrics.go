@@ -15,6 +15,7 @@ type metrics struct {
 	searches *prometheus.CounterVec
 	degraded *prometheus.CounterVec
 	rewrites *prometheus.CounterVec
+	reranks  *prometheus.CounterVec
 	results  prometheus.Histogram
 	refused  *prometheus.CounterVec
 	dropped  prometheus.Counter
@@ -44,6 +45,10 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 			Name: "toolstream_search_rewrites_total",
 			Help: "Answered searches by where their needs came from (llm, cache, given, off, fallback).",
 		}, []string{"rewrite"}),
+		reranks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "toolstream_search_reranks_total",
+			Help: "Answered searches that were reordered by the owners of tools, by algorithm (single, multi).",
+		}, []string{"algorithm"}),
 		results: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "toolstream_search_results",
 			Help:    "Results per answered search.",
@@ -76,7 +81,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		}),
 	}
 	var errs []error
-	for _, c := range []prometheus.Collector{m.seconds, m.searches, m.degraded, m.rewrites, m.results, m.refused, m.dropped, m.feedback, m.unfit, m.topChanged, m.overlap} {
+	for _, c := range []prometheus.Collector{m.seconds, m.searches, m.degraded, m.rewrites, m.reranks, m.results, m.refused, m.dropped, m.feedback, m.unfit, m.topChanged, m.overlap} {
 		errs = append(errs, reg.Register(c))
 	}
 	return m, errors.Join(errs...)
@@ -103,6 +108,9 @@ func (m *metrics) searched(rank schema.Rank, resp schema.SearchResponse, err err
 		return
 	}
 	m.rewrites.WithLabelValues(string(resp.Rewrite)).Inc()
+	if resp.Reranked != "" {
+		m.reranks.WithLabelValues(string(resp.Reranked)).Inc()
+	}
 	m.results.Observe(float64(len(resp.Results)))
 	for _, part := range resp.Degraded {
 		m.degraded.WithLabelValues(part).Inc()

@@ -50,6 +50,9 @@ func TestReorderByRequest(t *testing.T) {
 			if !slices.Equal(ids(resp), c.want) || resp.Reranked != c.says {
 				t.Errorf("%v, reranked %q", ids(resp), resp.Reranked)
 			}
+			if n := b.metric(t, "toolstream_search_reranks_total"); n != 0 != (c.says != "") {
+				t.Errorf("%v counted", n)
+			}
 		})
 	}
 	if _, err := reranking(t, "", shops()...).Search(context.Background(), testTenant, schema.SearchRequest{Query: "q", Rerank: "both"}); err == nil {

@@ -206,3 +206,23 @@ func TestRerankersThatCanNotBe(t *testing.T) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// FuzzRerankAnswer: whatever is taken has a finite score for every text.
+func FuzzRerankAnswer(f *testing.F) {
+	f.Add(`[{"index":0,"score":1},{"index":1,"score":-2}]`)
+	f.Add(`{"results":[{"index":1,"relevance_score":0.5},{"index":0,"relevance_score":1}]}`)
+	f.Add(`[{"index":0,"score":1},{"index":0,"score":1}]`)
+	f.Fuzz(func(t *testing.T, body string) {
+		for _, form := range []RerankForm{RerankCohere, RerankTEI} {
+			scores := []float64{math.NaN(), math.NaN()}
+			if (&Reranker{cfg: RerankConfig{Form: form}}).decode([]byte(body), scores) != nil {
+				continue
+			}
+			for _, s := range shares(scores) {
+				if !(s >= 0 && s <= 1) {
+					t.Fatalf("%s: %v of %q", form, scores, body)
+				}
+			}
+		}
+	})
+}
