@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -100,5 +101,28 @@ func TestWorldDeliversInOrderAndTellsWatchers(t *testing.T) {
 	}
 	if err := w.Deliver(ctx, events.Searches, 1); err == nil {
 		t.Error("waited for what can not come, and reported nothing")
+	}
+}
+
+func TestWhatIsDeletedIsToldToo(t *testing.T) {
+	w := NewWorld(time.Unix(0, 0))
+	ctx, cancel := context.WithCancel(t.Context())
+	seen := make(chan stream.Entry, 2)
+	done := make(chan error, 1)
+	go func() { done <- w.Watch(ctx, "a.", func(e stream.Entry) error { seen <- e; return nil }) }()
+	if err := w.Await(ctx, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"a.x", "b.x"} {
+		if err := errors.Join(w.Put(ctx, key, []byte("1")), w.Delete(ctx, key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if put, deleted := <-seen, <-seen; string(put.Value) != "1" || deleted.Key != "a.x" || deleted.Value != nil {
+		t.Errorf("told %+v and %+v", put, deleted)
 	}
 }

@@ -133,13 +133,20 @@ func (w *World) until(ctx context.Context, holds func() bool) error {
 func (w *World) Put(_ context.Context, key string, value []byte) error {
 	w.mu.Lock()
 	w.values[key] = slices.Clone(value)
+	w.mu.Unlock()
+	return w.tell(stream.Entry{Key: key, Value: value})
+}
+
+// tell calls all who watch a key.
+func (w *World) tell(e stream.Entry) error {
+	w.mu.Lock()
 	watchers := slices.Clone(w.watchers)
 	w.mu.Unlock()
 	for _, x := range watchers {
-		if !strings.HasPrefix(key, x.prefix) {
+		if !strings.HasPrefix(e.Key, x.prefix) {
 			continue
 		}
-		if err := x.fn(stream.Entry{Key: key, Value: value}); err != nil {
+		if err := x.fn(e); err != nil {
 			return err
 		}
 	}
@@ -153,12 +160,12 @@ func (w *World) Get(_ context.Context, key string) ([]byte, error) {
 	return slices.Clone(w.values[key]), nil
 }
 
-// Delete removes a value.
+// Delete removes a value and tells all who watch its key.
 func (w *World) Delete(_ context.Context, key string) error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	delete(w.values, key)
-	return nil
+	w.mu.Unlock()
+	return w.tell(stream.Entry{Key: key})
 }
 
 // Keys returns the keys that begin with prefix, in order.
