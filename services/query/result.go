@@ -23,6 +23,9 @@ func (s *Service) results(ctx context.Context, sr *search, picks []pick) ([]sche
 		if !ok || entity.Document.Quarantined {
 			continue
 		}
+		if len(results) < maxSummaries {
+			s.describe(ctx, sr, &entity)
+		}
 		results = append(results, sr.result(p, entity))
 		shown = append(shown, shownAs(p))
 	}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"iter"
 	"math/bits"
+	"slices"
+	"unique"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -42,6 +44,9 @@ func (i *Index) Get(ctx context.Context, ref schema.Ref) (e schema.Entity, raw j
 // their ids, and the cursor of the next page, empty at the end. An empty agent
 // lists every owner's.
 func (i *Index) List(ctx context.Context, tenant string, kind schema.Kind, agent, cursor string, limit int) ([]schema.Entity, string, error) {
+	if agent != "" && kind == schema.KindTool {
+		return i.listOwned(ctx, tenant, agent, cursor, limit)
+	}
 	var page []schema.Entity
 	next := ""
 	err := i.store.list(tenant, kind, cursor, func(r *record) (bool, error) {
@@ -60,6 +65,45 @@ func (i *Index) List(ctx context.Context, tenant string, kind schema.Kind, agent
 		return nil, "", err
 	}
 	return page, next, nil
+}
+
+// listOwned is List for the tools of an agent. Memory knows whose they are; the
+// file would have to be read from end to end.
+func (i *Index) listOwned(ctx context.Context, tenant, agent, cursor string, limit int) ([]schema.Entity, string, error) {
+	var page []schema.Entity
+	for _, id := range i.owned(tenant, agent, cursor) {
+		e, _, ok, err := i.Get(ctx, schema.Ref{Tenant: tenant, Kind: schema.KindTool, ID: id})
+		switch {
+		case err != nil:
+			return nil, "", err
+		case !ok || e.Agent != agent: // it has changed since
+		case len(page) >= limit:
+			return page, page[len(page)-1].ID, nil
+		default:
+			page = append(page, e)
+		}
+	}
+	return page, "", nil
+}
+
+// owned returns the ids above cursor of the tools of an agent, in their order.
+func (i *Index) owned(tenant, agent, cursor string) []string {
+	t := i.find(tenant)
+	if t == nil {
+		return nil
+	}
+	owner := unique.Make(agent)
+	var ids []string
+	for _, b := range t.now.Load().blocks {
+		for rest := b.live &^ b.agents; rest != 0; rest &= rest - 1 {
+			at := bits.TrailingZeros64(rest)
+			if id := b.tools[at].ref.ID; b.owner[at] == owner && id > cursor {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // Version returns the newest version applied of an entity, deletes included,
