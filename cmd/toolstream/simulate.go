@@ -74,12 +74,23 @@ func (c *console) printSimulated(s *app.Simulated) {
 	for _, row := range []struct {
 		name  string
 		value float64
+		of    func(app.Outcome) float64
 	}{
-		{"start", s.Start}, {"full labels", s.FullLabels}, {"clicks", s.Clicks}, {"share of the gain", s.GainShare},
-		{"every fifth hostile", s.Attack20}, {"one without end", s.AttackOne},
+		{"start", s.Start, func(o app.Outcome) float64 { return o.Start }},
+		{"full labels", s.FullLabels, func(o app.Outcome) float64 { return o.FullLabels }},
+		{"clicks", s.Clicks, func(o app.Outcome) float64 { return o.Clicks }},
+		{"every fifth hostile", s.Attack20, func(o app.Outcome) float64 { return o.Attack20 }},
+		{"  against clicks", s.Attack20 - s.Clicks, func(o app.Outcome) float64 { return o.Attack20 - o.Clicks }},
+		{"one without end", s.AttackOne, func(o app.Outcome) float64 { return o.AttackOne }},
+		{"  against clicks", s.AttackOne - s.Clicks, func(o app.Outcome) float64 { return o.AttackOne - o.Clicks }},
 	} {
-		c.printf("%-20s %.4f\n", row.name, row.value)
+		c.printf("%-20s %7.4f", row.name, row.value)
+		if margin := s.Margin(row.of); margin > 0 {
+			c.printf(" ± %.4f", margin)
+		}
+		c.printf("\n")
 	}
+	c.printf("%-20s %7.4f\n", "share of the gain", s.GainShare)
 	c.printf("\n%8s  %s\n", "feedback", "NDCG@10")
 	for _, p := range s.Curve {
 		c.printf("%8.0f  %.4f %s\n", p.Events, p.NDCG, bar(p.NDCG, s))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/evaluation"
@@ -36,6 +37,27 @@ type Simulated struct {
 	AttackOne  float64 `json:"attack_one"`  // clicks, with one hostile user who never stops
 
 	Curve []LearningPoint `json:"-"` // of clicks, from the start to the end
+	Each  []Outcome       `json:"-"` // by seed
+}
+
+// Outcome is what one seed came to, as Simulated has the means.
+type Outcome struct{ Start, FullLabels, Clicks, Attack20, AttackOne float64 }
+
+// Margin returns the half of the 95 % interval of the mean of a value over the
+// seeds, by the normal approximation; 0 for a single one.
+func (s *Simulated) Margin(value func(Outcome) float64) float64 {
+	n := float64(len(s.Each))
+	if n < 2 {
+		return 0
+	}
+	var mean, squares float64
+	for _, o := range s.Each {
+		mean += value(o) / n
+	}
+	for _, o := range s.Each {
+		squares += (value(o) - mean) * (value(o) - mean)
+	}
+	return 1.96 * math.Sqrt(squares/(n-1)/n)
 }
 
 // LearningPoint is how good the ranking is after so many feedback events.
@@ -108,26 +130,35 @@ func (s *simulator) replay(ctx context.Context, seed uint64, train []evaluation.
 		return err
 	}
 	share := 1 / float64(s.cfg.Seeds)
-	s.out.Start += s.ndcg(test, &base, nil) * share
-	s.out.FullLabels += s.ndcg(test, &fitted.Model, fitted.Usage) * share
+	o := Outcome{Start: s.ndcg(test, &base, nil), FullLabels: s.ndcg(test, &fitted.Model, fitted.Usage)}
 	for _, crowd := range []struct {
 		simulation.Trouble
 		end *float64
 	}{
-		{simulation.Trouble{}, &s.out.Clicks},
-		{simulation.Trouble{Hostile: 0.2}, &s.out.Attack20},
-		{simulation.Trouble{Restless: restless}, &s.out.AttackOne},
+		{simulation.Trouble{}, &o.Clicks},
+		{simulation.Trouble{Hostile: 0.2}, &o.Attack20},
+		{simulation.Trouble{Restless: restless}, &o.AttackOne},
 	} {
 		curve, err := s.live(ctx, seed, train, test, crowd.Trouble)
 		if err != nil {
 			return err
 		}
-		*crowd.end += curve[len(curve)-1].NDCG * share
-		if crowd.end == &s.out.Clicks {
+		*crowd.end = curve[len(curve)-1].NDCG
+		if crowd.end == &o.Clicks {
 			s.addCurve(curve, share)
 		}
 	}
+	s.add(o, share)
 	return nil
+}
+
+func (s *simulator) add(o Outcome, share float64) {
+	s.out.Each = append(s.out.Each, o)
+	s.out.Start += o.Start * share
+	s.out.FullLabels += o.FullLabels * share
+	s.out.Clicks += o.Clicks * share
+	s.out.Attack20 += o.Attack20 * share
+	s.out.AttackOne += o.AttackOne * share
 }
 
 func (s *simulator) addCurve(curve []LearningPoint, share float64) {

@@ -64,7 +64,9 @@ func (s *simulator) live(ctx context.Context, seed uint64, train []evaluation.Sa
 
 // live is a trainer and a query service at work in a world of their own.
 type live struct {
-	rng     *rand.Rand
+	seed    uint64
+	rng     *rand.Rand // of who asks what
+	pests   *rand.Rand // of what hostile users want
 	world   *simulation.World
 	query   *query.Service
 	trainer *trainer.Service
@@ -72,16 +74,17 @@ type live struct {
 	one     simulation.User // who never stops
 	trouble simulation.Trouble
 	ids     int // of searches
+	asks    int // of the users who take turns
 	events  int // of feedback
 }
 
 func (s *simulator) newLive(seed uint64, train []evaluation.Sample, trouble simulation.Trouble) (*live, error) {
-	rng := rand.New(rand.NewPCG(seed, uint64(len(train))))
+	rng, pests := rand.New(rand.NewPCG(seed, uint64(len(train)))), rand.New(rand.NewPCG(seed, 1<<32))
 	wanted := wantedTools(train)
 	l := &live{
-		rng: rng, world: simulation.NewWorld(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), trouble: trouble,
-		users: simulation.Crowd(rng, s.cfg.Users, trouble.Hostile, wanted),
-		one:   simulation.User{Name: "restless", Hostile: true, Wants: wanted[rng.IntN(len(wanted))]},
+		seed: seed, rng: rng, pests: pests, world: simulation.NewWorld(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), trouble: trouble,
+		users: simulation.Crowd(pests, s.cfg.Users, trouble.Hostile, wanted),
+		one:   simulation.User{Name: "restless", Hostile: true, Wants: wanted[pests.IntN(len(wanted))]},
 	}
 	log, metrics, r := slog.New(slog.DiscardHandler), prometheus.NewRegistry(), s.registry
 	var err error
@@ -125,13 +128,14 @@ func (l *live) round(ctx context.Context, train []evaluation.Sample) error {
 		var feedback []schema.Feedback
 		searches := 0
 		for _, i := range chunk {
+			l.asks++
 			asking := []*simulation.User{&l.users[l.rng.IntN(len(l.users))]}
 			asked := []*evaluation.Sample{&train[i]}
 			for range l.trouble.Restless {
-				asking, asked = append(asking, &l.one), append(asked, &train[l.rng.IntN(len(train))])
+				asking, asked = append(asking, &l.one), append(asked, &train[l.pests.IntN(len(train))])
 			}
 			for n, user := range asking {
-				clicks, shown, err := l.search(ctx, user, asked[n])
+				clicks, shown, err := l.search(ctx, user, asked[n], rand.New(rand.NewPCG(l.seed, uint64(l.asks))))
 				if err != nil {
 					return err
 				}
@@ -150,8 +154,8 @@ func (l *live) round(ctx context.Context, train []evaluation.Sample) error {
 }
 
 // search lets a user ask a query, and returns what the user clicked, and whether
-// anything was shown.
-func (l *live) search(ctx context.Context, user *simulation.User, asked *evaluation.Sample) (clicks []schema.Feedback, shown bool, err error) {
+// anything was shown. What a user does depends on nobody else's chance.
+func (l *live) search(ctx context.Context, user *simulation.User, asked *evaluation.Sample, rng *rand.Rand) (clicks []schema.Feedback, shown bool, err error) {
 	resp, err := l.query.Search(ctx, tenant.Default, schema.SearchRequest{Query: asked.Query.Text, K: 10})
 	if err != nil {
 		return nil, false, err
@@ -160,7 +164,7 @@ func (l *live) search(ctx context.Context, user *simulation.User, asked *evaluat
 	for i := range ids {
 		ids[i] = resp.Results[i].ID
 	}
-	for _, i := range user.Clicks(l.rng, ids, relevantTo(asked)) {
+	for _, i := range user.Clicks(rng, ids, relevantTo(asked)) {
 		clicks = append(clicks, schema.Feedback{SearchID: resp.SearchID, ToolID: ids[i], Event: schema.Called, Client: user.Name})
 	}
 	return clicks, len(ids) > 0, nil

@@ -21,7 +21,8 @@ type Sample struct {
 	Candidates []index.Candidate
 	Steps      [][]index.Candidate // of each step by itself, where the query has several that are searched one by one
 	Relevance  []float64           // of each candidate by itself, 0 for what is not asked for
-	Suppliers  ranking.Suppliers   // of the tools of the registry
+	Suppliers  ranking.Suppliers   // of the tools of the registry; nil: the candidates say what they supply
+	Uses       map[string]float64  // how often its relevant tools were used for it; what is not there is once
 }
 
 // Fit makes a model, and what it says of usage, of the samples of the training

@@ -147,6 +147,9 @@ func (l *lesson) chooseL2(groups [][]fusion.Group) (float64, error) {
 func (l *lesson) group(s *evaluation.Sample, front *fusion.Model) []fusion.Group {
 	examples := make([]fusion.Example, len(s.Candidates))
 	for i, features := range ranking.Features(s.Candidates, front, l.known(s)) {
+		if s.Suppliers == nil {
+			features[fusion.RelatedSupply] = s.Candidates[i].Features[fusion.RelatedSupply]
+		}
 		examples[i] = fusion.Example{Features: features, Matches: s.Candidates[i].Matches}
 	}
 	var worse []fusion.Example

@@ -31,7 +31,7 @@ func countUses(samples []evaluation.Sample) *counts {
 		used := relevant(&samples[i].Query)
 		query := schema.NewDirection(samples[i].Vector)
 		for _, a := range used {
-			c.uses[a]++
+			c.uses[a] += usesOf(&samples[i], a)
 			if query != nil {
 				c.queries[a] = append(c.queries[a], query)
 			}
@@ -42,7 +42,7 @@ func countUses(samples []evaluation.Sample) *counts {
 				if c.together[a] == nil {
 					c.together[a] = map[string]float64{}
 				}
-				c.together[a][b]++
+				c.together[a][b] += min(usesOf(&samples[i], a), usesOf(&samples[i], b))
 			}
 		}
 	}
@@ -51,6 +51,14 @@ func countUses(samples []evaluation.Sample) *counts {
 	}
 	c.table = asked.NewTable(c.asked)
 	return c
+}
+
+// usesOf is how often a tool was used for a query that it is relevant to.
+func usesOf(s *evaluation.Sample, tool string) float64 {
+	if uses, ok := s.Uses[tool]; ok {
+		return uses
+	}
+	return 1
 }
 
 // exemplars returns the queries that stand for all but one, which is nil for
@@ -81,6 +89,7 @@ func relevant(q *dataset.Query) []string {
 // know. It is a ranking.Uses.
 type others struct {
 	*counts
+	sample  *evaluation.Sample
 	own     []string           // what the query used
 	similar map[string]float64 // by tool, how much alike the nearest query that it was used for is
 }
@@ -88,7 +97,7 @@ type others struct {
 // without returns the uses in all queries but that of s. What the query used is
 // compared with the queries that would stand for the others alone.
 func (c *counts) without(s *evaluation.Sample) others {
-	o := others{c, relevant(&s.Query), c.table.Similar(s.Vector)}
+	o := others{c, s, relevant(&s.Query), c.table.Similar(s.Vector)}
 	if o.similar == nil {
 		return o
 	}
@@ -106,7 +115,7 @@ func (c *counts) without(s *evaluation.Sample) others {
 func (o others) Prior(tool string) float64 {
 	uses := o.uses[tool]
 	if slices.Contains(o.own, tool) {
-		uses--
+		uses -= usesOf(o.sample, tool)
 	}
 	return math.Log1p(max(0, uses))
 }
@@ -119,9 +128,9 @@ func (o others) CoUse(tool string, front []string) float64 {
 	for _, other := range front {
 		together, uses := o.together[other][tool], o.uses[other]
 		if slices.Contains(o.own, other) {
-			uses--
+			uses -= usesOf(o.sample, other)
 			if slices.Contains(o.own, tool) {
-				together--
+				together -= min(usesOf(o.sample, other), usesOf(o.sample, tool))
 			}
 		}
 		if together > 0 && other != tool {

@@ -23,8 +23,9 @@ type account struct {
 	together map[string]asked.Tally // by two tools in order, NUL between them
 	spaces   [maxSpaces]*vectorSpace
 
-	history  map[string]History   // by version
-	attempts map[string][]attempt // by embedding model, oldest first
+	questions map[string]*question
+	history   map[string]History   // by version
+	attempts  map[string][]attempt // by embedding model, oldest first
 
 	clients  map[string]client // by name
 	reported int               // events of all of them
@@ -131,7 +132,8 @@ func (s *Service) usage(m *memory, t *account, now time.Time) *schema.Usage {
 	}
 	third := s.cfg.UsageBytes / 3
 	budget := third
-	tools := t.counts(m, keyUse, t.uses, now, s.cfg.HalfLife)
+	known := t.recollect(now, s.cfg.HalfLife)
+	tools := known.corrected(t.counts(m, keyUse, t.uses, now, s.cfg.HalfLife))
 	for _, c := range tools {
 		size := entrySize(c.name)
 		if size > budget {
@@ -141,7 +143,7 @@ func (s *Service) usage(m *memory, t *account, now time.Time) *schema.Usage {
 		u.Prior[c.name] = math.Log1p(c.count)
 	}
 	budget += third
-	for _, c := range t.counts(m, keyTogether, t.together, now, s.cfg.HalfLife) {
+	for _, c := range known.correctedTogether(t.counts(m, keyTogether, t.together, now, s.cfg.HalfLife)) {
 		size := 3 * entrySize(c.name)
 		if size > budget {
 			break
@@ -153,7 +155,7 @@ func (s *Service) usage(m *memory, t *account, now time.Time) *schema.Usage {
 	}
 	u.Single = t.classifier()
 	t.forgetAsked(m, now, s.cfg.HalfLife)
-	t.publishAsked(u, tools, budget+third)
+	t.publishAsked(u, known, tools, budget+third)
 	return u
 }
 

@@ -140,7 +140,7 @@ func (t *account) forgetAsked(m *memory, now time.Time, halfLife time.Duration) 
 // publishAsked puts the exemplars of the tools into u as far as the budget of
 // bytes reaches, those of the newest searches first: half of it for each model,
 // and what that left.
-func (t *account) publishAsked(u *schema.Usage, tools []count, budget int) {
+func (t *account) publishAsked(u *schema.Usage, known *recollection, tools []count, budget int) {
 	var spaces []*vectorSpace
 	for _, s := range t.spaces {
 		if s != nil && len(s.asked) > 0 {
@@ -150,7 +150,7 @@ func (t *account) publishAsked(u *schema.Usage, tools []count, budget int) {
 	slices.SortStableFunc(spaces, func(a, b *vectorSpace) int { return b.At.Compare(a.At) })
 	for i, s := range spaces {
 		share := budget / (len(spaces) - i)
-		table, size := s.published(tools, share)
+		table, size := s.published(known, tools, share)
 		budget -= size
 		if i == 0 {
 			u.Model, u.Asked = s.Model, table
@@ -162,10 +162,10 @@ func (t *account) publishAsked(u *schema.Usage, tools []count, budget int) {
 
 // published returns the exemplars of the tools, all of a tool or none, and their
 // size.
-func (s *vectorSpace) published(tools []count, budget int) (table map[string][]schema.Direction, size int) {
+func (s *vectorSpace) published(known *recollection, tools []count, budget int) (table map[string][]schema.Direction, size int) {
 	table = map[string][]schema.Direction{}
 	for _, c := range tools {
-		e := s.asked[c.name]
+		e := known.exemplars(s, c.name)
 		if len(e) == 0 {
 			continue
 		}
@@ -174,7 +174,7 @@ func (s *vectorSpace) published(tools []count, budget int) (table map[string][]s
 			break
 		}
 		size += more
-		table[c.name] = e.Vectors()
+		table[c.name] = e
 	}
 	return table, size
 }

@@ -46,10 +46,10 @@ func TestUsesSayWhatAToolWasAskedFor(t *testing.T) {
 	agent.Shown[2].Kind = schema.KindAgent
 	blind := b.impression("s3", "a")
 	blind.Model = "m"
-	b.must(b.show(agent, b.asking("s1", 1, "a", "b"), b.asking("s2", 1, "b"), blind))
+	b.must(b.show(agent, b.asking("s1", 1, "a", "b"), b.asking("s2", 1, "b"), b.asking("s4", 1, "b"), blind))
 	b.must(b.report(
 		b.feedback("s0", "a", schema.Called), b.feedback("s0", "a", schema.Succeeded), b.feedback("s0", "b", schema.Selected), b.feedback("s0", "c", schema.Called),
-		b.feedback("s1", "a", schema.Called), b.feedback("s1", "b", schema.Failed), b.feedback("s2", "b", schema.Succeeded), b.feedback("s3", "a", schema.Called)))
+		b.feedback("s1", "a", schema.Called), b.feedback("s1", "b", schema.Failed), b.feedback("s2", "b", schema.Succeeded), b.feedback("s4", "b", schema.Called), b.feedback("s3", "a", schema.Called)))
 	b.advance()
 	u := b.store.usage(t, "default")
 	if u.Model != "m" || len(u.Asked) != 2 || !same(u.Asked["a"], []schema.Direction{axis(1), axis(0)}) || !same(u.Asked["b"], []schema.Direction{axis(1)}) {

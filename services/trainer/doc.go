@@ -11,15 +11,24 @@
 // propensities, Joachims et al. 2017). Each used result of a search makes its
 // pairs once.
 //
-// The pairs move a regularised correction of the built-in weights, by Adam
-// steps of a fixed number of pairs. A tenant that begins when others have learned
+// The pairs move a regularised correction of the built-in weights, by small
+// Adam steps of a fixed number of pairs. A tenant that begins when others have learned
 // begins with the mean of their weights instead, and is pulled towards that.
+//
+// Beside that, learning begins anew from time to time. Searches for the same are a
+// question, of which the newest observations are kept: what each search showed and
+// what came of it, one for each client. Taken together they say what is right for
+// a question (beliefs): a click tells more the fewer look there, one who clicks is
+// believed as far as others find the same, and a mistake is outvoted. What is right
+// are labels, from which weights are learned as offline (package training), with
+// the uses of a question taken out while it is learned from. One question in ten is
+// held out.
 //
 // # What goes live
 //
 // Until a tenant has MinPairs, the built-in weights serve. Every search is
 // predicted by the live weights and by the learned ones before anything is learned
-// from it; a few are never learned from. The learned weights go live when they
+// from it. The learned weights go live when they
 // surely lost less in these predictions and lose no more on what was held out:
 // first in the shadow, where those who rank score them beside the live ones, until
 // what was used of real searches says that they would not have ranked it lower.
@@ -35,7 +44,9 @@
 //
 // A call or a success counts once per search as a use of the tool, and as one
 // together with every other tool used for the same search. Counts fade by
-// half in a half-life. What the tool was used for is kept as the direction of
+// half in a half-life. They are corrected by what the questions say: what is right
+// for a question counts as often as it was shown for it, however few looked that
+// far down, and what is not right for it counts nothing. What the tool was used for is kept as the direction of
 // the query's vector, at most eight that stand for all (package asked), for as
 // long as their counts do not fade; the words of a query are not kept.
 //

@@ -12,7 +12,7 @@ import (
 const (
 	maxRecent = 200 // searches
 	maxHeld   = 128 // pairs, of as many searches
-	heldShare = 5   // one search in so many is held out until there are enough
+	heldShare = 10  // one question in so many is held out
 	surely    = 1.28
 )
 
@@ -27,12 +27,18 @@ type trial struct {
 	Rate   rate            `json:"rate,omitzero"`    // of uses, of those before them
 }
 
-// heldOut reports whether a search is one of those that are never learned from,
-// as long as more of them are needed.
-func (t *trial) heldOut(key string) bool {
+// heldOut reports whether a question is one of those that are never learned from.
+func heldOut(id string) bool {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(key)) // never fails
-	return len(t.Held) < maxHeld && h.Sum32()%heldShare == 0
+	_, _ = h.Write([]byte(id)) // never fails
+	return h.Sum32()%heldShare == 0
+}
+
+// hold keeps a pair of a search for a question that is held out.
+func (t *trial) hold(pairs []fusion.Pair) {
+	if len(pairs) > 0 && len(t.Held) < maxHeld {
+		t.Held = append(t.Held, pairs[0])
+	}
 }
 
 // predict judges the weights by the pairs of one search, before anybody learns

@@ -53,6 +53,7 @@ type searchRecord struct {
 	Counted  []int            `json:"counted,omitempty"`  // positions that count as uses
 	Rejected []int            `json:"rejected,omitempty"` // positions
 	Paired   int              `json:"paired,omitempty"`   // how many of Used have made their pairs
+	Client   string           `json:"client,omitempty"`   // who reported first
 
 	at time.Time // of the search; it is stored in front of the record
 }
@@ -233,6 +234,7 @@ func (s *Service) take(m *memory, rec *searchRecord, f schema.Feedback, position
 	if !rec.mark(f.Event, position) {
 		return
 	}
+	rec.Client = cmp.Or(rec.Client, f.Client)
 	counts := f.Event == schema.Called || f.Event == schema.Succeeded
 	if counts && !slices.Contains(rec.Counted, position) && len(rec.Counted) < maxUsed {
 		s.count(m, rec, f, position)

@@ -32,6 +32,7 @@ type lessonRecord struct {
 	Pending   []fusion.Pair     `json:"pending,omitempty"` // less than a batch
 	Pairs     int               `json:"pairs"`             // learned from
 	Needed    int               `json:"needed"`            // pairs until the next version; not positive when it is due
+	Fresh     int               `json:"fresh,omitempty"`   // searches since learning began anew
 	Trial     trial             `json:"trial,omitzero"`
 	Candidate candidate         `json:"candidate,omitzero"`
 	Epoch     uint64            `json:"epoch"`
@@ -133,9 +134,10 @@ func (l *lesson) adopt(live *schema.Weights, model fusion.Model) {
 
 // take predicts the pairs of a search and then learns from them, or keeps one of
 // them to judge by.
-func (l *lesson) take(key string, pairs []fusion.Pair, batch int) {
-	if len(pairs) > 0 && l.record.Trial.heldOut(key) {
-		l.record.Trial.Held = append(l.record.Trial.Held, pairs[0])
+func (l *lesson) take(q *question, pairs []fusion.Pair, batch int) {
+	l.record.Fresh++
+	if q.Held {
+		l.record.Trial.hold(pairs)
 		return
 	}
 	l.predict(pairs)

@@ -31,6 +31,7 @@ const (
 	keyUsual    = "usual/"    // tenant: mean of log2(rank) of the median client
 	keyVersion  = "version/"  // tenant/version: History
 	keyAttempts = "attempts/" // tenant/embedding model: []attempt
+	keyQuestion = "question/" // tenant/question: question
 	keyWaiting  = "waiting/"  // tenant/event id: schema.Feedback whose search is not known
 )
 
@@ -129,6 +130,8 @@ func (s *Service) read(m *memory, key string, value []byte) error {
 		return m.tenant(owner).readHistory(name, value)
 	case keyAttempts:
 		return m.tenant(owner).readAttempts(name, value)
+	case keyQuestion:
+		return m.tenant(owner).readQuestion(name, value)
 	case keyUsual:
 		return json.Unmarshal(value, &m.tenant(owner).usual)
 	case keyClass:
@@ -211,7 +214,7 @@ func (m *memory) tenant(name string) *account {
 	if !known {
 		t = &account{
 			name: name, uses: map[string]asked.Tally{}, together: map[string]asked.Tally{}, clients: map[string]client{},
-			history: map[string]History{}, attempts: map[string][]attempt{},
+			history: map[string]History{}, attempts: map[string][]attempt{}, questions: map[string]*question{},
 		}
 		m.tenants[name] = t
 	}

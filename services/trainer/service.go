@@ -53,11 +53,13 @@ type Config struct {
 	MinPairs   int                // pairs before a tenant's own weights serve; 100
 	Sample     int                // searches that new weights are judged by before they serve; 30
 	NewPairs   int                // further pairs before the next version; 32
+	Retrain    int                // searches before learning begins anew from all questions, or a quarter of the questions; 32
+	Questions  int                // remembered of a tenant; 2,000
 	Keep       int                // versions of weights kept per tenant; 50
 	Remembered int                // searches and event ids kept for joining; 200,000
 	Waiting    int                // events kept whose search is not known yet; 10,000
 	UsageBytes int                // bound on one tenant's published usage; 512 KiB
-	Learn      fusion.LearnConfig // steps; rate 0.01, batch 64, L2 0.1, clip 1
+	Learn      fusion.LearnConfig // steps; rate 0.002, batch 64, L2 0.1, clip 1
 }
 
 func (c Config) withDefaults() Config {
@@ -69,12 +71,14 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.HalfLife, 14*24*time.Hour)
 	orDefault(&c.MinPairs, 100)
 	orDefault(&c.NewPairs, 32)
+	orDefault(&c.Retrain, 32)
+	orDefault(&c.Questions, 2000)
 	orDefault(&c.Sample, 30)
 	orDefault(&c.Keep, 50)
 	orDefault(&c.Remembered, 200_000)
 	orDefault(&c.Waiting, 10_000)
 	orDefault(&c.UsageBytes, 512<<10)
-	orDefault(&c.Learn.Rate, 0.01)
+	orDefault(&c.Learn.Rate, 0.002)
 	orDefault(&c.Learn.Batch, 64)
 	orDefault(&c.Learn.L2, 0.1)
 	orDefault(&c.Learn.Clip, 1)
@@ -93,7 +97,7 @@ func (c Config) validate() error {
 			return fmt.Errorf("trainer: negative duration in %+v", c)
 		}
 	}
-	for _, n := range []int{c.MinPairs, c.Sample, c.NewPairs, c.Keep, c.Remembered, c.Waiting, c.UsageBytes, c.Learn.Batch} {
+	for _, n := range []int{c.MinPairs, c.Sample, c.NewPairs, c.Retrain, c.Questions, c.Keep, c.Remembered, c.Waiting, c.UsageBytes, c.Learn.Batch} {
 		if n < 0 {
 			return fmt.Errorf("trainer: negative limit in %+v", c)
 		}
@@ -231,7 +235,7 @@ func (s *Service) Advance(ctx context.Context) error {
 	ends := s.ends(ctx)
 	if err := s.change(func(m *memory) error {
 		m.look(s.deps.Now(), ends, s.cfg.Settle)
-		if err := s.settle(m); err != nil {
+		if err := s.settle(ctx, m); err != nil {
 			return err
 		}
 		return s.prepare(m)

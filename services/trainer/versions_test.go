@@ -17,7 +17,7 @@ import (
 )
 
 func quick() Config {
-	return Config{MinPairs: 8, NewPairs: 8, Sample: 2, Learn: fusion.LearnConfig{Batch: 4}}
+	return Config{MinPairs: 8, NewPairs: 8, Sample: 2, Retrain: 1 << 20, Learn: fusion.LearnConfig{Batch: 4}}
 }
 
 // published teaches until n versions are out and returns them, oldest first.

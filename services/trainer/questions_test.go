@@ -1,0 +1,150 @@
+package trainer
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// askers lets n clients ask for axis 0, of whom each calls the tools at the
+// positions that calls returns.
+func (b *bench) askers(prefix string, n int, calls func(i int) []int, tools ...string) {
+	b.t.Helper()
+	for i := range n {
+		imp := b.asking(fmt.Sprint(prefix, i), 0, tools...)
+		b.must(b.show(imp))
+		for _, position := range calls(i) {
+			f := b.feedback(imp.SearchID, tools[position], schema.Called)
+			f.Client = fmt.Sprint(prefix, "-client", i)
+			b.must(b.report(f))
+		}
+	}
+	b.advance()
+}
+
+// What the others pass over was called by mistake.
+func TestAMistakeIsOutvoted(t *testing.T) {
+	b := newBench(t, Config{})
+	b.askers("s", 12, func(i int) []int {
+		if i == 5 {
+			return []int{0}
+		}
+		return []int{1}
+	}, "wordy", "right", "other")
+	u := b.store.usage(t, "default")
+	if len(u.Asked["right"]) != 1 || u.Asked["wordy"] != nil || u.Prior["wordy"] != 0 || u.Prior["right"] < 2.4 {
+		t.Errorf("used: %v, for queries: %v", u.Prior, u.Asked)
+	}
+}
+
+// Two tools that are right for the same belong together, though hardly anybody looks
+// down to the second.
+func TestWhatIsWantedTogetherNeedNotBeCalledTogether(t *testing.T) {
+	b := newBench(t, Config{})
+	b.askers("s", 8, func(i int) []int {
+		if i == 2 || i == 5 {
+			return []int{0, 3}
+		}
+		return []int{0}
+	}, "first", "other", "another", "second")
+	if u := b.store.usage(t, "default"); u.CoUse["first"]["second"] < 1.5 || u.CoUse["first"]["other"] != 0 {
+		t.Errorf("together: %v", u.CoUse)
+	}
+}
+
+// One who asks the same again and again is one, and a search that is reported on
+// twice is one search.
+func TestAClientHasOneVoice(t *testing.T) {
+	b := newBench(t, Config{})
+	for i := range 30 {
+		imp := b.asking(fmt.Sprint("s", i), 0, "a", "b")
+		f := b.feedback(imp.SearchID, "b", schema.Called)
+		f.Client = "one"
+		b.must(b.show(imp))
+		b.must(b.report(f))
+	}
+	b.advance()
+	late := b.feedback("s29", "a", schema.Called)
+	late.Client = "one"
+	b.must(b.report(late))
+	b.advance()
+	questions := b.memory.tenants["default"].questions
+	if len(questions) != 1 {
+		t.Fatalf("%d questions", len(questions))
+	}
+	for _, q := range questions {
+		if len(q.Seen) != 1 || len(q.Seen[0].Called) != 2 {
+			t.Errorf("%+v", q.Seen)
+		}
+	}
+}
+
+// Whose clicks fall where nobody else finds anything is not believed.
+func TestWhoThrowsDiceIsNotBelieved(t *testing.T) {
+	b := newBench(t, Config{Questions: 100})
+	for axis := range 10 {
+		for i := range 6 {
+			imp := b.asking(fmt.Sprint("s", axis, "-", i), axis, "a", "b", "c", "d", "e", "f")
+			f := b.feedback(imp.SearchID, "a", schema.Called)
+			if f.Client = fmt.Sprint("client", i); i == 5 {
+				f.Client, f.ToolID = "dice", "d"
+			}
+			b.must(b.show(imp))
+			b.must(b.report(f))
+		}
+	}
+	b.advance()
+	beliefs := b.memory.tenants["default"].believe()
+	if dice, other := beliefs.of("dice"), beliefs.of("client1"); dice > 0.2 || other < 0.8 {
+		t.Errorf("who throws dice is believed by %v, the others by %v", dice, other)
+	}
+}
+
+func TestQuestionsAreBoundedAndOutliveARestart(t *testing.T) {
+	cfg := Config{Questions: 5}
+	b := newBench(t, cfg)
+	for i := range 12 {
+		imp := b.asking(fmt.Sprint("s", i), i, "a", "b")
+		b.must(b.show(imp))
+		b.must(b.report(b.feedback(imp.SearchID, "b", schema.Called)))
+		b.advance()
+	}
+	before := b.memory.tenants["default"].questions
+	stored := 0
+	for key := range b.state.values {
+		if strings.HasPrefix(key, keyQuestion) {
+			stored++
+		}
+	}
+	if len(before) != 5 || stored != 5 {
+		t.Fatalf("%d questions, %d stored", len(before), stored)
+	}
+	b.restart(cfg)
+	b.advance()
+	after := b.memory.tenants["default"].questions
+	for id, q := range before {
+		want, _ := json.Marshal(q)
+		if got, _ := json.Marshal(after[id]); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s is %s, was %s", id, got, want)
+		}
+	}
+}
+
+// Learning begins anew from the questions, and comes to what they say at once.
+func TestLearningBeginsAnewFromTheQuestions(t *testing.T) {
+	b := newBench(t, Config{Retrain: 40})
+	b.teach("s", 39)
+	before := b.memory.tenants["default"].find("").learner.Model()
+	b.teach("t", 1)
+	after := b.memory.tenants["default"].find("").learner.Model()
+	shown := b.impression("x", "wordy", "right").Shown
+	wrong, right := example(shown[0]), example(shown[1])
+	gain := func() float64 { return after.Linear(&right.Features) - after.Linear(&wrong.Features) }
+	if was := before.Linear(&right.Features) - before.Linear(&wrong.Features); gain() < was+1 {
+		t.Errorf("the margin went from %v to %v", was, gain())
+	}
+}

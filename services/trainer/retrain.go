@@ -1,0 +1,26 @@
+package trainer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/toolstream/toolstream/internal/evaluation"
+	"github.com/toolstream/toolstream/internal/training"
+)
+
+// retrain begins learning anew, from what the lesson began with and all questions that
+// are remembered, as offline training does from labels, once enough was asked since
+// the last time. What it learns has to prove itself like everything learned.
+func (s *Service) retrain(ctx context.Context, t *account, l *lesson) error {
+	if l.record.Fresh < max(s.cfg.Retrain, len(t.questions)/4) {
+		return nil
+	}
+	l.record.Fresh = 0
+	fitted, err := training.Config{}.Fit(ctx, l.base, t.samples(l.record.Model, s.cfg.HalfLife), evaluation.FitOptions{Usage: true})
+	if err != nil {
+		return fmt.Errorf("trainer: learn anew: %w", err)
+	}
+	l.learner.Restart(fitted.Model)
+	l.record.Pending = nil
+	return nil
+}
