@@ -79,7 +79,7 @@ func TestWrongCallsOfEval(t *testing.T) {
 	}{
 		"no folder":              {[]string{"eval"}, 2, "eval --help"},
 		"compare one":            {[]string{"eval", "--compare", "a"}, 2, "eval --help"},
-		"unknown value":          {[]string{"eval", dir, "--rank", "cats"}, 2, "tools or agents"},
+		"unknown value":          {[]string{"eval", dir, "--rank", "cats"}, 2, "tools, agents or auto"},
 		"switches that clash":    {[]string{"eval", dir, "--usage", "on"}, 2, "--weights learned"},
 		"unknown model":          {[]string{"eval", dir, "--model", "crystal-ball"}, 2, "crystal-ball"},
 		"no such folder":         {[]string{"eval", filepath.Join(dir, "none")}, 1, "none"},
