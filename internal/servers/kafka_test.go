@@ -4,6 +4,7 @@ package servers_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"testing"
 	"time"
@@ -54,16 +55,30 @@ func kafkaClient(s *servers.Server) (client *kafka.Client, done func()) {
 	return &kafka.Client{Addr: kafka.TCP(s.Addr), Transport: transport}, transport.CloseIdleConnections
 }
 
+// produce stores a record, as soon as the topic has a leader who knows that it
+// is.
 func produce(t *testing.T, ctx context.Context, client *kafka.Client, key, value string) {
 	t.Helper()
-	answer, err := client.Produce(ctx, &kafka.ProduceRequest{
-		Topic: "tools", RequiredAcks: kafka.RequireAll,
-		Records: kafka.NewRecordReader(kafka.Record{
-			Time: time.Now(), Key: kafka.NewBytes([]byte(key)), Value: kafka.NewBytes([]byte(value)),
-		}),
-	})
-	if err != nil || answer.Error != nil {
-		t.Fatal(err, answer)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		answer, err := client.Produce(ctx, &kafka.ProduceRequest{
+			Topic: "tools", RequiredAcks: kafka.RequireAll,
+			Records: kafka.NewRecordReader(kafka.Record{
+				Time: time.Now(), Key: kafka.NewBytes([]byte(key)), Value: kafka.NewBytes([]byte(value)),
+			}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.Error == nil {
+			return
+		}
+		var code kafka.Error
+		if !errors.As(answer.Error, &code) || !code.Temporary() {
+			t.Fatal(answer)
+		}
+		<-tick.C
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"maps"
-	"math"
 	"os"
 	"strings"
 	"testing"
@@ -70,13 +69,11 @@ type session struct {
 	t      *testing.T
 	p      *process.Process
 	wanted map[string]string // by query
-	uses   map[string]int    // by tool
 }
 
-// maxRounds is how many rounds have to bring weights that prove themselves: what
-// was learned in one round is mostly noise, and what is used often takes some to
-// show.
-const maxRounds = 30
+// maxRounds is how many rounds have to bring weights that prove themselves, on
+// trial and in the shadow of the live ones, while they go on.
+const maxRounds = 400
 
 // round searches every query and uses the wanted tool.
 func (s *session) round(queries []string) {
@@ -85,7 +82,6 @@ func (s *session) round(queries []string) {
 		answer := search(s.t, s.p, schema.SearchRequest{Query: q, K: deep})
 		for _, r := range answer.Results {
 			if r.ID == s.wanted[q] {
-				s.uses[r.ID]++
 				feedback(s.t, s.p, answer.SearchID, r.ID)
 			}
 		}
@@ -132,7 +128,6 @@ func (s *session) learn(queries []string) (live schema.Weights) {
 	s.t.Helper()
 	for range maxRounds {
 		s.round(queries)
-		s.waitForUsage(queries)
 		if err := s.p.Client.Get(s.t.Context(), "/v1/weights/live", nil, &live); err != nil {
 			s.t.Fatal(err)
 		}
@@ -154,21 +149,15 @@ func (s *session) pinned() (live schema.Weights) {
 	return live
 }
 
-// waitForUsage waits until every use is in the rankings.
-func (s *session) waitForUsage(queries []string) {
-	s.t.Helper()
-	err := process.Until(s.t.Context(), func() (bool, error) {
-		for _, q := range queries {
-			for _, r := range search(s.t, s.p, schema.SearchRequest{Query: q, K: deep, Explain: true}).Results {
-				if math.Abs(r.Explanation.Features["usage.prior"]-math.Log1p(float64(s.uses[r.ID]))) > 1e-3 {
-					return false, nil
-				}
-			}
-		}
-		return true, nil
+// waitUntilSettled waits until a process that trains has learned from all
+// feedback that it knows.
+func waitUntilSettled(t *testing.T, p *process.Process) {
+	t.Helper()
+	err := process.Until(t.Context(), func() (bool, error) {
+		return metric(t, p, "toolstream_trainer_unsettled", "") == 0, nil
 	})
 	if err != nil {
-		s.t.Fatalf("usage does not show: %v\n%s", err, s.p.Log())
+		t.Fatalf("feedback is not learned from: %v\n%s", err, p.Log())
 	}
 }
 
@@ -187,12 +176,10 @@ func feedbackReachesTheRanking(t *testing.T, d process.Deployment) {
 	p := d.Front()
 	load(t, p, registry)
 	queries, _ := labelled(t)
-	s := &session{t: t, p: p, wanted: thirds(t, p, queries), uses: map[string]int{}}
+	s := &session{t: t, p: p, wanted: thirds(t, p, queries)}
 	before := s.reciprocalRank(queries)
 
-	for _, id := range usageShows(t, p, queries[0]) {
-		s.uses[id]++
-	}
+	usageShows(t, p, queries[0])
 	if v := ranksBy(t, p); v != "builtin" {
 		t.Errorf("after a few uses searches rank by %s", v)
 	}
@@ -231,9 +218,9 @@ func thirds(t *testing.T, p *process.Process, queries []string) map[string]strin
 	return wanted
 }
 
-// usageShows uses two results of one search, waits until both the use and the
-// use together are in the explanations of the next, and returns the two.
-func usageShows(t *testing.T, p *process.Process, query string) (used []string) {
+// usageShows uses two results of one search and waits until both the use and
+// the use together are in the explanations of the next.
+func usageShows(t *testing.T, p *process.Process, query string) {
 	t.Helper()
 	first := search(t, p, schema.SearchRequest{Query: query, K: deep, Explain: true})
 	for _, r := range first.Results {
@@ -241,7 +228,7 @@ func usageShows(t *testing.T, p *process.Process, query string) (used []string) 
 			t.Errorf("%s has usage before any feedback: %v", r.ID, r.Explanation.Features)
 		}
 	}
-	used = []string{first.Results[2].ID, first.Results[4].ID}
+	used := []string{first.Results[2].ID, first.Results[4].ID}
 	for _, id := range used {
 		feedback(t, p, first.SearchID, id)
 	}
@@ -260,7 +247,6 @@ func usageShows(t *testing.T, p *process.Process, query string) (used []string) 
 	if err != nil {
 		t.Fatalf("usage does not show: %v\n%s", err, p.Log())
 	}
-	return used
 }
 
 // versionsCanBeSwitched goes to the built-in weights and back, on the command

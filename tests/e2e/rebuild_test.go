@@ -40,12 +40,14 @@ func imported(t *testing.T) pristine {
 	p := up(t, dir)
 	load(t, p, registry)
 	queries, right := labelled(t)
-	s := &session{t: t, p: p, wanted: right, uses: map[string]int{}}
+	s := &session{t: t, p: p, wanted: right}
 	s.learn(queries)
+	waitUntilSettled(t, p)
 	if err := p.Stop(); err != nil {
 		t.Fatalf("stop: %v\n%s", err, p.Log())
 	}
 	p = up(t, dir) // a start makes every score exact, and so comparable
+	waitUntilSettled(t, p)
 	known := pristine{dir: dir, revisions: revisions(t, p, ""), answers: answers(t, p), weights: ranksBy(t, p)}
 	if err := p.Stop(); err != nil {
 		t.Fatalf("stop: %v\n%s", err, p.Log())

@@ -358,7 +358,7 @@ func TestWhatWasLearnedBelongsToItsModel(t *testing.T) {
 		p := d.Front()
 		load(t, p, registry)
 		queries, right := labelled(t)
-		s := &session{t: t, p: p, wanted: right, uses: map[string]int{}}
+		s := &session{t: t, p: p, wanted: right}
 		learned := s.learn(queries)
 		for _, front := range d.Fronts() {
 			err := process.Until(t.Context(), func() (bool, error) {
