@@ -40,6 +40,14 @@ type account struct {
 	putUsage     *schema.Usage
 }
 
+// newAccount returns that of a tenant of which nothing is known.
+func newAccount(name string) *account {
+	return &account{
+		name: name, uses: map[string]asked.Tally{}, together: map[string]asked.Tally{}, clients: map[string]client{},
+		history: map[string]History{}, attempts: map[string][]attempt{}, questions: map[string]*question{}, classes: map[string]class{},
+	}
+}
+
 // accountRecord is the part of an account that is stored as one.
 type accountRecord struct {
 	Lessons    []lessonRecord `json:"lessons,omitempty"`

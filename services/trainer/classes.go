@@ -31,9 +31,6 @@ func (t *account) readClass(search string, value []byte) error {
 	if err := json.Unmarshal(value, &c); err != nil {
 		return fmt.Errorf("class of %s: %w", search, err)
 	}
-	if t.classes == nil {
-		t.classes = map[string]class{}
-	}
 	t.classes[search], t.classesChanged = c, true
 	return nil
 }
@@ -44,9 +41,6 @@ func (t *account) classify(m *memory, search string, rec *searchRecord) {
 	owners := rec.owners()
 	if len(rec.Signals) != int(rerank.SignalCount) || len(owners) == 0 {
 		return
-	}
-	if t.classes == nil {
-		t.classes = map[string]class{}
 	}
 	c := class{rec.Signals, len(owners) == 1, rec.at}
 	t.classes[search], t.classesChanged, t.usageChanged = c, true, true

@@ -126,7 +126,7 @@ func TestSignalsThatTeachNothing(t *testing.T) {
 
 func TestTheNewestSearchesTeach(t *testing.T) {
 	b := newBench(t, Config{})
-	a := &account{name: "default"}
+	a := newAccount("default")
 	m := &memory{changes: map[string][]byte{}}
 	for i := range maxClasses + 5 {
 		rec := searchRecord{Shown: b.signalled("", 0).Shown, Signals: b.signalled("", 0).Signals, Used: []int{0}, at: b.now.Add(-time.Duration(i) * time.Second)}

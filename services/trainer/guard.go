@@ -10,10 +10,10 @@ import (
 
 // What is remembered to judge weights by.
 const (
-	maxRecent = 200 // searches
-	maxHeld   = 128 // pairs, of as many searches
-	heldShare = 10  // one question in so many is held out
-	surely    = 1.28
+	maxRecent = 200  // searches
+	maxHeld   = 128  // pairs, of as many searches
+	heldShare = 10   // one question in so many is held out
+	surely    = 1.28 // standard errors
 )
 
 // trial is what is known of weights that were learned and are not live yet, and
@@ -74,8 +74,8 @@ func meanLoss(m *fusion.Model, pairs []fusion.Pair) float64 {
 // on recent searches, and no more on those held out.
 func (l *lesson) proved(sample int) bool {
 	t := &l.record.Trial
-	mean, margin := spread(t.Recent)
-	if len(t.Recent) < sample || mean-margin <= 0 {
+	mean, deviation := spread(t.Recent)
+	if len(t.Recent) < sample || mean-surely*deviation <= 0 {
 		return false
 	}
 	live, learned := l.liveModel(), l.learner.Model()
@@ -86,12 +86,12 @@ func (l *lesson) proved(sample int) bool {
 // them.
 func (l *lesson) failed(sample int) bool {
 	t := &l.record.Trial
-	mean, margin := spread(t.Since)
-	return t.Began && len(t.Since) >= sample && mean+margin*clearly/surely < 0
+	mean, deviation := spread(t.Since)
+	return t.Began && len(t.Since) >= sample && mean+clearly*deviation < 0
 }
 
-// spread returns the mean of gains and how far it may be off.
-func spread(gains []float64) (mean, margin float64) {
+// spread returns the mean of gains and its standard error.
+func spread(gains []float64) (mean, deviation float64) {
 	n := float64(len(gains))
 	for _, x := range gains {
 		mean += x / n
@@ -100,7 +100,7 @@ func spread(gains []float64) (mean, margin float64) {
 	for _, x := range gains {
 		squares += (x - mean) * (x - mean)
 	}
-	return mean, surely * math.Sqrt(squares/max(n-1, 1)/max(n, 1))
+	return mean, math.Sqrt(squares / max(n-1, 1) / max(n, 1))
 }
 
 // replaced notes that other weights are live now, and which were before.
@@ -111,13 +111,5 @@ func (t *trial) replaced(before *schema.Weights) {
 // settled notes that the live weights are not on trial any more.
 func (t *trial) settled() { t.Recent, t.Since, t.Before, t.Began = nil, nil, nil, false }
 
-func (l *lesson) modelBefore() fusion.Model {
-	if l.record.Trial.Before == nil {
-		return builtin(l.record.Model)
-	}
-	m, err := fusion.ModelOf(*l.record.Trial.Before)
-	if err != nil {
-		return builtin(l.record.Model)
-	}
-	return m
-}
+// modelBefore returns the fusion model that searches ranked by before the live one.
+func (l *lesson) modelBefore() fusion.Model { return modelOf(l.record.Trial.Before, l.record.Model) }

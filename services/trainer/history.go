@@ -58,16 +58,21 @@ type Damaged struct {
 // history returns what is known of what was learned so far.
 func (l *lesson) history() History {
 	t := &l.record.Trial
-	h := History{From: l.record.First, To: l.record.Learned}
-	if n := len(t.Recent); n > 0 {
-		mean, margin := spread(t.Recent)
-		h.Recent = &Figures{Searches: n, Gain: mean, Margin: margin}
-	}
+	h := History{From: l.record.First, To: l.record.Learned, Recent: figuresOf(t.Recent)}
 	if n := len(t.Held); n > 0 {
 		live, learned := l.liveModel(), l.learner.Model()
 		h.Held = &Figures{Searches: n, Gain: meanLoss(&live, t.Held) - meanLoss(&learned, t.Held)}
 	}
 	return h
+}
+
+// figuresOf returns what the gains of searches say, nil for nothing.
+func figuresOf(gains []float64) *Figures {
+	if len(gains) == 0 {
+		return nil
+	}
+	mean, deviation := spread(gains)
+	return &Figures{Searches: len(gains), Gain: mean, Margin: surely * deviation}
 }
 
 func (t *account) readHistory(version string, value []byte) error {

@@ -92,7 +92,7 @@ func (t *account) dropLesson(current string, added *lesson) {
 
 // resume goes on from a stored lesson.
 func (t *account) resume(s *Service, r lessonRecord) error {
-	l := &lesson{tenant: t.name, record: r, base: baseOf(&r), putWeights: r.Live != nil, putShadow: true}
+	l := &lesson{tenant: t.name, record: r, base: modelOf(r.Base, r.Model), putWeights: r.Live != nil, putShadow: true}
 	var err error
 	l.learner, err = fusion.ResumeLearner(l.base, s.cfg.Learn, r.Learner)
 	t.lessons = append(t.lessons, l)
@@ -162,15 +162,17 @@ func (l *lesson) weightsDue(now time.Time, interval time.Duration) bool {
 }
 
 // liveModel returns the fusion model that searches rank by.
-func (l *lesson) liveModel() fusion.Model {
-	if l.record.Live == nil {
-		return builtin(l.record.Model)
+func (l *lesson) liveModel() fusion.Model { return modelOf(l.record.Live, l.record.Model) }
+
+// modelOf returns what weights mean: the built-in ones of an embedding model where
+// there are none, or none that can rank.
+func modelOf(w *schema.Weights, model string) fusion.Model {
+	if w != nil {
+		if m, err := fusion.ModelOf(*w); err == nil {
+			return m
+		}
 	}
-	m, err := fusion.ModelOf(*l.record.Live)
-	if err != nil {
-		return builtin(l.record.Model)
-	}
-	return m
+	return builtin(model)
 }
 
 // liveVersion names the weights that searches rank by.

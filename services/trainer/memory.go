@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/asked"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -212,10 +211,7 @@ func (s *Service) positions() (searches, feedback map[int]uint64, err error) {
 func (m *memory) tenant(name string) *account {
 	t, known := m.tenants[name]
 	if !known {
-		t = &account{
-			name: name, uses: map[string]asked.Tally{}, together: map[string]asked.Tally{}, clients: map[string]client{},
-			history: map[string]History{}, attempts: map[string][]attempt{}, questions: map[string]*question{},
-		}
+		t = newAccount(name)
 		m.tenants[name] = t
 	}
 	return t

@@ -123,11 +123,8 @@ func (s *Service) settleSearch(ctx context.Context, m *memory, key string) (tena
 		return "", fmt.Errorf("trainer: decode search: %w", err)
 	}
 	t := m.tenant(tenantOf(key))
-	if rec.Model == "" { // from before searches said it
-		rec.Model = s.Model()
-	}
+	rec.Model = cmp.Or(rec.Model, s.Model()) // it is absent from before searches said it
 	l := t.lesson(s, rec.Model)
-	rec.at = at
 	q := t.observe(m, key, &rec, s.cfg.Questions)
 	l.take(q, rec.pairs(), s.cfg.Learn.Batch)
 	l.scored(&rec)

@@ -60,16 +60,6 @@ func (s *Service) begin(m *memory, t *account, l *lesson, now time.Time) (bool, 
 	return true, s.goLive(m, t, l, w, History{}, Replaced, "")
 }
 
-// baseOf returns the model that a stored lesson is pulled towards.
-func baseOf(r *lessonRecord) fusion.Model {
-	if r.Base != nil {
-		if m, err := fusion.ModelOf(*r.Base); err == nil {
-			return m
-		}
-	}
-	return builtin(r.Model)
-}
-
 // leave gives up what the others learned, if that is what turned out worse than
 // the built-in weights.
 func (l *lesson) leave(worse *schema.Weights, cfg fusion.LearnConfig) {

@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -53,10 +54,7 @@ func (t *account) putAttempts(m *memory, model string, list []attempt) error {
 
 // attempted notes a search, if it ranked by the weights that are live.
 func (s *Service) attempted(m *memory, i *schema.Impression, at time.Time) error {
-	t, model := m.tenants[i.Tenant], i.Model
-	if model == "" {
-		model = s.Model()
-	}
+	t, model := m.tenants[i.Tenant], cmp.Or(i.Model, s.Model())
 	if t == nil || len(i.Shown) == 0 {
 		return nil
 	}
@@ -72,9 +70,7 @@ func (s *Service) used(m *memory, f *schema.Feedback, model string) error {
 	if f.Event == schema.Failed || f.Event == schema.Rejected {
 		return nil
 	}
-	if model == "" {
-		model = s.Model()
-	}
+	model = cmp.Or(model, s.Model())
 	t := m.tenant(f.Tenant)
 	list := t.attempts[model]
 	i := slices.IndexFunc(list, func(a attempt) bool { return a.Search == f.SearchID })

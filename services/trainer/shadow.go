@@ -81,20 +81,12 @@ func (l *lesson) scored(rec *searchRecord) {
 	}
 }
 
-// figures returns what the searches said of the candidate, nil for nothing.
-func (c *candidate) figures() *Figures {
-	if len(c.Gains) == 0 {
-		return nil
-	}
-	mean, margin := spread(c.Gains)
-	return &Figures{Searches: len(c.Gains), Gain: mean, Margin: margin}
-}
-
 // verdict says whether the candidate may serve, and whether that is known. Where
 // nobody searches, or nobody scores, its patience ends: what it proved before has
 // to do.
 func (c *candidate) verdict(now time.Time, sample int, patience time.Duration) (serves, known bool) {
-	mean, margin := spread(c.Gains)
+	mean, deviation := spread(c.Gains)
+	margin := surely * deviation
 	switch enough := len(c.Gains) >= sample; {
 	case enough && mean+margin < 0:
 		return false, true
@@ -116,7 +108,7 @@ func (s *Service) judge(m *memory, t *account, l *lesson, now time.Time) (bool, 
 		return true, s.drop(m, t, l, fmt.Sprintf("would have ranked worse what was used of %d searches", len(c.Gains)))
 	}
 	h := t.history[c.Weights.Version]
-	h.Shadow = c.figures()
+	h.Shadow = figuresOf(c.Gains)
 	s.metrics.shadows.WithLabelValues("promoted").Inc()
 	return true, s.goLive(m, t, l, *c.Weights, h, Replaced, "by "+c.Weights.Version)
 }
@@ -133,7 +125,7 @@ func (s *Service) try(m *memory, t *account, l *lesson, w schema.Weights, h Hist
 func (s *Service) drop(m *memory, t *account, l *lesson, why string) error {
 	c := l.record.Candidate
 	h := t.history[c.Weights.Version]
-	h.State, h.Since, h.Reason, h.Shadow = Refused, s.deps.Now().UTC(), why, c.figures()
+	h.State, h.Since, h.Reason, h.Shadow = Refused, s.deps.Now().UTC(), why, figuresOf(c.Gains)
 	l.record.Candidate, l.putShadow = candidate{}, true
 	l.record.Trial.Recent = nil // another one has to prove itself anew
 	s.metrics.shadows.WithLabelValues("refused").Inc()
