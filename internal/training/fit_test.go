@@ -70,7 +70,7 @@ func reciprocal(samples []evaluation.Sample, f evaluation.Fitted) float64 {
 	used := query.Used(f.Usage)
 	for _, s := range samples {
 		last := 0
-		for rank, place := range query.Rank(s.Candidates, schema.RankTools, &f.Model, ranking.Known{Uses: used(s.Vector)}) {
+		for rank, place := range query.RankSteps([][]index.Candidate{s.Candidates}, schema.RankTools, &f.Model, ranking.Known{Uses: used(s.Vector)}) {
 			if slices.Contains(relevant(&s.Query), place.ID) {
 				last = rank + 1
 			}

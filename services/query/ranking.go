@@ -70,14 +70,9 @@ type Place struct {
 	Score float64
 }
 
-// Rank puts candidates into the order in which Search would show them: tools,
-// or the agents that they bring.
-func Rank(candidates []index.Candidate, rank schema.Rank, m *fusion.Model, known ranking.Known) []Place {
-	return RankSteps([][]index.Candidate{candidates}, rank, m, known)
-}
-
-// RankSteps puts the candidates of the steps of a task into the order in which
-// Search would show them.
+// RankSteps puts the candidates of the steps of a task, or of a search that has
+// one, into the order in which Search would show them: tools, or the agents that
+// they bring.
 func RankSteps(steps [][]index.Candidate, rank schema.Rank, m *fusion.Model, known ranking.Known) []Place {
 	return RankChosen(steps, &schema.Chosen{Rank: rank}, m, known)
 }

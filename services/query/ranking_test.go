@@ -31,7 +31,7 @@ func TestRankOrdersAsSearchDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		places := Rank(found, rank, &m, ranking.Known{})
+		places := RankSteps([][]index.Candidate{found}, rank, &m, ranking.Known{})
 		if len(places) != len(shown.Results) || len(places) == 0 {
 			t.Fatalf("%s: %d places, %d results", rank, len(places), len(shown.Results))
 		}
@@ -79,7 +79,7 @@ func TestRankByUsage(t *testing.T) {
 		CoUse: map[string]map[string]float64{"b": {"c": 5}, "c": {"b": 5}},
 	}
 	var got []string
-	for _, p := range Rank(found, schema.RankTools, &m, ranking.Known{Uses: Used(used)(nil)}) {
+	for _, p := range RankSteps([][]index.Candidate{found}, schema.RankTools, &m, ranking.Known{Uses: Used(used)(nil)}) {
 		got = append(got, p.ID)
 	}
 	if want := []string{"b", "c", "a"}; !slices.Equal(got, want) {

@@ -25,19 +25,15 @@ type Rewriter interface {
 
 // find plans the search and returns its candidates.
 func (s *Service) find(ctx context.Context, sr *search) ([]index.Candidate, error) {
-	if sr.planned() {
-		return s.look(ctx, sr)
+	if s.cfg.Speculative && !sr.planned() {
+		sr.plan = rewrite(sr.req)
+		if s.rewrites(sr) {
+			budget, cancel := budgeted(ctx, s.cfg.RewriteBudget)
+			defer cancel()
+			return s.speculate(ctx, budget, sr)
+		}
 	}
-	sr.plan = rewrite(sr.req)
-	if !s.rewrites(sr) {
-		return s.look(ctx, sr)
-	}
-	budget, cancel := context.WithTimeout(ctx, s.budget(ctx))
-	defer cancel()
-	if s.cfg.Speculative {
-		return s.speculate(ctx, budget, sr)
-	}
-	s.rewritten(budget, sr)
+	s.settle(ctx, sr)
 	return s.look(ctx, sr)
 }
 
@@ -52,7 +48,7 @@ func (s *Service) settle(ctx context.Context, sr *search) {
 	}
 	sr.plan = rewrite(sr.req)
 	if s.rewrites(sr) {
-		budget, cancel := context.WithTimeout(ctx, s.budget(ctx))
+		budget, cancel := budgeted(ctx, s.cfg.RewriteBudget)
 		defer cancel()
 		s.rewritten(budget, sr)
 	}
@@ -63,13 +59,13 @@ func (s *Service) rewrites(sr *search) bool {
 	return s.deps.Rewriter != nil && sr.plan.rewrite != schema.RewriteGiven && sr.req.Rewrite != schema.RewriteOff
 }
 
-// budget is how long a search may wait for its rewriting: never so long that
-// the other half of its time would not be left for the search itself.
-func (s *Service) budget(ctx context.Context) time.Duration {
+// budgeted bounds how long a search waits for what may help it: never so long
+// that the other half of its time would not be left for the search itself.
+func budgeted(ctx context.Context, budget time.Duration) (context.Context, context.CancelFunc) {
 	if deadline, ok := ctx.Deadline(); ok {
-		return min(s.cfg.RewriteBudget, time.Until(deadline)/2)
+		budget = min(budget, time.Until(deadline)/2)
 	}
-	return s.cfg.RewriteBudget
+	return context.WithTimeout(ctx, budget)
 }
 
 // rewritten puts into the plan what the query is after. Where nobody says so in

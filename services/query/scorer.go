@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -57,14 +56,9 @@ func (s *Service) judged(ctx context.Context, sr *search, l lineup) lineup {
 	return out
 }
 
-// score asks for the relevance of what stands at these places: never so long that
-// the other half of the search's time would not be left.
+// score asks for the relevance of what stands at these places, within its budget.
 func (s *Service) score(ctx context.Context, sr *search, l lineup, places []int) ([]float64, error) {
-	budget := s.cfg.ScoreBudget
-	if deadline, ok := ctx.Deadline(); ok {
-		budget = min(budget, time.Until(deadline)/2)
-	}
-	ctx, cancel := context.WithTimeout(ctx, budget)
+	ctx, cancel := budgeted(ctx, s.cfg.ScoreBudget)
 	defer cancel()
 	texts := make([]string, len(places))
 	for i, at := range places {
