@@ -157,21 +157,30 @@ func (m *Model) request(ctx context.Context, l *lane, f form, texts []string) ([
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.url.String(), bytes.NewReader(body))
+	resp, err := post(ctx, m.client, m.url, m.cfg.Key, body)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	return m.read(resp, len(texts))
+}
+
+// post sends JSON, with a key unless that is empty. An error is a *problem.
+func post(ctx context.Context, client *http.Client, to *url.URL, key string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, unfit("%w", withoutAddress(err))
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
-	if m.cfg.Key != "" {
-		req.Header.Set("Authorization", "Bearer "+m.cfg.Key)
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
 	}
-	resp, err := m.client.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return nil, failed("%w", withoutAddress(err))
 	}
-	defer resp.Body.Close()
-	return m.read(resp, len(texts))
+	return resp, nil
 }
 
 // refrain remembers for how long the endpoint wants to be left alone.

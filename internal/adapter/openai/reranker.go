@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -139,18 +138,9 @@ func (r *Reranker) request(ctx context.Context, query string, texts []string, sc
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url.String(), bytes.NewReader(body))
+	resp, err := post(ctx, r.client, r.url, r.cfg.Key, body)
 	if err != nil {
-		return unfit("%w", withoutAddress(err))
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json")
-	if r.cfg.Key != "" {
-		req.Header.Set("Authorization", "Bearer "+r.cfg.Key)
-	}
-	resp, err := r.client.Do(req)
-	if err != nil {
-		return failed("%w", withoutAddress(err))
+		return err
 	}
 	defer resp.Body.Close()
 	return r.read(resp, int64(len(body)), scores)
