@@ -2,6 +2,7 @@ package rerank
 
 import (
 	"hash/fnv"
+	"iter"
 	"math"
 	"slices"
 )
@@ -29,22 +30,26 @@ func (w Words) Has(word string) bool {
 	return found
 }
 
-// in returns the words of w that are in other too.
-func (w Words) in(other Words) Words {
-	var out Words
-	for i, j := 0, 0; i < len(w) && j < len(other); {
-		switch {
-		case w[i] < other[j]:
-			i++
-		case w[i] > other[j]:
-			j++
-		default:
-			out = append(out, w[i])
-			i, j = i+1, j+1
+// common runs through the words that both hold.
+func (w Words) common(other Words) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for i, j := 0, 0; i < len(w) && j < len(other); {
+			switch {
+			case w[i] < other[j]:
+				i++
+			case w[i] > other[j]:
+				j++
+			case !yield(w[i]):
+				return
+			default:
+				i, j = i+1, j+1
+			}
 		}
 	}
-	return out
 }
+
+// in returns the words of w that are in other too.
+func (w Words) in(other Words) Words { return slices.Collect(w.common(other)) }
 
 // and returns the words of both.
 func (w Words) and(other Words) Words {
@@ -55,15 +60,8 @@ func (w Words) and(other Words) Words {
 
 // shared returns how many words both hold.
 func (w Words) shared(other Words) (n int) {
-	for i, j := 0, 0; i < len(w) && j < len(other); {
-		switch {
-		case w[i] < other[j]:
-			i++
-		case w[i] > other[j]:
-			j++
-		default:
-			n, i, j = n+1, i+1, j+1
-		}
+	for range w.common(other) {
+		n++
 	}
 	return n
 }
