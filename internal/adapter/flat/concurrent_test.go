@@ -10,6 +10,7 @@ import (
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // same makes every vector of a tool one and the same, so that a search that
@@ -90,4 +91,45 @@ func whole(found []index.Candidate, n int) error {
 		ids[c.ID] = true
 	}
 	return nil
+}
+
+// Whoever is told that a change is indexed finds it, however the search and the
+// rest of the Apply overlap.
+func TestWhatIsKnownIsFound(t *testing.T) {
+	const batches, size = 20, 200
+	i, m := open(t, t.TempDir()), newMaker(5)
+	first := func(batch int) schema.Ref {
+		return schema.Ref{Tenant: "tenant", Kind: schema.KindTool, ID: fmt.Sprintf("t%02d-000", batch)}
+	}
+	var asker errgroup.Group
+	asker.Go(func() error {
+		text := index.Text{Words: "w1", Vector: m.unit()}
+		for batch := range batches {
+			ref := first(batch)
+			for _, _, known := i.Version(ref); !known; _, _, known = i.Version(ref) {
+				if t.Context().Err() != nil {
+					return t.Context().Err()
+				}
+			}
+			only := schema.Filters{IDs: []string{ref.ID}}
+			found, err := i.Candidates(t.Context(), index.Lookup{
+				Tenant: ref.Tenant, Filters: only, Probe: index.Probe{Query: text}, Model: everything(), N: 1,
+			})
+			if err != nil || len(found) != 1 {
+				return fmt.Errorf("%s is known; found: %v, %v", ref.ID, found, err)
+			}
+		}
+		return nil
+	})
+	tools := newMaker(6)
+	for batch := range batches {
+		var changes []events.Change
+		for n := range size {
+			changes = append(changes, same(tools, tools.tool("tenant", fmt.Sprintf("t%02d-%03d", batch, n))))
+		}
+		apply(t, i, uint64(batch+1), changes...)
+	}
+	if err := asker.Wait(); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -13,6 +13,12 @@ type entries struct {
 	later sync.Map // name to *entry, over saved; nil: forgotten
 }
 
+// known is an entry and whose it is.
+type known struct {
+	name  name
+	entry *entry
+}
+
 func (e *entries) load(n name) *entry {
 	if known, ok := e.later.Load(n); ok {
 		return known.(*entry)

@@ -57,8 +57,8 @@ func slotsOf(ids []string, t *tenant, s *snapshot) map[int]uint64 {
 	return out
 }
 
-// slotOf returns where the snapshot holds an entity. The entries may be ahead
-// of the snapshot by a publication, so the slot is looked into.
+// slotOf returns where the snapshot holds an entity. The entries may be of
+// another publication than the snapshot, so the slot is looked into.
 func (t *tenant) slotOf(kind schema.Kind, id string, s *snapshot) (uint32, bool) {
 	e := t.entry(kind, id)
 	if e == nil || e.slot == noSlot {

@@ -43,6 +43,7 @@ type tenant struct {
 	slots   uint32   // how many were ever given out
 	lexical *lexical.Index
 	pending []change // what the next snapshot changes
+	known   []known  // what is known once it can be searched
 	file    *mapping // where blocks and words may lie; searches hold the tenant, and so the file
 }
 
@@ -69,7 +70,8 @@ func (t *tenant) entry(kind schema.Kind, id string) *entry {
 	return t.entries.load(name{kind, id})
 }
 
-// put changes one entity in what the next snapshot shows.
+// put changes one entity in what the next snapshot shows, once before it is
+// published.
 func (t *tenant) put(s *staged) error {
 	n := name{s.ref.Kind, s.ref.ID}
 	e := &entry{version: s.version, slot: noSlot, crc: s.encoded.crc}
@@ -87,7 +89,7 @@ func (t *tenant) put(s *staged) error {
 		t.pending = append(t.pending, change{slot: old.slot})
 		t.free = append(t.free, old.slot)
 	}
-	t.entries.store(n, e)
+	t.known = append(t.known, known{n, e})
 	t.changes++
 	return err
 }
@@ -129,7 +131,17 @@ func (t *tenant) publish(dimensions int) (retired int) {
 		}
 	})
 	t.show(blocks)
+	t.tell()
 	return retired
+}
+
+// tell makes known what searches see since now: whoever learns that a change is
+// indexed may search for it.
+func (t *tenant) tell() {
+	for _, k := range t.known {
+		t.entries.store(k.name, k.entry)
+	}
+	t.known = t.known[:0]
 }
 
 // show makes blocks what readers see, with the words as committed.
