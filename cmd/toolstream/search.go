@@ -14,6 +14,7 @@ import (
 
 func newSearch(con *console) *cobra.Command {
 	var req schema.SearchRequest
+	var expected string
 	cmd := &cobra.Command{
 		Use:   "search QUERY | search --step STEP…",
 		Short: "Find the tools or agents for a query",
@@ -36,10 +37,13 @@ func newSearch(con *console) *cobra.Command {
 				return fmt.Errorf("search: %w", err)
 			}
 			if con.json {
-				return con.printJSON(answer)
+				if err := con.printJSON(answer); err != nil {
+					return err
+				}
+			} else {
+				con.printSearch(answer)
 			}
-			con.printSearch(answer)
-			return nil
+			return missing(answer.Results, expected)
 		},
 	}
 	flags := cmd.Flags()
@@ -54,7 +58,16 @@ func newSearch(con *console) *cobra.Command {
 	flags.StringToStringVar(&req.Arguments, "argument", nil, "an argument that can be provided, as name=meaning (repeatable)")
 	flags.StringArrayVar(&req.Steps, "step", nil, "a step of the task, searched by itself (repeatable)")
 	flags.BoolVar(&req.Stepwise, "stepwise", false, "search each need or clause of the query by itself")
+	flags.StringVar(&expected, "expect", "", "fail unless this id is among the results: for tests of an installation")
 	return cmd
+}
+
+// missing is an error if an id is expected and not among the results.
+func missing(results []schema.Result, id string) error {
+	if id == "" || slices.ContainsFunc(results, func(r schema.Result) bool { return r.ID == id }) {
+		return nil
+	}
+	return fmt.Errorf("search: %q is not among the %d results", id, len(results))
 }
 
 func (c *console) printSearch(a schema.SearchResponse) {
