@@ -47,8 +47,8 @@ servers: ## start Kafka, NATS and Weaviate on loopback until ctrl-C (made once: 
 provision-trial:
 	@go build -o bin/servers ./cmd/servers && exec bin/servers -provision kafka nats $(if $(filter true,$(WEAVIATE)),weaviate)
 
-provision: ## make Kafka, NATS and Weaviate for tests, once; compiling Weaviate takes minutes
-	@go build -o bin/servers ./cmd/servers && exec bin/servers -provision
+provision: ## make Kafka, NATS, Weaviate, Kubernetes and helm for tests, once; compiling takes minutes
+	@go build -o bin/servers ./cmd/servers && exec bin/servers -provision kafka nats weaviate kubernetes
 
 # The embedding model that is built in: docs/static-model.md. It takes an hour of
 # two processors the first time, a few minutes when the teacher's vectors are in

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -89,7 +90,7 @@ func TestAMissingToolIsUnavailable(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("JAVA_HOME", "")
 	t.Setenv(CacheVariable, t.TempDir())
-	for _, name := range Names() {
+	for _, name := range append(Names(), KubernetesName) {
 		if err := Provision(t.Context(), name); !errors.Is(err, ErrUnavailable) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -170,5 +171,18 @@ func TestVerify(t *testing.T) {
 func TestTheProjectFileHasTheVersion(t *testing.T) {
 	if !regexp.MustCompile(`<artifactId>kafka_2.13</artifactId>\s*<version>` + regexp.QuoteMeta(kafkaVersion) + `<`).Match(pom) {
 		t.Errorf("pom.xml does not name Kafka %s", kafkaVersion)
+	}
+}
+
+func TestTheModuleHasTheVersion(t *testing.T) {
+	version := regexp.QuoteMeta(kubernetesVersion)
+	if !regexp.MustCompile(`(?m)^\tk8s.io/kubernetes v` + version + `$`).Match(kubernetesModule) {
+		t.Errorf("kubernetes.mod does not name Kubernetes %s", kubernetesVersion)
+	}
+	minor := strings.TrimPrefix(kubernetesVersion, "1.")
+	for _, line := range regexp.MustCompile(`k8s.io/[a-z-]+ => .*`).FindAllString(string(kubernetesModule), -1) {
+		if !strings.HasSuffix(line, " v0."+minor) {
+			t.Errorf("kubernetes.mod replaces a part of Kubernetes by another version: %s", line)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 // Package servers starts the real servers of the distributed deployment, for
 // tests and for trying it out: Apache Kafka, Weaviate and NATS, each a single
-// node on loopback, a child of this process that dies with it. They are made
+// node on loopback, a child of this process that dies with it; and for tests of
+// the Helm chart a control plane of Kubernetes. They are made
 // once, from packages that the configured registries serve, and kept outside of
 // the checkout.
 package servers
@@ -57,7 +58,7 @@ type plan struct {
 type recipe struct {
 	name, version string
 	make          func(ctx context.Context, home string) error              // fills an empty folder
-	lay           func(ctx context.Context, home, dir string) (plan, error) // prepares dir, which may hold data
+	lay           func(ctx context.Context, home, dir string) (plan, error) // prepares dir, which may hold data; nil: it is several servers
 }
 
 // Kafka starts a broker that is its own controller (KRaft). Topics are not
@@ -77,12 +78,15 @@ func Weaviate(ctx context.Context, dir string) (*Server, error) {
 // for dir and errors.
 func NATS(ctx context.Context, dir string) (*Server, error) { return start(ctx, natsRecipe(), dir) }
 
-// Names lists the servers in the order in which a deployment starts them.
+// Names lists the servers of a deployment in the order in which it starts them.
 func Names() []string { return []string{KafkaName, NATSName, WeaviateName} }
 
 // Start starts the server called name; see Kafka.
 func Start(ctx context.Context, name, dir string) (*Server, error) {
 	r, err := recipeOf(name)
+	if err == nil && r.lay == nil {
+		err = fmt.Errorf("%s is several servers: StartCluster starts them", name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -90,12 +94,12 @@ func Start(ctx context.Context, name, dir string) (*Server, error) {
 }
 
 func recipeOf(name string) (recipe, error) {
-	for _, r := range []recipe{kafkaRecipe(), natsRecipe(), weaviateRecipe()} {
+	for _, r := range []recipe{kafkaRecipe(), natsRecipe(), weaviateRecipe(), kubernetesRecipe()} {
 		if r.name == name {
 			return r, nil
 		}
 	}
-	return recipe{}, fmt.Errorf("no server is called %q: there are %s", name, strings.Join(Names(), ", "))
+	return recipe{}, fmt.Errorf("no server is called %q: there are %s", name, strings.Join(append(Names(), KubernetesName), ", "))
 }
 
 func start(ctx context.Context, r recipe, dir string) (*Server, error) {

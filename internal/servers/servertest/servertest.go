@@ -21,28 +21,65 @@ const Variable = "TOOLSTREAM_SERVERS"
 // end stops it and removes the folder.
 func Start(t testing.TB, name string) *servers.Server {
 	t.Helper()
+	want(t, name)
+	s, err := servers.Start(context.Background(), name, "")
+	had(t, err)
+	t.Cleanup(func() { stop(t, s) })
+	return s
+}
+
+// Cluster starts a control plane of Kubernetes, see servers.StartCluster. The
+// test's end stops it.
+func Cluster(t testing.TB) *servers.Cluster {
+	t.Helper()
+	want(t, servers.KubernetesName)
+	c, err := servers.StartCluster(context.Background())
+	had(t, err)
+	t.Cleanup(func() { stop(t, c) })
+	return c
+}
+
+// Programs returns the folder of helm and of what else was made with Kubernetes.
+func Programs(t testing.TB) string {
+	t.Helper()
+	want(t, servers.KubernetesName)
+	home, err := servers.Programs(context.Background())
+	had(t, err)
+	return home
+}
+
+// want skips the test where what is called name is not there and not required.
+func want(t testing.TB, name string) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("a real server takes seconds to start")
 	}
-	required := os.Getenv(Variable) == "required"
-	if !required && !servers.Provisioned(name) {
+	if os.Getenv(Variable) != "required" && !servers.Provisioned(name) {
 		t.Skipf("%s is not there: `make provision` makes it", name)
 	}
-	s, err := servers.Start(context.Background(), name, "")
-	if err != nil && !required && errors.Is(err, servers.ErrUnavailable) {
+}
+
+// had ends the test after an error.
+func had(t testing.TB, err error) {
+	t.Helper()
+	if err != nil && os.Getenv(Variable) != "required" && errors.Is(err, servers.ErrUnavailable) {
 		t.Skip(err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stop(t, s) })
-	return s
+}
+
+// running is what a test ends.
+type running interface {
+	Log() string
+	Stop(ctx context.Context) error
 }
 
 // stop has time of its own: the test's context is over by then.
-func stop(t testing.TB, s *servers.Server) {
+func stop(t testing.TB, s running) {
 	if t.Failed() {
-		t.Logf("the end of the log of %s:\n%s", s.Name, s.Log())
+		t.Logf("the end of the log:\n%s", s.Log())
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -1,0 +1,170 @@
+package servers
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// KubernetesName is that of the control plane and of the tools of chart tests,
+// which are made together: they share most of what is compiled.
+const KubernetesName = "kubernetes"
+
+// kubernetesVersion is the one that kubernetes.mod pins: a test holds them
+// together.
+const kubernetesVersion = "1.36.3"
+
+//go:embed kubernetes.mod
+var kubernetesModule []byte
+
+//go:embed kubernetes.sum
+var kubernetesSums []byte
+
+// programs are the main packages that are built, by the names of the programs.
+// The module that requires them stands in for the one that each comes from:
+// Kubernetes' own can not be installed, since it replaces its parts by folders.
+func programs() map[string]string {
+	return map[string]string{
+		"etcd":                    "go.etcd.io/etcd/server/v3",
+		"kube-apiserver":          "k8s.io/kubernetes/cmd/kube-apiserver",
+		"kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+		"kube-scheduler":          "k8s.io/kubernetes/cmd/kube-scheduler",
+		"kwok":                    "sigs.k8s.io/kwok/cmd/kwok",
+		"helm":                    "helm.sh/helm/v3/cmd/helm",
+		"helm-unittest":           "github.com/helm-unittest/helm-unittest/cmd/helm-unittest",
+		"helm-docs":               "github.com/norwoodj/helm-docs/cmd/helm-docs",
+		"kubeconform":             "github.com/yannh/kubeconform/cmd/kubeconform",
+	}
+}
+
+// part is what is taken along of a module, as it is.
+type moduleFiles struct {
+	module, version, sum string // the sum is empty where kubernetes.sum has it
+	from, to             string // a pattern in the module, a folder in the home
+}
+
+func moduleParts() []moduleFiles {
+	const kwok = "kustomize/stage/"
+	return []moduleFiles{
+		{module: "k8s.io/kubernetes", from: "api/openapi-spec/swagger.json", to: "schemas"},
+		{module: "sigs.k8s.io/kwok", from: kwok + "pod/fast/pod-*.yaml", to: "stages"},
+		{module: "sigs.k8s.io/kwok", from: kwok + "node/fast/node-*.yaml", to: "stages"},
+		{module: "sigs.k8s.io/kwok", from: kwok + "volume/fast/pv*.yaml", to: "stages"},
+		{
+			module: "github.com/prometheus-operator/prometheus-operator", version: "v0.85.0",
+			sum:  "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=",
+			from: "example/prometheus-operator-crd/monitoring.coreos.com_[sp]*.yaml", to: "crds",
+		},
+		{
+			module: "github.com/kedacore/keda/v2", version: "v2.21.0",
+			sum:  "h1:R6z2HZvstK4RLUMxroNACzBj74xGxt3kG59b5Xc+Xps=",
+			from: "config/crd/bases/keda.sh_[st]*.yaml", to: "crds",
+		},
+		{
+			module: "sigs.k8s.io/gateway-api", version: "v1.4.0",
+			sum:  "h1:ZwlNM6zOHq0h3WUX2gfByPs2yAEsy/EenYJB78jpQfQ=",
+			from: "config/crd/standard/*_httproutes.yaml", to: "crds",
+		},
+	}
+}
+
+func kubernetesRecipe() recipe {
+	return recipe{name: KubernetesName, version: kubernetesVersion, make: makeKubernetes}
+}
+
+// makeKubernetes builds the programs into home, and puts beside them the schemas
+// of the API, the definitions of resources that other projects add to it, and
+// what kwok's pods go through.
+func makeKubernetes(ctx context.Context, home string) error {
+	work, err := os.MkdirTemp(home, "module-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	for name, text := range map[string][]byte{"go.mod": kubernetesModule, "go.sum": kubernetesSums} {
+		if err := os.WriteFile(filepath.Join(work, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	gocmd, err := tool("go")
+	if err != nil {
+		return err
+	}
+	env := []string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly"}
+	argv := []string{gocmd, "build", "-p", "2", "-trimpath", "-ldflags=-s -w", "-o", home + string(filepath.Separator)}
+	for _, pkg := range programs() {
+		argv = append(argv, pkg)
+	}
+	if err := runTool(ctx, work, env, gently(argv...)...); err != nil {
+		return unavailable(ctx, err)
+	}
+	// It is called after its module's last element but the version.
+	if err := os.Rename(filepath.Join(home, "server"), filepath.Join(home, "etcd")); err != nil {
+		return err
+	}
+	for _, files := range moduleParts() {
+		if err := files.take(ctx, work, home); err != nil {
+			return unavailable(ctx, err)
+		}
+	}
+	return nil
+}
+
+// take copies the files to home.
+func (f moduleFiles) take(ctx context.Context, work, home string) error {
+	dir, err := f.dir(ctx, work)
+	if err != nil {
+		return err
+	}
+	names, err := fs.Glob(os.DirFS(dir), f.from)
+	if err != nil || len(names) == 0 {
+		return fmt.Errorf("%s holds no %s: %w", f.module, f.from, err)
+	}
+	if err := os.MkdirAll(filepath.Join(home, f.to), 0o755); err != nil {
+		return err
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(home, f.to, filepath.Base(name)), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dir is where the module lies once it is fetched and verified.
+func (f moduleFiles) dir(ctx context.Context, work string) (string, error) {
+	module := f.module
+	if f.version != "" {
+		module += "@" + f.version
+	}
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
+	cmd.Dir, cmd.Env = work, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("fetch %s: %w: %s%s", module, err, end(out), end(errs.Bytes()))
+	}
+	var got struct{ Dir, Sum string }
+	if err := json.Unmarshal(out, &got); err != nil {
+		return "", fmt.Errorf("fetch %s: %w", module, err)
+	}
+	if f.sum != "" && got.Sum != f.sum {
+		return "", fmt.Errorf("%s has sum %s instead of %s", module, got.Sum, f.sum)
+	}
+	if f.sum == "" && !strings.Contains(string(kubernetesSums), got.Sum) {
+		return "", fmt.Errorf("%s has sum %s, which kubernetes.sum does not know", module, got.Sum)
+	}
+	return got.Dir, nil
+}
