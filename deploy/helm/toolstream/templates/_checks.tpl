@@ -1,0 +1,56 @@
+{{/* What values.schema.json can not say. */}}
+{{- define "toolstream.checks" -}}
+{{- $v := .Values }}
+{{- if eq $v.mode "distributed" }}
+  {{- if and (not $v.trial.enabled) (not $v.kafka.brokers) }}
+    {{- fail "mode distributed needs Kafka: set kafka.brokers to [host:port, …], or trial.enabled to try it out, or mode to embedded" }}
+  {{- end }}
+  {{- if and (not $v.trial.enabled) (not $v.nats.url) }}
+    {{- fail "mode distributed needs NATS: set nats.url to nats://host:4222, or trial.enabled to try it out, or mode to embedded" }}
+  {{- end }}
+{{- else if $v.trial.enabled }}
+  {{- fail "mode embedded has everything in its process: trial.enabled is for mode distributed" }}
+{{- end }}
+{{- if ne (empty $v.weaviate.url) (empty $v.weaviate.grpc) }}
+  {{- fail "weaviate.url and weaviate.grpc belong together: set both, or none" }}
+{{- end }}
+{{- if and $v.llm.baseUrl (not $v.llm.model) }}
+  {{- fail "llm.baseUrl is set: set llm.model to the model that it is asked for" }}
+{{- end }}
+{{- if and (eq $v.embedding.model "http") (not (and $v.embedding.url $v.embedding.name)) }}
+  {{- fail "embedding.model is http: set embedding.url and embedding.name" }}
+{{- end }}
+{{- if and (ne $v.kafka.sasl.mechanism "none") (not $v.kafka.sasl.existingSecret) }}
+  {{- fail "kafka.sasl.mechanism is set: set kafka.sasl.existingSecret to a secret with user and password" }}
+{{- end }}
+{{- range $s := (include "toolstream.scaled" . | fromYaml).services }}
+  {{- $a := (index $v $s).autoscaling }}
+  {{- if lt (int $a.maxReplicas) (int $a.minReplicas) }}
+    {{- fail (printf "%s.autoscaling.maxReplicas is less than minReplicas" $s) }}
+  {{- end }}
+  {{- if and (eq $a.type "keda") (not ($.Capabilities.APIVersions.Has "keda.sh/v1alpha1")) }}
+    {{- fail (printf "%s.autoscaling.type is keda, but this cluster has no KEDA (API keda.sh/v1alpha1): install it, or take hpa" $s) }}
+  {{- end }}
+{{- end }}
+{{- $partitions := int (index $v.settings "kafka.partitions" | default 6) }}
+{{- range $s := list "standardizer" "embedder" }}
+  {{- $a := (index $v $s).autoscaling }}
+  {{- if and (ne $a.type "none") (gt (int $a.maxReplicas) $partitions) }}
+    {{- fail (printf "%s.autoscaling.maxReplicas is %d, but topics have %d partitions, and more replicas than that have no work: set settings.kafka\\.partitions to what your topics have" $s (int $a.maxReplicas) $partitions) }}
+  {{- end }}
+{{- end }}
+{{- with $v.query.autoscaling }}
+  {{- if and (eq .type "keda") .inFlight (not .prometheusUrl) }}
+    {{- fail "query.autoscaling.inFlight with keda asks Prometheus: set query.autoscaling.prometheusUrl" }}
+  {{- end }}
+{{- end }}
+{{- if and $v.ingress.enabled (not $v.ingress.hosts) }}
+  {{- fail "ingress.enabled is set: set ingress.hosts to the names at which the API answers" }}
+{{- end }}
+{{- if and $v.httpRoute.enabled (not $v.httpRoute.parentRefs) }}
+  {{- fail "httpRoute.enabled is set: set httpRoute.parentRefs to the Gateway that it is for" }}
+{{- end }}
+{{- if and $v.httpRoute.enabled (not (.Capabilities.APIVersions.Has "gateway.networking.k8s.io/v1")) }}
+  {{- fail "httpRoute.enabled is set, but this cluster has no Gateway API (gateway.networking.k8s.io/v1): install it, or take ingress" }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,179 @@
+{{/* Settings of toolstream by their names, without secrets: docs/api.md lists them. */}}
+{{- define "toolstream.settings" -}}
+{{- $v := .Values }}
+data: /data
+listen: 0.0.0.0:8665
+log.format: json
+embedder.model: {{ $v.embedding.model }}
+{{- with $v.embedding.url }}
+embedder.url: {{ . }}
+{{- end }}
+{{- with $v.embedding.name }}
+embedder.name: {{ . }}
+{{- end }}
+{{- with $v.llm.baseUrl }}
+llm.base_url: {{ . }}
+llm.model: {{ $v.llm.model }}
+{{- end }}
+{{- if and $v.llm.baseUrl $v.llm.existingSecret }}
+llm.api_key_file: /run/toolstream/llm/api-key
+{{- end }}
+{{- if $v.auth.existingSecret }}
+auth.tokens_file: /run/toolstream/auth/tokens
+{{- end }}
+{{- if eq $v.mode "distributed" }}
+kafka.brokers: {{ include "toolstream.brokers" . }}
+kafka.prefix: {{ $v.kafka.prefix }}
+{{- with $v.kafka.tls }}
+{{- if .enabled }}
+kafka.tls: "true"
+{{- include "toolstream.tls" (dict "of" "kafka" "tls" .) }}
+{{- end }}
+{{- end }}
+kafka.sasl: {{ $v.kafka.sasl.mechanism }}
+nats.url: {{ include "toolstream.nats" . }}
+{{- with $v.nats }}
+{{- if and .existingSecret .credentialsKey }}
+nats.credentials_file: /run/toolstream/nats/credentials
+{{- end }}
+{{- if and .existingSecret .nkeyKey }}
+nats.nkey_file: /run/toolstream/nats/nkey
+{{- end }}
+{{- include "toolstream.tls" (dict "of" "nats" "tls" .tls) }}
+{{- end }}
+{{- with include "toolstream.weaviate" . }}
+weaviate.url: {{ . }}
+weaviate.grpc: {{ include "toolstream.weaviateGRPC" $ }}
+{{- end }}
+peers.ingest: http://{{ include "toolstream.fullname" . }}-ingest:8665
+peers.query: http://{{ include "toolstream.fullname" . }}-query:8665
+peers.trainer: http://{{ include "toolstream.fullname" . }}-trainer:8665
+{{- end }}
+{{- range $name, $value := $v.settings }}
+{{ $name }}: {{ $value | toString | quote }}
+{{- end }}
+{{- end }}
+
+{{- define "toolstream.tls" -}}
+{{- $dir := printf "/run/toolstream/%s-tls" .of }}
+{{- if and .tls.existingSecret .tls.caKey }}
+{{ .of }}.ca_file: {{ $dir }}/ca.crt
+{{- end }}
+{{- if and .tls.existingSecret .tls.certKey }}
+{{ .of }}.cert_file: {{ $dir }}/tls.crt
+{{ .of }}.key_file: {{ $dir }}/tls.key
+{{- end }}
+{{- end }}
+
+{{/* The environment that a ConfigMap gives every service. */}}
+{{- define "toolstream.environment" -}}
+{{- range $name, $value := include "toolstream.settings" . | fromYaml }}
+TOOLSTREAM_{{ $name | replace "." "_" | upper }}: {{ $value | toString | quote }}
+{{- end }}
+{{- end }}
+
+{{/* Which of the others a service speaks to: what it needs is all that it is given. */}}
+{{- define "toolstream.uses" -}}
+{{- $v := .root.Values }}
+{{- $apart := eq $v.mode "distributed" }}
+{{- $model := has .service (list "embedder" "query" "trainer" "embedded") }}
+{{- $language := and (not (empty $v.llm.baseUrl)) (has .service (list "standardizer" "query" "embedded")) }}
+kafka: {{ $apart }}
+nats: {{ and $apart (or $model $language) }}
+weaviate: {{ and (not (empty (include "toolstream.weaviate" .root))) (has .service (list "embedder" "query")) }}
+embedding: {{ and (eq $v.embedding.model "http") $model }}
+llm: {{ $language }}
+{{- end }}
+
+{{/* The environment of a service that comes from secrets. */}}
+{{- define "toolstream.secrets" -}}
+{{- $v := .root.Values }}
+{{- $uses := include "toolstream.uses" . | fromYaml }}
+{{- if $uses.kafka }}
+{{- with $v.kafka.sasl }}
+{{- if ne .mechanism "none" }}
+- name: TOOLSTREAM_KAFKA_USERNAME
+  valueFrom:
+    secretKeyRef: {name: {{ .existingSecret }}, key: {{ .usernameKey }}}
+- name: TOOLSTREAM_KAFKA_PASSWORD
+  valueFrom:
+    secretKeyRef: {name: {{ .existingSecret }}, key: {{ .passwordKey }}}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with $v.nats }}
+{{- if and $uses.nats .existingSecret .tokenKey }}
+- name: TOOLSTREAM_NATS_TOKEN
+  valueFrom:
+    secretKeyRef: {name: {{ .existingSecret }}, key: {{ .tokenKey }}}
+{{- end }}
+{{- end }}
+{{- with $v.weaviate }}
+{{- if and $uses.weaviate .existingSecret }}
+- name: TOOLSTREAM_WEAVIATE_API_KEY
+  valueFrom:
+    secretKeyRef: {name: {{ .existingSecret }}, key: {{ .apiKeyKey }}}
+{{- end }}
+{{- end }}
+{{- with $v.embedding }}
+{{- if and $uses.embedding .existingSecret }}
+- name: TOOLSTREAM_EMBEDDER_API_KEY
+  valueFrom:
+    secretKeyRef: {name: {{ .existingSecret }}, key: {{ .apiKeyKey }}}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Secrets that a service reads as files, by the folder below /run/toolstream. */}}
+{{- define "toolstream.files" -}}
+{{- $v := .root.Values }}
+{{- $uses := include "toolstream.uses" . | fromYaml }}
+{{- with $v.auth }}
+{{- if .existingSecret }}
+auth:
+  secretName: {{ .existingSecret }}
+  defaultMode: 0440
+  items: [{key: {{ .tokensKey }}, path: tokens}]
+{{- end }}
+{{- end }}
+{{- with $v.llm }}
+{{- if and $uses.llm .existingSecret }}
+llm:
+  secretName: {{ .existingSecret }}
+  defaultMode: 0440
+  items: [{key: {{ .apiKeyKey }}, path: api-key}]
+{{- end }}
+{{- end }}
+{{- with $v.nats }}
+{{- if and $uses.nats .existingSecret (or .credentialsKey .nkeyKey) }}
+nats:
+  secretName: {{ .existingSecret }}
+  defaultMode: 0440
+  items:
+    {{- with .credentialsKey }}
+    - {key: {{ . }}, path: credentials}
+    {{- end }}
+    {{- with .nkeyKey }}
+    - {key: {{ . }}, path: nkey}
+    {{- end }}
+{{- end }}
+{{- end }}
+{{- $tls := dict }}
+{{- if $uses.nats }}{{ $tls = merge $tls (dict "nats-tls" $v.nats.tls) }}{{ end }}
+{{- if and $uses.kafka $v.kafka.tls.enabled }}{{ $tls = merge $tls (dict "kafka-tls" $v.kafka.tls) }}{{ end }}
+{{- range $name, $t := $tls }}
+{{- if and $t.existingSecret (or $t.caKey $t.certKey) }}
+{{ $name }}:
+  secretName: {{ $t.existingSecret }}
+  defaultMode: 0440
+  items:
+    {{- with $t.caKey }}
+    - {key: {{ . }}, path: ca.crt}
+    {{- end }}
+    {{- with $t.certKey }}
+    - {key: {{ . }}, path: tls.crt}
+    - {key: {{ $t.keyKey }}, path: tls.key}
+    {{- end }}
+{{- end }}
+{{- end }}
+{{- end }}

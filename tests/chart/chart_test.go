@@ -1,0 +1,254 @@
+// Package chart holds the Helm chart to what it promises: it is rendered,
+// checked against the schemas of Kubernetes, and installed on a real control
+// plane, for every example of its values.
+package chart
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/toolstream/toolstream/internal/servers/servertest"
+)
+
+// folder is the chart's.
+var folder = filepath.Join("..", "..", "deploy", "helm", "toolstream")
+
+var update = flag.Bool("update", false, "write what is rendered as what is wanted")
+
+// The release that is rendered and installed, and what others added to the
+// cluster's API.
+const (
+	release   = "toolstream"
+	namespace = "tools"
+	limit     = 5 * time.Minute // of one command on a busy machine
+)
+
+func otherAPIs() []string {
+	return []string{"keda.sh/v1alpha1", "monitoring.coreos.com/v1", "gateway.networking.k8s.io/v1"}
+}
+
+// examples returns the paths of the example values, by name.
+func examples(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "examples", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	out := map[string]string{}
+	for _, file := range files {
+		out[strings.TrimSuffix(filepath.Base(file), ".yaml")] = file
+	}
+	return out
+}
+
+// run runs a program and returns what it says on its standard output, and all
+// that it says.
+func run(t *testing.T, env []string, argv ...string) (out, all string, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	home := t.TempDir() // helm's repositories and plugins are none of ours
+	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
+	cmd.Env = append(cmd.Env, env...)
+	var stdout, both bytes.Buffer
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, &both), &both
+	err = cmd.Run()
+	return stdout.String(), both.String(), err
+}
+
+// must is run for a program that is to succeed.
+func must(t *testing.T, argv ...string) string {
+	t.Helper()
+	out, all, err := run(t, nil, argv...)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(argv, " "), err, all)
+	}
+	return out
+}
+
+func helm(t *testing.T) string { return filepath.Join(servertest.Programs(t), "helm") }
+
+// template returns the arguments that render the chart for a cluster that has
+// everything.
+func template(helm string, args ...string) []string {
+	out := []string{helm, "template", release, folder, "--namespace", namespace, "--kube-version", "1.36.3"}
+	for _, api := range otherAPIs() {
+		out = append(out, "--api-versions", api)
+	}
+	return append(out, args...)
+}
+
+// render returns the manifests of the chart with the example's values.
+func render(t *testing.T, helm, values string, args ...string) string {
+	t.Helper()
+	return must(t, template(helm, append([]string{"--values", values}, args...)...)...)
+}
+
+// object is one manifest.
+type object map[string]any
+
+func (o object) kind() string { return o["kind"].(string) }
+
+func (o object) name() string { return o.at("metadata")["name"].(string) }
+
+// at returns the object below the keys, an empty one if there is none.
+func (o object) at(keys ...string) object {
+	for _, key := range keys {
+		inner, _ := o[key].(map[string]any)
+		o = inner
+	}
+	return o
+}
+
+// objects are the manifests of a text.
+func objects(t *testing.T, text string) []object {
+	t.Helper()
+	var out []object
+	for dec := yaml.NewDecoder(strings.NewReader(text)); ; {
+		var o map[string]any
+		err := dec.Decode(&o)
+		if err == io.EOF {
+			return out
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		if len(o) > 0 {
+			out = append(out, o)
+		}
+	}
+}
+
+func of(all []object, kind string) []object {
+	return slices.DeleteFunc(slices.Clone(all), func(o object) bool { return o.kind() != kind })
+}
+
+func TestLint(t *testing.T) {
+	helm := helm(t)
+	for name, values := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			must(t, helm, "lint", "--strict", folder, "--values", values)
+		})
+	}
+}
+
+// Golden manifests show a reviewer what a change of the chart does to a cluster.
+func TestManifests(t *testing.T) {
+	helm := helm(t)
+	for name, values := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			got := render(t, helm, values)
+			golden := filepath.Join("testdata", name+".yaml")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("%s is not what is rendered: look at the diff of `go test ./tests/chart -run TestManifests -update`\n%s", golden, firstDifference(got, string(want)))
+			}
+		})
+	}
+}
+
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return "got  " + g[i] + "\nwant " + w[i]
+		}
+	}
+	return "one is longer"
+}
+
+// Without the APIs nothing is made that would need them, and what can not be
+// left out is said.
+func TestOtherAPIsAreNotNeeded(t *testing.T) {
+	helm := helm(t)
+	bare := []string{helm, "template", release, folder, "--kube-version", "1.36.3", "--values", examples(t)["trial"]}
+	metrics := []string{"--set", "metrics.serviceMonitor.enabled=true", "--set", "metrics.prometheusRule.enabled=true"}
+	for _, o := range objects(t, must(t, append(bare, metrics...)...)) {
+		if strings.HasPrefix(o["apiVersion"].(string), "monitoring.") {
+			t.Errorf("a %s is made although there is no such API", o.kind())
+		}
+	}
+	for set, says := range map[string]string{
+		"query.autoscaling.type=keda": "KEDA", "httpRoute.enabled=true,httpRoute.parentRefs[0].name=g": "Gateway API",
+	} {
+		if _, all, err := run(t, nil, append(bare, "--set", set)...); err == nil || !strings.Contains(all, says) {
+			t.Errorf("%s: %v, want an error that names %s:\n%s", set, err, says, all)
+		}
+	}
+}
+
+// What can not work is refused with what to do.
+func TestRefusals(t *testing.T) {
+	helm := helm(t)
+	base := []string{"kafka.brokers={kafka:9092}", "nats.url=nats://nats:4222"}
+	for set, says := range map[string]string{
+		"kafka.brokers=null":                "kafka.brokers",
+		"nats.url=":                         "nats.url",
+		"mode=embedded,trial.enabled=true":  "mode distributed",
+		"weaviate.url=http://weaviate:8080": "weaviate.grpc",
+		"llm.baseUrl=http://llm/v1":         "llm.model",
+		"embedding.model=http":              "embedding.url",
+		"kafka.sasl.mechanism=plain":        "kafka.sasl.existingSecret",
+		"query.autoscaling.minReplicas=9":   "maxReplicas",
+		"embedder.autoscaling.type=hpa,embedder.autoscaling.maxReplicas=9": "partitions",
+		"query.autoscaling.type=keda,query.autoscaling.inFlight=4":         "prometheusUrl",
+		"ingress.enabled=true":             "ingress.hosts",
+		"httpRoute.enabled=true":           "parentRefs",
+		"trainer.replicas=2":               "replicas",
+		"kafka.password=secret":            "password",
+		"settings.kafka\\.password=secret": "kafka.password",
+	} {
+		argv := template(helm)
+		for _, s := range append(base, set) {
+			argv = append(argv, "--set", s)
+		}
+		if _, all, err := run(t, nil, argv...); err == nil || !strings.Contains(all, says) {
+			t.Errorf("%s: %v, want an error that says %s:\n%s", set, err, says, all)
+		}
+	}
+}
+
+func TestSuites(t *testing.T) {
+	program := filepath.Join(servertest.Programs(t), "helm-unittest")
+	out := must(t, program, "--strict", folder)
+	if !regexp.MustCompile(`Tests:\s+[1-9][0-9]* passed`).MatchString(out) {
+		t.Errorf("no test ran:\n%s", out)
+	}
+}
+
+// The chart's page is made of its values and their comments.
+func TestPageIsInStep(t *testing.T) {
+	program := filepath.Join(servertest.Programs(t), "helm-docs")
+	got := must(t, program, "--chart-search-root", folder, "--dry-run", "--log-level", "error", "--skip-version-footer")
+	page := filepath.Join(folder, "README.md")
+	if *update {
+		if err := os.WriteFile(page, []byte(strings.TrimSpace(got)+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(page)
+	if err != nil || strings.TrimSpace(got) != strings.TrimSpace(string(want)) {
+		t.Errorf("%s is not in step (%v): go test ./tests/chart -run TestPageIsInStep -update\n%s", page, err, firstDifference(strings.TrimSpace(got), strings.TrimSpace(string(want))))
+	}
+}

@@ -1,0 +1,185 @@
+package chart
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/toolstream/toolstream/internal/config"
+)
+
+// own are the settings that have a place of their own in the values, or that the
+// chart decides.
+func own() []string {
+	return []string{
+		"data", "listen", "log.format", "nats.listen", "auth.tokens_file",
+		"kafka.brokers", "kafka.prefix", "kafka.tls", "kafka.ca_file", "kafka.cert_file", "kafka.key_file",
+		"kafka.sasl", "kafka.username", "kafka.password",
+		"nats.url", "nats.token", "nats.credentials_file", "nats.nkey_file", "nats.ca_file", "nats.cert_file", "nats.key_file",
+		"weaviate.url", "weaviate.grpc", "weaviate.api_key",
+		"peers.ingest", "peers.query", "peers.trainer",
+		"embedder.model", "embedder.url", "embedder.name", "embedder.api_key",
+		"llm.base_url", "llm.model", "llm.api_key", "llm.api_key_file",
+	}
+}
+
+// Every setting can be made, in one place: that is why a misspelt one can be
+// refused.
+func TestEverySettingHasItsPlace(t *testing.T) {
+	var schema struct {
+		Properties struct {
+			Settings struct{ Properties map[string]any }
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "values.schema.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &schema)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, key := range config.Keys() {
+		if !slices.Contains(own(), key.Name) {
+			want = append(want, key.Name)
+		}
+	}
+	slices.Sort(want)
+	if got := slices.Sorted(maps.Keys(schema.Properties.Settings.Properties)); !slices.Equal(got, want) {
+		t.Errorf("values.schema.json takes the settings\n%q, there are\n%q", got, want)
+	}
+}
+
+// What the services are started with are settings that they know, with values
+// that they take.
+func TestServicesTakeTheirSettings(t *testing.T) {
+	helm := helm(t)
+	known := map[string]bool{}
+	for _, key := range config.Keys() {
+		known[key.Env()] = true
+	}
+	for name, values := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			all := objects(t, render(t, helm, values))
+			for _, key := range config.Keys() {
+				t.Setenv(key.Env(), "")
+			}
+			for env, value := range environment(t, all) {
+				if strings.HasPrefix(env, config.EnvPrefix) && !known[env] {
+					t.Errorf("%s is no setting", env)
+				}
+				t.Setenv(env, value)
+			}
+			if _, err := config.Load("", nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// environment is what the containers of the services are given, with a word for
+// each secret.
+func environment(t *testing.T, all []object) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, m := range of(all, "ConfigMap") {
+		for env, value := range m.at("data") {
+			if strings.HasPrefix(env, config.EnvPrefix) {
+				out[env] = value.(string)
+			}
+		}
+	}
+	for _, c := range containers(all) {
+		env, _ := c["env"].([]any)
+		for _, e := range env {
+			value, ok := e.(map[string]any)["value"].(string)
+			if !ok {
+				value = "secret"
+			}
+			out[e.(map[string]any)["name"].(string)] = value
+		}
+	}
+	if out["TOOLSTREAM_LISTEN"] == "" || out["GOMEMLIMIT"] == "" {
+		t.Fatalf("no environment: %v", out)
+	}
+	return out
+}
+
+// containers are those of the services.
+func containers(all []object) []object {
+	var out []object
+	for _, o := range all {
+		list, _ := o.at("spec", "template", "spec")["containers"].([]any)
+		for _, c := range list {
+			if c := object(c.(map[string]any)); c["name"] == release {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// TestUnknownKeysAreRefused adds a key to every level of the values.
+func TestUnknownKeysAreRefused(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(folder, "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() map[string]any {
+		var values map[string]any
+		if err := yaml.Unmarshal(text, &values); err != nil {
+			t.Fatal(err)
+		}
+		return asJSON(t, values)
+	}
+	if err := schema.Validate(read()); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range levels(read(), nil) {
+		values := read()
+		level := values
+		for _, key := range path {
+			level = level[key].(map[string]any)
+		}
+		level["unknown key"] = true
+		if schema.Validate(values) == nil {
+			t.Errorf("%q takes a key that nobody knows", strings.Join(path, "."))
+		}
+	}
+}
+
+// levels are the paths of all maps in the values.
+func levels(values map[string]any, path []string) [][]string {
+	out := [][]string{path}
+	for key, value := range values {
+		if inner, ok := value.(map[string]any); ok {
+			out = append(out, levels(inner, append(slices.Clone(path), key))...)
+		}
+	}
+	return out
+}
+
+// asJSON gives values the types that JSON has.
+func asJSON(t *testing.T, values map[string]any) map[string]any {
+	t.Helper()
+	text, err := json.Marshal(values)
+	var out map[string]any
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
