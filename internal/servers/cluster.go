@@ -86,7 +86,10 @@ func (c *Cluster) start(ctx context.Context) error {
 			"--unsafe-no-fsync",
 		}},
 		{"kube-apiserver", "https://" + c.addr + "/readyz", c.apiServer(etcd, key, p[2])},
-		{"kube-controller-manager", "https://" + loopback(p[3]) + "/healthz", append(c.member(p[3]), "--service-account-private-key-file="+key)},
+		{"kube-controller-manager", "https://" + loopback(p[3]) + "/healthz", append(c.member(p[3]),
+			"--service-account-private-key-file="+key,
+			"--node-monitor-grace-period=24h", // of a node that a busy machine lets say nothing for a while
+		)},
 		{"kube-scheduler", "https://" + loopback(p[4]) + "/healthz", c.member(p[4])},
 		{"kwok", "http://" + loopback(p[5]) + "/healthz", append([]string{
 			"--kubeconfig=" + c.Kubeconfig, "--manage-all-nodes=true", "--server-address=" + loopback(p[5]),
@@ -101,7 +104,7 @@ func (c *Cluster) start(ctx context.Context) error {
 
 func (c *Cluster) apiServer(etcd, key string, port int) []string {
 	return []string{
-		"--etcd-servers=" + etcd, "--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", port), "--cert-dir=" + c.path("kube-apiserver", "certs"),
+		"--etcd-servers=" + etcd, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", fmt.Sprint("--secure-port=", port), "--cert-dir=" + c.path("kube-apiserver", "certs"),
 		"--token-auth-file=" + c.path("tokens.csv"), "--authorization-mode=RBAC",
 		"--service-account-issuer=https://" + c.addr, "--service-account-key-file=" + key, "--service-account-signing-key-file=" + key,
 		"--service-cluster-ip-range=10.0.0.0/16",
@@ -200,10 +203,15 @@ func (c *Cluster) path(names ...string) string {
 }
 
 // Call sends a request to the API server as its administrator: a path with its
-// query, and a body in YAML or JSON. An answer other than 2xx is an error that
-// holds what the server said.
+// query, and a body in YAML or JSON. What the server is too busy for is sent
+// again. An answer other than 2xx is an error that holds what the server said.
 func (c *Cluster) Call(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	status, answer, err := c.send(ctx, method, "https://"+c.addr+path, body)
+	var status int
+	var answer []byte
+	err := poll(ctx, func() (_ bool, err error) {
+		status, answer, err = c.send(ctx, method, "https://"+c.addr+path, body)
+		return status != http.StatusTooManyRequests, err
+	})
 	if err == nil && status/100 != 2 {
 		err = fmt.Errorf("%d: %s", status, strings.TrimSpace(string(answer)))
 	}

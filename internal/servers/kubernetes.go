@@ -44,33 +44,34 @@ func programs() map[string]string {
 	}
 }
 
-// part is what is taken along of a module, as it is.
+// moduleFiles are what is taken along of a module, as it is.
 type moduleFiles struct {
-	module, version, sum string // the sum is empty where kubernetes.sum has it
-	from, to             string // a pattern in the module, a folder in the home
+	module, version, sum string   // the sum is empty where kubernetes.sum has it
+	to                   string   // a folder in the home
+	from                 []string // patterns in the module
 }
 
 func moduleParts() []moduleFiles {
-	const kwok = "kustomize/stage/"
+	const stages, operator, keda = "kustomize/stage/", "example/prometheus-operator-crd/monitoring.coreos.com_", "config/crd/bases/keda.sh_"
 	return []moduleFiles{
-		{module: "k8s.io/kubernetes", from: "api/openapi-spec/swagger.json", to: "schemas"},
-		{module: "sigs.k8s.io/kwok", from: kwok + "pod/fast/pod-*.yaml", to: "stages"},
-		{module: "sigs.k8s.io/kwok", from: kwok + "node/fast/node-*.yaml", to: "stages"},
-		{module: "sigs.k8s.io/kwok", from: kwok + "volume/fast/pv*.yaml", to: "stages"},
+		{module: "k8s.io/kubernetes", to: "schemas", from: []string{"api/openapi-spec/swagger.json"}},
+		{module: "sigs.k8s.io/kwok", to: "stages", from: []string{
+			stages + "pod/fast/pod-*.yaml", stages + "node/fast/node-*.yaml", stages + "volume/fast/pv*.yaml",
+		}},
 		{
 			module: "github.com/prometheus-operator/prometheus-operator", version: "v0.85.0",
 			sum:  "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=",
-			from: "example/prometheus-operator-crd/monitoring.coreos.com_[sp]*.yaml", to: "crds",
+			from: []string{operator + "servicemonitors.yaml", operator + "prometheusrules.yaml"}, to: "crds",
 		},
 		{
 			module: "github.com/kedacore/keda/v2", version: "v2.21.0",
 			sum:  "h1:R6z2HZvstK4RLUMxroNACzBj74xGxt3kG59b5Xc+Xps=",
-			from: "config/crd/bases/keda.sh_[st]*.yaml", to: "crds",
+			from: []string{keda + "scaledobjects.yaml", keda + "triggerauthentications.yaml"}, to: "crds",
 		},
 		{
 			module: "sigs.k8s.io/gateway-api", version: "v1.4.0",
 			sum:  "h1:ZwlNM6zOHq0h3WUX2gfByPs2yAEsy/EenYJB78jpQfQ=",
-			from: "config/crd/standard/*_httproutes.yaml", to: "crds",
+			from: []string{"config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"}, to: "crds",
 		},
 	}
 }
@@ -98,7 +99,7 @@ func makeKubernetes(ctx context.Context, home string) error {
 		return err
 	}
 	env := []string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly"}
-	argv := []string{gocmd, "build", "-p", "2", "-trimpath", "-ldflags=-s -w", "-o", home + string(filepath.Separator)}
+	argv := []string{gocmd, "build", "-p", "2", "-trimpath", "-ldflags=" + versionFlags(), "-o", home + string(filepath.Separator)}
 	for _, pkg := range programs() {
 		argv = append(argv, pkg)
 	}
@@ -117,15 +118,26 @@ func makeKubernetes(ctx context.Context, home string) error {
 	return nil
 }
 
+// versionFlags tell Kubernetes its version, which charts ask for.
+func versionFlags() string {
+	const version = " -X k8s.io/component-base/version."
+	part := strings.Split(kubernetesVersion, ".")
+	return "-s -w" + version + "gitVersion=v" + kubernetesVersion + version + "gitMajor=" + part[0] + version + "gitMinor=" + part[1]
+}
+
 // take copies the files to home.
 func (f moduleFiles) take(ctx context.Context, work, home string) error {
 	dir, err := f.dir(ctx, work)
 	if err != nil {
 		return err
 	}
-	names, err := fs.Glob(os.DirFS(dir), f.from)
-	if err != nil || len(names) == 0 {
-		return fmt.Errorf("%s holds no %s: %w", f.module, f.from, err)
+	var names []string
+	for _, pattern := range f.from {
+		found, err := fs.Glob(os.DirFS(dir), pattern)
+		if err != nil || len(found) == 0 {
+			return fmt.Errorf("%s holds no %s (%v)", f.module, pattern, err)
+		}
+		names = append(names, found...)
 	}
 	if err := os.MkdirAll(filepath.Join(home, f.to), 0o755); err != nil {
 		return err

@@ -63,10 +63,10 @@ func run(t *testing.T, env []string, argv ...string) (out, all string, err error
 	home := t.TempDir() // helm's repositories and plugins are none of ours
 	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
 	cmd.Env = append(cmd.Env, env...)
-	var stdout, both bytes.Buffer
-	cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, &both), &both
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()
-	return stdout.String(), both.String(), err
+	return stdout.String(), stdout.String() + stderr.String(), err
 }
 
 // must is run for a program that is to succeed.

@@ -30,6 +30,9 @@ func TestOnAControlPlane(t *testing.T) {
 	c.refuses(t)
 }
 
+// account is the one of the namespace of dry runs.
+const account = "dry"
+
 type cluster struct {
 	*servers.Cluster
 	kinds map[string]resource // by apiVersion and kind
@@ -66,6 +69,7 @@ metadata:
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no definitions: %v", err)
 	}
+	var kinds []string
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -73,33 +77,31 @@ metadata:
 		}
 		for _, o := range objects(t, string(text)) {
 			c.apply(t, definitions, o.name(), asYAML(t, o))
+			kinds = append(kinds, o.at("spec", "names")["kind"].(string))
 		}
 	}
 	c.await(t, "the APIs of others", func() (bool, error) {
-		c.discover(t)
-		for _, want := range []string{"keda.sh/v1alpha1 ScaledObject", "monitoring.coreos.com/v1 PrometheusRule", "gateway.networking.k8s.io/v1 HTTPRoute"} {
-			if _, ok := c.kinds[want]; !ok {
-				return false, nil
+		if err := c.discover(t.Context()); err != nil {
+			return false, err
+		}
+		for _, kind := range kinds {
+			if !slices.ContainsFunc(otherAPIs(), func(api string) bool { return c.kinds[api+" "+kind].name != "" }) {
+				return false, fmt.Errorf("there is no %s", kind)
 			}
 		}
 		return true, nil
 	})
+	c.restricted(t, namespace)
+	// A pod is taken only where its account is there.
+	c.apply(t, "/api/v1/namespaces/"+namespace+"/serviceaccounts", account, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: "+account+"}}")
 }
 
 // lives takes a release from an earlier version of the chart to this one, back,
 // and away.
 func (c *cluster) lives(t *testing.T, namespace, values string) {
-	c.apply(t, "/api/v1/namespaces", namespace, fmt.Sprintf(`
-apiVersion: v1
-kind: Namespace
-metadata: {name: %s, labels: {pod-security.kubernetes.io/enforce: restricted, pod-security.kubernetes.io/warn: restricted}}
-`, namespace))
-	c.await(t, "the namespace's account", func() (bool, error) {
-		_, err := c.Call(t.Context(), http.MethodGet, "/api/v1/namespaces/"+namespace+"/serviceaccounts/default", nil)
-		return err == nil, nil
-	})
+	c.accepts(t, values)
+	c.restricted(t, namespace)
 	before := c.inventory(t, namespace)
-	c.accepts(t, namespace, values)
 	install := []string{"upgrade", "--install", release, "--values", values, "--wait", "--timeout", "3m"}
 	c.helm(t, namespace, append(install, earlier(t))...)
 	first := c.inventory(t, namespace)
@@ -119,6 +121,20 @@ metadata: {name: %s, labels: {pod-security.kubernetes.io/enforce: restricted, po
 			return false, fmt.Errorf("%q are left", left)
 		}
 		return true, nil
+	})
+}
+
+// restricted makes a namespace.
+func (c *cluster) restricted(t *testing.T, namespace string) {
+	t.Helper()
+	c.apply(t, "/api/v1/namespaces", namespace, fmt.Sprintf(`
+apiVersion: v1
+kind: Namespace
+metadata: {name: %s, labels: {pod-security.kubernetes.io/enforce: restricted, pod-security.kubernetes.io/warn: restricted}}
+`, namespace))
+	c.await(t, "the namespace's account", func() (bool, error) {
+		_, err := c.Call(t.Context(), http.MethodGet, "/api/v1/namespaces/"+namespace+"/serviceaccounts/default", nil)
+		return err == nil, nil
 	})
 }
 
@@ -195,17 +211,17 @@ func (c *cluster) spread(t *testing.T, namespace string) {
 
 // accepts holds every manifest against the server's own reading of it: a field
 // that it does not know is an error.
-func (c *cluster) accepts(t *testing.T, namespace, values string) {
+func (c *cluster) accepts(t *testing.T, values string) {
 	t.Helper()
-	rendered := render(t, c.Program("helm"), values)
-	for _, o := range objects(t, strings.ReplaceAll(rendered, "namespace: tools\n", "namespace: "+namespace+"\n")) {
-		if err := c.dryRun(t.Context(), namespace, asYAML(t, o), o); err != nil {
+	rendered := render(t, c.Program("helm"), values, "--set", "serviceAccount.create=false,serviceAccount.name="+account)
+	for _, o := range objects(t, rendered) {
+		if err := c.dryRun(t.Context(), asYAML(t, o), o); err != nil {
 			t.Errorf("%s %s: %v", o.kind(), o.name(), err)
 		}
 	}
 }
 
-func (c *cluster) dryRun(ctx context.Context, namespace, text string, o object) error {
+func (c *cluster) dryRun(ctx context.Context, text string, o object) error {
 	r, ok := c.kinds[fmt.Sprint(o["apiVersion"], " ", o.kind())]
 	if !ok {
 		return fmt.Errorf("the server knows no %s of %s", o.kind(), o["apiVersion"])
@@ -218,14 +234,13 @@ func (c *cluster) dryRun(ctx context.Context, namespace, text string, o object) 
 func (c *cluster) refuses(t *testing.T) {
 	text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: misspelt}\ndatta: {}\n"
 	o := objects(t, text)[0]
-	if err := c.dryRun(t.Context(), "default", text, o); err == nil || !strings.Contains(err.Error(), "datta") {
+	if err := c.dryRun(t.Context(), text, o); err == nil || !strings.Contains(err.Error(), "datta") {
 		t.Errorf("a misspelt field is accepted: %v", err)
 	}
 }
 
 // discover learns what the API has.
-func (c *cluster) discover(t *testing.T) {
-	t.Helper()
+func (c *cluster) discover(ctx context.Context) error {
 	c.kinds = map[string]resource{}
 	versions := []string{"v1"}
 	var groups struct {
@@ -233,7 +248,9 @@ func (c *cluster) discover(t *testing.T) {
 			Versions []struct{ GroupVersion string }
 		}
 	}
-	c.get(t, "/apis", &groups)
+	if err := c.ask(ctx, "/apis", &groups); err != nil {
+		return err
+	}
 	for _, g := range groups.Groups {
 		for _, v := range g.Versions {
 			versions = append(versions, v.GroupVersion)
@@ -251,13 +268,16 @@ func (c *cluster) discover(t *testing.T) {
 				Verbs      []string
 			}
 		}
-		c.get(t, root, &has)
+		if err := c.ask(ctx, root, &has); err != nil {
+			return err
+		}
 		for _, r := range has.Resources {
 			if !strings.Contains(r.Name, "/") {
 				c.kinds[version+" "+r.Kind] = resource{root, r.Name, r.Namespaced, r.Verbs}
 			}
 		}
 	}
+	return nil
 }
 
 func (r resource) at(namespace string) string {
@@ -286,19 +306,18 @@ func (c *cluster) inventory(t *testing.T, namespace string) []string {
 func (c *cluster) list(t *testing.T, path string) []object {
 	t.Helper()
 	var has struct{ Items []object }
-	c.get(t, path, &has)
+	if err := c.ask(t.Context(), path, &has); err != nil {
+		t.Fatal(err)
+	}
 	return has.Items
 }
 
-func (c *cluster) get(t *testing.T, path string, into any) {
-	t.Helper()
-	answer, err := c.Call(t.Context(), http.MethodGet, path, nil)
-	if err == nil {
-		err = json.Unmarshal(answer, into)
-	}
+func (c *cluster) ask(ctx context.Context, path string, into any) error {
+	answer, err := c.Call(ctx, http.MethodGet, path, nil)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
+	return json.Unmarshal(answer, into)
 }
 
 // apply makes an object, by the server.
@@ -341,7 +360,7 @@ func (c *cluster) await(t *testing.T, what string, so func() (bool, error)) {
 	defer tick.Stop()
 	for {
 		done, err := so()
-		if done {
+		if done && err == nil {
 			return
 		}
 		select {
