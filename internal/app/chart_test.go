@@ -1,0 +1,33 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/toolstream/toolstream/internal/stream"
+)
+
+// A pod of the Helm chart has the time to drain before it is killed: it leaves
+// the Services, requests finish, then the batch that a stage works on, then
+// Kafka and NATS take what is left.
+func TestPodsHaveTheTimeToDrain(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "helm", "toolstream", "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values struct {
+		PreStop int `yaml:"preStopSeconds"`
+		Grace   int `yaml:"terminationGracePeriodSeconds"`
+	}
+	if err := yaml.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	drain := time.Duration(values.PreStop)*time.Second + drainTimeout + stream.DefaultDrain + 2*closeTimeout
+	if grace := time.Duration(values.Grace) * time.Second; values.PreStop == 0 || grace <= drain {
+		t.Errorf("pods are killed after %v, draining may take %v", grace, drain)
+	}
+}
