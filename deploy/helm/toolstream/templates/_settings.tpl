@@ -4,16 +4,16 @@
 data: /data
 listen: 0.0.0.0:8665
 log.format: json
-embedder.model: {{ $v.embedding.model }}
+embedder.model: {{ $v.embedding.model | quote }}
 {{- with $v.embedding.url }}
-embedder.url: {{ . }}
+embedder.url: {{ quote . }}
 {{- end }}
 {{- with $v.embedding.name }}
-embedder.name: {{ . }}
+embedder.name: {{ quote . }}
 {{- end }}
 {{- with $v.llm.baseUrl }}
-llm.base_url: {{ . }}
-llm.model: {{ $v.llm.model }}
+llm.base_url: {{ quote . }}
+llm.model: {{ $v.llm.model | quote }}
 {{- end }}
 {{- if and $v.llm.baseUrl $v.llm.existingSecret }}
 llm.api_key_file: /run/toolstream/llm/api-key
@@ -22,8 +22,8 @@ llm.api_key_file: /run/toolstream/llm/api-key
 auth.tokens_file: /run/toolstream/auth/tokens
 {{- end }}
 {{- if eq $v.mode "distributed" }}
-kafka.brokers: {{ include "toolstream.brokers" . }}
-kafka.prefix: {{ $v.kafka.prefix }}
+kafka.brokers: {{ include "toolstream.brokers" . | quote }}
+kafka.prefix: {{ $v.kafka.prefix | quote }}
 {{- with $v.kafka.tls }}
 {{- if .enabled }}
 kafka.tls: "true"
@@ -31,7 +31,7 @@ kafka.tls: "true"
 {{- end }}
 {{- end }}
 kafka.sasl: {{ $v.kafka.sasl.mechanism }}
-nats.url: {{ include "toolstream.nats" . }}
+nats.url: {{ include "toolstream.nats" . | quote }}
 {{- with $v.nats }}
 {{- if and .existingSecret .credentialsKey }}
 nats.credentials_file: /run/toolstream/nats/credentials
@@ -42,7 +42,7 @@ nats.nkey_file: /run/toolstream/nats/nkey
 {{- include "toolstream.tls" (dict "of" "nats" "tls" .tls) }}
 {{- end }}
 {{- with include "toolstream.weaviate" . }}
-weaviate.url: {{ . }}
+weaviate.url: {{ quote . }}
 weaviate.grpc: {{ include "toolstream.weaviateGRPC" $ }}
 {{- end }}
 peers.ingest: http://{{ include "toolstream.fullname" . }}-ingest:8665
@@ -50,8 +50,13 @@ peers.query: http://{{ include "toolstream.fullname" . }}-query:8665
 peers.trainer: http://{{ include "toolstream.fullname" . }}-trainer:8665
 {{- end }}
 {{- range $name, $value := $v.settings }}
-{{ $name }}: {{ $value | toString | quote }}
+{{ $name }}: {{ include "toolstream.value" $value | quote }}
 {{- end }}
+{{- end }}
+
+{{/* A setting as text: whole numbers without an exponent. */}}
+{{- define "toolstream.value" -}}
+{{- if and (kindIs "float64" .) (eq (. | int64 | float64) .) }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
 {{- end }}
 
 {{- define "toolstream.tls" -}}
