@@ -208,6 +208,8 @@ func TestRefusals(t *testing.T) {
 		"mode=embedded,trial.enabled=true":  "mode distributed",
 		"weaviate.url=http://weaviate:8080": "weaviate.grpc",
 		"llm.baseUrl=http://llm/v1":         "llm.model",
+		"rerank.url=http://rerank":          "rerank.model",
+		"rerank.apiKey=secret":              "apiKey",
 		"embedding.model=http":              "embedding.url",
 		"kafka.sasl.mechanism=plain":        "kafka.sasl.existingSecret",
 		"query.autoscaling.minReplicas=9":   "maxReplicas",

@@ -24,10 +24,14 @@ import (
 func TestOnAControlPlane(t *testing.T) {
 	c := &cluster{Cluster: servertest.Cluster(t)}
 	c.prepare(t)
-	for name, values := range examples(t) {
-		t.Run(name, func(t *testing.T) { c.lives(t, "tools-"+name, values) })
-	}
 	c.refuses(t)
+	before := earlier(t)
+	for name, values := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.lives(t, "tools-"+name, before, values)
+		})
+	}
 }
 
 // account is the one of the namespace of dry runs.
@@ -96,16 +100,22 @@ metadata:
 	c.apply(t, "/api/v1/namespaces/"+namespace+"/serviceaccounts", account, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: "+account+"}}")
 }
 
-// lives takes a release from an earlier version of the chart to this one, back,
+// lives takes a release from the version of the chart before to this one, back,
 // and away.
-func (c *cluster) lives(t *testing.T, namespace, values string) {
+func (c *cluster) lives(t *testing.T, namespace, earlier, values string) {
 	c.accepts(t, values)
 	c.restricted(t, namespace)
 	before := c.inventory(t, namespace)
-	install := []string{"upgrade", "--install", release, "--values", values, "--wait", "--timeout", "3m"}
-	c.helm(t, namespace, append(install, earlier(t))...)
+	install := func(chart, values string) {
+		c.helm(t, namespace, "upgrade", "--install", release, chart, "--values", values, "--wait", "--timeout", "3m")
+	}
+	theirs := filepath.Join(earlier, "examples", filepath.Base(values))
+	if _, err := os.Stat(theirs); err != nil { // what is new begins with this version
+		earlier, theirs = folder, values
+	}
+	install(earlier, theirs)
 	first := c.inventory(t, namespace)
-	c.helm(t, namespace, append(install, folder)...)
+	install(folder, values)
 	c.spread(t, namespace)
 	c.helm(t, namespace, "test", release, "--timeout", "2m")
 	c.helm(t, namespace, "rollback", release, "1", "--wait", "--timeout", "3m")
@@ -156,30 +166,6 @@ func settled(inventory []string) []string {
 		}
 	}
 	return out
-}
-
-// earlier returns the chart as an earlier version of it: what a release can not
-// change, such as what its pods are selected by, must not depend on the version.
-func earlier(t *testing.T) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "toolstream")
-	if err := os.CopyFS(dir, os.DirFS(folder)); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, "Chart.yaml")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var about object
-	if err := yaml.Unmarshal(text, &about); err != nil {
-		t.Fatal(err)
-	}
-	about["version"], about["appVersion"] = "0.0.1", "earlier"
-	if err := os.WriteFile(file, []byte(asYAML(t, about)), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
 
 // spread holds that the pods of a service that runs twice are in two zones.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,7 @@ func own() []string {
 		"peers.ingest", "peers.query", "peers.trainer",
 		"embedder.model", "embedder.url", "embedder.name", "embedder.api_key",
 		"llm.base_url", "llm.model", "llm.api_key", "llm.api_key_file",
+		"rerank.url", "rerank.form", "rerank.model", "rerank.api_key",
 	}
 }
 
@@ -46,14 +48,39 @@ func TestEverySettingHasItsPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []string
+	secret := regexp.MustCompile(`(^|[._])(key|password|token)$`)
 	for _, key := range config.Keys() {
-		if !slices.Contains(own(), key.Name) {
-			want = append(want, key.Name)
+		if slices.Contains(own(), key.Name) {
+			continue
+		}
+		want = append(want, key.Name)
+		if secret.MatchString(key.Name) {
+			t.Errorf("%s would stand in a ConfigMap: it wants a reference to a secret", key.Name)
 		}
 	}
 	slices.Sort(want)
 	if got := slices.Sorted(maps.Keys(schema.Properties.Settings.Properties)); !slices.Equal(got, want) {
 		t.Errorf("values.schema.json takes the settings\n%q, there are\n%q", got, want)
+	}
+}
+
+// Each of the others comes of the values, secrets and files included.
+func TestOwnSettingsAreMade(t *testing.T) {
+	helm := helm(t)
+	made := environment(t, objects(t, render(t, helm, examples(t)["embedded"])))
+	for _, set := range []string{
+		"nats.tls.existingSecret=n,nats.tls.caKey=ca,nats.tls.certKey=c,nats.tls.keyKey=k,nats.nkeyKey=seed,kafka.tls.certKey=c,kafka.tls.keyKey=k",
+		"nats.tokenKey=token,weaviate.url=http://w:8080,weaviate.grpc=w:50051,weaviate.existingSecret=w," +
+			"embedding.model=http,embedding.url=http://e,embedding.name=n,embedding.existingSecret=e," +
+			"llm.baseUrl=http://l/v1,llm.model=m,llm.existingSecret=l,rerank.url=http://r,rerank.model=m,rerank.existingSecret=r",
+	} {
+		maps.Copy(made, environment(t, objects(t, render(t, helm, examples(t)["distributed"], "--set", set))))
+	}
+	for _, key := range config.Keys() {
+		never := []string{"nats.listen", "llm.api_key"} // the bus of a pod is its own; a file has the key
+		if _, ok := made[key.Env()]; slices.Contains(own(), key.Name) && ok == slices.Contains(never, key.Name) {
+			t.Errorf("%s is made by no values", key.Name)
+		}
 	}
 }
 

@@ -18,6 +18,13 @@ llm.model: {{ $v.llm.model | quote }}
 {{- if and $v.llm.baseUrl $v.llm.existingSecret }}
 llm.api_key_file: /run/toolstream/llm/api-key
 {{- end }}
+{{- with $v.rerank }}
+{{- if .url }}
+rerank.url: {{ .url | quote }}
+rerank.form: {{ .form }}
+rerank.model: {{ .model | quote }}
+{{- end }}
+{{- end }}
 {{- if $v.auth.existingSecret }}
 auth.tokens_file: /run/toolstream/auth/tokens
 {{- end }}
@@ -88,6 +95,7 @@ nats: {{ and $apart (or $model $language) }}
 weaviate: {{ and (not (empty (include "toolstream.weaviate" .root))) (has .service (list "embedder" "query")) }}
 embedding: {{ and (eq $v.embedding.model "http") $model }}
 llm: {{ $language }}
+rerank: {{ and (not (empty $v.rerank.url)) (has .service (list "query" "embedded")) }}
 {{- end }}
 
 {{/* The environment of a service that comes from secrets. */}}
@@ -123,6 +131,13 @@ llm: {{ $language }}
 {{- with $v.embedding }}
 {{- if and $uses.embedding .existingSecret }}
 - name: TOOLSTREAM_EMBEDDER_API_KEY
+  valueFrom:
+    secretKeyRef: {name: {{ .existingSecret }}, key: {{ .apiKeyKey }}}
+{{- end }}
+{{- end }}
+{{- with $v.rerank }}
+{{- if and $uses.rerank .existingSecret }}
+- name: TOOLSTREAM_RERANK_API_KEY
   valueFrom:
     secretKeyRef: {name: {{ .existingSecret }}, key: {{ .apiKeyKey }}}
 {{- end }}
