@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -64,11 +65,7 @@ func New(cfg Config, d Deps) (*Box, error) {
 		return nil, fmt.Errorf("deadletter: %w", err)
 	}
 	b.tail = tail
-	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "toolstream_dlq_open",
-		Help: "Dead letters that nobody has replayed or dropped yet.",
-	}, func() float64 { return float64(b.openCount()) })
-	if err := d.Registerer.Register(open); err != nil {
+	if err := b.measure(d.Registerer, time.Now); err != nil {
 		return nil, fmt.Errorf("deadletter: register metrics: %w", err)
 	}
 	return b, nil

@@ -345,10 +345,13 @@ func TestShelf(t *testing.T) {
 				rt.Fatalf("%d letters kept, at most %d wanted", len(s.letters), keep)
 			}
 		}
-		open, indexed := 0, 0
+		open, indexed, first := 0, 0, time.Time{}
 		for _, l := range s.letters {
 			if l.State == events.LetterOpen {
 				open++
+				if first.IsZero() || l.Failed.Before(first) {
+					first = l.Failed
+				}
 			}
 			if !slices.Contains(s.byKey[l.Key], l.ID) {
 				rt.Errorf("letter %s is not found by its key", l.ID)
@@ -356,6 +359,9 @@ func TestShelf(t *testing.T) {
 		}
 		for _, ids := range s.byKey {
 			indexed += len(ids)
+		}
+		if oldest, any := s.oldestOpen(); any != (open > 0) || any && !oldest.Equal(first) {
+			rt.Errorf("the oldest open letter is of %v (%t), want %v", oldest, any, first)
 		}
 		if open != s.open || indexed != len(s.letters) {
 			rt.Errorf("%d open of %d counted, %d by key of %d", open, s.open, indexed, len(s.letters))

@@ -3,6 +3,7 @@ package deadletter
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -128,6 +129,22 @@ func (s *shelf) find(match func(Letter) bool) []Letter {
 	}
 	slices.SortFunc(out, func(a, b Letter) int { return b.compare(a) })
 	return out
+}
+
+// oldestOpen returns when the first of the open letters was given up, and whether
+// there is one.
+func (s *shelf) oldestOpen() (oldest time.Time, ok bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.open == 0 {
+		return oldest, false
+	}
+	for _, l := range s.letters {
+		if l.State == events.LetterOpen && (!ok || l.Failed.Before(oldest)) {
+			oldest, ok = l.Failed, true
+		}
+	}
+	return oldest, ok
 }
 
 func (s *shelf) openCount() int {

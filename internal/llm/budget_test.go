@@ -30,10 +30,16 @@ func TestABudgetOfTokensLastsForTheDay(t *testing.T) {
 				t.Errorf("again in %s", e.RetryAfter)
 			}
 			s := c.Spent()
+			if share := c.ledger.share(time.Now()); share != 45.0/40 {
+				t.Errorf("%g of the budget is spent", share)
+			}
 			if !s.Exhausted || s.Tokens != 45 || f.calls() != 3*(day+1) {
 				t.Errorf("%+v, %d calls", s, f.calls())
 			}
 			untilTomorrow()
+		}
+		if share := c.ledger.share(time.Now()); share != 0 {
+			t.Errorf("a new day begins with %g of the budget", share)
 		}
 		if s := c.Spent(); s.Tokens != 0 || s.Exhausted || len(s.Accounts) != 0 {
 			t.Errorf("a new day begins with %+v", s)

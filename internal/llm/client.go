@@ -30,12 +30,13 @@ func New(cfg Config, deps Deps) (*Client, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	m, err := newMetrics(deps.Registerer)
+	book := newLedger(cfg, deps.Now())
+	m, err := newMetrics(deps.Registerer, func() float64 { return book.share(deps.Now()) })
 	if err != nil {
 		return nil, err
 	}
 	c := &Client{
-		cfg: cfg, deps: deps, metrics: m, gate: newGate(cfg, m.load), ledger: newLedger(cfg, deps.Now()),
+		cfg: cfg, deps: deps, metrics: m, gate: newGate(cfg, m.load), ledger: book,
 		loaded: make(chan struct{}), circuits: map[Stage]*circuit{},
 	}
 	if deps.Store == nil {

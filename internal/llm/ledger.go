@@ -101,6 +101,20 @@ func (l *ledger) exhausted() bool {
 	return l.budget.Tokens > 0 && l.tokens >= l.budget.Tokens || l.budget.Dollars > 0 && l.dollars >= l.budget.Dollars-nothing
 }
 
+// share returns which part of the day's budget is spent.
+func (l *ledger) share(now time.Time) (most float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.turn(now)
+	if l.budget.Tokens > 0 {
+		most = float64(l.tokens) / float64(l.budget.Tokens)
+	}
+	if l.budget.Dollars > 0 {
+		most = max(most, l.dollars/l.budget.Dollars)
+	}
+	return most
+}
+
 func untilMidnight(now time.Time) time.Duration {
 	now = now.UTC()
 	return time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, time.UTC).Sub(now)

@@ -17,26 +17,45 @@ type metrics struct {
 	limit    prometheus.Gauge
 }
 
-func newMetrics(reg prometheus.Registerer) (*metrics, error) {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	}
+// newMetrics registers the figures; share tells which part of the budget is spent.
+func newMetrics(reg prometheus.Registerer, share func() float64) (*metrics, error) {
 	m := &metrics{
-		calls:   counter("toolstream_llm_calls_total", "Tries by stage and outcome: answered, canceled, unsent, or the kind of the failure", "stage", "outcome"),
-		tokens:  counter("toolstream_llm_tokens_total", "Tokens as the endpoint counts them, by stage and direction: prompt, completion", "stage", "direction"),
-		dollars: counter("toolstream_llm_cost_dollars_total", "Cost of the tokens by the configured prices", "stage"),
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "toolstream_llm_calls_total",
+			Help: "Tries by stage and outcome: answered, canceled, unsent, or the kind of the failure.",
+		}, []string{"stage", "outcome"}),
+		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "toolstream_llm_tokens_total",
+			Help: "Tokens as the endpoint counts them, by stage and direction: prompt, completion.",
+		}, []string{"stage", "direction"}),
+		dollars: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "toolstream_llm_cost_dollars_total",
+			Help: "Cost of the tokens by the configured prices.",
+		}, []string{"stage"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "toolstream_llm_call_seconds", Help: "Time of one try that was sent",
+			Name:    "toolstream_llm_call_seconds",
+			Help:    "Time of one try that was sent.",
 			Buckets: prometheus.ExponentialBuckets(0.05, 2, 12),
 		}, []string{"stage"}),
 		breaker: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "toolstream_llm_breaker", Help: "Whether a stage asks the endpoint: 0 it does, 1 one call tries, 2 it does not",
+			Name: "toolstream_llm_breaker",
+			Help: "Whether a stage asks the endpoint: 0 it does, 1 one call tries, 2 it does not.",
 		}, []string{"stage"}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "toolstream_llm_in_flight", Help: "Tries under way"}),
-		limit:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "toolstream_llm_limit", Help: "Tries that may be under way at once, as the endpoint bears"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "toolstream_llm_in_flight",
+			Help: "Tries under way.",
+		}),
+		limit: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "toolstream_llm_limit",
+			Help: "Tries that may be under way at once, as the endpoint bears.",
+		}),
 	}
+	budget := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "toolstream_llm_budget_spent_ratio",
+		Help: "Share of the day's budget of this process that is spent, of tokens or of dollars, whichever is more; 0 without a budget.",
+	}, share)
 	var errs []error
-	for _, c := range []prometheus.Collector{m.calls, m.tokens, m.dollars, m.seconds, m.breaker, m.inFlight, m.limit} {
+	for _, c := range []prometheus.Collector{m.calls, m.tokens, m.dollars, m.seconds, m.breaker, m.inFlight, m.limit, budget} {
 		errs = append(errs, reg.Register(c))
 	}
 	if err := errors.Join(errs...); err != nil {

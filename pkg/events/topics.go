@@ -72,7 +72,8 @@ const (
 	HeaderHash        = "content-hash"
 	HeaderSchema      = "schema"
 	HeaderOp          = "op"
-	HeaderRefresh     = "refresh" // on tools.raw: make the document anew, as this says
+	HeaderRefresh     = "refresh"   // on tools.raw: make the document anew, as this says
+	HeaderRefreshed   = "refreshed" // after tools.raw: a document made anew, of what could be searched before
 )
 
 // agentMark separates the key spaces of agents and tools. It is a control

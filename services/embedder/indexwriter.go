@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -33,8 +34,10 @@ type WriterDeps struct {
 	Index      Index
 	Follower   stream.Follower
 	Publisher  stream.Publisher // of dead letters
+	Searched   func() bool      // whether the index is the one that is searched: only that can be fresh; nil: it is
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
+	Traces     trace.TracerProvider // optional
 }
 
 // IndexWriter carries what a generation has embedded into an index.
@@ -52,22 +55,15 @@ func NewIndexWriter(deps WriterDeps) (*IndexWriter, error) {
 		return nil, errors.New("index writer: a dependency is missing")
 	}
 	generation := max(deps.Generation, 1)
-	w := &IndexWriter{
-		deps: deps, topic: events.Embedded(generation),
-		freshness: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "toolstream_freshness_seconds",
-			Help:    "Time from a change's being accepted to its being searchable.",
-			Buckets: prometheus.ExponentialBuckets(0.005, 2.5, 14),
-		}),
-	}
-	if err := deps.Registerer.Register(w.freshness); err != nil {
+	fresh, err := newFreshness(deps.Registerer)
+	if err != nil {
 		return nil, fmt.Errorf("index writer: %w", err)
 	}
-	var err error
+	w := &IndexWriter{deps: deps, topic: events.Embedded(generation), freshness: fresh}
 	w.tail, err = stream.NewTail(stream.Sink[events.Change]{
-		Name: events.Numbered(WriterName, generation), Topic: w.topic, Decode: decodeOrNull, Apply: w.apply,
+		Name: events.Numbered(WriterName, generation), Topic: w.topic, Decode: decodeOrNull, Apply: w.apply, Traced: true,
 	}, stream.Deps{
-		Follower: deps.Follower, Publisher: deps.Publisher, Logger: deps.Logger, Registerer: deps.Registerer,
+		Follower: deps.Follower, Publisher: deps.Publisher, Logger: deps.Logger, Registerer: deps.Registerer, Traces: deps.Traces,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("index writer: %w", err)
@@ -114,11 +110,22 @@ func (w *IndexWriter) apply(ctx context.Context, records []stream.Record[events.
 	if err := w.deps.Index.Apply(ctx, changes, maps.Clone(through)); err != nil {
 		return fmt.Errorf("apply %d changes: %w", len(changes), err)
 	}
+	w.observe(records)
+	return nil
+}
+
+// observe measures what became searchable for the first time: neither what an
+// index that nobody searches is filled with, nor what was and is shown by a newer
+// document.
+func (w *IndexWriter) observe(records []stream.Record[events.Change]) {
+	if w.deps.Searched != nil && !w.deps.Searched() {
+		return
+	}
 	now := time.Now()
 	for _, r := range records {
-		if r.Message.Offset > w.replayed[r.Message.Partition] && !r.Decoded.Accepted.IsZero() {
+		m := r.Message
+		if m.Offset > w.replayed[m.Partition] && m.Headers[events.HeaderRefreshed] == "" && !r.Decoded.Accepted.IsZero() {
 			w.freshness.Observe(max(0, now.Sub(r.Decoded.Accepted).Seconds()))
 		}
 	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -108,6 +109,36 @@ func TestFreshnessCountsNewsOnly(t *testing.T) {
 	reg, stop := write(t, bus, s)
 	s.await(t, 2)
 	publish(t, bus, "c")
+	s.await(t, 3)
+	stop()
+	if n := metric(t, reg, "toolstream_freshness_seconds"); n != 1 {
+		t.Errorf("%v changes counted", n)
+	}
+}
+
+// Neither an index that is filled to be searched later nor a document made anew
+// says anything about how long a change waits.
+func TestFreshnessIsOfWhatIsSearchedForTheFirstTime(t *testing.T) {
+	bus, s := streamtest.NewBus(), newShelf()
+	reg := prometheus.NewRegistry()
+	var searched atomic.Bool
+	w, err := NewIndexWriter(WriterDeps{
+		Index: s, Follower: bus, Publisher: bus, Searched: searched.Load, Logger: slog.New(slog.DiscardHandler), Registerer: reg,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := run(t, w.Run)
+	publish(t, bus, "a")
+	s.await(t, 1)
+	searched.Store(true)
+	again := message(t, events.ToolsEmbedded, upsert("a", 1, weather()))
+	again.Headers = map[string]string{events.HeaderRefreshed: "since"}
+	if err := bus.Publish(deadline(t), again); err != nil {
+		t.Fatal(err)
+	}
+	s.await(t, 2)
+	publish(t, bus, "b")
 	s.await(t, 3)
 	stop()
 	if n := metric(t, reg, "toolstream_freshness_seconds"); n != 1 {

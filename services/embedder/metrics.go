@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/stream"
 )
 
 // Where a vector was found that did not have to be computed.
@@ -22,6 +24,7 @@ type metrics struct {
 	seconds  prometheus.Histogram
 	cut      *prometheus.CounterVec
 	rejected prometheus.Counter
+	failures *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -47,19 +50,41 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 			Name: "toolstream_embedder_bad_vectors_total",
 			Help: "Texts for which the model gave no usable vector.",
 		}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "toolstream_embedder_call_failures_total",
+			Help: "Calls of the model that failed, after what its adapter tried, by class: transient, permanent.",
+		}, []string{"class"}),
 	}
 	var errs []error
-	for _, c := range []prometheus.Collector{m.texts, m.hits, m.seconds, m.cut, m.rejected} {
+	for _, c := range []prometheus.Collector{m.texts, m.hits, m.seconds, m.cut, m.rejected, m.failures} {
 		errs = append(errs, reg.Register(c))
 	}
 	return m, errors.Join(errs...)
 }
 
 // called counts a call of the model; the function it returns ends it.
-func (m *metrics) called(texts int) func() {
+func (m *metrics) called(texts int) func(error) {
 	m.texts.Add(float64(texts))
 	start := time.Now()
-	return func() { m.seconds.Observe(time.Since(start).Seconds()) }
+	return func(err error) {
+		m.seconds.Observe(time.Since(start).Seconds())
+		if _, permanent := stream.AsPermanent(err); permanent {
+			m.failures.WithLabelValues("permanent").Inc()
+		} else if err != nil {
+			m.failures.WithLabelValues("transient").Inc()
+		}
+	}
 }
 
 func (m *metrics) hit(from string) { m.hits.WithLabelValues(from).Inc() }
+
+// newFreshness returns the one figure of an index writer. Its bounds are those
+// that a promise is made in.
+func newFreshness(reg prometheus.Registerer) (prometheus.Histogram, error) {
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "toolstream_freshness_seconds",
+		Help:    "Time from a change's being accepted to its being searchable, in the index that is searched.",
+		Buckets: []float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 21600},
+	})
+	return h, reg.Register(h)
+}

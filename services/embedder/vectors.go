@@ -68,7 +68,7 @@ func (c *caller) chunk(ctx context.Context, texts []string, out []embedded) {
 func (c *caller) call(ctx context.Context, texts []string) ([][]float32, error) {
 	stop := c.metrics.called(len(texts))
 	vectors, err := c.model.Embed(ctx, texts)
-	stop()
+	stop(err)
 	if err != nil {
 		return nil, fmt.Errorf("embed %d texts with %s: %w", len(texts), c.model.Name(), err)
 	}

@@ -75,6 +75,17 @@ func (l *live[T]) forget(owner string) {
 	delete(l.refusals, owner)
 }
 
+// epochs returns the sum of the epochs of all owners' values, which grows with
+// every newer one.
+func (l *live[T]) epochs() (sum uint64) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for _, v := range l.values {
+		sum += v.epoch
+	}
+	return sum
+}
+
 // refused returns why what the store has of these owners can not serve.
 func (l *live[T]) refused(owners ...string) []string {
 	l.mu.RLock()

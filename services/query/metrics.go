@@ -87,6 +87,19 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, errors.Join(errs...)
 }
 
+// observe shows what searches rank by: by how far it has come of each kind, the
+// replicas of a deployment can be told apart.
+func (s *Service) observe(reg prometheus.Registerer) error {
+	var errs []error
+	for what, epochs := range map[string]func() uint64{"weights": s.models.epochs, "shadow": s.shadows.epochs, "usage": s.usage.epochs} {
+		errs = append(errs, reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "toolstream_search_model_epoch", ConstLabels: prometheus.Labels{"what": what},
+			Help: "Epochs of the weights, weights on trial (shadow) and usage that this replica ranks by, summed over the tenants: a replica that is behind others has less.",
+		}, func() float64 { return float64(epochs()) })))
+	}
+	return errors.Join(errs...)
+}
+
 // stage starts the clock of a stage; the function it returns stops it.
 func (m *metrics) stage(name string) func() {
 	start := time.Now()

@@ -51,6 +51,20 @@ func TestWhatIsRefusedIsSaidUntilSomethingGoodComes(t *testing.T) {
 	}
 }
 
+// By its epochs a replica that is behind can be told from the others.
+func TestEpochsTellWhichReplicaIsBehind(t *testing.T) {
+	b, behind := newBench(t, tool("a", "", 1)), newBench(t, tool("a", "", 1))
+	for _, s := range []*bench{b, behind} {
+		s.models.learn("weights.live.default", mustJSON(t, sealed(t, 5, nil)))
+	}
+	b.models.learn("weights.live.default", mustJSON(t, sealed(t, 6, nil)))
+	b.models.learn("weights.live.other", mustJSON(t, sealed(t, 2, nil)))
+	b.models.learn("weights.live.default", []byte("{"))
+	if ahead, old := b.models.epochs(), behind.models.epochs(); ahead != 8 || old != 5 {
+		t.Errorf("epochs %d and %d, want 8 and 5", ahead, old)
+	}
+}
+
 func TestFeedbackOnWhatWasDeletedIsRefused(t *testing.T) {
 	b := newBench(t, tool("a", "", 1), agent("both", 1))
 	for _, id := range []string{"gone", "both"} {

@@ -216,6 +216,9 @@ func New(cfg Config, deps Deps) (*Service, error) {
 		impressions: newImpressions(cfg.Impressions, deps.Publisher, deps.Logger, m),
 	}
 	s.shadows = newShadows(s.models)
+	if err := s.observe(deps.Registerer); err != nil {
+		return nil, err
+	}
 	first, err := newServing(View{cfg.Model, deps.Index, deps.Catalogue, deps.Embedder})
 	s.now.Store(first)
 	return s, err

@@ -32,3 +32,23 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 }
 
 func (m *metrics) made(by string) { m.documents.WithLabelValues(by).Inc() }
+
+// refreshMetrics count what a Refresher does.
+type refreshMetrics struct {
+	asked   prometheus.Counter
+	waiting prometheus.Gauge
+}
+
+func newRefreshMetrics(r prometheus.Registerer) (*refreshMetrics, error) {
+	m := &refreshMetrics{
+		asked: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "toolstream_refresh_total",
+			Help: "Documents that were to be made anew.",
+		}),
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "toolstream_refresh_waiting",
+			Help: "Documents made by another prompt or model than today's, or by rules for want of one.",
+		}),
+	}
+	return m, errors.Join(r.Register(m.asked), r.Register(m.waiting))
+}

@@ -57,8 +57,7 @@ type Refresher struct {
 	table   *outdated
 	made    *stream.Tail[docState]
 	raw     *stream.Tail[rawState]
-	asked   prometheus.Counter
-	waiting prometheus.Gauge
+	metrics *refreshMetrics
 }
 
 // NewRefresher checks its arguments and registers metrics. It starts nothing.
@@ -75,14 +74,12 @@ func NewRefresher(c RefreshConfig, d RefreshDeps) (*Refresher, error) {
 	if c.Retry == 0 {
 		c.Retry = 10 * time.Minute
 	}
-	r := &Refresher{cfg: c, deps: d, table: newOutdated(d.Wanted, c.Retry)}
-	r.asked = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "toolstream_refresh_total", Help: "Documents that were to be made anew.",
-	})
-	r.waiting = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "toolstream_refresh_waiting", Help: "Documents made by another prompt or model than today's, or by rules for want of one.",
-	})
-	return r, errors.Join(d.Registerer.Register(r.asked), d.Registerer.Register(r.waiting), r.tails())
+	m, err := newRefreshMetrics(d.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("refresher: %w", err)
+	}
+	r := &Refresher{cfg: c, deps: d, table: newOutdated(d.Wanted, c.Retry), metrics: m}
+	return r, r.tails()
 }
 
 func (r *Refresher) tails() (err error) {
@@ -135,7 +132,7 @@ func (r *Refresher) step(ctx context.Context) error {
 	}
 	now := r.deps.Now()
 	next, waiting, ok := r.table.next(now, r.deps.Uses)
-	r.waiting.Set(float64(waiting))
+	r.metrics.waiting.Set(float64(waiting))
 	if !ok {
 		return nil
 	}
@@ -152,12 +149,14 @@ func (r *Refresher) step(ctx context.Context) error {
 		m.Headers = map[string]string{}
 	}
 	m.Headers[events.HeaderRefresh] = r.deps.Wanted.String()
+	delete(m.Headers, events.HeaderTraceparent) // what happens now is no part of the trace that it came with
+	delete(m.Headers, events.HeaderTracestate)
 	done, err := r.deps.Republisher.Republish(ctx, m)
 	if err != nil {
 		return fmt.Errorf("republish %s: %w", next.key, err)
 	}
 	if done {
-		r.asked.Inc()
+		r.metrics.asked.Inc()
 	}
 	return nil
 }

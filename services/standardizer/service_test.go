@@ -90,6 +90,15 @@ func TestAChangeGetsItsDocument(t *testing.T) {
 	}
 }
 
+func TestADocumentMadeAnewSaysSo(t *testing.T) {
+	m := record(t, upsert("a", "json", `{"name": "a"}`))
+	m.Headers[events.HeaderRefresh] = "prompt"
+	out := process(t, m).Published(events.ToolsStandardized)
+	if len(out) != 1 || out[0].Headers[events.HeaderRefreshed] != "prompt" || out[0].Headers[events.HeaderRefresh] != "" {
+		t.Errorf("%+v", out)
+	}
+}
+
 func TestTheSameRecordGivesTheSameBytes(t *testing.T) {
 	m := record(t, upsert("a", "json", `{"name": "a", "x": {"b": "One thing that is said here", "a": "Another thing that is said here"}}`))
 	first := process(t, m).Published(events.ToolsStandardized)

@@ -1,0 +1,26 @@
+package llm
+
+import "time"
+
+// Resting returns why the stages that do not ask at the moment do not, because
+// too many of their last calls failed.
+func (c *Client) Resting() map[Stage]error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := map[Stage]error{}
+	for stage, circuit := range c.circuits {
+		if err := circuit.resting(); err != nil {
+			out[stage] = err
+		}
+	}
+	return out
+}
+
+func (c *circuit) resting() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state == closed {
+		return nil
+	}
+	return c.refusal(time.Time{})
+}
