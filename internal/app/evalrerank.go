@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/toolstream/toolstream/internal/evaluation"
@@ -82,14 +83,14 @@ func (e *evaluator) reordered(re *reranker) ([][]rerank.Place, error) {
 			orders[i] = re.config.Multi(rerank.Calibrate(items))
 		}
 	}
-	if e.Settings.Rerank != evaluation.Auto {
+	if e.Settings.Rerank != evaluation.Auto && e.Settings.Rerank != evaluation.Learned {
 		return orders, nil
 	}
 	return orders, e.classified(re, orders)
 }
 
-// classified sets the orders that --rerank auto has: by what the other folds
-// teach of which queries one owner answers.
+// classified sets the orders that --rerank auto and learned have: by what the
+// other folds teach of which queries one owner answers.
 func (e *evaluator) classified(re *reranker, orders [][]rerank.Place) error {
 	parts, err := e.set.Folds(folds)
 	if err != nil {
@@ -102,25 +103,80 @@ func (e *evaluator) classified(re *reranker, orders [][]rerank.Place) error {
 	}
 	right, taught := 0, 0
 	for _, part := range parts {
-		classifier, learned, seen := e.taught(re, part)
-		for i := range e.queries {
-			if !slices.Contains(part, e.queries[i].ID) {
-				continue
-			}
-			p := classifier.Probability(re.signals[i])
-			items := rerank.Calibrate(marked(re.items[i], seen))
-			orders[i] = re.config.Order(items, re.needs[i], re.config.Choose(items, p))
-			if learned {
+		config := re.config
+		if e.Settings.Rerank == evaluation.Learned {
+			config = e.bounds(re, parts, part)
+		}
+		for at, j := range e.told(re, part, part) {
+			p := j.Single
+			orders[at] = config.Order(j.Items, j.Needs, config.Choose(j.Items, p))
+			if j.learned {
 				taught++
 			}
-			if p >= 0.5 == re.single[i] {
+			if p >= 0.5 == re.single[at] {
 				right++
 			}
 		}
 	}
 	e.note("of %d queries the classifier tells %.1f %% right whether one owner answers them, for %d of them by what was learned from other folds",
 		len(e.queries), 100*float64(right)/float64(len(e.queries)), taught)
+	if e.Settings.Rerank == evaluation.Learned {
+		b := e.bounds(re, parts, nil)
+		e.note("all queries teach: rerank.clear %v, rerank.alike %v, rerank.own_need %v, rerank.single_from %v, rerank.multi_to %v",
+			b.Clear, b.Alike, b.OwnNeed, b.SingleFrom, b.MultiTo)
+	}
 	return nil
+}
+
+// told is a query of which it was told whether one owner answers it.
+type told struct {
+	rerank.Judged
+	learned bool // by what others taught, not by what is built in
+}
+
+// told returns the queries of a fold, by their positions, as what the queries
+// outside of some others teaches tells them.
+func (e *evaluator) told(re *reranker, fold, without []string) map[int]told {
+	classifier, learned, seen := e.taught(re, without)
+	out := map[int]told{}
+	for i := range e.queries {
+		if !slices.Contains(fold, e.queries[i].ID) {
+			continue
+		}
+		j := rerank.Judged{
+			Items: rerank.Calibrate(marked(re.items[i], seen)), Needs: re.needs[i], Single: classifier.Probability(re.signals[i]),
+		}
+		out[i] = told{j, learned}
+	}
+	return out
+}
+
+// bounds returns what all folds but one teach about the bounds: each of their
+// queries is told by what the queries outside of its own fold teach.
+func (e *evaluator) bounds(re *reranker, parts [][]string, but []string) rerank.Config {
+	var rankings []rerank.Judged
+	for _, part := range parts {
+		if slices.Equal(part, but) {
+			continue
+		}
+		some := e.told(re, part, slices.Concat(part, but))
+		for _, i := range slices.Sorted(maps.Keys(some)) {
+			j := some[i].Judged
+			j.Worth = func(order []rerank.Place) float64 { return e.worth(i, re.items[i], order) }
+			rankings = append(rankings, j)
+		}
+	}
+	return rerank.LearnBounds(rerank.Unproven(), rankings)
+}
+
+// worth returns the NDCG@5 of an order of the tools found for query i.
+func (e *evaluator) worth(i int, items []rerank.Item, order []rerank.Place) float64 {
+	var first []evaluation.Ranked
+	for _, place := range order[:min(5, len(order))] {
+		first = append(first, evaluation.Ranked{ID: items[place.At].ID})
+	}
+	o := e.judgments[i].Score(first)
+	return o.Metrics.Of("ndcg@5")
 }
 
 // taught returns what the queries outside of a fold teach: a classifier, that of

@@ -35,7 +35,8 @@ func TestRerank(t *testing.T) {
 	}
 	multi, _ := reranked(t, dir, evaluation.Multi)
 	auto, notes := reranked(t, dir, evaluation.Auto)
-	for _, places := range [][][]string{single, multi, auto} {
+	learned, said := reranked(t, dir, evaluation.Learned)
+	for _, places := range [][][]string{single, multi, auto, learned} {
 		for i, ids := range places {
 			sorted, want := slices.Sorted(slices.Values(ids)), slices.Sorted(slices.Values(off[i]))
 			if !slices.Equal(sorted, want) {
@@ -45,5 +46,8 @@ func TestRerank(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(notes, "\n"), "classifier") {
 		t.Errorf("nothing is said of the classifier: %q", notes)
+	}
+	if !strings.Contains(strings.Join(said, "\n"), "rerank.single_from 1,") {
+		t.Errorf("four queries taught bounds: %q", said)
 	}
 }

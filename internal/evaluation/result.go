@@ -68,7 +68,7 @@ func Choices() []Choice {
 		{"usage", []string{Off, On}, func(s *Settings) *string { return &s.Usage }},
 		{"rank", []string{Tools, Agents, Auto}, func(s *Settings) *string { return &s.Rank }},
 		{"steps", []string{Off, On}, func(s *Settings) *string { return &s.Steps }},
-		{"rerank", []string{Off, Auto, Single, Multi}, func(s *Settings) *string { return &s.Rerank }},
+		{"rerank", []string{Off, Auto, Single, Multi, Learned}, func(s *Settings) *string { return &s.Rerank }},
 		{"baseline", []string{Off, FullDocument}, func(s *Settings) *string { return &s.Baseline }},
 	}
 }

@@ -26,6 +26,15 @@ func DefaultConfig() Config {
 	}
 }
 
+// Unproven returns the bounds of arXiv 2403.06551 with those of ours such that
+// nothing is reordered: what learning begins with that is to show that reordering
+// helps.
+func Unproven() Config {
+	c := DefaultConfig()
+	c.OwnNeed, c.SingleFrom, c.MultiTo = 1, 1, 0
+	return c
+}
+
 // Validate names the first bound that means nothing.
 func (c Config) Validate() error {
 	for _, share := range []struct {
