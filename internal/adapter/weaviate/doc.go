@@ -17,8 +17,9 @@
 // process: a crash then loses them, and writing the same vectors again repairs
 // nothing. So a batch counts only once a fence, a second and tiny batch to the
 // same shard, has flushed what the first one left; and what may have been
-// written without one is written again with its vectors nudged by one unit in
-// the last place, which the reader takes back. docs/decisions has the reasons.
+// written without one is written again. Every session of a writer nudges vectors
+// by units in the last place in a way of its own, which the reader takes back.
+// docs/decisions has the reasons.
 //
 // # Searching
 //

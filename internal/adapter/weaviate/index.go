@@ -2,7 +2,6 @@ package weaviate
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,9 +38,8 @@ type Deps struct {
 // each other; what writes the same entities at the same time has to be one
 // Index, because Weaviate can not be asked to write only what is newer.
 //
-// Every object names the session it was written in. A session ends when a write
-// fails, or the writer does: so an object of this session was fenced, and of any
-// other it is not known.
+// Every object names the session it was written in: one of this session was
+// fenced, and of any other it is not known.
 type Index struct {
 	client  *Client
 	class   string
@@ -51,7 +49,7 @@ type Index struct {
 	tenants tenants
 
 	mu        sync.Mutex
-	session   string
+	session   session
 	fences    uint64 // so far in this session
 	positions map[int]uint64
 }
@@ -70,7 +68,7 @@ func OpenIndex(ctx context.Context, c *Client, m Model, d Deps) (*Index, error) 
 	if err := c.introduce(ctx, class); err != nil {
 		return nil, err
 	}
-	i := &Index{client: c, class: class, model: m, log: d.Logger, session: rand.Text(), positions: map[int]uint64{}}
+	i := &Index{client: c, class: class, model: m, log: d.Logger, session: newSession(), positions: map[int]uint64{}}
 	i.tenants = tenants{client: c, class: class, begin: i.anchor, known: map[string]bool{}}
 	if err := i.tenants.add(ctx, bookkeeping); err != nil {
 		return nil, err
@@ -115,11 +113,14 @@ func (i *Index) Apply(ctx context.Context, changes []events.Change, through map[
 		}
 	}
 	if err := i.store(ctx, newest(changes)); err != nil {
-		i.session, i.fences = rand.Text(), 0
 		return err
 	}
 	return i.advance(ctx, through)
 }
+
+// begin ends the session and begins another: nothing is known any more of what
+// was written.
+func (i *Index) begin() { i.session, i.fences = newSession(), 0 }
 
 // newest returns the newest change of each entity, by tenant, in the order in
 // which entities first appear.
@@ -140,8 +141,14 @@ func newest(changes []events.Change) map[string][]*events.Change {
 	return out
 }
 
-// store writes what is to be written and fences it in.
-func (i *Index) store(ctx context.Context, byTenant map[string][]*events.Change) error {
+// store writes what is to be written and fences it in. An error ends the
+// session.
+func (i *Index) store(ctx context.Context, byTenant map[string][]*events.Change) (err error) {
+	defer func() {
+		if err != nil {
+			i.begin()
+		}
+	}()
 	if len(byTenant) == 0 {
 		return nil
 	}
@@ -178,8 +185,7 @@ func (i *Index) store(ctx context.Context, byTenant map[string][]*events.Change)
 }
 
 // due returns the objects to write for one tenant: what is newer than what is
-// stored, and what is as new and was written in another session. Whatever
-// another session wrote gets vectors that differ from those that are there.
+// stored, and what is as new and was written in another session.
 func (i *Index) due(ctx context.Context, tenant string, changes []*events.Change) ([]*pb.BatchObject, error) {
 	ids := make([]string, len(changes))
 	for n, c := range changes {
@@ -193,12 +199,11 @@ func (i *Index) due(ctx context.Context, tenant string, changes []*events.Change
 	for n, c := range changes {
 		s := stored{change: *c, session: i.session}
 		if old := there[ids[n]]; old != nil {
-			doubtful := old.session != i.session
-			if !c.Version.Newer(old.change.Version) && !(doubtful && c.Version == old.change.Version) {
+			s.rewrite = old.session.name != i.session.name
+			if !c.Version.Newer(old.change.Version) && !(s.rewrite && c.Version == old.change.Version) {
 				i.metrics.count(changeStale)
 				continue
 			}
-			s.nudged = old.nudged != doubtful
 		}
 		i.metrics.count(s.outcome())
 		o, err := s.object(i.class)
@@ -222,7 +227,9 @@ func (i *Index) write(ctx context.Context, objects []*pb.BatchObject) (refused, 
 	return errors.Join(permanent...), err
 }
 
-// writeBatch writes one batch and tries what it did not take once more, alone.
+// writeBatch writes one batch and tries what it did not take once more, alone:
+// in another session, for a refusal may come after the object was stored and
+// before its vectors were indexed.
 func (i *Index) writeBatch(ctx context.Context, objects []*pb.BatchObject) (refused, err error) {
 	failed, err := i.client.write(ctx, objects)
 	if err != nil {
@@ -230,6 +237,7 @@ func (i *Index) writeBatch(ctx context.Context, objects []*pb.BatchObject) (refu
 	}
 	for _, f := range failed {
 		o := objects[f.at]
+		move(o, i.session, newSession())
 		again, err := i.client.write(ctx, []*pb.BatchObject{o})
 		if err != nil {
 			return nil, err
@@ -260,7 +268,7 @@ func (i *Index) fence(ctx context.Context, tenants []string) error {
 	i.fences++
 	objects := make([]*pb.BatchObject, len(tenants))
 	for n, tenant := range tenants {
-		o, err := i.note(tenant, kindFence, i.session+"/"+strconv.FormatUint(i.fences, 10))
+		o, err := i.note(tenant, kindFence, i.session.name+"/"+strconv.FormatUint(i.fences, 10))
 		if err != nil {
 			return err
 		}
@@ -313,11 +321,12 @@ func (i *Index) advance(ctx context.Context, through map[int]uint64) error {
 	return nil
 }
 
+// loadPositions reads the only object of its shard. It asks without a filter: a
+// crash can leave an object that none finds.
 func (i *Index) loadPositions(ctx context.Context) error {
 	level := pb.ConsistencyLevel_CONSISTENCY_LEVEL_QUORUM
 	found, err := i.client.find(ctx, &pb.SearchRequest{
 		Collection: i.class, Tenant: bookkeeping, Limit: 1, ConsistencyLevel: &level,
-		Filters:    anyOf("_id", []string{noteID(bookkeeping, kindPositions)}),
 		Properties: &pb.PropertiesRequest{NonRefProperties: []string{propDocument}},
 	})
 	if err != nil || len(found) == 0 {

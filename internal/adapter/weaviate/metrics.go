@@ -13,15 +13,15 @@ const (
 	changeStored  = "stored"
 	changeDeleted = "deleted"
 	changeStale   = "stale"   // not newer than what is there
-	changeNudged  = "rewrite" // written again with nudged vectors, because nothing is known of a fence
+	changeRewrite = "rewrite" // of what another session left, because nothing is known of a fence
 )
 
 func (s *stored) outcome() string {
 	switch {
 	case s.change.Op == events.OpDelete:
 		return changeDeleted
-	case s.nudged:
-		return changeNudged
+	case s.rewrite:
+		return changeRewrite
 	}
 	return changeStored
 }

@@ -52,8 +52,8 @@ func near(name string, vector []float32) *pb.NearVector {
 	return &pb.NearVector{VectorBytes: appendFloats(nil, vector), Targets: &pb.Targets{TargetVectors: []string{name}}}
 }
 
-// encodeVectors returns the vectors that are there, nudged or as they are.
-func encodeVectors(v *events.Vectors, nudged bool) []*pb.Vectors {
+// encodeVectors returns the vectors that are there, nudged by a mask.
+func encodeVectors(v *events.Vectors, mask uint32) []*pb.Vectors {
 	var out []*pb.Vectors
 	one := func(name string, vector events.Vector) {
 		if len(vector) > 0 {
@@ -71,10 +71,8 @@ func encodeVectors(v *events.Vectors, nudged bool) []*pb.Vectors {
 	one(vectorResponse, v.Response)
 	list(vectorExamples, v.Examples)
 	list(vectorParameters, v.Parameters)
-	if nudged {
-		for _, one := range out {
-			nudge(components(one))
-		}
+	for _, one := range out {
+		nudge(components(one), mask)
 	}
 	return out
 }
@@ -96,12 +94,8 @@ func components(v *pb.Vectors) []byte {
 	return v.VectorBytes
 }
 
-// nudge moves the first component by one unit in the last place, and nudging
-// again moves it back: enough for Weaviate to take a vector for another one.
-func nudge(vector []byte) { vector[0] ^= 1 }
-
 // decodeVectors reads what encodeVectors wrote.
-func decodeVectors(to *events.Vectors, vectors []*pb.Vectors, nudged bool) error {
+func decodeVectors(to *events.Vectors, vectors []*pb.Vectors, mask uint32) error {
 	for _, v := range vectors {
 		if len(v.VectorBytes) == 0 {
 			continue
@@ -111,9 +105,7 @@ func decodeVectors(to *events.Vectors, vectors []*pb.Vectors, nudged bool) error
 			return fmt.Errorf("weaviate: vector %s of %d bytes, with %d dimensions", v.Name, len(v.VectorBytes), to.Dimensions)
 		}
 		numbers := slices.Clone(components(v))
-		if nudged {
-			nudge(numbers)
-		}
+		nudge(numbers, mask)
 		for one := range slices.Chunk(numbers, size) {
 			take(to, v.Name, floats(one))
 		}

@@ -25,7 +25,7 @@ const (
 	propSource   = "source"
 	propDeleted  = "deleted"
 	propSession  = "session" // of the writer, see Index
-	propNudged   = "nudged"  // whether the vectors are
+	propNudged   = "nudged"  // whether the first bit of the vectors is flipped: of earlier releases, see readSession
 	propAccepted = "accepted"
 	propFormat   = "format"
 	propHash     = "hash"
@@ -45,15 +45,15 @@ func idOf(ref schema.Ref) string {
 // stored is an entity as an object holds it.
 type stored struct {
 	change  events.Change
-	session string
-	nudged  bool
+	session session
+	rewrite bool // of what another session left
 }
 
 // object returns the entity as it is written.
 func (s *stored) object(class string) (*pb.BatchObject, error) {
 	c := &s.change
 	fields := map[string]any{
-		propKind: string(c.Kind), propKey: c.ID, propSession: s.session, propNudged: s.nudged,
+		propKind: string(c.Kind), propKey: c.ID, propSession: s.session.String(),
 		propRevision: revisionText(c.Version), propSource: strconv.FormatUint(c.Source, 10),
 		propAccepted: c.Accepted.UTC().Format(time.RFC3339Nano), propDeleted: c.Op == events.OpDelete,
 	}
@@ -64,7 +64,7 @@ func (s *stored) object(class string) (*pb.BatchObject, error) {
 			return nil, fmt.Errorf("weaviate: document of %s: %w", c.ID, err)
 		}
 		fields[propAgent], fields[propFormat], fields[propHash], fields[propDocument] = c.Agent, c.Format, c.Hash, string(document)
-		o.Vectors = encodeVectors(c.Vectors, s.nudged)
+		o.Vectors = encodeVectors(c.Vectors, s.session.mask)
 		o.Properties.TextArrayProperties = tags(c.Document.Tags)
 	}
 	properties, err := structpb.NewStruct(fields)
@@ -101,7 +101,7 @@ func decode(tenant string, m Model, r *pb.SearchResult) (*stored, error) {
 		return nil, fmt.Errorf("weaviate: document of %s: %w", c.ID, err)
 	}
 	c.Vectors = &events.Vectors{Model: m.Name, Dimensions: m.Dimensions}
-	return s, decodeVectors(c.Vectors, r.GetMetadata().GetVectors(), s.nudged)
+	return s, decodeVectors(c.Vectors, r.GetMetadata().GetVectors(), s.session.mask)
 }
 
 // headProperties is what decodeHead reads.
@@ -112,7 +112,7 @@ func headProperties() []string {
 // decodeHead reads what decides whether an object is written again.
 func decodeHead(tenant string, r *pb.SearchResult) (*stored, error) {
 	f := r.GetProperties().GetNonRefProps().GetFields()
-	s := &stored{session: f[propSession].GetTextValue(), nudged: f[propNudged].GetBoolValue()}
+	s := &stored{}
 	c := &s.change
 	c.Schema, c.Op = events.ChangeSchema, events.OpUpsert
 	c.Ref = schema.Ref{Tenant: tenant, Kind: schema.Kind(f[propKind].GetTextValue()), ID: f[propKey].GetTextValue()}
@@ -120,6 +120,9 @@ func decodeHead(tenant string, r *pb.SearchResult) (*stored, error) {
 		c.Op = events.OpDelete
 	}
 	var err error
+	if s.session, err = readSession(f[propSession].GetTextValue(), f[propNudged].GetBoolValue()); err != nil {
+		return nil, fmt.Errorf("weaviate: session of %s: %w", c.ID, err)
+	}
 	if err = readRevision(&c.Version, f[propRevision].GetTextValue()); err != nil {
 		return nil, fmt.Errorf("weaviate: revision of %s: %w", c.ID, err)
 	}

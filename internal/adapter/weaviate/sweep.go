@@ -2,7 +2,7 @@ package weaviate
 
 import (
 	"context"
-	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -59,7 +59,7 @@ func (i *Index) sweep(ctx context.Context, at *sweep) (lost int, err error) {
 		}
 		at.after = ""
 	}
-	tenant := at.tenants[0]
+	tenant, breaks := at.tenants[0], i.client.breaks.n.Load()
 	found, err := i.client.find(ctx, whole(&pb.SearchRequest{Collection: i.class, Tenant: tenant, Limit: sweepSize, After: at.after}))
 	if err != nil {
 		return 0, err
@@ -74,7 +74,7 @@ func (i *Index) sweep(ctx context.Context, at *sweep) (lost int, err error) {
 			again = append(again, &s.change)
 		}
 	}
-	if err := i.repair(ctx, tenant, again); err != nil {
+	if err := i.repair(ctx, tenant, again, breaks); err != nil {
 		return 0, err
 	}
 	if len(found) < sweepSize {
@@ -157,15 +157,19 @@ func (i *Index) indexed(ctx context.Context, ref schema.Ref, q *pb.NearVector) (
 	return len(found) > 0, err
 }
 
-// repair writes changes again that were lost. What was written since stays.
-func (i *Index) repair(ctx context.Context, tenant string, lost []*events.Change) error {
+// repair writes changes again that were lost. What was written since stays: it
+// is seen, unless a crash hides it, and then the connection broke since.
+func (i *Index) repair(ctx context.Context, tenant string, lost []*events.Change, breaks int64) error {
 	if len(lost) == 0 {
 		return nil
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if i.client.breaks.n.Load() != breaks {
+		return errors.New("weaviate: the connection broke while a sweep was under way: it is repeated")
+	}
 	i.metrics.invisible.Add(float64(len(lost)))
-	i.session, i.fences = rand.Text(), 0 // of what this one wrote, nothing is known any more
+	i.begin()
 	return i.store(ctx, map[string][]*events.Change{tenant: lost})
 }
 
