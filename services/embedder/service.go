@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -108,7 +107,6 @@ type Deps struct {
 	Ends       stream.Ends
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
-	Traces     trace.TracerProvider // optional
 }
 
 func (d Deps) validate() error {
@@ -157,7 +155,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 		Handler: &handler{caller: c, memory: memory, stored: deps.Cache, into: events.Embedded(cfg.Generation), metrics: m},
 	}, stream.Deps{
 		Groups: deps.Groups, Ends: deps.Ends, Publisher: deps.Publisher,
-		Logger: deps.Logger, Registerer: deps.Registerer, Traces: deps.Traces,
+		Logger: deps.Logger, Registerer: deps.Registerer,
 	})
 	if err != nil {
 		return nil, err
