@@ -67,6 +67,9 @@ func OpenEmbedded(ctx context.Context, cfg config.Config, log *slog.Logger, vers
 			err = errors.Join(err, e.close(context.WithoutCancel(ctx)))
 		}
 	}()
+	if err := e.openTraces(ctx, "embedded"); err != nil {
+		return nil, err
+	}
 	if err := e.openStores(ctx); err != nil {
 		return nil, err
 	}
@@ -256,5 +259,6 @@ func (e *Embedded) close(ctx context.Context) error {
 	if e.bus != nil {
 		errs = append(errs, e.bus.Close(ctx))
 	}
+	e.traces.Close(ctx)
 	return errors.Join(errs...)
 }

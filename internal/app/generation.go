@@ -138,7 +138,8 @@ func (f *fleet) openIndex(ctx context.Context, g *generation) (err error) {
 	}
 	g.gate = generations.NewGate(g.index)
 	writer, err := embedder.NewIndexWriter(embedder.WriterDeps{
-		Generation: g.Number, Index: g.gate, Follower: f.bus, Publisher: f.bus, Logger: f.log, Registerer: g.registerer(),
+		Generation: g.Number, Index: g.gate, Searched: func() bool { return f.Live() == g }, Follower: f.bus, Publisher: f.bus, Logger: f.log, Registerer: g.registerer(),
+		Traces: f.traces.Provider(),
 	})
 	if err != nil {
 		return err
@@ -154,6 +155,7 @@ func (f *fleet) openStage(g *generation) (err error) {
 	}
 	g.stage, err = embedder.New(embedder.Config{Generation: g.Number}, embedder.Deps{
 		Model: g.model, Cache: stored, Groups: f.bus, Ends: f.bus, Publisher: f.bus, Logger: f.log, Registerer: g.registerer(),
+		Traces: f.traces.Provider(),
 	})
 	if err != nil {
 		return err
@@ -171,7 +173,7 @@ func (f *fleet) openStage(g *generation) (err error) {
 func (f *fleet) openProposals(g *generation) error {
 	p, err := newProposals(events.Embedded(g.Number), func(ctx context.Context) (*weaviate.Index, error) {
 		return weaviate.OpenIndex(ctx, f.vectors, g.class(), weaviate.Deps{Logger: f.log, Registerer: g.registerer()})
-	}, stream.Deps{Groups: f.bus, Ends: f.bus, Publisher: f.bus, Logger: f.log, Registerer: g.registerer()})
+	}, stream.Deps{Groups: f.bus, Ends: f.bus, Publisher: f.bus, Logger: f.log, Registerer: g.registerer(), Traces: f.traces.Provider()})
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func (b *base) standardizes() bool { return b.llm != nil && b.cfg.LLM.Standardiz
 // newStandardizer returns the stage. Where the language model fills documents,
 // what it answered is kept in NATS.
 func (b *base) newStandardizer(on bus, conn *nats.Conn) (*standardizer.Service, error) {
-	deps := standardizer.Deps{Groups: on, Ends: on, Publisher: on, Logger: b.log, Registerer: b.metrics}
+	deps := standardizer.Deps{Groups: on, Ends: on, Publisher: on, Logger: b.log, Registerer: b.metrics, Traces: b.traces.Provider()}
 	if b.standardizes() {
 		answers, err := natsadapter.NewKV(natsadapter.KVConfig{Bucket: answersBucket, History: 1}, conn)
 		if err != nil {

@@ -8,19 +8,20 @@ import (
 	"golang.org/x/term"
 
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/tracing"
 )
 
 // NewLogger writes to w what the settings ask for: text where somebody watches,
-// JSON where a machine does.
+// JSON where a machine does; with the ids of the trace where there is one.
 func NewLogger(c config.Log, w io.Writer) *slog.Logger {
 	var level slog.Level
 	// The settings were validated: an unknown level can not come here.
 	_ = level.UnmarshalText([]byte(c.Level))
 	opts := &slog.HandlerOptions{Level: level}
 	if c.Format == "json" || (c.Format == "auto" && !isTerminal(w)) {
-		return slog.New(slog.NewJSONHandler(w, opts))
+		return slog.New(tracing.Logs(slog.NewJSONHandler(w, opts)))
 	}
-	return slog.New(slog.NewTextHandler(w, opts))
+	return slog.New(tracing.Logs(slog.NewTextHandler(w, opts)))
 }
 
 func isTerminal(w io.Writer) bool {

@@ -11,11 +11,14 @@ import (
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
+	"go.opentelemetry.io/otel/propagation"
+
+	"github.com/toolstream/toolstream/internal/tracing"
 )
 
 // passOn hands the operations of a service that runs elsewhere to its address,
 // so that a client which knows one service reaches all of them.
-func passOn(mux *http.ServeMux, name, address string, routes func(huma.API)) error {
+func passOn(mux *http.ServeMux, name, address string, propagator propagation.TextMapPropagator, routes func(huma.API)) error {
 	peer, err := url.Parse(address)
 	if err != nil {
 		return fmt.Errorf("peers.%s: %w", name, err)
@@ -23,7 +26,7 @@ func passOn(mux *http.ServeMux, name, address string, routes func(huma.API)) err
 	described, _ := newAPI("")
 	routes(described)
 	paths := described.OpenAPI().Paths
-	proxy := toPeer(name, peer)
+	proxy := toPeer(name, peer, propagator)
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		for method, op := range operations(paths[path]) {
 			if op != nil {
@@ -51,7 +54,7 @@ const smallBody = 64 << 10
 // used again, and then the body breaks off. So what can be sent again is read
 // whole and goes over connections that are kept, and is sent again over another if
 // one breaks; everything else has a connection of its own.
-func toPeer(name string, peer *url.URL) http.Handler {
+func toPeer(name string, peer *url.URL, propagator propagation.TextMapPropagator) http.Handler {
 	fresh := http.DefaultTransport.(*http.Transport).Clone()
 	fresh.DisableKeepAlives = true
 	kept := http.DefaultTransport.(*http.Transport).Clone()
@@ -60,6 +63,7 @@ func toPeer(name string, peer *url.URL) http.Handler {
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(peer)
 			r.SetXForwarded()
+			propagator.Inject(r.Out.Context(), propagation.HeaderCarrier(r.Out.Header))
 		},
 		Transport:     byRepeating{kept, fresh},
 		FlushInterval: -1,
@@ -80,7 +84,9 @@ func toPeer(name string, peer *url.URL) http.Handler {
 			// as in HTTP/2, it is so anyway.
 			_ = http.NewResponseController(w).EnableFullDuplex()
 		}
-		proxy.ServeHTTP(w, r)
+		ctx, span := tracing.Ask(r.Context(), "pass on to "+name)
+		defer span.End()
+		proxy.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"go.opentelemetry.io/otel/propagation"
 )
 
 func passing(t *testing.T, peer http.HandlerFunc) *httptest.Server {
@@ -21,7 +23,7 @@ func passing(t *testing.T, peer http.HandlerFunc) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	front := httptest.NewServer(drained(toPeer("query", address)))
+	front := httptest.NewServer(drained(toPeer("query", address, propagation.TraceContext{})))
 	t.Cleanup(front.Close)
 	return front
 }
@@ -73,7 +75,7 @@ func TestConnectionsThatThePeerCloses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	front := httptest.NewServer(drained(toPeer("query", address)))
+	front := httptest.NewServer(drained(toPeer("query", address, propagation.TraceContext{})))
 	t.Cleanup(front.Close)
 	large := strings.Repeat("x", 3*smallBody)
 	const rounds = 40

@@ -73,6 +73,9 @@ func Serve(ctx context.Context, cfg config.Config, names []string, log *slog.Log
 			err = errors.Join(err, s.close())
 		}
 	}()
+	if err := s.openTraces(ctx, names...); err != nil {
+		return nil, err
+	}
 	if err := s.connect(ctx); err != nil {
 		return nil, err
 	}
@@ -196,7 +199,7 @@ func (s *Served) buildHTTP() error {
 		if peer.address == "" || s.serves(peer.name) {
 			continue
 		}
-		if err := passOn(mux, peer.name, peer.address, peer.routes); err != nil {
+		if err := passOn(mux, peer.name, peer.address, s.traces.Propagator(), peer.routes); err != nil {
 			return err
 		}
 	}
@@ -250,5 +253,6 @@ func (s *Served) close() error {
 	for _, c := range slices.Backward(s.opened) {
 		errs = append(errs, c.Close())
 	}
+	s.traces.Close(context.Background())
 	return errors.Join(errs...)
 }

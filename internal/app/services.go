@@ -19,6 +19,7 @@ import (
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/tracing/export"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/query"
@@ -40,6 +41,7 @@ type base struct {
 	version string
 	started time.Time
 	metrics *prometheus.Registry
+	traces  *export.Traces
 	llm     *llm.Client // nil where no language model is asked
 	asking  []part      // what has to run for the language model
 
@@ -98,6 +100,7 @@ func (b *base) newTrainer(on bus, model string, state *trainerstore.Store, weigh
 		Shadow: shadowed * b.cfg.Trainer.Publish,
 	}, trainer.Deps{
 		Follower: on, Publisher: on, State: state, Store: weightsStore{weights}, Now: time.Now, Logger: b.log, Registerer: b.metrics,
+		Traces: b.traces.Provider(),
 	})
 }
 
@@ -107,6 +110,7 @@ func (b *base) answerSearches(conn *nats.Conn, s *query.Service) (part, error) {
 		Name: "toolstream-query", Version: b.version, Subject: "toolstream.search",
 		Description: "Finds tools: the request and answer of POST /v1/search.",
 		Status:      query.Status,
+		Traces:      b.traces.Provider(),
 	}, conn, s.Handle)
 	if err != nil {
 		return part{}, err
@@ -119,6 +123,7 @@ func (b *base) answerEmbeds(conn *nats.Conn, f *fleet) (part, error) {
 	service, err := natsadapter.NewService(natsadapter.Config{
 		Name: "toolstream-embedder", Version: b.version, Subject: "toolstream.embed",
 		Description: "Turns texts into the vectors that the index compares.",
+		Traces:      b.traces.Provider(),
 	}, conn, f.Handle)
 	if err != nil {
 		return part{}, err
@@ -134,7 +139,7 @@ func (b *base) protect(mux *http.ServeMux) (err error) {
 			return err
 		}
 	}
-	b.handler = sameOrigin(authenticate(known, named(mux)))
+	b.handler = b.traced(mux, sameOrigin(authenticate(known, named(mux))))
 	return nil
 }
 

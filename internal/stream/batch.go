@@ -172,7 +172,7 @@ func (b *batch) publish(ctx context.Context) error {
 		out = append(out, r.out...)
 	}
 	if len(out) > 0 {
-		err := b.loop.bus("publish", b.loop.publisher.Publish(ctx, out...))
+		err := b.loop.bus("publish", b.loop.send(ctx, out))
 		if _, permanent := AsPermanent(err); permanent {
 			err = b.publishEach(ctx)
 		}

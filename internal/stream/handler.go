@@ -87,7 +87,7 @@ func (e each) run(ctx context.Context, msgs []Message, chain []int, outcomes []O
 }
 
 func (e each) one(ctx context.Context, m Message) (o Outcome) {
-	if err := caught(func() { o.Out, o.Err = e.fn(ctx, m) }); err != nil {
+	if err := caught(func() { o.Out, o.Err = e.fn(within(ctx, m), m) }); err != nil {
 		o.Err = err
 	}
 	return o

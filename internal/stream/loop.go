@@ -94,10 +94,17 @@ func (l *Loop) process(ctx context.Context, p Partition, msgs []Message) error {
 	l.metrics.batches.Observe(float64(len(msgs)))
 	work, cancel := draining(ctx, l.stage.Drain)
 	defer cancel()
+	work, spans := l.trace(work, msgs)
 	b := newBatch(l, p, msgs)
 	// The wait between two tries ends with ctx; a try that has begun has the
 	// drain time to come to its commit.
-	if err := l.retry(ctx, func() error { return b.step(work) }); err != nil {
+	err := l.retry(spans.log(ctx), func() error {
+		err := b.step(work)
+		spans.tried(err)
+		return err
+	})
+	spans.end(err)
+	if err != nil {
 		return err
 	}
 	l.metrics.duration.Observe(time.Since(start).Seconds())

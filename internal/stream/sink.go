@@ -31,6 +31,10 @@ type Sink[T any] struct {
 	// after a permanent one the records are applied one by one, the culprits
 	// become dead letters, and the positions follow in a call of their own.
 	Apply func(ctx context.Context, records []Record[T], positions map[int]uint64) error
+
+	// Traced says that the traces of records go on here; it is not for those who
+	// only keep books.
+	Traced bool
 }
 
 // Tail is a sink at work.
@@ -50,6 +54,9 @@ func NewTail[T any](s Sink[T], d Deps) (*Tail[T], error) {
 		return nil, fmt.Errorf("stream: sink %q needs decode, apply and a follower", s.Name)
 	}
 	d.Ends = d.Follower
+	if !s.Traced {
+		d.Traces = nil
+	}
 	w, err := newWorker(s.Name, s.Topic, d)
 	if err != nil {
 		return nil, err
@@ -93,18 +100,22 @@ func (s *Tail[T]) batch(ctx context.Context, msgs []Message) error {
 	work, cancel := draining(ctx, DefaultDrain)
 	defer cancel()
 
+	work, spans := s.trace(work, msgs)
 	records, letters := s.decode(msgs)
 	positions := map[int]uint64{}
 	for _, m := range msgs {
 		positions[m.Partition] = m.Offset
 	}
-	err := s.retry(ctx, func() error {
+	err := s.retry(spans.log(ctx), func() error {
 		if err := s.bury(work, letters); err != nil {
 			return err
 		}
 		letters = nil
-		return s.apply(work, records, positions)
+		err := s.apply(work, records, positions)
+		spans.tried(err)
+		return err
 	})
+	spans.end(err)
 	if err != nil {
 		return err
 	}

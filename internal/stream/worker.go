@@ -11,7 +11,9 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
+	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -30,6 +32,7 @@ type worker struct {
 	ends      Ends
 	log       *slog.Logger
 	metrics   *metrics
+	tracer    trace.Tracer // nil: no spans are made
 }
 
 func newWorker(name string, topic events.Topic, d Deps) (worker, error) {
@@ -43,10 +46,14 @@ func newWorker(name string, topic events.Topic, d Deps) (worker, error) {
 	if err != nil {
 		return worker{}, err
 	}
-	return worker{
+	w := worker{
 		name: name, topic: topic, publisher: d.Publisher, ends: d.Ends,
 		log: d.Logger.With("stage", name, "topic", string(topic)), metrics: m,
-	}, nil
+	}
+	if d.Traces != nil {
+		w.tracer = d.Traces.Tracer(tracing.Scope)
+	}
+	return w, nil
 }
 
 // retry calls op until it succeeds, fails permanently or ctx ends. The log
@@ -62,7 +69,7 @@ func (w *worker) retry(ctx context.Context, op func() error) error {
 	}
 	notify := func(err error, _ time.Duration) {
 		if failures == 0 {
-			w.log.Warn("retrying until it succeeds", "error", err)
+			w.log.WarnContext(ctx, "retrying until it succeeds", "error", err)
 		}
 		failures++
 		w.metrics.retries.Inc()
@@ -73,7 +80,7 @@ func (w *worker) retry(ctx context.Context, op func() error) error {
 		backoff.WithMaxInterval(retryMax), backoff.WithMaxElapsedTime(0))
 	err := backoff.RetryNotify(attempt, backoff.WithContext(policy, ctx), notify)
 	if err == nil && failures > 0 {
-		w.log.Info("recovered", "failures", failures)
+		w.log.InfoContext(ctx, "recovered", "failures", failures)
 	}
 	return err
 }
@@ -99,9 +106,10 @@ func (w *worker) bury(ctx context.Context, letters []events.DeadLetter) error {
 		if err != nil {
 			return err
 		}
+		failed(ctx, l)
 		w.metrics.deadLetters.WithLabelValues(l.Reason).Inc()
 		w.metrics.errors.WithLabelValues(classPermanent).Inc()
-		w.log.Warn("record given up", "letter", l.ID, "reason", l.Reason, "attempts", l.Attempts)
+		w.log.WarnContext(tracing.Of(ctx, l.Headers), "record given up", "letter", l.ID, "reason", l.Reason, "attempts", l.Attempts)
 	}
 	return nil
 }
@@ -155,7 +163,8 @@ type Ends interface {
 }
 
 // Deps is what a Loop or a Sink works with. Each uses what it needs of the
-// three ways to read; Ends is optional and lets it report its lag.
+// three ways to read; Ends is optional and lets it report its lag, Traces lets the
+// traces of records go on.
 type Deps struct {
 	Groups     Groups
 	Follower   Follower
@@ -163,4 +172,5 @@ type Deps struct {
 	Publisher  Publisher
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
+	Traces     trace.TracerProvider
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
@@ -62,6 +63,30 @@ type origin struct {
 }
 
 func (s *Service) accept(ctx context.Context, tenant string, items []formats.Item, from origin) ([]Outcome, error) {
+	ctx, span := tracing.Begin(ctx, "accept")
+	span.SetAttributes(tracing.Tenant.String(tenant), tracing.Items.Int(len(items)))
+	outcomes, err := s.settle(ctx, tenant, items, from)
+	if span.IsRecording() {
+		accepted, rejected := tally(outcomes)
+		span.SetAttributes(tracing.Accepted.Int(accepted), tracing.Rejected.Int(rejected))
+	}
+	tracing.End(span, err)
+	return outcomes, err
+}
+
+func tally(outcomes []Outcome) (accepted, rejected int) {
+	for i := range outcomes {
+		switch outcomes[i].State {
+		case Accepted:
+			accepted++
+		case Rejected:
+			rejected++
+		}
+	}
+	return accepted, rejected
+}
+
+func (s *Service) settle(ctx context.Context, tenant string, items []formats.Item, from origin) ([]Outcome, error) {
 	if err := schema.ValidateTenant(tenant); err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}

@@ -7,9 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/propagation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -223,12 +225,30 @@ func (c *committer) publish(ctx context.Context, r *round) error {
 	defer cancel()
 	r.sent = true
 	start := time.Now()
+	sending := r.sending(len(msgs))
 	err := c.s.publisher.Publish(ctx, msgs...)
+	for _, span := range sending {
+		tracing.End(span, err)
+	}
 	c.s.metrics.published(len(msgs), time.Since(start), err)
 	if err != nil {
 		return unavailable("publish", err)
 	}
 	return nil
+}
+
+// tracedJobs bounds the jobs of a round whose traces show that it was sent.
+const tracedJobs = 16
+
+// sending begins a span in the trace of each of the first jobs.
+func (r *round) sending(records int) []trace.Span {
+	var spans []trace.Span
+	for _, j := range r.jobs[:min(len(r.jobs), tracedJobs)] {
+		_, span := tracing.Begin(j.ctx, "send "+string(events.ToolsRaw), trace.WithSpanKind(trace.SpanKindProducer))
+		span.SetAttributes(semconv.MessagingDestinationName(string(events.ToolsRaw)), semconv.MessagingBatchMessageCount(records))
+		spans = append(spans, span)
+	}
+	return spans
 }
 
 // finish remembers a round and answers its jobs. After an error it is unknown
@@ -292,7 +312,7 @@ func (c *committer) message(e *entry) stream.Message {
 	if record.Hash != "" {
 		headers[events.HeaderHash] = record.Hash
 	}
-	c.s.trace.Inject(e.job.ctx, propagation.MapCarrier(headers))
+	tracing.Inject(e.job.ctx, headers)
 	return stream.Message{Topic: events.ToolsRaw, Key: e.change.key, Value: encode(record, e.change.raw), Headers: headers}
 }
 

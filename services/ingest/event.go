@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"strconv"
 
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/cloudevents"
@@ -54,6 +56,19 @@ func (s *Service) AcceptEvents(ctx context.Context, tenant string, list []cloude
 }
 
 func (s *Service) acceptEvent(ctx context.Context, tenant string, e *cloudevents.Event) (EventOutcome, error) {
+	// The extensions traceparent and tracestate say what led to the event
+	// (https://github.com/cloudevents/spec, extensions/distributed-tracing.md).
+	ctx, span := tracing.Join(ctx, e.Extensions, "receive event")
+	span.SetAttributes(semconv.CloudEventsEventID(e.ID), semconv.CloudEventsEventSource(e.Source), semconv.CloudEventsEventType(e.Type))
+	o, err := s.dealWith(ctx, tenant, e)
+	if err == nil {
+		span.SetAttributes(tracing.Outcome.String(string(o.State)))
+	}
+	tracing.End(span, err)
+	return o, err
+}
+
+func (s *Service) dealWith(ctx context.Context, tenant string, e *cloudevents.Event) (EventOutcome, error) {
 	o := EventOutcome{ID: e.ID, Source: e.Source}
 	key := keyOf(tenant, e.Source, e.ID)
 	if s.seen.has(key) {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/otel/propagation"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/toolstream/toolstream/internal/stream"
@@ -102,7 +101,6 @@ type Service struct {
 	now       func() time.Time
 	log       *slog.Logger
 	metrics   *metrics
-	trace     propagation.TraceContext
 
 	clock     *Clock
 	table     *Table

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/toolstream/toolstream/internal/stream"
@@ -105,7 +106,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Deps are what the service works with. All are needed.
+// Deps are what the service works with. All are needed but Traces.
 type Deps struct {
 	Follower   stream.Follower
 	Publisher  stream.Publisher // for dead letters
@@ -114,6 +115,7 @@ type Deps struct {
 	Now        func() time.Time
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
+	Traces     trace.TracerProvider
 }
 
 func (d Deps) validate() error {
@@ -161,15 +163,15 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	if s.metrics, err = newMetrics(deps.Registerer); err != nil {
 		return nil, err
 	}
-	bus := stream.Deps{Follower: deps.Follower, Publisher: deps.Publisher, Logger: deps.Logger, Registerer: deps.Registerer}
+	bus := stream.Deps{Follower: deps.Follower, Publisher: deps.Publisher, Logger: deps.Logger, Registerer: deps.Registerer, Traces: deps.Traces}
 	s.searches, err = stream.NewTail(stream.Sink[schema.Impression]{
-		Name: "trainer-searches", Topic: events.Searches, Decode: decoder(events.DecodeImpression), Apply: s.applySearches,
+		Name: "trainer-searches", Topic: events.Searches, Decode: decoder(events.DecodeImpression), Apply: s.applySearches, Traced: true,
 	}, bus)
 	if err != nil {
 		return nil, err
 	}
 	s.feedback, err = stream.NewTail(stream.Sink[schema.Feedback]{
-		Name: "trainer-feedback", Topic: events.FeedbackTopic, Decode: decoder(events.DecodeFeedback), Apply: s.applyFeedback,
+		Name: "trainer-feedback", Topic: events.FeedbackTopic, Decode: decoder(events.DecodeFeedback), Apply: s.applyFeedback, Traced: true,
 	}, bus)
 	return s, err
 }

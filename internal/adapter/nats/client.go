@@ -12,6 +12,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 	"go.opentelemetry.io/otel/propagation"
+
+	"github.com/toolstream/toolstream/internal/tracing"
 )
 
 // ClientConfig says whom a Client asks.
@@ -44,6 +46,13 @@ func NewClient(cfg ClientConfig, conn *nats.Conn) (*Client, error) {
 func (c *Client) Request(ctx context.Context, tenant string, body []byte) ([]byte, error) {
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
+	ctx, span := tracing.Ask(ctx, "request "+c.cfg.Subject)
+	answer, err := c.request(ctx, tenant, body)
+	tracing.End(span, err)
+	return answer, err
+}
+
+func (c *Client) request(ctx context.Context, tenant string, body []byte) ([]byte, error) {
 	answer, err := c.ask(ctx, tenant, body)
 	if err != nil {
 		return nil, fmt.Errorf("nats: request %s: %w", c.cfg.Subject, named(c.conn, err))

@@ -16,7 +16,10 @@ import (
 	"github.com/nats-io/nats.go/micro"
 	"github.com/sourcegraph/conc/panics"
 	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -35,7 +38,8 @@ type Config struct {
 	// a *schema.Invalid, 504 for a deadline, 503 for all else.
 	Status func(error) int
 
-	Logger *slog.Logger // of panics and answers that could not be sent; none when nil
+	Logger *slog.Logger         // of panics and answers that could not be sent; none when nil
+	Traces trace.TracerProvider // of requests; none when nil
 }
 
 func (c Config) withDefaults() Config {
@@ -55,6 +59,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Traces == nil {
+		c.Traces = noop.NewTracerProvider()
 	}
 	return c
 }
@@ -172,7 +179,10 @@ func (s *Service) answer(ctx context.Context, req micro.Request, arrived time.Ti
 	}
 	ctx, cancel := context.WithDeadline(propagation.TraceContext{}.Extract(ctx, header), arrived.Add(timeout))
 	defer cancel()
+	ctx, span := s.cfg.Traces.Tracer(tracing.Scope).Start(ctx, "answer "+s.cfg.Subject, trace.WithSpanKind(trace.SpanKindServer))
+	span.SetAttributes(tracing.Tenant.String(tenant))
 	body, err := s.inSlot(ctx, tenant, req.Data())
+	tracing.End(span, err)
 	if err != nil {
 		s.fail(req, err)
 		return
@@ -195,7 +205,7 @@ func (s *Service) inSlot(ctx context.Context, tenant string, request []byte) (bo
 		return nil, err // both were ready
 	}
 	if p := panics.Try(func() { body, err = s.handle(ctx, tenant, request) }); p != nil {
-		s.cfg.Logger.Error("nats: a handler panicked", "service", s.cfg.Name, "panic", p.AsError())
+		s.cfg.Logger.ErrorContext(ctx, "nats: a handler panicked", "service", s.cfg.Name, "panic", p.AsError())
 		return nil, errPanicked
 	}
 	return body, err

@@ -1,0 +1,162 @@
+package stream
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// Bounds of what a batch adds to the traces of its records. A span is made for
+// each trace that its records continue and not for each record: what was sent
+// together has one.
+const (
+	tracesOwn    = 16        // traces of a batch that get a span of their own
+	tracesLinked = 64        // traces that the batch's span links to
+	tracesAge    = time.Hour // of a record, beyond which its trace is over: what is read again makes no spans
+)
+
+// traces are the spans of one batch: of the batch itself, in a trace of its own
+// with links to those of its records, and one in each of these. Nil has none.
+type traces struct {
+	batch trace.Span
+	all   []trace.Span          // in the traces of records
+	own   map[string]trace.Span // the same, by the traceparent with which their records go on
+}
+
+// trace begins the spans of a batch. The records that get a span are given its
+// context in place of the one that they came with, so that what follows from them
+// is within it.
+func (w *worker) trace(ctx context.Context, msgs []Message) (context.Context, *traces) {
+	if w.tracer == nil {
+		return ctx, nil
+	}
+	groups, order := grouped(msgs, time.Now().Add(-tracesAge))
+	options := []trace.SpanStartOption{
+		trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindConsumer),
+		trace.WithAttributes(append(w.attributes(len(msgs)),
+			semconv.MessagingDestinationPartitionIDKey.Int(msgs[0].Partition))...),
+	}
+	for _, parent := range order[:min(len(order), tracesLinked)] {
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: tracing.Extract(msgs[groups[parent][0]].Headers)}))
+	}
+	name := w.name + " process " + string(w.topic)
+	ctx, batch := w.tracer.Start(ctx, name+" batch", options...)
+	t := &traces{batch: batch, own: map[string]trace.Span{}}
+	for _, parent := range order[:min(len(order), tracesOwn)] {
+		t.begin(w, name, msgs, groups[parent])
+	}
+	return context.WithValue(ctx, tracesKey{}, t), t
+}
+
+// begin begins the span of the records at these places, which continue one trace.
+func (t *traces) begin(w *worker, name string, msgs []Message, places []int) {
+	parent := tracing.Of(context.Background(), msgs[places[0]].Headers)
+	ctx, span := w.tracer.Start(parent, name, trace.WithSpanKind(trace.SpanKindConsumer),
+		trace.WithAttributes(w.attributes(len(places))...), trace.WithLinks(trace.Link{SpanContext: t.batch.SpanContext()}))
+	if !span.IsRecording() {
+		return
+	}
+	for _, at := range places {
+		msgs[at].Headers = maps.Clone(msgs[at].Headers)
+		tracing.Inject(ctx, msgs[at].Headers)
+	}
+	t.all = append(t.all, span)
+	t.own[msgs[places[0]].Headers[events.HeaderTraceparent]] = span
+}
+
+func (w *worker) attributes(n int) []attribute.KeyValue {
+	return []attribute.KeyValue{
+		tracing.Stage.String(w.name), semconv.MessagingDestinationName(string(w.topic)),
+		semconv.MessagingOperationTypeProcess, semconv.MessagingBatchMessageCount(n),
+	}
+}
+
+// grouped returns the places of the records that continue a sampled trace and are
+// no older than since, by their traceparent, and these in order of appearance.
+func grouped(msgs []Message, since time.Time) (groups map[string][]int, order []string) {
+	groups = map[string][]int{}
+	for i, m := range msgs {
+		parent := m.Headers[events.HeaderTraceparent]
+		if parent == "" || m.Time.Before(since) {
+			continue
+		}
+		if groups[parent] == nil {
+			if !tracing.Extract(m.Headers).IsSampled() {
+				continue
+			}
+			order = append(order, parent)
+		}
+		groups[parent] = append(groups[parent], i)
+	}
+	return groups, order
+}
+
+// failed notes in the spans of the batch in work that a record was given up.
+func failed(ctx context.Context, l events.DeadLetter) {
+	t, _ := ctx.Value(tracesKey{}).(*traces)
+	if t == nil {
+		return
+	}
+	tracing.Fail(t.batch, l.Reason)
+	if span := t.own[l.Headers[events.HeaderTraceparent]]; span != nil {
+		tracing.Fail(span, l.Reason)
+	}
+}
+
+// log returns ctx for what is logged about the batch.
+func (t *traces) log(ctx context.Context) context.Context {
+	if t == nil {
+		return ctx
+	}
+	return trace.ContextWithSpan(ctx, t.batch)
+}
+
+// tried notes a try that has failed and will be repeated.
+func (t *traces) tried(err error) {
+	if t != nil && err != nil {
+		t.batch.AddEvent("failed try", trace.WithAttributes(semconv.ErrorTypeKey.String(tracing.Kind(err))))
+	}
+}
+
+// end ends all spans. With an error, the records are not done.
+func (t *traces) end(err error) {
+	if t == nil {
+		return
+	}
+	for _, span := range t.all {
+		tracing.End(span, err)
+	}
+	tracing.End(t.batch, err)
+}
+
+// tracesKey is the key of a context for the spans of the batch in work.
+type tracesKey struct{}
+
+// within returns the context in which one record of a batch is handled: within its
+// span, if it has one.
+func within(ctx context.Context, m Message) context.Context {
+	t, _ := ctx.Value(tracesKey{}).(*traces)
+	if t == nil {
+		return ctx
+	}
+	if span := t.own[m.Headers[events.HeaderTraceparent]]; span != nil {
+		return trace.ContextWithSpan(ctx, span)
+	}
+	return ctx
+}
+
+// send publishes within a span of its own.
+func (w *worker) send(ctx context.Context, msgs []Message) error {
+	ctx, span := tracing.Begin(ctx, "send "+string(msgs[0].Topic), trace.WithSpanKind(trace.SpanKindProducer))
+	span.SetAttributes(semconv.MessagingDestinationName(string(msgs[0].Topic)), semconv.MessagingBatchMessageCount(len(msgs)))
+	err := w.publisher.Publish(ctx, msgs...)
+	tracing.End(span, err)
+	return err
+}

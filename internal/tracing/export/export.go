@@ -1,0 +1,115 @@
+// Package export sends spans to where the environment says, as OpenTelemetry's
+// specification names its variables: OTEL_TRACES_EXPORTER, OTEL_EXPORTER_OTLP_…,
+// OTEL_TRACES_SAMPLER, OTEL_PROPAGATORS, OTEL_RESOURCE_ATTRIBUTES, OTEL_BSP_…
+// Nothing that a span is about ever waits for that.
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/contrib/propagators/autoprop"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Config says whose spans they are.
+type Config struct {
+	Service string // unless OTEL_SERVICE_NAME names another
+	Version string
+}
+
+// Deps are what traces are made with.
+type Deps struct {
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Traces is where spans go. Nil and the zero value send none.
+type Traces struct {
+	provider   *sdktrace.TracerProvider // nil: none are wanted
+	propagator propagation.TextMapPropagator
+}
+
+// Wanted reports whether the environment asks for spans: it names an exporter, or
+// an endpoint, and does not switch them off.
+func Wanted() bool {
+	exporter := os.Getenv("OTEL_TRACES_EXPORTER")
+	if exporter == "none" || strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
+		return false
+	}
+	return exporter != "" || os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
+}
+
+// Open returns traces as the environment says. It sends nothing yet; whether
+// anybody listens is not known before spans are sent.
+func Open(ctx context.Context, cfg Config, d Deps) (*Traces, error) {
+	if !Wanted() {
+		return &Traces{}, nil
+	}
+	exporter, err := autoexport.NewSpanExporter(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER: %w", err)
+	}
+	return open(ctx, cfg, d, exporter)
+}
+
+func open(ctx context.Context, cfg Config, d Deps, exporter sdktrace.SpanExporter) (*Traces, error) {
+	of, err := resource.New(ctx,
+		resource.WithTelemetrySDK(), resource.WithHost(),
+		resource.WithAttributes(semconv.ServiceName(cfg.Service), semconv.ServiceVersion(cfg.Version)),
+		resource.WithFromEnv(), // last: it has the last word
+	)
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	b, err := newBounded(exporter, d)
+	if err != nil {
+		return nil, err
+	}
+	return &Traces{
+		provider:   sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(b), sdktrace.WithResource(of)),
+		propagator: autoprop.NewTextMapPropagator(),
+	}, nil
+}
+
+// Provider makes the spans; nil where none are wanted.
+func (t *Traces) Provider() trace.TracerProvider {
+	if t == nil || t.provider == nil {
+		return nil // and not an interface that holds nil
+	}
+	return t.provider
+}
+
+// Propagator reads and writes the context of a trace in headers of HTTP, nothing
+// where no spans are wanted.
+func (t *Traces) Propagator() propagation.TextMapPropagator {
+	if t == nil || t.propagator == nil {
+		return propagation.NewCompositeTextMapPropagator()
+	}
+	return t.propagator
+}
+
+// closeTimeout is how long the spans that wait have at the end.
+const closeTimeout = 5 * time.Second
+
+// Close sends what waits, for at most five seconds: nobody is to wait longer for
+// a collector that is away.
+func (t *Traces) Close(ctx context.Context) {
+	if t == nil || t.provider == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	_ = t.provider.Shutdown(ctx) // what was lost is counted and logged
+}
