@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -36,6 +37,7 @@ type WriterDeps struct {
 	Searched   func() bool      // whether the index is the one that is searched: only that can be fresh; nil: it is
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
+	Traces     trace.TracerProvider // optional
 }
 
 // IndexWriter carries what a generation has embedded into an index.
@@ -59,9 +61,9 @@ func NewIndexWriter(deps WriterDeps) (*IndexWriter, error) {
 	}
 	w := &IndexWriter{deps: deps, topic: events.Embedded(generation), freshness: fresh}
 	w.tail, err = stream.NewTail(stream.Sink[events.Change]{
-		Name: events.Numbered(WriterName, generation), Topic: w.topic, Decode: decodeOrNull, Apply: w.apply,
+		Name: events.Numbered(WriterName, generation), Topic: w.topic, Decode: decodeOrNull, Apply: w.apply, Traced: true,
 	}, stream.Deps{
-		Follower: deps.Follower, Publisher: deps.Publisher, Logger: deps.Logger, Registerer: deps.Registerer,
+		Follower: deps.Follower, Publisher: deps.Publisher, Logger: deps.Logger, Registerer: deps.Registerer, Traces: deps.Traces,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("index writer: %w", err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -107,6 +108,7 @@ type Deps struct {
 	Ends       stream.Ends
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
+	Traces     trace.TracerProvider // optional
 }
 
 func (d Deps) validate() error {
@@ -155,7 +157,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 		Handler: &handler{caller: c, memory: memory, stored: deps.Cache, into: events.Embedded(cfg.Generation), metrics: m},
 	}, stream.Deps{
 		Groups: deps.Groups, Ends: deps.Ends, Publisher: deps.Publisher,
-		Logger: deps.Logger, Registerer: deps.Registerer,
+		Logger: deps.Logger, Registerer: deps.Registerer, Traces: deps.Traces,
 	})
 	if err != nil {
 		return nil, err

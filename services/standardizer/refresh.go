@@ -149,6 +149,8 @@ func (r *Refresher) step(ctx context.Context) error {
 		m.Headers = map[string]string{}
 	}
 	m.Headers[events.HeaderRefresh] = r.deps.Wanted.String()
+	delete(m.Headers, events.HeaderTraceparent) // what happens now is no part of the trace that it came with
+	delete(m.Headers, events.HeaderTracestate)
 	done, err := r.deps.Republisher.Republish(ctx, m)
 	if err != nil {
 		return fmt.Errorf("republish %s: %w", next.key, err)

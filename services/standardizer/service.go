@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -54,6 +55,7 @@ type Deps struct {
 	Now        func() time.Time // needed with a model
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
+	Traces     trace.TracerProvider // optional
 }
 
 // Service is the stage.
@@ -74,7 +76,7 @@ func New(c Config, d Deps) (*Service, error) {
 		Topic:   events.ToolsRaw,
 		Handler: stream.Each(c.workers(d), s.standardize),
 		Batch:   c.batch(d),
-	}, stream.Deps{Groups: d.Groups, Ends: d.Ends, Publisher: d.Publisher, Logger: d.Logger, Registerer: d.Registerer}); err != nil {
+	}, stream.Deps{Groups: d.Groups, Ends: d.Ends, Publisher: d.Publisher, Logger: d.Logger, Registerer: d.Registerer, Traces: d.Traces}); err != nil {
 		return nil, fmt.Errorf("standardizer: %w", err)
 	}
 	if s.filler, err = newFiller(c, d); err != nil {
