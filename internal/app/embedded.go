@@ -207,7 +207,11 @@ func (e *Embedded) Run(ctx context.Context) error {
 
 // parts lists what runs, consumers before producers.
 func (e *Embedded) parts() ([]part, error) {
-	parts := []part{{"bus", e.bus.Run}}
+	waiting, err := e.newBacklog(e.bus, e.fleet)
+	if err != nil {
+		return nil, err
+	}
+	parts := []part{{"bus", e.bus.Run}, waiting}
 	parts = append(parts, e.asking...)
 	parts = append(parts, []part{
 		{"plan", e.fleet.planner.Run},

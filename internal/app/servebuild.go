@@ -135,8 +135,12 @@ func (s *Served) buildQuery(context.Context) error {
 	if err != nil {
 		return err
 	}
+	waiting, err := s.newBacklog(s.bus, s.fleet)
+	if err != nil {
+		return err
+	}
 	r := &replica{bus: s.bus, fleet: s.fleet, first: live}
-	s.parts = append(s.parts, part{"query", service.Run}, answers, part{"replica", r.run})
+	s.parts = append(s.parts, part{"query", service.Run}, answers, part{"replica", r.run}, waiting)
 	s.ready = append(s.ready, r.ready)
 	status := &reporter{base: &s.base, bus: s.bus, fleet: s.fleet, dead: dead, weights: service.WeightsVersion, refused: service.Refused, ready: s.whyNotReady}
 	s.routes[QueryService] = func(api huma.API) {

@@ -51,7 +51,9 @@ type base struct {
 
 func newBase(cfg config.Config, log *slog.Logger, version string) base {
 	b := base{cfg: cfg, log: log, version: version, started: time.Now(), metrics: prometheus.NewRegistry()}
-	b.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	b.metrics.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo(version),
+	)
 	return b
 }
 
