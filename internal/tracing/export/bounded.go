@@ -2,13 +2,11 @@ package export
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"strconv"
 	"sync/atomic"
 
-	"github.com/prometheus/client_golang/prometheus"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/toolstream/toolstream/internal/tracing"
@@ -25,8 +23,7 @@ type bounded struct {
 	waiting  atomic.Int64 // that were let in and not yet handed to the exporter
 	full     atomic.Bool  // a span found no room, and the log has said so
 	failing  atomic.Bool  // the last export failed
-	lost     *prometheus.CounterVec
-	sent     prometheus.Counter
+	*metrics
 }
 
 // Reasons for which a span is lost.
@@ -36,22 +33,13 @@ const (
 )
 
 func newBounded(exporter sdktrace.SpanExporter, d Deps) (*bounded, error) {
-	b := &bounded{
-		exporter: exporter, log: d.Logger, room: room(),
-		lost: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "toolstream_spans_lost_total",
-			Help: "Spans of traces that were not sent, by reason (queue_full, export_failed).",
-		}, []string{"reason"}),
-		sent: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "toolstream_spans_sent_total",
-			Help: "Spans of traces that a collector has taken.",
-		}),
+	m, err := newMetrics(d.Registerer)
+	if err != nil {
+		return nil, err
 	}
-	for _, reason := range []string{lostFull, lostExport} {
-		b.lost.WithLabelValues(reason)
-	}
+	b := &bounded{exporter: exporter, log: d.Logger, room: room(), metrics: m}
 	b.SpanProcessor = sdktrace.NewBatchSpanProcessor(handing{b})
-	return b, errors.Join(d.Registerer.Register(b.lost), d.Registerer.Register(b.sent))
+	return b, nil
 }
 
 // room is the length of the batch processor's queue.

@@ -1,0 +1,194 @@
+// Package measures knows what the program measures, from where it is declared:
+// the files metrics.go. It makes docs/metrics.md of it, and tells tests of what
+// asks for metrics which of them there are.
+package measures
+
+//go:generate go run ./generate
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Metric is one metric as it is declared.
+type Metric struct {
+	Name   string
+	Kind   string // counter, gauge or histogram
+	Help   string
+	Labels []string // in the order of their declaration
+	Folder string   // of the package that declares it, as services/query
+}
+
+// FileName is that of every file that declares metrics.
+const FileName = "metrics.go"
+
+// Declared returns the metrics that the code below root declares, by name. It
+// fails where one is declared in a way or a place in which it can not be found.
+func Declared(root string) ([]Metric, error) {
+	var all []Metric
+	for _, dir := range []string{"internal", "services"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(file string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+				return err
+			}
+			folder, err := filepath.Rel(root, filepath.Dir(file))
+			if err != nil {
+				return err
+			}
+			found, err := declaredIn(file, filepath.ToSlash(folder))
+			if len(found) > 0 && filepath.Base(file) != FileName {
+				err = errors.Join(err, fmt.Errorf("%s declares %s: metrics are declared in %s", file, found[0].Name, FileName))
+			}
+			all = append(all, found...)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("measures: %w", err)
+		}
+	}
+	slices.SortFunc(all, func(a, b Metric) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+func declaredIn(name, folder string) ([]Metric, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	f := source{file}
+	var out []Metric
+	var errs []error
+	ast.Inspect(file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || kindOf(call) == "" {
+			return true
+		}
+		m, err := f.metric(call)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			return false
+		}
+		m.Folder = folder
+		out = append(out, m)
+		return true
+	})
+	return out, errors.Join(errs...)
+}
+
+// kindOf returns what a call declares, nothing if it declares none. A Desc alone
+// does not say what is sent under it: those of ours are gauges.
+func kindOf(call *ast.CallExpr) string {
+	fn, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	if pkg, ok := fn.X.(*ast.Ident); !ok || pkg.Name != "prometheus" {
+		return ""
+	}
+	name := strings.TrimSuffix(strings.TrimSuffix(fn.Sel.Name, "Func"), "Vec")
+	return map[string]string{
+		"NewCounter": "counter", "NewGauge": "gauge", "NewDesc": "gauge", "NewHistogram": "histogram", "NewSummary": "summary",
+	}[name]
+}
+
+// source reads what the literals of a file say.
+type source struct{ *ast.File }
+
+// metric reads a declaration: options first and then labels, or those of a Desc.
+func (f source) metric(call *ast.CallExpr) (m Metric, err error) {
+	m.Kind = kindOf(call)
+	if len(call.Args) == 4 { // NewDesc
+		m.Name, m.Help, m.Labels = f.text(call.Args[0]), f.text(call.Args[1]), f.texts(call.Args[2])
+	} else if options, ok := call.Args[0].(*ast.CompositeLit); ok {
+		fields := f.fields(options)
+		m.Name, m.Help, m.Labels = f.text(fields["Name"]), f.text(fields["Help"]), f.keys(fields["ConstLabels"])
+		if strings.HasSuffix(call.Fun.(*ast.SelectorExpr).Sel.Name, "Vec") {
+			m.Labels = append(m.Labels, f.texts(call.Args[1])...)
+		}
+	}
+	if m.Name == "" || m.Help == "" {
+		return m, fmt.Errorf("a %s whose name and help are no literals (%q)", m.Kind, m.Name)
+	}
+	return m, nil
+}
+
+func (f source) fields(lit *ast.CompositeLit) map[string]ast.Expr {
+	out := map[string]ast.Expr{}
+	for _, e := range lit.Elts {
+		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			if key, ok := kv.Key.(*ast.Ident); ok {
+				out[key.Name] = kv.Value
+			}
+		}
+	}
+	return out
+}
+
+// text is a string literal, or the constant or variable of the file that is one.
+func (f source) text(e ast.Expr) string {
+	lit, ok := f.value(e).(*ast.BasicLit)
+	if !ok {
+		return ""
+	}
+	s, err := strconv.Unquote(lit.Value)
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+func (f source) texts(e ast.Expr) []string {
+	lit, ok := f.value(e).(*ast.CompositeLit)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, e := range lit.Elts {
+		out = append(out, f.text(e))
+	}
+	return out
+}
+
+// keys are those of a map.
+func (f source) keys(e ast.Expr) []string {
+	lit, ok := f.value(e).(*ast.CompositeLit)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, e := range lit.Elts {
+		out = append(out, f.text(e.(*ast.KeyValueExpr).Key))
+	}
+	return out
+}
+
+// value is what a name stands for in the file, or the expression itself.
+func (f source) value(e ast.Expr) ast.Expr {
+	name, ok := e.(*ast.Ident)
+	if !ok {
+		return e
+	}
+	var found ast.Expr
+	ast.Inspect(f.File, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			if left, ok := n.Lhs[0].(*ast.Ident); ok && left.Name == name.Name && len(n.Rhs) == 1 {
+				found = n.Rhs[0]
+			}
+		case *ast.ValueSpec:
+			if n.Names[0].Name == name.Name && len(n.Values) == 1 {
+				found = n.Values[0]
+			}
+		}
+		return found == nil
+	})
+	return found
+}

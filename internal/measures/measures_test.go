@@ -1,0 +1,134 @@
+package measures
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+func declared(t *testing.T) []Metric {
+	t.Helper()
+	all, err := Declared(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestThePageIsInStep(t *testing.T) {
+	want, err := Page(declared(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(root, "docs", "metrics.md"))
+	if err != nil || string(got) != string(want) {
+		t.Errorf("docs/metrics.md is not made of what is declared (%v): go generate ./internal/measures", err)
+	}
+}
+
+// Whoever reads one name can guess the others.
+func TestNamesFollowTheConvention(t *testing.T) {
+	name, label := regexp.MustCompile(`^toolstream(_[a-z]+)+$`), regexp.MustCompile(`^[a-z]+$`)
+	help := regexp.MustCompile(`^[A-Z0-9].*\.$`)
+	units := regexp.MustCompile(`_(ms|millis|micros|minutes|hours|days|kb|kilobytes|megabytes|mb|percent|count|sum|bucket)(_total)?$`)
+	reserved := []string{"job", "instance", "namespace", "pod", "service", "le", "quantile", "generation"}
+	seen := map[string]bool{}
+	for _, m := range declared(t) {
+		if !name.MatchString(m.Name) || units.MatchString(m.Name) {
+			t.Errorf("%s: not a name in base units with our prefix", m.Name)
+		}
+		if (m.Kind == "counter") != strings.HasSuffix(m.Name, "_total") {
+			t.Errorf("%s is a %s: counters, and they alone, end in _total", m.Name, m.Kind)
+		}
+		if !help.MatchString(m.Help) {
+			t.Errorf("%s: %q is no sentence", m.Name, m.Help)
+		}
+		for _, l := range m.Labels {
+			if !label.MatchString(l) || slices.Contains(reserved, l) {
+				t.Errorf("%s: the label %q is not one word, or not ours to give", m.Name, l)
+			}
+		}
+		if seen[m.Name] {
+			t.Errorf("%s is declared twice", m.Name)
+		}
+		seen[m.Name] = true
+	}
+}
+
+func TestADeclarationIsReadAsItIsWritten(t *testing.T) {
+	const src = `package p
+
+const waits = "toolstream_waits"
+
+var desc = prometheus.NewDesc("toolstream_size", "A size.", []string{"kind"}, nil)
+
+func figures() {
+	labels := prometheus.Labels{"stage": stage}
+	prometheus.NewCounterVec(prometheus.CounterOpts{Name: "toolstream_done_total", Help: "What is done.", ConstLabels: labels}, []string{"class", "by"})
+	prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: waits, Help: "What waits."}, nil)
+	prometheus.NewHistogram(prometheus.HistogramOpts{Name: "toolstream_call_seconds", Help: "Time of a call.", Buckets: prometheus.DefBuckets})
+	prometheus.NewRegistry()
+}
+`
+	got, err := Declared(tree(t, map[string]string{"services/p/metrics.go": src}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Metric{
+		{"toolstream_call_seconds", "histogram", "Time of a call.", nil, "services/p"},
+		{"toolstream_done_total", "counter", "What is done.", []string{"stage", "class", "by"}, "services/p"},
+		{"toolstream_size", "gauge", "A size.", []string{"kind"}, "services/p"},
+		{"toolstream_waits", "gauge", "What waits.", nil, "services/p"},
+	}
+	if !slices.EqualFunc(got, want, func(a, b Metric) bool {
+		return slices.Equal(a.Labels, b.Labels) && a.Name == b.Name && a.Kind == b.Kind && a.Help == b.Help && a.Folder == b.Folder
+	}) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestWhatCanNotBeReadIsRefused(t *testing.T) {
+	const found = "package p\n\nvar c = prometheus.NewCounter(prometheus.CounterOpts{Name: \"toolstream_x_total\", Help: \"X.\"})\n"
+	for name, files := range map[string]map[string]string{
+		"another file":   {"internal/p/loop.go": found},
+		"a name made up": {"internal/p/metrics.go": strings.Replace(found, `"toolstream_x_total"`, `"toolstream_" + x`, 1)},
+		"options apart":  {"internal/p/metrics.go": "package p\n\nvar c = prometheus.NewCounter(options)\n"},
+	} {
+		files["services/p/p.go"] = "package p\n"
+		if all, err := Declared(tree(t, files)); err == nil {
+			t.Errorf("%s: %+v", name, all)
+		}
+	}
+	if _, err := Page([]Metric{{Name: "toolstream_x_total", Folder: "internal/p"}}); err == nil {
+		t.Error("a page without half of the rooms")
+	}
+	if _, err := Page(append(declared(t), Metric{Name: "toolstream_x_total", Folder: "internal/p"})); err == nil || !strings.Contains(err.Error(), "internal/p") {
+		t.Errorf("a metric in no room: %v", err)
+	}
+}
+
+// tree is a folder with these files.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, dir := range []string{"internal", "services"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range files {
+		file := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
