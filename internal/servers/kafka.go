@@ -170,6 +170,8 @@ func kafkaSettings(addr, controller, dir string) string {
 		"share.coordinator.state.topic.replication.factor=1",
 		"share.coordinator.state.topic.min.isr=1",
 		"group.initial.rebalance.delay.ms=0",
+		// Tests that kill a member of a group wait until its session is over.
+		"group.min.session.timeout.ms=1000",
 		// A killed broker is let back only when its session is over.
 		"broker.session.timeout.ms=3000",
 		"broker.heartbeat.interval.ms=500",

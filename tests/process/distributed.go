@@ -136,7 +136,7 @@ func (d *Distributed) Fronts() []*Process {
 func (d *Distributed) settings(name string) []string {
 	env := append(slices.Clone(d.env),
 		"TOOLSTREAM_KAFKA_BROKERS="+d.Cluster.Kafka.Addr, "TOOLSTREAM_NATS_URL=nats://"+d.Cluster.NATS.Addr,
-		"TOOLSTREAM_KAFKA_PREFIX="+d.Prefix, "TOOLSTREAM_KAFKA_PARTITIONS=2", "TOOLSTREAM_KAFKA_SESSION=6s",
+		"TOOLSTREAM_KAFKA_PREFIX="+d.Prefix, "TOOLSTREAM_KAFKA_PARTITIONS=2", "TOOLSTREAM_KAFKA_SESSION=3s",
 	)
 	if len(d.vectors) > 0 {
 		w := d.Cluster.Weaviate
