@@ -24,8 +24,8 @@ import (
 
 // What the distributed deployment goes through.
 const (
-	someTools   = 5000
-	smallBatch  = 50
+	someTools   = 2500
+	smallBatch  = 25
 	settleLimit = 90 * time.Second // a guard: a killed member's share waits for seconds
 )
 
