@@ -11,15 +11,15 @@ BENCHTIME ?= 1s
 # Real documents for the tests that want them; they skip where the folder is
 # absent. Only tests see it: to the program the variable names its own folder.
 DOCUMENTS := $(or $(TOOLSTREAM_DATA),$(wildcard $(CURDIR)/../shared/data))
-test race onnx short bench cover fuzz: export TOOLSTREAM_DATA := $(DOCUMENTS)
+test packages deployments race onnx short bench cover fuzz: export TOOLSTREAM_DATA := $(DOCUMENTS)
 
 # Real models for the tests that want them, outside of the checkout, so that
 # they are fetched once. Tests skip where they are absent: `make models`.
 MODELS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/toolstream/models
-test race onnx short bench cover: export TOOLSTREAM_MODELS := $(or $(TOOLSTREAM_MODELS),$(wildcard $(MODELS)))
+test packages deployments race onnx short bench cover: export TOOLSTREAM_MODELS := $(or $(TOOLSTREAM_MODELS),$(wildcard $(MODELS)))
 TAGGED := ./internal/adapter/onnx ./internal/app ./cmd/toolstream
 
-.PHONY: help build run models servers provision static-model test race onnx short lint generated tidy fuzz bench cover tune
+.PHONY: help build run models servers provision static-model test packages deployments race onnx short lint generated tidy fuzz bench cover tune
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -47,8 +47,8 @@ servers: ## start Kafka, NATS and Weaviate on loopback until ctrl-C (made once: 
 provision-trial:
 	@go build -o bin/servers ./cmd/servers && exec bin/servers -provision kafka nats $(if $(filter true,$(WEAVIATE)),weaviate)
 
-provision: ## make Kafka, NATS, Weaviate, Kubernetes and helm for tests, once; compiling takes minutes
-	@go build -o bin/servers ./cmd/servers && exec bin/servers -provision kafka nats weaviate kubernetes
+provision: ## make Kafka, NATS, Weaviate, Kubernetes, helm and Prometheus for tests, once; compiling takes minutes
+	@go build -o bin/servers ./cmd/servers && exec bin/servers -provision kafka nats weaviate kubernetes prometheus
 
 # The embedding model that is built in: docs/static-model.md. It takes an hour of
 # two processors the first time, a few minutes when the teacher's vectors are in
@@ -62,17 +62,27 @@ static-model: ## make the built-in embedding model anew (wants `make models`, do
 	  --licence "all-MiniLM-L6-v2: Apache-2.0" --licence "WordNet 3.0: WordNet License" \
 	  --licence "Toucan MCP tools: MIT" --licence "OpenAPI directory: MIT"
 
-# What runs the whole program builds it by itself, which Go's cache of test
-# results does not see: these tests are never taken from it.
+# The tests of whole deployments wait most of the time: the packages are tested
+# meanwhile.
 test: ## every test
-	go test -timeout 20m $$(go list ./... | grep -v /tests/)
-	go test -count=1 -timeout 20m ./tests/...
+	$(MAKE) --no-print-directory -j2 packages deployments
 	$(MAKE) --no-print-directory onnx
 
+packages: ## the tests of the packages
+	go test -timeout 20m $$(go list ./... | grep -v /tests/)
+
+# What runs the whole program builds it by itself, which Go's cache of test
+# results does not see: these tests are never taken from it.
+deployments: ## the tests of the whole program
+	go test -count=1 -timeout 20m ./tests/...
+
 # What runs the whole program is left out: the program that it starts is built
-# without the detector.
+# without the detector. Packages that compute and start nothing go without the
+# real documents, of which the detector makes minutes and finds nothing in.
+COMPUTING := services/ingest/formats services/standardizer/rules services/standardizer/grounding services/standardizer/injection
 race: ## the tests of the packages again, with the race detector
-	go test -race -timeout 20m $$(go list ./... | grep -v /tests/)
+	go test -race -timeout 20m $$(go list ./... | grep -v /tests/ $(COMPUTING:%=| grep -v /%$$))
+	TOOLSTREAM_DATA= go test -race -timeout 20m $(COMPUTING:%=./%)
 	$(MAKE) --no-print-directory onnx RACE=-race
 
 onnx: ## the tests of what is built with the tag onnx

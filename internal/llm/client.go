@@ -258,7 +258,7 @@ func (c *Client) ask(ctx context.Context, r Request) (Answer, error) {
 
 func (c *Client) account(r Request, outcome string, u Usage) {
 	c.ledger.enter(c.deps.Now(), r, outcome, u)
-	c.metrics.count(r.Stage, outcome, u, c.ledger.dollarsOf(u))
+	c.metrics.count(r.Stage, outcome, u, c.ledger.dollarsOf(u), 1)
 }
 
 // outcome names how a try ended that was sent.

@@ -61,12 +61,17 @@ func newMetrics(reg prometheus.Registerer, share func() float64) (*metrics, erro
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("llm: metrics: %w", err)
 	}
+	for _, stage := range []Stage{StageStandardize, StageRewrite} {
+		m.count(stage, Answered, Usage{}, 0, 0) // the first one counts too
+		m.breaker.WithLabelValues(string(stage))
+	}
 	return m, nil
 }
 
-func (m *metrics) count(stage Stage, outcome string, u Usage, dollars float64) {
+// count adds so many calls that ended alike, and what they cost.
+func (m *metrics) count(stage Stage, outcome string, u Usage, dollars float64, calls int) {
 	s := string(stage)
-	m.calls.WithLabelValues(s, outcome).Inc()
+	m.calls.WithLabelValues(s, outcome).Add(float64(calls))
 	m.tokens.WithLabelValues(s, "prompt").Add(float64(u.Prompt))
 	m.tokens.WithLabelValues(s, "completion").Add(float64(u.Completion))
 	m.dollars.WithLabelValues(s).Add(dollars)

@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -84,27 +86,13 @@ func kubernetesRecipe() recipe {
 // of the API, the definitions of resources that other projects add to it, and
 // what kwok's pods go through.
 func makeKubernetes(ctx context.Context, home string) error {
-	work, err := os.MkdirTemp(home, "module-")
+	work, err := layModule(home, kubernetesModule, kubernetesSums)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
-	for name, text := range map[string][]byte{"go.mod": kubernetesModule, "go.sum": kubernetesSums} {
-		if err := os.WriteFile(filepath.Join(work, name), text, 0o644); err != nil {
-			return err
-		}
-	}
-	gocmd, err := tool("go")
-	if err != nil {
+	if err := compile(ctx, work, home, []string{"-ldflags=" + versionFlags()}, slices.Collect(maps.Values(programs()))); err != nil {
 		return err
-	}
-	env := []string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly"}
-	argv := []string{gocmd, "build", "-p", "2", "-trimpath", "-ldflags=" + versionFlags(), "-o", home + string(filepath.Separator)}
-	for _, pkg := range programs() {
-		argv = append(argv, pkg)
-	}
-	if err := runTool(ctx, work, env, gently(argv...)...); err != nil {
-		return unavailable(ctx, err)
 	}
 	// It is called after its module's last element but the version.
 	if err := os.Rename(filepath.Join(home, "server"), filepath.Join(home, "etcd")); err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -111,6 +112,29 @@ func install(ctx context.Context, home, pkg, version string) error {
 	env := []string{"CGO_ENABLED=0", "GOBIN=" + home, "GOWORK=off"}
 	err = runTool(ctx, home, env, gently(tool, "install", "-p", "2", "-trimpath", "-ldflags=-s -w", pkg+"@v"+version)...)
 	return unavailable(ctx, err)
+}
+
+// layModule makes a folder in home with a module that requires others. It stands
+// in for those whose own can not be installed, as they replace parts of theirs.
+func layModule(home string, module, sums []byte) (string, error) {
+	work, err := os.MkdirTemp(home, "module-")
+	for name, text := range map[string][]byte{"go.mod": module, "go.sum": sums} {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(work, name), text, 0o644)
+		}
+	}
+	return work, err
+}
+
+// compile builds the programs of a module's folder into home.
+func compile(ctx context.Context, work, home string, flags, programs []string) error {
+	tool, err := tool("go")
+	if err != nil {
+		return err
+	}
+	env := []string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly"}
+	argv := slices.Concat([]string{tool, "build", "-p", "2", "-trimpath", "-o", home + string(filepath.Separator)}, flags, programs)
+	return unavailable(ctx, runTool(ctx, work, env, gently(argv...)...))
 }
 
 func tool(name string) (string, error) {

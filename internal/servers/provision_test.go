@@ -5,9 +5,11 @@ package servers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -171,6 +173,18 @@ func TestVerify(t *testing.T) {
 func TestTheProjectFileHasTheVersion(t *testing.T) {
 	if !regexp.MustCompile(`<artifactId>kafka_2.13</artifactId>\s*<version>` + regexp.QuoteMeta(kafkaVersion) + `<`).Match(pom) {
 		t.Errorf("pom.xml does not name Kafka %s", kafkaVersion)
+	}
+}
+
+func TestTheModuleOfPrometheusHasTheVersion(t *testing.T) {
+	// A library's major version may not follow that of the program: 3.13 is v0.313.
+	part := strings.Split(prometheusVersion, ".")
+	minor, err := strconv.Atoi(part[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("prometheus/prometheus v0.%s%02d.%s\n", part[0], minor, part[2]); !strings.Contains(string(prometheusModule), want) {
+		t.Errorf("prometheus.mod does not name Prometheus %s, %s", prometheusVersion, want)
 	}
 }
 

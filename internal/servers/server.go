@@ -1,7 +1,7 @@
 // Package servers starts the real servers of the distributed deployment, for
 // tests and for trying it out: Apache Kafka, Weaviate and NATS, each a single
 // node on loopback, a child of this process that dies with it; and for tests of
-// the Helm chart a control plane of Kubernetes. They are made
+// the Helm chart a control plane of Kubernetes and a Prometheus. They are made
 // once, from packages that the configured registries serve, and kept outside of
 // the checkout.
 package servers
@@ -94,12 +94,12 @@ func Start(ctx context.Context, name, dir string) (*Server, error) {
 }
 
 func recipeOf(name string) (recipe, error) {
-	for _, r := range []recipe{kafkaRecipe(), natsRecipe(), weaviateRecipe(), kubernetesRecipe()} {
+	for _, r := range []recipe{kafkaRecipe(), natsRecipe(), weaviateRecipe(), kubernetesRecipe(), prometheusRecipe()} {
 		if r.name == name {
 			return r, nil
 		}
 	}
-	return recipe{}, fmt.Errorf("no server is called %q: there are %s", name, strings.Join(append(Names(), KubernetesName), ", "))
+	return recipe{}, fmt.Errorf("no server is called %q: there are %s", name, strings.Join(append(Names(), KubernetesName, PrometheusName), ", "))
 }
 
 func start(ctx context.Context, r recipe, dir string) (*Server, error) {

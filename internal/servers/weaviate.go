@@ -37,7 +37,7 @@ func layWeaviate(_ context.Context, home, dir string) (plan, error) {
 			fmt.Sprint("CLUSTER_DATA_BIND_PORT=", data),
 			fmt.Sprint("RAFT_PORT=", raft),
 			fmt.Sprint("RAFT_INTERNAL_RPC_PORT=", rpc)),
-		ready: func(ctx context.Context) error { return weaviateReady(ctx, addr) },
+		ready: func(ctx context.Context) error { return answers(ctx, "http://"+addr+"/v1/.well-known/ready") },
 	}, nil
 }
 
@@ -67,8 +67,9 @@ func weaviateEnv() []string {
 	}
 }
 
-func weaviateReady(ctx context.Context, addr string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/v1/.well-known/ready", nil)
+// answers asks for a page, once, and fails unless it is there.
+func answers(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}

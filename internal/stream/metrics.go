@@ -66,5 +66,17 @@ func newMetrics(stage string, reg prometheus.Registerer) (*metrics, error) {
 			return nil, fmt.Errorf("stream: register metrics of stage %s: %w", stage, err)
 		}
 	}
+	m.begin()
 	return m, nil
+}
+
+// begin lets what can be named beforehand start at 0: whoever asks for an increase
+// does not see the first of what begins with 1.
+func (m *metrics) begin() {
+	for _, class := range []string{classTransient, classPermanent, classPanic, classBus} {
+		m.errors.WithLabelValues(class)
+	}
+	for _, reason := range []string{ReasonUndecodable, ReasonPanic, ReasonTooLarge} {
+		m.deadLetters.WithLabelValues(reason)
+	}
 }

@@ -17,6 +17,12 @@ const (
 	hitQuery  = "query"  // a query's text, embedded lately or just now
 )
 
+// How a call of the model failed.
+const (
+	classTransient = "transient"
+	classPermanent = "permanent"
+)
+
 // metrics are the figures of the stage and of query embedding.
 type metrics struct {
 	texts    prometheus.Counter
@@ -59,6 +65,12 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	for _, c := range []prometheus.Collector{m.texts, m.hits, m.seconds, m.cut, m.rejected, m.failures} {
 		errs = append(errs, reg.Register(c))
 	}
+	for _, class := range []string{classTransient, classPermanent} {
+		m.failures.WithLabelValues(class) // the first one counts too
+	}
+	for _, from := range []string{hitMemory, hitIndex, hitBatch, hitQuery} {
+		m.hits.WithLabelValues(from)
+	}
 	return m, errors.Join(errs...)
 }
 
@@ -69,9 +81,9 @@ func (m *metrics) called(texts int) func(error) {
 	return func(err error) {
 		m.seconds.Observe(time.Since(start).Seconds())
 		if _, permanent := stream.AsPermanent(err); permanent {
-			m.failures.WithLabelValues("permanent").Inc()
+			m.failures.WithLabelValues(classPermanent).Inc()
 		} else if err != nil {
-			m.failures.WithLabelValues("transient").Inc()
+			m.failures.WithLabelValues(classTransient).Inc()
 		}
 	}
 }

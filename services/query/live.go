@@ -60,9 +60,9 @@ func (l *live[T]) learn(key string, value []byte) {
 	v, epoch, err := l.decode(owner, value)
 	switch {
 	case err != nil:
-		l.refuse(owner, "invalid", err)
+		l.refuse(owner, refusedInvalid, err)
 	case !l.swap(owner, epochal[T]{v, epoch}):
-		l.refuse(owner, "older_epoch", fmt.Errorf("epoch %d is older than what serves", epoch))
+		l.refuse(owner, refusedOlder, fmt.Errorf("epoch %d is older than what serves", epoch))
 	default:
 		l.log.Info("query: new "+l.what, "owner", owner, "epoch", epoch)
 	}

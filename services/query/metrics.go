@@ -9,6 +9,20 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
+// How a search ended.
+const (
+	outcomeOK       = "ok"
+	outcomeDegraded = "degraded"
+	outcomeInvalid  = "invalid"
+	outcomeFailed   = "failed"
+)
+
+// Why weights or usage are not taken.
+const (
+	refusedInvalid = "invalid"
+	refusedOlder   = "older_epoch"
+)
+
 // metrics are the service's figures.
 type metrics struct {
 	seconds  *prometheus.HistogramVec
@@ -84,7 +98,26 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	for _, c := range []prometheus.Collector{m.seconds, m.searches, m.degraded, m.rewrites, m.reranks, m.results, m.refused, m.dropped, m.feedback, m.unfit, m.topChanged, m.overlap} {
 		errs = append(errs, reg.Register(c))
 	}
+	m.begin()
 	return m, errors.Join(errs...)
+}
+
+// begin lets what can be named beforehand start at 0: whoever asks for an increase
+// does not see the first of what begins with 1.
+func (m *metrics) begin() {
+	for _, rank := range []schema.Rank{schema.RankTools, schema.RankAgents} {
+		for _, outcome := range []string{outcomeOK, outcomeDegraded, outcomeInvalid, outcomeFailed} {
+			m.searches.WithLabelValues(string(rank), outcome)
+		}
+	}
+	for _, part := range []string{degradedVectors, degradedCatalogue, degradedWeights, degradedImpressions, degradedRerank} {
+		m.degraded.WithLabelValues(part)
+	}
+	for _, what := range []string{"weights", "shadow", "usage"} {
+		for _, reason := range []string{refusedInvalid, refusedOlder} {
+			m.refused.WithLabelValues(what, reason)
+		}
+	}
 }
 
 // observe shows what searches rank by: by how far it has come of each kind, the
@@ -134,11 +167,11 @@ func outcome(resp schema.SearchResponse, err error) string {
 	var invalid *schema.Invalid
 	switch {
 	case errors.As(err, &invalid):
-		return "invalid"
+		return outcomeInvalid
 	case err != nil:
-		return "failed"
+		return outcomeFailed
 	case len(resp.Degraded) > 0:
-		return "degraded"
+		return outcomeDegraded
 	}
-	return "ok"
+	return outcomeOK
 }

@@ -48,6 +48,15 @@ func Programs(t testing.TB) string {
 	return home
 }
 
+// Promtool returns the path of the program that checks rules for Prometheus.
+func Promtool(t testing.TB) string {
+	t.Helper()
+	want(t, servers.PrometheusName)
+	program, err := servers.Promtool(context.Background())
+	had(t, err)
+	return program
+}
+
 // want skips the test where what is called name is not there and not required.
 func want(t testing.TB, name string) {
 	t.Helper()
