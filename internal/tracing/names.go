@@ -26,6 +26,7 @@ const (
 	Results     = attribute.Key("toolstream.search.results")
 	Candidates  = attribute.Key("toolstream.candidates")
 	Texts       = attribute.Key("toolstream.texts")
+	Field       = attribute.Key("toolstream.field") // of a document, whose vectors are searched
 
 	Operation    = attribute.Key("gen_ai.operation.name")
 	Model        = attribute.Key("gen_ai.request.model")

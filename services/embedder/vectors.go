@@ -10,6 +10,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/tracing"
 )
 
 // textKey names a text in the caches of one model.
@@ -66,8 +67,13 @@ func (c *caller) chunk(ctx context.Context, texts []string, out []embedded) {
 }
 
 func (c *caller) call(ctx context.Context, texts []string) ([][]float32, error) {
+	ctx, span := tracing.Begin(ctx, "embeddings")
+	if span.IsRecording() {
+		span.SetAttributes(tracing.Operation.String("embeddings"), tracing.Model.String(c.model.Name()), tracing.Texts.Int(len(texts)))
+	}
 	stop := c.metrics.called(len(texts))
 	vectors, err := c.model.Embed(ctx, texts)
+	tracing.End(span, err)
 	stop(err)
 	if err != nil {
 		return nil, fmt.Errorf("embed %d texts with %s: %w", len(texts), c.model.Name(), err)

@@ -50,7 +50,7 @@ func Routes(api huma.API, s *Service) {
 	}, func(ctx context.Context, in *searchInput) (*searchOutput, error) {
 		resp, err := s.Search(ctx, tenant.From(ctx), in.Body)
 		if err != nil {
-			return nil, s.problem(err)
+			return nil, s.problem(ctx, err)
 		}
 		return &searchOutput{resp}, nil
 	})
@@ -61,7 +61,7 @@ func Routes(api huma.API, s *Service) {
 	}, func(ctx context.Context, in *feedbackInput) (*feedbackOutput, error) {
 		f := schema.Feedback{ID: in.Body.ID, SearchID: in.Body.SearchID, ToolID: in.Body.ToolID, Event: in.Body.Event, Client: in.Body.Client}
 		if err := s.Feedback(ctx, tenant.From(ctx), f); err != nil {
-			return nil, s.problem(err)
+			return nil, s.problem(ctx, err)
 		}
 		return &feedbackOutput{feedbackAnswer{"accepted"}}, nil
 	})
@@ -91,7 +91,7 @@ func Status(err error) int {
 
 // problem turns an error into an answer (RFC 9457). What went wrong inside is
 // for the log, not for the caller.
-func (s *Service) problem(err error) error {
+func (s *Service) problem(ctx context.Context, err error) error {
 	status := Status(err)
 	var invalid *schema.Invalid
 	if errors.As(err, &invalid) {
@@ -99,7 +99,7 @@ func (s *Service) problem(err error) error {
 			Message: invalid.Reason, Location: "body" + strings.ReplaceAll(invalid.Path, "/", "."), Value: invalid.Value,
 		})
 	}
-	s.deps.Logger.Warn("query: no answer", "status", status, "err", err)
+	s.deps.Logger.WarnContext(ctx, "query: no answer", "status", status, "err", err)
 	if status == http.StatusServiceUnavailable {
 		return huma.ErrorWithHeaders(huma.NewError(status, ErrUnavailable.Error()), http.Header{"Retry-After": {"1"}})
 	}

@@ -8,7 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -18,11 +21,17 @@ const (
 	publishBatch   = 256             // impressions published together
 )
 
+// impression is one with the headers that its record goes under.
+type impression struct {
+	schema.Impression
+	headers map[string]string
+}
+
 // impressions publishes what searches showed, behind them: a search never
 // waits for the bus. What does not fit the queue, or is not accepted in time,
 // is dropped and counted.
 type impressions struct {
-	queue   chan schema.Impression
+	queue   chan impression
 	pub     stream.Publisher
 	log     *slog.Logger
 	metrics *metrics
@@ -30,13 +39,14 @@ type impressions struct {
 }
 
 func newImpressions(size int, pub stream.Publisher, log *slog.Logger, m *metrics) *impressions {
-	return &impressions{queue: make(chan schema.Impression, size), pub: pub, log: log, metrics: m}
+	return &impressions{queue: make(chan impression, size), pub: pub, log: log, metrics: m}
 }
 
 // add queues an impression and reports whether it can be expected on the bus.
-func (im *impressions) add(i schema.Impression) bool {
+func (im *impressions) add(ctx context.Context, i schema.Impression) bool {
+	headers := headersOf(ctx, events.ImpressionSchema)
 	select {
-	case im.queue <- i:
+	case im.queue <- impression{i, headers}:
 		return !im.failing.Load()
 	default:
 		im.metrics.dropped.Inc()
@@ -74,8 +84,8 @@ func (im *impressions) drain(ctx context.Context) {
 }
 
 // batch returns first and what waits behind it.
-func (im *impressions) batch(first schema.Impression) []schema.Impression {
-	batch := []schema.Impression{first}
+func (im *impressions) batch(first impression) []impression {
+	batch := []impression{first}
 	for len(batch) < publishBatch {
 		select {
 		case next := <-im.queue:
@@ -87,7 +97,7 @@ func (im *impressions) batch(first schema.Impression) []schema.Impression {
 	return batch
 }
 
-func (im *impressions) publish(ctx context.Context, batch []schema.Impression) bool {
+func (im *impressions) publish(ctx context.Context, batch []impression) bool {
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
 	msgs, err := messages(batch)
@@ -103,25 +113,30 @@ func (im *impressions) publish(ctx context.Context, batch []schema.Impression) b
 	return err == nil
 }
 
-func messages(batch []schema.Impression) ([]stream.Message, error) {
+func messages(batch []impression) ([]stream.Message, error) {
 	msgs := make([]stream.Message, len(batch))
 	for i := range batch {
-		value, err := events.EncodeImpression(&batch[i])
+		value, err := events.EncodeImpression(&batch[i].Impression)
 		if err != nil {
 			return nil, err
 		}
-		msgs[i] = message(events.Searches, batch[i].Tenant, batch[i].SearchID, value, events.ImpressionSchema)
+		msgs[i] = message(events.Searches, batch[i].Tenant, batch[i].SearchID, value, batch[i].headers)
 	}
 	return msgs, nil
 }
 
 // message is a record under the key of its search, so that a search and all
 // feedback on it meet in one partition.
-func message(topic events.Topic, tenant, searchID string, value []byte, version int) stream.Message {
-	return stream.Message{
-		Topic: topic, Key: tenant + "/" + searchID, Value: value,
-		Headers: map[string]string{events.HeaderSchema: strconv.Itoa(version)},
-	}
+func message(topic events.Topic, tenant, searchID string, value []byte, headers map[string]string) stream.Message {
+	return stream.Message{Topic: topic, Key: tenant + "/" + searchID, Value: value, Headers: headers}
+}
+
+// headersOf are the headers of a record of that version, which goes on with the
+// trace of ctx.
+func headersOf(ctx context.Context, version int) map[string]string {
+	headers := map[string]string{events.HeaderSchema: strconv.Itoa(version)}
+	tracing.Inject(ctx, headers)
+	return headers
 }
 
 // deleted reports whether what feedback is about is there no more. Whether it
@@ -160,7 +175,10 @@ func (s *Service) Feedback(ctx context.Context, tenant string, f schema.Feedback
 	}
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	err = s.deps.Publisher.Publish(ctx, message(events.FeedbackTopic, tenant, f.SearchID, value, events.FeedbackSchema))
+	ctx, span := tracing.Begin(ctx, "send "+string(events.FeedbackTopic), trace.WithSpanKind(trace.SpanKindProducer))
+	span.SetAttributes(tracing.Search.String(f.SearchID))
+	err = s.deps.Publisher.Publish(ctx, message(events.FeedbackTopic, tenant, f.SearchID, value, headersOf(ctx, events.FeedbackSchema)))
+	tracing.End(span, err)
 	if err != nil {
 		return fmt.Errorf("%w: publish feedback: %w", ErrUnavailable, err)
 	}

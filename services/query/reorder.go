@@ -36,7 +36,8 @@ func (s *Service) reorder(ctx context.Context, sr *search, ranked []ranking.Rank
 	if mode == schema.RerankOff || sr.req.Rank == schema.RankAgents || !owned && s.deps.Scorer == nil {
 		return ranked
 	}
-	defer s.metrics.stage("rerank")()
+	ctx, st := s.stage(ctx, "rerank")
+	defer st.end(nil)
 	items, err := s.items(ctx, sr, ranked)
 	if err != nil {
 		sr.degrade(degradedRerank)

@@ -71,10 +71,11 @@ func budgeted(ctx context.Context, budget time.Duration) (context.Context, conte
 // rewritten puts into the plan what the query is after. Where nobody says so in
 // time, the query's own clauses stay.
 func (s *Service) rewritten(ctx context.Context, sr *search) (ok bool) {
-	defer s.metrics.stage("rewrite")()
+	ctx, st := s.stage(ctx, "rewrite")
 	q := rewriting.Query{Tenant: sr.tenant, Text: sr.req.Query, Filters: sr.req.Filters}
 	q.Filters.Kinds = nil // a query for agents is told in the words of tools too
 	r, err := s.deps.Rewriter.Rewrite(ctx, q)
+	st.end(err)
 	if err != nil {
 		sr.plan.rewrite = schema.RewriteFallback
 		return false

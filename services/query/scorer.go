@@ -32,7 +32,7 @@ func (s *Service) judged(ctx context.Context, sr *search, l lineup) lineup {
 	kept, cut := s.cfg.Reranking.Truncate(l.items)
 	scores, err := s.score(ctx, sr, l, kept)
 	if was := s.mute.Swap(err != nil); was != (err != nil) {
-		s.deps.Logger.Warn("query: reranking by a cross-encoder", "works", err == nil, "err", err)
+		s.deps.Logger.WarnContext(ctx, "query: reranking by a cross-encoder", "works", err == nil, "err", err)
 	}
 	if err != nil {
 		sr.degrade(degradedRerank)

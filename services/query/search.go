@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -54,7 +55,11 @@ type search struct {
 // searched, and is the context's once that has ended.
 func (s *Service) Search(ctx context.Context, tenant string, req schema.SearchRequest) (schema.SearchResponse, error) {
 	start := time.Now()
+	ctx, span := tracing.Begin(ctx, "search")
+	noteRequest(span, tenant, &req)
 	resp, err := s.search(ctx, tenant, req)
+	noteAnswer(span, &resp)
+	tracing.End(span, err)
 	took := time.Since(start)
 	s.metrics.searched(req.Rank, resp, err, took)
 	resp.TookMS = float64(took.Microseconds()) / 1000
@@ -89,10 +94,18 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	if err != nil {
 		return schema.SearchResponse{}, err
 	}
-	defer s.metrics.stage("answer")()
-	ranked := ranking.Rank(candidates, sr.model, sr.known())
-	sr.shadow = s.beside(sr, ranked)
+	ctx, st := s.stage(ctx, "answer")
+	defer st.end(nil)
+	ranked := fuse(ctx, sr, candidates)
+	sr.shadow = s.beside(ctx, sr, ranked)
 	return s.answer(ctx, sr, s.reorder(ctx, sr, ranked)), nil
+}
+
+// fuse makes one ranking of all that is known of the candidates.
+func fuse(ctx context.Context, sr *search, candidates []index.Candidate) []ranking.Ranked {
+	_, span := tracing.Begin(ctx, "fuse")
+	defer span.End()
+	return ranking.Rank(candidates, sr.model, sr.known())
 }
 
 // embed returns the vectors of texts, got in one call; none at all if the call
@@ -101,10 +114,12 @@ func (s *Service) embed(ctx context.Context, sr *search, texts []string) map[str
 	if sr.vectors != nil {
 		return sr.vectors
 	}
-	defer s.metrics.stage("embed")()
+	ctx, st := s.stage(ctx, "embed")
+	st.note(tracing.Model.String(sr.view.Model), tracing.Texts.Int(len(texts)))
 	vectors, err := s.callEmbedder(ctx, sr.view, texts)
+	st.end(err)
 	if was := sr.view.blind.Swap(err != nil); was != (err != nil) {
-		s.deps.Logger.Warn("query: embedding of queries", "works", err == nil, "err", err)
+		s.deps.Logger.WarnContext(ctx, "query: embedding of queries", "works", err == nil, "err", err)
 	}
 	if err != nil {
 		sr.degrade(degradedVectors)
@@ -131,7 +146,14 @@ func (s *Service) callEmbedder(ctx context.Context, view *serving, texts []strin
 }
 
 func (s *Service) candidates(ctx context.Context, sr *search, probe index.Probe) ([]index.Candidate, error) {
-	defer s.metrics.stage("index")()
+	ctx, st := s.stage(ctx, "index")
+	found, err := s.lookFor(ctx, sr, probe)
+	st.note(tracing.Candidates.Int(len(found)))
+	st.end(err)
+	return found, err
+}
+
+func (s *Service) lookFor(ctx context.Context, sr *search, probe index.Probe) ([]index.Candidate, error) {
 	sr.vector = probe.Query.Vector
 	sr.uses = sr.usage.by(sr.view.Model, sr.vector)
 	lookup := index.Lookup{
@@ -198,6 +220,8 @@ func (s *Service) withSuppliers(ctx context.Context, sr *search, l index.Lookup,
 	if len(front) == 0 {
 		return found, nil
 	}
+	ctx, span := tracing.Begin(ctx, "suppliers")
+	defer span.End()
 	lists, err := sr.view.Index.Suppliers(ctx, sr.tenant, front)
 	if err != nil {
 		return nil, err
@@ -292,7 +316,7 @@ func (s *Service) answer(ctx context.Context, sr *search, ranked []ranking.Ranke
 // show looks the k best picks up and records them.
 func (s *Service) show(ctx context.Context, sr *search, picks []pick) schema.SearchResponse {
 	results, shown := s.results(ctx, sr, s.explore(sr, lead(picks, sr.chosen)))
-	s.record(sr, shown)
+	s.record(ctx, sr, shown)
 	slices.Sort(sr.degraded)
 	resp := schema.SearchResponse{
 		SearchID: sr.id,
@@ -312,11 +336,11 @@ func (s *Service) show(ctx context.Context, sr *search, picks []pick) schema.Sea
 
 // record queues the impression. A search that showed nothing can not be
 // learned from.
-func (s *Service) record(sr *search, shown []schema.Shown) {
+func (s *Service) record(ctx context.Context, sr *search, shown []schema.Shown) {
 	if len(shown) == 0 {
 		return
 	}
-	if !s.impressions.add(schema.Impression{
+	if !s.impressions.add(ctx, schema.Impression{
 		SearchID: sr.id,
 		Tenant:   sr.tenant,
 		Query:    sr.req.Query,

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"hash/fnv"
 	"math"
 
@@ -23,12 +24,13 @@ type shadowed struct {
 // there are some and the search is one of the share that is to be. Nothing is
 // retrieved for it: tools that these weights alone would have found are missing,
 // and so are suppliers of their own front runners.
-func (s *Service) beside(sr *search, ranked []ranking.Ranked) *shadowed {
+func (s *Service) beside(ctx context.Context, sr *search, ranked []ranking.Ranked) *shadowed {
 	m := s.shadows.of(nil, schema.ModelOwner(sr.tenant, sr.view.Model))
 	if m == nil || len(ranked) == 0 || sr.req.Rank == schema.RankAgents || !shared(sr.id, s.cfg.Shadow) {
 		return nil
 	}
-	defer s.metrics.stage("shadow")()
+	_, st := s.stage(ctx, "shadow")
+	defer st.end(nil)
 	candidates := make([]index.Candidate, len(ranked))
 	for i := range ranked {
 		candidates[i] = ranked[i].Candidate

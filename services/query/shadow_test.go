@@ -89,7 +89,7 @@ func BenchmarkWeightsOnTrial(b *testing.B) {
 	sr.req.K, sr.uses = 10, sr.usage.by("", nil)
 	ranked := ranking.Rank(found, sr.model, sr.known())
 	for b.Loop() {
-		if bench.beside(sr, ranked) == nil {
+		if bench.beside(b.Context(), sr, ranked) == nil {
 			b.Fatal("not scored")
 		}
 	}

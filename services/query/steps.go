@@ -28,7 +28,8 @@ func (s *Service) stepByStep(ctx context.Context, sr *search) (schema.SearchResp
 	if err != nil {
 		return schema.SearchResponse{}, err
 	}
-	defer s.metrics.stage("answer")()
+	ctx, st := s.stage(ctx, "answer")
+	defer st.end(nil)
 	lists := make([][]pick, len(rankings))
 	for i, ranked := range rankings {
 		lists[i] = picksOf(ranked, sr.req.Rank)
@@ -49,7 +50,7 @@ func (s *Service) rankSteps(ctx context.Context, sr *search, plans []plan) ([][]
 		part.plan, part.degraded = p, nil
 		g.Go(func() error {
 			found, err := s.enough(gctx, part, p.probe(vectors))
-			rankings[i] = ranking.Rank(found, part.model, part.known())
+			rankings[i] = fuse(gctx, part, found)
 			return err
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -89,7 +90,9 @@ func (s *search) find(ctx context.Context) ([]scored, error) {
 	if s.allowed <= size {
 		return s.score(ctx, s.everything())
 	}
+	_, span := tracing.Begin(ctx, "first pass")
 	hits, err := s.firstPass(ctx, size)
+	tracing.End(span, err)
 	if err != nil {
 		return nil, err
 	}
@@ -249,6 +252,11 @@ func byScore(a, b scored) int {
 func (s *search) score(ctx context.Context, slots []uint32) ([]scored, error) {
 	if len(slots) == 0 {
 		return nil, ctx.Err()
+	}
+	ctx, span := tracing.Begin(ctx, "score fields")
+	defer span.End()
+	if span.IsRecording() {
+		span.SetAttributes(tracing.Candidates.Int(len(slots)))
 	}
 	found := make([]scored, len(slots))
 	errs := make([]error, workers(len(slots)/minShare))

@@ -16,6 +16,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/internal/tracing/tracingtest"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -170,6 +172,26 @@ func TestTheTraceGoesWithTheRequest(t *testing.T) {
 	must(t, err)
 	if got := receive(t, seen); got.TraceID() != span.TraceID() {
 		t.Errorf("with a capital letter: trace %v", got)
+	}
+}
+
+func TestARequestIsASpanOnBothSides(t *testing.T) {
+	nc, spans := connect(t), tracingtest.Record(t)
+	serveWith(t, Config{Name: "test", Subject: "toolstream.test", Traces: spans.Provider}, nc, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+		_, span := tracing.Begin(ctx, "work")
+		span.End()
+		return nil, errors.New("a secret")
+	})
+	ctx, root := spans.Root(t.Context())
+	if _, err := newClient(t, nc).Request(ctx, "", nil); err == nil {
+		t.Error("no error")
+	}
+	root.End()
+	if got := spans.Within(root.SpanContext()); got != "request toolstream.test [answer toolstream.test [work]]" {
+		t.Errorf("got %s", got)
+	}
+	if text := spans.Text(); strings.Contains(text, "secret") {
+		t.Errorf("the spans say:\n%s", text)
 	}
 }
 

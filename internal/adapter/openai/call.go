@@ -8,9 +8,16 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
+	"strconv"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
+	"go.opentelemetry.io/otel/propagation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolstream/toolstream/internal/tracing"
 )
 
 // harmless is a text that no model has a reason to refuse.
@@ -176,11 +183,26 @@ func post(ctx context.Context, client *http.Client, to *url.URL, key string, bod
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
-	resp, err := client.Do(req)
+	ctx, span := tracing.Ask(ctx, "POST "+path.Base(to.Path))
+	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(req.Header))
+	resp, err := client.Do(req.WithContext(ctx))
+	noteAnswer(span, resp)
+	tracing.End(span, err)
 	if err != nil {
 		return nil, failed("%w", withoutAddress(err))
 	}
 	return resp, nil
+}
+
+// noteAnswer notes the status that came, once all but the body of an answer has.
+func noteAnswer(span trace.Span, resp *http.Response) {
+	if resp == nil || !span.IsRecording() {
+		return
+	}
+	span.SetAttributes(semconv.HTTPResponseStatusCode(resp.StatusCode))
+	if resp.StatusCode != http.StatusOK {
+		tracing.Fail(span, strconv.Itoa(resp.StatusCode))
+	}
 }
 
 // refrain remembers for how long the endpoint wants to be left alone.

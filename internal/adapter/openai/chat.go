@@ -12,8 +12,10 @@ import (
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
+	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/tracing"
 )
 
 // Schemas says how the endpoint is told the shape of an answer.
@@ -123,6 +125,7 @@ func (c *Chat) options() []option.RequestOption {
 // heed turns whatever is no answer into a problem, before the SDK reads it: it
 // knows errors in OpenAI's form alone, and reads them without bound.
 func (c *Chat) heed(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	propagation.TraceContext{}.Inject(req.Context(), propagation.HeaderCarrier(req.Header))
 	resp, err := next(req)
 	if err != nil {
 		return nil, failed("%w", withoutAddress(err))
@@ -156,6 +159,19 @@ func (c *Chat) Close() error {
 // request, it is asked again without it; an answer that takes no notice of the
 // schema is asked for again too, the first time. Usage is then that of both.
 func (c *Chat) Complete(ctx context.Context, r llm.Request) (llm.Answer, error) {
+	ctx, span := tracing.Ask(ctx, "chat")
+	answer, err := c.complete(ctx, r)
+	if span.IsRecording() {
+		span.SetAttributes(
+			tracing.Operation.String("chat"), tracing.Model.String(c.cfg.Name), tracing.Stage.String(string(r.Stage)),
+			tracing.InputTokens.Int(answer.Usage.Prompt), tracing.OutputTokens.Int(answer.Usage.Completion),
+		)
+	}
+	tracing.End(span, err)
+	return answer, err
+}
+
+func (c *Chat) complete(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	f := c.form.choose(time.Now())
 	var spent llm.Usage
 	for {

@@ -8,6 +8,10 @@ import (
 	"sync"
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolstream/toolstream/internal/tracing"
 )
 
 // refusal is an object that a batch did not take.
@@ -16,13 +20,25 @@ type refusal struct {
 	reason string
 }
 
+// asking begins the span of a call over gRPC.
+func asking(ctx context.Context, operation, class string) (context.Context, trace.Span) {
+	ctx, span := tracing.Ask(ctx, "weaviate "+operation)
+	if span.IsRecording() {
+		span.SetAttributes(semconv.DBSystemNameKey.String("weaviate"), semconv.DBOperationName(operation), semconv.DBCollectionName(class))
+	}
+	return ctx, span
+}
+
 // write sends one batch and returns what of it was not taken. The answer of a
 // batch is a success whatever became of its objects.
 func (c *Client) write(ctx context.Context, objects []*pb.BatchObject) ([]refusal, error) {
 	ctx, cancel := c.outgoing(ctx)
 	defer cancel()
 	level := pb.ConsistencyLevel_CONSISTENCY_LEVEL_QUORUM
+	ctx, span := asking(ctx, "write", objects[0].GetCollection())
+	span.SetAttributes(semconv.DBOperationBatchSize(len(objects)))
 	reply, err := c.grpc.BatchObjects(ctx, &pb.BatchObjectsRequest{Objects: objects, ConsistencyLevel: &level})
+	tracing.End(span, err)
 	if err != nil {
 		return nil, fmt.Errorf("weaviate: write %d objects: %w", len(objects), err)
 	}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -26,7 +27,12 @@ func (c *Client) find(ctx context.Context, r *pb.SearchRequest) ([]*pb.SearchRes
 		r.Metadata = &pb.MetadataRequest{}
 	}
 	r.Metadata.Uuid = true
+	ctx, span := asking(ctx, "search", r.Collection)
+	if near := r.NearVector.GetTargets().GetTargetVectors(); len(near) > 0 && span.IsRecording() {
+		span.SetAttributes(tracing.Field.String(near[0]))
+	}
 	reply, err := c.grpc.Search(ctx, r)
+	tracing.End(span, err)
 	if err != nil {
 		return nil, fmt.Errorf("weaviate: search %s of %s: %w", r.Collection, r.Tenant, err)
 	}

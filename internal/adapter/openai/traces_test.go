@@ -1,0 +1,69 @@
+package openai
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolstream/toolstream/internal/llm/llmtest"
+	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/internal/tracing/tracingtest"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// telling is a transport that keeps the span that requests name.
+type telling struct {
+	http.RoundTripper
+	told trace.SpanContext
+}
+
+func (tr *telling) RoundTrip(r *http.Request) (*http.Response, error) {
+	tr.told = tracing.Extract(map[string]string{events.HeaderTraceparent: r.Header.Get("traceparent")})
+	return tr.RoundTripper.RoundTrip(r)
+}
+
+func TestCallsAreSpansWithoutWords(t *testing.T) {
+	const secret = "pomegranate"
+	spans := tracingtest.Record(t)
+	ctx, root := spans.Root(t.Context())
+	server := newServer(t)
+	own := http.DefaultTransport.(*http.Transport).Clone()
+	defer own.CloseIdleConnections()
+	transport := &telling{RoundTripper: own}
+	m, err := New(Config{URL: server.URL + "/v1", Name: "tiny"}, transport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Embed(ctx, []string{secret}); err != nil {
+		t.Fatal(err)
+	}
+	posts := spans.Named("POST embeddings")
+	if last := posts[len(posts)-1].SpanContext(); transport.told.SpanID() != last.SpanID() {
+		t.Errorf("the endpoint is told %v, want %v", transport.told, last)
+	}
+
+	model := newScripted(t, llmtest.Config{})
+	c, err := NewChat(ChatConfig{URL: model.URL(), Name: "scripted"}, transport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Complete(ctx, question(secret)); err != nil {
+		t.Fatal(err)
+	}
+	chat := spans.Named("chat")[0]
+	if transport.told.SpanID() != chat.SpanContext().SpanID() || chat.Parent().SpanID() != root.SpanContext().SpanID() {
+		t.Errorf("the endpoint is told %v, want %v", transport.told, chat.SpanContext())
+	}
+	tokens := 0
+	for _, kv := range chat.Attributes() {
+		if kv.Key == tracing.InputTokens || kv.Key == tracing.OutputTokens {
+			tokens += int(kv.Value.AsInt64())
+		}
+	}
+	if tokens == 0 || strings.Contains(spans.Text(), secret) {
+		t.Errorf("%d tokens; the spans say:\n%s", tokens, spans.Text())
+	}
+	root.End()
+}
