@@ -6,15 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolstream/toolstream/internal/app"
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/generations"
 	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/services/trainer"
 )
 
 func newStatus(con *console) *cobra.Command {
@@ -39,20 +38,89 @@ func newStatus(con *console) *cobra.Command {
 func (c *console) printStatus(s app.Status) {
 	state := "ready"
 	if !s.Ready {
-		state = "starting: reads what was accepted before"
+		state = "not ready: " + s.Reason
 	}
-	c.printf("toolstream %s at %s, %s, up since %s\n", s.Version, c.server, state, s.Started.Local().Format(time.DateTime))
-	c.printf("%d tools and %d agents, model %s, weights %s, %d dead letters\n", s.Tools, s.Agents, s.Model, s.Weights, s.DeadLetters)
+	c.printf("toolstream %s at %s, %s, %s, up since %s\n", s.Version, c.server, s.Mode, state, s.Started.Local().Format(time.DateTime))
+	c.printf("%d tools and %d agents, model %s, weights %s (epoch %d), %d dead letters\n", s.Tools, s.Agents, s.Model, s.Weights, s.Epoch, s.DeadLetters)
+	if s.Bare+s.Quarantined > 0 {
+		c.printf("%d tools without vectors, %d in quarantine\n", s.Bare, s.Quarantined)
+	}
 	for _, g := range s.Generations {
 		if g.State != generations.StateLive || g.Problem != "" {
 			c.printf("model %s is %s: %s\n", g.Model, g.State, cmp.Or(g.Problem, "see toolstream reindex"))
 		}
 	}
+	if f := s.Freshness; f != nil {
+		c.printf("searchable after %s, 99 of 100 after %s, of %d changes since the start\n", seconds(f.Half), seconds(f.Most), f.Changes)
+	}
 	c.printSpent(s.LLM)
-	c.printf("data in %s\n\n", s.Data)
-	t := newTable("STAGE", "READS", "LAG")
-	for _, stage := range s.Stages {
-		t.add(stage.Name, stage.Topic, stage.Lag)
+	c.printf("data in %s", s.Data)
+	if s.Disk != nil {
+		c.printf(", %.1f of %.1f GB free", float64(s.Disk.Free)/1e9, float64(s.Disk.Total)/1e9)
+	}
+	c.printf("\n\n")
+	c.printStages(s.Stages)
+	c.printProcesses(s.Processes)
+	c.printDependencies(s.Dependencies)
+}
+
+// seconds is a bound of the freshness metric in words.
+func seconds(n float64) string {
+	if n < 0 {
+		return "more than its last bound"
+	}
+	return (time.Duration(n * float64(time.Second))).Round(time.Millisecond).String()
+}
+
+func (c *console) printStages(stages []app.StageStatus) {
+	t := newTable("STAGE", "READS", "LAG", "WAITING", "WORKERS")
+	for _, st := range stages {
+		lag, workers, waiting := fmt.Sprint(st.Lag), "", ""
+		if st.Problem != "" {
+			lag = "?"
+		}
+		if st.Workers != nil {
+			workers = fmt.Sprint(*st.Workers)
+		}
+		if st.Waiting > 0 {
+			waiting = time.Duration(st.Waiting * float64(time.Second)).Round(time.Second).String()
+		}
+		t.add(st.Name, st.Topic, lag, waiting, workers)
+	}
+	t.print(c.out, c.width())
+}
+
+func (c *console) printProcesses(processes []app.Process) {
+	if len(processes) == 0 {
+		return
+	}
+	c.printf("\n")
+	t := newTable("SERVICES", "AT", "VERSION", "STATE", "WEIGHTS", "EPOCH")
+	for _, p := range processes {
+		state, epoch := "ready", ""
+		if !p.Ready {
+			state = cmp.Or(p.Problem, "not ready")
+		}
+		if p.Weights != "" {
+			epoch = fmt.Sprint(p.Epoch)
+		}
+		t.add(strings.Join(p.Services, " "), p.Address, p.Version, state, p.Weights, epoch)
+	}
+	t.print(c.out, c.width())
+}
+
+func (c *console) printDependencies(needs []app.Dependency) {
+	if len(needs) == 0 {
+		return
+	}
+	c.printf("\n")
+	t := newTable("NEEDS", "AT", "STATE")
+	for _, d := range needs {
+		state := "answers"
+		if !d.OK {
+			state = cmp.Or(d.Problem, "does not answer")
+		}
+		t.add(d.Name, d.Address, state)
 	}
 	t.print(c.out, c.width())
 }
@@ -65,113 +133,6 @@ func (c *console) printSpent(s *app.LLMStatus) {
 	for _, a := range s.Accounts {
 		c.printf("  %s: %d answers, %d tokens of prompts and %d of answers, $%.2f\n", a.Stage, a.Calls[llm.Answered], a.Prompt, a.Completion, a.Dollars)
 	}
-}
-
-// finding is one thing that doctor looked at.
-type finding struct {
-	OK     bool   `json:"ok"`
-	What   string `json:"what"`
-	Remedy string `json:"remedy,omitempty"`
-}
-
-func newDoctor(con *console) *cobra.Command {
-	return &cobra.Command{
-		Use:   "doctor",
-		Short: "Look for what is wrong, and say what to do",
-		Long:  "Look for what is wrong, and say what to do. Exit code 1: something is.",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			findings := con.examine(cmd)
-			if con.json {
-				if err := con.printJSON(map[string]any{"findings": findings}); err != nil {
-					return err
-				}
-			}
-			wrong := 0
-			for _, f := range findings {
-				if !f.OK {
-					wrong++
-				}
-				if !con.json {
-					con.printFinding(f)
-				}
-			}
-			if wrong > 0 {
-				return fmt.Errorf("doctor: %d of %d checks found something", wrong, len(findings))
-			}
-			return nil
-		},
-	}
-}
-
-func (c *console) printFinding(f finding) {
-	mark := "ok   "
-	if !f.OK {
-		mark = "WRONG"
-	}
-	c.printf("%s  %s\n", mark, f.What)
-	if f.Remedy != "" {
-		c.printf("       %s\n", f.Remedy)
-	}
-}
-
-// examine asks the server; what can not be asked ends the examination.
-func (c *console) examine(cmd *cobra.Command) []finding {
-	var s app.Status
-	if err := c.client().Get(cmd.Context(), "/v1/status", nil, &s); err != nil {
-		remedy := "" // the client has said it
-		var refused *client.Problem
-		if errors.As(err, &refused) {
-			remedy = "look at the server's log"
-		}
-		return []finding{{What: err.Error(), Remedy: remedy}}
-	}
-	findings := []finding{{OK: true, What: fmt.Sprintf("toolstream %s answers at %s", s.Version, c.server)}}
-	findings = append(findings, check(s.Ready, "it accepts changes", "it still reads what was accepted before: wait, and look at `toolstream status`"))
-	findings = append(findings, check(s.Tools > 0, fmt.Sprintf("%d tools are indexed", s.Tools), "import some: toolstream import PATH"))
-	findings = append(findings, check(s.DeadLetters == 0, fmt.Sprintf("%d documents are in the dead letters", s.DeadLetters), "see why: toolstream dlq list"))
-	for _, why := range s.Refused {
-		findings = append(findings, finding{What: "refused, the last good one serves: " + why, Remedy: "make a good version live: toolstream weights list, then toolstream weights promote VERSION"})
-	}
-	findings = append(findings, c.examineWeights(cmd)...)
-	for _, g := range s.Generations {
-		if g.Problem != "" {
-			findings = append(findings, finding{What: "embedding: " + g.Problem, Remedy: "look at `toolstream reindex`, which shows every model, and at the server's log"})
-		}
-	}
-	if s.LLM != nil {
-		findings = append(findings, check(!s.LLM.Exhausted, "the language model may be asked", "its budget of the day is spent, rules do until midnight UTC: raise llm.daily_tokens or llm.daily_cost"))
-	}
-	for _, stage := range s.Stages {
-		findings = append(findings, check(stage.Lag < lagAlarm, fmt.Sprintf("%s is %d records behind", stage.Name, stage.Lag), "an import may be under way; if the number does not fall, look at the server's log for this stage"))
-	}
-	return findings
-}
-
-// examineWeights looks at the kept versions. A trainer that does not answer keeps
-// nobody from searching.
-func (c *console) examineWeights(cmd *cobra.Command) []finding {
-	var list struct {
-		Damaged []trainer.Damaged `json:"damaged"`
-	}
-	if err := c.client().Get(cmd.Context(), "/v1/weights", nil, &list); err != nil {
-		return nil
-	}
-	var findings []finding
-	for _, d := range list.Damaged {
-		findings = append(findings, finding{What: "version " + d.Version + " of the weights is damaged: " + d.Reason, Remedy: "it can not serve or be gone back to; restore the store of weights from a backup if that is wanted"})
-	}
-	return findings
-}
-
-// lagAlarm is how many records behind a stage may be without comment.
-const lagAlarm = 10_000
-
-func check(ok bool, what, remedy string) finding {
-	if ok {
-		remedy = ""
-	}
-	return finding{OK: ok, What: what, Remedy: remedy}
 }
 
 // decodeAndClose reads one JSON value.

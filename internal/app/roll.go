@@ -19,7 +19,7 @@ const rollPatience = 150 * time.Millisecond
 
 // callRoll lets the process answer for itself, and ask the others.
 func (s *Served) callRoll() error {
-	roll, err := natsadapter.NewRoll(s.conn, rollSubject, func() []byte {
+	roll, err := natsadapter.NewRoll(s.conn, rollSubject, func([]byte) []byte {
 		raw, _ := json.Marshal(s.replica()) // texts and numbers always encode
 		return raw
 	})
@@ -27,7 +27,7 @@ func (s *Served) callRoll() error {
 		return err
 	}
 	s.fleet.others = func(ctx context.Context) []generations.Replica {
-		answers, err := roll.Call(ctx, rollPatience)
+		answers, err := roll.Call(ctx, nil, rollPatience)
 		if err != nil {
 			return nil // NATS is away: this process answers for itself alone
 		}

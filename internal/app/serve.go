@@ -54,8 +54,10 @@ type Served struct {
 	vectors *weaviate.Client // nil: there is none
 	fleet   *fleet           // nil: no model is used
 	dead    *deadletter.Box
-	opened  []io.Closer // in the order of opening
+	others  func(ctx context.Context, tenant string) []Process // nil: nobody is asked
+	opened  []io.Closer                                        // in the order of opening
 
+	early  []part // that need no topics
 	parts  []part // consumers before producers
 	ready  []func() error
 	routes map[string]func(huma.API) // by service
@@ -236,9 +238,9 @@ func (s *Served) Run(ctx context.Context) error {
 func (s *Served) workers() []part {
 	all := slices.Concat(s.asking, s.parts)
 	if s.topics == nil {
-		return all
+		return append(s.early, all...)
 	}
-	workers := []part{{"topics", s.topics.run}}
+	workers := append(s.early, part{"topics", s.topics.run})
 	for _, p := range all {
 		workers = append(workers, s.topics.before(p))
 	}

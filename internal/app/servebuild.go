@@ -27,6 +27,11 @@ func (s *Served) build(ctx context.Context) error {
 			return err
 		}
 	}
+	if s.conn != nil {
+		if err := s.answerRoll(); err != nil {
+			return err
+		}
+	}
 	if s.serves(EmbedderService, QueryService, TrainerService) {
 		if err := s.openFleet(ctx); err != nil {
 			return err
@@ -142,7 +147,10 @@ func (s *Served) buildQuery(context.Context) error {
 	r := &replica{bus: s.bus, fleet: s.fleet, first: live}
 	s.parts = append(s.parts, part{"query", service.Run}, answers, part{"replica", r.run}, waiting)
 	s.ready = append(s.ready, r.ready)
-	status := &reporter{base: &s.base, bus: s.bus, fleet: s.fleet, dead: dead, weights: service.WeightsVersion, refused: service.Refused, ready: s.whyNotReady}
+	status := &reporter{
+		base: &s.base, mode: ModeDistributed, bus: s.bus, fleet: s.fleet, dead: dead, query: service, ready: s.whyNotReady,
+		needs: s.needs(), others: s.others, topics: s.topics,
+	}
 	s.routes[QueryService] = func(api huma.API) {
 		query.Routes(api, service)
 		status.routes(api)

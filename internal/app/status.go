@@ -10,31 +10,48 @@ import (
 	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/services/embedder"
-	"github.com/toolstream/toolstream/services/standardizer"
+	"github.com/toolstream/toolstream/services/query"
+)
+
+// The modes of a deployment.
+const (
+	ModeEmbedded    = "embedded"
+	ModeDistributed = "distributed"
 )
 
 // Status is what runs and how far behind it is.
 type Status struct {
 	Version     string        `json:"version"`
+	Mode        string        `json:"mode" doc:"embedded: everything in one process; distributed: services apart."`
 	Started     time.Time     `json:"started"`
 	Ready       bool          `json:"ready" doc:"The process that answers is: up accepts changes, a query replica has caught up."`
+	Reason      string        `json:"reason,omitempty" doc:"Why it is not."`
 	Model       string        `json:"model" doc:"Embedding model."`
 	Weights     string        `json:"weights" doc:"Version that the tenant's searches rank by."`
+	Epoch       uint64        `json:"epoch,omitempty" doc:"Of these weights: of two, the higher one was made live later."`
 	Refused     []string      `json:"refused,omitempty" doc:"What the store has for the tenant's searches to rank by and can not serve, with the reason: the last good ones serve."`
 	Tools       int           `json:"tools" doc:"The tenant's, in the index."`
 	Agents      int           `json:"agents" doc:"The tenant's, in the index."`
+	Bare        int           `json:"without_vectors" doc:"Of the tools, those that have no vector: they are found by words alone."`
+	Quarantined int           `json:"quarantined" doc:"Of the tools, those that searches leave out, because their text instructs a model."`
 	Settled     bool          `json:"settled" doc:"Scores are exact: right after changes some are about right for a moment."`
 	Stages      []StageStatus `json:"stages" doc:"In the order of the flow."`
-	DeadLetters int           `json:"dead_letters" doc:"The tenant's open ones."`
+	Freshness   *Freshness    `json:"freshness,omitempty" doc:"How long changes took to become searchable since the start; absent where there was none."`
+
+	DeadLetters int            `json:"dead_letters" doc:"The tenant's open ones."`
+	DeadFor     map[string]int `json:"dead_letter_reasons,omitempty" doc:"How many of them for which reason."`
 	// Generations are the models that are indexed.
-	Generations []ModelStatus `json:"generations" doc:"The embedding models that are indexed: GET /v1/reindex says more."`
-	LLM         *LLMStatus    `json:"llm,omitempty" doc:"What this process asked a language model today; absent where it asks none."`
-	Data        string        `json:"data" doc:"Folder."`
+	Generations  []ModelStatus `json:"generations" doc:"The embedding models that are indexed: GET /v1/reindex says more."`
+	LLM          *LLMStatus    `json:"llm,omitempty" doc:"What this process asked a language model today; absent where it asks none."`
+	Without      []string      `json:"without,omitempty" doc:"Parts that the last searches here went without, as in degraded."`
+	Processes    []Process     `json:"processes,omitempty" doc:"Where services run apart: those that answered over NATS, which ingest never does, and the standardizer where it asks a language model."`
+	Dependencies []Dependency  `json:"dependencies" doc:"What the process that answers needs of others."`
+	Findings     []Finding     `json:"findings,omitempty" doc:"What is set in a way that is hardly meant."`
+	Data         string        `json:"data" doc:"Folder."`
+	Disk         *Disk         `json:"disk,omitempty" doc:"That the folder lies on; absent where the system does not say."`
 }
 
 // LLMStatus is what a process asked its language model on one day.
@@ -53,11 +70,10 @@ type ModelStatus struct {
 	Problem string `json:"problem,omitempty" doc:"Why it is not at work."`
 }
 
-// StageStatus is how far one consumer has come.
-type StageStatus struct {
-	Name  string       `json:"name"`
-	Topic events.Topic `json:"topic" doc:"That it reads."`
-	Lag   uint64       `json:"lag" doc:"Records that it has yet to read, at most: compaction leaves gaps in the numbering."`
+// Disk is the file system of a folder, in bytes.
+type Disk struct {
+	Free  uint64 `json:"free" doc:"That the process may still write."`
+	Total uint64 `json:"total"`
 }
 
 type statusOutput struct{ Body Status }
@@ -65,16 +81,15 @@ type statusOutput struct{ Body Status }
 // reporter tells the status of a process that holds an index.
 type reporter struct {
 	*base
-	bus interface {
-		stream.Ends
-		// Committed returns how far a group has come in each partition.
-		Committed(ctx context.Context, topic events.Topic, group string) (map[int]uint64, error)
-	}
-	fleet   *fleet
-	dead    *deadletter.Box
-	weights func(tenant string) string   // version that searches rank by
-	refused func(tenant string) []string // why newer ones do not
-	ready   func() error
+	mode   string
+	bus    backlogBus
+	fleet  *fleet
+	dead   *deadletter.Box
+	query  *query.Service
+	ready  func() error
+	needs  []need
+	others func(ctx context.Context, tenant string) []Process // nil: this process is the only one
+	topics *topics                                            // nil: nobody made any
 }
 
 // routes adds the operation; a nil reporter describes it only.
@@ -83,31 +98,58 @@ func (r *reporter) routes(api huma.API) {
 		OperationID: "status", Method: http.MethodGet, Path: "/v1/status",
 		Summary: "What runs and how far behind it is", Tags: []string{"operations"}, Errors: []int{503},
 	}, func(ctx context.Context, _ *struct{}) (*statusOutput, error) {
-		s, err := r.status(ctx)
-		if err != nil {
-			r.log.Warn("status", "error", err)
-			return nil, huma.Error503ServiceUnavailable("the bus does not answer")
-		}
-		return &statusOutput{s}, nil
+		return &statusOutput{r.status(ctx)}, nil
 	})
 }
 
-func (r *reporter) status(ctx context.Context) (Status, error) {
+// status says what is known within moments: what a dependency does not answer is
+// left out, and said.
+func (r *reporter) status(ctx context.Context) Status {
 	own := tenant.From(ctx)
 	live := r.fleet.Live()
-	counts := live.index.Stats()[own]
 	s := Status{
-		Version: r.version, Started: r.started, Ready: r.ready() == nil, Model: live.Model, Weights: r.weights(own), Refused: r.refused(own),
-		Settled: live.index.Settled(), Tools: counts.Tools, Agents: counts.Agents, Data: r.cfg.Data,
-		DeadLetters: len(r.dead.List(ctx, deadletter.Filter{State: events.LetterOpen})),
+		Version: r.version, Mode: r.mode, Started: r.started, Model: live.Model, Weights: r.query.WeightsVersion(own),
+		Epoch: r.query.WeightsEpoch(own), Refused: r.query.Refused(own), Settled: live.index.Settled(),
+		Freshness: freshness(r.fleet), Without: r.query.Without(), Findings: r.findings(), Data: r.cfg.Data, Disk: diskOf(r.cfg.Data),
+	}
+	s.count(live.index.Stats()[own])
+	for _, letter := range r.dead.List(ctx, deadletter.Filter{State: events.LetterOpen}) {
+		s.mourn(letter.Reason)
 	}
 	for _, g := range r.fleet.report().Generations {
 		s.Generations = append(s.Generations, ModelStatus{g.Number, g.Model, g.State, g.Problem})
 	}
 	s.LLM = r.spent(own)
-	var err error
-	s.Stages, err = r.stages(ctx, live)
-	return s, err
+	r.ask(ctx, &s, live)
+	return visible(s, own)
+}
+
+func (s *Status) count(in flat.Stats) {
+	s.Tools, s.Agents, s.Bare, s.Quarantined = in.Tools, in.Agents, in.Bare, in.Quarantined
+}
+
+// mourn counts a dead letter.
+func (s *Status) mourn(reason string) {
+	if s.DeadFor == nil {
+		s.DeadFor = map[string]int{}
+	}
+	s.DeadLetters++
+	s.DeadFor[reason]++
+}
+
+// visible leaves out of a tenant's view where things are and what they say.
+func visible(s Status, own string) Status {
+	if own == tenant.Default {
+		return s
+	}
+	s.Findings = nil
+	for i := range s.Processes {
+		s.Processes[i].Address, s.Processes[i].Problem = "", ""
+	}
+	for i := range s.Dependencies {
+		s.Dependencies[i].Address, s.Dependencies[i].Problem = "", ""
+	}
+	return s
 }
 
 // spent is what the process asked for a tenant today, nil where it asks nothing.
@@ -125,35 +167,8 @@ func (b *base) spent(tenant string) *LLMStatus {
 	return s
 }
 
-// stages looks at those of the generation that is searched.
-func (r *reporter) stages(ctx context.Context, live *generation) ([]StageStatus, error) {
-	writer := events.Numbered(embedder.WriterName, live.Number)
-	stages := []StageStatus{
-		{Name: standardizer.Name, Topic: events.ToolsRaw},
-		{Name: events.Numbered(embedder.StageName, live.Number), Topic: events.ToolsStandardized},
-		{Name: writer, Topic: events.Embedded(live.Number)},
-	}
-	for i := range stages {
-		st := &stages[i]
-		ends, err := r.bus.End(ctx, st.Topic)
-		if err != nil {
-			return nil, err
-		}
-		at := live.index.Positions()
-		if st.Name != writer {
-			if at, err = r.bus.Committed(ctx, st.Topic, st.Name); err != nil {
-				return nil, err
-			}
-		}
-		for partition, end := range ends {
-			st.Lag += max(end, at[partition]) - at[partition]
-		}
-	}
-	return stages, nil
-}
-
 func (e *Embedded) reporter() *reporter {
-	return &reporter{base: &e.base, bus: e.bus, fleet: e.fleet, dead: e.dead, weights: e.query.WeightsVersion, refused: e.query.Refused, ready: e.ready}
+	return &reporter{base: &e.base, mode: ModeEmbedded, bus: e.bus, fleet: e.fleet, dead: e.dead, query: e.query, ready: e.ready, needs: e.needs(e.fleet)}
 }
 
 // Stats counts what the index holds of the default tenant.
@@ -161,12 +176,15 @@ func (e *Embedded) Stats() flat.Stats { return e.fleet.Live().index.Stats()[tena
 
 // Lag returns how many records all stages together have yet to read.
 func (e *Embedded) Lag(ctx context.Context) (uint64, error) {
-	stages, err := e.reporter().stages(ctx, e.fleet.Live())
 	var sum uint64
-	for _, s := range stages {
-		sum += s.Lag
+	for _, l := range e.fleet.Live().route(e.bus) {
+		records, _, _, err := l.behind(ctx, e.bus)
+		if err != nil {
+			return 0, err
+		}
+		sum += records
 	}
-	return sum, err
+	return sum, nil
 }
 
 // Search answers a request of the default tenant, without HTTP in between.

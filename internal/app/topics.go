@@ -17,6 +17,7 @@ type topics struct {
 	cfg   kafka.Config
 	log   *slog.Logger
 	there chan struct{} // closed once they are
+	wrong []string      // what they are not as wanted in; read once they are there
 }
 
 func newTopics(cfg kafka.Config, log *slog.Logger) *topics {
@@ -63,7 +64,19 @@ func (t *topics) apply(ctx context.Context) error {
 	for _, f := range findings {
 		t.log.Warn("a topic is not as wanted and stays as it is", "finding", f.String())
 	}
+	t.wrong = nil
+	for _, f := range findings {
+		t.wrong = append(t.wrong, f.String())
+	}
 	return err
+}
+
+// found returns what the topics are not as wanted in, as they were at the start.
+func (t *topics) found() []string {
+	if t == nil || t.ready() != nil {
+		return nil
+	}
+	return t.wrong
 }
 
 func (t *topics) ready() error {

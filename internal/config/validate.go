@@ -35,10 +35,21 @@ func (n NATS) validate() error {
 	if err != nil {
 		return fmt.Errorf("config: nats.listen %q is not host:port", n.Listen)
 	}
-	if ip := net.ParseIP(host); n.Token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if n.Token == "" && !loopback(host) {
 		return fmt.Errorf("config: nats.listen %q is open to other machines: set nats.token, or listen on 127.0.0.1", n.Listen)
 	}
 	return nil
+}
+
+// Loopback reports whether only this machine reaches an address, of host:port.
+func Loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && loopback(host)
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func (c Config) validateVectors() error {

@@ -1,6 +1,6 @@
 package llm
 
-import "time"
+import "errors"
 
 // Resting returns why the stages that do not ask at the moment do not, because
 // too many of their last calls failed.
@@ -16,11 +16,12 @@ func (c *Client) Resting() map[Stage]error {
 	return out
 }
 
+// resting returns the last failure of a circuit that is not closed.
 func (c *circuit) resting() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state == closed {
 		return nil
 	}
-	return c.refusal(time.Time{})
+	return errors.New(c.cause.Error())
 }

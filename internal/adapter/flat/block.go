@@ -24,11 +24,13 @@ type tool struct {
 	required []bool  // one per parameter
 	record   encoded // how it lies in the file
 
+	quarantined bool // searches leave it out
+
 	pinned atomic.Pointer[events.Vectors] // its exact vectors, once the file holds others
 }
 
 func newTool(r *record, e encoded) *tool {
-	t := &tool{ref: r.ref, version: r.version, agent: unique.Make(r.agent), required: r.required, record: e}
+	t := &tool{ref: r.ref, version: r.version, agent: unique.Make(r.agent), required: r.required, record: e, quarantined: r.quarantined()}
 	for _, tag := range r.tags {
 		t.tags = append(t.tags, unique.Make(tag))
 	}

@@ -30,7 +30,7 @@ import (
 // machine's order of bytes: on another kind of machine the footer is of no use.
 const (
 	cacheFile   = "memory.cache"
-	cacheMagic  = "tsflat05"
+	cacheMagic  = "tsflat06"
 	cacheFooter = 8 + 8 + 4 + 4 + len(cacheMagic)
 	cacheUnit   = 64
 )
@@ -163,6 +163,7 @@ func (t *tool) appendTo(out []byte) []byte {
 	for _, required := range t.required {
 		out = append(out, flag(required))
 	}
+	out = append(out, flag(t.quarantined))
 	out = binary.LittleEndian.AppendUint32(out, t.record.crc)
 	for _, n := range []int{t.record.size, t.record.vectors, t.record.dimensions} {
 		out = binary.AppendUvarint(out, uint64(n))

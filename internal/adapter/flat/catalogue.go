@@ -146,6 +146,8 @@ func (i *Index) Previous(ref schema.Ref) (schema.Document, events.Vectors, bool)
 // Stats is what one tenant holds.
 type Stats struct {
 	Tools, Agents int
+	Bare          int   // tools without any vector: found by words alone
+	Quarantined   int   // tools that searches leave out
 	Vectors       int64 // bytes of the quantised vectors, in memory
 	Postings      int64 // bytes of the lexical index, in memory
 	Records       int64 // bytes of documents, raw documents and exact vectors, in the file
@@ -170,10 +172,20 @@ func (s *snapshot) stats() Stats {
 		out.Vectors += int64(b.bytes())
 		for _, t := range b.tools {
 			if t != nil {
-				out.Records += int64(t.record.size)
+				out.add(t)
 			}
 		}
 	}
 	out.Postings = s.lexical.Stats().Bytes
 	return out
+}
+
+func (s *Stats) add(t *tool) {
+	s.Records += int64(t.record.size)
+	if t.ref.Kind == schema.KindTool && t.record.counts.total() == 0 {
+		s.Bare++
+	}
+	if t.quarantined {
+		s.Quarantined++
+	}
 }

@@ -1,6 +1,7 @@
 package flat
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -45,6 +46,16 @@ type record struct {
 	raw      []byte
 
 	doc *schema.Document // document, decoded; not part of the bytes
+}
+
+// quarantined reports whether the document says so of itself. Few do, so that
+// the others are not read for it.
+func (r *record) quarantined() bool {
+	if !bytes.Contains(r.document, []byte(`"quarantined"`)) {
+		return false
+	}
+	var d struct{ Quarantined bool }
+	return json.Unmarshal(r.document, &d) == nil && d.Quarantined
 }
 
 // key orders records by tenant, kind and id. Neither tenant nor id holds a

@@ -263,6 +263,7 @@ func (d *decoder) tool(t *tool, all string, known names) {
 	for i := range t.required {
 		t.required[i] = d.byte() == 1
 	}
+	t.quarantined = d.byte() == 1
 	r := &t.record
 	r.crc, r.size, r.vectors, r.dimensions = d.uint32(), d.count32(), d.count32(), d.count32()
 	for kind := range r.counts {

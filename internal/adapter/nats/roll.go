@@ -14,11 +14,12 @@ import (
 type Roll struct {
 	conn    *nats.Conn
 	subject string
-	answer  func() []byte
+	answer  func(asked []byte) []byte
 }
 
-// NewRoll returns a roll on which this process answers while Run runs.
-func NewRoll(conn *nats.Conn, subject string, answer func() []byte) (*Roll, error) {
+// NewRoll returns a roll on which this process answers what it is asked while Run
+// runs. An answer that is nil is none.
+func NewRoll(conn *nats.Conn, subject string, answer func(asked []byte) []byte) (*Roll, error) {
 	if conn == nil || subject == "" || answer == nil {
 		return nil, errors.New("nats: a roll needs a connection, a subject and an answer")
 	}
@@ -28,8 +29,9 @@ func NewRoll(conn *nats.Conn, subject string, answer func() []byte) (*Roll, erro
 // Run answers until ctx ends.
 func (r *Roll) Run(ctx context.Context) error {
 	s, err := r.conn.Subscribe(r.subject, func(m *nats.Msg) {
-		// Who asked does not count on everybody.
-		_ = m.Respond(r.answer())
+		if answer := r.answer(m.Data); answer != nil {
+			_ = m.Respond(answer) // who asked does not count on everybody
+		}
 	})
 	if err != nil {
 		return fmt.Errorf("nats: answer on %s: %w", r.subject, err)
@@ -39,9 +41,9 @@ func (r *Roll) Run(ctx context.Context) error {
 	return nil
 }
 
-// Call asks everybody and returns what came until nothing came for patience. That
+// Call asks everybody the same and returns what came until nothing came for patience. That
 // nobody is there is no error.
-func (r *Roll) Call(ctx context.Context, patience time.Duration) ([][]byte, error) {
+func (r *Roll) Call(ctx context.Context, asked []byte, patience time.Duration) ([][]byte, error) {
 	if !r.conn.IsConnected() {
 		return nil, disconnected(r.conn)
 	}
@@ -51,7 +53,7 @@ func (r *Roll) Call(ctx context.Context, patience time.Duration) ([][]byte, erro
 		return nil, fmt.Errorf("nats: ask on %s: %w", r.subject, err)
 	}
 	defer func() { _ = answers.Unsubscribe() }() // it has ended with the connection, or ends with it
-	if err := r.conn.PublishRequest(r.subject, inbox, nil); err != nil {
+	if err := r.conn.PublishRequest(r.subject, inbox, asked); err != nil {
 		return nil, fmt.Errorf("nats: ask on %s: %w", r.subject, err)
 	}
 	var out [][]byte

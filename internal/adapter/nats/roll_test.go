@@ -13,8 +13,13 @@ func TestEverybodyAnswersARoll(t *testing.T) {
 	var running sync.WaitGroup
 	var asker *Roll
 	nc := connect(t)
-	for _, name := range []string{"a", "b", "c"} {
-		r, err := NewRoll(nc, "roll.test", func() []byte { return []byte(name) })
+	for _, name := range []string{"a", "b", "c", "mute"} {
+		r, err := NewRoll(nc, "roll.test", func(asked []byte) []byte {
+			if name == "mute" {
+				return nil
+			}
+			return append([]byte(name), asked...)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +31,7 @@ func TestEverybodyAnswersARoll(t *testing.T) {
 		})
 	}
 	for {
-		answers, err := asker.Call(t.Context(), 100*time.Millisecond)
+		answers, err := asker.Call(t.Context(), []byte("?"), 100*time.Millisecond)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +39,7 @@ func TestEverybodyAnswersARoll(t *testing.T) {
 		for _, a := range answers {
 			names = append(names, string(a))
 		}
-		if slices.Sort(names); slices.Equal(names, []string{"a", "b", "c"}) {
+		if slices.Sort(names); slices.Equal(names, []string{"a?", "b?", "c?"}) {
 			break
 		}
 		if t.Context().Err() != nil {
@@ -43,7 +48,7 @@ func TestEverybodyAnswersARoll(t *testing.T) {
 	}
 	stop()
 	running.Wait()
-	if answers, err := asker.Call(t.Context(), 100*time.Millisecond); err != nil || len(answers) > 0 {
+	if answers, err := asker.Call(t.Context(), []byte("?"), 100*time.Millisecond); err != nil || len(answers) > 0 {
 		t.Errorf("%d answers, %v, of nobody", len(answers), err)
 	}
 }

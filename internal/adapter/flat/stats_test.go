@@ -1,0 +1,39 @@
+package flat
+
+import (
+	"testing"
+
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// What has no vector, and what searches leave out, is counted as it is applied,
+// as it is read from the file, and as it is read from the cache.
+func TestStatsCountWhatIsBareOrQuarantined(t *testing.T) {
+	folder := t.TempDir()
+	i := open(t, folder)
+	m := newMaker(1)
+	tools := m.tools("tenant", 4)
+	tools[1].Vectors = &events.Vectors{Model: tools[1].Vectors.Model, Dimensions: m.dimensions}
+	tools[2].Document.Quarantined = true
+	tools[3].Document.Description = `says "quarantined":true of itself`
+	apply(t, i, 1, tools...)
+	check := func(how string, i *Index) {
+		t.Helper()
+		if s := i.Stats()["tenant"]; s.Tools != 4 || s.Bare != 1 || s.Quarantined != 1 {
+			t.Errorf("%s: %+v, want 4 tools, 1 bare, 1 quarantined", how, s)
+		}
+	}
+	check("applied", i)
+	if err := i.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check("from the file", anew(t, folder))
+	i = open(t, folder)
+	check("from the cache", i)
+	tools[2].Document.Quarantined = false
+	tools[2].Revision += 1000
+	apply(t, i, 2, tools[2])
+	if s := i.Stats()["tenant"]; s.Quarantined != 0 {
+		t.Errorf("%+v after it was let go", s)
+	}
+}
