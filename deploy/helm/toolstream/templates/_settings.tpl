@@ -82,6 +82,17 @@ peers.trainer: http://{{ include "toolstream.fullname" . }}-trainer:8665
 {{- range $name, $value := include "toolstream.settings" . | fromYaml }}
 TOOLSTREAM_{{ $name | replace "." "_" | upper }}: {{ $value | toString | quote }}
 {{- end }}
+{{- with .Values.tracing }}
+{{- if .endpoint }}
+OTEL_EXPORTER_OTLP_ENDPOINT: {{ .endpoint | quote }}
+OTEL_EXPORTER_OTLP_PROTOCOL: {{ .protocol }}
+OTEL_TRACES_SAMPLER: {{ .sampler }}
+OTEL_TRACES_SAMPLER_ARG: {{ .ratio | toString | quote }}
+{{- range $name, $value := .env }}
+{{ $name }}: {{ $value | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/* Which of the others a service speaks to: what it needs is all that it is given. */}}
@@ -96,6 +107,7 @@ weaviate: {{ and (not (empty (include "toolstream.weaviate" .root))) (has .servi
 embedding: {{ and (eq $v.embedding.model "http") $model }}
 llm: {{ $language }}
 rerank: {{ and (not (empty $v.rerank.url)) (has .service (list "query" "embedded")) }}
+tracing: {{ not (empty $v.tracing.endpoint) }}
 {{- end }}
 
 {{/* The environment of a service that comes from secrets. */}}
@@ -140,6 +152,13 @@ rerank: {{ and (not (empty $v.rerank.url)) (has .service (list "query" "embedded
 - name: TOOLSTREAM_RERANK_API_KEY
   valueFrom:
     secretKeyRef: {name: {{ .existingSecret }}, key: {{ .apiKeyKey }}}
+{{- end }}
+{{- end }}
+{{- with $v.tracing }}
+{{- if and $uses.tracing .existingSecret }}
+- name: OTEL_EXPORTER_OTLP_HEADERS
+  valueFrom:
+    secretKeyRef: {name: {{ .existingSecret }}, key: {{ .headersKey }}}
 {{- end }}
 {{- end }}
 {{- end }}
