@@ -33,6 +33,7 @@ any service passes on requests that are for another one.`,
 			set := map[string]any{}
 			for flag, key := range map[string]string{
 				"data": "data", "listen": "listen", "kafka": "kafka.brokers", "nats": "nats.url", "log-level": "log.level",
+				"log-format": "log.format",
 			} {
 				if cmd.Flags().Changed(flag) {
 					set[key] = cmd.Flags().Lookup(flag).Value.String()
@@ -52,6 +53,7 @@ any service passes on requests that are for another one.`,
 	flags.String("kafka", "", "brokers, host:port, separated by commas (TOOLSTREAM_KAFKA_BROKERS)")
 	flags.String("nats", "", "NATS server (TOOLSTREAM_NATS_URL)")
 	flags.String("log-level", "", "debug, info, warn or error (TOOLSTREAM_LOG_LEVEL)")
+	flags.String("log-format", "", "auto, text or json; auto is text on a terminal, else json (TOOLSTREAM_LOG_FORMAT)")
 	return cmd
 }
 
@@ -59,10 +61,15 @@ func (c *console) serve(ctx context.Context, cfg config.Config, names []string) 
 	pacing, stop := context.WithCancel(ctx)
 	defer stop()
 	go app.PaceMemory(pacing)
-	served, err := app.Serve(ctx, cfg, names, app.NewLogger(cfg.Log, c.err), buildVersion().Version)
+	log := app.NewLogger(cfg.Log, c.err)
+	served, err := app.Serve(ctx, cfg, names, log, buildVersion().Version)
 	if err != nil {
 		return fmt.Errorf("serve %s: %w", strings.Join(names, " "), err)
 	}
-	c.notef("toolstream %s listens on %s\n", strings.Join(names, ", "), served.URL())
+	if app.LogsJSON(cfg.Log, c.err) {
+		log.Info("toolstream listens", "services", strings.Join(names, " "), "url", served.URL(), "version", buildVersion().Version)
+	} else {
+		c.notef("toolstream %s listens on %s\n", strings.Join(names, ", "), served.URL())
+	}
 	return served.Run(ctx)
 }

@@ -21,7 +21,7 @@ type upFlags struct {
 
 // settings names the flags that set a configuration key, and the key.
 func settings() map[string]string {
-	return map[string]string{"data": "data", "listen": "listen", "nats": "nats.listen", "log-level": "log.level"}
+	return map[string]string{"data": "data", "listen": "listen", "nats": "nats.listen", "log-level": "log.level", "log-format": "log.format"}
 }
 
 func newUp(con *console) *cobra.Command {
@@ -57,6 +57,7 @@ process ended. Ctrl-C drains: what was begun is finished.`,
 	flags.String("listen", "", "HTTP address; port 0 takes a free one (TOOLSTREAM_LISTEN)")
 	flags.String("nats", "", "open the bus to other processes at this address (TOOLSTREAM_NATS_LISTEN)")
 	flags.String("log-level", "", "debug, info, warn or error (TOOLSTREAM_LOG_LEVEL)")
+	flags.String("log-format", "", "auto, text or json; auto is text on a terminal, else json (TOOLSTREAM_LOG_FORMAT)")
 	flags.StringArrayVar(&f.imports, "import", nil, "import this file, folder or URL once up (repeatable)")
 	flags.StringVar(&f.try, "try", "", "once what was imported is indexed, search this and explain the answer")
 	return cmd
@@ -66,11 +67,16 @@ func (c *console) up(ctx context.Context, cfg config.Config, f upFlags) error {
 	pacing, stop := context.WithCancel(ctx)
 	defer stop()
 	go app.PaceMemory(pacing)
-	embedded, err := app.OpenEmbedded(ctx, cfg, app.NewLogger(cfg.Log, c.err), buildVersion().Version)
+	log := app.NewLogger(cfg.Log, c.err)
+	embedded, err := app.OpenEmbedded(ctx, cfg, log, buildVersion().Version)
 	if err != nil {
 		return fmt.Errorf("up: %w", err)
 	}
-	c.greet(embedded, cfg)
+	if app.LogsJSON(cfg.Log, c.err) {
+		log.Info("toolstream listens", "url", embedded.URL(), "nats", embedded.NATS(), "data", cfg.Data, "version", buildVersion().Version)
+	} else {
+		c.greet(embedded, cfg)
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return embedded.Run(ctx) })
 	g.Go(func() error { return c.firstSteps(ctx, embedded.URL(), f) })

@@ -18,10 +18,16 @@ func NewLogger(c config.Log, w io.Writer) *slog.Logger {
 	// The settings were validated: an unknown level can not come here.
 	_ = level.UnmarshalText([]byte(c.Level))
 	opts := &slog.HandlerOptions{Level: level}
-	if c.Format == "json" || (c.Format == "auto" && !isTerminal(w)) {
+	if LogsJSON(c, w) {
 		return slog.New(tracing.Logs(slog.NewJSONHandler(w, opts)))
 	}
 	return slog.New(tracing.Logs(slog.NewTextHandler(w, opts)))
+}
+
+// LogsJSON reports whether a log to w is for a machine: then nothing else should
+// go there.
+func LogsJSON(c config.Log, w io.Writer) bool {
+	return c.Format == "json" || c.Format == "auto" && !isTerminal(w)
 }
 
 func isTerminal(w io.Writer) bool {

@@ -109,9 +109,25 @@ func (w *worker) bury(ctx context.Context, letters []events.DeadLetter) error {
 		failed(ctx, l)
 		w.metrics.deadLetters.WithLabelValues(l.Reason).Inc()
 		w.metrics.errors.WithLabelValues(classPermanent).Inc()
-		w.log.WarnContext(tracing.Of(ctx, l.Headers), "record given up", "letter", l.ID, "reason", l.Reason, "attempts", l.Attempts)
 	}
+	w.tell(ctx, letters)
 	return nil
+}
+
+// tell logs a line for each reason, of however many records that were given up
+// at once, with the first of their letters.
+func (w *worker) tell(ctx context.Context, letters []events.DeadLetter) {
+	records := map[string]int{}
+	for _, l := range letters {
+		records[l.Reason]++
+	}
+	for _, l := range letters {
+		if n := records[l.Reason]; n > 0 {
+			w.log.WarnContext(tracing.Of(ctx, l.Headers), "records are given up, `toolstream dlq list` shows why",
+				"reason", l.Reason, "records", n, "letter", l.ID, "attempts", l.Attempts)
+			delete(records, l.Reason)
+		}
+	}
 }
 
 func (w *worker) publishLetter(ctx context.Context, l events.DeadLetter) error {

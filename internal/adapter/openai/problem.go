@@ -63,11 +63,11 @@ func failed(format string, args ...any) error {
 // maxError bounds what is read of the body of an error.
 const maxError = 16 << 10
 
-// ofStatus is the problem of an answer that is not 200. The key is never
-// repeated.
+// ofStatus is the problem of an answer that is not 200. Neither the key nor the
+// texts of the request are repeated.
 func ofStatus(resp *http.Response, key string) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // what can be read of it is enough
-	p := &problem{said: string(body), err: errors.New(join(resp.Status, explanation(body, key)))}
+	p := &problem{said: string(body), err: errors.New(join(resp.Status, unechoed(explanation(body, key), resp.Request)))}
 	switch code := resp.StatusCode; {
 	case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge, code == http.StatusUnprocessableEntity:
 		p.kind, p.reason = refused, reasonRefused
