@@ -23,6 +23,12 @@ const (
 	classPermanent = "permanent"
 )
 
+// Fields of which only the first are embedded.
+const (
+	cutParameters = "parameters"
+	cutExamples   = "examples"
+)
+
 // metrics are the figures of the stage and of query embedding.
 type metrics struct {
 	texts    prometheus.Counter
@@ -70,6 +76,9 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	}
 	for _, from := range []string{hitMemory, hitIndex, hitBatch, hitQuery} {
 		m.hits.WithLabelValues(from)
+	}
+	for _, field := range []string{cutParameters, cutExamples} {
+		m.cut.WithLabelValues(field)
 	}
 	return m, errors.Join(errs...)
 }

@@ -69,10 +69,10 @@ func (h *handler) lay(j *job) {
 
 func (h *handler) countCut(c *events.Change) {
 	if len(c.Document.Parameters) > MaxParameters {
-		h.metrics.cut.WithLabelValues("parameters").Inc()
+		h.metrics.cut.WithLabelValues(cutParameters).Inc()
 	}
 	if len(c.Document.Examples) > MaxExamples {
-		h.metrics.cut.WithLabelValues("examples").Inc()
+		h.metrics.cut.WithLabelValues(cutExamples).Inc()
 	}
 }
 

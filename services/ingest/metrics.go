@@ -63,6 +63,14 @@ func newMetrics(reg prometheus.Registerer, known func() int, ready func() bool) 
 	for _, c := range []prometheus.Collector{m.items, m.events, m.groups, m.duration, m.failures, m.unreadable, size, loaded} {
 		errs = append(errs, reg.Register(c))
 	}
+	// An increase does not show the first of what begins with 1.
+	for _, state := range []State{Accepted, Unchanged, Stale, Superseded, Rejected} {
+		m.items.WithLabelValues(string(state))
+		m.events.WithLabelValues(string(state))
+	}
+	for _, state := range []State{Duplicate, Ignored} {
+		m.events.WithLabelValues(string(state))
+	}
 	return m, errors.Join(errs...)
 }
 

@@ -161,11 +161,11 @@ func (s *Service) deleted(tenant, id string) bool {
 func (s *Service) Feedback(ctx context.Context, tenant string, f schema.Feedback) error {
 	f.Tenant, f.Time = tenant, s.deps.Now().UTC()
 	if err := f.Validate(); err != nil {
-		s.metrics.unfit.WithLabelValues("invalid").Inc()
+		s.metrics.unfit.WithLabelValues(unfitInvalid).Inc()
 		return err
 	}
 	if s.deleted(tenant, f.ToolID) {
-		s.metrics.unfit.WithLabelValues("deleted").Inc()
+		s.metrics.unfit.WithLabelValues(unfitDeleted).Inc()
 		return &schema.Invalid{Path: "/tool_id", Value: schema.Quote(f.ToolID), Reason: "was deleted"}
 	}
 	f.ID = f.Identity()

@@ -17,6 +17,12 @@ const (
 	outcomeFailed   = "failed"
 )
 
+// Why feedback is not taken.
+const (
+	unfitInvalid = "invalid"
+	unfitDeleted = "deleted"
+)
+
 // Why weights or usage are not taken.
 const (
 	refusedInvalid = "invalid"
@@ -112,6 +118,12 @@ func (m *metrics) begin() {
 	}
 	for _, part := range []string{degradedVectors, degradedCatalogue, degradedWeights, degradedImpressions, degradedRerank} {
 		m.degraded.WithLabelValues(part)
+	}
+	for _, algorithm := range []schema.Rerank{schema.RerankSingle, schema.RerankMulti} {
+		m.reranks.WithLabelValues(string(algorithm))
+	}
+	for _, reason := range []string{unfitInvalid, unfitDeleted} {
+		m.unfit.WithLabelValues(reason)
 	}
 	for _, what := range []string{"weights", "shadow", "usage"} {
 		for _, reason := range []string{refusedInvalid, refusedOlder} {

@@ -6,6 +6,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// What becomes of weights on trial.
+const (
+	shadowPromoted = "promoted"
+	shadowRefused  = "refused"
+)
+
 // metrics are the service's figures.
 type metrics struct {
 	feedback  *prometheus.CounterVec
@@ -57,6 +63,9 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	var errs []error
 	for _, c := range []prometheus.Collector{m.feedback, m.waiting, m.known, m.due, m.published, m.refused, m.rolledBack, m.shadows} {
 		errs = append(errs, reg.Register(c))
+	}
+	for _, outcome := range []string{shadowPromoted, shadowRefused} {
+		m.shadows.WithLabelValues(outcome) // the first one counts too
 	}
 	return m, errors.Join(errs...)
 }

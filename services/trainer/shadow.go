@@ -109,7 +109,7 @@ func (s *Service) judge(m *memory, t *account, l *lesson, now time.Time) (bool, 
 	}
 	h := t.history[c.Weights.Version]
 	h.Shadow = figuresOf(c.Gains)
-	s.metrics.shadows.WithLabelValues("promoted").Inc()
+	s.metrics.shadows.WithLabelValues(shadowPromoted).Inc()
 	return true, s.goLive(m, t, l, *c.Weights, h, Replaced, "by "+c.Weights.Version)
 }
 
@@ -128,7 +128,7 @@ func (s *Service) drop(m *memory, t *account, l *lesson, why string) error {
 	h.State, h.Since, h.Reason, h.Shadow = Refused, s.deps.Now().UTC(), why, figuresOf(c.Gains)
 	l.record.Candidate, l.putShadow = candidate{}, true
 	l.record.Trial.Recent = nil // another one has to prove itself anew
-	s.metrics.shadows.WithLabelValues("refused").Inc()
+	s.metrics.shadows.WithLabelValues(shadowRefused).Inc()
 	return t.note(m, c.Weights.Version, h)
 }
 
