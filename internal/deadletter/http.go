@@ -75,7 +75,7 @@ func Routes(api huma.API, b *Box) {
 		func(ctx context.Context, in *idInput) (*showOutput, error) {
 			l, err := b.Show(ctx, in.ID)
 			if err != nil {
-				return nil, b.problem(err)
+				return nil, b.problem(ctx, err)
 			}
 			return &showOutput{wholeOf(l)}, nil
 		})
@@ -100,7 +100,7 @@ func (b *Box) one(decide decision) func(context.Context, *idInput) (*settledOutp
 	return func(ctx context.Context, in *idInput) (*settledOutput, error) {
 		outcomes, err := decide(ctx, in.ID)
 		if err != nil {
-			return nil, b.problem(err)
+			return nil, b.problem(ctx, err)
 		}
 		o := outcomes[0]
 		switch {
@@ -123,7 +123,7 @@ func (b *Box) many(decide decision) func(context.Context, *filterInput) (*bulkOu
 		}
 		outcomes, err := decide(ctx, ids...)
 		if err != nil && len(outcomes) == 0 {
-			return nil, b.problem(err)
+			return nil, b.problem(ctx, err)
 		}
 		out := bulk{Remaining: len(letters) - len(outcomes)}
 		for _, o := range outcomes {
@@ -192,13 +192,13 @@ func wholeOf(l events.DeadLetter) whole {
 }
 
 // problem turns an error into an answer (RFC 9457).
-func (b *Box) problem(err error) error {
+func (b *Box) problem(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return huma.Error404NotFound("there is no such dead letter")
 	case errors.Is(err, stream.ErrFull):
 		return huma.NewError(http.StatusInsufficientStorage, "there is no room on the bus")
 	}
-	b.log.Warn("dead letters: the bus failed", "error", err)
+	b.log.WarnContext(ctx, "dead letters: the bus failed", "error", err)
 	return huma.Error503ServiceUnavailable("the bus can not be read or written")
 }

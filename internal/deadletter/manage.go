@@ -152,7 +152,7 @@ func (b *Box) close(ctx context.Context, l events.DeadLetter, state events.Lette
 		return fmt.Errorf("close: %w", err)
 	}
 	b.decided(l.ID, state)
-	b.log.Info("dead letter closed", "letter", l.ID, "state", string(state))
+	b.log.InfoContext(ctx, "dead letter closed", "letter", l.ID, "state", string(state))
 	return nil
 }
 

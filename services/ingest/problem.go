@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"errors"
 	"math"
 	"net/http"
@@ -61,7 +62,7 @@ func (o Outcome) detail() string {
 }
 
 // failed answers for an error of Accept.
-func (s *Service) failed(err error) error {
+func (s *Service) failed(ctx context.Context, err error) error {
 	var u *UnavailableError
 	if !errors.As(err, &u) {
 		return problem(http.StatusServiceUnavailable, "", "the request ended before the bus had answered")
@@ -73,7 +74,7 @@ func (s *Service) failed(err error) error {
 	case errors.Is(err, errLoading), errors.Is(err, errStopped):
 		detail = u.Err.Error()
 	}
-	s.log.Warn("ingest: not accepted", "error", err)
+	s.log.WarnContext(ctx, "ingest: not accepted", "error", err)
 	return withHeader(problem(status, "", detail), retryAfter, s.retryAfter())
 }
 

@@ -143,7 +143,7 @@ func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error)
 	defer done()
 	e, raw, ok, err := view.Catalogue.Get(ctx, ref)
 	if err != nil {
-		return entityAnswer{}, s.catalogueProblem(err)
+		return entityAnswer{}, s.catalogueProblem(ctx, err)
 	}
 	if !ok {
 		return entityAnswer{}, huma.Error404NotFound(fmt.Sprintf("there is no %s %s", ref.Kind, schema.Quote(ref.ID)))
@@ -156,7 +156,7 @@ func (s *Service) list(ctx context.Context, kind schema.Kind, agent, cursor stri
 	defer done()
 	found, next, err := view.Catalogue.List(ctx, tenant.From(ctx), kind, norm.NFC.String(agent), cursor, limit)
 	if err != nil {
-		return nil, "", s.catalogueProblem(err)
+		return nil, "", s.catalogueProblem(ctx, err)
 	}
 	lines := make([]Entry, len(found))
 	for i, e := range found {
@@ -165,8 +165,8 @@ func (s *Service) list(ctx context.Context, kind schema.Kind, agent, cursor stri
 	return lines, next, nil
 }
 
-func (s *Service) catalogueProblem(err error) error {
-	s.deps.Logger.Warn("query: catalogue", "err", err)
+func (s *Service) catalogueProblem(ctx context.Context, err error) error {
+	s.deps.Logger.WarnContext(ctx, "query: catalogue", "err", err)
 	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable("the catalogue can not be read"), http.Header{"Retry-After": {"1"}})
 }
 

@@ -98,7 +98,7 @@ func (s *Search) proposeInTime(ctx context.Context, l *index.Lookup) ([]schema.R
 		s.away.Store(nil)
 	}
 	if (away != nil) != (err != nil) {
-		s.log.Warn("weaviate: searching vectors", "works", err == nil, "err", err)
+		s.log.WarnContext(ctx, "weaviate: searching vectors", "works", err == nil, "error", err)
 	}
 	return proposed, err
 }
