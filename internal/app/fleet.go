@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -227,11 +229,13 @@ func (f *fleet) run(ctx context.Context) error {
 	}
 }
 
-// halt ends the work of all generations.
+// halt ends the work of all generations. What ends may ask which one is live
+// before it does, so it is waited for without the lock.
 func (f *fleet) halt() {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, g := range f.at {
+	all := slices.Collect(maps.Values(f.at))
+	f.mu.Unlock()
+	for _, g := range all {
 		g.halt()
 	}
 }
