@@ -37,7 +37,7 @@ func (t *topics) run(ctx context.Context) error {
 	}, backoff.WithContext(backoff.NewExponentialBackOff(backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0)), ctx),
 		func(err error, _ time.Duration) {
 			if !waits {
-				t.log.Warn("waiting for Kafka", "err", err)
+				t.log.Warn("waiting for Kafka", "error", err)
 			}
 			waits = true
 		})

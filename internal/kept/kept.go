@@ -67,8 +67,8 @@ func New(deps Deps) (*Keeper, error) {
 // or fn fails (its error). A key that the source does not know, not even as
 // deleted, stays: a store that lost its data takes nothing away.
 func (k *Keeper) Watch(ctx context.Context, prefix string, fn func(stream.Entry) error) error {
-	k.heard(prefix, false)
-	defer k.heard(prefix, false)
+	k.heard(ctx, prefix, false)
+	defer k.heard(ctx, prefix, false)
 	if err := k.replay(prefix, fn); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (k *Keeper) Watch(ctx context.Context, prefix string, fn func(stream.Entry)
 		}
 		k.keep(e)
 		return nil
-	}, func() { k.heard(prefix, true) })
+	}, func() { k.heard(ctx, prefix, true) })
 }
 
 // Stale reports whether what the watches said may be behind the source: it is
@@ -94,11 +94,14 @@ func (k *Keeper) Stale() bool {
 	return len(k.current) == 0
 }
 
-func (k *Keeper) heard(prefix string, current bool) {
+func (k *Keeper) heard(ctx context.Context, prefix string, current bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.current[prefix] != current {
-		k.deps.Logger.Info("kept: the store of values", "keys", prefix, "reached", current)
+	switch was := k.current[prefix]; {
+	case current && !was:
+		k.deps.Logger.Info("kept: the store is reached", "keys", prefix)
+	case !current && was && ctx.Err() == nil:
+		k.deps.Logger.Warn("kept: the store is away, what is on disk serves", "keys", prefix)
 	}
 	k.current[prefix] = current
 }
@@ -123,7 +126,7 @@ func (k *Keeper) replay(prefix string, fn func(stream.Entry) error) error {
 		return failed
 	}
 	if err != nil {
-		k.deps.Logger.Warn("kept: values on disk can not be read", "keys", prefix, "err", err)
+		k.deps.Logger.Warn("kept: values on disk can not be read", "keys", prefix, "error", err)
 	}
 	return nil
 }
@@ -133,7 +136,7 @@ func (k *Keeper) replay(prefix string, fn func(stream.Entry) error) error {
 func (k *Keeper) keep(e stream.Entry) {
 	if e.Value != nil && k.deps.Good != nil {
 		if err := k.deps.Good(e.Key, e.Value); err != nil {
-			k.deps.Logger.Warn("kept: a value is not kept, the one before stays", "key", e.Key, "err", err)
+			k.deps.Logger.Warn("kept: a value is not kept, the one before stays", "key", e.Key, "error", err)
 			return
 		}
 	}
@@ -143,7 +146,7 @@ func (k *Keeper) keep(e stream.Entry) {
 		return
 	}
 	if err := k.deps.Store.Save(map[string][]byte{e.Key: record}); err != nil {
-		k.deps.Logger.Warn("kept: a value can not be kept", "key", e.Key, "err", err)
+		k.deps.Logger.Warn("kept: a value can not be kept", "key", e.Key, "error", err)
 		return
 	}
 	k.note(e.Key, sum)

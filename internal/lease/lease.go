@@ -131,7 +131,7 @@ func (l *Lease) acquire(ctx context.Context) bool {
 			err = l.write(ctx, e.Revision)
 		}
 		if err != nil && ctx.Err() == nil && !errors.Is(err, stream.ErrConflict) {
-			l.log.Debug("the lease can not be asked for", "err", err)
+			l.log.Debug("the lease can not be asked for", "error", err)
 		}
 		if l.Check() == nil {
 			l.log.Info("the lease is held")
@@ -218,6 +218,6 @@ func (l *Lease) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.TTL/3)
 	defer cancel()
 	if _, err := l.store.Update(ctx, l.cfg.Key, nil, revision); err != nil {
-		l.log.Info("the lease was not given up, it ends by itself", "err", err)
+		l.log.Info("the lease was not given up, it ends by itself", "error", err)
 	}
 }

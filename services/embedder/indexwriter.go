@@ -95,7 +95,7 @@ func (w *IndexWriter) Run(ctx context.Context) error {
 func (w *IndexWriter) ends(ctx context.Context) map[int]uint64 {
 	ends, err := w.deps.Follower.End(ctx, w.topic)
 	if err != nil {
-		w.deps.Logger.Warn("index writer: the topic's end is unknown, old changes will count as fresh", "err", err)
+		w.deps.Logger.Warn("index writer: the topic's end is unknown, old changes will count as fresh", "error", err)
 	}
 	return ends
 }

@@ -66,6 +66,9 @@ func (s *Service) accept(ctx context.Context, tenant string, items []formats.Ite
 	ctx, span := tracing.Begin(ctx, "accept")
 	span.SetAttributes(tracing.Tenant.String(tenant), tracing.Items.Int(len(items)))
 	outcomes, err := s.settle(ctx, tenant, items, from)
+	if u := (*UnavailableError)(nil); err == nil || errors.As(err, &u) {
+		s.refusing.Note(ctx, s.log, err, "ingest: nothing is accepted", "ingest: changes are accepted again")
+	}
 	if span.IsRecording() {
 		accepted, rejected := tally(outcomes)
 		span.SetAttributes(tracing.Accepted.Int(accepted), tracing.Rejected.Int(rejected))

@@ -74,7 +74,6 @@ func (s *Service) failed(ctx context.Context, err error) error {
 	case errors.Is(err, errLoading), errors.Is(err, errStopped):
 		detail = u.Err.Error()
 	}
-	s.log.WarnContext(ctx, "ingest: not accepted", "error", err)
 	return withHeader(problem(status, "", detail), retryAfter, s.retryAfter())
 }
 

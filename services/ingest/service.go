@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/working"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
@@ -111,6 +112,7 @@ type Service struct {
 	loaded    chan struct{} // closed once the table holds what was on the bus at the start
 	doubted   chan struct{} // closed once a commit has ended without an answer; the committer's
 	stopped   chan struct{} // closed once Run has returned
+	refusing  working.State // accepting
 }
 
 // New returns a service that accepts nothing until Run has loaded the table.

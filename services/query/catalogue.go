@@ -158,6 +158,7 @@ func (s *Service) list(ctx context.Context, kind schema.Kind, agent, cursor stri
 	if err != nil {
 		return nil, "", s.catalogueProblem(ctx, err)
 	}
+	s.unread.Note(ctx, s.deps.Logger, nil, "", "query: the catalogue is read again")
 	lines := make([]Entry, len(found))
 	for i, e := range found {
 		lines[i] = line(e)
@@ -166,7 +167,7 @@ func (s *Service) list(ctx context.Context, kind schema.Kind, agent, cursor stri
 }
 
 func (s *Service) catalogueProblem(ctx context.Context, err error) error {
-	s.deps.Logger.WarnContext(ctx, "query: catalogue", "err", err)
+	s.unread.Note(ctx, s.deps.Logger, err, "query: the catalogue can not be read", "")
 	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable("the catalogue can not be read"), http.Header{"Retry-After": {"1"}})
 }
 

@@ -8,13 +8,13 @@ import (
 // without, as answers do in "degraded".
 func (s *Service) Without() []string {
 	var parts []string
-	if s.now.Load().blind.Load() {
+	if s.now.Load().blind.Fails() {
 		parts = append(parts, degradedVectors)
 	}
 	if s.deps.Stale != nil && s.deps.Stale() {
 		parts = append(parts, degradedWeights)
 	}
-	if s.mute.Load() {
+	if s.mute.Fails() {
 		parts = append(parts, degradedRerank)
 	}
 	return parts

@@ -52,6 +52,7 @@ func Routes(api huma.API, s *Service) {
 		if err != nil {
 			return nil, s.problem(ctx, err)
 		}
+		s.silent.Note(ctx, s.deps.Logger, nil, "", "query: searches are answered again")
 		return &searchOutput{resp}, nil
 	})
 	huma.Register(api, huma.Operation{
@@ -99,7 +100,9 @@ func (s *Service) problem(ctx context.Context, err error) error {
 			Message: invalid.Reason, Location: "body" + strings.ReplaceAll(invalid.Path, "/", "."), Value: invalid.Value,
 		})
 	}
-	s.deps.Logger.WarnContext(ctx, "query: no answer", "status", status, "err", err)
+	if status >= http.StatusInternalServerError {
+		s.silent.Note(ctx, s.deps.Logger, err, "query: searches fail", "")
+	}
 	if status == http.StatusServiceUnavailable {
 		return huma.ErrorWithHeaders(huma.NewError(status, ErrUnavailable.Error()), http.Header{"Retry-After": {"1"}})
 	}

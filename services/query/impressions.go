@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/internal/working"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -35,7 +35,7 @@ type impressions struct {
 	pub     stream.Publisher
 	log     *slog.Logger
 	metrics *metrics
-	failing atomic.Bool // the last batch was not accepted
+	failing working.State // the last batch was not accepted
 }
 
 func newImpressions(size int, pub stream.Publisher, log *slog.Logger, m *metrics) *impressions {
@@ -47,7 +47,7 @@ func (im *impressions) add(ctx context.Context, i schema.Impression) bool {
 	headers := headersOf(ctx, events.ImpressionSchema)
 	select {
 	case im.queue <- impression{i, headers}:
-		return !im.failing.Load()
+		return !im.failing.Fails()
 	default:
 		im.metrics.dropped.Inc()
 		return false
@@ -104,9 +104,7 @@ func (im *impressions) publish(ctx context.Context, batch []impression) bool {
 	if err == nil {
 		err = im.pub.Publish(ctx, msgs...)
 	}
-	if was := im.failing.Swap(err != nil); err != nil && !was {
-		im.log.Warn("query: impressions are being lost", "err", err)
-	}
+	im.failing.Note(ctx, im.log, err, "query: impressions are lost, and feedback on their searches with them", "query: impressions are kept again")
 	if err != nil {
 		im.metrics.dropped.Add(float64(len(batch)))
 	}

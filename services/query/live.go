@@ -11,6 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/working"
 )
 
 // live holds, by owner, the newest good value that the store has of something,
@@ -64,7 +65,11 @@ func (l *live[T]) learn(key string, value []byte) {
 	case !l.swap(owner, epochal[T]{v, epoch}):
 		l.refuse(owner, refusedOlder, fmt.Errorf("epoch %d is older than what serves", epoch))
 	default:
-		l.log.Info("query: new "+l.what, "owner", owner, "epoch", epoch)
+		level := slog.LevelDebug // uses change all the time
+		if l.prefix == weightsPrefix {
+			level = slog.LevelInfo
+		}
+		l.log.Log(context.Background(), level, "query: new "+l.what, "owner", owner, "epoch", epoch)
 	}
 }
 
@@ -122,15 +127,20 @@ func (l *live[T]) refuse(owner, reason string, err error) {
 	}
 	l.refusals[owner] = err.Error()
 	l.mu.Unlock()
-	l.log.Warn("query: "+l.what+" refused, the last good value stays", "owner", owner, "reason", reason, "err", err)
+	l.log.Warn("query: "+l.what+" refused, the last good value stays", "owner", owner, "reason", reason, "error", err)
 }
 
 // follow watches the keys until ctx ends. A store that is lost is watched
 // again: until then searches go on with what is known.
 func (l *live[T]) follow(ctx context.Context, w Watcher) error {
 	pace := backoff.NewExponentialBackOff(backoff.WithMaxInterval(30*time.Second), backoff.WithMaxElapsedTime(0))
+	var sight working.State
+	note := func(err error) {
+		sight.Note(ctx, l.log, err, "query: lost sight of the store of "+l.what+", the last ones serve", "query: the store of "+l.what+" is in sight again")
+	}
 	for {
 		err := w.Watch(ctx, l.prefix, func(e stream.Entry) error {
+			note(nil)
 			pace.Reset()
 			l.learn(e.Key, e.Value)
 			return nil
@@ -138,7 +148,7 @@ func (l *live[T]) follow(ctx context.Context, w Watcher) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		l.log.Warn("query: lost sight of the store of "+l.what, "err", err)
+		note(err)
 		select {
 		case <-ctx.Done():
 			return nil

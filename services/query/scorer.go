@@ -31,9 +31,7 @@ func (s *Service) judged(ctx context.Context, sr *search, l lineup) lineup {
 	}
 	kept, cut := s.cfg.Reranking.Truncate(l.items)
 	scores, err := s.score(ctx, sr, l, kept)
-	if was := s.mute.Swap(err != nil); was != (err != nil) {
-		s.deps.Logger.WarnContext(ctx, "query: reranking by a cross-encoder", "works", err == nil, "err", err)
-	}
+	s.mute.Note(ctx, s.deps.Logger, err, "query: the cross-encoder does not answer, results stay in the order of their scores", "query: the cross-encoder answers again")
 	if err != nil {
 		sr.degrade(degradedRerank)
 		return l

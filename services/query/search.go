@@ -118,9 +118,7 @@ func (s *Service) embed(ctx context.Context, sr *search, texts []string) map[str
 	st.note(tracing.Model.String(sr.view.Model), tracing.Texts.Int(len(texts)))
 	vectors, err := s.callEmbedder(ctx, sr.view, texts)
 	st.end(err)
-	if was := sr.view.blind.Swap(err != nil); was != (err != nil) {
-		s.deps.Logger.WarnContext(ctx, "query: embedding of queries", "works", err == nil, "err", err)
-	}
+	sr.view.blind.Note(ctx, s.deps.Logger, err, "query: queries can not be embedded, searches go by words alone", "query: queries are embedded again")
 	if err != nil {
 		sr.degrade(degradedVectors)
 		return nil

@@ -23,6 +23,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/working"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -191,7 +192,9 @@ type Service struct {
 	shadows     *live[*fusion.Model]
 	usage       *live[*usage]
 	documents   *documents
-	mute        atomic.Bool // the last call of the cross-encoder failed
+	mute        working.State // the cross-encoder
+	silent      working.State // answering
+	unread      working.State // the catalogue
 	impressions *impressions
 }
 

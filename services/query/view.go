@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
+	"github.com/toolstream/toolstream/internal/working"
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
 
@@ -22,7 +22,7 @@ type View struct {
 type serving struct {
 	View
 	builtin *fusion.Model // its model's weights, until others are learned
-	blind   atomic.Bool   // the last query could not be embedded
+	blind   working.State // the embedding of queries
 	using   sync.RWMutex  // read-locked by whoever uses the view
 }
 

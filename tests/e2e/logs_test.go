@@ -59,7 +59,7 @@ func TestNoTextIsLogged(t *testing.T) {
 					t.Errorf("not JSON: %s", line)
 				}
 			}
-			for _, event := range []string{"records are given up", "language model is not asked", "cross-encoder", "embedding of queries"} {
+			for _, event := range []string{"records are given up", "language model is not asked", "the cross-encoder does not answer", "queries can not be embedded"} {
 				if !strings.Contains(log, event) {
 					t.Errorf("the log does not say %q:\n%s", event, log)
 				}

@@ -142,7 +142,7 @@ func (i *Index) publish(tx *transaction) {
 	for _, s := range tx.order {
 		t := i.find(s.ref.Tenant)
 		if err := t.put(s); err != nil {
-			i.config.Logger.Error("an entity can not be found by its words", "id", s.ref.ID, "err", err)
+			i.config.Logger.Error("an entity can not be found by its words", "id", s.ref.ID, "error", err)
 		}
 		touched[t] = true
 		i.metrics.changes.WithLabelValues(changeOf(s.record)).Inc()

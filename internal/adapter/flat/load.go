@@ -29,7 +29,7 @@ func (i *Index) load(ctx context.Context) error {
 	if !errors.Is(err, errCache) {
 		return err
 	}
-	i.config.Logger.Warn("the saved memory can not be used: all texts are analysed and all vectors quantised again", "err", err)
+	i.config.Logger.Warn("the saved memory can not be used: all texts are analysed and all vectors quantised again", "error", err)
 	return i.loadWith(ctx, &saved{})
 }
 

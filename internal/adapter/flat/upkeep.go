@@ -65,7 +65,7 @@ func (i *Index) keep(ctx context.Context) {
 			runtime.GC()
 		case <-save.C:
 			if err := i.save(i.worthSaving()); err != nil {
-				i.config.Logger.Warn("the next start will take longer", "err", err)
+				i.config.Logger.Warn("the next start will take longer", "error", err)
 			}
 		}
 	}

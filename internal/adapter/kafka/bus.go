@@ -13,6 +13,7 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/working"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -55,7 +56,23 @@ type Bus struct {
 
 	mu     sync.Mutex // guards what follows
 	lanes  map[place]*lane
+	states map[call]*working.State
 	closed bool
+}
+
+// call is what may fail for a while, of which the log hears once.
+type call struct {
+	op    string
+	topic events.Topic
+}
+
+func (b *Bus) state(c call) *working.State {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.states[c] == nil {
+		b.states[c] = &working.State{}
+	}
+	return b.states[c]
 }
 
 // place is a partition of a topic.
@@ -73,7 +90,7 @@ func New(cfg Config, d Deps) (*Bus, error) {
 	if d.Logger == nil || d.Registerer == nil {
 		return nil, errors.New("kafka: logger and registerer are needed")
 	}
-	b := &Bus{cfg: cfg, log: d.Logger.With("bus", "kafka"), lanes: map[place]*lane{}}
+	b := &Bus{cfg: cfg, log: d.Logger.With("bus", "kafka"), lanes: map[place]*lane{}, states: map[call]*working.State{}}
 	if b.metrics, err = newMetrics(d.Registerer); err != nil {
 		return nil, err
 	}
@@ -219,8 +236,10 @@ const quiet = 3 * time.Second
 // retry calls do until it succeeds, fails for good, the configured patience is
 // over or ctx ends. The log hears of failures that last, and of the recovery.
 func (b *Bus) retry(ctx context.Context, op string, topic events.Topic, do func(context.Context) error) error {
-	failures, told := 0, false
-	began := time.Now()
+	state, began := b.state(call{op, topic}), time.Now()
+	note := func(err error) {
+		state.Note(ctx, b.log, err, "kafka: trying again until it succeeds", "kafka: it succeeds again", "operation", op, "topic", string(topic))
+	}
 	attempt := func() error {
 		err := do(ctx)
 		if err != nil && !Mends(err) {
@@ -229,18 +248,16 @@ func (b *Bus) retry(ctx context.Context, op string, topic events.Topic, do func(
 		return err
 	}
 	notify := func(err error, _ time.Duration) {
-		failures++
-		if !told && time.Since(began) > quiet {
-			told = true
-			b.log.Warn("trying again", "operation", op, "topic", string(topic), "error", err, "failures", failures)
+		if time.Since(began) > quiet {
+			note(err)
 		}
 		b.metrics.retries.WithLabelValues(op).Inc()
 	}
 	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(retryFirst), backoff.WithMultiplier(2),
 		backoff.WithMaxInterval(retryMax), backoff.WithMaxElapsedTime(b.cfg.Patience))
 	err := backoff.RetryNotify(attempt, backoff.WithContext(policy, ctx), notify)
-	if err == nil && told {
-		b.log.Info("recovered", "operation", op, "topic", string(topic), "failures", failures)
+	if err == nil {
+		note(nil)
 	}
 	return err
 }

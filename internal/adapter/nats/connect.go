@@ -87,7 +87,7 @@ func observers(log *slog.Logger) []nats.Option {
 		}),
 		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
 			if err != nil { // without one it was closed
-				log.Warn("nats: connection lost", "servers", redacted(nc.Servers()), "err", err)
+				log.Warn("nats: connection lost", "servers", redacted(nc.Servers()), "error", err)
 			}
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
@@ -98,7 +98,7 @@ func observers(log *slog.Logger) []nats.Option {
 			if sub != nil {
 				subject = sub.Subject
 			}
-			log.Warn("nats: trouble", "server", nc.ConnectedUrlRedacted(), "subject", subject, "err", err)
+			log.Warn("nats: trouble", "server", nc.ConnectedUrlRedacted(), "subject", subject, "error", err)
 		}),
 	}
 }

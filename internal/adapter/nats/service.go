@@ -231,7 +231,7 @@ func (s *Service) send(answer *nats.Msg) {
 	}
 	// Where the connection is gone, so is whoever asked.
 	if err := s.conn.PublishMsg(answer); err != nil {
-		s.cfg.Logger.Debug("nats: answer not sent", "service", s.cfg.Name, "err", err)
+		s.cfg.Logger.Debug("nats: answer not sent", "service", s.cfg.Name, "error", err)
 	}
 }
 

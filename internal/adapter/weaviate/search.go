@@ -97,8 +97,11 @@ func (s *Search) proposeInTime(ctx context.Context, l *index.Lookup) ([]schema.R
 	case away != nil:
 		s.away.Store(nil)
 	}
-	if (away != nil) != (err != nil) {
-		s.log.WarnContext(ctx, "weaviate: searching vectors", "works", err == nil, "error", err)
+	switch {
+	case err != nil && away == nil:
+		s.log.WarnContext(ctx, "weaviate: no vectors are found in time, searches go by the replica's own index", "error", err)
+	case err == nil && away != nil:
+		s.log.InfoContext(ctx, "weaviate: vectors are found again")
 	}
 	return proposed, err
 }

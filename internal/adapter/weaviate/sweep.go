@@ -43,7 +43,7 @@ func (i *Index) Run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			i.log.Warn("weaviate: looking for vectors that no search finds", "err", err)
+			i.log.Warn("weaviate: looking for vectors that no search finds", "error", err)
 		case lost > 0:
 			i.log.Warn("weaviate: no search found the vectors of some entities, they are written again", "entities", lost)
 		}
