@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/toolstream/toolstream/internal/adapter/jetstream"
@@ -77,6 +78,9 @@ func OpenEmbedded(ctx context.Context, cfg config.Config, log *slog.Logger, vers
 		return nil, err
 	}
 	if err := e.buildHTTP(); err != nil {
+		return nil, err
+	}
+	if e.sending, err = e.sender(ctx, e.fleet, "embedded"); err != nil {
 		return nil, err
 	}
 	return e, e.listen(ctx)
@@ -211,7 +215,7 @@ func (e *Embedded) parts() ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := []part{{"bus", e.bus.Run}, waiting}
+	parts := slices.Concat(e.sending, []part{{"bus", e.bus.Run}, waiting})
 	parts = append(parts, e.asking...)
 	parts = append(parts, []part{
 		{"plan", e.fleet.planner.Run},

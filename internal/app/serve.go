@@ -87,6 +87,9 @@ func Serve(ctx context.Context, cfg config.Config, names []string, log *slog.Log
 	if err := s.buildHTTP(); err != nil {
 		return nil, err
 	}
+	if s.sending, err = s.sender(ctx, s.gatherer(), names...); err != nil {
+		return nil, err
+	}
 	return s, s.listen(ctx)
 }
 
@@ -229,7 +232,7 @@ func (s *Served) whyNotReady() error {
 
 // Run works until ctx ends, drains, and closes everything.
 func (s *Served) Run(ctx context.Context) error {
-	err := runParts(ctx, append(s.workers(), s.web()))
+	err := runParts(ctx, slices.Concat(s.sending, s.workers(), []part{s.web()}))
 	s.listener = nil // the server has closed it
 	return errors.Join(err, s.close())
 }

@@ -44,6 +44,7 @@ type base struct {
 	traces  *export.Traces
 	llm     *llm.Client // nil where no language model is asked
 	asking  []part      // what has to run for the language model
+	sending []part      // what sends metrics
 
 	listener net.Listener
 	handler  http.Handler

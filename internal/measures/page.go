@@ -79,7 +79,7 @@ const head = `# Metrics
 
 <!-- Made by go generate ./internal/measures from the files metrics.go; do not edit. -->
 
-Every process answers ` + "`GET /metrics`" + ` in Prometheus' format. A metric is declared in the file metrics.go of what measures it; this page is made of these files. ` + "`up`" + ` is the embedded deployment, other names in “where” are services of the distributed one. What the alerts make of these figures, and what to do: [runbook](runbook.md).
+Every process answers ` + "`GET /metrics`" + ` in Prometheus' format, and sends the same over OTLP where the environment asks for it ([operations](operations.md#metrics)). A metric is declared in the file metrics.go of what measures it; this page is made of these files. ` + "`up`" + ` is the embedded deployment, other names in “where” are services of the distributed one. What the alerts make of these figures, and what to do: [runbook](runbook.md).
 
 Names begin with ` + "`toolstream_`" + `, counters end in ` + "`_total`" + `, times are in seconds and sizes in bytes. No label holds a tenant, a tool, or words of a query or a document. With a change of the embedding model, the figures of the second index and its stages have the label ` + "`generation`" + ` too, or their stage a number.
 

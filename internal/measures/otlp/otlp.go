@@ -1,0 +1,130 @@
+// Package otlp sends what Prometheus could collect to an OpenTelemetry collector,
+// as the environment says in the variables of OpenTelemetry's specification:
+// OTEL_METRICS_EXPORTER, OTEL_EXPORTER_OTLP_…, OTEL_METRIC_EXPORT_INTERVAL,
+// OTEL_RESOURCE_ATTRIBUTES. There is one source, so that both ways say the same.
+package otlp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/resource"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+)
+
+// Config says whose metrics they are.
+type Config struct {
+	Service string // unless OTEL_SERVICE_NAME names another
+	Version string
+}
+
+// Deps are what a sender works with.
+type Deps struct {
+	Gatherer prometheus.Gatherer
+	Logger   *slog.Logger
+}
+
+// Wanted reports whether the environment asks for metrics to be sent: it names the
+// exporter otlp, alone or among others, or an endpoint for metrics. An endpoint
+// for everything is not enough: metrics can be collected already, and are not to
+// be there twice because traces were switched on. It fails for an exporter that is
+// not known.
+func Wanted() (bool, error) {
+	exporters := strings.Split(os.Getenv("OTEL_METRICS_EXPORTER"), ",")
+	for i, name := range exporters {
+		exporters[i] = strings.TrimSpace(name)
+		if !slices.Contains([]string{"", "otlp", "prometheus", "none"}, exporters[i]) {
+			return false, fmt.Errorf("OTEL_METRICS_EXPORTER: %q is not otlp, prometheus or none", exporters[i])
+		}
+	}
+	named := slices.Contains(exporters, "otlp") || exporters[0] == "" && os.Getenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT") != ""
+	return named && !strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true"), nil
+}
+
+// Sender sends metrics, every minute unless the environment says otherwise.
+type Sender struct {
+	exporter metric.Exporter
+	producer metric.Producer
+	resource *resource.Resource
+}
+
+// New returns a sender as the environment says. Whether anybody listens is not
+// known before Run sends.
+func New(ctx context.Context, cfg Config, d Deps) (*Sender, error) {
+	exporter, err := newExporter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	of, err := resource.New(ctx,
+		resource.WithTelemetrySDK(), resource.WithHost(),
+		resource.WithAttributes(semconv.ServiceName(cfg.Service), semconv.ServiceVersion(cfg.Version)),
+		resource.WithFromEnv(), // last: it has the last word
+	)
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	return &Sender{
+		exporter: &telling{Exporter: exporter, log: d.Logger},
+		producer: bridge.NewMetricProducer(bridge.WithGatherer(d.Gatherer)),
+		resource: of,
+	}, nil
+}
+
+func newExporter(ctx context.Context) (metric.Exporter, error) {
+	protocol := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
+	switch protocol {
+	case "http/protobuf":
+		return otlpmetrichttp.New(ctx)
+	case "grpc":
+		return otlpmetricgrpc.New(ctx)
+	}
+	return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL: %q is not http/protobuf or grpc", protocol)
+}
+
+// closeTimeout is how long the last figures may take.
+const closeTimeout = 5 * time.Second
+
+// Run sends until ctx ends, and then what there is once more, for at most five
+// seconds: nobody is to wait longer for a collector that is away.
+func (s *Sender) Run(ctx context.Context) error {
+	reader := metric.NewPeriodicReader(s.exporter, metric.WithProducer(s.producer))
+	provider := metric.NewMeterProvider(metric.WithReader(reader), metric.WithResource(s.resource))
+	<-ctx.Done()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	_ = provider.Shutdown(ctx) // what could not be sent was logged
+	return nil
+}
+
+// telling logs when sending begins to fail, and when it goes on.
+type telling struct {
+	metric.Exporter
+	log     *slog.Logger
+	failing atomic.Bool
+}
+
+// Export never fails for its caller, who would write it to standard error.
+func (t *telling) Export(ctx context.Context, data *metricdata.ResourceMetrics) error {
+	err := t.Exporter.Export(ctx, data)
+	switch failed := err != nil; {
+	case failed && !t.failing.Swap(true):
+		t.log.Warn("metrics can not be sent to the collector, Prometheus can still collect them", "error", err)
+	case !failed && t.failing.Swap(false):
+		t.log.Info("metrics are sent to the collector again")
+	}
+	return nil
+}
