@@ -68,7 +68,7 @@ func TestTheEnvironmentNamesTheService(t *testing.T) {
 		}
 		got := map[string]string{}
 		for _, kv := range kept.GetSpans()[0].Resource.Attributes() {
-			got[string(kv.Key)] = kv.Value.Emit()
+			got[string(kv.Key)] = kv.Value.String()
 		}
 		if got["service.name"] != want || got["service.version"] != "v1" {
 			t.Errorf("%v", got)

@@ -72,12 +72,12 @@ func (s *Spans) Text() string {
 	for _, span := range s.Ended() {
 		b.WriteString(span.Name() + " " + span.Status().Description + "\n")
 		for _, kv := range span.Attributes() {
-			b.WriteString(kv.Value.Emit() + "\n")
+			b.WriteString(kv.Value.String() + "\n")
 		}
 		for _, e := range span.Events() {
 			b.WriteString(e.Name + "\n")
 			for _, kv := range e.Attributes {
-				b.WriteString(kv.Value.Emit() + "\n")
+				b.WriteString(kv.Value.String() + "\n")
 			}
 		}
 	}
