@@ -171,7 +171,7 @@ func (p *pieces) flush() error {
 	if len(p.items) > 0 {
 		accepted, err := p.batch.Accept(p.ctx, p.items)
 		if err != nil {
-			return p.s.failed(p.ctx, err)
+			return p.s.failed(err)
 		}
 		for i, o := range accepted {
 			p.outcomes[p.at[i]] = o
@@ -188,7 +188,7 @@ func (p *pieces) finish(err error) error {
 	if err == nil {
 		deleted, failure := p.batch.Finish(p.ctx)
 		if failure != nil {
-			err = p.s.failed(p.ctx, failure)
+			err = p.s.failed(failure)
 		}
 		p.answers.write(deleted)
 	}

@@ -168,7 +168,7 @@ func (h *handlers) delete(ctx context.Context, in *deleteInput, kind schema.Kind
 func (h *handlers) answer(ctx context.Context, item formats.Item) (*changeOutput, error) {
 	outcomes, err := h.s.Accept(ctx, tenant.From(ctx), []formats.Item{item})
 	if err != nil {
-		return nil, h.s.failed(ctx, err)
+		return nil, h.s.failed(err)
 	}
 	o := outcomes[0]
 	if o.State == Rejected {

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"context"
 	"errors"
 	"math"
 	"net/http"
@@ -62,7 +61,7 @@ func (o Outcome) detail() string {
 }
 
 // failed answers for an error of Accept.
-func (s *Service) failed(ctx context.Context, err error) error {
+func (s *Service) failed(err error) error {
 	var u *UnavailableError
 	if !errors.As(err, &u) {
 		return problem(http.StatusServiceUnavailable, "", "the request ended before the bus had answered")

@@ -36,7 +36,7 @@ func (h *handlers) syncRoute() {
 	}, func(ctx context.Context, in *syncInput) (*syncOutput, error) {
 		deleted, err := h.s.Sync(ctx, tenant.From(ctx), in.Body.Agent, in.Body.Keep, in.Body.UpTo)
 		if err != nil {
-			return nil, h.s.failed(ctx, err)
+			return nil, h.s.failed(err)
 		}
 		return &syncOutput{syncAnswer{append([]Outcome{}, deleted...)}}, nil
 	})

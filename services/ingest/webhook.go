@@ -66,7 +66,7 @@ func (h *handlers) postEvents(ctx context.Context, in *eventsInput) (*eventsOutp
 	}
 	outcomes, err := h.s.AcceptEvents(ctx, t, list)
 	if err != nil {
-		return nil, h.s.failed(ctx, err)
+		return nil, h.s.failed(err)
 	}
 	return eventsAnswered(outcomes)
 }
