@@ -60,28 +60,16 @@ func lines[T any](t *testing.T, path string) []T {
 	}
 }
 
-// TestRealDocuments imports every real document there is into one process and
-// looks whether what comes out is what went in.
+// TestRealDocuments imports real documents into one process and looks whether
+// what comes out is what went in: all but three of four single operations, which
+// the tests of what reads them go through.
 func TestRealDocuments(t *testing.T) {
 	openapi := dataSet(t, "openapi")
 	mcp := dataSet(t, "mcp")
 	p := up(t, t.TempDir())
 
 	apis := importAPIs(t, p, openapi)
-	rows := lines[struct {
-		ID    string `json:"id"`
-		Agent string `json:"agent"`
-	}](t, filepath.Join(openapi, "operations.jsonl.gz"))
-	operations := timed(t, p, filepath.Join(openapi, "operations.jsonl.gz"))
-	whole(t, "operations", operations, len(rows))
-	for _, e := range operations.Errors {
-		if row := rows[e.Line-1]; row.ID != e.ID && !strings.HasPrefix(row.ID, e.ID) {
-			t.Errorf("line %d is %s, the rejection says %s", e.Line, row.ID, e.ID)
-		}
-		if row := rows[e.Line-1]; len(row.ID) <= 256 && strings.TrimSpace(row.ID) == row.ID && strings.TrimSpace(row.Agent) == row.Agent {
-			t.Errorf("line %d is rejected (%s) though its id is fine", e.Line, e.Reason)
-		}
-	}
+	operations := importOperations(t, p, filepath.Join(openapi, "operations.jsonl.gz"))
 	tools := lines[json.RawMessage](t, filepath.Join(mcp, "tools.jsonl.gz"))
 	agents := lines[json.RawMessage](t, filepath.Join(mcp, "agents.jsonl.gz"))
 	servers := timed(t, p, mcp)
@@ -126,6 +114,36 @@ func importAPIs(t *testing.T, p *process.Process, dir string) summary {
 		}
 	}
 	return s
+}
+
+// importOperations imports every fourth of a list of operations.
+func importOperations(t *testing.T, p *process.Process, path string) summary {
+	t.Helper()
+	var some strings.Builder
+	var rows []struct{ ID, Agent string }
+	for n, line := range lines[json.RawMessage](t, path) {
+		if n%4 != 0 {
+			continue
+		}
+		some.Write(line)
+		some.WriteByte('\n')
+		rows = append(rows, struct{ ID, Agent string }{})
+		if err := json.Unmarshal(line, &rows[len(rows)-1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	operations := timed(t, p, writeFile(t, "operations.jsonl", some.String()))
+	whole(t, "operations", operations, len(rows))
+	for _, e := range operations.Errors {
+		row := rows[e.Line-1]
+		if row.ID != e.ID && !strings.HasPrefix(row.ID, e.ID) {
+			t.Errorf("line %d is %s, the rejection says %s", e.Line, row.ID, e.ID)
+		}
+		if len(row.ID) <= 256 && strings.TrimSpace(row.ID) == row.ID && strings.TrimSpace(row.Agent) == row.Agent {
+			t.Errorf("line %d is rejected (%s) though its id is fine", e.Line, e.Reason)
+		}
+	}
+	return operations
 }
 
 // timed imports and logs how long that took and what was rejected.
