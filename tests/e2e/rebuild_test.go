@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -255,6 +256,7 @@ func TestDamageToWhatCanBeBuiltAnew(t *testing.T) {
 	for _, file := range files {
 		for n, h := range harms {
 			t.Run(fmt.Sprintf("%s/%s", file, h.name), func(t *testing.T) {
+				t.Parallel() // each has a folder of its own
 				dir := known.copied(t)
 				hurt(t, filepath.Join(dir, file), h, uint64(n))
 				p, err := process.Try(t, binary(), dir)
@@ -276,7 +278,9 @@ func TestDamageToTheBus(t *testing.T) {
 		t.Skip("-short: starts a process some hundred times")
 	}
 	known := imported(t)
+	var mu sync.Mutex
 	ends := map[string]int{}
+	t.Cleanup(func() { t.Logf("%v", ends) })
 	files := filesBelow(t, known.dir, "bus")
 	if *rounds == 1 { // of what the streams have alike, one stream's will do
 		files = slices.DeleteFunc(files, func(f string) bool {
@@ -291,6 +295,7 @@ func TestDamageToTheBus(t *testing.T) {
 		for m, h := range harms {
 			for _, without := range []string{"", "index"} {
 				t.Run(fmt.Sprintf("%s/%s/without %s", file, h.name, without), func(t *testing.T) {
+					t.Parallel()
 					dir := known.copied(t)
 					if without != "" {
 						if err := os.RemoveAll(filepath.Join(dir, without)); err != nil {
@@ -298,12 +303,14 @@ func TestDamageToTheBus(t *testing.T) {
 						}
 					}
 					hurt(t, filepath.Join(dir, file), h, uint64(n*100+m))
-					ends[known.refusedOrComplete(t, dir)]++
+					end := known.refusedOrComplete(t, dir)
+					mu.Lock()
+					defer mu.Unlock()
+					ends[end]++
 				})
 			}
 		}
 	}
-	t.Logf("%v", ends)
 }
 
 func (k pristine) refusedOrComplete(t *testing.T, dir string) string {
@@ -311,7 +318,7 @@ func (k pristine) refusedOrComplete(t *testing.T, dir string) string {
 	p, err := process.Try(t, binary(), dir)
 	if err == nil {
 		err = k.complete(t, p)
-		p.Kill() // one at a time
+		p.Kill()
 		if err == nil {
 			return "complete"
 		}
