@@ -20,7 +20,7 @@ import (
 )
 
 // faulty is how many documents are filled by a model that fails.
-const faulty = 300
+const faulty = 150
 
 // someRealTools writes the first tools of real MCP servers into a file, or names
 // the sample registry where there are none.
