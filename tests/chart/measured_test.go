@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -153,11 +155,70 @@ func merged(t *testing.T, all []families) families {
 	return out
 }
 
+// collect lets Prometheus collect from a process, under the labels that a cluster
+// gives it, and waits until it has.
+func collect(t *testing.T, prometheus *servers.Server, p *process.Process) {
+	t.Helper()
+	labels := map[string]string{"namespace": namespace, "service": release + "-embedded", "pod": release + "-embedded-0"}
+	text, err := json.Marshal([]any{map[string]any{"targets": []string{strings.TrimPrefix(p.Client.Server, "http://")}, "labels": labels}})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(prometheus.Dir, servers.PrometheusTargets), text, 0o600)
+	}
+	if err == nil {
+		err = process.Until(t.Context(), func() (bool, error) {
+			return len(query(t, prometheus, `toolstream_freshness_seconds_count > 0`)) > 0, nil
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// query returns the series that an expression has now.
+func query(t *testing.T, prometheus *servers.Server, expression string) []json.RawMessage {
+	t.Helper()
+	answer, err := http.Get("http://" + prometheus.Addr + "/api/v1/query?" + url.Values{"query": {expression}}.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var got struct {
+		Error string
+		Data  struct{ Result []json.RawMessage }
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&got); err != nil || got.Error != "" {
+		t.Fatalf("%s: %v %s", expression, err, got.Error)
+	}
+	return got.Data.Result
+}
+
 // selector is what an expression asks for.
 type selector struct {
 	Name     string
-	Matchers []struct{ Name, Type, Value string }
+	Matchers []matcher
 	grouped  []string // labels that it is summed up by, or matched on
+}
+
+// String is the selector in PromQL.
+func (s selector) String() string {
+	var in []string
+	for _, m := range s.Matchers {
+		if m.Name != "__name__" {
+			in = append(in, fmt.Sprintf("%s%s%q", m.Name, m.Type, m.Value))
+		}
+	}
+	return s.Name + "{" + strings.Join(in, ",") + "}"
+}
+
+// matcher is a condition on a label.
+type matcher struct{ Name, Type, Value string }
+
+// names reports whether the matcher has this value in mind, be it to leave it out.
+func (m matcher) names(value string) bool {
+	if strings.Contains(m.Type, "~") {
+		return regexp.MustCompile("^(?:" + m.Value + ")$").MatchString(value)
+	}
+	return m.Value == value
 }
 
 // selectors are those of an expression, as Prometheus itself reads it.
