@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/tests/process"
 )
@@ -68,7 +69,7 @@ func words(text string) []float32 {
 	return v
 }
 
-// behindEndpoint makes the deployments of the test embed with a broken endpoint.
+// behindEndpoint makes the deployment of the test embed with a broken endpoint.
 func behindEndpoint(t *testing.T) *endpoint {
 	t.Helper()
 	e := &endpoint{}
@@ -110,8 +111,14 @@ func letters(t *testing.T, p *process.Process, state string) (list []deadLetter,
 // processed. One is corrected and imported again, the other processed again
 // once the cause is mended; nothing stays open.
 func TestDeadLettersAreMended(t *testing.T) {
-	model := behindEndpoint(t)
-	everywhere(t, func(t *testing.T, d process.Deployment) { deadLettersAreMended(t, d, model) })
+	t.Run("embedded", func(t *testing.T) {
+		model := behindEndpoint(t)
+		deadLettersAreMended(t, process.Up(t, binary()), model)
+	})
+	t.Run("distributed", func(t *testing.T) {
+		model := behindEndpoint(t)
+		deadLettersAreMended(t, process.Serve(t, &cluster, binary(), config.VectorsWeaviate, config.VectorsReplica), model)
+	})
 }
 
 func deadLettersAreMended(t *testing.T, d process.Deployment, model *endpoint) {

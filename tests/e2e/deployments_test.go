@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/config"
@@ -18,13 +19,22 @@ import (
 var cluster process.Cluster
 
 // everywhere runs a scenario on a deployment in one process, and on one of
-// several.
+// several, at the same time.
 func everywhere(t *testing.T, scenario func(*testing.T, process.Deployment)) {
 	t.Helper()
-	t.Run("embedded", func(t *testing.T) { scenario(t, process.Up(t, binary())) })
-	t.Run("distributed", func(t *testing.T) {
+	atOnce(t, func(t *testing.T) { scenario(t, process.Up(t, binary())) }, func(t *testing.T) {
 		scenario(t, process.Serve(t, &cluster, binary(), config.VectorsWeaviate, config.VectorsReplica))
 	})
+}
+
+// atOnce runs what is done on each deployment at the same time: they have nothing
+// in common, and most of the time is spent waiting.
+func atOnce(t *testing.T, embedded, distributed func(*testing.T)) {
+	t.Helper()
+	var both sync.WaitGroup
+	defer both.Wait()
+	both.Go(func() { t.Run("embedded", embedded) })
+	t.Run("distributed", distributed)
 }
 
 // agree waits until every process that answers searches shows the same tools in

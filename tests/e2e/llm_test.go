@@ -23,11 +23,10 @@ import (
 // holds further settings.
 func everywhereAsking(t *testing.T, cfg llmtest.Config, env []string, scenario func(*testing.T, process.Deployment, *llmtest.Server)) {
 	t.Helper()
-	t.Run("embedded", func(t *testing.T) {
+	atOnce(t, func(t *testing.T) {
 		s, settings := listen(t, cfg)
 		scenario(t, process.Up(t, binary(), append(settings, env...)...), s)
-	})
-	t.Run("distributed", func(t *testing.T) {
+	}, func(t *testing.T) {
 		s, settings := listen(t, cfg)
 		scenario(t, process.ServeIn(t, &cluster, binary(), append(settings, env...), config.VectorsWeaviate, config.VectorsReplica), s)
 	})
