@@ -229,3 +229,21 @@ func BenchmarkSimilar(b *testing.B) {
 		table.Similar(query)
 	}
 }
+
+func TestATableFindsTheSame(t *testing.T) {
+	table := NewTable(map[string][]schema.Direction{"a": {axis(0), axis(1)}, "b": {beside(1, 0.2)}, "c": {axis(2)}})
+	for _, c := range []struct {
+		query []float32
+		want  string
+	}{
+		{components(axis(0)), "a"}, {components(axis(1)), "a"}, {components(beside(1, 0.15)), "b"}, {components(axis(2)), "c"},
+		{components(beside(2, 0.5)), ""}, {components(axis(3)), ""}, {nil, ""}, {[]float32{1}, ""},
+	} {
+		if got := table.Same(c.query); got != c.want {
+			t.Errorf("%v: %q, want %q", c.query, got, c.want)
+		}
+	}
+	if got := (*Table)(nil).Same(components(axis(0))); got != "" {
+		t.Errorf("no table: %q", got)
+	}
+}

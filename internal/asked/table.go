@@ -60,14 +60,10 @@ func Alike(cosine float64) float64 { return min(max(0, (cosine-unlike)/(1-unlike
 // Similar returns, by tool, how much a query's vector is alike to the nearest that
 // the tool was asked for, where that is above 0.
 func (t *Table) Similar(query []float32) map[string]float64 {
-	d := schema.NewDirection(query)
-	if t == nil || len(d) == 0 || len(d) != t.dimensions {
+	cosines, length := t.compare(query)
+	if cosines == nil {
 		return nil
 	}
-	q := vector.NewQuery(components(d))
-	cosines := make([]float32, len(t.scales))
-	q.Similarities(cosines, t.rows, t.scales)
-	length := d.Length()
 	best := make(map[string]float64, len(t.tools))
 	begin := 0
 	for i, tool := range t.tools {
@@ -79,4 +75,33 @@ func (t *Table) Similar(query []float32) map[string]float64 {
 		begin = t.ends[i]
 	}
 	return best
+}
+
+// Same returns the tool that was asked for what the query asks for, the one with the
+// nearest such query if there are several, and "" for none.
+func (t *Table) Same(query []float32) (tool string) {
+	cosines, length := t.compare(query)
+	best, begin := same*length, 0
+	for i := range cosines {
+		for t.ends[begin] <= i {
+			begin++
+		}
+		if x := float64(cosines[i]); x > best || x == best && tool == "" {
+			best, tool = x, t.tools[begin]
+		}
+	}
+	return tool
+}
+
+// compare returns the cosines of the query with all rows, times a length; nil where
+// they do not compare.
+func (t *Table) compare(query []float32) (cosines []float32, length float64) {
+	d := schema.NewDirection(query)
+	if t == nil || len(d) == 0 || len(d) != t.dimensions {
+		return nil, 0
+	}
+	q := vector.NewQuery(components(d))
+	cosines = make([]float32, len(t.scales))
+	q.Similarities(cosines, t.rows, t.scales)
+	return cosines, d.Length()
 }

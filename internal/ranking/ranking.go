@@ -28,6 +28,9 @@ type Uses interface {
 	// Similar returns how much alike the nearest query is that the tool was used
 	// for, from 0 to 1.
 	Similar(tool string) float64
+	// Came returns the log of how much likelier what came of searches for the same
+	// is where the tool is right for them; 0 where nothing is known.
+	Came(tool string) float64
 }
 
 // Suppliers returns the suppliers of a tool's parameters, each once.

@@ -16,12 +16,14 @@ import (
 // uses are uses by tool, and by front runner the shares that were together with
 // another tool.
 type uses struct {
-	prior, similar map[string]float64
-	together       map[string]map[string]float64
+	prior, similar, came map[string]float64
+	together             map[string]map[string]float64
 }
 
 func (u uses) Prior(tool string) float64   { return u.prior[tool] }
 func (u uses) Similar(tool string) float64 { return u.similar[tool] }
+
+func (u uses) Came(tool string) float64 { return u.came[tool] }
 func (u uses) CoUse(tool string, front []string) (sum float64) {
 	for _, other := range front {
 		if other != tool {

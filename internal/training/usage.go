@@ -144,6 +144,9 @@ func (o others) CoUse(tool string, front []string) float64 {
 // used for.
 func (o others) Similar(tool string) float64 { return o.similar[tool] }
 
+// Came returns 0: what a query was answered with is what is learned.
+func (o others) Came(string) float64 { return 0 }
+
 // usage returns the counts as searches read them, nil where nothing is counted.
 func (c *counts) usage() *schema.Usage {
 	if c == nil {

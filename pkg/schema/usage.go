@@ -21,6 +21,7 @@ type Usage struct {
 	CoUse   map[string]map[string]float64 `json:"co_use,omitempty"` // tool id to tool id to log(1 + decayed uses for the same search); symmetric
 	Model   string                        `json:"model,omitempty"`  // embedding model of asked
 	Asked   map[string][]Direction        `json:"asked,omitempty"`  // tool id to the queries that it was used for, at most 8 that stand for all
+	Came    []Outcome                     `json:"came,omitempty"`   // of the questions of that model that were asked last
 	Others  []Asked                       `json:"others,omitempty"` // what was asked by other embedding models
 	Single  *Classifier                   `json:"single,omitempty"` // which queries one owner answers; absent where that is not known
 	Updated time.Time                     `json:"updated"`
@@ -31,6 +32,13 @@ type Usage struct {
 type Asked struct {
 	Model string                 `json:"model"`
 	Tools map[string][]Direction `json:"tools"` // as Usage.Asked
+}
+
+// Outcome is what came of searches for the same: by tool id the log of how much
+// likelier that is where the tool is right for them than where it is not.
+type Outcome struct {
+	Query Direction          `json:"query"`
+	Tools map[string]float64 `json:"tools"`
 }
 
 // Validate checks tenant and numbers, which are finite and not negative, and
@@ -67,7 +75,28 @@ func (u *Usage) Validate() error {
 			return err
 		}
 	}
+	if err := checkCame(u.Came); err != nil {
+		return err
+	}
 	return checkAsked("/asked/", u.Asked)
+}
+
+func checkCame(came []Outcome) error {
+	for i, c := range came {
+		path := fmt.Sprintf("/came/%d", i)
+		if len(c.Query) == 0 || len(c.Query) != len(came[0].Query) {
+			return invalid(path+"/query", len(c.Query), "must all have the same number of dimensions")
+		}
+		if err := c.Query.Validate(); err != nil {
+			return invalid(path+"/query", "", "%v", err)
+		}
+		for _, tool := range sortedKeys(c.Tools) {
+			if err := checkNumber(path+"/tools/"+pointer(tool), c.Tools[tool], -MaxWeight); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func checkAsked(prefix string, asked map[string][]Direction) error {

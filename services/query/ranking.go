@@ -81,7 +81,11 @@ func RankSteps(steps [][]index.Candidate, rank schema.Rank, m *fusion.Model, kno
 func RankChosen(steps [][]index.Candidate, chosen *schema.Chosen, m *fusion.Model, known ranking.Known) []Place {
 	lists := make([][]pick, len(steps))
 	for i, candidates := range steps {
-		lists[i] = picksOf(ranking.Rank(candidates, m, known), chosen.Rank)
+		ranked := ranking.Rank(candidates, m, known)
+		if len(steps) == 1 {
+			ranked = ranking.Experienced(ranked, m, known.Uses)
+		}
+		lists[i] = picksOf(ranked, chosen.Rank)
 	}
 	picks := lead(inTurns(lists), chosen)
 	places := make([]Place, len(picks))

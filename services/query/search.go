@@ -98,7 +98,8 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	defer st.end(nil)
 	ranked := fuse(ctx, sr, candidates)
 	sr.shadow = s.beside(ctx, sr, ranked)
-	return s.answer(ctx, sr, s.reorder(ctx, sr, ranked)), nil
+	ranked = ranking.Experienced(s.reorder(ctx, sr, ranked), sr.model, sr.uses)
+	return s.answer(ctx, sr, ranked), nil
 }
 
 // fuse makes one ranking of all that is known of the candidates.

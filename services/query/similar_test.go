@@ -135,6 +135,17 @@ func TestUsageWithVectorsThatCanNotBeIsRefused(t *testing.T) {
 			t.Errorf("%s: taken", name)
 		}
 	}
+	for name, came := range map[string]string{
+		"of two lengths": `[{"query":"AX8=","tools":{"a":1}},{"query":"fw==","tools":{"a":1}}]`,
+		"no query":       `[{"tools":{"a":1}}]`,
+		"zeros":          `[{"query":"AAA=","tools":{"a":1}}]`,
+		"too large":      `[{"query":"AX8=","tools":{"a":1e300}}]`,
+	} {
+		b.usage.learn("usage.default", []byte(`{"schema":1,"tenant":"default","epoch":1,"prior":{},"came":`+came+`}`))
+		if got := b.usage.of(nil, "default"); got != nil {
+			t.Errorf("what came of a question, %s: taken", name)
+		}
+	}
 	b.usage.learn("usage.default", []byte(`{"schema":1,"tenant":"default","epoch":1,"prior":{"a":1}}`))
 	if got := b.usage.of(nil, "default"); got.table.Prior["a"] != 1 {
 		t.Error("a table of before vectors were kept is refused")

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/asked"
@@ -112,7 +113,9 @@ type usage struct {
 	top   []string                // the most used tools, most used first
 	asked map[string]*asked.Table // what they were used for, by embedding model
 
-	single *rerank.Classifier // nil: nothing is learned of it
+	asks   *asked.Table                  // the questions of which it is known what came of them, each under its number
+	came   map[string]map[string]float64 // what that is, by number and tool
+	single *rerank.Classifier            // nil: nothing is learned of it
 }
 
 // classifier tells which queries one owner answers.
@@ -124,12 +127,18 @@ func (u *usage) classifier() rerank.Classifier {
 }
 
 func usageOf(table schema.Usage) *usage {
-	u := &usage{table: table, top: mostUsed(table.Prior), asked: map[string]*asked.Table{}}
+	u := &usage{table: table, top: mostUsed(table.Prior), asked: map[string]*asked.Table{}, came: map[string]map[string]float64{}}
 	for _, other := range table.Others {
 		u.asked[other.Model] = asked.NewTable(other.Tools)
 	}
 	u.asked[table.Model] = asked.NewTable(table.Asked)
-	u.table.Asked, u.table.Others = nil, nil // in asked, in another form
+	questions := map[string][]schema.Direction{}
+	for i, c := range table.Came {
+		number := strconv.Itoa(i)
+		questions[number], u.came[number] = []schema.Direction{c.Query}, c.Tools
+	}
+	u.asks = asked.NewTable(questions)
+	u.table.Asked, u.table.Others, u.table.Came = nil, nil, nil // in asked and came, in another form
 	return u
 }
 
@@ -143,12 +152,19 @@ func mostUsed(prior map[string]float64) []string {
 // by returns the usage as a query with that vector, of that embedding model, sees
 // it; the vector is empty if the query could not be embedded. What was asked by
 // other models can not be compared with it.
-func (u *usage) by(model string, query []float32) uses { return uses{u, u.asked[model].Similar(query)} }
+func (u *usage) by(model string, query []float32) uses {
+	out := uses{usage: u, similar: u.asked[model].Similar(query)}
+	if model == u.table.Model {
+		out.came = u.came[u.asks.Same(query)]
+	}
+	return out
+}
 
 // uses is the usage as one query sees it: a ranking.Uses.
 type uses struct {
 	*usage
 	similar map[string]float64 // by tool, how much alike the nearest query is that it was used for
+	came    map[string]float64 // by tool, what came of searches for the same
 }
 
 // Prior returns log(1 + uses) of a tool.
@@ -157,15 +173,24 @@ func (u uses) Prior(tool string) float64 { return u.table.Prior[tool] }
 // Similar returns how much alike the nearest query is that the tool was used for.
 func (u uses) Similar(tool string) float64 { return u.similar[tool] }
 
+// Came returns what came of searches for the same, as log odds of a tool.
+func (u uses) Came(tool string) float64 { return u.came[tool] }
+
 // alike returns the tools that were used for the queries most like this one,
-// most like it first.
+// most like it first, and those that were used where the same was asked, surely or not.
 func (u uses) alike() []string {
 	var ids []string
 	for id := range u.similar {
 		ids = append(ids, id)
 	}
 	slices.SortFunc(ids, func(a, b string) int { return cmp.Or(cmp.Compare(u.similar[b], u.similar[a]), cmp.Compare(a, b)) })
-	return ids[:min(len(ids), maxAlike)]
+	ids = ids[:min(len(ids), maxAlike)]
+	for _, id := range slices.Sorted(maps.Keys(u.came)) {
+		if u.came[id] > 0 && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // CoUse returns how often the tool is to be expected to be used together with

@@ -164,6 +164,7 @@ func (s *Service) usage(m *memory, t *account, now time.Time) *schema.Usage {
 	u.Single = t.classifier()
 	t.forgetAsked(m, now, s.cfg.HalfLife)
 	t.publishAsked(u, known, tools, budget+third)
+	u.Came = known.outcomes(u.Model, s.cfg.UsageBytes)
 	return u
 }
 

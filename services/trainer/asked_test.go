@@ -199,10 +199,13 @@ func TestPublishedUsageKeepsToItsBudget(t *testing.T) {
 		b.must(b.report(b.feedback(search, tools[0], schema.Called), b.feedback(search, tools[1], schema.Called)))
 	}
 	b.advance()
-	if raw := b.store.values[usageKey+"default"]; len(raw) > most+500 {
+	if raw := b.store.values[usageKey+"default"]; len(raw) > 2*most+500 {
 		t.Errorf("%d bytes are published", len(raw))
 	}
 	u := b.store.usage(t, "default")
+	if n := len(u.Came); n == 0 || n == 32 {
+		t.Errorf("what came of %d questions", n)
+	}
 	if len(u.Asked["often0"]) == 0 || len(u.CoUse) == 0 || len(u.Prior) < 5 {
 		t.Errorf("%d tools with queries, %d used together, %d used", len(u.Asked), len(u.CoUse), len(u.Prior))
 	}

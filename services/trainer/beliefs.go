@@ -22,6 +22,8 @@ const (
 	sweeps  = 4 // in which results and clients are judged in turn
 	trusted = 2 // log odds that a client who is not known means what it clicks
 	certain = 8 // bound on log odds
+
+	silentMost = 2 // of those who surely looked, whom all count for together who reported nothing
 )
 
 // beliefs are what a tenant's questions say when they are taken together: the log
@@ -31,13 +33,16 @@ const (
 // results as if thrown by dice is not.
 type beliefs struct {
 	odds   map[string][]float64 // by question, of its Tools
+	came   map[string][]float64 // the part of it that is not of the ranks alone
+	heard  map[string][]float64 // odds without what silence says
 	ranks  [maxLooked]float64   // log odds that what stands there is right
+	tells  float64              // share of those who search who report what they do
 	honest map[string]float64   // by client, from 0 to 1
 }
 
 // believe judges results and clients.
 func (t *account) believe() beliefs {
-	b := beliefs{odds: make(map[string][]float64, len(t.questions)), honest: map[string]float64{}}
+	b := beliefs{odds: map[string][]float64{}, came: map[string][]float64{}, heard: map[string][]float64{}, honest: map[string]float64{}}
 	ids := slices.Sorted(maps.Keys(t.questions))
 	for i := range b.ranks {
 		b.ranks[i] = math.Log(share / (1 - share))
@@ -46,12 +51,13 @@ func (t *account) believe() beliefs {
 		says := map[string]float64{}
 		for _, id := range ids {
 			q := t.questions[id]
-			b.odds[id] = b.judge(q)
+			b.judge(q)
 			for i := range q.Seen {
 				says[q.Seen[i].Client] += b.honesty(q, &q.Seen[i])
 			}
 		}
 		b.rate(t, ids)
+		b.hear(t, ids)
 		for client, sum := range says {
 			b.honest[client] = logistic(trusted + max(-certain, min(sum, certain)))
 		}
@@ -59,10 +65,11 @@ func (t *account) believe() beliefs {
 	return b
 }
 
-// judge returns the log odds of a question's results: those of the ranks at which
+// judge finds the log odds of a question's results: those of the ranks at which
 // they stood, and what came of it.
-func (b *beliefs) judge(q *question) []float64 {
-	odds := make([]float64, len(q.Tools))
+func (b *beliefs) judge(q *question) {
+	odds, heard := make([]float64, len(q.Tools)), make([]float64, len(q.Tools))
+	came, silent := b.outcome(q)
 	times := make([]int, len(q.Tools))
 	for i := range q.Seen {
 		for rank, tool := range q.Seen[i].Shown {
@@ -71,15 +78,32 @@ func (b *beliefs) judge(q *question) []float64 {
 		}
 	}
 	for i := range odds {
-		odds[i] /= float64(max(times[i], 1))
+		heard[i] = odds[i]/float64(max(times[i], 1)) + came[i]
+		came[i] += silent[i]
+		odds[i] = heard[i] + silent[i]
 	}
+	b.odds[q.id], b.came[q.id], b.heard[q.id] = odds, came, heard
+}
+
+// outcome returns what came of the searches for a question, as log odds of its
+// results, and beside it what those say of which nothing was reported: all of these
+// together no more than two who surely looked.
+func (b *beliefs) outcome(q *question) (came, silent []float64) {
+	came, silent = make([]float64, len(q.Tools)), make([]float64, len(q.Tools))
 	for i := range q.Seen {
 		o := &q.Seen[i]
 		for rank, tool := range o.Shown {
-			odds[tool] += b.of(o.Client) * o.evidence(rank, tool)
+			if o.silent() {
+				silent[tool] += b.listened(q, o) * o.evidence(rank, tool)
+			} else {
+				came[tool] += b.of(o.Client) * o.evidence(rank, tool)
+			}
 		}
 	}
-	return odds
+	for i := range silent {
+		silent[i] = max(silent[i], silentMost*math.Log(errs/(1-errs)))
+	}
+	return came, silent
 }
 
 // rate learns how much of what stands at a rank is right.

@@ -24,6 +24,12 @@
 // the uses of a question taken out while it is learned from. One question in ten is
 // held out.
 //
+// What came of a question is published too, so that those who rank can put the
+// answers to the same question in the order of how likely they are to be right. There
+// searches of which nothing was reported take part: whoever looked passed over what
+// stood first. They count as far as people report at all, all together no more than
+// two who surely looked.
+//
 // # What goes live
 //
 // Until a tenant has MinPairs, the built-in weights serve. Every search is

@@ -134,6 +134,9 @@ func (s *Service) impression(m *memory, i schema.Impression, at time.Time) error
 	if err := s.attempted(m, &i, at); err != nil {
 		return err
 	}
+	if t := m.tenants[i.Tenant]; t != nil && len(t.questions) > 0 && len(i.Vector) > 0 {
+		m.await(key, at.Add(s.cfg.Mature))
+	}
 	for _, f := range m.takeWaiting(key) {
 		if err := s.join(m, f); err != nil {
 			return err
@@ -231,6 +234,7 @@ func (m *memory) putSearch(key string, at time.Time, rec *searchRecord) error {
 
 // take notes an event on the result at that position, and counts the use.
 func (s *Service) take(m *memory, rec *searchRecord, f schema.Feedback, position int) {
+	first := rec.silent()
 	if !rec.mark(f.Event, position) {
 		return
 	}
@@ -241,10 +245,15 @@ func (s *Service) take(m *memory, rec *searchRecord, f schema.Feedback, position
 		rec.Counted = append(rec.Counted, position)
 	}
 	key := f.Tenant + "/" + f.SearchID
-	if at := f.Time.Add(s.cfg.Settle); at.After(m.due[key]) {
-		m.due[key] = at
+	if at := f.Time.Add(s.cfg.Settle); first || at.After(m.due[key]) {
+		m.await(key, at)
 	}
-	m.put(keyDue+key, encodeTime(m.due[key]))
+}
+
+// await notes when a search is to be learned from.
+func (m *memory) await(key string, at time.Time) {
+	m.due[key] = at
+	m.put(keyDue+key, encodeTime(at))
 }
 
 // mark notes what an event says of the result at that position, and reports

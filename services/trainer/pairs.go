@@ -124,6 +124,10 @@ func (s *Service) settleSearch(ctx context.Context, m *memory, key string) (tena
 	}
 	t := m.tenant(tenantOf(key))
 	rec.Model = cmp.Or(rec.Model, s.Model()) // it is absent from before searches said it
+	if rec.silent() {
+		t.overhear(m, key, &rec)
+		return t.name, nil
+	}
 	l := t.lesson(s, rec.Model)
 	q := t.observe(m, key, &rec, s.cfg.Questions)
 	l.take(q, rec.pairs(), s.cfg.Learn.Batch)

@@ -96,15 +96,38 @@ func (t *account) observe(m *memory, search string, rec *searchRecord, limit int
 	if q == nil {
 		q = t.newQuestion(m, rec, search, limit)
 	}
+	t.see(m, q, search, rec)
+	return q
+}
+
+// see adds what came of a search to a question.
+func (t *account) see(m *memory, q *question, search string, rec *searchRecord) {
 	q.Seen = slices.DeleteFunc(q.Seen, func(o observation) bool {
 		return o.Search == search || o.Client != "" && o.Client == rec.Client
 	})
 	q.Seen = append(q.Seen, q.observed(search, rec))
-	q.Seen = q.Seen[max(0, len(q.Seen)-maxObservations):]
+	q.limit()
 	q.compact()
 	raw, _ := json.Marshal(q) // texts, finite numbers and times always encode
 	m.put(keyQuestion+t.name+"/"+q.id, raw)
-	return q
+}
+
+// limit forgets the oldest search, of those of which nothing was reported if they are
+// the most.
+func (q *question) limit() {
+	if len(q.Seen) <= maxObservations {
+		return
+	}
+	silent, oldest := 0, 0
+	for i := range slices.Backward(q.Seen) {
+		if q.Seen[i].silent() {
+			silent, oldest = silent+1, i
+		}
+	}
+	if silent <= maxObservations/2 {
+		oldest = 0
+	}
+	q.Seen = slices.Delete(q.Seen, oldest, oldest+1)
 }
 
 // questionOf returns the question that a search asks, nil for a new one.

@@ -3,6 +3,7 @@ package trainer
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -23,18 +24,25 @@ type recollection struct {
 	called   map[string]float64 // by tool, calls that are remembered
 	right    map[string]float64 // of these, the ones for questions that it is right for
 	asked    map[string]map[string]asked.Exemplars
-	wrong    map[string]bool // vectors of questions and tools that are not right for them
+	came     map[string][]schema.Outcome // by embedding model, of the questions that were asked last first
+	wrong    map[string]bool             // vectors of questions and tools that are not right for them
 }
 
 // recollect counts as of now.
 func (t *account) recollect(now time.Time, halfLife time.Duration) *recollection {
 	r := &recollection{
 		uses: map[string]float64{}, together: map[string]float64{}, called: map[string]float64{}, right: map[string]float64{},
-		asked: map[string]map[string]asked.Exemplars{}, wrong: map[string]bool{},
+		asked: map[string]map[string]asked.Exemplars{}, wrong: map[string]bool{}, came: map[string][]schema.Outcome{},
 	}
 	b := t.believe()
-	for _, q := range t.byAge() {
+	list := t.byAge()
+	for _, q := range list {
 		r.add(q, q.weigh(b.odds[q.id], now, halfLife), halfLife)
+	}
+	for _, q := range slices.Backward(list) {
+		if c := q.outcome(b.came[q.id], now, halfLife); len(c.Query) > 0 && len(c.Tools) > 0 {
+			r.came[q.Model] = append(r.came[q.Model], c)
+		}
 	}
 	return r
 }
@@ -70,6 +78,38 @@ func (q *question) weigh(odds []float64, now time.Time, halfLife time.Duration) 
 		out[i].right = odds[i] > 0 && out[i].called > 0 && q.Tools[i].Kind != schema.KindAgent
 	}
 	return out
+}
+
+// telling is the log odds from which on it matters what came of a question.
+const telling = 0.2
+
+// outcome returns what came of a question, which fades as uses do.
+func (q *question) outcome(came []float64, now time.Time, halfLife time.Duration) schema.Outcome {
+	fresh := asked.Tally{Count: 1, At: q.newest()}.Decayed(now, halfLife)
+	out := schema.Outcome{Query: q.Vector, Tools: map[string]float64{}}
+	for i, x := range came {
+		x = math.Round(100*fresh*max(-certain, min(x, certain))) / 100
+		if math.Abs(x) >= telling && q.Tools[i].Kind != schema.KindAgent {
+			out.Tools[q.Tools[i].ID] = x
+		}
+	}
+	return out
+}
+
+// outcomes returns what came of the questions of a model, as far as the budget of
+// bytes reaches, those of one number of dimensions.
+func (r *recollection) outcomes(model string, budget int) []schema.Outcome {
+	list := r.came[model]
+	for i, c := range list {
+		budget -= directionSize(len(c.Query))
+		for tool := range c.Tools {
+			budget -= entrySize(tool)
+		}
+		if budget < 0 || len(c.Query) != len(list[0].Query) {
+			return list[:i]
+		}
+	}
+	return list
 }
 
 func (r *recollection) add(q *question, weights []weight, halfLife time.Duration) {

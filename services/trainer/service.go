@@ -59,7 +59,7 @@ type Config struct {
 	Keep       int                // versions of weights kept per tenant; 50
 	Remembered int                // searches and event ids kept for joining; 200,000
 	Waiting    int                // events kept whose search is not known yet; 10,000
-	UsageBytes int                // bound on one tenant's published usage; 512 KiB
+	UsageBytes int                // bound on one tenant's published usage, and as much again on what came of its questions; 512 KiB
 	Learn      fusion.LearnConfig // steps; rate 0.002, batch 64, L2 0.1, clip 1
 }
 

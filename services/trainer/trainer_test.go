@@ -147,6 +147,7 @@ func (s *shelf) usage(t *testing.T, tenant string) schema.Usage {
 
 // bench is a trainer with everything around it, and a clock set by hand.
 type bench struct {
+	silent int // searches of which nothing was reported
 	*Service
 	t       *testing.T
 	state   *records

@@ -1,0 +1,53 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// What came of the same question orders the answer, and nothing that is learned from.
+func TestAnswersFollowWhatCameOfTheSame(t *testing.T) {
+	b := newBench(t, tool("first", "", 5), tool("second", "", 4), tool("third", "", 3))
+	b.build(t, Config{Model: "m"})
+	stop := b.start(t)
+	b.watcher.put(t, "weights.live.default", sealed(t, 1, bySimilar))
+	u := askedFor(nil)
+	b.watcher.put(t, "usage.default", u)
+	if got := ids(b.search(t, schema.SearchRequest{})); !slices.Equal(got, []string{"first", "second", "third"}) {
+		t.Fatalf("ranked %v", got)
+	}
+	u.Epoch, u.Came = 2, []schema.Outcome{
+		{Query: schema.Direction{0, 127}, Tools: map[string]float64{"second": 8}},
+		{Query: schema.Direction{127, 10}, Tools: map[string]float64{"first": -4, "third": 3}},
+	}
+	b.watcher.put(t, "usage.default", u)
+	if got := ids(b.search(t, schema.SearchRequest{})); !slices.Equal(got, []string{"third", "second", "first"}) {
+		t.Errorf("ranked %v", got)
+	}
+	if also := b.alsoOf(t); !slices.Equal(also, []string{"third"}) {
+		t.Errorf("%v take part", also)
+	}
+	b.watcher.put(t, "weights.live.default", sealed(t, 2, byWordsAlone))
+	if got := ids(b.search(t, schema.SearchRequest{})); got[0] != "first" {
+		t.Errorf("weights that give use no say: ranked %v", got)
+	}
+	if also := b.alsoOf(t); also != nil {
+		t.Errorf("%v take part although the weights give them no say", also)
+	}
+	b.watcher.put(t, "weights.live.default", sealed(t, 3, bySimilar))
+	b.embedder.err = fmt.Errorf("away")
+	if got := ids(b.search(t, schema.SearchRequest{})); got[0] != "first" {
+		t.Errorf("without a vector: ranked %v", got)
+	}
+	stop()
+	recorded := b.impressions(t)
+	for _, was := range recorded[0].Shown {
+		at := slices.IndexFunc(recorded[1].Shown, func(is schema.Shown) bool { return is.ID == was.ID })
+		if is := recorded[1].Shown[at]; !slices.Equal(is.Features, was.Features) || is.Score != was.Score {
+			t.Errorf("%s: features %v, were %v", is.ID, is.Features, was.Features)
+		}
+	}
+}

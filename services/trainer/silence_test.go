@@ -1,0 +1,124 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// came returns what is published of the first question.
+func (b *bench) came() map[string]float64 {
+	b.t.Helper()
+	b.advance()
+	u := b.store.usage(b.t, "default")
+	if len(u.Came) == 0 {
+		return nil
+	}
+	return u.Came[0].Tools
+}
+
+// unheard lets n ask for axis 0 and report nothing.
+func (b *bench) unheard(n int, tools ...string) {
+	b.t.Helper()
+	for range n {
+		b.silent++
+		b.must(b.show(b.asking(fmt.Sprint("unheard", b.silent), 0, tools...)))
+	}
+	b.now = b.now.Add(time.Hour)
+	b.advance()
+}
+
+// What was used comes up, and what was passed over above it goes down, the less the
+// fewer look there.
+func TestWhatCameOfAQuestionIsPublished(t *testing.T) {
+	b := newBench(t, Config{})
+	b.askers("s", 6, func(int) []int { return []int{2} }, "first", "second", "third", "fourth")
+	came := b.came()
+	if came["third"] < 6 || came["first"] > -6 || came["second"] > -1 || came["second"] < came["first"] || came["fourth"] < came["second"] {
+		t.Errorf("%v", came)
+	}
+	for tool, x := range came {
+		if math.Abs(x) > certain {
+			t.Errorf("%s: %v", tool, x)
+		}
+	}
+}
+
+// Who looks and reports nothing passes over what stands first, where people report;
+// all of them together count as two.
+func TestSilenceTellsWhereOthersReport(t *testing.T) {
+	b := newBench(t, Config{})
+	b.askers("s", 2, func(int) []int { return []int{0} }, "right", "other")
+	b.unheard(3, "wrong", "right", "other")
+	came := b.came()
+	if came["wrong"] > -0.5 || came["wrong"] < -silentMost*2.2 || came["right"] < 2 {
+		t.Errorf("%v", came)
+	}
+	b.unheard(40, "wrong", "right", "other")
+	b.must(b.report(b.feedback("s0", "right", schema.Succeeded)))
+	came = b.came()
+	if came["wrong"] < -silentMost*2.2 || came["right"] < 2 {
+		t.Errorf("what 40 do not say outweighs what two do: %v", came)
+	}
+	for _, q := range b.memory.tenants["default"].questions {
+		reported := 0
+		for i := range q.Seen {
+			if !q.Seen[i].silent() {
+				reported++
+			}
+		}
+		if len(q.Seen) != maxObservations || reported != 2 {
+			t.Errorf("%d searches are remembered, %d with a report", len(q.Seen), reported)
+		}
+	}
+}
+
+// Where hardly anybody reports, saying nothing is no verdict.
+func TestSilenceSaysLittleWhereFewReport(t *testing.T) {
+	b := newBench(t, Config{})
+	b.askers("s", 1, func(int) []int { return []int{0} }, "right", "other")
+	b.unheard(15, "right", "other")
+	beliefs := b.memory.tenants["default"].believe()
+	for _, q := range b.memory.tenants["default"].questions {
+		if x := beliefs.listened(q, &q.Seen[1]); x > 0.25 || x <= 0 {
+			t.Errorf("of one of whom nothing was heard is believed that he would report by %v", x)
+		}
+	}
+}
+
+func TestSilenceMakesNoQuestion(t *testing.T) {
+	b := newBench(t, Config{})
+	b.unheard(3, "a", "b")
+	if len(b.memory.due) > 0 {
+		t.Errorf("%d searches are waited for where nobody ever reported", len(b.memory.due))
+	}
+	b.askers("s", 1, func(int) []int { return []int{0} }, "a", "b")
+	b.must(b.show(b.asking("else", 1, "a", "b")))
+	b.now = b.now.Add(time.Hour)
+	b.advance()
+	if n := len(b.memory.tenants["default"].questions); n != 1 {
+		t.Errorf("%d questions", n)
+	}
+	if len(b.memory.due) > 0 {
+		t.Errorf("%d searches are still waited for", len(b.memory.due))
+	}
+}
+
+// A report that comes after its search was taken for silent replaces that.
+func TestALateReportBreaksTheSilence(t *testing.T) {
+	b := newBench(t, Config{})
+	b.askers("s", 1, func(int) []int { return []int{0} }, "a", "b")
+	b.must(b.show(b.asking("late", 0, "a", "b")))
+	b.now = b.now.Add(time.Hour)
+	b.advance()
+	b.must(b.report(b.feedback("late", "b", schema.Called)))
+	b.advance()
+	for _, q := range b.memory.tenants["default"].questions {
+		if len(q.Seen) != 2 || q.Seen[0].silent() || q.Seen[1].silent() {
+			t.Errorf("%+v", q.Seen)
+		}
+	}
+}
