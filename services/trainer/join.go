@@ -213,6 +213,10 @@ func (s *Service) join(m *memory, f schema.Feedback) error {
 	}
 	if !m.tenant(f.Tenant).admit(m, f, position) {
 		m.outcomes[capped]++
+		if rec.silent() { // it is no silence to be unheard
+			delete(m.due, key)
+			m.put(keyDue+key, nil)
+		}
 		return nil
 	}
 	m.outcomes[accepted]++

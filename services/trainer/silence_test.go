@@ -122,3 +122,26 @@ func TestALateReportBreaksTheSilence(t *testing.T) {
 		}
 	}
 }
+
+// Whose reports do not count any more is not silent for it.
+func TestWhoIsUnheardIsNotSilent(t *testing.T) {
+	b := newBench(t, Config{})
+	b.askers("s", 3, func(int) []int { return []int{0} }, "a", "b")
+	for i := range 40 {
+		imp := b.asking(fmt.Sprint("one", i), 0, "a", "b")
+		b.must(b.show(imp))
+		f := b.feedback(imp.SearchID, "b", schema.Called)
+		f.Client = "one"
+		b.must(b.report(f))
+	}
+	b.now = b.now.Add(time.Hour)
+	b.advance()
+	for _, q := range b.memory.tenants["default"].questions {
+		if len(q.Seen) != 4 {
+			t.Errorf("%d searches of four clients", len(q.Seen))
+		}
+	}
+	if b.outcome(capped) == 0 {
+		t.Error("everything counted")
+	}
+}
