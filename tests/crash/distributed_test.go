@@ -24,8 +24,8 @@ import (
 
 // What the distributed deployment goes through.
 const (
-	someTools   = 2500
-	smallBatch  = 25
+	someTools   = 5000
+	smallBatch  = 50
 	settleLimit = 90 * time.Second // a guard: a killed member's share waits for seconds
 )
 
