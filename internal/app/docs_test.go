@@ -127,24 +127,3 @@ func TestEverySettingIsDocumented(t *testing.T) {
 		t.Errorf("docs/api.md says\n%q, settings are\n%q", told, known)
 	}
 }
-
-func TestEveryMetricIsDocumented(t *testing.T) {
-	page := document(t)
-	families, err := embedded(t).metrics.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	own := 0
-	for _, f := range families {
-		if !strings.HasPrefix(f.GetName(), "toolstream_") {
-			continue
-		}
-		own++
-		if !strings.Contains(page, "| `"+f.GetName()+"` |") {
-			t.Errorf("docs/api.md does not name the metric %s", f.GetName())
-		}
-	}
-	if own == 0 {
-		t.Error("no metric of our own was gathered")
-	}
-}
