@@ -86,7 +86,7 @@ func (s *Service) change(fn func(m *memory) error) error {
 	for outcome, n := range m.outcomes {
 		s.metrics.feedback.WithLabelValues(outcome).Add(float64(n))
 	}
-	s.metrics.observe(m)
+	s.metrics.observe(m, s.deps.Now(), s.cfg.Settle)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"errors"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -41,7 +42,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		}),
 		due: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "toolstream_trainer_unsettled",
-			Help: "Searches with feedback that is not learned from yet.",
+			Help: "Searches that are learned from as soon as they settle, which they do shortly after feedback on them.",
 		}),
 		published: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "toolstream_trainer_weights_published_total",
@@ -70,9 +71,17 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, errors.Join(errs...)
 }
 
-// observe shows how much is remembered.
-func (ms *metrics) observe(m *memory) {
+// observe shows how much is remembered, and how much of it is learned from within
+// the time that it takes to settle: those searches have feedback, but for the few of
+// which nobody will report any more.
+func (ms *metrics) observe(m *memory, now time.Time, settle time.Duration) {
 	ms.waiting.Set(float64(m.waits))
 	ms.known.Set(float64(len(m.ages)))
-	ms.due.Set(float64(len(m.due)))
+	due := 0
+	for _, at := range m.due {
+		if at.Sub(now) <= settle {
+			due++
+		}
+	}
+	ms.due.Set(float64(due))
 }

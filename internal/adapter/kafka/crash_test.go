@@ -29,8 +29,17 @@ func TestBrokerIsKilledWhilePublishing(t *testing.T) {
 	target.Store(more)
 	grown := make(chan struct{}, 1)
 	acks := make([]int, keys)
-	var publishing errgroup.Group
 	last := atomic.Bool{}
+	publishing, failed := errgroup.WithContext(t.Context())
+	wait := func() {
+		t.Helper()
+		select {
+		case <-grown:
+		case <-failed.Done():
+			last.Store(true)
+			t.Fatal(publishing.Wait())
+		}
+	}
 	for k := range keys {
 		publishing.Go(func() error {
 			for !last.Load() {
@@ -47,12 +56,12 @@ func TestBrokerIsKilledWhilePublishing(t *testing.T) {
 		})
 	}
 	for range rounds {
-		<-grown
+		wait()
 		broker.server.Kill()
 		target.Store(acknowledged.Load() + more)
 		must(t, broker.server.Restart(within(t)))
 	}
-	<-grown
+	wait()
 	last.Store(true)
 	must(t, publishing.Wait())
 
