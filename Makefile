@@ -62,11 +62,9 @@ static-model: ## make the built-in embedding model anew (wants `make models`, do
 	  --licence "all-MiniLM-L6-v2: Apache-2.0" --licence "WordNet 3.0: WordNet License" \
 	  --licence "Toucan MCP tools: MIT" --licence "OpenAPI directory: MIT"
 
-# The tests of whole deployments wait most of the time: the packages are tested
-# meanwhile.
-test: ## every test
-	$(MAKE) --no-print-directory -j2 packages deployments
-	$(MAKE) --no-print-directory onnx
+# One after the other: both start servers, whose starts are waited for with bounds
+# that two busy processors reach. `make -j2 test` on a larger machine.
+test: packages deployments onnx ## every test
 
 packages: ## the tests of the packages
 	go test -timeout 20m $$(go list ./... | grep -v /tests/)
