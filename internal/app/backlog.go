@@ -65,6 +65,34 @@ func (l leg) behind(ctx context.Context, bus stream.Ends) (records uint64, from,
 	return records, from, ends, nil
 }
 
+// errRead ends the reading once every partition has shown its first record.
+var errRead = errors.New("read")
+
+// first returns when the oldest of the first records above from was accepted.
+func (l leg) first(ctx context.Context, bus stream.Follower, from, ends map[int]uint64) (time.Time, error) {
+	at := maps.Clone(ends) // the partitions without a backlog have nothing to show
+	maps.Copy(at, from)
+	seen := map[int]time.Time{}
+	err := bus.Follow(ctx, l.topic, at, func(_ context.Context, msgs []stream.Message) error {
+		for _, m := range msgs {
+			if _, waits := from[m.Partition]; !waits {
+				continue
+			}
+			if _, done := seen[m.Partition]; !done {
+				seen[m.Partition] = acceptedAt(m)
+			}
+		}
+		if len(seen) == len(from) {
+			return errRead
+		}
+		return nil
+	})
+	if !errors.Is(err, errRead) {
+		return time.Time{}, fmt.Errorf("read %s: %w", l.topic, errors.Join(err, ctx.Err()))
+	}
+	return slices.MinFunc(slices.Collect(maps.Values(seen)), time.Time.Compare), nil
+}
+
 // How often the way is looked at, and how long one look may take.
 const (
 	lookEvery = 5 * time.Second
@@ -154,7 +182,7 @@ func (b *backlog) measure(ctx context.Context, l leg) error {
 		b.oldest[l.stage] = time.Time{}
 		return nil
 	}
-	first, err := b.first(ctx, l.topic, from, ends)
+	first, err := l.first(ctx, b.bus, from, ends)
 	if err != nil {
 		return fmt.Errorf("%s: %w", l.stage, err)
 	}
@@ -163,34 +191,6 @@ func (b *backlog) measure(ctx context.Context, l leg) error {
 	}
 	b.oldest[l.stage] = first
 	return nil
-}
-
-// errRead ends the reading once every partition has shown its first record.
-var errRead = errors.New("read")
-
-// first returns when the oldest of the first records above from was accepted.
-func (b *backlog) first(ctx context.Context, topic events.Topic, from, ends map[int]uint64) (time.Time, error) {
-	at := maps.Clone(ends) // the partitions without a backlog have nothing to show
-	maps.Copy(at, from)
-	seen := map[int]time.Time{}
-	err := b.bus.Follow(ctx, topic, at, func(_ context.Context, msgs []stream.Message) error {
-		for _, m := range msgs {
-			if _, waits := from[m.Partition]; !waits {
-				continue
-			}
-			if _, done := seen[m.Partition]; !done {
-				seen[m.Partition] = acceptedAt(m)
-			}
-		}
-		if len(seen) == len(from) {
-			return errRead
-		}
-		return nil
-	})
-	if !errors.Is(err, errRead) {
-		return time.Time{}, fmt.Errorf("read %s: %w", topic, errors.Join(err, ctx.Err()))
-	}
-	return slices.MinFunc(slices.Collect(maps.Values(seen)), time.Time.Compare), nil
 }
 
 // acceptedAt returns when a caller was told that what m says will be searchable.

@@ -62,7 +62,7 @@ func (r *reporter) look(ctx context.Context, l leg) StageStatus {
 		return out
 	}
 	if out.Lag = records; records > 0 {
-		if first, err := (&backlog{bus: r.bus}).first(ctx, l.topic, from, ends); err == nil {
+		if first, err := l.first(ctx, r.bus, from, ends); err == nil {
 			out.Waiting = max(0, time.Since(first).Seconds())
 		}
 	}
