@@ -25,9 +25,14 @@ func newSimulate(con *console) *cobra.Command {
 the trainer that serve, in this process. A user looks at rank r of the ten shown
 with probability 1/r and errs in one of ten looks. The queries of four of five
 folds are asked; NDCG@10 is that of the fifth. The same is done with every fifth
-user hostile, and with one hostile user who never stops.`,
+user hostile, and with one hostile user who never stops.
+
+--drift shows how learning follows when a third of the tools that are asked for
+is replaced at half time, --thorough what it comes to where users look at all of
+100 results and never err.`,
 		Example: `  toolstream simulate my-tools
-  toolstream simulate my-tools --seeds 5 --json`,
+  toolstream simulate my-tools --seeds 5 --json
+  toolstream simulate my-tools --drift --thorough`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.simulate.Dir = args[0]
@@ -36,8 +41,10 @@ user hostile, and with one hostile user who never stops.`,
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&f.simulate.Seeds, "seeds", 1, "how often, each with another fold held out and other users")
-	flags.IntVar(&f.simulate.Rounds, "rounds", 10, "how often each query is asked")
+	flags.IntVar(&f.simulate.Rounds, "rounds", 20, "how often each query is asked")
 	flags.IntVar(&f.simulate.Users, "users", 100, "users who take turns")
+	flags.BoolVar(&f.simulate.Drift, "drift", false, "change what is right at half time, too")
+	flags.BoolVar(&f.simulate.Thorough, "thorough", false, "let users look at everything, too")
 	flags.String("model", "", "embedding model, as embedder.model in the settings (TOOLSTREAM_EMBEDDER_MODEL)")
 	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see `toolstream config print`")
 	return cmd
@@ -71,11 +78,12 @@ func (c *console) simulate(cmd *cobra.Command, f simulateFlags) error {
 
 func (c *console) printSimulated(s *app.Simulated) {
 	c.printf("%s, mean of %d, NDCG@10 on queries that nobody asked\n\n", s.Dataset, s.Seeds)
-	for _, row := range []struct {
+	type row struct {
 		name  string
 		value float64
 		of    func(app.Outcome) float64
-	}{
+	}
+	rows := []row{
 		{"start", s.Start, func(o app.Outcome) float64 { return o.Start }},
 		{"full labels", s.FullLabels, func(o app.Outcome) float64 { return o.FullLabels }},
 		{"clicks", s.Clicks, func(o app.Outcome) float64 { return o.Clicks }},
@@ -83,26 +91,48 @@ func (c *console) printSimulated(s *app.Simulated) {
 		{"  against clicks", s.Attack20 - s.Clicks, func(o app.Outcome) float64 { return o.Attack20 - o.Clicks }},
 		{"one without end", s.AttackOne, func(o app.Outcome) float64 { return o.AttackOne }},
 		{"  against clicks", s.AttackOne - s.Clicks, func(o app.Outcome) float64 { return o.AttackOne - o.Clicks }},
-	} {
-		c.printf("%-20s %7.4f", row.name, row.value)
-		if margin := s.Margin(row.of); margin > 0 {
+	}
+	if s.Thorough > 0 {
+		rows = append(rows, row{"thorough users", s.Thorough, func(o app.Outcome) float64 { return o.Thorough }},
+			row{"  against labels", s.Thorough - s.FullLabels, func(o app.Outcome) float64 { return o.Thorough - o.FullLabels }})
+	}
+	for _, r := range rows {
+		c.printf("%-20s %7.4f", r.name, r.value)
+		if margin := s.Margin(r.of); margin > 0 {
 			c.printf(" ± %.4f", margin)
 		}
 		c.printf("\n")
 	}
 	c.printf("%-20s %7.4f\n", "share of the gain", s.GainShare)
-	c.printf("\n%8s  %s\n", "feedback", "NDCG@10")
-	for _, p := range s.Curve {
-		c.printf("%8.0f  %.4f %s\n", p.Events, p.NDCG, bar(p.NDCG, s))
+	c.printCurve(s.Curve, s.Start, s.FullLabels)
+	if d := s.Drift; d != nil {
+		c.printDrift(d)
 	}
 }
 
-// bar draws a value between the least and the largest of what was measured.
-func bar(value float64, s *app.Simulated) string {
-	low, high := s.Start, s.FullLabels
-	for _, p := range s.Curve {
+func (c *console) printDrift(d *app.Drift) {
+	c.printf("\nA third of the tools replaced at half time: %.4f falls to %.4f and ends at %.4f; full labels %.4f\n", d.Before, d.After, d.End, d.FullLabels)
+	if d.Recovered != nil {
+		c.printf("90 %% of what it was after %.0f events\n", *d.Recovered)
+	} else {
+		c.printf("not back at 90 %% of what it was\n")
+	}
+	c.printCurve(d.Curve, d.After, d.Before)
+}
+
+// printCurve draws quality by feedback, between two marks.
+func (c *console) printCurve(curve []app.LearningPoint, low, high float64) {
+	for _, p := range curve {
 		low, high = min(low, p.NDCG), max(high, p.NDCG)
 	}
+	c.printf("\n%8s  %s\n", "feedback", "NDCG@10")
+	for _, p := range curve {
+		c.printf("%8.0f  %.4f %s\n", p.Events, p.NDCG, bar(p.NDCG, low, high))
+	}
+}
+
+// bar draws a value between two others.
+func bar(value, low, high float64) string {
 	if high <= low {
 		return ""
 	}

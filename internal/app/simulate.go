@@ -22,6 +22,9 @@ type SimulateConfig struct {
 	Rounds int           // how often each query is asked
 	Users  int           // who take turns
 	Config config.Config // chooses the embedding model and paces learning
+
+	Drift    bool // what is right changes at half time, too
+	Thorough bool // users who look at all of 100 results and never err, too
 }
 
 // Simulated is what learning from users would bring: NDCG@10 on the queries of
@@ -36,12 +39,15 @@ type Simulated struct {
 	Attack20   float64 `json:"attack_20"`   // clicks, where every fifth user is hostile
 	AttackOne  float64 `json:"attack_one"`  // clicks, with one hostile user who never stops
 
+	Thorough float64 `json:"thorough,omitzero"` // clicks of users who look at everything
+	Drift    *Drift  `json:"drift,omitempty"`
+
 	Curve []LearningPoint `json:"-"` // of clicks, from the start to the end
 	Each  []Outcome       `json:"-"` // by seed
 }
 
 // Outcome is what one seed came to, as Simulated has the means.
-type Outcome struct{ Start, FullLabels, Clicks, Attack20, AttackOne float64 }
+type Outcome struct{ Start, FullLabels, Clicks, Attack20, AttackOne, Thorough float64 }
 
 // Margin returns the half of the 95 % interval of the mean of a value over the
 // seeds, by the normal approximation; 0 for a single one.
@@ -90,13 +96,16 @@ type simulator struct {
 	*evaluator
 	cfg      SimulateConfig
 	registry *registry
-	samples  []evaluation.Sample
 	out      Simulated
 }
 
-func (s *simulator) run(ctx context.Context, r *registry) (err error) {
+// taught is what one seed learns from, and what it is measured on.
+type taught struct{ train, test []evaluation.Sample }
+
+func (s *simulator) run(ctx context.Context, r *registry) error {
 	s.registry = r
-	if s.samples, err = s.evaluator.samples(ctx, r); err != nil {
+	samples, err := s.evaluator.samples(ctx, r)
+	if err != nil {
 		return err
 	}
 	parts, err := s.set.Folds(folds)
@@ -104,11 +113,15 @@ func (s *simulator) run(ctx context.Context, r *registry) (err error) {
 		return err
 	}
 	for seed := range s.cfg.Seeds {
-		train, test := divide(s.samples, parts[seed%len(parts)])
+		train, test := divide(samples, parts[seed%len(parts)])
 		if len(train) == 0 || len(test) == 0 {
 			return errors.New("a fold leaves no query to learn from, or none to measure on")
 		}
-		if err := s.replay(ctx, uint64(seed), train, test); err != nil {
+		at := taught{train: train}
+		for _, i := range test {
+			at.test = append(at.test, samples[i])
+		}
+		if err := s.replay(ctx, uint64(seed), at); err != nil {
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}
 		s.progress("simulating", seed+1, s.cfg.Seeds)
@@ -116,40 +129,60 @@ func (s *simulator) run(ctx context.Context, r *registry) (err error) {
 	if gain := s.out.FullLabels - s.out.Start; gain != 0 {
 		s.out.GainShare = (s.out.Clicks - s.out.Start) / gain
 	}
+	if s.out.Drift != nil {
+		s.out.Drift.settle(s.cfg.Rounds / 2)
+	}
 	return nil
 }
 
 // replay adds one seed's share to the outcome.
-func (s *simulator) replay(ctx context.Context, seed uint64, train []evaluation.Sample, test []int) error {
+func (s *simulator) replay(ctx context.Context, seed uint64, at taught) error {
 	base, err := s.baseModel()
 	if err != nil {
 		return err
 	}
-	fitted, err := s.deps.Fit(ctx, base, train, s.fitOptions())
-	if err != nil {
+	o := Outcome{Start: s.ndcg(at.test, &base, nil)}
+	if o.FullLabels, err = s.labelled(ctx, &base, at); err != nil {
 		return err
 	}
 	share := 1 / float64(s.cfg.Seeds)
-	o := Outcome{Start: s.ndcg(test, &base, nil), FullLabels: s.ndcg(test, &fitted.Model, fitted.Usage)}
 	for _, crowd := range []struct {
-		simulation.Trouble
+		simulation.Scenario
+		run bool
 		end *float64
 	}{
-		{simulation.Trouble{}, &o.Clicks},
-		{simulation.Trouble{Hostile: 0.2}, &o.Attack20},
-		{simulation.Trouble{Restless: restless}, &o.AttackOne},
+		{simulation.Scenario{}, true, &o.Clicks},
+		{simulation.Scenario{Hostile: 0.2}, true, &o.Attack20},
+		{simulation.Scenario{Restless: restless}, true, &o.AttackOne},
+		{simulation.Scenario{Thorough: true}, s.cfg.Thorough, &o.Thorough},
 	} {
-		curve, err := s.live(ctx, seed, train, test, crowd.Trouble)
+		if !crowd.run {
+			continue
+		}
+		curve, err := s.live(ctx, seed, at, taught{}, crowd.Scenario)
 		if err != nil {
 			return err
 		}
 		*crowd.end = curve[len(curve)-1].NDCG
 		if crowd.end == &o.Clicks {
-			s.addCurve(curve, share)
+			s.out.Curve = added(s.out.Curve, curve, share)
 		}
 	}
 	s.add(o, share)
+	if s.cfg.Drift {
+		return s.drift(ctx, seed, &base, at)
+	}
 	return nil
+}
+
+// labelled is how well the tested queries rank by what the labels of the others
+// teach.
+func (s *simulator) labelled(ctx context.Context, base *fusion.Model, at taught) (float64, error) {
+	fitted, err := s.deps.Fit(ctx, *base, at.train, s.fitOptions())
+	if err != nil {
+		return 0, err
+	}
+	return s.ndcg(at.test, &fitted.Model, fitted.Usage), nil
 }
 
 func (s *simulator) add(o Outcome, share float64) {
@@ -159,26 +192,29 @@ func (s *simulator) add(o Outcome, share float64) {
 	s.out.Clicks += o.Clicks * share
 	s.out.Attack20 += o.Attack20 * share
 	s.out.AttackOne += o.AttackOne * share
+	s.out.Thorough += o.Thorough * share
 }
 
-func (s *simulator) addCurve(curve []LearningPoint, share float64) {
-	if s.out.Curve == nil {
-		s.out.Curve = make([]LearningPoint, len(curve))
+// added returns the sum of curves with a share of another.
+func added(sum, curve []LearningPoint, share float64) []LearningPoint {
+	if sum == nil {
+		sum = make([]LearningPoint, len(curve))
 	}
 	for i, p := range curve {
-		s.out.Curve[i].Events += p.Events * share
-		s.out.Curve[i].NDCG += p.NDCG * share
+		sum[i].Events += p.Events * share
+		sum[i].NDCG += p.NDCG * share
 	}
+	return sum
 }
 
-// ndcg is how well the tested queries rank.
-func (s *simulator) ndcg(test []int, m *fusion.Model, usage *schema.Usage) float64 {
+// ndcg is how well queries rank.
+func (s *simulator) ndcg(test []evaluation.Sample, m *fusion.Model, usage *schema.Usage) float64 {
 	used := query.Used(usage)
 	var sum float64
-	for _, i := range test {
-		sample := &s.samples[i]
+	for i := range test {
+		sample := &test[i]
 		ranked := s.order(stepsOf(sample), m, ranking.Known{Uses: used(sample.Vector), Suppliers: sample.Suppliers})
-		judged := evaluation.Judge(sample.Query.ID, s.judgments[i], ranked)
+		judged := evaluation.Judge(sample.Query.ID, evaluation.JudgeTools(sample.Query.Labels), ranked)
 		sum += judged.Metrics.Of("ndcg@10")
 	}
 	return sum / float64(len(test))

@@ -1,10 +1,16 @@
 package app
 
 import (
+	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/dataset"
+	"github.com/toolstream/toolstream/internal/evaluation"
+	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/training"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 func simulateConfig(t *testing.T) SimulateConfig {
@@ -32,6 +38,49 @@ func TestSimulateRepeats(t *testing.T) {
 	}
 	if p := first.Curve[cfg.Rounds]; p.NDCG != first.Clicks || p.Events == 0 || first.Curve[0].NDCG != first.Start {
 		t.Errorf("the curve %v does not go from %v to %v", first.Curve, first.Start, first.Clicks)
+	}
+}
+
+// What is lost is back with the first measure that has nine tenths of it.
+func TestDriftSettles(t *testing.T) {
+	d := Drift{Curve: []LearningPoint{{0, 0.5}, {10, 0.8}, {10, 0.4}, {25, 0.71}, {40, 0.73}, {55, 0.6}}}
+	if d.settle(1); d.Before != 0.8 || d.After != 0.4 || d.End != 0.6 || d.Recovered == nil || *d.Recovered != 30 {
+		t.Errorf("%+v", d)
+	}
+	d = Drift{Curve: []LearningPoint{{0, 0.5}, {10, 0.8}, {10, 0.4}, {25, 0.71}}}
+	if d.settle(1); d.Recovered != nil {
+		t.Errorf("recovered after %v", *d.Recovered)
+	}
+}
+
+// Of the tools that are asked for a third hand that over, each to one that stands
+// near and that nobody wants beside it.
+func TestSuccessorsStandNear(t *testing.T) {
+	tools := []string{"a", "b", "c", "d", "e", "f"}
+	var samples []evaluation.Sample
+	for i, tool := range tools[:3] {
+		s := evaluation.Sample{Query: dataset.Query{ID: tool, Labels: []dataset.Label{{ID: tool, Relevance: 1}}}}
+		for j := range tools {
+			s.Candidates = append(s.Candidates, index.Candidate{Ref: schema.Ref{Kind: schema.KindTool, ID: tools[(i+j)%len(tools)]}})
+		}
+		samples = append(samples, s)
+	}
+	to := successors(samples, rand.New(rand.NewPCG(1, 2)))
+	if len(to) != 1 {
+		t.Fatalf("%v of three tools change", to)
+	}
+	for i, tool := range tools[:3] {
+		want := tool
+		if to[tool] != "" {
+			want = tools[i+1]
+		}
+		changed := relabelled(samples, to)[i]
+		if got := changed.Query.Labels[0].ID; got != want || changed.Relevance[slices.Index(tools, want)-i] != 1 {
+			t.Errorf("%s is %s, want %s; relevance %v", tool, got, want, changed.Relevance)
+		}
+		if samples[i].Query.Labels[0].ID != tool {
+			t.Errorf("%s has changed for good", tool)
+		}
 	}
 }
 

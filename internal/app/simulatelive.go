@@ -28,11 +28,15 @@ const (
 	pause    = time.Minute // between two searches
 	together = 32          // searches before their feedback comes
 	restless = 5           // searches of the user who never stops, in a pause
+	looked   = 10          // results that are shown
+	allShown = 100         // to those who look at all of them
 )
 
-// live lets users search and click for all rounds, and measures after each.
-func (s *simulator) live(ctx context.Context, seed uint64, train []evaluation.Sample, test []int, trouble simulation.Trouble) (curve []LearningPoint, err error) {
-	l, err := s.newLive(seed, train, trouble)
+// live lets users search and click for all rounds, and measures after each. Where
+// the scenario has it, what is right is what later says from half time on, which is
+// measured twice.
+func (s *simulator) live(ctx context.Context, seed uint64, at, later taught, scenario simulation.Scenario) (curve []LearningPoint, err error) {
+	l, err := s.newLive(seed, at.train, scenario)
 	if err != nil {
 		return nil, err
 	}
@@ -47,43 +51,52 @@ func (s *simulator) live(ctx context.Context, seed uint64, train []evaluation.Sa
 	if err := l.world.Await(gctx, 2, 3); err != nil {
 		return nil, err
 	}
+	measure := func() error {
+		m, usage, err := l.learned(gctx)
+		curve = append(curve, LearningPoint{Events: float64(l.events), NDCG: s.ndcg(at.test, &m, usage)})
+		return err
+	}
 	for round := range s.cfg.Rounds + 1 {
 		if round > 0 {
-			if err := l.round(gctx, train); err != nil {
+			if err := l.round(gctx, at.train); err != nil {
 				return nil, err
 			}
 		}
-		m, usage, err := l.learned(gctx)
-		if err != nil {
+		if err := measure(); err != nil {
 			return nil, err
 		}
-		curve = append(curve, LearningPoint{Events: float64(l.events), NDCG: s.ndcg(test, &m, usage)})
+		if scenario.Drift && round == s.cfg.Rounds/2 {
+			at = later
+			if err := measure(); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return curve, nil
 }
 
 // live is a trainer and a query service at work in a world of their own.
 type live struct {
-	seed    uint64
-	rng     *rand.Rand // of who asks what
-	pests   *rand.Rand // of what hostile users want
-	world   *simulation.World
-	query   *query.Service
-	trainer *trainer.Service
-	users   []simulation.User
-	one     simulation.User // who never stops
-	trouble simulation.Trouble
-	ids     int // of searches
-	asks    int // of the users who take turns
-	events  int // of feedback
+	seed     uint64
+	rng      *rand.Rand // of who asks what
+	pests    *rand.Rand // of what hostile users want
+	world    *simulation.World
+	query    *query.Service
+	trainer  *trainer.Service
+	users    []simulation.User
+	one      simulation.User // who never stops
+	scenario simulation.Scenario
+	ids      int // of searches
+	asks     int // of the users who take turns
+	events   int // of feedback
 }
 
-func (s *simulator) newLive(seed uint64, train []evaluation.Sample, trouble simulation.Trouble) (*live, error) {
+func (s *simulator) newLive(seed uint64, train []evaluation.Sample, scenario simulation.Scenario) (*live, error) {
 	rng, pests := rand.New(rand.NewPCG(seed, uint64(len(train)))), rand.New(rand.NewPCG(seed, 1<<32))
 	wanted := wantedTools(train)
 	l := &live{
-		seed: seed, rng: rng, pests: pests, world: simulation.NewWorld(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), trouble: trouble,
-		users: simulation.Crowd(pests, s.cfg.Users, trouble.Hostile, wanted),
+		seed: seed, rng: rng, pests: pests, world: simulation.NewWorld(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), scenario: scenario,
+		users: simulation.Crowd(pests, s.cfg.Users, scenario, wanted),
 		one:   simulation.User{Name: "restless", Hostile: true, Wants: wanted[pests.IntN(len(wanted))]},
 	}
 	log, metrics, r := slog.New(slog.DiscardHandler), prometheus.NewRegistry(), s.registry
@@ -131,7 +144,7 @@ func (l *live) round(ctx context.Context, train []evaluation.Sample) error {
 			l.asks++
 			asking := []*simulation.User{&l.users[l.rng.IntN(len(l.users))]}
 			asked := []*evaluation.Sample{&train[i]}
-			for range l.trouble.Restless {
+			for range l.scenario.Restless {
 				asking, asked = append(asking, &l.one), append(asked, &train[l.pests.IntN(len(train))])
 			}
 			for n, user := range asking {
@@ -156,7 +169,11 @@ func (l *live) round(ctx context.Context, train []evaluation.Sample) error {
 // search lets a user ask a query, and returns what the user clicked, and whether
 // anything was shown. What a user does depends on nobody else's chance.
 func (l *live) search(ctx context.Context, user *simulation.User, asked *evaluation.Sample, rng *rand.Rand) (clicks []schema.Feedback, shown bool, err error) {
-	resp, err := l.query.Search(ctx, tenant.Default, schema.SearchRequest{Query: asked.Query.Text, K: 10})
+	k := looked
+	if user.Thorough {
+		k = allShown
+	}
+	resp, err := l.query.Search(ctx, tenant.Default, schema.SearchRequest{Query: asked.Query.Text, K: k})
 	if err != nil {
 		return nil, false, err
 	}

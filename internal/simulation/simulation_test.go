@@ -39,8 +39,18 @@ func TestHonestUsersClickByRank(t *testing.T) {
 	}
 }
 
+func TestThoroughUsersClickAllThatIsRelevant(t *testing.T) {
+	users := Crowd(rand.New(rand.NewPCG(1, 2)), 1, Scenario{Thorough: true}, nil)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 100 {
+		if got := users[0].Clicks(rng, []string{"a", "b", "c", "d"}, func(id string) bool { return id > "b" }); !slices.Equal(got, []int{2, 3}) {
+			t.Fatalf("clicked %v", got)
+		}
+	}
+}
+
 func TestHostileUsersClickWhatTheyWant(t *testing.T) {
-	users := Crowd(rand.New(rand.NewPCG(1, 2)), 10, 0.2, []string{"b"})
+	users := Crowd(rand.New(rand.NewPCG(1, 2)), 10, Scenario{Hostile: 0.2}, []string{"b"})
 	never := func(string) bool { return false }
 	hostile := 0
 	for i := range users {

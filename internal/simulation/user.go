@@ -10,15 +10,16 @@ const Noise = 0.1
 
 // User is somebody who searches and clicks.
 type User struct {
-	Name    string
-	Hostile bool   // clicks for another end than to find what was asked for
-	Wants   string // of a hostile user, the tool that is clicked wherever it is shown
+	Name     string
+	Hostile  bool   // clicks for another end than to find what was asked for
+	Wants    string // of a hostile user, the tool that is clicked wherever it is shown
+	Thorough bool   // looks at all that is shown and never errs
 }
 
 // Clicks returns the positions among the shown results that the user clicks, in
 // their order. An honest one looks at rank r with probability 1/r and there
-// clicks what is relevant, but for the noise. A hostile one clicks the tool that
-// he wants, else the last.
+// clicks what is relevant, but for the noise; a thorough one clicks all that is
+// relevant. A hostile one clicks the tool that he wants, else the last.
 func (u *User) Clicks(rng *rand.Rand, shown []string, relevant func(id string) bool) []int {
 	if u.Hostile {
 		return u.attack(shown)
@@ -26,6 +27,9 @@ func (u *User) Clicks(rng *rand.Rand, shown []string, relevant func(id string) b
 	var clicked []int
 	for i, id := range shown {
 		looks, errs := rng.Float64()*float64(i+1) < 1, rng.Float64() < Noise
+		if u.Thorough {
+			looks, errs = true, false
+		}
 		if looks && relevant(id) != errs {
 			clicked = append(clicked, i)
 		}
@@ -45,13 +49,13 @@ func (u *User) attack(shown []string) []int {
 	return []int{len(shown) - 1}
 }
 
-// Crowd returns n users, of whom a share is hostile: every other one of these
+// Crowd returns n users as a scenario has them. Of the hostile ones every other one
 // wants a tool of wanted, the rest click the last result.
-func Crowd(rng *rand.Rand, n int, hostile float64, wanted []string) []User {
+func Crowd(rng *rand.Rand, n int, s Scenario, wanted []string) []User {
 	users := make([]User, n)
 	for i := range users {
-		users[i].Name = fmt.Sprintf("user-%d", i)
-		users[i].Hostile = float64(i) < hostile*float64(n)
+		users[i].Name, users[i].Thorough = fmt.Sprintf("user-%d", i), s.Thorough
+		users[i].Hostile = float64(i) < s.Hostile*float64(n)
 		if users[i].Hostile && i%2 == 0 && len(wanted) > 0 {
 			users[i].Wants = wanted[rng.IntN(len(wanted))]
 		}
@@ -59,8 +63,11 @@ func Crowd(rng *rand.Rand, n int, hostile float64, wanted []string) []User {
 	return users
 }
 
-// Trouble is what disturbs honest users.
-type Trouble struct {
+// Scenario is what differs from honest users who look from the top and err, and who
+// ask for the same all the time.
+type Scenario struct {
 	Hostile  float64 // share of the users who are hostile
 	Restless int     // searches of one more, hostile user after each of the others'
+	Thorough bool    // everybody looks at all that is shown, of which there is more
+	Drift    bool    // what is right changes at half time
 }
