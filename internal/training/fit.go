@@ -3,7 +3,6 @@ package training
 import (
 	"context"
 	"hash/fnv"
-	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -17,6 +16,10 @@ type Config struct {
 	Hard   int // negatives a query that look most like an answer; 40
 	Random int // further negatives a query; 150
 	Seed   uint64
+
+	// Sure leaves base as it is where corrections do not rank queries better that
+	// they were not learned from.
+	Sure bool
 
 	// L2 are the prices of a squared unit of correction that are tried, highest
 	// first. A lower one serves if it clearly loses less on queries that were
@@ -60,13 +63,15 @@ func (c Config) Fit(ctx context.Context, base fusion.Model, train []evaluation.S
 	if err != nil {
 		return evaluation.Fitted{}, err
 	}
-	l2, err := l.chooseL2(groups)
+	l2, without, err := l.chooseL2(groups)
 	if err != nil {
 		return evaluation.Fitted{}, err
 	}
-	m, err := fusion.TrainGroups(base, slices.Concat(groups...), l.cfg.learn(l2))
-	if err != nil {
-		return evaluation.Fitted{}, err
+	m := base
+	if !l.cfg.Sure || l.pays(without) {
+		if m, err = fusion.TrainGroups(base, slices.Concat(groups...), l.cfg.learn(l2)); err != nil {
+			return evaluation.Fitted{}, err
+		}
 	}
 	return evaluation.Fitted{Model: m, Usage: l.counts.usage(), Pairs: pairsIn(groups)}, nil
 }
@@ -74,10 +79,6 @@ func (c Config) Fit(ctx context.Context, base fusion.Model, train []evaluation.S
 // firstL2 is the price of correction in the round that looks only for what ranks
 // first, which decides how candidates are related.
 const firstL2 = 0.1
-
-// clearly is the part of the loss by which a lower price has to lose less: a
-// tie goes to the smaller correction.
-const clearly = 0.01
 
 func pairsIn(groups [][]fusion.Group) (n int) {
 	for _, list := range groups {
@@ -107,39 +108,6 @@ func (l *lesson) groups(ctx context.Context, front *fusion.Model) ([][]fusion.Gr
 		out[i] = l.group(&l.samples[i], front)
 	}
 	return out, nil
-}
-
-// parts is how many parts the queries are cut into to choose the L2.
-const parts = 4
-
-// chooseL2 returns the price of correction whose models lose least on queries
-// that they were not learned from.
-func (l *lesson) chooseL2(groups [][]fusion.Group) (float64, error) {
-	best, least := l.cfg.L2[0], math.Inf(1)
-	for _, l2 := range l.cfg.L2 {
-		var lost float64
-		for part := range min(parts, len(groups)) {
-			var train, held []fusion.Group
-			for i, list := range groups {
-				if i%parts == part {
-					held = append(held, list...)
-				} else {
-					train = append(train, list...)
-				}
-			}
-			m, err := fusion.TrainGroups(l.base, train, l.cfg.learn(l2))
-			if err != nil {
-				return 0, err
-			}
-			for i := range held {
-				lost += m.GroupLoss(&held[i])
-			}
-		}
-		if lost < least*(1-clearly) || math.IsInf(least, 1) {
-			best, least = l2, lost
-		}
-	}
-	return best, nil
 }
 
 // group returns what the labels of one query say: that each relevant candidate

@@ -197,6 +197,33 @@ func TestOwnUsesDoNotLeak(t *testing.T) {
 	}
 }
 
+// Who wants to be sure corrects what ranks wrong, and leaves what ranks right as it is.
+func TestSureCorrectionsRankBetter(t *testing.T) {
+	wrong := registry(40, 10, false)
+	right := registry(40, 10, false)
+	for i := range right {
+		for j := range right[i].Candidates {
+			right[i].Candidates[j].Features[fusion.QueryLexicalFlat] = 20 * right[i].Relevance[j]
+		}
+	}
+	base := builtin(t)
+	for what, c := range map[string]struct {
+		train   []evaluation.Sample
+		correct bool
+	}{"wrong": {wrong, true}, "right": {right, false}} {
+		sure, err := Config{Sure: true}.Fit(t.Context(), base, c.train, evaluation.FitOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if corrected := sure.Model != base; corrected != c.correct {
+			t.Errorf("%s: corrected: %v", what, corrected)
+		}
+		if free := fit(t, c.train, false).Model; c.correct && sure.Model != free || free == base {
+			t.Errorf("%s: to be sure changes what is learned", what)
+		}
+	}
+}
+
 func TestFitIsDeterministic(t *testing.T) {
 	train := registry(40, 6, true)
 	first, second := fit(t, train, true), fit(t, train, true)
