@@ -43,8 +43,10 @@ func TestWhatCameOfTheSameDecides(t *testing.T) {
 		}
 	}
 	mute := *m
-	for _, f := range []fusion.Feature{fusion.UsagePrior, fusion.UsageCoUse, fusion.UsageSimilar} {
-		mute.Features[f] = 0
+	for f := range mute.Features {
+		if fusion.Feature(f).Usage() {
+			mute.Features[f] = 0
+		}
 	}
 	came := uses{came: map[string]float64{"fifth": 8}}
 	if got := Experienced(rs, &mute, came); got[0].ID != "first" {

@@ -120,6 +120,9 @@ func (f Feature) Needs() bool {
 	return f >= NeedsLexicalFlat && f <= NeedsDenseExamples || f == NeedsLexicalPairs
 }
 
+// Usage reports whether the feature says how tools are used.
+func (f Feature) Usage() bool { return f == UsagePrior || f == UsageCoUse || f == UsageSimilar }
+
 // Related reports whether the feature says how a candidate stands to the
 // others: it is known only once they are ranked without it.
 func (f Feature) Related() bool { return f == UsageCoUse || f == RelatedOwner || f == RelatedSupply }

@@ -17,6 +17,14 @@ const (
 	leastOdds = -4. // log odds of a rank
 )
 
+// How likely what is right for a question is not any more by the next search for it
+// that is reported on, and how likely what is not right is: where one tool gives its
+// place to another, that is one of hundreds.
+const (
+	turnsWrong = 0.05
+	turnsRight = 0.0001
+)
+
 // How clients are judged.
 const (
 	sweeps  = 4 // in which results and clients are judged in turn
@@ -88,22 +96,43 @@ func (b *beliefs) judge(q *question) {
 // outcome returns what came of the searches for a question, as log odds of its
 // results, and beside it what those say of which nothing was reported: all of these
 // together no more than two who surely looked.
+//
+// What is right may change, so that what came long ago tells less.
 func (b *beliefs) outcome(q *question) (came, silent []float64) {
 	came, silent = make([]float64, len(q.Tools)), make([]float64, len(q.Tools))
 	for i := range q.Seen {
 		o := &q.Seen[i]
-		for rank, tool := range o.Shown {
-			if o.silent() {
+		if o.silent() {
+			for rank, tool := range o.Shown {
 				silent[tool] += b.listened(q, o) * o.evidence(rank, tool)
-			} else {
-				came[tool] += b.of(o.Client) * o.evidence(rank, tool)
 			}
+			continue
+		}
+		for tool := range came {
+			came[tool] = turned(came[tool])
+		}
+		for rank, tool := range o.Shown {
+			came[tool] += b.of(o.Client) * o.evidence(rank, tool)
 		}
 	}
 	for i := range silent {
 		silent[i] = max(silent[i], silentMost*math.Log(errs/(1-errs)))
 	}
 	return came, silent
+}
+
+// turned returns what is left by the next search of what came of those before: the
+// forward step of a hidden Markov model of two states (Rabiner 1989, equation 20), from
+// the odds of what nothing is known of. It moves towards these and not beyond.
+func turned(came float64) float64 {
+	unknown := math.Log(share / (1 - share))
+	p := logistic(unknown + came)
+	if came > 0 {
+		p *= 1 - turnsWrong
+		return max(0, math.Log(p/(1-p))-unknown)
+	}
+	p += (1 - p) * turnsRight
+	return min(0, math.Log(p/(1-p))-unknown)
 }
 
 // rate learns how much of what stands at a rank is right.

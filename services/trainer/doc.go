@@ -12,7 +12,8 @@
 // pairs once.
 //
 // The pairs move a regularised correction of the built-in weights, by small
-// Adam steps of a fixed number of pairs. A tenant that begins when others have learned
+// Adam steps of a fixed number of pairs. They say nothing of use: what was known of it
+// is in part what came of the same question before. A tenant that begins when others have learned
 // begins with the mean of their weights instead, and is pulled towards that.
 //
 // Beside that, learning begins anew from time to time. Searches for the same are a
@@ -21,8 +22,13 @@
 // a question (beliefs): a click tells more the fewer look there, one who clicks is
 // believed as far as others find the same, and a mistake is outvoted. What is right
 // are labels, from which weights are learned as offline (package training), with
-// the uses of a question taken out while it is learned from. One question in ten is
-// held out.
+// the uses of a question taken out while it is learned from; where they do not rank
+// questions better that were left out, what learning began with stays. One question in
+// ten is held out.
+//
+// What is right for a question may change, so that what was found right tells less by
+// every search that is reported on. What was passed over is taken up again hardly at
+// all before it is forgotten.
 //
 // What came of a question is published too, so that those who rank can put the
 // answers to the same question in the order of how likely they are to be right. There

@@ -358,11 +358,18 @@ func (m *memory) expireWaiting(horizon time.Time) {
 	}
 }
 
-// example is a shown result as the learner sees it. Features that an older
+// example is a shown result as small steps and their judges see it: without what was
+// known of its use. That came of the same question too, where it has been asked
+// before, and would teach that whatever was used is right. Features that an older
 // version did not measure are 0.
 func example(r schema.Shown) fusion.Example {
 	var e fusion.Example
 	copy(e.Features[:], r.Features)
+	for f := range e.Features {
+		if fusion.Feature(f).Usage() {
+			e.Features[f] = 0
+		}
+	}
 	e.Matches = r.Matches
 	return e
 }

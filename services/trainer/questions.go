@@ -46,9 +46,9 @@ type shownTool struct {
 // scores are features in half their size: base64 text of four bytes each.
 type scores []byte
 
-func newScores(features []float64) scores {
+func newScores(features fusion.Features) scores {
 	var s scores
-	for _, x := range features[:min(len(features), int(fusion.FeatureCount))] {
+	for _, x := range features {
 		s = binary.LittleEndian.AppendUint32(s, math.Float32bits(float32(x)))
 	}
 	return s
@@ -220,13 +220,7 @@ func (q *question) shown(r *schema.Shown) int {
 		i = len(q.Tools)
 		q.Tools = append(q.Tools, shownTool{})
 	}
-	features := slices.Clone(r.Features)
-	for _, f := range []fusion.Feature{fusion.UsagePrior, fusion.UsageCoUse, fusion.UsageSimilar} {
-		if int(f) < len(features) {
-			features[f] = 0
-		}
-	}
-	q.Tools[i] = shownTool{ID: r.ID, Kind: r.Kind, Agent: r.Agent, Scores: newScores(features), Matches: r.Matches}
+	q.Tools[i] = shownTool{ID: r.ID, Kind: r.Kind, Agent: r.Agent, Scores: newScores(example(*r).Features), Matches: r.Matches}
 	return i
 }
 

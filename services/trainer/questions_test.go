@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -146,5 +147,30 @@ func TestLearningBeginsAnewFromTheQuestions(t *testing.T) {
 	gain := func() float64 { return after.Linear(&right.Features) - after.Linear(&wrong.Features) }
 	if was := before.Linear(&right.Features) - before.Linear(&wrong.Features); gain() < was+1 {
 		t.Errorf("the margin went from %v to %v", was, gain())
+	}
+}
+
+// What was known of use came of the same question in part: it is left out of what small
+// steps learn from.
+func TestSmallStepsSeeNothingOfUse(t *testing.T) {
+	b := newBench(t, Config{})
+	imp := b.impression("s", "wordy", "right")
+	for i := range imp.Shown {
+		for f := range imp.Shown[i].Features {
+			imp.Shown[i].Features[f] = 1
+		}
+	}
+	pairs := Pairs(imp, []schema.Feedback{b.feedback("s", "right", schema.Called)})
+	if len(pairs) == 0 {
+		t.Fatal("no pairs")
+	}
+	for f := range fusion.FeatureCount {
+		want := 1.
+		if f.Usage() {
+			want = 0
+		}
+		if p := pairs[0]; p.Better.Features[f] != want || p.Worse.Features[f] != want {
+			t.Errorf("%s is %v and %v, want %v", f, p.Better.Features[f], p.Worse.Features[f], want)
+		}
 	}
 }

@@ -16,7 +16,7 @@ func (s *Service) retrain(ctx context.Context, t *account, l *lesson) error {
 		return nil
 	}
 	l.record.Fresh = 0
-	fitted, err := training.Config{}.Fit(ctx, l.base, t.samples(l.record.Model, s.cfg.HalfLife), evaluation.FitOptions{Usage: true})
+	fitted, err := training.Config{Sure: true}.Fit(ctx, l.base, t.samples(l.record.Model, s.cfg.HalfLife), evaluation.FitOptions{Usage: true})
 	if err != nil {
 		return fmt.Errorf("trainer: learn anew: %w", err)
 	}
