@@ -44,16 +44,27 @@ func imported(t *testing.T) pristine {
 	s := &session{t: t, p: p, wanted: right}
 	s.learn(queries)
 	waitUntilSettled(t, p)
+	usage := usageEpoch(t, p)
 	if err := p.Stop(); err != nil {
 		t.Fatalf("stop: %v\n%s", err, p.Log())
 	}
 	p = up(t, dir) // a start makes every score exact, and so comparable
 	waitUntilSettled(t, p)
+	// What was learned last may not have been published before the stop.
+	if err := process.Until(t.Context(), func() (bool, error) { return usageEpoch(t, p) > usage, nil }); err != nil {
+		t.Fatalf("usage is not published anew: %v\n%s", err, p.Log())
+	}
 	known := pristine{dir: dir, revisions: revisions(t, p, ""), answers: answers(t, p), weights: ranksBy(t, p)}
 	if err := p.Stop(); err != nil {
 		t.Fatalf("stop: %v\n%s", err, p.Log())
 	}
 	return known
+}
+
+// usageEpoch is the epoch of the usage that searches rank by.
+func usageEpoch(t *testing.T, p *process.Process) float64 {
+	t.Helper()
+	return metric(t, p, "toolstream_search_model_epoch", `what="usage"`)
 }
 
 // answers searches some queries.
