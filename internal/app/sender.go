@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -16,9 +15,7 @@ func (b *base) sender(ctx context.Context, from prometheus.Gatherer, names ...st
 	if wanted, err := otlp.Wanted(); err != nil || !wanted {
 		return nil, err
 	}
-	s, err := otlp.New(ctx, otlp.Config{
-		Service: "toolstream-" + strings.Join(names, "-"), Version: b.version,
-	}, otlp.Deps{Gatherer: from, Logger: b.log})
+	s, err := otlp.New(ctx, b.source(names), otlp.Deps{Gatherer: from, Logger: b.log})
 	if err != nil {
 		return nil, err
 	}

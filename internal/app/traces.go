@@ -9,16 +9,20 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/toolstream/toolstream/internal/telemetry"
 	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/internal/tracing/export"
 )
 
 // openTraces lets spans go where the environment says, if it does.
 func (b *base) openTraces(ctx context.Context, names ...string) (err error) {
-	b.traces, err = export.Open(ctx, export.Config{
-		Service: "toolstream-" + strings.Join(names, "-"), Version: b.version,
-	}, export.Deps{Logger: b.log, Registerer: b.metrics})
+	b.traces, err = export.Open(ctx, b.source(names), export.Deps{Logger: b.log, Registerer: b.metrics})
 	return err
+}
+
+// source says whose spans and figures they are.
+func (b *base) source(names []string) telemetry.Source {
+	return telemetry.Source{Service: "toolstream-" + strings.Join(names, "-"), Version: b.version}
 }
 
 // traceHeader tells a caller the trace of its request, to be found again by it.

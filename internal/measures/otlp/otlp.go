@@ -7,7 +7,6 @@ package otlp
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -23,14 +22,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
-	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
-)
 
-// Config says whose metrics they are.
-type Config struct {
-	Service string // unless OTEL_SERVICE_NAME names another
-	Version string
-}
+	"github.com/toolstream/toolstream/internal/telemetry"
+)
 
 // Deps are what a sender works with.
 type Deps struct {
@@ -64,18 +58,14 @@ type Sender struct {
 
 // New returns a sender as the environment says. Whether anybody listens is not
 // known before Run sends.
-func New(ctx context.Context, cfg Config, d Deps) (*Sender, error) {
+func New(ctx context.Context, from telemetry.Source, d Deps) (*Sender, error) {
 	exporter, err := newExporter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	of, err := resource.New(ctx,
-		resource.WithTelemetrySDK(), resource.WithHost(),
-		resource.WithAttributes(semconv.ServiceName(cfg.Service), semconv.ServiceVersion(cfg.Version)),
-		resource.WithFromEnv(), // last: it has the last word
-	)
-	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
-		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	of, err := from.Resource(ctx)
+	if err != nil {
+		return nil, err
 	}
 	return &Sender{
 		exporter: &telling{Exporter: exporter, log: d.Logger},

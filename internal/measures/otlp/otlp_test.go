@@ -15,6 +15,8 @@ import (
 	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/toolstream/toolstream/internal/telemetry"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -47,7 +49,7 @@ func TestTheEnvironmentDecides(t *testing.T) {
 		t.Error("an exporter that nobody knows is taken")
 	}
 	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "morse")
-	if _, err := New(t.Context(), Config{}, Deps{prometheus.NewRegistry(), slog.New(slog.DiscardHandler)}); err == nil {
+	if _, err := New(t.Context(), telemetry.Source{}, Deps{prometheus.NewRegistry(), slog.New(slog.DiscardHandler)}); err == nil {
 		t.Error("a protocol that nobody speaks is taken")
 	}
 }
@@ -88,7 +90,7 @@ func send(t *testing.T, c *collector, reg *prometheus.Registry) string {
 	defer server.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", server.URL+"/v1/metrics")
 	var log bytes.Buffer
-	s, err := New(t.Context(), Config{Service: "toolstream-test", Version: "v1"}, Deps{reg, slog.New(slog.NewTextHandler(&log, nil))})
+	s, err := New(t.Context(), telemetry.Source{Service: "toolstream-test", Version: "v1"}, Deps{reg, slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

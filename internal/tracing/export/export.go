@@ -6,7 +6,6 @@ package export
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -17,17 +16,11 @@ import (
 	"go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/contrib/propagators/autoprop"
 	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
-)
 
-// Config says whose spans they are.
-type Config struct {
-	Service string // unless OTEL_SERVICE_NAME names another
-	Version string
-}
+	"github.com/toolstream/toolstream/internal/telemetry"
+)
 
 // Deps are what traces are made with.
 type Deps struct {
@@ -53,7 +46,7 @@ func Wanted() bool {
 
 // Open returns traces as the environment says. It sends nothing yet; whether
 // anybody listens is not known before spans are sent.
-func Open(ctx context.Context, cfg Config, d Deps) (*Traces, error) {
+func Open(ctx context.Context, from telemetry.Source, d Deps) (*Traces, error) {
 	if !Wanted() {
 		return &Traces{}, nil
 	}
@@ -61,17 +54,13 @@ func Open(ctx context.Context, cfg Config, d Deps) (*Traces, error) {
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER: %w", err)
 	}
-	return open(ctx, cfg, d, exporter)
+	return open(ctx, from, d, exporter)
 }
 
-func open(ctx context.Context, cfg Config, d Deps, exporter sdktrace.SpanExporter) (*Traces, error) {
-	of, err := resource.New(ctx,
-		resource.WithTelemetrySDK(), resource.WithHost(),
-		resource.WithAttributes(semconv.ServiceName(cfg.Service), semconv.ServiceVersion(cfg.Version)),
-		resource.WithFromEnv(), // last: it has the last word
-	)
-	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
-		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+func open(ctx context.Context, from telemetry.Source, d Deps, exporter sdktrace.SpanExporter) (*Traces, error) {
+	of, err := from.Resource(ctx)
+	if err != nil {
+		return nil, err
 	}
 	b, err := newBounded(exporter, d)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.uber.org/goleak"
+
+	"github.com/toolstream/toolstream/internal/telemetry"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -34,7 +36,7 @@ func TestTheEnvironmentDecides(t *testing.T) {
 			for k, v := range tc.env {
 				t.Setenv(k, v)
 			}
-			traces, err := Open(t.Context(), Config{Service: "toolstream-test"}, Deps{slog.New(slog.DiscardHandler), prometheus.NewRegistry()})
+			traces, err := Open(t.Context(), telemetry.Source{Service: "toolstream-test"}, Deps{slog.New(slog.DiscardHandler), prometheus.NewRegistry()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +50,7 @@ func TestTheEnvironmentDecides(t *testing.T) {
 		})
 	}
 	t.Setenv("OTEL_TRACES_EXPORTER", "carrier pigeon")
-	if _, err := Open(t.Context(), Config{}, Deps{slog.New(slog.DiscardHandler), prometheus.NewRegistry()}); err == nil {
+	if _, err := Open(t.Context(), telemetry.Source{}, Deps{slog.New(slog.DiscardHandler), prometheus.NewRegistry()}); err == nil {
 		t.Error("an exporter that nobody knows is taken")
 	}
 }
@@ -57,7 +59,7 @@ func TestTheEnvironmentNamesTheService(t *testing.T) {
 	for name, want := range map[string]string{"": "toolstream-test", "mine": "mine"} {
 		t.Setenv("OTEL_SERVICE_NAME", name)
 		kept := tracetest.NewInMemoryExporter()
-		traces, err := open(t.Context(), Config{Service: "toolstream-test", Version: "v1"}, Deps{slog.New(slog.DiscardHandler), prometheus.NewRegistry()}, kept)
+		traces, err := open(t.Context(), telemetry.Source{Service: "toolstream-test", Version: "v1"}, Deps{slog.New(slog.DiscardHandler), prometheus.NewRegistry()}, kept)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +100,7 @@ func TestNobodyWaitsForTheCollector(t *testing.T) {
 	var log bytes.Buffer
 	reg := prometheus.NewRegistry()
 	s := stuck{make(chan struct{}), make(chan error)}
-	traces, err := open(t.Context(), Config{}, Deps{slog.New(slog.NewTextHandler(&log, nil)), reg}, s)
+	traces, err := open(t.Context(), telemetry.Source{}, Deps{slog.New(slog.NewTextHandler(&log, nil)), reg}, s)
 	if err != nil {
 		t.Fatal(err)
 	}
