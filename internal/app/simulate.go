@@ -159,7 +159,7 @@ func (s *simulator) replay(ctx context.Context, seed uint64, at taught) error {
 		if !crowd.run {
 			continue
 		}
-		curve, err := s.live(ctx, seed, at, taught{}, crowd.Scenario)
+		curve, err := s.live(ctx, seed, at, nil, crowd.Scenario)
 		if err != nil {
 			return err
 		}

@@ -47,12 +47,12 @@ func (d *Drift) settle(half int) {
 // drift adds one seed's share to how learning follows.
 func (s *simulator) drift(ctx context.Context, seed uint64, base *fusion.Model, at taught) error {
 	to := successors(slices.Concat(at.train, at.test), rand.New(rand.NewPCG(seed, 1<<33)))
-	later := taught{relabelled(at.train, to), relabelled(at.test, to)}
-	full, err := s.labelled(ctx, base, later)
+	later := &taught{relabelled(at.train, to), relabelled(at.test, to)}
+	full, err := s.labelled(ctx, base, *later)
 	if err != nil {
 		return err
 	}
-	curve, err := s.live(ctx, seed, at, later, simulation.Scenario{Drift: true})
+	curve, err := s.live(ctx, seed, at, later, simulation.Scenario{})
 	if err != nil {
 		return err
 	}

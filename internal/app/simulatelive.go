@@ -32,10 +32,10 @@ const (
 	allShown = 100         // to those who look at all of them
 )
 
-// live lets users search and click for all rounds, and measures after each. Where
-// the scenario has it, what is right is what later says from half time on, which is
-// measured twice.
-func (s *simulator) live(ctx context.Context, seed uint64, at, later taught, scenario simulation.Scenario) (curve []LearningPoint, err error) {
+// live lets users search and click for all rounds, and measures after each. From
+// half time on, which is measured twice then, what is right is what later says; nil
+// for no change.
+func (s *simulator) live(ctx context.Context, seed uint64, at taught, later *taught, scenario simulation.Scenario) (curve []LearningPoint, err error) {
 	l, err := s.newLive(seed, at.train, scenario)
 	if err != nil {
 		return nil, err
@@ -65,8 +65,8 @@ func (s *simulator) live(ctx context.Context, seed uint64, at, later taught, sce
 		if err := measure(); err != nil {
 			return nil, err
 		}
-		if scenario.Drift && round == s.cfg.Rounds/2 {
-			at = later
+		if later != nil && round == s.cfg.Rounds/2 {
+			at = *later
 			if err := measure(); err != nil {
 				return nil, err
 			}

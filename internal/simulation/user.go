@@ -63,11 +63,9 @@ func Crowd(rng *rand.Rand, n int, s Scenario, wanted []string) []User {
 	return users
 }
 
-// Scenario is what differs from honest users who look from the top and err, and who
-// ask for the same all the time.
+// Scenario is what differs from honest users who look from the top and err.
 type Scenario struct {
 	Hostile  float64 // share of the users who are hostile
 	Restless int     // searches of one more, hostile user after each of the others'
 	Thorough bool    // everybody looks at all that is shown, of which there is more
-	Drift    bool    // what is right changes at half time
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/toolstream/toolstream/internal/evaluation"
 	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/pkg/fusion"
-	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // parts is how many parts the queries are cut into, of which each is left out once.
@@ -71,27 +70,11 @@ func (l *lesson) pays(without []fusion.Model) bool {
 	return gain > 0
 }
 
-// quality is the NDCG@10 of a query of which something is relevant, as a model ranks
-// its candidates, with binary gains.
+// quality is the NDCG@10 of a query, as a model ranks its candidates.
 func (l *lesson) quality(s *evaluation.Sample, m *fusion.Model) float64 {
-	relevant := map[schema.Ref]bool{}
-	var ideal, got float64
-	for i, c := range s.Candidates {
-		if s.Relevance[i] > 0 {
-			if len(relevant) < maxRank {
-				ideal += discount(len(relevant))
-			}
-			relevant[c.Ref] = true
-		}
+	var ranked []evaluation.Ranked
+	for _, r := range ranking.Rank(s.Candidates, m, l.known(s)) {
+		ranked = append(ranked, evaluation.Ranked{ID: r.ID, Score: r.Score})
 	}
-	ranked := ranking.Rank(s.Candidates, m, l.known(s))
-	for rank, r := range ranked[:min(len(ranked), maxRank)] {
-		if relevant[r.Ref] {
-			got += discount(rank)
-		}
-	}
-	return got / ideal
+	return evaluation.JudgeTools(s.Query.Labels).Score(ranked).Metrics.Of("ndcg@10")
 }
-
-// maxRank is the rank up to which quality counts.
-const maxRank = 10
