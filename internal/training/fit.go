@@ -45,31 +45,52 @@ func (c Config) learn(l2 float64) fusion.LearnConfig {
 	return fusion.LearnConfig{Rate: 0.1, L2: l2, Batch: 64, Epochs: 30, Seed: c.Seed}
 }
 
-// Fit learns a correction of base from labelled queries, and counts their uses
-// where options say so. The same arguments give the same outcome. It is an
+// Fit learns a correction of base from labelled queries. Uses are counted where options
+// say so, unless both base and what is learned with them rank queries worse that were
+// left out than without. The same arguments give the same outcome. It is an
 // evaluation.Fit.
 func (c Config) Fit(ctx context.Context, base fusion.Model, train []evaluation.Sample, options evaluation.FitOptions) (evaluation.Fitted, error) {
-	l := &lesson{cfg: c.withDefaults(), samples: train, base: base}
-	if options.Usage {
-		l.counts = countUses(train)
+	used := &lesson{cfg: c.withDefaults(), samples: train, base: base}
+	unused := *used
+	if !options.Usage {
+		return unused.fit(ctx)
 	}
-	groups, err := l.groups(ctx, &base)
+	used.counts = countUses(train)
+	with, err := used.fit(ctx)
+	if err != nil || !used.useHarms() {
+		return with, err
+	}
+	without, err := unused.fit(ctx)
+	if err != nil {
+		return evaluation.Fitted{}, err
+	}
+	knowing, _ := used.leftOut(used.without)
+	ignorant, _ := unused.leftOut(unused.without)
+	if ignorant >= knowing {
+		return without, nil
+	}
+	return with, nil
+}
+
+// fit learns a correction of base, with the use of tools where that is counted.
+func (l *lesson) fit(ctx context.Context) (evaluation.Fitted, error) {
+	groups, err := l.groups(ctx, &l.base)
 	if err == nil {
 		var first fusion.Model
-		if first, err = fusion.TrainGroups(base, slices.Concat(groups...), l.cfg.learn(firstL2)); err == nil {
+		if first, err = fusion.TrainGroups(l.base, slices.Concat(groups...), l.cfg.learn(firstL2)); err == nil {
 			groups, err = l.groups(ctx, &first)
 		}
 	}
 	if err != nil {
 		return evaluation.Fitted{}, err
 	}
-	l2, without, err := l.chooseL2(groups)
+	l2, err := l.chooseL2(groups)
 	if err != nil {
 		return evaluation.Fitted{}, err
 	}
-	m := base
-	if !l.cfg.Sure || l.pays(without) {
-		if m, err = fusion.TrainGroups(base, slices.Concat(groups...), l.cfg.learn(l2)); err != nil {
+	m := l.base
+	if !l.cfg.Sure || l.pays() {
+		if m, err = fusion.TrainGroups(l.base, slices.Concat(groups...), l.cfg.learn(l2)); err != nil {
 			return evaluation.Fitted{}, err
 		}
 	}
@@ -94,7 +115,8 @@ type lesson struct {
 	cfg     Config
 	samples []evaluation.Sample
 	base    fusion.Model
-	counts  *counts // nil: usage is not to be known
+	counts  *counts        // nil: usage is not to be known
+	without []fusion.Model // what is learned where a part of the samples is left out; base where that stays
 }
 
 // groups returns what the labels say, query by query. Candidates are related as

@@ -14,17 +14,18 @@ const MaxAsked = 8
 // Usage is what a tenant's feedback says of its tools beside their texts. The
 // numbers are feature values, ready to be weighted.
 type Usage struct {
-	Schema  int                           `json:"schema"`
-	Tenant  string                        `json:"tenant"`
-	Epoch   uint64                        `json:"epoch"`            // rises with every published version
-	Prior   map[string]float64            `json:"prior"`            // tool id to log(1 + decayed uses)
-	CoUse   map[string]map[string]float64 `json:"co_use,omitempty"` // tool id to tool id to log(1 + decayed uses for the same search); symmetric
-	Model   string                        `json:"model,omitempty"`  // embedding model of asked
-	Asked   map[string][]Direction        `json:"asked,omitempty"`  // tool id to the queries that it was used for, at most 8 that stand for all
-	Came    []Outcome                     `json:"came,omitempty"`   // of the questions of that model that were asked last
-	Others  []Asked                       `json:"others,omitempty"` // what was asked by other embedding models
-	Single  *Classifier                   `json:"single,omitempty"` // which queries one owner answers; absent where that is not known
-	Updated time.Time                     `json:"updated"`
+	Schema   int                           `json:"schema"`
+	Tenant   string                        `json:"tenant"`
+	Epoch    uint64                        `json:"epoch"`              // rises with every published version
+	Prior    map[string]float64            `json:"prior"`              // tool id to log(1 + decayed uses)
+	CoUse    map[string]map[string]float64 `json:"co_use,omitempty"`   // tool id to tool id to log(1 + decayed uses for the same search); symmetric
+	Withheld bool                          `json:"withheld,omitempty"` // prior, co_use and asked say which tools are known, and have no say in rankings
+	Model    string                        `json:"model,omitempty"`    // embedding model of asked
+	Asked    map[string][]Direction        `json:"asked,omitempty"`    // tool id to the queries that it was used for, at most 8 that stand for all
+	Came     []Outcome                     `json:"came,omitempty"`     // of the questions of that model that were asked last
+	Others   []Asked                       `json:"others,omitempty"`   // what was asked by other embedding models
+	Single   *Classifier                   `json:"single,omitempty"`   // which queries one owner answers; absent where that is not known
+	Updated  time.Time                     `json:"updated"`
 }
 
 // Asked is what tools were used for by the queries of one embedding model: the

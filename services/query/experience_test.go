@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -48,6 +49,45 @@ func TestAnswersFollowWhatCameOfTheSame(t *testing.T) {
 		at := slices.IndexFunc(recorded[1].Shown, func(is schema.Shown) bool { return is.ID == was.ID })
 		if is := recorded[1].Shown[at]; !slices.Equal(is.Features, was.Features) || is.Score != was.Score {
 			t.Errorf("%s: features %v, were %v", is.ID, is.Features, was.Features)
+		}
+	}
+}
+
+// Usage that is withheld lifts nothing, and tells all the same which tools are known and
+// what came of the same question.
+func TestWithheldUsageHasNoSay(t *testing.T) {
+	b := newBench(t, tool("first", "", 5), tool("second", "", 4), tool("third", "", 3))
+	b.build(t, Config{Model: "m"})
+	stop := b.start(t)
+	b.watcher.put(t, "weights.live.default", sealed(t, 1, bySimilar))
+	u := askedFor(map[string]schema.Direction{"third": {127, 0}})
+	u.Prior = map[string]float64{"third": 3}
+	u.CoUse = map[string]map[string]float64{"first": {"third": 3}, "third": {"first": 3}}
+	b.watcher.put(t, "usage.default", u)
+	if got := ids(b.search(t, schema.SearchRequest{})); got[0] != "third" {
+		t.Fatalf("ranked %v", got)
+	}
+	u.Epoch, u.Withheld = 2, true
+	b.watcher.put(t, "usage.default", u)
+	if got := ids(b.search(t, schema.SearchRequest{})); !slices.Equal(got, []string{"first", "second", "third"}) {
+		t.Errorf("ranked %v", got)
+	}
+	if also := b.alsoOf(t); also != nil {
+		t.Errorf("%v take part", also)
+	}
+	u.Epoch, u.Came = 3, []schema.Outcome{{Query: schema.Direction{127, 0}, Tools: map[string]float64{"first": -4}}}
+	b.watcher.put(t, "usage.default", u)
+	if got := ids(b.search(t, schema.SearchRequest{})); !slices.Equal(got, []string{"second", "third", "first"}) {
+		t.Errorf("what came of the same: ranked %v", got)
+	}
+	stop()
+	for _, imp := range b.impressions(t)[1:] {
+		for _, shown := range imp.Shown {
+			for f := range fusion.FeatureCount {
+				if f.Usage() && shown.Features[f] != 0 {
+					t.Errorf("%s of %s is %v", f, shown.ID, shown.Features[f])
+				}
+			}
 		}
 	}
 }

@@ -293,7 +293,7 @@ func (sr *search) also() []string {
 	if w[fusion.UsagePrior] == 0 && w[fusion.UsageCoUse] == 0 {
 		return ids
 	}
-	for _, id := range sr.usage.top {
+	for _, id := range sr.uses.top {
 		if sr.uses.similar[id] == 0 || !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}

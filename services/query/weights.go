@@ -151,9 +151,14 @@ func mostUsed(prior map[string]float64) []string {
 
 // by returns the usage as a query with that vector, of that embedding model, sees
 // it; the vector is empty if the query could not be embedded. What was asked by
-// other models can not be compared with it.
+// other models can not be compared with it. Of usage that is withheld is left what came
+// of the same question.
 func (u *usage) by(model string, query []float32) uses {
-	out := uses{usage: u, similar: u.asked[model].Similar(query)}
+	out := uses{}
+	if !u.table.Withheld {
+		out.prior, out.coUse, out.top = u.table.Prior, u.table.CoUse, u.top
+		out.similar = u.asked[model].Similar(query)
+	}
 	if model == u.table.Model {
 		out.came = u.came[u.asks.Same(query)]
 	}
@@ -162,13 +167,15 @@ func (u *usage) by(model string, query []float32) uses {
 
 // uses is the usage as one query sees it: a ranking.Uses.
 type uses struct {
-	*usage
+	prior   map[string]float64 // as schema.Usage has them
+	coUse   map[string]map[string]float64
+	top     []string           // the most used tools, most used first
 	similar map[string]float64 // by tool, how much alike the nearest query is that it was used for
 	came    map[string]float64 // by tool, what came of searches for the same
 }
 
 // Prior returns log(1 + uses) of a tool.
-func (u uses) Prior(tool string) float64 { return u.table.Prior[tool] }
+func (u uses) Prior(tool string) float64 { return u.prior[tool] }
 
 // Similar returns how much alike the nearest query is that the tool was used for.
 func (u uses) Similar(tool string) float64 { return u.similar[tool] }
@@ -199,8 +206,8 @@ func (u uses) alike() []string {
 func (u uses) CoUse(tool string, front []string) float64 {
 	var shares float64
 	for _, other := range front {
-		if together := u.table.CoUse[other][tool]; together > 0 && other != tool {
-			uses := max(together, u.table.Prior[other]) // a full table may lack the prior
+		if together := u.coUse[other][tool]; together > 0 && other != tool {
+			uses := max(together, u.prior[other]) // a full table may lack the prior
 			shares += math.Expm1(together) / (math.Expm1(uses) + 0.5)
 		}
 	}

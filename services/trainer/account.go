@@ -52,7 +52,8 @@ func newAccount(name string) *account {
 type accountRecord struct {
 	Lessons    []lessonRecord `json:"lessons,omitempty"`
 	UsageEpoch uint64         `json:"usage_epoch"`
-	Usage      time.Time      `json:"usage"` // when usage was made last
+	Usage      time.Time      `json:"usage"`              // when usage was made last
+	Withheld   bool           `json:"withheld,omitempty"` // uses do not rank: they do harm
 }
 
 // tenantOf returns the tenant of a key "tenant/...".
@@ -137,6 +138,7 @@ func (s *Service) usage(m *memory, t *account, now time.Time) *schema.Usage {
 	u := &schema.Usage{
 		Schema: schema.UsageSchema, Tenant: t.name, Epoch: t.record.UsageEpoch, Updated: now,
 		Prior: map[string]float64{}, CoUse: map[string]map[string]float64{},
+		Withheld: t.record.Withheld,
 	}
 	third := s.cfg.UsageBytes / 3
 	budget := third
