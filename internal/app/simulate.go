@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sourcegraph/conc/pool"
+
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/evaluation"
 	"github.com/toolstream/toolstream/internal/ranking"
@@ -19,13 +21,21 @@ import (
 type SimulateConfig struct {
 	Dir    string        // of the data set: labelled queries
 	Seeds  int           // how often, each with another fold held out and other users
-	Rounds int           // how often each query is asked
+	Rounds int           // how often each query is asked; 0 for as often as makes enough searches
 	Users  int           // who take turns
 	Config config.Config // chooses the embedding model and paces learning
 
 	Drift    bool // what is right changes at half time, too
 	Thorough bool // users who look at all of 100 results and never err, too
 }
+
+// How often each query is asked where nobody says: few queries need to be asked often
+// until learning levels off, and many take long.
+const (
+	enoughSearches = 1600
+	fewestRounds   = 8
+	mostRounds     = 20
+)
 
 // Simulated is what learning from users would bring: NDCG@10 on the queries of
 // the fold that nobody asked, means over the seeds.
@@ -75,8 +85,8 @@ type LearningPoint struct {
 // and the query service that serve, in this process. The same arguments give the
 // same answer. Without Fit there is nothing to compare with.
 func Simulate(ctx context.Context, cfg SimulateConfig, deps EvalDeps) (*Simulated, error) {
-	if cfg.Seeds < 1 || cfg.Rounds < 1 || cfg.Users < 1 {
-		return nil, errors.New("simulate: seeds, rounds and users have to be above 0")
+	if cfg.Seeds < 1 || cfg.Rounds < 0 || cfg.Users < 1 {
+		return nil, errors.New("simulate: seeds and users have to be above 0, rounds not below")
 	}
 	settings := evaluation.DefaultSettings()
 	settings.Weights, settings.Usage = evaluation.Learned, evaluation.On
@@ -107,6 +117,9 @@ func (s *simulator) run(ctx context.Context, r *registry) error {
 	samples, err := s.evaluator.samples(ctx, r)
 	if err != nil {
 		return err
+	}
+	if s.cfg.Rounds == 0 && len(samples) > 0 {
+		s.cfg.Rounds = max(fewestRounds, min(enoughSearches*folds/(folds-1)/len(samples), mostRounds))
 	}
 	parts, err := s.set.Folds(folds)
 	if err != nil {
@@ -146,6 +159,7 @@ func (s *simulator) replay(ctx context.Context, seed uint64, at taught) error {
 		return err
 	}
 	share := 1 / float64(s.cfg.Seeds)
+	crowds := pool.New().WithErrors().WithContext(ctx).WithCancelOnError()
 	for _, crowd := range []struct {
 		simulation.Scenario
 		run bool
@@ -159,14 +173,20 @@ func (s *simulator) replay(ctx context.Context, seed uint64, at taught) error {
 		if !crowd.run {
 			continue
 		}
-		curve, err := s.live(ctx, seed, at, nil, crowd.Scenario)
-		if err != nil {
-			return err
-		}
-		*crowd.end = curve[len(curve)-1].NDCG
-		if crowd.end == &o.Clicks {
-			s.out.Curve = added(s.out.Curve, curve, share)
-		}
+		crowds.Go(func(ctx context.Context) error {
+			curve, err := s.live(ctx, seed, at, nil, crowd.Scenario)
+			if err != nil {
+				return err
+			}
+			*crowd.end = curve[len(curve)-1].NDCG
+			if crowd.end == &o.Clicks { // of which there is one
+				s.out.Curve = added(s.out.Curve, curve, share)
+			}
+			return nil
+		})
+	}
+	if err := crowds.Wait(); err != nil {
+		return err
 	}
 	s.add(o, share)
 	if s.cfg.Drift {
