@@ -100,7 +100,7 @@ func (b *base) newTrainer(on bus, model string, state *trainerstore.Store, weigh
 	return trainer.New(trainer.Config{
 		Model:  model,
 		Settle: b.cfg.Trainer.Settle, Publish: b.cfg.Trainer.Publish, MinPairs: b.cfg.Trainer.MinPairs, Sample: b.cfg.Trainer.Sample,
-		Shadow: shadowed * b.cfg.Trainer.Publish,
+		Shadow: shadowed * b.cfg.Trainer.Publish, HalfLife: b.cfg.Trainer.HalfLife,
 	}, trainer.Deps{
 		Follower: on, Publisher: on, State: state, Store: weightsStore{weights}, Now: time.Now, Logger: b.log, Registerer: b.metrics,
 		Traces: b.traces.Provider(),

@@ -188,6 +188,7 @@ type Trainer struct {
 	Publish  time.Duration `koanf:"publish"`   // shortest time between two versions of the weights
 	MinPairs int           `koanf:"min_pairs"` // before learned weights serve
 	Sample   int           `koanf:"sample"`    // searches that they are judged by before
+	HalfLife time.Duration `koanf:"half_life"` // after which a use counts half
 }
 
 // Key documents one setting.
@@ -292,6 +293,7 @@ func Keys() []Key {
 		{"trainer.publish", "1m0s", "shortest time between two versions of the weights"},
 		{"trainer.min_pairs", "100", "pairs of a used and a skipped result before learned weights serve"},
 		{"trainer.sample", "30", "searches that learned weights are judged by before they serve, and live ones before they are rolled back"},
+		{"trainer.half_life", "336h0m0s", "how long it takes until what was used counts half"},
 	}
 }
 
@@ -418,6 +420,7 @@ func (c Config) Values() map[string]string {
 		"trainer.publish":   c.Trainer.Publish.String(),
 		"trainer.min_pairs": strconv.Itoa(c.Trainer.MinPairs),
 		"trainer.sample":    strconv.Itoa(c.Trainer.Sample),
+		"trainer.half_life": c.Trainer.HalfLife.String(),
 	}
 	maps.Copy(values, c.LLM.values())
 	maps.Copy(values, c.Rerank.values())

@@ -70,6 +70,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"trainer: {publish: soon}\n", "trainer.publish"},
 		{"trainer: {min_pairs: -3}\n", "trainer.min_pairs -3"},
 		{"trainer: {sample: -3}\n", "trainer.sample -3"},
+		{"trainer: {half_life: 0s}\n", "trainer.half_life 0s"},
 		{": : :\n", "read "},
 	}
 	for _, test := range tests {
@@ -85,11 +86,12 @@ func TestTimesAndNumbersComeFromTheEnvironmentToo(t *testing.T) {
 	t.Setenv("TOOLSTREAM_TRAINER_SETTLE", "250ms")
 	t.Setenv("TOOLSTREAM_TRAINER_MIN_PAIRS", "7")
 	t.Setenv("TOOLSTREAM_TRAINER_SAMPLE", "5")
+	t.Setenv("TOOLSTREAM_TRAINER_HALF_LIFE", "48h")
 	c, err := Load(writeFile(t, "trainer:\n  publish: 2h\n"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Trainer{250 * time.Millisecond, 2 * time.Hour, 7, 5}); c.Trainer != want {
+	if want := (Trainer{250 * time.Millisecond, 2 * time.Hour, 7, 5, 48 * time.Hour}); c.Trainer != want {
 		t.Errorf("got %+v, want %+v", c.Trainer, want)
 	}
 }

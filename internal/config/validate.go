@@ -131,8 +131,8 @@ func (e Embedder) validate() error {
 }
 
 func (t Trainer) validate() error {
-	if t.Settle <= 0 || t.Publish <= 0 || t.MinPairs <= 0 || t.Sample <= 0 {
-		return fmt.Errorf("config: trainer.settle %s, trainer.publish %s, trainer.min_pairs %d and trainer.sample %d have to be more than 0", t.Settle, t.Publish, t.MinPairs, t.Sample)
+	if t.Settle <= 0 || t.Publish <= 0 || t.MinPairs <= 0 || t.Sample <= 0 || t.HalfLife <= 0 {
+		return fmt.Errorf("config: trainer.settle %s, trainer.publish %s, trainer.min_pairs %d, trainer.sample %d and trainer.half_life %s have to be more than 0", t.Settle, t.Publish, t.MinPairs, t.Sample, t.HalfLife)
 	}
 	return nil
 }

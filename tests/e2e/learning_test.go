@@ -23,6 +23,7 @@ func hurry(t *testing.T) {
 	t.Setenv("TOOLSTREAM_TRAINER_SETTLE", "100ms")
 	t.Setenv("TOOLSTREAM_TRAINER_PUBLISH", "100ms")
 	t.Setenv("TOOLSTREAM_TRAINER_MIN_PAIRS", "64")
+	t.Setenv("TOOLSTREAM_TRAINER_HALF_LIFE", "876000h") // what is compared must not have faded in between
 }
 
 // labelled reads the queries of the sample registry, each with a tool that is
@@ -51,6 +52,9 @@ func labelled(t *testing.T) (queries []string, right map[string]string) {
 	return queries, right
 }
 
+// eventsOfAUse is how many events feedback sends.
+const eventsOfAUse = 3
+
 // feedback tells that a result was called and succeeded, the latter twice:
 // all of it is one use.
 func feedback(t *testing.T, p *process.Process, searchID, tool string) {
@@ -69,6 +73,7 @@ type session struct {
 	t      *testing.T
 	p      *process.Process
 	wanted map[string]string // by query
+	told   int               // feedback events
 }
 
 // maxRounds is how many rounds have to bring weights that prove themselves, on
@@ -83,6 +88,7 @@ func (s *session) round(queries []string) {
 		for _, r := range answer.Results {
 			if r.ID == s.wanted[q] {
 				feedback(s.t, s.p, answer.SearchID, r.ID)
+				s.told += eventsOfAUse
 			}
 		}
 	}
@@ -149,15 +155,15 @@ func (s *session) pinned() (live schema.Weights) {
 	return live
 }
 
-// waitUntilSettled waits until a process that trains has learned from all
-// feedback that it knows.
-func waitUntilSettled(t *testing.T, p *process.Process) {
-	t.Helper()
-	err := process.Until(t.Context(), func() (bool, error) {
-		return metric(t, p, "toolstream_trainer_unsettled", "") == 0, nil
+// waitUntilSettled waits until all feedback was taken and learned from.
+func (s *session) waitUntilSettled() {
+	s.t.Helper()
+	err := process.Until(s.t.Context(), func() (bool, error) {
+		taken := metric(s.t, s.p, "toolstream_stage_messages_total", `stage="trainer-feedback"`)
+		return taken >= float64(s.told) && metric(s.t, s.p, "toolstream_trainer_unsettled", "") == 0, nil
 	})
 	if err != nil {
-		t.Fatalf("feedback is not learned from: %v\n%s", err, p.Log())
+		s.t.Fatalf("feedback is not learned from: %v\n%s", err, s.p.Log())
 	}
 }
 

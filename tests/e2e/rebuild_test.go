@@ -43,13 +43,12 @@ func imported(t *testing.T) pristine {
 	queries, right := labelled(t)
 	s := &session{t: t, p: p, wanted: right}
 	s.learn(queries)
-	waitUntilSettled(t, p)
+	s.waitUntilSettled()
 	usage := usageEpoch(t, p)
 	if err := p.Stop(); err != nil {
 		t.Fatalf("stop: %v\n%s", err, p.Log())
 	}
 	p = up(t, dir) // a start makes every score exact, and so comparable
-	waitUntilSettled(t, p)
 	// What was learned last may not have been published before the stop.
 	if err := process.Until(t.Context(), func() (bool, error) { return usageEpoch(t, p) > usage, nil }); err != nil {
 		t.Fatalf("usage is not published anew: %v\n%s", err, p.Log())
@@ -79,10 +78,10 @@ func answers(t *testing.T, p *process.Process) map[string][]schema.Result {
 }
 
 // same compares answers. Scores may differ by what counts of usage fade in the
-// time of a test.
+// time of a test, which is next to nothing.
 func same(got, want []schema.Result) bool {
 	return slices.EqualFunc(got, want, func(a, b schema.Result) bool {
-		return a.ID == b.ID && math.Abs(a.Score-b.Score) < 1e-3 && a.Similarity == b.Similarity && a.Description == b.Description
+		return a.ID == b.ID && math.Abs(a.Score-b.Score) < 1e-6 && a.Similarity == b.Similarity && a.Description == b.Description
 	})
 }
 
