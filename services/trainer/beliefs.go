@@ -76,55 +76,57 @@ func (t *account) believe() beliefs {
 // judge finds the log odds of a question's results: those of the ranks at which
 // they stood, and what came of it.
 func (b *beliefs) judge(q *question) {
-	odds, heard := make([]float64, len(q.Tools)), make([]float64, len(q.Tools))
-	came, silent := b.outcome(q)
-	times := make([]int, len(q.Tools))
+	stood, times := make([]float64, len(q.Tools)), make([]int, len(q.Tools))
 	for i := range q.Seen {
 		for rank, tool := range q.Seen[i].Shown {
 			times[tool]++
-			odds[tool] += b.ranks[min(rank, maxLooked-1)]
+			stood[tool] += b.ranks[min(rank, maxLooked-1)]
 		}
 	}
+	came, heard := b.outcome(q)
+	odds := slices.Clone(came)
 	for i := range odds {
-		heard[i] = odds[i]/float64(max(times[i], 1)) + came[i]
-		came[i] += silent[i]
-		odds[i] = heard[i] + silent[i]
+		place := stood[i] / float64(max(times[i], 1))
+		odds[i] += place
+		heard[i] += place
 	}
 	b.odds[q.id], b.came[q.id], b.heard[q.id] = odds, came, heard
 }
 
 // outcome returns what came of the searches for a question, as log odds of its
-// results, and beside it what those say of which nothing was reported: all of these
-// together no more than two who surely looked.
+// results, and what came of those that were reported on: what the others say takes
+// away no more than two would who surely looked.
 //
-// What is right may change, so that what came long ago tells less.
-func (b *beliefs) outcome(q *question) (came, silent []float64) {
-	came, silent = make([]float64, len(q.Tools)), make([]float64, len(q.Tools))
+// What is right may change, so that what came long ago tells less, reported or not.
+func (b *beliefs) outcome(q *question) (came, heard []float64) {
+	came, heard = make([]float64, len(q.Tools)), make([]float64, len(q.Tools))
 	for i := range q.Seen {
 		o := &q.Seen[i]
 		if o.silent() {
+			listened := b.listened(q, o)
 			for rank, tool := range o.Shown {
-				silent[tool] += b.listened(q, o) * o.evidence(rank, tool)
+				came[tool] = max(came[tool]+listened*o.evidence(rank, tool), heard[tool]+silentMost*math.Log(errs/(1-errs)))
 			}
 			continue
 		}
 		for tool := range came {
-			came[tool] = turned(came[tool])
+			came[tool], heard[tool] = turned(came[tool]), turned(heard[tool])
 		}
 		for rank, tool := range o.Shown {
-			came[tool] += b.of(o.Client) * o.evidence(rank, tool)
+			says := b.of(o.Client) * o.evidence(rank, tool)
+			came[tool], heard[tool] = came[tool]+says, heard[tool]+says
 		}
 	}
-	for i := range silent {
-		silent[i] = max(silent[i], silentMost*math.Log(errs/(1-errs)))
-	}
-	return came, silent
+	return came, heard
 }
 
 // turned returns what is left by the next search of what came of those before: the
 // forward step of a hidden Markov model of two states (Rabiner 1989, equation 20), from
 // the odds of what nothing is known of. It moves towards these and not beyond.
 func turned(came float64) float64 {
+	if came == 0 {
+		return 0
+	}
 	unknown := math.Log(share / (1 - share))
 	p := logistic(unknown + came)
 	if came > 0 {

@@ -89,6 +89,19 @@ func TestSilenceTellsWhereOthersReport(t *testing.T) {
 	}
 }
 
+// Who said nothing before others reported tells as little by then as anybody who
+// passed over what they used.
+func TestSilenceOfLongAgoTellsLess(t *testing.T) {
+	b := newBench(t, Config{})
+	b.askers("s", 10, func(int) []int { return []int{0} }, "right", "other")
+	b.unheard(2, "right", "other")
+	b.askers("t", 10, func(int) []int { return []int{0} }, "right", "other")
+	b.askers("u", 1, func(int) []int { return []int{1} }, "right", "other")
+	if came := b.came(); came["right"] < 2 {
+		t.Errorf("one who used something else, and two who said nothing long ago, outweigh twenty: %v", came)
+	}
+}
+
 // Where hardly anybody reports, saying nothing is no verdict.
 func TestSilenceSaysLittleWhereFewReport(t *testing.T) {
 	b := newBench(t, Config{})
