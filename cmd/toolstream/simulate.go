@@ -41,7 +41,7 @@ is replaced at half time, --thorough what it comes to where users look at all of
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&f.simulate.Seeds, "seeds", 1, "how often, each with another fold held out and other users")
-	flags.IntVar(&f.simulate.Rounds, "rounds", 0, "how often each query is asked; 0: as often as makes 1,600 searches, from 8 to 20 times")
+	flags.IntVar(&f.simulate.Rounds, "rounds", 0, "how often each query is asked; 0: as often as makes 5,000 searches, from 8 to 60 times")
 	flags.IntVar(&f.simulate.Users, "users", 100, "users who take turns")
 	flags.BoolVar(&f.simulate.Drift, "drift", false, "change what is right at half time, too")
 	flags.BoolVar(&f.simulate.Thorough, "thorough", false, "let users look at everything, too")
@@ -120,13 +120,19 @@ func (c *console) printDrift(d *app.Drift) {
 	c.printCurve(d.Curve, d.After, d.Before)
 }
 
+// curveLines is how many points of a curve are printed: a screen of them.
+const curveLines = 20
+
 // printCurve draws quality by feedback, between two marks.
 func (c *console) printCurve(curve []app.LearningPoint, low, high float64) {
 	for _, p := range curve {
 		low, high = min(low, p.NDCG), max(high, p.NDCG)
 	}
 	c.printf("\n%8s  %s\n", "feedback", "NDCG@10")
-	for _, p := range curve {
+	for i, p := range curve {
+		if i%(len(curve)/curveLines+1) > 0 && i < len(curve)-1 {
+			continue
+		}
 		c.printf("%8.0f  %.4f %s\n", p.Events, p.NDCG, bar(p.NDCG, low, high))
 	}
 }

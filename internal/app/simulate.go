@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/sourcegraph/conc/pool"
 
@@ -32,9 +33,9 @@ type SimulateConfig struct {
 // How often each query is asked where nobody says: few queries need to be asked often
 // until learning levels off, and many take long.
 const (
-	enoughSearches = 1600
+	enoughSearches = 5000
 	fewestRounds   = 8
-	mostRounds     = 20
+	mostRounds     = 60
 )
 
 // Simulated is what learning from users would bring: NDCG@10 on the queries of
@@ -106,7 +107,19 @@ type simulator struct {
 	*evaluator
 	cfg      SimulateConfig
 	registry *registry
+	rounds   atomic.Int64 // over, of all crowds
 	out      Simulated
+}
+
+// over notes that a crowd has asked everything once more.
+func (s *simulator) over() {
+	crowds := 3 // as in replay
+	for _, more := range []bool{s.cfg.Thorough, s.cfg.Drift} {
+		if more {
+			crowds++
+		}
+	}
+	s.progress("simulating", int(s.rounds.Add(1)), s.cfg.Seeds*crowds*s.cfg.Rounds)
 }
 
 // taught is what one seed learns from, and what it is measured on.
@@ -137,7 +150,6 @@ func (s *simulator) run(ctx context.Context, r *registry) error {
 		if err := s.replay(ctx, uint64(seed), at); err != nil {
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}
-		s.progress("simulating", seed+1, s.cfg.Seeds)
 	}
 	if gain := s.out.FullLabels - s.out.Start; gain != 0 {
 		s.out.GainShare = (s.out.Clicks - s.out.Start) / gain

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/dataset"
@@ -81,6 +82,30 @@ func TestSuccessorsStandNear(t *testing.T) {
 		if samples[i].Query.Labels[0].ID != tool {
 			t.Errorf("%s has changed for good", tool)
 		}
+	}
+}
+
+// What takes minutes says how far it is, to the end.
+func TestSimulateReportsEveryRound(t *testing.T) {
+	cfg := simulateConfig(t)
+	cfg.Drift, cfg.Thorough = true, true
+	var mu sync.Mutex
+	var reported, most int
+	deps := EvalDeps{Fit: training.Config{}.Fit, Progress: func(stage string, done, total int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if stage == "simulating" {
+			reported, most = reported+1, max(most, done)
+			if total != cfg.Seeds*5*cfg.Rounds {
+				t.Errorf("%d of %d", done, total)
+			}
+		}
+	}}
+	if _, err := Simulate(t.Context(), cfg, deps); err != nil {
+		t.Fatal(err)
+	}
+	if want := cfg.Seeds * 5 * cfg.Rounds; reported != want || most != want {
+		t.Errorf("%d reports up to %d, want %d", reported, most, want)
 	}
 }
 

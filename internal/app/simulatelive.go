@@ -61,6 +61,7 @@ func (s *simulator) live(ctx context.Context, seed uint64, at taught, later *tau
 			if err := l.round(gctx, at.train); err != nil {
 				return nil, err
 			}
+			s.over()
 		}
 		if err := measure(); err != nil {
 			return nil, err
