@@ -109,11 +109,12 @@ func (b *beliefs) outcome(q *question) (came, heard []float64) {
 			}
 			continue
 		}
+		believed := b.of(o.Client)
 		for tool := range came {
-			came[tool], heard[tool] = turned(came[tool]), turned(heard[tool])
+			came[tool], heard[tool] = turned(came[tool], believed), turned(heard[tool], believed)
 		}
 		for rank, tool := range o.Shown {
-			says := b.of(o.Client) * o.evidence(rank, tool)
+			says := believed * o.evidence(rank, tool)
 			came[tool], heard[tool] = came[tool]+says, heard[tool]+says
 		}
 	}
@@ -122,18 +123,19 @@ func (b *beliefs) outcome(q *question) (came, heard []float64) {
 
 // turned returns what is left by the next search of what came of those before: the
 // forward step of a hidden Markov model of two states (Rabiner 1989, equation 20), from
-// the odds of what nothing is known of. It moves towards these and not beyond.
-func turned(came float64) float64 {
+// the odds of what nothing is known of. It moves towards these and not beyond, and as
+// far as the next search is believed: who clicks at random makes nobody forget.
+func turned(came, believed float64) float64 {
 	if came == 0 {
 		return 0
 	}
 	unknown := math.Log(share / (1 - share))
 	p := logistic(unknown + came)
 	if came > 0 {
-		p *= 1 - turnsWrong
+		p *= 1 - turnsWrong*believed
 		return max(0, math.Log(p/(1-p))-unknown)
 	}
-	p += (1 - p) * turnsRight
+	p += (1 - p) * turnsRight * believed
 	return min(0, math.Log(p/(1-p))-unknown)
 }
 

@@ -60,6 +60,23 @@ func TestWhatIsRightMayChange(t *testing.T) {
 	}
 }
 
+// What was found is forgotten by what others report as far as they are believed, and
+// never becomes its opposite.
+func TestForgettingTakesBelief(t *testing.T) {
+	for _, came := range []float64{-5, -0.001, 0, 0.001, 5} {
+		if kept := turned(came, 0); math.Abs(kept-came) > 1e-9 {
+			t.Errorf("%v becomes %v by somebody who is not believed", came, kept)
+		}
+		half, whole := turned(came, 0.5), turned(came, 1)
+		if math.Abs(half) > math.Abs(came) || math.Abs(whole) > math.Abs(half) || whole*came < 0 {
+			t.Errorf("%v becomes %v by half, %v by whole belief", came, half, whole)
+		}
+	}
+	if kept := turned(5, 1); kept > 4.9 {
+		t.Errorf("5 becomes %v", kept)
+	}
+}
+
 // Who looks and reports nothing passes over what stands first, where people report;
 // all of them together count as two.
 func TestSilenceTellsWhereOthersReport(t *testing.T) {
