@@ -41,7 +41,7 @@ is replaced at half time, --thorough what it comes to where users look at all of
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&f.simulate.Seeds, "seeds", 1, "how often, each with another fold held out and other users")
-	flags.IntVar(&f.simulate.Rounds, "rounds", 0, "how often each query is asked; 0: as often as makes 5,000 searches, from 8 to 60 times")
+	flags.IntVar(&f.simulate.Rounds, "rounds", 0, "how often each query is asked; 0: as often as makes 4,000 searches, from 8 to 50 times")
 	flags.IntVar(&f.simulate.Users, "users", 100, "users who take turns")
 	flags.BoolVar(&f.simulate.Drift, "drift", false, "change what is right at half time, too")
 	flags.BoolVar(&f.simulate.Thorough, "thorough", false, "let users look at everything, too")

@@ -33,9 +33,9 @@ type SimulateConfig struct {
 // How often each query is asked where nobody says: few queries need to be asked often
 // until learning levels off, and many take long.
 const (
-	enoughSearches = 5000
+	enoughSearches = 4000
 	fewestRounds   = 8
-	mostRounds     = 60
+	mostRounds     = 50
 )
 
 // Simulated is what learning from users would bring: NDCG@10 on the queries of

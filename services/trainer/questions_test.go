@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -172,19 +171,6 @@ func TestSmallStepsSeeNothingOfUse(t *testing.T) {
 		}
 		if p := pairs[0]; p.Better.Features[f] != want || p.Worse.Features[f] != want {
 			t.Errorf("%s is %v and %v, want %v", f, p.Better.Features[f], p.Worse.Features[f], want)
-		}
-	}
-}
-
-// The more is remembered, the more has to be new.
-func TestWhatIsEnoughToLearnAnew(t *testing.T) {
-	for _, c := range []struct{ questions, searches, want int }{{0, 0, 0}, {80, 1, 20}, {80, 4, 20}, {80, 32, 160}} {
-		a := newAccount("default")
-		for i := range c.questions {
-			a.questions[strconv.Itoa(i)] = &question{Seen: make([]observation, c.searches)}
-		}
-		if got := a.enough(); got != c.want {
-			t.Errorf("%d searches for %d questions: %d new ones are enough, want %d", c.searches, c.questions, got, c.want)
 		}
 	}
 }

@@ -8,17 +8,6 @@ import (
 	"github.com/toolstream/toolstream/internal/training"
 )
 
-// enough is how many searches that are new say something new: a quarter of the
-// questions, and of all that is remembered a sixteenth, as learning anew takes the
-// longer the more there is.
-func (t *account) enough() int {
-	remembered := 0
-	for _, q := range t.questions {
-		remembered += len(q.Seen)
-	}
-	return max(len(t.questions)/4, remembered/16)
-}
-
 // retrain begins learning anew, from what the lesson began with and all questions that
 // are remembered, as offline training does from labels, once enough was asked since
 // the last time. What it learns has to prove itself like everything learned.
@@ -27,7 +16,7 @@ func (t *account) enough() int {
 // are withheld from rankings until they do no more: they are counted all the while. What
 // came of a question orders the answers to that question all the same.
 func (s *Service) retrain(ctx context.Context, t *account, l *lesson) error {
-	if l.record.Fresh < max(s.cfg.Retrain, t.enough()) {
+	if l.record.Fresh < max(s.cfg.Retrain, len(t.questions)/4) {
 		return nil
 	}
 	l.record.Fresh = 0

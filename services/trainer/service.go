@@ -54,7 +54,7 @@ type Config struct {
 	MinPairs   int                // pairs before a tenant's own weights serve; 100
 	Sample     int                // searches that new weights are judged by before they serve; 30
 	NewPairs   int                // further pairs before the next version; 32
-	Retrain    int                // searches at least before learning begins anew from all questions; 32
+	Retrain    int                // searches before learning begins anew from all questions, or a quarter of the questions; 32
 	Questions  int                // remembered of a tenant; 2,000
 	Keep       int                // versions of weights kept per tenant; 50
 	Remembered int                // searches and event ids kept for joining; 200,000
