@@ -96,12 +96,16 @@ type watch struct {
 // the live ones at most.
 const shadowed = 10
 
+// trainerConfig is how a trainer learns by these settings, simulated or not.
+func trainerConfig(c config.Trainer, model string) trainer.Config {
+	return trainer.Config{
+		Model: model, Settle: c.Settle, Publish: c.Publish, MinPairs: c.MinPairs, Sample: c.Sample,
+		Shadow: shadowed * c.Publish, HalfLife: c.HalfLife,
+	}
+}
+
 func (b *base) newTrainer(on bus, model string, state *trainerstore.Store, weights bucket) (*trainer.Service, error) {
-	return trainer.New(trainer.Config{
-		Model:  model,
-		Settle: b.cfg.Trainer.Settle, Publish: b.cfg.Trainer.Publish, MinPairs: b.cfg.Trainer.MinPairs, Sample: b.cfg.Trainer.Sample,
-		Shadow: shadowed * b.cfg.Trainer.Publish, HalfLife: b.cfg.Trainer.HalfLife,
-	}, trainer.Deps{
+	return trainer.New(trainerConfig(b.cfg.Trainer, model), trainer.Deps{
 		Follower: on, Publisher: on, State: state, Store: weightsStore{weights}, Now: time.Now, Logger: b.log, Registerer: b.metrics,
 		Traces: b.traces.Provider(),
 	})

@@ -109,11 +109,9 @@ func (s *simulator) newLive(seed uint64, train []evaluation.Sample, scenario sim
 	if err != nil {
 		return nil, err
 	}
-	l.trainer, err = trainer.New(trainer.Config{
-		Model: s.Settings.Model, Tick: evalTimeout, // round lets it advance
-		Settle: s.Config.Trainer.Settle, Publish: s.Config.Trainer.Publish, MinPairs: s.Config.Trainer.MinPairs, Sample: s.Config.Trainer.Sample,
-		Shadow: shadowed * s.Config.Trainer.Publish, HalfLife: s.Config.Trainer.HalfLife,
-	}, trainer.Deps{
+	learning := trainerConfig(s.Config.Trainer, s.Settings.Model)
+	learning.Tick = evalTimeout // round lets it advance
+	l.trainer, err = trainer.New(learning, trainer.Deps{
 		Follower: l.world, Publisher: l.world, State: simulation.State{}, Store: l.world, Now: l.world.Now, Logger: log, Registerer: metrics,
 	})
 	return l, err
