@@ -66,8 +66,18 @@ static-model: ## make the built-in embedding model anew (wants `make models`, do
 # that two busy processors reach. `make -j2 test` on a larger machine.
 test: packages deployments onnx ## every test
 
+# With RACE=-race, with the race detector. Packages that compute and start nothing
+# then go without the real documents, of which the detector makes minutes and finds
+# nothing in, and with them without it.
+COMPUTING := internal/adapter/static services/ingest/formats services/standardizer/rules services/standardizer/grounding services/standardizer/injection
 packages: ## the tests of the packages
+ifdef RACE
+	go test -race -timeout 20m $$(go list ./... | grep -v /tests/ $(COMPUTING:%=| grep -v /%$$))
+	TOOLSTREAM_DATA= go test -race -timeout 20m $(COMPUTING:%=./%)
+	go test -timeout 20m $(COMPUTING:%=./%)
+else
 	go test -timeout 20m $$(go list ./... | grep -v /tests/)
+endif
 
 # What runs the whole program builds it by itself, which Go's cache of test
 # results does not see: these tests are never taken from it.
@@ -75,13 +85,9 @@ deployments: ## the tests of the whole program
 	go test -count=1 -timeout 20m ./tests/...
 
 # What runs the whole program is left out: the program that it starts is built
-# without the detector. Packages that compute and start nothing go without the
-# real documents, of which the detector makes minutes and finds nothing in.
-COMPUTING := services/ingest/formats services/standardizer/rules services/standardizer/grounding services/standardizer/injection
-race: ## the tests of the packages again, with the race detector
-	go test -race -timeout 20m $$(go list ./... | grep -v /tests/ $(COMPUTING:%=| grep -v /%$$))
-	TOOLSTREAM_DATA= go test -race -timeout 20m $(COMPUTING:%=./%)
-	$(MAKE) --no-print-directory onnx RACE=-race
+# without the detector.
+race: ## the tests of the packages, with the race detector
+	$(MAKE) --no-print-directory packages onnx RACE=-race
 
 onnx: ## the tests of what is built with the tag onnx
 	go test $(RACE) -tags onnx -timeout 20m ./internal/adapter/onnx
@@ -104,16 +110,9 @@ generated: ## make generated files anew and fail if they were out of step
 tidy: ## fail if go.mod or go.sum is out of step
 	go mod tidy -diff
 
-# The end of the time can hit a worker in the middle of an input; go then reports
-# "context deadline exceeded" as a failure although no input failed. Only an input
-# that is written down is a finding.
 fuzz: ## every fuzz target for FUZZTIME each
 	@grep -rn --include='*_test.go' '^func Fuzz' . | sed -E 's|/[^/]*:[0-9]+:func (Fuzz[A-Za-z0-9_]*).*| \1|' | sort -u | \
-	while read -r pkg target; do \
-	  echo "$$pkg $$target"; \
-	  out=$$(go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg </dev/null 2>&1) || \
-	    { echo "$$out"; grep -q 'context deadline exceeded' <<<"$$out" && ! grep -q 'Failing input' <<<"$$out"; } || exit 1; \
-	done
+	xargs -P "$$(nproc)" -L 1 internal/house/fuzz.sh $(FUZZTIME)
 
 bench: ## benchmarks (BENCH=regexp, BENCHTIME=1s)
 	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
