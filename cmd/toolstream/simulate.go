@@ -24,8 +24,10 @@ func newSimulate(con *console) *cobra.Command {
 		Long: `Replay a data set as users who search and click, through the query service and
 the trainer that serve, in this process. A user looks at rank r of the ten shown
 with probability 1/r and errs in one of ten looks. The queries of four of five
-folds are asked; NDCG@10 is that of the fifth. The same is done with every fifth
-user hostile, and with one hostile user who never stops.
+folds are asked; NDCG@10 is that of the fifth, at the end the mean of the last
+tenth of the rounds. The same is done with every fifth user hostile, and with one
+hostile user who never stops. What the labels of all that was shown would teach is
+the most that clicks could: what is never shown teaches nothing.
 
 --drift shows how learning follows when a third of the tools that are asked for
 is replaced at half time, --thorough what it comes to where users look at all of
@@ -41,7 +43,7 @@ is replaced at half time, --thorough what it comes to where users look at all of
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&f.simulate.Seeds, "seeds", 1, "how often, each with another fold held out and other users")
-	flags.IntVar(&f.simulate.Rounds, "rounds", 0, "how often each query is asked; 0: as often as makes 4,000 searches, from 8 to 50 times")
+	flags.IntVar(&f.simulate.Rounds, "rounds", 0, "how often each query is asked; 0: as often as makes 8,000 searches, from 8 to 100 times")
 	flags.IntVar(&f.simulate.Users, "users", 100, "users who take turns")
 	flags.BoolVar(&f.simulate.Drift, "drift", false, "change what is right at half time, too")
 	flags.BoolVar(&f.simulate.Thorough, "thorough", false, "let users look at everything, too")
@@ -86,6 +88,7 @@ func (c *console) printSimulated(s *app.Simulated) {
 	rows := []row{
 		{"start", s.Start, func(o app.Outcome) float64 { return o.Start }},
 		{"full labels", s.FullLabels, func(o app.Outcome) float64 { return o.FullLabels }},
+		{"labels of what was shown", s.ShownLabels, func(o app.Outcome) float64 { return o.ShownLabels }},
 		{"clicks", s.Clicks, func(o app.Outcome) float64 { return o.Clicks }},
 		{"every fifth hostile", s.Attack20, func(o app.Outcome) float64 { return o.Attack20 }},
 		{"  against clicks", s.Attack20 - s.Clicks, func(o app.Outcome) float64 { return o.Attack20 - o.Clicks }},
@@ -97,13 +100,13 @@ func (c *console) printSimulated(s *app.Simulated) {
 			row{"  against labels", s.Thorough - s.FullLabels, func(o app.Outcome) float64 { return o.Thorough - o.FullLabels }})
 	}
 	for _, r := range rows {
-		c.printf("%-20s %7.4f", r.name, r.value)
+		c.printf("%-24s %7.4f", r.name, r.value)
 		if margin := s.Margin(r.of); margin > 0 {
 			c.printf(" ± %.4f", margin)
 		}
 		c.printf("\n")
 	}
-	c.printf("%-20s %7.4f\n", "share of the gain", s.GainShare)
+	c.printf("%-24s %7.4f\n", "share of the gain", s.GainShare)
 	c.printCurve(s.Curve, s.Start, s.FullLabels)
 	if d := s.Drift; d != nil {
 		c.printDrift(d)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/sourcegraph/conc/pool"
@@ -33,22 +34,23 @@ type SimulateConfig struct {
 // How often each query is asked where nobody says: few queries need to be asked often
 // until learning levels off, and many take long.
 const (
-	enoughSearches = 4000
+	enoughSearches = 8000
 	fewestRounds   = 8
-	mostRounds     = 50
+	mostRounds     = 100
 )
 
 // Simulated is what learning from users would bring: NDCG@10 on the queries of
 // the fold that nobody asked, means over the seeds.
 type Simulated struct {
-	Dataset    string  `json:"dataset"`
-	Seeds      int     `json:"seeds"`
-	Start      float64 `json:"start"`       // by the built-in weights
-	FullLabels float64 `json:"full_labels"` // learned from all labels of the other folds
-	Clicks     float64 `json:"clicks"`      // learned from clicks on what was shown for their queries
-	GainShare  float64 `json:"gain_share"`  // of the gain by full labels, what clicks reach
-	Attack20   float64 `json:"attack_20"`   // clicks, where every fifth user is hostile
-	AttackOne  float64 `json:"attack_one"`  // clicks, with one hostile user who never stops
+	Dataset     string  `json:"dataset"`
+	Seeds       int     `json:"seeds"`
+	Start       float64 `json:"start"`        // by the built-in weights
+	FullLabels  float64 `json:"full_labels"`  // learned from all labels of the other folds
+	ShownLabels float64 `json:"shown_labels"` // learned from those of what was shown to the users who click
+	Clicks      float64 `json:"clicks"`       // learned from clicks on what was shown for their queries
+	GainShare   float64 `json:"gain_share"`   // of the gain by full labels, what clicks reach
+	Attack20    float64 `json:"attack_20"`    // clicks, where every fifth user is hostile
+	AttackOne   float64 `json:"attack_one"`   // clicks, with one hostile user who never stops
 
 	Thorough float64 `json:"thorough,omitzero"` // clicks of users who look at everything
 	Drift    *Drift  `json:"drift,omitempty"`
@@ -58,7 +60,7 @@ type Simulated struct {
 }
 
 // Outcome is what one seed came to, as Simulated has the means.
-type Outcome struct{ Start, FullLabels, Clicks, Attack20, AttackOne, Thorough float64 }
+type Outcome struct{ Start, FullLabels, ShownLabels, Clicks, Attack20, AttackOne, Thorough float64 }
 
 // Margin returns the half of the 95 % interval of the mean of a value over the
 // seeds, by the normal approximation; 0 for a single one.
@@ -80,6 +82,16 @@ func (s *Simulated) Margin(value func(Outcome) float64) float64 {
 // LearningPoint is how good the ranking is after so many feedback events.
 type LearningPoint struct {
 	Events, NDCG float64 // means over the seeds
+}
+
+// atEnd is what a curve that begins before the first round comes to: the mean over the
+// last tenth of the rounds, of which each is partly chance.
+func atEnd(curve []LearningPoint) (ndcg float64) {
+	last := curve[len(curve)-max(1, (len(curve)-1)/10):]
+	for _, p := range last {
+		ndcg += p.NDCG / float64(len(last))
+	}
+	return ndcg
 }
 
 // Simulate replays a data set as users who search and click, through the trainer
@@ -138,7 +150,9 @@ func (s *simulator) run(ctx context.Context, r *registry) error {
 	if err != nil {
 		return err
 	}
-	for seed := range s.cfg.Seeds {
+	seeds := make([]replayed, s.cfg.Seeds)
+	busy := pool.New().WithErrors().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(runtime.GOMAXPROCS(0))
+	for seed := range seeds {
 		train, test := divide(samples, parts[seed%len(parts)])
 		if len(train) == 0 || len(test) == 0 {
 			return errors.New("a fold leaves no query to learn from, or none to measure on")
@@ -147,9 +161,18 @@ func (s *simulator) run(ctx context.Context, r *registry) error {
 		for _, i := range test {
 			at.test = append(at.test, samples[i])
 		}
-		if err := s.replay(ctx, uint64(seed), at); err != nil {
-			return fmt.Errorf("seed %d: %w", seed, err)
-		}
+		busy.Go(func(ctx context.Context) (err error) {
+			if seeds[seed], err = s.replay(ctx, uint64(seed), at); err != nil {
+				err = fmt.Errorf("seed %d: %w", seed, err)
+			}
+			return err
+		})
+	}
+	if err := busy.Wait(); err != nil {
+		return err
+	}
+	for i := range seeds {
+		s.add(&seeds[i], 1/float64(len(seeds)))
 	}
 	if gain := s.out.FullLabels - s.out.Start; gain != 0 {
 		s.out.GainShare = (s.out.Clicks - s.out.Start) / gain
@@ -160,51 +183,54 @@ func (s *simulator) run(ctx context.Context, r *registry) error {
 	return nil
 }
 
-// replay adds one seed's share to the outcome.
-func (s *simulator) replay(ctx context.Context, seed uint64, at taught) error {
+// replayed is what one seed comes to.
+type replayed struct {
+	Outcome
+	curve []LearningPoint // of clicks
+	drift *Drift          // where it is asked for: its curve and what all labels bring
+}
+
+// replay lets every crowd learn by itself, side by side.
+func (s *simulator) replay(ctx context.Context, seed uint64, at taught) (r replayed, err error) {
 	base, err := s.baseModel()
 	if err != nil {
-		return err
+		return r, err
 	}
-	o := Outcome{Start: s.ndcg(at.test, &base, nil)}
-	if o.FullLabels, err = s.labelled(ctx, &base, at); err != nil {
-		return err
+	r.Start = s.ndcg(at.test, &base, nil)
+	if r.FullLabels, err = s.labelled(ctx, &base, at); err != nil {
+		return r, err
 	}
-	share := 1 / float64(s.cfg.Seeds)
-	crowds := pool.New().WithErrors().WithContext(ctx).WithCancelOnError()
-	for _, crowd := range []struct {
-		simulation.Scenario
-		run bool
-		end *float64
-	}{
-		{simulation.Scenario{}, true, &o.Clicks},
-		{simulation.Scenario{Hostile: 0.2}, true, &o.Attack20},
-		{simulation.Scenario{Restless: restless}, true, &o.AttackOne},
-		{simulation.Scenario{Thorough: true}, s.cfg.Thorough, &o.Thorough},
-	} {
-		if !crowd.run {
-			continue
-		}
+	crowds := pool.New().WithErrors().WithContext(ctx).WithCancelOnError().WithFirstError()
+	learn := func(scenario simulation.Scenario, learned func(lived) error) {
 		crowds.Go(func(ctx context.Context) error {
-			curve, err := s.live(ctx, seed, at, nil, crowd.Scenario)
+			crowd, err := s.live(ctx, seed, at, nil, scenario)
 			if err != nil {
 				return err
 			}
-			*crowd.end = curve[len(curve)-1].NDCG
-			if crowd.end == &o.Clicks { // of which there is one
-				s.out.Curve = added(s.out.Curve, curve, share)
-			}
-			return nil
+			return learned(crowd)
 		})
 	}
-	if err := crowds.Wait(); err != nil {
+	end := func(of *float64) func(lived) error {
+		return func(crowd lived) error { *of = atEnd(crowd.curve); return nil }
+	}
+	learn(simulation.Scenario{}, func(crowd lived) (err error) {
+		r.Clicks, r.curve = atEnd(crowd.curve), crowd.curve
+		r.ShownLabels, err = s.labelled(ctx, &base, taught{crowd.shown.labels(at.train), at.test})
 		return err
+	})
+	learn(simulation.Scenario{Hostile: 0.2}, end(&r.Attack20))
+	learn(simulation.Scenario{Restless: restless}, end(&r.AttackOne))
+	if s.cfg.Thorough {
+		learn(simulation.Scenario{Thorough: true}, end(&r.Thorough))
 	}
-	s.add(o, share)
 	if s.cfg.Drift {
-		return s.drift(ctx, seed, &base, at)
+		crowds.Go(func(ctx context.Context) (err error) {
+			r.drift, err = s.drift(ctx, seed, &base, at)
+			return err
+		})
 	}
-	return nil
+	err = crowds.Wait()
+	return r, err
 }
 
 // labelled is how well the tested queries rank by what the labels of the others
@@ -217,14 +243,25 @@ func (s *simulator) labelled(ctx context.Context, base *fusion.Model, at taught)
 	return s.ndcg(at.test, &fitted.Model, fitted.Usage), nil
 }
 
-func (s *simulator) add(o Outcome, share float64) {
-	s.out.Each = append(s.out.Each, o)
-	s.out.Start += o.Start * share
-	s.out.FullLabels += o.FullLabels * share
-	s.out.Clicks += o.Clicks * share
-	s.out.Attack20 += o.Attack20 * share
-	s.out.AttackOne += o.AttackOne * share
-	s.out.Thorough += o.Thorough * share
+// add adds a seed's share to the means.
+func (s *simulator) add(r *replayed, share float64) {
+	s.out.Each = append(s.out.Each, r.Outcome)
+	s.out.Start += r.Start * share
+	s.out.FullLabels += r.FullLabels * share
+	s.out.ShownLabels += r.ShownLabels * share
+	s.out.Clicks += r.Clicks * share
+	s.out.Attack20 += r.Attack20 * share
+	s.out.AttackOne += r.AttackOne * share
+	s.out.Thorough += r.Thorough * share
+	s.out.Curve = added(s.out.Curve, r.curve, share)
+	if r.drift == nil {
+		return
+	}
+	if s.out.Drift == nil {
+		s.out.Drift = &Drift{}
+	}
+	s.out.Drift.FullLabels += r.drift.FullLabels * share
+	s.out.Drift.Curve = added(s.out.Drift.Curve, r.drift.Curve, share)
 }
 
 // added returns the sum of curves with a share of another.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -34,11 +35,59 @@ func TestSimulateRepeats(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(first, second) {
 		t.Errorf("%+v, and again %+v: %v", first, second, err)
 	}
-	if first.Dataset != "harbour" || first.Start <= 0 || first.FullLabels <= 0 || len(first.Curve) != 1+cfg.Rounds {
+	if first.Dataset != "harbour" || first.Start <= 0 || first.FullLabels <= 0 || first.ShownLabels <= 0 || len(first.Curve) != 1+cfg.Rounds {
 		t.Errorf("%+v", first)
 	}
 	if p := first.Curve[cfg.Rounds]; p.NDCG != first.Clicks || p.Events == 0 || first.Curve[0].NDCG != first.Start {
 		t.Errorf("the curve %v does not go from %v to %v", first.Curve, first.Start, first.Clicks)
+	}
+}
+
+// Of what was not shown nobody can say that it is right.
+func TestLabelsOfWhatWasShown(t *testing.T) {
+	candidate := func(id string) index.Candidate {
+		return index.Candidate{Ref: schema.Ref{Kind: schema.KindTool, ID: id}}
+	}
+	train := []evaluation.Sample{
+		{
+			Query: dataset.Query{ID: "both", Labels: []dataset.Label{
+				{ID: "a", Relevance: 1}, {ID: "b", Relevance: 1}, {ID: "c", Relevance: 1, Alternatives: []string{"d"}},
+			}},
+			Candidates: []index.Candidate{candidate("a"), candidate("b"), candidate("d")}, Relevance: []float64{1, 1, 1},
+		},
+		{Query: dataset.Query{ID: "none", Labels: []dataset.Label{{ID: "a", Relevance: 1}}}, Candidates: []index.Candidate{candidate("a")}, Relevance: []float64{1}},
+	}
+	seen := shown{}
+	seen.add("both", []string{"a", "x"})
+	seen.add("both", []string{"d"})
+	got := seen.labels(train)
+	if l := got[0].Query.Labels; len(l) != 2 || l[0].ID != "a" || l[1].ID != "c" || !slices.Equal(got[0].Relevance, []float64{1, 0, 1}) {
+		t.Errorf("%+v, relevance %v", l, got[0].Relevance)
+	}
+	if l := got[1].Query.Labels; len(l) != 0 || got[1].Relevance[0] != 0 {
+		t.Errorf("of what was never asked: %+v, relevance %v", l, got[1].Relevance)
+	}
+	if len(train[0].Query.Labels) != 3 || train[0].Relevance[1] != 1 {
+		t.Error("the labels themselves have changed")
+	}
+}
+
+// One round is partly chance, where there are many the last tenth of them tells.
+func TestTheEndIsTheLastTenth(t *testing.T) {
+	curve := []LearningPoint{{NDCG: 0.1}}
+	for range 17 {
+		curve = append(curve, LearningPoint{NDCG: 0.2})
+	}
+	curve = append(curve, LearningPoint{NDCG: 0.5})
+	if x := atEnd(curve); x != 0.5 {
+		t.Errorf("of 18 rounds the last one has %v", x)
+	}
+	curve = append(curve, LearningPoint{NDCG: 0.6}, LearningPoint{NDCG: 0.8})
+	if x := atEnd(curve); math.Abs(x-0.7) > 1e-9 {
+		t.Errorf("of 20 rounds the last two have %v", x)
+	}
+	if x := atEnd(curve[:1]); x != 0.1 {
+		t.Errorf("of none it is %v", x)
 	}
 }
 

@@ -34,7 +34,7 @@ type Drift struct {
 
 // settle reads from the curve when what was lost is back.
 func (d *Drift) settle(half int) {
-	d.Before, d.After, d.End = d.Curve[half].NDCG, d.Curve[half+1].NDCG, d.Curve[len(d.Curve)-1].NDCG
+	d.Before, d.After, d.End = atEnd(d.Curve[:half+1]), d.Curve[half+1].NDCG, atEnd(d.Curve)
 	for _, p := range d.Curve[half+1:] {
 		if p.NDCG >= recovered*d.Before {
 			after := p.Events - d.Curve[half].Events
@@ -44,25 +44,16 @@ func (d *Drift) settle(half int) {
 	}
 }
 
-// drift adds one seed's share to how learning follows.
-func (s *simulator) drift(ctx context.Context, seed uint64, base *fusion.Model, at taught) error {
+// drift is how learning follows with one seed: its curve, and what all labels bring.
+func (s *simulator) drift(ctx context.Context, seed uint64, base *fusion.Model, at taught) (*Drift, error) {
 	to := successors(slices.Concat(at.train, at.test), rand.New(rand.NewPCG(seed, 1<<33)))
 	later := &taught{relabelled(at.train, to), relabelled(at.test, to)}
 	full, err := s.labelled(ctx, base, *later)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	curve, err := s.live(ctx, seed, at, later, simulation.Scenario{})
-	if err != nil {
-		return err
-	}
-	if s.out.Drift == nil {
-		s.out.Drift = &Drift{}
-	}
-	share := 1 / float64(s.cfg.Seeds)
-	s.out.Drift.FullLabels += full * share
-	s.out.Drift.Curve = added(s.out.Drift.Curve, curve, share)
-	return nil
+	crowd, err := s.live(ctx, seed, at, later, simulation.Scenario{})
+	return &Drift{FullLabels: full, Curve: crowd.curve}, err
 }
 
 // successors chooses a third of the tools that are asked for, and for each the tool

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/toolstream/toolstream/internal/dataset"
 	"github.com/toolstream/toolstream/internal/evaluation"
 	"github.com/toolstream/toolstream/internal/simulation"
 	"github.com/toolstream/toolstream/internal/tenant"
@@ -32,14 +33,24 @@ const (
 	allShown = 100         // to those who look at all of them
 )
 
+// lived is what a crowd leaves.
+type lived struct {
+	curve []LearningPoint
+	shown shown
+}
+
+// shown is which entities were shown for a query, by their ids.
+type shown map[string]map[string]bool
+
 // live lets users search and click for all rounds, and measures after each. From
 // half time on, which is measured twice then, what is right is what later says; nil
 // for no change.
-func (s *simulator) live(ctx context.Context, seed uint64, at taught, later *taught, scenario simulation.Scenario) (curve []LearningPoint, err error) {
+func (s *simulator) live(ctx context.Context, seed uint64, at taught, later *taught, scenario simulation.Scenario) (out lived, err error) {
 	l, err := s.newLive(seed, at.train, scenario)
 	if err != nil {
-		return nil, err
+		return lived{}, err
 	}
+	out.shown = l.shown
 	ctx, cancel := context.WithCancel(ctx)
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return l.query.Run(gctx) })
@@ -49,31 +60,31 @@ func (s *simulator) live(ctx context.Context, seed uint64, at taught, later *tau
 		err = errors.Join(err, g.Wait())
 	}()
 	if err := l.world.Await(gctx, 2, 3); err != nil {
-		return nil, err
+		return lived{}, err
 	}
 	measure := func() error {
 		m, usage, err := l.learned(gctx)
-		curve = append(curve, LearningPoint{Events: float64(l.events), NDCG: s.ndcg(at.test, &m, usage)})
+		out.curve = append(out.curve, LearningPoint{Events: float64(l.events), NDCG: s.ndcg(at.test, &m, usage)})
 		return err
 	}
 	for round := range s.cfg.Rounds + 1 {
 		if round > 0 {
 			if err := l.round(gctx, at.train); err != nil {
-				return nil, err
+				return lived{}, err
 			}
 			s.over()
 		}
 		if err := measure(); err != nil {
-			return nil, err
+			return lived{}, err
 		}
 		if later != nil && round == s.cfg.Rounds/2 {
 			at = *later
 			if err := measure(); err != nil {
-				return nil, err
+				return lived{}, err
 			}
 		}
 	}
-	return curve, nil
+	return out, nil
 }
 
 // live is a trainer and a query service at work in a world of their own.
@@ -87,6 +98,7 @@ type live struct {
 	users    []simulation.User
 	one      simulation.User // who never stops
 	scenario simulation.Scenario
+	shown    shown
 	ids      int // of searches
 	asks     int // of the users who take turns
 	events   int // of feedback
@@ -96,7 +108,7 @@ func (s *simulator) newLive(seed uint64, train []evaluation.Sample, scenario sim
 	rng, pests := rand.New(rand.NewPCG(seed, uint64(len(train)))), rand.New(rand.NewPCG(seed, 1<<32))
 	wanted := wantedTools(train)
 	l := &live{
-		seed: seed, rng: rng, pests: pests, world: simulation.NewWorld(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), scenario: scenario,
+		shown: shown{}, seed: seed, rng: rng, pests: pests, world: simulation.NewWorld(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), scenario: scenario,
 		users: simulation.Crowd(pests, s.cfg.Users, scenario, wanted),
 		one:   simulation.User{Name: "restless", Hostile: true, Wants: wanted[pests.IntN(len(wanted))]},
 	}
@@ -180,10 +192,40 @@ func (l *live) search(ctx context.Context, user *simulation.User, asked *evaluat
 	for i := range ids {
 		ids[i] = resp.Results[i].ID
 	}
+	l.shown.add(asked.Query.ID, ids)
 	for _, i := range user.Clicks(rng, ids, relevantTo(asked)) {
 		clicks = append(clicks, schema.Feedback{SearchID: resp.SearchID, ToolID: ids[i], Event: schema.Called, Client: user.Name})
 	}
 	return clicks, len(ids) > 0, nil
+}
+
+func (s shown) add(query string, ids []string) {
+	if s[query] == nil {
+		s[query] = map[string]bool{}
+	}
+	for _, id := range ids {
+		s[query][id] = true
+	}
+}
+
+// labels returns queries with the labels of what was shown for them: all that
+// anybody can teach who judges what is shown.
+func (s shown) labels(train []evaluation.Sample) []evaluation.Sample {
+	out := slices.Clone(train)
+	for i := range out {
+		q := &out[i]
+		was := s[q.Query.ID]
+		q.Query.Labels = slices.DeleteFunc(slices.Clone(q.Query.Labels), func(l dataset.Label) bool {
+			return !was[l.ID] && !slices.ContainsFunc(l.Alternatives, func(id string) bool { return was[id] })
+		})
+		q.Relevance = slices.Clone(q.Relevance)
+		for j, c := range q.Candidates {
+			if !was[c.ID] {
+				q.Relevance[j] = 0
+			}
+		}
+	}
+	return out
 }
 
 // relevantTo reports which tools a query asks for: a label's tool, or one that
