@@ -130,7 +130,7 @@ func (s *Service) impression(m *memory, i schema.Impression, at time.Time) error
 	if err != nil {
 		return fmt.Errorf("trainer: encode search: %w", err)
 	}
-	m.remember(keySearch+key, at, raw, s.cfg.Remembered)
+	m.remember(&m.searches, i.Tenant, keySearch+key, at, raw, s.cfg.Remembered)
 	if err := s.attempted(m, &i, at); err != nil {
 		return err
 	}
@@ -138,7 +138,11 @@ func (s *Service) impression(m *memory, i schema.Impression, at time.Time) error
 		m.await(key, at.Add(s.cfg.Mature))
 	}
 	for _, f := range m.takeWaiting(key) {
-		if err := s.join(m, f); err != nil {
+		raw, err := m.get(keySearch + key) // as the one before left it
+		if err == nil && raw != nil {
+			err = s.join(m, f, raw)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -163,7 +167,8 @@ func measured(shown []schema.Shown) bool {
 	return true
 }
 
-// event takes one feedback event, once.
+// event takes one feedback event, once. Of what can not be kept nothing is: it may be
+// sent again.
 func (s *Service) event(m *memory, f schema.Feedback) error {
 	if f.Validate() != nil || f.Tenant == "" {
 		m.outcomes[invalid]++
@@ -177,20 +182,26 @@ func (s *Service) event(m *memory, f schema.Feedback) error {
 		m.outcomes[duplicate]++
 		return nil
 	}
-	m.remember(seen, f.Time, nil, s.cfg.Remembered)
-	return s.join(m, f)
-}
-
-// join hands an event to its search, or keeps it until the search is known.
-func (s *Service) join(m *memory, f schema.Feedback) error {
-	key := f.Tenant + "/" + f.SearchID
-	raw, err := m.get(keySearch + key)
+	search, err := m.get(keySearch + f.Tenant + "/" + f.SearchID)
 	if err != nil {
 		return err
 	}
-	if raw == nil {
-		return s.wait(m, f)
+	if search == nil && !m.room(f.Tenant, s.cfg.Waiting) {
+		m.outcomes[unknownSearch]++
+		return nil
 	}
+	m.remember(&m.seen, f.Tenant, seen, f.Time, nil, s.cfg.Remembered)
+	if search == nil {
+		m.outcomes[waiting]++
+		m.addWaiting(f)
+		return m.putJSON(waitingKey(f), f)
+	}
+	return s.join(m, f, search)
+}
+
+// join hands an event to its search.
+func (s *Service) join(m *memory, f schema.Feedback, raw []byte) error {
+	key := f.Tenant + "/" + f.SearchID
 	at, err := readTime(raw)
 	if err != nil {
 		return err
@@ -298,16 +309,15 @@ func include(list []int, x int) []int {
 	return append(list, x)
 }
 
-// wait keeps an event whose search is not known yet. Beyond the limit nobody
-// waits: a flood of made-up searches must not push out what is real.
-func (s *Service) wait(m *memory, f schema.Feedback) error {
-	if m.waits >= s.cfg.Waiting {
-		m.outcomes[unknownSearch]++
-		return nil
+// room reports whether another event of a tenant may wait for its search: as long as
+// fewer of it wait than could still come (a dynamic threshold, Choudhury and Hahne
+// 1998), so that whoever makes up searches leaves room for others.
+func (m *memory) room(tenant string, limit int) bool {
+	free := limit
+	for _, n := range m.waits {
+		free -= n
 	}
-	m.outcomes[waiting]++
-	m.addWaiting(f)
-	return m.putJSON(waitingKey(f), f)
+	return m.waits[tenant] < free
 }
 
 func waitingKey(f schema.Feedback) string { return keyWaiting + f.Tenant + "/" + f.Identity() }
@@ -315,7 +325,7 @@ func waitingKey(f schema.Feedback) string { return keyWaiting + f.Tenant + "/" +
 func (m *memory) addWaiting(f schema.Feedback) {
 	key := f.Tenant + "/" + f.SearchID
 	m.waiting[key] = append(m.waiting[key], f)
-	m.waits++
+	m.waits[f.Tenant]++
 }
 
 // takeWaiting returns what waited for a search, in the order of time, and where
@@ -333,8 +343,10 @@ func (m *memory) takeWaiting(key string) []schema.Feedback {
 func (m *memory) dropWaiting(key string, dropped, others []schema.Feedback) {
 	for _, f := range dropped {
 		m.put(waitingKey(f), nil)
+		if m.waits[f.Tenant]--; m.waits[f.Tenant] == 0 {
+			delete(m.waits, f.Tenant)
+		}
 	}
-	m.waits -= len(dropped)
 	if m.waiting[key] = others; len(others) == 0 {
 		delete(m.waiting, key)
 	}

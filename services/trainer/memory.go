@@ -51,8 +51,9 @@ type memory struct {
 	tenants   map[string]*account
 	due       map[string]time.Time         // search key to when it is settled
 	waiting   map[string][]schema.Feedback // by search key, in order of arrival
-	waits     int
-	ages      ages                       // of searches and seen ids
+	waits     map[string]int               // by tenant, how many wait
+	searches  kept
+	seen      kept                       // ids of events
 	reached   map[events.Topic]time.Time // newest time read
 	over      time.Time                  // all that was reported before this was read, when it was looked at last
 	heard     time.Time                  // when the bus was read last, or the state was
@@ -100,6 +101,9 @@ func (s *Service) loaded() (*memory, error) {
 		tenants:   map[string]*account{},
 		due:       map[string]time.Time{},
 		waiting:   map[string][]schema.Feedback{},
+		waits:     map[string]int{},
+		searches:  kept{byTenant: map[string]*ages{}},
+		seen:      kept{byTenant: map[string]*ages{}},
 		reached:   map[events.Topic]time.Time{},
 		heard:     s.deps.Now(),
 		state:     s.deps.State,
@@ -107,7 +111,6 @@ func (s *Service) loaded() (*memory, error) {
 	if err := m.state.Load(func(key string, value []byte) error { return s.read(m, key, value) }); err != nil {
 		return nil, fmt.Errorf("trainer: load state: %w", err)
 	}
-	heap.Init(&m.ages)
 	s.memory = m
 	return m, nil
 }
@@ -147,10 +150,10 @@ func (s *Service) read(m *memory, key string, value []byte) error {
 		return m.tenant(owner).readSpace(1, value)
 	case keyDue:
 		return m.readDue(rest, value)
-	case keySearch, keySeen:
-		t, err := readTime(value)
-		m.ages = append(m.ages, age{t, key})
-		return err
+	case keySearch:
+		return m.searches.read(owner, key, value)
+	case keySeen:
+		return m.seen.read(owner, key, value)
 	case keyWaiting:
 		var f schema.Feedback
 		if err := json.Unmarshal(value, &f); err != nil {
@@ -270,13 +273,55 @@ func (a ages) Less(i, j int) bool {
 	return a[i].key < a[j].key
 }
 
-// remember keeps a record until it is older than the window, or too many are
-// younger.
-func (m *memory) remember(key string, at time.Time, value []byte, limit int) {
+// kept are the records of one kind, each until it is older than the window, or until
+// there are too many of all tenants: then the tenant that has most loses its oldest, so
+// that nobody pushes out what is of others.
+type kept struct {
+	byTenant map[string]*ages
+	n        int
+}
+
+func (k *kept) read(tenant, key string, value []byte) error {
+	t, err := readTime(value)
+	k.add(tenant, age{t, key})
+	return err
+}
+
+func (k *kept) add(tenant string, a age) {
+	if k.byTenant[tenant] == nil {
+		k.byTenant[tenant] = &ages{}
+	}
+	heap.Push(k.byTenant[tenant], a)
+	k.n++
+}
+
+// drop takes away a tenant's oldest record and returns its key.
+func (k *kept) drop(tenant string) string {
+	of := k.byTenant[tenant]
+	oldest := heap.Pop(of).(age)
+	if k.n--; of.Len() == 0 {
+		delete(k.byTenant, tenant)
+	}
+	return oldest.key
+}
+
+// most returns the tenant that has most, of several the first by name.
+func (k *kept) most() (tenant string) {
+	n := 0
+	for name, of := range k.byTenant {
+		if of.Len() > n || of.Len() == n && name < tenant {
+			tenant, n = name, of.Len()
+		}
+	}
+	return tenant
+}
+
+// remember keeps a record, and no more than limit of its kind.
+func (m *memory) remember(k *kept, tenant, key string, at time.Time, value []byte, limit int) {
 	m.put(key, append(encodeTime(at), value...))
-	heap.Push(&m.ages, age{at, key})
-	for len(m.ages) > limit {
-		m.forget(heap.Pop(&m.ages).(age).key)
+	k.add(tenant, age{at, key})
+	for k.n > limit {
+		m.forget(k.drop(k.most()))
 	}
 }
 
@@ -288,10 +333,15 @@ func (m *memory) expire(window time.Duration) {
 	if t := m.reached[events.FeedbackTopic]; t.Before(horizon) {
 		horizon = t
 	}
-	for len(m.ages) > 0 && m.ages[0].at.Before(horizon.Add(-window)) {
-		m.forget(heap.Pop(&m.ages).(age).key)
+	horizon = horizon.Add(-window)
+	for _, k := range []*kept{&m.searches, &m.seen} {
+		for tenant, of := range k.byTenant {
+			for of.Len() > 0 && (*of)[0].at.Before(horizon) {
+				m.forget(k.drop(tenant))
+			}
+		}
 	}
-	m.expireWaiting(horizon.Add(-window))
+	m.expireWaiting(horizon)
 }
 
 // forget deletes a search or a seen id.

@@ -57,8 +57,8 @@ type Config struct {
 	Retrain    int                // searches before learning begins anew from all questions, or a quarter of the questions; 32
 	Questions  int                // remembered of a tenant; 2,000
 	Keep       int                // versions of weights kept per tenant; 50
-	Remembered int                // searches and event ids kept for joining; 200,000
-	Waiting    int                // events kept whose search is not known yet; 10,000
+	Remembered int                // searches kept for joining, and as many event ids, of all tenants; 200,000
+	Waiting    int                // events kept whose search is not known yet, of all tenants; 10,000
 	UsageBytes int                // bound on one tenant's published usage, and as much again on what came of its questions; 512 KiB
 	Learn      fusion.LearnConfig // steps; rate 0.002, batch 64, L2 0.1, clip 1
 }

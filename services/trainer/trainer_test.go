@@ -334,7 +334,7 @@ func TestFeedbackMayComeFirst(t *testing.T) {
 	if b.store.usage(t, "default").Prior["b"] == 0 || b.outcome(accepted) != 1 {
 		t.Fatal("what waited was lost")
 	}
-	if b.memory.waits != 0 || len(b.memory.waiting) != 0 {
+	if len(b.memory.waits) != 0 || len(b.memory.waiting) != 0 {
 		t.Fatal("it still waits")
 	}
 }
@@ -383,7 +383,7 @@ func TestWhatIsTooOldIsForgotten(t *testing.T) {
 			t.Errorf("%s is still there", key)
 		}
 	}
-	if b.memory.waits != 0 || b.outcome(unknownSearch) != 1 {
+	if len(b.memory.waits) != 0 || b.outcome(unknownSearch) != 1 {
 		t.Error("what waited in vain still waits")
 	}
 }
@@ -401,8 +401,56 @@ func TestMemoryIsBounded(t *testing.T) {
 			n++
 		}
 	}
-	if len(b.memory.ages) != 10 || n > 20 {
-		t.Fatalf("%d remembered, %d records", len(b.memory.ages), n)
+	if b.memory.searches.n != 10 || b.memory.seen.n != 10 || n > 30 {
+		t.Fatalf("%d searches and %d events remembered, %d records", b.memory.searches.n, b.memory.seen.n, n)
+	}
+}
+
+// Whoever floods the trainer, with searches or with feedback on searches that are made
+// up, pushes out what is its own.
+func TestNobodyPushesOutWhatIsOfOthers(t *testing.T) {
+	cfg := Config{Remembered: 10, Waiting: 8}
+	b := newBench(t, cfg)
+	for i := range 4 {
+		b.must(b.show(b.impression(fmt.Sprint("s", i), "a", "b")))
+	}
+	for i := range 50 {
+		b.now = b.now.Add(time.Second)
+		flood := b.impression(fmt.Sprint("flood", i), "a", "b")
+		flood.Tenant = "busy"
+		made := b.feedback(fmt.Sprint("ghost", i), "b", schema.Called)
+		made.Tenant = "busy"
+		b.must(b.show(flood))
+		b.must(b.report(made))
+		if i == 25 {
+			b.restart(cfg)
+		}
+	}
+	b.must(b.report(b.feedback("early", "b", schema.Called)))
+	b.must(b.show(b.impression("early", "a", "b")))
+	for i := range 4 {
+		b.must(b.report(b.feedback(fmt.Sprint("s", i), "b", schema.Called)))
+	}
+	if got := b.outcome(accepted); got != 5 {
+		t.Errorf("%d of 5 events found their search", got)
+	}
+	if waits := b.memory.waits["busy"]; waits == 0 || waits >= cfg.Waiting {
+		t.Errorf("%d made-up searches are waited for, of %d places", waits, cfg.Waiting)
+	}
+	if n := b.memory.searches.n; n != cfg.Remembered {
+		t.Errorf("%d searches are remembered", n)
+	}
+}
+
+// What there was no room for may be sent again.
+func TestWhatCouldNotWaitIsNoDuplicate(t *testing.T) {
+	b := newBench(t, Config{Waiting: 1})
+	early := b.feedback("s", "b", schema.Called)
+	b.must(b.report(b.feedback("ghost", "b", schema.Called), early))
+	b.must(b.show(b.impression("s", "a", "b")))
+	b.must(b.report(early))
+	if b.outcome(unknownSearch) != 1 || b.outcome(accepted) != 1 || b.outcome(duplicate) != 0 {
+		t.Errorf("%d unknown, %d accepted, %d duplicates", b.outcome(unknownSearch), b.outcome(accepted), b.outcome(duplicate))
 	}
 }
 
