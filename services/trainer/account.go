@@ -166,8 +166,21 @@ func (s *Service) usage(m *memory, t *account, now time.Time) *schema.Usage {
 	u.Single = t.classifier()
 	t.forgetAsked(m, now, s.cfg.HalfLife)
 	t.publishAsked(u, known, tools, budget+third)
+	if u.Model == "" {
+		u.Model = t.askedLast() // nothing was called: who only selects is heard all the same
+	}
 	u.Came = known.outcomes(u.Model, s.cfg.UsageBytes)
 	return u
+}
+
+// askedLast returns the embedding model by which a question was asked last.
+func (t *account) askedLast() string {
+	for _, q := range slices.Backward(t.byAge()) {
+		if len(q.Vector) > 0 {
+			return q.Model
+		}
+	}
+	return ""
 }
 
 func relate(table map[string]map[string]float64, a, b string, x float64) {

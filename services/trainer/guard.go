@@ -34,10 +34,12 @@ func heldOut(id string) bool {
 	return h.Sum32()%heldShare == 0
 }
 
-// hold keeps a pair of a search for a question that is held out.
+// hold keeps a pair of a search for a question that is held out, and the newest of
+// these: what is right changes.
 func (t *trial) hold(pairs []fusion.Pair) {
-	if len(pairs) > 0 && len(t.Held) < maxHeld {
+	if len(pairs) > 0 {
 		t.Held = append(t.Held, pairs[0])
+		t.Held = t.Held[max(0, len(t.Held)-maxHeld):]
 	}
 }
 

@@ -101,3 +101,20 @@ func TestAClientWhoPicksTheLastIsNotLearnedFrom(t *testing.T) {
 		t.Errorf("%d of 40 did not count", got)
 	}
 }
+
+// What is held out to judge by is of the newest searches: what is right changes.
+func TestWhatIsHeldOutIsOfTheNewest(t *testing.T) {
+	var held trial
+	pair := func(x float64) []fusion.Pair {
+		var p fusion.Pair
+		p.Better.Features[0] = x
+		return []fusion.Pair{p, {}}
+	}
+	for i := range 3 * maxHeld {
+		held.hold(pair(float64(i)))
+	}
+	held.hold(nil)
+	if n := len(held.Held); n != maxHeld || held.Held[0].Better.Features[0] != 2*maxHeld || held.Held[n-1].Better.Features[0] != 3*maxHeld-1 {
+		t.Errorf("%d pairs, from %v", n, held.Held[0].Better.Features[0])
+	}
+}

@@ -90,10 +90,13 @@ func (t *account) note(m *memory, version string, h History) error {
 	return m.putJSON(keyVersion+t.name+"/"+version, h)
 }
 
-// forgetHistory forgets all but the newest versions.
+// forgetHistory forgets all but the newest versions, and those that are wanted.
 func (t *account) forgetHistory(m *memory, keep int) {
-	versions := slices.SortedFunc(maps.Keys(t.history), byEpoch)
+	versions, wanted := slices.SortedFunc(maps.Keys(t.history), byEpoch), t.wanted()
 	for _, v := range versions[:max(0, len(versions)-keep)] {
+		if wanted[v] {
+			continue
+		}
 		delete(t.history, v)
 		m.put(keyVersion+t.name+"/"+v, nil)
 	}

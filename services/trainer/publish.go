@@ -183,14 +183,22 @@ func (s *Service) stored(ctx context.Context, key string) (*schema.Weights, fusi
 	return &w, model, nil
 }
 
-// prepare makes the next weights and usage of every tenant that is due. They
-// are saved before they are published: an epoch is never given twice.
+// prepare makes the next weights and usage of every tenant that is due, once it is
+// known which epochs the store has: who came up since that was asked waits. They are
+// saved before they are published: an epoch is never given twice. The caller holds
+// publishing.
 func (s *Service) prepare(m *memory) error {
 	now := s.deps.Now().UTC()
 	for _, name := range slices.Sorted(maps.Keys(m.tenants)) {
+		if !s.counted[name] {
+			continue
+		}
 		t := m.tenants[name]
 		changed := false
 		for _, l := range t.lessons {
+			if !s.synced[l.owner()] {
+				continue
+			}
 			advanced, err := s.succession(m, t, l, now)
 			if err != nil {
 				return err
@@ -221,26 +229,28 @@ type publication struct {
 	usage  *schema.Usage
 }
 
-// publish puts into the store what was prepared. The caller holds publishing.
+// publish puts into the store what was prepared. What the store refuses of one tenant
+// does not keep back the others'. The caller holds publishing.
 func (s *Service) publish(ctx context.Context) error {
+	var failed []error
 	for _, p := range s.publications() {
-		if p.lesson != nil && p.live == nil {
-			if err := s.putCandidate(ctx, p.tenant, p.lesson.owner(), p.trial); err != nil {
-				return err
-			}
-		} else if p.lesson != nil {
-			if err := s.putWeights(ctx, p.tenant, p.lesson.owner(), p.live); err != nil {
-				return err
-			}
-		}
-		if p.usage != nil {
-			if err := s.put(ctx, usageKey+p.tenant, p.usage); err != nil {
-				return err
-			}
+		if err := s.putPublication(ctx, p); err != nil {
+			failed = append(failed, err)
+			continue
 		}
 		s.published(p)
 	}
-	return nil
+	return errors.Join(failed...)
+}
+
+func (s *Service) putPublication(ctx context.Context, p publication) error {
+	switch {
+	case p.usage != nil:
+		return s.put(ctx, usageKey+p.tenant, p.usage)
+	case p.live != nil:
+		return s.putWeights(ctx, p.tenant, p.lesson.owner(), p.live)
+	}
+	return s.putCandidate(ctx, p.tenant, p.lesson.owner(), p.trial)
 }
 
 func (s *Service) publications() []publication {
@@ -330,15 +340,20 @@ func (s *Service) prune(ctx context.Context, tenant string) error {
 	return nil
 }
 
-// wanted returns the versions of a tenant that are live, before those, or on trial.
+// wanted returns the versions of a tenant that have to be there; see account.wanted.
 func (s *Service) wanted(tenant string) map[string]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	wanted := map[string]bool{}
 	if s.memory == nil || s.memory.tenants[tenant] == nil {
-		return wanted
+		return nil
 	}
-	for _, l := range s.memory.tenants[tenant].lessons {
+	return s.memory.tenants[tenant].wanted()
+}
+
+// wanted returns the versions that are live, before those, or on trial.
+func (t *account) wanted() map[string]bool {
+	wanted := map[string]bool{}
+	for _, l := range t.lessons {
 		if live := l.record.Live; live != nil {
 			wanted[live.Version], wanted[live.Parent] = true, true
 		}

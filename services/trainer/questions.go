@@ -110,6 +110,7 @@ func (t *account) see(m *memory, q *question, search string, rec *searchRecord) 
 	q.compact()
 	raw, _ := json.Marshal(q) // texts, finite numbers and times always encode
 	m.put(keyQuestion+t.name+"/"+q.id, raw)
+	t.usageChanged = true
 }
 
 // limit forgets the oldest search, of those of which nothing was reported if they are

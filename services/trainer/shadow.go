@@ -118,7 +118,11 @@ func (s *Service) try(m *memory, t *account, l *lesson, w schema.Weights, h Hist
 	h.State, h.Since = Shadow, now
 	l.record.Candidate = candidate{Weights: &w, Since: now}
 	l.record.Published, l.putShadow = now, true
-	return t.note(m, w.Version, h)
+	if err := t.note(m, w.Version, h); err != nil {
+		return err
+	}
+	t.forgetHistory(m, s.cfg.Keep)
+	return nil
 }
 
 // drop ends the trial of a candidate that is not to serve.
@@ -139,7 +143,10 @@ func (s *Service) putCandidate(ctx context.Context, tenant, owner string, w *sch
 		if err := s.put(ctx, versionKey+tenant+"."+w.Version, w); err != nil {
 			return err
 		}
-		return s.put(ctx, shadowKey+owner, w)
+		if err := s.put(ctx, shadowKey+owner, w); err != nil {
+			return err
+		}
+		return s.prune(ctx, tenant) // most that are refused are followed by another trial
 	}
 	raw, err := s.deps.Store.Get(ctx, shadowKey+owner)
 	if err == nil && raw != nil {

@@ -14,7 +14,6 @@ func (r *searchRecord) silent() bool { return len(r.Used)+len(r.Rejected) == 0 }
 func (t *account) overhear(m *memory, search string, rec *searchRecord) {
 	if q := t.questionOf(rec, search); q != nil {
 		t.see(m, q, search, rec)
-		t.usageChanged = true
 	}
 }
 

@@ -31,6 +31,21 @@ func (b *bench) unheard(n int, tools ...string) {
 	b.advance()
 }
 
+// Who selects and calls nothing is heard as well.
+func TestWhatIsOnlySelectedIsPublishedToo(t *testing.T) {
+	b := newBench(t, Config{})
+	for i := range 6 {
+		imp := b.asking(fmt.Sprint("s", i), 0, "first", "second", "third")
+		f := b.feedback(imp.SearchID, "third", schema.Selected)
+		f.Client = fmt.Sprint("client-", i)
+		b.must(b.show(imp))
+		b.must(b.report(f))
+	}
+	if came := b.came(); came["third"] < 6 || came["first"] > -6 {
+		t.Errorf("%v", came)
+	}
+}
+
 // What was used comes up, and what was passed over above it goes down, the less the
 // fewer look there.
 func TestWhatCameOfAQuestionIsPublished(t *testing.T) {

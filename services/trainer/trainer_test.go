@@ -78,7 +78,9 @@ type shelf struct {
 	mu     sync.Mutex
 	values map[string][]byte
 	down   error
-	put    chan string // told of every key put, if there is room
+	asked  func()                 // called once a value is asked for, if it is there
+	refuse func(key string) error // refuses a value, if it is there
+	put    chan string            // told of every key put, if there is room
 }
 
 func newShelf() *shelf { return &shelf{values: map[string][]byte{}, put: make(chan string, 100)} }
@@ -89,6 +91,11 @@ func (s *shelf) Put(_ context.Context, key string, value []byte) error {
 	if s.down != nil {
 		return s.down
 	}
+	if s.refuse != nil {
+		if err := s.refuse(key); err != nil {
+			return err
+		}
+	}
 	s.values[key] = slices.Clone(value)
 	select {
 	case s.put <- key:
@@ -98,6 +105,9 @@ func (s *shelf) Put(_ context.Context, key string, value []byte) error {
 }
 
 func (s *shelf) Get(_ context.Context, key string) ([]byte, error) {
+	if s.asked != nil {
+		s.asked()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.values[key]), s.down

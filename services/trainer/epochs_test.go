@@ -1,0 +1,111 @@
+package trainer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Of a tenant that comes up while the trainer asks what the store has nothing is
+// published before it knows: what the store has may be newer than anything here.
+func TestWhoComesUpMeanwhileIsAskedForFirst(t *testing.T) {
+	b := newBench(t, Config{})
+	raw, err := json.Marshal(schema.Usage{Schema: schema.UsageSchema, Tenant: "late", Epoch: 500, Prior: map[string]float64{"b": 1}})
+	b.must(err)
+	b.store.values[usageKey+"late"] = raw
+	b.teach("known", 1)
+	b.restart(Config{})
+	b.store.asked = func() {
+		b.store.asked = nil
+		imp, f := b.impression("s", "a", "b"), b.feedback("s", "b", schema.Called)
+		imp.Tenant, f.Tenant = "late", "late"
+		b.must(b.show(imp))
+		b.must(b.report(f))
+	}
+	b.advance()
+	if b.store.asked != nil || b.memory.tenants["late"] == nil {
+		t.Fatal("nobody came up")
+	}
+	b.advance()
+	if u := b.store.usage(t, "late"); u.Epoch != 501 || u.Prior["b"] == 0 {
+		t.Errorf("epoch %d: %v", u.Epoch, u.Prior)
+	}
+}
+
+// Weights that are tried and refused, one after the other, leave no more than the
+// versions that are kept, and those that serve whatever their age.
+func TestRefusedTrialsAreForgotten(t *testing.T) {
+	cfg := wary()
+	cfg.Keep = 3
+	b := newBench(t, cfg)
+	ctx := context.Background()
+	live, err := b.Promote(ctx, "default", "heuristic")
+	b.must(err)
+	for range 10 {
+		b.must(b.change(func(m *memory) error {
+			a := m.tenant("default")
+			l := a.lesson(b.Service, "")
+			w, err := a.sealed(l, live, live.Version, b.now)
+			if err != nil {
+				return err
+			}
+			return b.try(m, a, l, w, History{}, b.now)
+		}))
+		b.must(b.publish(ctx))
+		b.must(b.change(func(m *memory) error {
+			a := m.tenant("default")
+			return b.drop(m, a, a.find(""), "for a test")
+		}))
+		b.must(b.publish(ctx))
+	}
+	kept, err := b.versions(ctx, "default")
+	b.must(err)
+	records := 0
+	for key := range b.state.values {
+		if strings.HasPrefix(key, keyVersion) {
+			records++
+		}
+	}
+	if most := cfg.Keep + 1; len(kept) > most || records > most || len(b.memory.tenants["default"].history) > most {
+		t.Errorf("%d versions and %d records are kept, %d known", len(kept), records, len(b.memory.tenants["default"].history))
+	}
+	if got, err := b.Version(ctx, "default", live.Version); err != nil || b.standing(got.Version) != Live {
+		t.Errorf("the live version: %v, %s", err, b.standing(got.Version))
+	}
+}
+
+// What the store refuses of one tenant keeps nothing of the others back.
+func TestOneTenantKeepsNobodyBack(t *testing.T) {
+	b := newBench(t, Config{})
+	refused := errors.New("too large")
+	b.store.refuse = func(key string) error {
+		if key == usageKey+"first" {
+			return refused
+		}
+		return nil
+	}
+	for i, tenant := range []string{"first", "second"} {
+		imp, f := b.impression(fmt.Sprint("s", i), "a", "b"), b.feedback(fmt.Sprint("s", i), "b", schema.Called)
+		imp.Tenant, f.Tenant = tenant, tenant
+		b.must(b.show(imp))
+		b.must(b.report(f))
+	}
+	b.now = b.now.Add(time.Minute)
+	if err := b.Advance(t.Context()); !errors.Is(err, refused) {
+		t.Errorf("%v", err)
+	}
+	if u := b.store.usage(t, "second"); u.Prior["b"] == 0 {
+		t.Errorf("of the second there is %v", u.Prior)
+	}
+	b.store.refuse = nil
+	b.advance()
+	if u := b.store.usage(t, "first"); u.Prior["b"] == 0 {
+		t.Errorf("of the first there is %v", u.Prior)
+	}
+}
