@@ -28,7 +28,7 @@ type account struct {
 	attempts  map[string][]attempt // by embedding model, oldest first
 
 	clients  map[string]client // by name
-	reported int               // events of all of them
+	reported int               // events of all of them, and of those who were forgotten since the start
 	taken    int               // of these, that count
 	usual    *float64          // depth, median of the clients; nil: not yet known
 

@@ -1,17 +1,19 @@
 package trainer
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // What a client may bring.
 const (
-	maxClients  = 10_000 // remembered
+	maxClients  = 10_000 // remembered, those who reported last
 	leastClient = 10     // events that everybody may bring
 	fairShare   = 3      // times what the others bring in the mean, where that is more
 	leastOthers = 5      // clients from which on it is known what is usual
@@ -22,9 +24,10 @@ const (
 
 // client is what is known of one who reports.
 type client struct {
-	Events int     `json:"events"` // reported
-	Taken  int     `json:"taken"`  // of these, learned from
-	Depth  float64 `json:"depth"`  // mean of log2(rank)
+	Events int       `json:"events"` // reported
+	Taken  int       `json:"taken"`  // of these, learned from
+	Depth  float64   `json:"depth"`  // mean of log2(rank)
+	At     time.Time `json:"at"`     // of the last one
 }
 
 func (t *account) readClient(name string, value []byte) error {
@@ -47,9 +50,12 @@ func (t *account) admit(m *memory, f schema.Feedback, position int) bool {
 	}
 	c, known := t.clients[f.Client]
 	if !known && len(t.clients) >= maxClients {
-		return false
+		t.forgetClient(m)
 	}
 	c.Events++
+	if f.Time.After(c.At) {
+		c.At = f.Time
+	}
 	c.Depth += (math.Log2(float64(position+1)) - c.Depth) / float64(c.Events)
 	ok := c.Taken < t.fair(f.Client) && !t.strange(c)
 	if ok {
@@ -63,6 +69,19 @@ func (t *account) admit(m *memory, f schema.Feedback, position int) bool {
 	raw, _ := json.Marshal(c) // finite numbers always encode
 	m.put(keyClient+t.name+"/"+f.Client, raw)
 	return ok
+}
+
+// forgetClient forgets who reported longest ago.
+func (t *account) forgetClient(m *memory) {
+	oldest, first := "", true
+	for name, c := range t.clients {
+		if first || cmp.Or(c.At.Compare(t.clients[oldest].At), cmp.Compare(name, oldest)) < 0 {
+			oldest, first = name, false
+		}
+	}
+	t.taken -= t.clients[oldest].Taken
+	delete(t.clients, oldest)
+	m.put(keyClient+t.name+"/"+oldest, nil)
 }
 
 // fair is how many events of a client count.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -99,6 +100,48 @@ func TestAClientWhoPicksTheLastIsNotLearnedFrom(t *testing.T) {
 	}
 	if got := b.outcome(capped); got < 25 {
 		t.Errorf("%d of 40 did not count", got)
+	}
+}
+
+// However many have reported, somebody new is heard: who reported longest ago is
+// forgotten.
+func TestSomebodyNewIsAlwaysHeard(t *testing.T) {
+	b := newBench(t, Config{})
+	b.must(b.show(b.impression("s", "a", "b")))
+	const more = 5
+	report := func(client int) {
+		f := b.feedback("s", "a", schema.Called)
+		f.ID, f.Client = fmt.Sprint("event-", client), fmt.Sprint("session-", client)
+		b.now = b.now.Add(time.Millisecond)
+		f.Time = b.now
+		b.must(b.report(f))
+	}
+	b.must(b.change(func(m *memory) error {
+		for i := range maxClients {
+			a, f := m.tenant("default"), b.feedback("s", "a", schema.Called)
+			f.Client = fmt.Sprint("session-", i)
+			b.now = b.now.Add(time.Millisecond)
+			f.Time = b.now
+			a.admit(m, f, 0)
+		}
+		return nil
+	}))
+	for i := range more {
+		report(maxClients + i)
+	}
+	if b.outcome(accepted) != more {
+		t.Errorf("%d of %d new clients are heard", b.outcome(accepted), more)
+	}
+	b.restart(Config{})
+	report(maxClients + more)
+	a, taken := b.memory.tenants["default"], 0
+	for _, c := range a.clients {
+		taken += c.Taken
+	}
+	_, first := a.clients["session-0"]
+	_, last := a.clients[fmt.Sprint("session-", maxClients+more)]
+	if len(a.clients) != maxClients || first || !last || taken != a.taken {
+		t.Errorf("%d clients are known, the first %v, the last %v; %d events counted of %d", len(a.clients), first, last, a.taken, taken)
 	}
 }
 

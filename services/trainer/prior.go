@@ -22,8 +22,8 @@ func (m *memory) prior(tenant, model string, pairs int) (fusion.Model, int) {
 	mean, n := builtin(model), 1
 	for _, name := range slices.Sorted(maps.Keys(m.tenants)) {
 		l := m.tenants[name].find(model)
-		if name == tenant || l == nil || l.record.Live == nil || l.record.Pairs < pairs {
-			continue
+		if name == tenant || l == nil || l.record.Pairs < pairs || l.record.Live == nil || l.record.Live.Source != learnedFromFeedback {
+			continue // what somebody gave or promoted is not for others to rank by
 		}
 		n++
 		other, share := l.liveModel(), 1/float64(n)

@@ -84,3 +84,20 @@ func TestATenantLeavesWhatOthersLearned(t *testing.T) {
 		t.Errorf("begins once more: %s", again.Source)
 	}
 }
+
+// What somebody gave a tenant is nobody else's to begin with, however much it learned
+// before.
+func TestNobodyBeginsWithWhatWasGiven(t *testing.T) {
+	b := newBench(t, quick())
+	b.teachTenant("one", "a", "right", 40)
+	b.teachTenant("two", "c", "right", 40)
+	given, _ := b.modelOf("two")
+	given.Source = learnedFromFeedback // as it may say itself
+	if _, err := b.Take(t.Context(), "two", given); err != nil {
+		t.Fatal(err)
+	}
+	b.teachTenant("late", "d", "right", 1)
+	if w, _ := b.modelOf("late"); w.Version != fusion.BuiltinName {
+		t.Errorf("begins with what was given: %s", w.Source)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -25,6 +26,38 @@ func (b *bench) askers(prefix string, n int, calls func(i int) []int, tools ...s
 		}
 	}
 	b.advance()
+}
+
+// Where a model's vectors change their length, what was asked before does not compare
+// any more: it is left out, and nothing fails of it.
+func TestVectorsOfAnotherLengthAreLeftOut(t *testing.T) {
+	b := newBench(t, Config{Retrain: 8})
+	ask := func(prefix string, dimensions int) {
+		for i := range 60 {
+			imp := b.asking(fmt.Sprint(prefix, i), 0, "wordy", "right", "other")
+			imp.Vector = make(schema.Direction, dimensions)
+			imp.Vector[i%dimensions] = 127
+			b.must(b.show(imp))
+			b.must(b.report(b.feedback(imp.SearchID, "right", schema.Called)))
+			b.now = b.now.Add(time.Second)
+		}
+		b.advance()
+	}
+	ask("long", 64)
+	ask("short", 32)
+	u := b.store.usage(t, "default")
+	if len(u.Came) != 32 || len(u.Asked["right"]) == 0 {
+		t.Errorf("of %d questions something came, %d ask for the tool", len(u.Came), len(u.Asked["right"]))
+	}
+	for _, d := range u.Asked["right"] {
+		if len(d) != 32 {
+			t.Errorf("a query of %d dimensions", len(d))
+		}
+	}
+	ask("long again", 64)
+	if u := b.store.usage(t, "default"); len(u.Came) != 60 {
+		t.Errorf("of %d questions something came once the first length is back", len(u.Came))
+	}
 }
 
 // What the others pass over was called by mistake.

@@ -47,11 +47,19 @@ func (t *account) recollect(now time.Time, halfLife time.Duration) *recollection
 	return r
 }
 
-// byAge returns the questions, those first that were not asked for longest.
+// byAge returns the questions, those first that were not asked for longest. Where a
+// model's vectors have changed their length, those that compare with its newest ones.
 func (t *account) byAge() []*question {
-	return slices.SortedFunc(maps.Values(t.questions), func(a, b *question) int {
+	list := slices.SortedFunc(maps.Values(t.questions), func(a, b *question) int {
 		return cmp.Or(a.newest().Compare(b.newest()), cmp.Compare(a.id, b.id))
 	})
+	dimensions := map[string]int{}
+	for _, q := range list {
+		if len(q.Vector) > 0 {
+			dimensions[q.Model] = len(q.Vector)
+		}
+	}
+	return slices.DeleteFunc(list, func(q *question) bool { return len(q.Vector) > 0 && len(q.Vector) != dimensions[q.Model] })
 }
 
 // weight is what one result of a question counts for.

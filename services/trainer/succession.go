@@ -31,12 +31,16 @@ func (s *Service) succession(m *memory, t *account, l *lesson, now time.Time) (b
 	return true, s.prepareWeights(m, t, l, now)
 }
 
+// learnedFromFeedback is the source of weights that a tenant's own searches taught and
+// that proved themselves. No others have it, whatever somebody says where they are from.
+const learnedFromFeedback = "learned from feedback"
+
 // prepareWeights makes what was learned the next version. Weights that could not
 // rank are not published; the learner starts over from the live ones.
 func (s *Service) prepareWeights(m *memory, t *account, l *lesson, now time.Time) error {
 	learned := l.learner.Model()
 	w := learned.Weights()
-	w.Source = "learned from feedback"
+	w.Source = learnedFromFeedback
 	w.Trained = l.record.Pairs
 	l.record.Needed = s.cfg.NewPairs
 	h := l.history()
