@@ -109,3 +109,33 @@ func TestOneTenantKeepsNobodyBack(t *testing.T) {
 		t.Errorf("of the first there is %v", u.Prior)
 	}
 }
+
+// The longer tables take to make, the seldomer they are made, and all else goes on.
+func TestUsageIsMadeSeldomerTheLongerItTakes(t *testing.T) {
+	b := newBench(t, Config{})
+	b.teach("first", 1)
+	epoch := func() uint64 { return b.store.usage(t, "default").Epoch }
+	before := epoch()
+	b.ticks = 20 * time.Second // every look at the clock takes so long
+	b.teach("second", 1)
+	b.ticks = 0
+	made := epoch()
+	if made != before+1 {
+		t.Fatalf("epoch %d after %d", made, before)
+	}
+	use := func(search string) {
+		b.must(b.show(b.impression(search, "a", "b")))
+		b.must(b.report(b.feedback(search, "b", schema.Called)))
+		b.now = b.now.Add(time.Second)
+		b.must(b.Advance(t.Context()))
+	}
+	use("third")
+	if epoch() != made {
+		t.Errorf("made again before as much time has passed as it took")
+	}
+	b.now = b.now.Add(10 * time.Minute)
+	use("fourth")
+	if u := b.store.usage(t, "default"); u.Epoch != made+1 || u.Prior["b"] < 1.09 {
+		t.Errorf("epoch %d after %d: %v", u.Epoch, made, u.Prior)
+	}
+}

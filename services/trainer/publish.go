@@ -183,16 +183,12 @@ func (s *Service) stored(ctx context.Context, key string) (*schema.Weights, fusi
 	return &w, model, nil
 }
 
-// prepare makes the next weights and usage of every tenant that is due, once it is
-// known which epochs the store has: who came up since that was asked waits. They are
-// saved before they are published: an epoch is never given twice. The caller holds
-// publishing.
+// prepare makes the next weights of every tenant that is due, once it is known which
+// epochs the store has: who came up since that was asked waits. They are saved before
+// they are published: an epoch is never given twice. The caller holds publishing.
 func (s *Service) prepare(m *memory) error {
 	now := s.deps.Now().UTC()
 	for _, name := range slices.Sorted(maps.Keys(m.tenants)) {
-		if !s.counted[name] {
-			continue
-		}
 		t := m.tenants[name]
 		changed := false
 		for _, l := range t.lessons {
@@ -205,12 +201,6 @@ func (s *Service) prepare(m *memory) error {
 			}
 			changed = changed || advanced
 		}
-		if t.usageChanged || len(t.uses) > 0 && now.Sub(t.record.Usage) >= refreshUsage {
-			t.record.UsageEpoch++
-			t.record.Usage = now
-			t.putUsage, t.usageChanged = s.usage(m, t, now), false
-			changed = true
-		}
 		if changed {
 			if err := t.save(m); err != nil {
 				return err
@@ -218,6 +208,47 @@ func (s *Service) prepare(m *memory) error {
 		}
 	}
 	return nil
+}
+
+// prepareUsage makes the next table of every tenant whose use has changed, or has faded.
+// Those of large tenants take long, so that the bus is read in between, and for as
+// long afterwards as all of them took: the more there is to do, the seldomer. The caller
+// holds publishing.
+func (s *Service) prepareUsage() error {
+	began := s.deps.Now()
+	if began.Before(s.rested) {
+		return nil
+	}
+	for _, name := range s.usageDue(began) {
+		if err := s.change(func(m *memory) error {
+			t := m.tenant(name)
+			t.record.UsageEpoch++
+			t.record.Usage = s.deps.Now().UTC()
+			t.putUsage, t.usageChanged = s.usage(m, t, t.record.Usage), false
+			return t.save(m)
+		}); err != nil {
+			return err
+		}
+	}
+	ended := s.deps.Now()
+	s.rested = ended.Add(ended.Sub(began))
+	return nil
+}
+
+// usageDue returns the tenants that prepareUsage is for, of those whose epochs are known.
+func (s *Service) usageDue(now time.Time) (due []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.memory == nil {
+		return nil
+	}
+	for name, t := range s.memory.tenants {
+		if s.counted[name] && (t.usageChanged || len(t.uses) > 0 && now.Sub(t.record.Usage) >= refreshUsage) {
+			due = append(due, name)
+		}
+	}
+	slices.Sort(due)
+	return due
 }
 
 // publication is what is to be put into the store for one tenant.

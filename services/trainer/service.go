@@ -147,6 +147,7 @@ type Service struct {
 	publishing sync.Mutex
 	synced     map[string]bool // by schema.ModelOwner, whether the epoch of the published weights is known; guarded by publishing
 	counted    map[string]bool // by tenant, whether that of the published usage is; guarded by publishing
+	rested     time.Time       // when usage may be made again; guarded by publishing
 
 	mu     sync.Mutex // guards memory
 	memory *memory    // nil: to be loaded from the state
@@ -242,6 +243,9 @@ func (s *Service) Advance(ctx context.Context) error {
 		}
 		return s.prepare(m)
 	}); err != nil {
+		return err
+	}
+	if err := s.prepareUsage(); err != nil {
 		return err
 	}
 	return s.publish(ctx)

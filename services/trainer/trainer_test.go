@@ -164,6 +164,7 @@ type bench struct {
 	store   *shelf
 	bus     *streamtest.Bus
 	now     time.Time
+	ticks   time.Duration // that pass whenever somebody looks at the clock
 	offsets map[events.Topic]uint64
 }
 
@@ -182,7 +183,7 @@ func (b *bench) restart(cfg Config) {
 	b.t.Helper()
 	s, err := New(cfg, Deps{
 		Follower: b.bus, Publisher: b.bus, State: b.state, Store: b.store,
-		Now: func() time.Time { return b.now }, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: prometheus.NewRegistry(),
+		Now: func() time.Time { b.now = b.now.Add(b.ticks); return b.now }, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: prometheus.NewRegistry(),
 	})
 	if err != nil {
 		b.t.Fatal(err)
