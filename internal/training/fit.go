@@ -84,7 +84,7 @@ func (l *lesson) fit(ctx context.Context) (evaluation.Fitted, error) {
 	if err != nil {
 		return evaluation.Fitted{}, err
 	}
-	l2, err := l.chooseL2(groups)
+	l2, err := l.chooseL2(ctx, groups)
 	if err != nil {
 		return evaluation.Fitted{}, err
 	}

@@ -1,6 +1,7 @@
 package training
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -18,10 +19,10 @@ const clearly = 0.01
 
 // chooseL2 returns the price of correction whose models lose least on queries
 // that they were not learned from, and keeps these models.
-func (l *lesson) chooseL2(groups [][]fusion.Group) (best float64, err error) {
+func (l *lesson) chooseL2(ctx context.Context, groups [][]fusion.Group) (best float64, err error) {
 	least := math.Inf(1)
 	for _, l2 := range l.cfg.L2 {
-		models, lost, err := l.leaveOut(groups, l2)
+		models, lost, err := l.leaveOut(ctx, groups, l2)
 		if err != nil {
 			return 0, err
 		}
@@ -34,8 +35,11 @@ func (l *lesson) chooseL2(groups [][]fusion.Group) (best float64, err error) {
 
 // leaveOut learns without each part of the queries, and returns what is lost on
 // these.
-func (l *lesson) leaveOut(groups [][]fusion.Group, l2 float64) (models []fusion.Model, lost float64, err error) {
+func (l *lesson) leaveOut(ctx context.Context, groups [][]fusion.Group, l2 float64) (models []fusion.Model, lost float64, err error) {
 	for part := range min(parts, len(groups)) {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
 		var train, held []fusion.Group
 		for i, list := range groups {
 			if i%parts == part {

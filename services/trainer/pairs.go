@@ -71,11 +71,15 @@ func (s *Service) ends(ctx context.Context) map[events.Topic]map[int]uint64 {
 	return ends
 }
 
-// settle learns from the searches whose feedback has settled.
-func (s *Service) settle(ctx context.Context, m *memory) error {
+// settle learns from the searches whose feedback has settled, of each tenant up to
+// where learning has to begin anew.
+func (s *Service) settle(m *memory) error {
 	touched := map[string]bool{}
 	for _, key := range m.settled() {
-		name, err := s.settleSearch(ctx, m, key)
+		if t := m.tenants[tenantOf(key)]; t != nil && t.waits(s.cfg.Retrain) {
+			continue
+		}
+		name, err := s.settleSearch(m, key)
 		if err != nil {
 			return err
 		}
@@ -107,7 +111,7 @@ func Pairs(i schema.Impression, feedback []schema.Feedback) []fusion.Pair {
 }
 
 // settleSearch turns what is new of one search into pairs of its tenant.
-func (s *Service) settleSearch(ctx context.Context, m *memory, key string) (tenant string, err error) {
+func (s *Service) settleSearch(m *memory, key string) (tenant string, err error) {
 	delete(m.due, key)
 	m.put(keyDue+key, nil)
 	raw, err := m.get(keySearch + key)
@@ -133,9 +137,6 @@ func (s *Service) settleSearch(ctx context.Context, m *memory, key string) (tena
 	l.take(q, rec.pairs(), s.cfg.Learn.Batch)
 	l.scored(&rec)
 	t.classify(m, strings.TrimPrefix(key, t.name+"/"), &rec)
-	if err := s.retrain(ctx, t, l); err != nil {
-		return "", err
-	}
 	if l.record.First.IsZero() || at.Before(l.record.First) {
 		l.record.First = at
 	}

@@ -235,18 +235,30 @@ func (s *Service) Advance(ctx context.Context) error {
 	if err := s.synchronise(ctx); err != nil {
 		return err
 	}
-	ends := s.ends(ctx)
-	if err := s.change(func(m *memory) error {
-		m.look(s.deps.Now(), ends, s.cfg.Settle)
-		if err := s.settle(ctx, m); err != nil {
-			return err
-		}
-		return s.prepare(m)
-	}); err != nil {
+	if err := s.learn(ctx); err != nil {
+		return err
+	}
+	if err := s.change(s.prepare); err != nil {
 		return err
 	}
 	if err := s.prepareUsage(); err != nil {
 		return err
 	}
 	return s.publish(ctx)
+}
+
+// learn learns from all searches that have settled.
+func (s *Service) learn(ctx context.Context) error {
+	ends := s.ends(ctx)
+	for {
+		if err := s.change(func(m *memory) error {
+			m.look(s.deps.Now(), ends, s.cfg.Settle)
+			return s.settle(m)
+		}); err != nil {
+			return err
+		}
+		if began, err := s.beginAnew(ctx); !began || err != nil {
+			return err
+		}
+	}
 }

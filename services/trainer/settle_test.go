@@ -3,6 +3,7 @@ package trainer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -56,7 +57,7 @@ func (b *bench) take(h happened) {
 // TestATrainerThatWasAwayLearnsTheSame lets one trainer read everything as it
 // happens, and others everything hours later, with restarts and ticks in between.
 func TestATrainerThatWasAwayLearnsTheSame(t *testing.T) {
-	cfg := Config{Learn: fusion.LearnConfig{Batch: 4}}
+	cfg := Config{Learn: fusion.LearnConfig{Batch: 4}, Retrain: 3}
 	there := newBench(t, cfg)
 	for _, h := range afternoon(there) {
 		there.now = h.at
@@ -89,6 +90,38 @@ func TestATrainerThatWasAwayLearnsTheSame(t *testing.T) {
 		}
 		differ(t, fmt.Sprintf("away, restarted after every %d", every), learnedBy(away), want)
 	}
+}
+
+// Who is stopped while learning begins anew begins again with the same.
+func TestLearningAnewThatIsBrokenOffIsDoneAgain(t *testing.T) {
+	cfg := Config{Learn: fusion.LearnConfig{Batch: 4}, Retrain: 6}
+	run := func(breakOff bool) (*bench, int) {
+		b, broken := newBench(t, cfg), 0
+		for i := range 40 {
+			imp := b.asking(fmt.Sprint("s", i), i%16, "wordy", "right", "other")
+			b.must(b.show(imp))
+			b.must(b.report(b.feedback(imp.SearchID, "right", schema.Called)))
+			b.now = b.now.Add(time.Second)
+		}
+		b.now = b.now.Add(time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for breakOff && errors.Is(b.Advance(ctx), context.Canceled) && broken < 3 {
+			broken++
+			b.restart(cfg)
+		}
+		b.advance()
+		return b, broken
+	}
+	undisturbed, _ := run(false)
+	if fresh := undisturbed.memory.tenants["default"].find("m").record.Fresh; fresh >= 6 || len(undisturbed.memory.due) > 0 {
+		t.Fatalf("%d searches since learning began anew, %d not settled", fresh, len(undisturbed.memory.due))
+	}
+	got, broken := run(true)
+	if broken == 0 {
+		t.Fatal("learning anew was not broken off")
+	}
+	differ(t, "broken off", learnedBy(got), learnedBy(undisturbed))
 }
 
 // learnedBy is what a trainer counted and learned, but not which versions it

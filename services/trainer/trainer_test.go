@@ -469,7 +469,7 @@ func TestWhatCouldNotWaitIsNoDuplicate(t *testing.T) {
 // possible Save, and expects the same state as without.
 func TestCrashesNeitherLoseNorDouble(t *testing.T) {
 	crash := errors.New("crash")
-	cfg := Config{MinPairs: 4, Learn: fusion.LearnConfig{Batch: 4}}
+	cfg := Config{MinPairs: 4, Learn: fusion.LearnConfig{Batch: 4}, Retrain: 2}
 	run := func(t *testing.T, at int) (*bench, int) {
 		b := newBench(t, cfg)
 		saves := 0
