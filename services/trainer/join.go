@@ -139,7 +139,11 @@ func (s *Service) impression(m *memory, i schema.Impression, at time.Time) error
 	}
 	for _, f := range m.takeWaiting(key) {
 		raw, err := m.get(keySearch + key) // as the one before left it
-		if err == nil && raw != nil {
+		if raw == nil && err == nil {
+			m.outcomes[unknownSearch]++ // older than all that there is room for
+			continue
+		}
+		if err == nil {
 			err = s.join(m, f, raw)
 		}
 		if err != nil {

@@ -58,7 +58,7 @@ type Config struct {
 	Questions  int                // remembered of a tenant; 2,000
 	Keep       int                // versions of weights kept per tenant; 50
 	Remembered int                // searches kept for joining, and as many event ids, of all tenants; 200,000
-	Waiting    int                // events kept whose search is not known yet, of all tenants; 10,000
+	Waiting    int                // events kept whose search is not known yet, of all tenants, half of them of one at most; 20,000
 	UsageBytes int                // bound on one tenant's published usage, and as much again on what came of its questions; 512 KiB
 	Learn      fusion.LearnConfig // steps; rate 0.002, batch 64, L2 0.1, clip 1
 }
@@ -77,7 +77,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.Sample, 30)
 	orDefault(&c.Keep, 50)
 	orDefault(&c.Remembered, 200_000)
-	orDefault(&c.Waiting, 10_000)
+	orDefault(&c.Waiting, 20_000)
 	orDefault(&c.UsageBytes, 512<<10)
 	orDefault(&c.Learn.Rate, 0.002)
 	orDefault(&c.Learn.Batch, 64)
