@@ -156,11 +156,14 @@ const drainLimit = 64 << 20
 
 // drained reads what next has left of a request's body before the answer goes
 // out. A client that sends everything before it looks at the answer would
-// otherwise see a reset connection in place of the reason.
+// otherwise see a reset connection in place of the reason. Next may close the body,
+// as huma does of one that is too large: that is for the server to do.
 func drained(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := r.Body
+		r.Body = io.NopCloser(body)
 		next.ServeHTTP(w, r)
-		_, _ = io.CopyN(io.Discard, r.Body, drainLimit) // whatever ends it, the answer stands
+		_, _ = io.CopyN(io.Discard, body, drainLimit) // whatever ends it, the answer stands
 	})
 }
 

@@ -42,7 +42,10 @@ func TestWhatNoRouteMatchesIsAProblemDocument(t *testing.T) {
 }
 
 func TestABodyThatNobodyWantsIsReadBeforeTheAnswer(t *testing.T) {
-	refuse := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) })
+	refuse := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body.Close()
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+	})
 	for _, tc := range []struct{ size, left int }{{0, 0}, {1 << 20, 0}, {drainLimit + 5, 5}} {
 		body := bytes.NewReader(make([]byte, tc.size))
 		drained(refuse).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("PUT", "/", io.NopCloser(body)))

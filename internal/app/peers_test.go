@@ -2,6 +2,7 @@ package app
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"go.opentelemetry.io/otel/propagation"
 )
 
@@ -47,6 +49,37 @@ func TestAnAnswerArrivesHoweverSoonItComes(t *testing.T) {
 				resp.Body.Close()
 				if err != nil || len(body) != 12000 {
 					t.Errorf("%d bytes of the answer: %v", len(body), err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// What the peer refuses before it has read all of it is refused, and not taken for a
+// peer that does not answer.
+func TestARefusalArrivesHoweverLargeTheBody(t *testing.T) {
+	api, mux := newAPI("test")
+	huma.Register(api, huma.Operation{Method: http.MethodPost, Path: "/", MaxBodyBytes: 100 << 10}, func(context.Context, *struct {
+		Body struct{ Query string }
+	}) (*struct{}, error) {
+		return nil, nil
+	})
+	front := passing(t, drained(mux).ServeHTTP)
+	body := `{"query":"` + strings.Repeat("ferry ", 200_000) + `"}`
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 50 {
+				resp, err := front.Client().Post(front.URL, "application/json", strings.NewReader(body))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				resp.Body.Close()
+				if resp.StatusCode != http.StatusRequestEntityTooLarge {
+					t.Errorf("status %d", resp.StatusCode)
 					return
 				}
 			}
