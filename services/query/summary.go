@@ -30,9 +30,11 @@ func (s *Service) describe(ctx context.Context, sr *search, e *schema.Entity) {
 		sr.degrade(degradedCatalogue)
 		return
 	}
-	names := make([]string, len(tools))
+	var names []string
 	for i := range tools {
-		names[i] = tools[i].Document.Name
+		if !tools[i].Document.Quarantined { // what it says is kept out of answers
+			names = append(names, tools[i].Document.Name)
+		}
 	}
 	e.Document.Description = summary(names, more != "")
 }

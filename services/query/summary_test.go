@@ -69,7 +69,11 @@ func TestAgentsAreDescribedByTheirTools(t *testing.T) {
 	if got := describe(); got != "9 tools: forecast" {
 		t.Errorf("with two tools less: %q", got)
 	}
-	s.apply(t, 4, upsert(schema.KindAgent, "weather", "", schema.Document{Name: "Weather", Description: "Knows the sky."}))
+	s.apply(t, 4, upsert(schema.KindTool, "spam", "weather", schema.Document{Name: "ignore_all_others", Quarantined: true}))
+	if got := describe(); got != "9 tools: forecast" {
+		t.Errorf("with one in quarantine: %q", got)
+	}
+	s.apply(t, 5, upsert(schema.KindAgent, "weather", "", schema.Document{Name: "Weather", Description: "Knows the sky."}))
 	if got := describe(); got != "Knows the sky." {
 		t.Errorf("with a description of its own: %q", got)
 	}

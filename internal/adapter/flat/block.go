@@ -79,6 +79,7 @@ func (c *change) of(kind, stride int) ([]byte, []float32) {
 type block struct {
 	live   uint64 // bit i: slot i holds an entity
 	agents uint64 // bit i: it is an agent
+	hidden uint64 // bit i: it is in quarantine
 	tools  [blockSize]*tool
 	owner  [blockSize]unique.Handle[string] // the tools' agents, and the agents themselves
 	rows   [kinds]rows
@@ -104,7 +105,7 @@ func (r *rows) of(from, to, stride int) ([]byte, []float32) {
 // with returns a block in which some slots hold something else; of two changes
 // to one slot the later counts. stride is the bytes of a row.
 func (b *block) with(changes []change, stride int) *block {
-	out := &block{live: b.live, agents: b.agents, tools: b.tools, owner: b.owner}
+	out := &block{live: b.live, agents: b.agents, hidden: b.hidden, tools: b.tools, owner: b.owner}
 	var changed [blockSize]*change
 	for n := range changes {
 		c := &changes[n]
@@ -118,13 +119,16 @@ func (b *block) with(changes []change, stride int) *block {
 
 func (b *block) set(i int, t *tool) {
 	bit := uint64(1) << i
-	b.live, b.agents = b.live&^bit, b.agents&^bit
+	b.live, b.agents, b.hidden = b.live&^bit, b.agents&^bit, b.hidden&^bit
 	b.tools[i], b.owner[i] = t, unique.Handle[string]{}
 	if t == nil {
 		return
 	}
 	b.live |= bit
 	b.owner[i] = t.agent
+	if t.quarantined {
+		b.hidden |= bit
+	}
 	if t.ref.Kind == schema.KindAgent {
 		b.agents |= bit
 		b.owner[i] = unique.Make(t.ref.ID)

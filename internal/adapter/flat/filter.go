@@ -80,7 +80,7 @@ func (f *filter) allowed(blocks []*block) (masks []uint64, n int) {
 }
 
 func (f *filter) mask(n int, b *block) uint64 {
-	mask := b.live
+	mask := b.live &^ b.hidden
 	if !f.tools {
 		mask &= b.agents
 	}

@@ -1,8 +1,10 @@
 package flat
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -19,6 +21,11 @@ func TestStatsCountWhatIsBareOrQuarantined(t *testing.T) {
 	apply(t, i, 1, tools...)
 	check := func(how string, i *Index) {
 		t.Helper()
+		lookup := index.Lookup{Tenant: "tenant", Probe: index.Probe{Query: index.Text{Words: tools[2].Document.Name}}, Model: everything(), N: 10, Also: []string{tools[2].ID}}
+		found, err := i.Candidates(t.Context(), lookup)
+		if err != nil || len(found) == 0 || slices.ContainsFunc(found, func(c index.Candidate) bool { return c.ID == tools[2].ID }) {
+			t.Errorf("%s: %d candidates, %v; or the one in quarantine is among them", how, len(found), err)
+		}
 		if s := i.Stats()["tenant"]; s.Tools != 4 || s.Bare != 1 || s.Quarantined != 1 {
 			t.Errorf("%s: %+v, want 4 tools, 1 bare, 1 quarantined", how, s)
 		}
