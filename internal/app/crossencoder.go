@@ -14,7 +14,7 @@ func newCrossEncoder(cfg config.Rerank) (query.Scorer, error) {
 		return nil, nil
 	}
 	r, err := openai.NewReranker(openai.RerankConfig{
-		URL: cfg.URL, Form: openai.RerankForm(cfg.Form), Key: cfg.APIKey, Name: cfg.Model,
+		URL: cfg.URL, Form: openai.RerankForm(cfg.Form), Key: cfg.APIKey, Name: cfg.Model, Patience: cfg.Budget,
 	}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("rerank.url: %w", err)

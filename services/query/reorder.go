@@ -57,8 +57,8 @@ func (s *Service) reorder(ctx context.Context, sr *search, ranked []ranking.Rank
 	default:
 		algorithm = rerank.Algorithm(mode)
 	}
-	l := s.judged(ctx, sr, lineup{ranked, rerank.Calibrate(items), upTo(len(ranked))})
-	order := s.cfg.Reranking.Order(l.items, needs, algorithm)
+	l, bounds := s.judged(ctx, sr, lineup{ranked, rerank.Calibrate(items), upTo(len(ranked))})
+	order := bounds.Order(l.items, needs, algorithm)
 	sr.reordered.algorithm = algorithm
 	if sr.req.Explain {
 		sr.reordered.moves = l.moves(order, algorithm, single)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -23,18 +24,20 @@ type Scorer interface {
 const maxJudged = 2 << 10
 
 // judged lets the cross-encoder order what can be reordered; the rest follows as
-// it is, as relevant as nothing. Where it does not answer in time, or with what
-// can not be, the lineup stays as it was.
-func (s *Service) judged(ctx context.Context, sr *search, l lineup) lineup {
+// it is, as relevant as nothing. It returns the bounds by which to reorder what it
+// made: all that was judged takes part, wherever it stands now. Where it does not answer
+// in time, or with what can not be, the lineup stays as it was.
+func (s *Service) judged(ctx context.Context, sr *search, l lineup) (lineup, rerank.Config) {
+	bounds := s.cfg.Reranking
 	if s.deps.Scorer == nil {
-		return l
+		return l, bounds
 	}
-	kept, cut := s.cfg.Reranking.Truncate(l.items)
+	kept, cut := bounds.Truncate(l.items)
 	scores, err := s.score(ctx, sr, l, kept)
 	s.mute.Note(ctx, s.deps.Logger, err, "query: the cross-encoder does not answer, results stay in the order of their scores", "query: the cross-encoder answers again")
 	if err != nil {
 		sr.degrade(degradedRerank)
-		return l
+		return l, bounds
 	}
 	sr.reordered.relevance = make(map[schema.Ref]float64, len(kept))
 	for i, at := range kept {
@@ -51,7 +54,8 @@ func (s *Service) judged(ctx context.Context, sr *search, l lineup) lineup {
 		out.items = append(out.items, l.items[at])
 		out.from = append(out.from, l.from[at])
 	}
-	return out
+	bounds.KeepSeen, bounds.KeepUnseen = len(kept), len(kept)
+	return out, bounds
 }
 
 // score asks for the relevance of what stands at these places, within its budget.

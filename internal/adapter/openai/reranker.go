@@ -37,6 +37,10 @@ type RerankConfig struct {
 
 	Batch    int // texts in a request; 32 for TEI, as it is set by default, else 128
 	Parallel int // requests at once; 8
+
+	// Patience is how long callers wait as a rule. That one who has less time gets no
+	// answer says nothing of the endpoint.
+	Patience time.Duration
 }
 
 // Reranker is a cross-encoder behind an endpoint. It asks once, because somebody
@@ -101,13 +105,22 @@ func (r *Reranker) Score(ctx context.Context, query string, texts []string) ([]f
 	if err != nil {
 		err = fmt.Errorf("%s: %w", shown(r.url), err)
 	}
-	if !errors.Is(ctx.Err(), context.Canceled) {
-		r.rest.record(err, time.Since(start))
+	if took := time.Since(start); !errors.Is(ctx.Err(), context.Canceled) && !r.ownFault(err, took) {
+		r.rest.record(err, took)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return shares(scores), nil
+}
+
+// errCrowded says that so many requests are under way that there was no time for another.
+var errCrowded = errors.New("too many requests are under way")
+
+// ownFault reports whether it was not the endpoint that failed: the caller waited much
+// shorter than callers do, or for its turn alone.
+func (r *Reranker) ownFault(err error, took time.Duration) bool {
+	return errors.Is(err, errCrowded) || errors.Is(err, context.DeadlineExceeded) && took < r.cfg.Patience/2
 }
 
 // shares puts scores beyond 0 and 1, which are logits, between them.
@@ -132,7 +145,7 @@ func (r *Reranker) request(ctx context.Context, query string, texts []string, sc
 	case r.slots <- struct{}{}:
 		defer func() { <-r.slots }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return fmt.Errorf("%w: %w", errCrowded, ctx.Err())
 	}
 	body, err := r.body(query, texts)
 	if err != nil {

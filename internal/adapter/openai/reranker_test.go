@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -188,6 +189,44 @@ func TestACrossEncoderThatHangs(t *testing.T) {
 		}
 		if calls != 1 {
 			t.Errorf("asked %d times", calls)
+		}
+	})
+}
+
+// Who has less time than callers have, or waits for a turn in vain, says nothing of the
+// endpoint: others ask it all the same.
+func TestWhoHasNoTimeSpoilsItForNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, err := NewReranker(RerankConfig{URL: "http://h", Form: RerankTEI, Parallel: 1, Patience: 500 * time.Millisecond}, roundTrip(func(req *http.Request) (*http.Response, error) {
+			select {
+			case <-req.Context().Done():
+				return nil, req.Context().Err()
+			case <-time.After(300 * time.Millisecond):
+			}
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`[{"index":0,"score":1}]`))}, nil
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func(within time.Duration) error {
+			ctx, cancel := context.WithTimeout(t.Context(), within)
+			defer cancel()
+			_, err := r.Score(ctx, "q", []string{"a"})
+			return err
+		}
+		if err := ask(30 * time.Millisecond); err == nil {
+			t.Error("answered before it could")
+		}
+		if err := ask(500 * time.Millisecond); err != nil {
+			t.Errorf("after one in a hurry: %v", err)
+		}
+		r.slots <- struct{}{}
+		if err := ask(500 * time.Millisecond); !errors.Is(err, errCrowded) {
+			t.Errorf("without a turn: %v", err)
+		}
+		<-r.slots
+		if err := ask(500 * time.Millisecond); err != nil {
+			t.Errorf("after one without a turn: %v", err)
 		}
 	})
 }
