@@ -33,6 +33,9 @@ func (s *Service) decide(ctx context.Context, sr *search) error {
 	}
 	c := choose(rankings)
 	sr.req.Rank = c.rank()
+	if sr.req.Rank == schema.RankAgents {
+		sr.leading = c.tools()
+	}
 	sr.pool = s.pool(sr.req)
 	sr.chosen = c.explain(needs, sr.req.Explain)
 	return nil
@@ -46,7 +49,10 @@ func (sr *search) apart() []plan {
 	if len(sr.req.Steps) > 0 || said {
 		return sr.plan.steps(sr.req.Steps)
 	}
-	return sr.plan.steps(text.Sentences(sr.plan.query))
+	if sentences := text.Sentences(sr.plan.query); len(sentences) <= schema.MaxNeeds {
+		return sr.plan.steps(sentences)
+	}
+	return sr.plan.steps(text.Clauses(sr.plan.query)) // a few, however long the query is
 }
 
 // choice is the agent whose tools cover most of the needs.
@@ -68,6 +74,9 @@ func choose(rankings [][]ranking.Ranked) choice {
 		c.best = append(c.best, 0)
 		for i := range ranked {
 			r := &ranked[i]
+			if r.Kind == schema.KindAgent {
+				continue // only tools can answer a need
+			}
 			c.best[need] = max(c.best[need], r.Score)
 			owner := ranking.Owner(&r.Candidate)
 			if owner == "" || r.Score <= 0 {
@@ -92,6 +101,16 @@ func choose(rankings [][]ranking.Ranked) choice {
 		c.own, c.coverage = owns[c.agent], sums[c.agent]/all
 	}
 	return c
+}
+
+// tools are the chosen agent's best ones, by their ids.
+func (c *choice) tools() (ids []string) {
+	for _, r := range c.own {
+		if r != nil && !slices.Contains(ids, r.ID) {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
 }
 
 func (c *choice) rank() schema.Rank {

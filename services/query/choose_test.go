@@ -35,6 +35,11 @@ func TestCoverage(t *testing.T) {
 	if said := nobody.explain([]plan{{}, {}, {}}, true); said.Rank != schema.RankTools || said.Agent != "" || len(said.Needs) != 3 {
 		t.Errorf("nobody: %+v", said)
 	}
+	described := scored("mail", "", 9) // an agent's own document answers nothing
+	described.Kind = schema.KindAgent
+	if c := choose([][]ranking.Ranked{{described, scored("send", "mail", 2), scored("post", "chat", 4)}}); c.agent != "chat" || c.best[0] != 4 {
+		t.Errorf("an agent's document: %+v", c)
+	}
 	if tied := choose([][]ranking.Ranked{{scored("x", "a", 5)}, {scored("y", "b", 5)}}); tied.agent != "b" || tied.rank() != schema.RankTools {
 		t.Errorf("tied: %+v", tied)
 	}
@@ -65,6 +70,25 @@ func TestRankAuto(t *testing.T) {
 	ix.err = errDown
 	if _, err := b.Search(t.Context(), testTenant, schema.SearchRequest{Query: "train", Rank: schema.RankAuto}); err == nil {
 		t.Error("it chooses without an index")
+	}
+}
+
+// Of a long text as many parts are looked for as of what somebody says step by step.
+func TestRankAutoOfALongTextLooksForAFewParts(t *testing.T) {
+	b, ix := newTravel(t)
+	resp := b.search(t, schema.SearchRequest{Query: strings.Repeat("find a train to Porto\n", 300), Rank: schema.RankAuto, Explain: true})
+	if n := len(resp.Chosen.Needs); n < 2 || n > schema.MaxNeeds || len(ix.asked) > n+1 || len(ix.asked) < n {
+		t.Errorf("%d needs, %d lookups", n, len(ix.asked))
+	}
+}
+
+// The tools for which an agent is chosen are looked at in the end, too, wherever they
+// stand for all of the query.
+func TestTheToolsOfTheChosenAgentTakePart(t *testing.T) {
+	b, ix := newTravel(t)
+	b.search(t, schema.SearchRequest{Query: "Find a train to Porto. Buy a train ticket.", Rank: schema.RankAuto})
+	if l := ix.asked[len(ix.asked)-1]; !slices.Contains(l.Also, "book") {
+		t.Errorf("of the last lookup also %v take part", l.Also)
 	}
 }
 

@@ -38,7 +38,8 @@ type search struct {
 	plan     plan
 	model    *fusion.Model
 	usage    *usage
-	pool     int // candidates to ask the index for
+	pool     int      // candidates to ask the index for
+	leading  []string // tools for which an agent was chosen
 	degraded []string
 
 	vector    []float32                   // of the query
@@ -282,13 +283,13 @@ func (s *Service) pool(req schema.SearchRequest) int {
 	return 2*req.K + s.cfg.MinPool
 }
 
-// also returns the tools that usage may lift from nowhere: none where the
-// weights give usage no say.
+// also returns the tools that take part wherever they stand: those for which an agent
+// was chosen, and those that usage may lift from nowhere, where the weights give it a say.
 func (sr *search) also() []string {
 	w := &sr.model.Features
-	var ids []string
+	ids := slices.Clone(sr.leading)
 	if w[fusion.UsageSimilar] != 0 {
-		ids = sr.uses.alike()
+		ids = append(ids, sr.uses.alike()...)
 	}
 	if w[fusion.UsagePrior] == 0 && w[fusion.UsageCoUse] == 0 {
 		return ids

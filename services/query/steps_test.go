@@ -20,11 +20,13 @@ type byWords struct {
 
 	mu    sync.Mutex
 	needs []string
+	asked []index.Lookup
 }
 
 func (b *byWords) Candidates(_ context.Context, l index.Lookup) ([]index.Candidate, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.asked = append(b.asked, l)
 	for _, n := range l.Probe.Needs {
 		b.needs = append(b.needs, n.Whole.Words)
 	}
