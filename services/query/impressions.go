@@ -138,8 +138,9 @@ func headersOf(ctx context.Context, version int) map[string]string {
 }
 
 // deleted reports whether what feedback is about is there no more. Whether it
-// ever was, only the search knows: this replica may be behind.
-func (s *Service) deleted(tenant, id string) bool {
+// ever was, only the search knows: this replica may be behind. An agent is there as long
+// as a tool of it is, whatever became of its own document.
+func (s *Service) deleted(ctx context.Context, tenant, id string) bool {
 	v, done := s.use()
 	defer done()
 	gone := false
@@ -150,7 +151,11 @@ func (s *Service) deleted(tenant, id string) bool {
 		}
 		gone = gone || deleted
 	}
-	return gone
+	if !gone {
+		return false
+	}
+	tools, _, err := v.Catalogue.List(ctx, tenant, schema.KindTool, id, "", 1)
+	return err == nil && len(tools) == 0
 }
 
 // Feedback accepts what an agent did with a result: once it returns nil, the
@@ -162,7 +167,7 @@ func (s *Service) Feedback(ctx context.Context, tenant string, f schema.Feedback
 		s.metrics.unfit.WithLabelValues(unfitInvalid).Inc()
 		return err
 	}
-	if s.deleted(tenant, f.ToolID) {
+	if s.deleted(ctx, tenant, f.ToolID) {
 		s.metrics.unfit.WithLabelValues(unfitDeleted).Inc()
 		return &schema.Invalid{Path: "/tool_id", Value: schema.Quote(f.ToolID), Reason: "was deleted"}
 	}

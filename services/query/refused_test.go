@@ -66,11 +66,14 @@ func TestEpochsTellWhichReplicaIsBehind(t *testing.T) {
 }
 
 func TestFeedbackOnWhatWasDeletedIsRefused(t *testing.T) {
-	b := newBench(t, tool("a", "", 1), agent("both", 1))
+	b := newBench(t, tool("a", "", 1), tool("stays", "shop", 1), agent("both", 1))
 	for _, id := range []string{"gone", "both"} {
 		b.catalogue.deleted[schema.Ref{Tenant: testTenant, Kind: schema.KindTool, ID: id}] = schema.Version{Revision: 9}
 	}
-	for id, refused := range map[string]bool{"a": false, "gone": true, "both": false, "unknown here": false} {
+	for _, id := range []string{"shop", "empty shop"} {
+		b.catalogue.deleted[schema.Ref{Tenant: testTenant, Kind: schema.KindAgent, ID: id}] = schema.Version{Revision: 9}
+	}
+	for id, refused := range map[string]bool{"a": false, "gone": true, "both": false, "unknown here": false, "shop": false, "empty shop": true} {
 		err := b.Feedback(deadline(t), testTenant, schema.Feedback{SearchID: "s", ToolID: id, Event: schema.Called})
 		var invalid *schema.Invalid
 		if errors.As(err, &invalid) != refused || !refused && err != nil {
@@ -80,10 +83,10 @@ func TestFeedbackOnWhatWasDeletedIsRefused(t *testing.T) {
 	if err := b.Feedback(deadline(t), testTenant, schema.Feedback{SearchID: "s", ToolID: "a", Event: "liked"}); err == nil {
 		t.Error("an unknown event was accepted")
 	}
-	if n := b.metric(t, "toolstream_feedback_refused_total"); n != 2 {
+	if n := b.metric(t, "toolstream_feedback_refused_total"); n != 3 {
 		t.Errorf("%v refusals counted", n)
 	}
-	if n := len(b.bus.Published(events.FeedbackTopic)); n != 3 {
+	if n := len(b.bus.Published(events.FeedbackTopic)); n != 4 {
 		t.Errorf("%d events published", n)
 	}
 }

@@ -143,10 +143,14 @@ func (s *Search) propose(ctx context.Context, l *index.Lookup) ([]schema.Ref, er
 
 // proposals is how many each question asks for: half of what is wanted, since the
 // other questions and the words propose others. What is asked for costs: Weaviate
-// walks further through the graph for more.
+// walks further through the graph for more, and refuses who asks for too much.
 func (s *Search) proposals(l *index.Lookup) uint32 {
-	return uint32(max(s.client.config.Limit, l.N/2))
+	return uint32(min(max(s.client.config.Limit, l.N/2), maxProposals))
 }
+
+// maxProposals is Weaviate's own bound on results, unless it is set up otherwise
+// (QUERY_MAXIMUM_RESULTS).
+const maxProposals = 10_000
 
 func union(tenant string, found [][]*pb.SearchResult) []schema.Ref {
 	seen := map[schema.Ref]bool{}
