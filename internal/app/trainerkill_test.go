@@ -282,7 +282,8 @@ func (k *killer) end(kill bool) {
 func (k *killer) give(n int, o order) {
 	k.t.Helper()
 	for _, after := range k.kills[n] {
-		timer := time.AfterFunc(after, func() { _ = k.process.Process.Kill() })
+		process := k.process.Process // the next one has its own
+		timer := time.AfterFunc(after, func() { _ = process.Kill() })
 		_ = k.orders.Encode(o)
 		k.done.Scan()
 		timer.Stop()
