@@ -68,6 +68,9 @@ func newRefs(doc map[string]any) *refs {
 // component returns what a reference leads to.
 func (r *refs) component(ref string) *component {
 	pointer, local := localPointer(ref)
+	if local {
+		pointer = respell(pointer)
+	}
 	if c, ok := r.byRef[pointer]; ok {
 		return c
 	}
@@ -92,8 +95,25 @@ func localPointer(ref string) (pointer string, local bool) {
 	return ref, true
 }
 
-// unescape is that of RFC 6901.
-var unescape = strings.NewReplacer("~1", "/", "~0", "~")
+// The escapes of RFC 6901.
+var (
+	unescape = strings.NewReplacer("~1", "/", "~0", "~")
+	escape   = strings.NewReplacer("~", "~0", "/", "~1")
+)
+
+// respell returns a pointer in the one spelling that RFC 6901 has for what it points
+// to, so that a target is one component however many ways it is written. A "~" that
+// begins no escape is taken for itself.
+func respell(pointer string) string {
+	if !strings.Contains(pointer, "~") {
+		return pointer
+	}
+	tokens := strings.Split(pointer, "/")
+	for i, token := range tokens {
+		tokens[i] = escape.Replace(unescape.Replace(token))
+	}
+	return strings.Join(tokens, "/")
+}
 
 func (r *refs) resolve(pointer string) any {
 	if pointer == "#" {
@@ -110,7 +130,7 @@ func (r *refs) resolve(pointer string) any {
 			v = at[unescape.Replace(token)]
 		case []any:
 			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(at) {
+			if err != nil || i < 0 || i >= len(at) || strconv.Itoa(i) != token { // no sign, no zero in front
 				return nil
 			}
 			v = at[i]
