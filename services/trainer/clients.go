@@ -73,10 +73,10 @@ func (t *account) admit(m *memory, f schema.Feedback, position int) bool {
 
 // forgetClient forgets who reported longest ago.
 func (t *account) forgetClient(m *memory) {
-	oldest, first := "", true
+	oldest := "" // nobody has no name
 	for name, c := range t.clients {
-		if first || cmp.Or(c.At.Compare(t.clients[oldest].At), cmp.Compare(name, oldest)) < 0 {
-			oldest, first = name, false
+		if oldest == "" || cmp.Or(c.At.Compare(t.clients[oldest].At), cmp.Compare(name, oldest)) < 0 {
+			oldest = name
 		}
 	}
 	t.taken -= t.clients[oldest].Taken

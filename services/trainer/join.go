@@ -317,11 +317,15 @@ func include(list []int, x int) []int {
 // fewer of it wait than could still come (a dynamic threshold, Choudhury and Hahne
 // 1998), so that whoever makes up searches leaves room for others.
 func (m *memory) room(tenant string, limit int) bool {
-	free := limit
-	for _, n := range m.waits {
-		free -= n
+	return m.waits[tenant] < limit-m.waiters()
+}
+
+// waiters is how many events wait, of all tenants.
+func (m *memory) waiters() (n int) {
+	for _, of := range m.waits {
+		n += of
 	}
-	return m.waits[tenant] < free
+	return n
 }
 
 func waitingKey(f schema.Feedback) string { return keyWaiting + f.Tenant + "/" + f.Identity() }

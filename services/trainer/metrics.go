@@ -75,11 +75,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 // the time that it takes to settle: those searches have feedback, but for the few of
 // which nobody will report any more.
 func (ms *metrics) observe(m *memory, now time.Time, settle time.Duration) {
-	waits := 0
-	for _, n := range m.waits {
-		waits += n
-	}
-	ms.waiting.Set(float64(waits))
+	ms.waiting.Set(float64(m.waiters()))
 	ms.known.Set(float64(m.searches.n + m.seen.n))
 	due := 0
 	for _, at := range m.due {

@@ -103,7 +103,8 @@ var (
 
 // respell returns a pointer in the one spelling that RFC 6901 has for what it points
 // to, so that a target is one component however many ways it is written. A "~" that
-// begins no escape is taken for itself.
+// begins no escape is taken for itself. jsondoc.Pointer does not serve here: it cuts
+// long tokens, and two targets would be one.
 func respell(pointer string) string {
 	if !strings.Contains(pointer, "~") {
 		return pointer
