@@ -248,11 +248,17 @@ func (c *Cluster) Program(name string) string { return filepath.Join(c.home, nam
 // crds, schemas or stages.
 func (c *Cluster) File(path string) string { return filepath.Join(c.home, filepath.FromSlash(path)) }
 
-// Log returns the ends of what the servers wrote.
+// Log returns the last lines of what the servers wrote, of long ones the beginning:
+// five servers would bury what a test says otherwise.
 func (c *Cluster) Log() string {
+	const most, width = 6, 300
 	var out strings.Builder
 	for _, s := range c.servers {
-		fmt.Fprintf(&out, "== %s\n%s\n", s.Name, s.Log())
+		fmt.Fprintln(&out, "==", s.Name)
+		lines := strings.Split(s.Log(), "\n")
+		for _, line := range lines[max(0, len(lines)-most):] {
+			fmt.Fprintf(&out, "%.*s\n", width, line)
+		}
 	}
 	return out.String()
 }

@@ -168,29 +168,31 @@ func settled(inventory []string) []string {
 	return out
 }
 
-// spread holds that the pods of a service that runs twice are in two zones.
+// spread holds that the pods of a service that runs twice are on two nodes. Those
+// of the release before end beside them, and do not count.
 func (c *cluster) spread(t *testing.T, namespace string) {
 	t.Helper()
-	zones := map[string]map[string]bool{}
+	nodes := map[string]map[string]bool{}
 	running := map[string]int{}
 	for _, pod := range c.list(t, "/api/v1/namespaces/"+namespace+"/pods") {
-		component, _ := pod.at("metadata", "labels")["app.kubernetes.io/component"].(string)
+		labels := pod.at("metadata", "labels")
+		revision := fmt.Sprint(labels["app.kubernetes.io/component"], labels["pod-template-hash"], labels["controller-revision-hash"])
 		if pod.at("metadata")["deletionTimestamp"] != nil {
 			continue
 		}
 		node, _ := pod.at("spec")["nodeName"].(string)
-		if zones[component] == nil {
-			zones[component] = map[string]bool{}
+		if nodes[revision] == nil {
+			nodes[revision] = map[string]bool{}
 		}
-		running[component]++
-		zones[component][strings.TrimPrefix(node, "node-")] = true
+		running[revision]++
+		nodes[revision][node] = true
 	}
 	if len(running) == 0 {
 		t.Error("no pod runs")
 	}
-	for component, n := range running {
-		if n > 1 && len(zones[component]) < 2 {
-			t.Errorf("%d pods of %s are on one node", n, component)
+	for revision, n := range running {
+		if n > 1 && len(nodes[revision]) < 2 {
+			t.Errorf("%d pods of %s are on one node", n, revision)
 		}
 	}
 }
