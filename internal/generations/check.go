@@ -176,6 +176,7 @@ func examples(refs []schema.Ref) []string {
 type Writable interface {
 	Positions() map[int]uint64
 	Apply(ctx context.Context, changes []events.Change, through map[int]uint64) error
+	Expire() error
 }
 
 // Gate is an index whose writes can be watched and held up. It may be used

@@ -60,6 +60,8 @@ func (s *shelf) Apply(_ context.Context, changes []events.Change, _ map[int]uint
 	return nil
 }
 
+func (s *shelf) Expire() error { return nil }
+
 func ref(id string) schema.Ref { return schema.Ref{Tenant: "t", Kind: schema.KindTool, ID: id} }
 
 func upsert(id string, revision uint64) events.Change {

@@ -26,6 +26,9 @@ type Index interface {
 	// Apply stores the changes that are newer than what is there, and the
 	// positions, in one transaction.
 	Apply(ctx context.Context, changes []events.Change, through map[int]uint64) error
+	// Expire forgets some of the deletes that are old. It is called once nothing
+	// can come any more that is older than they are.
+	Expire() error
 }
 
 // WriterDeps are what an index writer works with.
@@ -46,7 +49,8 @@ type IndexWriter struct {
 	topic     events.Topic
 	tail      *stream.Tail[events.Change]
 	freshness prometheus.Histogram
-	replayed  map[int]uint64 // by partition, the offset up to which a rebuild reads old news
+	end       map[int]uint64 // where the topic ended when the writer began, by partition; nil: not known
+	rebuilds  bool           // what is read up to end is old news
 }
 
 // NewIndexWriter returns a writer; Run lets it work, once.
@@ -84,20 +88,19 @@ func decodeOrNull(m stream.Message) (events.Change, error) {
 // the batch under way is stored.
 func (w *IndexWriter) Run(ctx context.Context) error {
 	from := w.deps.Index.Positions()
-	if len(from) == 0 {
-		w.replayed = w.ends(ctx)
+	w.rebuilds = len(from) == 0
+	if err := w.findEnd(ctx); err != nil && w.rebuilds {
+		w.deps.Logger.Warn("index writer: the topic's end is unknown, old changes will count as fresh", "error", err)
 	}
 	return w.tail.Run(ctx, from)
 }
 
-// ends returns where the topic ends now. Freshness is measured from there on:
-// an index that is built anew reads changes that were searchable long ago.
-func (w *IndexWriter) ends(ctx context.Context) map[int]uint64 {
-	ends, err := w.deps.Follower.End(ctx, w.topic)
-	if err != nil {
-		w.deps.Logger.Warn("index writer: the topic's end is unknown, old changes will count as fresh", "error", err)
+// findEnd asks where the topic ends, unless that is known.
+func (w *IndexWriter) findEnd(ctx context.Context) (err error) {
+	if w.end == nil {
+		w.end, err = w.deps.Follower.End(ctx, w.topic)
 	}
-	return ends
+	return err
 }
 
 func (w *IndexWriter) apply(ctx context.Context, records []stream.Record[events.Change], through map[int]uint64) error {
@@ -110,7 +113,29 @@ func (w *IndexWriter) apply(ctx context.Context, records []stream.Record[events.
 	if err := w.deps.Index.Apply(ctx, changes, maps.Clone(through)); err != nil {
 		return fmt.Errorf("apply %d changes: %w", len(changes), err)
 	}
+	if err := w.expire(ctx); err != nil {
+		return err
+	}
 	w.observe(records)
+	return nil
+}
+
+// expire lets the index forget deletes once it has everything that was there at
+// the beginning: with more partitions than there were, a tool's delete can be read
+// before the older change that it undoes.
+func (w *IndexWriter) expire(ctx context.Context) error {
+	if err := w.findEnd(ctx); err != nil {
+		return fmt.Errorf("end of %s: %w", w.topic, err)
+	}
+	at := w.deps.Index.Positions()
+	for partition, end := range w.end {
+		if at[partition] < end {
+			return nil
+		}
+	}
+	if err := w.deps.Index.Expire(); err != nil {
+		return fmt.Errorf("forget old deletes: %w", err)
+	}
 	return nil
 }
 
@@ -124,7 +149,8 @@ func (w *IndexWriter) observe(records []stream.Record[events.Change]) {
 	now := time.Now()
 	for _, r := range records {
 		m := r.Message
-		if m.Offset > w.replayed[m.Partition] && m.Headers[events.HeaderRefreshed] == "" && !r.Decoded.Accepted.IsZero() {
+		old := w.rebuilds && m.Offset <= w.end[m.Partition]
+		if !old && m.Headers[events.HeaderRefreshed] == "" && !r.Decoded.Accepted.IsZero() {
 			w.freshness.Observe(max(0, now.Sub(r.Decoded.Accepted).Seconds()))
 		}
 	}

@@ -22,10 +22,18 @@ type shelf struct {
 	changes   []events.Change
 	positions map[int]uint64
 	fail      func([]events.Change) error
-	grown     chan struct{} // receives after every Apply
+	grown     chan struct{}       // receives after every Apply
+	expired   chan map[int]uint64 // receives what had been read, at every Expire
 }
 
-func newShelf() *shelf { return &shelf{positions: map[int]uint64{}, grown: make(chan struct{}, 100)} }
+func newShelf() *shelf {
+	return &shelf{positions: map[int]uint64{}, grown: make(chan struct{}, 100), expired: make(chan map[int]uint64, 100)}
+}
+
+func (s *shelf) Expire() error {
+	s.expired <- s.Positions()
+	return nil
+}
 
 func (s *shelf) Positions() map[int]uint64 {
 	s.mu.Lock()
@@ -143,6 +151,33 @@ func TestFreshnessIsOfWhatIsSearchedForTheFirstTime(t *testing.T) {
 	stop()
 	if n := metric(t, reg, "toolstream_freshness_seconds"); n != 1 {
 		t.Errorf("%v changes counted", n)
+	}
+}
+
+// In another partition there may be what an old delete keeps out.
+func TestNothingExpiresBeforeAllIsRead(t *testing.T) {
+	bus, s := streamtest.NewPartitionedBus(2), newShelf()
+	publish(t, bus, "a", "b", "c", "d", "e", "f")
+	end, err := bus.End(t.Context(), events.ToolsEmbedded)
+	if err != nil || end[0] == 0 || end[1] == 0 {
+		t.Fatalf("the topic ends at %v, %v", end, err)
+	}
+	unknown := true // at the start, the bus does not say where it ends
+	bus.Fail(func(c streamtest.Call) error {
+		if c.Op == streamtest.OpEnd && unknown {
+			unknown = false
+			return errors.New("away")
+		}
+		return nil
+	})
+	write(t, bus, s)
+	select {
+	case at := <-s.expired:
+		if !maps.Equal(at, end) {
+			t.Errorf("deletes expire at %v of %v", at, end)
+		}
+	case <-deadline(t).Done():
+		t.Error("nothing expires ever")
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// maxExpired bounds what one Apply forgets beside its own work.
+// maxExpired bounds what one Expire forgets.
 const maxExpired = 1000
 
 // grave is a tombstone that has to be dropped one day.
@@ -23,9 +23,7 @@ func (i *Index) expire(tx *transaction) {
 	n := 0
 	for ; n < len(i.graves) && n < maxExpired && i.graves[n].accepted.Before(limit); n++ {
 		g := i.graves[n]
-		_, changes := tx.records[g.ref]
-		e := i.entry(g.ref)
-		if !changes && e != nil && e.slot == noSlot && e.version == g.version {
+		if e := i.entry(g.ref); e != nil && e.slot == noSlot && e.version == g.version {
 			tx.expired = append(tx.expired, g.ref)
 		}
 	}

@@ -106,6 +106,33 @@ func (i *Index) Apply(ctx context.Context, changes []events.Change, through map[
 	if err != nil || tx == nil {
 		return err
 	}
+	return i.commit(tx)
+}
+
+// Expire forgets tombstones whose grace time is over, some at each call. It is for
+// a reader that has read to where the topic ended when it began: before, what a
+// tombstone keeps out may still be to come from another partition.
+func (i *Index) Expire() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.closed {
+		return ErrClosed
+	}
+	if err := i.settle(); err != nil {
+		return err
+	}
+	tx := &transaction{state: i.state.Load().clone()}
+	i.expire(tx)
+	if len(tx.expired) == 0 {
+		i.graves = i.graves[tx.buried:]
+		return nil
+	}
+	i.encode(tx)
+	return i.commit(tx)
+}
+
+// commit stores a transaction and makes it visible.
+func (i *Index) commit(tx *transaction) error {
 	if err := i.pin(tx); err != nil {
 		return err
 	}

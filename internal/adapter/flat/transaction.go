@@ -42,11 +42,9 @@ func (i *Index) prepare(changes []events.Change, through map[int]uint64) (*trans
 	}
 	i.metrics.changes.WithLabelValues(changeStale).Add(float64(stale))
 	tx.state.advance(through)
-	i.expire(tx)
-	if len(tx.order) == 0 && len(tx.expired) == 0 && maps.Equal(tx.state.positions, now.positions) {
+	if len(tx.order) == 0 && maps.Equal(tx.state.positions, now.positions) {
 		return nil, nil
 	}
-	tx.state.generation++
 	i.encode(tx)
 	return tx, nil
 }
@@ -98,6 +96,7 @@ func (s *state) accept(r *record) error {
 
 // encode makes the bytes of the staged records and sums them up.
 func (i *Index) encode(tx *transaction) {
+	tx.state.generation++
 	for _, s := range tx.order {
 		k := key(s.ref)
 		value, encoded := s.encode(k)
