@@ -134,7 +134,8 @@ func (c *cluster) lives(t *testing.T, namespace, earlier, values string) {
 	})
 }
 
-// restricted makes a namespace.
+// restricted makes a namespace, and waits for what two controllers put into each:
+// what one of them puts there later would be taken for something left over.
 func (c *cluster) restricted(t *testing.T, namespace string) {
 	t.Helper()
 	c.apply(t, "/api/v1/namespaces", namespace, fmt.Sprintf(`
@@ -142,10 +143,12 @@ apiVersion: v1
 kind: Namespace
 metadata: {name: %s, labels: {pod-security.kubernetes.io/enforce: restricted, pod-security.kubernetes.io/warn: restricted}}
 `, namespace))
-	c.await(t, "the namespace's account", func() (bool, error) {
-		_, err := c.Call(t.Context(), http.MethodGet, "/api/v1/namespaces/"+namespace+"/serviceaccounts/default", nil)
-		return err == nil, nil
-	})
+	for _, made := range []string{"serviceaccounts/default", "configmaps/kube-root-ca.crt"} {
+		c.await(t, made+" of the namespace", func() (bool, error) {
+			_, err := c.Call(t.Context(), http.MethodGet, "/api/v1/namespaces/"+namespace+"/"+made, nil)
+			return err == nil, err
+		})
+	}
 }
 
 // kept are the volumes of mode embedded, which hold what was accepted.
