@@ -81,6 +81,11 @@ func checkLog(t *testing.T, bus *streamtest.Bus, n int) {
 	if n >= 0 && len(log) != n {
 		t.Errorf("%d records on the bus, want %d", len(log), n)
 	}
+	for _, m := range bus.Published(events.ToolsRaw) {
+		if c, err := events.DecodeChange(m.Value); err == nil && m.Headers[events.HeaderOp] != string(c.Op) {
+			t.Errorf("%s: the headers say %q, the record %q", m.Key, m.Headers[events.HeaderOp], c.Op)
+		}
+	}
 	last := map[string]schema.Version{}
 	for _, c := range log {
 		key := events.Key(c.Ref)

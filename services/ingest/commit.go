@@ -3,7 +3,6 @@ package ingest
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 	"sync"
 	"time"
 
@@ -305,13 +304,7 @@ func (c *committer) forget(r *round) {
 // message is the record of an accepted change.
 func (c *committer) message(e *entry) stream.Message {
 	record := &e.change.record
-	headers := map[string]string{
-		events.HeaderSchema:   strconv.Itoa(events.ChangeSchema),
-		events.HeaderRevision: strconv.FormatUint(record.Revision, 10),
-	}
-	if record.Hash != "" {
-		headers[events.HeaderHash] = record.Hash
-	}
+	headers := events.Headers(record)
 	tracing.Inject(e.job.ctx, headers)
 	return stream.Message{Topic: events.ToolsRaw, Key: e.change.key, Value: encode(record, e.change.raw), Headers: headers}
 }

@@ -81,10 +81,22 @@ func (o *outdated) readDocument(m stream.Message) (docState, error) {
 // refreshed.
 func readRaw(m stream.Message) (rawState, error) {
 	revision, err := strconv.ParseUint(m.Headers[events.HeaderRevision], 10, 64)
-	if err != nil || m.IsNull() || m.Headers[events.HeaderOp] == string(events.OpDelete) {
+	if err != nil || m.IsNull() || deletes(m) {
 		return rawState{}, nil
 	}
 	return rawState{revision}, nil
+}
+
+// deletes tells by the headers, or by the record of one that was published before
+// they said it.
+func deletes(m stream.Message) bool {
+	op := events.Op(m.Headers[events.HeaderOp])
+	if op == "" {
+		var c struct{ Op events.Op }
+		_ = json.Unmarshal(m.Value, &c) // what is no change deletes nothing
+		op = c.Op
+	}
+	return op == events.OpDelete
 }
 
 func (o *outdated) row(key string) *outdatedRow {

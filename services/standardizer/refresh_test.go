@@ -2,6 +2,7 @@ package standardizer
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"slices"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/stream/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -194,6 +196,41 @@ func TestARefreshNeverUndoesAChange(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	})
+}
+
+// TestNothingIsKeptOfWhatIsDeleted reads deletes as they are published, and as they
+// were when only the record said what it does.
+func TestNothingIsKeptOfWhatIsDeleted(t *testing.T) {
+	o := newOutdated(Wanted{}, time.Minute)
+	learn := func(c events.Change, headers map[string]string) {
+		value, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := stream.Message{Topic: events.ToolsRaw, Key: events.Key(c.Ref), Value: value, Headers: headers}
+		raw, err := readRaw(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.learnRaw(t.Context(), []stream.Record[rawState]{{Message: m, Decoded: raw}}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there := named("a")
+	gone := named("a")
+	gone.Op, gone.Revision, gone.Raw = events.OpDelete, 9, nil
+	earlier := events.Headers(&gone)
+	delete(earlier, events.HeaderOp)
+	for name, headers := range map[string]map[string]string{"now": events.Headers(&gone), "earlier": earlier} {
+		learn(there, events.Headers(&there))
+		if len(o.rows) != 1 {
+			t.Fatalf("%s: %d tools are known", name, len(o.rows))
+		}
+		learn(gone, headers)
+		if len(o.rows) != 0 {
+			t.Errorf("%s: the deleted tool is remembered", name)
+		}
+	}
 }
 
 func TestTheRefresherNeedsItsParts(t *testing.T) {
