@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/stream/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
@@ -310,6 +311,41 @@ func TestSyncIsRepeatedWhereTheBusFailed(t *testing.T) {
 	}
 	if out, err := b.Finish(t.Context()); err != nil || states(out) != "accepted" {
 		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// A sync that deletes very many does so commit by commit, and what fails in the
+// middle is gone on with.
+func TestSyncDeletesPieceByPiece(t *testing.T) {
+	s := serve(t, Config{})
+	var items []formats.Item
+	for i := range 2*roundItems + 10 {
+		items = append(items, owned(doc(fmt.Sprintf("tool-%04d", i), "x"), "mail"))
+	}
+	accept(t, s.s, items...)
+	most, fail := 0, true
+	s.bus.Fail(func(c streamtest.Call) error {
+		if c.Op != streamtest.OpPublish {
+			return nil
+		}
+		most = max(most, len(c.Messages))
+		if fail && strings.HasSuffix(c.Messages[0].Key, "/tool-1000") {
+			return errors.New("down")
+		}
+		return nil
+	})
+	b := s.s.NewBatch(home, "mail", true)
+	out, err := b.Finish(t.Context())
+	if err == nil || len(out) != roundItems || b.Summary.Deleted != roundItems {
+		t.Errorf("%d outcomes, %+v, %v", len(out), b.Summary, err)
+	}
+	fail = false
+	out, err = s.s.Sync(t.Context(), home, "mail", nil, s.s.clock.Next())
+	if err != nil || len(out) != roundItems+10 {
+		t.Errorf("%d outcomes, %v", len(out), err)
+	}
+	if most > roundItems {
+		t.Errorf("%d records in one commit", most)
 	}
 }
 

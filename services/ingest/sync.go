@@ -133,8 +133,9 @@ func (b *Batch) Reject(problems []formats.Problem) []Outcome {
 	return outcomes
 }
 
-// Finish deletes what a sync is to delete and returns the outcomes of that.
-// Call it only when the batch was read to its end.
+// Finish deletes what a sync is to delete and returns the outcomes of that, after
+// an error of what was deleted before. Call it only when the batch was read to its
+// end.
 func (b *Batch) Finish(ctx context.Context) ([]Outcome, error) {
 	if !b.sync {
 		return nil, nil
@@ -151,13 +152,28 @@ func (b *Batch) Finish(ctx context.Context) ([]Outcome, error) {
 	}
 	from := b.from
 	from.upTo = b.start
-	outcomes, err := b.s.accept(ctx, b.tenant, b.missing(), from)
-	if err != nil {
-		return nil, err
-	}
-	outcomes = slices.DeleteFunc(outcomes, func(o Outcome) bool { return o.State != Accepted })
+	outcomes, err := b.s.remove(ctx, b.tenant, b.missing(), from)
 	b.Summary.add(outcomes)
-	return outcomes, nil
+	return outcomes, err
+}
+
+// remove accepts deletes, each of another tool, and returns the outcomes of those
+// that changed something. It goes piece by piece: one commit of very many would
+// exceed its time, and end so however often it is tried. After an error the
+// outcomes are of the pieces before.
+func (s *Service) remove(ctx context.Context, tenant string, deletes []formats.Item, from origin) (removed []Outcome, err error) {
+	for piece := range slices.Chunk(deletes, roundItems) {
+		outcomes, err := s.accept(ctx, tenant, piece, from)
+		if err != nil {
+			return removed, err
+		}
+		for _, o := range outcomes {
+			if o.State == Accepted {
+				removed = append(removed, o)
+			}
+		}
+	}
+	return removed, nil
 }
 
 // missing returns deletes of the tools that were there and were not sent.
@@ -184,7 +200,8 @@ func (s *Service) unwanted(tenant, agent string, keep map[string]bool, upTo uint
 
 // Sync deletes the tools of an agent that are not to be kept and have at most
 // the revision upTo: what came later is none of the caller's business. It
-// returns the outcomes of the deletes. Ids are compared in NFC.
+// returns the outcomes of the deletes, after an error of those before it. Ids are
+// compared in NFC.
 func (s *Service) Sync(ctx context.Context, tenant, agent string, keep []string, upTo uint64) ([]Outcome, error) {
 	if err := s.awaitLoaded(ctx); err != nil {
 		return nil, err
@@ -198,6 +215,5 @@ func (s *Service) Sync(ctx context.Context, tenant, agent string, keep []string,
 	}
 	items := s.unwanted(tenant, norm.NFC.String(agent), kept, upTo)
 	slices.SortFunc(items, func(x, y formats.Item) int { return strings.Compare(x.ID, y.ID) })
-	outcomes, err := s.accept(ctx, tenant, items, origin{upTo: upTo})
-	return slices.DeleteFunc(outcomes, func(o Outcome) bool { return o.State != Accepted }), err
+	return s.remove(ctx, tenant, items, origin{upTo: upTo})
 }

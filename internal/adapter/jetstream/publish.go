@@ -28,7 +28,7 @@ const (
 // for every message.
 const atomicFrom = 16
 
-// ackTimeout bounds the wait for the server, which answers in milliseconds or,
+// ackTimeout bounds the wait for the server to store a batch, which answers in milliseconds or,
 // after a failed write, never. What times out may be stored.
 const ackTimeout = 20 * time.Second
 
@@ -219,25 +219,29 @@ func (l *lane) send(group []*write) {
 
 // store sends the messages in batches.
 func (l *lane) store(msgs []*nats.Msg) error {
-	ctx, cancel := context.WithTimeout(context.Background(), ackTimeout)
-	defer cancel()
 	for batch := range slices.Chunk(msgs, maxBatch) {
-		if len(batch) >= atomicFrom {
-			err := l.storeAtomic(ctx, batch)
-			if err == nil {
-				continue
-			}
-			if ctx.Err() != nil {
-				return l.server.breakDown(err)
-			}
-			// A refused batch has stored nothing and hides its cause; singly,
-			// the messages are stored or say why they can not be.
-		}
-		if err := l.storeSingly(ctx, batch); err != nil {
+		if err := l.storeBatch(batch); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (l *lane) storeBatch(batch []*nats.Msg) error {
+	ctx, cancel := context.WithTimeout(context.Background(), ackTimeout)
+	defer cancel()
+	if len(batch) >= atomicFrom {
+		err := l.storeAtomic(ctx, batch)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return l.server.breakDown(err)
+		}
+		// A refused batch has stored nothing and hides its cause; singly,
+		// the messages are stored or say why they can not be.
+	}
+	return l.storeSingly(ctx, batch)
 }
 
 // storeSingly pipelines the messages and waits for all the acknowledgements.
