@@ -24,8 +24,9 @@
 //
 // A delete is a record with Op OpDelete and a revision, never an absence. It
 // travels through the same stages, so that it can not be overtaken by the
-// upsert before it. A null value follows only after a grace time, so that a
-// compacted topic can drop the key.
+// upsert before it. Deletes stay on the bus. Whoever wants a compacted topic to
+// drop a key puts a null value behind its delete, once no reader can be before
+// that: readers forget the key.
 //
 // # Failure
 //

@@ -273,7 +273,7 @@ func (c *committer) remember(r *round) {
 			continue
 		}
 		key := e.change.key
-		c.s.table.put(e.change.record.Ref, key, e.known)
+		c.s.table.put(e.change.record.Ref, key, e.known, place{})
 		if c.ahead[key] == e {
 			delete(c.ahead, key)
 		}

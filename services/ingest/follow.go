@@ -70,7 +70,8 @@ const following = "ingest-table"
 type news struct {
 	ref   schema.Ref
 	known known
-	old   bool // published by this service, or no change at all
+	same  bool // of the version that is known already
+	none  bool // no change at all
 	gone  bool // the grace time of a delete is over
 }
 
@@ -82,20 +83,21 @@ func newTail(s *Service, deps Deps) (*stream.Tail[news], error) {
 	})
 }
 
-// read does not decode what the service has published itself. A record that
-// is no change is left to the standardizer, which dead-letters it.
+// read does not decode what is known, such as what the service has published
+// itself. A record that is no change is left to the standardizer, which
+// dead-letters it.
 func (s *Service) read(m stream.Message) (news, error) {
 	if m.IsNull() {
 		return news{gone: true}, nil
 	}
 	k, there, _ := s.table.get(m.Key)
 	if there && m.Headers[events.HeaderRevision] == strconv.FormatUint(k.Revision, 10) {
-		return news{old: true}, nil
+		return news{known: k, same: true}, nil
 	}
 	c, ok := headOf(m)
 	if !ok {
 		s.metrics.unreadable.Inc()
-		return news{old: true}, nil
+		return news{none: true}, nil
 	}
 	return news{ref: c.Ref, known: s.table.knownOf(&c)}, nil
 }
@@ -122,12 +124,17 @@ func decode(key string, value []byte) (events.Change, bool) {
 // learn takes what was read into the table.
 func (s *Service) learn(_ context.Context, records []stream.Record[news], positions map[int]uint64) error {
 	for _, r := range records {
+		m := r.Message
+		at := place{offset: m.Offset, partition: int32(m.Partition)}
 		switch n := r.Decoded; {
+		case n.none:
 		case n.gone:
-			s.table.drop(r.Message.Key)
-		case !n.old:
+			s.table.drop(m.Key)
+		case n.same:
+			s.table.seen(m.Key, n.known.Version, at)
+		default:
 			s.clock.Observe(n.known.Revision)
-			s.table.put(n.ref, r.Message.Key, n.known)
+			s.table.put(n.ref, m.Key, n.known, at)
 		}
 	}
 	s.progress.advance(positions)

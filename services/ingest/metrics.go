@@ -15,6 +15,7 @@ type metrics struct {
 	duration   prometheus.Histogram
 	failures   prometheus.Counter
 	unreadable prometheus.Counter
+	uncovered  prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer, known func() int, ready func() bool) (*metrics, error) {
@@ -45,6 +46,10 @@ func newMetrics(reg prometheus.Registerer, known func() int, ready func() bool) 
 			Name: "toolstream_ingest_unreadable_records_total",
 			Help: "Records on tools.raw that are no change.",
 		}),
+		uncovered: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "toolstream_ingest_uncovered_total",
+			Help: "Changes put to the end of tools.raw again because an older one of the same entity lay behind them.",
+		}),
 	}
 	size := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "toolstream_ingest_known_entities",
@@ -60,7 +65,7 @@ func newMetrics(reg prometheus.Registerer, known func() int, ready func() bool) 
 		return 0
 	})
 	var errs []error
-	for _, c := range []prometheus.Collector{m.items, m.events, m.groups, m.duration, m.failures, m.unreadable, size, loaded} {
+	for _, c := range []prometheus.Collector{m.items, m.events, m.groups, m.duration, m.failures, m.unreadable, m.uncovered, size, loaded} {
 		errs = append(errs, reg.Register(c))
 	}
 	// An increase does not show the first of what begins with 1.

@@ -154,6 +154,9 @@ func (s *Service) Run(ctx context.Context) error {
 	loading, enough := context.WithCancel(ctx)
 	defer enough()
 	g.Go(func() error { return s.follow(ctx, loading) })
+	if s.cfg.Shared {
+		g.Go(func() error { s.uncover(ctx); return nil })
+	}
 	g.Go(func() error {
 		s.load(ctx)
 		if !s.cfg.Shared {

@@ -3,6 +3,7 @@ package ingest
 import (
 	"crypto/sha256"
 	"hash/maphash"
+	"maps"
 	"strings"
 	"sync"
 
@@ -45,12 +46,24 @@ type row struct {
 	owner       uint32
 	prev, next  uint32 // rows of the same owner; noRow ends the list
 	deleted     bool
+	at          place // of the version on the bus
+}
+
+// place is where a record was read; the zero place is nowhere yet.
+type place struct {
+	offset    uint64
+	partition int32
+}
+
+// before reports whether a record at p is followed by one at o.
+func (p place) before(o place) bool {
+	return p.offset != 0 && p.partition == o.partition && p.offset < o.offset
 }
 
 const noRow = ^uint32(0)
 
 // Table knows, of every entity on tools.raw, the newest version and what it
-// said. It holds 150 to 200 bytes an entity. Its methods may be called
+// said. It holds 170 to 220 bytes an entity. Its methods may be called
 // concurrently.
 type Table struct {
 	seed maphash.Seed
@@ -64,6 +77,7 @@ type Table struct {
 	free   []uint32          // slots of dropped rows
 	marks  map[string]mark
 	doubts map[string]schema.Version // what may or may not be on the bus, the newest of each key
+	buried map[string]place          // where the newest version of a key lies before an older one
 }
 
 // NewTable returns an empty table.
@@ -74,6 +88,7 @@ func NewTable() *Table {
 		owners: map[string]uint32{},
 		marks:  map[string]mark{},
 		doubts: map[string]schema.Version{},
+		buried: map[string]place{},
 	}
 }
 
@@ -98,8 +113,9 @@ func (t *Table) get(key string) (k known, there bool, doubt schema.Version) {
 	return known{r.version, r.fingerprint, t.names[r.owner], r.deleted, t.marks[key]}, true, doubt
 }
 
-// put remembers k, if it is newer than what is known. The key is that of ref.
-func (t *Table) put(ref schema.Ref, key string, k known) {
+// put remembers k, if it is newer than what is known, and where it was read, which
+// is nowhere if it was not read but published. The key is that of ref.
+func (t *Table) put(ref schema.Ref, key string, k known, at place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.doubts[key].Newer(k.Version) {
@@ -107,8 +123,10 @@ func (t *Table) put(ref schema.Ref, key string, k known) {
 	}
 	slot, there := t.slots[key]
 	if there && !k.Version.Newer(t.rows[slot].version) {
+		t.read(key, &t.rows[slot], k.Version, at)
 		return
 	}
+	delete(t.buried, key)
 	owner := t.owner(ref.Tenant, k.agent)
 	if !there {
 		slot = t.add(key, owner)
@@ -118,10 +136,56 @@ func (t *Table) put(ref schema.Ref, key string, k known) {
 		t.link(slot)
 	}
 	r := &t.rows[slot]
-	r.version, r.fingerprint, r.deleted = k.Version, k.fingerprint, k.deleted
+	r.version, r.fingerprint, r.deleted, r.at = k.Version, k.fingerprint, k.deleted, at
 	if k.event != (mark{}) {
 		t.marks[key] = k.event
 	}
+}
+
+// read takes note of where a record of a known version lies, or of an older one.
+// The caller holds mu.
+func (t *Table) read(key string, r *row, v schema.Version, at place) {
+	switch {
+	case at.offset == 0:
+	case !r.version.Newer(v):
+		r.at = at
+		delete(t.buried, key)
+	case r.at.before(at):
+		t.buried[key] = r.at
+	}
+}
+
+// seen takes note of where a record of a version lies that was known when it was
+// read.
+func (t *Table) seen(key string, v schema.Version, at place) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if slot, there := t.slots[key]; there {
+		t.read(key, &t.rows[slot], v, at)
+	}
+}
+
+// covered returns where the newest records lie that have an older one of their key
+// behind them, by key.
+func (t *Table) covered() map[string]place {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return maps.Clone(t.buried)
+}
+
+// abandon lets key be accepted again, whatever it says, if its newest record lay at
+// a place where it is no more, and reports whether it did.
+func (t *Table) abandon(key string, at place) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.buried[key] != at {
+		return false
+	}
+	delete(t.buried, key)
+	r := &t.rows[t.slots[key]]
+	t.doubts[key] = r.version
+	r.version.Source, r.deleted = 0, false
+	return true
 }
 
 // add gives key a row. The caller holds mu.
@@ -152,6 +216,7 @@ func (t *Table) drop(key string) {
 	delete(t.slots, key)
 	delete(t.marks, key)
 	delete(t.doubts, key)
+	delete(t.buried, key)
 }
 
 // touch remembers that an event brought nothing new. It is not on the bus, so

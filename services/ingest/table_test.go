@@ -35,7 +35,7 @@ func TestTableAgreesWithAMap(t *testing.T) {
 				agent:   agents.Draw(t, "agent"),
 				deleted: rapid.Bool().Draw(t, "deleted"),
 			}
-			table.put(ref(id), key, k)
+			table.put(ref(id), key, k, place{})
 			if old, ok := model[id]; !ok || k.Version.Newer(old.Version) {
 				model[id] = k
 			}
@@ -73,7 +73,7 @@ func TestTableListsToolsOfOneTenantOnly(t *testing.T) {
 		{Tenant: "one", Kind: schema.KindTool, ID: "a"}, {Tenant: "two", Kind: schema.KindTool, ID: "b"},
 		{Tenant: "one", Kind: schema.KindAgent, ID: "c"},
 	} {
-		table.put(r, events.Key(r), known{Version: schema.Version{Revision: 1}, agent: ""})
+		table.put(r, events.Key(r), known{Version: schema.Version{Revision: 1}, agent: ""}, place{})
 	}
 	if got := table.owned("one", "", 9); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("%v", got)
@@ -130,7 +130,7 @@ func BenchmarkTableMemory(b *testing.B) {
 		table := NewTable()
 		for i := range entities {
 			r := ref(strings.Repeat("i", 30) + fmt.Sprint(i))
-			table.put(r, events.Key(r), known{Version: schema.Version{Revision: 1}, agent: fmt.Sprint(i / 10)})
+			table.put(r, events.Key(r), known{Version: schema.Version{Revision: 1}, agent: fmt.Sprint(i / 10)}, place{})
 		}
 		runtime.GC()
 		runtime.ReadMemStats(&after)

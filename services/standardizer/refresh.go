@@ -136,12 +136,12 @@ func (r *Refresher) step(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	m, found, err := r.read(ctx, next)
+	m, found, err := stream.ReadAt(ctx, r.deps.Follower, events.ToolsRaw, next.partition, next.offset)
 	if err != nil {
 		return err
 	}
 	r.table.postpone(next.key, now)
-	if !found {
+	if !found || m.Key != next.key {
 		return nil
 	}
 	m.Headers = maps.Clone(m.Headers)
@@ -159,39 +159,4 @@ func (r *Refresher) step(ctx context.Context) error {
 		r.metrics.asked.Inc()
 	}
 	return nil
-}
-
-// errRead ends Follow once the record is there, or can not come any more.
-var errRead = errors.New("read")
-
-// readTimeout bounds the search for one record.
-const readTimeout = 10 * time.Second
-
-// read returns the raw record of a tool from where it was seen last.
-func (r *Refresher) read(ctx context.Context, at candidate) (m stream.Message, found bool, err error) {
-	ends, err := r.deps.Follower.End(ctx, events.ToolsRaw)
-	if err != nil {
-		return m, false, fmt.Errorf("end of %s: %w", events.ToolsRaw, err)
-	}
-	from := maps.Clone(ends)
-	if from == nil {
-		from = map[int]uint64{}
-	}
-	from[at.partition] = at.offset - 1
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	err = r.deps.Follower.Follow(ctx, events.ToolsRaw, from, func(_ context.Context, msgs []stream.Message) error {
-		for _, got := range msgs {
-			if got.Partition != at.partition {
-				continue
-			}
-			m, found = got, got.Offset == at.offset && got.Key == at.key
-			return errRead
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errRead) {
-		return m, false, fmt.Errorf("read %s at %d: %w", events.ToolsRaw, at.offset, err)
-	}
-	return m, found, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
@@ -23,6 +24,7 @@ const reasonInvalid = "invalid_record"
 // write is one call's messages for one partition. Its lane alone changes it
 // until done is closed.
 type write struct {
+	ctx  context.Context // of the call: what it does not wait for any more is not sent
 	msgs []stream.Message
 	left int   // messages whose fate is open
 	err  error // of the first that failed
@@ -45,6 +47,11 @@ func (i item) settle(err error) {
 		close(w.done)
 	}
 }
+
+// errGivenUp ends the repetitions of a request of which a call waits no more.
+var errGivenUp = fmt.Errorf("kafka: a call has given up: %w", context.Canceled)
+
+func (i item) givenUp() bool { return i.write.ctx.Err() != nil }
 
 // lane sends one partition's messages, one request at a time, so that their
 // order is the order of the calls whatever has to be sent again. What comes
@@ -154,10 +161,15 @@ func prefix(items []item) int {
 }
 
 // store settles the items of one request. What comes behind a message of the
-// same call that failed fails with it: else it would overtake it.
+// same call that failed fails with it: else it would overtake it. What was given
+// up is not sent, or sent again: by then another process may have stored what is
+// newer.
 func (l *lane) store(items []item) {
 	open := items[:0:0]
 	for _, i := range items {
+		if i.write.err == nil && i.givenUp() {
+			i.write.err = fmt.Errorf("kafka: publish to %s: given up: %w", l.at.topic, i.write.ctx.Err())
+		}
 		if i.write.err != nil {
 			i.settle(i.write.err)
 			continue
@@ -171,6 +183,8 @@ func (l *lane) store(items []item) {
 	switch {
 	case len(refused) > 0:
 		l.drop(open, refused)
+	case errors.Is(err, errGivenUp):
+		l.store(open)
 	case errors.Is(err, kafkago.MessageSizeTooLarge) && len(open) > 1:
 		half := len(open) / 2
 		l.store(open[:half])
@@ -198,13 +212,17 @@ func (l *lane) drop(items []item, refused map[int]error) {
 	l.store(rest)
 }
 
-// request sends the items until they are stored or the patience is over. The
+// request sends the items until they are stored, one of their calls has given up or
+// the patience is over. The
 // map names those that the broker has refused one by one; nothing of the
 // request is stored then.
 func (l *lane) request(items []item) (refused map[int]error, err error) {
 	at := time.Now()
 	l.bus.metrics.batches.WithLabelValues(opPublish).Observe(float64(len(items)))
 	err = l.bus.retry(l.bus.life, opPublish, l.at.topic, func(ctx context.Context) error {
+		if slices.ContainsFunc(items, item.givenUp) {
+			return errGivenUp
+		}
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		records := make([]kafkago.Record, len(items))

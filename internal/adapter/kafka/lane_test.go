@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -79,7 +80,7 @@ func TestCallsThatShareARequest(t *testing.T) {
 			l := newLane(onWire(t, p.answer), place{events.Searches, 0})
 			var items []item
 			for _, key := range "abcd" {
-				items = append(items, item{write: &write{left: 1, done: make(chan struct{})}, msg: stream.Message{Topic: events.Searches, Key: string(key)}})
+				items = append(items, item{write: &write{ctx: t.Context(), left: 1, done: make(chan struct{})}, msg: stream.Message{Topic: events.Searches, Key: string(key)}})
 			}
 			l.send(items)
 			failed := ""
@@ -97,6 +98,31 @@ func TestCallsThatShareARequest(t *testing.T) {
 				t.Errorf("stored %q, failed %q; want %q and %q", got, failed, tt.stored, tt.failed)
 			}
 		})
+	}
+}
+
+// What a caller has given up while the broker was away is not stored once it is back,
+// maybe behind what another process stored meanwhile; what others wait for is.
+func TestWhatWasGivenUpIsNotSentAgain(t *testing.T) {
+	ctx, giveUp := context.WithCancel(t.Context())
+	p := &produced{results: []produce.ResponsePartition{{ErrorCode: broken}}}
+	l := newLane(onWire(t, func(req kafkago.Request) (kafkago.Response, error) {
+		if _, ok := req.(*produce.Request); ok {
+			giveUp()
+		}
+		return p.answer(req)
+	}), place{events.Searches, 0})
+	given := &write{ctx: ctx, left: 2, done: make(chan struct{})}
+	waits := &write{ctx: t.Context(), left: 1, done: make(chan struct{})}
+	message := func(key string) stream.Message { return stream.Message{Topic: events.Searches, Key: key} }
+	l.send([]item{{write: given, msg: message("a")}, {write: waits, msg: message("b")}, {write: given, msg: message("c")}})
+	<-given.done
+	<-waits.done
+	if !errors.Is(given.err, context.Canceled) || waits.err != nil {
+		t.Errorf("what was given up: %v; what is waited for: %v", given.err, waits.err)
+	}
+	if got := strings.Join(p.keys, ""); got != "b" {
+		t.Errorf("stored %q", got)
 	}
 }
 

@@ -60,7 +60,7 @@ func (b *Bus) writes(ctx context.Context, msgs []stream.Message) (map[place]*wri
 		}
 		at := place{m.Topic, known[m.Topic].of(m.Key)}
 		if out[at] == nil {
-			out[at] = &write{done: make(chan struct{})}
+			out[at] = &write{ctx: ctx, done: make(chan struct{})}
 		}
 		out[at].msgs = append(out[at].msgs, m)
 	}

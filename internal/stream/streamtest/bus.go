@@ -37,6 +37,7 @@ type Bus struct {
 	leases    map[claim]chan struct{}
 	grown     chan struct{} // closed, and replaced, when any log grows or the bus closes
 	fail      func(Call) error
+	keeps     bool // compaction is to come yet
 	closed    bool
 }
 
@@ -103,10 +104,12 @@ func (b *Bus) Republish(ctx context.Context, m stream.Message) (bool, error) {
 		return false, ErrClosed
 	}
 	if m.Topic.Compacted() {
-		newest := slices.IndexFunc(b.logs[source{m.Topic, m.Partition}], func(old stream.Message) bool {
-			return old.Key == m.Key && old.Offset == m.Offset
-		})
-		if newest < 0 {
+		newest := false
+		for _, old := range b.logs[source{m.Topic, m.Partition}] {
+			newest = newest || old.Key == m.Key && old.Offset == m.Offset
+			newest = newest && (old.Key != m.Key || old.Offset <= m.Offset)
+		}
+		if !newest {
 			return false, nil
 		}
 	}
@@ -115,12 +118,35 @@ func (b *Bus) Republish(ctx context.Context, m stream.Message) (bool, error) {
 	return true, nil
 }
 
+// KeepAll lets compaction wait from here on.
+func (b *Bus) KeepAll() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.keeps = true
+}
+
+// Compact does what compaction does in the end.
+func (b *Bus) Compact() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for src, log := range b.logs {
+		if !src.topic.Compacted() {
+			continue
+		}
+		last := map[string]uint64{}
+		for _, m := range log {
+			last[m.Key] = m.Offset
+		}
+		b.logs[src] = slices.DeleteFunc(log, func(m stream.Message) bool { return last[m.Key] != m.Offset })
+	}
+}
+
 // append adds one message that the bus owns. The caller holds mu.
 func (b *Bus) append(m stream.Message) {
 	src := source{m.Topic, b.partition(m.Key)}
 	b.ends[src]++
 	m.Partition, m.Offset, m.Time = src.partition, b.ends[src], time.Now()
-	if m.Topic.Compacted() {
+	if m.Topic.Compacted() && !b.keeps {
 		b.logs[src] = slices.DeleteFunc(b.logs[src], func(old stream.Message) bool { return old.Key == m.Key })
 	}
 	b.logs[src] = append(b.logs[src], m)
