@@ -65,8 +65,11 @@ func (l *Loop) Run(ctx context.Context) error {
 	return nil
 }
 
-// consume works on one partition until it is taken away.
+// consume works on one partition until it is taken away. How far behind it is then
+// is its next owner's to say.
 func (l *Loop) consume(ctx context.Context, p Partition) error {
+	var label string
+	defer func() { l.metrics.lag.DeleteLabelValues(label) }()
 	for {
 		var msgs []Message
 		err := l.retry(ctx, func() (err error) {
@@ -77,6 +80,7 @@ func (l *Loop) consume(ctx context.Context, p Partition) error {
 			return l.bus("fetch", err)
 		})
 		if err == nil {
+			label = strconv.Itoa(msgs[0].Partition)
 			err = l.process(ctx, p, msgs)
 		}
 		if ctx.Err() != nil {

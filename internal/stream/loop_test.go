@@ -485,10 +485,6 @@ func TestMetrics(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- l.Run(ctx) }()
 		synctest.Wait()
-		cancel()
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
 		want := map[string]float64{
 			"toolstream_stage_messages_total":     3,
 			"toolstream_stage_dead_letters_total": 1,
@@ -498,6 +494,19 @@ func TestMetrics(t *testing.T) {
 		for name, v := range want {
 			if got := metric(t, reg, name, "one"); got != v {
 				t.Errorf("%s is %v, want %v", name, got, v)
+			}
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		families, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() == "toolstream_stage_lag" {
+				t.Errorf("partitions that are not held any more are behind by %v", f.GetMetric())
 			}
 		}
 	})
