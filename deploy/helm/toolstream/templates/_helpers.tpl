@@ -87,8 +87,16 @@ services: [ingest, standardizer, embedder, query]
 {{- define "toolstream.port" -}}
 {{- $host := regexReplaceAll "^[a-z]+://" . "" | regexFind "^[^/?]+" }}
 {{- if regexMatch ":[0-9]+$" $host }}{{ regexFind "[0-9]+$" $host }}
-{{- else if hasPrefix "nats" . }}4222
-{{- else if hasPrefix "https" . }}443
+{{- else if or (hasPrefix "nats" .) (hasPrefix "tls" .) }}4222
+{{- else if or (hasPrefix "https" .) (hasPrefix "wss" .) }}443
 {{- else }}80
 {{- end }}
+{{- end }}
+
+{{/* Over how long a rate is taken: four scrapes, and a minute at least. */}}
+{{- define "toolstream.rateWindow" -}}
+{{- $interval := .Values.metrics.serviceMonitor.interval }}
+{{- $n := regexFind "^[0-9]+" $interval | int }}
+{{- $seconds := ternary (mul $n 60) (ternary (div $n 1000) $n (hasSuffix "ms" $interval)) (hasSuffix "m" $interval) }}
+{{- max 60 (mul 4 $seconds) }}s
 {{- end }}

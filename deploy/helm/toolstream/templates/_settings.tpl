@@ -88,9 +88,9 @@ OTEL_EXPORTER_OTLP_ENDPOINT: {{ .endpoint | quote }}
 OTEL_EXPORTER_OTLP_PROTOCOL: {{ .protocol }}
 OTEL_TRACES_SAMPLER: {{ .sampler }}
 OTEL_TRACES_SAMPLER_ARG: {{ .ratio | toString | quote }}
+{{- end }}
 {{- range $name, $value := .env }}
 {{ $name }}: {{ $value | quote }}
-{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -107,7 +107,17 @@ weaviate: {{ and (not (empty (include "toolstream.weaviate" .root))) (has .servi
 embedding: {{ and (eq $v.embedding.model "http") $model }}
 llm: {{ $language }}
 rerank: {{ and (not (empty $v.rerank.url)) (has .service (list "query" "embedded")) }}
-tracing: {{ not (empty $v.tracing.endpoint) }}
+tracing: {{ not (empty (include "toolstream.collectors" .root)) }}
+{{- end }}
+
+{{/* Where traces and figures are sent. */}}
+{{- define "toolstream.collectors" -}}
+{{- $all := list }}
+{{- with .Values.tracing.endpoint }}{{ $all = append $all . }}{{ end }}
+{{- range $name, $value := .Values.tracing.env }}
+{{- if hasSuffix "_ENDPOINT" $name }}{{ $all = append $all $value }}{{ end }}
+{{- end }}
+{{- join "," $all }}
 {{- end }}
 
 {{/* The environment of a service that comes from secrets. */}}
