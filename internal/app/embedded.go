@@ -183,7 +183,9 @@ func (e *Embedded) buildHTTP() error {
 	deadletter.Routes(api, e.dead)
 	e.reporter().routes(api)
 	generations.Routes(api, e.fleet)
-	addHealth(mux, e.ready, e.fleet)
+	if err := addHealth(mux, e.ready, e.metrics, e.fleet); err != nil {
+		return err
+	}
 	return e.protect(mux)
 }
 

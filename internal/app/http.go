@@ -80,9 +80,9 @@ func refuseUnknownParameters(_ *huma.OpenAPI, op *huma.Operation) {
 	op.RejectUnknownQueryParameters = op.OperationID != "post-events"
 }
 
-// addHealth serves liveness, readiness and metrics. A process that drains or
-// still catches up is alive and not ready.
-func addHealth(mux *http.ServeMux, ready func() error, metrics prometheus.Gatherer) {
+// addHealth serves liveness, readiness and metrics, of which readiness is one. A
+// process that drains or still catches up is alive and not ready.
+func addHealth(mux *http.ServeMux, ready func() error, reg prometheus.Registerer, metrics prometheus.Gatherer) error {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "ok")
 	})
@@ -94,6 +94,7 @@ func addHealth(mux *http.ServeMux, ready func() error, metrics prometheus.Gather
 		fmt.Fprintln(w, "ready")
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	return reg.Register(readiness(ready))
 }
 
 // writeProblem writes an RFC 9457 answer.

@@ -17,6 +17,19 @@ func buildInfo(version string) prometheus.Collector {
 	return build
 }
 
+// readiness shows what /readyz answers.
+func readiness(ready func() error) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "toolstream_ready",
+		Help: "1 while the process is ready, and so is what it can not work without.",
+	}, func() float64 {
+		if ready() != nil {
+			return 0
+		}
+		return 1
+	})
+}
+
 // backlogMetrics are the figures of what waits on the way into the index.
 type backlogMetrics struct {
 	age     *prometheus.GaugeVec

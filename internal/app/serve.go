@@ -208,7 +208,9 @@ func (s *Served) buildHTTP() error {
 			return err
 		}
 	}
-	addHealth(mux, s.whyNotReady, s.gatherer())
+	if err := addHealth(mux, s.whyNotReady, s.metrics, s.gatherer()); err != nil {
+		return err
+	}
 	return s.protect(mux)
 }
 
