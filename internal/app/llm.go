@@ -24,7 +24,7 @@ import (
 )
 
 // answersBucket is where the answers to documents are kept, for all replicas.
-const answersBucket = "toolstream_answers"
+const answersBucket = "answers"
 
 // accountsFile is where a process remembers what it has spent today.
 const accountsFile = "llm.json"
@@ -77,7 +77,7 @@ func (b *base) standardizes() bool { return b.llm != nil && b.cfg.LLM.Standardiz
 func (b *base) newStandardizer(on bus, conn *nats.Conn) (*standardizer.Service, error) {
 	deps := standardizer.Deps{Groups: on, Ends: on, Publisher: on, Logger: b.log, Registerer: b.metrics, Traces: b.traces.Provider()}
 	if b.standardizes() {
-		answers, err := natsadapter.NewKV(natsadapter.KVConfig{Bucket: answersBucket, History: 1}, conn)
+		answers, err := natsadapter.NewKV(natsadapter.KVConfig{Bucket: b.bucket(answersBucket), History: 1}, conn)
 		if err != nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ import (
 
 // processSubject is where all processes that are on NATS say how they are. The
 // question is the name of the tenant that asks.
-const processSubject = "toolstream.processes"
+const processSubject = "processes"
 
 // glance is how long a process looks at itself before it answers. Whoever asks
 // waits no longer than rollPatience for one more answer.
@@ -33,7 +33,7 @@ type Process struct {
 
 // answerRoll lets the process answer for itself, and ask the others.
 func (s *Served) answerRoll() error {
-	roll, err := natsadapter.NewRoll(s.conn, processSubject, func(asked []byte) []byte {
+	roll, err := natsadapter.NewRoll(s.conn, s.subject(processSubject), func(asked []byte) []byte {
 		raw, _ := json.Marshal(s.process(string(asked))) // texts and numbers always encode
 		return raw
 	})

@@ -12,14 +12,14 @@ import (
 )
 
 // rollSubject is where all processes that search or embed say how far they are.
-const rollSubject = "toolstream.generations"
+const rollSubject = "generations"
 
 // rollPatience is how long is waited for one more of them.
 const rollPatience = 150 * time.Millisecond
 
 // callRoll lets the process answer for itself, and ask the others.
 func (s *Served) callRoll() error {
-	roll, err := natsadapter.NewRoll(s.conn, rollSubject, func([]byte) []byte {
+	roll, err := natsadapter.NewRoll(s.conn, s.subject(rollSubject), func([]byte) []byte {
 		raw, _ := json.Marshal(s.replica()) // texts and numbers always encode
 		return raw
 	})

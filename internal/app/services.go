@@ -39,6 +39,7 @@ type base struct {
 	cfg     config.Config
 	log     *slog.Logger
 	version string
+	prefix  string // of the names of subjects and buckets
 	started time.Time
 	metrics *prometheus.Registry
 	traces  *export.Traces
@@ -50,13 +51,19 @@ type base struct {
 	handler  http.Handler
 }
 
-func newBase(cfg config.Config, log *slog.Logger, version string) base {
-	b := base{cfg: cfg, log: log, version: version, started: time.Now(), metrics: prometheus.NewRegistry()}
+func newBase(cfg config.Config, log *slog.Logger, version, prefix string) base {
+	b := base{cfg: cfg, log: log, version: version, prefix: prefix, started: time.Now(), metrics: prometheus.NewRegistry()}
 	b.metrics.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo(version),
 	)
 	return b
 }
+
+// subject returns the name of a subject of this deployment.
+func (b *base) subject(name string) string { return b.prefix + "." + name }
+
+// bucket returns the name of a bucket of this deployment.
+func (b *base) bucket(name string) string { return b.prefix + "_" + name }
 
 func (b *base) newIngest(on bus, shared bool) (*ingest.Service, error) {
 	return ingest.New(ingest.Config{
@@ -114,7 +121,7 @@ func (b *base) newTrainer(on bus, model string, state *trainerstore.Store, weigh
 // answerSearches answers searches of other processes.
 func (b *base) answerSearches(conn *nats.Conn, s *query.Service) (part, error) {
 	service, err := natsadapter.NewService(natsadapter.Config{
-		Name: "toolstream-query", Version: b.version, Subject: "toolstream.search",
+		Name: "toolstream-query", Version: b.version, Subject: b.subject("search"),
 		Description: "Finds tools: the request and answer of POST /v1/search.",
 		Status:      query.Status,
 		Traces:      b.traces.Provider(),
@@ -128,7 +135,7 @@ func (b *base) answerSearches(conn *nats.Conn, s *query.Service) (part, error) {
 // answerEmbeds embeds texts for other processes.
 func (b *base) answerEmbeds(conn *nats.Conn, f *fleet) (part, error) {
 	service, err := natsadapter.NewService(natsadapter.Config{
-		Name: "toolstream-embedder", Version: b.version, Subject: "toolstream.embed",
+		Name: "toolstream-embedder", Version: b.version, Subject: b.subject("embed"),
 		Description: "Turns texts into the vectors that the index compares.",
 		Traces:      b.traces.Provider(),
 	}, conn, f.Handle)

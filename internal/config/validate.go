@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +28,13 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// prefixes are what names of subjects and of buckets may both begin with.
+var prefixes = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
+
 func (n NATS) validate() error {
+	if !prefixes.MatchString(n.Prefix) {
+		return fmt.Errorf("config: nats.prefix %q is not 1 to 32 letters, digits, - and _", n.Prefix)
+	}
 	if n.Listen == "" {
 		return nil
 	}

@@ -23,7 +23,7 @@ func own() []string {
 		"data", "listen", "log.format", "nats.listen", "auth.tokens_file",
 		"kafka.brokers", "kafka.prefix", "kafka.tls", "kafka.ca_file", "kafka.cert_file", "kafka.key_file",
 		"kafka.sasl", "kafka.username", "kafka.password",
-		"nats.url", "nats.token", "nats.credentials_file", "nats.nkey_file", "nats.ca_file", "nats.cert_file", "nats.key_file",
+		"nats.url", "nats.prefix", "nats.token", "nats.credentials_file", "nats.nkey_file", "nats.ca_file", "nats.cert_file", "nats.key_file",
 		"weaviate.url", "weaviate.grpc", "weaviate.api_key",
 		"peers.ingest", "peers.query", "peers.trainer",
 		"embedder.model", "embedder.url", "embedder.name", "embedder.api_key",

@@ -39,6 +39,7 @@ kafka.tls: "true"
 {{- end }}
 kafka.sasl: {{ $v.kafka.sasl.mechanism }}
 nats.url: {{ include "toolstream.nats" . | quote }}
+nats.prefix: {{ $v.nats.prefix | default "toolstream" | quote }}
 {{- with $v.nats }}
 {{- if and .existingSecret .credentialsKey }}
 nats.credentials_file: /run/toolstream/nats/credentials
