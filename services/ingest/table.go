@@ -173,6 +173,13 @@ func (t *Table) covered() map[string]place {
 	return maps.Clone(t.buried)
 }
 
+// lies reports whether key is covered still, and its newest record at a place.
+func (t *Table) lies(key string, at place) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.buried[key] == at
+}
+
 // abandon lets key be accepted again, whatever it says, if its newest record lay at
 // a place where it is no more, and reports whether it did.
 func (t *Table) abandon(key string, at place) bool {

@@ -50,6 +50,9 @@ func (s *Service) uncoverOne(ctx context.Context, key string, at place) error {
 	if err != nil {
 		return err
 	}
+	if !s.table.lies(key, at) {
+		return nil // it was changed meanwhile
+	}
 	if !found || m.Key != key {
 		if s.table.abandon(key, at) {
 			s.log.Error("ingest: compaction has dropped the newest change and kept an older one; send the entity again", "key", key)
