@@ -37,9 +37,9 @@ const (
 	weightsHistory = 64
 )
 
-// ownPrefix is that of the names on the bus of the process itself, which no other
-// deployment shares.
-const ownPrefix = "toolstream"
+// own is the naming on the bus of the process itself, which no other deployment
+// shares.
+var own = naming{prefix: "toolstream", replicas: 1}
 
 // Lines are taken piece by piece, so what bounds a request is patience and not
 // memory.
@@ -66,7 +66,7 @@ type Embedded struct {
 // OpenEmbedded opens everything that lies in the data folder and begins to
 // listen; Run starts the work. After an error nothing is left open.
 func OpenEmbedded(ctx context.Context, cfg config.Config, log *slog.Logger, version string) (_ *Embedded, err error) {
-	e := &Embedded{base: newBase(cfg, log, version, ownPrefix)}
+	e := &Embedded{base: newBase(cfg, log, version, own)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close(context.WithoutCancel(ctx)))
@@ -121,15 +121,16 @@ func (e *Embedded) verifySource(ctx context.Context) error {
 }
 
 func (e *Embedded) buildServices(ctx context.Context) error {
-	err := e.bus.CheckBucket(ctx, e.bucket(weightsBucket))
+	kept := e.nats.bucket(weightsBucket, weightsHistory)
+	err := e.bus.CheckBucket(ctx, kept.Bucket)
 	if stream.Reason(err) == stream.ReasonLost {
 		bus := filepath.Join(e.cfg.Data, busFolder)
-		return fmt.Errorf("the bus in %s lost weights: restore the folder from a backup, or remove KV_%s below it, and weights are learned on from what the trainer knows: %w", bus, e.bucket(weightsBucket), err)
+		return fmt.Errorf("the bus in %s lost weights: restore the folder from a backup, or remove KV_%s below it, and weights are learned on from what the trainer knows: %w", bus, kept.Bucket, err)
 	}
 	if err != nil {
 		return err
 	}
-	weights, err := natsadapter.NewKV(natsadapter.KVConfig{Bucket: e.bucket(weightsBucket), History: weightsHistory}, e.bus.Conn())
+	weights, err := natsadapter.NewKV(kept, e.bus.Conn())
 	if err == nil {
 		err = weights.Open(ctx)
 	}

@@ -77,7 +77,7 @@ func (b *base) standardizes() bool { return b.llm != nil && b.cfg.LLM.Standardiz
 func (b *base) newStandardizer(on bus, conn *nats.Conn) (*standardizer.Service, error) {
 	deps := standardizer.Deps{Groups: on, Ends: on, Publisher: on, Logger: b.log, Registerer: b.metrics, Traces: b.traces.Provider()}
 	if b.standardizes() {
-		answers, err := natsadapter.NewKV(natsadapter.KVConfig{Bucket: b.bucket(answersBucket), History: 1}, conn)
+		answers, err := natsadapter.NewKV(b.nats.bucket(answersBucket, 1), conn)
 		if err != nil {
 			return nil, err
 		}

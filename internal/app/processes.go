@@ -33,7 +33,7 @@ type Process struct {
 
 // answerRoll lets the process answer for itself, and ask the others.
 func (s *Served) answerRoll() error {
-	roll, err := natsadapter.NewRoll(s.conn, s.subject(processSubject), func(asked []byte) []byte {
+	roll, err := natsadapter.NewRoll(s.conn, s.nats.subject(processSubject), func(asked []byte) []byte {
 		raw, _ := json.Marshal(s.process(string(asked))) // texts and numbers always encode
 		return raw
 	})

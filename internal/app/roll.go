@@ -19,7 +19,7 @@ const rollPatience = 150 * time.Millisecond
 
 // callRoll lets the process answer for itself, and ask the others.
 func (s *Served) callRoll() error {
-	roll, err := natsadapter.NewRoll(s.conn, s.subject(rollSubject), func([]byte) []byte {
+	roll, err := natsadapter.NewRoll(s.conn, s.nats.subject(rollSubject), func([]byte) []byte {
 		raw, _ := json.Marshal(s.replica()) // texts and numbers always encode
 		return raw
 	})

@@ -69,7 +69,7 @@ func Serve(ctx context.Context, cfg config.Config, names []string, log *slog.Log
 	if err := known(names); err != nil {
 		return nil, err
 	}
-	s := &Served{base: newBase(cfg, log, version, cfg.NATS.Prefix), names: names, routes: map[string]func(huma.API){}}
+	s := &Served{base: newBase(cfg, log, version, naming{cfg.NATS.Prefix, cfg.NATS.Replicas}), names: names, routes: map[string]func(huma.API){}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -139,7 +139,7 @@ func (s *Served) connect(ctx context.Context) (err error) {
 		}
 		s.opened = append(s.opened, s.vectors)
 	}
-	s.weights, err = natsadapter.NewKV(natsadapter.KVConfig{Bucket: s.bucket(weightsBucket), History: weightsHistory}, s.conn)
+	s.weights, err = natsadapter.NewKV(s.nats.bucket(weightsBucket, weightsHistory), s.conn)
 	return err
 }
 

@@ -39,7 +39,7 @@ type base struct {
 	cfg     config.Config
 	log     *slog.Logger
 	version string
-	prefix  string // of the names of subjects and buckets
+	nats    naming
 	started time.Time
 	metrics *prometheus.Registry
 	traces  *export.Traces
@@ -51,19 +51,26 @@ type base struct {
 	handler  http.Handler
 }
 
-func newBase(cfg config.Config, log *slog.Logger, version, prefix string) base {
-	b := base{cfg: cfg, log: log, version: version, prefix: prefix, started: time.Now(), metrics: prometheus.NewRegistry()}
+// naming is what a deployment calls its own on NATS.
+type naming struct {
+	prefix   string // of subjects and buckets
+	replicas int    // servers that hold a copy of a bucket
+}
+
+func (n naming) subject(of string) string { return n.prefix + "." + of }
+
+// bucket describes a bucket that keeps some versions of each key.
+func (n naming) bucket(of string, history uint8) natsadapter.KVConfig {
+	return natsadapter.KVConfig{Bucket: n.prefix + "_" + of, History: history, Replicas: n.replicas}
+}
+
+func newBase(cfg config.Config, log *slog.Logger, version string, on naming) base {
+	b := base{cfg: cfg, log: log, version: version, nats: on, started: time.Now(), metrics: prometheus.NewRegistry()}
 	b.metrics.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo(version),
 	)
 	return b
 }
-
-// subject returns the name of a subject of this deployment.
-func (b *base) subject(name string) string { return b.prefix + "." + name }
-
-// bucket returns the name of a bucket of this deployment.
-func (b *base) bucket(name string) string { return b.prefix + "_" + name }
 
 func (b *base) newIngest(on bus, shared bool) (*ingest.Service, error) {
 	return ingest.New(ingest.Config{
@@ -121,7 +128,7 @@ func (b *base) newTrainer(on bus, model string, state *trainerstore.Store, weigh
 // answerSearches answers searches of other processes.
 func (b *base) answerSearches(conn *nats.Conn, s *query.Service) (part, error) {
 	service, err := natsadapter.NewService(natsadapter.Config{
-		Name: "toolstream-query", Version: b.version, Subject: b.subject("search"),
+		Name: "toolstream-query", Version: b.version, Subject: b.nats.subject("search"),
 		Description: "Finds tools: the request and answer of POST /v1/search.",
 		Status:      query.Status,
 		Traces:      b.traces.Provider(),
@@ -135,7 +142,7 @@ func (b *base) answerSearches(conn *nats.Conn, s *query.Service) (part, error) {
 // answerEmbeds embeds texts for other processes.
 func (b *base) answerEmbeds(conn *nats.Conn, f *fleet) (part, error) {
 	service, err := natsadapter.NewService(natsadapter.Config{
-		Name: "toolstream-embedder", Version: b.version, Subject: b.subject("embed"),
+		Name: "toolstream-embedder", Version: b.version, Subject: b.nats.subject("embed"),
 		Description: "Turns texts into the vectors that the index compares.",
 		Traces:      b.traces.Provider(),
 	}, conn, f.Handle)

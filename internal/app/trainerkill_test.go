@@ -159,7 +159,7 @@ func newMortal(ctx context.Context, folder string) (m *mortal, err error) {
 	if m.state, err = trainerstore.Open(filepath.Join(folder, trainerFile), log); err != nil {
 		return nil, err
 	}
-	if m.weights, err = natsadapter.NewKV(natsadapter.KVConfig{Bucket: weightsBucket, History: weightsHistory}, m.bus.Conn()); err != nil {
+	if m.weights, err = natsadapter.NewKV(own.bucket(weightsBucket, weightsHistory), m.bus.Conn()); err != nil {
 		return nil, err
 	}
 	if err = m.weights.Open(ctx); err != nil {

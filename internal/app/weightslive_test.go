@@ -64,7 +64,7 @@ func (r *benchReplicas) bucket() *natsadapter.KV {
 	conn, err := natsadapter.Connect(r.b.Context(), natsadapter.ConnectConfig{URL: r.server.Addr(), Name: "benchmark", Token: "benchmark"}, slog.New(slog.DiscardHandler))
 	r.check(err)
 	r.b.Cleanup(conn.Close)
-	kv, err := natsadapter.NewKV(natsadapter.KVConfig{Bucket: weightsBucket, History: weightsHistory}, conn)
+	kv, err := natsadapter.NewKV(own.bucket(weightsBucket, weightsHistory), conn)
 	r.check(err)
 	r.check(kv.Open(r.b.Context()))
 	return kv

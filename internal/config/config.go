@@ -79,7 +79,9 @@ type NATS struct {
 	// separated by commas.
 	URL string `koanf:"url"`
 	// Prefix is what the names of subjects and buckets begin with there.
-	Prefix          string `koanf:"prefix"`
+	Prefix string `koanf:"prefix"`
+	// Replicas is how many servers hold a copy of a bucket that is made there.
+	Replicas        int    `koanf:"replicas"`
 	CredentialsFile string `koanf:"credentials_file"`
 	NKeyFile        string `koanf:"nkey_file"`
 	CAFile          string `koanf:"ca_file"`
@@ -215,6 +217,7 @@ func Keys() []Key {
 		{"nats.token", "", "token that NATS clients present; required beyond loopback"},
 		{"nats.url", "nats://127.0.0.1:4222", "server at which the services of `toolstream serve` meet; several are separated by commas"},
 		{"nats.prefix", "toolstream", "what the names of subjects and buckets at nats.url begin with: another one for each deployment that shares an account there"},
+		{"nats.replicas", "1", "servers that hold a copy of a bucket that is made at nats.url; of a cluster, 3"},
 		{"nats.credentials_file", "", "credentials of NATS (JWT and seed)"},
 		{"nats.nkey_file", "", "seed of an NKey"},
 		{"nats.ca_file", "", "certificates that the NATS server's is checked by; empty: the system's"},
@@ -387,7 +390,7 @@ func (c Config) Values() map[string]string {
 		"bus.accept_loss": strconv.FormatBool(c.Bus.AcceptLoss),
 		"nats.listen":     c.NATS.Listen,
 		"nats.token":      secret(c.NATS.Token),
-		"nats.url":        c.NATS.URL, "nats.prefix": c.NATS.Prefix, "nats.credentials_file": c.NATS.CredentialsFile, "nats.nkey_file": c.NATS.NKeyFile,
+		"nats.url":        c.NATS.URL, "nats.prefix": c.NATS.Prefix, "nats.replicas": strconv.Itoa(c.NATS.Replicas), "nats.credentials_file": c.NATS.CredentialsFile, "nats.nkey_file": c.NATS.NKeyFile,
 		"nats.ca_file": c.NATS.CAFile, "nats.cert_file": c.NATS.CertFile, "nats.key_file": c.NATS.KeyFile,
 		"weaviate.url": c.Weaviate.URL, "weaviate.grpc": c.Weaviate.GRPC, "weaviate.api_key": secret(c.Weaviate.APIKey),
 		"weaviate.alias": c.Weaviate.Alias, "query.vectors": c.Query.Vectors,

@@ -55,6 +55,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"embedder: {model: http, url: \"http://h/v1\", name: m, batch: 0}\n", "embedder.batch 0"},
 		{"nats: {listen: \"0.0.0.0:4222\"}\n", "set nats.token"},
 		{"nats: {listen: \"4222\"}\n", `nats.listen "4222"`},
+		{"nats: {replicas: 0}\n", "nats.replicas 0"},
 		{"nats: {prefix: \"a.b\"}\n", `nats.prefix "a.b"`},
 		{"data: \"\"\n", "data is empty"},
 		{"kafka: {session: 10ms}\n", "kafka.session 10ms"},

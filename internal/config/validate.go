@@ -35,6 +35,9 @@ func (n NATS) validate() error {
 	if !prefixes.MatchString(n.Prefix) {
 		return fmt.Errorf("config: nats.prefix %q is not 1 to 32 letters, digits, - and _", n.Prefix)
 	}
+	if n.Replicas < 1 || n.Replicas > 5 {
+		return fmt.Errorf("config: nats.replicas %d is not 1 to 5", n.Replicas)
+	}
 	if n.Listen == "" {
 		return nil
 	}
