@@ -77,27 +77,35 @@ func hostile() map[string]string {
 		}
 		return strings.TrimSuffix(b.String(), ",")
 	}() + `}, "$ref": "#/$defs/D0"}`
+	var defs, refs, consts string
+	for i := range 64 {
+		defs += fmt.Sprintf(`"A%d": {"type": "object", "properties": {"x": {"type": "string"}}},`, i)
+		refs += fmt.Sprintf(`{"$ref": "#/$defs/A%d"},`, i)
+		consts += fmt.Sprintf(`{"type": "string", "const": "v%d"},`, i)
+	}
+	refs, consts = strings.TrimSuffix(refs, ","), strings.TrimSuffix(consts, ",")
 	return map[string]string{
-		"50,000 properties":      `{"name": "n", "description": "Does it.", "inputSchema": {"type": "object", "properties": {` + wide(50_000) + `}}}`,
-		"50,000 parameters":      `{"name": "n", "parameters": [` + strings.TrimSuffix(strings.Repeat(`{"name": "a"},`, 50_000), ",") + `]}`,
-		"1,000 levels":           `{"name": "n", "inputSchema": ` + deep(1000) + `, "outputSchema": ` + deep(1000) + `}`,
-		"1,000 lists":            `{"name": "n", "description": ` + strings.Repeat("[", 1000) + `"a"` + strings.Repeat("]", 1000) + `}`,
-		"dense references":       `{"name": "n", "inputSchema": ` + tree + `, "outputSchema": ` + tree + `}`,
-		"10,000 alternatives":    `{"name": "n", "inputSchema": {"anyOf": [` + strings.TrimSuffix(strings.Repeat(`{"properties": {"a": {"type": "string"}}},`, 10_000), ",") + `]}}`,
-		"huge strings":           `{"name": "` + strings.Repeat("n", 1<<20) + `", "description": "` + strings.Repeat("Args: x: y ", 1<<17) + `"}`,
-		"huge name of a value":   `{"name": "n", "inputSchema": {"properties": {"` + strings.Repeat("p", 1<<20) + `": {}}}}`,
-		"parentheses":            `"def f` + strings.Repeat("(", 1<<17) + `"`,
-		"quotes and brackets":    `"def f(a=` + strings.Repeat(`[\"`, 1<<16) + `"`,
-		"wrong types":            `{"name": {"a": 1}, "description": [1, {"x": null}], "inputSchema": 5, "parameters": "x", "operation": [], "tags": {"a": 1}, "responses": [[]], "required_parameters": {}, "annotations": "no"}`,
-		"operation, wrong types": `{"method": 1, "path": [], "api": "x", "operation": {"parameters": {"a": 1}, "requestBody": [], "responses": {"200": "fine"}, "tags": 3, "operationId": false}}`,
-		"function, wrong types":  `{"function": {"name": ["x"], "parameters": {"properties": [], "required": 1}}}`,
-		"a list of nothing":      `[[], {}, null, 1]`,
-		"a number":               `1e400`,
-		"only invisible":         `{"name": "\u200b\u200b", "description": "\u200b", "inputSchema": {"properties": {"\u200b": {}, "a\u0000b": {}}}}`,
-		"many fields":            jsonText(strings.Repeat(":param a: b\n@param {x} y z\n", 1000)),
-		"many bullets":           jsonText(strings.Repeat("- `a` (string): b\n   - c: d\n", 1000)),
-		"many tables":            jsonText("| name | type |\n|--|--|\n" + strings.Repeat("| a | b |\n", 5000)),
-		"many headings":          jsonText(strings.Repeat("Args:\n  a: b\nReturns:\n  c\n", 2000)),
+		"50,000 properties":       `{"name": "n", "description": "Does it.", "inputSchema": {"type": "object", "properties": {` + wide(50_000) + `}}}`,
+		"50,000 parameters":       `{"name": "n", "parameters": [` + strings.TrimSuffix(strings.Repeat(`{"name": "a"},`, 50_000), ",") + `]}`,
+		"1,000 levels":            `{"name": "n", "inputSchema": ` + deep(1000) + `, "outputSchema": ` + deep(1000) + `}`,
+		"1,000 lists":             `{"name": "n", "description": ` + strings.Repeat("[", 1000) + `"a"` + strings.Repeat("]", 1000) + `}`,
+		"dense references":        `{"name": "n", "inputSchema": ` + tree + `, "outputSchema": ` + tree + `}`,
+		"10,000 alternatives":     `{"name": "n", "inputSchema": {"anyOf": [` + strings.TrimSuffix(strings.Repeat(`{"properties": {"a": {"type": "string"}}},`, 10_000), ",") + `]}}`,
+		"referenced alternatives": `{"name": "n", "inputSchema": {"$defs": {` + defs + `"E": {"oneOf": [` + consts + `]}}, "properties": {"a": {"anyOf": [` + refs + `]}, "b": {"$ref": "#/$defs/E"}}}}`,
+		"huge strings":            `{"name": "` + strings.Repeat("n", 1<<20) + `", "description": "` + strings.Repeat("Args: x: y ", 1<<17) + `"}`,
+		"huge name of a value":    `{"name": "n", "inputSchema": {"properties": {"` + strings.Repeat("p", 1<<20) + `": {}}}}`,
+		"parentheses":             `"def f` + strings.Repeat("(", 1<<17) + `"`,
+		"quotes and brackets":     `"def f(a=` + strings.Repeat(`[\"`, 1<<16) + `"`,
+		"wrong types":             `{"name": {"a": 1}, "description": [1, {"x": null}], "inputSchema": 5, "parameters": "x", "operation": [], "tags": {"a": 1}, "responses": [[]], "required_parameters": {}, "annotations": "no"}`,
+		"operation, wrong types":  `{"method": 1, "path": [], "api": "x", "operation": {"parameters": {"a": 1}, "requestBody": [], "responses": {"200": "fine"}, "tags": 3, "operationId": false}}`,
+		"function, wrong types":   `{"function": {"name": ["x"], "parameters": {"properties": [], "required": 1}}}`,
+		"a list of nothing":       `[[], {}, null, 1]`,
+		"a number":                `1e400`,
+		"only invisible":          `{"name": "\u200b\u200b", "description": "\u200b", "inputSchema": {"properties": {"\u200b": {}, "a\u0000b": {}}}}`,
+		"many fields":             jsonText(strings.Repeat(":param a: b\n@param {x} y z\n", 1000)),
+		"many bullets":            jsonText(strings.Repeat("- `a` (string): b\n   - c: d\n", 1000)),
+		"many tables":             jsonText("| name | type |\n|--|--|\n" + strings.Repeat("| a | b |\n", 5000)),
+		"many headings":           jsonText(strings.Repeat("Args:\n  a: b\nReturns:\n  c\n", 2000)),
 	}
 }
 

@@ -192,7 +192,13 @@ func (n *node) merge(a node) {
 	for name, s := range a.props {
 		n.property(name, s, "anyOf")
 	}
-	n.refs = append(n.refs[:len(n.refs):len(n.refs)], a.refs...)
+	refs := slices.Clone(n.refs)
+	for _, ref := range a.refs { // it began with those of n
+		if !slices.Contains(refs, ref) {
+			refs = append(refs, ref)
+		}
+	}
+	n.refs = refs
 }
 
 // follow absorbs what a reference points at. One that can not be followed, or
