@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -85,7 +87,12 @@ func (s *Server) checkWitness(ctx context.Context) error {
 			return err
 		}
 		s.opened[topic] = now.Last
-		if what := s.cfg.missing(topic, known[string(topic)], now); what != "" {
+		what := s.cfg.missing(topic, known[string(topic)], now)
+		if what == "" && topic.Compacted() && now.Msgs > 0 && !s.holds(ctx, topic, now.Last) {
+			// Whoever waits until it has read everything would wait for ever.
+			what = fmt.Sprintf("of topic %s the last record, %d, can not be read", topic, now.Last)
+		}
+		if what != "" {
 			if err := s.tell(what); err != nil {
 				return err
 			}
@@ -215,7 +222,7 @@ func (r *reader) inspect(ctx context.Context, keys map[string]struct{}) (holes u
 		}
 		for r.read < ends[r.partition] {
 			before := r.read
-			m, err := r.awaited(ctx)
+			m, err := r.awaited(ctx, ends[r.partition])
 			if errors.Is(err, errLate) {
 				return holes + ends[r.partition] - before, nil
 			}
@@ -231,8 +238,9 @@ func (r *reader) inspect(ctx context.Context, keys map[string]struct{}) (holes u
 }
 
 // awaited returns the next message, or errLate if the server has passed all
-// that it can read.
-func (r *reader) awaited(ctx context.Context) (stream.Message, error) {
+// that it can read. A last message that it can not read counts as pending for
+// ever.
+func (r *reader) awaited(ctx context.Context, end uint64) (stream.Message, error) {
 	for {
 		m, err := r.next(ctx, time.After(time.Second))
 		if !errors.Is(err, errLate) || r.consumer == nil {
@@ -242,10 +250,22 @@ func (r *reader) awaited(ctx context.Context) (stream.Message, error) {
 		if err != nil {
 			return m, err
 		}
-		if info.NumPending == 0 {
+		if info.NumPending == 0 || !r.server.holds(ctx, r.topic, end) {
 			return m, errLate
 		}
 	}
+}
+
+// holds reports whether the server can read the message at an offset, or can
+// not be asked for it now.
+func (s *Server) holds(ctx context.Context, topic events.Topic, offset uint64) bool {
+	st, err := s.js.Stream(ctx, s.cfg.streamName(topic))
+	if err != nil {
+		return true
+	}
+	_, err = st.GetMsg(ctx, offset)
+	var refused *jetstream.APIError
+	return !errors.Is(err, jetstream.ErrMsgNotFound) && !errors.As(err, &refused)
 }
 
 // testify keeps the witness up to date until the bus closes.

@@ -127,6 +127,13 @@ func TestDamage(t *testing.T) {
 			b := blocks(t, dir, topic)
 			flip(t, b[len(b)-1])
 		},
+		"bit in the last record": func(t *testing.T, dir string, topic events.Topic) {
+			b := blocks(t, dir, topic)
+			raw, err := os.ReadFile(b[len(b)-1])
+			must(t, err)
+			raw[len(raw)-12] ^= 0xff // its value, before the checksum
+			must(t, os.WriteFile(b[len(b)-1], raw, 0o600))
+		},
 		"bit in a block, no index": func(t *testing.T, dir string, topic events.Topic) {
 			b := blocks(t, dir, topic)
 			flip(t, b[0])
