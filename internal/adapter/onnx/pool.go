@@ -3,6 +3,8 @@ package onnx
 import (
 	"fmt"
 	"math"
+
+	"github.com/toolstream/toolstream/internal/stream"
 )
 
 // pool returns a unit vector for each row of the batch.
@@ -30,7 +32,7 @@ func (p Pooling) pool(hidden []float32, b batch, dimensions int) ([][]float32, e
 		}
 		v, err := unit(sum)
 		if err != nil {
-			return nil, err
+			return nil, stream.Permanent("bad_vector", err) // of this text, always
 		}
 		out[i] = v
 	}

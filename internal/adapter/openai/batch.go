@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -46,13 +47,13 @@ type sent struct {
 func (m *Model) batches(l *lane, texts []string) [][]sent {
 	var out [][]sent
 	var batch []sent
-	size := 0
+	size, most := 0, int(m.most.Load())
 	for i, s := range texts {
 		if strings.TrimSpace(s) == "" {
 			continue
 		}
 		s = l.prefix + s
-		if len(batch) == m.cfg.Batch || len(batch) > 0 && size+len(s) > m.cfg.Bytes {
+		if len(batch) == most || len(batch) > 0 && size+len(s) > m.cfg.Bytes {
 			out, batch, size = append(out, batch), nil, 0
 		}
 		batch, size = append(batch, sent{s, i}), size+len(s)
@@ -63,20 +64,28 @@ func (m *Model) batches(l *lane, texts []string) [][]sent {
 	return out
 }
 
-// batch puts the vectors of a batch into their places. A batch that is refused
-// is halved: it may have been too large, or one text of it is at fault.
+// batch puts the vectors of a batch into their places. A batch that is refused or
+// takes too long is halved: it may have been too large, or one text of it is at
+// fault.
 func (m *Model) batch(ctx context.Context, l *lane, batch []sent, out [][]float32) error {
 	texts := make([]string, len(batch))
 	for i, s := range batch {
 		texts[i] = s.text
 	}
+	begin := time.Now()
 	vectors, err := m.patiently(ctx, l, texts)
 	switch {
 	case err == nil:
 		for i, s := range batch {
 			out[s.at] = vectors[i]
 		}
+		m.bore(len(batch))
 		return nil
+	case isSlow(err) && len(batch) > 1:
+		m.most.Store(int64(len(batch) / 2))
+		if time.Since(begin) >= l.patience {
+			return err // whoever tries again sends fewer at a time
+		}
 	case !isRefusal(err):
 		return err
 	case len(batch) == 1:
@@ -94,6 +103,14 @@ func (m *Model) batch(ctx context.Context, l *lane, batch []sent, out [][]float3
 	return first
 }
 
+// bore notes that a batch was answered in time: one that was as large as any may be
+// is followed by larger ones, up to what is configured.
+func (m *Model) bore(n int) {
+	if most := m.most.Load(); int64(n) == most && n < m.cfg.Batch {
+		m.most.CompareAndSwap(most, most+1)
+	}
+}
+
 // shortened embeds the beginning of a text that was refused with err: models
 // refuse what is longer than they can read, each in its own words, and a tool
 // is better found by its beginning than not at all.
@@ -104,8 +121,12 @@ func (m *Model) shortened(ctx context.Context, l *lane, s string, err error) ([]
 			return vectors[0], nil
 		}
 	}
-	if r, ok := asProblem(err); ok && r.kind == refused {
-		return nil, stream.Permanent(r.reason, err)
+	r, ok := asProblem(err)
+	if !ok || r.kind != refused {
+		return nil, err
 	}
-	return nil, err
+	if other := m.prove(ctx, l); other != nil {
+		return nil, other
+	}
+	return nil, stream.Permanent(r.reason, err)
 }

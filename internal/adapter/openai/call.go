@@ -40,6 +40,9 @@ func (m *Model) patiently(ctx context.Context, l *lane, texts []string) ([][]flo
 	pause := newPause(l.patience)
 	err := backoff.Retry(func() (err error) {
 		vectors, err = m.once(ctx, l, texts)
+		if isSlow(err) && len(texts) > 1 {
+			return backoff.Permanent(err) // fewer at a time are asked for next
+		}
 		return pause.after(err)
 	}, backoff.WithContext(pause, ctx))
 	if err == nil {
@@ -53,7 +56,8 @@ func (m *Model) patiently(ctx context.Context, l *lane, texts []string) ([][]flo
 	if p, ok := asProblem(err); ok && p.kind == broken && ctx.Err() == nil {
 		err = m.blame(ctx, l, p, err)
 	}
-	if !isRefusal(err) && !errors.Is(ctx.Err(), context.Canceled) {
+	late := isSlow(err) && !l.hasty // one text may be answered in time
+	if !isRefusal(err) && !late && !errors.Is(ctx.Err(), context.Canceled) {
 		m.rest.record(err, time.Since(start))
 	}
 	return nil, err
@@ -64,6 +68,19 @@ func (m *Model) patiently(ctx context.Context, l *lane, texts []string) ([][]flo
 func (m *Model) blame(ctx context.Context, l *lane, p *problem, err error) error {
 	if _, probe := m.once(ctx, l, []string{harmless}); probe == nil {
 		return &problem{kind: refused, reason: p.reason, err: err}
+	}
+	return err
+}
+
+// prove makes sure that the endpoint refuses a text while it answers others, and
+// not whatever it is asked: because a key has expired, or in words that it does not
+// know any more since it was replaced. Then its form is found out again.
+func (m *Model) prove(ctx context.Context, l *lane) error {
+	f := m.form.Load()
+	_, err := m.once(ctx, l, []string{harmless})
+	if isRefusal(err) {
+		m.form.CompareAndSwap(f, nil)
+		return fmt.Errorf("%s: %w", shown(m.url), unfit("even a harmless text is refused: %w", errors.Unwrap(err)))
 	}
 	return err
 }
@@ -162,14 +179,25 @@ func (m *Model) request(ctx context.Context, l *lane, f form, texts []string) ([
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, errSlow)
 	defer cancel()
+	vectors, err := m.exchange(ctx, body, len(texts))
+	if err != nil && context.Cause(ctx) == errSlow {
+		return nil, &problem{kind: busy, slow: true, err: fmt.Errorf("no answer in %v: %w", l.timeout, context.DeadlineExceeded)}
+	}
+	return vectors, err
+}
+
+// errSlow is why a request ends that has had its time.
+var errSlow = errors.New("slow")
+
+func (m *Model) exchange(ctx context.Context, body []byte, n int) ([][]float32, error) {
 	resp, err := post(ctx, m.client, m.url, m.cfg.Key, body)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	return m.read(resp, len(texts))
+	return m.read(resp, n)
 }
 
 // post sends JSON, with a key unless that is empty. An error is a *problem.

@@ -25,6 +25,7 @@ type Model struct {
 	asked      atomic.Int64         // Unix nanoseconds until which the endpoint wants to be left alone
 	form       atomic.Pointer[form] // nil until the endpoint has answered once
 	settling   chan struct{}        // held by the one who is finding the form out
+	most       atomic.Int64         // texts of a request: fewer than configured where those took too long
 
 	documents lane
 	queries   lane
@@ -70,6 +71,7 @@ func New(cfg Config, transport http.RoundTripper) (*Model, error) {
 		slots: make(chan struct{}, cfg.Parallel), hasty: true,
 	}
 	m.dimensions.Store(int64(cfg.Dimensions))
+	m.most.Store(int64(cfg.Batch))
 	return m, nil
 }
 

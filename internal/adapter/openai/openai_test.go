@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -518,4 +519,96 @@ func TestReadyAsksWithoutEmbedding(t *testing.T) {
 	if err := m.Ready(t.Context()); err == nil || strings.Contains(err.Error(), "http://") {
 		t.Errorf("nobody is there: %v", err)
 	}
+}
+
+// An endpoint that refuses whatever it is asked is away: its documents wait, and go
+// on once it is back, also where it knows other requests then.
+func TestWhoRefusesEverythingIsAway(t *testing.T) {
+	for name, c := range map[string]func(w http.ResponseWriter){
+		"expired": func(w http.ResponseWriter) { refuse(w, 400, "API key expired") },
+		"in vain": func(w http.ResponseWriter) { fmt.Fprint(w, `{"error":{"message":"quota"}}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			m := s.model(t, nil)
+			texts := []string{"a", "b", "c", strings.Repeat("d", 2000)}
+			if _, err := m.Embed(t.Context(), texts); err != nil {
+				t.Fatal(err)
+			}
+			s.set(func(w http.ResponseWriter, _ []string) bool { c(w); return true })
+			_, err := m.Embed(t.Context(), texts)
+			if _, permanent := stream.AsPermanent(err); err == nil || permanent {
+				t.Errorf("error %v; it is no text's fault", err)
+			}
+			s.knows.base64 = false
+			s.set(nil)
+			got, err := m.Embed(t.Context(), texts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkVectors(t, got, texts)
+		})
+	}
+}
+
+// A server that is replaced by one that knows fewer members is asked in its words.
+func TestTheFormIsFoundOutAgain(t *testing.T) {
+	s := newServer(t)
+	m := s.model(t, nil)
+	if _, err := m.Embed(t.Context(), []string{"a"}); err != nil {
+		t.Fatal(err)
+	}
+	s.knows.base64 = false
+	_, err := m.Embed(t.Context(), []string{"a"})
+	if _, permanent := stream.AsPermanent(err); permanent {
+		t.Errorf("error %v; it is no text's fault", err)
+	}
+	got, err := m.Embed(t.Context(), []string{"a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkVectors(t, got, []string{"a"})
+}
+
+// A batch that takes too long is asked for in parts, and queries, which are short,
+// are not kept from a server that answers them.
+func TestBatchesThatTakeTooLongGetSmaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sizes []int
+		slow := transport(func(r *http.Request) (*http.Response, error) {
+			var body struct{ Input []string }
+			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+				return nil, err
+			}
+			sizes = append(sizes, len(body.Input))
+			select {
+			case <-time.After(time.Duration(len(body.Input)) * 2 * time.Second):
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			}
+			w := httptest.NewRecorder()
+			w.Header().Set("Content-Type", "application/json")
+			answer(w, body.Input, false)
+			return w.Result(), nil
+		})
+		m, err := New(Config{URL: "http://h/v1", Name: "m", Parallel: 1}, slow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts := strings.Fields(strings.Repeat("text ", 64))
+		for tries := 1; ; tries++ {
+			if _, err = m.Embed(t.Context(), texts); err == nil {
+				break
+			}
+			if tries > 3 {
+				t.Fatalf("after requests of %v texts: %v", sizes, err)
+			}
+			if _, err := m.EmbedQueries(t.Context(), []string{"query"}); err != nil {
+				t.Errorf("query: %v", err)
+			}
+		}
+		if got := m.most.Load(); got >= 16 || got < 8 {
+			t.Errorf("%d texts a request in the end, after %v", got, sizes)
+		}
+	})
 }

@@ -30,6 +30,7 @@ type problem struct {
 	reason string        // of a refusal
 	after  time.Duration // what the endpoint asks to wait
 	crowd  bool          // it is asked too much
+	slow   bool          // it did not answer in time
 	said   string        // what a refusal says, all of it: to look for names of members in, never to repeat
 	err    error
 }
@@ -45,6 +46,11 @@ func asProblem(err error) (*problem, bool) {
 func isRefusal(err error) bool {
 	p, ok := asProblem(err)
 	return ok && p.kind == refused
+}
+
+func isSlow(err error) bool {
+	p, ok := asProblem(err)
+	return ok && p.slow
 }
 
 // poor is the refusal of texts whose answer holds no usable vectors.
