@@ -330,6 +330,9 @@ func (f *fleet) forget(g *generation) {
 	delete(f.lacks, g.Number)
 	if f.round.target == g.Number {
 		f.round.check = nil
+		if f.live.gate != nil {
+			f.live.gate.Watch(nil) // it would keep the index in memory
+		}
 	}
 }
 

@@ -54,9 +54,10 @@ func (f *fleet) follow(ctx context.Context, plan generations.Plan) bool {
 	if !f.worthSettling(out) || !f.proposed(ctx, target) {
 		return false
 	}
-	out, err = generations.Settle(ctx, live.gate, target.gate, f.round.check, settlePatience, func() { err = f.switchTo(target) })
+	var switched error
+	out, err = generations.Settle(ctx, live.gate, target.gate, f.round.check, settlePatience, func() { switched = f.switchTo(target) })
 	f.lacking(target.Number, out)
-	if err != nil || !out.None() {
+	if err = errors.Join(err, switched); err != nil || !out.None() {
 		f.round.later, f.round.left = time.Now().Add(settleAgain), out.Entities+out.Deletes
 		return false
 	}

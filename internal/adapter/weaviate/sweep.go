@@ -185,8 +185,11 @@ func (i *Index) entity(tenant string, r *pb.SearchResult) (*stored, error) {
 // vectors does not find it.
 func (i *Index) invisible(ctx context.Context, tenant string, r *pb.SearchResult) (*stored, error) {
 	s, err := i.entity(tenant, r)
+	if err != nil {
+		i.log.Warn("weaviate: an object can not be read, and is left as it is", "error", err)
+	}
 	if s == nil || err != nil {
-		return nil, err
+		return nil, nil // those behind it are looked at all the same
 	}
 	for _, q := range ownQuestions(s.change.Vectors) {
 		visible, err := i.finds(ctx, tenant, r.GetMetadata().GetId(), q)
