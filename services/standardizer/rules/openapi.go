@@ -137,7 +137,10 @@ var placeholder = regexp.MustCompile(`\{[+#./;?&]?([^{}*:,]+)[^{}]*\}`)
 func withPath(in []schema.Parameter, path string) []schema.Parameter {
 	var missing []schema.Parameter
 	for _, m := range placeholder.FindAllStringSubmatch(path, maxParameters) {
-		i := slices.IndexFunc(in, func(p schema.Parameter) bool { return fold(p.Name) == fold(m[1]) })
+		i := slices.IndexFunc(in, func(p schema.Parameter) bool { return p.Name == m[1] })
+		if i < 0 {
+			i = slices.IndexFunc(in, func(p schema.Parameter) bool { return fold(p.Name) == fold(m[1]) })
+		}
 		if i >= 0 {
 			in[i].Name, in[i].Required = m[1], true
 			continue

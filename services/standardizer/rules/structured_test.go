@@ -2,6 +2,7 @@ package rules
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -256,5 +257,22 @@ func TestAgent(t *testing.T) {
 	info := standardized(t, "agent", `{"info": {"title": "Shop API", "description": "Sells things that nobody needs."}, "x-category": "commerce"}`)
 	if info.Name != "Shop API" || !strings.HasPrefix(info.Description, "Sells things") {
 		t.Errorf("an API's information gives %+v", info)
+	}
+}
+
+// What is alike but for its spelling is another parameter where the path's own is
+// listed.
+func TestAPathVariableIsItsOwnParameter(t *testing.T) {
+	d, err := Standardize("openapi", "id", json.RawMessage(`{"method": "GET", "path": "/g/{user_id}", "operation": {"parameters": [
+		{"name": "userId", "in": "query", "description": "A filter."}, {"name": "user_id", "in": "path", "description": "Whose it is."}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, p := range d.Parameters {
+		got[p.Name] = p.Description
+	}
+	if want := map[string]string{"userId": "A filter.", "user_id": "Whose it is."}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
