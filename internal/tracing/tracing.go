@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -101,6 +102,16 @@ func Extract(headers map[string]string) trace.SpanContext {
 		return trace.SpanContext{}
 	}
 	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier(headers)))
+}
+
+// Without returns a copy of headers that names no span: for what is put on its way
+// again, which is no part of the trace that it came with.
+func Without(headers map[string]string) map[string]string {
+	out := make(map[string]string, len(headers))
+	maps.Copy(out, headers)
+	delete(out, events.HeaderTraceparent)
+	delete(out, events.HeaderTracestate)
+	return out
 }
 
 // Of returns ctx with the span that headers name, for what is logged about them.

@@ -3,11 +3,11 @@ package ingest
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"time"
 
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -26,14 +26,11 @@ func (s *Service) uncover(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	timer := time.NewTimer(0)
-	defer timer.Stop()
 	for {
-		timer.Reset(coverEvery + rand.N(coverEvery))
 		select {
 		case <-ctx.Done():
 			return
-		case <-timer.C:
+		case <-time.After(coverEvery + rand.N(coverEvery)):
 		}
 		for key, at := range s.table.covered() {
 			if err := s.uncoverOne(ctx, key, at); err != nil && ctx.Err() == nil {
@@ -59,9 +56,7 @@ func (s *Service) uncoverOne(ctx context.Context, key string, at place) error {
 		}
 		return nil
 	}
-	m.Headers = maps.Clone(m.Headers)
-	delete(m.Headers, events.HeaderTraceparent) // what happens now is no part of the trace that it came with
-	delete(m.Headers, events.HeaderTracestate)
+	m.Headers = tracing.Without(m.Headers)
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	if err := s.publisher.Publish(ctx, m); err != nil {

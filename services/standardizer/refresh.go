@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -144,13 +144,8 @@ func (r *Refresher) step(ctx context.Context) error {
 	if !found || m.Key != next.key {
 		return nil
 	}
-	m.Headers = maps.Clone(m.Headers)
-	if m.Headers == nil {
-		m.Headers = map[string]string{}
-	}
+	m.Headers = tracing.Without(m.Headers)
 	m.Headers[events.HeaderRefresh] = r.deps.Wanted.String()
-	delete(m.Headers, events.HeaderTraceparent) // what happens now is no part of the trace that it came with
-	delete(m.Headers, events.HeaderTracestate)
 	done, err := r.deps.Republisher.Republish(ctx, m)
 	if err != nil {
 		return fmt.Errorf("republish %s: %w", next.key, err)

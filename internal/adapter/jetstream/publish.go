@@ -28,8 +28,8 @@ const (
 // for every message.
 const atomicFrom = 16
 
-// ackTimeout bounds the wait for the server to store a batch, which answers in milliseconds or,
-// after a failed write, never. What times out may be stored.
+// ackTimeout bounds the wait for a batch to be stored: the server answers in
+// milliseconds or, after a failed write, never. What times out may be stored.
 const ackTimeout = 20 * time.Second
 
 var errClosed = errors.New("jetstream: bus is closed")

@@ -212,10 +212,9 @@ func (l *lane) drop(items []item, refused map[int]error) {
 	l.store(rest)
 }
 
-// request sends the items until they are stored, one of their calls has given up or
-// the patience is over. The
-// map names those that the broker has refused one by one; nothing of the
-// request is stored then.
+// request sends the items until they are stored, one of their calls has given up
+// or the patience is over. The map names those that the broker has refused one by
+// one; nothing of the request is stored then.
 func (l *lane) request(items []item) (refused map[int]error, err error) {
 	at := time.Now()
 	l.bus.metrics.batches.WithLabelValues(opPublish).Observe(float64(len(items)))

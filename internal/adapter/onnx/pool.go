@@ -7,6 +7,9 @@ import (
 	"github.com/toolstream/toolstream/internal/stream"
 )
 
+// reasonVector is of the permanent error of a text of which the model makes no vector.
+const reasonVector = "bad_vector"
+
 // pool returns a unit vector for each row of the batch.
 func (p Pooling) pool(hidden []float32, b batch, dimensions int) ([][]float32, error) {
 	perRow := b.length
@@ -32,7 +35,7 @@ func (p Pooling) pool(hidden []float32, b batch, dimensions int) ([][]float32, e
 		}
 		v, err := unit(sum)
 		if err != nil {
-			return nil, stream.Permanent("bad_vector", err) // of this text, always
+			return nil, stream.Permanent(reasonVector, err)
 		}
 		out[i] = v
 	}

@@ -104,12 +104,13 @@ func (b *Bus) Republish(ctx context.Context, m stream.Message) (bool, error) {
 		return false, ErrClosed
 	}
 	if m.Topic.Compacted() {
-		newest := false
+		var newest uint64 // offset of the last message of the key; 0 is none's
 		for _, old := range b.logs[source{m.Topic, m.Partition}] {
-			newest = newest || old.Key == m.Key && old.Offset == m.Offset
-			newest = newest && (old.Key != m.Key || old.Offset <= m.Offset)
+			if old.Key == m.Key {
+				newest = old.Offset
+			}
 		}
-		if !newest {
+		if newest == 0 || newest != m.Offset {
 			return false, nil
 		}
 	}
