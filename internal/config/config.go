@@ -5,8 +5,10 @@ package config
 import (
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -321,16 +323,49 @@ func Load(path string, flags map[string]any) (Config, error) {
 	if err := merge(k, path, flags); err != nil {
 		return Config{}, err
 	}
-	for _, name := range k.Keys() {
-		if !slices.ContainsFunc(Keys(), func(key Key) bool { return key.Name == name }) {
-			return Config{}, fmt.Errorf("config: no setting is called %q; `toolstream config print` lists them all", name)
-		}
+	if err := check(k); err != nil {
+		return Config{}, err
 	}
 	var c Config
 	if err := k.UnmarshalWithConf("", &c, koanf.UnmarshalConf{Tag: "koanf"}); err != nil {
 		return Config{}, fmt.Errorf("config: %w", err)
 	}
 	return c, c.Validate()
+}
+
+// check refuses what is no setting, and numbers that would be read as others: a time
+// without a unit, which would be nanoseconds, and a fraction where whole ones count.
+func check(k *koanf.Koanf) error {
+	for _, name := range k.Keys() {
+		if !slices.ContainsFunc(Keys(), func(key Key) bool { return key.Name == name }) {
+			return fmt.Errorf("config: no setting is called %q; `toolstream config print` lists them all", name)
+		}
+		field, _ := fieldOf(reflect.TypeFor[Config](), name)
+		value := k.Get(name)
+		_, text := value.(string)
+		if field == reflect.TypeFor[time.Duration]() && !text {
+			return fmt.Errorf("config: %s is %v: want a time with its unit, such as 30s or 5m", name, value)
+		}
+		if fraction, ok := value.(float64); ok && field.Kind() == reflect.Int && fraction != math.Trunc(fraction) {
+			return fmt.Errorf("config: %s is %v: want a whole number", name, value)
+		}
+	}
+	return nil
+}
+
+// fieldOf returns the type of what a setting or a section is read into.
+func fieldOf(t reflect.Type, name string) (reflect.Type, bool) {
+	name, rest, deeper := strings.Cut(name, ".")
+	for i := range t.NumField() {
+		switch f := t.Field(i); {
+		case f.Tag.Get("koanf") != name:
+		case deeper && f.Type.Kind() == reflect.Struct:
+			return fieldOf(f.Type, rest)
+		default:
+			return f.Type, !deeper
+		}
+	}
+	return nil, false
 }
 
 func merge(k *koanf.Koanf, path string, flags map[string]any) error {
@@ -343,7 +378,7 @@ func merge(k *koanf.Koanf, path string, flags map[string]any) error {
 		return fmt.Errorf("config: defaults: %w", err)
 	}
 	if path != "" {
-		if err := k.Load(file.Provider(path), yaml.Parser()); err != nil {
+		if err := mergeFile(k, path); err != nil {
 			return fmt.Errorf("config: read %s: %w", path, err)
 		}
 	}
@@ -360,6 +395,20 @@ func merge(k *koanf.Koanf, path string, flags map[string]any) error {
 		return fmt.Errorf("config: flags: %w", err)
 	}
 	return nil
+}
+
+// mergeFile merges what a file sets. What it names and leaves empty is not set.
+func mergeFile(k *koanf.Koanf, path string) error {
+	f := koanf.New(".")
+	if err := f.Load(file.Provider(path), yaml.Parser()); err != nil {
+		return err
+	}
+	for _, name := range f.Keys() {
+		if _, known := fieldOf(reflect.TypeFor[Config](), name); known && f.Get(name) == nil {
+			f.Delete(name)
+		}
+	}
+	return k.Merge(f)
 }
 
 // Vectors is where a query replica searches vectors: VectorsWeaviate or

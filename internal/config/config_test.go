@@ -47,6 +47,11 @@ func TestBadSettingsAreNamed(t *testing.T) {
 	tests := []struct{ file, wants string }{
 		{"lisen: 127.0.0.1:1\n", `"lisen"`},
 		{"listen: nowhere\n", `listen "nowhere"`},
+		{"listen: 127.0.0.1:99999\n", `listen "127.0.0.1:99999"`},
+		{"embedder: {timeout: 30}\n", "embedder.timeout is 30: want a time with its unit"},
+		{"trainer: {settle: 0.5}\n", "trainer.settle is 0.5: want a time with its unit"},
+		{"trainer: {min_pairs: 1.7}\n", "trainer.min_pairs is 1.7: want a whole number"},
+		{"trainer:\nquerry:\n", `"querry"`},
 		{"log: {level: loud}\n", `log.level is "loud"`},
 		{"embedder: {model: gpt}\n", `embedder.model is "gpt"`},
 		{"embedder: {model: \"onnx:\"}\n", `embedder.model is "onnx:"`},
@@ -80,6 +85,14 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.wants) {
 			t.Errorf("%q: got error %v, want one that says %q", test.file, err, test.wants)
 		}
+	}
+}
+
+func TestWhatIsLeftEmptyIsNotSet(t *testing.T) {
+	bare(t)
+	c, err := Load(writeFile(t, "data:\nquery:\nembedder:\n  parallel: 3.0\nlog: {}\n"), nil)
+	if err != nil || c.Query.Rerank == "" || c.Data == "" || c.Embedder.Parallel != 3 {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 

@@ -17,9 +17,7 @@ func (c Config) Validate() error {
 	if c.Data == "" {
 		errs = append(errs, errors.New(`config: data is empty: name a folder`))
 	}
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		errs = append(errs, fmt.Errorf("config: listen %q is not host:port", c.Listen))
-	}
+	errs = append(errs, listens("listen", c.Listen))
 	errs = append(errs, c.NATS.validate(), c.Kafka.validate(), c.Peers.validate(), c.validateVectors(), c.Query.validate(), c.Rerank.validate())
 	errs = append(errs, oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"))
 	errs = append(errs, oneOf("log.format", c.Log.Format, "auto", "text", "json"))
@@ -41,12 +39,23 @@ func (n NATS) validate() error {
 	if n.Listen == "" {
 		return nil
 	}
-	host, _, err := net.SplitHostPort(n.Listen)
-	if err != nil {
-		return fmt.Errorf("config: nats.listen %q is not host:port", n.Listen)
+	if err := listens("nats.listen", n.Listen); err != nil {
+		return err
 	}
-	if n.Token == "" && !loopback(host) {
+	if host, _, _ := net.SplitHostPort(n.Listen); n.Token == "" && !loopback(host) {
 		return fmt.Errorf("config: nats.listen %q is open to other machines: set nats.token, or listen on 127.0.0.1", n.Listen)
+	}
+	return nil
+}
+
+// listens refuses what nobody can listen at.
+func listens(name, address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return fmt.Errorf("config: %s %q is not host:port", name, address)
 	}
 	return nil
 }
