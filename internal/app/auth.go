@@ -32,13 +32,18 @@ func readCredentials(path string) (credentials, error) {
 			continue
 		}
 		name, token, ok := strings.Cut(line, ":")
+		name, token = strings.TrimSpace(name), strings.TrimSpace(token)
 		if !ok || len(token) < minToken {
 			return nil, fmt.Errorf("auth.tokens_file: %s:%d: want tenant:token, with a token of at least %d characters", path, n, minToken)
 		}
 		if err := schema.ValidateTenant(name); err != nil {
 			return nil, fmt.Errorf("auth.tokens_file: %s:%d: %w", path, n, err)
 		}
-		known[sha256.Sum256([]byte(token))] = name
+		hash := sha256.Sum256([]byte(token))
+		if other, ok := known[hash]; ok && other != name {
+			return nil, fmt.Errorf("auth.tokens_file: %s:%d: %s has the token of %s: give each its own", path, n, name, other)
+		}
+		known[hash] = name
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("auth.tokens_file: %w", err)

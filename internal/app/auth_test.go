@@ -26,7 +26,7 @@ func tokensFile(t *testing.T, text string) string {
 }
 
 func TestTheTokenNamesTheTenant(t *testing.T) {
-	known, err := readCredentials(tokensFile(t, "# who may call\n\nteam-a:"+tokenA+"\nteam-b:"+tokenB+"\n"))
+	known, err := readCredentials(tokensFile(t, "# who may call\n\nteam-a: "+tokenA+"\nteam-b :"+tokenB+"\nteam-b:"+tokenB+"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,11 +62,12 @@ func TestTheTokenNamesTheTenant(t *testing.T) {
 
 func TestBadCredentialFilesAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                             "holds no credential",
-		"team-a\n":                     ":1: want tenant:token",
-		"# x\nteam-a:short\n":          ":2: want tenant:token",
-		"Team A:" + tokenA + "\n":      ":1: /tenant",
-		"a:" + tokenA + "\n:" + tokenB: ":2: /tenant",
+		"":                               "holds no credential",
+		"team-a\n":                       ":1: want tenant:token",
+		"# x\nteam-a:short\n":            ":2: want tenant:token",
+		"a:" + tokenA + "\nb: " + tokenA: ":2: b has the token of a",
+		"Team A:" + tokenA + "\n":        ":1: /tenant",
+		"a:" + tokenA + "\n:" + tokenB:   ":2: /tenant",
 	} {
 		if _, err := readCredentials(tokensFile(t, text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
