@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -123,12 +124,10 @@ func newDLQDecide(con *console, verb, short string) *cobra.Command {
 			if all {
 				return con.decideAll(cmd, verb, url.Values{"stage": {stage}, "reason": {reason}})
 			}
-			for _, id := range args {
-				if err := con.decide(cmd, verb, id); err != nil {
-					return fmt.Errorf("dlq %s %s: %w", verb, id, err)
-				}
+			if stage != "" || reason != "" {
+				return misused(cmd, "--stage and --reason go with --all: letters that are named are decided whatever they are")
 			}
-			return nil
+			return con.decide(cmd, verb, args)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "every open letter that matches")
@@ -137,23 +136,70 @@ func newDLQDecide(con *console, verb, short string) *cobra.Command {
 	return cmd
 }
 
-func (c *console) decide(cmd *cobra.Command, verb, id string) error {
-	var answer map[string]any
-	path := client.Path("/v1/dlq", id)
-	var err error
-	if verb == "replay" {
-		err = c.client().Post(cmd.Context(), path+"/replay", nil, &answer)
-	} else {
-		err = c.client().Delete(cmd.Context(), path, &answer)
+// decision is what became of a letter, or why nothing did.
+type decision struct {
+	ID    string `json:"id"`
+	State string `json:"state,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// decide closes letters by their ids, one after the other. What can not be done with
+// one does not keep the others back.
+func (c *console) decide(cmd *cobra.Command, verb string, ids []string) error {
+	var all []decision
+	failed := 0
+	for _, id := range ids {
+		d := decision{ID: id}
+		path := client.Path("/v1/dlq", id)
+		var err error
+		if verb == "replay" {
+			err = c.client().Post(cmd.Context(), path+"/replay", nil, &d)
+		} else {
+			err = c.client().Delete(cmd.Context(), path, &d)
+		}
+		about := (*client.Problem)(nil)
+		if err != nil && (len(ids) == 1 || !errors.As(err, &about) || about.Status != http.StatusNotFound && about.Status != http.StatusConflict) {
+			return fmt.Errorf("dlq %s %s: %w", verb, id, err)
+		}
+		if err != nil {
+			d.Error = about.Text()
+			failed++
+		}
+		all = append(all, d)
 	}
-	if err != nil {
+	if err := c.printDecisions(all); err != nil {
 		return err
 	}
-	if c.json {
-		return c.printJSON(answer)
+	return undecided(verb, len(all)-failed, failed)
+}
+
+func (c *console) printDecisions(all []decision) error {
+	switch {
+	case !c.json:
+		for _, d := range all {
+			if d.Error != "" {
+				c.notef("%s: %s\n", d.ID, oneLine(d.Error))
+				continue
+			}
+			c.printf("%s: %s\n", d.ID, d.State)
+		}
+		return nil
+	case len(all) == 1:
+		return c.printJSON(all[0])
 	}
-	c.printf("%s: %v\n", id, answer["state"])
-	return nil
+	return c.printJSON(all)
+}
+
+// undecided is the error that a command ends with which could not close every letter.
+func undecided(verb string, done, failed int) error {
+	if failed == 0 {
+		return nil
+	}
+	err := fmt.Errorf("dlq %s: %d of %d could not be done", verb, failed, done+failed)
+	if done == 0 {
+		return err
+	}
+	return partlyError{err}
 }
 
 // decideAll repeats the bulk call until no matching letter is left that it
@@ -164,11 +210,12 @@ func (c *console) decideAll(cmd *cobra.Command, verb string, query url.Values) e
 		Done   int `json:"done"`
 		Failed int `json:"failed"`
 	}
+	var failed []decision
 	for {
 		var part struct {
-			Done      int   `json:"done"`
-			Failed    []any `json:"failed"`
-			Remaining int   `json:"remaining"`
+			Done      int        `json:"done"`
+			Failed    []decision `json:"failed"`
+			Remaining int        `json:"remaining"`
 		}
 		body, err := c.client().Send(cmd.Context(), http.MethodPost, "/v1/dlq:"+verb, query, "", nil)
 		if err != nil {
@@ -178,14 +225,20 @@ func (c *console) decideAll(cmd *cobra.Command, verb string, query url.Values) e
 			return fmt.Errorf("dlq %s: %w", verb, err)
 		}
 		sum.Done += part.Done
-		sum.Failed = len(part.Failed)
+		sum.Failed, failed = len(part.Failed), part.Failed
 		if part.Remaining == 0 || part.Done == 0 {
 			break
 		}
 	}
-	if c.json {
-		return c.printJSON(sum)
+	for _, d := range failed[:min(len(failed), shownErrors)] {
+		c.notef("%s: %s\n", d.ID, oneLine(d.Error))
 	}
-	c.printf("%d done, %d failed\n", sum.Done, sum.Failed)
-	return nil
+	if c.json {
+		if err := c.printJSON(sum); err != nil {
+			return err
+		}
+	} else {
+		c.printf("%d done, %d failed\n", sum.Done, sum.Failed)
+	}
+	return undecided(verb, sum.Done, sum.Failed)
 }

@@ -85,16 +85,18 @@ func (i *importer) one(ctx context.Context, src source) error {
 	defer r.Close()
 	body := i.progress.reader(r)
 	if i.flags.dryRun {
-		i.check(body, src)
-		return nil
+		return i.check(ctx, body, src)
 	}
 	return i.send(ctx, body, src)
 }
 
 // check reads a source as the server would, without sending it.
-func (i *importer) check(r io.Reader, src source) {
+func (i *importer) check(ctx context.Context, r io.Reader, src source) error {
 	opt := formats.Options{Source: src.name, Agent: i.flags.agent, Format: i.flags.format}
 	for item, problem := range formats.Read(r, opt) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if problem != nil {
 			reason := *problem
 			reason.Source, reason.Line = "", 0
@@ -108,6 +110,7 @@ func (i *importer) check(r io.Reader, src source) {
 			i.summary.Estimate = &estimate
 		}
 	}
+	return ctx.Err()
 }
 
 func (i *importer) send(ctx context.Context, r io.Reader, src source) error {

@@ -25,11 +25,13 @@ answers.
   toolstream up --import examples/registry/tools   start, with a sample registry
   toolstream search "will it rain tomorrow"        find a tool
   toolstream import openapi.yaml                   add your own`,
+		Version:       buildVersion().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("toolstream {{.Version}}\n")
 	root.SetIn(con.in)
 	root.SetOut(con.out)
 	root.SetErr(con.err)

@@ -31,6 +31,9 @@ func newSearch(con *console) *cobra.Command {
 			return cobra.MinimumNArgs(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if req.K < 1 {
+				return misused(cmd, "--limit is %d; it is 1 to 1000", req.K)
+			}
 			req.Query = strings.Join(args, " ")
 			var answer schema.SearchResponse
 			if err := con.client().Post(cmd.Context(), "/v1/search", req, &answer); err != nil {

@@ -39,7 +39,7 @@ func (c *console) sources(args []string) ([]source, error) {
 
 func (c *console) expand(arg string) ([]source, error) {
 	if arg == "-" {
-		return []source{{name: "", open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(c.in), nil }}}, nil
+		return []source{{name: "", open: func(ctx context.Context) (io.ReadCloser, error) { return interruptible(ctx, c.in), nil }}}, nil
 	}
 	if u, err := url.Parse(arg); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
 		return []source{{name: arg, open: func(ctx context.Context) (io.ReadCloser, error) { return download(ctx, arg) }}}, nil
@@ -60,6 +60,19 @@ func file(path string, size int64) source {
 	return source{name: path, size: size, open: func(context.Context) (io.ReadCloser, error) { return os.Open(path) }}
 }
 
+// interruptible reads r until ctx ends, though r may wait for somebody who types.
+// The last read of r is left behind.
+func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
+	in, out := io.Pipe()
+	stop := context.AfterFunc(ctx, func() { out.CloseWithError(ctx.Err()) })
+	go func() {
+		defer stop()
+		_, err := io.Copy(out, r)
+		out.CloseWithError(err)
+	}()
+	return in
+}
+
 func glob(pattern string) ([]source, error) {
 	matches, err := filepath.Glob(pattern)
 	if err != nil {
@@ -70,40 +83,80 @@ func glob(pattern string) ([]source, error) {
 	}
 	var out []source
 	for _, m := range matches {
-		if info, err := os.Stat(m); err == nil && info.Mode().IsRegular() {
+		info, err := os.Stat(m)
+		switch {
+		case err != nil:
+			return nil, err
+		case info.Mode().IsRegular():
 			out = append(out, file(m, info.Size()))
+		case info.IsDir():
+			found, err := documents(m)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, found...)
 		}
 	}
-	return out, nil
+	return agentsFirst(pattern, out)
 }
 
-// folder lists the documents below a folder: what has the ending of a format
-// that can be read, without hidden files and without the queries and labels
-// that data sets keep beside their tools. Agents come first, so that tools
-// find their owners.
+// folder lists the documents below a folder.
 func folder(root string) ([]source, error) {
-	var out []source
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if hidden := strings.HasPrefix(d.Name(), ".") && path != root; hidden && d.IsDir() {
-			return filepath.SkipDir
-		} else if hidden || !d.Type().IsRegular() || !isDocument(d.Name()) {
-			return nil
-		}
-		info, err := d.Info()
-		out = append(out, file(path, info.Size()))
-		return err
-	})
+	out, err := documents(root)
 	if err != nil {
 		return nil, err
 	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: the folder holds no document (%s)", root, strings.Join(documentEndings(), ", "))
+	return agentsFirst(root, out)
+}
+
+// agentsFirst orders documents so that tools find their owners.
+func agentsFirst(place string, found []source) ([]source, error) {
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s: there is no document (%s)", place, strings.Join(documentEndings(), ", "))
 	}
-	slices.SortStableFunc(out, func(a, b source) int { return rank(a) - rank(b) })
-	return out, nil
+	slices.SortStableFunc(found, func(a, b source) int { return rank(a) - rank(b) })
+	return found, nil
+}
+
+// documents lists what has the ending of a format that can be read, below a
+// folder, without hidden files and without the queries and labels that data sets
+// keep beside their tools. Symbolic links are followed: the files of a mounted
+// ConfigMap are some.
+func documents(root string) ([]source, error) {
+	var out []source
+	visited := map[string]bool{}
+	var visit func(dir string) error
+	visit = func(dir string) error {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil || visited[real] {
+			return err
+		}
+		visited[real] = true
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			path := filepath.Join(dir, e.Name())
+			if strings.HasPrefix(e.Name(), ".") || e.Type().IsRegular() && !isDocument(e.Name()) {
+				continue
+			}
+			info, err := os.Stat(path)
+			switch {
+			case err != nil && isDocument(e.Name()):
+				return err // a link to nothing: its tools must not be taken for gone
+			case err != nil:
+			case info.IsDir():
+				if err := visit(path); err != nil {
+					return err
+				}
+			case info.Mode().IsRegular() && isDocument(e.Name()):
+				out = append(out, file(path, info.Size()))
+			}
+		}
+		return nil
+	}
+	return out, visit(root)
 }
 
 func rank(s source) int {

@@ -24,22 +24,27 @@ type trainFlags struct {
 func newTrain(con *console) *cobra.Command {
 	f := trainFlags{train: app.TrainConfig{Settings: evaluation.DefaultSettings()}}
 	cmd := &cobra.Command{
-		Use:   "train --dataset DIR",
+		Use:   "train DIR",
 		Short: "Learn fusion weights from labelled queries or recorded searches",
 		Long: `Learn fusion weights, in this process and with the code that serves, and measure
 by cross-validation what they are worth on queries that they were not learned
 from. The data set is a folder with tools.jsonl and queries.jsonl, or one with
 searches.jsonl and feedback.jsonl, as the topics of these names hold them.
 docs/quality.md describes both.`,
-		Example: `  toolstream train --dataset my-tools --out weights.json
+		Example: `  toolstream train my-tools --out weights.json
   toolstream eval my-tools --weights weights.json
   toolstream weights promote weights.json
-  toolstream train --dataset apibank --scoring paper --seeds 5`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return con.train(cmd, f) },
+  toolstream train apibank --scoring paper --seeds 5`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				f.train.Dir = args[0]
+			}
+			return con.train(cmd, f)
+		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.train.Dir, "dataset", "", "folder with what is learned from")
+	flags.StringVar(&f.train.Dir, "dataset", "", "folder with what is learned from, as DIR")
 	flags.StringVar(&f.out, "out", "", "write the weights to this file")
 	flags.StringVar(&f.train.Scoring, "scoring", app.ServingScoring, "what the weights are for: serving, paper (the exact scoring of arXiv 2602.05366)")
 	flags.Uint64Var(&f.train.Seed, "seed", 0, "decides the order of the pairs and, with --scoring paper, where learning begins")
@@ -58,7 +63,7 @@ docs/quality.md describes both.`,
 
 func (c *console) train(cmd *cobra.Command, f trainFlags) error {
 	if f.train.Dir == "" {
-		return misused(cmd, "--dataset names no folder")
+		return misused(cmd, "name the folder with what is learned from")
 	}
 	if f.train.Scoring != app.ServingScoring && f.train.Scoring != app.PaperScoring {
 		return misused(cmd, "--scoring is %s or %s", app.ServingScoring, app.PaperScoring)

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// letters is a server at which a is replayed, b was before, and c is unknown.
+func letters(t *testing.T) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	answer := func(pattern string, status int, body string) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			w.Write([]byte(body))
+		})
+	}
+	answer("POST /v1/dlq/a/replay", 200, `{"id":"a","state":"replayed"}`)
+	answer("POST /v1/dlq/b/replay", 409, `{"status":409,"title":"Conflict","detail":"it is replayed already"}`)
+	answer("POST /v1/dlq/c/replay", 404, `{"status":404,"title":"Not Found","detail":"there is no dead letter"}`)
+	answer("POST /v1/dlq/d/replay", 503, `{"status":503,"title":"Unavailable","detail":"the bus does not answer"}`)
+	answer("POST /v1/dlq:replay", 200, `{"done":0,"failed":[{"id":"b","state":"open","error":"its record is not kept"}],"remaining":0}`)
+	answer("POST /v1/dlq:drop", 200, `{"done":2,"failed":[{"id":"b","state":"open","error":"no"}],"remaining":0}`)
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func TestEveryNamedLetterIsDecided(t *testing.T) {
+	server := letters(t)
+	for _, c := range []struct {
+		args string
+		code int
+		says string // on standard error
+		out  int    // decisions on standard output; -1: one, not in a list
+	}{
+		{"replay a", exitDone, "", -1},
+		{"replay b", exitFailed, "it is replayed already", 0},
+		{"replay b a c", exitPartly, "2 of 3 could not be done", 3},
+		{"replay b c", exitFailed, "2 of 2 could not be done", 2},
+		{"replay a d b", exitFailed, "the bus does not answer", 0},
+		{"replay --all", exitFailed, "b: its record is not kept", -1},
+		{"drop --all", exitPartly, "1 of 3 could not be done", -1},
+		{"drop b --reason bad_vector", exitUsage, "go with --all", 0},
+	} {
+		var out, errOut strings.Builder
+		args := append(append([]string{"dlq"}, strings.Fields(c.args)...), "--json", "--server", server)
+		if code := run(t.Context(), args, strings.NewReader(""), &out, &errOut); code != c.code || !strings.Contains(errOut.String(), c.says) {
+			t.Errorf("%s: exit code %d: %s", c.args, code, errOut.String())
+		}
+		var list []decision
+		switch err := json.Unmarshal([]byte(out.String()), &list); {
+		case c.out == 0 && out.Len() > 0, c.out > 0 && (err != nil || len(list) != c.out), c.out < 0 && (err == nil || !json.Valid([]byte(out.String()))):
+			t.Errorf("%s: %s", c.args, out.String())
+		}
+	}
+}
+
+func TestVersionIsAFlagToo(t *testing.T) {
+	var out strings.Builder
+	if code := run(t.Context(), []string{"--version"}, strings.NewReader(""), &out, &out); code != exitDone || !strings.HasPrefix(out.String(), "toolstream ") {
+		t.Errorf("exit code %d: %s", code, out.String())
+	}
+}
