@@ -47,6 +47,7 @@ type Box struct {
 	bus  Bus
 	log  *slog.Logger
 	tail *stream.Tail[Letter]
+	turn chan struct{} // holds whoever decides: what one replays the next must not find superseded
 	shelf
 }
 
@@ -58,7 +59,7 @@ func New(cfg Config, d Deps) (*Box, error) {
 	if cfg.Keep <= 0 {
 		cfg.Keep = DefaultKeep
 	}
-	b := &Box{bus: d.Bus, log: d.Logger, shelf: newShelf(cfg.Keep)}
+	b := &Box{bus: d.Bus, log: d.Logger, turn: make(chan struct{}, 1), shelf: newShelf(cfg.Keep)}
 	sink := stream.Sink[Letter]{Name: name, Topic: events.DLQ, Decode: decode, Apply: b.apply}
 	tail, err := stream.NewTail(sink, stream.Deps{Follower: d.Bus, Publisher: d.Bus, Logger: d.Logger, Registerer: d.Registerer})
 	if err != nil {

@@ -211,6 +211,44 @@ func TestReplay(t *testing.T) {
 	})
 }
 
+func TestOneOfManyReplaysIsDone(t *testing.T) {
+	run(t, Config{}, func(f *failing) {
+		f.raw("default/a", "{", 1)
+		f.raw("default/b", "{", 2)
+		a := f.id(f.Context(), "default/a")
+		f.bus.Fail(func(c streamtest.Call) error {
+			if c.Op == streamtest.OpPublish {
+				time.Sleep(time.Second) // the bubble's: the others come up
+			}
+			return nil
+		})
+		outcomes := make(chan Settled)
+		const many = 8
+		for range many {
+			go func() {
+				out, err := f.box.Replay(f.Context(), a)
+				if err != nil {
+					f.Error(err)
+				}
+				outcomes <- out[0]
+			}()
+		}
+		done := 0
+		for range many {
+			o := <-outcomes
+			if o.State != events.LetterReplayed || o.Error != "" && o.Error != "it is replayed already" {
+				f.Errorf("%+v", o)
+			}
+			if o.Error == "" {
+				done++
+			}
+		}
+		if again := f.bus.Published(events.ToolsRaw)[2:]; done != 1 || len(again) != 1 {
+			f.Errorf("%d were done, %d records published again", done, len(again))
+		}
+	})
+}
+
 // A bus that fails in the middle of a replay leaves every letter either closed
 // or open and still replayable.
 func TestReplaySurvivesBusFailures(t *testing.T) {

@@ -101,6 +101,12 @@ func (r refused) Error() string { return string(r) }
 
 // each lets act decide about each open letter and closes it in that state.
 func (b *Box) each(ctx context.Context, ids []string, act func(context.Context, events.DeadLetter) (events.LetterState, error)) ([]Settled, error) {
+	select {
+	case b.turn <- struct{}{}:
+		defer func() { <-b.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	var outcomes []Settled
 	seen := map[string]bool{}
 	err := b.visit(ctx, ids, func(l events.DeadLetter) error {
@@ -120,15 +126,27 @@ func (b *Box) each(ctx context.Context, ids []string, act func(context.Context, 
 	for _, id := range ids {
 		if !seen[id] && err == nil {
 			seen[id] = true
-			outcomes = append(outcomes, Settled{ID: id, Error: ErrNotFound.Error()})
+			outcomes = append(outcomes, b.unseen(ctx, id))
 		}
 	}
 	return outcomes, err
 }
 
+// unseen is the outcome of a letter that was not where it was expected: one that was
+// closed a moment ago is on its way to another place.
+func (b *Box) unseen(ctx context.Context, id string) Settled {
+	_, known := b.get(tenant.From(ctx), id)
+	if state := b.stateOf(id, ""); known && state != "" {
+		return Settled{ID: id, State: state, Error: already(state)}
+	}
+	return Settled{ID: id, Error: ErrNotFound.Error()}
+}
+
+func already(state events.LetterState) string { return fmt.Sprintf("it is %s already", state) }
+
 func (b *Box) decide(ctx context.Context, l events.DeadLetter, act func(context.Context, events.DeadLetter) (events.LetterState, error)) (events.LetterState, error) {
 	if l.State != events.LetterOpen {
-		return "", refused(fmt.Sprintf("it is %s already", l.State))
+		return "", refused(already(l.State))
 	}
 	state, err := act(ctx, l)
 	if err != nil {
