@@ -40,6 +40,9 @@ type Config struct {
 	// and above an eighth of MaxStore.
 	MaxAge   time.Duration
 	MaxBytes int64
+
+	free  func(dir string) (bytes int64, known bool) // on the disk of a folder
+	grows bool                                       // MaxStore is what was found at the start
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -50,6 +53,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("jetstream: %d partitions: want 1 to 1024", c.Partitions)
 	}
 	c.Partitions = max(c.Partitions, 1)
+	if c.free == nil {
+		c.free = diskFree
+	}
 	if c.Prefix == "" {
 		c.Prefix = DefaultPrefix
 	}

@@ -20,22 +20,31 @@ const (
 // room returns an error if records of so many bytes should not be stored.
 func (s *Server) room(bytes int) error {
 	need := s.reserve + 2*int64(bytes) // a batch is staged before it is stored
-	if free, known := diskFree(s.cfg.Dir); known && free < need {
+	free, known := s.cfg.free(s.cfg.Dir)
+	if known && free < need {
 		return fmt.Errorf("%w: %d MiB are free on the disk of %s", stream.ErrFull, free>>20, s.cfg.Dir)
 	}
 	used := int64(s.ns.GlobalAccount().JetStreamUsage().Store)
-	if s.cfg.MaxStore > 0 && used+need > s.cfg.MaxStore {
-		return fmt.Errorf("%w: it holds %d of at most %d MiB", stream.ErrFull, used>>20, s.cfg.MaxStore>>20)
+	limit := s.cfg.MaxStore
+	if s.cfg.grows && known {
+		limit = max(limit, mostOf(used+free))
+	}
+	if limit > 0 && used+need > limit {
+		return fmt.Errorf("%w: it holds %d of at most %d MiB, as the disk of %s has other things to hold", stream.ErrFull, used>>20, limit>>20, s.cfg.Dir)
 	}
 	return nil
 }
 
+// mostOf is what the bus may take of some bytes of disk: the rest is for the index
+// and whatever else lies there.
+func mostOf(bytes int64) int64 { return bytes / 4 * 3 }
+
 // limitStore decides how much disk the bus may use where the configuration
-// leaves it open, and keeps the topics with limits of their own well below
+// leaves it open, which grows when the disk does, and keeps the topics with limits of their own well below
 // that: the server reserves what they may take.
 func (c Config) limitStore() (Config, error) {
 	if c.MaxStore <= 0 {
-		free, known := diskFree(c.Dir)
+		free, known := c.free(c.Dir)
 		if !known {
 			return c, nil // the server decides
 		}
@@ -43,7 +52,7 @@ func (c Config) limitStore() (Config, error) {
 		if err != nil {
 			return c, fmt.Errorf("size of the data folder: %w", err)
 		}
-		c.MaxStore = used + free/4*3
+		c.MaxStore, c.grows = used+mostOf(free), true
 	}
 	if c.MaxStore < 4*minReserve {
 		return c, fmt.Errorf("%d bytes of disk to use: want at least %d", c.MaxStore, 4*minReserve)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/stream"
@@ -55,6 +56,26 @@ func TestFull(t *testing.T) {
 			}
 			must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/more"}))
 		})
+	}
+}
+
+// A disk that is made larger has room at once.
+func TestADiskThatGrows(t *testing.T) {
+	var disk atomic.Int64
+	disk.Store(24 << 20)
+	s := open(t, Config{Dir: t.TempDir(), free: func(dir string) (int64, bool) {
+		used, err := folderSize(os.DirFS(dir))
+		return disk.Load() - used, err == nil
+	}})
+	defer closeServer(t, s)
+	stored := fill(t, s, 100_000, 10)
+	if stored == 0 {
+		t.Fatal("an empty bus is full")
+	}
+	disk.Store(64 << 20)
+	must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/more"}))
+	if more := fill(t, s, 100_000, 10); more < stored {
+		t.Errorf("%d records found room, then only %d more", stored, more)
 	}
 }
 

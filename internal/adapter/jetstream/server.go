@@ -175,6 +175,15 @@ func returnsWithin(limit time.Duration, start func()) bool {
 	}
 }
 
+// ceiling is what the server may store, as far as it is concerned: it can not be told
+// later that the disk has grown, so that room decides.
+func (c Config) ceiling() int64 {
+	if c.grows {
+		return 1 << 60
+	}
+	return c.MaxStore
+}
+
 func (c Config) serverOptions() (*server.Options, error) {
 	o := &server.Options{
 		ServerName:             "toolstream",
@@ -185,7 +194,7 @@ func (c Config) serverOptions() (*server.Options, error) {
 		SyncAlways:             true, // an acknowledgement means: on disk
 		MaxPayload:             MaxPayload,
 		JetStreamMaxMemory:     c.MaxMemory,
-		JetStreamMaxStore:      c.MaxStore,
+		JetStreamMaxStore:      c.ceiling(),
 		DisableJetStreamBanner: true,
 	}
 	if c.Listen == "" {
