@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -178,12 +179,41 @@ func (c *Chat) complete(ctx context.Context, r llm.Request) (llm.Answer, error) 
 		answer, err := c.once(ctx, r, f)
 		spent = sum(spent, answer.Usage)
 		next, again := c.form.judge(time.Now(), f, r, answer, err)
-		if !again {
-			answer.Usage = spent
-			return answer, c.explain(ctx, err)
+		if again {
+			f = next
+			continue
 		}
-		f = next
+		if isRefusal(err) {
+			var proof llm.Usage
+			proof, err = c.prove(ctx, f, err)
+			spent = sum(spent, proof)
+		}
+		answer.Usage = spent
+		return answer, c.explain(ctx, err)
 	}
+}
+
+// harmlessQuestion is one that nobody has a reason to refuse.
+var harmlessQuestion = llm.Request{
+	System: "Answer with the word that you are given.", User: "yes", MaxTokens: 32,
+	Schema: llm.Schema{Name: "answer", JSON: json.RawMessage(
+		`{"type":"object","additionalProperties":false,"required":["word"],"properties":{"word":{"type":"string"}}}`)},
+}
+
+// prove returns the refusal of a request if it is about that, as the endpoint answers
+// others. Some say with the same status that nothing is paid for, or that a key is
+// wrong: they refuse whatever they are asked, and so they do where they do not know
+// the form any more. It is found out again then.
+func (c *Chat) prove(ctx context.Context, f chatForm, refusal error) (llm.Usage, error) {
+	answer, err := c.once(ctx, harmlessQuestion, f)
+	switch p, ok := asProblem(err); {
+	case isRefusal(err):
+		c.form.forget(f)
+		return answer.Usage, unfit("even a harmless question is refused: %w", errors.Unwrap(err))
+	case ok:
+		return answer.Usage, p
+	}
+	return answer.Usage, refusal
 }
 
 func sum(a, b llm.Usage) llm.Usage {

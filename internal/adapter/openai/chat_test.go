@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -276,8 +277,11 @@ func TestChatSortsStatuses(t *testing.T) {
 	}
 	for _, test := range tests {
 		requests := 0
-		c := newChat(t, ChatConfig{URL: "http://h/v1?key=hidden", Key: "sk-secret"}, round(func(*http.Request) (*http.Response, error) {
+		c := newChat(t, ChatConfig{URL: "http://h/v1?key=hidden", Key: "sk-secret"}, round(func(r *http.Request) (*http.Response, error) {
 			requests++
+			if isHarmless(t, r) {
+				return handler{llmtest.New(llmtest.Config{})}.RoundTrip(r)
+			}
 			return &http.Response{
 				StatusCode: test.status, Status: http.StatusText(test.status), Body: io.NopCloser(strings.NewReader(test.body)),
 				Header: http.Header{"Content-Type": {test.header}},
@@ -293,9 +297,68 @@ func TestChatSortsStatuses(t *testing.T) {
 				t.Errorf("%d: the error repeats %q: %v", test.status, secret, err)
 			}
 		}
-		if requests > 4 {
+		if requests > 5 {
 			t.Errorf("%d: %d requests", test.status, requests)
 		}
+	}
+}
+
+// isHarmless reports whether a request is there to see whether any is answered.
+func isHarmless(t *testing.T, r *http.Request) bool {
+	t.Helper()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return bytes.Contains(body, []byte(harmlessQuestion.System))
+}
+
+// Who refuses everything refuses no request: nothing is paid for, or it was replaced
+// by one that knows other words.
+func TestAChatThatRefusesEverythingIsNotSetUp(t *testing.T) {
+	for _, body := range []string{
+		`{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low."}}`,
+		`[{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT"}}]`,
+	} {
+		server, refuse := llmtest.New(llmtest.Config{}), false
+		c := newChat(t, ChatConfig{URL: "http://h/v1"}, round(func(r *http.Request) (*http.Response, error) {
+			if !refuse {
+				return handler{server}.RoundTrip(r)
+			}
+			return &http.Response{StatusCode: 400, Status: "400 Bad Request", Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{}}, nil
+		}))
+		for _, refuse = range []bool{true, false, true, false} {
+			_, err := c.Complete(t.Context(), question("q"))
+			switch {
+			case !refuse && err != nil:
+				t.Errorf("it answers again: %v", err)
+			case refuse && (llm.KindOf(err) != llm.Setup || !strings.Contains(err.Error(), "even a harmless question is refused") || !strings.Contains(err.Error(), "not valid") && !strings.Contains(err.Error(), "credit")):
+				t.Errorf("%s: %v", body, err)
+			}
+		}
+	}
+	// It was replaced by one that takes no schemas and does not say what it minds.
+	says := llmtest.Config{Answer: func(llmtest.Request) llmtest.Reply { return llmtest.Reply{Content: `{"word":"yes"}`} }}
+	old, other, replaced := llmtest.New(says), llmtest.New(says), false
+	c := newChat(t, ChatConfig{URL: "http://h/v1"}, round(func(r *http.Request) (*http.Response, error) {
+		if !replaced {
+			return handler{old}.RoundTrip(r)
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil || bytes.Contains(body, []byte("json_schema")) {
+			return &http.Response{StatusCode: 400, Body: io.NopCloser(strings.NewReader("{}")), Header: http.Header{}}, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		return handler{other}.RoundTrip(r)
+	}))
+	var got []llm.Kind
+	for _, replaced = range []bool{false, true, true} {
+		_, err := c.Complete(t.Context(), question("q"))
+		got = append(got, llm.KindOf(err))
+	}
+	if want := []llm.Kind{"", llm.Setup, ""}; !slices.Equal(got, want) {
+		t.Errorf("before it was replaced and after: %q, want %q", got, want)
 	}
 }
 
@@ -306,17 +369,17 @@ func TestARefusalCostsNoMoreThanItHasTo(t *testing.T) {
 		body     string
 		requests int
 	}{
-		{`{"error":{"message":"too long"}}`, 1},
-		{`{"error":{"message":"the text says temperature, seed and max_tokens","param":"messages"}}`, 1},
-		{`{"detail":[{"loc":["body","messages"],"msg":"bad","input":{"temperature":0}}]}`, 1},
-		{`{"error":{"message":"seed is unknown"}}`, 2},
+		{`{"error":{"message":"too long"}}`, 2},
+		{`{"error":{"message":"the text says temperature, seed and max_tokens","param":"messages"}}`, 2},
+		{`{"detail":[{"loc":["body","messages"],"msg":"bad","input":{"temperature":0}}]}`, 2},
+		{`{"error":{"message":"seed is unknown"}}`, 3},
 	}
 	for _, test := range tests {
 		server := llmtest.New(llmtest.Config{})
 		requests, refuse := 0, false
 		c := newChat(t, ChatConfig{URL: "http://h/v1"}, round(func(r *http.Request) (*http.Response, error) {
 			requests++
-			if !refuse {
+			if !refuse || isHarmless(t, r) {
 				return handler{server}.RoundTrip(r)
 			}
 			return &http.Response{StatusCode: 400, Body: io.NopCloser(strings.NewReader(test.body)), Header: http.Header{}}, nil

@@ -195,6 +195,15 @@ func (m *formMemory) refused(f chatForm, p *problem) (chatForm, bool) {
 	return f.simpler()
 }
 
+// forget makes sure that the form is found out anew, if it is the one that is used.
+func (m *formMemory) forget(f chatForm) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if f == m.current {
+		m.current, m.settled, m.misses = m.best, false, 0
+	}
+}
+
 // missed counts answers that take no notice of the schema. The first one is
 // asked for again; later ones may be a mood of the model.
 func (m *formMemory) missed(now time.Time, f chatForm, known, ignores bool) (chatForm, bool) {
@@ -240,7 +249,7 @@ func blamed(said string) string {
 		Error  json.RawMessage `json:"error"`
 		Detail json.RawMessage `json:"detail"`
 	}
-	if json.Unmarshal([]byte(said), &a) != nil {
+	if json.Unmarshal(alone([]byte(said)), &a) != nil {
 		return said
 	}
 	var error struct {

@@ -131,7 +131,7 @@ func explanation(body []byte, key string) string {
 		Message string          `json:"message"`
 		Detail  json.RawMessage `json:"detail"`
 	}
-	if json.Unmarshal(body, &a) != nil {
+	if json.Unmarshal(alone(body), &a) != nil {
 		return ""
 	}
 	words := a.Message
@@ -144,6 +144,16 @@ func explanation(body []byte, key string) string {
 		words = strings.ReplaceAll(words, key, "(key)")
 	}
 	return text.Truncate(strings.Join(strings.Fields(words), " "), maxExplanation)
+}
+
+// alone returns the element of an array that has only one, as some servers wrap an
+// error.
+func alone(body []byte) []byte {
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) == 1 {
+		return list[0]
+	}
+	return body
 }
 
 // wordsOf reads "…", {"message": "…"} and [{"msg": "…"}].
