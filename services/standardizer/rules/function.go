@@ -18,7 +18,7 @@ func function(m map[string]any) schema.Document {
 		input = wrapped
 	}
 	d := schema.Document{Name: str(m["name"]), Title: str(m["title"])}
-	d.Parameters, d.Flags = parameters(input, "input")
+	d.Parameters, d.Flags = declared(input)
 	d.Response = response(first(m, "returns", "response", "responses", "output_schema", "outputSchema", "results"))
 	d.Examples = asked(first(m, "examples", "input_examples", "example_queries"))
 	documented(&d, str(m["description"]))

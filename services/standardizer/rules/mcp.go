@@ -9,7 +9,7 @@ func mcp(m map[string]any) schema.Document {
 	d := schema.Document{Name: str(m["name"])}
 	annotations := object(m["annotations"])
 	d.Title = cmpOr(str(m["title"]), str(annotations["title"]))
-	d.Parameters, d.Flags = parameters(first(m, "inputSchema", "input_schema", "parameters"), "input")
+	d.Parameters, d.Flags = declared(first(m, "inputSchema", "input_schema", "parameters"))
 	if out := object(m["outputSchema"]); out != nil {
 		d.Response = telling(out, out)
 	}

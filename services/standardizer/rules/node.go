@@ -2,7 +2,6 @@ package rules
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -54,6 +53,7 @@ func (w *walker) absorb(n *node, s any, depth int) {
 	}
 	w.alternatives(n, list(m["oneOf"]), depth)
 	w.alternatives(n, list(m["anyOf"]), depth)
+	w.conditions(n, m, depth)
 }
 
 // keywords takes over what the schema itself says, where nothing is known yet.
@@ -140,29 +140,58 @@ func composed(how string, old, s any) any {
 // alternatives merges schemas of which one has to hold: everything any of them
 // allows, and required is what all of them require.
 func (w *walker) alternatives(n *node, schemas []any, depth int) {
-	var common map[string]bool
+	var found []node
 	for _, s := range schemas {
-		var a node
-		a.refs = n.refs
+		a := node{refs: n.refs}
 		w.absorb(&a, s, depth-1)
-		if a.isNull(s) {
-			continue
-		}
-		n.merge(a)
-		if common == nil {
-			common = maps.Clone(a.required)
-		}
-		maps.DeleteFunc(common, func(name string, _ bool) bool { return !a.required[name] })
-		if a.required == nil {
-			common = map[string]bool{}
+		if !a.isNull(s) {
+			found = append(found, a)
 		}
 	}
-	for name := range common {
-		if n.required == nil {
-			n.required = map[string]bool{}
-		}
-		n.required[name] = true
+	for i := range found {
+		n.allow(&found[i])
 	}
+	n.require(found)
+	if len(found) == 1 { // or null
+		n.format, n.title = cmpOr(n.format, found[0].format), cmpOr(n.title, found[0].title)
+		if n.def == nil {
+			n.def = found[0].def
+		}
+	}
+	n.description = cmpOr(n.description, eachOnce(found))
+	if n.enum == nil {
+		n.enum = allListed(found)
+	}
+}
+
+// conditions adds the properties that are there under a condition only, where nothing
+// else says what they are. Required is what is whether the condition holds or not.
+func (w *walker) conditions(n *node, m map[string]any, depth int) {
+	branch := func(s any) node {
+		a := node{refs: n.refs}
+		w.absorb(&a, s, depth-1)
+		return a
+	}
+	var c node
+	if m["then"] != nil || m["else"] != nil {
+		branches := []node{branch(m["then"]), branch(m["else"])}
+		c.allow(&branches[0])
+		c.allow(&branches[1])
+		n.require(branches)
+	}
+	for _, k := range []string{"dependentSchemas", "dependencies"} {
+		schemas := object(m[k])
+		for _, name := range keys(schemas) {
+			a := branch(schemas[name])
+			c.allow(&a)
+		}
+	}
+	for name, s := range c.props {
+		if _, known := n.props[name]; !known {
+			n.property(name, s, "allOf")
+		}
+	}
+	n.refer(c.refs)
 }
 
 // isNull reports that an alternative allows null and nothing else.
@@ -170,18 +199,19 @@ func (n *node) isNull(s any) bool {
 	return object(s)["type"] == "null" || n.never
 }
 
-func (n *node) merge(a node) {
-	for _, t := range a.types {
+// allow adds what an alternative allows. What it says about itself holds for it alone.
+func (n *node) allow(a *node) {
+	types := a.types
+	if len(types) == 0 {
+		types = a.impliedTypes()
+	}
+	for _, t := range types {
 		if !slices.Contains(n.types, t) {
 			n.types = append(n.types, t)
 		}
-	}
-	n.format = cmpOr(n.format, a.format)
-	n.title = cmpOr(n.title, a.title)
-	n.description = cmpOr(n.description, a.description)
-	n.enum = append(n.enum[:len(n.enum):len(n.enum)], a.enum...)
-	if n.def == nil {
-		n.def = a.def
+		if t == "string" {
+			n.format = cmpOr(n.format, a.format)
+		}
 	}
 	if n.example == nil {
 		n.example = a.example
@@ -192,13 +222,60 @@ func (n *node) merge(a node) {
 	for name, s := range a.props {
 		n.property(name, s, "anyOf")
 	}
-	refs := slices.Clone(n.refs)
-	for _, ref := range a.refs { // it began with those of n
-		if !slices.Contains(refs, ref) {
-			refs = append(refs, ref)
+	n.refer(a.refs)
+}
+
+func (n *node) refer(refs []string) {
+	all := slices.Clone(n.refs)
+	for _, ref := range refs {
+		if !slices.Contains(all, ref) {
+			all = append(all, ref)
 		}
 	}
-	n.refs = refs
+	n.refs = all
+}
+
+// require adds what all alternatives require.
+func (n *node) require(alternatives []node) {
+	if len(alternatives) == 0 {
+		return
+	}
+	for name := range alternatives[0].required {
+		if slices.ContainsFunc(alternatives, func(a node) bool { return !a.required[name] }) {
+			continue
+		}
+		if n.required == nil {
+			n.required = map[string]bool{}
+		}
+		n.required[name] = true
+	}
+}
+
+// eachOnce is what alternatives say of themselves, in one text.
+func eachOnce(alternatives []node) string {
+	var said []string
+	for i := range alternatives {
+		s := strings.TrimSpace(alternatives[i].description)
+		if len(alternatives) > 1 {
+			s = strings.TrimSuffix(s, ".")
+		}
+		if s != "" && !slices.Contains(said, s) {
+			said = append(said, s)
+		}
+	}
+	return strings.Join(said, "; ")
+}
+
+// allListed are the values that alternatives allow, nil where one allows more than it
+// lists.
+func allListed(alternatives []node) (values []any) {
+	for i := range alternatives {
+		if len(alternatives[i].enum) == 0 {
+			return nil
+		}
+		values = append(values, alternatives[i].enum...)
+	}
+	return values
 }
 
 // follow absorbs what a reference points at. One that can not be followed, or

@@ -72,17 +72,30 @@ func holdsSchemas(m map[string]any) bool {
 	return m != nil && len(m) == 0
 }
 
+// keywords are those of JSON Schema, of draft 4 to 2020-12, and of OpenAPI's schemas,
+// but for the ones that begin with $ or x-; "optional" is nobody's, and used.
+var keywords = regexp.MustCompile(`^(?:\$.*|x-.*|id|type|title|description|default|deprecated|readOnly|writeOnly|examples?|format|optional|nullable|` +
+	`required|enum|const|multipleOf|(?:exclusive)?(?:Min|Max|min|max)imum|(?:min|max)(?:Length|Items|Properties|Contains)|uniqueItems|pattern|` +
+	`properties|(?:pattern|additional|unevaluated)Properties|propertyNames|items|(?:prefix|additional|unevaluated)Items|contains|` +
+	`allOf|anyOf|oneOf|not|if|then|else|dependencies|dependent(?:Schemas|Required)|definitions|` +
+	`content(?:Encoding|MediaType|Schema)|discriminator|xml|externalDocs|strict)$`)
+
 func onlyKeywords(m map[string]any) bool {
 	for k := range m {
-		switch k {
-		case "type", "title", "description", "required", "properties", "additionalProperties", "items", "enum",
-			"default", "example", "examples", "format", "nullable", "minimum", "maximum", "minLength", "maxLength",
-			"minItems", "maxItems", "uniqueItems", "pattern", "const", "$id", "$defs", "definitions", "$comment", "optional":
-		default:
+		if !keywords.MatchString(k) {
 			return false
 		}
 	}
 	return true
+}
+
+// declared reads what a format says to be a JSON Schema, whatever else it holds.
+// Documents that are not true to their format have something else in its place.
+func declared(v any) ([]schema.Parameter, []string) {
+	if m := object(embedded(v)); str(m["type"]) == "object" && object(m["type"]) == nil {
+		return schemaParameters(m, "input")
+	}
+	return parameters(v, "input")
 }
 
 // listed reads a list whose elements describe one parameter each. As soon as
