@@ -14,7 +14,7 @@ type lru[K comparable, V any] struct {
 	mu    sync.Mutex // guards all below
 	order *list.List // of *entry[K, V], newest first
 	at    map[K]*list.Element
-	asked bool // since the last sweep
+	used  bool // since the last sweep
 }
 
 type entry[K comparable, V any] struct {
@@ -29,7 +29,7 @@ func newLRU[K comparable, V any](size int) *lru[K, V] {
 func (c *lru[K, V]) get(k K) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.asked = true
+	c.used = true
 	e, ok := c.at[k]
 	if !ok {
 		var none V
@@ -42,6 +42,7 @@ func (c *lru[K, V]) get(k K) (V, bool) {
 func (c *lru[K, V]) put(k K, v V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.used = true // by a batch that may have to be tried again
 	if e, ok := c.at[k]; ok {
 		e.Value.(*entry[K, V]).value = v
 		c.order.MoveToFront(e)
@@ -55,8 +56,8 @@ func (c *lru[K, V]) put(k K, v V) {
 	}
 }
 
-// sweep lets the entries go whenever nothing was looked up for as long as
-// idle, until ctx ends.
+// sweep lets the entries go whenever nothing was looked up or added for as
+// long as idle, until ctx ends.
 func (c *lru[K, V]) sweep(ctx context.Context, idle time.Duration) {
 	tick := time.NewTicker(idle)
 	defer tick.Stop()
@@ -65,17 +66,17 @@ func (c *lru[K, V]) sweep(ctx context.Context, idle time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			c.forgetUnasked()
+			c.forgetUnused()
 		}
 	}
 }
 
-func (c *lru[K, V]) forgetUnasked() {
+func (c *lru[K, V]) forgetUnused() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.asked {
+	if !c.used {
 		c.order.Init()
 		c.at = map[K]*list.Element{}
 	}
-	c.asked = false
+	c.used = false
 }
