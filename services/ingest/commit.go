@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,6 +48,8 @@ type entry struct {
 	change *change
 	known  known
 	msg    stream.Message
+
+	refused bool // by the bus, for good
 }
 
 // round is what is committed together.
@@ -211,29 +214,55 @@ func (c *committer) publish(ctx context.Context, r *round) error {
 	if late {
 		return unavailable("publish", errAhead)
 	}
-	var msgs []stream.Message
+	var entries []*entry
 	for _, e := range r.entries {
 		if e.change != nil {
-			msgs = append(msgs, e.msg)
+			entries = append(entries, e)
 		}
 	}
-	if len(msgs) == 0 {
+	if len(entries) == 0 {
 		return nil
 	}
 	ctx, cancel := c.s.bounded(ctx)
 	defer cancel()
 	r.sent = true
 	start := time.Now()
-	sending := r.sending(len(msgs))
-	err := c.s.publisher.Publish(ctx, msgs...)
+	sending := r.sending(len(entries))
+	err := c.send(ctx, entries)
 	for _, span := range sending {
 		tracing.End(span, err)
 	}
-	c.s.metrics.published(len(msgs), time.Since(start), err)
+	c.s.metrics.published(len(entries), time.Since(start), err)
 	if err != nil {
 		return unavailable("publish", err)
 	}
 	return nil
+}
+
+// send puts records on the bus, in their order. One that the bus will never take, such
+// as a larger one than it is set to, must not keep back the others: it is found by
+// halves, and refused. Records that were stored with the first attempt are stored
+// again, which is the same change.
+func (c *committer) send(ctx context.Context, entries []*entry) error {
+	msgs := make([]stream.Message, len(entries))
+	for i, e := range entries {
+		msgs[i] = e.msg
+	}
+	err := c.s.publisher.Publish(ctx, msgs...)
+	p, permanent := stream.AsPermanent(err)
+	if !permanent {
+		return err
+	}
+	if len(entries) == 1 {
+		entries[0].refused = true
+		entries[0].change.outcome.reject(p.Reason, "", p.Err.Error())
+		return nil
+	}
+	half := len(entries) / 2
+	if err := c.send(ctx, entries[:half]); err != nil {
+		return err
+	}
+	return c.send(ctx, entries[half:])
 }
 
 // tracedJobs bounds the jobs of a round whose traces show that it was sent.
@@ -268,8 +297,11 @@ func (c *committer) finish(r *round, err error) {
 
 // remember puts a durable round into the table. The caller holds mu.
 func (c *committer) remember(r *round) {
+	if slices.ContainsFunc(r.entries, func(e *entry) bool { return e.refused }) {
+		c.startAnew(r)
+	}
 	for _, e := range r.entries {
-		if e.change == nil {
+		if e.change == nil || e.refused {
 			continue
 		}
 		key := e.change.key
@@ -286,10 +318,7 @@ func (c *committer) remember(r *round) {
 // forget drops a round that failed, and what was decided after it. The caller
 // holds mu.
 func (c *committer) forget(r *round) {
-	if len(r.entries) > 0 && r.epoch == c.epoch {
-		c.epoch++
-		clear(c.ahead)
-	}
+	c.startAnew(r)
 	if r.sent && !c.doubted {
 		c.doubted = true
 		close(c.s.doubted)
@@ -298,6 +327,15 @@ func (c *committer) forget(r *round) {
 		if r.sent && e.change != nil {
 			c.s.table.doubt(e.change.key, e.known.Version)
 		}
+	}
+}
+
+// startAnew drops what was decided as if the round were on the bus. The caller holds
+// mu.
+func (c *committer) startAnew(r *round) {
+	if len(r.entries) > 0 && r.epoch == c.epoch {
+		c.epoch++
+		clear(c.ahead)
 	}
 }
 

@@ -2,7 +2,11 @@ package ingest
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -60,6 +64,34 @@ func TestARoundThatIsGivenUpLeavesNothingBehind(t *testing.T) {
 		t.Errorf("sent again: %+v, %v", outcome, err)
 	}
 	checkLog(t, bus, 1)
+	if n := ahead(s); n != 0 {
+		t.Errorf("%d changes are still ahead", n)
+	}
+}
+
+// What the bus never takes is refused alone: the rest of its round is accepted, and so
+// is what comes behind it.
+func TestARecordThatTheBusRefusesKeepsNoneBack(t *testing.T) {
+	bus := streamtest.NewBus()
+	s, _ := start(t, bus, Config{}, newWall().now)
+	bus.Fail(func(c streamtest.Call) error {
+		if c.Op == streamtest.OpPublish && slices.ContainsFunc(c.Messages, func(m stream.Message) bool { return strings.Contains(string(m.Value), "huge") }) {
+			return fmt.Errorf("publish: %w", stream.Permanent(stream.ReasonTooLarge, errors.New("more than the topic takes")))
+		}
+		return nil
+	})
+	items := []formats.Item{doc("a", "x"), doc("b", "huge"), doc("c", "x"), doc("d", "x"), doc("e", "huge")}
+	if got := accept(t, s, items...); got != "accepted rejected accepted accepted rejected" {
+		t.Errorf("%s", got)
+	}
+	checkLog(t, bus, -1)
+	out, err := s.Accept(t.Context(), home, []formats.Item{doc("b", "huge")})
+	if err != nil || out[0].State != Rejected || out[0].Reason != ReasonTooLarge || out[0].Revision != 0 || statusOf(out[0].Reason) != http.StatusRequestEntityTooLarge {
+		t.Errorf("alone: %+v, %v", out, err)
+	}
+	if got := accept(t, s, doc("a", "x"), doc("b", "small")); got != "unchanged accepted" {
+		t.Errorf("afterwards: %s", got)
+	}
 	if n := ahead(s); n != 0 {
 		t.Errorf("%d changes are still ahead", n)
 	}
