@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -68,6 +69,7 @@ func (c *console) up(ctx context.Context, cfg config.Config, f upFlags) error {
 	defer stop()
 	go app.PaceMemory(pacing)
 	log := app.NewLogger(cfg.Log, c.err)
+	defer saysWhenItStops(ctx, log)()
 	embedded, err := app.OpenEmbedded(ctx, cfg, log, buildVersion().Version)
 	if err != nil {
 		return fmt.Errorf("up: %w", err)
@@ -81,6 +83,14 @@ func (c *console) up(ctx context.Context, cfg config.Config, f upFlags) error {
 	g.Go(func() error { return embedded.Run(ctx) })
 	g.Go(func() error { return c.firstSteps(ctx, embedded.URL(), f) })
 	return g.Wait()
+}
+
+// saysWhenItStops logs the end of ctx: a drain can take a while in which nothing seems
+// to happen.
+func saysWhenItStops(ctx context.Context, log *slog.Logger) (forget func() bool) {
+	return context.AfterFunc(ctx, func() {
+		log.Info("stopping: what was begun is finished; a second signal ends at once")
+	})
 }
 
 func (c *console) greet(e *app.Embedded, cfg config.Config) {
