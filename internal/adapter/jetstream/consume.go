@@ -98,7 +98,8 @@ func (s *Server) Follow(ctx context.Context, topic events.Topic, from map[int]ui
 }
 
 // End implements stream.Follower. A topic whose records have all aged out
-// counts as empty: there is nothing left to catch up with.
+// counts as empty: there is nothing left to catch up with. Nor is there at a last
+// record that can not be read, of which the loss was accepted.
 func (s *Server) End(ctx context.Context, topic events.Topic) (map[int]uint64, error) {
 	st, err := s.js.Stream(ctx, s.cfg.streamName(topic))
 	if err != nil {
@@ -113,6 +114,9 @@ func (s *Server) End(ctx context.Context, topic events.Topic) (map[int]uint64, e
 		}
 		if s.cfg.Partitions == 1 {
 			ends[p] = state.LastSeq
+			if e, torn := s.torn[topic]; torn && e.last == state.LastSeq {
+				ends[p] = e.readable
+			}
 			continue
 		}
 		if ends[p], err = s.lastOf(ctx, st, s.cfg.partitionSubject(topic, p)+".>"); err != nil {

@@ -91,6 +91,7 @@ func (s *Server) checkWitness(ctx context.Context) error {
 		if what == "" && topic.Compacted() && now.Msgs > 0 && !s.holds(ctx, topic, now.Last) {
 			// Whoever waits until it has read everything would wait for ever.
 			what = fmt.Sprintf("of topic %s the last record, %d, can not be read", topic, now.Last)
+			s.torn[topic] = tornEnd{now.Last, s.lastReadable(ctx, topic, now)}
 		}
 		if what != "" {
 			if err := s.tell(what); err != nil {
@@ -99,6 +100,19 @@ func (s *Server) checkWitness(ctx context.Context) error {
 		}
 	}
 	return s.checkPositions(ctx)
+}
+
+// tornEnd is a last record that can not be read, and the last one that can.
+type tornEnd struct{ last, readable uint64 }
+
+// lastReadable returns the offset of a topic's last record that can be read, 0 for none.
+func (s *Server) lastReadable(ctx context.Context, topic events.Topic, now state) uint64 {
+	for at := now.Last; at >= now.First && ctx.Err() == nil; at-- {
+		if s.holds(ctx, topic, at) {
+			return at
+		}
+	}
+	return 0
 }
 
 // tell refuses a loss, or logs it if it is accepted.

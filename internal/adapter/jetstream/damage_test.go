@@ -3,6 +3,7 @@ package jetstream
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -212,6 +213,47 @@ func acceptLoss(t *testing.T, dir string, topic events.Topic) {
 	if err := s.Publish(t.Context(), stream.Message{Topic: topic, Key: "t/new"}); err != nil {
 		t.Errorf("publish on what is left: %v", err)
 	}
+}
+
+// Whoever reads all that a topic holds does not wait for a last record that can not be
+// read, where the loss of it was accepted.
+func TestTheEndIsWhatCanBeRead(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Config{Dir: dir})
+	for i := range 3 {
+		must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: fmt.Sprint("t/", i), Value: make([]byte, 1000)}))
+	}
+	closeServer(t, s)
+	last := filepath.Join(dir, "jetstream", "$G", "streams", "toolstream-tools-raw", "msgs", "1.blk")
+	raw, err := os.ReadFile(last)
+	must(t, err)
+	raw[len(raw)-100] ^= 0xff
+	must(t, os.WriteFile(last, raw, 0o600))
+	if _, err := Open(t.Context(), Config{Dir: dir}, quiet()); stream.Reason(err) != stream.ReasonLost {
+		t.Fatalf("open: %v, want reason %s", err, stream.ReasonLost)
+	}
+	s = open(t, Config{Dir: dir, AcceptLoss: true})
+	defer closeServer(t, s)
+	read := func(want int) {
+		t.Helper()
+		ends, err := s.End(t.Context(), events.ToolsRaw)
+		must(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		got := 0
+		must(t, s.Follow(ctx, events.ToolsRaw, nil, func(_ context.Context, msgs []stream.Message) error {
+			if got += len(msgs); msgs[len(msgs)-1].Offset >= ends[0] {
+				cancel()
+			}
+			return nil
+		}))
+		if got != want || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			t.Errorf("%d records up to %v, want %d: %v", got, ends, want, ctx.Err())
+		}
+	}
+	read(2)
+	must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/new"}))
+	read(3)
 }
 
 // A position behind the end of its topic is a loss too, whoever holds it.

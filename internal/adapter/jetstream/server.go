@@ -38,9 +38,10 @@ type Server struct {
 	nc      *nats.Conn
 	js      jetstream.JetStream
 	lock    *os.File
-	reserve int64                   // bytes that records may not use up
-	broken  chan error              // holds why nothing can be stored any more
-	opened  map[events.Topic]uint64 // where the topics ended when the bus was opened
+	reserve int64                    // bytes that records may not use up
+	broken  chan error               // holds why nothing can be stored any more
+	opened  map[events.Topic]uint64  // where the topics ended when the bus was opened
+	torn    map[events.Topic]tornEnd // of those of which the last record can not be read
 	quit    chan struct{}
 	work    sync.WaitGroup // ends after quit is closed
 
@@ -67,7 +68,7 @@ func Open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: log, lanes: map[events.Topic]*lane{}, quit: make(chan struct{}), broken: make(chan error, 1), leases: map[claim]chan struct{}{}, opened: map[events.Topic]uint64{}}
+	s := &Server{cfg: cfg, log: log, lanes: map[events.Topic]*lane{}, quit: make(chan struct{}), broken: make(chan error, 1), leases: map[claim]chan struct{}{}, opened: map[events.Topic]uint64{}, torn: map[events.Topic]tornEnd{}}
 	defer func() {
 		if err != nil {
 			s.shutdown()
