@@ -31,8 +31,8 @@ func newSearch(con *console) *cobra.Command {
 			return cobra.MinimumNArgs(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if req.K < 1 {
-				return misused(cmd, "--limit is %d; it is 1 to 1000", req.K)
+			if req.K == 0 { // which the server takes for not said
+				return misused(cmd, "--limit is 0; it is 1 to 1000")
 			}
 			req.Query = strings.Join(args, " ")
 			var answer schema.SearchResponse

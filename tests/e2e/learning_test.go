@@ -278,19 +278,45 @@ func versionsCanBeSwitched(t *testing.T, p *process.Process, learned schema.Weig
 	if err := p.Client.Post(t.Context(), "/v1/weights:unpin", nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	at(t, p, "weights", "promote", "builtin", "--json").decode(t, &promoted)
-	waitUntilRanksBy(t, p, promoted.Version)
-	if !maps.Equal(promoted.Features, builtin.Features) || promoted.Epoch <= learned.Epoch || promoted.Parent != learned.Version {
-		t.Errorf("promoted %+v", promoted)
+	was := learned
+	err := process.Until(t.Context(), func() (bool, error) {
+		at(t, p, "weights", "promote", "builtin", "--json").decode(t, &promoted)
+		if !maps.Equal(promoted.Features, builtin.Features) || promoted.Epoch <= was.Epoch {
+			t.Errorf("promoted %+v", promoted)
+		}
+		untouched := ranksByOr(t, p, promoted.Version)
+		at(t, p, "weights", "rollback", "--json").decode(t, &back)
+		waitUntilRanksBy(t, p, back.Version)
+		was = back
+		return untouched && back.Source == "rolled back to "+promoted.Parent, nil // or it failed its trial meanwhile
+	})
+	if err != nil {
+		t.Fatalf("whatever is promoted is on trial before searches rank by it: %v\n%s", err, p.Log())
 	}
-	at(t, p, "weights", "rollback", "--json").decode(t, &back)
-	waitUntilRanksBy(t, p, back.Version)
-	if !maps.Equal(back.Features, learned.Features) || back.Epoch <= promoted.Epoch {
+	at(t, p, "weights", "show", promoted.Parent, "--json").decode(t, &shown)
+	if !maps.Equal(back.Features, shown.Features) || back.Epoch <= promoted.Epoch {
 		t.Errorf("rolled back to %+v", back)
 	}
 	if o := at(t, p, "weights", "promote", "w9999-none"); o.code != 1 {
 		t.Errorf("promote what is not there: %+v", o)
 	}
+}
+
+// ranksByOr waits until searches rank by a version, and reports whether they came to
+// before others were live.
+func ranksByOr(t *testing.T, p *process.Process, version string) (did bool) {
+	t.Helper()
+	err := process.Until(t.Context(), func() (bool, error) {
+		if did = ranksBy(t, p) == version; did {
+			return true, nil
+		}
+		_, live := listWeights(t, p)
+		return live.Version != version, nil
+	})
+	if err != nil {
+		t.Fatalf("searches do not come to rank by %s: %v\n%s", version, err, p.Log())
+	}
+	return did
 }
 
 func waitUntilRanksBy(t *testing.T, p *process.Process, version string) {

@@ -130,9 +130,13 @@ func watchSearches(t *testing.T, d process.Deployment) *watchers {
 	return w
 }
 
-// end stops the searches, none of which may have failed.
+// end stops the searches, once there are some, none of which may have failed.
 func (w *watchers) end(t *testing.T) {
 	t.Helper()
+	err := process.Until(t.Context(), func() (bool, error) { return w.searches.Load() > 0 || w.failed.Load() != nil, nil })
+	if err != nil {
+		t.Error(err)
+	}
 	w.stop()
 	w.group.Wait()
 	if failed := w.failed.Load(); failed != nil {
