@@ -171,7 +171,8 @@ func TestRewritingRepairs(t *testing.T) {
 	apply(t, again, 2, tools[20:]...)
 	crash(t, s)
 	if gone := lost(t, again, tools); len(gone) > 0 {
-		t.Fatalf("searches do not find %d entities: %v", len(gone), gone)
+		all, err := again.Lost(t.Context(), someTenant)
+		t.Fatalf("searches do not find %d entities: %v; in all, and whether they are in the index: %+v, %v", len(gone), gone, all, err)
 	}
 	for n := range tools {
 		wantStored(t, again, tools[n])
