@@ -157,7 +157,7 @@ func (e *Embedded) buildServices(ctx context.Context) error {
 		return err
 	}
 	e.query, errs[3] = e.newQuery(e.bus, live.view, e.fleet, rewriter, watch{Watcher: weights})
-	e.trainer, errs[4] = e.newTrainer(e.bus, live.Model, e.learned, weights)
+	e.trainer, errs[4] = e.newTrainer(e.bus, live.Model, e.learned, weights, nil)
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}

@@ -198,7 +198,7 @@ func (s *Served) buildTrainer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	service, err := s.newTrainer(s.bus, model, state, guarded{s.weights, turn})
+	service, err := s.newTrainer(s.bus, model, state, guarded{s.weights, turn}, turn.Check)
 	if err != nil {
 		return err
 	}

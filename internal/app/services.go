@@ -118,9 +118,9 @@ func trainerConfig(c config.Trainer, model string) trainer.Config {
 	}
 }
 
-func (b *base) newTrainer(on bus, model string, state *trainerstore.Store, weights bucket) (*trainer.Service, error) {
+func (b *base) newTrainer(on bus, model string, state *trainerstore.Store, weights bucket, elected func() error) (*trainer.Service, error) {
 	return trainer.New(trainerConfig(b.cfg.Trainer, model), trainer.Deps{
-		Follower: on, Publisher: on, State: state, Store: weightsStore{weights}, Now: time.Now, Logger: b.log, Registerer: b.metrics,
+		Follower: on, Publisher: on, State: state, Store: weightsStore{weights}, Elected: elected, Now: time.Now, Logger: b.log, Registerer: b.metrics,
 		Traces: b.traces.Provider(),
 	})
 }

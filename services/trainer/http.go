@@ -59,7 +59,7 @@ func Routes(api huma.API, s *Service) {
 		OperationID: "unpin-weights", Method: http.MethodPost, Path: "/v1/weights:unpin",
 		Summary: "Let what is learned follow the live version again", Tags: tags, Errors: []int{503},
 	}, func(ctx context.Context, _ *struct{}) (*weightsOutput, error) {
-		return answer(s.Unpin(tenant.From(ctx)))
+		return answer(s.Unpin(ctx, tenant.From(ctx)))
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "take-weights", Method: http.MethodPost, Path: "/v1/weights",

@@ -97,7 +97,7 @@ func TestPinnedWeightsStay(t *testing.T) {
 	if live, _ := b.Live("default"); live.Version != pinned.Version {
 		t.Errorf("%s follows pinned weights", live.Version)
 	}
-	if got, err := b.Unpin("default"); err != nil || got.Version != pinned.Version || b.Pinned("default") {
+	if got, err := b.Unpin(t.Context(), "default"); err != nil || got.Version != pinned.Version || b.Pinned("default") {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	b.teach("after", 4)

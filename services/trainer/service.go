@@ -112,6 +112,7 @@ type Deps struct {
 	Publisher  stream.Publisher // for dead letters
 	State      State
 	Store      Store
+	Elected    func() error // says why another process publishes and this one may not; nil: it always may
 	Now        func() time.Time
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -199,6 +200,7 @@ func (s *Service) Serve(model string) { s.model.Store(&model) }
 // Run learns and publishes until ctx ends, then returns nil. It fails where
 // the state can not be read. It is to be called once.
 func (s *Service) Run(ctx context.Context) error {
+	s.beginTurn()
 	searches, feedback, err := s.positions()
 	if err != nil {
 		return err
@@ -208,6 +210,15 @@ func (s *Service) Run(ctx context.Context) error {
 	g.Go(func() error { return s.feedback.Run(gctx, feedback) })
 	g.Go(func() error { return s.tick(gctx) })
 	return g.Wait()
+}
+
+// beginTurn forgets what the store had: before this process was elected others may have
+// published.
+func (s *Service) beginTurn() {
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	clear(s.synced)
+	clear(s.counted)
 }
 
 // tick settles and publishes now and then. What fails is tried again with the

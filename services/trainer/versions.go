@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/toolstream/toolstream/pkg/fusion"
@@ -22,6 +23,10 @@ var (
 	// ErrPinned says that the live weights are to stay.
 	ErrPinned = errors.New("the live weights are pinned")
 )
+
+// versionNames are the names of kept versions, and no others: what can be no key is
+// not asked for.
+var versionNames = regexp.MustCompile(`^w[1-9][0-9]*-[0-9a-f]{8}$`)
 
 // Live returns the weights that a tenant's searches rank by.
 func (s *Service) Live(tenant string) (schema.Weights, error) {
@@ -52,7 +57,7 @@ func (s *Service) Version(ctx context.Context, tenant, version string) (schema.W
 	if w, err := s.Live(tenant); err != nil || w.Version == version {
 		return w, err
 	}
-	if epochOf(version) == 0 {
+	if !versionNames.MatchString(version) {
 		return schema.Weights{}, fmt.Errorf("%w: %s", ErrUnknownVersion, schema.Quote(version))
 	}
 	w, _, err := s.stored(ctx, versionKey+tenant+"."+version)
@@ -110,7 +115,14 @@ func (s *Service) History(tenant string, w schema.Weights) History {
 // on from there, and as many pairs as for the first version have to come in
 // before it publishes again.
 func (s *Service) Promote(ctx context.Context, tenant, version string) (schema.Weights, error) {
-	return s.succeed(ctx, tenant, func(live schema.Weights) (schema.Weights, error) {
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	return s.promote(ctx, tenant, version)
+}
+
+// promote is Promote for a caller that holds publishing.
+func (s *Service) promote(ctx context.Context, tenant, version string) (schema.Weights, error) {
+	return s.follow(ctx, tenant, func(live schema.Weights) (schema.Weights, error) {
 		w, err := s.Version(ctx, tenant, version)
 		if err != nil {
 			return schema.Weights{}, err
@@ -123,9 +135,11 @@ func (s *Service) Promote(ctx context.Context, tenant, version string) (schema.W
 // keeps it so: nothing that is learned follows it, and nothing takes it back,
 // until Unpin.
 func (s *Service) Pin(ctx context.Context, tenant, version string) (schema.Weights, error) {
-	live, err := s.Live(tenant)
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	live, err := s.current(ctx, tenant)
 	if err == nil && version != "live" && version != live.Version {
-		live, err = s.Promote(ctx, tenant, version)
+		live, err = s.promote(ctx, tenant, version)
 	}
 	if err != nil {
 		return schema.Weights{}, err
@@ -134,13 +148,17 @@ func (s *Service) Pin(ctx context.Context, tenant, version string) (schema.Weigh
 }
 
 // Unpin lets what is learned follow the live weights again, and returns them.
-func (s *Service) Unpin(tenant string) (schema.Weights, error) {
-	if err := s.pin(tenant, false); err != nil {
+func (s *Service) Unpin(ctx context.Context, tenant string) (schema.Weights, error) {
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	live, err := s.current(ctx, tenant)
+	if err != nil {
 		return schema.Weights{}, err
 	}
-	return s.Live(tenant)
+	return live, s.pin(tenant, false)
 }
 
+// pin pins what is live. The caller holds publishing, or others could be live by now.
 func (s *Service) pin(tenant string, pinned bool) error {
 	return s.change(func(m *memory) error {
 		t := m.tenant(tenant)
@@ -199,14 +217,30 @@ func (s *Service) Rollback(ctx context.Context, tenant string) (schema.Weights, 
 }
 
 // succeed publishes what follows the live version of a tenant. Nothing else is
-// published meanwhile, and live is as the store has it.
+// published meanwhile.
 func (s *Service) succeed(ctx context.Context, tenant string, next func(live schema.Weights) (schema.Weights, error)) (schema.Weights, error) {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
+	return s.follow(ctx, tenant, next)
+}
+
+// current returns the live weights as the store has them, where this process may
+// publish others. The caller holds publishing.
+func (s *Service) current(ctx context.Context, tenant string) (schema.Weights, error) {
+	if s.deps.Elected != nil {
+		if err := s.deps.Elected(); err != nil {
+			return schema.Weights{}, err
+		}
+	}
 	if err := s.synchroniseTenant(ctx, tenant); err != nil {
 		return schema.Weights{}, err
 	}
-	live, err := s.Live(tenant)
+	return s.Live(tenant)
+}
+
+// follow is succeed for a caller that holds publishing.
+func (s *Service) follow(ctx context.Context, tenant string, next func(live schema.Weights) (schema.Weights, error)) (schema.Weights, error) {
+	live, err := s.current(ctx, tenant)
 	if err != nil {
 		return schema.Weights{}, err
 	}

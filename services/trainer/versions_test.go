@@ -3,14 +3,17 @@ package trainer
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -215,5 +218,86 @@ func TestRoutes(t *testing.T) {
 	mux.ServeHTTP(rec, httptest.NewRequest("GET", "/v1/weights", nil))
 	if rec.Code != 503 {
 		t.Errorf("with the store down: %d", rec.Code)
+	}
+}
+
+// standby returns a service beside b's, on the same store, and what decides whether it
+// is elected.
+func standby(t *testing.T, b *bench) (*Service, *atomic.Bool) {
+	t.Helper()
+	var elected atomic.Bool
+	s, err := New(Config{}, Deps{
+		Follower: b.bus, Publisher: b.bus, State: newRecords(), Store: b.store, Now: func() time.Time { return b.now },
+		Elected: func() error {
+			if !elected.Load() {
+				return errors.New("another process does this work")
+			}
+			return nil
+		},
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	b.must(err)
+	return s, &elected
+}
+
+// Who is not elected changes nothing, not even for later, and who takes over goes on
+// from what the store has by then.
+func TestWhoStandsByPublishesNothing(t *testing.T) {
+	ctx := t.Context()
+	b := newBench(t, Config{})
+	b.teach("s", 200)
+	other, elected := standby(t, b)
+	elected.Store(true)
+	b.must(other.Advance(ctx)) // it was elected before
+	elected.Store(false)
+	for name, change := range map[string]func() (schema.Weights, error){
+		"promote":  func() (schema.Weights, error) { return other.Promote(ctx, "default", "heuristic") },
+		"rollback": func() (schema.Weights, error) { return other.Rollback(ctx, "default") },
+		"pin":      func() (schema.Weights, error) { return other.Pin(ctx, "default", "builtin") },
+		"unpin":    func() (schema.Weights, error) { return other.Unpin(ctx, "default") },
+	} {
+		if w, err := change(); err == nil {
+			t.Errorf("%s: %+v", name, w)
+		}
+	}
+	for range 5 {
+		_, err := b.Promote(ctx, "default", "builtin")
+		b.must(err)
+	}
+	want, _ := b.store.weights(t, "weights.live.default")
+	elected.Store(true)
+	other.beginTurn()
+	b.must(other.Advance(ctx))
+	if got, _ := b.store.weights(t, "weights.live.default"); got.Version != want.Version || other.Pinned("default") {
+		t.Errorf("%s gave way to %s, %s", want.Version, got.Version, got.Source)
+	}
+	next, err := other.Promote(ctx, "default", "heuristic")
+	if err != nil || next.Epoch <= want.Epoch || next.Parent != want.Version {
+		t.Errorf("after the takeover: %+v, %v", next, err)
+	}
+}
+
+// What is pinned is what is answered, though the service has not read the store yet.
+func TestWhatIsPinnedIsWhatIsAnswered(t *testing.T) {
+	ctx := t.Context()
+	b := newBench(t, Config{})
+	b.teach("s", 200)
+	other, elected := standby(t, b)
+	elected.Store(true)
+	got, err := other.Pin(ctx, "default", "builtin")
+	b.must(err)
+	live, err := other.Live("default")
+	b.must(err)
+	if live.Version != got.Version || got.Source != "promoted builtin" || !other.Pinned("default") {
+		t.Errorf("pinned is %s, answered %s, %s", live.Version, got.Version, got.Source)
+	}
+}
+
+func TestWhatIsNoNameOfAVersionIsUnknown(t *testing.T) {
+	b := newBench(t, Config{})
+	for _, name := range []string{"w1-é", "w1-a b", "w1-*", "w1..x", "w0-00000000", "w1", "w1-0000000g"} {
+		if _, err := b.Version(t.Context(), "default", name); !errors.Is(err, ErrUnknownVersion) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
