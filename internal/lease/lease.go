@@ -123,11 +123,12 @@ func (l *Lease) acquire(ctx context.Context) bool {
 	for {
 		asked := time.Now()
 		e, err := l.get(ctx)
+		forgotten := e.Revision == 0 && seen != 0 // the store has lost the key, and the holder may not know
 		switch {
 		case err == nil && e.Revision != seen && !l.free(e):
 			seen, since = e.Revision, asked
 			l.standBy()
-		case err == nil && (l.free(e) || asked.Sub(since) >= l.cfg.TTL):
+		case err == nil && (l.free(e) && !forgotten || asked.Sub(since) >= l.cfg.TTL):
 			err = l.write(ctx, e.Revision)
 		}
 		if err != nil && ctx.Err() == nil && !errors.Is(err, stream.ErrConflict) {

@@ -199,6 +199,43 @@ func TestTheStoreIsAway(t *testing.T) {
 	})
 }
 
+// A store that has lost the key does not know that somebody holds it.
+func TestTheKeyIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		all := map[string]worker{"a": join(t, s, "a")}
+		after(t, time.Second, all, "a")
+		all["b"] = join(t, s, "b")
+		after(t, time.Minute, all, "a")
+		lose := func() {
+			s.mu.Lock()
+			s.there = false
+			s.mu.Unlock()
+		}
+		lose()
+		for range 100 { // the holder notices, and makes it anew
+			after(t, 100*time.Millisecond, all, "a")
+		}
+		lose()
+		s.cut("a", true)
+		both := false
+		for range 300 {
+			time.Sleep(100 * time.Millisecond)
+			both = both || all["a"].lease.Check() == nil && all["b"].lease.Check() == nil
+		}
+		if both {
+			t.Error("two did the work at a time")
+		}
+		after(t, 0, all, "b")
+		for _, name := range []string{"a", "b"} {
+			s.cut(name, false)
+			if err := all[name].stop(); err != nil && !errors.Is(err, ErrLost) {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 // Who was killed need not wait for itself, and others wait for the whole time.
 func TestAKilledHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
