@@ -209,7 +209,7 @@ func supply(rs []Ranked, front []string, suppliers Suppliers) {
 	for _, id := range front {
 		for _, s := range suppliers(id) {
 			if supplier := tools[s.ID]; supplier != nil {
-				ahead := max(0, tools[id].Score-supplier.Score) / most
+				ahead := max(0, tools[id].Score-max(0, supplier.Score)) / most // never more than all of it: what scores below 0 is no better than what scores 0
 				supplier.Features[fusion.RelatedSupply] += s.Share * ahead / float64(len(front))
 			}
 		}

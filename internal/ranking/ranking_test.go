@@ -191,6 +191,22 @@ func TestOnlyTheFrontIsSupplied(t *testing.T) {
 	}
 }
 
+// A supplier that scores badly is not lifted above a better one for it, however little
+// the best scores.
+func TestABadSupplierIsNotLiftedForIt(t *testing.T) {
+	for _, best := range []float64{8, 1e-5} {
+		candidates := []index.Candidate{tool("asked", "", best), tool("good", "", 0), tool("bad", "", -6)}
+		k := Known{Suppliers: suppliedBy(map[string][]index.Supplier{"asked": {{ID: "good", Share: 0.25}, {ID: "bad", Share: 0.25}}})}
+		got := map[string]float64{}
+		for _, r := range Rank(candidates, model(), k) {
+			got[r.ID] = r.Features[fusion.RelatedSupply]
+		}
+		if got["bad"] != got["good"] || got["good"] <= 0 || got["good"] > 1 {
+			t.Errorf("best %v: %v", best, got)
+		}
+	}
+}
+
 func TestWhatIsNoNumberIsLeftOut(t *testing.T) {
 	similar, matched := tool("similar", "mail", 1), tool("matched", "mail", 1)
 	similar.Similarity, matched.Matches = math.NaN(), []schema.Match{{Score: math.Inf(-1)}}
