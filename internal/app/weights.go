@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/lease"
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/wholefile"
 )
 
 // weightsStore is the bucket as the trainer sees it: values without their
@@ -71,14 +72,21 @@ const (
 // folder, which one process has open at a time, so that a trainer that was killed
 // goes on at once.
 func (s *Served) trainerLease() (*lease.Lease, error) {
-	path := filepath.Join(s.cfg.Data, trainerNameFile)
-	name, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		name = []byte(rand.Text())
-		err = os.WriteFile(path, name, 0o600)
-	}
+	name, err := folderName(s.cfg.Data)
 	if err != nil {
 		return nil, fmt.Errorf("name of the data folder: %w", err)
 	}
-	return lease.New(lease.Config{Key: trainerLeaseKey, Holder: string(name)}, s.weights, s.log)
+	return lease.New(lease.Config{Key: trainerLeaseKey, Holder: name}, s.weights, s.log)
+}
+
+// folderName returns the name that a data folder has among trainers, a new one where it
+// has none.
+func folderName(folder string) (string, error) {
+	path := filepath.Join(folder, trainerNameFile)
+	name, err := os.ReadFile(path)
+	if err == nil && len(name) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return string(name), err
+	}
+	name = []byte(rand.Text())
+	return string(name), wholefile.Write(path, name, 0o600)
 }

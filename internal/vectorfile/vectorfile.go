@@ -14,6 +14,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -77,11 +78,14 @@ func (f *File) load(model string) error {
 	f.head = int64(len(head))
 	in := bufio.NewReaderSize(f.file, 1<<20)
 	found := make([]byte, len(head))
-	switch _, err := io.ReadFull(in, found); {
+	switch n, err := io.ReadFull(in, found); {
 	case err == io.EOF:
-		_, err := f.file.Write(head)
+		_, err := f.file.WriteAt(head, 0)
 		return err
 	case err != nil && err != io.ErrUnexpectedEOF:
+		return err
+	case err == io.ErrUnexpectedEOF && strings.HasPrefix(string(head), string(found[:n])): // a killed process had only begun
+		_, err := f.file.WriteAt(head, 0)
 		return err
 	case string(found) != string(head):
 		return fmt.Errorf("holds vectors of another model than %s with %d dimensions; delete it to make it anew", model, f.dimensions)
@@ -94,11 +98,7 @@ func (f *File) load(model string) error {
 		f.at[key(record[:len(key{})])] = len(f.at)
 	}
 	end := f.head + int64(len(f.at)*f.recordSize())
-	if err := f.file.Truncate(end); err != nil {
-		return err
-	}
-	_, err := f.file.Seek(end, io.SeekStart)
-	return err
+	return f.file.Truncate(end)
 }
 
 func sound(record []byte) bool {
@@ -168,7 +168,8 @@ func (f *File) Append(texts []string, vectors [][]float32) error {
 		out = binary.LittleEndian.AppendUint32(out, crc32.ChecksumIEEE(out[start:]))
 		added[k] = len(f.at) + len(added)
 	}
-	if _, err := f.file.Write(out); err != nil {
+	// What an earlier write that failed has left behind the last record is overwritten.
+	if _, err := f.file.WriteAt(out, f.head+int64(len(f.at)*f.recordSize())); err != nil {
 		return fmt.Errorf("vector file: %w", err)
 	}
 	for k, at := range added {

@@ -52,6 +52,25 @@ func TestAKillLosesTheLastRecordAtMost(t *testing.T) {
 	}
 }
 
+// A process that was killed while it made the file leaves a part of the head.
+func TestAHeadThatWasBegunIsMadeWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), Name("model"))
+	opened(t, filepath.Dir(path))
+	head, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range head {
+		if err := os.WriteFile(path, head[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		added(t, opened(t, filepath.Dir(path)), []string{"one"}, []float32{1, 2})
+		if again := opened(t, filepath.Dir(path)); again.Len() != 1 {
+			t.Errorf("with %d bytes of the head: %d records", n, again.Len())
+		}
+	}
+}
+
 func TestAFlippedBitEndsTheFile(t *testing.T) {
 	dir := t.TempDir()
 	added(t, opened(t, dir), []string{"one", "two"}, []float32{1, 2}, []float32{3, 4})

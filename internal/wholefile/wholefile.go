@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
-// Write makes data the content of the file at path, with these permissions. Its
-// folder is made, for its owner alone, where it is missing. After an error the
-// file is as it was.
+// Write makes data the content of the file at path, with these permissions, and stays
+// so when the machine loses its power. Its folder is made, for its owner alone, where
+// it is missing. After an error the file is as it was, or, where only the folder could
+// not be made sure of, as it should be.
 func Write(path string, data []byte, mode fs.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -27,5 +29,17 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return nil
+	return syncFolder(filepath.Dir(path))
+}
+
+// syncFolder makes sure of the names in a folder, where a system lets it be asked for.
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
