@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -100,10 +101,7 @@ func (im *impressions) batch(first impression) []impression {
 func (im *impressions) publish(ctx context.Context, batch []impression) bool {
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	msgs, err := messages(batch)
-	if err == nil {
-		err = im.pub.Publish(ctx, msgs...)
-	}
+	err := im.send(ctx, batch)
 	im.failing.Note(ctx, im.log, err, "query: impressions are lost, and feedback on their searches with them", "query: impressions are kept again")
 	if err != nil {
 		im.metrics.dropped.Add(float64(len(batch)))
@@ -111,17 +109,37 @@ func (im *impressions) publish(ctx context.Context, batch []impression) bool {
 	return err == nil
 }
 
+// send publishes a batch. An impression that the bus will never take is found by halves,
+// and lost alone.
+func (im *impressions) send(ctx context.Context, batch []impression) error {
+	msgs, err := messages(batch)
+	if err == nil {
+		err = im.pub.Publish(ctx, msgs...)
+	}
+	if _, permanent := stream.AsPermanent(err); !permanent {
+		return err
+	}
+	if half := len(batch) / 2; half > 0 {
+		return errors.Join(im.send(ctx, batch[:half]), im.send(ctx, batch[half:]))
+	}
+	im.metrics.dropped.Inc()
+	im.log.WarnContext(ctx, "query: an impression is lost, the bus does not take it", "search", batch[0].SearchID, "error", err)
+	return nil
+}
+
 func messages(batch []impression) ([]stream.Message, error) {
 	msgs := make([]stream.Message, len(batch))
 	for i := range batch {
 		value, err := events.EncodeImpression(&batch[i].Impression)
 		if err != nil {
-			return nil, err
+			return nil, stream.Permanent(reasonEncode, err)
 		}
 		msgs[i] = message(events.Searches, batch[i].Tenant, batch[i].SearchID, value, batch[i].headers)
 	}
 	return msgs, nil
 }
+
+const reasonEncode = "unencodable"
 
 // message is a record under the key of its search, so that a search and all
 // feedback on it meet in one partition.
