@@ -82,7 +82,7 @@ func (s *session) container(c *counter) {
 		s.broken(c.err)
 	case s.opt.Lines || isLines(s.opt.Source):
 		s.lines(c)
-	case first == '[' && !prose && !isYAML(s.opt.Source):
+	case first == '[' && !prose && !isYAML(s.opt.Source) && !isProse(s.opt.Source):
 		s.stream(c)
 	case first == '{' && !prose && c.firstLineIsWhole():
 		s.lines(c)
@@ -166,6 +166,8 @@ func (s *session) whole(c *counter, first byte, prose bool) {
 		s.yaml(data)
 	case first == '{' && s.linesFollow(data):
 		s.lines(&counter{in: bufio.NewReader(bytes.NewReader(data)), left: int64(len(data))})
+	case isProse(s.opt.Source) && !isScalar(data):
+		s.text(data)
 	case first == '{' || first == '[' || isJSON(s.opt.Source) || isScalar(data):
 		s.json(data)
 	default:
@@ -182,6 +184,16 @@ func (s *session) linesFollow(data []byte) bool {
 	}
 	_, err := jsondoc.Decode(line, s.jsonLimits())
 	return err == nil
+}
+
+// isProse reports files of texts, which may begin with a bracket, as of a badge, and
+// need not: some hold JSON.
+func isProse(source string) bool {
+	switch extension(source) {
+	case ".md", ".markdown", ".rst":
+		return true
+	}
+	return false
 }
 
 func isJSON(source string) bool { return extension(source) == ".json" }

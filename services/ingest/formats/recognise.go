@@ -30,10 +30,10 @@ func isOperation(m map[string]any) bool {
 	return has(m, "method") && has(m, "path") && isObject(m["operation"])
 }
 
-// isFunction recognises the function schemas of OpenAI, wrapped or bare, and
-// of Anthropic.
+// isFunction recognises the function schemas of OpenAI, wrapped or bare, of
+// Anthropic, and of Amazon Bedrock.
 func isFunction(m map[string]any) bool {
-	if f, ok := m["function"].(map[string]any); ok && has(f, "name", "parameters") {
+	if f, _ := wrapped(m); f != nil && has(f, "name", "parameters", "inputSchema") {
 		return true
 	}
 	if str(m, "type") == "function" && has(m, "name") {
@@ -44,6 +44,16 @@ func isFunction(m map[string]any) bool {
 	}
 	p, _ := m["parameters"].(map[string]any)
 	return has(m, "input_schema") || str(p, "type") == "object" || isObject(p["properties"])
+}
+
+// wrapped returns the function that an object wraps, and under what; nil for none.
+func wrapped(m map[string]any) (function map[string]any, key string) {
+	for _, key := range []string{"function", "toolSpec"} {
+		if f, ok := m[key].(map[string]any); ok {
+			return f, key
+		}
+	}
+	return nil, ""
 }
 
 // isCard recognises model cards: Gorilla's API cards and what the Hugging Face
@@ -85,7 +95,7 @@ type list struct {
 
 // isList recognises lists of tools.
 func isList(m map[string]any) (list, bool) {
-	for _, key := range []string{"tools", "functions", "api_list"} {
+	for _, key := range []string{"tools", "functions", "functionDeclarations", "function_declarations", "api_list"} {
 		tools, ok := m[key].([]any)
 		if ok && (len(tools) == 0 || isObject(tools[0])) {
 			return list{key, ownerID(collection(m))}, true
@@ -113,8 +123,8 @@ func nameOf(format string, m map[string]any) (name, path string) {
 	case MCP:
 		keys = []string{"name"}
 	case Function:
-		if f, ok := m["function"].(map[string]any); ok {
-			return str(f, "name"), "/function/name"
+		if f, key := wrapped(m); f != nil {
+			return str(f, "name"), "/" + key + "/name"
 		}
 		keys = []string{"name"}
 	case RapidAPI:

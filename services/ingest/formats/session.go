@@ -241,11 +241,15 @@ func (s *session) list(n node, h head, l list) {
 // listed takes a tool out of a list; only what says nothing about itself has
 // the format that the list's name suggests.
 func (s *session) listed(n node, h head, l list) {
+	if inner, ok := isList(n.object()); ok && !has(n.object(), "name") { // Gemini lists lists
+		s.list(n, h, inner)
+		return
+	}
 	format := recognise(n.object())
 	if f := s.opt.Format; f != "" && f != Auto {
 		format = f
 	} else if format == JSON && has(n.object(), "name") {
-		format = map[string]string{"tools": MCP, "functions": Function}[l.key]
+		format = map[string]string{"tools": MCP, "functions": Function, "functionDeclarations": Function, "function_declarations": Function}[l.key]
 	}
 	s.single(n, h, format, true)
 }

@@ -116,8 +116,12 @@ func inputOf(format string, m map[string]any) (any, string) {
 	case MCP:
 		return m["inputSchema"], "/inputSchema"
 	case Function:
-		if f, ok := m["function"].(map[string]any); ok {
+		switch f, key := wrapped(m); key {
+		case "function":
 			return f["parameters"], "/function/parameters"
+		case "toolSpec":
+			input, _ := f["inputSchema"].(map[string]any)
+			return input["json"], "/toolSpec/inputSchema/json"
 		}
 		if has(m, "input_schema") {
 			return m["input_schema"], "/input_schema"

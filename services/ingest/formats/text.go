@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"unicode"
@@ -34,24 +35,32 @@ func (s *session) prose(text, path string, h head, several bool) {
 
 var markup = strings.NewReplacer("**", "", "__", "", "`", "")
 
-// heading returns the text's first heading, or its first line with a word in
-// it, short enough for a name.
+// pictures are lines of nothing but badges.
+var pictures = regexp.MustCompile(`^(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?\s*)+$`)
+
+// heading returns the text's title, a heading of the first level, or its first line
+// with a word in it, short enough for a name. Deeper headings name parts of it, as
+// "Parameters", and what looks like one in a code block is a comment.
 func heading(text string) string {
-	first := ""
+	first, inCode, code := "", "", false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		title := clean(strings.TrimSpace(strings.Trim(line, "#")))
-		if slug(title) == "" {
+		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
+			code = !code
 			continue
 		}
-		if strings.HasPrefix(line, "#") {
+		title := clean(strings.TrimSpace(strings.Trim(line, "#")))
+		switch {
+		case slug(title) == "" || pictures.MatchString(line):
+		case code:
+			inCode = cmp.Or(inCode, title)
+		case strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "##"):
 			return title
-		}
-		if first == "" {
-			first = title
+		default:
+			first = cmp.Or(first, title)
 		}
 	}
-	return first
+	return cmp.Or(first, inCode)
 }
 
 // clean makes one printable line of a heading.
