@@ -23,9 +23,9 @@ const Flag = "instructions-in-text"
 // model.
 const Threshold = 1.0
 
-// maxRead bounds what is looked at of a text, in bytes. What is longer is read
+// MaxRead bounds what is looked at of a text, in bytes. What is longer is read
 // at both ends.
-const maxRead = 64 << 10
+const MaxRead = 64 << 10
 
 // Score says how much a text reads like instructions to a model: the sum of the
 // weights of the signs that it shows.
@@ -42,8 +42,8 @@ func Suspicious(s string) bool { return Score(s) >= Threshold }
 
 // Signs returns the names of the signs that a text shows, in a fixed order.
 func Signs(s string) []string {
-	if len(s) > maxRead {
-		s = s[:maxRead/2] + s[len(s)-maxRead/2:]
+	if len(s) > MaxRead {
+		s = s[:MaxRead/2] + s[len(s)-MaxRead/2:]
 	}
 	seen, smuggled, hidden := reveal(s)
 	var out []string

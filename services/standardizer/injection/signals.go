@@ -42,7 +42,8 @@ var doors = newEntrances(signals)
 
 var signals = []signal{
 	newSignal("overrules", 1,
-		"ignor|disregard|forget|overrid|supersed|bypass .. previous|prior$|above|earlier|preceding|other|existing|original|all|any|your|system|safety|these|those .. instruction|prompt|rule|direction|guideline|command|restriction|guardrail|polic|schema|constraint",
+		"ignor|disregard|forget|overrid|supersed|bypass .. previous|prior$|above|earlier|preceding|your|system|safety .. instruction|prompt|rule|direction|guideline|command|restriction|guardrail|polic|schema|constraint",
+		"ignor|disregard|forget|overrid|supersed|bypass .. other|existing|original|all|any|these|those .. instruction|prompt|direction|guideline|guardrail",
 		"ignorier|vergiss|missachte .. anweisung|instruktion|regeln|vorgaben|befehle",
 		"ignore|oublie .. instructions précédentes|instructions ci-dessus|consignes|règles|directives",
 		"ignora$|ignore$|olvida$|olvide$ .. instrucciones anteriores|reglas|indicaciones|órdenes",
@@ -53,6 +54,9 @@ var signals = []signal{
 		"忽略|无视|忘记 .. 指令|指示|提示|规则", "指示|命令|ルール|プロンプト .. 無視し|忘れ",
 		"지시|명령|규칙|프롬프트 .. 무시하고|무시해|무시하", "تجاهل .. التعليمات|الأوامر|القواعد", "निर्देश .. अनदेखा|नज़रअंदाज",
 		"talimat|kural .. yok say|görmezden|unut", "zignoruj .. instrukcj|polece|zasad"),
+	// Of firewalls, branches and imports this is said in all honesty, too.
+	newSignal("overrules rules", 0.5,
+		"ignor|disregard|forget|overrid|supersed|bypass .. other|existing|original|all|any|these|those .. rule|command|restriction|polic|schema|constraint"),
 	newSignal("prompt", 0.7,
 		"system prompt|system-prompt|system message|system instruction|<system|</system|im_start|[inst]|[/inst]|<<sys>>|### instruction|### system|developer message",
 		"system: you|system: ignore|system: from|system: always|system override",

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/text"
@@ -51,7 +52,7 @@ func takeApart(s string) sections {
 		doc.body = s
 		return doc
 	}
-	marks := heading.FindAllStringSubmatchIndex(s, 64)
+	marks := withoutAsides(s, heading.FindAllStringSubmatchIndex(s, 64))
 	if len(marks) == 0 {
 		doc.body = s
 		return doc
@@ -65,6 +66,48 @@ func takeApart(s string) sections {
 		doc.add(title(s, m), s[m[0]:m[1]], s[m[1]:end])
 	}
 	return doc
+}
+
+// withoutAsides drops the marks that are words within the text of a parameter, as in
+// "Name of the city. Example: Paris": those behind which the list of parameters goes on.
+func withoutAsides(s string, marks [][]int) [][]int {
+	out := marks[:0:0]
+	for i, m := range marks {
+		if len(out) > 0 && listsParameters(title(s, out[len(out)-1])) && aside(title(s, m)) && !beginsLine(s, m[0]) {
+			end := len(s)
+			if i+1 < len(marks) {
+				end = marks[i+1][0]
+			}
+			if _, below, more := strings.Cut(s[m[1]:end], "\n"); more && lineEntry.MatchString(below) {
+				continue
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// aside reports headings that are words of sentences, too.
+func aside(title string) bool {
+	switch strings.TrimSuffix(title, "s") {
+	case "example", "note", "usage", "warning", "important":
+		return true
+	}
+	return false
+}
+
+// beginsLine reports whether nothing but space and list marks stands before i.
+func beginsLine(s string, i int) bool {
+	return strings.Trim(s[strings.LastIndexByte(s[:i], '\n')+1:i], " \t-*•+") == ""
+}
+
+func listsParameters(title string) bool {
+	switch strings.TrimSuffix(title, "s") {
+	case "arg", "argument", "parameter", "param", "input", "input parameter", "required parameter", "optional parameter",
+		"keyword arg", "keyword argument":
+		return true
+	}
+	return false
 }
 
 // takeFields removes the fields of reST and Javadoc and returns them in their
@@ -127,12 +170,13 @@ func title(s string, m []int) string {
 // add files a section under what its heading says. Errors are left out: they
 // tell what a tool is not for.
 func (d *sections) add(title, mark, content string) {
-	switch strings.TrimSuffix(title, "s") {
-	case "arg", "argument", "parameter", "param", "input", "input parameter", "required parameter", "optional parameter",
-		"keyword arg", "keyword argument":
+	if listsParameters(title) {
 		listed, rest := entryBlocks(content)
 		d.parameters += "\n" + listed
 		d.body = paragraphs(d.body, rest)
+		return
+	}
+	switch strings.TrimSuffix(title, "s") {
 	case "return", "yield", "response", "output", "return value":
 		first, rest := firstBlock(content)
 		d.returns = paragraphs(d.returns, afterType(first))
@@ -202,13 +246,23 @@ var (
 )
 
 // entries finds the descriptions of parameters in a section. Where the names
-// are known only these are looked for, and may run on in one line.
+// are known only these are looked for, and may run on in one line, or stand in a
+// table.
 func entries(s string, known map[string]bool) []entry {
 	var out []entry
-	if known == nil && strings.Contains(strings.TrimSpace(s), "\n") {
-		out = lineEntries(s)
-	} else {
+	several := strings.Contains(strings.TrimSpace(s), "\n")
+	if known != nil || !several {
 		out = inlineEntries(s, known)
+	}
+	if several {
+		for _, found := range [][]entry{lineEntries(s), tableEntries(s)} {
+			if known != nil {
+				found = slices.DeleteFunc(found, func(e entry) bool { return !known[e.name] })
+			}
+			if len(found) > len(out) && (known != nil || out == nil) {
+				out = found
+			}
+		}
 	}
 	for i, e := range out {
 		if typ, rest := leadingType(e.text); e.note == "" && typ != "" {
@@ -267,7 +321,11 @@ func inlineEntries(s string, known map[string]bool) []entry {
 			break
 		}
 		start, name := at+m[0], group(s[at:], m, 1)
-		opened += strings.Count(s[counted:start], "(") - strings.Count(s[counted:start], ")")
+		passed := s[counted:start]
+		if i := strings.LastIndexByte(passed, '\n'); i >= 0 {
+			opened, passed = 0, passed[i:] // "(0, 1]" would be open for ever
+		}
+		opened += strings.Count(passed, "(") - strings.Count(passed, ")")
 		counted = start
 		if (known == nil || known[name]) && opened <= 0 {
 			if len(out) > 0 {
@@ -286,6 +344,9 @@ func inlineEntries(s string, known map[string]bool) []entry {
 // parameter is required; known says whether it tells.
 func (e entry) typed() (typ string, required, known bool) {
 	var types []string
+	if len(e.note) > 4*maxType {
+		return "", false, false // a remark, which closes what it likes
+	}
 	for _, part := range splitTop(e.note, ',') {
 		switch word := strings.ToLower(strings.TrimSpace(part)); {
 		case word == "":

@@ -105,6 +105,9 @@ func hostile() map[string]string {
 		"many fields":             jsonText(strings.Repeat(":param a: b\n@param {x} y z\n", 1000)),
 		"many bullets":            jsonText(strings.Repeat("- `a` (string): b\n   - c: d\n", 1000)),
 		"many tables":             jsonText("| name | type |\n|--|--|\n" + strings.Repeat("| a | b |\n", 5000)),
+		"nothing is closed":       jsonText("def f() -> " + strings.Repeat("[", 15000) + `"` + strings.Repeat(`\"`, 15000)),
+		"no quote is closed":      jsonText("def f(" + strings.Repeat(`\"`, 30000)),
+		"no remark is closed":     jsonText("Parameters: x (" + strings.Repeat("<", 60000) + "): y"),
 		"many headings":           jsonText(strings.Repeat("Args:\n  a: b\nReturns:\n  c\n", 2000)),
 	}
 }
@@ -114,7 +117,7 @@ func TestHostileDocumentsStayWithinLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			all := allFormats()
 			if len(raw) > 1<<16 { // the race detector makes these slow
-				all = []string{"mcp", "json", "text"}
+				all = []string{"mcp", "json", "text", "python"}
 			}
 			for _, format := range all {
 				d, err := Standardize(format, "the-id", json.RawMessage(raw))

@@ -32,9 +32,9 @@ type pythonFunction struct {
 }
 
 var (
-	definition = regexp.MustCompile(`(?:^|[\s` + "`" + `])def[ \t]+([A-Za-z_]\w*)[ \t]*\(`)
+	definition = regexp.MustCompile(`(?:^|[\s` + "`" + `])def[ \t]+([\p{L}_][\p{L}\p{N}_]*)[ \t]*(?:\[[^\]\n]*\])?[ \t]*\(`)
 	callable   = regexp.MustCompile(`^[\s` + "`" + `]*([A-Za-z_][\w.]*)?\(`)
-	argument   = regexp.MustCompile(`^\*{0,2}[A-Za-z_]\w*\s*(?::[^:]|=[^=]|$)`)
+	argument   = regexp.MustCompile(`^\*{0,2}[\p{L}_][\p{L}\p{N}_]*\s*(?::[^:]|=[^=]|$)`)
 )
 
 // signature finds a definition anywhere in a text, or a signature that is the
@@ -54,13 +54,14 @@ func signature(s string) (pythonFunction, bool) {
 
 // parseFunction reads from the parenthesis at open on.
 func parseFunction(s, name string, open int) (pythonFunction, bool) {
+	s = s[:open] + uncommented(s[open:])
 	end := closing(s, open)
 	if end == open {
 		return pythonFunction{}, false
 	}
 	f := pythonFunction{name: name}
 	for _, part := range splitTop(s[open+1:end], ',') {
-		part = strings.TrimSpace(comments.ReplaceAllString(part, ""))
+		part = strings.TrimSpace(part)
 		switch part {
 		case "", "/", "*", "self", "cls":
 			continue
@@ -83,36 +84,140 @@ func parseFunction(s, name string, open int) (pythonFunction, bool) {
 	return f, true
 }
 
-var comments = regexp.MustCompile(`(?m)#[^'"\n]*$`)
+// uncommented removes comments, which may hold what would close a bracket or a quote.
+func uncommented(s string) string {
+	var b strings.Builder
+	var q quotes
+	kept := 0 // up to where s is written
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '#':
+			b.WriteString(s[kept:i])
+			for i < len(s) && s[i] != '\n' {
+				i++
+			}
+			kept = i
+		case '"', '\'':
+			if triple := strings.Repeat(s[i:i+1], 3); strings.HasPrefix(s[i:], triple) {
+				inner := strings.Index(s[i+3:], triple)
+				if inner < 0 {
+					return b.String() + s[kept:]
+				}
+				i += inner + 5
+				continue
+			}
+			i = q.closing(s, i)
+		}
+	}
+	return b.String() + s[kept:]
+}
+
+// maxAnnotation bounds the type after an arrow, in bytes: what nothing closes is looked
+// for no further.
+const maxAnnotation = 1 << 10
 
 // annotation reads the type after an arrow, up to the colon or the line's end.
 func annotation(s string) (typ, rest string) {
-	for i := 0; i < len(s); i++ {
+	near := s[:min(len(s), maxAnnotation)]
+	for i := 0; i < len(near); i++ {
 		switch s[i] {
 		case '[', '(', '{', '"', '\'':
-			i = closing(s, i)
+			i = closing(near, i)
 		case ':', '\n', '`':
 			return strings.TrimSpace(s[:i]), s[i:]
 		}
 	}
-	return strings.TrimSpace(s), ""
+	return strings.TrimSpace(near), ""
 }
 
 func parseArgument(s string) schema.Parameter {
 	p := schema.Parameter{Required: !strings.HasPrefix(s, "*")}
 	if before, def, ok := cutTop(strings.TrimLeft(s, "*"), '='); ok {
-		p.Required = false
-		p.Default = literal(strings.TrimSpace(def))
+		f := fieldOf(def)
+		p.Required, p.Default, p.Description = f.required, literal(f.def), f.description
 		s = before
 	}
 	name, typ, _ := cutTop(strings.TrimLeft(s, "*"), ':')
 	p.Name = strings.TrimSpace(name)
+	typ, said := annotated(typ)
+	p.Description = cmpOr(p.Description, said)
 	p.Enum = literals(typ)
 	p.Type = typeName(typ)
 	if strings.Contains(typ, "=") { // what is left is no type
 		p.Type = ""
 	}
 	return p
+}
+
+// field is what stands in place of a default.
+type field struct {
+	def, description string
+	required         bool
+}
+
+// fieldCall are the calls by which libraries describe a parameter, in place of its
+// default or beside its type.
+var fieldCall = regexp.MustCompile(`^(?:\w+\.)*(?:Field|Query|Path|Body|Header|Param|Form)\(`)
+
+// fieldOf reads a default, which may be a call that describes the parameter.
+func fieldOf(def string) field {
+	def = strings.TrimSpace(def)
+	call := fieldCall.FindString(def)
+	if call == "" || closing(def, len(call)-1) != len(def)-1 {
+		return field{def: def}
+	}
+	f := field{required: true}
+	for i, arg := range splitTop(def[len(call):len(def)-1], ',') {
+		key, value, named := cutTop(arg, '=')
+		switch key = strings.TrimSpace(key); {
+		case key == "...", key == "":
+		case !named && i == 0:
+			f.def, f.required = key, false
+		case key == "default":
+			f.def = strings.TrimSpace(value)
+			f.required = f.def == "..."
+		case key == "default_factory":
+			f.required = false
+		case key == "description":
+			f.description = stringOf(value)
+		}
+	}
+	return f
+}
+
+var annotatedType = regexp.MustCompile(`^(?:\w+\.)*Annotated\[`)
+
+// annotated takes a type, and what is said beside it, out of typing.Annotated.
+func annotated(typ string) (inner, said string) {
+	typ = strings.TrimSpace(typ)
+	outer := annotatedType.FindString(typ)
+	if outer == "" || !strings.HasSuffix(typ, "]") {
+		return typ, ""
+	}
+	parts := splitTop(typ[len(outer):len(typ)-1], ',')
+	for _, part := range parts[1:] {
+		said = cmpOr(said, cmpOr(stringOf(part), fieldOf(part).description))
+	}
+	return parts[0], said
+}
+
+// stringOf returns the text of Python string literals that stand one behind the other,
+// "" where something else does.
+func stringOf(s string) string {
+	var b strings.Builder
+	for s = strings.Trim(s, " \t\r\n()"); s != ""; s = strings.TrimSpace(s) {
+		s = strings.TrimLeft(s, "rRuUbBfF")
+		if s == "" || s[0] != '"' && s[0] != '\'' {
+			return ""
+		}
+		end := closing(s, 0)
+		if end == 0 {
+			return ""
+		}
+		b.WriteString(s[1:end])
+		s = s[end+1:]
+	}
+	return b.String()
 }
 
 // cutTop is strings.Cut outside brackets and quotes.

@@ -152,7 +152,9 @@ func gloss(s string) string {
 	}
 	if len(s) > maxGloss {
 		s = text.Truncate(s, maxGloss)
-		s = s[:max(strings.LastIndexByte(s, ' '), 0)]
+		if i := strings.LastIndexByte(s, ' '); i > 0 { // not every script has spaces
+			s = s[:i]
+		}
 	}
 	return strings.TrimRight(s, ".,;: ")
 }

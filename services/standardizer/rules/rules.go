@@ -79,25 +79,45 @@ func Standardize(format, id string, raw json.RawMessage) (schema.Document, error
 		return schema.Document{}, ErrEmpty
 	}
 	doc := finish(apply(v), id)
-	doc.Flags = flags(doc.Flags, v)
+	doc.Flags = flags(&doc, v)
 	return doc, nil
 }
 
 // flags adds what is suspicious about the strings of the source, keys included:
 // a model reads parameter names and defaults as well as prose. Instructions may
-// be spread over several of them.
-func flags(found []string, v any) []string {
+// be spread over several of them. What comes again, as the keys of a list's elements
+// do, says nothing new. Of a source that is too long to be read, what became of it
+// is.
+func flags(doc *schema.Document, v any) []string {
+	found := doc.Flags
 	var all strings.Builder
+	said := map[string]bool{}
 	everyString(v, func(s string) {
+		if said[s] {
+			return
+		}
+		said[s] = true
 		found = append(found, text.Suspicious(s)...)
 		all.WriteString(s)
 		all.WriteByte('\n')
 	})
-	if injection.Suspicious(all.String()) {
+	if injection.Suspicious(all.String()) || all.Len() > injection.MaxRead && instructs(doc) {
 		found = append(found, injection.Flag)
 	}
 	slices.Sort(found)
 	return slices.Compact(found)
+}
+
+// instructs reports whether a document's own texts are suspicious.
+func instructs(d *schema.Document) bool {
+	about := append([]string{d.Name, d.Title, d.Description, d.Response}, slices.Concat(d.Tags, d.Examples)...)
+	if injection.Suspicious(strings.Join(about, "\n")) {
+		return true
+	}
+	return slices.ContainsFunc(d.Parameters, func(p schema.Parameter) bool {
+		said := append([]string{p.Name, p.Description, p.Default, p.Example}, p.Enum...)
+		return injection.Suspicious(strings.Join(said, "\n"))
+	})
 }
 
 // finish cleans and bounds every part of a document.

@@ -105,11 +105,14 @@ func subscript(s string) (outer, inner string, ok bool) {
 // is at least one part.
 func splitTop(s string, sep byte) []string {
 	var parts []string
+	var q quotes
 	start := 0
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; c {
-		case '(', '[', '{', '<', '"', '\'':
+		case '(', '[', '{', '<':
 			i = closing(s, i)
+		case '"', '\'':
+			i = q.closing(s, i)
 		case sep:
 			parts = append(parts, s[start:i])
 			start = i + 1
@@ -121,8 +124,9 @@ func splitTop(s string, sep byte) []string {
 // closing returns the position of what closes the bracket or quote at i, or i
 // itself where nothing does.
 func closing(s string, i int) int {
+	var q quotes
 	if s[i] == '"' || s[i] == '\'' {
-		return closingQuote(s, i)
+		return q.closing(s, i)
 	}
 	depth := 0
 	for j := i; j < len(s); j++ {
@@ -136,7 +140,7 @@ func closing(s string, i int) int {
 				depth--
 			}
 		case '"', '\'':
-			j = closingQuote(s, j)
+			j = q.closing(s, j)
 		}
 		if depth <= 0 {
 			return j
@@ -145,8 +149,20 @@ func closing(s string, i int) int {
 	return i
 }
 
-func closingQuote(s string, i int) int {
-	for j := i + 1; j < len(s) && s[j] != '\n'; j++ {
+// quotes finds what closes quotes, from left to right. Where one has nothing in its
+// line, no other of its kind has: they are not looked for again.
+type quotes struct{ single, double int } // up to where there is nothing
+
+func (q *quotes) closing(s string, i int) int {
+	open := &q.double
+	if s[i] == '\'' {
+		open = &q.single
+	}
+	if i < *open {
+		return i
+	}
+	j := i + 1
+	for ; j < len(s) && s[j] != '\n'; j++ {
 		switch s[j] {
 		case '\\':
 			j++
@@ -154,5 +170,6 @@ func closingQuote(s string, i int) int {
 			return j
 		}
 	}
+	*open = j
 	return i
 }
