@@ -116,13 +116,20 @@ func takeFields(s string) (rest string, doc sections) {
 	if !strings.ContainsAny(s, ":@") {
 		return s, doc
 	}
+	types := map[string]string{}
+	for _, m := range restField.FindAllStringSubmatch(s, maxCollected) {
+		if m[1] == "type" {
+			types[strings.TrimSpace(m[2])] = strings.Join(strings.Fields(m[3]), " ")
+		}
+	}
 	rest = restField.ReplaceAllStringFunc(s, func(f string) string {
 		m := restField.FindStringSubmatch(f)
 		head := strings.Fields(m[2])
 		if len(head) == 0 {
 			head = []string{""}
 		}
-		doc.addField(m[1], head[len(head)-1], strings.Join(head[:len(head)-1], " "), m[3])
+		name, typ := head[len(head)-1], strings.Join(head[:len(head)-1], " ")
+		doc.addField(m[1], name, cmpOr(typ, types[name]), m[3])
 		return ""
 	})
 	rest = tagField.ReplaceAllStringFunc(rest, func(f string) string {

@@ -129,7 +129,7 @@ func preferred(content map[string]any) string {
 	return ""
 }
 
-var placeholder = regexp.MustCompile(`\{[+#./;?&]?([^{}*:,]+)[^{}]*\}`)
+var placeholder = regexp.MustCompile(`\{[+#./;?&]?([^{}*:,=]+)[^{}]*\}`)
 
 // withPath makes the variables of the path required parameters, where they are
 // not listed with the others; one that is listed by reference only may be

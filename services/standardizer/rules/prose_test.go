@@ -318,6 +318,15 @@ func TestDescriptionsFindTheirParameters(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
+	rest := ":param query: What to look for.\n:type query: str\n:param limit: How many.\n:type limit: int, optional\n"
+	d := standardized(t, "text", jsonText("Searches for words.\n\n"+rest))
+	if len(d.Parameters) != 2 || d.Parameters[0].Type != "string" || !d.Parameters[0].Required || d.Parameters[1].Type != "integer" || d.Parameters[1].Required {
+		t.Errorf("types in fields of their own: %s", indented(d.Parameters))
+	}
+	d = standardized(t, "text", jsonText("# Weather lookup\n\nFinds the weather.\n\n## Parameters\n- `city` (string): Where.\n\n## Example\n```python\ndef main(argv):\n    pass\n```\n"))
+	if got := said(d); d.Name == "main" || !maps.Equal(got, map[string]string{"city": "Where."}) {
+		t.Errorf("%s takes %q", d.Name, got)
+	}
 	half := "def f(a: float, b: float, **kwargs):\n    \"\"\"Mixes.\n\n    Args:\n        a: A probability in (0, 1].\n        b (tuple(int, int)): The beta.\n        **kwargs: Extra options.\n    \"\"\"\n"
 	if got := said(standardized(t, "python", jsonText(half))); !maps.Equal(got, map[string]string{"a": "A probability in (0, 1].", "b": "The beta.", "kwargs": "Extra options."}) {
 		t.Errorf("half open: %q", got)

@@ -262,6 +262,13 @@ func TestAgent(t *testing.T) {
 
 // What is alike but for its spelling is another parameter where the path's own is
 // listed.
+func TestAPathVariableMayHaveAPattern(t *testing.T) {
+	got := withPath([]schema.Parameter{{Name: "name", Type: "string", Description: "Which."}}, "/v1/{name=projects/*}/x")
+	if len(got) != 1 || got[0].Name != "name" || !got[0].Required || got[0].Description != "Which." {
+		t.Errorf("%s", indented(got))
+	}
+}
+
 func TestAPathVariableIsItsOwnParameter(t *testing.T) {
 	d, err := Standardize("openapi", "id", json.RawMessage(`{"method": "GET", "path": "/g/{user_id}", "operation": {"parameters": [
 		{"name": "userId", "in": "query", "description": "A filter."}, {"name": "user_id", "in": "path", "description": "Whose it is."}]}}`))

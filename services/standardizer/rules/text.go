@@ -22,7 +22,11 @@ func prose(raw any) schema.Document {
 	var d schema.Document
 	var rest string
 	d.Name, d.Title, rest = headline(s)
-	if f, ok := signature(s); ok {
+	about := s
+	if m := heading.FindStringIndex(s); m != nil {
+		about = s[:m[0]] // a definition further down is an example
+	}
+	if f, ok := signature(about); ok {
 		d.Name = cmpOr(f.name, d.Name)
 		d.Parameters = f.parameters
 	}
