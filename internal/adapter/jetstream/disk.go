@@ -40,8 +40,8 @@ func (s *Server) room(bytes int) error {
 func mostOf(bytes int64) int64 { return bytes / 4 * 3 }
 
 // limitStore decides how much disk the bus may use where the configuration
-// leaves it open, which grows when the disk does, and keeps the topics with limits of their own well below
-// that: the server reserves what they may take.
+// leaves it open, at least: it grows when the disk does. It keeps the topics with
+// limits of their own well below that: the server reserves what they may take.
 func (c Config) limitStore() (Config, error) {
 	if c.MaxStore <= 0 {
 		free, known := c.free(c.Dir)
