@@ -239,30 +239,20 @@ func (c *committer) publish(ctx context.Context, r *round) error {
 	return nil
 }
 
-// send puts records on the bus, in their order. One that the bus will never take, such
-// as a larger one than it is set to, must not keep back the others: it is found by
-// halves, and refused. Records that were stored with the first attempt are stored
-// again, which is the same change.
+// send puts records on the bus, and refuses what it will never take, such as a larger
+// one than it is set to. A record that is stored twice is the same change.
 func (c *committer) send(ctx context.Context, entries []*entry) error {
-	msgs := make([]stream.Message, len(entries))
-	for i, e := range entries {
-		msgs[i] = e.msg
+	publish := func(some []*entry) error {
+		msgs := make([]stream.Message, len(some))
+		for i, e := range some {
+			msgs[i] = e.msg
+		}
+		return c.s.publisher.Publish(ctx, msgs...)
 	}
-	err := c.s.publisher.Publish(ctx, msgs...)
-	p, permanent := stream.AsPermanent(err)
-	if !permanent {
-		return err
-	}
-	if len(entries) == 1 {
-		entries[0].refused = true
-		entries[0].change.outcome.reject(p.Reason, "", p.Err.Error())
-		return nil
-	}
-	half := len(entries) / 2
-	if err := c.send(ctx, entries[:half]); err != nil {
-		return err
-	}
-	return c.send(ctx, entries[half:])
+	return stream.ByHalves(entries, publish, func(e *entry, why *stream.PermanentError) {
+		e.refused = true
+		e.change.outcome.reject(why.Reason, "", why.Err.Error())
+	})
 }
 
 // tracedJobs bounds the jobs of a round whose traces show that it was sent.

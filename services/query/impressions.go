@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -109,22 +108,19 @@ func (im *impressions) publish(ctx context.Context, batch []impression) bool {
 	return err == nil
 }
 
-// send publishes a batch. An impression that the bus will never take is found by halves,
-// and lost alone.
+// send publishes a batch. An impression that the bus will never take is lost alone.
 func (im *impressions) send(ctx context.Context, batch []impression) error {
-	msgs, err := messages(batch)
-	if err == nil {
-		err = im.pub.Publish(ctx, msgs...)
+	publish := func(some []impression) error {
+		msgs, err := messages(some)
+		if err != nil {
+			return err
+		}
+		return im.pub.Publish(ctx, msgs...)
 	}
-	if _, permanent := stream.AsPermanent(err); !permanent {
-		return err
-	}
-	if half := len(batch) / 2; half > 0 {
-		return errors.Join(im.send(ctx, batch[:half]), im.send(ctx, batch[half:]))
-	}
-	im.metrics.dropped.Inc()
-	im.log.WarnContext(ctx, "query: an impression is lost, the bus does not take it", "search", batch[0].SearchID, "error", err)
-	return nil
+	return stream.ByHalves(batch, publish, func(i impression, why *stream.PermanentError) {
+		im.metrics.dropped.Inc()
+		im.log.WarnContext(ctx, "query: an impression is lost, the bus does not take it", "search", i.SearchID, "error", why)
+	})
 }
 
 func messages(batch []impression) ([]stream.Message, error) {
