@@ -120,15 +120,35 @@ func after(t *testing.T, d time.Duration, workers map[string]worker, want string
 	}
 }
 
+// neverTwo looks for half a minute whether two may do the work at a time.
+func neverTwo(t *testing.T, all map[string]worker) {
+	t.Helper()
+	both := false
+	for range 300 {
+		time.Sleep(100 * time.Millisecond)
+		both = both || all["a"].lease.Check() == nil && all["b"].lease.Check() == nil
+	}
+	if both {
+		t.Error("two did the work at a time")
+	}
+}
+
+// worksAndStandsBy lets a work, and b stand by for a while.
+func worksAndStandsBy(t *testing.T, s *store, d time.Duration) map[string]worker {
+	t.Helper()
+	all := map[string]worker{"a": join(t, s, "a")}
+	after(t, time.Second, all, "a")
+	all["b"] = join(t, s, "b")
+	after(t, d, all, "a")
+	return all
+}
+
 func newStore() *store { return &store{away: map[string]bool{}} }
 
 func TestOneWorksAndAnotherTakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
-		all := map[string]worker{"a": join(t, s, "a")}
-		after(t, time.Second, all, "a")
-		all["b"] = join(t, s, "b")
-		after(t, time.Hour, all, "a")
+		all := worksAndStandsBy(t, s, time.Hour)
 		if all["b"].lease.StandsBy() == nil || all["b"].works.Load() || all["a"].lease.StandsBy() != nil {
 			t.Error("the second one does not stand by")
 		}
@@ -148,19 +168,9 @@ func TestOneWorksAndAnotherTakesOver(t *testing.T) {
 func TestTheHolderIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
-		all := map[string]worker{"a": join(t, s, "a")}
-		after(t, time.Second, all, "a")
-		all["b"] = join(t, s, "b")
-		after(t, time.Minute, all, "a")
+		all := worksAndStandsBy(t, s, time.Minute)
 		s.cut("a", true)
-		both := false
-		for range 300 { // it may never be two
-			time.Sleep(100 * time.Millisecond)
-			both = both || all["a"].lease.Check() == nil && all["b"].lease.Check() == nil
-		}
-		if both {
-			t.Error("two did the work at a time")
-		}
+		neverTwo(t, all)
 		after(t, 0, all, "b")
 		s.cut("a", false)
 		after(t, DefaultTTL, all, "b")
@@ -203,10 +213,7 @@ func TestTheStoreIsAway(t *testing.T) {
 func TestTheKeyIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
-		all := map[string]worker{"a": join(t, s, "a")}
-		after(t, time.Second, all, "a")
-		all["b"] = join(t, s, "b")
-		after(t, time.Minute, all, "a")
+		all := worksAndStandsBy(t, s, time.Minute)
 		lose := func() {
 			s.mu.Lock()
 			s.there = false
@@ -218,14 +225,7 @@ func TestTheKeyIsLost(t *testing.T) {
 		}
 		lose()
 		s.cut("a", true)
-		both := false
-		for range 300 {
-			time.Sleep(100 * time.Millisecond)
-			both = both || all["a"].lease.Check() == nil && all["b"].lease.Check() == nil
-		}
-		if both {
-			t.Error("two did the work at a time")
-		}
+		neverTwo(t, all)
 		after(t, 0, all, "b")
 		for _, name := range []string{"a", "b"} {
 			s.cut(name, false)

@@ -221,11 +221,14 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// standby returns a service beside b's, on the same store, and what decides whether it
-// is elected.
-func standby(t *testing.T, b *bench) (*Service, *atomic.Bool) {
+// standby returns a service that was taught, another beside it on the same store, and
+// what decides whether that one is elected, which it is.
+func standby(t *testing.T) (*bench, *Service, *atomic.Bool) {
 	t.Helper()
+	b := newBench(t, Config{})
+	b.teach("s", 200)
 	var elected atomic.Bool
+	elected.Store(true)
 	s, err := New(Config{}, Deps{
 		Follower: b.bus, Publisher: b.bus, State: newRecords(), Store: b.store, Now: func() time.Time { return b.now },
 		Elected: func() error {
@@ -237,17 +240,14 @@ func standby(t *testing.T, b *bench) (*Service, *atomic.Bool) {
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
 	b.must(err)
-	return s, &elected
+	return b, s, &elected
 }
 
 // Who is not elected changes nothing, not even for later, and who takes over goes on
 // from what the store has by then.
 func TestWhoStandsByPublishesNothing(t *testing.T) {
 	ctx := t.Context()
-	b := newBench(t, Config{})
-	b.teach("s", 200)
-	other, elected := standby(t, b)
-	elected.Store(true)
+	b, other, elected := standby(t)
 	b.must(other.Advance(ctx)) // it was elected before
 	elected.Store(false)
 	for name, change := range map[string]func() (schema.Weights, error){
@@ -280,10 +280,7 @@ func TestWhoStandsByPublishesNothing(t *testing.T) {
 // What is pinned is what is answered, though the service has not read the store yet.
 func TestWhatIsPinnedIsWhatIsAnswered(t *testing.T) {
 	ctx := t.Context()
-	b := newBench(t, Config{})
-	b.teach("s", 200)
-	other, elected := standby(t, b)
-	elected.Store(true)
+	b, other, _ := standby(t)
 	got, err := other.Pin(ctx, "default", "builtin")
 	b.must(err)
 	live, err := other.Live("default")
