@@ -195,11 +195,7 @@ func undecided(verb string, done, failed int) error {
 	if failed == 0 {
 		return nil
 	}
-	err := fmt.Errorf("dlq %s: %d of %d could not be done", verb, failed, done+failed)
-	if done == 0 {
-		return err
-	}
-	return partlyError{err}
+	return unlessNothing(done, fmt.Errorf("dlq %s: %d of %d could not be done", verb, failed, done+failed))
 }
 
 // decideAll repeats the bulk call until no matching letter is left that it
@@ -225,11 +221,12 @@ func (c *console) decideAll(cmd *cobra.Command, verb string, query url.Values) e
 			return fmt.Errorf("dlq %s: %w", verb, err)
 		}
 		sum.Done += part.Done
-		sum.Failed, failed = len(part.Failed), part.Failed
+		failed = part.Failed
 		if part.Remaining == 0 || part.Done == 0 {
 			break
 		}
 	}
+	sum.Failed = len(failed)
 	for _, d := range failed[:min(len(failed), shownErrors)] {
 		c.notef("%s: %s\n", d.ID, oneLine(d.Error))
 	}

@@ -112,11 +112,7 @@ func (s *summary) outcome() error {
 	if s.Rejected == 0 && dead == 0 {
 		return nil
 	}
-	err := fmt.Errorf("import: %d rejected, %d in the dead letters", s.Rejected, dead)
-	if s.Accepted+s.Unchanged == 0 {
-		return err
-	}
-	return partlyError{err}
+	return unlessNothing(s.Accepted+s.Unchanged, fmt.Errorf("import: %d rejected, %d in the dead letters", s.Rejected, dead))
 }
 
 // importAll imports every source, synchronises and waits, as the flags say.

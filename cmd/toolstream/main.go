@@ -64,3 +64,11 @@ func (e usageError) Unwrap() error { return e.error }
 type partlyError struct{ error }
 
 func (e partlyError) Unwrap() error { return e.error }
+
+// unlessNothing makes err one that says that a part is done, if anything is.
+func unlessNothing(done int, err error) error {
+	if done == 0 {
+		return err
+	}
+	return partlyError{err}
+}

@@ -138,19 +138,19 @@ func documents(root string) ([]source, error) {
 		}
 		for _, e := range entries {
 			path := filepath.Join(dir, e.Name())
-			if strings.HasPrefix(e.Name(), ".") || e.Type().IsRegular() && !isDocument(e.Name()) {
+			if strings.HasPrefix(e.Name(), ".") {
 				continue
 			}
 			info, err := os.Stat(path)
 			switch {
-			case err != nil && isDocument(e.Name()):
-				return err // a link to nothing: its tools must not be taken for gone
-			case err != nil:
-			case info.IsDir():
+			case err == nil && info.IsDir():
 				if err := visit(path); err != nil {
 					return err
 				}
-			case info.Mode().IsRegular() && isDocument(e.Name()):
+			case !isDocument(e.Name()):
+			case err != nil:
+				return err // a link to nothing: its tools must not be taken for gone
+			case info.Mode().IsRegular():
 				out = append(out, file(path, info.Size()))
 			}
 		}

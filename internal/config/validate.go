@@ -42,7 +42,7 @@ func (n NATS) validate() error {
 	if err := listens("nats.listen", n.Listen); err != nil {
 		return err
 	}
-	if host, _, _ := net.SplitHostPort(n.Listen); n.Token == "" && !loopback(host) {
+	if n.Token == "" && !Loopback(n.Listen) {
 		return fmt.Errorf("config: nats.listen %q is open to other machines: set nats.token, or listen on 127.0.0.1", n.Listen)
 	}
 	return nil
@@ -63,12 +63,8 @@ func listens(name, address string) error {
 // Loopback reports whether only this machine reaches an address, of host:port.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
-	return err == nil && loopback(host)
-}
-
-func loopback(host string) bool {
 	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
 func (c Config) validateVectors() error {

@@ -79,12 +79,9 @@ func (f *File) load(model string) error {
 	in := bufio.NewReaderSize(f.file, 1<<20)
 	found := make([]byte, len(head))
 	switch n, err := io.ReadFull(in, found); {
-	case err == io.EOF:
-		_, err := f.file.WriteAt(head, 0)
+	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
 		return err
-	case err != nil && err != io.ErrUnexpectedEOF:
-		return err
-	case err == io.ErrUnexpectedEOF && strings.HasPrefix(string(head), string(found[:n])): // a killed process had only begun
+	case err != nil && strings.HasPrefix(string(head), string(found[:n])): // it is empty, or a killed process had only begun
 		_, err := f.file.WriteAt(head, 0)
 		return err
 	case string(found) != string(head):

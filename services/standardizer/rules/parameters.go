@@ -92,7 +92,7 @@ func onlyKeywords(m map[string]any) bool {
 // declared reads what a format says to be a JSON Schema, whatever else it holds.
 // Documents that are not true to their format have something else in its place.
 func declared(v any) ([]schema.Parameter, []string) {
-	if m := object(embedded(v)); str(m["type"]) == "object" && object(m["type"]) == nil {
+	if m := object(embedded(v)); str(m["type"]) == "object" {
 		return schemaParameters(m, "input")
 	}
 	return parameters(v, "input")
