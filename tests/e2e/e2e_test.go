@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -83,9 +84,11 @@ func at(t *testing.T, p *process.Process, args ...string) outcome {
 	return cli(t, "", append(args, "--server", p.Client.Server)...)
 }
 
-// decode reads what a command printed with --json.
+// decode reads what a command printed with --json. Nothing is left of what was there
+// before, as encoding/json would leave of maps.
 func (o outcome) decode(t *testing.T, into any) {
 	t.Helper()
+	reflect.ValueOf(into).Elem().SetZero()
 	d := json.NewDecoder(strings.NewReader(o.out))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
