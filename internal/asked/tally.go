@@ -24,6 +24,15 @@ func (t Tally) Add(at time.Time, halfLife time.Duration) Tally {
 	return t
 }
 
+// Plus counts what another tally has, too.
+func (t Tally) Plus(other Tally, halfLife time.Duration) Tally {
+	if other.At.After(t.At) {
+		t, other = other, t
+	}
+	t.Count += other.Decayed(t.At, halfLife)
+	return t
+}
+
 // Decayed returns the count as of then.
 func (t Tally) Decayed(then time.Time, halfLife time.Duration) float64 {
 	if t.Count == 0 {

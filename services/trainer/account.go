@@ -29,7 +29,8 @@ type account struct {
 
 	clients  map[string]client // by name
 	reported int               // events of all of them, and of those who were forgotten since the start
-	taken    int               // of these, that count
+	taken    asked.Tally       // of these, that count, of those who are known
+	active   int               // clients who take part nowadays
 	usual    *float64          // depth, median of the clients; nil: not yet known
 
 	classes        map[string]class   // by search

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -17,14 +18,27 @@ import (
 func (b *bench) click(prefix string, n, clients, position int) {
 	b.t.Helper()
 	for i := range n {
-		search := fmt.Sprintf("%s%d", prefix, i)
-		imp := b.impression(search, "wordy", "right", "other")
-		f := b.feedback(search, imp.Shown[position].ID, schema.Called)
-		f.Client = fmt.Sprint("client-", i%clients)
-		b.must(b.show(imp))
-		b.must(b.report(f))
+		b.clickOne(fmt.Sprintf("%s%d", prefix, i), fmt.Sprint("client-", i%clients), position)
 	}
 	b.advance()
+}
+
+// clickAs runs n searches of one client.
+func (b *bench) clickAs(prefix, client string, n, position int) {
+	b.t.Helper()
+	for i := range n {
+		b.clickOne(fmt.Sprintf("%s%d", prefix, i), client, position)
+	}
+	b.advance()
+}
+
+func (b *bench) clickOne(search, client string, position int) {
+	b.t.Helper()
+	imp := b.impression(search, "wordy", "right", "other")
+	f := b.feedback(search, imp.Shown[position].ID, schema.Called)
+	f.Client = client
+	b.must(b.show(imp))
+	b.must(b.report(f))
 }
 
 // What nobody is better served by does not go live, however much comes of it.
@@ -87,6 +101,27 @@ func TestAClientHasAShare(t *testing.T) {
 	}
 }
 
+// What counted fades, and who is gone has no say in what is fair: one who brings most of
+// what is reported is heard again after a time.
+func TestAShareIsOfWhatIsReportedNowadays(t *testing.T) {
+	b := newBench(t, Config{HalfLife: time.Hour})
+	b.click("once", 1, 1, 1)
+	b.clickAs("busy", "busy-client", 30, 1)
+	if got := b.outcome(capped); got != 30-leastClient {
+		t.Fatalf("%d of 30 did not count beside one event of another client", got)
+	}
+	b.now = b.now.Add(time.Hour)
+	b.clickAs("later", "busy-client", leastClient/2, 1)
+	if got := b.outcome(capped); got != 30-leastClient {
+		t.Errorf("%d of half as many as may count did not an hour later", got-(30-leastClient))
+	}
+	b.now = b.now.Add(time.Hour)
+	b.clickAs("alone", "busy-client", 100, 1)
+	if got := b.outcome(capped); got != 30-leastClient {
+		t.Errorf("%d of 100 events of the only one who takes part did not count", got-(30-leastClient))
+	}
+}
+
 // Who picks what nobody else does is not learned from.
 func TestAClientWhoPicksTheLastIsNotLearnedFrom(t *testing.T) {
 	b := newBench(t, Config{})
@@ -106,7 +141,8 @@ func TestAClientWhoPicksTheLastIsNotLearnedFrom(t *testing.T) {
 // However many have reported, somebody new is heard: who reported longest ago is
 // forgotten.
 func TestSomebodyNewIsAlwaysHeard(t *testing.T) {
-	b := newBench(t, Config{})
+	const fade = time.Hour
+	b := newBench(t, Config{HalfLife: fade})
 	b.must(b.show(b.impression("s", "a", "b")))
 	const more = 5
 	report := func(client int) {
@@ -122,7 +158,7 @@ func TestSomebodyNewIsAlwaysHeard(t *testing.T) {
 			f.Client = fmt.Sprint("session-", i)
 			b.now = b.now.Add(time.Millisecond)
 			f.Time = b.now
-			a.admit(m, f, 0)
+			a.admit(m, f, 0, fade)
 		}
 		return nil
 	}))
@@ -132,16 +168,19 @@ func TestSomebodyNewIsAlwaysHeard(t *testing.T) {
 	if b.outcome(accepted) != more {
 		t.Errorf("%d of %d new clients are heard", b.outcome(accepted), more)
 	}
-	b.restart(Config{})
+	b.restart(Config{HalfLife: fade})
 	report(maxClients + more)
-	a, taken := b.memory.tenants["default"], 0
+	a, taken, active := b.memory.tenants["default"], 0., 0
 	for _, c := range a.clients {
-		taken += c.Taken
+		taken += c.Taken.Decayed(b.now, fade)
+		if c.Taken.Decayed(b.now, fade) >= takesPart {
+			active++
+		}
 	}
 	_, first := a.clients["session-0"]
 	_, last := a.clients[fmt.Sprint("session-", maxClients+more)]
-	if len(a.clients) != maxClients || first || !last || taken != a.taken {
-		t.Errorf("%d clients are known, the first %v, the last %v; %d events counted of %d", len(a.clients), first, last, a.taken, taken)
+	if len(a.clients) != maxClients || first || !last || math.Abs(taken-a.taken.Decayed(b.now, fade)) > 1e-6 || active != a.active {
+		t.Errorf("%d clients are known, the first %v, the last %v; %v events counted of %v, %d take part of %d", len(a.clients), first, last, a.taken, taken, a.active, active)
 	}
 }
 

@@ -226,7 +226,7 @@ func (s *Service) join(m *memory, f schema.Feedback, raw []byte) error {
 		m.outcomes[notShown]++
 		return nil
 	}
-	if !m.tenant(f.Tenant).admit(m, f, position) {
+	if !m.tenant(f.Tenant).admit(m, f, position, s.cfg.HalfLife) {
 		m.outcomes[capped]++
 		if rec.silent() { // it is no silence to be unheard
 			delete(m.due, key)

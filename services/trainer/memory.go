@@ -127,7 +127,7 @@ func (s *Service) read(m *memory, key string, value []byte) error {
 	case keyUse:
 		return readTally(m.tenant(owner).uses, name, value)
 	case keyClient:
-		return m.tenant(owner).readClient(name, value)
+		return m.tenant(owner).readClient(name, value, s.cfg.HalfLife)
 	case keyVersion:
 		return m.tenant(owner).readHistory(name, value)
 	case keyAttempts:
