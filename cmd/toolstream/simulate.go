@@ -30,7 +30,8 @@ hostile user who never stops. What the labels of all that was shown would teach 
 the most that clicks could: what is never shown teaches nothing.
 
 --drift shows how learning follows when a third of the tools that are asked for
-is replaced at half time, --thorough what it comes to where users look at all of
+is replaced at half time, --silent what it comes to where every fifth user never
+reports anything, --thorough what it comes to where users look at all of
 100 results and never err.`,
 		Example: `  toolstream simulate my-tools
   toolstream simulate my-tools --seeds 5 --json
@@ -46,6 +47,7 @@ is replaced at half time, --thorough what it comes to where users look at all of
 	flags.IntVar(&f.simulate.Rounds, "rounds", 0, "how often each query is asked; 0: as often as makes 8,000 searches, from 8 to 100 times")
 	flags.IntVar(&f.simulate.Users, "users", 100, "users who take turns")
 	flags.BoolVar(&f.simulate.Drift, "drift", false, "change what is right at half time, too")
+	flags.BoolVar(&f.simulate.Silent, "silent", false, "let every fifth user report nothing, too")
 	flags.BoolVar(&f.simulate.Thorough, "thorough", false, "let users look at everything, too")
 	flags.String("model", "", "embedding model, as embedder.model in the settings (TOOLSTREAM_EMBEDDER_MODEL)")
 	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see `toolstream config print`")
@@ -94,6 +96,10 @@ func (c *console) printSimulated(s *app.Simulated) {
 		{"  against clicks", s.Attack20 - s.Clicks, func(o app.Outcome) float64 { return o.Attack20 - o.Clicks }},
 		{"one without end", s.AttackOne, func(o app.Outcome) float64 { return o.AttackOne }},
 		{"  against clicks", s.AttackOne - s.Clicks, func(o app.Outcome) float64 { return o.AttackOne - o.Clicks }},
+	}
+	if s.Silent20 > 0 {
+		rows = append(rows, row{"every fifth silent", s.Silent20, func(o app.Outcome) float64 { return o.Silent20 }},
+			row{"  against clicks", s.Silent20 - s.Clicks, func(o app.Outcome) float64 { return o.Silent20 - o.Clicks }})
 	}
 	if s.Thorough > 0 {
 		rows = append(rows, row{"thorough users", s.Thorough, func(o app.Outcome) float64 { return o.Thorough }},

@@ -28,6 +28,7 @@ type SimulateConfig struct {
 	Config config.Config // chooses the embedding model and paces learning
 
 	Drift    bool // what is right changes at half time, too
+	Silent   bool // every fifth user reports nothing, too
 	Thorough bool // users who look at all of 100 results and never err, too
 }
 
@@ -52,7 +53,8 @@ type Simulated struct {
 	Attack20    float64 `json:"attack_20"`    // clicks, where every fifth user is hostile
 	AttackOne   float64 `json:"attack_one"`   // clicks, with one hostile user who never stops
 
-	Thorough float64 `json:"thorough,omitzero"` // clicks of users who look at everything
+	Silent20 float64 `json:"silent_20,omitzero"` // clicks, where every fifth user reports nothing
+	Thorough float64 `json:"thorough,omitzero"`  // clicks of users who look at everything
 	Drift    *Drift  `json:"drift,omitempty"`
 
 	Curve []LearningPoint `json:"-"` // of clicks, from the start to the end
@@ -60,7 +62,7 @@ type Simulated struct {
 }
 
 // Outcome is what one seed came to, as Simulated has the means.
-type Outcome struct{ Start, FullLabels, ShownLabels, Clicks, Attack20, AttackOne, Thorough float64 }
+type Outcome struct{ Start, FullLabels, ShownLabels, Clicks, Attack20, AttackOne, Silent20, Thorough float64 }
 
 // Margin returns the half of the 95 % interval of the mean of a value over the
 // seeds, by the normal approximation; 0 for a single one.
@@ -126,7 +128,7 @@ type simulator struct {
 // over notes that a crowd has asked everything once more.
 func (s *simulator) over() {
 	crowds := 3 // as in replay
-	for _, more := range []bool{s.cfg.Thorough, s.cfg.Drift} {
+	for _, more := range []bool{s.cfg.Silent, s.cfg.Thorough, s.cfg.Drift} {
 		if more {
 			crowds++
 		}
@@ -220,6 +222,9 @@ func (s *simulator) replay(ctx context.Context, seed uint64, at taught) (r repla
 	})
 	learn(simulation.Scenario{Hostile: 0.2}, end(&r.Attack20))
 	learn(simulation.Scenario{Restless: restless}, end(&r.AttackOne))
+	if s.cfg.Silent {
+		learn(simulation.Scenario{Silent: 0.2}, end(&r.Silent20))
+	}
 	if s.cfg.Thorough {
 		learn(simulation.Scenario{Thorough: true}, end(&r.Thorough))
 	}
@@ -252,6 +257,7 @@ func (s *simulator) add(r *replayed, share float64) {
 	s.out.Clicks += r.Clicks * share
 	s.out.Attack20 += r.Attack20 * share
 	s.out.AttackOne += r.AttackOne * share
+	s.out.Silent20 += r.Silent20 * share
 	s.out.Thorough += r.Thorough * share
 	s.out.Curve = added(s.out.Curve, r.curve, share)
 	if r.drift == nil {

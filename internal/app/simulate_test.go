@@ -137,7 +137,7 @@ func TestSuccessorsStandNear(t *testing.T) {
 // What takes minutes says how far it is, to the end.
 func TestSimulateReportsEveryRound(t *testing.T) {
 	cfg := simulateConfig(t)
-	cfg.Drift, cfg.Thorough = true, true
+	cfg.Drift, cfg.Silent, cfg.Thorough = true, true, true
 	var mu sync.Mutex
 	var reported, most int
 	deps := EvalDeps{Fit: training.Config{}.Fit, Progress: func(stage string, done, total int) {
@@ -145,7 +145,7 @@ func TestSimulateReportsEveryRound(t *testing.T) {
 		defer mu.Unlock()
 		if stage == "simulating" {
 			reported, most = reported+1, max(most, done)
-			if total != cfg.Seeds*5*cfg.Rounds {
+			if total != cfg.Seeds*6*cfg.Rounds {
 				t.Errorf("%d of %d", done, total)
 			}
 		}
@@ -153,7 +153,7 @@ func TestSimulateReportsEveryRound(t *testing.T) {
 	if _, err := Simulate(t.Context(), cfg, deps); err != nil {
 		t.Fatal(err)
 	}
-	if want := cfg.Seeds * 5 * cfg.Rounds; reported != want || most != want {
+	if want := cfg.Seeds * 6 * cfg.Rounds; reported != want || most != want {
 		t.Errorf("%d reports up to %d, want %d", reported, most, want)
 	}
 }

@@ -72,6 +72,26 @@ func TestHostileUsersClickWhatTheyWant(t *testing.T) {
 	}
 }
 
+func TestSilentUsersClickNothing(t *testing.T) {
+	users := Crowd(rand.New(rand.NewPCG(1, 2)), 10, Scenario{Silent: 0.2}, nil)
+	rng, silent := rand.New(rand.NewPCG(1, 2)), 0
+	for i := range users {
+		clicks := 0
+		for range 100 {
+			clicks += len(users[i].Clicks(rng, []string{"a", "b"}, func(string) bool { return true }))
+		}
+		if clicks == 0 {
+			silent++
+		}
+		if users[i].Silent != (clicks == 0) {
+			t.Errorf("%+v clicks %d times", users[i], clicks)
+		}
+	}
+	if silent != 2 {
+		t.Errorf("%d of 10 are silent, want 2", silent)
+	}
+}
+
 func TestWorldDeliversInOrderAndTellsWatchers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := NewWorld(time.Unix(0, 0))

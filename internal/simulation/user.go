@@ -13,6 +13,7 @@ type User struct {
 	Name     string
 	Hostile  bool   // clicks for another end than to find what was asked for
 	Wants    string // of a hostile user, the tool that is clicked wherever it is shown
+	Silent   bool   // never clicks, whatever is shown
 	Thorough bool   // looks at all that is shown and never errs
 }
 
@@ -21,7 +22,10 @@ type User struct {
 // clicks what is relevant, but for the noise; a thorough one clicks all that is
 // relevant. A hostile one clicks the tool that he wants, else the last.
 func (u *User) Clicks(rng *rand.Rand, shown []string, relevant func(id string) bool) []int {
-	if u.Hostile {
+	switch {
+	case u.Silent:
+		return nil
+	case u.Hostile:
 		return u.attack(shown)
 	}
 	var clicked []int
@@ -56,6 +60,7 @@ func Crowd(rng *rand.Rand, n int, s Scenario, wanted []string) []User {
 	for i := range users {
 		users[i].Name, users[i].Thorough = fmt.Sprintf("user-%d", i), s.Thorough
 		users[i].Hostile = float64(i) < s.Hostile*float64(n)
+		users[i].Silent = float64(i) < s.Silent*float64(n)
 		if users[i].Hostile && i%2 == 0 && len(wanted) > 0 {
 			users[i].Wants = wanted[rng.IntN(len(wanted))]
 		}
@@ -66,6 +71,7 @@ func Crowd(rng *rand.Rand, n int, s Scenario, wanted []string) []User {
 // Scenario is what differs from honest users who look from the top and err.
 type Scenario struct {
 	Hostile  float64 // share of the users who are hostile
+	Silent   float64 // share of the users who report nothing
 	Restless int     // searches of one more, hostile user after each of the others'
 	Thorough bool    // everybody looks at all that is shown, of which there is more
 }
