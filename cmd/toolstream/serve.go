@@ -62,6 +62,7 @@ func (c *console) serve(ctx context.Context, cfg config.Config, names []string) 
 	defer stop()
 	go app.PaceMemory(pacing)
 	log := app.NewLogger(cfg.Log, c.err)
+	warnOfStrays(log)
 	defer saysWhenItStops(ctx, log)()
 	served, err := app.Serve(ctx, cfg, names, log, buildVersion().Version)
 	if err != nil {

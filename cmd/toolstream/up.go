@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -69,6 +70,7 @@ func (c *console) up(ctx context.Context, cfg config.Config, f upFlags) error {
 	defer stop()
 	go app.PaceMemory(pacing)
 	log := app.NewLogger(cfg.Log, c.err)
+	warnOfStrays(log)
 	defer saysWhenItStops(ctx, log)()
 	embedded, err := app.OpenEmbedded(ctx, cfg, log, buildVersion().Version)
 	if err != nil {
@@ -83,6 +85,14 @@ func (c *console) up(ctx context.Context, cfg config.Config, f upFlags) error {
 	g.Go(func() error { return embedded.Run(ctx) })
 	g.Go(func() error { return c.firstSteps(ctx, embedded.URL(), f) })
 	return g.Wait()
+}
+
+// warnOfStrays names what looks like a setting in the environment and is none: it would
+// be missed only later, when something is not as it was to be.
+func warnOfStrays(log *slog.Logger) {
+	for _, name := range config.Strays(os.Environ()) {
+		log.Warn("no setting has this environment variable; `toolstream config print` lists them all", "name", name)
+	}
 }
 
 // saysWhenItStops logs the end of ctx: a drain can take a while in which nothing seems

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -303,6 +304,32 @@ func Keys() []Key {
 		{"trainer.sample", "30", "searches that learned weights are judged by before they serve, and live ones before they are rolled back"},
 		{"trainer.half_life", "336h0m0s", "how long it takes until what was used counts half"},
 	}
+}
+
+// links are the variables that Kubernetes sets in a pod for each service beside it, such
+// as TOOLSTREAM_QUERY_PORT.
+var links = regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT|PORT)(_[A-Z0-9_]+)?$`)
+
+// Strays returns the names of those variables of an environment, as os.Environ has it,
+// that begin as settings of a section do and set none.
+func Strays(environment []string) (names []string) {
+	sections, known := map[string]bool{}, map[string]bool{}
+	for _, key := range Keys() {
+		known[key.Env()] = true
+		if section, _, deeper := strings.Cut(key.Name, "."); deeper {
+			sections[strings.ToUpper(section)] = true
+		}
+	}
+	for _, variable := range environment {
+		name, value, _ := strings.Cut(variable, "=")
+		rest, ours := strings.CutPrefix(name, EnvPrefix)
+		section, _, deeper := strings.Cut(rest, "_")
+		if ours && deeper && value != "" && sections[section] && !known[name] && !links.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func defaultData() string {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -169,5 +170,16 @@ func TestSecretsAreBlanked(t *testing.T) {
 	}
 	if got := c.Values()["nats.token"]; got != "(set)" {
 		t.Errorf("the token shows as %q", got)
+	}
+}
+
+func TestStraysAreNamed(t *testing.T) {
+	got := Strays([]string{
+		"TOOLSTREAM_EMBEDDER_MODLE=http", "TOOLSTREAM_LLM_KEY=secret=x", "TOOLSTREAM_EMBEDDER_MODEL=static", "TOOLSTREAM_SERVER=http://x",
+		"TOOLSTREAM_SERVERS=required", "TOOLSTREAM_QUERY_PORT=tcp://10.0.0.1:8665", "TOOLSTREAM_QUERY_SERVICE_PORT_HTTP=8665",
+		"TOOLSTREAM_QUERY_PORT_8665_TCP_ADDR=10.0.0.1", "TOOLSTREAM_DATA=x", "TOOLSTREAM_NATS_OLD=", "PATH=/bin", "TOOLSTREAM_",
+	})
+	if want := []string{"TOOLSTREAM_EMBEDDER_MODLE", "TOOLSTREAM_LLM_KEY"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
