@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/adapter/weaviate"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/generations"
@@ -31,7 +32,8 @@ const (
 // there.
 func (f *fleet) follow(ctx context.Context, plan generations.Plan) bool {
 	f.mu.Lock()
-	live, target := f.live, f.at[plan.Target]
+	live := f.live
+	target := f.at[f.next(plan)]
 	f.mu.Unlock()
 	switch {
 	case target == nil:
@@ -63,7 +65,17 @@ func (f *fleet) follow(ctx context.Context, plan generations.Plan) bool {
 	}
 	live.gate.Watch(nil)
 	f.round.check = nil
-	return f.arrived(ctx, plan)
+	return target.Number == plan.Target && f.arrived(ctx, plan)
+}
+
+// next is the generation that searches go to: the target, but where the plan has what is
+// searched here not any more, first the one that others search. It is kept up to date
+// and complete long before the target is. The caller holds mu.
+func (f *fleet) next(plan generations.Plan) int {
+	if !plan.Has(f.live.Number) {
+		return plan.Live
+	}
+	return plan.Target
 }
 
 // worthSettling reports whether writers may be held up.
@@ -91,7 +103,7 @@ func (f *fleet) switchTo(target *generation) error {
 	}
 	f.mu.Lock()
 	before := f.live
-	before.drained = wait
+	before.leave(wait)
 	f.live = target
 	delete(f.lacks, target.Number)
 	f.mu.Unlock()
@@ -278,6 +290,34 @@ func (f *fleet) sweepTopics(ctx context.Context, plan generations.Plan) error {
 	return errors.Join(errs...)
 }
 
+// drop removes what Weaviate has of a retired generation, once. A class is of a model:
+// where another generation is of the same one, it is that one's by now.
+func (f *fleet) drop(ctx context.Context, number int) error {
+	model, known := f.round.retired[number]
+	if !known || f.uses(model) {
+		return nil
+	}
+	if err := f.vectors.Drop(ctx, f.vectors.ClassOf(model)); err != nil {
+		return err
+	}
+	delete(f.round.retired, number)
+	return nil
+}
+
+// uses reports whether a generation that is at work here, or that the plan has, is of a
+// model, or may be as long as it was never loaded. The plan is the newest that is known:
+// between the one that is swept for and now there may have been another change.
+func (f *fleet) uses(model weaviate.Model) bool {
+	plan, _ := f.planner.Plan()
+	of := func(g generations.Generation) bool {
+		return g.Model == "" || g.Model == model.Name && g.Dimensions == model.Dimensions
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.ContainsFunc(plan.Generations, of) ||
+		slices.ContainsFunc(slices.Collect(maps.Values(f.at)), func(g *generation) bool { return of(g.Generation) })
+}
+
 func (f *fleet) sweepTopic(ctx context.Context, number int) error {
 	topic, group := events.Embedded(number), events.Numbered(embedder.StageName, number)
 	if err := f.bus.Forget(ctx, events.ToolsStandardized, group); err != nil {
@@ -287,10 +327,8 @@ func (f *fleet) sweepTopic(ctx context.Context, number int) error {
 		if err := f.bus.Forget(ctx, topic, proposalsName); err != nil {
 			return err
 		}
-		if model, known := f.round.retired[number]; known {
-			if err := f.vectors.Drop(ctx, f.vectors.ClassOf(model)); err != nil {
-				return fmt.Errorf("generation %d: %w", number, err)
-			}
+		if err := f.drop(ctx, number); err != nil {
+			return fmt.Errorf("generation %d: %w", number, err)
 		}
 	}
 	if number == 1 { // it is always there, and empty once it was removed

@@ -53,6 +53,9 @@ type otherModelError struct {
 
 func (e *otherModelError) Error() string {
 	g := e.generation
+	if e.found == nil {
+		return fmt.Sprintf("the folder of generation %d holds an index of the model %s (%d dimensions), which is neither what the plan says nor what %s is here", g.Number, g.Model, g.Dimensions, g.Setting)
+	}
 	return fmt.Sprintf("generation %d is of the model %s (%d dimensions), but %s is %s (%d) here: put that model in place again, or change to this one with `toolstream reindex --model %s`",
 		g.Number, g.Model, g.Dimensions, g.Setting, e.found.Name(), e.found.Dimensions(), g.Setting)
 }
@@ -248,6 +251,18 @@ func (g *generation) halt() {
 	if g.stop != nil {
 		g.stop()
 		g.stop = nil
+	}
+}
+
+// leave notes that searches go elsewhere from now on: those that began before are waited
+// for, of an earlier time that it was searched, too.
+func (g *generation) leave(wait func()) {
+	before := g.drained
+	g.drained = func() {
+		if before != nil {
+			before()
+		}
+		wait()
 	}
 }
 

@@ -43,6 +43,7 @@ type Planner struct {
 	kept    kept
 	known   bool          // the plan is more than what this process is set to
 	heard   bool          // from the store, since the start
+	at      uint64        // the plan's revision there
 	changed chan struct{} // closed with the next change
 }
 
@@ -169,31 +170,33 @@ func (p *Planner) change(ctx context.Context, fn func(now Plan, there bool) (nex
 		}
 		next, write, err := fn(now, there)
 		if err != nil || !write {
-			p.adopt(now, there && err == nil)
+			if there && err == nil {
+				p.adopt(now, e.Revision)
+			}
 			return now, err
 		}
-		if err = p.write(ctx, next, e.Revision, there); errors.Is(err, stream.ErrConflict) {
+		revision, err := p.write(ctx, next, e.Revision, there)
+		if errors.Is(err, stream.ErrConflict) {
 			continue
 		}
 		if err != nil {
 			return now, fmt.Errorf("generations: write the plan: %w", err)
 		}
-		p.adopt(next, true)
+		p.adopt(next, revision)
 		return next, nil
 	}
 }
 
-func (p *Planner) write(ctx context.Context, next Plan, revision uint64, there bool) error {
+// write returns the revision that the plan has in the store then.
+func (p *Planner) write(ctx context.Context, next Plan, revision uint64, there bool) (uint64, error) {
 	raw, err := encode(next)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if there {
-		_, err = p.store.Update(ctx, planKey, raw, revision)
-	} else {
-		_, err = p.store.Create(ctx, planKey, raw)
+		return p.store.Update(ctx, planKey, raw, revision)
 	}
-	return err
+	return p.store.Create(ctx, planKey, raw)
 }
 
 // take goes by what the store says. A plan that gave fewer numbers than the one
@@ -210,22 +213,31 @@ func (p *Planner) take(ctx context.Context, e stream.Entry) error {
 	own, _ := p.Plan()
 	if p.Known() && next.Last < own.Last {
 		p.log.Error("generations: the store went back behind the known plan, which is written again", "last", own.Last)
-		if err := p.write(ctx, own, e.Revision, true); !errors.Is(err, stream.ErrConflict) {
+		if _, err := p.write(ctx, own, e.Revision, true); !errors.Is(err, stream.ErrConflict) {
 			return err
 		}
 		return nil // what was written meanwhile comes next
 	}
-	p.adopt(next, true)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.follow(next, e.Revision)
 	return nil
 }
 
-// adopt goes by a plan from now on, on disk too.
-func (p *Planner) adopt(next Plan, there bool) {
-	if !there {
-		return
-	}
+// adopt goes by a plan that this process read or wrote, unless it has heard of a later
+// one meanwhile. What the store says by itself always holds: one that lost its data
+// counts from the beginning.
+func (p *Planner) adopt(next Plan, revision uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if revision >= p.at {
+		p.follow(next, revision)
+	}
+}
+
+// follow goes by a plan from now on, on disk too. The caller holds mu.
+func (p *Planner) follow(next Plan, revision uint64) {
+	p.at = revision
 	if p.heard && reflect.DeepEqual(next, p.kept.Plan) {
 		return
 	}

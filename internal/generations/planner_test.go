@@ -181,3 +181,73 @@ func TestOnlyOneOfTwoChangesAtOnceWins(t *testing.T) {
 		t.Errorf("%d calls, %+v, %v", calls, got, err)
 	}
 }
+
+// overtaken is a bucket in which somebody else changes the plan as soon as it was
+// written, and of which that is heard before the writer goes on.
+type overtaken struct {
+	*bucket
+	then func()
+}
+
+func (o *overtaken) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	written, err := o.bucket.Update(ctx, key, value, revision)
+	if then := o.then; err == nil && then != nil {
+		o.then = nil
+		then()
+	}
+	return written, err
+}
+
+// What somebody else changed is not taken back by who changed it before and is slower.
+func TestALaterPlanHolds(t *testing.T) {
+	b := &overtaken{bucket: newBucket()}
+	p, err := New(b, First(Generation{Setting: "a", Model: "a"}), "", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Begin(t.Context(), p.plan()); err != nil {
+		t.Fatal(err)
+	}
+	other := planner(t, b.bucket, "", "a")
+	b.then = func() {
+		if _, err := other.Change(t.Context(), toModel("c")); err != nil {
+			t.Error(err)
+		}
+		if err := p.Read(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := p.Change(t.Context(), toModel("b")); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := p.plan(), other.plan(); got.Target != 3 || got.Target != want.Target {
+		t.Errorf("goes by the target %d, the store has %d", got.Target, want.Target)
+	}
+}
+
+// A store that lost what it had counts from the beginning, and is followed all the same.
+func TestAStoreThatBeginsAnewIsFollowed(t *testing.T) {
+	b := newBucket()
+	p := planner(t, b, "", "a")
+	for _, change := range []func() error{
+		func() error { return p.Begin(t.Context(), p.plan()) },
+		func() error { _, err := p.Change(t.Context(), toModel("b")); return err },
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fresh := p.plan()
+	fresh.Target = 1
+	raw, err := encode(fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.entry = &stream.Entry{Key: planKey, Value: raw, Revision: 1}
+	if err := p.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if p.plan().Target != 1 {
+		t.Errorf("goes by the target %d", p.plan().Target)
+	}
+}
