@@ -63,6 +63,7 @@ type fleet struct {
 type roundState struct {
 	check   *generations.Check
 	target  int                    // that check is about
+	passed  int                    // the generation that is not gone to on the way to the target
 	wanted  map[int]uint64         // that Weaviate has to have, once asked
 	later   time.Time              // when writers may be held up again
 	took    time.Duration          // of the last look

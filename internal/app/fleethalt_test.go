@@ -39,7 +39,7 @@ func TestClosingWaitsForEverySearch(t *testing.T) {
 // A process that searches what the plan has not any more goes on to what others search
 // before the target is complete.
 func TestWhatIsSearchedStaysInThePlan(t *testing.T) {
-	f := &fleet{live: &generation{Generation: generations.Generation{Number: 1}}}
+	f := &fleet{live: &generation{Generation: generations.Generation{Number: 1}}, at: map[int]*generation{2: {}, 3: {}}}
 	plan := generations.First(generations.Generation{Setting: "a", Model: "a"})
 	for _, step := range []struct {
 		model            string
@@ -58,6 +58,21 @@ func TestWhatIsSearchedStaysInThePlan(t *testing.T) {
 		if got := f.next(plan); got != step.expect {
 			t.Errorf("%+v: searches go to %d, want %d", plan, got, step.expect)
 		}
+	}
+	plan, err := plan.Next(generations.Generation{Setting: "d", Model: "d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.next(plan); got != 3 {
+		t.Errorf("searches go to %d, want 3", got)
+	}
+	f.round.passed = 3
+	if got := f.next(plan); got != 4 {
+		t.Errorf("searches go to %d, want 4 where 3 lacks something for good", got)
+	}
+	f.round.passed, f.at = 0, nil
+	if got := f.next(plan); got != 4 {
+		t.Errorf("searches go to %d, want 4 where 3 can not be opened", got)
 	}
 }
 

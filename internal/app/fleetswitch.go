@@ -53,6 +53,9 @@ func (f *fleet) follow(ctx context.Context, plan generations.Plan) bool {
 		return false
 	}
 	f.lacking(target.Number, out)
+	if out.Dead > 0 && target.Number != plan.Target {
+		f.round.passed = target.Number
+	}
 	if !f.worthSettling(out) || !f.proposed(ctx, target) {
 		return false
 	}
@@ -69,11 +72,12 @@ func (f *fleet) follow(ctx context.Context, plan generations.Plan) bool {
 }
 
 // next is the generation that searches go to: the target, but where the plan has what is
-// searched here not any more, first the one that others search. It is kept up to date
-// and complete long before the target is. The caller holds mu.
+// searched here not any more, first the one that others search, which is complete long
+// before the target is. One that can not be opened, or lacks what is in the dead letters,
+// is passed over. The caller holds mu.
 func (f *fleet) next(plan generations.Plan) int {
-	if !plan.Has(f.live.Number) {
-		return plan.Live
+	if between := plan.Live; !plan.Has(f.live.Number) && f.at[between] != nil && f.round.passed != between {
+		return between
 	}
 	return plan.Target
 }
