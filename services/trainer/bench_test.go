@@ -23,7 +23,7 @@ func BenchmarkUsage(b *testing.B) {
 		for j := range 20 {
 			q.Tools = append(q.Tools, shownTool{ID: fmt.Sprint("tool-", (7*i+j)%3000)})
 		}
-		for j := range maxReported + maxSilent {
+		for j := range maxObservations {
 			o := observation{Search: fmt.Sprint(i, "-", j), At: now, Client: fmt.Sprint("client-", rng.IntN(500))}
 			for k := range 10 {
 				o.Shown = append(o.Shown, (k+j)%20)

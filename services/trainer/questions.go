@@ -17,10 +17,9 @@ import (
 
 // What is remembered of a question.
 const (
-	maxReported  = 32   // searches that something was reported of, the newest
-	maxSilent    = 16   // others
-	maxLooked    = 20   // results of a search: hardly anybody looks further
-	sameQuestion = 0.95 // cosine from which on two queries ask for the same, as in package asked
+	maxObservations = 32   // the newest
+	maxLooked       = 20   // results of a search: hardly anybody looks further
+	sameQuestion    = 0.95 // cosine from which on two queries ask for the same, as in package asked
 )
 
 // question is what a tenant's searches for the same have shown, and what was made
@@ -114,28 +113,22 @@ func (t *account) see(m *memory, q *question, search string, rec *searchRecord) 
 	t.usageChanged = true
 }
 
-// limit forgets the oldest search of its kind where these are too many: those of which
-// nothing was reported never push out others.
+// limit forgets the oldest search, of those of which nothing was reported if they are
+// the most.
 func (q *question) limit() {
-	q.forget(maxReported, func(o *observation) bool { return !o.silent() })
-	q.forget(maxSilent, (*observation).silent)
-}
-
-// forget forgets the oldest searches of a kind beyond so many.
-func (q *question) forget(most int, kind func(*observation) bool) {
-	excess := -most
-	for i := range q.Seen {
-		if kind(&q.Seen[i]) {
-			excess++
+	if len(q.Seen) <= maxObservations {
+		return
+	}
+	silent, oldest := 0, 0
+	for i := range slices.Backward(q.Seen) {
+		if q.Seen[i].silent() {
+			silent, oldest = silent+1, i
 		}
 	}
-	q.Seen = slices.DeleteFunc(q.Seen, func(o observation) bool {
-		drop := excess > 0 && kind(&o)
-		if drop {
-			excess--
-		}
-		return drop
-	})
+	if silent <= maxObservations/2 {
+		oldest = 0
+	}
+	q.Seen = slices.Delete(q.Seen, oldest, oldest+1)
 }
 
 // questionOf returns the question that a search asks, nil for a new one.
