@@ -94,8 +94,8 @@ func TestAClassOfAModelInUseStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := generations.First(generations.Generation{Setting: "b", Model: "b", Dimensions: 8})
 	defer vectors.Close()
+	plan := generations.First(generations.Generation{Setting: "b", Model: "b", Dimensions: 8})
 	planner, err := generations.New(noStore{}, plan, "", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
