@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/evaluation"
 	"github.com/toolstream/toolstream/internal/training"
+	"github.com/toolstream/toolstream/internal/wholefile"
 )
 
 // evalFlags are the flags of eval.
@@ -184,20 +186,26 @@ func label(s evaluation.Settings) string {
 	return strings.Join(words, ", ")
 }
 
-// writeFile writes a file through fn; an empty path is no file.
+// writeFile writes what fn makes to a file, as a whole or not at all: what was there
+// stays until then. An empty path is no file; a device, such as /dev/stdout, is written to.
 func writeFile(path string, fn func(io.Writer) error) error {
 	if path == "" {
 		return nil
 	}
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if err := fn(file); err != nil {
-		_ = file.Close() // the first error says more
+	var made bytes.Buffer
+	if err := fn(&made); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return file.Close()
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return err
+	}
+	if there, err := os.Stat(path); err == nil && !there.Mode().IsRegular() {
+		return os.WriteFile(path, made.Bytes(), 0o644)
+	}
+	if linked, err := filepath.EvalSymlinks(path); err == nil {
+		path = linked
+	}
+	return wholefile.Write(path, made.Bytes(), 0o644)
 }
 
 func (c *console) printRun(run *evaluation.Run) {

@@ -54,7 +54,7 @@ func (c *Corpus) AddDocument(group string, doc *schema.Document) bool {
 	if c.groups == nil {
 		c.groups = map[string]int{}
 	}
-	if c.PerGroup > 0 && c.groups[group] >= c.PerGroup {
+	if c.PerGroup > 0 && group != "" && c.groups[group] >= c.PerGroup {
 		return false
 	}
 	c.groups[group]++

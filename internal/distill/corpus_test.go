@@ -96,6 +96,24 @@ func TestVocabularyLeavesNamesOut(t *testing.T) {
 	}
 }
 
+// Documents that nobody owns are no vendor's: all of them are taken, and their words
+// have rows where a single vendor's have some.
+func TestWhatNobodyOwnsIsLearned(t *testing.T) {
+	c := &Corpus{PerGroup: 2}
+	for _, name := range []string{"sendInvoice", "readInvoice", "payInvoice"} {
+		if !c.AddDocument("", &schema.Document{Name: name, Description: "Works on an invoice."}) {
+			t.Errorf("no room for %s", name)
+		}
+	}
+	texts := []Text{{Text: "send invoices"}, {Text: "read invoices"}}
+	if v := chooseWords(texts, nil, 100, 1); !slices.Contains(v.words, "invoices") {
+		t.Errorf("words %q", v.words)
+	}
+	if v := chooseWords(texts, nil, 100, 2); len(v.words) > 0 {
+		t.Errorf("of two vendors there are %q", v.words)
+	}
+}
+
 // A database of two senses in the format of wndb(5WN), made up.
 func wordnet(t *testing.T, noun string) string {
 	dir := t.TempDir()
@@ -122,6 +140,10 @@ func TestWordNet(t *testing.T) {
 	}
 	if got := c.Lemmas(); !slices.Equal(got, []string{"tool", "toolbox"}) {
 		t.Errorf("lemmas %q", got)
+	}
+	none := &Corpus{}
+	if err := none.AddWordNet(dir, -1); err != nil || len(none.Texts(0)) > 0 {
+		t.Errorf("of no sense there are %d texts, %v", len(none.Texts(0)), err)
 	}
 	all := ""
 	for _, x := range c.Texts(0) {

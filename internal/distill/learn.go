@@ -212,6 +212,9 @@ func (w *work) finish(ctx context.Context) ([]byte, Report, error) {
 			learned = append(learned, i)
 		}
 	}
+	if len(learned) == 0 {
+		return nil, w.report, errors.New("distill: no text has a word to learn")
+	}
 	t := newTrainer(w.cfg, f, w.targets, rows)
 	w.report.Loss, err = t.run(ctx, learned, func(done, total int) { w.deps.Progress("training", done, total) })
 	if err != nil {

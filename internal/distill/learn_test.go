@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/adapter/static"
@@ -151,5 +152,16 @@ func TestDimensionsAreTheTeachers(t *testing.T) {
 	}
 	if m, err := static.Parse(string(data)); err != nil || m.Dimensions() != 12 || report.Kept != 1 {
 		t.Errorf("%+v (%v)", report, err)
+	}
+}
+
+func TestTextsWithoutAWordAreRefused(t *testing.T) {
+	texts := make([]Text, 60)
+	for i := range texts {
+		texts[i] = Text{Text: strings.Repeat("!", i+1)}
+	}
+	_, _, err := Distil(t.Context(), small(), Deps{Teachers: open(t, t.TempDir(), &concepts{name: "one", dims: 40}), Texts: texts})
+	if err == nil || !strings.Contains(err.Error(), "no text has a word") {
+		t.Errorf("%v", err)
 	}
 }

@@ -63,7 +63,7 @@ func (t *trainer) run(ctx context.Context, texts []int, progress func(done, tota
 			if err := ctx.Err(); err != nil {
 				return 0, err
 			}
-			loss += t.learn(texts[b*batch:(b+1)*batch], through) / float64(len(texts))
+			loss += t.learn(texts[b*batch:(b+1)*batch], through) / float64(perEpoch*batch)
 			progress(t.step, t.steps)
 		}
 	}

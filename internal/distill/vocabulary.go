@@ -45,7 +45,7 @@ func chooseWords(texts []Text, lemmas []string, n, minGroups int) vocabulary {
 	var words []string
 	for w, u := range used {
 		total += u.count
-		if u.count >= minCount && (u.known || u.groups >= minGroups) {
+		if u.count >= minCount && (u.known || minGroups <= 1 || u.groups >= minGroups) {
 			words = append(words, w)
 		}
 	}

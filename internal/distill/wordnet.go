@@ -36,7 +36,7 @@ func (c *Corpus) AddWordNet(dir string, n int) error {
 	}
 	slices.SortStableFunc(senses, func(a, b sense) int { return cmp.Compare(b.uses, a.uses) })
 	known := map[string]bool{}
-	for _, s := range senses[:min(n, len(senses))] {
+	for _, s := range senses[:max(0, min(n, len(senses)))] {
 		c.addSense(s)
 		for _, w := range s.words {
 			if w = strings.ToLower(w); isOneWord(w) && !known[w] {

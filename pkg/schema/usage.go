@@ -122,10 +122,17 @@ func checkAsked(prefix string, asked map[string][]Direction) error {
 	return nil
 }
 
+// mostUses bounds the logarithms of counts: those of all atoms there are would stay
+// below it, and their exponentials are finite.
+const mostUses = 200
+
 func checkUses(path string, uses map[string]float64) error {
 	for _, tool := range sortedKeys(uses) {
 		if err := checkNumber(path+"/"+pointer(tool), uses[tool], 0); err != nil {
 			return err
+		}
+		if uses[tool] > mostUses {
+			return invalid(path+"/"+pointer(tool), uses[tool], "is above %d, which no count comes to", mostUses)
 		}
 	}
 	return nil

@@ -189,6 +189,7 @@ func TestUsageValidate(t *testing.T) {
 		{"good", func(*Usage) {}, "ok"},
 		{"schema", func(u *Usage) { u.Schema = 9 }, "/schema"},
 		{"tenant", func(u *Usage) { u.Tenant = "" }, "/tenant"},
+		{"no count", func(u *Usage) { u.CoUse["a"]["b"] = 800 }, "/co_use/a/b"},
 		{"NaN", func(u *Usage) { u.Prior["a/b"] = math.NaN() }, "/prior/a~1b"},
 		{"negative", func(u *Usage) { u.CoUse["a"]["b"] = -1 }, "/co_use/a/b"},
 		{"infinite", func(u *Usage) { u.CoUse["a"]["b"] = math.Inf(1) }, "/co_use/a/b"},
