@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/internal/working"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -50,7 +51,7 @@ func Routes(api huma.API, s *Service) {
 	}, func(ctx context.Context, in *searchInput) (*searchOutput, error) {
 		resp, err := s.Search(ctx, tenant.From(ctx), in.Body)
 		if err != nil {
-			return nil, s.problem(ctx, err)
+			return nil, s.problem(ctx, err, &s.silent, "query: searches fail")
 		}
 		s.silent.Note(ctx, s.deps.Logger, nil, "", "query: searches are answered again")
 		return &searchOutput{resp}, nil
@@ -62,8 +63,9 @@ func Routes(api huma.API, s *Service) {
 	}, func(ctx context.Context, in *feedbackInput) (*feedbackOutput, error) {
 		f := schema.Feedback{ID: in.Body.ID, SearchID: in.Body.SearchID, ToolID: in.Body.ToolID, Event: in.Body.Event, Client: in.Body.Client}
 		if err := s.Feedback(ctx, tenant.From(ctx), f); err != nil {
-			return nil, s.problem(ctx, err)
+			return nil, s.problem(ctx, err, &s.deaf, "query: feedback fails")
 		}
+		s.deaf.Note(ctx, s.deps.Logger, nil, "", "query: feedback is taken again")
 		return &feedbackOutput{feedbackAnswer{"accepted"}}, nil
 	})
 	catalogueRoutes(api, s)
@@ -82,7 +84,7 @@ func Status(err error) int {
 		return http.StatusRequestEntityTooLarge
 	case errors.As(err, &invalid):
 		return http.StatusUnprocessableEntity
-	case errors.Is(err, ErrUnavailable):
+	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrUnreported):
 		return http.StatusServiceUnavailable
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return http.StatusRequestTimeout
@@ -91,8 +93,8 @@ func Status(err error) int {
 }
 
 // problem turns an error into an answer (RFC 9457). What went wrong inside is
-// for the log, not for the caller.
-func (s *Service) problem(ctx context.Context, err error) error {
+// for the log, not for the caller: the first time, with the words of fails.
+func (s *Service) problem(ctx context.Context, err error, state *working.State, fails string) error {
 	status := Status(err)
 	var invalid *schema.Invalid
 	if errors.As(err, &invalid) {
@@ -101,10 +103,14 @@ func (s *Service) problem(ctx context.Context, err error) error {
 		})
 	}
 	if status >= http.StatusInternalServerError {
-		s.silent.Note(ctx, s.deps.Logger, err, "query: searches fail", "")
+		state.Note(ctx, s.deps.Logger, err, fails, "")
 	}
 	if status == http.StatusServiceUnavailable {
-		return huma.ErrorWithHeaders(huma.NewError(status, ErrUnavailable.Error()), http.Header{"Retry-After": {"1"}})
+		away := ErrUnavailable
+		if errors.Is(err, ErrUnreported) {
+			away = ErrUnreported
+		}
+		return huma.ErrorWithHeaders(huma.NewError(status, away.Error()), http.Header{"Retry-After": {"1"}})
 	}
 	return huma.NewError(status, http.StatusText(status))
 }

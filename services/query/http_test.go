@@ -160,8 +160,14 @@ func TestFeedbackIsNotAcceptedUnlessDurable(t *testing.T) {
 	if err := b.bus.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if status := b.call(t, "POST", "/v1/feedback", `{"search_id":"S1","tool_id":"a","event":"called"}`, nil); status != 503 {
-		t.Errorf("status %d", status)
+	var p struct {
+		Detail string `json:"detail"`
+	}
+	if status := b.call(t, "POST", "/v1/feedback", `{"search_id":"S1","tool_id":"a","event":"called"}`, &p); status != 503 || p.Detail != ErrUnreported.Error() {
+		t.Errorf("status %d, %q", status, p.Detail)
+	}
+	if b.silent.Fails() || !b.deaf.Fails() {
+		t.Errorf("that searches fail is %v, that feedback does %v", b.silent.Fails(), b.deaf.Fails())
 	}
 }
 

@@ -197,7 +197,7 @@ func (s *Service) Feedback(ctx context.Context, tenant string, f schema.Feedback
 	err = s.deps.Publisher.Publish(ctx, message(events.FeedbackTopic, tenant, f.SearchID, value, headersOf(ctx, events.FeedbackSchema)))
 	tracing.End(span, err)
 	if err != nil {
-		return fmt.Errorf("%w: publish feedback: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: publish: %w", ErrUnreported, err)
 	}
 	s.metrics.feedback.WithLabelValues(string(f.Event)).Inc()
 	return nil

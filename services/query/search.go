@@ -28,6 +28,9 @@ const (
 // searched at the moment.
 var ErrUnavailable = errors.New("search is unavailable")
 
+// ErrUnreported is wrapped by the error for feedback that the bus does not take now.
+var ErrUnreported = errors.New("feedback can not be taken now")
+
 // search is one search on its way.
 type search struct {
 	id       string

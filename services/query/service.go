@@ -194,6 +194,7 @@ type Service struct {
 	documents   *documents
 	mute        working.State // the cross-encoder
 	silent      working.State // answering
+	deaf        working.State // taking feedback
 	unread      working.State // the catalogue
 	impressions *impressions
 }
