@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
+
+	"github.com/toolstream/toolstream/internal/filelock"
 )
 
 // process is a started child. done is closed when it has ended and been waited
@@ -105,15 +107,15 @@ func lock(ctx context.Context, path string) (release func(), err error) {
 		return nil, err
 	}
 	err = poll(ctx, func() (bool, error) {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if errors.Is(err, syscall.EWOULDBLOCK) {
+		err := filelock.Take(f)
+		if errors.Is(err, filelock.ErrHeld) {
 			return false, nil
 		}
 		return true, err
 	})
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return func() { f.Close() }, nil
 }

@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/toolstream/toolstream/internal/filelock"
 )
 
 // magic begins every file.
@@ -44,7 +46,7 @@ type File struct {
 
 // Open opens, or makes, the file of a model in a folder, under a name made of
 // the model's, which says everything that its vectors depend on. It is an error
-// if the file holds vectors of another model.
+// if the file holds vectors of another model, or is open already.
 func Open(dir, model string, dimensions int) (*File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("vector file: %w", err)
@@ -54,7 +56,11 @@ func Open(dir, model string, dimensions int) (*File, error) {
 		return nil, fmt.Errorf("vector file: %w", err)
 	}
 	f := &File{file: file, dimensions: dimensions, at: map[key]int{}}
-	if err := f.load(model); err != nil {
+	err = filelock.Take(file)
+	if err == nil {
+		err = f.load(model)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("vector file %s: %w", file.Name(), err), file.Close())
 	}
 	return f, nil
@@ -118,7 +124,8 @@ func (f *File) Has(text string) bool {
 	return known
 }
 
-// Read reads the vector of a text into out and reports whether there is one.
+// Read reads the vector of a text into out and reports whether there is one. One that
+// the disk has spoilt since the file was opened is an error.
 func (f *File) Read(text string, out []float32) (bool, error) {
 	f.mu.RLock()
 	at, known := f.at[keyOf(text)]
@@ -126,12 +133,15 @@ func (f *File) Read(text string, out []float32) (bool, error) {
 	if !known {
 		return false, nil
 	}
-	raw := make([]byte, 4*len(out))
-	if _, err := f.file.ReadAt(raw, f.head+int64(at)*int64(f.recordSize())+int64(len(key{}))); err != nil {
+	record := make([]byte, f.recordSize())
+	if _, err := f.file.ReadAt(record, f.head+int64(at)*int64(len(record))); err != nil {
 		return false, fmt.Errorf("vector file: %w", err)
 	}
+	if !sound(record) || key(record[:len(key{})]) != keyOf(text) {
+		return false, fmt.Errorf("vector file %s: record %d is not what was written; delete the file to make it anew", f.file.Name(), at)
+	}
 	for i := range out {
-		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(record[len(key{})+4*i:]))
 	}
 	return true, nil
 }

@@ -1,11 +1,14 @@
 package vectorfile
 
 import (
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/filelock"
 )
 
 func opened(t *testing.T, dir string) *File {
@@ -16,6 +19,15 @@ func opened(t *testing.T, dir string) *File {
 	}
 	t.Cleanup(func() { f.Close() })
 	return f
+}
+
+// again opens the file anew, as the process after this one.
+func again(t *testing.T, f *File) *File {
+	t.Helper()
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return opened(t, filepath.Dir(f.file.Name()))
 }
 
 func added(t *testing.T, f *File, texts []string, vectors ...[]float32) {
@@ -38,14 +50,15 @@ func TestAKillLosesTheLastRecordAtMost(t *testing.T) {
 		if err := os.WriteFile(path, whole[:len(whole)-cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		again := opened(t, dir)
-		if again.Len() != 1 || !again.Has("one") || again.Has("two") {
-			t.Fatalf("cut by %d: %d records", cut, again.Len())
+		f = again(t, f)
+		if f.Len() != 1 || !f.Has("one") || f.Has("two") {
+			t.Fatalf("cut by %d: %d records", cut, f.Len())
 		}
-		added(t, again, []string{"two"}, []float32{7, 8})
+		added(t, f, []string{"two"}, []float32{7, 8})
+		f = again(t, f)
 		for text, want := range map[string][]float32{"one": {1, 2}, "two": {7, 8}} {
 			got := make([]float32, 2)
-			if known, err := opened(t, dir).Read(text, got); !known || err != nil || !slices.Equal(got, want) {
+			if known, err := f.Read(text, got); !known || err != nil || !slices.Equal(got, want) {
 				t.Fatalf("cut by %d: %q is %v (%v, %v), want %v", cut, text, got, known, err, want)
 			}
 		}
@@ -55,7 +68,7 @@ func TestAKillLosesTheLastRecordAtMost(t *testing.T) {
 // A process that was killed while it made the file leaves a part of the head.
 func TestAHeadThatWasBegunIsMadeWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), Name("model"))
-	opened(t, filepath.Dir(path))
+	f := opened(t, filepath.Dir(path))
 	head, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -64,28 +77,50 @@ func TestAHeadThatWasBegunIsMadeWhole(t *testing.T) {
 		if err := os.WriteFile(path, head[:n], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		added(t, opened(t, filepath.Dir(path)), []string{"one"}, []float32{1, 2})
-		if again := opened(t, filepath.Dir(path)); again.Len() != 1 {
-			t.Errorf("with %d bytes of the head: %d records", n, again.Len())
+		f = again(t, f)
+		added(t, f, []string{"one"}, []float32{1, 2})
+		if f = again(t, f); f.Len() != 1 {
+			t.Errorf("with %d bytes of the head: %d records", n, f.Len())
 		}
 	}
 }
 
 func TestAFlippedBitEndsTheFile(t *testing.T) {
 	dir := t.TempDir()
-	added(t, opened(t, dir), []string{"one", "two"}, []float32{1, 2}, []float32{3, 4})
+	f := opened(t, dir)
+	added(t, f, []string{"one", "two"}, []float32{1, 2}, []float32{3, 4})
 	path := filepath.Join(dir, Name("model"))
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := opened(t, dir)
 	data[f.head+int64(f.recordSize())-1] ^= 1
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if again := opened(t, dir); again.Len() != 0 {
-		t.Errorf("%d records are believed", again.Len())
+	if known, err := f.Read("two", make([]float32, 2)); !known || err != nil {
+		t.Errorf("of a sound record: %v, %v", known, err)
+	}
+	if _, err := f.Read("one", make([]float32, 2)); err == nil {
+		t.Error("a record is believed that the disk has spoilt")
+	}
+	if f = again(t, f); f.Len() != 0 {
+		t.Errorf("%d records are believed", f.Len())
+	}
+}
+
+func TestOneAtATimeMayUseIt(t *testing.T) {
+	dir := t.TempDir()
+	opened(t, dir)
+	if _, err := Open(dir, "model", 2); !errors.Is(err, filelock.ErrHeld) {
+		t.Errorf("opened twice: %v", err)
+	}
+	other, err := Open(dir, "other", 2)
+	if err != nil {
+		t.Fatalf("the file of another model: %v", err)
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

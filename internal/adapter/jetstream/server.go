@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/toolstream/toolstream/internal/filelock"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -103,11 +104,14 @@ func (s *Server) claimDir() error {
 	if err := os.MkdirAll(s.cfg.Dir, 0o700); err != nil {
 		return err
 	}
-	f, err := lock(filepath.Join(s.cfg.Dir, "lock"))
-	s.lock = f
+	f, err := os.OpenFile(filepath.Join(s.cfg.Dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
+	if err := filelock.Take(f); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	s.lock = f
 	// The lock file may have been there before the folder became read-only.
 	probe, err := os.CreateTemp(s.cfg.Dir, "probe-*")
 	if err != nil {

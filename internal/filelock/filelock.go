@@ -1,0 +1,7 @@
+// Package filelock keeps a second process from what one at a time may use.
+package filelock
+
+import "errors"
+
+// ErrHeld says that somebody else has the file locked.
+var ErrHeld = errors.New("another process has it open")
