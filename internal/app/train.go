@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/toolstream/toolstream/internal/config"
@@ -115,15 +118,15 @@ func trainSearches(cfg TrainConfig) (*Trained, error) {
 	if err != nil {
 		return nil, err
 	}
-	feedback, err := set.Feedback()
+	model, err := modelOf(searches)
 	if err != nil {
 		return nil, err
 	}
 	var pairs []fusion.Pair
 	for _, s := range searches {
-		pairs = append(pairs, trainer.Pairs(s, feedback[s.SearchID])...)
+		pairs = append(pairs, trainer.Pairs(s.Impression, s.Feedback)...)
 	}
-	base, err := fusion.ModelOf(fusion.Builtin())
+	base, err := fusion.ModelOf(fusion.BuiltinFor(model))
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +136,25 @@ func trainSearches(cfg TrainConfig) (*Trained, error) {
 	}
 	w, err := sealed(m, len(pairs), fmt.Sprintf("learned from %d recorded searches of %s", len(searches), set.Name))
 	return &Trained{Weights: w, Pairs: len(pairs)}, err
+}
+
+// modelOf returns the embedding model that all searches ranked by: its cosines are
+// what is learned from, and of another they say something else. It is empty where
+// none says so.
+func modelOf(searches []dataset.Recorded) (string, error) {
+	counts := map[string]int{}
+	for _, s := range searches {
+		if s.Model != "" {
+			counts[s.Model]++
+		}
+	}
+	models := slices.Sorted(maps.Keys(counts))
+	if len(models) > 1 {
+		first, second := models[0], models[1]
+		return "", fmt.Errorf("the searches ranked by several embedding models, such as %s (%d) and %s (%d): leave those of one in searches.jsonl",
+			first, counts[first], second, counts[second])
+	}
+	return strings.Join(models, ""), nil
 }
 
 func trainPaper(ctx context.Context, cfg TrainConfig) (*Trained, error) {

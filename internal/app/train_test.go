@@ -62,6 +62,14 @@ func TestTrainFromSearches(t *testing.T) {
 	if got.Pairs != 2 || got.Weights.Features["query.lexical.flat"] >= builtin.Features["query.lexical.flat"] {
 		t.Errorf("%d pairs, %v", got.Pairs, got.Weights.Features)
 	}
+	files["searches.jsonl"] = strings.Replace(files["searches.jsonl"], "{", `{"model":"minilm-1",`, 1)
+	if with := train(t, trainConfig(t, writeSet(t, files))); maps.Equal(with.Weights.Features, got.Weights.Features) {
+		t.Error("learning does not begin with the weights of the model that searches ranked by")
+	}
+	files["searches.jsonl"] += "\n" + strings.NewReplacer("minilm-1", "static-1", "s1", "s2").Replace(files["searches.jsonl"])
+	if _, err := Train(t.Context(), trainConfig(t, writeSet(t, files)), nil); err == nil || !strings.Contains(err.Error(), "minilm-1 (1) and static-1 (1)") {
+		t.Errorf("of searches by two models: %v", err)
+	}
 	if err := os.Remove(filepath.Join(dir, "feedback.jsonl")); err != nil {
 		t.Fatal(err)
 	}

@@ -181,28 +181,41 @@ func TestHardNegatives(t *testing.T) {
 
 func TestSearches(t *testing.T) {
 	s := write(t, map[string]string{
-		searchesFile: `{"search_id":"s1","tenant":"default","shown":[{"id":"t1","features":[1,2]}]}`,
-		feedbackFile: `{"search_id":"s1","tool_id":"t1","event":"called"}
+		searchesFile: `{"search_id":"s1","tenant":"default","shown":[{"id":"t1","features":[1,2]}]}
+{"search_id":"s1","tenant":"other","shown":[]}
+{"search_id":"s1","tenant":"default","shown":[]}
+{"search_id":"s2","shown":[]}`,
+		feedbackFile: `{"search_id":"s1","tenant":"default","tool_id":"t1","event":"called"}
 {"search_id":"s1","tool_id":"t1","event":"called"}
-{"search_id":"s2","tool_id":"t1","event":"failed"}`,
+{"search_id":"s2","tenant":"default","tool_id":"t1","event":"failed"}
+{"id":"e","search_id":"s1","tenant":"other","tool_id":"t2","event":"called"}
+{"id":"e","search_id":"s1","tenant":"default","tool_id":"t3","event":"called"}
+{"id":"e","search_id":"s1","tenant":"default","tool_id":"t4","event":"called"}`,
 	})
 	again, err := OpenSearches(s.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	searches, err := again.Searches()
-	if err != nil || len(searches) != 1 || searches[0].Shown[0].Features[1] != 2 {
-		t.Fatalf("%v %+v", err, searches)
+	if err != nil {
+		t.Fatal(err)
 	}
-	feedback, err := again.Feedback()
-	if err != nil || len(feedback["s1"]) != 1 || len(feedback["s2"]) != 1 {
-		t.Fatalf("%v %+v", err, feedback)
+	var got []string
+	for _, search := range searches {
+		line := search.Tenant + "/" + search.SearchID
+		for _, f := range search.Feedback {
+			line += " " + f.ToolID
+		}
+		got = append(got, line)
+	}
+	if want := []string{"default/s1 t1 t3", "other/s1 t2", "/s2 t1"}; !slices.Equal(got, want) || searches[0].Shown[0].Features[1] != 2 {
+		t.Fatalf("%q of %+v, want %q", got, searches, want)
 	}
 	if _, err := OpenSearches(t.TempDir()); !errors.Is(err, ErrAbsent) {
 		t.Error(err)
 	}
-	bad := write(t, map[string]string{feedbackFile: `{"search_id":"s1","tool_id":"t1","event":"ate"}`})
-	if _, err := bad.Feedback(); err == nil || !strings.Contains(err.Error(), "small/feedback.jsonl:1") {
+	bad := write(t, map[string]string{searchesFile: "", feedbackFile: `{"search_id":"s1","tool_id":"t1","event":"ate"}`})
+	if _, err := bad.Searches(); err == nil || !strings.Contains(err.Error(), "small/feedback.jsonl:1") {
 		t.Error(err)
 	}
 }

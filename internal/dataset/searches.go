@@ -1,32 +1,67 @@
 package dataset
 
-import "github.com/toolstream/toolstream/pkg/schema"
+import (
+	"cmp"
 
-// Searches reads the recorded searches, in the order of the file.
-func (s *Set) Searches() ([]schema.Impression, error) {
-	return collect(s, searchesFile, func(rec record[schema.Impression]) (schema.Impression, error) {
-		if rec.value.SearchID == "" {
-			return rec.value, rec.errorf("search without an id")
-		}
-		return rec.value, nil
-	})
+	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Recorded is a search that was answered.
+type Recorded struct {
+	schema.Impression
+	Feedback []schema.Feedback // what was done with its results, in the order of the file
 }
 
-// Feedback reads what was done with the results of the recorded searches, by
-// the id of the search. An event of an id that came before is not repeated.
-func (s *Set) Feedback() (map[string][]schema.Feedback, error) {
-	bySearch := map[string][]schema.Feedback{}
-	seen := map[string]bool{}
-	_, err := collect(s, feedbackFile, func(rec record[schema.Feedback]) (schema.Feedback, error) {
+// ofTenant names what is unique within a tenant.
+type ofTenant struct{ tenant, id string }
+
+// within returns the name of an id, of the tenant that the default one stands for.
+func within(of, id string) ofTenant { return ofTenant{cmp.Or(of, tenant.Default), id} }
+
+// Searches reads the recorded searches, in the order of the file, with their feedback.
+// What a topic holds twice, as it was sent again, counts once.
+func (s *Set) Searches() ([]Recorded, error) {
+	feedback, err := s.feedback()
+	if err != nil {
+		return nil, err
+	}
+	seen := map[ofTenant]bool{}
+	var out []Recorded
+	for rec, err := range records[schema.Impression](s, searchesFile) {
+		if err != nil {
+			return nil, err
+		}
+		i := rec.value
+		if i.SearchID == "" {
+			return nil, rec.errorf("search without an id")
+		}
+		key := within(i.Tenant, i.SearchID)
+		if !seen[key] {
+			out = append(out, Recorded{Impression: i, Feedback: feedback[key]})
+		}
+		seen[key] = true
+	}
+	return out, nil
+}
+
+// feedback reads what was done with the results of searches.
+func (s *Set) feedback() (map[ofTenant][]schema.Feedback, error) {
+	bySearch := map[ofTenant][]schema.Feedback{}
+	seen := map[ofTenant]bool{}
+	for rec, err := range records[schema.Feedback](s, feedbackFile) {
+		if err != nil {
+			return nil, err
+		}
 		f := rec.value
 		if err := f.Validate(); err != nil {
-			return f, rec.errorf("feedback: %w", err)
+			return nil, rec.errorf("feedback: %w", err)
 		}
-		if !seen[f.Identity()] {
-			seen[f.Identity()] = true
-			bySearch[f.SearchID] = append(bySearch[f.SearchID], f)
+		event, search := within(f.Tenant, f.Identity()), within(f.Tenant, f.SearchID)
+		if !seen[event] {
+			bySearch[search] = append(bySearch[search], f)
 		}
-		return f, nil
-	})
-	return bySearch, err
+		seen[event] = true
+	}
+	return bySearch, nil
 }

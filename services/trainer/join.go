@@ -214,16 +214,9 @@ func (s *Service) join(m *memory, f schema.Feedback, raw []byte) error {
 	if err := json.Unmarshal(raw[8:], &rec); err != nil {
 		return fmt.Errorf("trainer: decode search: %w", err)
 	}
-	position := slices.IndexFunc(rec.Shown, func(r schema.Shown) bool { return r.ID == f.ToolID })
-	switch {
-	case f.Time.Sub(at) > s.cfg.Window:
-		m.outcomes[tooOld]++
-		return nil
-	case at.Sub(f.Time) > maxSkew:
-		m.outcomes[tooEarly]++
-		return nil
-	case position < 0:
-		m.outcomes[notShown]++
+	position, refusal := rec.position(f, s.cfg.Window)
+	if refusal != "" {
+		m.outcomes[refusal]++
 		return nil
 	}
 	if !m.tenant(f.Tenant).admit(m, f, position, s.cfg.HalfLife) {
@@ -240,6 +233,21 @@ func (s *Service) join(m *memory, f schema.Feedback, raw []byte) error {
 		return err
 	}
 	return m.putSearch(key, at, &rec)
+}
+
+// position returns where what an event is about was shown, or why the event says
+// nothing of the search.
+func (r *searchRecord) position(f schema.Feedback, window time.Duration) (_ int, refusal string) {
+	position := slices.IndexFunc(r.Shown, func(s schema.Shown) bool { return s.ID == f.ToolID })
+	switch {
+	case f.Time.Sub(r.at) > window:
+		return 0, tooOld
+	case r.at.Sub(f.Time) > maxSkew:
+		return 0, tooEarly
+	case position < 0:
+		return 0, notShown
+	}
+	return position, ""
 }
 
 func (m *memory) putSearch(key string, at time.Time, rec *searchRecord) error {

@@ -95,15 +95,18 @@ func (s *Service) settle(m *memory) error {
 }
 
 // Pairs returns what the feedback on a search says, exactly as the service
-// learns it once all of it has come. Feedback on other searches says nothing.
+// learns it once all of it has come, but for what is too much of one client.
+// Feedback on other searches says nothing.
 func Pairs(i schema.Impression, feedback []schema.Feedback) []fusion.Pair {
 	if !measured(i.Shown) {
 		return nil
 	}
-	rec := searchRecord{Shown: i.Shown[:min(len(i.Shown), maxShown)]}
+	rec := searchRecord{Shown: i.Shown[:min(len(i.Shown), maxShown)], at: i.Time}
 	for _, f := range feedback {
-		position := slices.IndexFunc(rec.Shown, func(r schema.Shown) bool { return r.ID == f.ToolID })
-		if f.SearchID == i.SearchID && position >= 0 {
+		if f.Time.IsZero() || i.Time.IsZero() {
+			f.Time = i.Time // a record that was made by hand
+		}
+		if position, refusal := rec.position(f, defaultWindow); f.SearchID == i.SearchID && refusal == "" {
 			rec.mark(f.Event, position)
 		}
 	}

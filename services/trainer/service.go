@@ -63,8 +63,11 @@ type Config struct {
 	Learn      fusion.LearnConfig // steps; rate 0.002, batch 64, L2 0.1, clip 1
 }
 
+// defaultWindow is how long after a search feedback counts.
+const defaultWindow = 24 * time.Hour
+
 func (c Config) withDefaults() Config {
-	orDefault(&c.Window, 24*time.Hour)
+	orDefault(&c.Window, defaultWindow)
 	orDefault(&c.Mature, 10*time.Minute)
 	orDefault(&c.Settle, 5*time.Second)
 	orDefault(&c.Tick, 2*time.Second)

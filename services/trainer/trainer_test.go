@@ -652,7 +652,10 @@ func TestPairsOfRecordedSearches(t *testing.T) {
 	for i := range shown {
 		shown[i] = schema.Shown{ID: string(rune('a' + i)), Features: []float64{float64(i)}}
 	}
-	pairs := Pairs(schema.Impression{SearchID: "s", Shown: shown}, []schema.Feedback{
+	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	pairs := Pairs(schema.Impression{SearchID: "s", Shown: shown, Time: at}, []schema.Feedback{
+		{SearchID: "s", ToolID: "a", Event: schema.Called, Time: at.Add(-time.Hour)},
+		{SearchID: "s", ToolID: "c", Event: schema.Called, Time: at.Add(25 * time.Hour)},
 		{SearchID: "s", ToolID: "b", Event: schema.Called},
 		{SearchID: "s", ToolID: "b", Event: schema.Succeeded},
 		{SearchID: "s", ToolID: "d", Event: schema.Failed},
