@@ -18,7 +18,7 @@ import (
 
 // DistillSource is a file of texts to learn from.
 type DistillSource struct {
-	Name string
+	Name string // path or URL; empty for standard input
 	Open func(context.Context) (io.ReadCloser, error)
 }
 
@@ -156,7 +156,7 @@ func sameLanguage(a, b string) bool {
 // isLines reports whether a file is plain text, a text a line.
 func isLines(name string) bool {
 	ending := strings.ToLower(filepath.Ext(strings.TrimSuffix(name, ".gz")))
-	return name == "" || ending == ".txt" || ending == ".text"
+	return ending == ".txt" || ending == ".text"
 }
 
 // maxTextLine is the longest line that is read whole.

@@ -95,6 +95,19 @@ func TestDistillMakesAModelThatServes(t *testing.T) {
 	}
 }
 
+// Standard input is read as an import reads it.
+func TestDistillReadsDocumentsFromStandardInput(t *testing.T) {
+	var report DistillReport
+	docs := `{"name":"weather","description":"The forecast of a city."}
+{"name":"tides","description":"When the water is high."}`
+	if err := readTexts(t.Context(), &distill.Corpus{}, "", source("", docs), &report); err != nil {
+		t.Fatal(err)
+	}
+	if report.Documents != 2 || report.Lines != 0 {
+		t.Errorf("%+v", report)
+	}
+}
+
 func TestDistillRefuses(t *testing.T) {
 	good := teacherFile(t)
 	notOne := filepath.Join(t.TempDir(), "foreign")

@@ -17,6 +17,17 @@ func small() Config {
 	return Config{Name: "small", Dimensions: 24, Rows: 400, Epochs: 12, Batch: 64, Rate: 0.02, MinGroups: 2, Seed: 1}
 }
 
+// Of five texts held out each has four others, which are the nearest to whatever model.
+func TestOverlapOfFewTextsIsOfThose(t *testing.T) {
+	_, report, err := Distil(t.Context(), small(), Deps{
+		Teachers: open(t, t.TempDir(), &concepts{name: "one", dims: 40}), Texts: sentences(100),
+		Progress: func(string, int, int) {},
+	})
+	if err != nil || report.HeldOut != 5 || math.Abs(report.Overlap-1) > 1e-9 {
+		t.Errorf("%+v: %v", report, err)
+	}
+}
+
 func TestDistil(t *testing.T) {
 	teachers := open(t, t.TempDir(), &concepts{name: "one", dims: 40}, &concepts{name: "two", dims: 16})
 	steps := map[string]bool{}

@@ -54,8 +54,9 @@ func (w *work) measure(file []byte) (cosine, overlap float64, err error) {
 			}
 		}
 	})
+	others := max(min(nearest, w.held-1), 1) // of few texts all others are the nearest
 	for _, s := range same {
-		overlap += float64(s) / float64(nearest*n)
+		overlap += float64(s) / float64(others*n)
 	}
 	return cosine, overlap, nil
 }
