@@ -62,21 +62,20 @@ type fleet struct {
 // roundState is what run remembers from round to round.
 type roundState struct {
 	check   *generations.Check
-	target  int                    // that check is about
-	passed  int                    // the generation that is not gone to on the way to the target
-	wanted  map[int]uint64         // that Weaviate has to have, once asked
-	later   time.Time              // when writers may be held up again
-	took    time.Duration          // of the last look
-	left    int                    // that was outstanding after they were held up in vain
-	seen    int                    // that was outstanding at the last look
-	seenAt  time.Time              // when that was
-	retry   map[int]time.Time      // when a generation is tried again
-	patient map[int]int            // how often it failed
-	swept   *generations.Plan      // after which everything retired is gone
-	realias time.Time              // when the alias in Weaviate is tried again
-	aliased int                    // the generation that Weaviate's alias stands for
-	told    map[string]string      // what the log has heard
-	retired map[int]weaviate.Model // the models of generations that are to be removed
+	target  int               // that check is about
+	passed  int               // the generation that is not gone to on the way to the target
+	wanted  map[int]uint64    // that Weaviate has to have, once asked
+	later   time.Time         // when writers may be held up again
+	took    time.Duration     // of the last look
+	left    int               // that was outstanding after they were held up in vain
+	seen    int               // that was outstanding at the last look
+	seenAt  time.Time         // when that was
+	retry   map[int]time.Time // when a generation is tried again
+	patient map[int]int       // how often it failed
+	swept   *generations.Plan // after which everything retired is gone
+	realias time.Time         // when the alias in Weaviate is tried again
+	aliased int               // the generation that Weaviate's alias stands for
+	told    map[string]string // what the log has heard
 }
 
 // newFleet returns the fleet of a process, with the plan that it knows.
@@ -91,7 +90,7 @@ func newFleet(b *base, on generationBus, store generations.Store, file string) (
 	}
 	return &fleet{
 		base: b, bus: on, planner: planner, at: map[int]*generation{}, problems: map[int]string{}, lacks: map[int]*generations.Outstanding{},
-		round: roundState{retry: map[int]time.Time{}, patient: map[int]int{}, told: map[string]string{}, retired: map[int]weaviate.Model{}},
+		round: roundState{retry: map[int]time.Time{}, patient: map[int]int{}, told: map[string]string{}},
 	}, nil
 }
 

@@ -100,17 +100,17 @@ func TestAClassOfAModelInUseStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b := weaviate.Model{Name: "a", Dimensions: 8}, weaviate.Model{Name: "b", Dimensions: 8}
-	f := &fleet{planner: planner, vectors: vectors, at: map[int]*generation{}, round: roundState{retired: map[int]weaviate.Model{7: a, 8: b}}}
-	for range 2 {
-		for number := range 9 {
-			if err := f.drop(t.Context(), number); err != nil {
-				t.Fatal(err)
-			}
+	a, b := generations.Generation{Number: 7, Model: "a", Dimensions: 8}, generations.Generation{Number: 8, Model: "b", Dimensions: 8}
+	unknown := generations.Generation{Number: 6} // it never was more than planned
+	plan.Retired = []generations.Generation{unknown, a, b}
+	f := &fleet{planner: planner, vectors: vectors, at: map[int]*generation{}}
+	for number := range 9 {
+		if err := f.drop(t.Context(), plan, number); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if !slices.Equal(dropped, []string{vectors.ClassOf(a)}) {
-		t.Errorf("dropped %v, of which %s is of a model in use", dropped, vectors.ClassOf(b))
+	if !slices.Equal(dropped, []string{vectors.ClassOf(classOf(a))}) {
+		t.Errorf("dropped %v, of which %s is of a model in use", dropped, vectors.ClassOf(classOf(b)))
 	}
 }
 

@@ -135,7 +135,7 @@ func (f *fleet) alias(ctx context.Context, plan generations.Plan) {
 	if f.vectors == nil || plan.Last == 1 || f.round.aliased == plan.Target || time.Now().Before(f.round.realias) {
 		return
 	}
-	if err := f.vectors.Switch(ctx, f.vectors.ClassOf(f.Live().class())); err != nil {
+	if err := f.vectors.Switch(ctx, f.vectors.ClassOf(classOf(f.Live().Generation))); err != nil {
 		f.round.realias = time.Now().Add(retryMost)
 		f.tell("alias", "the alias in Weaviate does not stand for what is searched yet", err)
 		return
@@ -221,7 +221,6 @@ func (f *fleet) retire(plan generations.Plan) bool {
 	f.mu.Unlock()
 	done := true
 	for _, g := range gone {
-		f.round.retired[g.Number] = g.class()
 		if g == live {
 			g.halt()
 			done = false
@@ -288,24 +287,24 @@ func (f *fleet) sweepTopics(ctx context.Context, plan generations.Plan) error {
 	var errs []error
 	for _, n := range numbers {
 		if f.over(plan, n) {
-			errs = append(errs, f.sweepTopic(ctx, n))
+			errs = append(errs, f.sweepTopic(ctx, plan, n))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// drop removes what Weaviate has of a retired generation, once. A class is of a model:
-// where another generation is of the same one, it is that one's by now.
-func (f *fleet) drop(ctx context.Context, number int) error {
-	model, known := f.round.retired[number]
-	if !known || f.uses(model) {
+// drop removes what Weaviate has of a retired generation. A class is of a model: where
+// another generation is of the same one, it is that one's by now.
+func (f *fleet) drop(ctx context.Context, plan generations.Plan, number int) error {
+	i := slices.IndexFunc(plan.Retired, func(g generations.Generation) bool { return g.Number == number })
+	if i < 0 || plan.Retired[i].Model == "" {
 		return nil
 	}
-	if err := f.vectors.Drop(ctx, f.vectors.ClassOf(model)); err != nil {
-		return err
+	model := classOf(plan.Retired[i])
+	if f.uses(model) {
+		return nil
 	}
-	delete(f.round.retired, number)
-	return nil
+	return f.vectors.Drop(ctx, f.vectors.ClassOf(model))
 }
 
 // uses reports whether a generation that is at work here, or that the plan has, is of a
@@ -322,7 +321,7 @@ func (f *fleet) uses(model weaviate.Model) bool {
 		slices.ContainsFunc(slices.Collect(maps.Values(f.at)), func(g *generation) bool { return of(g.Generation) })
 }
 
-func (f *fleet) sweepTopic(ctx context.Context, number int) error {
+func (f *fleet) sweepTopic(ctx context.Context, plan generations.Plan, number int) error {
 	topic, group := events.Embedded(number), events.Numbered(embedder.StageName, number)
 	if err := f.bus.Forget(ctx, events.ToolsStandardized, group); err != nil {
 		return err
@@ -331,7 +330,7 @@ func (f *fleet) sweepTopic(ctx context.Context, number int) error {
 		if err := f.bus.Forget(ctx, topic, proposalsName); err != nil {
 			return err
 		}
-		if err := f.drop(ctx, number); err != nil {
+		if err := f.drop(ctx, plan, number); err != nil {
 			return fmt.Errorf("generation %d: %w", number, err)
 		}
 	}

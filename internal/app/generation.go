@@ -175,7 +175,7 @@ func (f *fleet) openStage(g *generation) (err error) {
 // openProposals lets Weaviate have what is embedded.
 func (f *fleet) openProposals(g *generation) error {
 	p, err := newProposals(events.Embedded(g.Number), func(ctx context.Context) (*weaviate.Index, error) {
-		return weaviate.OpenIndex(ctx, f.vectors, g.class(), weaviate.Deps{Logger: f.log, Registerer: g.registerer()})
+		return weaviate.OpenIndex(ctx, f.vectors, classOf(g.Generation), weaviate.Deps{Logger: f.log, Registerer: g.registerer()})
 	}, stream.Deps{Groups: f.bus, Ends: f.bus, Publisher: f.bus, Logger: f.log, Registerer: g.registerer(), Traces: f.traces.Provider()})
 	if err != nil {
 		return err
@@ -185,8 +185,8 @@ func (f *fleet) openProposals(g *generation) error {
 	return nil
 }
 
-// class is what Weaviate keeps the generation's vectors by.
-func (g *generation) class() weaviate.Model {
+// classOf is what Weaviate keeps a generation's vectors by.
+func classOf(g generations.Generation) weaviate.Model {
 	return weaviate.Model{Name: g.Model, Dimensions: g.Dimensions}
 }
 

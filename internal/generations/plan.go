@@ -26,7 +26,12 @@ type Plan struct {
 	Live        int          `json:"live"`   // that searches began to use last
 	Target      int          `json:"target"` // that searches are to use
 	Generations []Generation `json:"generations"`
+	Retired     []Generation `json:"retired,omitempty"` // that were given up last, the last one at the end
 }
+
+// maxRetired is how many retired generations a plan names: more than processes that
+// are away for a while have yet to clean up after.
+const maxRetired = 8
 
 // The ways in which a plan refuses to be changed.
 var (
@@ -68,8 +73,8 @@ func (p Plan) Next(g Generation) (Plan, error) {
 	}
 	live, _ := p.Find(p.Live)
 	g.Number = p.Last + 1
-	p.Last, p.Target, p.Generations = g.Number, g.Number, []Generation{live, g}
-	return p, nil
+	p.Last, p.Target = g.Number, g.Number
+	return p.keep(live, g), nil
 }
 
 // Back makes the other generation the target: of an upgrade that is under way
@@ -92,8 +97,19 @@ func (p Plan) Finish() (Plan, error) {
 		return p, ErrNoOther
 	}
 	target, _ := p.Find(p.Target)
-	p.Generations = []Generation{target}
-	return p, nil
+	return p.keep(target), nil
+}
+
+// keep retires all generations but these.
+func (p Plan) keep(kept ...Generation) Plan {
+	retired := slices.Clone(p.Retired)
+	for _, g := range p.Generations {
+		if !slices.ContainsFunc(kept, func(k Generation) bool { return k.Number == g.Number }) {
+			retired = append(retired, g)
+		}
+	}
+	p.Generations, p.Retired = kept, retired[max(len(retired)-maxRetired, 0):]
+	return p
 }
 
 // other is the generation that is not the target.

@@ -61,6 +61,9 @@ func TestAnUpgradeAndOneStepBack(t *testing.T) {
 	if g, _ := p.Find(4); g.Model != "d" {
 		t.Errorf("what is known was overwritten: %+v", g)
 	}
+	if got := numbers(Plan{Generations: p.Retired}); !slices.Equal(got, []int{2, 3}) || p.Retired[1].Model != "c" {
+		t.Errorf("retired are %+v", p.Retired)
+	}
 }
 
 // Whatever is done to a plan, it can be read back, keeps what is searched, and
@@ -94,6 +97,14 @@ func TestPlansStayWhole(t *testing.T) {
 			}
 			if _, err := decode(raw); err != nil {
 				t.Fatal(err)
+			}
+			for _, g := range before.Generations {
+				if last := len(p.Retired) - 1; !p.Has(g.Number) && (last < 0 || p.Retired[last] != g) {
+					t.Fatalf("%+v follows %+v, which says nothing of %d", p, before, g.Number)
+				}
+			}
+			if len(p.Retired) > maxRetired {
+				t.Fatalf("%d retired generations", len(p.Retired))
 			}
 			if p.Last < before.Last || p.Live != before.Live && p.Live != before.Target {
 				t.Fatalf("%+v follows %+v", p, before)
