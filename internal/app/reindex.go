@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ func (f *fleet) Reindex(ctx context.Context, o generations.Order) (generations.R
 	case o.Model != "":
 		next, err := f.probe(ctx, o.Model)
 		if err != nil {
-			return generations.Report{}, fmt.Errorf("%w: %w", generations.ErrModel, err)
+			return generations.Report{}, fmt.Errorf("%w: %w", notLoaded(err), err)
 		}
 		if change, err = f.toNext(ctx, next); err != nil {
 			return generations.Report{}, err
@@ -66,6 +67,15 @@ func (f *fleet) Reindex(ctx context.Context, o generations.Order) (generations.R
 	}
 	f.log.Info("the plan of embedding models was changed", "target", plan.Target, "generations", len(plan.Generations))
 	return f.Report(ctx), nil
+}
+
+// notLoaded tells a model that may be had later from one that never will.
+func notLoaded(err error) error {
+	var may interface{ Temporary() bool }
+	if errors.As(err, &may) && may.Temporary() || errors.Is(err, context.DeadlineExceeded) {
+		return generations.ErrAway
+	}
+	return generations.ErrModel
 }
 
 // toNext makes a generation the next one. Its number is above every one of which

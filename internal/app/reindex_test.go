@@ -1,6 +1,9 @@
 package app
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -33,6 +36,30 @@ func TestAReplacedModelIsChangedTo(t *testing.T) {
 	e, _ = up(t, cfg)
 	if r := e.fleet.Report(t.Context()); r.Live != 2 || r.Generations[1].Problem != "" {
 		t.Errorf("after a restart: %+v", r)
+	}
+}
+
+// Whether a model may be had later is told apart from that somebody has to mend something.
+func TestAModelBehindAnEndpointThatDoesNotAnswer(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch body, _ := io.ReadAll(r.Body); {
+		case strings.Contains(string(body), "resting"):
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case strings.Contains(string(body), "locked"):
+			w.WriteHeader(http.StatusUnauthorized)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"data":[{"embedding":[1,0,1]}]}`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	e, _ := up(t, withEndpoint(t, server.URL, t.TempDir()))
+	for name, want := range map[string]int{"resting": 503, "locked": 422} {
+		w := e.call("POST", "/v1/reindex", `{"model":"http:`+name+`"}`)
+		if w.Code != want || !strings.Contains(w.Body.String(), "embedding endpoint") || strings.Contains(w.Body.String(), "plan") {
+			t.Errorf("%s: %d %s, want %d", name, w.Code, w.Body, want)
+		}
 	}
 }
 

@@ -67,14 +67,17 @@ type Order struct {
 	Finish bool   `json:"finish,omitempty" doc:"Give up the generation that is not searched."`
 }
 
-// ErrModel is wrapped by the error for a model that can not be loaded.
-var ErrModel = errors.New("the model can not be loaded")
+// What the errors for a model wrap that is not to be had: at all, or at the moment.
+var (
+	ErrModel = errors.New("the model can not be loaded")
+	ErrAway  = errors.New("the model does not answer at the moment")
+)
 
 // Desk takes orders and reports.
 type Desk interface {
 	Report(ctx context.Context) Report
-	// Reindex changes the plan. Its errors wrap those of Plan and ErrModel; the
-	// rest is the store's.
+	// Reindex changes the plan. Its errors wrap those of Plan, ErrModel and
+	// ErrAway; the rest is the store's.
 	Reindex(ctx context.Context, o Order) (Report, error)
 }
 
@@ -140,6 +143,8 @@ func problem(err error) error {
 	switch {
 	case errors.Is(err, ErrModel):
 		return huma.Error422UnprocessableEntity(err.Error())
+	case errors.Is(err, ErrAway):
+		return huma.Error503ServiceUnavailable(err.Error())
 	case errors.Is(err, ErrSame), errors.Is(err, ErrNoOther), errors.Is(err, ErrBuilding), errors.Is(err, stream.ErrConflict):
 		return huma.Error409Conflict(err.Error())
 	}

@@ -38,6 +38,10 @@ type problem struct {
 func (p *problem) Error() string { return p.err.Error() }
 func (p *problem) Unwrap() error { return p.err }
 
+// Temporary reports whether the same request may be answered later, without anybody
+// mending anything here.
+func (p *problem) Temporary() bool { return p.kind == busy || p.kind == broken }
+
 func asProblem(err error) (*problem, bool) {
 	var p *problem
 	return p, errors.As(err, &p)
