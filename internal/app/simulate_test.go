@@ -109,7 +109,9 @@ func TestSuccessorsStandNear(t *testing.T) {
 	tools := []string{"a", "b", "c", "d", "e", "f"}
 	var samples []evaluation.Sample
 	for i, tool := range tools[:3] {
-		s := evaluation.Sample{Query: dataset.Query{ID: tool, Labels: []dataset.Label{{ID: tool, Relevance: 1}}}}
+		s := evaluation.Sample{Query: dataset.Query{ID: tool, Labels: []dataset.Label{
+			{ID: tool, Relevance: 1}, {ID: "wrong for " + tool}, {ID: "no answer to " + tool},
+		}}}
 		for j := range tools {
 			s.Candidates = append(s.Candidates, index.Candidate{Ref: schema.Ref{Kind: schema.KindTool, ID: tools[(i+j)%len(tools)]}})
 		}

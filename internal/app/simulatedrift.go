@@ -64,6 +64,9 @@ func successors(samples []evaluation.Sample, rng *rand.Rand) map[string]string {
 	var tools []string
 	for i := range samples {
 		for _, label := range samples[i].Query.Labels {
+			if label.Relevance <= 0 {
+				continue // it is said not to be asked for
+			}
 			if asking[label.ID] == nil {
 				tools = append(tools, label.ID)
 			}
