@@ -102,7 +102,7 @@ func trainServing(ctx context.Context, cfg TrainConfig, progress func(stage stri
 			return err
 		}
 		t.Pairs = fitted.Pairs
-		t.Weights, err = sealed(fitted.Model, t.Pairs, fmt.Sprintf("learned from the labels of %s, %d queries, %s", e.set.Name, len(samples), e.Settings.Model))
+		t.Weights, err = trained(fitted.Model, t.Pairs, fmt.Sprintf("learned from the labels of %s, %d queries, %s", e.set.Name, len(samples), e.Settings.Model))
 		return err
 	})
 	return t, err
@@ -134,7 +134,7 @@ func trainSearches(cfg TrainConfig) (*Trained, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := sealed(m, len(pairs), fmt.Sprintf("learned from %d recorded searches of %s", len(searches), set.Name))
+	w, err := trained(m, len(pairs), fmt.Sprintf("learned from %d recorded searches of %s", len(searches), set.Name))
 	return &Trained{Weights: w, Pairs: len(pairs)}, err
 }
 
@@ -188,7 +188,7 @@ func trainPaper(ctx context.Context, cfg TrainConfig) (*Trained, error) {
 		return nil, err
 	}
 	t.Pairs = len(all)
-	t.Weights, err = sealed(m, t.Pairs, fmt.Sprintf("learned the way of arXiv 2602.05366 from %s, %d queries", set.Name, len(queries)))
+	t.Weights, err = trained(m, t.Pairs, fmt.Sprintf("learned the way of arXiv 2602.05366 from %s, %d queries", set.Name, len(queries)))
 	return t, err
 }
 
@@ -223,16 +223,22 @@ func validatePaper(ctx context.Context, cfg TrainConfig, set *dataset.Set, score
 	return out, nil
 }
 
-// sealed returns a learned model in its exchangeable form. Its version is named
-// after its content, so that two models never share one.
-func sealed(m fusion.Model, pairs int, source string) (schema.Weights, error) {
+// trained returns a learned model in its exchangeable form.
+func trained(m fusion.Model, pairs int, source string) (schema.Weights, error) {
 	w := m.Weights()
-	w.Version, w.Source, w.Trained = "trained", source, pairs
+	w.Source, w.Trained = source, pairs
+	return sealed("trained", w)
+}
+
+// sealed names weights after how they were made and what they are, so that two never
+// share a version, and seals them.
+func sealed(made string, w schema.Weights) (schema.Weights, error) {
+	w.Version = made
 	draft, err := fusion.Seal(w)
 	if err != nil {
 		return w, err
 	}
-	w.Version = "trained-" + draft.Hash[:8]
+	w.Version = made + "-" + draft.Hash[:8]
 	w.Created = time.Time{} // the same data, the same file
 	return fusion.Seal(w)
 }

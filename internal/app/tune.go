@@ -60,7 +60,7 @@ func Tune(ctx context.Context, cfg TuneConfig, progress func(stage string, done,
 	}
 	t.Weights = t.Tuning.Model.Weights()
 	t.Weights.Source = fmt.Sprintf("searched for on %d sets together, with %s", len(decks), t.Model)
-	t.Weights, err = fusion.Seal(t.Weights)
+	t.Weights, err = sealed("tuned", t.Weights)
 	return t, err
 }
 
