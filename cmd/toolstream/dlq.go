@@ -198,8 +198,8 @@ func undecided(verb string, done, failed int) error {
 	return unlessNothing(done, fmt.Errorf("dlq %s: %d of %d could not be done", verb, failed, done+failed))
 }
 
-// decideAll repeats the bulk call until no matching letter is left that it
-// could close.
+// decideAll repeats the bulk call until it came to each matching letter that was there
+// when it began.
 func (c *console) decideAll(cmd *cobra.Command, verb string, query url.Values) error {
 	maps.DeleteFunc(query, func(_ string, v []string) bool { return v[0] == "" })
 	var sum struct {
@@ -209,9 +209,9 @@ func (c *console) decideAll(cmd *cobra.Command, verb string, query url.Values) e
 	var failed []decision
 	for {
 		var part struct {
-			Done      int        `json:"done"`
-			Failed    []decision `json:"failed"`
-			Remaining int        `json:"remaining"`
+			Done   int        `json:"done"`
+			Failed []decision `json:"failed"`
+			Cursor string     `json:"cursor"`
 		}
 		body, err := c.client().Send(cmd.Context(), http.MethodPost, "/v1/dlq:"+verb, query, "", nil)
 		if err != nil {
@@ -221,12 +221,16 @@ func (c *console) decideAll(cmd *cobra.Command, verb string, query url.Values) e
 			return fmt.Errorf("dlq %s: %w", verb, err)
 		}
 		sum.Done += part.Done
-		failed = part.Failed
-		if part.Remaining == 0 || part.Done == 0 {
+		sum.Failed += len(part.Failed)
+		failed = append(failed, part.Failed[:min(len(part.Failed), shownErrors)]...)
+		if part.Cursor == "" {
 			break
 		}
+		if part.Cursor == query.Get("cursor") {
+			return fmt.Errorf("dlq %s: the bus fails, %d done and %d failed so far: try again later", verb, sum.Done, sum.Failed)
+		}
+		query.Set("cursor", part.Cursor)
 	}
-	sum.Failed = len(failed)
 	for _, d := range failed[:min(len(failed), shownErrors)] {
 		c.notef("%s: %s\n", d.ID, oneLine(d.Error))
 	}

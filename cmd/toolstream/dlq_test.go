@@ -24,7 +24,19 @@ func letters(t *testing.T) string {
 	answer("POST /v1/dlq/c/replay", 404, `{"status":404,"title":"Not Found","detail":"there is no dead letter"}`)
 	answer("POST /v1/dlq/d/replay", 503, `{"status":503,"title":"Unavailable","detail":"the bus does not answer"}`)
 	answer("POST /v1/dlq:replay", 200, `{"done":0,"failed":[{"id":"b","state":"open","error":"its record is not kept"}],"remaining":0}`)
-	answer("POST /v1/dlq:drop", 200, `{"done":2,"failed":[{"id":"b","state":"open","error":"no"}],"remaining":0}`)
+	mux.HandleFunc("POST /v1/dlq:drop", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		pages := map[string]string{
+			"":      `{"done":2,"failed":[{"id":"b","state":"open","error":"no"}],"remaining":2,"cursor":"then"}`,
+			"then":  `{"done":1,"failed":[{"id":"c","state":"open","error":"no"}],"remaining":0}`,
+			"stuck": `{"done":0,"remaining":2,"cursor":"stuck"}`,
+		}
+		at := r.URL.Query().Get("cursor")
+		if r.URL.Query().Get("stage") == "stuck" {
+			at = "stuck"
+		}
+		w.Write([]byte(pages[at]))
+	})
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	return s.URL
@@ -44,7 +56,8 @@ func TestEveryNamedLetterIsDecided(t *testing.T) {
 		{"replay b c", exitFailed, "2 of 2 could not be done", 2},
 		{"replay a d b", exitFailed, "the bus does not answer", 0},
 		{"replay --all", exitFailed, "b: its record is not kept", -1},
-		{"drop --all", exitPartly, "1 of 3 could not be done", -1},
+		{"drop --all", exitPartly, "2 of 5 could not be done", -1},
+		{"drop --all --stage stuck", exitFailed, "the bus fails", 0},
 		{"drop b --reason bad_vector", exitUsage, "go with --all", 0},
 	} {
 		var out, errOut strings.Builder

@@ -502,3 +502,45 @@ func TestHTTP(t *testing.T) {
 		f.wantKeys(tenant.With(f.Context(), "other"), Filter{State: events.LetterOpen}, "other/x")
 	})
 }
+
+// Calls that follow each other come to each letter once, though a replay failed again,
+// or was refused.
+func TestBulkCallsComeToEachLetterOnce(t *testing.T) {
+	run(t, Config{}, func(f *failing) {
+		for i := range 5 {
+			f.raw(fmt.Sprintf("default/%d", i), "{", i)
+			time.Sleep(time.Second) // the bubble's
+		}
+		follow := func(decide decision) (done, failed int) {
+			call := f.box.many(decide)
+			var out *bulkOutput
+			for in := (bulkInput{Limit: 2}); out == nil || in.Cursor != ""; in.Cursor = out.Body.Cursor {
+				var err error
+				if out, err = call(f.Context(), &in); err != nil {
+					f.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				synctest.Wait() // what is replayed has failed again
+				if done, failed = done+out.Body.Done, failed+len(out.Body.Failed); done+failed > 5 {
+					f.Fatalf("%d done and %d failed of 5", done, failed)
+				}
+			}
+			return done, failed
+		}
+		refuse := func(ctx context.Context, ids ...string) ([]Settled, error) {
+			return f.box.each(ctx, ids, func(context.Context, events.DeadLetter) (events.LetterState, error) { return "", refused("no") })
+		}
+		if done, failed := follow(refuse); done != 0 || failed != 5 {
+			f.Errorf("refused: %d done, %d failed", done, failed)
+		}
+		if done, failed := follow(f.box.Replay); done != 5 || failed != 0 {
+			f.Errorf("replayed: %d done, %d failed", done, failed)
+		}
+		if open := f.box.List(f.Context(), Filter{State: events.LetterOpen}); len(open) != 5 {
+			f.Errorf("%d failed again", len(open))
+		}
+		if _, err := f.box.many(refuse)(f.Context(), &bulkInput{Limit: 2, Cursor: "x"}); err == nil {
+			f.Error("any text is a cursor")
+		}
+	})
+}

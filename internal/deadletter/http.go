@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -14,17 +16,16 @@ import (
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// maxBulk is the most letters that one bulk call decides about.
-const maxBulk = 1000
-
 type (
-	filterInput struct {
+	// Huma reads parameters from exported fields only, so these two do not embed
+	// what they have in common.
+	bulkInput struct {
 		Stage  string `query:"stage" doc:"Of this stage only."`
 		Reason string `query:"reason" doc:"For this reason only."`
 		Topic  string `query:"topic" doc:"Of records of this topic only."`
+		Cursor string `query:"cursor" doc:"From the call before: go on behind its letters."`
+		Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"Letters to decide about, at most."`
 	}
-	// Huma reads parameters from exported fields only, so this one does not
-	// embed what it has in common with the other.
 	listInput struct {
 		Stage  string `query:"stage" doc:"Of this stage only."`
 		Reason string `query:"reason" doc:"For this reason only."`
@@ -62,6 +63,7 @@ type bulk struct {
 	Done      int       `json:"done" doc:"Letters that were closed."`
 	Failed    []Settled `json:"failed,omitempty" doc:"Letters that are as they were, and why."`
 	Remaining int       `json:"remaining" doc:"Open letters that match and were left for the next call."`
+	Cursor    string    `json:"cursor,omitempty" doc:"Of the next call, for what was there at the first; absent where nothing remains of it."`
 }
 
 // Routes adds the calls of the box to an API.
@@ -113,13 +115,21 @@ func (b *Box) one(decide decision) func(context.Context, *idInput) (*settledOutp
 	}
 }
 
-// many answers a decision about all open letters that match, the oldest first.
-func (b *Box) many(decide decision) func(context.Context, *filterInput) (*bulkOutput, error) {
-	return func(ctx context.Context, in *filterInput) (*bulkOutput, error) {
-		letters := b.List(ctx, in.filter(events.LetterOpen))
-		ids := make([]string, 0, maxBulk)
-		for i := len(letters) - 1; i >= 0 && len(ids) < maxBulk; i-- {
-			ids = append(ids, letters[i].ID)
+// many answers a decision about open letters that match, the oldest first. Calls that
+// follow each other by their cursors come to each letter that was there at the first one
+// once: what a replay fails at again, or refuses, they do not meet a second time.
+func (b *Box) many(decide decision) func(context.Context, *bulkInput) (*bulkOutput, error) {
+	return func(ctx context.Context, in *bulkInput) (*bulkOutput, error) {
+		letters := b.List(ctx, filter(in.Stage, in.Reason, in.Topic, events.LetterOpen))
+		slices.Reverse(letters)
+		to, err := span(letters, in.Cursor)
+		if err != nil {
+			return nil, noCursor(in.Cursor)
+		}
+		letters = slices.DeleteFunc(letters, func(l Letter) bool { return !to.holds(l) })
+		ids := make([]string, min(len(letters), in.Limit))
+		for i := range ids {
+			ids[i] = letters[i].ID
 		}
 		outcomes, err := decide(ctx, ids...)
 		if err != nil && len(outcomes) == 0 {
@@ -133,12 +143,65 @@ func (b *Box) many(decide decision) func(context.Context, *filterInput) (*bulkOu
 			}
 			out.Done++
 		}
+		if out.Remaining > 0 {
+			to.after = furthest(letters[:len(ids)], outcomes)
+			out.Cursor = to.String()
+		}
 		return &bulkOutput{out}, nil
 	}
 }
 
-func (in filterInput) filter(state events.LetterState) Filter {
-	return Filter{Stage: in.Stage, Reason: in.Reason, Topic: events.Topic(in.Topic), State: state}
+// stretch is a part of a list of letters, the oldest first.
+type stretch struct {
+	after Letter    // it begins behind this one
+	until time.Time // when the last of it failed
+}
+
+// span reads the cursor of a bulk call; without one it is of all letters.
+func span(letters []Letter, cursor string) (stretch, error) {
+	var s stretch
+	if cursor == "" {
+		if len(letters) > 0 {
+			s.until = letters[len(letters)-1].Failed
+		}
+		return s, nil
+	}
+	until, after, _ := strings.Cut(cursor, ",")
+	var errs [2]error
+	s.until, errs[0] = time.Parse(time.RFC3339Nano, until)
+	s.after, errs[1] = parseCursor(after)
+	return s, errors.Join(errs[:]...)
+}
+
+func (s stretch) holds(l Letter) bool { return l.compare(s.after) > 0 && !l.Failed.After(s.until) }
+
+func (s stretch) String() string {
+	return s.until.UTC().Format(time.RFC3339Nano) + "," + cursor(s.after)
+}
+
+// furthest returns the last of the letters up to which all have an outcome: where the bus
+// failed, the next call goes on with the first that has none.
+func furthest(letters []Letter, outcomes []Settled) Letter {
+	settled := map[string]bool{}
+	for _, o := range outcomes {
+		settled[o.ID] = true
+	}
+	var last Letter
+	for _, l := range letters {
+		if !settled[l.ID] {
+			break
+		}
+		last = l
+	}
+	return last
+}
+
+func filter(stage, reason, topic string, state events.LetterState) Filter {
+	return Filter{Stage: stage, Reason: reason, Topic: events.Topic(topic), State: state}
+}
+
+func noCursor(s string) error {
+	return huma.Error422UnprocessableEntity("not a cursor of this list", &huma.ErrorDetail{Location: "query.cursor", Value: s})
 }
 
 // page cuts one page out of a list. Its cursor is the id of its last letter:
@@ -148,13 +211,13 @@ func (b *Box) page(ctx context.Context, in *listInput) (page, error) {
 	if in.State == "all" {
 		state = ""
 	}
-	all := b.List(ctx, filterInput{in.Stage, in.Reason, in.Topic}.filter(state))
+	all := b.List(ctx, filter(in.Stage, in.Reason, in.Topic, state))
 	out := page{Letters: []Letter{}, Total: len(all)}
 	rest := all
 	if in.Cursor != "" {
 		after, err := parseCursor(in.Cursor)
 		if err != nil {
-			return page{}, huma.Error422UnprocessableEntity("not a cursor of this list", &huma.ErrorDetail{Location: "query.cursor", Value: in.Cursor})
+			return page{}, noCursor(in.Cursor)
 		}
 		for len(rest) > 0 && rest[0].compare(after) >= 0 {
 			rest = rest[1:]
