@@ -139,3 +139,23 @@ func TestUsageIsMadeSeldomerTheLongerItTakes(t *testing.T) {
 		t.Errorf("epoch %d after %d: %v", u.Epoch, made, u.Prior)
 	}
 }
+
+// Live weights that can not be read, as those of a newer program, have an epoch all the
+// same: replicas that have them refuse what is not newer.
+func TestAnEpochOfWeightsThatCanNotBeReadIsNotGivenAgain(t *testing.T) {
+	for name, damage := range map[string]string{
+		"of a newer program": `{"schema":99,"version":"w41-00000000","epoch":41}`,
+		"cut off":            `{"schema":1,"epoch":`,
+	} {
+		b := newBench(t, quick())
+		w := published(b, 3)
+		b.store.values["weights.live.default"] = []byte(damage)
+		b.store.values["weights.version.default.w41-00000000"] = []byte(damage)
+		b.state = newRecords()
+		b.restart(quick())
+		got, err := b.Promote(t.Context(), "default", w[0].Version)
+		if err != nil || got.Epoch != 42 {
+			t.Errorf("%s: epoch %d, %v", name, got.Epoch, err)
+		}
+	}
+}

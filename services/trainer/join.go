@@ -68,7 +68,7 @@ func (s *Service) applySearches(_ context.Context, records []stream.Record[schem
 		}
 		m.move(events.Searches, positions)
 		m.heard = s.deps.Now()
-		m.expire(s.cfg.Window)
+		m.expire(s.cfg.Window, s.deps.Now())
 		return nil
 	})
 }
@@ -89,7 +89,7 @@ func (s *Service) applyFeedback(_ context.Context, records []stream.Record[schem
 		}
 		m.move(events.FeedbackTopic, positions)
 		m.heard = s.deps.Now()
-		m.expire(s.cfg.Window)
+		m.expire(s.cfg.Window, s.deps.Now())
 		return nil
 	})
 }
@@ -225,7 +225,7 @@ func (s *Service) join(m *memory, f schema.Feedback, raw []byte) error {
 			delete(m.due, key)
 			m.put(keyDue+key, nil)
 		}
-		return nil
+		return s.unheard(m, &f, rec.Model)
 	}
 	m.outcomes[accepted]++
 	s.take(m, &rec, f, position)

@@ -156,9 +156,11 @@ func (l *lesson) learn(batch int) {
 	}
 }
 
-// weightsDue reports whether enough was learned for another version.
+// weightsDue reports whether enough was learned for another version. One that was
+// published in the future was so by a clock that has been put right since.
 func (l *lesson) weightsDue(now time.Time, interval time.Duration) bool {
-	return l.record.Needed <= 0 && now.Sub(l.record.Published) >= interval
+	since := now.Sub(l.record.Published)
+	return l.record.Needed <= 0 && (since >= interval || since < 0)
 }
 
 // liveModel returns the fusion model that searches rank by.

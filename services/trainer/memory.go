@@ -327,9 +327,13 @@ func (m *memory) remember(k *kept, tenant, key string, at time.Time, value []byt
 
 // expire forgets what is older than the window: by the times of what was read,
 // not by the clock, so that a trainer that was away for days still joins what
-// belongs together.
-func (m *memory) expire(window time.Duration) {
-	horizon := m.reached[events.Searches]
+// belongs together. Times that were ahead, as of a clock that has been put right since,
+// make nothing older than it is.
+func (m *memory) expire(window time.Duration, now time.Time) {
+	horizon := now
+	if t := m.reached[events.Searches]; t.Before(horizon) {
+		horizon = t
+	}
 	if t := m.reached[events.FeedbackTopic]; t.Before(horizon) {
 		horizon = t
 	}

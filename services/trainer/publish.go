@@ -19,6 +19,7 @@ import (
 const (
 	liveKey    = "weights.live."    // tenant and embedding model, as schema.ModelOwner names them
 	versionKey = "weights.version." // tenant.version
+	pinnedKey  = "weights.pinned."  // as liveKey; a pinRecord
 	usageKey   = "usage."           // tenant
 )
 
@@ -47,13 +48,15 @@ func (s *Service) synchronise(ctx context.Context) error {
 func (s *Service) tenants(ctx context.Context) ([]string, error) {
 	var names []string
 	if len(s.synced) == 0 {
-		keys, err := s.deps.Store.Keys(ctx, liveKey)
-		if err != nil {
-			return nil, fmt.Errorf("trainer: list weights: %w", err)
-		}
-		for _, key := range keys {
-			name, _, _ := strings.Cut(strings.TrimPrefix(key, liveKey), ".")
-			names = append(names, name)
+		for _, prefix := range []string{liveKey, pinnedKey} {
+			keys, err := s.deps.Store.Keys(ctx, prefix)
+			if err != nil {
+				return nil, fmt.Errorf("trainer: list weights: %w", err)
+			}
+			for _, key := range keys {
+				name, _, _ := strings.Cut(strings.TrimPrefix(key, prefix), ".")
+				names = append(names, name)
+			}
 		}
 	}
 	s.mu.Lock()
@@ -71,19 +74,10 @@ func (s *Service) tenants(ctx context.Context) ([]string, error) {
 // were learned for.
 func (s *Service) synchroniseTenant(ctx context.Context, name string) error {
 	for _, model := range s.unsynced(name) {
-		owner := schema.ModelOwner(name, model)
-		live, ranks, err := s.stored(ctx, liveKey+owner)
-		if err == nil || errors.Is(err, ErrUnknownVersion) {
-			err = s.change(func(m *memory) error {
-				t := m.tenant(name)
-				t.lesson(s, model).adopt(live, ranks)
-				return t.save(m)
-			})
-		}
-		if err != nil {
+		if err := s.synchroniseLesson(ctx, name, model); err != nil {
 			return err
 		}
-		s.synced[owner] = true
+		s.synced[schema.ModelOwner(name, model)] = true
 	}
 	if s.counted[name] {
 		return nil
@@ -92,6 +86,83 @@ func (s *Service) synchroniseTenant(ctx context.Context, name string) error {
 		return err
 	}
 	return s.synchroniseUsage(ctx, name)
+}
+
+// synchroniseLesson takes over what the store has of the weights for a model: which are
+// live, the highest epoch, also where those can not be read, and whether they are pinned.
+func (s *Service) synchroniseLesson(ctx context.Context, name, model string) error {
+	owner := schema.ModelOwner(name, model)
+	live, ranks, err := s.stored(ctx, liveKey+owner)
+	var epoch uint64
+	switch {
+	case errors.Is(err, errDamaged):
+		epoch, err = s.highestEpoch(ctx, name, owner)
+	case errors.Is(err, ErrUnknownVersion):
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	pin, err := s.storedPin(ctx, owner)
+	if err != nil {
+		return err
+	}
+	unsaid := false // of an earlier release
+	if err := s.change(func(m *memory) error {
+		t := m.tenant(name)
+		l := t.lesson(s, model)
+		l.adopt(live, ranks)
+		l.record.Epoch = max(l.record.Epoch, epoch)
+		if pin != nil {
+			l.record.Pinned = pin.Pinned
+		}
+		unsaid = pin == nil && l.record.Pinned
+		return t.save(m)
+	}); err != nil || !unsaid {
+		return err
+	}
+	return s.put(ctx, pinnedKey+owner, pinRecord{Pinned: true})
+}
+
+// highestEpoch returns the highest epoch that live weights which can not be read, or a
+// kept version, say of themselves: what comes has to be newer, or those who have them
+// refuse it.
+func (s *Service) highestEpoch(ctx context.Context, tenant, owner string) (uint64, error) {
+	raw, err := s.deps.Store.Get(ctx, liveKey+owner)
+	if err != nil {
+		return 0, fmt.Errorf("trainer: read %s%s: %w", liveKey, owner, err)
+	}
+	var said struct {
+		Epoch uint64 `json:"epoch"`
+	}
+	_ = json.Unmarshal(raw, &said) // as much of it as can be read
+	versions, err := s.versions(ctx, tenant)
+	if err != nil {
+		return 0, err
+	}
+	for _, v := range versions {
+		said.Epoch = max(said.Epoch, epochOf(v))
+	}
+	return said.Epoch, nil
+}
+
+// pinRecord says whether live weights are to stay, for whoever trains next.
+type pinRecord struct {
+	Pinned bool `json:"pinned"`
+}
+
+// storedPin returns what the store says of a pin, nil where it says nothing that can be
+// read.
+func (s *Service) storedPin(ctx context.Context, owner string) (*pinRecord, error) {
+	raw, err := s.deps.Store.Get(ctx, pinnedKey+owner)
+	if err != nil {
+		return nil, fmt.Errorf("trainer: read %s%s: %w", pinnedKey, owner, err)
+	}
+	var pin *pinRecord
+	if json.Unmarshal(raw, &pin) != nil {
+		return nil, nil
+	}
+	return pin, nil
 }
 
 // unsynced returns the models of a tenant of which it is not known what the store

@@ -81,6 +81,19 @@ func (s *Service) used(m *memory, f *schema.Feedback, model string) error {
 	return t.putAttempts(m, model, list)
 }
 
+// unheard forgets a search of which what was reported does not count: whether it led to
+// a use is not known.
+func (s *Service) unheard(m *memory, f *schema.Feedback, model string) error {
+	model = cmp.Or(model, s.Model())
+	t := m.tenant(f.Tenant)
+	list := t.attempts[model]
+	i := slices.IndexFunc(list, func(a attempt) bool { return a.Search == f.SearchID })
+	if i < 0 || list[i].Used {
+		return nil
+	}
+	return t.putAttempts(m, model, slices.Delete(list, i, i+1))
+}
+
 // rate returns how often the live weights led to a use, in searches that have
 // matured.
 func (t *account) rate(l *lesson, matured time.Time) rate {

@@ -133,3 +133,78 @@ func TestVersionsHaveAHistory(t *testing.T) {
 		t.Errorf("a damaged version was promoted: %v", err)
 	}
 }
+
+// A search of which what was reported does not count says nothing of the weights: who
+// reports more than others would take good ones back by that.
+func TestSearchesOfWhoIsNotHeardSayNothingOfTheWeights(t *testing.T) {
+	b := newBench(t, Config{MinPairs: 1 << 20, Sample: 20})
+	used := func(prefix string, n int, client func(i int) string) {
+		t.Helper()
+		live, err := b.Live("default")
+		b.must(err)
+		for i := range n {
+			imp := b.impression(fmt.Sprint(prefix, i), "wordy", "right", "other")
+			imp.Weights = live.Version
+			f := b.feedback(imp.SearchID, "wordy", schema.Succeeded)
+			f.Client = client(i)
+			b.must(b.show(imp))
+			b.must(b.report(f))
+		}
+		b.now = b.now.Add(15 * time.Minute)
+		b.must(b.Advance(t.Context()))
+	}
+	everybody := func(i int) string { return fmt.Sprint("client", i%10) }
+	_, err := b.Promote(t.Context(), "default", "builtin")
+	b.must(err)
+	used("good", 60, everybody)
+	promoted, err := b.Promote(t.Context(), "default", "builtin") // the same under a new name
+	b.must(err)
+	used("as good", 20, everybody)
+	used("much", 140, func(int) string { return "one" })
+	if b.outcome(capped) < 50 {
+		t.Fatalf("%d events did not count: the test shows nothing", b.outcome(capped))
+	}
+	if live, _ := b.Live("default"); live.Version != promoted.Version {
+		t.Errorf("%s is live: %s", live.Version, live.Source)
+	}
+}
+
+// A pin is the store's: it holds for whoever trains next, and is lifted for all.
+func TestAPinOutlivesTheStateOfTheTrainer(t *testing.T) {
+	ctx := t.Context()
+	b := newBench(t, quick())
+	w := published(b, 2)
+	pinned, err := b.Pin(ctx, "default", w[0].Version)
+	b.must(err)
+	lost := b.state
+	b.state = newRecords()
+	b.restart(quick())
+	b.teach("more", 40)
+	if live, _ := b.Live("default"); live.Version != pinned.Version || !b.Pinned("default") {
+		t.Fatalf("%s follows what was pinned", live.Version)
+	}
+	_, err = b.Unpin(ctx, "default")
+	b.must(err)
+	b.state = lost
+	b.restart(quick())
+	b.must(b.Advance(ctx))
+	if b.Pinned("default") {
+		t.Error("a pin that was lifted is back")
+	}
+	// Of an earlier release nothing is in the store.
+	_, err = b.Pin(ctx, "default", "live")
+	b.must(err)
+	b.must(b.store.Delete(ctx, "weights.pinned.default"))
+	b.restart(quick())
+	b.must(b.Advance(ctx))
+	b.state = newRecords()
+	b.restart(quick())
+	b.must(b.Advance(ctx))
+	if !b.Pinned("default") {
+		t.Error("what was pinned before pins were stored is not")
+	}
+	b.store.down = errors.New("down")
+	if _, err := b.Unpin(ctx, "default"); err == nil || !b.Pinned("default") {
+		t.Errorf("lifted without the store: %v", err)
+	}
+}

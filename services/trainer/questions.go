@@ -39,6 +39,7 @@ type shownTool struct {
 	ID      string         `json:"id"`
 	Kind    schema.Kind    `json:"kind,omitempty"`
 	Agent   string         `json:"agent,omitempty"`
+	Step    int            `json:"step,omitempty"` // that Scores are for; 0: the whole query
 	Scores  scores         `json:"scores"`
 	Matches []schema.Match `json:"matches,omitempty"`
 }
@@ -214,14 +215,17 @@ func (q *question) observed(search string, rec *searchRecord) observation {
 }
 
 // shown notes a result and returns its position. What is known of its use is left
-// out: that is counted again where it is learned from.
+// out: that is counted again where it is learned from. Features of a step, which are
+// measured against another text, do not take the place of those of the whole query.
 func (q *question) shown(r *schema.Shown) int {
 	i := slices.IndexFunc(q.Tools, func(tool shownTool) bool { return tool.ID == r.ID && tool.Kind == r.Kind })
 	if i < 0 {
 		i = len(q.Tools)
 		q.Tools = append(q.Tools, shownTool{})
+	} else if r.Step > 0 {
+		return i
 	}
-	q.Tools[i] = shownTool{ID: r.ID, Kind: r.Kind, Agent: r.Agent, Scores: newScores(example(*r).Features), Matches: r.Matches}
+	q.Tools[i] = shownTool{ID: r.ID, Kind: r.Kind, Agent: r.Agent, Step: r.Step, Scores: newScores(example(*r).Features), Matches: r.Matches}
 	return i
 }
 

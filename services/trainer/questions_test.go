@@ -3,6 +3,7 @@ package trainer
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -205,5 +206,35 @@ func TestSmallStepsSeeNothingOfUse(t *testing.T) {
 		if p := pairs[0]; p.Better.Features[f] != want || p.Worse.Features[f] != want {
 			t.Errorf("%s is %v and %v, want %v", f, p.Better.Features[f], p.Worse.Features[f], want)
 		}
+	}
+}
+
+// What is learned anew from has the features of tools for the whole query: not those of a
+// step, which are of another text, nor those that an agent has of the tool it was shown for.
+func TestSamplesAreOfTheWholeQuery(t *testing.T) {
+	b := newBench(t, Config{})
+	stepwise := b.asking("steps", 0, "a", "b", "c")
+	for i := range stepwise.Shown {
+		stepwise.Shown[i].Step = 1 + i%2
+		stepwise.Shown[i].Features[fusion.QueryLexicalFlat] = 99
+	}
+	whole := b.asking("whole", 0, "b", "owner", "a")
+	whole.Shown[1].Kind = schema.KindAgent
+	later := b.asking("again", 0, "a")
+	later.Shown[0].Step = 2
+	later.Shown[0].Features[fusion.QueryLexicalFlat] = 99
+	b.must(b.show(stepwise, whole, later))
+	b.must(b.report(b.feedback("steps", "a", schema.Succeeded), b.feedback("whole", "b", schema.Succeeded), b.feedback("whole", "owner", schema.Called), b.feedback("again", "a", schema.Called)))
+	b.advance()
+	samples := b.memory.tenants["default"].samples("m", b.cfg.HalfLife)
+	if len(samples) != 1 {
+		t.Fatalf("%d samples", len(samples))
+	}
+	got := map[string]float64{}
+	for _, c := range samples[0].Candidates {
+		got[c.ID] = c.Features[fusion.QueryLexicalFlat]
+	}
+	if want := map[string]float64{"b": 10, "a": 8}; !maps.Equal(got, want) {
+		t.Errorf("candidates %v, want %v", got, want)
 	}
 }

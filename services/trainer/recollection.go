@@ -226,12 +226,17 @@ func (t *account) samples(model string, halfLife time.Duration) (out []evaluatio
 	return out
 }
 
+// sample leaves out agents, which have the features of the tool that they were shown for,
+// and tools of which those for the whole query are not known.
 func (q *question) sample(weights []weight) evaluation.Sample {
 	s := evaluation.Sample{Query: dataset.Query{ID: q.id}, Uses: map[string]float64{}}
 	for _, x := range q.Vector {
 		s.Vector = append(s.Vector, float32(x))
 	}
 	for i, tool := range q.Tools {
+		if tool.Kind == schema.KindAgent || tool.Step > 0 {
+			continue
+		}
 		c := index.Candidate{Ref: schema.Ref{Kind: tool.Kind, ID: tool.ID}, Agent: tool.Agent, Features: tool.Scores.features(), Matches: tool.Matches}
 		if c.Kind == "" {
 			c.Kind = schema.KindTool

@@ -261,17 +261,19 @@ func (s *Service) Advance(ctx context.Context) error {
 	return s.publish(ctx)
 }
 
-// learn learns from all searches that have settled.
+// learn learns from all searches that have settled, for about a tick: where more settle
+// meanwhile than can be learned from, what was learned is published in between, and who
+// changes weights gets a turn. The next tick goes on.
 func (s *Service) learn(ctx context.Context) error {
 	ends := s.ends(ctx)
-	for {
+	for until := s.deps.Now().Add(s.cfg.Tick); ; {
 		if err := s.change(func(m *memory) error {
 			m.look(s.deps.Now(), ends, s.cfg.Settle)
 			return s.settle(m)
 		}); err != nil {
 			return err
 		}
-		if began, err := s.beginAnew(ctx); !began || err != nil {
+		if began, err := s.beginAnew(ctx); !began || err != nil || !s.deps.Now().Before(until) {
 			return err
 		}
 	}

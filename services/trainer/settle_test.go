@@ -160,3 +160,50 @@ func TestWhatSettledIsLearnedWithoutTheBus(t *testing.T) {
 		t.Fatal("not settled")
 	}
 }
+
+// Where more settles than can be learned from in time, what was learned is published in
+// between, and the next ticks go on.
+func TestABacklogKeepsNothingElseBack(t *testing.T) {
+	b := newBench(t, Config{Retrain: 3, Learn: fusion.LearnConfig{Batch: 4}})
+	for i := range 30 {
+		imp := b.asking(fmt.Sprint("s", i), i, "wordy", "right", "other")
+		b.must(b.show(imp))
+		b.must(b.report(b.feedback(imp.SearchID, "right", schema.Succeeded)))
+	}
+	b.ticks = 3 * time.Second
+	b.advance()
+	if left := len(b.memory.due); left == 0 || left == 30 {
+		t.Errorf("%d of 30 searches wait", left)
+	}
+	if b.store.usage(t, "default").Prior["right"] == 0 {
+		t.Error("nothing was published in between")
+	}
+	for range 30 {
+		b.advance()
+	}
+	if left := len(b.memory.due); left != 0 {
+		t.Errorf("%d searches wait in the end", left)
+	}
+}
+
+// A clock that was ahead, and was put right, keeps nothing from being learned.
+func TestAClockThatWasAhead(t *testing.T) {
+	b := newBench(t, quick())
+	right := b.now
+	b.now = right.Add(365 * 24 * time.Hour)
+	b.teach("ahead", 40)
+	first, err := b.Live("default")
+	b.must(err)
+	if first.Version == fusion.BuiltinName {
+		t.Fatal("nothing was published: the test shows nothing")
+	}
+	b.now = right
+	before := b.outcome(accepted)
+	b.teach("right", 40)
+	if got := b.outcome(accepted) - before; got != 40 || b.outcome(unknownSearch) != 0 {
+		t.Errorf("%d of 40 events count, %d are of unknown searches", got, b.outcome(unknownSearch))
+	}
+	if live, _ := b.Live("default"); live.Version == first.Version {
+		t.Error("no weights follow those that were published in the future")
+	}
+}

@@ -99,6 +99,9 @@ func (c *candidate) verdict(now time.Time, sample int, patience time.Duration) (
 // judge lets the candidate of a lesson serve or drops it, once that is known, and
 // reports whether it is.
 func (s *Service) judge(m *memory, t *account, l *lesson, now time.Time) (bool, error) {
+	if l.record.Candidate.Since.After(now) { // by a clock that has been put right since
+		l.record.Candidate.Since = now
+	}
 	c := l.record.Candidate
 	serves, known := c.verdict(now, s.cfg.Sample, s.cfg.Shadow)
 	if !known {

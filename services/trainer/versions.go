@@ -144,7 +144,7 @@ func (s *Service) Pin(ctx context.Context, tenant, version string) (schema.Weigh
 	if err != nil {
 		return schema.Weights{}, err
 	}
-	return live, s.pin(tenant, true)
+	return live, s.pin(ctx, tenant, true)
 }
 
 // Unpin lets what is learned follow the live weights again, and returns them.
@@ -155,12 +155,18 @@ func (s *Service) Unpin(ctx context.Context, tenant string) (schema.Weights, err
 	if err != nil {
 		return schema.Weights{}, err
 	}
-	return live, s.pin(tenant, false)
+	return live, s.pin(ctx, tenant, false)
 }
 
-// pin pins what is live. The caller holds publishing, or others could be live by now.
-func (s *Service) pin(tenant string, pinned bool) error {
-	return s.change(func(m *memory) error {
+// pin pins what is live, in the store first, from where another trainer takes it over.
+// The caller holds publishing, or others could be live by now.
+func (s *Service) pin(ctx context.Context, tenant string, pinned bool) error {
+	owner := schema.ModelOwner(tenant, s.Model())
+	if err := s.put(ctx, pinnedKey+owner, pinRecord{pinned}); err != nil {
+		return err
+	}
+	s.synced[owner] = false // until it is here, too
+	if err := s.change(func(m *memory) error {
 		t := m.tenant(tenant)
 		l := t.lesson(s, s.Model())
 		if pinned && l.record.Candidate.Weights != nil {
@@ -173,7 +179,11 @@ func (s *Service) pin(tenant string, pinned bool) error {
 		}
 		l.record.Pinned = pinned
 		return t.save(m)
-	})
+	}); err != nil {
+		return err
+	}
+	s.synced[owner] = true
+	return nil
 }
 
 // Pinned reports whether a tenant's live weights are pinned.
