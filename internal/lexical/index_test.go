@@ -468,3 +468,51 @@ func TestConcurrent(t *testing.T) {
 	close(stop)
 	readers.Wait()
 }
+
+// However many words a query has, each is one term, with how often it is said.
+func TestAnalyzeCountsEachTermOnce(t *testing.T) {
+	i, err := New(Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.Commit()
+	for _, n := range []int{1, few - 1, few, few + 1, few + 2, 1000} {
+		var words []string
+		for again := range 3 {
+			for word := again; word < n; word++ {
+				words = append(words, fmt.Sprint("wort", word))
+			}
+		}
+		for field, most := range map[Field]int{Flat: n, Pairs: 1 << 20} {
+			terms := i.Snapshot().Analyze(field, strings.Join(words, " "))
+			seen, sum := map[string]bool{}, 0
+			for _, term := range terms {
+				seen[term.Text] = true
+				sum += int(term.Count)
+			}
+			if len(seen) != len(terms) || len(terms) > most || field == Flat && sum != len(words) {
+				t.Errorf("%s: %d words of %d: %d terms, %d different ones, %d in all", field, len(words), n, len(terms), len(seen), sum)
+			}
+		}
+	}
+}
+
+func BenchmarkAnalyzeLong(b *testing.B) {
+	i, err := New(Defaults())
+	if err != nil {
+		b.Fatal(err)
+	}
+	i.Commit()
+	for _, n := range []int{10, 10_000} {
+		var words []string
+		for word := range n {
+			words = append(words, fmt.Sprint("w", word))
+		}
+		query := strings.Join(words, " ")
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				i.Snapshot().Analyze(Flat, query)
+			}
+		})
+	}
+}

@@ -44,28 +44,58 @@ func (a *inquiry) idle(w text.Word) bool {
 
 // pairs returns the distinct pairs of neighbouring words.
 func (a *inquiry) pairs(words []text.Word) Terms {
-	terms := make(Terms, 0, len(words))
+	d := distinct{terms: make(Terms, 0, len(words))}
 	a.snapshot.config.pairs(words, a.stem, func(term string) {
-		at := slices.IndexFunc(terms, func(t Term) bool { return t.Text == term })
-		if at < 0 {
-			at, terms = len(terms), append(terms, Term{Text: term})
+		if !d.again(term) {
+			d.add(Term{Text: term, Count: 1})
 		}
-		terms[at].Count++
 	})
-	return terms
+	return d.terms
+}
+
+// few is how many terms are looked through faster than one is looked up.
+const few = 32
+
+// distinct are terms, each once.
+type distinct struct {
+	terms Terms
+	at    map[string]int // of each, once they are many
+}
+
+// again counts a term that is there, and reports whether it is.
+func (d *distinct) again(term string) bool {
+	i, known := d.at[term]
+	if len(d.terms) <= few {
+		i = slices.IndexFunc(d.terms, func(t Term) bool { return t.Text == term })
+		known = i >= 0
+	}
+	if known {
+		d.terms[i].Count++
+	}
+	return known
+}
+
+// add adds a term that is not there.
+func (d *distinct) add(t Term) {
+	d.terms = append(d.terms, t)
+	switch n := len(d.terms); {
+	case n == few+1:
+		d.at = make(map[string]int, 2*n)
+		for i := range d.terms {
+			d.at[d.terms[i].Text] = i
+		}
+	case n > few:
+		d.at[t.Text] = n - 1
+	}
 }
 
 // terms returns the distinct terms of the words.
 func (a *inquiry) terms(words []text.Word) Terms {
-	terms := make(Terms, 0, len(words))
+	d := distinct{terms: make(Terms, 0, len(words))}
 	add := func(term string, w *text.Word) {
-		for i := range terms {
-			if terms[i].Text == term {
-				terms[i].Count++
-				return
-			}
+		if !d.again(term) {
+			d.add(Term{Text: term, Count: 1, Also: a.variants(term, w)})
 		}
-		terms = append(terms, Term{Text: term, Count: 1, Also: a.variants(term, w)})
 	}
 	c := &a.snapshot.config
 	for i := range words {
@@ -81,7 +111,7 @@ func (a *inquiry) terms(words []text.Word) Terms {
 			}
 		}
 	}
-	return terms
+	return d.terms
 }
 
 // stem returns the term that a word has first in a stemmed field.
