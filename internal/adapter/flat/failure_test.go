@@ -3,6 +3,7 @@ package flat
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 func TestOneProcessAtATime(t *testing.T) {
@@ -196,4 +198,48 @@ func TestTombstonesExpire(t *testing.T) {
 	if st := i.state.Load(); st.records != 1 {
 		t.Errorf("%d records, want the one tool", st.records)
 	}
+}
+
+// A delete that was accepted by a clock that was ahead keeps no other tombstone.
+func TestATombstoneOfTheFutureIsAloneInStaying(t *testing.T) {
+	m := newMaker(2)
+	now := time.Unix(1e9, 0)
+	c := config(t, t.TempDir())
+	c.Now = func() time.Time { return now }
+	i, err := Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.Close()
+	var gone []events.Change
+	for n, ahead := range []time.Duration{1000 * 24 * time.Hour, 0, time.Hour, 0} {
+		tool := m.tool("tenant", fmt.Sprint("tool", n))
+		del := m.remove(tool.Ref)
+		del.Accepted = now.Add(ahead)
+		apply(t, i, uint64(n+1), tool, del)
+		gone = append(gone, del)
+	}
+	now = now.Add(DefaultGrace + 30*time.Minute)
+	if err := i.Expire(); err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []bool{true, false, true, false} {
+		if _, _, known := i.Version(gone[n].Ref); known != want {
+			t.Errorf("tombstone %d is known: %v", n, known)
+		}
+	}
+}
+
+// What is too old to be stored does not decide of which model an index is.
+func TestAStaleChangeDecidesNothing(t *testing.T) {
+	i, m := open(t, t.TempDir()), newMaker(2)
+	old := m.tool("tenant", "gone")
+	apply(t, i, 1, m.remove(old.Ref))
+	apply(t, i, 2, old)
+	m.dimensions = 32
+	apply(t, i, 3, m.tool("tenant", "new"))
+	again := old
+	again.Ref.ID = "new"
+	again.Version = schema.Version{}
+	apply(t, i, 4, again) // of another model, and stale
 }

@@ -1,6 +1,7 @@
 package flat
 
 import (
+	"slices"
 	"time"
 
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -14,6 +15,16 @@ type grave struct {
 	ref      schema.Ref
 	version  schema.Version
 	accepted time.Time
+}
+
+// bury adds a tombstone where it belongs by its time: nearly always at the end, but the
+// clock of who accepted it may have been ahead.
+func (i *Index) bury(g grave) {
+	at := len(i.graves)
+	for at > 0 && i.graves[at-1].accepted.After(g.accepted) {
+		at--
+	}
+	i.graves = slices.Insert(i.graves, at, g)
 }
 
 // expire adds the tombstones whose grace time is over, oldest first, to the

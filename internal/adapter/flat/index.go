@@ -174,7 +174,7 @@ func (i *Index) publish(tx *transaction) {
 		touched[t] = true
 		i.metrics.changes.WithLabelValues(changeOf(s.record)).Inc()
 		if s.deleted {
-			i.graves = append(i.graves, grave{ref: s.ref, version: s.version, accepted: s.accepted})
+			i.bury(grave{ref: s.ref, version: s.version, accepted: s.accepted})
 		}
 	}
 	for _, ref := range tx.expired {

@@ -189,6 +189,9 @@ func (l *loader) finishTenant(ctx context.Context, name string, t *tenant) error
 	var blocks []*block
 	if s := l.saved[name]; s != nil {
 		blocks = s.blocks
+		if d := dimensionsOf(blocks); d > 0 && d != l.index.state.Load().dimensions {
+			return useless("vectors of %d dimensions", d)
+		}
 		l.fresh.Add(int64(t.drop(s, words)))
 	}
 	words.Commit()
@@ -201,6 +204,19 @@ func (l *loader) finishTenant(ctx context.Context, name string, t *tenant) error
 	}
 	t.reclaim()
 	return nil
+}
+
+// dimensionsOf returns how long the vectors of blocks are, which is the same for all; 0
+// where there are none.
+func dimensionsOf(blocks []*block) int {
+	for _, b := range blocks {
+		for live := b.live; live != 0; live &= live - 1 {
+			if d := b.tools[bits.TrailingZeros64(live)].record.dimensions; d > 0 {
+				return d
+			}
+		}
+	}
+	return 0
 }
 
 // drop takes out what was saved and was not seen. It returns how many it were.

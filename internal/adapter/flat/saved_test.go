@@ -190,3 +190,26 @@ func TestStartsLeaveNoTrace(t *testing.T) {
 		}
 	}
 }
+
+// A cache of another model's vectors, as beside a file that was put there from elsewhere,
+// is of no use, and no harm.
+func TestCacheOfOtherDimensions(t *testing.T) {
+	other, m := t.TempDir(), newMaker(4)
+	i := open(t, other)
+	apply(t, i, 1, m.tools("tenant", 10)...)
+	if err := i.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cache, err := os.ReadFile(filepath.Join(other, cacheFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, m := t.TempDir(), newMaker(5)
+	m.dimensions = 256
+	i = open(t, folder)
+	apply(t, i, 1, m.tools("tenant", 10)...)
+	if err := i.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantSame(t, open(t, copyOf(t, folder, cacheFile, func([]byte) []byte { return cache })), anew(t, folder))
+}

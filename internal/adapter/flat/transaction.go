@@ -56,23 +56,22 @@ func (i *Index) stage(tx *transaction, c *events.Change) (newer bool, err error)
 	if err != nil {
 		return false, err
 	}
+	s := tx.records[c.Ref]
+	switch e := i.entry(c.Ref); {
+	case s != nil && !c.Version.Newer(s.version), s == nil && e != nil && !c.Version.Newer(e.version):
+		return false, nil // what is not stored does not say of which model the index is
+	}
 	if err := tx.state.accept(r); err != nil {
 		return false, err
+	}
+	if s != nil {
+		s.record = r
+		return true, nil
 	}
 	if _, err := i.tenant(c.Tenant); err != nil {
 		return false, err
 	}
-	if s := tx.records[c.Ref]; s != nil {
-		newer = c.Version.Newer(s.version)
-		if newer {
-			s.record = r
-		}
-		return newer, nil
-	}
-	if e := i.entry(c.Ref); e != nil && !c.Version.Newer(e.version) {
-		return false, nil
-	}
-	s := &staged{record: r}
+	s = &staged{record: r}
 	tx.records[c.Ref] = s
 	tx.order = append(tx.order, s)
 	return true, nil
