@@ -96,9 +96,10 @@ type Learner struct {
 
 // LearnState is all that a learner knows beside its base model.
 type LearnState struct {
-	Params Params `json:"params"`
-	Adam   Adam   `json:"adam"`
-	Pairs  int    `json:"pairs"` // learned from so far
+	Params   Params `json:"params"`
+	Adam     Adam   `json:"adam"`
+	Pairs    int    `json:"pairs"`              // learned from so far
+	Features int    `json:"features,omitempty"` // FeatureCount of the program; others can not go on from it
 }
 
 // NewLearner returns a learner that has learned nothing: its model is base.
@@ -108,11 +109,18 @@ func NewLearner(base Model, cfg LearnConfig) *Learner {
 	return l
 }
 
+// ErrOtherFeatures is the error for state of a program that knows other features: its
+// parameters mean something else.
+var ErrOtherFeatures = errors.New("learner state of other features")
+
 // ResumeLearner returns a learner that goes on from state. State that is not
-// finite is an error.
+// finite is an error, and so is ErrOtherFeatures.
 func ResumeLearner(base Model, cfg LearnConfig, state LearnState) (*Learner, error) {
 	if !state.finite() {
 		return nil, errors.New("learner state holds a number that is not finite")
+	}
+	if state.Features != 0 && state.Features != int(FeatureCount) {
+		return nil, ErrOtherFeatures
 	}
 	return &Learner{base: base, cfg: cfg.withDefaults(), state: state}, nil
 }
@@ -132,7 +140,11 @@ func (l *Learner) Restart(m Model) {
 }
 
 // State returns what ResumeLearner takes.
-func (l *Learner) State() LearnState { return l.state }
+func (l *Learner) State() LearnState {
+	state := l.state
+	state.Features = int(FeatureCount)
+	return state
+}
 
 // Model returns the model as learned so far. Its version is still the base's.
 func (l *Learner) Model() Model {

@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 
@@ -90,11 +91,16 @@ func (t *account) dropLesson(current string, added *lesson) {
 	t.lessons = slices.DeleteFunc(t.lessons, func(l *lesson) bool { return l == oldest })
 }
 
-// resume goes on from a stored lesson.
+// resume goes on from a stored lesson. One of a release that knows other features begins
+// anew from the live weights.
 func (t *account) resume(s *Service, r lessonRecord) error {
 	l := &lesson{tenant: t.name, record: r, base: modelOf(r.Base, r.Model), putWeights: r.Live != nil, putShadow: true}
 	var err error
-	l.learner, err = fusion.ResumeLearner(l.base, s.cfg.Learn, r.Learner)
+	if l.learner, err = fusion.ResumeLearner(l.base, s.cfg.Learn, r.Learner); errors.Is(err, fusion.ErrOtherFeatures) {
+		l.learner, err = fusion.NewLearner(l.base, s.cfg.Learn), nil
+		l.learner.Restart(l.liveModel())
+		l.record.Pending, l.record.Trial = nil, trial{}
+	}
 	t.lessons = append(t.lessons, l)
 	return err
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -107,5 +109,30 @@ func TestModelsAreForgotten(t *testing.T) {
 	lessons := b.memory.tenants["default"].lessons
 	if len(lessons) != maxLessons || b.memory.tenants["default"].find("") == nil {
 		t.Errorf("%d lessons", len(lessons))
+	}
+}
+
+// What another release learned of features that are not the same ones is not taken for
+// what this one would have.
+func TestALessonOfOtherFeaturesBeginsAnew(t *testing.T) {
+	b := newBench(t, quick())
+	w := published(b, 2)[1]
+	a := b.memory.tenants["default"]
+	record := a.lessons[0].record
+	record.Learner = a.lessons[0].learner.State()
+	want, err := fusion.ModelOf(w)
+	b.must(err)
+	for name, features := range map[string]int{"older": int(fusion.FeatureCount) - 1, "newer": int(fusion.FeatureCount) + 1} {
+		record.Learner.Features = features
+		for i := range record.Learner.Params {
+			record.Learner.Params[i] = 0.5
+		}
+		other := newAccount("default")
+		b.must(other.resume(b.Service, record))
+		got := other.lessons[0]
+		model, shown := got.learner.Model(), example(b.impression("x", "wordy").Shown[0])
+		if d := model.Linear(&shown.Features) - want.Linear(&shown.Features); math.Abs(d) > 1e-6 || len(got.record.Pending) > 0 {
+			t.Errorf("%s: it ranks by %v more than the live weights", name, d)
+		}
 	}
 }
