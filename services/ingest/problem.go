@@ -50,8 +50,6 @@ func (o Outcome) problem() error {
 
 func (o Outcome) detail() string {
 	switch {
-	case o.Reason == jsondoc.Empty && o.Path == "":
-		return "body is empty"
 	case o.Detail == "":
 		return o.Reason
 	case strings.HasPrefix(o.Detail, o.Reason):

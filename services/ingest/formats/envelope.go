@@ -33,7 +33,7 @@ func envelopeOf(m map[string]any) (key string, ok bool) {
 		return "documentation", true
 	case has(m, "document") && onlyKeys(m, "document"):
 		return "document", true
-	case str(m, "op") == "delete" && onlyKeys(m, ""):
+	case has(m, "op") && has(m, "id") && onlyKeys(m, ""), str(m, "op") == "delete" && onlyKeys(m, ""):
 		return "", true
 	}
 	return "", false

@@ -122,6 +122,8 @@ func TestEnvelopes(t *testing.T) {
 		{"a delete", `{"id":"t","agent":"g","op":"delete","source_version":"18446744073709551615"}`, Options{}, []string{"delete tool t [g]"}},
 		{"a delete of an agent", `{"id":"t","kind":"agent","op":"delete"}`, Options{}, []string{"delete agent t []"}},
 		{"a delete of nothing", `{"op":"delete","agent":"x"}`, Options{}, []string{"! required /id"}},
+		{"a wrong op and no document", `{"id":"t","op":"DELETE","source_version":4}`, Options{}, []string{"! wrong type /op"}},
+		{"an op and no document", `{"id":"t","op":"upsert"}`, Options{}, []string{"! required /document"}},
 		{"no document", `{"id":"t","document":null}`, Options{}, []string{"! required /document"}},
 		{"an empty document", `{"id":"t","documentation":{}}`, Options{}, []string{"! empty /documentation"}},
 		{"a wrong op", `{"op":"upsort","document":{"name":"a"}}`, Options{}, []string{"! wrong type /op"}},

@@ -214,8 +214,8 @@ func operationName(m map[string]any) string {
 	return makeID("", endpoint(m))
 }
 
-// whole returns the operation with its path's parameters, references as they
-// stand.
+// whole returns the operation with its path's parameters and, where it says nothing of
+// itself, with what its path says, references as they stand.
 func (a *api) whole(op operation) (map[string]any, *Problem) {
 	value, ok := op.value.(map[string]any)
 	if !ok {
@@ -225,12 +225,22 @@ func (a *api) whole(op operation) (map[string]any, *Problem) {
 	if p != nil {
 		return nil, p
 	}
-	shared, _ := op.item["parameters"].([]any)
-	if len(shared) == 0 {
+	inherited := map[string]any{}
+	if str(value, "summary", "description") == "" {
+		for _, key := range []string{"summary", "description"} {
+			if text := str(op.item, key); text != "" {
+				inherited[key] = text
+			}
+		}
+	}
+	if shared, _ := op.item["parameters"].([]any); len(shared) > 0 {
+		own, _ := value["parameters"].([]any)
+		inherited["parameters"] = a.merge(shared, own)
+	}
+	if len(inherited) == 0 {
 		return value, nil
 	}
-	own, _ := value["parameters"].([]any)
-	return overlay(value, map[string]any{"parameters": a.merge(shared, own)}), nil
+	return overlay(value, inherited), nil
 }
 
 // merge puts the path's parameters before the operation's, except those that

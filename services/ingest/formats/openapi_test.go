@@ -161,9 +161,33 @@ func hashesOf(t testing.TB, doc string) map[string]string {
 	return out
 }
 
+// What a path says of all its operations is said of each that says nothing of itself.
+func TestOperationsInheritWhatTheirPathSays(t *testing.T) {
+	items, problems := Parse([]byte(`{"openapi":"3.0.0","info":{"title":"T"},"paths":{"/points":{"summary":"Grid","description":"Finds the grid.",
+		"get":{},"post":{"description":"Adds one."},"put":{"summary":"","description":null}}}}`), Options{Source: "x.json"})
+	if len(problems) > 0 || len(items) != 3 {
+		t.Fatalf("%d operations, %v", len(items), problems)
+	}
+	for _, it := range items {
+		var raw struct {
+			Operation struct{ Summary, Description string } `json:"operation"`
+		}
+		if err := json.Unmarshal(it.Raw, &raw); err != nil {
+			t.Fatal(err)
+		}
+		summary, description := "Grid", "Finds the grid."
+		if strings.Contains(it.ID, "POST") {
+			summary, description = "", "Adds one."
+		}
+		if got := raw.Operation; got.Summary != summary || got.Description != description {
+			t.Errorf("%s: %+v", it.ID, got)
+		}
+	}
+}
+
 func TestOperationHash(t *testing.T) {
 	base := `{"openapi":"3.0.0","info":{"title":"T","version":"1","description":"d"},"servers":[{"url":"u"}],"tags":[{"name":"x"}],
-	"paths":{"/a":{"parameters":[{"name":"p","in":"query"}],"summary":"S","get":{"responses":{"200":{"$ref":"#/components/responses/R"}}}},"/b":{"get":{"summary":"b"}}},
+	"paths":{"/a":{"parameters":[{"name":"p","in":"query"}],"summary":"S","get":{"description":"own","responses":{"200":{"$ref":"#/components/responses/R"}}}},"/b":{"get":{"summary":"b"}}},
 	"components":{"responses":{"R":{"content":{"j":{"schema":{"$ref":"#/components/schemas/A"}}}}},
 	"schemas":{"A":{"properties":{"b":{"$ref":"#/components/schemas/B"}}},"B":{"properties":{"a":{"$ref":"#/components/schemas/A"},"c":{"$ref":"#/components/schemas/C"}}},"C":{"type":"string"},"Z":{"type":"string"}}}}`
 	before := hashesOf(t, base)

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -277,8 +278,8 @@ func (s *session) envelope(n node, key string, several bool) {
 		s.remove(h, n.path)
 		return
 	}
-	document := n.at(key)
-	if key == "" || document.value == nil {
+	document := n.at(cmp.Or(key, "document"))
+	if document.value == nil {
 		s.problem(&Problem{ID: h.id, Path: document.path, Reason: Required, Detail: "an envelope without a document"})
 		return
 	}
