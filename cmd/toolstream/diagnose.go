@@ -128,7 +128,13 @@ func contents(s app.Status) []finding {
 	findings := []finding{
 		check(s.Tools > 0, fmt.Sprintf("%d tools are indexed", s.Tools), "import some: toolstream import PATH"),
 		check(s.DeadLetters == 0, fmt.Sprintf("%d documents are in the dead letters", s.DeadLetters), "see why: toolstream dlq list"),
-		check(s.Bare == 0, fmt.Sprintf("%d tools have no vectors", s.Bare), "they are found by words alone: import them again, or build the index anew: toolstream reindex --model MODEL"),
+	}
+	if s.Bare > 0 {
+		tell := note
+		if 2*s.Bare > s.Tools {
+			tell = func(what, remedy string) finding { return finding{What: what, Remedy: remedy} }
+		}
+		findings = append(findings, tell(fmt.Sprintf("%d tools have no vectors: they are found by words alone", s.Bare), "the embedding model knows none of their words, as with languages that it was not made for; one that does is changed to with `toolstream reindex --model MODEL`"))
 	}
 	for _, reason := range slices.Sorted(maps.Keys(s.DeadFor)) {
 		findings = append(findings, finding{

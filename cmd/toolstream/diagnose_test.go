@@ -52,7 +52,8 @@ func TestDoctorNamesWhatIsWrong(t *testing.T) {
 		"a process unready": {func(s *app.Status) { s.Processes[0].Ready, s.Processes[0].Problem = false, "catching up" }, "query at  is not ready: catching up", "log", false},
 		"two versions":      {func(s *app.Status) { s.Processes[0].Version = "2" }, "several versions run: 1, 2", "upgrade", true},
 		"an empty index":    {func(s *app.Status) { s.Tools = 0 }, "0 tools", "toolstream import", false},
-		"no vectors":        {func(s *app.Status) { s.Bare = 2 }, "2 tools have no vectors", "toolstream reindex", false},
+		"some bare":         {func(s *app.Status) { s.Tools, s.Bare = 10, 2 }, "2 tools have no vectors", "toolstream reindex", true},
+		"most bare":         {func(s *app.Status) { s.Tools, s.Bare = 10, 6 }, "6 tools have no vectors", "toolstream reindex", false},
 		"quarantine":        {func(s *app.Status) { s.Quarantined = 1 }, "1 tools are in quarantine", "llm.quarantine", true},
 		"another model": {func(s *app.Status) {
 			s.Generations = []app.ModelStatus{{Problem: "the index holds vectors of 384 dimensions"}}

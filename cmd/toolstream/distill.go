@@ -61,7 +61,7 @@ func (f *distillFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.texts, "texts", nil, "documents, data sets or .txt files: file, folder, glob, URL or - (repeatable)")
 	flags.StringArrayVar(&f.app.Teachers, "teacher", nil, "model to learn from, as embedder.model (repeatable: all count alike)")
 	flags.StringVar(&f.out, "out", "", "file to write")
-	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see `toolstream config print`")
+	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see toolstream config print")
 	flags.StringVar(&f.app.Cache, "cache", defaultTeacherCache(), "folder for the teachers' vectors")
 	flags.StringVar(&f.app.Language, "language", "", "leave out documents known to be in another language than this")
 	flags.StringVar(&f.app.WordNet, "wordnet", "", "folder of WordNet's database: general English beside the texts")

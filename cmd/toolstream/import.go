@@ -25,6 +25,7 @@ type importFlags struct {
 type summary struct {
 	Accepted     int            `json:"accepted"`
 	Unchanged    int            `json:"unchanged"`
+	Stale        int            `json:"stale,omitempty"` // a newer source version is known
 	Rejected     int            `json:"rejected"`
 	Deleted      int            `json:"deleted,omitempty"`
 	Indexed      *int           `json:"indexed,omitempty"`
@@ -112,7 +113,7 @@ func (s *summary) outcome() error {
 	if s.Rejected == 0 && dead == 0 {
 		return nil
 	}
-	return unlessNothing(s.Accepted+s.Unchanged, fmt.Errorf("import: %d rejected, %d in the dead letters", s.Rejected, dead))
+	return unlessNothing(s.Accepted+s.Unchanged+s.Stale, fmt.Errorf("import: %d rejected, %d in the dead letters", s.Rejected, dead))
 }
 
 // importAll imports every source, synchronises and waits, as the flags say.
@@ -165,6 +166,9 @@ func (c *console) printSummary(s *summary) {
 		c.notef("%s\n", e.String())
 	}
 	c.printf("accepted %d, unchanged %d, rejected %d", s.Accepted, s.Unchanged, s.Rejected)
+	if s.Stale > 0 {
+		c.printf(", stale %d (a newer source version is known)", s.Stale)
+	}
 	if s.Deleted > 0 {
 		c.printf(", deleted %d", s.Deleted)
 	}

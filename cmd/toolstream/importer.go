@@ -27,7 +27,7 @@ type importer struct {
 	progress *progress
 	summary  summary
 
-	changes []change            // accepted, in order
+	changes []change            // accepted, or known already, in order
 	keep    map[string][]string // ids that were sent, by agent
 	lost    bool                // something was rejected without an id
 	start   uint64              // revision below which tools were there before
@@ -172,8 +172,13 @@ func (i *importer) count(src source, line batchLine) {
 	case "accepted":
 		i.summary.Accepted++
 		i.changes = append(i.changes, line.change)
-	case "unchanged", "stale", "superseded":
+	case "unchanged": // it may be on its way still
 		i.summary.Unchanged++
+		i.changes = append(i.changes, line.change)
+	case "superseded":
+		i.summary.Unchanged++
+	case "stale":
+		i.summary.Stale++
 	default:
 		i.lost = i.lost || line.ID == ""
 		i.summary.failed(src.name, line.Line, line.ID, line.why())

@@ -15,6 +15,7 @@ import (
 func newSearch(con *console) *cobra.Command {
 	var req schema.SearchRequest
 	var expected string
+	var arguments []string
 	cmd := &cobra.Command{
 		Use:   "search QUERY | search --step STEP…",
 		Short: "Find the tools or agents for a query",
@@ -31,8 +32,12 @@ func newSearch(con *console) *cobra.Command {
 			return cobra.MinimumNArgs(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if req.K == 0 { // which the server takes for not said
-				return misused(cmd, "--limit is 0; it is 1 to 1000")
+			if req.K < 1 { // of which the server takes 0 for not said
+				return misused(cmd, "--limit is %d; it is 1 to 1000", req.K)
+			}
+			var err error
+			if req.Arguments, err = named(arguments); err != nil {
+				return misused(cmd, "--argument %v", err)
 			}
 			req.Query = strings.Join(args, " ")
 			var answer schema.SearchResponse
@@ -55,14 +60,31 @@ func newSearch(con *console) *cobra.Command {
 	flags.BoolVar(&req.Explain, "explain", false, "show how each score came about")
 	flags.StringVar((*string)(&req.Rewrite), "rewrite", "auto", "rewrite the query first: auto or off")
 	flags.StringVar((*string)(&req.Rerank), "rerank", "", "reorder tools by their owners: auto, off, single or multi (default as the server is set)")
-	flags.StringSliceVar(&req.Filters.Agents, "agent", nil, "only tools of these agents")
-	flags.StringSliceVar(&req.Filters.Tags, "tag", nil, "only tools with one of these tags")
-	flags.StringSliceVar(&req.Filters.IDs, "id", nil, "only these ids")
-	flags.StringToStringVar(&req.Arguments, "argument", nil, "an argument that can be provided, as name=meaning (repeatable)")
+	flags.StringArrayVar(&req.Filters.Agents, "agent", nil, "only tools of this agent (repeatable)")
+	flags.StringArrayVar(&req.Filters.Tags, "tag", nil, "only tools with this tag, or another one that is named (repeatable)")
+	flags.StringArrayVar(&req.Filters.IDs, "id", nil, "only this id (repeatable)")
+	flags.StringArrayVar(&arguments, "argument", nil, "an argument that can be provided, as name=meaning (repeatable)")
 	flags.StringArrayVar(&req.Steps, "step", nil, "a step of the task, searched by itself (repeatable)")
 	flags.BoolVar(&req.Stepwise, "stepwise", false, "search each need or clause of the query by itself")
 	flags.StringVar(&expected, "expect", "", "fail unless this id is among the results: for tests of an installation")
 	return cmd
+}
+
+// named reads arguments given as name=meaning. Either may hold any characters but that the
+// first "=" ends the name.
+func named(arguments []string) (map[string]string, error) {
+	var out map[string]string
+	for _, a := range arguments {
+		name, meaning, ok := strings.Cut(a, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("%q is not name=meaning", a)
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[name] = meaning
+	}
+	return out, nil
 }
 
 // missing is an error if an id is expected and not among the results.

@@ -47,7 +47,7 @@ any service passes on requests that are for another one.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&file, "config", "", "configuration file (YAML); see `toolstream config print`")
+	flags.StringVar(&file, "config", "", "configuration file (YAML); see toolstream config print")
 	flags.String("data", "", "folder for what the service keeps (TOOLSTREAM_DATA)")
 	flags.String("listen", "", "HTTP address; port 0 takes a free one (TOOLSTREAM_LISTEN)")
 	flags.String("kafka", "", "brokers, host:port, separated by commas (TOOLSTREAM_KAFKA_BROKERS)")

@@ -50,7 +50,7 @@ reports anything, --thorough what it comes to where users look at all of
 	flags.BoolVar(&f.simulate.Silent, "silent", false, "let every fifth user report nothing, too")
 	flags.BoolVar(&f.simulate.Thorough, "thorough", false, "let users look at everything, too")
 	flags.String("model", "", "embedding model, as embedder.model in the settings (TOOLSTREAM_EMBEDDER_MODEL)")
-	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see `toolstream config print`")
+	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see toolstream config print")
 	return cmd
 }
 

@@ -57,7 +57,7 @@ docs/quality.md describes both.`,
 	}
 	flags.StringVar(&f.train.Settings.Split, "split", evaluation.All, "only the queries of this split")
 	flags.String("model", "", "embedding model, as embedder.model in the settings (TOOLSTREAM_EMBEDDER_MODEL)")
-	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see `toolstream config print`")
+	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see toolstream config print")
 	return cmd
 }
 

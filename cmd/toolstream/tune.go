@@ -35,7 +35,7 @@ that were searched for without it.`,
 	}
 	flags := cmd.Flags()
 	flags.String("model", "", "embedding model, as embedder.model in the settings (TOOLSTREAM_EMBEDDER_MODEL)")
-	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see `toolstream config print`")
+	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see toolstream config print")
 	flags.StringVar(&f.begin, "begin", fusion.BuiltinName, "preset to begin with")
 	flags.StringVar(&f.cache, "cache", "", "folder in which vectors are kept for the next time")
 	flags.StringVar(&f.out, "out", "", "write the weights to this file")

@@ -54,7 +54,7 @@ process ended. Ctrl-C drains: what was begun is finished.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see `toolstream config print`")
+	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see toolstream config print")
 	flags.String("data", "", "folder for the bus, the index and what was learned (TOOLSTREAM_DATA)")
 	flags.String("listen", "", "HTTP address; port 0 takes a free one (TOOLSTREAM_LISTEN)")
 	flags.String("nats", "", "open the bus to other processes at this address (TOOLSTREAM_NATS_LISTEN)")

@@ -10,7 +10,7 @@ const (
 	waitPause = 50 * time.Millisecond
 )
 
-// wait asks what became of the accepted changes, oldest first, until every one
+// wait asks what became of the changes, oldest first, until every one
 // is indexed or dead.
 func (i *importer) wait(ctx context.Context) error {
 	indexed, dead := 0, 0
