@@ -46,7 +46,7 @@ func exitCodes(t *testing.T, p *process.Process) {
 		"done in part":             {append(server, "import", good, bad), 3, "1 rejected"},
 		"search":                   {append(server, "search", "ferry"), 0, ""},
 		"not what was expected":    {append(server, "search", "ferry", "--expect", "nobody"), 1, "nobody"},
-		"refused by the server":    {append(server, "search", "ferry", "-k", "-1"), 1, "k"},
+		"refused by the server":    {append(server, "search", "ferry", "--rank", "tool"), 1, "rank"},
 		"not found":                {append(server, "tools", "get", "nobody"), 1, "nobody"},
 		"no such file":             {append(server, "import", "no/such/file"), 1, "no/such/file"},
 		"no server":                {[]string{"search", "ferry", "--server", nowhere}, 1, "toolstream up"},
