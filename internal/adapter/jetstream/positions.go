@@ -31,9 +31,12 @@ func (c Config) positionSubject(of claim) string {
 
 // savePosition makes an offset durable.
 func (s *Server) savePosition(ctx context.Context, of claim, offset uint64) error {
-	bounded, cancel := context.WithTimeout(ctx, ackTimeout)
+	bounded, cancel := ackPatience(ctx)
 	defer cancel()
-	_, err := s.js.Publish(bounded, s.cfg.positionSubject(of), []byte(strconv.FormatUint(offset, 10)))
+	err := context.DeadlineExceeded // of the client, which has one of its own
+	for errors.Is(err, context.DeadlineExceeded) && bounded.Err() == nil {
+		_, err = s.js.Publish(bounded, s.cfg.positionSubject(of), []byte(strconv.FormatUint(offset, 10)))
+	}
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
 		err = s.breakDown(err)
 	}

@@ -28,9 +28,12 @@ const (
 // for every message.
 const atomicFrom = 16
 
-// ackTimeout bounds the wait for a batch to be stored: the server answers in
-// milliseconds or, after a failed write, never. What times out may be stored.
-const ackTimeout = 20 * time.Second
+// A batch is waited for through so many ticks: the server answers in milliseconds or,
+// after a failed write, never. What times out may be stored.
+const (
+	ackTicks = 20
+	ackTick  = time.Second
+)
 
 var errClosed = errors.New("jetstream: bus is closed")
 
@@ -228,7 +231,7 @@ func (l *lane) store(msgs []*nats.Msg) error {
 }
 
 func (l *lane) storeBatch(batch []*nats.Msg) error {
-	ctx, cancel := context.WithTimeout(context.Background(), ackTimeout)
+	ctx, cancel := ackPatience(context.Background())
 	defer cancel()
 	if len(batch) >= atomicFrom {
 		err := l.storeAtomic(ctx, batch)
@@ -242,6 +245,34 @@ func (l *lane) storeBatch(batch []*nats.Msg) error {
 		// the messages are stored or say why they can not be.
 	}
 	return l.storeSingly(ctx, batch)
+}
+
+// ackPatience returns a context that ends when the store should have answered.
+func ackPatience(ctx context.Context) (context.Context, context.CancelFunc) {
+	ticker := time.NewTicker(ackTick)
+	ctx, cancel := within(ctx, ticker.C, ackTicks)
+	return ctx, func() {
+		ticker.Stop()
+		cancel()
+	}
+}
+
+// within returns a context that ends after so many ticks. A time in which the process is
+// stopped, as by its shell or with its machine, is one of them: the server in it can not
+// answer meanwhile either, and a deadline would have passed.
+func within(ctx context.Context, ticks <-chan time.Time, n int) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		for range n {
+			select {
+			case <-ticks:
+			case <-ctx.Done():
+				return
+			}
+		}
+		cancel(context.DeadlineExceeded)
+	}()
+	return ctx, func() { cancel(context.Canceled) }
 }
 
 // storeSingly pipelines the messages and waits for all the acknowledgements.
@@ -260,7 +291,7 @@ func (l *lane) storeSingly(ctx context.Context, msgs []*nats.Msg) error {
 		case err := <-ack.Err():
 			return full(err)
 		case <-ctx.Done():
-			return l.server.breakDown(ctx.Err())
+			return l.server.breakDown(context.Cause(ctx))
 		}
 	}
 	return nil
