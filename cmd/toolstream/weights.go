@@ -175,6 +175,13 @@ func (c *console) switchWeights(cmd *cobra.Command, path string, body any) error
 	if c.json {
 		return c.printJSON(w)
 	}
-	c.printf("%s is live (%s)\n", w.Version, w.Source)
+	switch cmd.Name() {
+	case "pin":
+		c.printf("%s is live and stays so (%s)\n", w.Version, w.Source)
+	case "unpin":
+		c.printf("%s is live until better ones are learned (%s)\n", w.Version, w.Source)
+	default:
+		c.printf("%s is live (%s)\n", w.Version, w.Source)
+	}
 	return nil
 }

@@ -209,6 +209,12 @@ func (e *evaluator) rank(ctx context.Context) (rankings [][]evaluation.Ranked, e
 	case e.Settings.Baseline == evaluation.FullDocument:
 		return e.fullDocument(ctx)
 	case e.Settings.Weights == evaluation.Reference:
+		for _, err := range e.set.Tools() {
+			if err != nil {
+				return nil, err
+			}
+			e.tools++
+		}
 		return e.deps.Reference(ctx, e.set, e.Settings, e.queries)
 	}
 	err = e.withRegistry(ctx, func(r *registry) (err error) {

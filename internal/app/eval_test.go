@@ -344,7 +344,7 @@ func TestReferenceRanksByItself(t *testing.T) {
 	}
 	c := evalConfig(t, writeSet(t, smallSet()), func(s *evaluation.Settings) { s.Weights = evaluation.Reference })
 	run, err := Evaluate(t.Context(), c, EvalDeps{Reference: reference})
-	if err != nil || asked != 3 || run.PerQuery[0].Metrics.Of("mrr") != 1 || run.Metrics.Of("mrr") != 1./3 {
+	if err != nil || asked != 3 || run.Tools != 5 || run.PerQuery[0].Metrics.Of("mrr") != 1 || run.Metrics.Of("mrr") != 1./3 {
 		t.Fatalf("%d asked, %+v, %v", asked, run, err)
 	}
 }
