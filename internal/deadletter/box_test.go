@@ -544,3 +544,23 @@ func TestBulkCallsComeToEachLetterOnce(t *testing.T) {
 		}
 	})
 }
+
+// Whoever goes away while a record is replayed leaves no letter open whose record is done.
+func TestADecisionIsWrittenDownThoughNobodyWaits(t *testing.T) {
+	run(t, Config{}, func(f *failing) {
+		f.raw("default/a", "{", 1)
+		id := f.id(f.Context(), "default/a")
+		ctx, leave := context.WithCancel(f.Context())
+		out, err := f.box.each(ctx, []string{id}, func(ctx context.Context, l events.DeadLetter) (events.LetterState, error) {
+			defer leave()
+			return f.box.replay(ctx, l)
+		})
+		if err != nil || len(out) != 1 || out[0].State != events.LetterReplayed {
+			f.Fatalf("%+v, %v", out, err)
+		}
+		synctest.Wait()
+		if l, err := f.box.Show(f.Context(), id); err != nil || l.State != events.LetterReplayed {
+			f.Errorf("%+v, %v", l, err)
+		}
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/tenant"
@@ -152,8 +153,15 @@ func (b *Box) decide(ctx context.Context, l events.DeadLetter, act func(context.
 	if err != nil {
 		return "", err
 	}
+	// What is done is written down though nobody waits for it any more: or the record
+	// would seem to be replaced by a newer one, which is itself.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
 	return state, b.close(ctx, l, state)
 }
+
+// closeTimeout bounds the writing down of a decision.
+const closeTimeout = 10 * time.Second
 
 // close replaces the letter on the bus by one without its record, and puts the
 // decision beside it.

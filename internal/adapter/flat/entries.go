@@ -36,23 +36,18 @@ func (e *entries) forget(n name) {
 	e.later.Delete(n)
 }
 
-// all yields what is known now.
+// all yields what is known now: what changes meanwhile as it was before, or after, or both.
+// What was saved comes first, or what changes between the two would not come at all.
 func (e *entries) all() iter.Seq2[name, *entry] {
 	return func(yield func(name, *entry) bool) {
-		going := true
-		e.later.Range(func(n, known any) bool {
-			if k := known.(*entry); k != nil {
-				going = yield(n.(name), k)
-			}
-			return going
-		})
 		for n, known := range e.saved {
-			if !going {
+			if _, changed := e.later.Load(n); !changed && !yield(n, known) {
 				return
 			}
-			if _, changed := e.later.Load(n); !changed {
-				going = yield(n, known)
-			}
 		}
+		e.later.Range(func(n, known any) bool {
+			k := known.(*entry)
+			return k == nil || yield(n.(name), k)
+		})
 	}
 }

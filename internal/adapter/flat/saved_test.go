@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/vector"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // memory returns what an index holds of each entity of a tenant: version,
@@ -216,5 +217,25 @@ func TestCacheOfOtherDimensions(t *testing.T) {
 	i = open(t, copyOf(t, folder, cacheFile, func([]byte) []byte { return cache }))
 	if g, w := memory(i, "tenant"), memory(anew(t, folder), "tenant"); !maps.Equal(g, w) {
 		t.Errorf("it holds %d entities, not the same as %d", len(g), len(w))
+	}
+}
+
+// What changes while all are gone through comes all the same.
+func TestAllYieldsWhatChangesMeanwhile(t *testing.T) {
+	var e entries
+	e.saved = map[name]*entry{}
+	for i := range 50 {
+		e.saved[name{schema.KindTool, fmt.Sprint(i)}] = &entry{}
+	}
+	e.store(name{schema.KindTool, "new"}, &entry{})
+	seen := map[name]bool{}
+	for n := range e.all() {
+		seen[n] = true
+		for other := range e.saved {
+			e.store(other, &entry{version: schema.Version{Revision: 1}})
+		}
+	}
+	if len(seen) != 51 {
+		t.Errorf("%d of 51 came", len(seen))
 	}
 }
