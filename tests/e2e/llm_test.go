@@ -286,7 +286,7 @@ func asksNothingAgain(t *testing.T, d process.Deployment, s *llmtest.Server, too
 		if err != nil {
 			t.Fatalf("%s stays: %v", id, err)
 		}
-		if got := load(t, d.Front(), tools); *got.Indexed != 1 {
+		if got := load(t, d.Front(), tools); got.Accepted != 1 || *got.Indexed != 1+got.Unchanged {
 			t.Errorf("one is added again: %+v", got)
 		}
 		if o := originOf(t, d.Front(), id); o == nil || o.Fallback != "" || len(o.Fields) == 0 {
