@@ -27,6 +27,7 @@ const (
 	someTools   = 5000
 	smallBatch  = 50
 	settleLimit = 90 * time.Second // a guard: a killed member's share waits for seconds
+	repairLimit = 8 * time.Minute  // another: of tens of thousands of searches
 )
 
 // blow is what happens to a deployment in the middle of an import: each group is

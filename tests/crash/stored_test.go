@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -136,8 +137,26 @@ func (f *fleet) checkWeaviate(want map[string]*events.Vectors) {
 // a field is there, and a search for it finds its tool. Among the real tools
 // hundreds are alike; to a few of those no walk through the graph leads, 0.3 % of
 // the tools in some runs and 1.6 in others, crash or not. Without the fence it is
-// two of five.
+// two of five. Seldom kills leave a part of a graph cut off, a fifth of it once,
+// with every vector in it: sweeps are to lead walks there again.
 func (f *fleet) search(index *weaviate.Index, tools int) {
+	f.t.Helper()
+	if f.unfound(index, tools)*20 <= tools {
+		return
+	}
+	ctx, cancel := context.WithTimeout(f.t.Context(), repairLimit)
+	defer cancel()
+	swept := make(chan error, 1)
+	go func() { swept <- index.Run(ctx) }()
+	err := process.Until(ctx, func() (bool, error) { return f.unfound(index, tools)*20 <= tools, nil })
+	cancel()
+	if err := errors.Join(err, <-swept); err != nil {
+		f.t.Errorf("sweeps do not lead searches to what the index has: %v", err)
+	}
+}
+
+// unfound returns how many tools searches for one of their vectors do not find.
+func (f *fleet) unfound(index *weaviate.Index, tools int) int {
 	f.t.Helper()
 	began := time.Now()
 	lost, err := index.Lost(f.t.Context(), tenant.Default)
@@ -153,10 +172,11 @@ func (f *fleet) search(index *weaviate.Index, tools int) {
 			unindexed[l.Ref.ID] = true
 		}
 	}
-	if len(unindexed) > 0 || len(unfound)*20 > tools {
-		f.t.Errorf("of %d tools %d have lost a vector, %d are not found by one of theirs", tools, len(unindexed), len(unfound))
+	if len(unindexed) > 0 {
+		f.t.Errorf("of %d tools %d have lost a vector", tools, len(unindexed))
 	}
 	f.t.Logf("every vector of %d tools was searched for in %v; of them were not found %v", tools, time.Since(began).Round(time.Millisecond), fields)
+	return len(unfound)
 }
 
 // holds reads all that Weaviate has, by id.

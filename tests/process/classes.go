@@ -32,7 +32,9 @@ func (d *Distributed) OpenIndex(t testing.TB) *weaviate.Index {
 // of its vectors.
 func (d *Distributed) class(t testing.TB) (*weaviate.Client, weaviate.Model) {
 	t.Helper()
-	client, err := weaviate.New(weaviate.Config{URL: "http://" + d.Cluster.Weaviate.Addr, GRPC: d.Cluster.Weaviate.GRPC, Alias: d.Alias})
+	client, err := weaviate.New(weaviate.Config{
+		URL: "http://" + d.Cluster.Weaviate.Addr, GRPC: d.Cluster.Weaviate.GRPC, Alias: d.Alias, Sweep: 100 * time.Millisecond,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

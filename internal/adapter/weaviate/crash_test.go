@@ -276,6 +276,17 @@ func TestSweepRepairs(t *testing.T) {
 	}
 }
 
+// A sweep that finds many lost is followed by another at once, but for a pause that
+// leaves others room.
+func TestSweepsHurryWhereManyAreLost(t *testing.T) {
+	i := &Index{client: &Client{config: Config{Sweep: DefaultSweep}}}
+	for lost, want := range map[int]time.Duration{0: time.Minute, 4: time.Minute, 5: time.Second, sweepSize: time.Second} {
+		if got := i.pace(lost); got != want {
+			t.Errorf("%v after %d lost, want %v", got, lost, want)
+		}
+	}
+}
+
 // wantFound holds that searches find what was written again after a crash. A few lists
 // may be missed: what the crash left of the first writing leads walks through the graph
 // astray (Weaviate 1.39), in about one of 25 such tests, before and after a restart alike.
