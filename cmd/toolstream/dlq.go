@@ -57,8 +57,9 @@ func newDLQList(con *console) *cobra.Command {
 			}
 			maps.DeleteFunc(query, func(_ string, v []string) bool { return v[0] == "" })
 			var page struct {
-				Letters []letter `json:"letters"`
-				Total   int      `json:"total"`
+				Letters   []letter `json:"letters"`
+				Total     int      `json:"total"`
+				Forgotten int      `json:"forgotten,omitempty"`
 			}
 			if err := con.client().Get(cmd.Context(), "/v1/dlq", query, &page); err != nil {
 				return fmt.Errorf("dlq list: %w", err)
@@ -67,6 +68,7 @@ func newDLQList(con *console) *cobra.Command {
 				return con.printJSON(page)
 			}
 			con.printLetters(page.Letters, page.Total)
+			con.noteForgotten(page.Forgotten)
 			return nil
 		},
 	}
@@ -85,6 +87,13 @@ func (c *console) printLetters(letters []letter, total int) {
 	}
 	t.print(c.out, c.width())
 	c.notef("%d of %d dead letters\n", len(letters), total)
+}
+
+// noteForgotten says that there is more than the server has memory for.
+func (c *console) noteForgotten(letters int) {
+	if letters > 0 {
+		c.notef("%d open dead letters more are not in the server's memory: they come once others are replayed or dropped\n", letters)
+	}
 }
 
 func newDLQShow(con *console) *cobra.Command {
@@ -203,15 +212,17 @@ func undecided(verb string, done, failed int) error {
 func (c *console) decideAll(cmd *cobra.Command, verb string, query url.Values) error {
 	maps.DeleteFunc(query, func(_ string, v []string) bool { return v[0] == "" })
 	var sum struct {
-		Done   int `json:"done"`
-		Failed int `json:"failed"`
+		Done      int `json:"done"`
+		Failed    int `json:"failed"`
+		Forgotten int `json:"forgotten,omitempty"`
 	}
 	var failed []decision
 	for {
 		var part struct {
-			Done   int        `json:"done"`
-			Failed []decision `json:"failed"`
-			Cursor string     `json:"cursor"`
+			Done      int        `json:"done"`
+			Failed    []decision `json:"failed"`
+			Cursor    string     `json:"cursor"`
+			Forgotten int        `json:"forgotten"`
 		}
 		body, err := c.client().Send(cmd.Context(), http.MethodPost, "/v1/dlq:"+verb, query, "", nil)
 		if err != nil {
@@ -222,6 +233,7 @@ func (c *console) decideAll(cmd *cobra.Command, verb string, query url.Values) e
 		}
 		sum.Done += part.Done
 		sum.Failed += len(part.Failed)
+		sum.Forgotten = max(sum.Forgotten, part.Forgotten)
 		failed = append(failed, part.Failed[:min(len(part.Failed), shownErrors)]...)
 		if part.Cursor == "" {
 			break
@@ -240,6 +252,7 @@ func (c *console) decideAll(cmd *cobra.Command, verb string, query url.Values) e
 		}
 	} else {
 		c.printf("%d done, %d failed\n", sum.Done, sum.Failed)
+		c.noteForgotten(sum.Forgotten)
 	}
 	return undecided(verb, sum.Done, sum.Failed)
 }

@@ -73,6 +73,28 @@ func TestEveryNamedLetterIsDecided(t *testing.T) {
 	}
 }
 
+// What the server has no memory for is told.
+func TestForgottenLettersAreTold(t *testing.T) {
+	answer := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte(`{"letters":[],"total":0,"done":1,"remaining":0,"forgotten":12}`))
+	}
+	s := httptest.NewServer(http.HandlerFunc(answer))
+	defer s.Close()
+	for _, args := range []string{"list", "replay --all", "drop --all"} {
+		for _, json := range []string{"--json=false", "--json"} {
+			var out, errOut strings.Builder
+			all := append(append([]string{"dlq"}, strings.Fields(args)...), json, "--server", s.URL)
+			if code := run(t.Context(), all, strings.NewReader(""), &out, &errOut); code != exitDone {
+				t.Errorf("%s: exit code %d: %s", args, code, errOut.String())
+			}
+			if said := out.String() + errOut.String(); !strings.Contains(said, "12 open dead letters more") && !strings.Contains(said, `"forgotten": 12`) {
+				t.Errorf("%s %s: %s", args, json, said)
+			}
+		}
+	}
+}
+
 func TestVersionIsAFlagToo(t *testing.T) {
 	var out strings.Builder
 	if code := run(t.Context(), []string{"--version"}, strings.NewReader(""), &out, &out); code != exitDone || !strings.HasPrefix(out.String(), "toolstream ") {

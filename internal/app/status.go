@@ -116,6 +116,7 @@ func (r *reporter) status(ctx context.Context) Status {
 	for _, letter := range r.dead.List(ctx, deadletter.Filter{State: events.LetterOpen}) {
 		s.mourn(letter.Reason)
 	}
+	s.DeadLetters += r.dead.Forgotten(ctx)
 	for _, g := range r.fleet.report().Generations {
 		s.Generations = append(s.Generations, ModelStatus{g.Number, g.Model, g.State, g.Problem})
 	}

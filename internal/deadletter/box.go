@@ -23,7 +23,7 @@ const DefaultKeep = 200_000
 
 // Config says how much a box remembers. Zero values take the defaults.
 type Config struct {
-	Keep int // letters in memory; beyond, the oldest closed ones are forgotten first
+	Keep int // letters in memory; beyond, closed ones are forgotten first, and old ones
 }
 
 // Bus is what a box needs of the bus.
@@ -47,7 +47,7 @@ type Box struct {
 	bus  Bus
 	log  *slog.Logger
 	tail *stream.Tail[Letter]
-	turn chan struct{} // holds whoever decides: what one replays the next must not find superseded
+	turn chan struct{} // holds whoever decides: what one replays the next must not find superseded, nor forgotten by another reading
 	shelf
 }
 
@@ -72,12 +72,48 @@ func New(cfg Config, d Deps) (*Box, error) {
 	return b, nil
 }
 
-// Run reads the letters, from the first one, until ctx ends.
+// Run reads the letters, from the first one, until ctx ends: anew whenever there is room
+// again for some that were forgotten.
 func (b *Box) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if err := b.read(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take waits until it is the caller's turn, until leave. It reports false if ctx ends before.
+func (b *Box) take(ctx context.Context) bool {
+	select {
+	case b.turn <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (b *Box) leave() { <-b.turn }
+
+func (b *Box) read(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if !b.take(ctx) {
+		return nil
+	}
+	b.again()
+	b.leave()
+	go func() {
+		select {
+		case <-b.room:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
 	return b.tail.Run(ctx, nil)
 }
 
-func (b *Box) apply(_ context.Context, records []stream.Record[Letter], _ map[int]uint64) error {
+func (b *Box) apply(_ context.Context, records []stream.Record[Letter], positions map[int]uint64) error {
 	for _, r := range records {
 		if _, decided := events.ParseLetterKey(r.Message.Key); decided {
 			b.decided(r.Decoded.ID, r.Decoded.State)
@@ -85,6 +121,7 @@ func (b *Box) apply(_ context.Context, records []stream.Record[Letter], _ map[in
 		}
 		b.put(r.Decoded)
 	}
+	b.reached(positions)
 	return nil
 }
 

@@ -398,7 +398,12 @@ func TestShelf(t *testing.T) {
 		for _, ids := range s.byKey {
 			indexed += len(ids)
 		}
-		if oldest, any := s.oldestOpen(); any != (open > 0) || any && !oldest.Equal(first) {
+		for _, f := range s.forgotten {
+			if first.IsZero() || f.oldest.Before(first) {
+				first = f.oldest
+			}
+		}
+		if oldest, any := s.oldestOpen(); any != (open+len(s.forgotten) > 0) || any && !oldest.Equal(first) {
 			rt.Errorf("the oldest open letter is of %v (%t), want %v", oldest, any, first)
 		}
 		if open != s.open || indexed != len(s.letters) {
@@ -419,6 +424,84 @@ func TestShelfForgetsClosedFirst(t *testing.T) {
 	if n := s.openCount(); n != 5 {
 		t.Errorf("%d open letters are left, want 5", n)
 	}
+}
+
+// Who has many letters takes no room from who has few, and no open letter is uncounted.
+func TestShelfForgetsOfWhoHasMost(t *testing.T) {
+	s := newShelf(10)
+	put := func(tenant string, n int) {
+		s.put(Letter{ID: fmt.Sprint(tenant, n), tenant: tenant, State: events.LetterOpen, Failed: time.Unix(int64(n), 0)})
+	}
+	for i := range 3 {
+		put("few", i)
+	}
+	for i := range 50 {
+		put("many", 100+i)
+	}
+	if n := len(s.find(func(l Letter) bool { return l.tenant == "few" })); n != 3 || s.forgottenOf("few") != 0 {
+		t.Errorf("%d letters are left of 3, %d forgotten", n, s.forgottenOf("few"))
+	}
+	left := s.find(func(l Letter) bool { return l.tenant == "many" })
+	if n := s.forgottenOf("many"); len(left) == 0 || n+len(left) != 50 || s.openCount() != 53 {
+		t.Errorf("%d letters are left and %d forgotten of 50, of %d open", len(left), n, s.openCount())
+	}
+	if left[0].ID != "many149" {
+		t.Errorf("the newest is %s", left[0].ID)
+	}
+	if oldest, ok := s.oldestOpen(); !ok || !oldest.Equal(time.Unix(0, 0)) {
+		t.Errorf("the oldest is of %v", oldest)
+	}
+}
+
+func TestShare(t *testing.T) {
+	for _, c := range []struct {
+		wants      []int
+		room, each int
+	}{
+		{[]int{50}, 9, 9},
+		{[]int{3, 50}, 9, 6},
+		{[]int{50, 50, 50}, 9, 3},
+		{[]int{1, 2, 50, 60}, 9, 3},
+		{[]int{1, 1, 1}, 2, 0},
+	} {
+		if each := share(c.wants, c.room); each != c.each {
+			t.Errorf("of a room of %d for %v each has %d, want %d", c.room, c.wants, each, c.each)
+		}
+	}
+}
+
+// More open letters than there is memory for all come to be decided about.
+func TestForgottenLettersComeAgain(t *testing.T) {
+	const letters, keep = 45, 10
+	run(t, Config{Keep: keep}, func(f *failing) {
+		for i := range letters {
+			f.raw(fmt.Sprintf("default/%d", i), "{", i)
+		}
+		drop := f.box.many(f.box.Drop)
+		done := 0
+		for calls := 0; done < letters; calls++ {
+			if open := f.box.openCount(); open != letters-done {
+				f.Errorf("%d letters are open, want %d", open, letters-done)
+			}
+			page, err := f.box.page(f.Context(), &listInput{Limit: keep, State: "open"})
+			if err != nil || page.Total+page.Forgotten != letters-done {
+				f.Errorf("%d listed and %d forgotten of %d, %v", page.Total, page.Forgotten, letters-done, err)
+			}
+			out, err := drop(f.Context(), &bulkInput{Limit: 3})
+			if err != nil || out.Body.Done == 0 || calls > letters {
+				f.Fatalf("after %d calls and %d letters: %+v, %v", calls, done, out, err)
+			}
+			if left := out.Body.Remaining + out.Body.Forgotten + out.Body.Done; left != letters-done {
+				f.Errorf("of %d letters the answer is %+v", letters-done, out.Body)
+			}
+			done += out.Body.Done
+			synctest.Wait()
+		}
+		if open, forgotten := f.box.openCount(), f.box.forgottenOf(tenant.Default); open != 0 || forgotten != 0 {
+			f.Errorf("%d are open, %d forgotten", open, forgotten)
+		}
+		f.wantKeys(f.Context(), Filter{State: events.LetterOpen})
+	})
 }
 
 func TestHTTP(t *testing.T) {

@@ -48,6 +48,8 @@ type page struct {
 	Letters []Letter `json:"letters"`
 	Total   int      `json:"total" doc:"Letters that match, on all pages."`
 	Cursor  string   `json:"cursor,omitempty" doc:"Of the next page; absent on the last."`
+
+	Forgotten int `json:"forgotten,omitempty" doc:"Open letters beyond those, matching or not, that there is no memory for: they come once others are closed."`
 }
 
 // whole is a letter with what it holds.
@@ -64,6 +66,7 @@ type bulk struct {
 	Failed    []Settled `json:"failed,omitempty" doc:"Letters that are as they were, and why."`
 	Remaining int       `json:"remaining" doc:"Open letters that match and were left for the next call."`
 	Cursor    string    `json:"cursor,omitempty" doc:"Of the next call, for what was there at the first; absent where nothing remains of it."`
+	Forgotten int       `json:"forgotten,omitempty" doc:"Open letters beyond those, matching or not, that there is no memory for: they come once others are closed."`
 }
 
 // Routes adds the calls of the box to an API.
@@ -120,7 +123,7 @@ func (b *Box) one(decide decision) func(context.Context, *idInput) (*settledOutp
 // once: what a replay fails at again, or refuses, they do not meet a second time.
 func (b *Box) many(decide decision) func(context.Context, *bulkInput) (*bulkOutput, error) {
 	return func(ctx context.Context, in *bulkInput) (*bulkOutput, error) {
-		letters := b.List(ctx, filter(in.Stage, in.Reason, in.Topic, events.LetterOpen))
+		letters, forgotten := b.List(ctx, filter(in.Stage, in.Reason, in.Topic, events.LetterOpen)), b.Forgotten(ctx)
 		slices.Reverse(letters)
 		to, err := span(letters, in.Cursor)
 		if err != nil {
@@ -135,7 +138,7 @@ func (b *Box) many(decide decision) func(context.Context, *bulkInput) (*bulkOutp
 		if err != nil && len(outcomes) == 0 {
 			return nil, b.problem(ctx, err)
 		}
-		out := bulk{Remaining: len(letters) - len(outcomes)}
+		out := bulk{Remaining: len(letters) - len(outcomes), Forgotten: forgotten}
 		for _, o := range outcomes {
 			if o.Error != "" {
 				out.Failed = append(out.Failed, o)
@@ -212,7 +215,7 @@ func (b *Box) page(ctx context.Context, in *listInput) (page, error) {
 		state = ""
 	}
 	all := b.List(ctx, filter(in.Stage, in.Reason, in.Topic, state))
-	out := page{Letters: []Letter{}, Total: len(all)}
+	out := page{Letters: []Letter{}, Total: len(all), Forgotten: b.Forgotten(ctx)}
 	rest := all
 	if in.Cursor != "" {
 		after, err := parseCursor(in.Cursor)

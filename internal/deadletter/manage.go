@@ -36,6 +36,10 @@ func (b *Box) List(ctx context.Context, f Filter) []Letter {
 	return b.find(func(l Letter) bool { return l.tenant == owner && f.matches(l) })
 }
 
+// Forgotten returns how many open letters of the tenant there is no memory for: List has
+// them once others are closed.
+func (b *Box) Forgotten(ctx context.Context) int { return b.forgottenOf(tenant.From(ctx)) }
+
 // Show returns a letter with the bytes it holds, or ErrNotFound.
 func (b *Box) Show(ctx context.Context, id string) (events.DeadLetter, error) {
 	var found *events.DeadLetter
@@ -102,12 +106,10 @@ func (r refused) Error() string { return string(r) }
 
 // each lets act decide about each open letter and closes it in that state.
 func (b *Box) each(ctx context.Context, ids []string, act func(context.Context, events.DeadLetter) (events.LetterState, error)) ([]Settled, error) {
-	select {
-	case b.turn <- struct{}{}:
-		defer func() { <-b.turn }()
-	case <-ctx.Done():
+	if !b.take(ctx) {
 		return nil, ctx.Err()
 	}
+	defer b.leave()
 	var outcomes []Settled
 	seen := map[string]bool{}
 	err := b.visit(ctx, ids, func(l events.DeadLetter) error {
@@ -177,7 +179,7 @@ func (b *Box) close(ctx context.Context, l events.DeadLetter, state events.Lette
 	); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
-	b.decided(l.ID, state)
+	b.settled(tenantOf(l.Key), l.ID, state)
 	b.log.InfoContext(ctx, "dead letter closed", "letter", l.ID, "state", string(state))
 	return nil
 }
