@@ -49,7 +49,7 @@ func embedded(t *testing.T) *Embedded {
 func served(t *testing.T, e *Embedded) map[string][]string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	e.handler.ServeHTTP(w, httptest.NewRequest("GET", "/openapi.json", nil))
+	e.handler.ServeHTTP(w, httptest.NewRequest("GET", local+"/openapi.json", nil))
 	var doc struct {
 		Paths map[string]map[string]struct {
 			Parameters []struct{ Name, In string }
@@ -102,7 +102,7 @@ func TestWhatIsServedBesideTheAPIIsThere(t *testing.T) {
 	e := embedded(t)
 	for path, status := range map[string]int{"/healthz": 200, "/readyz": 503, "/metrics": 200, "/openapi.yaml": 200} {
 		w := httptest.NewRecorder()
-		e.handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		e.handler.ServeHTTP(w, httptest.NewRequest("GET", local+path, nil))
 		if w.Code != status {
 			t.Errorf("%s: status %d, want %d", path, w.Code, status)
 		}

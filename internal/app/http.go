@@ -9,6 +9,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -117,6 +118,48 @@ func sameOrigin(next http.Handler) http.Handler {
 		writeProblem(w, http.StatusForbidden, "a page of another origin may not write here")
 	}))
 	return p.Handler(next)
+}
+
+// calledByName refuses requests to a name that anybody may own, but for those in hosts,
+// separated by commas: a page can have its own name resolve to its reader's machine (DNS
+// rebinding), and is of the same origin as what answers there then. It is for servers that
+// only the machine itself reaches and that ask for no credential.
+func calledByName(hosts string, next http.Handler) http.Handler {
+	own := map[string]bool{}
+	for _, host := range strings.Split(hosts, ",") {
+		own[strings.ToLower(strings.TrimSpace(host))] = true
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if name := hostName(r.Host); !private(name) && !own[name] {
+			writeProblem(w, http.StatusMisdirectedRequest,
+				"this server is on loopback and has no tokens: it does not answer to the name "+schema.Quote(name)+"; add it to auth.hosts, or set auth.tokens_file")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// hostName returns the name in a Host header, without the port and the root's dot.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// private reports whether nobody can own the name on the internet: an address, a name
+// without a dot, or one of a domain that is kept for private use (RFC 6761, 6762, 8375 and
+// ICANN's .internal).
+func private(name string) bool {
+	if net.ParseIP(strings.Trim(name, "[]")) != nil || !strings.Contains(name, ".") {
+		return true
+	}
+	for _, domain := range []string{".localhost", ".local", ".internal", ".home.arpa"} {
+		if strings.HasSuffix(name, domain) {
+			return true
+		}
+	}
+	return false
 }
 
 // The server's time limits. There is none on reading or writing a whole body:

@@ -118,6 +118,40 @@ func TestPagesOfOtherOriginsMayNotWrite(t *testing.T) {
 	}
 }
 
+// A name that resolves to this machine by the will of who owns it is refused.
+func TestOnLoopbackNamesOfOthersAreRefused(t *testing.T) {
+	h := calledByName("Tools.Example.com, other.example", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for host, status := range map[string]int{
+		"evil.example":           421,
+		"evil.example:8665":      421,
+		"127.0.0.1.evil.example": 421,
+		"localhost.evil.example": 421,
+		"evil.example.":          421,
+		"notlocal.xlocal.com":    421,
+		"":                       200,
+		"localhost:8665":         200,
+		"LOCALHOST":              200,
+		"127.0.0.1:8665":         200,
+		"[::1]:8665":             200,
+		"[::1]":                  200,
+		"10.0.0.7":               200,
+		"laptop:8665":            200,
+		"laptop.local":           200,
+		"host.docker.internal:1": 200,
+		"x.localhost.":           200,
+		"tools.example.com:443":  200,
+		"OTHER.example":          200,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/v1/tools", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != status || status == 421 && !strings.Contains(w.Body.String(), "auth.hosts") {
+			t.Errorf("%q: %d %s, want %d", host, w.Code, w.Body, status)
+		}
+	}
+}
+
 func TestErrorsNameThePlaceAndQuoteLittle(t *testing.T) {
 	api, mux := newAPI("test")
 	type input struct {

@@ -160,7 +160,11 @@ func (b *base) protect(mux *http.ServeMux) (err error) {
 			return err
 		}
 	}
-	b.handler = b.traced(mux, sameOrigin(authenticate(known, named(mux))))
+	b.handler = sameOrigin(authenticate(known, named(mux)))
+	if len(known) == 0 && config.Loopback(b.cfg.Listen) {
+		b.handler = calledByName(b.cfg.Auth.Hosts, b.handler)
+	}
+	b.handler = b.traced(mux, b.handler)
 	return nil
 }
 

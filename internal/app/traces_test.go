@@ -34,7 +34,7 @@ func exporting(t *testing.T) *tracingtest.Collector {
 func request(t *testing.T, e *Embedded, trace, method, path, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r := httptest.NewRequest(method, local+path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("traceparent", "00-"+trace+"-"+callerSpan+"-01")
 	e.handler.ServeHTTP(w, r)
@@ -43,6 +43,9 @@ func request(t *testing.T, e *Embedded, trace, method, path, body string) *httpt
 	}
 	return w
 }
+
+// local is how a process on loopback is called.
+const local = "http://localhost"
 
 // emptyFolder are the settings of a process that begins with nothing.
 func emptyFolder(t *testing.T) config.Config {
@@ -129,7 +132,7 @@ func TestTheTraceIsPassedOnToPeers(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, root := spans.Root(t.Context())
-	r := httptest.NewRequestWithContext(ctx, "GET", "/v1/tools", nil)
+	r := httptest.NewRequestWithContext(ctx, "GET", local+"/v1/tools", nil)
 	r.Header.Set("traceparent", "00-"+putTrace+"-"+callerSpan+"-01")
 	toPeer("query", address, propagation.TraceContext{}).ServeHTTP(httptest.NewRecorder(), r)
 	root.End()

@@ -153,6 +153,9 @@ type Auth struct {
 	// TokensFile holds a line "tenant:token" for every credential. Empty
 	// switches authentication off: everybody is tenant "default".
 	TokensFile string `koanf:"tokens_file"`
+	// Hosts lists, separated by commas, names by which a server may be called that
+	// listens on loopback without tokens, beside those that nobody else can own.
+	Hosts string `koanf:"hosts"`
 }
 
 // Events says who may send events.
@@ -266,6 +269,7 @@ func Keys() []Key {
 		{"peers.query", "", "HTTP address of query, the same"},
 		{"peers.trainer", "", "HTTP address of the trainer, the same"},
 		{"auth.tokens_file", "", "file with a line tenant:token for each credential; empty switches authentication off"},
+		{"auth.hosts", "", "names by which a server on loopback without tokens may be called, separated by commas, beside localhost, addresses, names without a dot and those under .localhost, .local, .internal and .home.arpa"},
 		{"events.origins", "", "origins that may register by the CloudEvents webhook handshake, separated by spaces; * is any"},
 		{"log.level", "info", "debug, info, warn or error"},
 		{"log.format", "auto", "auto (text on a terminal, else json), text or json"},
@@ -481,10 +485,10 @@ func (c Config) Values() map[string]string {
 		"kafka.ca_file": c.Kafka.CAFile, "kafka.cert_file": c.Kafka.CertFile, "kafka.key_file": c.Kafka.KeyFile,
 		"kafka.sasl": c.Kafka.SASL, "kafka.username": c.Kafka.Username, "kafka.password": secret(c.Kafka.Password),
 		"peers.ingest": c.Peers.Ingest, "peers.query": c.Peers.Query, "peers.trainer": c.Peers.Trainer,
-		"auth.tokens_file": c.Auth.TokensFile,
-		"events.origins":   c.Events.Origins,
-		"log.level":        c.Log.Level,
-		"log.format":       c.Log.Format,
+		"auth.tokens_file": c.Auth.TokensFile, "auth.hosts": c.Auth.Hosts,
+		"events.origins": c.Events.Origins,
+		"log.level":      c.Log.Level,
+		"log.format":     c.Log.Format,
 
 		"embedder.model":           c.Embedder.Model,
 		"embedder.url":             c.Embedder.URL,
