@@ -24,6 +24,9 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
+// settled is how long it takes until what was read is learned from.
+const settled = 2 * time.Minute
+
 // errKilled is what a process that is gone gets of everything outside it.
 var errKilled = errors.New("killed")
 
@@ -199,10 +202,10 @@ func (s *scene) read() {
 	})
 }
 
-// advance lets time pass until what was read settles, and is learned from and
-// published.
-func (s *scene) advance() {
-	s.pass(2 * time.Minute)
+// advance lets some time pass, by which what was read settles, and all of it be learned
+// from and published.
+func (s *scene) advance(by time.Duration) {
+	s.pass(by) // at once: a process may tick at any moment
 	for s.service.Advance(context.Background()) != nil {
 		<-s.life.dead // nothing else fails
 		s.stop()
@@ -280,10 +283,9 @@ func (s *scene) play(rounds int) {
 			}
 		}
 		s.read()
-		s.advance()
+		s.advance(settled)
 	}
-	s.pass(refreshUsage) // usage of the same moment in every scene
-	s.advance()
+	s.advance(refreshUsage + settled) // usage of the same moment in every scene
 }
 
 // shadow is what a searcher says of the weights that it finds on trial.
