@@ -24,6 +24,15 @@ func (t Tally) Add(at time.Time, halfLife time.Duration) Tally {
 	return t
 }
 
+// Until returns the count as of then at the latest: what a clock counted that was ahead
+// would not fade until that time came, and what came after would hardly count beside it.
+func (t Tally) Until(then time.Time) Tally {
+	if t.At.After(then) {
+		t.At = then
+	}
+	return t
+}
+
 // Plus counts what another tally has, too.
 func (t Tally) Plus(other Tally, halfLife time.Duration) Tally {
 	if other.At.After(t.At) {

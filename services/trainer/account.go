@@ -206,7 +206,12 @@ type count struct {
 func (t *account) counts(m *memory, kind string, tallies map[string]asked.Tally, now time.Time, halfLife time.Duration) []count {
 	var out []count
 	for _, name := range slices.Sorted(maps.Keys(tallies)) {
-		if n := tallies[name].Decayed(now, halfLife); n >= asked.Negligible {
+		ta := tallies[name]
+		if mended := ta.Until(now.Add(maxSkew)); mended != ta {
+			tallies[name] = mended
+			t.putTally(m, kind, name, mended)
+		}
+		if n := ta.Decayed(now, halfLife); n >= asked.Negligible {
 			out = append(out, count{name, n})
 			continue
 		}

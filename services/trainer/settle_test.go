@@ -206,4 +206,14 @@ func TestAClockThatWasAhead(t *testing.T) {
 	if live, _ := b.Live("default"); live.Version == first.Version {
 		t.Error("no weights follow those that were published in the future")
 	}
+	b.restart(quick()) // a process tells the time that passes from the clock's
+	b.advance()
+	was := maps.Clone(b.memory.tenants["default"].uses)
+	b.now = right.Add(30 * b.cfg.HalfLife)
+	b.advance()
+	for tool, ta := range was {
+		if now := b.memory.tenants["default"].uses[tool].Decayed(b.now, b.cfg.HalfLife); now >= ta.Count/1000 {
+			t.Errorf("after 30 half-lives %g of %g uses of %s count", now, ta.Count, tool)
+		}
+	}
 }
