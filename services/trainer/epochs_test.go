@@ -103,6 +103,9 @@ func TestOneTenantKeepsNobodyBack(t *testing.T) {
 	if u := b.store.usage(t, "second"); u.Prior["b"] == 0 {
 		t.Errorf("of the second there is %v", u.Prior)
 	}
+	if w, err := b.Promote(t.Context(), "second", "builtin"); err != nil || w.Epoch == 0 {
+		t.Errorf("promoted for the second: %+v, %v", w, err)
+	}
 	b.store.refuse = nil
 	b.advance()
 	if u := b.store.usage(t, "first"); u.Prior["b"] == 0 {

@@ -115,7 +115,7 @@ func problem(err error) error {
 		return huma.Error422UnprocessableEntity("weights: " + invalid.Error())
 	case errors.Is(err, ErrUnknownVersion):
 		return huma.Error404NotFound(err.Error())
-	case errors.Is(err, ErrNoParent), errors.Is(err, ErrPinned):
+	case errors.Is(err, ErrNoParent), errors.Is(err, ErrPinned), errors.Is(err, ErrOtherModel):
 		return huma.Error409Conflict(err.Error())
 	}
 	return huma.Error503ServiceUnavailable("the weights can not be reached at the moment")

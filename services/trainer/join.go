@@ -74,7 +74,10 @@ func (s *Service) applySearches(_ context.Context, records []stream.Record[schem
 }
 
 // applyFeedback stores feedback, and the position, in one transaction.
-func (s *Service) applyFeedback(_ context.Context, records []stream.Record[schema.Feedback], positions map[int]uint64) error {
+func (s *Service) applyFeedback(ctx context.Context, records []stream.Record[schema.Feedback], positions map[int]uint64) error {
+	if err := s.awaitSearches(ctx, records); err != nil {
+		return err
+	}
 	return s.change(func(m *memory) error {
 		for _, r := range records {
 			f, now := r.Decoded, s.deps.Now()
@@ -92,6 +95,57 @@ func (s *Service) applyFeedback(_ context.Context, records []stream.Record[schem
 		m.expire(s.cfg.Window, s.deps.Now())
 		return nil
 	})
+}
+
+// awaitSearches waits, where there may be no room for events to wait for their searches,
+// until there is, or what the topic has of searches is read. Events are small: who catches
+// up, after a time away or without its state, reads them far ahead of their searches.
+func (s *Service) awaitSearches(ctx context.Context, records []stream.Record[schema.Feedback]) error {
+	if !s.crowded(records) {
+		return nil
+	}
+	ends := s.ends(ctx)
+	pause := time.NewTicker(crowdPause)
+	defer pause.Stop()
+	for s.crowded(records) && s.searchesBehind(ends) {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-pause.C:
+		}
+	}
+	return nil
+}
+
+// crowdPause is how often is looked whether there is room again.
+const crowdPause = 20 * time.Millisecond
+
+// crowded reports whether there may be no room for all of the events to wait.
+func (s *Service) crowded(records []stream.Record[schema.Feedback]) bool {
+	of := map[string]int{}
+	for _, r := range records {
+		of[r.Decoded.Tenant]++
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := s.loaded()
+	if err != nil {
+		return false // whoever changes it says so
+	}
+	left := s.cfg.Waiting - m.waiters() - len(records)
+	for tenant, n := range of {
+		if m.waits[tenant]+n > left {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Service) searchesBehind(ends map[events.Topic]map[int]uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := s.loaded()
+	return err == nil && ends[events.Searches] != nil && m.behind(events.Searches, ends)
 }
 
 // eventTime is when something happened: what the record says, else when the

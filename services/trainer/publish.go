@@ -333,9 +333,17 @@ type publication struct {
 
 // publish puts into the store what was prepared. What the store refuses of one tenant
 // does not keep back the others'. The caller holds publishing.
-func (s *Service) publish(ctx context.Context) error {
+func (s *Service) publish(ctx context.Context) error { return s.putAll(ctx, s.publications()) }
+
+// publishLive is publish for a tenant's live weights alone: whoever asked for them is not
+// to hear what the store refuses of others. The caller holds publishing.
+func (s *Service) publishLive(ctx context.Context, tenant string) error {
+	return s.putAll(ctx, slices.DeleteFunc(s.publications(), func(p publication) bool { return p.tenant != tenant || p.live == nil }))
+}
+
+func (s *Service) putAll(ctx context.Context, list []publication) error {
 	var failed []error
-	for _, p := range s.publications() {
+	for _, p := range list {
 		if err := s.putPublication(ctx, p); err != nil {
 			failed = append(failed, err)
 			continue

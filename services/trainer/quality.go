@@ -12,7 +12,7 @@ import (
 )
 
 // maxAttempts is how many of the newest searches by the live weights are
-// remembered.
+// remembered: so far apart, where there are very many, that half of them mature.
 const maxAttempts = 200
 
 // clearly is how many standard errors are no chance, even where is looked at
@@ -61,7 +61,11 @@ func (s *Service) attempted(m *memory, i *schema.Impression, at time.Time) error
 	if l := t.find(model); l == nil || l.liveVersion() != i.Weights {
 		return nil
 	}
-	list := append(t.attempts[model], attempt{Search: i.SearchID, At: at})
+	list := t.attempts[model]
+	if len(list) >= maxAttempts && at.Sub(list[len(list)-1].At) < s.cfg.Mature*2/maxAttempts {
+		return nil
+	}
+	list = append(list, attempt{Search: i.SearchID, At: at})
 	return t.putAttempts(m, model, list[max(0, len(list)-maxAttempts):])
 }
 

@@ -28,6 +28,50 @@ func (b *bench) serve(prefix string, n int, share float64) {
 	b.must(b.Advance(context.Background()))
 }
 
+// pace lets n searches pass, so many a minute, of which a share is used.
+func (b *bench) pace(prefix string, n, perMinute int, share float64) {
+	b.t.Helper()
+	live, err := b.Live("default")
+	b.must(err)
+	for i := range n {
+		imp := b.impression(fmt.Sprint(prefix, i), "wordy", "right", "other")
+		imp.Weights = live.Version
+		b.must(b.show(imp))
+		if float64(i%100) < 100*share {
+			b.must(b.report(b.feedback(imp.SearchID, "right", schema.Selected)))
+		}
+		b.now = b.now.Add(time.Minute / time.Duration(perMinute))
+		if i%perMinute == 0 {
+			b.must(b.Advance(context.Background()))
+		}
+	}
+}
+
+// However much is searched, and right after a restart, it is known what led to a use
+// before.
+func TestBusyTenantsAndNewProcessesKnowWhatLedToAUse(t *testing.T) {
+	for _, c := range []struct {
+		perMinute int
+		restart   bool
+	}{{10, false}, {30, false}, {100, false}, {10, true}} {
+		cfg := Config{MinPairs: 1 << 20}
+		b := newBench(t, cfg)
+		b.teach("first", 4)
+		b.pace("good", 60*c.perMinute, c.perMinute, 0.6)
+		if c.restart {
+			b.restart(cfg)
+		}
+		_, err := b.Promote(context.Background(), "default", "builtin")
+		b.must(err)
+		forced, err := b.Live("default")
+		b.must(err)
+		b.pace("none", 60*c.perMinute, c.perMinute, 0)
+		if live, _ := b.Live("default"); live.Version == forced.Version {
+			t.Errorf("%+v: weights that lead to no use stay live", c)
+		}
+	}
+}
+
 // Where nothing of use is shown nobody says so: that there are no uses any more is
 // enough.
 func TestWeightsThatNobodyFindsAnythingByAreRolledBack(t *testing.T) {

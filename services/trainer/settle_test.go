@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/toolstream/toolstream/internal/stream"
@@ -184,6 +185,49 @@ func TestABacklogKeepsNothingElseBack(t *testing.T) {
 	if left := len(b.memory.due); left != 0 {
 		t.Errorf("%d searches wait in the end", left)
 	}
+}
+
+// Who reads events far ahead of the searches that they are of, as without its state, waits
+// for those, and loses none.
+func TestEventsWaitUntilThereIsRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const searches = 30
+		cfg := quick()
+		cfg.Waiting = 20
+		b := newBench(t, cfg)
+		var impressions []schema.Impression
+		var reports []schema.Feedback
+		for i := range searches {
+			search := fmt.Sprint("s", i)
+			impressions = append(impressions, b.impression(search, "wordy", "right"))
+			reports = append(reports, b.feedback(search, "right", schema.Called))
+			b.must(b.bus.Publish(t.Context(), stream.Message{Topic: events.Searches, Key: "default/" + search, Value: []byte("{}")}))
+		}
+		reported := make(chan error, 1)
+		go func() { reported <- b.report(reports...) }()
+		synctest.Wait()
+		if n := b.outcome(unknownSearch); n > 0 {
+			t.Errorf("%d events are taken for those of unknown searches", n)
+		}
+		b.must(b.show(impressions...))
+		b.must(<-reported)
+		if got := b.outcome(accepted); got != searches {
+			t.Errorf("%d events of %d count", got, searches)
+		}
+		// When all searches are read, what is of none waits no longer than there is room.
+		b.must(b.report(b.made(searches)...))
+		if b.outcome(unknownSearch) == 0 {
+			t.Error("nothing is of an unknown search")
+		}
+	})
+}
+
+// made are events of searches that never were.
+func (b *bench) made(n int) (list []schema.Feedback) {
+	for i := range n {
+		list = append(list, b.feedback(fmt.Sprint("made", i), "right", schema.Called))
+	}
+	return list
 }
 
 // A clock that was ahead, and was put right, keeps nothing from being learned.

@@ -22,6 +22,9 @@ var (
 	ErrNoParent = errors.New("the live weights have no version before them")
 	// ErrPinned says that the live weights are to stay.
 	ErrPinned = errors.New("the live weights are pinned")
+	// ErrOtherModel says that weights were learned for another embedding model, whose
+	// features do not compare.
+	ErrOtherModel = errors.New("the weights are of another embedding model")
 )
 
 // versionNames are the names of kept versions, and no others: what can be no key is
@@ -274,8 +277,15 @@ func (s *Service) republish(ctx context.Context, tenant string, w schema.Weights
 	if err != nil {
 		return schema.Weights{}, err
 	}
+	if searched := s.Model(); w.Model != "" && searched != "" && w.Model != searched {
+		return schema.Weights{}, fmt.Errorf("%w: %s of %s, and searches are by %s", ErrOtherModel, schema.Quote(w.Version), schema.Quote(w.Model), schema.Quote(searched))
+	}
 	w.Source = how.source
+	ends := s.ends(ctx)
 	if err := s.change(func(m *memory) error {
+		if m.over.IsZero() { // or nothing was ever found by the live weights
+			m.look(s.deps.Now(), ends, s.cfg.Settle)
+		}
 		t := m.tenant(tenant)
 		l := t.lesson(s, s.Model())
 		if w, err = t.sealed(l, w, how.parent, s.deps.Now().UTC()); err != nil {
@@ -294,5 +304,5 @@ func (s *Service) republish(ctx context.Context, tenant string, w schema.Weights
 	}); err != nil {
 		return schema.Weights{}, err
 	}
-	return w, s.publish(ctx)
+	return w, s.publishLive(ctx, tenant)
 }

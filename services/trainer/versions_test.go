@@ -51,6 +51,35 @@ func sameContent(t *testing.T, a, b schema.Weights) bool {
 	return ma == mb
 }
 
+// Weights that are learned for one embedding model are not served for another.
+func TestWeightsOfAnotherModelAreNotPromoted(t *testing.T) {
+	b := newBench(t, quick())
+	b.Serve("model-a")
+	b.teach("first", 40)
+	learned, err := b.Live("default")
+	b.must(err)
+	if learned.Model != "model-a" {
+		t.Fatalf("%s is of model %q: the test shows nothing", learned.Version, learned.Model)
+	}
+	b.Serve("model-b")
+	if _, err := b.Promote(context.Background(), "default", learned.Version); !errors.Is(err, ErrOtherModel) {
+		t.Errorf("promoted: %v", err)
+	}
+	if _, err := b.Pin(context.Background(), "default", learned.Version); !errors.Is(err, ErrOtherModel) {
+		t.Errorf("pinned: %v", err)
+	}
+	if _, err := b.Take(context.Background(), "default", learned); !errors.Is(err, ErrOtherModel) {
+		t.Errorf("taken: %v", err)
+	}
+	if _, err := b.Promote(context.Background(), "default", "builtin"); err != nil {
+		t.Errorf("builtin: %v", err)
+	}
+	b.Serve("model-a")
+	if _, err := b.Promote(context.Background(), "default", learned.Version); err != nil {
+		t.Errorf("its own: %v", err)
+	}
+}
+
 func TestRollbackWalksBackUnderNewEpochs(t *testing.T) {
 	ctx := context.Background()
 	b := newBench(t, quick())
