@@ -25,6 +25,11 @@ type Sample struct {
 	Uses       map[string]float64  // how often its relevant tools were used for it; what is not there is once
 }
 
+// Known is what ranking the candidates is told beside their texts, but for uses.
+func (s *Sample) Known() ranking.Known {
+	return ranking.Known{Suppliers: s.Suppliers, Supplied: s.Suppliers == nil}
+}
+
 // Fit makes a model, and what it says of usage, of the samples of the training
 // queries. It sees nothing of the queries that the outcome is measured on.
 type Fit func(ctx context.Context, base fusion.Model, train []Sample, options FitOptions) (Fitted, error)

@@ -40,6 +40,9 @@ type Suppliers func(tool string) []index.Supplier
 type Known struct {
 	Uses      Uses
 	Suppliers Suppliers
+	// Supplied says that candidates have RelatedSupply as a search had it, which stands
+	// where Suppliers is nil.
+	Supplied bool
 }
 
 // Ranked is a candidate with its fused score, of which the penalty is part.
@@ -124,11 +127,20 @@ func alone(rs []Ranked, m *fusion.Model, uses Uses) {
 
 // relate sets all features that the index does not know.
 func relate(rs []Ranked, m *fusion.Model, k Known) {
+	var supplied []float64
+	if k.Suppliers == nil && k.Supplied {
+		for i := range rs {
+			supplied = append(supplied, rs[i].Features[fusion.RelatedSupply])
+		}
+	}
 	alone(rs, m, k.Uses)
 	owners(rs)
 	first := front(rs, max(fusion.Supplied, fusion.FrontRunners))
 	if k.Suppliers != nil {
 		supply(rs, first[:min(len(first), fusion.Supplied)], k.Suppliers)
+	}
+	for i, x := range supplied {
+		rs[i].Features[fusion.RelatedSupply] = x
 	}
 	if k.Uses != nil {
 		coUse(rs, first[:min(len(first), fusion.FrontRunners)], k.Uses)

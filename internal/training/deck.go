@@ -47,7 +47,7 @@ func NewDeck(name string, samples []evaluation.Sample, m fusion.Model) *Deck {
 	for i := range samples {
 		s := samples[i]
 		s.Candidates = slices.Clone(s.Candidates)
-		for j, features := range ranking.Features(s.Candidates, &m, ranking.Known{Suppliers: s.Suppliers}) {
+		for j, features := range ranking.Features(s.Candidates, &m, s.Known()) {
 			s.Candidates[j].Features = features
 		}
 		d.queries = append(d.queries, deal(&s, &m, &words, &vectors))

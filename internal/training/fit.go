@@ -137,9 +137,6 @@ func (l *lesson) groups(ctx context.Context, front *fusion.Model) ([][]fusion.Gr
 func (l *lesson) group(s *evaluation.Sample, front *fusion.Model) []fusion.Group {
 	examples := make([]fusion.Example, len(s.Candidates))
 	for i, features := range ranking.Features(s.Candidates, front, l.known(s)) {
-		if s.Suppliers == nil {
-			features[fusion.RelatedSupply] = s.Candidates[i].Features[fusion.RelatedSupply]
-		}
 		examples[i] = fusion.Example{Features: features, Matches: s.Candidates[i].Matches}
 	}
 	var worse []fusion.Example
@@ -158,7 +155,7 @@ func (l *lesson) group(s *evaluation.Sample, front *fusion.Model) []fusion.Group
 // known is what a search knows beside the texts, had it come before the query's
 // own uses were counted.
 func (l *lesson) known(s *evaluation.Sample) ranking.Known {
-	k := ranking.Known{Suppliers: s.Suppliers}
+	k := s.Known()
 	if l.counts != nil {
 		k.Uses = l.counts.without(s)
 	}

@@ -70,3 +70,21 @@ func TestUseThatDoesHarmIsLeftOut(t *testing.T) {
 		t.Error("use does not count where it helps once it is learned from")
 	}
 }
+
+// A search that was recorded is judged as it ranked: what supplies what the others take
+// is lifted, though it is not known any more by what.
+func TestRecordedSearchesAreJudgedAsTheyRanked(t *testing.T) {
+	s := strangers(4)[0]
+	s.Candidates[2].Features[fusion.RelatedSupply] = 0.9
+	s.Relevance = []float64{0, 0, 1}
+	s.Query.Labels = []dataset.Label{{ID: s.Candidates[2].ID, Relevance: 1}}
+	m := builtin(t)
+	l := &lesson{base: m}
+	if got := quality(&s, &m, l.known(&s)); got != 1 {
+		t.Errorf("NDCG %v, want 1", got)
+	}
+	s.Suppliers = func(string) []index.Supplier { return nil }
+	if got := quality(&s, &m, l.known(&s)); got >= 1 {
+		t.Errorf("NDCG %v where it is known that nothing supplies it", got)
+	}
+}
