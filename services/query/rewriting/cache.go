@@ -47,7 +47,13 @@ type kept struct {
 	until time.Time
 }
 
-func (k *kept) size() int { return overhead + k.Rewritten.size() }
+func (k *kept) size() int {
+	size := overhead + k.Rewritten.size()
+	if k.err != nil {
+		size += len(k.err.Error())
+	}
+	return size
+}
 
 func newCache(limit int) *cache {
 	return &cache{limit: limit, order: list.New(), at: map[string]*list.Element{}}

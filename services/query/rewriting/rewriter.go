@@ -205,7 +205,7 @@ func (r *Rewriter) failure(q *question, err error, answer string) {
 	if kind := llm.KindOf(err); kind == llm.Broken || kind == llm.Exhausted || r.life.Err() != nil {
 		return
 	}
-	r.kept.put(q.key, outcome{err: err}, r.cfg.KeepFailures)
+	r.kept.put(q.key, outcome{err: withoutText(err)}, r.cfg.KeepFailures)
 	if answer == "" {
 		return
 	}
@@ -213,6 +213,18 @@ func (r *Rewriter) failure(q *question, err error, answer string) {
 		tenant: q.Tenant, Time: time.Now().UTC(), Query: q.query, Prompt: r.prompt, Model: r.deps.Model.Name(),
 		Reason: err.Error(), Answer: text.Truncate(answer, llm.MaxKept),
 	})
+}
+
+// withoutText returns an error without the answer that came with it, which is kept
+// elsewhere and for few.
+func withoutText(err error) error {
+	e := (*llm.Error)(nil)
+	if !errors.As(err, &e) || e.Text == "" {
+		return err
+	}
+	slim := *e
+	slim.Text = ""
+	return &slim
 }
 
 // textOf returns the answer that came with an error.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -216,7 +217,7 @@ func TestFailures(t *testing.T) {
 		} {
 			b := newBench(t, Config{KeepFailures: 5 * time.Second}, fails(c.err))
 			for range 3 {
-				if _, err := b.Rewrite(t.Context(), query("the weather")); !errors.Is(err, c.err) {
+				if _, err := b.Rewrite(t.Context(), query("the weather")); llm.KindOf(err) != llm.KindOf(c.err) || !errors.Is(err, errors.Unwrap(c.err)) {
 					t.Errorf("%s: %v", c.label, err)
 				}
 			}
@@ -305,6 +306,23 @@ func TestTheCacheIsBounded(t *testing.T) {
 		if _, got := c.get(key); got != want {
 			t.Errorf("%s is there: %v", key, got)
 		}
+	}
+}
+
+// A failure is kept without the answer that came with it.
+func TestFailuresTakeLittleRoom(t *testing.T) {
+	b := newBench(t, Config{}, func(context.Context, llm.Request) (llm.Answer, error) {
+		return llm.Answer{}, &llm.Error{Kind: llm.Malformed, Text: strings.Repeat("x", llm.MaxKept), Err: errors.New("cut off")}
+	})
+	if _, err := b.Rewrite(t.Context(), query("the weather")); len(textOf(err)) != llm.MaxKept {
+		t.Errorf("%d bytes of answer with %v", len(textOf(err)), err)
+	}
+	_, err := b.Rewrite(t.Context(), query("the weather"))
+	if llm.KindOf(err) != llm.Malformed || textOf(err) != "" || !strings.Contains(err.Error(), "cut off") {
+		t.Errorf("the second time %d bytes with %v", len(textOf(err)), err)
+	}
+	if b.kept.size <= overhead || b.kept.size > overhead+100 {
+		t.Errorf("%d bytes are kept", b.kept.size)
 	}
 }
 
