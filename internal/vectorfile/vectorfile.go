@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -40,8 +41,9 @@ type File struct {
 	dimensions int
 	head       int64
 
-	mu sync.RWMutex // guards what follows, and appending to file
-	at map[key]int  // record
+	mu      sync.RWMutex // guards what follows, and appending to file
+	at      map[key]int  // record
+	records int          // that have a place in the file
 }
 
 // Open opens, or makes, the file of a model in a folder, under a name made of
@@ -93,16 +95,28 @@ func (f *File) load(model string) error {
 	case string(found) != string(head):
 		return fmt.Errorf("holds vectors of another model than %s with %d dimensions; delete it to make it anew", model, f.dimensions)
 	}
-	record := make([]byte, f.recordSize())
-	for {
-		if _, err := io.ReadFull(in, record); err != nil || !sound(record) {
-			break
-		}
-		f.at[key(record[:len(key{})])] = len(f.at)
-	}
-	end := f.head + int64(len(f.at)*f.recordSize())
-	return f.file.Truncate(end)
+	return f.find(in)
 }
+
+// find notes the records. One that the disk has spoilt is passed over; what is spoilt or
+// half written at the end is cut off.
+func (f *File) find(in io.Reader) error {
+	record := make([]byte, f.recordSize())
+	for place := 0; ; place++ {
+		switch _, err := io.ReadFull(in, record); {
+		case err == io.EOF || err == io.ErrUnexpectedEOF:
+			return f.file.Truncate(f.end())
+		case err != nil:
+			return err
+		case sound(record):
+			f.at[key(record[:len(key{})])] = place
+			f.records = place + 1
+		}
+	}
+}
+
+// end is where the next record goes.
+func (f *File) end() int64 { return f.head + int64(f.records)*int64(f.recordSize()) }
 
 func sound(record []byte) bool {
 	body, sum := record[:len(record)-crc32.Size], record[len(record)-crc32.Size:]
@@ -173,14 +187,12 @@ func (f *File) Append(texts []string, vectors [][]float32) error {
 			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(x))
 		}
 		out = binary.LittleEndian.AppendUint32(out, crc32.ChecksumIEEE(out[start:]))
-		added[k] = len(f.at) + len(added)
+		added[k] = f.records + len(added)
 	}
-	// What an earlier write that failed has left behind the last record is overwritten.
-	if _, err := f.file.WriteAt(out, f.head+int64(len(f.at)*f.recordSize())); err != nil {
-		return fmt.Errorf("vector file: %w", err)
+	if _, err := f.file.WriteAt(out, f.end()); err != nil {
+		return fmt.Errorf("vector file: %w", errors.Join(err, f.file.Truncate(f.end())))
 	}
-	for k, at := range added {
-		f.at[k] = at
-	}
+	maps.Copy(f.at, added)
+	f.records += len(added)
 	return nil
 }
