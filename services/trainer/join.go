@@ -184,7 +184,7 @@ func (s *Service) impression(m *memory, i schema.Impression, at time.Time) error
 	if err != nil {
 		return fmt.Errorf("trainer: encode search: %w", err)
 	}
-	m.remember(&m.searches, i.Tenant, keySearch+key, at, raw, s.cfg.Remembered)
+	m.remember(&m.searches, i.Tenant, keySearch+key, at, raw, s.cfg.Remembered, s.cfg.RememberedBytes)
 	if err := s.attempted(m, &i, at); err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (s *Service) event(m *memory, f schema.Feedback) error {
 		m.outcomes[unknownSearch]++
 		return nil
 	}
-	m.remember(&m.seen, f.Tenant, seen, f.Time, nil, s.cfg.Remembered)
+	m.remember(&m.seen, f.Tenant, seen, f.Time, nil, s.cfg.Remembered, s.cfg.RememberedBytes)
 	if search == nil {
 		m.outcomes[waiting]++
 		m.addWaiting(f)

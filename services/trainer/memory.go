@@ -249,78 +249,86 @@ func (m *memory) get(key string) ([]byte, error) {
 	return value, nil
 }
 
-// age says when a record of the state came into being.
+// age says when a record of the state came into being, and how many bytes it has.
 type age struct {
-	at  time.Time
-	key string
+	at   time.Time
+	key  string
+	size int
 }
 
 // ages is a heap of records, the oldest on top.
-type ages []age
+type ages struct {
+	list  []age
+	bytes int
+}
 
-func (a ages) Len() int      { return len(a) }
-func (a ages) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
-func (a *ages) Push(x any)   { *a = append(*a, x.(age)) }
+func (a *ages) Len() int      { return len(a.list) }
+func (a *ages) Swap(i, j int) { a.list[i], a.list[j] = a.list[j], a.list[i] }
+func (a *ages) Push(x any)    { a.list = append(a.list, x.(age)) }
 func (a *ages) Pop() any {
-	last := (*a)[len(*a)-1]
-	*a = (*a)[:len(*a)-1]
+	last := a.list[len(a.list)-1]
+	a.list = a.list[:len(a.list)-1]
 	return last
 }
-func (a ages) Less(i, j int) bool {
-	if !a[i].at.Equal(a[j].at) {
-		return a[i].at.Before(a[j].at)
+func (a *ages) Less(i, j int) bool {
+	if !a.list[i].at.Equal(a.list[j].at) {
+		return a.list[i].at.Before(a.list[j].at)
 	}
-	return a[i].key < a[j].key
+	return a.list[i].key < a.list[j].key
 }
 
 // kept are the records of one kind, each until it is older than the window, or until
-// there are too many of all tenants: then the tenant that has most loses its oldest, so
-// that nobody pushes out what is of others.
+// there are too many of all tenants, by number or by bytes: then the tenant that has most
+// bytes loses its oldest, so that nobody pushes out what is of others.
 type kept struct {
 	byTenant map[string]*ages
-	n        int
+	n, bytes int
 }
 
 func (k *kept) read(tenant, key string, value []byte) error {
 	t, err := readTime(value)
-	k.add(tenant, age{t, key})
+	k.add(tenant, age{t, key, len(key) + len(value)})
 	return err
 }
 
 func (k *kept) add(tenant string, a age) {
-	if k.byTenant[tenant] == nil {
-		k.byTenant[tenant] = &ages{}
+	of := k.byTenant[tenant]
+	if of == nil {
+		of = &ages{}
+		k.byTenant[tenant] = of
 	}
-	heap.Push(k.byTenant[tenant], a)
-	k.n++
+	heap.Push(of, a)
+	k.n, k.bytes, of.bytes = k.n+1, k.bytes+a.size, of.bytes+a.size
 }
 
 // drop takes away a tenant's oldest record and returns its key.
 func (k *kept) drop(tenant string) string {
 	of := k.byTenant[tenant]
 	oldest := heap.Pop(of).(age)
-	if k.n--; of.Len() == 0 {
+	k.n, k.bytes, of.bytes = k.n-1, k.bytes-oldest.size, of.bytes-oldest.size
+	if of.Len() == 0 {
 		delete(k.byTenant, tenant)
 	}
 	return oldest.key
 }
 
-// most returns the tenant that has most, of several the first by name.
+// most returns the tenant that has most bytes, of several the first by name.
 func (k *kept) most() (tenant string) {
-	n := 0
+	most := 0
 	for name, of := range k.byTenant {
-		if of.Len() > n || of.Len() == n && name < tenant {
-			tenant, n = name, of.Len()
+		if of.bytes > most || of.bytes == most && name < tenant {
+			tenant, most = name, of.bytes
 		}
 	}
 	return tenant
 }
 
-// remember keeps a record, and no more than limit of its kind.
-func (m *memory) remember(k *kept, tenant, key string, at time.Time, value []byte, limit int) {
-	m.put(key, append(encodeTime(at), value...))
-	k.add(tenant, age{at, key})
-	for k.n > limit {
+// remember keeps a record, and of its kind no more than limit with bytes in all.
+func (m *memory) remember(k *kept, tenant, key string, at time.Time, value []byte, limit, bytes int) {
+	record := append(encodeTime(at), value...)
+	m.put(key, record)
+	k.add(tenant, age{at, key, len(key) + len(record)})
+	for k.n > limit || k.bytes > bytes {
 		m.forget(k.drop(k.most()))
 	}
 }
@@ -340,7 +348,7 @@ func (m *memory) expire(window time.Duration, now time.Time) {
 	horizon = horizon.Add(-window)
 	for _, k := range []*kept{&m.searches, &m.seen} {
 		for tenant, of := range k.byTenant {
-			for of.Len() > 0 && (*of)[0].at.Before(horizon) {
+			for of.Len() > 0 && of.list[0].at.Before(horizon) {
 				m.forget(k.drop(tenant))
 			}
 		}

@@ -43,24 +43,27 @@ type Store interface {
 
 // Config tunes the trainer. The zero value of a field means its default.
 type Config struct {
-	Model      string             // name of the embedding model that is searched by at first; see Serve
-	Window     time.Duration      // how long after a search feedback counts; 24 h
-	Shadow     time.Duration      // how long learned weights are scored beside the live ones at most, until Sample searches say that they lose nothing; 0: they are not
-	Mature     time.Duration      // how long after a search nothing of it is used any more, as a rule; 10 min
-	Settle     time.Duration      // how long after its last feedback a search is learned from; 5 s
-	Tick       time.Duration      // how often is looked for what has settled and is to be published; 2 s
-	Publish    time.Duration      // shortest time between two versions of a tenant's weights; 1 min
-	HalfLife   time.Duration      // of a counted use; 14 days
-	MinPairs   int                // pairs before a tenant's own weights serve; 100
-	Sample     int                // searches that new weights are judged by before they serve; 30
-	NewPairs   int                // further pairs before the next version; 32
-	Retrain    int                // searches before learning begins anew from all questions, or a quarter of the questions; 32
-	Questions  int                // remembered of a tenant; 2,000
-	Keep       int                // versions of weights kept per tenant; 50
-	Remembered int                // searches kept for joining, and as many event ids, of all tenants; 200,000
-	Waiting    int                // events kept whose search is not known yet, of all tenants, half of them of one at most; 20,000
-	UsageBytes int                // bound on one tenant's published usage, and as much again on what came of its questions; 512 KiB
-	Learn      fusion.LearnConfig // steps; rate 0.002, batch 64, L2 0.1, clip 1
+	Model      string        // name of the embedding model that is searched by at first; see Serve
+	Window     time.Duration // how long after a search feedback counts; 24 h
+	Shadow     time.Duration // how long learned weights are scored beside the live ones at most, until Sample searches say that they lose nothing; 0: they are not
+	Mature     time.Duration // how long after a search nothing of it is used any more, as a rule; 10 min
+	Settle     time.Duration // how long after its last feedback a search is learned from; 5 s
+	Tick       time.Duration // how often is looked for what has settled and is to be published; 2 s
+	Publish    time.Duration // shortest time between two versions of a tenant's weights; 1 min
+	HalfLife   time.Duration // of a counted use; 14 days
+	MinPairs   int           // pairs before a tenant's own weights serve; 100
+	Sample     int           // searches that new weights are judged by before they serve; 30
+	NewPairs   int           // further pairs before the next version; 32
+	Retrain    int           // searches before learning begins anew from all questions, or a quarter of the questions; 32
+	Questions  int           // remembered of a tenant; 2,000
+	Keep       int           // versions of weights kept per tenant; 50
+	Remembered int           // searches kept for joining, and as many event ids, of all tenants; 200,000
+	// RememberedBytes bounds these searches by what they take in the state, before what a
+	// file adds to that; 512 MiB.
+	RememberedBytes int
+	Waiting         int                // events kept whose search is not known yet, of all tenants, half of them of one at most; 20,000
+	UsageBytes      int                // bound on one tenant's published usage, and as much again on what came of its questions; 512 KiB
+	Learn           fusion.LearnConfig // steps; rate 0.002, batch 64, L2 0.1, clip 1
 }
 
 // defaultWindow is how long after a search feedback counts.
@@ -80,6 +83,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.Sample, 30)
 	orDefault(&c.Keep, 50)
 	orDefault(&c.Remembered, 200_000)
+	orDefault(&c.RememberedBytes, 512<<20)
 	orDefault(&c.Waiting, 20_000)
 	orDefault(&c.UsageBytes, 512<<10)
 	orDefault(&c.Learn.Rate, 0.002)
@@ -101,7 +105,7 @@ func (c Config) validate() error {
 			return fmt.Errorf("trainer: negative duration in %+v", c)
 		}
 	}
-	for _, n := range []int{c.MinPairs, c.Sample, c.NewPairs, c.Retrain, c.Questions, c.Keep, c.Remembered, c.Waiting, c.UsageBytes, c.Learn.Batch} {
+	for _, n := range []int{c.MinPairs, c.Sample, c.NewPairs, c.Retrain, c.Questions, c.Keep, c.Remembered, c.RememberedBytes, c.Waiting, c.UsageBytes, c.Learn.Batch} {
 		if n < 0 {
 			return fmt.Errorf("trainer: negative limit in %+v", c)
 		}

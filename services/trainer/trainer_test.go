@@ -417,6 +417,41 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
+// However large searches are, they take no more room than there is; whose are largest
+// gives way.
+func TestMemoryIsBoundedByBytes(t *testing.T) {
+	const most = 100 << 10
+	cfg := Config{RememberedBytes: most}
+	b := newBench(t, cfg)
+	b.must(b.show(b.impression("small", "a", "b")))
+	var shown []string
+	for i := range 100 {
+		shown = append(shown, fmt.Sprint("tool", i))
+	}
+	for i := range 30 {
+		b.now = b.now.Add(time.Second)
+		large := b.impression(fmt.Sprint("large", i), shown...)
+		large.Tenant = "busy"
+		b.must(b.show(large))
+		if i == 20 {
+			b.restart(cfg)
+		}
+	}
+	bytes, searches := 0, 0
+	for key, value := range b.state.values {
+		if strings.HasPrefix(key, keySearch) {
+			bytes, searches = bytes+len(key)+len(value), searches+1
+		}
+	}
+	if bytes > most || bytes < most/2 || searches >= 31 || bytes != b.memory.searches.bytes || searches != b.memory.searches.n {
+		t.Errorf("%d searches of %d bytes are kept, %d of %d counted", searches, bytes, b.memory.searches.n, b.memory.searches.bytes)
+	}
+	b.must(b.report(b.feedback("small", "b", schema.Called)))
+	if got := b.outcome(accepted); got != 1 {
+		t.Error("the other tenant's search is forgotten")
+	}
+}
+
 // Whoever floods the trainer, with searches or with feedback on searches that are made
 // up, pushes out what is its own.
 func TestNobodyPushesOutWhatIsOfOthers(t *testing.T) {

@@ -103,7 +103,7 @@ spec:
       {{- end }}
     {{- else }}
     - name: data
-      emptyDir: {sizeLimit: 1Gi}
+      emptyDir: {sizeLimit: {{ ternary "2Gi" "1Gi" (eq .service "trainer") }}}
     {{- end }}
     {{- range $name, $file := $files }}
     - name: {{ $name }}
