@@ -18,6 +18,7 @@ import (
 // What is remembered of a question.
 const (
 	maxObservations = 32   // the newest
+	maxTools        = 128  // different results of these; of many more the question is not the same
 	maxLooked       = 20   // results of a search: hardly anybody looks further
 	sameQuestion    = 0.95 // cosine from which on two queries ask for the same, as in package asked
 )
@@ -108,7 +109,9 @@ func (t *account) see(m *memory, q *question, search string, rec *searchRecord) 
 	})
 	q.Seen = append(q.Seen, q.observed(search, rec))
 	q.limit()
-	q.compact()
+	for q.compact(); len(q.Tools) > maxTools; q.compact() {
+		q.Seen = q.Seen[1:]
+	}
 	raw, _ := json.Marshal(q) // texts, finite numbers and times always encode
 	m.put(keyQuestion+t.name+"/"+q.id, raw)
 	t.usageChanged = true

@@ -170,6 +170,36 @@ func TestQuestionsAreBoundedAndOutliveARestart(t *testing.T) {
 }
 
 // Learning begins anew from the questions, and comes to what they say at once.
+// A question that shows other results each time, as with filters, remembers no more of
+// them than there is room for.
+func TestResultsOfAQuestionAreBounded(t *testing.T) {
+	b := newBench(t, quick())
+	for i := range maxObservations {
+		var shown []string
+		for j := range maxLooked {
+			shown = append(shown, fmt.Sprintf("tool-%d-%d", i, j))
+		}
+		imp := b.impression(fmt.Sprint("s", i), shown...)
+		imp.Model, imp.Vector = "m", axis(1)
+		b.must(b.show(imp))
+		f := b.feedback(imp.SearchID, shown[1], schema.Called)
+		f.Client = fmt.Sprint("client", i)
+		b.must(b.report(f))
+		b.advance()
+	}
+	list := b.memory.tenants["default"].byAge()
+	if len(list) != 1 {
+		t.Fatalf("%d questions", len(list))
+	}
+	q := list[0]
+	if len(q.Tools) > maxTools || len(q.Seen) != maxTools/maxLooked {
+		t.Errorf("%d results of %d searches are remembered", len(q.Tools), len(q.Seen))
+	}
+	if newest := q.Seen[len(q.Seen)-1]; newest.Search != fmt.Sprint("default/s", maxObservations-1) || q.Tools[newest.Called[0]].ID != fmt.Sprintf("tool-%d-1", maxObservations-1) {
+		t.Errorf("the newest is %+v", newest)
+	}
+}
+
 func TestLearningBeginsAnewFromTheQuestions(t *testing.T) {
 	b := newBench(t, Config{Retrain: 40})
 	b.teach("s", 39)
