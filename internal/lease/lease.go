@@ -11,9 +11,11 @@ package lease
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,7 +44,7 @@ type Store interface {
 // Config says what is held by whom.
 type Config struct {
 	Key    string
-	Holder string        // the same after a restart: it need not wait for itself
+	Holder string        // without a slash; the same after a restart: it need not wait for itself
 	TTL    time.Duration // DefaultTTL when 0
 }
 
@@ -50,6 +52,7 @@ type Config struct {
 // once.
 type Lease struct {
 	cfg   Config
+	name  string // the holder's, and the process's
 	store Store
 	log   *slog.Logger
 
@@ -61,13 +64,13 @@ type Lease struct {
 
 // New returns a lease that is not held.
 func New(cfg Config, store Store, log *slog.Logger) (*Lease, error) {
-	if cfg.Key == "" || cfg.Holder == "" || cfg.TTL < 0 || store == nil || log == nil {
+	if cfg.Key == "" || cfg.Holder == "" || strings.Contains(cfg.Holder, "/") || cfg.TTL < 0 || store == nil || log == nil {
 		return nil, fmt.Errorf("lease: a key, a holder, a store and a logger are wanted, have %+v", cfg)
 	}
 	if cfg.TTL == 0 {
 		cfg.TTL = DefaultTTL
 	}
-	return &Lease{cfg: cfg, store: store, log: log.With("lease", cfg.Key)}, nil
+	return &Lease{cfg: cfg, name: cfg.Holder + "/" + rand.Text(), store: store, log: log.With("lease", cfg.Key)}, nil
 }
 
 // Run waits until the lease is held, works, and gives it up again. It returns what
@@ -146,9 +149,11 @@ func (l *Lease) acquire(ctx context.Context) bool {
 	}
 }
 
-// free reports whether nobody else holds what was read.
+// free reports whether nobody holds what was read, or an earlier process of the same
+// holder does.
 func (l *Lease) free(e stream.Entry) bool {
-	return len(e.Value) == 0 || string(e.Value) == l.cfg.Holder
+	holder, _, _ := strings.Cut(string(e.Value), "/")
+	return holder == "" || holder == l.cfg.Holder
 }
 
 func (l *Lease) standBy() {
@@ -177,9 +182,9 @@ func (l *Lease) write(ctx context.Context, revision uint64) (err error) {
 	defer cancel()
 	asked := time.Now()
 	if revision == 0 {
-		revision, err = l.store.Create(ctx, l.cfg.Key, []byte(l.cfg.Holder))
+		revision, err = l.store.Create(ctx, l.cfg.Key, []byte(l.name))
 	} else {
-		revision, err = l.store.Update(ctx, l.cfg.Key, []byte(l.cfg.Holder), revision)
+		revision, err = l.store.Update(ctx, l.cfg.Key, []byte(l.name), revision)
 	}
 	if err != nil {
 		return err
@@ -204,7 +209,10 @@ func (l *Lease) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !l.free(e) {
+	if len(e.Value) > 0 && string(e.Value) != l.name { // of the same holder, too: another process on a copy of its folder
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.until = time.Time{}
 		return ErrLost
 	}
 	return l.write(ctx, e.Revision)

@@ -271,3 +271,24 @@ func TestWorkThatEnds(t *testing.T) {
 		}
 	})
 }
+
+// Two processes that go by the same name, as with copies of a folder, do not both work.
+func TestTwoOfOneName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		first := join(t, s, "same")
+		time.Sleep(time.Second)
+		second := join(t, s, "same")
+		time.Sleep(DefaultTTL/3 + time.Second)
+		synctest.Wait()
+		if first.lease.Check() == nil || second.lease.Check() != nil || first.works.Load() || !second.works.Load() {
+			t.Errorf("the first works: %v, the second: %v", first.works.Load(), second.works.Load())
+		}
+		if err := first.stop(); !errors.Is(err, ErrLost) {
+			t.Errorf("the first ended with %v", err)
+		}
+		if err := second.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
