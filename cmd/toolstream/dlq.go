@@ -52,6 +52,12 @@ func newDLQList(con *console) *cobra.Command {
 		Use: "list", Short: "List dead letters, newest first", Args: cobra.NoArgs,
 		Example: "  toolstream dlq list --stage standardizer\n  toolstream dlq list --state all --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := knownWord(cmd, "--state", state, "open", "replayed", "superseded", "dropped", "all"); err != nil {
+				return err
+			}
+			if limit < 1 || limit > 1000 {
+				return misused(cmd, "--limit is %d; it is 1 to 1000", limit)
+			}
 			for k, v := range map[string]string{"stage": stage, "reason": reason, "state": state, "limit": strconv.Itoa(limit)} {
 				query.Set(k, v)
 			}

@@ -18,7 +18,11 @@ EVENT is selected, called, succeeded, failed or rejected. The same --id counts o
 		Example: "  toolstream feedback 3f9a… weather/get_forecast succeeded",
 		Args:    cobra.ExactArgs(3),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f := map[string]any{"search_id": args[0], "tool_id": args[1], "event": schema.FeedbackEvent(args[2])}
+			checked := schema.Feedback{ID: id, SearchID: args[0], ToolID: args[1], Event: schema.FeedbackEvent(args[2])}
+			if err := checked.Validate(); err != nil {
+				return refused(cmd, err)
+			}
+			f := map[string]any{"search_id": checked.SearchID, "tool_id": checked.ToolID, "event": checked.Event}
 			if id != "" {
 				f["id"] = id
 			}

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 const defaultServer = "http://127.0.0.1:8665"
@@ -47,8 +50,24 @@ answers.
 		newEval(con), newTrain(con), newSimulate(con), newTune(con), newDistill(con), newBench(con), newModels(con), newTopics(con), newReindex(con), newStatus(con), newDoctor(con),
 		newConfig(con), newVersion(con),
 	)
+	root.SetHelpCommand(newHelp())
 	explainUsage(root)
 	return root
+}
+
+// newHelp is cobra's command, but for what is no command.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Explain a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return misused(cmd, "there is no command %q", strings.Join(args, " "))
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
 }
 
 // explainUsage turns every wrong call into a usageError that names the command
@@ -86,6 +105,34 @@ func similar(cmd *cobra.Command, typed string) []error {
 // misused returns a usageError for a check that cobra can not make.
 func misused(cmd *cobra.Command, format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...), cmd.CommandPath()}
+}
+
+// refused is misused for a value that the server would refuse. It is called as the command
+// calls it.
+func refused(cmd *cobra.Command, err error) error {
+	var invalid *schema.Invalid
+	if !errors.As(err, &invalid) {
+		return misused(cmd, "%v", err)
+	}
+	name := strings.TrimPrefix(invalid.Path, "/")
+	switch {
+	case cmd.Flags().Lookup(name) != nil:
+		name = "--" + name
+	case strings.Contains(cmd.Use, strings.ToUpper(name)):
+		name = strings.ToUpper(name)
+	}
+	if invalid.Value == "" {
+		return misused(cmd, "%s: %s", name, invalid.Reason)
+	}
+	return misused(cmd, "%s is %s: %s", name, invalid.Value, invalid.Reason)
+}
+
+// knownWord refuses a word that is not one of some.
+func knownWord(cmd *cobra.Command, what, word string, words ...string) error {
+	if slices.Contains(words, word) {
+		return nil
+	}
+	return misused(cmd, "%s is %q; it is one of %s", what, word, strings.Join(words, ", "))
 }
 
 func (c *console) client() *client.Client {

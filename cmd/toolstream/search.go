@@ -40,6 +40,10 @@ func newSearch(con *console) *cobra.Command {
 				return misused(cmd, "--argument %v", err)
 			}
 			req.Query = strings.Join(args, " ")
+			checked := req
+			if _, err := checked.Normalize(); err != nil {
+				return refused(cmd, err)
+			}
 			var answer schema.SearchResponse
 			if err := con.client().Post(cmd.Context(), "/v1/search", req, &answer); err != nil {
 				return fmt.Errorf("search: %w", err)

@@ -30,6 +30,11 @@ any service passes on requests that are for another one.`,
 		Args:      cobra.MinimumNArgs(1),
 		ValidArgs: app.Services(),
 		RunE: func(cmd *cobra.Command, names []string) error {
+			for _, name := range names {
+				if err := knownWord(cmd, "SERVICE", name, app.Services()...); err != nil {
+					return err
+				}
+			}
 			set := map[string]any{}
 			for flag, key := range map[string]string{
 				"data": "data", "listen": "listen", "kafka": "kafka.brokers", "nats": "nats.url", "log-level": "log.level",
