@@ -20,6 +20,8 @@ const (
 	leastOthers = 5      // clients from which on it is known what is usual
 	unusual     = 3      // standard errors
 	usualSpread = 1      // standard deviation of the depth of a click
+	difference  = 0.25   // and of the mean depth of honest clients, who ask other things
+	recalled    = 100    // clicks that a mean depth is of, about
 	remeasured  = 16     // events after which what is usual is measured anew
 	takesPart   = 0.5    // count of what was taken from a client who takes part nowadays
 )
@@ -62,7 +64,7 @@ func (t *account) admit(m *memory, f schema.Feedback, position int, halfLife tim
 	if f.Time.After(c.At) {
 		c.At = f.Time
 	}
-	c.Depth += (math.Log2(float64(position+1)) - c.Depth) / float64(c.Events)
+	c.Depth += (math.Log2(float64(position+1)) - c.Depth) / float64(min(c.Events, recalled))
 	took := c.Taken.Decayed(f.Time, halfLife)
 	ok := took < t.fair(took, f.Time, halfLife) && !t.strange(c)
 	if ok {
@@ -123,7 +125,11 @@ func (t *account) count(now time.Time, halfLife time.Duration) {
 
 // strange reports whether a client picks surely deeper than is usual.
 func (t *account) strange(c client) bool {
-	return t.usual != nil && c.Depth-*t.usual > unusual*usualSpread/math.Sqrt(float64(c.Events))
+	if t.usual == nil {
+		return false
+	}
+	deviation := math.Hypot(difference, usualSpread/math.Sqrt(float64(min(c.Events, recalled))))
+	return c.Depth-*t.usual > unusual*deviation
 }
 
 // measure takes the median of the clients for what is usual, if they are enough.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -135,6 +136,39 @@ func TestAClientWhoPicksTheLastIsNotLearnedFrom(t *testing.T) {
 	}
 	if got := b.outcome(capped); got < 25 {
 		t.Errorf("%d of 40 did not count", got)
+	}
+}
+
+// Clients who ask other things pick other ranks, and are heard for as long as they report;
+// who comes to pick the last only is not, however long it picked others.
+func TestHonestClientsStayHeard(t *testing.T) {
+	const clients, rounds = 10, 600
+	b := newBench(t, Config{})
+	rng := rand.New(rand.NewPCG(1, 2))
+	pick := func(search string, c, position int) {
+		f := b.feedback(search, []string{"a", "b", "c", "d"}[position], schema.Called)
+		f.Client = fmt.Sprint("client", c)
+		b.must(b.show(b.impression(search, "a", "b", "c", "d")))
+		b.must(b.report(f))
+		b.now = b.now.Add(20 * time.Second)
+	}
+	for round := range rounds {
+		for c := range clients {
+			position := 0
+			if rng.Float64() > 0.5+0.03*float64(c) {
+				position = 1 + rng.IntN(2)
+			}
+			pick(fmt.Sprint("s", round, "-", c), c, position)
+		}
+	}
+	if got := b.outcome(capped); got > 0 {
+		t.Errorf("%d of %d events did not count", got, clients*rounds)
+	}
+	for i := range 200 {
+		pick(fmt.Sprint("last", i), 0, 3)
+	}
+	if got := b.outcome(capped); got < 100 {
+		t.Errorf("%d of 200 events of one who turned did not count", got)
 	}
 }
 
