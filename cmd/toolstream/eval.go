@@ -99,7 +99,7 @@ func (c *console) eval(cmd *cobra.Command, dir string, f evalFlags) error {
 	}
 	run, err := c.evaluate(cmd.Context(), app.EvalConfig{Dir: dir, Settings: f.settings, Config: cfg, Cache: f.cache})
 	if err != nil {
-		return err
+		return inUse(cmd, err)
 	}
 	for _, note := range run.Notes {
 		c.notef("note: %s\n", note)

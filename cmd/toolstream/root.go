@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -105,6 +106,14 @@ func similar(cmd *cobra.Command, typed string) []error {
 // misused returns a usageError for a check that cobra can not make.
 func misused(cmd *cobra.Command, format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...), cmd.CommandPath()}
+}
+
+// inUse makes a usageError of what only the use of a setting shows to be wrong.
+func inUse(cmd *cobra.Command, err error) error {
+	if errors.As(err, new(config.Wrong)) {
+		return usageError{err, cmd.CommandPath()}
+	}
+	return err
 }
 
 // refused is misused for a value that the server would refuse. It is called as the command

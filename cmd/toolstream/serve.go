@@ -48,7 +48,7 @@ any service passes on requests that are for another one.`,
 			if err != nil {
 				return usageError{err, cmd.CommandPath()}
 			}
-			return con.serve(cmd.Context(), cfg, names)
+			return con.serve(cmd, cfg, names)
 		},
 	}
 	flags := cmd.Flags()
@@ -62,7 +62,8 @@ any service passes on requests that are for another one.`,
 	return cmd
 }
 
-func (c *console) serve(ctx context.Context, cfg config.Config, names []string) error {
+func (c *console) serve(cmd *cobra.Command, cfg config.Config, names []string) error {
+	ctx := cmd.Context()
 	pacing, stop := context.WithCancel(ctx)
 	defer stop()
 	go app.PaceMemory(pacing)
@@ -71,7 +72,7 @@ func (c *console) serve(ctx context.Context, cfg config.Config, names []string) 
 	defer saysWhenItStops(ctx, log)()
 	served, err := app.Serve(ctx, cfg, names, log, buildVersion().Version)
 	if err != nil {
-		return fmt.Errorf("serve %s: %w", strings.Join(names, " "), err)
+		return inUse(cmd, fmt.Errorf("serve %s: %w", strings.Join(names, " "), err))
 	}
 	if app.LogsJSON(cfg.Log, c.err) {
 		log.Info("toolstream listens", "services", strings.Join(names, " "), "url", served.URL(), "version", buildVersion().Version)

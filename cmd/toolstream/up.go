@@ -50,7 +50,7 @@ process ended. Ctrl-C drains: what was begun is finished.`,
 			if err != nil {
 				return usageError{err, cmd.CommandPath()}
 			}
-			return con.up(cmd.Context(), cfg, f)
+			return con.up(cmd, cfg, f)
 		},
 	}
 	flags := cmd.Flags()
@@ -65,7 +65,8 @@ process ended. Ctrl-C drains: what was begun is finished.`,
 	return cmd
 }
 
-func (c *console) up(ctx context.Context, cfg config.Config, f upFlags) error {
+func (c *console) up(cmd *cobra.Command, cfg config.Config, f upFlags) error {
+	ctx := cmd.Context()
 	pacing, stop := context.WithCancel(ctx)
 	defer stop()
 	go app.PaceMemory(pacing)
@@ -74,7 +75,7 @@ func (c *console) up(ctx context.Context, cfg config.Config, f upFlags) error {
 	defer saysWhenItStops(ctx, log)()
 	embedded, err := app.OpenEmbedded(ctx, cfg, log, buildVersion().Version)
 	if err != nil {
-		return fmt.Errorf("up: %w", err)
+		return inUse(cmd, fmt.Errorf("up: %w", err))
 	}
 	if app.LogsJSON(cfg.Log, c.err) {
 		log.Info("toolstream listens", "url", embedded.URL(), "nats", embedded.NATS(), "data", cfg.Data, "version", buildVersion().Version)

@@ -153,7 +153,7 @@ func (s *Served) openBus(ctx context.Context) (err error) {
 	}
 	s.bus, err = kafka.New(cfg, kafka.Deps{Logger: s.log, Registerer: s.metrics})
 	if err != nil {
-		return err
+		return config.Wrong{Err: err}
 	}
 	s.opened = append(s.opened, closing(func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)

@@ -157,7 +157,7 @@ func (b *base) protect(mux *http.ServeMux) (err error) {
 	var known credentials
 	if b.cfg.Auth.TokensFile != "" {
 		if known, err = readCredentials(b.cfg.Auth.TokensFile); err != nil {
-			return err
+			return config.Wrong{Err: err}
 		}
 	}
 	b.handler = sameOrigin(authenticate(known, named(mux)))

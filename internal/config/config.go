@@ -346,6 +346,15 @@ func defaultData() string {
 	return "toolstream-data"
 }
 
+// Wrong is the error for a setting that only its use shows to be wrong, as one that names
+// a file which is not there.
+type Wrong struct{ Err error }
+
+func (w Wrong) Error() string { return w.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (w Wrong) Unwrap() error { return w.Err }
+
 // Load merges the defaults, the file at path (none when empty), the
 // environment and the given flag values, and validates the outcome. A key
 // that does not exist is an error that names it.

@@ -51,11 +51,11 @@ func (l LLM) Key() (string, error) {
 	}
 	raw, err := os.ReadFile(l.APIKeyFile)
 	if err != nil {
-		return "", fmt.Errorf("config: llm.api_key_file: %w", err)
+		return "", Wrong{fmt.Errorf("config: llm.api_key_file: %w", err)}
 	}
 	key := strings.TrimSpace(string(raw))
 	if key == "" || strings.ContainsAny(key, "\r\n") {
-		return "", fmt.Errorf("config: llm.api_key_file %q holds no key: it is one line", l.APIKeyFile)
+		return "", Wrong{fmt.Errorf("config: llm.api_key_file %q holds no key: it is one line", l.APIKeyFile)}
 	}
 	return key, nil
 }
