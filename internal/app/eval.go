@@ -78,6 +78,8 @@ type evaluator struct {
 	unused    []fusion.Feature        // that --retrieval leaves out
 	tools     int
 	chosen    []schema.Rank // beside queries, where a search chose what to rank
+	missing   int           // labels that name no tool of the set
+	whole     int           // queries without steps, where steps are to be searched
 	notes     []string
 }
 
@@ -146,12 +148,13 @@ func ofSplit(all []dataset.Query, split string) ([]dataset.Query, error) {
 
 // judgeable judges the queries and leaves out those that ask for nothing.
 func (e *evaluator) judgeable() error {
-	owners := map[string]string{}
+	owners, there := map[string]string{}, map[string]bool{}
 	e.owners = owners
 	for tool, err := range e.set.Tools() {
 		if err != nil {
 			return err
 		}
+		there[tool.ID] = true
 		if tool.Agent != "" {
 			owners[tool.ID] = tool.Agent
 		}
@@ -177,7 +180,44 @@ func (e *evaluator) judgeable() error {
 		return errors.New("no query has a relevant label")
 	}
 	e.chosen = make([]schema.Rank, len(e.queries))
+	e.countMissing(all, there)
+	e.countWhole()
 	return nil
+}
+
+// countMissing counts the labels for which nothing can be found: neither their tool nor
+// an alternative to it is there.
+func (e *evaluator) countMissing(all []dataset.Query, there map[string]bool) {
+	queries := 0
+	for _, q := range all {
+		before := e.missing
+		for _, l := range q.Labels {
+			if l.Relevance > 0 && !there[l.ID] && !slices.ContainsFunc(l.Alternatives, func(id string) bool { return there[id] }) {
+				e.missing++
+			}
+		}
+		if e.missing > before {
+			queries++
+		}
+	}
+	if e.missing > 0 {
+		e.note("%d labels of %d queries name tools that are not in the set, so that nothing can be found for them", e.missing, queries)
+	}
+}
+
+// countWhole counts the queries that have no steps, where steps are to be searched.
+func (e *evaluator) countWhole() {
+	if e.Settings.Steps != evaluation.On || e.Settings.Baseline != evaluation.Off || e.Settings.Weights == evaluation.Reference {
+		return
+	}
+	for _, q := range e.queries {
+		if len(stepsToSearch(&q)) == 0 {
+			e.whole++
+		}
+	}
+	if e.whole > 0 {
+		e.note("%d of %d queries have no steps and are searched as a whole", e.whole, len(e.queries))
+	}
 }
 
 // rewritten checks that what is to be recorded is.
@@ -239,7 +279,7 @@ func (e *evaluator) judge(rankings [][]evaluation.Ranked) *evaluation.Run {
 	}
 	run.Result = evaluation.Result{
 		Dataset: e.set.Name, Tools: e.tools, Queries: len(e.queries),
-		Settings: e.Settings, Metrics: evaluation.MeanOf(run.PerQuery),
+		Settings: e.Settings, Metrics: evaluation.MeanOf(run.PerQuery), Missing: e.missing, Whole: e.whole,
 	}
 	return run
 }

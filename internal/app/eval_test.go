@@ -123,6 +123,25 @@ func TestSwitchesOfEvaluate(t *testing.T) {
 	}
 }
 
+// What can not be measured is counted: labels of tools that are not there, and steps of
+// queries that have none.
+func TestEvaluateCountsWhatIsNotThere(t *testing.T) {
+	files := smallSet()
+	files["queries.jsonl"] += `{"id":"q5","query":"a zeppelin to the lighthouse","labels":[{"id":"zeppelin","relevance":1,"alternatives":["balloon"]},{"id":"glider","relevance":2},{"id":"lamp","relevance":1},{"id":"kite","relevance":0}]}` + "\n"
+	run := evaluate(t, writeSet(t, files), func(s *evaluation.Settings) { s.Steps = evaluation.On })
+	notes := strings.Join(run.Notes, "\n")
+	if run.Missing != 2 || !strings.Contains(notes, "2 labels of 1 queries name tools that are not in the set") {
+		t.Errorf("%d labels are missing; notes %q", run.Missing, notes)
+	}
+	if run.Whole != 3 || !strings.Contains(notes, "3 of 4 queries have no steps") {
+		t.Errorf("%d queries without steps; notes %q", run.Whole, notes)
+	}
+	whole := evaluate(t, writeSet(t, smallSet()), func(s *evaluation.Settings) { s.Steps, s.Baseline = evaluation.On, evaluation.FullDocument })
+	if whole.Missing != 0 || whole.Whole != 0 || len(whole.Notes) != 1 {
+		t.Errorf("%+v, notes %q", whole.Result, whole.Notes)
+	}
+}
+
 func TestStepsTakeTurns(t *testing.T) {
 	dir := writeSet(t, smallSet())
 	run := evaluate(t, dir, func(s *evaluation.Settings) { s.Steps, s.Split = evaluation.On, "many" })

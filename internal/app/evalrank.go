@@ -205,10 +205,8 @@ func (e *evaluator) candidates(ctx context.Context, r *registry, q *dataset.Quer
 func (e *evaluator) requests(ctx context.Context, r *registry, q *dataset.Query, rank schema.Rank) ([]schema.SearchRequest, error) {
 	if e.Settings.Steps == evaluation.On {
 		var steps []schema.SearchRequest
-		for _, step := range q.Steps {
-			if strings.TrimSpace(step) != "" {
-				steps = append(steps, schema.SearchRequest{Query: step, Rank: rank})
-			}
+		for _, step := range stepsToSearch(q) {
+			steps = append(steps, schema.SearchRequest{Query: step, Rank: rank})
 		}
 		if len(steps) > 0 {
 			return steps, nil
@@ -222,6 +220,11 @@ func (e *evaluator) requests(ctx context.Context, r *registry, q *dataset.Query,
 		return []schema.SearchRequest{req}, r.rewrite(ctx, &req)
 	}
 	return []schema.SearchRequest{req}, nil
+}
+
+// stepsToSearch returns the steps of a query that say something.
+func stepsToSearch(q *dataset.Query) []string {
+	return slices.DeleteFunc(slices.Clone(q.Steps), func(step string) bool { return strings.TrimSpace(step) == "" })
 }
 
 // best returns each candidate once, where the model scores it highest, best

@@ -119,6 +119,8 @@ type Result struct {
 	Queries  int      `json:"queries"` // that were measured
 	Settings Settings `json:"settings"`
 	Metrics  Metrics  `json:"metrics"`
+	Missing  int      `json:"missing_labels,omitempty"` // that name no tool of the set
+	Whole    int      `json:"without_steps,omitempty"`  // queries, where steps are searched
 }
 
 // Run is a result with what it is made of.
