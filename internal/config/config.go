@@ -378,10 +378,13 @@ func Load(path string, flags map[string]any) (Config, error) {
 func check(k *koanf.Koanf) error {
 	for _, name := range k.Keys() {
 		if !slices.ContainsFunc(Keys(), func(key Key) bool { return key.Name == name }) {
-			return fmt.Errorf("config: no setting is called %q; `toolstream config print` lists them all", name)
+			return unknown(name)
 		}
 		field, _ := fieldOf(reflect.TypeFor[Config](), name)
 		value := k.Get(name)
+		if err := single(name, value); err != nil {
+			return err
+		}
 		_, text := value.(string)
 		if field == reflect.TypeFor[time.Duration]() && !text {
 			return fmt.Errorf("config: %s is %v: want a time with its unit, such as 30s or 5m", name, value)
@@ -389,6 +392,31 @@ func check(k *koanf.Koanf) error {
 		if fraction, ok := value.(float64); ok && field.Kind() == reflect.Int && fraction != math.Trunc(fraction) {
 			return fmt.Errorf("config: %s is %v: want a whole number", name, value)
 		}
+	}
+	return nil
+}
+
+// unknown says what a name is that no setting has: a group of them, something in one, or
+// nothing.
+func unknown(name string) error {
+	for _, key := range Keys() {
+		if strings.HasPrefix(key.Name, name+".") {
+			return fmt.Errorf("config: %s is a group of settings and wants a mapping of them, such as %s; `toolstream config print` lists them all", name, key.Name)
+		}
+		if strings.HasPrefix(name, key.Name+".") {
+			return single(key.Name, map[string]any{})
+		}
+	}
+	return fmt.Errorf("config: no setting is called %q; `toolstream config print` lists them all", name)
+}
+
+// single refuses what holds several values.
+func single(name string, value any) error {
+	switch reflect.ValueOf(value).Kind() {
+	case reflect.Map:
+		return fmt.Errorf("config: %s is a mapping: want one value", name)
+	case reflect.Slice:
+		return fmt.Errorf("config: %s is a list: want one value", name)
 	}
 	return nil
 }
