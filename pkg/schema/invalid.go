@@ -1,8 +1,11 @@
 package schema
 
 import (
+	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -35,12 +38,15 @@ func invalid(path string, value any, reason string, args ...any) error {
 }
 
 // Quote renders a refused value for an error: strings quoted with every
-// invisible character escaped, and cut after 200 characters.
+// invisible character escaped, objects and lists as JSON, and all of it cut
+// after 200 characters.
 func Quote(value any) string {
 	var s string
 	switch v := value.(type) {
 	case string:
 		s = fmt.Sprintf("%+q", head(v, maxQuoted+1))
+	case map[string]any, []any:
+		s = asJSON(v)
 	default:
 		s = fmt.Sprint(v)
 	}
@@ -48,6 +54,24 @@ func Quote(value any) string {
 		s = head(s, maxQuoted-1) + "…"
 	}
 	return s
+}
+
+// asJSON renders what was JSON as such again, in ASCII.
+func asJSON(v any) string {
+	var raw, out strings.Builder
+	enc := json.NewEncoder(&raw)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Sprint(v) // it never was JSON
+	}
+	for _, r := range strings.TrimSpace(raw.String()) {
+		if r >= unicode.MaxASCII {
+			out.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+			continue
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
 }
 
 // head returns the first n characters of s, without reading past them.

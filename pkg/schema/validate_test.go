@@ -220,6 +220,21 @@ func TestErrorsQuoteAtMost200Characters(t *testing.T) {
 	}
 }
 
+func TestErrorsQuoteObjectsAsJSON(t *testing.T) {
+	for want, v := range map[string]any{
+		`{"a":[1,null,"<b>"]}`:   map[string]any{"a": []any{1.0, nil, "<b>"}},
+		`[{"a\u202e":"\u00e9"}]`: []any{map[string]any{"a\u202e": "é"}},
+		"[]":                     []any{},
+	} {
+		if got := Quote(v); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	if got := Quote([]any{strings.Repeat("x", 1000)}); utf8.RuneCountInString(got) > maxQuoted {
+		t.Error(got)
+	}
+}
+
 func TestVersionNewer(t *testing.T) {
 	for _, c := range []struct {
 		v, old Version
