@@ -3,6 +3,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -468,7 +469,11 @@ func merge(k *koanf.Koanf, path string, flags map[string]any) error {
 // mergeFile merges what a file sets. What it names and leaves empty is not set.
 func mergeFile(k *koanf.Koanf, path string) error {
 	f := koanf.New(".")
-	if err := f.Load(file.Provider(path), yaml.Parser()); err != nil {
+	err := f.Load(file.Provider(path), yaml.Parser())
+	if err != nil && strings.Contains(err.Error(), "cannot unmarshal") {
+		return errors.New("it is no mapping: want settings such as listen: 127.0.0.1:8665")
+	}
+	if err != nil {
 		return err
 	}
 	for _, name := range f.Keys() {
