@@ -11,15 +11,15 @@ BENCHTIME ?= 1s
 # Real documents for the tests that want them; they skip where the folder is
 # absent. Only tests see it: to the program the variable names its own folder.
 DOCUMENTS := $(or $(TOOLSTREAM_DATA),$(wildcard $(CURDIR)/../shared/data))
-test packages deployments race onnx short bench cover fuzz: export TOOLSTREAM_DATA := $(DOCUMENTS)
+test race integration campaign onnx bench cover fuzz: export TOOLSTREAM_DATA := $(DOCUMENTS)
 
-# Real models for the tests that want them, outside of the checkout, so that
-# they are fetched once. Tests skip where they are absent: `make models`.
+# Real models for the tests of the ONNX tier, outside of the checkout, so that
+# they are fetched once: `make models`.
 MODELS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/toolstream/models
-test packages deployments race onnx short bench cover: export TOOLSTREAM_MODELS := $(or $(TOOLSTREAM_MODELS),$(wildcard $(MODELS)))
-TAGGED := ./internal/adapter/onnx ./internal/app ./cmd/toolstream
+onnx: export TOOLSTREAM_MODELS := $(or $(TOOLSTREAM_MODELS),$(wildcard $(MODELS)))
+TAGGED := ./internal/adapter/onnx ./internal/embedding ./cmd/toolstream
 
-.PHONY: help build run models servers provision static-model test packages deployments race onnx short lint generated tidy fuzz bench cover tune
+.PHONY: help build run models servers provision static-model test race integration campaign onnx lint generated tidy fuzz bench cover tune
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -33,7 +33,7 @@ run: ## start toolstream on the sample registry and show a search
 # WEAVIATE=false leaves Weaviate out, which takes minutes to compile the first time.
 WEAVIATE ?= true
 up-distributed: provision-trial build ## start Kafka, NATS, Weaviate and the five services, and show a search (made once: wants mvn, Java 17)
-	@go build -o bin/distributed ./cmd/distributed && exec bin/distributed -weaviate=$(WEAVIATE)
+	@exec bin/servers kafka nats $(if $(filter true,$(WEAVIATE)),weaviate) -- internal/testing/trial.sh
 
 models: ## fetch the ONNX Runtime and the models that tests want (330 MB, once; wants mvn)
 	internal/models/fetch.sh "$(MODELS)"
@@ -41,16 +41,16 @@ models: ## fetch the ONNX Runtime and the models that tests want (330 MB, once; 
 # Kafka, NATS and Weaviate, outside of the checkout too. The program itself is
 # started, not `go run`, which would not tell it of every signal.
 servers: ## start Kafka, NATS and Weaviate on loopback until ctrl-C (made once: wants mvn, Java 17)
-	@go build -o bin/servers ./cmd/servers && exec bin/servers $(SERVERS)
+	@go build -o bin/servers ./internal/testing/cmd/servers && exec bin/servers $(SERVERS)
 
 .PHONY: up-distributed provision-trial
 provision-trial:
-	@go build -o bin/servers ./cmd/servers && exec bin/servers -provision kafka nats $(if $(filter true,$(WEAVIATE)),weaviate)
+	@go build -o bin/servers ./internal/testing/cmd/servers && exec bin/servers -provision kafka nats $(if $(filter true,$(WEAVIATE)),weaviate)
 
-provision: ## make Kafka, NATS, Weaviate, Kubernetes, helm and Prometheus for tests, once; compiling takes minutes
-	@go build -o bin/servers ./cmd/servers && exec bin/servers -provision kafka nats weaviate kubernetes prometheus
+provision: ## make Kafka, NATS, Weaviate and helm for tests, once; compiling takes minutes
+	@go build -o bin/servers ./internal/testing/cmd/servers && exec bin/servers -provision kafka nats weaviate helm
 
-# The embedding model that is built in: docs/static-model.md. It takes an hour of
+# The embedding model that is built in: docs/models.md. It takes an hour of
 # two processors the first time, a few minutes when the teacher's vectors are in
 # the cache.
 WORDNET ?= /usr/share/wordnet
@@ -62,39 +62,38 @@ static-model: ## make the built-in embedding model anew (wants `make models`, do
 	  --licence "all-MiniLM-L6-v2: Apache-2.0" --licence "WordNet 3.0: WordNet License" \
 	  --licence "Toucan MCP tools: MIT" --licence "OpenAPI directory: MIT"
 
-# One after the other: both start servers, whose starts are waited for with bounds
-# that two busy processors reach. `make -j2 test` on a larger machine.
-test: packages deployments onnx ## every test
+# Three levels of tests: internal/testing/level says how a test chooses its own.
+# Go does not see the program that tests/ builds, so their results are not cached.
+test: ## every test that needs nothing but Go
+	go test -timeout 10m $$(go list ./... | grep -v /tests/)
+	go test -count=1 -timeout 10m ./tests/...
 
-# With RACE=-race, with the race detector. Packages that compute and start nothing
-# then go without the real documents, of which the detector makes minutes and finds
-# nothing in, and with them without it.
-COMPUTING := internal/adapter/static services/ingest/formats services/standardizer/rules services/standardizer/grounding services/standardizer/injection
-packages: ## the tests of the packages
-ifdef RACE
-	go test -race -timeout 20m $$(go list ./... | grep -v /tests/ $(COMPUTING:%=| grep -v /%$$))
-	TOOLSTREAM_DATA= go test -race -timeout 20m $(COMPUTING:%=./%)
-	go test -timeout 20m $(COMPUTING:%=./%)
-else
-	go test -timeout 20m $$(go list ./... | grep -v /tests/)
-endif
+# The packages in which goroutines share state.
+CONCURRENT := ./internal/stream ./internal/deadletter ./internal/lexical ./internal/adapter/... ./services/embedder ./services/ingest ./services/query ./services/trainer
+race: ## the packages with concurrency, with the race detector (wants a C compiler)
+	TOOLSTREAM_DATA= go test -race -short -timeout 15m $(CONCURRENT)
 
-# What runs the whole program builds it by itself, which Go's cache of test
-# results does not see: these tests are never taken from it.
-deployments: ## the tests of the whole program
-	go test -count=1 -timeout 20m ./tests/...
+SERVED := ./internal/adapter/kafka ./internal/adapter/nats ./internal/adapter/weaviate ./cmd/toolstream ./tests/chart
+integration: provision ## tests with one Kafka, NATS and Weaviate for all of them, and with helm (made once: wants mvn, Java 17)
+	bin/servers kafka nats weaviate -- $(SHELL) -c 'go test -count=1 -timeout 15m $(SERVED) && \
+	  go test -count=1 -timeout 15m -run "^TestDeployment/distributed" ./tests/e2e'
 
-# What runs the whole program is left out: the program that it starts is built
-# without the detector.
-race: ## the tests of the packages, with the race detector
-	$(MAKE) --no-print-directory packages onnx RACE=-race
+# A full disk is a small one of its own, where mounting is permitted. The metrics are
+# compared with trec_eval's own code, in a Python environment outside of the checkout.
+TREC := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/toolstream/trec-0.5.11
+campaign: ## crashes, damage, full disks, the chart on a control plane, ONNX models, fuzzing, all documents: an hour
+	@go build -o bin/servers ./internal/testing/cmd/servers && bin/servers -provision kafka nats weaviate helm kubernetes promtool
+	@"$(TREC)/bin/python" -c 'import pytrec_eval' 2>/dev/null || { python3 -m venv --clear "$(TREC)" && \
+	  "$(TREC)/bin/pip" install --quiet pytrec-eval-terrier==0.5.11 numpy==2.4.6 scipy==1.17.1; }
+	small=$$(mktemp -d); if mount -t tmpfs -o size=96m tmpfs "$$small"; then export TOOLSTREAM_SMALL_DISK="$$small"; trap 'umount "$$small"' EXIT; fi; \
+	  TOOLSTREAM_PYTHON="$(TREC)/bin/python" TOOLSTREAM_CAMPAIGN=1 TOOLSTREAM_ALL=1 go test -count=1 -p 1 -timeout 60m ./...
+	$(MAKE) --no-print-directory models
+	$(MAKE) --no-print-directory onnx # finds the folder that the line above made
+	$(MAKE) --no-print-directory fuzz FUZZTIME=1m
 
-onnx: ## the tests of what is built with the tag onnx
-	go test $(RACE) -tags onnx -timeout 20m ./internal/adapter/onnx
-	go test $(RACE) -tags onnx -timeout 20m -run ONNX ./internal/app
-
-short: ## every quick test
-	go test -short ./...
+onnx: ## the tests of what is built with the tag onnx (wants `make models` and a C compiler)
+	go test -tags onnx -timeout 20m ./internal/adapter/onnx
+	go test -tags onnx -timeout 20m ./internal/embedding
 
 lint: ## formatting, vet, staticcheck
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
@@ -109,13 +108,15 @@ generated: ## make generated files anew and fail if they were out of step
 
 tidy: ## fail if go.mod or go.sum is out of step
 	go mod tidy -diff
+	cd internal/testing/bleve && go mod tidy -diff
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@grep -rn --include='*_test.go' '^func Fuzz' . | sed -E 's|/[^/]*:[0-9]+:func (Fuzz[A-Za-z0-9_]*).*| \1|' | sort -u | \
-	xargs -P "$$(nproc)" -L 1 internal/house/fuzz.sh $(FUZZTIME)
+	xargs -P "$$(nproc)" -L 1 internal/archtest/fuzz.sh $(FUZZTIME)
 
 bench: ## benchmarks (BENCH=regexp, BENCHTIME=1s)
 	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
+	cd internal/testing/bleve && go test -bench '$(BENCH)' -benchtime $(BENCHTIME)
 
 cover: ## test coverage by function, into cover.out
 	go test -coverprofile cover.out ./... && go tool cover -func cover.out | tail -1

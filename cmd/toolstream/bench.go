@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/bench"
+	"github.com/toolstream/toolstream/internal/lab/bench"
 )
 
 func newBench(con *console) *cobra.Command {
@@ -19,7 +19,8 @@ func newBench(con *console) *cobra.Command {
 		Long: `Measure this build on this machine, in this process and a scratch folder: how fast
 tools are taken and become searchable, how long a search takes, alone and beside an
 import, how much memory is needed, how long a start takes. Beside each figure stands
-what a bare loop reaches in the same run; a ratio below 1 is worse than the bare loop.`,
+what a bare loop reaches in the same run, and the ratio of this build to that: more is
+better where it is a rate, less where it is a time or memory.`,
 		Example: `  toolstream bench
   toolstream bench --tools 64000 --queries 2000
   toolstream bench --import openapi/ --json`,
@@ -43,13 +44,9 @@ what a bare loop reaches in the same run; a ratio below 1 is worse than the bare
 			}
 			report, err := bench.Run(cmd.Context(), opt)
 			if err != nil {
-				return fmt.Errorf("bench: %w", err)
+				return err
 			}
-			if con.json {
-				return con.printJSON(report)
-			}
-			con.printBench(report)
-			return nil
+			return con.show(report, func() { con.printBench(report) })
 		},
 	}
 	cmd.Flags().IntVar(&opt.Tools, "tools", 5000, "made-up tools to measure with")
@@ -68,5 +65,5 @@ func (c *console) printBench(r bench.Report) {
 		}
 		t.add(f.Name, fmt.Sprintf("%.4g %s", f.Value, f.Unit), bare, ratio, f.Bare)
 	}
-	t.print(c.out, c.width())
+	c.printTable(t)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/url"
 	"strconv"
 	"time"
@@ -11,58 +12,42 @@ import (
 
 	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/ingest"
+	"github.com/toolstream/toolstream/services/query"
 )
 
-// entityLine is an entity as lists show it.
-type entityLine struct {
-	ID            string    `json:"id"`
-	Kind          string    `json:"kind"`
-	Agent         string    `json:"agent,omitempty"`
-	Name          string    `json:"name"`
-	Description   string    `json:"description"`
-	Revision      uint64    `json:"revision"`
-	SourceVersion uint64    `json:"source_version,omitempty"`
-	State         string    `json:"state"`
-	Updated       time.Time `json:"updated"`
-}
-
-// entityView is everything the server says of one tool or agent.
+// entityView is everything the server says of one tool or provider.
 type entityView struct {
-	entityLine
+	query.Entry
 	Format   string          `json:"format,omitempty"`
 	Hash     string          `json:"hash,omitempty"`
 	Document schema.Document `json:"document"`
 	Raw      json.RawMessage `json:"raw,omitempty"`
 }
 
-// shelf is one half of the catalogue: the tools or the agents.
+// shelf is one half of the catalogue: the tools or the providers.
 type shelf struct {
 	name     string // as a command and in answers
 	one      string
 	endpoint string
 }
 
-func newTools(con *console) *cobra.Command {
-	return newShelf(con, shelf{"tools", "tool", "/v1/tools"})
+func toolShelf() shelf { return shelf{"tools", "tool", "/v1/tools"} }
+
+func providerShelf() shelf { return shelf{"providers", "provider", "/v1/providers"} }
+
+func newTools(con *console) *cobra.Command { return newShelf(con, toolShelf(), newToolsDelete(con)) }
+
+func newProviders(con *console) *cobra.Command {
+	return newShelf(con, providerShelf(), newProvidersDelete(con))
 }
 
-func newAgents(con *console) *cobra.Command {
-	return newShelf(con, shelf{"agents", "agent", "/v1/agents"})
-}
-
-func newShelf(con *console, s shelf) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   s.name,
-		Short: fmt.Sprintf("List, show and delete %s", s.name),
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newShelfList(con, s), newShelfGet(con, s), newShelfDelete(con, s))
-	return cmd
+func newShelf(con *console, s shelf, remove *cobra.Command) *cobra.Command {
+	return group(&cobra.Command{Use: s.name, Short: fmt.Sprintf("List, show and delete %s", s.name)}, newShelfList(con, s), newShelfGet(con, s), remove)
 }
 
 func newShelfList(con *console, s shelf) *cobra.Command {
-	var agent string
+	var provider string
 	var limit int
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -73,23 +58,20 @@ func newShelfList(con *console, s shelf) *cobra.Command {
 			if limit < 0 {
 				return misused(cmd, "--limit is %d; it is 0 (all) or more", limit)
 			}
-			rows, err := con.list(cmd, s, agent, limit)
+			rows, err := con.list(cmd, s, provider, limit)
 			if err != nil {
 				return err
 			}
-			if con.json {
-				return con.printJSON(map[string]any{s.name: rows})
-			}
-			t := newTable("ID…", "AGENT…", "UPDATED", "DESCRIPTION…")
+			t := newTable("ID", "PROVIDER", "UPDATED", "+NAME", "+STATE", "+REVISION", "DESCRIPTION…")
 			for _, e := range rows {
-				t.add(e.ID, e.Agent, e.Updated.Local().Format(time.DateTime), e.Description)
+				t.add(e.ID, e.Provider, e.Updated.Local().Format(time.DateTime), e.Name, e.State, e.Revision, e.Description)
 			}
-			t.print(con.out, con.width())
-			return nil
+			return con.show(map[string]any{s.name: rows}, func() { con.printTable(t) })
 		},
 	}
 	if s.name == "tools" {
-		cmd.Flags().StringVar(&agent, "agent", "", "only the tools of this agent")
+		cmd.Flags().StringVar(&provider, "provider", "", "only the tools of this provider")
+		completeProvider(con, cmd)
 	}
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many; 0 lists all")
 	return cmd
@@ -98,29 +80,29 @@ func newShelfList(con *console, s shelf) *cobra.Command {
 // pageSize is how many entities are asked for at a time.
 const pageSize = 500
 
-func (c *console) list(cmd *cobra.Command, s shelf, agent string, limit int) ([]entityLine, error) {
-	rows := []entityLine{}
-	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
-	if agent != "" {
-		query.Set("agent", agent)
+func (c *console) list(cmd *cobra.Command, s shelf, provider string, limit int) ([]query.Entry, error) {
+	rows := []query.Entry{}
+	params := url.Values{"limit": {strconv.Itoa(pageSize)}}
+	if provider != "" {
+		params.Set("provider", provider)
 	}
 	for {
 		if left := limit - len(rows); limit > 0 && left < pageSize {
-			query.Set("limit", strconv.Itoa(left))
+			params.Set("limit", strconv.Itoa(left))
 		}
 		var page struct {
-			Tools  []entityLine `json:"tools"`
-			Agents []entityLine `json:"agents"`
-			Cursor string       `json:"cursor"`
+			Tools     []query.Entry `json:"tools"`
+			Providers []query.Entry `json:"providers"`
+			Cursor    string        `json:"cursor"`
 		}
-		if err := c.client().Get(cmd.Context(), s.endpoint, query, &page); err != nil {
-			return nil, fmt.Errorf("%s list: %w", s.name, err)
+		if err := c.client().Get(cmd.Context(), s.endpoint, params, &page); err != nil {
+			return nil, err
 		}
-		rows = append(append(rows, page.Tools...), page.Agents...)
+		rows = append(append(rows, page.Tools...), page.Providers...)
 		if page.Cursor == "" || (limit > 0 && len(rows) >= limit) {
 			return rows, nil
 		}
-		query.Set("cursor", page.Cursor)
+		params.Set("cursor", page.Cursor)
 	}
 }
 
@@ -129,17 +111,25 @@ func newShelfGet(con *console, s shelf) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get ID",
 		Short: fmt.Sprintf("Show one %s: its document, fields, revision and state", s.one),
-		Args:  cobra.ExactArgs(1),
+		Args:  cobra.ExactArgs(1), ValidArgsFunction: completeEntities(con, s),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var e entityView
 			if err := con.client().Get(cmd.Context(), client.Path(s.endpoint, args[0]), nil, &e); err != nil {
-				return fmt.Errorf("%s %q: %w", s.one, args[0], err)
+				return fmt.Errorf("%q: %w", args[0], err)
 			}
 			if compare {
-				return con.compare(e)
+				d, err := diff(e)
+				if err != nil {
+					return err
+				}
+				return con.show(d, func() { con.printDiff(d) })
 			}
-			if con.json {
-				return con.printJSON(e)
+			if con.structured() {
+				return con.printData(e)
+			}
+			con.printName(e.ID)
+			if con.output == asName {
+				return nil
 			}
 			return con.printEntity(e)
 		},
@@ -148,91 +138,165 @@ func newShelfGet(con *console, s shelf) *cobra.Command {
 	return cmd
 }
 
-// compare shows a document beside what rules alone make of its source.
-func (c *console) compare(e entityView) error {
-	d, err := diff(e)
-	if err != nil {
-		return err
-	}
-	if c.json {
-		return c.printJSON(d)
-	}
-	c.printDiff(d)
-	return nil
-}
-
 func (c *console) printEntity(e entityView) error {
-	c.printf("id           %s\n", oneLine(e.ID))
-	if e.Agent != "" {
-		c.printf("agent        %s\n", oneLine(e.Agent))
-	}
-	c.printf("state        %s at revision %d, accepted %s\n", e.State, e.Revision, e.Updated.Local().Format(time.DateTime))
-	c.printf("format       %s\n", e.Format)
 	d := e.Document
-	c.printf("name         %s\n", oneLine(d.Name))
-	if d.Title != "" {
-		c.printf("title        %s\n", oneLine(d.Title))
+	pairs := []string{
+		"id", e.ID, "provider", e.Provider,
+		"state", fmt.Sprintf("%s at revision %d, accepted %s", e.State, e.Revision, e.Updated.Local().Format(time.DateTime)),
+		"format", e.Format, "name", d.Name, "title", d.Title, "description", d.Description,
 	}
-	c.printf("description  %s\n", oneLine(d.Description))
 	for _, p := range d.Parameters {
 		need := "optional"
 		if p.Required {
 			need = "required"
 		}
-		c.printf("parameter    %s (%s, %s) %s\n", oneLine(p.Name), oneLine(p.Type), need, oneLine(p.Description))
+		pairs = append(pairs, "parameter", fmt.Sprintf("%s (%s, %s) %s", p.Name, p.Type, need, p.Description))
 	}
-	if d.Response != "" {
-		c.printf("response     %s\n", oneLine(d.Response))
-	}
+	pairs = append(pairs, "response", d.Response)
 	for _, x := range d.Examples {
-		c.printf("example      %s\n", oneLine(x))
+		pairs = append(pairs, "example", x)
 	}
-	for _, f := range d.Flags {
-		c.printf("flag         %s\n", oneLine(f))
-	}
-	if d.Quarantined {
-		c.printf("quarantined  not shown in searches\n")
-	}
-	if d.Standardized != nil {
-		c.printOrigin(d.Standardized)
-	}
+	c.printPairs(pairs...)
+	c.printFindings(d.Flags, d.Quarantined, d.Standardized)
 	if len(e.Raw) == 0 {
 		return nil
 	}
 	c.printf("raw\n")
-	return c.printJSON(e.Raw)
+	return c.printData(e.Raw)
 }
 
-func newShelfDelete(con *console, s shelf) *cobra.Command {
-	return &cobra.Command{
-		Use:   "delete ID...",
-		Short: fmt.Sprintf("Delete %s; older versions that arrive later do not bring them back", s.name),
-		Args:  cobra.MinimumNArgs(1),
+func newToolsDelete(con *console) *cobra.Command {
+	var provider string
+	cmd := &cobra.Command{
+		Use:   "delete ID... | delete --provider ID",
+		Short: "Delete tools; older versions that arrive later do not bring them back",
+		Example: `  toolstream tools delete github/create_issue
+  toolstream tools delete --provider github`,
+		ValidArgsFunction: completeEntities(con, toolShelf()),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			answers := []map[string]any{}
-			for _, id := range args {
-				con.warnUnknown(cmd, s, id)
-				var answer map[string]any
-				if err := con.client().Delete(cmd.Context(), client.Path(s.endpoint, id), &answer); err != nil {
-					return fmt.Errorf("delete %s %q: %w", s.one, id, err)
-				}
-				answers = append(answers, answer)
-				if !con.json {
-					con.printf("deleted %s\n", oneLine(id))
-				}
+			if (provider == "") == (len(args) == 0) {
+				return misused(cmd, "name tools, or a provider with --provider for all of its tools")
 			}
-			if con.json {
-				return con.printJSON(map[string]any{"deleted": answers})
+			if provider == "" {
+				return con.deleteEntities(cmd, toolShelf(), args, false)
 			}
-			return nil
+			ids, err := con.deleteToolsOf(cmd, provider)
+			if err != nil {
+				return err
+			}
+			if len(ids) == 0 {
+				return fmt.Errorf("there are no tools of %q", provider)
+			}
+			return con.printDeleted(deletion{Tools: ids})
 		},
 	}
+	cmd.Flags().StringVar(&provider, "provider", "", "delete all tools of this provider")
+	completeProvider(con, cmd)
+	return cmd
 }
 
-// warnUnknown says that there is nothing of that id to be seen. Deleting it is
-// right all the same: what was just accepted is not indexed yet.
-func (c *console) warnUnknown(cmd *cobra.Command, s shelf, id string) {
-	if err := c.client().Get(cmd.Context(), client.Path(s.endpoint, id), nil, nil); client.NotFound(err) {
-		c.notef("there is no %s %q in the index; the delete is sent all the same\n", s.one, oneLine(id))
+func newProvidersDelete(con *console) *cobra.Command {
+	var tools bool
+	cmd := &cobra.Command{
+		Use:               "delete ID...",
+		Short:             "Delete providers; their tools stay, or go along with --tools",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeEntities(con, providerShelf()),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !tools {
+				con.noteToolsStay(cmd, args)
+			}
+			return con.deleteEntities(cmd, providerShelf(), args, tools)
+		},
 	}
+	cmd.Flags().BoolVar(&tools, "tools", false, "delete the tools of the providers, too")
+	return cmd
+}
+
+// deletion is what a command has deleted, by ids.
+type deletion struct {
+	Tools     []string `json:"tools,omitempty"`
+	Providers []string `json:"providers,omitempty"`
+}
+
+// deleteEntities deletes what is there, with the tools of providers if asked to, and
+// says what is not.
+func (c *console) deleteEntities(cmd *cobra.Command, s shelf, ids []string, withTools bool) error {
+	var d deletion
+	var deleted []string
+	for _, id := range ids {
+		var tools []string
+		if withTools {
+			var err error
+			if tools, err = c.deleteToolsOf(cmd, id); err != nil {
+				return err
+			}
+			d.Tools = append(d.Tools, tools...)
+		}
+		there, err := c.deleteEntity(cmd, s, id)
+		if err != nil {
+			return err
+		}
+		if there || len(tools) > 0 { // a provider that was never described has tools and no document
+			deleted = append(deleted, id)
+		} else {
+			c.notef("there is no %s %q\n", s.one, oneLine(id))
+		}
+	}
+	if s.name == "tools" {
+		d.Tools = deleted
+	} else {
+		d.Providers = deleted
+	}
+	if err := c.printDeleted(d); err != nil || len(deleted) == len(ids) {
+		return err
+	}
+	return unlessNothing(len(deleted), fmt.Errorf("%d of %d %s were not there", len(ids)-len(deleted), len(ids), s.name))
+}
+
+// deleteEntity deletes a tool or a provider and reports whether it was there.
+func (c *console) deleteEntity(cmd *cobra.Command, s shelf, id string) (bool, error) {
+	var answer struct {
+		Reason string `json:"reason"`
+	}
+	if err := c.client().Delete(cmd.Context(), client.Path(s.endpoint, id), &answer); err != nil {
+		return false, fmt.Errorf("%q: %w", id, err)
+	}
+	return answer.Reason != ingest.ReasonNotFound, nil
+}
+
+// deleteToolsOf deletes all tools of a provider and returns their ids.
+func (c *console) deleteToolsOf(cmd *cobra.Command, provider string) ([]string, error) {
+	var answer struct {
+		Deleted []struct {
+			ID string `json:"id"`
+		} `json:"deleted"`
+	}
+	all := map[string]any{"providers": []string{provider}, "keep": []string{}, "upto": uint64(math.MaxUint64)}
+	if err := c.client().Post(cmd.Context(), "/v1/tools:sync", all, &answer); err != nil {
+		return nil, fmt.Errorf("the tools of %q: %w", provider, err)
+	}
+	var ids []string
+	for _, d := range answer.Deleted {
+		ids = append(ids, d.ID)
+	}
+	return ids, nil
+}
+
+// noteToolsStay says how many tools the providers leave behind.
+func (c *console) noteToolsStay(cmd *cobra.Command, providers []string) {
+	for _, id := range providers {
+		tools, err := c.list(cmd, toolShelf(), id, 0)
+		if err == nil && len(tools) > 0 {
+			c.notef("the %d tools of %s stay; `toolstream tools delete --provider %[2]s` deletes them, or --tools with this command\n", len(tools), oneLine(id))
+		}
+	}
+}
+
+func (c *console) printDeleted(d deletion) error {
+	t := newTable("DELETED")
+	for _, id := range append(d.Providers, d.Tools...) {
+		t.add(id)
+	}
+	return c.show(map[string]any{"deleted": d}, func() { c.printTable(t) })
 }

@@ -7,18 +7,10 @@ import (
 )
 
 func newConfig(con *console) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "config",
-		Short: "Show the settings",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newConfigPrint(con))
-	return cmd
+	return group(&cobra.Command{Use: "config", Short: "Show the settings"}, newConfigPrint(con))
 }
 
 func newConfigPrint(con *console) *cobra.Command {
-	var path string
 	var diff bool
 	cmd := &cobra.Command{
 		Use:   "print",
@@ -28,14 +20,14 @@ it, the environment over that. Flags of "up" stand above all three.`,
 		Example: "  toolstream config print --config toolstream.yaml --diff",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := config.Load(path, nil)
+			c, err := loadConfig(cmd, nil)
 			if err != nil {
-				return usageError{err, cmd.CommandPath()}
+				return err
 			}
 			return con.printConfig(c, diff)
 		},
 	}
-	cmd.Flags().StringVar(&path, "config", "", "configuration file (YAML)")
+	cmd.Flags().String("config", "", "configuration file (YAML)")
 	cmd.Flags().BoolVar(&diff, "diff", false, "only what differs from the defaults")
 	return cmd
 }
@@ -51,9 +43,5 @@ func (c *console) printConfig(conf config.Config, diff bool) error {
 		shown[key.Name] = values[key.Name]
 		t.add(key.Name, values[key.Name], key.Env(), key.Help)
 	}
-	if c.json {
-		return c.printJSON(shown)
-	}
-	t.print(c.out, c.width())
-	return nil
+	return c.show(shown, func() { c.printTable(t) })
 }

@@ -85,32 +85,31 @@ func (c *console) printDiff(d documentDiff) {
 		c.printf("- %-32s %s\n", oneLine(f.Field), oneLine(cmp.Or(f.Rules, "(nothing)")))
 		c.printf("+ %-32s %s\n", f.By, oneLine(cmp.Or(f.Standardized, "(nothing)")))
 	}
-	for _, f := range d.Flags {
-		c.printf("flag         %s\n", oneLine(f))
-	}
-	if d.Quarantined {
-		c.printf("quarantined  not shown in searches\n")
-	}
-	if d.Standardized != nil {
-		c.printOrigin(d.Standardized)
-	}
+	c.printFindings(d.Flags, d.Quarantined, d.Standardized)
 }
 
-func (c *console) printOrigin(o *schema.Origin) {
-	c.printf("model        %s, prompt %s\n", oneLine(o.Model), oneLine(o.Prompt))
+// printFindings prints what the standardizer found in a document, and what the language
+// model made of it, if it was asked.
+func (c *console) printFindings(flags []string, quarantined bool, o *schema.Origin) {
+	for _, f := range flags {
+		c.printPairs("flag", f)
+	}
+	if quarantined {
+		c.printPairs("quarantined", "not shown in searches")
+	}
+	if o == nil {
+		return
+	}
+	repaired := ""
 	if o.Repaired {
-		c.printf("repaired     at the second attempt\n")
+		repaired = "at the second attempt"
 	}
-	if o.Fallback != "" {
-		c.printf("by rules     %s\n", oneLine(string(o.Fallback)))
-	}
+	c.printPairs("model", o.Model+", prompt "+o.Prompt, "repaired", repaired, "by rules", string(o.Fallback))
 	for _, field := range o.Missing {
-		c.printf("left out     %s\n", oneLine(field))
+		c.printPairs("left out", field)
 	}
 	for _, v := range o.Violations {
-		c.printf("violation    %s\n", oneLine(v))
+		c.printPairs("violation", v)
 	}
-	if o.Refused != "" {
-		c.printf("refused      %s\n", oneLine(o.Refused))
-	}
+	c.printPairs("refused", o.Refused)
 }

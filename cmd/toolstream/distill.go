@@ -4,23 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/app"
-	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/lab/evaluator"
 	"github.com/toolstream/toolstream/internal/wholefile"
 )
 
 // distillFlags are the flags of distill.
 type distillFlags struct {
-	texts  []string
-	out    string
-	config string
-	app    app.DistillConfig
+	texts []string
+	out   string
+	app   evaluator.DistillConfig
 }
 
 func newDistill(con *console) *cobra.Command {
@@ -35,7 +32,7 @@ with embedder.model static:FILE.
 Texts are the documents of your registry, read as import reads them, and .txt files, a
 text a line. Requests are made up from the descriptions. The teachers' vectors are kept
 in --cache: a run that is ended, or repeated with other settings, asks only for what is
-new. docs/static-model.md tells how the model that is built in was made.`,
+new. docs/models.md tells how the model that is built in was made.`,
 		Example: `  toolstream distill --texts registry/ --teacher onnx:minilm --out mine.static
   toolstream distill --texts tools.jsonl --texts requests.txt --teacher http --out mine.static
   toolstream eval my-tools --model static:mine.static`,
@@ -61,14 +58,11 @@ func (f *distillFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.texts, "texts", nil, "documents, data sets or .txt files: file, folder, glob, URL or - (repeatable)")
 	flags.StringArrayVar(&f.app.Teachers, "teacher", nil, "model to learn from, as embedder.model (repeatable: all count alike)")
 	flags.StringVar(&f.out, "out", "", "file to write")
-	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see toolstream config print")
+	flags.String("config", "", configHelp)
 	flags.StringVar(&f.app.Cache, "cache", defaultTeacherCache(), "folder for the teachers' vectors")
 	flags.StringVar(&f.app.Language, "language", "", "leave out documents known to be in another language than this")
 	flags.StringVar(&f.app.WordNet, "wordnet", "", "folder of WordNet's database: general English beside the texts")
-	flags.IntVar(&f.app.Senses, "senses", 25000, "most used meanings to take from WordNet")
-	flags.IntVar(&f.app.Conversations, "conversations", 12000, "requests in the manner of a conversation to make up")
 	flags.IntVar(&f.app.PerGroup, "per-vendor", 0, "documents of one vendor at most; 0: all")
-	flags.IntVar(&f.app.Limit, "limit", 0, "texts at most, a sample of all; 0: all")
 	m := &f.app.Model
 	flags.StringVar(&m.Name, "name", "static", "what the model calls itself")
 	flags.StringArrayVar(&m.Licences, "licence", nil, "a line on whose work is in it, kept in the file (repeatable)")
@@ -76,7 +70,6 @@ func (f *distillFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&m.Rows, "rows", 31000, "rows of words and n-grams; a row takes a byte a dimension")
 	flags.IntVar(&m.Epochs, "epochs", 10, "times that every text is learned")
 	flags.IntVar(&m.MinGroups, "min-vendors", 1, "vendors that must use a word for a row of its own; 2 leaves out product names")
-	flags.BoolVar(&m.Centre, "centre", false, "take the mean off each teacher's vectors first")
 	flags.Uint64Var(&m.Seed, "seed", 0, "seed of all that is random")
 }
 
@@ -89,44 +82,35 @@ func defaultTeacherCache() string {
 }
 
 func (c *console) distill(cmd *cobra.Command, f distillFlags) error {
-	cfg, err := config.Load(f.config, nil)
-	if err != nil {
-		return usageError{err, cmd.CommandPath()}
-	}
-	f.app.Config = cfg
-	sources, err := c.distillSources(f.texts)
+	cfg, err := loadConfig(cmd, nil)
 	if err != nil {
 		return err
 	}
-	p := &evalProgress{con: c, bar: &progress{}}
-	file, report, err := app.Distill(cmd.Context(), f.app, sources, p.report)
-	p.finish()
+	f.app.Config = cfg
+	found, err := c.sources(f.texts)
+	if err != nil {
+		return err
+	}
+	var sources []evaluator.DistillSource
+	for _, s := range found {
+		sources = append(sources, evaluator.DistillSource{Name: s.name, Open: s.open})
+	}
+	progress, finish := c.stages()
+	file, report, err := evaluator.Distill(cmd.Context(), f.app, sources, progress)
+	finish()
 	if errors.Is(err, context.Canceled) {
-		return fmt.Errorf("distill: ended; what the teachers said so far is kept in %s: %w", f.app.Cache, err)
+		return fmt.Errorf("ended; what the teachers said so far is kept in %s: %w", f.app.Cache, err)
 	}
 	if err != nil {
-		return fmt.Errorf("distill: %w", err)
+		return err
 	}
 	if err := wholefile.Write(f.out, file, 0o644); err != nil {
 		return err
 	}
-	if c.json {
-		return c.printJSON(report)
-	}
-	c.printDistilled(f.out, report)
-	return nil
+	return c.show(report, func() { c.printDistilled(f.out, report) })
 }
 
-func (c *console) distillSources(paths []string) ([]app.DistillSource, error) {
-	found, err := c.sources(paths)
-	var out []app.DistillSource
-	for _, s := range found {
-		out = append(out, app.DistillSource{Name: s.name, Open: func(ctx context.Context) (io.ReadCloser, error) { return s.open(ctx) }})
-	}
-	return out, err
-}
-
-func (c *console) printDistilled(path string, r app.DistillReport) {
+func (c *console) printDistilled(path string, r evaluator.DistillReport) {
 	t := newTable("WHAT", "")
 	t.add("documents read", fmt.Sprint(r.Documents))
 	t.add("lines read", fmt.Sprint(r.Lines))
@@ -136,6 +120,6 @@ func (c *console) printDistilled(path string, r app.DistillReport) {
 	t.add("of the teachers kept in the dimensions", fmt.Sprintf("%.1f %%", 100*r.Kept))
 	t.add("cosine to the teachers, texts held out", fmt.Sprintf("%.3f (%d texts; %.3f before training)", r.Cosine, r.HeldOut, r.Start))
 	t.add("of their ten nearest texts found", fmt.Sprintf("%.1f %%", 100*r.Overlap))
-	t.print(c.out, c.width())
+	c.printTable(t)
 	c.printf("\n%s: %.1f MB; use it with embedder.model static:%s\n", path, float64(r.Bytes)/1e6, path)
 }

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -12,70 +12,48 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/internal/deadletter"
 )
 
-// letter is a dead letter as the server shows it.
-type letter struct {
-	ID       string            `json:"id"`
-	State    string            `json:"state"`
-	Stage    string            `json:"stage"`
-	Topic    string            `json:"topic"`
-	Key      string            `json:"key"`
-	Revision uint64            `json:"revision,omitempty"`
-	Reason   string            `json:"reason"`
-	Detail   string            `json:"detail"`
-	Attempts int               `json:"attempts"`
-	Failed   time.Time         `json:"failed"`
-	Headers  map[string]string `json:"headers,omitempty"`
-	Original []byte            `json:"original,omitempty"`
-	Text     string            `json:"text,omitempty"`
-}
-
 func newDLQ(con *console) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "dlq",
-		Short: "List, show, replay and drop what could not be processed",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newDLQList(con), newDLQShow(con),
+	return group(&cobra.Command{Use: "dlq", Short: "List, show, replay and drop what could not be processed"},
+		newDLQList(con), newDLQShow(con),
 		newDLQDecide(con, "replay", "Process records again, once the cause is mended"),
 		newDLQDecide(con, "drop", "Give records up"))
-	return cmd
 }
 
 func newDLQList(con *console) *cobra.Command {
-	query := url.Values{}
 	var stage, reason, state string
 	var limit int
+	states := []string{"open", "replayed", "superseded", "dropped", "all"}
 	cmd := &cobra.Command{
 		Use: "list", Short: "List dead letters, newest first", Args: cobra.NoArgs,
 		Example: "  toolstream dlq list --stage standardizer\n  toolstream dlq list --state all --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := knownWord(cmd, "--state", state, "open", "replayed", "superseded", "dropped", "all"); err != nil {
+			if err := knownWord(cmd, "--state", state, states...); err != nil {
 				return err
 			}
 			if limit < 1 || limit > 1000 {
 				return misused(cmd, "--limit is %d; it is 1 to 1000", limit)
 			}
-			for k, v := range map[string]string{"stage": stage, "reason": reason, "state": state, "limit": strconv.Itoa(limit)} {
-				query.Set(k, v)
-			}
-			maps.DeleteFunc(query, func(_ string, v []string) bool { return v[0] == "" })
 			var page struct {
-				Letters   []letter `json:"letters"`
-				Total     int      `json:"total"`
-				Forgotten int      `json:"forgotten,omitempty"`
+				Letters   []deadletter.Letter `json:"letters"`
+				Total     int                 `json:"total"`
+				Forgotten int                 `json:"forgotten,omitempty"`
 			}
+			query := given("stage", stage, "reason", reason, "state", state, "limit", strconv.Itoa(limit))
 			if err := con.client().Get(cmd.Context(), "/v1/dlq", query, &page); err != nil {
-				return fmt.Errorf("dlq list: %w", err)
+				return err
 			}
-			if con.json {
-				return con.printJSON(page)
-			}
-			con.printLetters(page.Letters, page.Total)
-			con.noteForgotten(page.Forgotten)
-			return nil
+			return con.show(page, func() {
+				t := newTable("ID", "STATE", "FAILED", "STAGE", "REASON", "KEY", "DETAIL…")
+				for _, l := range page.Letters {
+					t.add(l.ID, l.State, l.Failed.Local().Format(time.DateTime), l.Stage, l.Reason, l.Key, l.Detail)
+				}
+				con.printTable(t)
+				con.notef("%d of %d dead letters\n", len(page.Letters), page.Total)
+				con.noteForgotten(page.Forgotten)
+			})
 		},
 	}
 	flags := cmd.Flags()
@@ -83,16 +61,19 @@ func newDLQList(con *console) *cobra.Command {
 	flags.StringVar(&reason, "reason", "", "only for this reason")
 	flags.StringVar(&state, "state", "open", "open, replayed, superseded, dropped or all")
 	flags.IntVar(&limit, "limit", 100, "how many, 1 to 1000")
+	fixed(cmd, "state", states...)
 	return cmd
 }
 
-func (c *console) printLetters(letters []letter, total int) {
-	t := newTable("ID", "FAILED", "STAGE", "REASON", "KEY…", "DETAIL…")
-	for _, l := range letters {
-		t.add(l.ID, l.Failed.Local().Format(time.DateTime), l.Stage, l.Reason, l.Key, l.Detail)
+// given returns the parameters, names and values in turn, that have a value.
+func given(pairs ...string) url.Values {
+	query := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			query.Set(pairs[i], pairs[i+1])
+		}
 	}
-	t.print(c.out, c.width())
-	c.notef("%d of %d dead letters\n", len(letters), total)
+	return query
 }
 
 // noteForgotten says that there is more than the server has memory for.
@@ -104,23 +85,29 @@ func (c *console) noteForgotten(letters int) {
 
 func newDLQShow(con *console) *cobra.Command {
 	return &cobra.Command{
-		Use: "show ID", Short: "Show a dead letter and the record it holds", Args: cobra.ExactArgs(1),
+		Use: "show ID", ValidArgsFunction: completeDeadLetters(con), Short: "Show a dead letter and the record it holds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var l letter
+			var l struct {
+				deadletter.Letter
+				Headers  map[string]string `json:"headers,omitempty"`
+				Original []byte            `json:"original,omitempty"`
+				Text     string            `json:"text,omitempty"`
+			}
 			if err := con.client().Get(cmd.Context(), client.Path("/v1/dlq", args[0]), nil, &l); err != nil {
-				return fmt.Errorf("dlq show: %w", err)
+				return err
 			}
-			if con.json {
-				return con.printJSON(l)
-			}
-			con.printf("id        %s (%s)\nkey       %s at revision %d\nstage     %s, from %s\nreason    %s\ndetail    %s\nattempts  %d, the last at %s\n",
-				l.ID, l.State, oneLine(l.Key), l.Revision, l.Stage, l.Topic, l.Reason, oneLine(l.Detail), l.Attempts, l.Failed.Local().Format(time.DateTime))
-			if l.Text != "" {
-				con.printf("record    %s\n", oneLine(l.Text))
-			} else if len(l.Original) > 0 {
-				con.printf("record    %d bytes that are no text; --json has them in base64\n", len(l.Original))
-			}
-			return nil
+			return con.show(l, func() {
+				con.printName(l.ID)
+				record := l.Text
+				if record == "" && len(l.Original) > 0 {
+					record = fmt.Sprintf("%d bytes that are no text; --json has them in base64", len(l.Original))
+				}
+				con.printPairs(
+					"id", fmt.Sprintf("%s (%s)", l.ID, l.State), "key", fmt.Sprintf("%s at revision %d", l.Key, l.Revision),
+					"stage", fmt.Sprintf("%s, from %s", l.Stage, l.Topic), "reason", l.Reason, "detail", l.Detail,
+					"attempts", fmt.Sprintf("%d, the last at %s", l.Attempts, l.Failed.Local().Format(time.DateTime)), "record", record,
+				)
+			})
 		},
 	}
 }
@@ -130,14 +117,14 @@ func newDLQDecide(con *console, verb, short string) *cobra.Command {
 	var all bool
 	var stage, reason string
 	cmd := &cobra.Command{
-		Use: verb + " [ID...]", Short: short,
+		Use: verb + " [ID...]", ValidArgsFunction: completeDeadLetters(con), Short: short,
 		Example: fmt.Sprintf("  toolstream dlq %s ID\n  toolstream dlq %s --all --reason bad_vector", verb, verb),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
 				return misused(cmd, "name the letters, or say --all")
 			}
 			if all {
-				return con.decideAll(cmd, verb, url.Values{"stage": {stage}, "reason": {reason}})
+				return con.decideAll(cmd, verb, given("stage", stage, "reason", reason))
 			}
 			if stage != "" || reason != "" {
 				return misused(cmd, "--stage and --reason go with --all: letters that are named are decided whatever they are")
@@ -151,20 +138,13 @@ func newDLQDecide(con *console, verb, short string) *cobra.Command {
 	return cmd
 }
 
-// decision is what became of a letter, or why nothing did.
-type decision struct {
-	ID    string `json:"id"`
-	State string `json:"state,omitempty"`
-	Error string `json:"error,omitempty"`
-}
-
-// decide closes letters by their ids, one after the other. What can not be done with
+// decide closes letters by their ids, one after the other. What cannot be done with
 // one does not keep the others back.
 func (c *console) decide(cmd *cobra.Command, verb string, ids []string) error {
-	var all []decision
+	var all []deadletter.Decision
 	failed := 0
 	for _, id := range ids {
-		d := decision{ID: id}
+		d := deadletter.Decision{ID: id}
 		path := client.Path("/v1/dlq", id)
 		var err error
 		if verb == "replay" {
@@ -174,7 +154,7 @@ func (c *console) decide(cmd *cobra.Command, verb string, ids []string) error {
 		}
 		about := (*client.Problem)(nil)
 		if err != nil && (len(ids) == 1 || !errors.As(err, &about) || about.Status != http.StatusNotFound && about.Status != http.StatusConflict) {
-			return fmt.Errorf("dlq %s %s: %w", verb, id, err)
+			return fmt.Errorf("%s: %w", id, err)
 		}
 		if err != nil {
 			d.Error = about.Text()
@@ -182,83 +162,77 @@ func (c *console) decide(cmd *cobra.Command, verb string, ids []string) error {
 		}
 		all = append(all, d)
 	}
-	if err := c.printDecisions(all); err != nil {
-		return err
+	var value any = all
+	if len(all) == 1 {
+		value = all[0]
 	}
-	return undecided(verb, len(all)-failed, failed)
-}
-
-func (c *console) printDecisions(all []decision) error {
-	switch {
-	case !c.json:
+	err := c.show(value, func() {
 		for _, d := range all {
 			if d.Error != "" {
 				c.notef("%s: %s\n", d.ID, oneLine(d.Error))
-				continue
+			} else {
+				c.printf("%s: %s\n", d.ID, d.State)
 			}
-			c.printf("%s: %s\n", d.ID, d.State)
 		}
-		return nil
-	case len(all) == 1:
-		return c.printJSON(all[0])
+	})
+	if err != nil {
+		return err
 	}
-	return c.printJSON(all)
+	return undecided(len(all)-failed, failed)
 }
 
 // undecided is the error that a command ends with which could not close every letter.
-func undecided(verb string, done, failed int) error {
+func undecided(done, failed int) error {
 	if failed == 0 {
 		return nil
 	}
-	return unlessNothing(done, fmt.Errorf("dlq %s: %d of %d could not be done", verb, failed, done+failed))
+	return unlessNothing(done, fmt.Errorf("%d of %d could not be done", failed, done+failed))
 }
 
 // decideAll repeats the bulk call until it came to each matching letter that was there
 // when it began.
 func (c *console) decideAll(cmd *cobra.Command, verb string, query url.Values) error {
-	maps.DeleteFunc(query, func(_ string, v []string) bool { return v[0] == "" })
 	var sum struct {
 		Done      int `json:"done"`
 		Failed    int `json:"failed"`
 		Forgotten int `json:"forgotten,omitempty"`
 	}
-	var failed []decision
 	for {
 		var part struct {
-			Done      int        `json:"done"`
-			Failed    []decision `json:"failed"`
-			Cursor    string     `json:"cursor"`
-			Forgotten int        `json:"forgotten"`
+			Done      int
+			Failed    []deadletter.Decision
+			Cursor    string
+			Forgotten int
 		}
 		body, err := c.client().Send(cmd.Context(), http.MethodPost, "/v1/dlq:"+verb, query, "", nil)
 		if err != nil {
-			return fmt.Errorf("dlq %s: %w", verb, err)
+			return err
 		}
-		if err := decodeAndClose(body, &part); err != nil {
-			return fmt.Errorf("dlq %s: %w", verb, err)
+		if err := errors.Join(json.NewDecoder(body).Decode(&part), body.Close()); err != nil {
+			return err
+		}
+		for n, d := range part.Failed {
+			if sum.Failed+n < shownErrors {
+				c.notef("%s: %s\n", d.ID, oneLine(d.Error))
+			}
 		}
 		sum.Done += part.Done
 		sum.Failed += len(part.Failed)
 		sum.Forgotten = max(sum.Forgotten, part.Forgotten)
-		failed = append(failed, part.Failed[:min(len(part.Failed), shownErrors)]...)
 		if part.Cursor == "" {
 			break
 		}
 		if part.Cursor == query.Get("cursor") {
-			return fmt.Errorf("dlq %s: the bus fails, %d done and %d failed so far: try again later", verb, sum.Done, sum.Failed)
+			return fmt.Errorf("the bus fails, %d done and %d failed so far: try again later", sum.Done, sum.Failed)
 		}
 		query.Set("cursor", part.Cursor)
 	}
-	for _, d := range failed[:min(len(failed), shownErrors)] {
-		c.notef("%s: %s\n", d.ID, oneLine(d.Error))
-	}
-	if c.json {
-		if err := c.printJSON(sum); err != nil {
-			return err
-		}
-	} else {
+	err := c.show(sum, func() {
 		c.printf("%d done, %d failed\n", sum.Done, sum.Failed)
 		c.noteForgotten(sum.Forgotten)
+	})
+	if err != nil {
+		return err
 	}
-	return undecided(verb, sum.Done, sum.Failed)
+	return undecided(sum.Done, sum.Failed)
 }

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/deadletter"
 )
 
 // letters is a server at which a is replayed, b was before, and c is unknown.
@@ -65,7 +67,7 @@ func TestEveryNamedLetterIsDecided(t *testing.T) {
 		if code := run(t.Context(), args, strings.NewReader(""), &out, &errOut); code != c.code || !strings.Contains(errOut.String(), c.says) {
 			t.Errorf("%s: exit code %d: %s", c.args, code, errOut.String())
 		}
-		var list []decision
+		var list []deadletter.Decision
 		switch err := json.Unmarshal([]byte(out.String()), &list); {
 		case c.out == 0 && out.Len() > 0, c.out > 0 && (err != nil || len(list) != c.out), c.out < 0 && (err == nil || !json.Valid([]byte(out.String()))):
 			t.Errorf("%s: %s", c.args, out.String())

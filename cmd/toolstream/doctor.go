@@ -7,54 +7,43 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/app"
 	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/internal/status"
 	"github.com/toolstream/toolstream/services/trainer"
 )
-
-// finding is one thing that doctor looked at.
-type finding struct {
-	OK     bool   `json:"ok"`
-	Note   bool   `json:"note,omitempty"` // nothing is broken, and it may not be meant
-	What   string `json:"what"`
-	Remedy string `json:"remedy,omitempty"`
-}
 
 func newDoctor(con *console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is wrong, and say what to do",
 		Long: `Look for what is wrong, and say what to do: what does not answer, which stage is behind or
-has nobody to work, what the index lacks, which weights can not serve, what is set in a way
-that is hardly meant.
+has no process, what the index lacks, which weights cannot serve, which settings look like
+mistakes.
 
-Exit code 0: nothing is wrong. 1: something is, or nobody answers. 2: a wrong call.`,
+Exit code 0: nothing is wrong. 1: something is, or the server does not answer. 2: a wrong call.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			findings := con.examine(cmd)
-			if con.json {
-				if err := con.printJSON(map[string]any{"findings": findings}); err != nil {
-					return err
+			err := con.show(map[string]any{"findings": findings}, func() {
+				for _, f := range findings {
+					con.printFinding(f)
 				}
-			}
+			})
 			wrong := 0
 			for _, f := range findings {
 				if !f.OK {
 					wrong++
 				}
-				if !con.json {
-					con.printFinding(f)
-				}
 			}
-			if wrong > 0 {
-				return fmt.Errorf("doctor: %d of %d checks found something", wrong, len(findings))
+			if err == nil && wrong > 0 {
+				err = fmt.Errorf("%d of %d checks found something", wrong, len(findings))
 			}
-			return nil
+			return err
 		},
 	}
 }
 
-func (c *console) printFinding(f finding) {
+func (c *console) printFinding(f status.Finding) {
 	mark := "ok   "
 	switch {
 	case !f.OK:
@@ -68,14 +57,14 @@ func (c *console) printFinding(f finding) {
 	}
 }
 
-// examine asks the server; what can not be asked ends the examination.
-func (c *console) examine(cmd *cobra.Command) []finding {
-	var s app.Status
+// examine asks the server; what cannot be asked ends the examination.
+func (c *console) examine(cmd *cobra.Command) []status.Finding {
+	var s status.Status
 	if err := c.client().Get(cmd.Context(), "/v1/status", nil, &s); err != nil {
-		return []finding{{What: err.Error(), Remedy: unanswered(err)}}
+		return []status.Finding{{What: err.Error(), Remedy: unanswered(err)}}
 	}
-	findings := []finding{{OK: true, What: fmt.Sprintf("toolstream %s answers at %s", s.Version, c.server)}}
-	return append(append(findings, diagnose(s)...), c.examineWeights(cmd)...)
+	findings := []status.Finding{{OK: true, What: fmt.Sprintf("toolstream %s answers at %s", s.Version, c.server)}}
+	return append(append(findings, s.Findings...), c.examineWeights(cmd)...)
 }
 
 // unanswered says what to do where there is no status.
@@ -92,29 +81,18 @@ func unanswered(err error) string {
 	return "look at the server's log"
 }
 
-// examineWeights looks at the kept versions. A trainer that does not answer keeps
-// nobody from searching.
-func (c *console) examineWeights(cmd *cobra.Command) []finding {
+// examineWeights looks at the kept versions. Searches go on
+// without a trainer.
+func (c *console) examineWeights(cmd *cobra.Command) []status.Finding {
 	var list struct {
 		Damaged []trainer.Damaged `json:"damaged"`
 	}
 	if err := c.client().Get(cmd.Context(), "/v1/weights", nil, &list); err != nil {
 		return nil
 	}
-	var findings []finding
+	var findings []status.Finding
 	for _, d := range list.Damaged {
-		findings = append(findings, finding{What: "version " + d.Version + " of the weights is damaged: " + d.Reason, Remedy: "it can not serve or be gone back to; restore the store of weights from a backup if that is wanted"})
+		findings = append(findings, status.Finding{What: "version " + d.Version + " of the weights is damaged: " + d.Reason, Remedy: "it cannot serve or be gone back to; restore the store of weights from a backup if that is wanted"})
 	}
 	return findings
-}
-
-func check(ok bool, what, remedy string) finding {
-	if ok {
-		remedy = ""
-	}
-	return finding{OK: ok, What: what, Remedy: remedy}
-}
-
-func note(what, remedy string) finding {
-	return finding{OK: true, Note: true, What: what, Remedy: remedy}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -9,25 +8,20 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/toolstream/toolstream/internal/app"
-	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/evaluation"
-	"github.com/toolstream/toolstream/internal/training"
-	"github.com/toolstream/toolstream/internal/wholefile"
+	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/lab/evaluator"
 )
 
 // evalFlags are the flags of eval.
 type evalFlags struct {
 	settings evaluation.Settings
-	config   string
 	cache    string
 	perQuery string
-	plot     string
 	compare  bool
 }
 
@@ -41,7 +35,7 @@ code that serves. The data set is a folder with tools.jsonl and queries.jsonl;
 docs/quality.md describes the format and what is measured.`,
 		Example: `  toolstream eval my-tools
   toolstream eval my-tools --retrieval lexical --per-query lexical.jsonl
-  toolstream eval my-tools --per-query hybrid.jsonl --plot recall.svg
+  toolstream eval my-tools --per-query hybrid.jsonl
   toolstream eval --compare lexical.jsonl hybrid.jsonl`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if want := map[bool]int{false: 1, true: 2}[f.compare]; len(args) != want {
@@ -51,7 +45,7 @@ docs/quality.md describes the format and what is measured.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.compare {
-				return con.compareRuns(args[0], args[1], f)
+				return con.compareRuns(args[0], args[1])
 			}
 			return con.eval(cmd, args[0], f)
 		},
@@ -77,97 +71,52 @@ func (f *evalFlags) register(cmd *cobra.Command) {
 	}
 	flags.StringVar(&f.settings.Weights, "weights", evaluation.Builtin, "fusion weights: builtin, learned (cross-validated), reference (the set's own), or a file")
 	flags.StringVar(&f.settings.Split, "split", evaluation.All, "only the queries of the split `NAME`")
-	flags.String("model", "", "embedding model `NAME`, as embedder.model in the settings (TOOLSTREAM_EMBEDDER_MODEL)")
-	flags.StringVar(&f.config, "config", "", "configuration `FILE` (YAML); see toolstream config print")
+	addModelFlags(cmd)
 	flags.StringVar(&f.cache, "cache", "", "keep vectors in the folder `DIR` for the next evaluation: worth it with a slow model")
 	flags.StringVar(&f.perQuery, "per-query", "", "write each query's ranking to `FILE` (JSON Lines)")
-	flags.StringVar(&f.plot, "plot", "", "write a plot of recall against k to `FILE` (SVG)")
 	flags.BoolVar(&f.compare, "compare", false, "compare two files of --per-query, query by query")
 }
 
+// fewQueries is below which a note says how little a set can tell.
+const fewQueries = 50
+
 func (c *console) eval(cmd *cobra.Command, dir string, f evalFlags) error {
-	set := map[string]any{}
-	if model := cmd.Flags().Lookup("model"); model.Changed {
-		set["embedder.model"] = model.Value.String()
-	}
-	cfg, err := config.Load(f.config, set)
-	if err == nil {
-		err = f.settings.Validate()
-	}
-	if err != nil {
+	if err := f.settings.Validate(); err != nil {
 		return usageError{err, cmd.CommandPath()}
 	}
-	run, err := c.evaluate(cmd.Context(), app.EvalConfig{Dir: dir, Settings: f.settings, Config: cfg, Cache: f.cache})
+	cfg, err := modelConfig(cmd)
+	if err != nil {
+		return err
+	}
+	run, err := c.evaluate(cmd.Context(), evaluator.EvalConfig{Dir: dir, Settings: f.settings, Config: cfg, Cache: f.cache})
 	if err != nil {
 		return inUse(cmd, err)
+	}
+	if run.Queries < fewQueries {
+		c.notef("note: %d queries tell little: the intervals are wide\n", run.Queries)
 	}
 	for _, note := range run.Notes {
 		c.notef("note: %s\n", note)
 	}
-	if err := f.write(run); err != nil {
+	err = writeFile(f.perQuery, func(w io.Writer) error { return evaluation.WriteQueries(w, run.PerQuery) })
+	if err != nil {
 		return err
 	}
-	if c.json {
-		return c.printJSON(run.Result)
-	}
-	c.printRun(run)
-	return nil
+	return c.show(run.Result, func() { c.printRun(run) })
 }
 
-func (c *console) evaluate(ctx context.Context, cfg app.EvalConfig) (*evaluation.Run, error) {
-	p := &evalProgress{con: c, bar: &progress{}}
-	defer p.finish()
-	deps := app.EvalDeps{Fit: training.Config{}.Fit, Reference: app.Reference(cfg.Config), Progress: p.report}
+func (c *console) evaluate(ctx context.Context, cfg evaluator.EvalConfig) (*evaluation.Run, error) {
+	report, finish := c.stages()
+	defer finish()
+	deps := evaluator.EvalDeps{Progress: report}
 	if cfg.Config.LLM.BaseURL != "" {
-		client, err := app.NewLLM(cfg.Config.LLM, 0, nil, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+		client, err := app.NewLLM(cfg.Config.LLM, 0, "", slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 		if err != nil {
 			return nil, err
 		}
 		deps.LLM = client
 	}
-	return app.Evaluate(ctx, cfg, deps)
-}
-
-// evalProgress shows a bar for each stage of an evaluation.
-type evalProgress struct {
-	con *console
-
-	mu    sync.Mutex // guards what follows
-	bar   *progress
-	stage string
-	done  int
-}
-
-// report may be called concurrently, and with counts that are out of order.
-func (p *evalProgress) report(stage string, done, total int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if stage != p.stage {
-		p.bar.finish()
-		p.bar, p.stage, p.done = newProgress(p.con, stage, int64(total), false), stage, 0
-	}
-	if done > p.done {
-		p.bar.add(done - p.done)
-		p.done = done
-	}
-}
-
-func (p *evalProgress) finish() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.bar.finish()
-}
-
-// write writes the files that were asked for.
-func (f *evalFlags) write(run *evaluation.Run) error {
-	err := writeFile(f.perQuery, func(w io.Writer) error { return evaluation.WriteQueries(w, run.PerQuery) })
-	if err != nil {
-		return err
-	}
-	return writeFile(f.plot, func(w io.Writer) error {
-		title := fmt.Sprintf("%s: %d tools, %d queries", run.Dataset, run.Tools, run.Queries)
-		return evaluation.Plot(w, title, []evaluation.Curve{{Label: label(run.Settings), Queries: run.PerQuery}})
-	})
+	return evaluator.Evaluate(ctx, cfg, deps)
 }
 
 // label names a run by what is not the default about it.
@@ -186,28 +135,6 @@ func label(s evaluation.Settings) string {
 	return strings.Join(words, ", ")
 }
 
-// writeFile writes what fn makes to a file, as a whole or not at all: what was there
-// stays until then. An empty path is no file; a device, such as /dev/stdout, is written to.
-func writeFile(path string, fn func(io.Writer) error) error {
-	if path == "" {
-		return nil
-	}
-	var made bytes.Buffer
-	if err := fn(&made); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if _, err := os.Stat(filepath.Dir(path)); err != nil {
-		return err
-	}
-	if there, err := os.Stat(path); err == nil && !there.Mode().IsRegular() {
-		return os.WriteFile(path, made.Bytes(), 0o644)
-	}
-	if linked, err := filepath.EvalSymlinks(path); err == nil {
-		path = linked
-	}
-	return wholefile.Write(path, made.Bytes(), 0o644)
-}
-
 func (c *console) printRun(run *evaluation.Run) {
 	c.printf("%s: %d tools, %d queries; %s\n", run.Dataset, run.Tools, run.Queries, label(run.Settings))
 	if run.Settings.Model != "" {
@@ -224,7 +151,7 @@ func (c *console) printRun(run *evaluation.Run) {
 	}
 	t.add("MRR", "", "", "", fmt.Sprintf("%.4f", run.Metrics.Of("mrr")), spread(run, "mrr"))
 	t.add("MAP", "", "", "", fmt.Sprintf("%.4f", run.Metrics.Of("map")), spread(run, "map"))
-	t.print(c.out, c.width())
+	c.printTable(t)
 }
 
 // spread is the 95 % interval of a metric.
@@ -245,7 +172,7 @@ type comparison struct {
 	Metrics evaluation.Comparison `json:"metrics"`
 }
 
-func (c *console) compareRuns(a, b string, f evalFlags) error {
+func (c *console) compareRuns(a, b string) error {
 	before, err := readRun(a)
 	if err != nil {
 		return err
@@ -258,20 +185,11 @@ func (c *console) compareRuns(a, b string, f evalFlags) error {
 	if err != nil {
 		return fmt.Errorf("compare %s and %s: %w", a, b, err)
 	}
-	err = writeFile(f.plot, func(w io.Writer) error {
-		return evaluation.Plot(w, "recall at k", []evaluation.Curve{{Label: filepath.Base(a), Queries: before}, {Label: filepath.Base(b), Queries: after}})
-	})
-	if err != nil {
-		return err
-	}
 	if only := len(before) + len(after) - 2*n; only > 0 {
 		c.notef("note: %d queries are in one of the files only and do not count\n", only)
 	}
-	if c.json {
-		return c.printJSON(comparison{A: a, B: b, Queries: n, Metrics: metrics})
-	}
-	c.printComparison(comparison{a, b, n, metrics})
-	return nil
+	r := comparison{a, b, n, metrics}
+	return c.show(r, func() { c.printComparison(r) })
 }
 
 func readRun(path string) ([]evaluation.QueryResult, error) {
@@ -295,5 +213,5 @@ func (c *console) printComparison(r comparison) {
 		t.add(name, fmt.Sprintf("%.4f", d.A), fmt.Sprintf("%.4f", d.B), fmt.Sprintf("%+.4f", d.Difference),
 			fmt.Sprintf("%+.3f to %+.3f", d.Low, d.High), fmt.Sprintf("%.4f", d.P))
 	}
-	t.print(c.out, c.width())
+	c.printTable(t)
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -41,5 +42,22 @@ func TestAFileIsReplacedAsAWhole(t *testing.T) {
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is %v, %v", info, err)
+	}
+}
+
+func TestEvalSaysThatFewQueriesTellLittle(t *testing.T) {
+	dir := t.TempDir()
+	for name, line := range map[string]string{
+		"tools.jsonl":   `{"id":"ferry","documentation":{"name":"book_ferry","description":"Book a ferry."}}`,
+		"queries.jsonl": `{"id":"q","query":"a ferry","labels":[{"id":"ferry"}]}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out, errOut strings.Builder
+	code := run(t.Context(), []string{"eval", dir, "--baseline", "fulldoc"}, strings.NewReader(""), &out, &errOut)
+	if code != exitDone || !strings.Contains(errOut.String(), "1 queries tell little") {
+		t.Errorf("exit code %d: %s", code, errOut.String())
 	}
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -17,6 +15,19 @@ func newFeedback(con *console) *cobra.Command {
 EVENT is selected, called, succeeded, failed or rejected. The same --id counts once.`,
 		Example: "  toolstream feedback 3f9a… weather/get_forecast succeeded",
 		Args:    cobra.ExactArgs(3),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, started string) ([]string, cobra.ShellCompDirective) {
+			switch len(args) {
+			case 1:
+				return completeEntities(con, toolShelf())(cmd, args, started)
+			case 2:
+				var events []string
+				for _, e := range schema.FeedbackEvents() {
+					events = append(events, string(e))
+				}
+				return events, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			checked := schema.Feedback{ID: id, SearchID: args[0], ToolID: args[1], Event: schema.FeedbackEvent(args[2])}
 			if err := checked.Validate(); err != nil {
@@ -28,13 +39,9 @@ EVENT is selected, called, succeeded, failed or rejected. The same --id counts o
 			}
 			var answer map[string]any
 			if err := con.client().Post(cmd.Context(), "/v1/feedback", f, &answer); err != nil {
-				return fmt.Errorf("feedback: %w", err)
+				return err
 			}
-			if con.json {
-				return con.printJSON(answer)
-			}
-			con.printf("accepted\n")
-			return nil
+			return con.show(answer, func() { con.printf("accepted\n") })
 		},
 	}
 	cmd.Flags().StringVar(&id, "id", "", "name of this event; sent twice, it counts once")

@@ -1,42 +1,59 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 	"github.com/toolstream/toolstream/services/standardizer"
 )
 
 // importFlags are the flags of import.
 type importFlags struct {
-	agent  string
-	format string
-	sync   bool
-	wait   bool
-	dryRun bool
-	cost   bool
+	provider string
+	takeOver bool
+	format   string
+	sync     bool
+	wait     bool
+	dryRun   bool
+	cost     bool
 }
 
 // summary is what import ends with.
 type summary struct {
-	Accepted     int            `json:"accepted"`
-	Unchanged    int            `json:"unchanged"`
-	Stale        int            `json:"stale,omitempty"` // a newer source version is known
-	Rejected     int            `json:"rejected"`
-	Deleted      int            `json:"deleted,omitempty"`
-	Indexed      *int           `json:"indexed,omitempty"`
-	DeadLettered *int           `json:"dead_lettered,omitempty"`
-	Errors       []importFailed `json:"errors"`
+	Accepted     int           `json:"accepted"`
+	Unchanged    int           `json:"unchanged"`
+	Stale        int           `json:"stale,omitempty"` // a newer source version is known
+	Rejected     int           `json:"rejected"`
+	TakenOver    int           `json:"taken_over,omitempty"` // tools that belonged to another provider
+	Deleted      int           `json:"deleted,omitempty"`
+	Indexed      *int          `json:"indexed,omitempty"`
+	DeadLettered *int          `json:"dead_lettered,omitempty"`
+	Errors       []importError `json:"errors"`
+
+	Documents []importDocument `json:"documents,omitempty"` // of a dry run
+	Missing   []string         `json:"missing,omitempty"`   // of a dry run: tools that sync would delete
 
 	Estimate *standardizer.Estimate `json:"estimate,omitempty"`
 }
 
-// importFailed is one document that was not taken.
-type importFailed struct {
+// importDocument is a document that a dry run would send.
+type importDocument struct {
+	Kind     schema.Kind `json:"kind"`
+	ID       string      `json:"id"`
+	Provider string      `json:"provider,omitempty"`
+	Format   string      `json:"format,omitempty"`
+	Delete   bool        `json:"delete,omitempty"`
+}
+
+// importError is a document that was rejected.
+type importError struct {
 	Source string `json:"source"`
 	Line   int    `json:"line,omitempty"`
 	ID     string `json:"id,omitempty"`
@@ -45,11 +62,11 @@ type importFailed struct {
 
 func (s *summary) failed(name string, line int, id, reason string) {
 	s.Rejected++
-	s.Errors = append(s.Errors, importFailed{name, line, id, reason})
+	s.Errors = append(s.Errors, importError{name, line, id, reason})
 }
 
 // knownFormats lists what --format may say.
-const knownFormats = "auto, mcp, openapi, function, rapidapi, card, python, json, text or agent"
+const knownFormats = "auto, mcp, openapi, function, rapidapi, card, python, json, text or provider"
 
 func newImport(con *console) *cobra.Command {
 	var f importFlags
@@ -62,17 +79,22 @@ cards, Python signatures, any JSON object, prose, and JSON Lines of these. The f
 is found by itself. What is unchanged costs nothing. Ends with counts, and with the
 file, line and reason of what was rejected.
 
-Exit code 0: all taken; 3: some documents were rejected or are in the dead letters.`,
+A tool that belongs to another provider is rejected, unless --take-over is given.
+--sync deletes the tools that the imported providers had before and that the import
+lacks; --sync --dry-run lists them.
+
+Exit code 0: all accepted; 3: some documents were rejected or are dead letters.`,
 		Example: `  toolstream import openapi.yaml
   toolstream import ./tools --wait
-  toolstream import tools.json --agent github --sync
-  curl -s https://example.com/openapi.json | toolstream import - --agent example
+  toolstream import tools.json --provider github --sync
+  curl -s https://example.com/openapi.json | toolstream import - --provider example
+  toolstream import tools.json --provider github --sync --dry-run
   toolstream import registry/ --dry-run --json
   toolstream import registry/ --dry-run --estimate`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.dryRun && (f.sync || f.wait) {
-				return misused(cmd, "--dry-run sends nothing: it does not go with --sync or --wait")
+			if f.dryRun && f.wait {
+				return misused(cmd, "--dry-run sends nothing: it does not go with --wait")
 			}
 			if f.cost && !f.dryRun {
 				return misused(cmd, "--estimate goes with --dry-run")
@@ -82,25 +104,24 @@ Exit code 0: all taken; 3: some documents were rejected or are in the dead lette
 			}
 			s, err := con.importAll(cmd.Context(), args, f)
 			if err != nil {
-				return fmt.Errorf("import: %w", err)
+				return err
 			}
-			if con.json {
-				if err := con.printJSON(s); err != nil {
-					return err
-				}
-			} else {
-				con.printSummary(s)
+			if err := con.show(s, func() { con.printSummary(s, f) }); err != nil {
+				return err
 			}
 			return s.outcome()
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.agent, "agent", "", "owner of the tools, whatever the documents say")
+	flags.StringVar(&f.provider, "provider", "", "owner of the tools, whatever the documents say")
+	flags.BoolVar(&f.takeOver, "take-over", false, "tools that belong to another provider change hands")
 	flags.StringVar(&f.format, "format", "auto", knownFormats)
-	flags.BoolVar(&f.sync, "sync", false, "also delete what the agents that are imported no longer have")
-	flags.BoolVar(&f.wait, "wait", false, "wait until everything is searchable or in the dead letters")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "read and check only; send nothing")
+	flags.BoolVar(&f.sync, "sync", false, "also delete the tools that the imported providers no longer have")
+	flags.BoolVar(&f.wait, "wait", false, "wait until everything is searchable or a dead letter")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "read and check only, list what would be sent, and with --sync what would be deleted")
 	flags.BoolVar(&f.cost, "estimate", false, "with --dry-run: how many calls and tokens a language model would take")
+	completeProvider(con, cmd)
+	fixed(cmd, "format", strings.FieldsFunc(strings.Replace(knownFormats, " or ", ", ", 1), func(r rune) bool { return r == ',' || r == ' ' })...)
 	return cmd
 }
 
@@ -113,7 +134,7 @@ func (s *summary) outcome() error {
 	if s.Rejected == 0 && dead == 0 {
 		return nil
 	}
-	return unlessNothing(s.Accepted+s.Unchanged+s.Stale, fmt.Errorf("import: %d rejected, %d in the dead letters", s.Rejected, dead))
+	return unlessNothing(s.Accepted+s.Unchanged+s.Stale, fmt.Errorf("%d rejected, %d dead letters", s.Rejected, dead))
 }
 
 // importAll imports every source, synchronises and waits, as the flags say.
@@ -127,10 +148,13 @@ func (c *console) importAll(ctx context.Context, args []string, f importFlags) (
 	defer i.progress.finish()
 	for _, src := range all {
 		if err := i.one(ctx, src); err != nil {
-			if ctx.Err() != nil {
+			switch {
+			case ctx.Err() != nil && f.dryRun:
+				return nil, errors.New("interrupted")
+			case ctx.Err() != nil:
 				err = errInterrupted
 			}
-			return nil, fmt.Errorf("%s: %w (%d accepted and %d unchanged until then)", src.label(), err, i.summary.Accepted, i.summary.Unchanged)
+			return nil, fmt.Errorf("%s: %w (%d accepted and %d unchanged until then)", cmp.Or(src.name, "standard input"), err, i.summary.Accepted, i.summary.Unchanged)
 		}
 	}
 	if f.sync {
@@ -147,17 +171,13 @@ func (c *console) importAll(ctx context.Context, args []string, f importFlags) (
 	return &i.summary, nil
 }
 
-func (s source) label() string {
-	if s.name == "" {
-		return "standard input"
-	}
-	return s.name
-}
-
 // shownErrors is how many rejected documents are listed on a terminal.
 const shownErrors = 20
 
-func (c *console) printSummary(s *summary) {
+func (c *console) printSummary(s *summary, f importFlags) {
+	if f.dryRun {
+		c.printDryRun(s, f)
+	}
 	for n, e := range s.Errors {
 		if n == shownErrors {
 			c.notef("… and %d more; --json lists them all\n", len(s.Errors)-n)
@@ -166,6 +186,9 @@ func (c *console) printSummary(s *summary) {
 		c.notef("%s\n", e.String())
 	}
 	c.printf("accepted %d, unchanged %d, rejected %d", s.Accepted, s.Unchanged, s.Rejected)
+	if s.TakenOver > 0 {
+		c.printf(", taken over from other providers %d", s.TakenOver)
+	}
 	if s.Stale > 0 {
 		c.printf(", stale %d (a newer source version is known)", s.Stale)
 	}
@@ -179,18 +202,34 @@ func (c *console) printSummary(s *summary) {
 	if e := s.Estimate; e != nil {
 		c.printf("a language model would be asked %d times about %d tools: about %d tokens of prompts and %d of answers\n",
 			e.Calls, e.Tools, e.PromptTokens, e.CompletionTokens)
-		c.printf("What it was asked before is not asked again; that can not be known here. Repairs come on top.\n")
+		c.printf("Questions that it has answered before are not asked again; this estimate does not know them. Repairs come on top.\n")
 		if e.Flagged > 0 {
 			c.printf("%d tools have instructions in their text\n", e.Flagged)
 		}
 	}
 }
 
-func (e importFailed) String() string {
-	text := e.Source
-	if text == "" {
-		text = "standard input"
+// printDryRun lists what would be sent, and what sync would delete.
+func (c *console) printDryRun(s *summary, f importFlags) {
+	t := newTable("ID", "PROVIDER", "FORMAT")
+	for _, d := range s.Documents {
+		format := d.Format
+		if d.Delete {
+			format = "(delete)"
+		}
+		t.add(d.ID, d.Provider, format)
 	}
+	c.printTable(t)
+	for _, id := range s.Missing {
+		c.printf("would delete %s\n", oneLine(id))
+	}
+	if f.sync {
+		c.printf("sync would delete %d\n", len(s.Missing))
+	}
+}
+
+func (e importError) String() string {
+	text := cmp.Or(e.Source, "standard input")
 	if e.Line > 0 {
 		text += fmt.Sprintf(":%d", e.Line)
 	}

@@ -10,12 +10,12 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 	"github.com/toolstream/toolstream/services/standardizer"
 )
@@ -27,37 +27,19 @@ type importer struct {
 	progress *progress
 	summary  summary
 
-	changes []change            // accepted, or known already, in order
-	keep    map[string][]string // ids that were sent, by agent
-	lost    bool                // something was rejected without an id
-	start   uint64              // revision below which tools were there before
-	cost    *standardizer.Estimator
+	changes   []change        // accepted, or known already, in order
+	keep      []string        // ids of the tools that were sent, rejected ones included
+	providers map[string]bool // of the tools that were sent
+	lost      bool            // something was rejected without an id: it may be any tool
+	start     uint64          // revision: what was there before the import has a lower one
+	cost      *standardizer.Estimator
 }
 
 // change is an accepted change on its way to the index.
 type change struct {
-	Kind     string `json:"kind,omitempty"`
-	ID       string `json:"id"`
-	Revision uint64 `json:"revision"`
-}
-
-// batchLine is a line of the answer to a batch: the outcome of one document,
-// or, on the last line, the counts.
-type batchLine struct {
-	change
-	Line    int           `json:"line"`
-	Agent   string        `json:"agent"`
-	State   string        `json:"state"`
-	Deleted bool          `json:"deleted"`
-	Reason  string        `json:"reason"`
-	Path    string        `json:"path"`
-	Detail  string        `json:"detail"`
-	Summary *batchSummary `json:"summary"`
-}
-
-type batchSummary struct {
-	Start uint64 `json:"start"`
-	Error string `json:"error"`
+	Kind     schema.Kind `json:"kind,omitempty"`
+	ID       string      `json:"id"`
+	Revision uint64      `json:"revision"`
 }
 
 func newImporter(c *console, f importFlags, all []source) *importer {
@@ -69,8 +51,11 @@ func newImporter(c *console, f importFlags, all []source) *importer {
 		}
 		size += s.size
 	}
-	i := &importer{con: c, flags: f, progress: newProgress(c, "importing", size, true), keep: map[string][]string{}}
-	i.summary.Errors = []importFailed{}
+	i := &importer{con: c, flags: f, progress: newProgress(c, "importing", size, true), providers: map[string]bool{}}
+	if f.provider != "" {
+		i.providers[f.provider] = true
+	}
+	i.summary.Errors = []importError{}
 	if f.cost {
 		i.cost = standardizer.NewEstimator()
 	}
@@ -92,7 +77,7 @@ func (i *importer) one(ctx context.Context, src source) error {
 
 // check reads a source as the server would, without sending it.
 func (i *importer) check(ctx context.Context, r io.Reader, src source) error {
-	opt := formats.Options{Source: src.name, Agent: i.flags.agent, Format: i.flags.format}
+	opt := formats.Options{Source: src.name, Provider: i.flags.provider, Format: i.flags.format}
 	for item, problem := range formats.Read(r, opt) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -100,11 +85,14 @@ func (i *importer) check(ctx context.Context, r io.Reader, src source) error {
 		if problem != nil {
 			reason := *problem
 			reason.Source, reason.Line = "", 0
+			i.sent("", problem.ID, "", true)
 			i.summary.failed(src.name, problem.Line, problem.ID, reason.Error())
 			continue
 		}
+		i.sent(item.Kind, item.ID, item.Provider, false)
+		i.summary.Documents = append(i.summary.Documents, importDocument{item.Kind, item.ID, item.Provider, item.Format, item.Delete})
 		i.summary.Accepted++
-		if i.cost != nil && item.Kind != schema.KindAgent {
+		if i.cost != nil && item.Kind != schema.KindProvider {
 			i.cost.Add(item.Format, item.ID, item.Raw)
 			estimate := i.cost.Estimate()
 			i.summary.Estimate = &estimate
@@ -114,10 +102,12 @@ func (i *importer) check(ctx context.Context, r io.Reader, src source) error {
 }
 
 func (i *importer) send(ctx context.Context, r io.Reader, src source) error {
-	query := url.Values{"source": {src.name}, "agent": {i.flags.agent}, "format": {i.flags.format}}
-	maps.DeleteFunc(query, func(_ string, v []string) bool { return v[0] == "" })
+	query := given("source", src.name, "provider", i.flags.provider, "format", i.flags.format)
+	if i.flags.takeOver {
+		query.Set("take_over", "true")
+	}
 	answer, err := i.con.client().Send(ctx, http.MethodPost, "/v1/tools:batch", query, "application/octet-stream", r)
-	if refused := (*client.Problem)(nil); errors.As(err, &refused) && aboutTheDocument(refused.Status) {
+	if refused := (*client.Problem)(nil); errors.As(err, &refused) && slices.Contains(refusesDocument, refused.Status) {
 		i.lost = true
 		i.summary.failed(src.name, 0, "", refused.Text())
 		return nil
@@ -132,101 +122,117 @@ func (i *importer) send(ctx context.Context, r io.Reader, src source) error {
 		if err != nil {
 			return errCutOff // the last line is the summary, after which we do not read on
 		}
-		var line batchLine
+		var line struct { // the outcome of a document, or on the last line the counts
+			ingest.Outcome
+			Summary *ingest.Summary `json:"summary"`
+		}
 		if err := json.Unmarshal(raw, &line); err != nil {
 			return fmt.Errorf("the server's answer: %w", err)
 		}
-		if line.Summary != nil {
-			return i.endOfBatch(*line.Summary)
+		s := line.Summary
+		if s == nil {
+			i.count(src, line.Outcome)
+			continue
 		}
-		i.count(src, line)
+		if i.start == 0 || s.Start < i.start {
+			i.start = s.Start
+		}
+		if s.Error != "" {
+			return fmt.Errorf("%s; what has no answer may or may not be accepted; import again", s.Error)
+		}
+		return nil
 	}
 }
 
-// aboutTheDocument reports whether a status says that the source can not be
-// taken, which is no reason not to try the next one.
-func aboutTheDocument(status int) bool {
-	switch status {
-	case http.StatusBadRequest, http.StatusForbidden, http.StatusConflict, http.StatusRequestEntityTooLarge,
-		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
-		return true
-	}
-	return false
+// refusesDocument are the statuses that refuse one source, so that the next source may be
+// accepted.
+var refusesDocument = []int{
+	http.StatusBadRequest, http.StatusForbidden, http.StatusConflict, http.StatusRequestEntityTooLarge,
+	http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity,
 }
 
-func (i *importer) endOfBatch(s batchSummary) error {
-	if i.start == 0 || s.Start < i.start {
-		i.start = s.Start
+func (i *importer) count(src source, o ingest.Outcome) {
+	i.sent(o.Kind, o.ID, o.Provider, o.State == ingest.Rejected)
+	if o.TakenFrom != "" {
+		i.summary.TakenOver++
 	}
-	if s.Error != "" {
-		return fmt.Errorf("%s; what has no answer may or may not be accepted; import again", s.Error)
-	}
-	return nil
-}
-
-func (i *importer) count(src source, line batchLine) {
-	if line.ID != "" && line.Kind != "agent" {
-		i.keep[line.Agent] = append(i.keep[line.Agent], line.ID)
-	}
-	switch line.State {
-	case "accepted":
+	switch o.State {
+	case ingest.Accepted:
 		i.summary.Accepted++
-		i.changes = append(i.changes, line.change)
-	case "unchanged": // it may be on its way still
+		i.changes = append(i.changes, change{o.Kind, o.ID, o.Revision})
+	case ingest.Unchanged: // it may be on its way still
 		i.summary.Unchanged++
-		i.changes = append(i.changes, line.change)
-	case "superseded":
+		i.changes = append(i.changes, change{o.Kind, o.ID, o.Revision})
+	case ingest.Superseded:
 		i.summary.Unchanged++
-	case "stale":
+	case ingest.Stale:
 		i.summary.Stale++
 	default:
-		i.lost = i.lost || line.ID == ""
-		i.summary.failed(src.name, line.Line, line.ID, line.why())
+		i.summary.failed(src.name, o.Line, o.ID, whyRejected(o))
 	}
 }
 
-// why says as much as is known of a rejection, and nothing twice.
-func (l batchLine) why() string {
-	parts := []string{l.Reason, l.Path, l.Detail}
+// sent notes what sync has to know of a document.
+func (i *importer) sent(kind schema.Kind, id, provider string, rejected bool) {
 	switch {
-	case strings.HasPrefix(l.Detail, l.Reason):
+	case id == "":
+		i.lost = true
+	case kind != schema.KindProvider:
+		i.keep = append(i.keep, id)
+		if provider != "" && !rejected {
+			i.providers[provider] = true
+		}
+	}
+}
+
+// whyRejected returns the reason, the path and the detail of a rejection, and nothing
+// twice.
+func whyRejected(o ingest.Outcome) string {
+	parts := []string{o.Reason, o.Path, o.Detail}
+	switch {
+	case strings.HasPrefix(o.Detail, o.Reason):
 		parts[0] = ""
-	case strings.HasPrefix(l.Detail, l.Path):
+	case strings.HasPrefix(o.Detail, o.Path):
 		parts[1] = ""
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
 }
 
-// sync deletes, of every agent that was imported, the tools that were there
-// before and were not in the import.
+// sync deletes the tools that the imported providers had before and that were not in
+// the import. In a dry run it only asks for them.
 func (i *importer) sync(ctx context.Context) error {
 	if i.lost {
 		i.con.notef("nothing is deleted: documents without an id were rejected, and they may be tools that are still there\n")
 		return nil
 	}
-	for _, agent := range slices.Sorted(maps.Keys(i.keep)) {
-		if agent == "" {
-			continue
-		}
-		var answer struct {
-			Deleted []change `json:"deleted"`
-		}
-		request := map[string]any{"agent": agent, "keep": i.keep[agent], "upto": i.start}
-		if err := i.con.client().Post(ctx, "/v1/tools:sync", request, &answer); err != nil {
-			return err
-		}
-		i.summary.Deleted += len(answer.Deleted)
-		i.changes = append(i.changes, answer.Deleted...)
+	if len(i.providers) == 0 {
+		return nil
 	}
+	request := map[string]any{"providers": slices.Sorted(maps.Keys(i.providers)), "keep": append([]string{}, i.keep...)}
+	if i.flags.dryRun {
+		request["dry_run"] = true
+	} else {
+		request["upto"] = i.start
+	}
+	var answer struct {
+		Deleted []change `json:"deleted"`
+		Missing []string `json:"missing"`
+	}
+	if err := i.con.client().Post(ctx, "/v1/tools:sync", request, &answer); err != nil {
+		return err
+	}
+	i.summary.Missing = answer.Missing
+	i.summary.Deleted = len(answer.Deleted)
+	i.changes = append(i.changes, answer.Deleted...)
 	return nil
 }
 
 // newest returns the newest revision of each entity that was changed: the
 // older ones are superseded and never seen.
 func (i *importer) newest() []change {
-	last := map[[2]string]change{}
+	last := map[schema.Ref]change{}
 	for _, c := range i.changes {
-		key := [2]string{c.Kind, c.ID}
+		key := schema.Ref{Kind: c.Kind, ID: c.ID}
 		if c.Revision > last[key].Revision {
 			last[key] = c
 		}

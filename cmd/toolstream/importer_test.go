@@ -1,12 +1,174 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/httpserver"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/services/ingest"
 )
+
+// ingesting serves ingest on a bus in memory.
+func ingesting(t *testing.T) (server string, bus *streamtest.Bus) {
+	t.Helper()
+	bus = streamtest.NewBus()
+	service, err := ingest.New(ingest.Config{}, ingest.Deps{
+		Publisher: bus, Follower: bus, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- service.Run(ctx) }()
+	api, mux := httpserver.NewAPI("test")
+	ingest.Routes(api, service)
+	s := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		s.Close()
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return s.URL, bus
+}
+
+// owners returns the provider of each tool that the bus ends with.
+func owners(t *testing.T, bus *streamtest.Bus) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, m := range bus.Published(events.ToolsRaw) {
+		c, err := events.Decode[events.Change](m.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out[c.ID] = c.Provider; c.Op == events.OpDelete {
+			delete(out, c.ID)
+		}
+	}
+	return out
+}
+
+// imports runs an import of texts, each a file, and returns its summary.
+func imports(t *testing.T, server string, texts []string, flags ...string) (s summary, code int) {
+	t.Helper()
+	args := []string{"import", "--json", "--server", server}
+	for i, text := range texts {
+		path := filepath.Join(t.TempDir(), string(rune('a'+i))+".jsonl")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, path)
+	}
+	var out, errOut strings.Builder
+	code = run(t.Context(), append(args, flags...), strings.NewReader(""), &out, &errOut)
+	if err := json.Unmarshal([]byte(out.String()), &s); err != nil {
+		t.Fatalf("exit code %d: %s%s", code, out.String(), errOut.String())
+	}
+	return s, code
+}
+
+func enveloped(id, provider, document string) string {
+	return `{"id":"` + id + `","provider":"` + provider + `","document":` + document + "}\n"
+}
+
+const plainTool = `{"name":"a","description":"Does it."}`
+
+func TestImportSync(t *testing.T) {
+	whole := []string{enveloped("one", "mail", plainTool) + enveloped("two", "mail", plainTool), enveloped("three", "mail", plainTool)}
+	for name, tc := range map[string]struct {
+		again   []string
+		left    []string // ids, in order
+		missing []string // by a dry run
+		code    int
+	}{
+		"a file is gone":                {whole[:1], []string{"one", "two"}, []string{"three"}, exitDone},
+		"a tool is gone":                {[]string{enveloped("two", "mail", plainTool), whole[1]}, []string{"three", "two"}, []string{"one"}, exitDone},
+		"an update is rejected":         {[]string{enveloped("one", "mail", `7`) + enveloped("two", "mail", plainTool)}, []string{"one", "two"}, []string{"three"}, exitPartly},
+		"the server rejects an update":  {[]string{enveloped("one", "mail", `{"name":"a","tenant":"other"}`) + enveloped("two", "mail", plainTool)}, []string{"one", "two"}, []string{"three"}, exitPartly},
+		"a line without an id is wrong": {[]string{whole[0] + "{\"x\":\n"}, []string{"one", "three", "two"}, nil, exitPartly},
+		"another provider's tools":      {[]string{enveloped("four", "post", plainTool)}, []string{"four", "one", "three", "two"}, nil, exitDone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, bus := ingesting(t)
+			if s, code := imports(t, server, whole); code != exitDone || s.Accepted != 3 {
+				t.Fatalf("exit code %d: %+v", code, s)
+			}
+			dry, _ := imports(t, server, tc.again, "--sync", "--dry-run")
+			if !slices.Equal(dry.Missing, tc.missing) {
+				t.Errorf("a dry run would delete %q, want %q", dry.Missing, tc.missing)
+			}
+			s, code := imports(t, server, tc.again, "--sync")
+			var left []string
+			for id := range owners(t, bus) {
+				left = append(left, id)
+			}
+			slices.Sort(left)
+			if code != tc.code || s.Deleted != len(tc.missing) || !slices.Equal(left, tc.left) {
+				t.Errorf("exit code %d, left %q: %+v", code, left, s)
+			}
+		})
+	}
+}
+
+// An import with another --provider takes no tools from their provider unasked.
+func TestImportTakeOver(t *testing.T) {
+	server, bus := ingesting(t)
+	text := []string{enveloped("one", "mail", plainTool) + enveloped("two", "mail", plainTool)}
+	imports(t, server, text)
+	s, code := imports(t, server, text, "--provider", "post")
+	if got := owners(t, bus); code != exitFailed || s.Rejected != 2 || s.TakenOver != 0 || got["one"] != "mail" || !strings.Contains(s.Errors[0].Reason, "--take-over") {
+		t.Errorf("exit code %d: %+v, owners %v", code, s, got)
+	}
+	s, code = imports(t, server, text, "--provider", "post", "--take-over")
+	if got := owners(t, bus); code != exitDone || s.Accepted != 2 || s.TakenOver != 2 || got["one"] != "post" {
+		t.Errorf("exit code %d: %+v, owners %v", code, s, got)
+	}
+}
+
+func TestDryRunListsTheDocuments(t *testing.T) {
+	var out, errOut strings.Builder
+	in := strings.NewReader(enveloped("one", "mail", `{"name":"a","inputSchema":{}}`) + `{"id":"two","op":"delete"}`)
+	if code := run(t.Context(), []string{"import", "-", "--dry-run"}, in, &out, &errOut); code != exitDone {
+		t.Fatal(errOut.String())
+	}
+	var rows []string
+	for line := range strings.Lines(out.String()) {
+		rows = append(rows, strings.Join(strings.Fields(line), " "))
+	}
+	if want := []string{"ID PROVIDER FORMAT", "one mail mcp", "two (delete)", "accepted 2, unchanged 0, rejected 0"}; !slices.Equal(rows, want) {
+		t.Errorf("%q", rows)
+	}
+}
+
+func TestDeleteSaysWhatIsNotThere(t *testing.T) {
+	server, _ := ingesting(t)
+	imports(t, server, []string{enveloped("one", "mail", plainTool)})
+	for _, tc := range []struct {
+		args []string
+		code int
+	}{{[]string{"one", "two"}, exitPartly}, {[]string{"one"}, exitFailed}, {[]string{"--provider", "mail"}, exitFailed}} {
+		var out, errOut strings.Builder
+		code := run(t.Context(), append([]string{"tools", "delete", "--server", server}, tc.args...), strings.NewReader(""), &out, &errOut)
+		if code != tc.code || !strings.Contains(errOut.String(), "there is no tool") && !strings.Contains(errOut.String(), "there are no tools") {
+			t.Errorf("%q: exit code %d: %s%s", tc.args, code, out.String(), errOut.String())
+		}
+	}
+}
 
 // What is known already may be on its way still, as after an import that was interrupted.
 func TestImportWaitsForWhatIsUnchanged(t *testing.T) {

@@ -4,12 +4,15 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/toolstream/toolstream/internal/client"
 )
 
 // The exit codes.
@@ -22,7 +25,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // whoever asks twice does not want to wait
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -34,21 +37,43 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	root := newRoot(con)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	var usage usageError
-	var partly partlyError
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitDone
-	case errors.As(err, &partly):
-		fmt.Fprintln(errOut, "toolstream:", err)
-		return exitPartly
+	}
+	code, help := exitFailed, ""
+	var usage usageError
+	switch {
+	case errors.As(err, new(partlyError)):
+		code = exitPartly
 	case errors.As(err, &usage):
-		fmt.Fprintln(errOut, "toolstream:", err)
-		fmt.Fprintf(errOut, "Try: %s --help\n", usage.command)
-		return exitUsage
-	default:
-		fmt.Fprintln(errOut, "toolstream:", err)
-		return exitFailed
+		code, help = exitUsage, usage.command+" --help"
+	}
+	if con.structured() {
+		con.printError(err, code, help)
+		return code
+	}
+	fmt.Fprintln(errOut, "toolstream:", err)
+	if help != "" {
+		fmt.Fprintln(errOut, "Try:", help)
+	}
+	return code
+}
+
+// printError writes an error as a line of JSON, to err as every error.
+func (c *console) printError(err error, code int, help string) {
+	shown := struct {
+		Error  string `json:"error"`
+		Code   int    `json:"exit_code"`
+		Status int    `json:"http_status,omitempty"`
+		Help   string `json:"help,omitempty"`
+	}{Error: err.Error(), Code: code, Help: help}
+	var problem *client.Problem
+	if errors.As(err, &problem) {
+		shown.Error, shown.Status = problem.Text(), problem.Status
+	}
+	text, err := json.Marshal(shown)
+	if err == nil {
+		c.notef("%s\n", text)
 	}
 }
 

@@ -14,66 +14,53 @@ import (
 
 // modelFlags are the flags of the commands around models.
 type modelFlags struct {
-	config string
-	dir    string
-	from   []string
-	sums   []string
-	force  bool
+	from  []string
+	sums  []string
+	force bool
 }
 
 func newModels(con *console) *cobra.Command {
 	f := &modelFlags{}
-	cmd := &cobra.Command{
+	cmd := group(&cobra.Command{
 		Use:   "models",
 		Short: "Add, list, verify and remove the files of embedding models",
 		Long: `Keep the files of embedding models that run in this process, and of the ONNX
 Runtime that runs them. They are used by "embedder.model: onnx:NAME", in a program
 built with the tag onnx. These commands need no running server.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.PersistentFlags().StringVar(&f.config, "config", "", "configuration file (YAML)")
-	cmd.PersistentFlags().StringVar(&f.dir, "dir", "", "folder of the models (TOOLSTREAM_MODELS_DIR); models in the data folder if not set")
-	cmd.AddCommand(newModelsAdd(con, f), newModelsList(con, f), newModelsVerify(con, f), newModelsRemove(con, f))
+	}, newModelsAdd(con, f), newModelsList(con), newModelsVerify(con), newModelsRemove(con, f))
+	cmd.PersistentFlags().String("config", "", "configuration file (YAML)")
+	cmd.PersistentFlags().String("dir", "", "folder of the models (TOOLSTREAM_MODELS_DIR); models in the data folder if not set")
 	return cmd
 }
 
-// open returns the store that the flags and settings name.
-func (f *modelFlags) open(cmd *cobra.Command) (*models.Store, config.Config, error) {
-	set := map[string]any{}
-	if f.dir != "" {
-		set["models.dir"] = f.dir
-	}
-	cfg, err := config.Load(f.config, set)
-	if err != nil {
-		return nil, cfg, usageError{err, cmd.CommandPath()}
-	}
-	return models.New(cfg.ModelsDir()), cfg, nil
+// openModels returns the store that the flags and settings name.
+func openModels(cmd *cobra.Command) (*models.Store, config.Config, error) {
+	cfg, err := loadConfig(cmd, map[string]string{"dir": "models.dir"})
+	return models.New(cfg.ModelsDir()), cfg, err
 }
 
 func newModelsAdd(con *console, f *modelFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME --from PATH|URL…",
 		Short: "Add a model or the runtime from folders, files or addresses",
-		Long: `Add a model, or the runtime under the name onnxruntime, from folders, files,
-archives (zip, jar) or http(s) addresses. A download that broke off goes on where it
-stopped. Nothing is placed that is not complete.
+		Long: `Add a model, or the runtime under the name onnxruntime, from folders, files or
+http(s) addresses of files. Nothing is placed that is not complete.
 
 Known by name, with every byte pinned: ` + strings.Join(models.Known(), ", ") + `.
-Their files are recognised by their content, whatever they are called and packed in.
+Their files are recognised by their content, whatever they are called.
 
 Any other name is a model of your own: BERT-shaped, with model.onnx, tokenizer.json
 (or vocab.txt) and a model.json that says how it is used:
   {"pooling": "mean", "dimensions": 384, "max_tokens": 256}
 What comes from an address then needs its --sha256.`,
-		Example: `  toolstream models add onnxruntime --from onnxruntime-1.29.0.jar
+		Example: `  toolstream models add onnxruntime --from libonnxruntime.so
   toolstream models add minilm --from ~/Downloads
   toolstream models add mine --from ./my-model
-  toolstream models add mine --from https://models.example/mine.zip --sha256 5f70…`,
+  toolstream models add mine --from https://models.example/model.onnx --sha256 5f70… --from ./rest`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return con.addModel(cmd, f, args[0]) },
 	}
-	cmd.Flags().StringArrayVar(&f.from, "from", nil, "folder, file, archive or address (repeatable)")
+	cmd.Flags().StringArrayVar(&f.from, "from", nil, "folder, file or address (repeatable)")
 	cmd.Flags().StringArrayVar(&f.sums, "sha256", nil, "SHA-256 of the source in the same place (repeatable)")
 	return cmd
 }
@@ -82,31 +69,29 @@ func (c *console) addModel(cmd *cobra.Command, f *modelFlags, name string) error
 	if len(f.from) == 0 {
 		return misused(cmd, "say with --from where %s comes from: a folder, file or address", name)
 	}
-	store, _, err := f.open(cmd)
+	store, _, err := openModels(cmd)
 	if err != nil {
 		return err
 	}
 	e, err := store.Add(cmd.Context(), models.Request{Name: name, From: f.from, SHA256: f.sums, Progress: c.counting()})
 	unchanged := errors.Is(err, models.ErrUnchanged)
 	if err != nil && !unchanged {
-		return fmt.Errorf("models: %w", err)
+		return err
 	}
-	if c.json {
-		return c.printJSON(e)
-	}
-	if unchanged {
-		c.printf("%s is %v, complete, in %s\n", name, models.ErrUnchanged, e.Dir)
-		return nil
-	}
-	c.printf("added %s (%s, %s) to %s\n", name, e.Kind, megabytes(e.Size()), e.Dir)
-	return nil
+	return c.show(e, func() {
+		if unchanged {
+			c.printf("%s is %v, complete, in %s\n", name, models.ErrUnchanged, e.Dir)
+		} else {
+			c.printf("added %s (%s, %s) to %s\n", name, e.Kind, megabytes(e.Size()), e.Dir)
+		}
+	})
 }
 
-func newModelsList(con *console, f *modelFlags) *cobra.Command {
+func newModelsList(con *console) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List what is there, with its size and state", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			store, _, err := f.open(cmd)
+			store, _, err := openModels(cmd)
 			if err != nil {
 				return err
 			}
@@ -120,8 +105,8 @@ func newModelsList(con *console, f *modelFlags) *cobra.Command {
 }
 
 func (c *console) printModels(entries []models.Entry, dir string) error {
-	if c.json {
-		return c.printJSON(append([]models.Entry{}, entries...))
+	if c.structured() {
+		return c.printData(append([]models.Entry{}, entries...))
 	}
 	t := newTable("NAME", "KIND", "VERSION", "PRECISION", "DIMENSIONS", "SIZE", "LICENCE", "STATE…")
 	for _, e := range entries {
@@ -135,22 +120,22 @@ func (c *console) printModels(entries []models.Entry, dir string) error {
 		}
 		t.add(e.Name, e.Kind, e.Version, precision, dimensions, megabytes(e.Size()), e.Licence, state)
 	}
-	t.print(c.out, c.width())
+	c.printTable(t)
 	if len(entries) == 0 {
 		c.notef("%s holds no models; see `toolstream models add --help`\n", dir)
 	}
 	return nil
 }
 
-func newModelsVerify(con *console, f *modelFlags) *cobra.Command {
+func newModelsVerify(con *console) *cobra.Command {
 	return &cobra.Command{
 		Use: "verify [NAME…]", Short: "Read every file and compare its SHA-256; all entries if none is named",
-		RunE: func(cmd *cobra.Command, names []string) error { return con.verifyModels(cmd, f, names) },
+		RunE: func(cmd *cobra.Command, names []string) error { return con.verifyModels(cmd, names) },
 	}
 }
 
-func (c *console) verifyModels(cmd *cobra.Command, f *modelFlags, names []string) error {
-	store, _, err := f.open(cmd)
+func (c *console) verifyModels(cmd *cobra.Command, names []string) error {
+	store, _, err := openModels(cmd)
 	if err != nil {
 		return err
 	}
@@ -181,7 +166,7 @@ func (c *console) verifyModels(cmd *cobra.Command, f *modelFlags, names []string
 	if err := c.printModels(entries, store.Dir()); err != nil || len(damaged) == 0 {
 		return err
 	}
-	return fmt.Errorf("models: damaged or missing: %s; add again what is named", strings.Join(damaged, ", "))
+	return fmt.Errorf("damaged or missing: %s; add again what is named", strings.Join(damaged, ", "))
 }
 
 func newModelsRemove(con *console, f *modelFlags) *cobra.Command {
@@ -189,15 +174,15 @@ func newModelsRemove(con *console, f *modelFlags) *cobra.Command {
 		Use: "remove NAME", Short: "Delete an entry and its files", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
-			store, cfg, err := f.open(cmd)
+			store, cfg, err := openModels(cmd)
 			if err != nil {
 				return err
 			}
 			if used, ok := strings.CutPrefix(cfg.Embedder.Model, config.ONNXPrefix); ok && !f.force && (name == used || name == models.RuntimeName) {
-				return fmt.Errorf("models: embedder.model is %s, which needs %s: choose another model first, or remove it with --force", cfg.Embedder.Model, name)
+				return fmt.Errorf("embedder.model is %s, which needs %s: choose another model first, or remove it with --force", cfg.Embedder.Model, name)
 			}
 			if err := store.Remove(name); err != nil {
-				return fmt.Errorf("models: %w", err)
+				return err
 			}
 			con.notef("removed %s from %s\n", name, store.Dir())
 			return nil

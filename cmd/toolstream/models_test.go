@@ -40,7 +40,7 @@ func TestModelsAreAddedListedVerifiedAndRemoved(t *testing.T) {
 	if code, out, _ := called(t, "models", "verify"); code != exitDone || !strings.Contains(out, "complete") {
 		t.Errorf("verify: %d %s", code, out)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "mine", "model.onnx"), []byte("Weights"), 0o644); err != nil {
+	if err := os.WriteFile(listed[0].Path(models.File{Name: "model.onnx"}), []byte("Weights"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if code, out, errOut := called(t, "models", "verify", "mine"); code != exitFailed || !strings.Contains(out, "model.onnx is damaged") || !strings.Contains(errOut, "mine") {

@@ -6,7 +6,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress is a progress bar, or nothing where nobody watches.
+// progress is a progress bar on a terminal, and does nothing elsewhere.
 type progress struct{ bar *progressbar.ProgressBar }
 
 // newProgress starts a bar; size -1 means that the end is not known.
@@ -34,7 +34,7 @@ func (p *progress) reader(r io.Reader) io.Reader {
 
 func (p *progress) add(n int) {
 	if p.bar != nil {
-		// A bar that can not be drawn is no reason to stop.
+		// An import does not stop because its bar cannot be drawn.
 		_ = p.bar.Add(n)
 	}
 }

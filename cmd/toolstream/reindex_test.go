@@ -5,25 +5,23 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/generations"
+	"github.com/toolstream/toolstream/internal/indexmgr"
 )
 
 // desk answers as a server whose target is live after some questions, or never.
-func desk(t *testing.T, after int64, change func(*generations.Report)) *httptest.Server {
+func desk(t *testing.T, after int64, change func(*indexmgr.Report)) *httptest.Server {
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		report := generations.Report{Live: 1, Target: 2, Generations: []generations.State{
-			{Generation: generations.Generation{Number: 1, Setting: "static"}, State: generations.StateLive, Entities: 10, There: 10, Stage: "embedder"},
-			{Generation: generations.Generation{Number: 2, Setting: "static:x"}, State: generations.StateBuilding, Entities: 10, There: 9, Outstanding: []string{"boat"}, Stage: "embedder-2"},
+		report := indexmgr.Report{Live: 1, Target: 2, Versions: []indexmgr.State{
+			{Version: indexmgr.Version{Number: 1, Setting: "static"}, State: indexmgr.StateLive, Entities: 10, There: 10, Stage: "embedder"},
+			{Version: indexmgr.Version{Number: 2, Setting: "static:x"}, State: indexmgr.StateBuilding, Entities: 10, There: 9, Lag: 3, Stage: "embedder-2"},
 		}}
 		if asked.Add(1) > after {
-			report.Live, report.Generations[1].Outstanding = 2, nil
+			report.Live, report.Versions[1].Lag = 2, 0
 		}
 		if change != nil {
 			change(&report)
@@ -38,21 +36,21 @@ func desk(t *testing.T, after int64, change func(*generations.Report)) *httptest
 }
 
 func TestReindexWaitsAndSaysWhatIsWrong(t *testing.T) {
-	dead := func(r *generations.Report) { r.Generations[1].Dead = 1 }
-	broken := func(r *generations.Report) {
-		r.Replicas = []generations.Replica{{Services: []string{"embedder"}, Address: "http://e:1", Problem: "no such file"}}
+	dead := func(r *indexmgr.Report) { r.Versions[1].Dead, r.Versions[1].Lag = 1, 0 }
+	broken := func(r *indexmgr.Report) {
+		r.Replicas = []indexmgr.Replica{{Services: []string{"embedder"}, Address: "http://e:1", Problem: "no such file"}}
 	}
-	behind := func(r *generations.Report) {
-		r.Replicas = []generations.Replica{{Services: []string{"query"}, Address: "http://q:1", Live: 1, Target: 2}}
+	behind := func(r *indexmgr.Report) {
+		r.Replicas = []indexmgr.Replica{{Services: []string{"query"}, Address: "http://q:1", Live: 1, Target: 2}}
 	}
 	for name, tc := range map[string]struct {
 		args   []string
 		after  int64
-		change func(*generations.Report)
+		change func(*indexmgr.Report)
 		code   int
 		says   string
 	}{
-		"shows":             {nil, 99, nil, exitDone, "lacks boat"},
+		"shows":             {nil, 99, nil, exitDone, "3 records behind"},
 		"waits":             {[]string{"--model", "static:x"}, 2, nil, exitDone, "static:x"},
 		"does not wait":     {[]string{"--model", "static:x", "--wait=false"}, 99, nil, exitDone, "building"},
 		"dead letters":      {[]string{"--model", "static:x"}, 99, dead, exitFailed, "dlq list --stage embedder-2"},
@@ -66,24 +64,6 @@ func TestReindexWaitsAndSaysWhatIsWrong(t *testing.T) {
 		code := run(t.Context(), args, strings.NewReader(""), &out, &errOut)
 		if code != tc.code || !strings.Contains(out.String()+errOut.String(), tc.says) {
 			t.Errorf("%s: code %d, want %d and %q in\n%s%s", name, code, tc.code, tc.says, &out, &errOut)
-		}
-	}
-}
-
-func TestAModelFileIsNamedInFull(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("mine.static", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	whole, err := filepath.Abs("mine.static")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for model, want := range map[string]string{
-		"static:mine.static": "static:" + whole, "static:absent.static": "static:absent.static", "static:/m": "static:/m", "static": "static", "onnx:x": "onnx:x",
-	} {
-		if got := withFile(model); got != want {
-			t.Errorf("%s is %s, want %s", model, got, want)
 		}
 	}
 }

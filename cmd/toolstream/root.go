@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 
@@ -40,20 +39,46 @@ answers.
 	root.SetOut(con.out)
 	root.SetErr(con.err)
 	flags := root.PersistentFlags()
-	flags.StringVar(&con.server, "server", envOr("TOOLSTREAM_SERVER", defaultServer), "address of the server (TOOLSTREAM_SERVER)")
-	flags.StringVar(&con.token, "token", os.Getenv("TOOLSTREAM_TOKEN"), "credential, where the server asks for one (TOOLSTREAM_TOKEN)")
-	flags.BoolVar(&con.json, "json", false, "print JSON instead of a table")
+	flags.StringVar(&con.server, "server", "", "address of the server (TOOLSTREAM_SERVER, or the context in use; default "+defaultServer+")")
+	flags.StringVar(&con.token, "token", "", "credential, where the server asks for one (TOOLSTREAM_TOKEN, or the context in use)")
+	flags.StringVar(&con.context, "context", "", "talk to the server of this context")
+	flags.StringVarP(&con.output, "output", "o", asTable, "how to print data: "+strings.Join(outputs(), ", "))
+	flags.BoolVar(&con.json, "json", false, "short for -o json")
 	flags.BoolVar(&con.quiet, "no-progress", false, "show no progress bar")
-	flags.Lookup("token").DefValue = ""
-	root.AddCommand(
-		newUp(con), newServe(con), newImport(con), newSearch(con), newFeedback(con),
-		newTools(con), newAgents(con), newWeights(con), newDLQ(con),
-		newEval(con), newTrain(con), newSimulate(con), newTune(con), newDistill(con), newBench(con), newModels(con), newTopics(con), newReindex(con), newStatus(con), newDoctor(con),
-		newConfig(con), newVersion(con),
-	)
+	fixed(root, "output", outputs()...)
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if con.json {
+			con.output = asJSON
+		}
+		if err := knownWord(cmd, "--output", con.output, outputs()...); err != nil {
+			return err
+		}
+		return con.chooseServer()
+	}
+	addGroup(root, "first", "First day:", newUp(con), newImport(con), newSearch(con), newFeedback(con), newTools(con), newProviders(con), newContext(con))
+	addGroup(root, "operate", "Operating:", newServe(con), newStatus(con), newDoctor(con), newDLQ(con), newWeights(con), newReindex(con), newTopics(con), newModels(con), newConfig(con), newVersion(con))
+	addGroup(root, "lab", "Measuring and training:", newEval(con), newSimulate(con), newTrain(con), newTune(con), newDistill(con), newBench(con))
 	root.SetHelpCommand(newHelp())
-	explainUsage(root)
+	root.SetHelpCommandGroupID("operate")
+	root.SetCompletionCommandGroupID("operate")
+	explainErrors(root)
 	return root
+}
+
+// addGroup adds commands under a heading of the help.
+func addGroup(root *cobra.Command, id, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: id, Title: title})
+	for _, cmd := range commands {
+		cmd.GroupID = id
+		root.AddCommand(cmd)
+	}
+}
+
+// group makes a command that only holds others.
+func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.Args, cmd.RunE = cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(commands...)
+	return cmd
 }
 
 // newHelp is cobra's command, but for what is no command.
@@ -71,10 +96,17 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// explainUsage turns every wrong call into a usageError that names the command
-// whose help tells more.
-func explainUsage(cmd *cobra.Command) {
-	path := cmd.CommandPath
+// explainErrors puts the name of the command before every error, and turns every wrong
+// call into a usageError that names the command whose help tells more.
+func explainErrors(cmd *cobra.Command) {
+	path, run := cmd.CommandPath, cmd.RunE
+	cmd.RunE = func(c *cobra.Command, args []string) error {
+		err := run(c, args)
+		if err == nil || errors.As(err, new(usageError)) {
+			return err
+		}
+		return fmt.Errorf("%s: %w", strings.TrimPrefix(path(), c.Root().Name()+" "), err)
+	}
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{err, c.CommandPath()} })
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(c *cobra.Command, args []string) error {
@@ -89,7 +121,7 @@ func explainUsage(cmd *cobra.Command) {
 		}
 	}
 	for _, sub := range cmd.Commands() {
-		explainUsage(sub)
+		explainErrors(sub)
 	}
 }
 
@@ -103,7 +135,7 @@ func similar(cmd *cobra.Command, typed string) []error {
 	return found
 }
 
-// misused returns a usageError for a check that cobra can not make.
+// misused returns a usageError for a check that cobra cannot make.
 func misused(cmd *cobra.Command, format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...), cmd.CommandPath()}
 }
@@ -115,6 +147,24 @@ func inUse(cmd *cobra.Command, err error) error {
 	}
 	return err
 }
+
+// loadConfig returns the settings that the flag --config and flags of single settings,
+// with the keys of these, name.
+func loadConfig(cmd *cobra.Command, keys map[string]string) (config.Config, error) {
+	set := map[string]any{}
+	for name, key := range keys {
+		if flag := cmd.Flags().Lookup(name); flag.Changed {
+			set[key] = flag.Value.String()
+		}
+	}
+	cfg, err := config.Load(cmd.Flags().Lookup("config").Value.String(), set)
+	if err != nil {
+		return cfg, usageError{err, cmd.CommandPath()}
+	}
+	return cfg, nil
+}
+
+const configHelp = "configuration `FILE` (YAML); see toolstream config print"
 
 // refused is misused for a value that the server would refuse. It is called as the command
 // calls it.
@@ -146,11 +196,4 @@ func knownWord(cmd *cobra.Command, what, word string, words ...string) error {
 
 func (c *console) client() *client.Client {
 	return &client.Client{Server: c.server, Token: c.token, HTTP: http.DefaultClient}
-}
-
-func envOr(name, fallback string) string {
-	if v := os.Getenv(name); v != "" {
-		return v
-	}
-	return fallback
 }

@@ -14,17 +14,17 @@ import (
 
 func newSearch(con *console) *cobra.Command {
 	var req schema.SearchRequest
-	var expected string
+	var expected, explain string
 	var arguments []string
 	cmd := &cobra.Command{
 		Use:   "search QUERY | search --step STEP…",
-		Short: "Find the tools or agents for a query",
+		Short: "Find the tools or providers for a query",
 		Example: `  toolstream search "book a flight to Lisbon"
   toolstream search "translate a letter" -k 3 --explain
-  toolstream search "everything about invoices" --rank agents
+  toolstream search "everything about invoices" --rank providers
   toolstream search "merge the pull request and close its issue" --rank auto --explain
   toolstream search "plan a trip" --step "find a train to Porto" --step "book a hotel room"
-  toolstream search "create an issue" --agent github-v3-rest-api --json`,
+  toolstream search "create an issue" --provider github-v3-rest-api --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(req.Steps) > 0 {
 				return nil
@@ -32,13 +32,17 @@ func newSearch(con *console) *cobra.Command {
 			return cobra.MinimumNArgs(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if req.K < 1 { // of which the server takes 0 for not said
+			if req.K < 1 { // the server takes 0 for the default
 				return misused(cmd, "--limit is %d; it is 1 to 1000", req.K)
 			}
 			var err error
 			if req.Arguments, err = named(arguments); err != nil {
 				return misused(cmd, "--argument %v", err)
 			}
+			if explain != "" && explain != explainShort && explain != explainFull {
+				return misused(cmd, "--explain is %q; it is %s or %s", explain, explainShort, explainFull)
+			}
+			req.Explain = explain != ""
 			req.Query = strings.Join(args, " ")
 			checked := req
 			if _, err := checked.Normalize(); err != nil {
@@ -46,33 +50,37 @@ func newSearch(con *console) *cobra.Command {
 			}
 			var answer schema.SearchResponse
 			if err := con.client().Post(cmd.Context(), "/v1/search", req, &answer); err != nil {
-				return fmt.Errorf("search: %w", err)
+				return err
 			}
-			if con.json {
-				if err := con.printJSON(answer); err != nil {
-					return err
-				}
-			} else {
-				con.printSearch(answer)
-			}
-			return missing(answer.Results, expected)
+			err = con.show(answer, func() { con.printSearch(answer, explain == explainFull) })
+			return cmp.Or(err, missing(answer.Results, expected))
 		},
 	}
 	flags := cmd.Flags()
 	flags.IntVarP(&req.K, "limit", "k", 10, "how many results, 1 to 1000")
-	flags.StringVar((*string)(&req.Rank), "rank", "tools", "what to return: tools, agents, or auto: agents where one covers the query, else tools")
-	flags.BoolVar(&req.Explain, "explain", false, "show how each score came about")
+	flags.StringVar((*string)(&req.Rank), "rank", "tools", "what to return: tools, providers, or auto: providers where one covers the query, else tools")
+	flags.StringVar(&explain, "explain", "", "say why each result is there: short, in words (without a value), or full, with every feature")
+	flags.Lookup("explain").NoOptDefVal = explainShort
 	flags.StringVar((*string)(&req.Rewrite), "rewrite", "auto", "rewrite the query first: auto or off")
 	flags.StringVar((*string)(&req.Rerank), "rerank", "", "reorder tools by their owners: auto, off, single or multi (default as the server is set)")
-	flags.StringArrayVar(&req.Filters.Agents, "agent", nil, "only tools of this agent (repeatable)")
+	flags.StringArrayVar(&req.Filters.Providers, "provider", nil, "only tools of this provider (repeatable)")
 	flags.StringArrayVar(&req.Filters.Tags, "tag", nil, "only tools with this tag, or another one that is named (repeatable)")
 	flags.StringArrayVar(&req.Filters.IDs, "id", nil, "only this id (repeatable)")
 	flags.StringArrayVar(&arguments, "argument", nil, "an argument that can be provided, as name=meaning (repeatable)")
 	flags.StringArrayVar(&req.Steps, "step", nil, "a step of the task, searched by itself (repeatable)")
-	flags.BoolVar(&req.Stepwise, "stepwise", false, "search each need or clause of the query by itself")
 	flags.StringVar(&expected, "expect", "", "fail unless this id is among the results: for tests of an installation")
+	fixed(cmd, "rank", "tools", "providers", "auto")
+	fixed(cmd, "rewrite", "auto", "off")
+	fixed(cmd, "rerank", "auto", "off", "single", "multi")
+	completeProvider(con, cmd)
 	return cmd
 }
+
+// The forms of an explanation.
+const (
+	explainShort = "short"
+	explainFull  = "full"
+)
 
 // named reads arguments given as name=meaning. Either may hold any characters but that the
 // first "=" ends the name.
@@ -96,10 +104,10 @@ func missing(results []schema.Result, id string) error {
 	if id == "" || slices.ContainsFunc(results, func(r schema.Result) bool { return r.ID == id }) {
 		return nil
 	}
-	return fmt.Errorf("search: %q is not among the %d results", id, len(results))
+	return fmt.Errorf("%q is not among the %d results", id, len(results))
 }
 
-func (c *console) printSearch(a schema.SearchResponse) {
+func (c *console) printSearch(a schema.SearchResponse, full bool) {
 	if len(a.Degraded) > 0 {
 		c.notef("degraded: %s could not be asked\n", strings.Join(a.Degraded, ", "))
 	}
@@ -110,16 +118,17 @@ func (c *console) printSearch(a schema.SearchResponse) {
 	if a.Chosen != nil {
 		c.notef("%s: %s\n", a.Chosen.Rank, oneLine(a.Chosen.Why))
 	}
-	t := newTable("#", "SCORE", "SIMILARITY", "ID…", "DESCRIPTION…")
+	t := newTable("#", "SCORE", "SIMILARITY", "ID", "DESCRIPTION…")
+	t.names = 3
 	for i, r := range a.Results {
 		t.add(i+1, fmt.Sprintf("%.3f", r.Score), fmt.Sprintf("%.3f", r.Similarity), r.ID, describe(r))
 	}
-	t.print(c.out, c.width())
+	c.printTable(t)
 	c.printSearched(a)
 	c.printChosen(a.Chosen)
 	for i, r := range a.Results {
 		if r.Explanation != nil {
-			c.printExplanation(i+1, r)
+			c.printExplanation(i+1, r, full)
 		}
 	}
 	if a.KCapped {
@@ -133,8 +142,12 @@ func describe(r schema.Result) string {
 	if r.Step > 0 {
 		text = fmt.Sprintf("step %d. %s", r.Step, text)
 	}
-	if len(r.Tools) > 0 {
-		text = "through " + strings.Join(r.Tools, ", ") + ". " + text
+	if len(r.SupportingTools) > 0 {
+		ids := make([]string, len(r.SupportingTools))
+		for i, tool := range r.SupportingTools {
+			ids[i] = tool.ID
+		}
+		text = "through " + strings.Join(ids, ", ") + ". " + text
 	}
 	if len(r.MissingParameters) > 0 {
 		text = "needs " + strings.Join(r.MissingParameters, ", ") + ". " + text
@@ -142,7 +155,7 @@ func describe(r schema.Result) string {
 	return text
 }
 
-// printSearched tells what the query was taken to be after, where somebody made
+// printSearched prints the needs and arguments that were searched for, where a model or the caller made
 // something of it.
 func (c *console) printSearched(a schema.SearchResponse) {
 	if a.Searched == nil || a.Rewrite == schema.RewriteOff || a.Rewrite == schema.RewriteFallback {
@@ -157,28 +170,35 @@ func (c *console) printSearched(a schema.SearchResponse) {
 	}
 }
 
-// printChosen tells how well one agent does for each need.
+// printChosen tells how well one provider does for each need.
 func (c *console) printChosen(chosen *schema.Chosen) {
 	if chosen == nil || len(chosen.Needs) == 0 {
 		return
 	}
-	c.printf("\n%s covers %.2f\n", oneLine(chosen.Agent), chosen.Coverage)
+	c.printf("\n%s covers %.2f\n", oneLine(chosen.Provider), chosen.Coverage)
 	for _, n := range chosen.Needs {
 		c.printf("   %.3f of %.3f  %s: %s\n", n.Score, n.Best, oneLine(n.Need), oneLine(n.Tool))
 	}
 }
 
-func (c *console) printExplanation(rank int, r schema.Result) {
+func (c *console) printExplanation(rank int, r schema.Result, full bool) {
 	e := r.Explanation
 	c.printf("\n%d. %s: %.3f\n", rank, oneLine(r.ID), r.Score)
+	for _, sentence := range e.Summary {
+		c.printf("   %s\n", oneLine(sentence))
+	}
+	if !full {
+		return
+	}
 	names := slices.SortedFunc(maps.Keys(e.Terms), func(a, b string) int {
-		if d := e.Terms[b] - e.Terms[a]; d != 0 {
-			return sign(d)
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(cmp.Compare(e.Terms[b], e.Terms[a]), strings.Compare(a, b))
 	})
 	for _, name := range names {
-		c.printf("   %+9.3f  %s: %.3f, weighted %.3g\n", e.Terms[name], name, e.Features[name], weight(e, name))
+		weight := 0.0
+		if e.Features[name] != 0 {
+			weight = e.Terms[name] / e.Features[name]
+		}
+		c.printf("   %+9.3f  %s: %.3f, weighted %.3g\n", e.Terms[name], name, e.Features[name], weight)
 	}
 	if e.Bias != 0 {
 		c.printf("   %+9.3f  bias\n", e.Bias)
@@ -192,19 +212,4 @@ func (c *console) printExplanation(rank int, r schema.Result) {
 	for _, p := range e.Parameters {
 		c.printf("             %s: best match %q %.2f, costs %.3f\n", oneLine(p.Name), oneLine(p.Argument), p.Match, p.Penalty)
 	}
-}
-
-// weight returns what the value of a feature was multiplied by.
-func weight(e *schema.Explanation, name string) float64 {
-	if e.Features[name] == 0 {
-		return 0
-	}
-	return e.Terms[name] / e.Features[name]
-}
-
-func sign(x float64) int {
-	if x > 0 {
-		return 1
-	}
-	return -1
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Ids, agents and arguments are sent as they are given, commas and quotes with them.
+// Ids, providers and arguments are sent as they are given, commas and quotes with them.
 func TestSearchSendsWhatIsNamed(t *testing.T) {
 	var got schema.SearchRequest
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -25,9 +25,9 @@ func TestSearchSendsWhatIsNamed(t *testing.T) {
 		var out strings.Builder
 		return run(t.Context(), append([]string{"search", "x", "--server", s.URL}, args...), strings.NewReader(""), &out, &out)
 	}
-	code := search("--id", "Geo, Inc./GET /points/{lat},{lon}", "--id", `say "hi"`, "--agent", "Geo, Inc.", "--tag", "a,b", "--argument", "filter=where x=1, y=2", "--argument", "note=")
+	code := search("--id", "Geo, Inc./GET /points/{lat},{lon}", "--id", `say "hi"`, "--provider", "Geo, Inc.", "--tag", "a,b", "--argument", "filter=where x=1, y=2", "--argument", "note=")
 	f := got.Filters
-	if code != exitDone || len(f.IDs) != 2 || f.IDs[0] != "Geo, Inc./GET /points/{lat},{lon}" || f.IDs[1] != `say "hi"` || len(f.Agents) != 1 || f.Agents[0] != "Geo, Inc." || len(f.Tags) != 1 || f.Tags[0] != "a,b" {
+	if code != exitDone || len(f.IDs) != 2 || f.IDs[0] != "Geo, Inc./GET /points/{lat},{lon}" || f.IDs[1] != `say "hi"` || len(f.Providers) != 1 || f.Providers[0] != "Geo, Inc." || len(f.Tags) != 1 || f.Tags[0] != "a,b" {
 		t.Errorf("exit code %d, filters %+v", code, f)
 	}
 	if len(got.Arguments) != 2 || got.Arguments["filter"] != "where x=1, y=2" {
@@ -36,6 +36,39 @@ func TestSearchSendsWhatIsNamed(t *testing.T) {
 	for _, wrong := range [][]string{{"-k", "0"}, {"-k", "-1"}, {"--argument", "no"}, {"--argument", "=x"}} {
 		if code := search(wrong...); code != exitUsage {
 			t.Errorf("%q: exit code %d", wrong, code)
+		}
+	}
+}
+
+// By default an explanation is in words; full shows the features.
+func TestExplanationsAreShortOrFull(t *testing.T) {
+	asked := false
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var req schema.SearchRequest
+		if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+			t.Error(err)
+		}
+		asked = req.Explain
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte(`{"results":[{"id":"a","explanation":{"summary":["matches \"rain\" in its name"],"terms":{"query.lexical.flat":2},"features":{"query.lexical.flat":1}}}]}`))
+	}))
+	defer s.Close()
+	for _, c := range []struct {
+		args           []string
+		asked, full    bool
+		code, sentence int
+	}{
+		{nil, false, false, exitDone, 1}, // of a server that explains unasked
+		{[]string{"--explain"}, true, false, exitDone, 1},
+		{[]string{"--explain=short"}, true, false, exitDone, 1},
+		{[]string{"--explain=full"}, true, true, exitDone, 1},
+		{[]string{"--explain=much"}, false, false, exitUsage, 0},
+	} {
+		asked = false
+		var out, errOut strings.Builder
+		code := run(t.Context(), append([]string{"search", "x", "--server", s.URL}, c.args...), strings.NewReader(""), &out, &errOut)
+		if code != c.code || asked != c.asked || strings.Count(out.String(), `   matches "rain" in its name`) != c.sentence || strings.Contains(out.String(), "query.lexical.flat") != c.full {
+			t.Errorf("%v: exit code %d, asked %v:\n%s%s", c.args, code, asked, out.String(), errOut.String())
 		}
 	}
 }

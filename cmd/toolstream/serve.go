@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,7 +10,6 @@ import (
 )
 
 func newServe(con *console) *cobra.Command {
-	var file string
 	cmd := &cobra.Command{
 		Use:   "serve SERVICE…",
 		Short: "Run services of a deployment on Kafka and NATS",
@@ -35,44 +32,30 @@ any service passes on requests that are for another one.`,
 					return err
 				}
 			}
-			set := map[string]any{}
-			for flag, key := range map[string]string{
-				"data": "data", "listen": "listen", "kafka": "kafka.brokers", "nats": "nats.url", "log-level": "log.level",
-				"log-format": "log.format",
-			} {
-				if cmd.Flags().Changed(flag) {
-					set[key] = cmd.Flags().Lookup(flag).Value.String()
-				}
-			}
-			cfg, err := config.Load(file, set)
+			cfg, err := loadConfig(cmd, map[string]string{
+				"data": "data", "listen": "listen", "kafka": "kafka.brokers", "nats": "nats.url", "log-level": "log.level", "log-format": "log.format",
+			})
 			if err != nil {
-				return usageError{err, cmd.CommandPath()}
+				return err
 			}
 			return con.serve(cmd, cfg, names)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&file, "config", "", "configuration file (YAML); see toolstream config print")
+	addProcessFlags(cmd)
 	flags.String("data", "", "folder for what the service keeps (TOOLSTREAM_DATA)")
-	flags.String("listen", "", "HTTP address; port 0 takes a free one (TOOLSTREAM_LISTEN)")
 	flags.String("kafka", "", "brokers, host:port, separated by commas (TOOLSTREAM_KAFKA_BROKERS)")
 	flags.String("nats", "", "NATS server (TOOLSTREAM_NATS_URL)")
-	flags.String("log-level", "", "debug, info, warn or error (TOOLSTREAM_LOG_LEVEL)")
-	flags.String("log-format", "", "auto, text or json; auto is text on a terminal, else json (TOOLSTREAM_LOG_FORMAT)")
 	return cmd
 }
 
 func (c *console) serve(cmd *cobra.Command, cfg config.Config, names []string) error {
 	ctx := cmd.Context()
-	pacing, stop := context.WithCancel(ctx)
-	defer stop()
-	go app.PaceMemory(pacing)
-	log := app.NewLogger(cfg.Log, c.err)
-	warnOfStrays(log)
-	defer saysWhenItStops(ctx, log)()
+	log, end := c.beginProcess(ctx, cfg)
+	defer end()
 	served, err := app.Serve(ctx, cfg, names, log, buildVersion().Version)
 	if err != nil {
-		return inUse(cmd, fmt.Errorf("serve %s: %w", strings.Join(names, " "), err))
+		return inUse(cmd, err)
 	}
 	if app.LogsJSON(cfg.Log, c.err) {
 		log.Info("toolstream listens", "services", strings.Join(names, " "), "url", served.URL(), "version", buildVersion().Version)

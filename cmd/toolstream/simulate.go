@@ -5,19 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/app"
-	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/training"
+	"github.com/toolstream/toolstream/internal/lab/evaluator"
 )
 
-// simulateFlags are the flags of simulate.
-type simulateFlags struct {
-	simulate app.SimulateConfig
-	config   string
-}
-
 func newSimulate(con *console) *cobra.Command {
-	var f simulateFlags
+	var cfg evaluator.SimulateConfig
 	cmd := &cobra.Command{
 		Use:   "simulate DIR",
 		Short: "See what learning from users would bring",
@@ -38,75 +30,63 @@ reports anything, --thorough what it comes to where users look at all of
   toolstream simulate my-tools --drift --thorough`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.simulate.Dir = args[0]
-			return con.simulate(cmd, f)
+			cfg.Dir = args[0]
+			return con.simulate(cmd, cfg)
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&f.simulate.Seeds, "seeds", 1, "how often, each with another fold held out and other users")
-	flags.IntVar(&f.simulate.Rounds, "rounds", 0, "how often each query is asked; 0: as often as makes 8,000 searches, from 8 to 100 times")
-	flags.IntVar(&f.simulate.Users, "users", 100, "users who take turns")
-	flags.BoolVar(&f.simulate.Drift, "drift", false, "change what is right at half time, too")
-	flags.BoolVar(&f.simulate.Silent, "silent", false, "let every fifth user report nothing, too")
-	flags.BoolVar(&f.simulate.Thorough, "thorough", false, "let users look at everything, too")
-	flags.String("model", "", "embedding model, as embedder.model in the settings (TOOLSTREAM_EMBEDDER_MODEL)")
-	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see toolstream config print")
+	flags.IntVar(&cfg.Seeds, "seeds", 1, "how often, each with another fold held out and other users")
+	flags.IntVar(&cfg.Rounds, "rounds", 0, "how often each query is asked; 0: as often as makes 8,000 searches, from 8 to 100 times")
+	flags.IntVar(&cfg.Users, "users", 100, "users who take turns")
+	flags.BoolVar(&cfg.Drift, "drift", false, "change what is right at half time, too")
+	flags.BoolVar(&cfg.Silent, "silent", false, "let every fifth user report nothing, too")
+	flags.BoolVar(&cfg.Thorough, "thorough", false, "let users look at everything, too")
+	addModelFlags(cmd)
 	return cmd
 }
 
-func (c *console) simulate(cmd *cobra.Command, f simulateFlags) error {
-	if f.simulate.Seeds < 1 || f.simulate.Rounds < 0 || f.simulate.Users < 1 {
+func (c *console) simulate(cmd *cobra.Command, cfg evaluator.SimulateConfig) (err error) {
+	if cfg.Seeds < 1 || cfg.Rounds < 0 || cfg.Users < 1 {
 		return misused(cmd, "--seeds and --users are at least 1, and --rounds at least 0")
 	}
-	set := map[string]any{}
-	if model := cmd.Flags().Lookup("model"); model.Changed {
-		set["embedder.model"] = model.Value.String()
+	if cfg.Config, err = modelConfig(cmd); err != nil {
+		return err
 	}
-	cfg, err := config.Load(f.config, set)
-	if err != nil {
-		return usageError{err, cmd.CommandPath()}
-	}
-	f.simulate.Config = cfg
-	p := &evalProgress{con: c, bar: &progress{}}
-	out, err := app.Simulate(cmd.Context(), f.simulate, app.EvalDeps{Fit: training.Config{}.Fit, Progress: p.report})
-	p.finish()
+	report, finish := c.stages()
+	out, err := evaluator.Simulate(cmd.Context(), cfg, report)
+	finish()
 	if err != nil {
 		return err
 	}
-	if c.json {
-		return c.printJSON(out)
-	}
-	c.printSimulated(out)
-	return nil
+	return c.show(out, func() { c.printSimulated(out) })
 }
 
-func (c *console) printSimulated(s *app.Simulated) {
-	c.printf("%s, mean of %d, NDCG@10 on queries that nobody asked\n\n", s.Dataset, s.Seeds)
+func (c *console) printSimulated(s *evaluator.Simulated) {
+	c.printf("%s, mean of %d, NDCG@10 on queries that no user asked\n\n", s.Dataset, s.Seeds)
 	type row struct {
-		name  string
-		value float64
-		of    func(app.Outcome) float64
+		name string
+		of   func(*evaluator.Outcome) float64
 	}
 	rows := []row{
-		{"start", s.Start, func(o app.Outcome) float64 { return o.Start }},
-		{"full labels", s.FullLabels, func(o app.Outcome) float64 { return o.FullLabels }},
-		{"labels of what was shown", s.ShownLabels, func(o app.Outcome) float64 { return o.ShownLabels }},
-		{"clicks", s.Clicks, func(o app.Outcome) float64 { return o.Clicks }},
-		{"every fifth hostile", s.Attack20, func(o app.Outcome) float64 { return o.Attack20 }},
-		{"  against clicks", s.Attack20 - s.Clicks, func(o app.Outcome) float64 { return o.Attack20 - o.Clicks }},
-		{"one without end", s.AttackOne, func(o app.Outcome) float64 { return o.AttackOne }},
-		{"  against clicks", s.AttackOne - s.Clicks, func(o app.Outcome) float64 { return o.AttackOne - o.Clicks }},
+		{"start", func(o *evaluator.Outcome) float64 { return o.Start }},
+		{"full labels", func(o *evaluator.Outcome) float64 { return o.FullLabels }},
+		{"labels of what was shown", func(o *evaluator.Outcome) float64 { return o.ShownLabels }},
+		{"clicks", func(o *evaluator.Outcome) float64 { return o.Clicks }},
+		{"every fifth hostile", func(o *evaluator.Outcome) float64 { return o.Attack20 }},
+		{"  against clicks", func(o *evaluator.Outcome) float64 { return o.Attack20 - o.Clicks }},
+		{"one without end", func(o *evaluator.Outcome) float64 { return o.AttackOne }},
+		{"  against clicks", func(o *evaluator.Outcome) float64 { return o.AttackOne - o.Clicks }},
 	}
 	if s.Silent20 > 0 {
-		rows = append(rows, row{"every fifth silent", s.Silent20, func(o app.Outcome) float64 { return o.Silent20 }},
-			row{"  against clicks", s.Silent20 - s.Clicks, func(o app.Outcome) float64 { return o.Silent20 - o.Clicks }})
+		rows = append(rows, row{"every fifth silent", func(o *evaluator.Outcome) float64 { return o.Silent20 }},
+			row{"  against clicks", func(o *evaluator.Outcome) float64 { return o.Silent20 - o.Clicks }})
 	}
 	if s.Thorough > 0 {
-		rows = append(rows, row{"thorough users", s.Thorough, func(o app.Outcome) float64 { return o.Thorough }},
-			row{"  against labels", s.Thorough - s.FullLabels, func(o app.Outcome) float64 { return o.Thorough - o.FullLabels }})
+		rows = append(rows, row{"thorough users", func(o *evaluator.Outcome) float64 { return o.Thorough }},
+			row{"  against labels", func(o *evaluator.Outcome) float64 { return o.Thorough - o.FullLabels }})
 	}
 	for _, r := range rows {
-		c.printf("%-24s %7.4f", r.name, r.value)
+		c.printf("%-24s %7.4f", r.name, r.of(&s.Outcome))
 		if margin := s.Margin(r.of); margin > 0 {
 			c.printf(" ± %.4f", margin)
 		}
@@ -119,7 +99,7 @@ func (c *console) printSimulated(s *app.Simulated) {
 	}
 }
 
-func (c *console) printDrift(d *app.Drift) {
+func (c *console) printDrift(d *evaluator.Drift) {
 	c.printf("\nA third of the tools replaced at half time: %.4f falls to %.4f and ends at %.4f; full labels %.4f\n", d.Before, d.After, d.End, d.FullLabels)
 	if d.Recovered != nil {
 		c.printf("90 %% of what it was after %.0f events\n", *d.Recovered)
@@ -133,7 +113,7 @@ func (c *console) printDrift(d *app.Drift) {
 const curveLines = 20
 
 // printCurve draws quality by feedback, between two marks.
-func (c *console) printCurve(curve []app.LearningPoint, low, high float64) {
+func (c *console) printCurve(curve []evaluator.LearningPoint, low, high float64) {
 	for _, p := range curve {
 		low, high = min(low, p.NDCG), max(high, p.NDCG)
 	}

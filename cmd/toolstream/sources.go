@@ -18,7 +18,7 @@ import (
 
 // source is one file, URL or stream of an import.
 type source struct {
-	name string // in messages, and where the default agent comes from
+	name string // in messages; the default provider is its base name
 	size int64  // in bytes, 0 if it is not known
 	open func(context.Context) (io.ReadCloser, error)
 }
@@ -39,29 +39,45 @@ func (c *console) sources(args []string) ([]source, error) {
 
 func (c *console) expand(arg string) ([]source, error) {
 	if arg == "-" {
-		return []source{{name: "", open: func(ctx context.Context) (io.ReadCloser, error) { return interruptible(ctx, c.in), nil }}}, nil
+		return []source{{open: func(ctx context.Context) (io.ReadCloser, error) { return interruptible(ctx, c.in), nil }}}, nil
 	}
 	if u, err := url.Parse(arg); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
 		return []source{{name: arg, open: func(ctx context.Context) (io.ReadCloser, error) { return download(ctx, arg) }}}, nil
 	}
+	paths := []string{arg}
 	info, err := os.Stat(arg)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return glob(arg)
+		if paths, err = filepath.Glob(arg); err == nil && len(paths) == 0 {
+			err = errors.New("no such file or folder")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", arg, err)
+		}
 	case err != nil:
 		return nil, err
-	case info.IsDir():
-		return folder(arg)
+	case !info.IsDir():
+		return []source{file(arg, info.Size())}, nil
 	}
-	return []source{file(arg, info.Size())}, nil
+	var out []source
+	for _, path := range paths {
+		if out, err = appendDocuments(out, path, map[string]bool{}); err != nil {
+			return nil, err
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: there is no document (%s)", arg, strings.Join(documentEndings, ", "))
+	}
+	slices.SortStableFunc(out, func(a, b source) int { return rank(a) - rank(b) })
+	return out, nil
 }
 
 func file(path string, size int64) source {
 	return source{name: path, size: size, open: func(context.Context) (io.ReadCloser, error) { return os.Open(path) }}
 }
 
-// interruptible reads r until ctx ends, though r may wait for somebody who types.
-// The last read of r is left behind.
+// interruptible reads r until ctx ends, also while a read of r waits, as that of a
+// terminal does. That read is left behind.
 func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
 	in, out := io.Pipe()
 	stop := context.AfterFunc(ctx, func() { out.CloseWithError(ctx.Err()) })
@@ -73,108 +89,50 @@ func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
 	return in
 }
 
-func glob(pattern string) ([]source, error) {
-	matches, err := filepath.Glob(pattern)
+// appendDocuments adds a file, or what has the ending of a format that can be read below
+// a folder, without hidden files and without the queries and labels that data sets keep
+// beside their tools. Symbolic links are followed: the files of a mounted ConfigMap are
+// links.
+func appendDocuments(out []source, path string, visited map[string]bool) ([]source, error) {
+	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", pattern, err)
+		return nil, err // a link to nothing: its tools must not be taken for gone
 	}
-	if len(matches) == 0 {
-		return nil, fmt.Errorf("%s: no such file or folder", pattern)
+	if info.Mode().IsRegular() {
+		return append(out, file(path, info.Size())), nil
 	}
-	var out []source
-	for _, m := range matches {
-		info, err := os.Stat(m)
-		switch {
-		case err != nil:
-			return nil, err
-		case info.Mode().IsRegular():
-			out = append(out, file(m, info.Size()))
-		case info.IsDir():
-			found, err := documents(m)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, found...)
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || visited[real] || !info.IsDir() {
+		return out, err
+	}
+	visited[real] = true
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		at := filepath.Join(path, e.Name())
+		folder, statErr := os.Stat(at)
+		if err != nil || strings.HasPrefix(e.Name(), ".") || !isDocument(e.Name()) && (statErr != nil || !folder.IsDir()) {
+			continue
 		}
+		out, err = appendDocuments(out, at, visited)
 	}
-	return agentsFirst(pattern, out)
+	return out, err
 }
 
-// folder lists the documents below a folder.
-func folder(root string) ([]source, error) {
-	out, err := documents(root)
-	if err != nil {
-		return nil, err
-	}
-	return agentsFirst(root, out)
-}
-
-// agentsFirst orders documents so that tools find their owners.
-func agentsFirst(place string, found []source) ([]source, error) {
-	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: there is no document (%s)", place, strings.Join(documentEndings(), ", "))
-	}
-	slices.SortStableFunc(found, func(a, b source) int { return rank(a) - rank(b) })
-	return found, nil
-}
-
-// documents lists what has the ending of a format that can be read, below a
-// folder, without hidden files and without the queries and labels that data sets
-// keep beside their tools. Symbolic links are followed: the files of a mounted
-// ConfigMap are some.
-func documents(root string) ([]source, error) {
-	var out []source
-	visited := map[string]bool{}
-	var visit func(dir string) error
-	visit = func(dir string) error {
-		real, err := filepath.EvalSymlinks(dir)
-		if err != nil || visited[real] {
-			return err
-		}
-		visited[real] = true
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			path := filepath.Join(dir, e.Name())
-			if strings.HasPrefix(e.Name(), ".") {
-				continue
-			}
-			info, err := os.Stat(path)
-			switch {
-			case err == nil && info.IsDir():
-				if err := visit(path); err != nil {
-					return err
-				}
-			case !isDocument(e.Name()):
-			case err != nil:
-				return err // a link to nothing: its tools must not be taken for gone
-			case info.Mode().IsRegular():
-				out = append(out, file(path, info.Size()))
-			}
-		}
-		return nil
-	}
-	return out, visit(root)
-}
-
+// rank puts providers before tools, so that tools find their owners.
 func rank(s source) int {
-	if strings.HasPrefix(filepath.Base(s.name), "agents") {
+	if formats.IsProvidersFile(s.name) {
 		return 0
 	}
 	return 1
 }
 
-func documentEndings() []string {
-	return []string{".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".md", ".txt", ".py"}
-}
+var documentEndings = []string{".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".md", ".txt", ".py"}
 
 func isDocument(name string) bool {
 	if formats.IsDataSetSidecar(name) {
 		return false
 	}
-	return slices.Contains(documentEndings(), strings.ToLower(filepath.Ext(strings.TrimSuffix(name, ".gz"))))
+	return slices.Contains(documentEndings, strings.ToLower(filepath.Ext(strings.TrimSuffix(name, ".gz"))))
 }
 
 func download(ctx context.Context, address string) (io.ReadCloser, error) {

@@ -77,9 +77,9 @@ func TestLinksAreFollowed(t *testing.T) {
 }
 
 func TestAPatternTakesFoldersToo(t *testing.T) {
-	dir := lay(t, map[string]string{"g/one/a.json": "{}", "g/one/agents.json": "{}", "g/b.json": "{}", "g/empty/.x.json": "{}"})
+	dir := lay(t, map[string]string{"g/one/a.json": "{}", "g/one/providers.json": "{}", "g/b.json": "{}", "g/empty/.x.json": "{}"})
 	got := sourcesOf(t, dir, filepath.Join(dir, "g/*"))
-	if want := []string{"g/one/agents.json", "g/b.json", "g/one/a.json"}; !slices.Equal(got, want) {
+	if want := []string{"g/one/providers.json", "g/b.json", "g/one/a.json"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if _, err := newConsole(nil, io.Discard, io.Discard).sources([]string{filepath.Join(dir, "g/e*")}); err == nil {

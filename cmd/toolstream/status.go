@@ -2,18 +2,15 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/app"
-	"github.com/toolstream/toolstream/internal/generations"
+	"github.com/toolstream/toolstream/internal/indexmgr"
 	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/status"
 )
 
 func newStatus(con *console) *cobra.Command {
@@ -22,44 +19,42 @@ func newStatus(con *console) *cobra.Command {
 		Short: "Show what runs and how far behind it is",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var s app.Status
+			var s status.Status
 			if err := con.client().Get(cmd.Context(), "/v1/status", nil, &s); err != nil {
-				return fmt.Errorf("status: %w", err)
+				return err
 			}
-			if con.json {
-				return con.printJSON(s)
-			}
-			con.printStatus(s)
-			return nil
+			return con.show(s, func() { con.printStatus(s) })
 		},
 	}
 }
 
-func (c *console) printStatus(s app.Status) {
+func (c *console) printStatus(s status.Status) {
 	state := "ready"
 	if !s.Ready {
 		state = "not ready: " + s.Reason
 	}
 	c.printf("toolstream %s at %s, %s, %s, up since %s\n", s.Version, c.server, s.Mode, state, s.Started.Local().Format(time.DateTime))
-	c.printf("%d tools and %d agents, model %s, weights %s (epoch %d), %d dead letters\n", s.Tools, s.Agents, s.Model, s.Weights, s.Epoch, s.DeadLetters)
+	c.printf("%d tools and %d providers, model %s, weights %s (epoch %d), %d dead letters\n", s.Tools, s.Providers, s.Model, s.Weights, s.Epoch, s.DeadLetters)
 	if s.Bare+s.Quarantined > 0 {
 		c.printf("%d tools without vectors, %d in quarantine\n", s.Bare, s.Quarantined)
 	}
-	for _, g := range s.Generations {
-		if g.State != generations.StateLive || g.Problem != "" {
+	for _, g := range s.Models {
+		if g.State != indexmgr.StateLive || g.Problem != "" {
 			c.printf("model %s is %s: %s\n", g.Model, g.State, cmp.Or(g.Problem, "see toolstream reindex"))
 		}
 	}
 	if f := s.Freshness; f != nil {
-		c.printf("searchable after %s, 99 of 100 after %s, of %d changes since the start\n", seconds(f.Half), seconds(f.Most), f.Changes)
+		c.printf("half searchable within %s, 99 of 100 within %s, of %d changes since the start\n", seconds(f.Half), seconds(f.Most), f.Changes)
 	}
 	c.printSpent(s.LLM)
-	c.printf("data in %s", s.Data)
-	if s.Disk != nil {
-		c.printf(", %.1f of %.1f GB free", float64(s.Disk.Free)/1e9, float64(s.Disk.Total)/1e9)
+	if s.Data != "" {
+		c.printf("data in %s", s.Data)
+		if s.Disk != nil {
+			c.printf(", %.1f of %.1f GB free", float64(s.Disk.Free)/1e9, float64(s.Disk.Total)/1e9)
+		}
+		c.printf("\n\n")
+		c.printStages(s.Stages)
 	}
-	c.printf("\n\n")
-	c.printStages(s.Stages)
 	c.printProcesses(s.Processes)
 	c.printDependencies(s.Dependencies)
 }
@@ -72,7 +67,7 @@ func seconds(n float64) string {
 	return (time.Duration(n * float64(time.Second))).Round(time.Millisecond).String()
 }
 
-func (c *console) printStages(stages []app.StageStatus) {
+func (c *console) printStages(stages []status.Stage) {
 	t := newTable("STAGE", "READS", "LAG", "WAITING", "WORKERS")
 	for _, st := range stages {
 		lag, workers, waiting := fmt.Sprint(st.Lag), "", ""
@@ -87,10 +82,10 @@ func (c *console) printStages(stages []app.StageStatus) {
 		}
 		t.add(st.Name, st.Topic, lag, waiting, workers)
 	}
-	t.print(c.out, c.width())
+	c.printTable(t)
 }
 
-func (c *console) printProcesses(processes []app.Process) {
+func (c *console) printProcesses(processes []status.Process) {
 	if len(processes) == 0 {
 		return
 	}
@@ -106,10 +101,10 @@ func (c *console) printProcesses(processes []app.Process) {
 		}
 		t.add(strings.Join(p.Services, " "), p.Address, p.Version, state, p.Weights, epoch)
 	}
-	t.print(c.out, c.width())
+	c.printTable(t)
 }
 
-func (c *console) printDependencies(needs []app.Dependency) {
+func (c *console) printDependencies(needs []status.Dependency) {
 	if len(needs) == 0 {
 		return
 	}
@@ -122,10 +117,10 @@ func (c *console) printDependencies(needs []app.Dependency) {
 		}
 		t.add(d.Name, d.Address, state)
 	}
-	t.print(c.out, c.width())
+	c.printTable(t)
 }
 
-func (c *console) printSpent(s *app.LLMStatus) {
+func (c *console) printSpent(s *status.LLMStatus) {
 	if s == nil {
 		return
 	}
@@ -133,9 +128,4 @@ func (c *console) printSpent(s *app.LLMStatus) {
 	for _, a := range s.Accounts {
 		c.printf("  %s: %d answers, %d tokens of prompts and %d of answers, $%.2f\n", a.Stage, a.Calls[llm.Answered], a.Prompt, a.Completion, a.Dollars)
 	}
-}
-
-// decodeAndClose reads one JSON value.
-func decodeAndClose(body io.ReadCloser, out any) error {
-	return errors.Join(json.NewDecoder(body).Decode(out), body.Close())
 }

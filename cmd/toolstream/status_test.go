@@ -8,12 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/app"
+	"github.com/toolstream/toolstream/internal/status"
 	"github.com/toolstream/toolstream/services/trainer"
 )
 
 func TestDoctorSaysWhichWeightsAreRefused(t *testing.T) {
 	for _, refused := range [][]string{nil, {"weights: decode weights: unexpected end of JSON input"}} {
+		var findings []status.Finding
+		for _, why := range refused {
+			findings = append(findings, status.Finding{What: why, Remedy: "toolstream weights promote VERSION"})
+		}
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			if r.URL.Path == "/v1/weights" {
@@ -24,7 +28,7 @@ func TestDoctorSaysWhichWeightsAreRefused(t *testing.T) {
 				_ = json.NewEncoder(w).Encode(list)
 				return
 			}
-			if err := json.NewEncoder(w).Encode(app.Status{Ready: true, Tools: 1, Weights: "w5-00000000", Refused: refused}); err != nil {
+			if err := json.NewEncoder(w).Encode(status.Status{Ready: true, Findings: findings}); err != nil {
 				t.Error(err)
 			}
 		}))

@@ -11,27 +11,32 @@ import (
 // table prints aligned columns. Where they do not fit the width, the columns
 // that may shrink are cut, the widest first.
 type table struct {
-	heads  []string
-	shrink map[int]bool
-	rows   [][]string
+	columns []column
+	names   int // the column of the names, which commands take as arguments
+	rows    [][]string
 }
 
-// newTable makes a table with the given headings. One that ends in "…" may be
-// cut to fit; the mark is not shown.
+type column struct {
+	head   string
+	shrink bool // may be cut to fit
+	wide   bool // is shown by -o wide alone
+}
+
+// newTable makes a table with the given headings. A column may be cut to fit if
+// its heading ends in "…", and stands in a wide table alone if it begins with
+// "+"; the marks are not shown.
 func newTable(heads ...string) *table {
-	t := &table{shrink: map[int]bool{}}
-	for i, h := range heads {
-		if cut, ok := strings.CutSuffix(h, "…"); ok {
-			t.shrink[i] = true
-			h = cut
-		}
-		t.heads = append(t.heads, h)
+	t := &table{}
+	for _, h := range heads {
+		h, shrink := strings.CutSuffix(h, "…")
+		h, wide := strings.CutPrefix(h, "+")
+		t.columns = append(t.columns, column{h, shrink, wide})
 	}
 	return t
 }
 
 func (t *table) add(cells ...any) {
-	row := make([]string, len(t.heads))
+	row := make([]string, len(t.columns))
 	for i := range row {
 		row[i] = oneLine(fmt.Sprint(cells[i]))
 	}
@@ -39,20 +44,40 @@ func (t *table) add(cells ...any) {
 }
 
 // print writes the table; width 0 cuts nothing.
-func (t *table) print(w io.Writer, width int) {
-	widths := t.fit(width)
-	t.line(w, t.heads, widths)
+func (t *table) print(w io.Writer, width int, wide bool) {
+	var heads []string
+	var shrink []bool
+	rows := make([][]string, len(t.rows))
+	for i, c := range t.columns {
+		if c.wide && !wide {
+			continue
+		}
+		heads, shrink = append(heads, c.head), append(shrink, c.shrink)
+		for r := range rows {
+			rows[r] = append(rows[r], t.rows[r][i])
+		}
+	}
+	lines := append([][]string{heads}, rows...)
+	widths := fit(lines, shrink, width)
+	for _, line := range lines {
+		printLine(w, line, widths)
+	}
+}
+
+// printNames writes the names, one a line.
+func (t *table) printNames(w io.Writer) {
 	for _, row := range t.rows {
-		t.line(w, row, widths)
+		fmt.Fprintln(w, row[t.names])
 	}
 }
 
 const gap = 2
 
-func (t *table) fit(width int) []int {
-	widths := make([]int, len(t.heads))
-	for _, row := range append([][]string{t.heads}, t.rows...) {
-		for i, cell := range row {
+// fit returns the widths of columns that together need no more than width.
+func fit(lines [][]string, shrink []bool, width int) []int {
+	widths := make([]int, len(shrink))
+	for _, line := range lines {
+		for i, cell := range line {
 			widths[i] = max(widths[i], uniseg.StringWidth(cell))
 		}
 	}
@@ -62,7 +87,7 @@ func (t *table) fit(width int) []int {
 	for over := total(widths) - width; over > 0; over-- {
 		widest := -1
 		for i := range widths {
-			if t.shrink[i] && widths[i] > 8 && (widest < 0 || widths[i] > widths[widest]) {
+			if shrink[i] && widths[i] > 8 && (widest < 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}
@@ -82,7 +107,7 @@ func total(widths []int) int {
 	return sum
 }
 
-func (t *table) line(w io.Writer, cells []string, widths []int) {
+func printLine(w io.Writer, cells []string, widths []int) {
 	var b strings.Builder
 	for i, cell := range cells {
 		cell = cut(cell, widths[i])

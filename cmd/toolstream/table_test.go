@@ -8,12 +8,12 @@ import (
 )
 
 func TestTableFitsTheWidth(t *testing.T) {
-	table := newTable("#", "ID…", "DESCRIPTION…")
-	table.add(1, "weather/get_forecast", "Daily forecast for up to fourteen days in any place of the world")
-	table.add(2, "旅行/查询火车票", "查询高铁和普通列车的余票、票价和时刻表。")
+	table := newTable("#", "ID…", "DESCRIPTION…", "+REVISION")
+	table.add(1, "weather/get_forecast", "Daily forecast for up to fourteen days in any place of the world", 1)
+	table.add(2, "旅行/查询火车票", "查询高铁和普通列车的余票、票价和时刻表。", 2)
 	for _, width := range []int{40, 60, 200} {
 		var b strings.Builder
-		table.print(&b, width)
+		table.print(&b, width, false)
 		for _, line := range strings.Split(b.String(), "\n") {
 			if got := uniseg.StringWidth(line); got > width {
 				t.Errorf("width %d: %d columns in %q", width, got, line)
@@ -27,7 +27,7 @@ func TestTableWithoutAWidthCutsNothing(t *testing.T) {
 	long := strings.Repeat("long ", 100)
 	table.add(long, 1)
 	var b strings.Builder
-	table.print(&b, 0)
+	table.print(&b, 0, false)
 	if !strings.Contains(b.String(), strings.TrimSpace(long)) {
 		t.Error("the cell was cut")
 	}

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/servers"
-	"github.com/toolstream/toolstream/internal/servers/servertest"
+	"github.com/toolstream/toolstream/internal/adapter/kafka"
+	"github.com/toolstream/toolstream/internal/testing/servers"
+	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 )
 
 func TestTopics(t *testing.T) {
@@ -25,7 +26,10 @@ func TestTopics(t *testing.T) {
 
 	t.Setenv("TOOLSTREAM_KAFKA_PARTITIONS", "3")
 	code, out, errOut := called(t, "topics", "apply", "--json")
-	var report topicsReport
+	var report struct {
+		Created  []string
+		Findings []kafka.Finding
+	}
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -2,22 +2,18 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/app"
-	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/lab/evaluator"
 	"github.com/toolstream/toolstream/pkg/fusion"
-	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // tuneFlags are the flags of tune.
 type tuneFlags struct {
-	config string
-	begin  string
-	out    string
-	cache  string
+	begin string
+	out   string
+	cache string
 }
 
 func newTune(con *console) *cobra.Command {
@@ -34,8 +30,7 @@ that were searched for without it.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return con.tune(cmd, args, f) },
 	}
 	flags := cmd.Flags()
-	flags.String("model", "", "embedding model, as embedder.model in the settings (TOOLSTREAM_EMBEDDER_MODEL)")
-	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see toolstream config print")
+	addModelFlags(cmd)
 	flags.StringVar(&f.begin, "begin", fusion.BuiltinName, "preset to begin with")
 	flags.StringVar(&f.cache, "cache", "", "folder in which vectors are kept for the next time")
 	flags.StringVar(&f.out, "out", "", "write the weights to this file")
@@ -43,83 +38,39 @@ that were searched for without it.`,
 }
 
 func (c *console) tune(cmd *cobra.Command, dirs []string, f tuneFlags) error {
-	set := map[string]any{}
-	if model := cmd.Flags().Lookup("model"); model.Changed {
-		set["embedder.model"] = model.Value.String()
-	}
-	cfg, err := config.Load(f.config, set)
+	cfg, err := modelConfig(cmd)
 	if err != nil {
-		return usageError{err, cmd.CommandPath()}
+		return err
 	}
 	begin, err := fusion.Preset(f.begin)
 	if err != nil {
 		return usageError{err, cmd.CommandPath()}
 	}
-	p := &evalProgress{con: c, bar: &progress{}}
-	tuned, err := app.Tune(cmd.Context(), app.TuneConfig{Dirs: dirs, Begin: begin, Config: cfg, Cache: f.cache}, p.report)
-	p.finish()
+	report, finish := c.stages()
+	tuned, err := evaluator.Tune(cmd.Context(), evaluator.TuneConfig{Dirs: dirs, Begin: begin, Config: cfg, Cache: f.cache}, report)
+	finish()
 	if err != nil {
 		return err
 	}
-	if err := writeFile(f.out, func(w io.Writer) error { return writeWeights(w, tuned.Weights) }); err != nil {
+	if err := writeWeights(f.out, tuned.Weights); err != nil {
 		return err
 	}
-	return c.printTuned(tuned)
+	return c.show(tuned, func() { c.printTuned(tuned) })
 }
 
-// tunedOutput is what tune --json prints.
-type tunedOutput struct {
-	Model   string         `json:"model"`
-	Weights schema.Weights `json:"weights"`
-	Sets    []tunedSet     `json:"sets"`
-}
-
-// tunedSet is the quality on one set: the mean of NDCG@5 and NDCG@10.
-type tunedSet struct {
-	Set     string   `json:"set"`
-	Before  float64  `json:"before"`
-	After   float64  `json:"after"`
-	LeftOut *float64 `json:"left_out,omitempty"` // of weights that were searched for without it
-}
-
-func (c *console) printTuned(t *app.Tuned) error {
-	out := tunedOutput{Model: t.Model, Weights: t.Weights}
-	for i, name := range t.Sets {
-		set := tunedSet{Set: name, Before: t.Before[i], After: t.After[i]}
-		if len(t.LeftOut) > 0 {
-			set.LeftOut = &t.LeftOut[i]
-		}
-		out.Sets = append(out.Sets, set)
-	}
-	if c.json {
-		return c.printJSON(out)
-	}
-	if err := c.printWeights(t.Weights); err != nil {
-		return err
-	}
+func (c *console) printTuned(tuned *evaluator.Tuned) {
+	c.printWeights(tuned.Weights)
 	c.printf("\n")
 	table := newTable("SET", "BEFORE", "AFTER", "LEFT OUT")
-	row := func(name string, before, after float64, leftOut *float64) {
-		left := ""
-		if leftOut != nil {
-			left = fmt.Sprintf("%.4f", *leftOut)
+	mean := evaluator.TuneResult{Set: "mean", LeftOut: new(float64)}
+	for _, s := range tuned.Sets {
+		if s.LeftOut == nil {
+			s.LeftOut = &s.After // of a single set there is no other
 		}
-		table.add(name, fmt.Sprintf("%.4f", before), fmt.Sprintf("%.4f", after), left)
+		n := float64(len(tuned.Sets))
+		mean.Before, mean.After, *mean.LeftOut = mean.Before+s.Before/n, mean.After+s.After/n, *mean.LeftOut+*s.LeftOut/n
+		table.add(s.Set, fmt.Sprintf("%.4f", s.Before), fmt.Sprintf("%.4f", s.After), fmt.Sprintf("%.4f", *s.LeftOut))
 	}
-	for _, s := range out.Sets {
-		row(s.Set, s.Before, s.After, s.LeftOut)
-	}
-	var left *float64
-	if len(t.LeftOut) > 0 {
-		mean := meanOf(t.LeftOut)
-		left = &mean
-	}
-	row("mean", meanOf(t.Before), meanOf(t.After), left)
-	table.print(c.out, c.width())
-	return nil
-}
-
-func meanOf(values []float64) float64 {
-	mean, _ := spreadOf(values)
-	return mean
+	table.add(mean.Set, fmt.Sprintf("%.4f", mean.Before), fmt.Sprintf("%.4f", mean.After), fmt.Sprintf("%.4f", *mean.LeftOut))
+	c.printTable(table)
 }

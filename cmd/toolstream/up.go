@@ -16,14 +16,8 @@ import (
 
 // upFlags are the flags of up.
 type upFlags struct {
-	config  string
 	imports []string
 	try     string
-}
-
-// settings names the flags that set a configuration key, and the key.
-func settings() map[string]string {
-	return map[string]string{"data": "data", "listen": "listen", "nats": "nats.listen", "log-level": "log.level", "log-format": "log.format"}
 }
 
 func newUp(con *console) *cobra.Command {
@@ -40,44 +34,36 @@ process ended. Ctrl-C drains: what was begun is finished.`,
   toolstream up --nats 127.0.0.1:4222`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			set := map[string]any{}
-			for flag, key := range settings() {
-				if cmd.Flags().Changed(flag) {
-					set[key] = cmd.Flags().Lookup(flag).Value.String()
-				}
-			}
-			cfg, err := config.Load(f.config, set)
+			cfg, err := loadConfig(cmd, map[string]string{
+				"data": "data", "listen": "listen", "nats": "nats.listen", "log-level": "log.level", "log-format": "log.format",
+			})
 			if err != nil {
-				return usageError{err, cmd.CommandPath()}
+				return err
 			}
 			return con.up(cmd, cfg, f)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.config, "config", "", "configuration file (YAML); see toolstream config print")
+	addProcessFlags(cmd)
 	flags.String("data", "", "folder for the bus, the index and what was learned (TOOLSTREAM_DATA)")
-	flags.String("listen", "", "HTTP address; port 0 takes a free one (TOOLSTREAM_LISTEN)")
 	flags.String("nats", "", "open the bus to other processes at this address (TOOLSTREAM_NATS_LISTEN)")
-	flags.String("log-level", "", "debug, info, warn or error (TOOLSTREAM_LOG_LEVEL)")
-	flags.String("log-format", "", "auto, text or json; auto is text on a terminal, else json (TOOLSTREAM_LOG_FORMAT)")
 	flags.StringArrayVar(&f.imports, "import", nil, "import this file, folder or URL once up (repeatable)")
-	flags.StringVar(&f.try, "try", "", "once what was imported is indexed, search this and explain the answer")
+	flags.StringVar(&f.try, "try", "", "once what was imported is indexed, search this and explain the answer; only warnings are logged")
 	return cmd
 }
 
 func (c *console) up(cmd *cobra.Command, cfg config.Config, f upFlags) error {
 	ctx := cmd.Context()
-	pacing, stop := context.WithCancel(ctx)
-	defer stop()
-	go app.PaceMemory(pacing)
-	log := app.NewLogger(cfg.Log, c.err)
-	warnOfStrays(log)
-	defer saysWhenItStops(ctx, log)()
+	if f.try != "" && !cmd.Flags().Changed("log-level") {
+		cfg.Log.Level = "warn" // nothing between the progress of the import and the answer
+	}
+	log, end := c.beginProcess(ctx, cfg)
+	defer end()
 	embedded, err := app.OpenEmbedded(ctx, cfg, log, buildVersion().Version)
 	if err != nil {
-		return inUse(cmd, fmt.Errorf("up: %w", err))
+		return inUse(cmd, err)
 	}
-	if app.LogsJSON(cfg.Log, c.err) {
+	if app.LogsJSON(cfg.Log, c.err) && f.try == "" {
 		log.Info("toolstream listens", "url", embedded.URL(), "nats", embedded.NATS(), "data", cfg.Data, "version", buildVersion().Version)
 	} else {
 		c.greet(embedded, cfg)
@@ -88,20 +74,32 @@ func (c *console) up(cmd *cobra.Command, cfg config.Config, f upFlags) error {
 	return g.Wait()
 }
 
-// warnOfStrays names what looks like a setting in the environment and is none: it would
-// be missed only later, when something is not as it was to be.
-func warnOfStrays(log *slog.Logger) {
+// addProcessFlags adds the flags of the commands that serve.
+func addProcessFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.String("config", "", configHelp)
+	flags.String("listen", "", "HTTP address; port 0 takes a free one (TOOLSTREAM_LISTEN)")
+	flags.String("log-level", "", "debug, info, warn or error (TOOLSTREAM_LOG_LEVEL)")
+	flags.String("log-format", "", "auto, text or json; auto is text on a terminal, else json (TOOLSTREAM_LOG_FORMAT)")
+}
+
+// beginProcess prepares a process that serves until ctx ends. Its logger has named the
+// variables of the environment that look like settings and are not.
+func (c *console) beginProcess(ctx context.Context, cfg config.Config) (_ *slog.Logger, end func()) {
+	pacing, stop := context.WithCancel(ctx)
+	go app.PaceMemory(pacing)
+	log := app.NewLogger(cfg.Log, c.err)
 	for _, name := range config.Strays(os.Environ()) {
 		log.Warn("no setting has this environment variable; `toolstream config print` lists them all", "name", name)
 	}
-}
-
-// saysWhenItStops logs the end of ctx: a drain can take a while in which nothing seems
-// to happen.
-func saysWhenItStops(ctx context.Context, log *slog.Logger) (forget func() bool) {
-	return context.AfterFunc(ctx, func() {
+	// A drain can take a while in which nothing seems to happen.
+	forget := context.AfterFunc(ctx, func() {
 		log.Info("stopping: what was begun is finished; a second signal ends at once")
 	})
+	return log, func() {
+		forget()
+		stop()
+	}
 }
 
 func (c *console) greet(e *app.Embedded, cfg config.Config) {
@@ -127,9 +125,9 @@ func (c *console) firstSteps(ctx context.Context, url string, f upFlags) error {
 	if len(f.imports) > 0 {
 		summary, err := own.importAll(ctx, f.imports, importFlags{format: "auto", wait: true})
 		if err != nil {
-			return fmt.Errorf("up: import: %w", err)
+			return fmt.Errorf("import: %w", err)
 		}
-		own.printSummary(summary)
+		own.printSummary(summary, importFlags{})
 	}
 	if f.try == "" || ctx.Err() != nil {
 		return nil
@@ -137,9 +135,9 @@ func (c *console) firstSteps(ctx context.Context, url string, f upFlags) error {
 	var answer schema.SearchResponse
 	req := schema.SearchRequest{Query: f.try, K: 3, Explain: true}
 	if err := own.client().Post(ctx, "/v1/search", req, &answer); err != nil {
-		return fmt.Errorf("up: search: %w", err)
+		return fmt.Errorf("search: %w", err)
 	}
 	own.printf("\n%s\n\n", oneLine(f.try))
-	own.printSearch(answer)
+	own.printSearch(answer, false)
 	return nil
 }

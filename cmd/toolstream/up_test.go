@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Settings that name files which can not be used are wrong ones, as others.
+// Settings that name files which cannot be used are wrong ones, as others.
 func TestFilesOfSettingsAreSettings(t *testing.T) {
 	dir := t.TempDir()
 	tokens := filepath.Join(dir, "tokens")

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 // What is wrong with a call is said before anybody is asked, by the name that the caller
@@ -37,5 +40,23 @@ func TestWrongValuesAreWrongUsage(t *testing.T) {
 		if code := run(t.Context(), args, strings.NewReader(""), &out, &errOut); code != exitDone || !strings.Contains(out.String(), "Usage:") {
 			t.Errorf("%q: exit code %d: %s%s", args, code, out.String(), errOut.String())
 		}
+	}
+}
+
+func TestEveryCommandExplainsItself(t *testing.T) {
+	count := 0
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		count++
+		if len(strings.Fields(cmd.Short)) < 2 {
+			t.Errorf("%s says of itself only %q", cmd.CommandPath(), cmd.Short)
+		}
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newRoot(newConsole(strings.NewReader(""), io.Discard, io.Discard)))
+	if count < 40 {
+		t.Errorf("only %d commands were found", count)
 	}
 }

@@ -14,11 +14,10 @@ func newVersion(con *console) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := buildVersion()
-			if con.json {
-				return con.printJSON(v)
-			}
-			con.printf("toolstream %s (%s, %s)\n", v.Version, v.Go, v.Platform)
-			return nil
+			return con.show(v, func() {
+				con.printName(v.Version)
+				con.printf("toolstream %s (%s, %s)\n", v.Version, v.Go, v.Platform)
+			})
 		},
 	}
 }

@@ -19,11 +19,7 @@ func (i *importer) wait(ctx context.Context) error {
 	defer bar.finish()
 	for len(pending) > 0 {
 		part := pending[:min(waitChunk, len(pending))]
-		var answer struct {
-			States []struct {
-				State string `json:"state"`
-			} `json:"states"`
-		}
+		var answer struct{ States []struct{ State string } }
 		if err := i.con.client().Post(ctx, "/v1/tools:states", map[string]any{"changes": part}, &answer); err != nil {
 			return err
 		}

@@ -18,31 +18,28 @@ import (
 )
 
 func newWeights(con *console) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "weights",
-		Short: "List, show, promote, pin and roll back versions of the fusion weights",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
+	return group(&cobra.Command{Use: "weights", Short: "List, show, promote, pin and roll back versions of the fusion weights"},
 		&cobra.Command{
 			Use: "list", Short: "List the versions, newest first", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return con.listWeights(cmd) },
 		},
 		&cobra.Command{
-			Use: "show [VERSION]", Short: "Show one version; the live one if none is named", Args: cobra.MaximumNArgs(1),
+			Use: "show [VERSION]", ValidArgsFunction: completeWeights(con), Short: "Show one version; the live one if none is named", Args: cobra.MaximumNArgs(1),
 			Example: "  toolstream weights show\n  toolstream weights show builtin --json",
 			RunE: func(cmd *cobra.Command, args []string) error {
 				var w trainer.KeptWeights
 				version := append(args, "live")[0]
 				if err := con.client().Get(cmd.Context(), client.Path("/v1/weights", version), nil, &w); err != nil {
-					return fmt.Errorf("weights %s: %w", version, err)
+					return fmt.Errorf("%s: %w", version, err)
 				}
-				return con.showWeights(w)
+				return con.show(w, func() {
+					con.printHistory(w)
+					con.printWeights(w.Weights)
+				})
 			},
 		},
 		&cobra.Command{
-			Use: "promote VERSION|FILE", Short: "Make a version live, or weights that train wrote to a file", Args: cobra.ExactArgs(1),
+			Use: "promote VERSION|FILE", ValidArgsFunction: completeWeights(con), Short: "Make a version live, or weights that train wrote to a file", Args: cobra.ExactArgs(1),
 			Example: "  toolstream weights promote builtin\n  toolstream weights promote weights.json",
 			RunE: func(cmd *cobra.Command, args []string) error {
 				if _, err := os.Stat(args[0]); err == nil {
@@ -52,7 +49,7 @@ func newWeights(con *console) *cobra.Command {
 			},
 		},
 		&cobra.Command{
-			Use: "pin [VERSION]", Short: "Make a version live and keep it so, whatever is learned; the live one if none is named", Args: cobra.MaximumNArgs(1),
+			Use: "pin [VERSION]", ValidArgsFunction: completeWeights(con), Short: "Make a version live and keep it so, whatever is learned; the live one if none is named", Args: cobra.MaximumNArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return con.switchWeights(cmd, client.Path("/v1/weights", append(args, "live")[0])+"/pin", nil)
 			},
@@ -66,7 +63,6 @@ func newWeights(con *console) *cobra.Command {
 			RunE: func(cmd *cobra.Command, _ []string) error { return con.switchWeights(cmd, "/v1/weights:rollback", nil) },
 		},
 	)
-	return cmd
 }
 
 func (c *console) listWeights(cmd *cobra.Command) error {
@@ -77,45 +73,32 @@ func (c *console) listWeights(cmd *cobra.Command) error {
 		Damaged  []trainer.Damaged     `json:"damaged"`
 	}
 	if err := c.client().Get(cmd.Context(), "/v1/weights", nil, &list); err != nil {
-		return fmt.Errorf("weights list: %w", err)
-	}
-	if c.json {
-		return c.printJSON(list)
+		return err
 	}
 	t := newTable("STATE", "VERSION", "EPOCH", "CREATED", "PARENT", "PAIRS", "GAIN", "MADE BY…")
+	t.names = 1
 	for _, w := range list.Versions {
-		state, created, gain := string(w.State), "", ""
-		if w.State == trainer.Live && list.Pinned {
+		state, created, gain := string(w.Status), "", ""
+		if w.Status == trainer.Live && list.Pinned {
 			state += ", pinned"
 		}
 		if !w.Created.IsZero() {
 			created = w.Created.Local().Format(time.DateTime)
 		}
-		if w.Recent != nil {
-			gain = fmt.Sprintf("%+.4f", w.Recent.Gain)
+		if w.CrossValidated != nil {
+			gain = fmt.Sprintf("%+.4f", w.CrossValidated.Gain)
 		}
 		t.add(state, w.Version, w.Epoch, created, w.Parent, w.Trained, gain, w.Source)
 	}
-	t.print(c.out, c.width())
-	for _, d := range list.Damaged {
-		c.printf("%s is damaged: %s\n", d.Version, d.Reason)
-	}
-	return nil
+	return c.show(list, func() {
+		c.printTable(t)
+		for _, d := range list.Damaged {
+			c.printf("%s is damaged: %s\n", d.Version, d.Reason)
+		}
+	})
 }
 
-// showWeights prints a kept version with what is known of it.
-func (c *console) showWeights(w trainer.KeptWeights) error {
-	if c.json {
-		return c.printJSON(w)
-	}
-	c.printHistory(w)
-	return c.printWeights(w.Weights)
-}
-
-func (c *console) printWeights(w schema.Weights) error {
-	if c.json {
-		return c.printJSON(w)
-	}
+func (c *console) printWeights(w schema.Weights) {
 	c.printf("version %s, epoch %d, %s\n", w.Version, w.Epoch, w.Source)
 	t := newTable("FEATURE", "WEIGHT")
 	for _, name := range slices.Sorted(maps.Keys(w.Features)) {
@@ -125,12 +108,12 @@ func (c *console) printWeights(w schema.Weights) error {
 	t.add("tau (a match below counts as missing)", fmt.Sprintf("%.4f", w.Tau))
 	t.add("w_req (missing required parameter)", fmt.Sprintf("%.4f", w.Required))
 	t.add("w_opt (missing optional parameter)", fmt.Sprintf("%.4f", w.Optional))
-	t.print(c.out, c.width())
-	return nil
+	c.printTable(t)
 }
 
+// printHistory prints what is known of a version beside its content.
 func (c *console) printHistory(w trainer.KeptWeights) {
-	c.printf("hash %s, parent %s\n%s", w.Hash, cmp.Or(w.Parent, "none"), w.State)
+	c.printf("hash %s, parent %s\n%s", w.Hash, cmp.Or(w.Parent, "none"), w.Status)
 	if !w.Since.IsZero() {
 		c.printf(" since %s", w.Since.Local().Format(time.DateTime))
 	}
@@ -141,13 +124,11 @@ func (c *console) printHistory(w trainer.KeptWeights) {
 	if !w.From.IsZero() {
 		c.printf("learned from %d pairs of searches from %s to %s\n", w.Trained, w.From.Local().Format(time.DateTime), w.To.Local().Format(time.DateTime))
 	}
-	for _, f := range []struct {
-		on string
-		*trainer.Figures
-	}{{"the newest searches, before it learned from them", w.Recent}, {"searches held out", w.Held}, {"searches in the shadow (of 1/log2(1+rank))", w.History.Shadow}} {
-		if f.Figures != nil {
-			c.printf("gain over the live weights on %s: %+.4f ± %.4f, %d of them\n", f.on, f.Gain, f.Margin, f.Searches)
-		}
+	if f := w.CrossValidated; f != nil {
+		c.printf("NDCG@10 over the built-in weights, cross-validated: %+.4f on %d queries\n", f.Gain, f.Searches)
+	}
+	if f := w.History.Shadow; f != nil {
+		c.printf("gain over the live weights in the shadow trial (of 1/log2(1+rank)): %+.4f ± %.4f on %d searches\n", f.Gain, f.Margin, f.Searches)
 	}
 }
 
@@ -166,22 +147,12 @@ func (c *console) promoteFile(cmd *cobra.Command, path string) error {
 	return c.switchWeights(cmd, "/v1/weights", w)
 }
 
-// switchWeights makes other weights live; a nil body is none.
+// switchWeights makes other weights live; nil sends no body.
 func (c *console) switchWeights(cmd *cobra.Command, path string, body any) error {
 	var w schema.Weights
 	if err := c.client().Post(cmd.Context(), path, body, &w); err != nil {
-		return fmt.Errorf("weights %s: %w", cmd.Name(), err)
+		return err
 	}
-	if c.json {
-		return c.printJSON(w)
-	}
-	switch cmd.Name() {
-	case "pin":
-		c.printf("%s is live and stays so (%s)\n", w.Version, w.Source)
-	case "unpin":
-		c.printf("%s is live until better ones are learned (%s)\n", w.Version, w.Source)
-	default:
-		c.printf("%s is live (%s)\n", w.Version, w.Source)
-	}
-	return nil
+	until := map[string]string{"pin": " and stays so", "unpin": " until better ones are learned"}[cmd.Name()]
+	return c.show(w, func() { c.printf("%s is live%s (%s)\n", w.Version, until, w.Source) })
 }

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/toolstream/toolstream/internal/llm/llmtest"
+	"github.com/toolstream/toolstream/internal/testing/llmtest"
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/services/standardizer/scripted"
 )

@@ -67,7 +67,7 @@ func registry(t *testing.T) []formats.Item {
 		}
 		items, _ := formats.Parse(data, formats.Options{Source: file})
 		for _, it := range items {
-			if it.Kind != schema.KindAgent {
+			if it.Kind != schema.KindProvider {
 				out = append(out, it)
 			}
 		}
@@ -99,7 +99,7 @@ func TestDocumentsAreDescribed(t *testing.T) {
 			t.Errorf("%s: %s: %v", it.ID, got.JSON, err)
 			continue
 		}
-		found := grounding.Check(a, grounding.NewSource(grounding.Config{}, it.Raw, stated, &doc))
+		found := grounding.Check(a, grounding.NewSource(false, it.Raw, stated, &doc))
 		for _, v := range found {
 			t.Logf("%s: %s", it.ID, v)
 		}

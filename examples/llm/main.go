@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/llm/llmtest"
+	"github.com/toolstream/toolstream/internal/testing/llmtest"
 )
 
 func main() {

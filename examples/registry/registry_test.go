@@ -16,12 +16,12 @@ import (
 )
 
 // load reads every file of the registry as an import does.
-func load(t *testing.T) (tools, agents map[string]formats.Item) {
+func load(t *testing.T) (tools, providers map[string]formats.Item) {
 	files, err := filepath.Glob("tools/*")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d files: %v", len(files), err)
 	}
-	tools, agents = map[string]formats.Item{}, map[string]formats.Item{}
+	tools, providers = map[string]formats.Item{}, map[string]formats.Item{}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -33,8 +33,8 @@ func load(t *testing.T) (tools, agents map[string]formats.Item) {
 		}
 		for _, it := range items {
 			into := tools
-			if it.Kind == schema.KindAgent {
-				into = agents
+			if it.Kind == schema.KindProvider {
+				into = providers
 			}
 			if other, twice := into[it.ID]; twice {
 				t.Errorf("%s is in %s and in %s", it.ID, other.Source, it.Source)
@@ -42,30 +42,30 @@ func load(t *testing.T) (tools, agents map[string]formats.Item) {
 			into[it.ID] = it
 		}
 	}
-	return tools, agents
+	return tools, providers
 }
 
 // Every file is recognised, every document standardized with a description,
 // and every owner listed. A file with one text has no owner.
 func TestRegistry(t *testing.T) {
-	tools, agents := load(t)
-	if len(tools) < 120 || len(agents) < 12 {
-		t.Errorf("%d tools of %d agents", len(tools), len(agents))
+	tools, providers := load(t)
+	if len(tools) < 120 || len(providers) < 12 {
+		t.Errorf("%d tools of %d providers", len(tools), len(providers))
 	}
 	owners := map[string]bool{}
 	for id, it := range tools {
-		owners[it.Agent] = true
+		owners[it.Provider] = true
 		doc, err := rules.Standardize(it.Format, it.ID, it.Raw)
 		if err != nil || doc.Description == "" {
 			t.Errorf("%s: %q, %v", id, doc.Description, err)
 		}
-		if _, listed := agents[it.Agent]; !listed && it.Agent != "" {
-			t.Errorf("%s belongs to %q, which agents.jsonl does not list", id, it.Agent)
+		if _, listed := providers[it.Provider]; !listed && it.Provider != "" {
+			t.Errorf("%s belongs to %q, which providers.jsonl does not list", id, it.Provider)
 		}
 	}
-	for id := range agents {
+	for id := range providers {
 		if !owners[id] {
-			t.Errorf("agent %s has no tools", id)
+			t.Errorf("provider %s has no tools", id)
 		}
 	}
 }

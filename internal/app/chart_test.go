@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/stream"
 )
 
@@ -26,7 +27,7 @@ func TestPodsHaveTheTimeToDrain(t *testing.T) {
 	if err := yaml.Unmarshal(text, &values); err != nil {
 		t.Fatal(err)
 	}
-	drain := time.Duration(values.PreStop)*time.Second + drainTimeout + stream.DefaultDrain + 2*closeTimeout
+	drain := time.Duration(values.PreStop)*time.Second + httpserver.DrainTimeout + stream.DrainTime + 2*closeTimeout
 	if grace := time.Duration(values.Grace) * time.Second; values.PreStop == 0 || grace <= drain {
 		t.Errorf("pods are killed after %v, draining may take %v", grace, drain)
 	}

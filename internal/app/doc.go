@@ -1,4 +1,6 @@
 // Package app is the wiring: it chooses the adapter behind every port, starts
 // consumers before producers, and stops them in the opposite order. It is the
-// only room that knows how toolstream is deployed.
+// only package that knows how toolstream is deployed.
 package app
+
+//go:generate go test -count=1 -run TestTheHTTPReferenceIsInStep -update .

@@ -1,29 +1,20 @@
 package app
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http/httptest"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/config"
 )
-
-// document returns the page that says what the API is.
-func document(t *testing.T) string {
-	t.Helper()
-	raw, err := os.ReadFile("../../docs/api.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(raw)
-}
 
 // embedded opens everything in a folder of its own, without running it.
 func embedded(t *testing.T) *Embedded {
@@ -37,65 +28,154 @@ func embedded(t *testing.T) *Embedded {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := e.close(context.Background()); err != nil {
+		if err := e.close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return e
 }
 
-// served returns the calls of the served OpenAPI document, as "PUT /path",
-// each with its query parameters.
-func served(t *testing.T, e *Embedded) map[string][]string {
-	t.Helper()
+// page is the HTTP reference, and update has its test write the page.
+const page = "../../docs/http.md"
+
+var update = flag.Bool("update", false, "write docs/http.md anew")
+
+// openAPI is what the page takes of the served OpenAPI document.
+type openAPI struct {
+	Paths      map[string]map[string]operationDoc
+	Components struct {
+		Schemas map[string]schemaDoc
+	}
+}
+
+type operationDoc struct {
+	Summary     string
+	Tags        []string
+	Parameters  []struct{ Name, In, Description string }
+	RequestBody struct {
+		Content map[string]struct{ Schema schemaDoc }
+	}
+	Responses map[string]any
+}
+
+type schemaDoc struct {
+	Ref        string `json:"$ref"`
+	Properties map[string]any
+	Required   []string
+}
+
+func TestTheHTTPReferenceIsInStep(t *testing.T) {
+	e := embedded(t)
 	w := httptest.NewRecorder()
 	e.handler.ServeHTTP(w, httptest.NewRequest("GET", local+"/openapi.json", nil))
-	var doc struct {
-		Paths map[string]map[string]struct {
-			Parameters []struct{ Name, In string }
-		}
-	}
+	var doc openAPI
 	if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil || len(doc.Paths) == 0 {
 		t.Fatalf("%v: %d %s", err, w.Code, w.Body)
 	}
-	calls := map[string][]string{}
-	for path, methods := range doc.Paths {
-		for method, op := range methods {
-			call := strings.ToUpper(method) + " " + path
-			calls[call] = []string{}
-			for _, p := range op.Parameters {
-				if p.In == "query" {
-					calls[call] = append(calls[call], p.Name)
-				}
-			}
-		}
+	old, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return calls
+	head, _, marked := strings.Cut(string(old), generatedBelow)
+	if !marked {
+		t.Fatalf("%s lacks the line %q", page, generatedBelow)
+	}
+	made := head + generatedBelow + reference(doc)
+	if *update {
+		if err := os.WriteFile(page, []byte(made), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if made != string(old) {
+		t.Error("docs/http.md is not what is served: go generate ./internal/app")
+	}
 }
 
-var documented = regexp.MustCompile("(?m)^\\| `((?:GET|PUT|POST|DELETE|OPTIONS) /[^`]*)` \\|(.*)$")
+// generatedBelow ends the part of the page that is written by hand.
+const generatedBelow = "<!-- Made by go generate ./internal/app from here on; do not edit. -->\n"
 
-func TestEveryCallIsDocumentedAndServed(t *testing.T) {
-	page := document(t)
-	calls := served(t, embedded(t))
-	operational := []string{"GET /healthz", "GET /readyz", "GET /metrics"} // outside the OpenAPI document
-	known := slices.Concat(slices.Collect(maps.Keys(calls)), operational)
-	var told []string
-	for _, row := range documented.FindAllStringSubmatch(page, -1) {
-		told = append(told, row[1])
+// reference returns a table of the calls of each tag, the errors that one of them may
+// answer, and a list of the parameters in the query.
+func reference(doc openAPI) string {
+	type section struct {
+		rows   []string
+		errors map[string]bool
 	}
-	slices.Sort(known)
-	slices.Sort(told)
-	if !slices.Equal(known, told) {
-		t.Errorf("docs/api.md names the calls\n%q, served are\n%q", told, known)
-	}
-	for call, parameters := range calls {
-		for _, name := range parameters {
-			if !strings.Contains(page, "`"+name+"`") {
-				t.Errorf("docs/api.md does not name the parameter %q of %s", name, call)
+	sections := map[string]*section{}
+	parameters := map[string]bool{} // lines
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			s := sections[op.Tags[0]]
+			if s == nil {
+				s = &section{errors: map[string]bool{}}
+				sections[op.Tags[0]] = s
 			}
+			var names []string
+			for _, p := range op.Parameters {
+				if p.In == "query" {
+					names = append(names, p.Name)
+					parameters[fmt.Sprintf("- `%s`: %s\n", p.Name, p.Description)] = true
+				}
+			}
+			var done []string
+			for code := range op.Responses {
+				if strings.HasPrefix(code, "2") {
+					done = append(done, code)
+				} else if code != "default" {
+					s.errors[code] = true
+				}
+			}
+			s.rows = append(s.rows, fmt.Sprintf("| `%s %s` | %s | %s | %s | %s |\n",
+				strings.ToUpper(method), path, op.Summary, coded(names), members(doc, op), strings.Join(slices.Sorted(slices.Values(done)), ", ")))
 		}
 	}
+	var out strings.Builder
+	for _, tag := range slices.Sorted(maps.Keys(sections)) {
+		s := sections[tag]
+		fmt.Fprintf(&out, "\n## %s%s\n\n| call | does | query | body | answer |\n|---|---|---|---|---|\n", strings.ToUpper(tag[:1]), tag[1:])
+		slices.SortFunc(s.rows, func(a, b string) int { return cmp.Compare(pathOf(a), pathOf(b)) })
+		out.WriteString(strings.Join(s.rows, ""))
+		fmt.Fprintf(&out, "\nErrors: %s.\n", strings.Join(slices.Sorted(maps.Keys(s.errors)), ", "))
+	}
+	out.WriteString("\n## Query parameters\n\n" + strings.Join(slices.Sorted(maps.Keys(parameters)), ""))
+	return out.String()
+}
+
+// pathOf returns the path of a row and then its method, to sort by.
+func pathOf(row string) string {
+	method, path, _ := strings.Cut(strings.SplitN(row, "`", 3)[1], " ")
+	return path + " " + method
+}
+
+// members lists the members of the JSON object that a call takes, those that may be
+// absent with a question mark. Of a large object it names the schema.
+func members(doc openAPI, op operationDoc) string {
+	content, ok := op.RequestBody.Content["application/json"]
+	if !ok || content.Schema.Ref == "" {
+		if len(op.RequestBody.Content) > 0 {
+			return "[document](documents.md)"
+		}
+		return ""
+	}
+	name := content.Schema.Ref[strings.LastIndexByte(content.Schema.Ref, '/')+1:]
+	s := doc.Components.Schemas[name]
+	if len(s.Properties) > 10 {
+		return name
+	}
+	var names []string
+	for _, member := range slices.Sorted(maps.Keys(s.Properties)) {
+		if !slices.Contains(s.Required, member) {
+			member += "?"
+		}
+		names = append(names, member)
+	}
+	return coded(names)
+}
+
+func coded(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "`" + strings.Join(names, "`, `") + "`"
 }
 
 func TestWhatIsServedBesideTheAPIIsThere(t *testing.T) {
@@ -106,24 +186,5 @@ func TestWhatIsServedBesideTheAPIIsThere(t *testing.T) {
 		if w.Code != status {
 			t.Errorf("%s: status %d, want %d", path, w.Code, status)
 		}
-	}
-}
-
-var setting = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| `(TOOLSTREAM_[A-Z_]+)` \\| (\\S+) \\|")
-
-func TestEverySettingIsDocumented(t *testing.T) {
-	var told [][3]string
-	for _, row := range setting.FindAllStringSubmatch(document(t), -1) {
-		told = append(told, [3]string{row[1], row[2], strings.Trim(row[3], "`–")})
-	}
-	var known [][3]string
-	for _, key := range config.Keys() {
-		if key.Name == "data" {
-			key.Default = "~/.local/share/toolstream" // of whoever is at home
-		}
-		known = append(known, [3]string{key.Name, key.Env(), key.Default})
-	}
-	if !slices.Equal(told, known) {
-		t.Errorf("docs/api.md says\n%q, settings are\n%q", told, known)
 	}
 }

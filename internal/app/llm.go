@@ -2,22 +2,17 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/adapter/openai"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/wholefile"
 	"github.com/toolstream/toolstream/services/query"
 	"github.com/toolstream/toolstream/services/query/rewriting"
 	"github.com/toolstream/toolstream/services/standardizer"
@@ -32,8 +27,8 @@ const accountsFile = "llm.json"
 // openLLM makes the language model that the stages of the process ask. There may
 // be none. Where documents are filled beside searches, one try at a time is left
 // to these.
-func (b *base) openLLM(beside bool) (err error) {
-	c := b.cfg.LLM
+func (p *process) openLLM(beside bool) (err error) {
+	c := p.cfg.LLM
 	if c.BaseURL == "" {
 		return nil
 	}
@@ -41,17 +36,17 @@ func (b *base) openLLM(beside bool) (err error) {
 	if beside && c.Standardizes() && c.Rewrites() && c.Parallel > 1 {
 		reserve = 1
 	}
-	b.llm, err = NewLLM(c, reserve, accounts{filepath.Join(b.cfg.Data, accountsFile)}, b.log, b.metrics)
+	p.llm, err = NewLLM(c, reserve, filepath.Join(p.cfg.Data, accountsFile), p.log, p.metrics)
 	if err == nil {
-		b.asking = append(b.asking, part{"language model", b.llm.Run})
+		p.run("language model", p.llm.Run)
 	}
 	return err
 }
 
 // NewLLM returns the language model of the settings, within their bounds. Of its
-// tries at once, reserve are left to searches. Its accounts are in store, and
-// begin anew where that is nil.
-func NewLLM(cfg config.LLM, reserve int, store llm.Store, log *slog.Logger, metrics prometheus.Registerer) (*llm.Client, error) {
+// tries at once, reserve are left to searches. Its accounts are in a file, and
+// begin anew where that is "".
+func NewLLM(cfg config.LLM, reserve int, accounts string, log *slog.Logger, metrics prometheus.Registerer) (*llm.Client, error) {
 	key, err := cfg.Key()
 	if err != nil {
 		return nil, err
@@ -66,43 +61,43 @@ func NewLLM(cfg config.LLM, reserve int, store llm.Store, log *slog.Logger, metr
 		Timeout: cfg.Timeout, Attempts: cfg.Attempts, Parallel: cfg.Parallel, Reserve: reserve,
 		Budget: llm.Budget{Tokens: cfg.DailyTokens, Dollars: cfg.DailyCost},
 		Prices: llm.Prices{Prompt: cfg.PricePrompt, Completion: cfg.PriceCompletion},
-	}, llm.Deps{Model: chat, Store: store, Now: time.Now, Logger: log, Registerer: metrics})
+	}, llm.Deps{Model: chat, Accounts: accounts, Now: time.Now, Logger: log, Registerer: metrics})
 }
 
 // standardizes reports whether documents are filled by the language model.
-func (b *base) standardizes() bool { return b.llm != nil && b.cfg.LLM.Standardizes() }
+func (p *process) standardizes() bool { return p.llm != nil && p.cfg.LLM.Standardizes() }
 
 // newStandardizer returns the stage. Where the language model fills documents,
 // what it answered is kept in NATS.
-func (b *base) newStandardizer(on bus, conn *nats.Conn) (*standardizer.Service, error) {
-	deps := standardizer.Deps{Groups: on, Ends: on, Publisher: on, Logger: b.log, Registerer: b.metrics, Traces: b.traces.Provider()}
-	if b.standardizes() {
-		answers, err := natsadapter.NewKV(b.nats.bucket(answersBucket, 1), conn)
+func (p *process) newStandardizer() (*standardizer.Service, error) {
+	deps := standardizer.Deps{Groups: p.bus, Publisher: p.bus, Logger: p.log, Registerer: p.metrics, Traces: p.traces.Provider()}
+	if p.standardizes() {
+		answers, err := natsadapter.NewKV(p.nats.bucket(answersBucket), p.conn)
 		if err != nil {
 			return nil, err
 		}
-		deps.Model, deps.Answers, deps.Now = b.llm, answerStore{answers}, time.Now
+		deps.Model, deps.Answers, deps.Now = p.llm, answerStore{answers}, time.Now
 	}
-	return standardizer.New(standardizing(b.cfg.LLM), deps)
+	return standardizer.New(StandardizerConfig(p.cfg.LLM), deps)
 }
 
 // answerStore is a bucket as the standardizer sees it.
-type answerStore struct{ bucket }
+type answerStore struct{ kv *natsadapter.KV }
 
 // Get returns the value of a key.
 func (k answerStore) Get(ctx context.Context, key string) ([]byte, error) {
-	e, err := k.bucket.Get(ctx, key)
+	e, err := k.kv.Get(ctx, key)
 	return e.Value, err
 }
 
 // Put sets the value of a key.
 func (k answerStore) Put(ctx context.Context, key string, value []byte) error {
-	_, err := k.bucket.Put(ctx, key, value)
+	_, err := k.kv.Put(ctx, key, value)
 	return err
 }
 
-// standardizing is what the settings say of how documents are filled.
-func standardizing(c config.LLM) standardizer.Config {
+// StandardizerConfig returns how the settings fill documents.
+func StandardizerConfig(c config.LLM) standardizer.Config {
 	cfg := standardizer.Config{Quarantine: c.Quarantine == "on"}
 	if c.Language == "english" {
 		cfg.Language = "en"
@@ -110,49 +105,47 @@ func standardizing(c config.LLM) standardizer.Config {
 	return cfg
 }
 
-// newRefresher has documents made anew that another prompt or model made, or none
-// for want of one, unless the settings say that none are.
-func (b *base) newRefresher(on bus, made *standardizer.Service, used query.Watcher) error {
-	if !b.standardizes() || b.cfg.LLM.Refresh == 0 {
+// openRefresher has documents made anew that another prompt or model made, or rules alone,
+// unless the settings switch it off.
+func (p *process) openRefresher(made *standardizer.Service) error {
+	if !p.standardizes() || p.cfg.LLM.Refresh == 0 {
 		return nil
 	}
-	uses := newUses(used, b.log)
-	r, err := standardizer.NewRefresher(standardizer.RefreshConfig{Rate: b.cfg.LLM.Refresh, Retry: b.cfg.LLM.RefreshAfter}, standardizer.RefreshDeps{
-		Wanted: made.Wanted(), Follower: on, Republisher: on, Publisher: on, Uses: uses, Now: time.Now, Logger: b.log, Registerer: b.metrics,
+	uses := &uses{of: map[string]map[string]float64{}}
+	r, err := standardizer.NewRefresher(standardizer.RefreshConfig{Rate: p.cfg.LLM.Refresh, Retry: p.cfg.LLM.RefreshAfter}, standardizer.RefreshDeps{
+		Wanted: made.Wanted(), Follower: p.bus, Republisher: p.bus, Publisher: p.bus, Uses: uses, Now: time.Now, Logger: p.log, Registerer: p.metrics,
 	})
 	if err != nil {
 		return err
 	}
-	b.asking = append(b.asking, part{"uses", uses.run}, part{"refresher", r.Run})
+	p.run("uses", func(ctx context.Context) error { uses.follow(ctx, p.store, p.log); return nil })
+	p.run("refresher", r.Run)
 	return nil
 }
 
 // newRewriter returns what rewrites queries, nil where queries stay as they are.
-func (b *base) newRewriter(shown rewriting.Index) (query.Rewriter, error) {
-	if b.llm == nil || !b.cfg.LLM.Rewrites() {
+func (p *process) newRewriter() (query.Rewriter, error) {
+	if p.llm == nil || !p.cfg.LLM.Rewrites() {
 		return nil, nil
 	}
-	r, err := rewriting.New(rewriting.Config{}, rewriting.Deps{Index: shown, Model: b.llm, Registerer: b.metrics})
+	r, err := rewriting.New(rewriting.Config{}, rewriting.Deps{Index: p.indexes, Model: p.llm, Registerer: p.metrics})
 	if err != nil {
 		return nil, err
 	}
-	b.asking = append(b.asking, part{"rewriting", r.Run})
+	p.run("rewriting", r.Run)
 	return r, nil
 }
 
-// accounts is a file that holds what was spent.
-type accounts struct{ path string }
-
-// Load returns what was saved last, nil where there is nothing.
-func (a accounts) Load(context.Context) ([]byte, error) {
-	raw, err := os.ReadFile(a.path)
-	if errors.Is(err, fs.ErrNotExist) {
+// newCrossEncoder returns the cross-encoder of the settings; nil where there is none.
+func newCrossEncoder(cfg config.Rerank) (query.Scorer, error) {
+	if cfg.URL == "" {
 		return nil, nil
 	}
-	return raw, err
-}
-
-// Save replaces the file.
-func (a accounts) Save(_ context.Context, raw []byte) error {
-	return wholefile.Write(a.path, raw, 0o600)
+	r, err := openai.NewReranker(openai.RerankConfig{
+		URL: cfg.URL, Form: openai.RerankForm(cfg.Form), Key: cfg.APIKey, Name: cfg.Model, Budget: cfg.Budget,
+	}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("rerank.url: %w", err)
+	}
+	return r, nil
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/toolstream/toolstream/internal/tracing"
 )
 
-// NewLogger writes to w what the settings ask for: text where somebody watches,
-// JSON where a machine does; with the ids of the trace where there is one.
+// NewLogger writes to w what the settings ask for: text on a terminal,
+// JSON elsewhere; with the ids of the trace where there is one.
 func NewLogger(c config.Log, w io.Writer) *slog.Logger {
 	var level slog.Level
-	// The settings were validated: an unknown level can not come here.
+	// The settings were validated: an unknown level cannot come here.
 	_ = level.UnmarshalText([]byte(c.Level))
 	opts := &slog.HandlerOptions{Level: level}
 	if LogsJSON(c, w) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/embedding"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -81,7 +82,7 @@ func up(t *testing.T, cfg config.Config) (e *Embedded, stop func()) {
 		}
 	}
 	t.Cleanup(stop)
-	await(t, func() bool { return e.ready() == nil })
+	await(t, func() bool { return e.whyNotReady() == nil })
 	return e, stop
 }
 
@@ -171,11 +172,11 @@ func TestAnEndpointThatIsNotThereAtTheFirstStart(t *testing.T) {
 	cfg := withEndpoint(t, server.URL, t.TempDir())
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if _, _, err := NewModel(ctx, cfg); err == nil || !strings.Contains(err.Error(), "embedder.dimensions") {
+	if _, _, err := embedding.Open(ctx, cfg); err == nil || !strings.Contains(err.Error(), "embedder.dimensions") {
 		t.Errorf("error %v does not say what to set", err)
 	}
 	cfg.Embedder.Dimensions = 3
-	m, closer, err := NewModel(ctx, cfg)
+	m, closer, err := embedding.Open(ctx, cfg)
 	if err != nil || m.Dimensions() != 3 {
 		t.Fatalf("with its dimensions set: %v", err)
 	}
@@ -202,7 +203,7 @@ func TestVectorsOfTwoModelsAreNotMixed(t *testing.T) {
 		if resp := found(t, e, "low tide"); !slices.Equal(resp.Degraded, []string{"vectors"}) || len(resp.Results) != 1 {
 			t.Errorf("another %s: %+v", name, resp)
 		}
-		if problem := e.fleet.Report(t.Context()).Generations[0].Problem; !strings.Contains(problem, "put that model in place again") {
+		if problem := e.indexes.Report(t.Context()).Versions[0].Problem; !strings.Contains(problem, "put that model in place again") {
 			t.Errorf("another %s: problem %q", name, problem)
 		}
 		stop()

@@ -4,11 +4,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/generations"
+	"github.com/toolstream/toolstream/internal/indexmgr"
 )
 
 // A model that was replaced by another one under its name, as by an upgrade of the
@@ -28,13 +30,13 @@ func TestAReplacedModelIsChangedTo(t *testing.T) {
 	if w := e.call("POST", "/v1/reindex", `{"model":"http"}`); w.Code != 202 {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	await(t, func() bool { return e.fleet.Live().Number == 2 && indexed(e, "parcels") })
+	await(t, func() bool { return e.indexes.Live().Number == 2 && indexed(e, "parcels") })
 	if resp := found(t, e, "track a parcel"); len(resp.Degraded) > 0 || len(resp.Results) != 2 {
 		t.Errorf("%+v", resp)
 	}
 	stop()
 	e, _ = up(t, cfg)
-	if r := e.fleet.Report(t.Context()); r.Live != 2 || r.Generations[1].Problem != "" {
+	if r := e.indexes.Report(t.Context()); r.Live != 2 || r.Versions[1].Problem != "" {
 		t.Errorf("after a restart: %+v", r)
 	}
 }
@@ -63,7 +65,35 @@ func TestAModelBehindAnEndpointThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// A generation that can not be opened in this process says why, and hurts nothing.
+// Only files in models.dir are read for a caller, and it is not told which others there
+// are.
+func TestAModelIsLoadedFromItsFolderAlone(t *testing.T) {
+	cfg := emptyFolder(t)
+	cfg.Models.Dir = t.TempDir()
+	outside := filepath.Join(t.TempDir(), "other.static")
+	for path, text := range map[string]string{outside: "no model", filepath.Join(cfg.Models.Dir, "damaged"): "no model"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(cfg.Models.Dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	e, _ := up(t, cfg)
+	said := ""
+	for _, model := range []string{
+		"static:/dev/zero", "static:" + outside, "static:/not/there", "static:../other.static", "static:..", "static:.",
+		"static:absent", "static:damaged", "static:folder", "onnx:absent", "onnx:../x",
+	} {
+		w := e.call("POST", "/v1/reindex", `{"model":"`+model+`"}`)
+		if w.Code != 422 || said != "" && w.Body.String() != said {
+			t.Errorf("%s: %d %s", model, w.Code, w.Body)
+		}
+		said = w.Body.String()
+	}
+}
+
+// An index version that cannot be opened in this process says why, and hurts nothing.
 func TestAModelThatIsNotHereHurtsNothing(t *testing.T) {
 	cfg, err := config.Load("", map[string]any{"data": t.TempDir(), "listen": "127.0.0.1:0"})
 	if err != nil {
@@ -72,9 +102,6 @@ func TestAModelThatIsNotHereHurtsNothing(t *testing.T) {
 	e, _ := up(t, cfg)
 	put(t, e, "tides", "Tells when the tide is low.")
 	await(t, func() bool { return indexed(e, "tides") })
-	if w := e.call("POST", "/v1/reindex", `{"model":"static:/not/there"}`); w.Code != 422 || !strings.Contains(w.Body.String(), "/not/there") {
-		t.Errorf("refused with %d %s", w.Code, w.Body)
-	}
 	for _, body := range []string{`{}`, `{"back":true,"finish":true}`, `{"model":"static","back":true}`} {
 		if w := e.call("POST", "/v1/reindex", body); w.Code != 422 {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)
@@ -85,14 +112,14 @@ func TestAModelThatIsNotHereHurtsNothing(t *testing.T) {
 	}
 
 	// Another process could load it.
-	if _, err := e.fleet.planner.Change(t.Context(), func(p generations.Plan) (generations.Plan, error) {
-		return p.Next(generations.Generation{Setting: "static:/not/there", Model: "elsewhere", Dimensions: 3})
+	if _, err := e.indexes.Plan.Change(t.Context(), func(p indexmgr.Plan) (indexmgr.Plan, error) {
+		return p.Next(indexmgr.Version{Setting: "static:/not/there", Model: "elsewhere", Dimensions: 3})
 	}); err != nil {
 		t.Fatal(err)
 	}
 	await(t, func() bool {
-		r := e.fleet.Report(t.Context())
-		return len(r.Generations) == 2 && strings.Contains(r.Generations[1].Problem, "/not/there") && r.Generations[1].State == generations.StateBuilding
+		r := e.indexes.Report(t.Context())
+		return len(r.Versions) == 2 && strings.Contains(r.Versions[1].Problem, "/not/there") && r.Versions[1].State == indexmgr.StateBuilding
 	})
 	put(t, e, "parcels", "Tracks a parcel.")
 	await(t, func() bool { return indexed(e, "parcels") })
@@ -108,5 +135,5 @@ func TestAModelThatIsNotHereHurtsNothing(t *testing.T) {
 	if w := e.call("POST", "/v1/reindex", `{"finish":true}`); w.Code != 202 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	await(t, func() bool { return len(e.fleet.Report(t.Context()).Generations) == 1 })
+	await(t, func() bool { return len(e.indexes.Report(t.Context()).Versions) == 1 })
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/toolstream/toolstream/internal/adapter/kafka"
+	"github.com/toolstream/toolstream/internal/rungroup"
 )
 
 // topics makes the topics that are missing before anything reads or writes
@@ -24,7 +25,7 @@ func newTopics(cfg kafka.Config, log *slog.Logger) *topics {
 	return &topics{cfg: cfg, log: log, there: make(chan struct{})}
 }
 
-// run applies them and lives until ctx ends. What can not mend by itself, such
+// run applies them and lives until ctx ends. What cannot mend by itself, such
 // as a wrong password, ends it.
 func (t *topics) run(ctx context.Context) error {
 	waits := false
@@ -89,13 +90,13 @@ func (t *topics) ready() error {
 }
 
 // before lets a part begin once the topics are there.
-func (t *topics) before(p part) part {
-	return part{p.name, func(ctx context.Context) error {
+func (t *topics) before(p rungroup.Service) rungroup.Service {
+	return rungroup.New(p.Name, func(ctx context.Context) error {
 		select {
 		case <-t.there:
-			return p.run(ctx)
+			return p.Run(ctx)
 		case <-ctx.Done():
 			return nil
 		}
-	}}
+	})
 }

@@ -1,15 +1,12 @@
 package config
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/toolstream/toolstream/pkg/rerank"
 )
 
 // bare hides what the environment says of any setting.
@@ -50,20 +47,20 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"listen: nowhere\n", `listen "nowhere"`},
 		{"listen: 127.0.0.1:99999\n", `listen "127.0.0.1:99999"`},
 		{"embedder: {timeout: 30}\n", "embedder.timeout is 30: want a time with its unit"},
-		{"trainer: {settle: 0.5}\n", "trainer.settle is 0.5: want a time with its unit"},
+		{"trainer: {publish: 0.5}\n", "trainer.publish is 0.5: want a time with its unit"},
 		{"trainer: {min_pairs: 1.7}\n", "trainer.min_pairs is 1.7: want a whole number"},
 		{"trainer:\nquerry:\n", `"querry"`},
-		{"trainer: [1]\n", "trainer is a group of settings and wants a mapping of them, such as trainer.settle"},
+		{"trainer: [1]\n", "trainer is a group of settings and wants a mapping of them, such as trainer.publish"},
 		{"trainer: soon\n", "trainer is a group of settings"},
 		{"trainer: []\n", "trainer is a group of settings"},
 		{"[1]\n", "toolstream.yaml: it is no mapping"},
 		{"hello\n", "it is no mapping"},
 		{"listen: a\nlisten: b\n", "already defined"},
 		{"train: [1]\n", `no setting is called "train"`},
-		{"trainer: {settle: {}}\n", "trainer.settle is a mapping: want one value"},
-		{"trainer: {settle: {least: 1s}}\n", "trainer.settle is a mapping: want one value"},
+		{"trainer: {publish: {}}\n", "trainer.publish is a mapping: want one value"},
+		{"trainer: {publish: {least: 1s}}\n", "trainer.publish is a mapping: want one value"},
 		{"listen: [{port: 1}]\n", "listen is a list: want one value"},
-		{"query: {speculative: [true]}\n", "query.speculative is a list: want one value"},
+		{"query: {rerank: [auto]}\n", "query.rerank is a list: want one value"},
 		{"log: {level: loud}\n", `log.level is "loud"`},
 		{"embedder: {model: gpt}\n", `embedder.model is "gpt"`},
 		{"embedder: {model: \"onnx:\"}\n", `embedder.model is "onnx:"`},
@@ -77,15 +74,12 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"data: \"\"\n", "data is empty"},
 		{"kafka: {session: 10ms}\n", "kafka.session 10ms"},
 		{"query: {rewrite_budget: 1m}\n", "query.rewrite_budget 1m0s"},
-		{"query: {shadow: 1.5}\n", "query.shadow 1.5"},
-		{"query: {exploration: 0.6}\n", "query.exploration 0.6"},
 		{"query: {rerank: both}\n", `query.rerank is "both"`},
 		{"rerank: {form: bert}\n", `rerank.form is "bert"`},
 		{"rerank: {budget: 1m}\n", "rerank.budget 1m0s"},
 		{"rerank: {url: \"http://h/v1\"}\n", "set rerank.model"},
 		{"rerank: {url: \"h/?secret\", form: tei}\n", "rerank.url is no address such as https://host/v1"},
-		{"rerank: {clear: 1.5}\n", "rerank.*: rerank: clear 1.5"},
-		{"trainer: {settle: 0s}\n", "trainer.settle 0s"},
+
 		{"trainer: {publish: soon}\n", "trainer.publish"},
 		{"trainer: {min_pairs: -3}\n", "trainer.min_pairs -3"},
 		{"trainer: {sample: -3}\n", "trainer.sample -3"},
@@ -110,7 +104,6 @@ func TestWhatIsLeftEmptyIsNotSet(t *testing.T) {
 
 func TestTimesAndNumbersComeFromTheEnvironmentToo(t *testing.T) {
 	bare(t)
-	t.Setenv("TOOLSTREAM_TRAINER_SETTLE", "250ms")
 	t.Setenv("TOOLSTREAM_TRAINER_MIN_PAIRS", "7")
 	t.Setenv("TOOLSTREAM_TRAINER_SAMPLE", "5")
 	t.Setenv("TOOLSTREAM_TRAINER_HALF_LIFE", "48h")
@@ -118,40 +111,18 @@ func TestTimesAndNumbersComeFromTheEnvironmentToo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Trainer{250 * time.Millisecond, 2 * time.Hour, 7, 5, 48 * time.Hour}); c.Trainer != want {
+	if want := (Trainer{2 * time.Hour, 7, 5, 48 * time.Hour}); c.Trainer != want {
 		t.Errorf("got %+v, want %+v", c.Trainer, want)
 	}
 }
 
-func TestBoundsOfRerankingAreThoseThatWereMeasured(t *testing.T) {
+func TestVectorsAreInTheReplicaUnlessSaidOtherwise(t *testing.T) {
 	bare(t)
-	c, err := Load("", nil)
-	if err != nil || c.Rerank.Bounds() != rerank.DefaultConfig() {
-		t.Errorf("%+v: %v", c.Rerank.Bounds(), err)
+	c, err := Load("", map[string]any{"weaviate.url": "http://127.0.0.1:8080", "weaviate.grpc": "127.0.0.1:50051"})
+	if err != nil || c.Query.Vectors != VectorsReplica {
+		t.Errorf("%q, %v", c.Query.Vectors, err)
 	}
-}
-
-func TestVectorsAreSearchedWhereTheyAre(t *testing.T) {
-	bare(t)
-	at := map[string]any{"weaviate.url": "http://127.0.0.1:8080", "weaviate.grpc": "127.0.0.1:50051"}
-	for _, test := range []struct {
-		set   string
-		there bool
-		want  string
-	}{
-		{VectorsAuto, false, VectorsReplica}, {VectorsAuto, true, VectorsWeaviate},
-		{VectorsReplica, true, VectorsReplica}, {VectorsWeaviate, true, VectorsWeaviate},
-	} {
-		flags := map[string]any{"query.vectors": test.set}
-		if test.there {
-			maps.Copy(flags, at)
-		}
-		c, err := Load("", flags)
-		if err != nil || c.Vectors() != test.want {
-			t.Errorf("%+v: %q, %v", test, c.Vectors(), err)
-		}
-	}
-	if _, err := Load("", map[string]any{"query.vectors": "both"}); err == nil || !strings.Contains(err.Error(), "auto, replica, weaviate") {
+	if _, err := Load("", map[string]any{"query.vectors": "both"}); err == nil || !strings.Contains(err.Error(), "replica, weaviate") {
 		t.Errorf("a wrong one: %v", err)
 	}
 }
@@ -173,14 +144,24 @@ func TestKeysCoverTheValues(t *testing.T) {
 	}
 }
 
-func TestSecretsAreBlanked(t *testing.T) {
+func TestSecretsAreNotPrinted(t *testing.T) {
 	bare(t)
-	c, err := Load("", map[string]any{"nats.token": "hush"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := c.Values()["nats.token"]; got != "(set)" {
-		t.Errorf("the token shows as %q", got)
+	for _, test := range [][3]string{
+		{"nats.token", "hush", "(set)"},
+		{"nats.url", "nats://me:hush@a:4222,nats://b:4222", "nats://redacted@a:4222,nats://b:4222"},
+		{"weaviate.url", "", ""},
+		{"rerank.url", "https://h/v1?api-key=hush&region=eu", "https://h/v1?api-key=redacted&region=eu"},
+		{"llm.base_url", "https://hush@h/v1", "https://redacted@h/v1"},
+		{"embedder.url", "http://h:80/v1?x=1", "http://h:80/v1?x=1"},
+		{"kafka.brokers", "a:9092,b:9092", "a:9092,b:9092"},
+	} {
+		c, err := Load("", map[string]any{test[0]: test[1], "rerank.model": "m", "llm.model": "m"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Values()[test[0]]; got != test[2] {
+			t.Errorf("%s %s is printed as %q", test[0], test[1], got)
+		}
 	}
 }
 

@@ -13,34 +13,38 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/internal/tenant"
 )
 
+// Filter chooses dead letters. Empty fields choose all.
+type Filter struct {
+	Stage  string `query:"stage" doc:"Of this stage only."`
+	Reason string `query:"reason" doc:"For this reason only."`
+	Topic  string `query:"topic" doc:"Of records of this topic only."`
+	Cursor string `query:"cursor" doc:"From the call before."`
+}
+
+func (f Filter) matches(l *Letter) bool {
+	return (f.Stage == "" || f.Stage == l.Stage) && (f.Reason == "" || f.Reason == l.Reason) && (f.Topic == "" || f.Topic == string(l.Topic))
+}
+
 type (
-	// Huma reads parameters from exported fields only, so these two do not embed
-	// what they have in common.
-	bulkInput struct {
-		Stage  string `query:"stage" doc:"Of this stage only."`
-		Reason string `query:"reason" doc:"For this reason only."`
-		Topic  string `query:"topic" doc:"Of records of this topic only."`
-		Cursor string `query:"cursor" doc:"From the call before: go on behind its letters."`
-		Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"Letters to decide about, at most."`
-	}
 	listInput struct {
-		Stage  string `query:"stage" doc:"Of this stage only."`
-		Reason string `query:"reason" doc:"For this reason only."`
-		Topic  string `query:"topic" doc:"Of records of this topic only."`
-		State  string `query:"state" enum:"open,replayed,superseded,dropped,all" default:"open" doc:"In this state."`
-		Cursor string `query:"cursor" doc:"From the page before."`
-		Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+		Filter
+		State string `query:"state" enum:"open,replayed,superseded,dropped,all" default:"open" doc:"open (default), replayed, superseded, dropped or all."`
+		Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Entries on a page, at most: 1 to 1000, 100 by default."`
+	}
+	bulkInput struct {
+		Filter
+		Limit int `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"Letters in one call, at most: 1 to 1000, 1000 by default."`
 	}
 	idInput struct {
 		ID string `path:"id" doc:"The letter's id."`
 	}
-	listOutput    struct{ Body page }
-	showOutput    struct{ Body whole }
-	settledOutput struct{ Body Settled }
-	bulkOutput    struct{ Body bulk }
+	listOutput     struct{ Body page }
+	showOutput     struct{ Body whole }
+	decisionOutput struct{ Body Decision }
+	bulkOutput     struct{ Body bulk }
 )
 
 // page is a part of a list, the newest letters first.
@@ -62,209 +66,174 @@ type whole struct {
 
 // bulk is what became of many letters.
 type bulk struct {
-	Done      int       `json:"done" doc:"Letters that were closed."`
-	Failed    []Settled `json:"failed,omitempty" doc:"Letters that are as they were, and why."`
-	Remaining int       `json:"remaining" doc:"Open letters that match and were left for the next call."`
-	Cursor    string    `json:"cursor,omitempty" doc:"Of the next call, for what was there at the first; absent where nothing remains of it."`
-	Forgotten int       `json:"forgotten,omitempty" doc:"Open letters beyond those, matching or not, that there is no memory for: they come once others are closed."`
+	Done      int        `json:"done" doc:"Letters that were closed."`
+	Failed    []Decision `json:"failed,omitempty" doc:"Letters that are as they were, and why."`
+	Remaining int        `json:"remaining" doc:"Open letters that match and were left for the next call."`
+	Cursor    string     `json:"cursor,omitempty" doc:"Of the next call, for what was there at the first; absent where nothing remains of it."`
+	Forgotten int        `json:"forgotten,omitempty" doc:"Open letters beyond those, matching or not, that there is no memory for: they come once others are closed."`
 }
 
-// Routes adds the calls of the box to an API.
-func Routes(api huma.API, b *Box) {
-	huma.Register(api, operation("list-dead-letters", http.MethodGet, "/v1/dlq", "List what could not be processed"),
-		func(ctx context.Context, in *listInput) (*listOutput, error) {
-			body, err := b.page(ctx, in)
-			return &listOutput{body}, err
-		})
-	huma.Register(api, operation("show-dead-letter", http.MethodGet, "/v1/dlq/{id}", "Show a dead letter and its record"),
-		func(ctx context.Context, in *idInput) (*showOutput, error) {
-			l, err := b.Show(ctx, in.ID)
-			if err != nil {
-				return nil, b.problem(ctx, err)
-			}
-			return &showOutput{wholeOf(l)}, nil
-		})
-	huma.Register(api, operation("replay-dead-letter", http.MethodPost, "/v1/dlq/{id}/replay", "Process the record again"), b.one(b.Replay))
-	huma.Register(api, operation("drop-dead-letter", http.MethodDelete, "/v1/dlq/{id}", "Give the record up"), b.one(b.Drop))
-	huma.Register(api, operation("replay-dead-letters", http.MethodPost, "/v1/dlq:replay", "Process the records of all open letters that match again"), b.many(b.Replay))
-	huma.Register(api, operation("drop-dead-letters", http.MethodPost, "/v1/dlq:drop", "Give up the records of all open letters that match"), b.many(b.Drop))
-}
-
-func operation(id, method, path, summary string) huma.Operation {
-	return huma.Operation{
-		OperationID: id, Method: method, Path: path, Summary: summary,
-		Tags: []string{"dead letters"}, Errors: []int{404, 409, 422, 503},
-	}
-}
-
-// decision is Replay or Drop.
-type decision func(ctx context.Context, ids ...string) ([]Settled, error)
-
-// one answers a decision about one letter.
-func (b *Box) one(decide decision) func(context.Context, *idInput) (*settledOutput, error) {
-	return func(ctx context.Context, in *idInput) (*settledOutput, error) {
-		outcomes, err := decide(ctx, in.ID)
-		if err != nil {
-			return nil, b.problem(ctx, err)
-		}
-		o := outcomes[0]
-		switch {
-		case o.Error != "" && o.State == "":
-			return nil, huma.Error404NotFound(fmt.Sprintf("there is no dead letter %q", in.ID))
-		case o.Error != "":
-			return nil, huma.Error409Conflict(o.Error)
-		}
-		return &settledOutput{o}, nil
-	}
-}
-
-// many answers a decision about open letters that match, the oldest first. Calls that
-// follow each other by their cursors come to each letter that was there at the first one
-// once: what a replay fails at again, or refuses, they do not meet a second time.
-func (b *Box) many(decide decision) func(context.Context, *bulkInput) (*bulkOutput, error) {
-	return func(ctx context.Context, in *bulkInput) (*bulkOutput, error) {
-		letters, forgotten := b.List(ctx, filter(in.Stage, in.Reason, in.Topic, events.LetterOpen)), b.Forgotten(ctx)
-		slices.Reverse(letters)
-		to, err := span(letters, in.Cursor)
-		if err != nil {
-			return nil, noCursor(in.Cursor)
-		}
-		letters = slices.DeleteFunc(letters, func(l Letter) bool { return !to.holds(l) })
-		ids := make([]string, min(len(letters), in.Limit))
-		for i := range ids {
-			ids[i] = letters[i].ID
-		}
-		outcomes, err := decide(ctx, ids...)
-		if err != nil && len(outcomes) == 0 {
-			return nil, b.problem(ctx, err)
-		}
-		out := bulk{Remaining: len(letters) - len(outcomes), Forgotten: forgotten}
-		for _, o := range outcomes {
-			if o.Error != "" {
-				out.Failed = append(out.Failed, o)
-				continue
-			}
-			out.Done++
-		}
-		if out.Remaining > 0 {
-			to.after = furthest(letters[:len(ids)], outcomes)
-			out.Cursor = to.String()
-		}
-		return &bulkOutput{out}, nil
-	}
-}
-
-// stretch is a part of a list of letters, the oldest first.
-type stretch struct {
-	after Letter    // it begins behind this one
-	until time.Time // when the last of it failed
-}
-
-// span reads the cursor of a bulk call; without one it is of all letters.
-func span(letters []Letter, cursor string) (stretch, error) {
-	var s stretch
-	if cursor == "" {
-		if len(letters) > 0 {
-			s.until = letters[len(letters)-1].Failed
-		}
-		return s, nil
-	}
-	until, after, _ := strings.Cut(cursor, ",")
-	var errs [2]error
-	s.until, errs[0] = time.Parse(time.RFC3339Nano, until)
-	s.after, errs[1] = parseCursor(after)
-	return s, errors.Join(errs[:]...)
-}
-
-func (s stretch) holds(l Letter) bool { return l.compare(s.after) > 0 && !l.Failed.After(s.until) }
-
-func (s stretch) String() string {
-	return s.until.UTC().Format(time.RFC3339Nano) + "," + cursor(s.after)
-}
-
-// furthest returns the last of the letters up to which all have an outcome: where the bus
-// failed, the next call goes on with the first that has none.
-func furthest(letters []Letter, outcomes []Settled) Letter {
-	settled := map[string]bool{}
-	for _, o := range outcomes {
-		settled[o.ID] = true
-	}
-	var last Letter
-	for _, l := range letters {
-		if !settled[l.ID] {
-			break
-		}
-		last = l
-	}
-	return last
-}
-
-func filter(stage, reason, topic string, state events.LetterState) Filter {
-	return Filter{Stage: stage, Reason: reason, Topic: events.Topic(topic), State: state}
-}
-
-func noCursor(s string) error {
-	return huma.Error422UnprocessableEntity("not a cursor of this list", &huma.ErrorDetail{Location: "query.cursor", Value: s})
-}
-
-// page cuts one page out of a list. Its cursor is the id of its last letter:
-// the next page begins behind that, whatever came meanwhile.
-func (b *Box) page(ctx context.Context, in *listInput) (page, error) {
-	state := events.LetterState(in.State)
-	if in.State == "all" {
-		state = ""
-	}
-	all := b.List(ctx, filter(in.Stage, in.Reason, in.Topic, state))
-	out := page{Letters: []Letter{}, Total: len(all), Forgotten: b.Forgotten(ctx)}
-	rest := all
-	if in.Cursor != "" {
-		after, err := parseCursor(in.Cursor)
-		if err != nil {
-			return page{}, noCursor(in.Cursor)
-		}
-		for len(rest) > 0 && rest[0].compare(after) >= 0 {
-			rest = rest[1:]
+// Routes adds the calls of the store to an API.
+func Routes(api huma.API, s *Store) {
+	operation := func(id, method, path, summary string) huma.Operation {
+		return huma.Operation{
+			OperationID: id, Method: method, Path: path, Summary: summary,
+			Tags: []string{"dead letters"}, Errors: []int{404, 409, 422, 503},
 		}
 	}
-	if len(rest) > in.Limit {
-		rest = rest[:in.Limit]
-		out.Cursor = cursor(rest[len(rest)-1])
-	}
-	out.Letters = append(out.Letters, rest...)
-	return out, nil
+	huma.Register(api, operation("list-dead-letters", http.MethodGet, "/v1/dlq", "List dead letters, newest first"), s.page)
+	huma.Register(api, operation("show-dead-letter", http.MethodGet, "/v1/dlq/{id}", "Show a dead letter and its record"), s.show)
+	huma.Register(api, operation("replay-dead-letter", http.MethodPost, "/v1/dlq/{id}/replay", "Replay the record"), s.one(s.Replay))
+	huma.Register(api, operation("drop-dead-letter", http.MethodDelete, "/v1/dlq/{id}", "Drop the record"), s.one(s.Drop))
+	huma.Register(api, operation("replay-dead-letters", http.MethodPost, "/v1/dlq:replay", "Replay all open dead letters that match"), s.many(s.Replay))
+	huma.Register(api, operation("drop-dead-letters", http.MethodPost, "/v1/dlq:drop", "Drop all open dead letters that match"), s.many(s.Drop))
 }
 
-// cursor names a place in a list, also of a letter that is gone by then.
-func cursor(l Letter) string { return l.Failed.UTC().Format(time.RFC3339Nano) + "," + l.ID }
-
-func parseCursor(s string) (Letter, error) {
-	for i := range len(s) {
-		if s[i] != ',' {
+// page answers one page of a list. Its cursor names its last letter: the next page
+// begins behind that, whatever came meanwhile.
+func (s *Store) page(ctx context.Context, in *listInput) (*listOutput, error) {
+	before, err := parseCursor(in.Cursor)
+	if err != nil {
+		return nil, badCursor(in.Cursor)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	owner := tenant.From(ctx)
+	out := page{Letters: []Letter{}, Forgotten: s.letters.of(owner).forgotten}
+	for _, l := range slices.Backward(s.letters.ordered(owner)) {
+		if !in.matches(l) || in.State != "all" && in.State != string(l.State) {
 			continue
 		}
-		at, err := time.Parse(time.RFC3339Nano, s[:i])
-		return Letter{Failed: at, ID: s[i+1:]}, err
+		out.Total++
+		if in.Cursor != "" && l.compare(before) >= 0 {
+			continue
+		}
+		if len(out.Letters) < in.Limit {
+			out.Letters = append(out.Letters, *l)
+		} else if out.Cursor == "" {
+			out.Cursor = cursor(out.Letters[in.Limit-1])
+		}
 	}
-	return Letter{}, errors.New("no comma")
+	return &listOutput{out}, nil
 }
 
-func wholeOf(l events.DeadLetter) whole {
+func (s *Store) show(ctx context.Context, in *idInput) (*showOutput, error) {
+	l, err := s.Show(ctx, in.ID)
+	if err != nil {
+		return nil, s.problem(ctx, err)
+	}
 	out := whole{Letter: newLetter(l, 0, 0), Headers: l.Headers, Original: l.Original}
 	out.Detail = l.Detail
 	if utf8.Valid(l.Original) {
 		out.Text = string(l.Original)
 	}
-	return out
+	return &showOutput{out}, nil
+}
+
+// decide is Replay or Drop.
+type decide func(ctx context.Context, ids ...string) ([]Decision, error)
+
+// one answers a decision about one letter.
+func (s *Store) one(decide decide) func(context.Context, *idInput) (*decisionOutput, error) {
+	return func(ctx context.Context, in *idInput) (*decisionOutput, error) {
+		decisions, err := decide(ctx, in.ID)
+		if err != nil {
+			return nil, s.problem(ctx, err)
+		}
+		switch d := decisions[0]; {
+		case d.Error != "" && d.State == "":
+			return nil, huma.Error404NotFound(fmt.Sprintf("there is no dead letter %q", in.ID))
+		case d.Error != "":
+			return nil, huma.Error409Conflict(d.Error)
+		default:
+			return &decisionOutput{d}, nil
+		}
+	}
+}
+
+// many answers a decision about open letters that match, the oldest first. Calls that
+// follow each other by their cursors come to each letter that was there at the first
+// call once: they do not meet again a letter that was refused, or whose record failed
+// again. A cursor is the time of the newest letter at the first call, and the last
+// letter of the call before.
+func (s *Store) many(decide decide) func(context.Context, *bulkInput) (*bulkOutput, error) {
+	return func(ctx context.Context, in *bulkInput) (*bulkOutput, error) {
+		limit, rest, _ := strings.Cut(in.Cursor, ",")
+		after, err := parseCursor(rest)
+		var until time.Time
+		if in.Cursor != "" && err == nil {
+			until, err = time.Parse(time.RFC3339Nano, limit)
+		}
+		if err != nil {
+			return nil, badCursor(in.Cursor)
+		}
+		letters, forgotten := s.openBetween(ctx, in.Filter, after, until)
+		ids := make([]string, min(len(letters), in.Limit))
+		for i := range ids {
+			ids[i] = letters[i].ID
+		}
+		decisions, err := decide(ctx, ids...)
+		if err != nil {
+			return nil, s.problem(ctx, err)
+		}
+		out := bulk{Remaining: len(letters) - len(ids), Forgotten: forgotten}
+		for _, d := range decisions {
+			if d.Error != "" {
+				out.Failed = append(out.Failed, d)
+				continue
+			}
+			out.Done++
+		}
+		if out.Remaining > 0 {
+			if in.Cursor == "" {
+				until = letters[len(letters)-1].Failed
+			}
+			out.Cursor = until.UTC().Format(time.RFC3339Nano) + "," + cursor(letters[len(ids)-1])
+		}
+		return &bulkOutput{out}, nil
+	}
+}
+
+// openBetween returns the open letters that match, the oldest first, up to a time if
+// that is not zero, and how many there is no memory for.
+func (s *Store) openBetween(ctx context.Context, f Filter, after Letter, until time.Time) (found []Letter, forgotten int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	owner := tenant.From(ctx)
+	for _, l := range s.letters.ordered(owner) {
+		if l.open() && f.matches(l) && l.compare(after) > 0 && (until.IsZero() || !l.Failed.After(until)) {
+			found = append(found, *l)
+		}
+	}
+	return found, s.letters.of(owner).forgotten
+}
+
+func badCursor(s string) error {
+	return huma.Error422UnprocessableEntity("not a cursor of this list", &huma.ErrorDetail{Location: "query.cursor", Value: s})
+}
+
+// cursor names a place in a list, which stays when its letter is gone.
+func cursor(l Letter) string { return l.Failed.UTC().Format(time.RFC3339Nano) + "," + l.ID }
+
+// parseCursor returns the place that a cursor names, or the first place.
+func parseCursor(s string) (at Letter, err error) {
+	if s == "" {
+		return at, nil
+	}
+	failed, id, _ := strings.Cut(s, ",")
+	at.ID = id
+	at.Failed, err = time.Parse(time.RFC3339Nano, failed)
+	return at, err
 }
 
 // problem turns an error into an answer (RFC 9457).
-func (b *Box) problem(ctx context.Context, err error) error {
+func (s *Store) problem(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return huma.Error404NotFound("there is no such dead letter")
 	case errors.Is(err, stream.ErrFull):
 		return huma.NewError(http.StatusInsufficientStorage, "there is no room on the bus")
 	}
-	b.log.WarnContext(ctx, "dead letters: the bus failed", "error", err)
-	return huma.Error503ServiceUnavailable("the bus can not be read or written")
+	s.log.WarnContext(ctx, "dead letters: the bus failed", "error", err)
+	return huma.Error503ServiceUnavailable("the bus cannot be read or written")
 }

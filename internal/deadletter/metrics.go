@@ -1,28 +1,28 @@
 package deadletter
 
 import (
-	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/metric"
 )
 
-// measure registers the figures of what lies on the shelf.
-func (s *shelf) measure(reg prometheus.Registerer, now func() time.Time) error {
-	return errors.Join(
-		reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "toolstream_dlq_open",
-			Help: "Dead letters that nobody has replayed or dropped yet.",
-		}, func() float64 { return float64(s.openCount()) })),
-		reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "toolstream_dlq_oldest_age_seconds",
-			Help: "Time since the oldest open dead letter was given up; 0 where there is none.",
-		}, func() float64 {
-			oldest, ok := s.oldestOpen()
-			if !ok {
-				return 0
-			}
-			return max(0, now().Sub(oldest).Seconds())
-		})),
-	)
+func (s *Store) measure(reg prometheus.Registerer) {
+	at := metric.At(reg)
+	at.NewGaugeFunc("toolstream_dlq_open", "Dead letters that are neither replayed nor dropped.", func() float64 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		open, forgotten := s.letters.count()
+		return float64(open + forgotten)
+	})
+	at.NewGaugeFunc("toolstream_dlq_oldest_age_seconds", "Time since the oldest open dead letter was given up; 0 where there is none.", func() float64 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		oldest := s.letters.oldestOpen()
+		if oldest.IsZero() {
+			return 0
+		}
+		return max(0, time.Since(oldest).Seconds())
+	})
 }

@@ -3,5 +3,5 @@ package filelock
 
 import "errors"
 
-// ErrHeld says that somebody else has the file locked.
+// ErrHeld says that another process has the file locked.
 var ErrHeld = errors.New("another process has it open")

@@ -82,7 +82,7 @@ func (e *Partial) Unwrap() error { return e.Err }
 // found. Usage features are left at 0: the index does not know them.
 type Candidate struct {
 	schema.Ref
-	Agent      string
+	Provider   string
 	Features   fusion.Features
 	Matches    []schema.Match // one per parameter, in the document's order; empty without arguments
 	BestArg    []int          // for each parameter the index of its best argument, -1 for none

@@ -9,26 +9,19 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Lexical holds the raw BM25 scores of one entity, field by field. 0 is both
+// Lexical holds the raw BM25 scores of one entity by lexical.Field. 0 is both
 // "no word matches" and "the tool lacks the field": no evidence either way, so
 // it is neutral.
-type Lexical struct {
-	Flat, Stem, Name, Description, Parameters, Response, Examples, Pairs float64
-}
+type Lexical [lexicalFields]float64
 
-// Max returns the larger score of each field: over the needs of a query, the
-// best one counts.
-func (l Lexical) Max(o Lexical) Lexical {
-	return Lexical{
-		Flat:        max(l.Flat, o.Flat),
-		Stem:        max(l.Stem, o.Stem),
-		Name:        max(l.Name, o.Name),
-		Description: max(l.Description, o.Description),
-		Parameters:  max(l.Parameters, o.Parameters),
-		Response:    max(l.Response, o.Response),
-		Examples:    max(l.Examples, o.Examples),
-		Pairs:       max(l.Pairs, o.Pairs),
+const lexicalFields = 8
+
+// LexicalFeatures returns the features of a field, of the query and of the needs.
+func LexicalFeatures(field int) (query, needs fusion.Feature) {
+	if field == lexicalFields-1 {
+		return fusion.QueryLexicalPairs, fusion.NeedsLexicalPairs
 	}
+	return fusion.QueryLexicalFlat + fusion.Feature(field), fusion.NeedsLexicalFlat + fusion.Feature(field)
 }
 
 // Entry is what an index knows of one entity when it scores it.
@@ -56,9 +49,10 @@ type Scores struct {
 // scores 0 on every entity alike.
 func Score(p *Probe, e Entry) Scores {
 	var s Scores
-	setLexical(s.Features[fusion.QueryLexicalFlat:], e.Query)
-	setLexical(s.Features[fusion.NeedsLexicalFlat:], e.Needs)
-	s.Features[fusion.QueryLexicalPairs], s.Features[fusion.NeedsLexicalPairs] = e.Query.Pairs, e.Needs.Pairs
+	for field := range lexicalFields {
+		query, needs := LexicalFeatures(field)
+		s.Features[query], s.Features[needs] = e.Query[field], e.Needs[field]
+	}
 	if e.Vectors == nil {
 		return s
 	}
@@ -67,12 +61,6 @@ func Score(p *Probe, e Entry) Scores {
 	s.scoreArguments(p, e)
 	s.Similarity = p.similarity(&s.Features)
 	return s
-}
-
-// setLexical writes the seven lexical features that lie in one order in both
-// scopes.
-func setLexical(f []float64, l Lexical) {
-	copy(f, []float64{l.Flat, l.Stem, l.Name, l.Description, l.Parameters, l.Response, l.Examples})
 }
 
 func (s *Scores) scoreQuery(p *Probe, v *events.Vectors) {
@@ -137,7 +125,7 @@ func bestNeed(p *Probe, ask func(*Need) []float32, phi func(q []float32) float64
 
 // scoreArguments matches every parameter with its best argument: s_p, S_param
 // and what the penalty is made of (arXiv 2602.05366, equations 2 and 5).
-// Without arguments nobody was asked: no matches, and 0 on every entity.
+// Without arguments there are no matches, and every entity has 0.
 func (s *Scores) scoreArguments(p *Probe, e Entry) {
 	if !p.hasArguments() {
 		return

@@ -97,7 +97,7 @@ func TestAnAbsentFieldIsNeutral(t *testing.T) {
 }
 
 func TestWithoutVectorsOnlyWordsCount(t *testing.T) {
-	entry := Entry{Vectors: &events.Vectors{Name: vectorAt(0.5), Parameters: []events.Vector{vectorAt(0.1)}}, Required: []bool{true}, Query: Lexical{Flat: 3}}
+	entry := Entry{Vectors: &events.Vectors{Name: vectorAt(0.5), Parameters: []events.Vector{vectorAt(0.1)}}, Required: []bool{true}, Query: Lexical{3}}
 	words := &Probe{Needs: make([]Need, 2), Arguments: []Argument{{Name: "x"}}}
 	unembedded := entry
 	unembedded.Vectors = nil

@@ -9,7 +9,7 @@ import (
 // rounding, a longer one would outrank every other.
 const MaxNorm = 1.01
 
-// CheckVector says why a vector can not be searched among others of that many
+// CheckVector says why a vector cannot be searched among others of that many
 // dimensions, or nil. An empty one is fine: its text holds nothing to embed.
 func CheckVector(v []float32, dimensions int) error {
 	if len(v) != 0 && len(v) != dimensions {

@@ -5,17 +5,20 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"unicode/utf16"
+	"strconv"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Canonical writes a decoded value so that equal documents are equal bytes: no
-// space, keys sorted by UTF-16 code units and the fewest escapes, as in RFC
-// 8785 (JCS). It differs in numbers, which keep every digit of their source:
-// one text per decimal value, in the layout of RFC 8785, instead of the
-// nearest double's text. A value that Decode does not make is a programming
-// error and panics.
+// space, sorted keys, the fewest escapes and one text per number, as in RFC
+// 8785 (JCS). It differs in two points: keys are sorted by their bytes, and
+// whole numbers keep all their digits. A value that Decode does not make is a
+// programming error and panics.
 func Canonical(v any) []byte { return Append(nil, v) }
 
 // Hash returns the hex SHA-256 of Canonical(v).
@@ -30,7 +33,7 @@ func Append(b []byte, v any) []byte {
 	case nil:
 		return append(b, "null"...)
 	case bool:
-		return fmt.Append(b, v)
+		return strconv.AppendBool(b, v)
 	case string:
 		return AppendString(b, v)
 	case json.Number:
@@ -45,87 +48,47 @@ func Append(b []byte, v any) []byte {
 		}
 		return append(b, ']')
 	case map[string]any:
-		return appendObject(b, v)
+		b = append(b, '{')
+		for i, k := range Keys(v) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(AppendString(b, k), ':')
+			b = Append(b, v[k])
+		}
+		return append(b, '}')
 	}
 	panic(fmt.Sprintf("jsondoc: a document holds no %T", v))
 }
 
-func appendObject(b []byte, m map[string]any) []byte {
-	b = append(b, '{')
-	for i, k := range Keys(m) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = AppendString(b, k)
-		b = append(b, ':')
-		b = Append(b, m[k])
-	}
-	return append(b, '}')
-}
-
 // Keys returns the keys of an object in canonical order.
 func Keys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, compareUTF16)
+	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
+	slices.Sort(keys)
 	return keys
 }
 
-// compareUTF16 orders by UTF-16 code units. That differs from byte order only
-// where a surrogate pair meets a character above it, U+E000 to U+FFFF.
-func compareUTF16(a, b string) int {
-	for a != "" && b != "" {
-		x, n := utf8.DecodeRuneInString(a)
-		y, m := utf8.DecodeRuneInString(b)
-		if ux, uy := firstUnit(x), firstUnit(y); ux != uy {
-			return int(ux) - int(uy)
-		}
-		if x != y { // pairs with the same high surrogate
-			return int(x) - int(y)
-		}
-		a, b = a[n:], b[m:]
-	}
-	return len(a) - len(b)
-}
-
-func firstUnit(r rune) rune {
-	if high, _ := utf16.EncodeRune(r); high != utf8.RuneError {
-		return high
-	}
-	return r
-}
-
-// AppendString appends a string in its canonical form, quoted.
+// AppendString appends the canonical text of a string.
 func AppendString(b []byte, s string) []byte {
-	const hexDigits = "0123456789abcdef"
-	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		b = append(b, s[start:i]...)
-		start = i + 1
-		switch c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\b':
-			b = append(b, `\b`...)
-		case '\f':
-			b = append(b, `\f`...)
-		case '\n':
-			b = append(b, `\n`...)
-		case '\r':
-			b = append(b, `\r`...)
-		case '\t':
-			b = append(b, `\t`...)
-		default:
-			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			b, _ = jsontext.AppendQuote(b, s) // fails on invalid UTF-8 only, which it replaces
+			return b
 		}
 	}
-	b = append(b, s[start:]...)
-	return append(b, '"')
+	return append(append(append(b, '"'), s...), '"')
+}
+
+// normal returns one text per value: 1.0, 1e0 and 10e-1 are 1, and -0 is 0. A
+// whole number keeps its digits, as an identifier above 2^53 needs, and so
+// does a number that no float64 can be.
+func normal(s string) string {
+	if !strings.ContainsAny(s, ".eE") && s != "-0" {
+		return s
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return s
+	}
+	return jsontext.Float(f + 0).String() // -0 + 0 is 0
 }

@@ -3,9 +3,12 @@ package jsondoc
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // bom is the byte order mark that some editors put first; RFC 8259 lets a
@@ -16,213 +19,145 @@ var bom = []byte("\ufeff")
 // Errors are *Error.
 func Decode(data []byte, limits Limits) (any, error) {
 	l := limits.withDefaults()
-	if len(data) > l.Bytes {
-		return nil, &Error{Reason: TooLarge, Offset: l.Bytes, Line: 1, Detail: fmt.Sprintf("%d bytes, at most %d", len(data), l.Bytes)}
-	}
-	p := &parser{text: string(data), limits: l}
-	if bytes.HasPrefix(data, bom) {
-		p.pos = len(bom)
-	}
-	v, err := p.document()
-	if err != nil {
-		err.Line = lineAt(data, err.Offset)
+	if err := l.checkSize(data); err != nil {
 		return nil, err
+	}
+	body := bytes.TrimPrefix(data, bom)
+	// object looks for names that stand twice, in the map that it makes anyway.
+	d := decoder{in: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)), limits: l}
+	v, err := d.document()
+	if err != nil {
+		e := refusal(err, body)
+		e.Offset += len(data) - len(body)
+		e.Line = lineAt(data, e.Offset)
+		return nil, e
 	}
 	return v, nil
 }
 
-// parser is a recursive descent over one document; Limits.Depth bounds the
-// recursion.
-type parser struct {
-	text   string
-	pos    int
+// decoder turns tokens into values. Limits.Depth bounds its recursion.
+type decoder struct {
+	in     *jsontext.Decoder
 	limits Limits
 	nodes  int
-	path   trail
 }
 
-func (p *parser) document() (any, *Error) {
-	if p.space(); p.pos == len(p.text) {
-		return nil, &Error{Reason: Empty, Offset: p.pos}
-	}
-	v, err := p.value()
+func (d *decoder) document() (any, error) {
+	v, err := d.value()
 	if err != nil {
 		return nil, err
 	}
-	if p.space(); p.pos < len(p.text) {
-		return nil, p.unexpected("after the end of the document")
+	if _, err := d.in.ReadToken(); err == nil {
+		return nil, d.refuse(InvalidJSON, "the document has ended before")
+	} else if !errors.Is(err, io.EOF) {
+		return nil, err
 	}
 	return v, nil
 }
 
-func (p *parser) fail(reason string, offset int, detail string, args ...any) *Error {
-	return &Error{Reason: reason, Offset: offset, Path: p.path.pointer(), Detail: fmt.Sprintf(detail, args...)}
-}
-
-func (p *parser) unexpected(where string) *Error {
-	if p.pos >= len(p.text) {
-		return p.fail(InvalidJSON, len(p.text), "unexpected end %s", where)
-	}
-	r, size := utf8.DecodeRuneInString(p.text[p.pos:])
-	if r == utf8.RuneError && size == 1 {
-		return p.fail(InvalidUTF8, p.pos, "byte 0x%02x", p.text[p.pos])
-	}
-	return p.fail(InvalidJSON, p.pos, "unexpected %s %s", quote(string(r)), where)
-}
-
-func (p *parser) space() {
-	for p.pos < len(p.text) {
-		switch p.text[p.pos] {
-		case ' ', '\t', '\n', '\r':
-			p.pos++
-		default:
-			return
-		}
+// refuse returns an error behind the token that was read last.
+func (d *decoder) refuse(reason, detail string, args ...any) *Error {
+	return &Error{
+		Reason: reason, Offset: int(d.in.InputOffset()), Path: pointer(d.in.StackPointer()), Detail: fmt.Sprintf(detail, args...),
 	}
 }
 
-func (p *parser) peek() byte {
-	if p.pos < len(p.text) {
-		return p.text[p.pos]
-	}
-	return 0
-}
-
-// value reads the value at pos, which no space precedes.
-func (p *parser) value() (any, *Error) {
-	if p.nodes++; p.nodes > p.limits.Nodes {
-		return nil, p.fail(TooManyNodes, p.pos, "at most %d values", p.limits.Nodes)
-	}
-	switch c := p.peek(); {
-	case c == '{':
-		return p.object()
-	case c == '[':
-		return p.array()
-	case c == '"':
-		return p.str()
-	case c == '-' || c >= '0' && c <= '9':
-		return p.number()
-	}
-	return p.literal()
-}
-
-func (p *parser) literal() (any, *Error) {
-	rest := p.text[p.pos:]
-	for _, l := range []struct {
-		text  string
-		value any
-	}{{"true", true}, {"false", false}, {"null", nil}} {
-		if strings.HasPrefix(rest, l.text) {
-			p.pos += len(l.text)
-			return l.value, nil
-		}
-	}
-	return nil, p.unexpected("where a value should be")
-}
-
-func (p *parser) open(s step) *Error {
-	if len(p.path) >= p.limits.Depth {
-		return p.fail(TooDeep, p.pos, "at most %d levels", p.limits.Depth)
-	}
-	p.path = append(p.path, s)
-	p.pos++
-	p.space()
-	return nil
-}
-
-func (p *parser) close() {
-	p.path = p.path[:len(p.path)-1]
-	p.pos++
-}
-
-func (p *parser) array() (any, *Error) {
-	if err := p.open(step{array: true}); err != nil {
+func (d *decoder) value() (any, error) {
+	token, err := d.in.ReadToken()
+	if err != nil {
 		return nil, err
 	}
+	if d.nodes++; d.nodes > d.limits.Nodes {
+		return nil, d.refuse(TooManyNodes, "at most %d values", d.limits.Nodes)
+	}
+	if d.in.StackDepth() > d.limits.Depth {
+		return nil, d.refuse(TooDeep, "at most %d levels", d.limits.Depth)
+	}
+	switch token.Kind() {
+	case '{':
+		return d.object()
+	case '[':
+		return d.array()
+	case '"':
+		return d.text(token)
+	case '0':
+		return json.Number(token.String()), nil
+	case 'n':
+		return nil, nil
+	}
+	return token.Bool(), nil
+}
+
+func (d *decoder) text(token jsontext.Token) (string, error) {
+	s := token.String()
+	if strings.IndexByte(s, 0) >= 0 {
+		return "", d.refuse(NUL, "")
+	}
+	return s, nil
+}
+
+func (d *decoder) array() (any, error) {
 	out := []any{}
-	for p.peek() != ']' {
-		p.path[len(p.path)-1].index = len(out)
-		v, err := p.value()
+	for d.in.PeekKind() != ']' {
+		v, err := d.value()
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, v)
-		if err := p.separator(']'); err != nil {
-			return nil, err
-		}
 	}
-	p.close()
-	return out, nil
+	_, err := d.in.ReadToken()
+	return out, err
 }
 
-func (p *parser) object() (any, *Error) {
-	if err := p.open(step{index: -1}); err != nil {
-		return nil, err
-	}
+func (d *decoder) object() (any, error) {
 	out := map[string]any{}
-	for p.peek() != '}' {
-		if err := p.member(out); err != nil {
+	for d.in.PeekKind() != '}' {
+		token, err := d.in.ReadToken()
+		if err != nil {
 			return nil, err
 		}
-		if err := p.separator('}'); err != nil {
+		key, err := d.text(token)
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := out[key]; twice {
+			return nil, d.refuse(DuplicateKey, "%s", quote(key))
+		}
+		if out[key], err = d.value(); err != nil {
 			return nil, err
 		}
 	}
-	p.close()
-	return out, nil
+	_, err := d.in.ReadToken()
+	return out, err
 }
 
-func (p *parser) member(out map[string]any) *Error {
-	at := p.pos
-	if p.peek() != '"' {
-		return p.unexpected("where a key should be")
+// refusal turns an error of reading body into an *Error.
+func refusal(err error, body []byte) *Error {
+	if refused := (*Error)(nil); errors.As(err, &refused) {
+		return refused
 	}
-	key, err := p.str()
-	if err != nil {
-		return err
-	}
-	p.path[len(p.path)-1] = step{key: key}
-	if _, twice := out[key]; twice {
-		return p.fail(DuplicateKey, at, "%s", quote(key))
-	}
-	if p.space(); p.peek() != ':' {
-		return p.unexpected("where a colon should be")
-	}
-	p.pos++
-	p.space()
-	v, err := p.value()
-	if err != nil {
-		return err
-	}
-	out[key] = v
-	return nil
-}
-
-// separator passes over a comma, and stops before the closing bracket.
-func (p *parser) separator(closing byte) *Error {
-	p.space()
-	switch p.peek() {
-	case closing:
-		return nil
-	case ',':
-		p.pos++
-		if p.space(); p.peek() == closing {
-			return p.unexpected("after a comma")
+	syntax := (*jsontext.SyntacticError)(nil)
+	if !errors.As(err, &syntax) { // the end
+		if len(bytes.TrimSpace(body)) == 0 {
+			return &Error{Reason: Empty, Offset: len(body)}
 		}
-		return nil
+		return &Error{Reason: InvalidJSON, Offset: len(body), Detail: "unexpected end"}
 	}
-	return p.unexpected("where a comma should be")
+	e := syntaxError(syntax)
+	if e.Offset < len(body) && body[e.Offset] == 0 {
+		e.Reason, e.Detail = NUL, ""
+	}
+	return e
 }
 
-func (p *parser) number() (any, *Error) {
-	end := p.pos + numberLen(p.text[p.pos:])
-	if end == p.pos {
-		return nil, p.fail(InvalidJSON, p.pos, "malformed number")
+// syntaxError turns an error of the JSON parser into an *Error.
+func syntaxError(err *jsontext.SyntacticError) *Error {
+	e := &Error{
+		Reason: InvalidJSON, Offset: int(err.ByteOffset), Path: pointer(err.JSONPointer),
+		Detail: strings.TrimPrefix(err.Err.Error(), "jsontext: "),
 	}
-	if exponentDigits(p.text[p.pos:end]) > maxExponentDigits {
-		return nil, p.fail(InvalidJSON, p.pos, "number out of range")
+	if strings.Contains(e.Detail, "UTF-8") || strings.Contains(e.Detail, "surrogate") {
+		e.Reason = InvalidUTF8
 	}
-	n := json.Number(p.text[p.pos:end])
-	p.pos = end
-	return n, nil
+	return e
 }

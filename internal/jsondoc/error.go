@@ -3,7 +3,6 @@ package jsondoc
 import (
 	"bytes"
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -29,25 +28,42 @@ const maxQuoted = 80
 // Error says why and where a document was refused.
 type Error struct {
 	Reason string // one of the constants
-	Offset int    // byte in the document, from 0
-	Line   int    // line in the document, from 1
+	Offset int    // byte in the document, from 0, at which or shortly before which it is; -1 where it is not known
+	Line   int    // line in the document, from 1; 0 where it is not known
 	Path   string // JSON pointer (RFC 6901) to the value being read; "" is the whole document
 	Detail string // what was met, in words; may be empty
 }
 
 // Error reads like "duplicate key at byte 17 (/a): "id"".
 func (e *Error) Error() string {
-	if e.Reason == Empty {
+	if e.Path == "" {
+		return e.Text()
+	}
+	return e.place() + " (" + e.Path + ")" + e.detail()
+}
+
+// Text is Error without the path.
+func (e *Error) Text() string { return e.place() + e.detail() }
+
+func (e *Error) place() string {
+	switch {
+	case e.Reason == Empty:
 		return "body is empty"
+	case e.Offset < 0 && e.Line == 0:
+		return e.Reason
+	case e.Offset < 0:
+		return fmt.Sprintf("%s in line %d", e.Reason, e.Line)
+	case e.Line > 1:
+		return fmt.Sprintf("%s at byte %d, line %d", e.Reason, e.Offset, e.Line)
 	}
-	s := fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
-	if e.Path != "" {
-		s += " (" + e.Path + ")"
+	return fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
+}
+
+func (e *Error) detail() string {
+	if e.Detail == "" {
+		return ""
 	}
-	if e.Detail != "" {
-		s += ": " + e.Detail
-	}
-	return s
+	return ": " + e.Detail
 }
 
 // lineAt returns the number of the line that holds the byte at offset.
@@ -62,43 +78,4 @@ func quote(s string) string {
 		s = strings.ToValidUTF8(s[:maxQuoted], "") + "…"
 	}
 	return fmt.Sprintf("%+q", s)
-}
-
-// trail is the path to the value being read. It becomes text only when an
-// error needs it.
-type trail []step
-
-// step is one reference token of a trail.
-type step struct {
-	key   string
-	index int // of an array's element; negative in an object before its first key
-	array bool
-}
-
-func (t trail) pointer() string {
-	path := ""
-	for _, s := range t {
-		switch {
-		case s.array:
-			path = Pointer(path, strconv.Itoa(s.index))
-		case s.index >= 0:
-			path = Pointer(path, s.key)
-		}
-	}
-	return path
-}
-
-// escapes are those of RFC 6901.
-var escapes = strings.NewReplacer("~", "~0", "/", "~1")
-
-// Pointer appends reference tokens to a JSON pointer, escaped. Long tokens are
-// cut: a pointer is for messages.
-func Pointer(base string, tokens ...string) string {
-	for _, t := range tokens {
-		if len(t) > 2*maxQuoted {
-			t = strings.ToValidUTF8(t[:2*maxQuoted], "") + "…"
-		}
-		base += "/" + escapes.Replace(t)
-	}
-	return base
 }

@@ -1,32 +1,33 @@
 package jsondoc
 
+import "fmt"
+
 // Limits bound what a document may cost. A zero field means its default.
 type Limits struct {
-	Bytes   int // of the document's text, 1 MiB
-	Depth   int // nested objects and arrays, 64
-	Nodes   int // values of any kind, 200,000; this is what bounds memory
-	Aliases int // values that YAML aliases may add, 100,000, but never more than Nodes
+	Bytes int // of the document's text, 1 MiB
+	Depth int // nested objects and arrays, 64
+	Nodes int // values of any kind, 200,000; this is what bounds memory
 }
 
 // The default limits.
 const (
-	DefaultBytes   = 1 << 20
-	DefaultDepth   = 64
-	DefaultNodes   = 200_000
-	DefaultAliases = 100_000
+	DefaultBytes = 1 << 20
+	DefaultDepth = 64
+	DefaultNodes = 200_000
 )
 
-// maxAnchors bounds the anchors of one YAML document, however small the trees
-// behind them: real documents have tens.
-const maxAnchors = 1_000
+func (l Limits) checkSize(data []byte) error {
+	if len(data) > l.Bytes {
+		return &Error{Reason: TooLarge, Offset: l.Bytes, Line: 1, Detail: fmt.Sprintf("%d bytes, at most %d", len(data), l.Bytes)}
+	}
+	return nil
+}
 
 func (l Limits) withDefaults() Limits {
 	for _, f := range []struct {
 		field *int
 		value int
-	}{
-		{&l.Bytes, DefaultBytes}, {&l.Depth, DefaultDepth}, {&l.Nodes, DefaultNodes}, {&l.Aliases, DefaultAliases},
-	} {
+	}{{&l.Bytes, DefaultBytes}, {&l.Depth, DefaultDepth}, {&l.Nodes, DefaultNodes}} {
 		if *f.field <= 0 {
 			*f.field = f.value
 		}

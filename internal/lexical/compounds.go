@@ -62,8 +62,7 @@ func (a *inquiry) endingIn(stem string) []string {
 		return nil
 	}
 	var out []string
-	for _, c := range a.snapshot.from(backward + reversed(stem)) {
-		c = reversed(c)
+	for _, c := range a.snapshot.compoundsEnding(stem) {
 		if rest := strings.TrimSuffix(c, stem); len(rest) >= minPart-1 && (len(stem) >= tellingPart || a.known(rest)) {
 			out = append(out, c)
 		}
@@ -77,7 +76,7 @@ func (a *inquiry) beginningWith(word string) []string {
 		return nil
 	}
 	var out []string
-	for _, c := range a.snapshot.from(forward + word) {
+	for _, c := range a.snapshot.compoundsBeginning(word) {
 		if rest := strings.TrimPrefix(c, word); len(rest) >= minPart-1 && (len(word) >= tellingPart || a.head(rest) != "") {
 			out = append(out, c)
 		}
@@ -124,6 +123,7 @@ func (a *inquiry) split(stem string) (modifier, head string) {
 	if len(stem) < minCompound {
 		return "", ""
 	}
+	another := func(c string) bool { return c != stem }
 	best := 0
 	for i := range stem {
 		short := min(i, len(stem)-i)
@@ -133,8 +133,8 @@ func (a *inquiry) split(stem string) (modifier, head string) {
 		before, end := stem[:i], stem[i:]
 		word, alone := a.unlinked(before), a.snapshot.knows(end)
 		switch {
-		case word != "" && (alone || a.inAnother(backward+reversed(end), backward+reversed(stem))):
-		case alone && a.inAnother(forward+before, forward+stem):
+		case word != "" && (alone || slices.ContainsFunc(a.snapshot.compoundsEnding(end), another)):
+		case alone && slices.ContainsFunc(a.snapshot.compoundsBeginning(before), another):
 			word = before
 		default:
 			continue
@@ -144,32 +144,36 @@ func (a *inquiry) split(stem string) (modifier, head string) {
 	return modifier, head
 }
 
-// inAnother reports whether a term other than self begins with the prefix.
-func (a *inquiry) inAnother(prefix, self string) bool {
-	for _, c := range a.snapshot.from(prefix) {
-		if c != self[1:] {
-			return true
-		}
-	}
-	return false
+// compoundsBeginning returns the first compounds that begin with a word, in byte
+// order.
+func (s *Snapshot) compoundsBeginning(word string) []string {
+	return s.beginning(word, func(p part) []string { return p.compounds })
 }
 
-// from returns the first terms that begin with a prefix, in byte order, without
-// the mark that is its first byte.
-func (s *Snapshot) from(prefix string) []string {
+// compoundsEnding returns the first compounds that end in a stem, in the byte order
+// of their reverses.
+func (s *Snapshot) compoundsEnding(stem string) []string {
+	out := s.beginning(reversed(stem), func(p part) []string { return p.reversed })
+	for i := range out {
+		out[i] = reversed(out[i])
+	}
+	return out
+}
+
+// beginning returns the first words of all parts that begin with a prefix.
+func (s *Snapshot) beginning(prefix string, words func(part) []string) []string {
 	var out []string
 	for _, p := range s.parts {
-		for i, n := p.terms.lower(prefix), 0; i < p.terms.len() && n < maxFound; i, n = i+1, n+1 {
-			term := string(p.terms.term(i))
-			if !strings.HasPrefix(term, prefix) {
+		sorted := words(p)
+		from, _ := slices.BinarySearch(sorted, prefix)
+		for _, word := range sorted[from:min(from+maxFound, len(sorted))] {
+			if !strings.HasPrefix(word, prefix) {
 				break
 			}
-			out = append(out, term[1:])
+			out = append(out, word)
 		}
 	}
-	if len(s.parts) > 1 {
-		slices.Sort(out)
-		out = slices.Compact(out)
-	}
+	slices.Sort(out)
+	out = slices.Compact(out)
 	return out[:min(len(out), maxFound)]
 }

@@ -1,90 +1,112 @@
 package lexical
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/toolstream/toolstream/internal/text"
 )
 
-// What begins with one of these bytes is no word, but says something of one.
-const (
-	forward  = "\x01" // a word that may be a compound
-	backward = "\x02" // the same, read from its end
-	spoken   = "\x03" // a language that the document has words of
-)
+// languageMarker begins a term that is no word, but says that a document has words
+// of a language.
+const languageMarker = "\x03"
 
 // minCompound is the length in bytes from which a word may be a compound.
 const minCompound = 8
 
-// document is what is indexed of one.
-type document struct {
-	slot    uint32
-	terms   [FieldCount]Terms
-	lengths [FieldCount]int
+// Document is what is indexed of a document, ready to be stored: its terms, each
+// once, and how often each occurs in each field. It is immutable.
+//
+// Its bytes: the number of terms and the hash of each; then by field its length in
+// words, the number of terms in it, and of each of these its place among the terms
+// and how often it occurs, at most maxTF; then the number of words that may be
+// compounds, and each with its length in front. Numbers are varints, hashes
+// little-endian.
+type Document []byte
+
+// hash returns the hash FNV-1a of a term.
+func hash(term string) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211
+	h := uint64(offset)
+	for i := range len(term) {
+		h = (h ^ uint64(term[i])) * prime
+	}
+	return h
 }
 
-// read makes a document of its texts. stem is text.Stem.
-func (c Config) read(slot uint32, texts *[FieldCount]string, stem func(string) string) *document {
-	d := &document{slot: slot}
+// read makes a document of its texts. Those of Stem and Pairs are not read. stem is
+// text.Stem.
+func read(texts *[FieldCount]string, stem func(string) string) Document {
 	var words [FieldCount][]text.Word
 	for f, s := range texts {
 		if Field(f) != Stem && Field(f) != Pairs {
-			words[f] = c.words(s)
+			words[f] = text.Words(s)
 		}
 	}
 	words[Stem], words[Pairs] = words[Flat], words[Name]
-	r := reader{config: c, stem: stem}
-	if c.Tokens == nil {
-		r.languages, _ = text.Detect(longest(words[:]))
+	r := reader{stem: stem, numbers: map[uint64]int{}}
+	// The longest text says most of the language.
+	r.languages, _ = text.Detect(slices.MaxFunc(words[:], func(a, b []text.Word) int { return len(a) - len(b) }))
+	for f := range Pairs {
+		r.current = &r.fields[f]
+		r.field(f, words[f])
 	}
-	for f := range words {
-		d.terms[f], d.lengths[f] = r.field(Field(f), words[f])
-	}
-	return d
-}
-
-// longest returns the longest of some texts: it says most of its language.
-func longest(texts [][]text.Word) []text.Word {
-	return slices.MaxFunc(texts, func(a, b []text.Word) int { return len(a) - len(b) })
-}
-
-// words cuts a text into its words.
-func (c Config) words(s string) []text.Word {
-	if c.Tokens == nil {
-		return text.Words(s)
-	}
-	tokens := c.Tokens(s)
-	words := make([]text.Word, len(tokens))
-	for i, t := range tokens {
-		words[i] = text.Word{Text: t, Plain: t}
-	}
-	return words
+	r.current = &r.fields[Pairs]
+	pairs(words[Pairs], r.own, r.count)
+	return r.document()
 }
 
 // reader turns the words of one document into terms.
 type reader struct {
-	config    Config
 	stem      func(string) string
 	languages text.Languages
-
-	at     map[string]int
-	terms  Terms
-	length int
+	terms     []uint64
+	numbers   map[uint64]int // of the terms
+	compounds []string
+	fields    [FieldCount]fieldCounts
+	current   *fieldCounts
 }
 
-// field returns the distinct terms of a field, and how many words it has.
-func (r *reader) field(f Field, words []text.Word) (Terms, int) {
-	r.at, r.terms, r.length = make(map[string]int, len(words)), make(Terms, 0, len(words)), 0
-	if f == Pairs {
-		r.config.pairs(words, r.own, r.count)
-		return r.terms, r.length
+// fieldCounts is how often each term occurs in a field.
+type fieldCounts struct {
+	counts   []uint8 // by the number of the term
+	distinct int
+	length   int // in words
+}
+
+// document returns what was read in its stored form.
+func (r *reader) document() Document {
+	b := binary.AppendUvarint(nil, uint64(len(r.terms)))
+	for _, term := range r.terms {
+		b = binary.LittleEndian.AppendUint64(b, term)
 	}
+	for i := range r.fields {
+		f := &r.fields[i]
+		b = binary.AppendUvarint(b, uint64(f.length))
+		b = binary.AppendUvarint(b, uint64(f.distinct))
+		for term, count := range f.counts {
+			if count > 0 {
+				b = append(binary.AppendUvarint(b, uint64(term)), count)
+			}
+		}
+	}
+	slices.Sort(r.compounds)
+	r.compounds = slices.Compact(r.compounds)
+	b = binary.AppendUvarint(b, uint64(len(r.compounds)))
+	for _, word := range r.compounds {
+		b = append(binary.AppendUvarint(b, uint64(len(word))), word...)
+	}
+	return b
+}
+
+// field adds the words of a field.
+func (r *reader) field(f Field, words []text.Word) {
 	for i := range words {
 		w := &words[i]
-		if !r.config.KeepStopWords && text.StopWord(w.Text) {
+		if text.StopWord(w.Text) {
 			continue
 		}
-		if r.config.Stemmed[f] && w.Spaced() {
+		if f.stemmed() && w.Spaced() {
 			r.stems(f, w)
 			continue
 		}
@@ -100,7 +122,6 @@ func (r *reader) field(f Field, words []text.Word) (Terms, int) {
 		r.beside(first)
 		r.beside(second)
 	}
-	return r.terms, r.length
 }
 
 // own returns the stem of a word in the language of the document.
@@ -126,17 +147,16 @@ func (r *reader) stems(f Field, w *text.Word) {
 		r.beside(english)
 	}
 	if f == Stem {
-		r.once(spoken + string(l))
+		r.beside(languageMarker + string(l))
 	}
 	if l.Compounds() && len(own) >= minCompound {
-		r.beside(forward + own)
-		r.beside(backward + reversed(own))
+		r.compounds = append(r.compounds, own)
 	}
 }
 
 func (r *reader) count(term string) {
 	r.beside(term)
-	r.length++
+	r.current.length++
 }
 
 // beside adds a term that does not make the field longer, if it is one.
@@ -144,24 +164,41 @@ func (r *reader) beside(term string) {
 	if term == "" {
 		return
 	}
-	i, seen := r.at[term]
-	if !seen {
-		i = len(r.terms)
-		r.at[term] = i
-		r.terms = append(r.terms, Term{Text: term})
+	h := hash(term)
+	number, known := r.numbers[h]
+	if !known {
+		number = len(r.terms)
+		r.numbers[h], r.terms = number, append(r.terms, h)
 	}
-	r.terms[i].Count++
+	f := r.current
+	for len(f.counts) <= number {
+		f.counts = append(f.counts, 0)
+	}
+	if f.counts[number] == 0 {
+		f.distinct++
+	}
+	if f.counts[number] < maxTF {
+		f.counts[number]++
+	}
 }
 
-func (r *reader) once(term string) {
-	if _, seen := r.at[term]; !seen {
-		r.beside(term)
+// pairs calls found with every pair of neighbours among the words, less stop words:
+// both stems, with a byte between that no word holds. Words of scripts without
+// spaces are pairs of characters already: they have no neighbours.
+func pairs(words []text.Word, stem func(*text.Word) string, found func(term string)) {
+	before := ""
+	for i := range words {
+		w := &words[i]
+		if text.StopWord(w.Text) {
+			continue
+		}
+		own := ""
+		if w.Spaced() {
+			own = stem(w)
+		}
+		if before != "" && own != "" {
+			found(before + "\x00" + own)
+		}
+		before = own
 	}
-}
-
-// reversed returns s from its last character to its first.
-func reversed(s string) string {
-	runes := []rune(s)
-	slices.Reverse(runes)
-	return string(runes)
 }

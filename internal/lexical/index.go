@@ -1,8 +1,8 @@
 package lexical
 
 import (
-	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -10,63 +10,37 @@ import (
 	"github.com/toolstream/toolstream/internal/text"
 )
 
-// Index is a lexical index under change. Put, Delete and Commit are for one
-// writer at a time; Snapshot never waits for anybody.
+// Index is a lexical index under change. Snapshot never waits; the other methods
+// are for one goroutine at a time.
 type Index struct {
-	config  Config
 	current atomic.Pointer[Snapshot]
 	pool    sync.Pool
-	stale   chan struct{} // holds a value once a rebuild is due
-
-	writer  sync.Mutex // guards pending and stems
-	pending map[uint32]*document
 	stems   map[string]string
-
-	publish   sync.Mutex          // guards the exchange of current, and what follows
-	frozen    int                 // how many of the first parts a running rebuild reads
-	changed   map[uint32]struct{} // slots committed while a rebuild runs
-	rebuilder sync.Mutex          // held by the one running rebuild
+	exact   bool // nothing changed since the base was made
+	merged  int  // documents in the deltas made since then, together
 }
 
-// New returns an empty index.
-func New(c Config) (*Index, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
+// New returns an index of segments that share no slot.
+func New(segments ...*Segment) *Index {
+	x := &Index{stems: make(map[string]string)}
+	parts := make([]part, len(segments))
+	for i, s := range segments {
+		parts[i] = part{Segment: s}
 	}
-	return newIndex(c, nil), nil
-}
-
-func newIndex(c Config, parts []part) *Index {
-	x := &Index{
-		config:  c,
-		stale:   make(chan struct{}, 1),
-		pending: make(map[uint32]*document),
-		stems:   make(map[string]string),
-	}
-	x.current.Store(newSnapshot(c, parts, &x.pool))
+	x.rebuild(parts)
 	return x
 }
 
-// Snapshot returns the index as of the last Commit.
+// Snapshot returns the index as of the last Apply.
 func (x *Index) Snapshot() *Snapshot { return x.current.Load() }
 
-// Put replaces the document in a slot from the next Commit on. The texts of
-// Stem and Pairs are not read. Slots stay below 2^24 and should be dense: a
-// search costs four bytes of memory for each up to the highest.
-func (x *Index) Put(slot uint32, texts *[FieldCount]string) error {
-	if slot > maxSlot {
-		return fmt.Errorf("lexical: put: slot %d, the highest is %d", slot, maxSlot)
-	}
-	x.writer.Lock()
-	defer x.writer.Unlock()
-	x.pending[slot] = x.config.read(slot, texts, x.stem)
-	return nil
-}
+// Analyze makes a document of its texts. Those of Stem and Pairs are not read.
+func (x *Index) Analyze(texts *[FieldCount]string) Document { return read(texts, x.stem) }
 
 // maxStems bounds the memory for stems already computed.
 const maxStems = 1 << 16
 
-// stem is text.Stem with a memory. The caller holds writer.
+// stem is text.Stem with a memory.
 func (x *Index) stem(token string) string {
 	if s, ok := x.stems[token]; ok {
 		return s
@@ -79,177 +53,64 @@ func (x *Index) stem(token string) string {
 	return s
 }
 
-// Delete empties a slot from the next Commit on. An empty slot may be deleted.
-func (x *Index) Delete(slot uint32) {
-	x.writer.Lock()
-	defer x.writer.Unlock()
-	x.pending[slot] = nil
-}
+// minDelta is how many documents the delta may always hold. A larger delta is merged
+// into the base once it is an eighth of the base, or once the deltas since the last
+// merge have cost as much as a merge of the base: so small changes stay cheap.
+const minDelta = 256
 
-// Commit publishes what was put and deleted since the last one. Its cost
-// follows the number of changes, not the size of the index: commit batches.
-func (x *Index) Commit() {
-	x.writer.Lock()
-	pending := x.pending
-	x.pending = make(map[uint32]*document)
-	x.writer.Unlock()
-	if len(pending) == 0 {
-		return
+// Apply replaces the documents in slots, and empties those with an empty document.
+// Slots stay below 2^24 and should be dense: a search costs four bytes of memory
+// for each up to the highest. Where it fails, because of a document that Analyze
+// did not make, nothing changes.
+func (x *Index) Apply(docs map[uint32]Document) error {
+	changed := slices.Sorted(maps.Keys(docs))
+	if n := len(changed); n == 0 {
+		return nil
+	} else if changed[n-1] > maxSlot {
+		return fmt.Errorf("lexical: slot %d, the highest is %d", changed[n-1], maxSlot)
 	}
-	x.publish.Lock()
-	defer x.publish.Unlock()
-	x.apply(pending)
-	if x.due() {
-		select {
-		case x.stale <- struct{}{}:
-		default:
+	var b Builder
+	for _, slot := range changed {
+		if d := docs[slot]; len(d) > 0 {
+			if err := b.Add(slot, d); err != nil {
+				return err
+			}
 		}
 	}
-}
-
-// apply makes the changes the current snapshot. The caller holds publish.
-func (x *Index) apply(pending map[uint32]*document) {
-	slots := make([]uint32, 0, len(pending))
-	var docs []*document
-	for slot, d := range pending {
-		slots = append(slots, slot)
-		if x.changed != nil {
-			x.changed[slot] = struct{}{}
-		}
-		if d != nil {
-			docs = append(docs, d)
-		}
-	}
-	parts := make([]part, 0, len(x.Snapshot().parts)+1)
+	base, delta := part{Segment: &Segment{}}, part{Segment: &Segment{}}
 	for i, p := range x.Snapshot().parts {
-		if p = p.without(slots); i < x.frozen || p.live() > 0 {
-			parts = append(parts, p)
+		if p = p.without(changed); i == 0 {
+			base = p
+		} else {
+			delta = p
 		}
 	}
-	if len(docs) > 0 {
-		slices.SortFunc(docs, func(a, b *document) int { return int(a.slot) - int(b.slot) })
-		parts = append(parts, part{segment: newSegment(docs)})
-		parts = x.tier(parts)
-		last := parts[len(parts)-1]
-		last.weigh(x.config, newSnapshot(x.config, parts, nil).sums)
-	}
-	x.current.Store(newSnapshot(x.config, parts, &x.pool))
-}
-
-// maxTier is the size in documents above which segments are merged by Rebuild
-// alone, so that a commit never waits for a long merge.
-const maxTier = 4096
-
-// tier merges the new last part with those before it that are not much larger,
-// so that a hundred commits leave a handful of segments.
-func (x *Index) tier(parts []part) []part {
-	from, size := len(parts)-1, parts[len(parts)-1].live()
-	for from > x.frozen && parts[from-1].live() <= 2*size && size+parts[from-1].live() <= maxTier {
-		from--
-		size += parts[from].live()
-	}
-	if from == len(parts)-1 {
-		return parts
-	}
-	merged, err := merge(context.Background(), parts[from:])
-	if err != nil { // only ever the context's
-		return parts
-	}
-	return append(parts[:from], part{segment: merged})
-}
-
-// minStale keeps small indexes from being rebuilt all the time.
-const minStale = 256
-
-// due reports whether an eighth of the index stands outside its base. The
-// caller holds publish.
-func (x *Index) due() bool {
-	s := x.Snapshot()
-	if len(s.parts) == 0 {
-		return false
-	}
-	base := len(s.parts[0].slots)
-	changes := s.parts[0].dead.size
-	for _, p := range s.parts[1:] {
-		changes += len(p.slots)
-	}
-	return changes > minStale+base/8
-}
-
-// Run rebuilds the index whenever it is due, until ctx ends. It returns nil.
-func (x *Index) Run(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-x.stale:
-		}
-		if err := x.Rebuild(ctx); err != nil && ctx.Err() == nil {
-			return err
-		}
-	}
-}
-
-// Rebuild merges all that is committed into one segment with exact scores.
-// Commits and searches go on meanwhile. It fails only if ctx ends, and then
-// changes nothing.
-func (x *Index) Rebuild(ctx context.Context) error {
-	x.rebuilder.Lock()
-	defer x.rebuilder.Unlock()
-	parts := x.freeze()
-	if settled(parts) {
-		x.thaw(nil)
+	delta = part{Segment: merge([]part{delta, {Segment: b.Segment()}})}
+	x.merged += len(delta.slots)
+	if base.dead.size+len(delta.slots) > minDelta+base.live()/8 || len(delta.slots) > minDelta && x.merged > base.live() {
+		x.rebuild([]part{base, delta})
 		return nil
 	}
-	merged, err := merge(ctx, parts)
-	if err != nil {
-		x.thaw(nil)
-		return err
-	}
-	merged.weigh(x.config, merged.sums)
-	x.thaw(merged)
+	delta.weigh(base.sums.plus(delta.sums))
+	x.current.Store(newSnapshot([]part{base, delta}, &x.pool))
+	x.exact = false
 	return nil
 }
 
-// freeze returns the current parts and has Commit leave them in place.
-func (x *Index) freeze() []part {
-	x.publish.Lock()
-	defer x.publish.Unlock()
-	parts := x.Snapshot().parts
-	x.frozen, x.changed = len(parts), make(map[uint32]struct{})
-	return parts
+// Rebuild merges all documents into one base with exact scores.
+func (x *Index) Rebuild() {
+	if !x.exact {
+		x.rebuild(x.Snapshot().parts)
+	}
 }
 
-// thaw puts the merged segment in the place of the frozen parts, less what
-// changed since, and lets Commit merge again. Without one it only thaws.
-func (x *Index) thaw(merged *segment) {
-	x.publish.Lock()
-	defer x.publish.Unlock()
-	if merged != nil {
-		slots := make([]uint32, 0, len(x.changed))
-		for slot := range x.changed {
-			slots = append(slots, slot)
-		}
-		var parts []part
-		if base := (part{segment: merged}).without(slots); base.live() > 0 {
-			parts = append(parts, base)
-		}
-		parts = append(parts, x.Snapshot().parts[x.frozen:]...)
-		x.current.Store(newSnapshot(x.config, parts, &x.pool))
-	}
-	x.frozen, x.changed = 0, nil
+func (x *Index) rebuild(parts []part) {
+	base := merge(parts)
+	base.weigh(base.sums)
+	x.current.Store(newSnapshot([]part{{Segment: base}}, &x.pool))
+	x.exact, x.merged = true, 0
 }
 
-// settled reports whether the parts are one exact segment, or none.
-func settled(parts []part) bool {
-	if len(parts) != 1 {
-		return len(parts) == 0
-	}
-	p := parts[0]
-	for f, s := range p.sums {
-		if p.means[f] != s.mean() {
-			return false
-		}
-	}
-	return p.dead.size == 0
-}
+// Exact reports whether every score is exact: nothing changed since the last
+// rebuild.
+func (x *Index) Exact() bool { return x.exact }

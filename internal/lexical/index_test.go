@@ -1,28 +1,19 @@
 package lexical
 
 import (
-	"bytes"
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
-
-	"github.com/toolstream/toolstream/internal/text"
 )
 
-func TestMain(m *testing.M) {
-	// bleve, the yardstick, starts workers when it is linked.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func must[T any](v T, err error) T {
 	if err != nil {
@@ -31,48 +22,56 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+// put makes documents of texts and applies them, from slot 0 on.
+func put(x *Index, texts ...*[FieldCount]string) *Snapshot {
+	docs := map[uint32]Document{}
+	for slot, t := range texts {
+		docs[uint32(slot)] = x.Analyze(t)
+	}
+	must(0, x.Apply(docs))
+	return x.Snapshot()
+}
+
 // reference is BM25 written down as the formula says, over the live documents.
-type reference struct {
-	config Config
-	docs   map[uint32]*document
+type reference map[uint32]*Segment
+
+// segmentOf returns a document as a segment of its own.
+func segmentOf(d Document) *Segment {
+	var b Builder
+	must(0, b.Add(1, d))
+	return b.Segment()
 }
 
-func newReference(c Config) *reference {
-	return &reference{c, make(map[uint32]*document)}
-}
-
-func (r *reference) put(slot uint32, texts *[FieldCount]string) {
-	r.docs[slot] = r.config.read(slot, texts, text.Stem)
-}
-
-func occurrences(terms Terms, term string) float64 {
-	for _, t := range terms {
-		if t.Text == term {
-			return float64(t.Count)
-		}
+// occurrences returns how often a term occurs in a field.
+func (s *Segment) occurrences(f Field, term string) float64 {
+	for _, p := range s.fields[f].of(hash(term)) {
+		return float64(p.key & maxTF)
 	}
 	return 0
 }
+
+// length returns how many words a field has.
+func (s *Segment) length(f Field) int { return int(s.lengths[f][0]) }
 
 // forms returns a term of a query and its variants.
 func (t Term) forms() []Variant { return append([]Variant{{t.Text, 1}}, t.Also...) }
 
 // stats returns N and the mean length of a field.
-func (r *reference) stats(f Field) (n int, mean float64) {
+func (r reference) stats(f Field) (n int, mean float64) {
 	tokens := 0
-	for _, d := range r.docs {
-		if d.lengths[f] > 0 {
+	for _, d := range r {
+		if d.length(f) > 0 {
 			n++
-			tokens += d.lengths[f]
+			tokens += d.length(f)
 		}
 	}
 	return n, float64(tokens) / float64(max(n, 1))
 }
 
-func (r *reference) df(f Field, term Term) (df int) {
-	for _, d := range r.docs {
+func (r reference) df(f Field, term Term) (df int) {
+	for _, d := range r {
 		for _, v := range term.forms() {
-			if occurrences(d.terms[f], v.Text) > 0 {
+			if d.occurrences(f, v.Text) > 0 {
 				df++
 			}
 		}
@@ -90,18 +89,18 @@ func rarity(n, df int) float64 {
 // scores returns every document's score for a query, and between what bounds
 // it may be while dead documents are still counted and lengths are measured
 // against means between low and high.
-func (r *reference) scores(f Field, query Terms, dead int, low, high float64) map[uint32][3]float64 {
+func (r reference) scores(f Field, query Terms, dead int, low, high float64) map[uint32][3]float64 {
 	out := make(map[uint32][3]float64)
 	n, mean := r.stats(f)
 	low, high = min(low, mean), max(high, mean)
-	for slot, d := range r.docs {
+	for slot, d := range r {
 		var sum [3]float64
 		for _, term := range query {
 			df := r.df(f, term)
 			part := func(idf, mean float64) (sum float64) {
-				norm := r.config.K1 * (1 - r.config.B + r.config.B*float64(d.lengths[f])/mean)
+				norm := k1 * (1 - b + b*float64(d.length(f))/mean)
 				for _, v := range term.forms() {
-					if tf := occurrences(d.terms[f], v.Text); tf > 0 {
+					if tf := d.occurrences(f, v.Text); tf > 0 {
 						sum += float64(v.Weight) * tf / (tf + norm)
 					}
 				}
@@ -131,30 +130,30 @@ func close32(a float32, b float64) bool {
 
 // check compares a snapshot with the reference. Right after a rebuild scores
 // are to be equal, before it within their bounds.
-func check(t *rapid.T, s *Snapshot, r *reference, query string, exact bool) {
-	if s.Len() != len(r.docs) {
-		t.Fatalf("%d documents, want %d", s.Len(), len(r.docs))
+func check(t *rapid.T, s *Snapshot, r reference, query string, exact bool) {
+	if s.Len() != len(r) {
+		t.Fatalf("%d documents, want %d", s.Len(), len(r))
 	}
-	dead := s.Stats().Dead
-	if exact && (dead > 0 || s.Stats().Segments > 1) {
-		t.Fatalf("after a rebuild: %+v", s.Stats())
+	dead := 0
+	for _, p := range s.parts {
+		dead += p.dead.size
 	}
 	for f := range FieldCount {
 		low, high := math.Inf(1), 0.0
 		for _, p := range s.parts {
-			low, high = min(low, p.means[f]), max(high, p.means[f])
+			low, high = min(low, p.fields[f].mean), max(high, p.fields[f].mean)
 		}
 		terms := s.Analyze(f, query)
-		scores := make([]float32, s.Slots())
-		s.Accumulate(f, terms, scores)
+		scores := make([]float32, s.slots)
+		s.Query(f, terms).Accumulate(scores, 1)
 		want := r.scores(f, terms, dead, low, high)
 		for slot, got := range scores {
 			w := want[uint32(slot)]
 			if exact && !close32(got, w[0]) {
-				t.Fatalf("%s %q slot %d: %v, want %v", f, query, slot, got, w[0])
+				t.Fatalf("%d %q slot %d: %v, want %v", f, query, slot, got, w[0])
 			}
 			if !exact && (float64(got) < w[1]*(1-1e-4) || float64(got) > w[2]*(1+1e-4)) {
-				t.Fatalf("%s %q slot %d: %v is not within %v", f, query, slot, got, w[1:])
+				t.Fatalf("%d %q slot %d: %v is not within %v", f, query, slot, got, w[1:])
 			}
 		}
 		checkOne(t, s, f, terms, scores)
@@ -169,8 +168,8 @@ func checkOne(t *rapid.T, s *Snapshot, f Field, terms Terms, scores []float32) {
 	for slot, want := range scores {
 		one := []float32{-1}
 		q.Scores([]uint32{uint32(slot)}, one)
-		if got := q.Score(uint32(slot)); got != want || one[0] != want || s.Score(f, terms, uint32(slot)) != want {
-			t.Fatalf("%s slot %d: Score %v, Scores %v, Accumulate %v", f, slot, got, one[0], want)
+		if one[0] != want {
+			t.Fatalf("%d slot %d: Scores %v, Accumulate %v", f, slot, one[0], want)
 		}
 		if want > 0 {
 			all = append(all, Hit{uint32(slot), want})
@@ -181,12 +180,12 @@ func checkOne(t *rapid.T, s *Snapshot, f Field, terms Terms, scores []float32) {
 	})
 	for _, k := range []int{1, 3, 100} {
 		if got := s.Search(f, terms, k, nil); !slices.Equal(got, all[:min(k, len(all))]) {
-			t.Fatalf("%s: best %d are %v, want %v", f, k, got, all)
+			t.Fatalf("%d: best %d are %v, want %v", f, k, got, all)
 		}
 	}
 	odd := slices.DeleteFunc(slices.Clone(all), func(h Hit) bool { return h.Slot%2 == 0 })
 	if got := s.Search(f, terms, 100, func(slot uint32) bool { return slot%2 == 1 }); !slices.Equal(got, odd) {
-		t.Fatalf("%s: filtered %v, want %v", f, got, odd)
+		t.Fatalf("%d: filtered %v, want %v", f, got, odd)
 	}
 }
 
@@ -209,108 +208,64 @@ func drawTexts(t *rapid.T) *[FieldCount]string {
 	return &texts
 }
 
-func drawConfig(t *rapid.T) Config {
-	c := Defaults()
-	c.K1 = rapid.SampledFrom([]float64{0, 1.2, 1.5, 3}).Draw(t, "k1")
-	c.B = rapid.SampledFrom([]float64{0, 0.75, 0.9, 1}).Draw(t, "b")
-	c.KeepStopWords = rapid.Bool().Draw(t, "stop words")
-	c.Stemmed[Name] = rapid.Bool().Draw(t, "stemmed names")
-	return c
-}
-
 // TestAgainstFormula changes an index at random and compares every step of the
 // way with plain BM25.
 func TestAgainstFormula(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := drawConfig(t)
-		x, r := must(New(c)), newReference(c)
+		x, r, stored := New(), reference{}, map[uint32]Document{}
 		for range rapid.IntRange(1, 12).Draw(t, "rounds") {
+			changes := map[uint32]Document{}
 			for range rapid.IntRange(0, 6).Draw(t, "changes") {
 				slot := uint32(rapid.IntRange(0, 15).Draw(t, "slot"))
 				if rapid.IntRange(0, 3).Draw(t, "delete") == 0 {
-					x.Delete(slot)
-					delete(r.docs, slot)
+					changes[slot] = nil
+					delete(r, slot)
+					delete(stored, slot)
 					continue
 				}
-				texts := drawTexts(t)
-				if err := x.Put(slot, texts); err != nil {
-					t.Fatal(err)
-				}
-				r.put(slot, texts)
+				changes[slot] = x.Analyze(drawTexts(t))
+				r[slot], stored[slot] = segmentOf(changes[slot]), changes[slot]
 			}
-			x.Commit()
-			query := drawText(t, "query")
+			must(0, x.Apply(changes))
 			switch rapid.IntRange(0, 3).Draw(t, "then") {
 			case 0:
-				if err := x.Rebuild(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				check(t, x.Snapshot(), r, query, true)
+				x.Rebuild()
 			case 1:
-				x = reload(t, c, x.Snapshot())
-				check(t, x.Snapshot(), r, query, true)
-			default:
-				check(t, x.Snapshot(), r, query, false)
+				x = reload(stored)
 			}
+			check(t, x.Snapshot(), r, drawText(t, "query"), x.Exact())
 		}
 	})
 }
 
-func reload(t *rapid.T, c Config, s *Snapshot) *Index {
-	var b, again bytes.Buffer
-	n, err := s.WriteTo(&b)
-	if err != nil || int(n) != b.Len() {
-		t.Fatalf("wrote %d of %d bytes: %v", n, b.Len(), err)
+// reload builds an index of the stored form of documents, in two segments.
+func reload(docs map[uint32]Document) *Index {
+	var b Builder
+	var segments []*Segment
+	all := slices.Sorted(maps.Keys(docs))
+	for _, slots := range [][]uint32{all[:len(all)/2], all[len(all)/2:]} {
+		for _, slot := range slots {
+			must(0, b.Add(slot, docs[slot]))
+		}
+		segments = append(segments, b.Segment())
 	}
-	x, err := Load(c, b.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := x.Snapshot().WriteTo(&again); err != nil || !bytes.Equal(b.Bytes(), again.Bytes()) {
-		t.Fatalf("written again: %d bytes for %d, %v", again.Len(), b.Len(), err)
-	}
-	return x
+	return New(segments...)
 }
 
-// TestCommitDuringRebuild changes documents between what a rebuild reads and
-// what it publishes.
-func TestCommitDuringRebuild(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		c := Defaults()
-		x, r := must(New(c)), newReference(c)
-		change := func() {
-			for range rapid.IntRange(1, 6).Draw(t, "changes") {
-				slot := uint32(rapid.IntRange(0, 9).Draw(t, "slot"))
-				if rapid.Bool().Draw(t, "delete") {
-					x.Delete(slot)
-					delete(r.docs, slot)
-				} else {
-					texts := drawTexts(t)
-					must(0, x.Put(slot, texts))
-					r.put(slot, texts)
-				}
-				x.Commit()
-			}
-		}
-		change()
-		parts := x.freeze()
-		change()
-		check(t, x.Snapshot(), r, "get weather", false)
-		merged := must(merge(t.Context(), parts))
-		merged.weigh(c, merged.sums)
-		change()
-		x.thaw(merged)
-		check(t, x.Snapshot(), r, "list users", false)
-		change()
-		must(0, x.Rebuild(t.Context()))
-		check(t, x.Snapshot(), r, "city weather", true)
+// Bytes that no document has are refused, without a panic and without memory
+// beyond their length.
+func FuzzBuilder(f *testing.F) {
+	f.Add([]byte(New().Analyze(&[FieldCount]string{Flat: "das Wetter, die Wettervorhersage", Name: "weather of a city"})))
+	f.Fuzz(func(t *testing.T, d []byte) {
+		var b Builder
+		_ = b.Add(1, d)
 	})
 }
 
 // analyzed returns the terms of a query, each as often as it occurs there.
-func analyzed(c Config, f Field, query string) []string {
+func analyzed(f Field, query string) []string {
 	out := []string{}
-	for _, t := range must(New(c)).Snapshot().Analyze(f, query) {
+	for _, t := range New().Snapshot().Analyze(f, query) {
 		out = append(out, slices.Repeat([]string{t.Text}, t.Count)...)
 	}
 	return out
@@ -332,64 +287,44 @@ func TestAnalyze(t *testing.T) {
 		{Stem, "我想查询天气", []string{"查询", "询天", "天气"}},
 		{Stem, "天気を調べてください", []string{"天気", "気を", "を調", "調べ"}},
 	} {
-		if got := analyzed(Defaults(), c.field, c.query); !slices.Equal(got, c.want) {
-			t.Errorf("%s %q: %q, want %q", c.field, c.query, got, c.want)
+		if got := analyzed(c.field, c.query); !slices.Equal(got, c.want) {
+			t.Errorf("%d %q: %q, want %q", c.field, c.query, got, c.want)
 		}
-	}
-	all := Defaults()
-	all.KeepStopWords, all.KeepFillers = true, true
-	if got := analyzed(all, Flat, "how is the"); len(got) != 3 {
-		t.Errorf("all words: %v", got)
 	}
 }
 
 func TestEmpty(t *testing.T) {
-	x := must(New(Defaults()))
-	x.Commit()
-	x.Delete(7)
-	x.Commit()
-	if err := x.Rebuild(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	s := x.Snapshot()
-	if s.Len() != 0 || s.Slots() != 0 || s.Search(Flat, s.Analyze(Flat, "weather"), 5, nil) != nil {
-		t.Errorf("empty index: %+v", s.Stats())
-	}
-	if s.Score(Flat, s.Analyze(Flat, "weather"), 3) != 0 {
-		t.Error("a score from nothing")
+	x := New()
+	must(0, x.Apply(nil))
+	must(0, x.Apply(map[uint32]Document{7: nil}))
+	x.Rebuild()
+	if s := x.Snapshot(); s.Len() != 0 || s.slots != 0 || s.Search(Flat, s.Analyze(Flat, "weather"), 5, nil) != nil {
+		t.Errorf("%d documents in an empty index", s.Len())
 	}
 }
 
 func TestLimits(t *testing.T) {
-	x := must(New(Defaults()))
-	texts := &[FieldCount]string{Flat: strings.Repeat("many ", 1000) + "more"}
-	if err := x.Put(maxSlot+1, texts); err == nil {
+	x := New()
+	d := x.Analyze(&[FieldCount]string{Flat: strings.Repeat("many ", 1000) + "more"})
+	if err := x.Apply(map[uint32]Document{maxSlot + 1: d}); err == nil {
 		t.Error("no error for a slot that is too high")
 	}
-	if err := x.Put(maxSlot, texts); err != nil {
-		t.Fatal(err)
-	}
-	x.Commit()
+	must(0, x.Apply(map[uint32]Document{maxSlot: d}))
 	s := x.Snapshot()
 	if got := s.Search(Flat, s.Analyze(Flat, "many"), 5, nil); len(got) != 1 || got[0].Slot != maxSlot {
 		t.Errorf("found %v", got)
 	}
-	for _, c := range []Config{{K1: -1}, {K1: math.NaN()}, {B: 1.1}, {B: math.NaN()}, {K1: math.Inf(1)}} {
-		if _, err := New(c); err == nil {
-			t.Errorf("%+v is accepted", c)
-		}
-	}
 }
 
-// TestTiers holds that many small commits leave few segments, and that one
-// large change makes a rebuild due.
-func TestTiers(t *testing.T) {
-	x := must(New(Defaults()))
+// However small the changes are, the delta is merged into the base before it costs
+// searches much.
+func TestDeltaStaysSmall(t *testing.T) {
+	x := New()
 	for i := range uint32(1000) {
-		must(0, x.Put(i, &[FieldCount]string{Flat: fmt.Sprintf("tool%d does things", i)}))
-		x.Commit()
-		if n := x.Snapshot().Stats().Segments; n > 12 {
-			t.Fatalf("%d segments after %d commits", n, i+1)
+		must(0, x.Apply(map[uint32]Document{i: x.Analyze(&[FieldCount]string{Flat: fmt.Sprintf("tool%d does things", i)})}))
+		parts := x.Snapshot().parts
+		if len(parts) > 2 || len(parts) == 2 && parts[1].live() > minDelta+parts[0].live()/8 {
+			t.Fatalf("%d parts after %d changes", len(parts), i+1)
 		}
 	}
 	if x.Snapshot().Len() != 1000 {
@@ -397,122 +332,26 @@ func TestTiers(t *testing.T) {
 	}
 }
 
-func TestRun(t *testing.T) {
-	x := must(New(Defaults()))
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- x.Run(ctx) }()
-	for round := range uint32(3) {
-		for i := range uint32(2 * minStale) {
-			must(0, x.Put(i, &[FieldCount]string{Flat: fmt.Sprintf("round%d tool%d", round, i)}))
-		}
-		x.Commit()
+// Small changes to a large index do not each merge a delta as large as those of an
+// import may be.
+func TestSmallChangesMergeLittle(t *testing.T) {
+	const size, changes = 20_000, 1000
+	x, docs := New(), map[uint32]Document{}
+	d := x.Analyze(&[FieldCount]string{Flat: "tool"})
+	for i := range uint32(size) {
+		docs[i] = d
 	}
-	for x.Snapshot().Stats().Dead > 0 { // until Run has caught up
-		runtime.Gosched()
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if err := x.Rebuild(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-}
-
-// TestConcurrent searches while one writer changes, commits and rebuilds. Each
-// document always holds the word of its slot, and each version of it one word
-// of its own: no snapshot may show two versions of one, or lose one.
-func TestConcurrent(t *testing.T) {
-	const slots = 50
-	x := must(New(Defaults()))
-	put := func(slot uint32, version int) {
-		must(0, x.Put(slot, &[FieldCount]string{Flat: fmt.Sprintf("slot%d version%d all", slot, version)}))
-	}
-	for slot := range uint32(slots) {
-		put(slot, 0)
-	}
-	x.Commit()
-	stop := make(chan struct{})
-	var readers, rebuilds sync.WaitGroup
-	for range 4 {
-		readers.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				s := x.Snapshot()
-				if hits := s.Search(Flat, s.Analyze(Flat, "all"), 2*slots, nil); len(hits) != slots {
-					t.Errorf("%d documents found of %d", len(hits), slots)
-					return
-				}
-			}
-		})
-	}
-	for version := 1; version <= 60; version++ {
-		for slot := uint32(version % 7); slot < slots; slot += 7 {
-			put(slot, version)
-		}
-		x.Commit()
-		if version%5 == 0 {
-			rebuilds.Go(func() {
-				if err := x.Rebuild(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
+	must(0, x.Apply(docs))
+	merged := 0
+	for i := range uint32(changes) {
+		must(0, x.Apply(map[uint32]Document{i: d}))
+		if parts := x.Snapshot().parts; len(parts) == 2 {
+			merged += len(parts[1].slots)
+		} else {
+			merged += size
 		}
 	}
-	rebuilds.Wait()
-	close(stop)
-	readers.Wait()
-}
-
-// However many words a query has, each is one term, with how often it is said.
-func TestAnalyzeCountsEachTermOnce(t *testing.T) {
-	i, err := New(Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
-	i.Commit()
-	for _, n := range []int{1, few - 1, few, few + 1, few + 2, 1000} {
-		var words []string
-		for again := range 3 {
-			for word := again; word < n; word++ {
-				words = append(words, fmt.Sprint("wort", word))
-			}
-		}
-		for field, most := range map[Field]int{Flat: n, Pairs: 1 << 20} {
-			terms := i.Snapshot().Analyze(field, strings.Join(words, " "))
-			seen, sum := map[string]bool{}, 0
-			for _, term := range terms {
-				seen[term.Text] = true
-				sum += int(term.Count)
-			}
-			if len(seen) != len(terms) || len(terms) > most || field == Flat && sum != len(words) {
-				t.Errorf("%s: %d words of %d: %d terms, %d different ones, %d in all", field, len(words), n, len(terms), len(seen), sum)
-			}
-		}
-	}
-}
-
-func BenchmarkAnalyzeLong(b *testing.B) {
-	i, err := New(Defaults())
-	if err != nil {
-		b.Fatal(err)
-	}
-	i.Commit()
-	for _, n := range []int{10, 10_000} {
-		var words []string
-		for word := range n {
-			words = append(words, fmt.Sprint("w", word))
-		}
-		query := strings.Join(words, " ")
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			for b.Loop() {
-				i.Snapshot().Analyze(Flat, query)
-			}
-		})
+	if limit := changes * 250; merged > limit {
+		t.Errorf("%d changes merged %d documents, want %d at most", changes, merged, limit)
 	}
 }

@@ -26,10 +26,12 @@ var library = []string{
 
 func libraryIndex(t *testing.T) *Snapshot {
 	t.Helper()
-	x := must(New(Defaults()))
+	x := New()
 	for i, doc := range library {
-		must(0, x.Put(uint32(i), &[FieldCount]string{Flat: doc, Name: doc}))
-		x.Commit() // many segments: what a word may be is known across them
+		must(0, x.Apply(map[uint32]Document{uint32(i): x.Analyze(&[FieldCount]string{Flat: doc, Name: doc})}))
+		if i == len(library)/2 {
+			x.Rebuild() // what a word may be is known across base and delta
+		}
 	}
 	return x.Snapshot()
 }
@@ -78,54 +80,18 @@ func TestWordsOfManyLanguagesAreFound(t *testing.T) {
 
 // Where all documents are English, nothing is added to a query.
 func TestEnglishStaysAsItIs(t *testing.T) {
-	x := must(New(Defaults()))
-	for i, doc := range []string{"Returns the roadmap of a project.", "Road maps for drivers", "Signup form of the café", "information about a formation"} {
-		must(0, x.Put(uint32(i), &[FieldCount]string{Flat: doc, Name: doc}))
+	var docs []*[FieldCount]string
+	for _, doc := range []string{"Returns the roadmap of a project.", "Road maps for drivers", "Signup form of the café", "information about a formation"} {
+		docs = append(docs, &[FieldCount]string{Flat: doc, Name: doc})
 	}
-	x.Commit()
-	s := x.Snapshot()
+	s := put(New(), docs...)
 	for _, f := range []Field{Flat, Stem, Name} {
 		for _, query := range []string{"road map", "roadmap", "information", "the sign up of a café", "wetter in berlin und die karte"} {
 			for _, term := range s.Analyze(f, query) {
 				if len(term.Also) > 0 {
-					t.Errorf("%s %q: %+v", f, query, term)
+					t.Errorf("%d %q: %+v", f, query, term)
 				}
 			}
 		}
-	}
-}
-
-// BenchmarkAnalyze makes the terms of a query for one field, in an index of one
-// language and in one of many.
-func BenchmarkAnalyze(b *testing.B) {
-	english := must(New(Defaults()))
-	for i, doc := range newCorpus(5000, 0).docs {
-		must(0, english.Put(uint32(i), &[FieldCount]string{Flat: doc}))
-	}
-	english.Commit()
-	many := must(New(Defaults()))
-	for i := range 5000 {
-		must(0, many.Put(uint32(i), &[FieldCount]string{Flat: library[i%len(library)]}))
-	}
-	many.Commit()
-	for _, c := range []struct {
-		name  string
-		index *Index
-		query string
-	}{
-		{"english", english, "what will the weather be like in the city of Rome tomorrow, and do I need an umbrella"},
-		{"english in many", many, "what will the weather be like in the city of Rome tomorrow, and do I need an umbrella"},
-		{"german in many", many, "wie wird morgen die Wettervorhersage für München, und brauche ich einen Regenschirm"},
-		{"untold in many", many, "Wettervorhersage Windgeschwindigkeit München"},
-		{"russian in many", many, "какая завтра погода в Москве и нужен ли мне зонт"},
-		{"chinese in many", many, "请问明天北京的天气怎么样"},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			s := c.index.Snapshot()
-			b.ReportAllocs()
-			for b.Loop() {
-				s.Analyze(Stem, c.query)
-			}
-		})
 	}
 }

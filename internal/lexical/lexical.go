@@ -16,11 +16,14 @@
 //
 // # Structure
 //
-// A snapshot is a list of immutable segments. Each holds its postings as one
-// array in the order of terms, with the fraction above precomputed (the eager
-// scoring of BM25S, arXiv 2407.03618), so that a query multiplies and adds
-// into a dense array of scores. Commit adds a small segment and merges it with
-// its like; Rebuild merges everything into one.
+// A snapshot is an immutable base and a small delta of what changed since. Each
+// field of either holds its postings as one array in the order of terms, with the
+// fraction above precomputed (the eager scoring of BM25S, arXiv 2407.03618), so
+// that a query multiplies and adds into a dense array of scores. A change merges
+// into the delta, and a delta that has grown into the base.
+//
+// A term is the 64-bit hash of its text. Terms that share a hash are harmless, and
+// rare.
 //
 // # Words and languages
 //
@@ -51,13 +54,10 @@
 // # What lags
 //
 // Between rebuilds, and only then, three things are behind: N and df still
-// count documents that were replaced or deleted since the last merge, and each
-// segment keeps the avgdl of the moment it was written. Deleted and replaced
-// documents are never found, and new ones always are. Right after Rebuild
-// scores are exact.
+// count documents that were replaced or deleted since, and base and delta each
+// keep the avgdl of the moment they were made. Deleted and replaced documents are
+// never found, and new ones always are. Right after Rebuild scores are exact.
 package lexical
-
-import "fmt"
 
 // Field is one of the texts of a document.
 type Field int
@@ -75,49 +75,16 @@ const (
 	FieldCount
 )
 
-// String returns the field's name in lower case.
-func (f Field) String() string {
-	names := [FieldCount]string{"flat", "stem", "name", "description", "parameters", "response", "examples", "pairs"}
-	if f < 0 || f >= FieldCount {
-		return fmt.Sprintf("field(%d)", int(f))
-	}
-	return names[f]
-}
+// The constants of BM25 that did best without fitting any one set of tools.
+const (
+	k1 = 1.5 // saturation of repeated words
+	b  = 0.9 // weight of a document's length
+)
 
-// Config says how texts become terms and terms scores.
-type Config struct {
-	K1            float64          // saturation of repeated words, at least 0
-	B             float64          // weight of a document's length, in [0, 1]
-	KeepStopWords bool             // index English stop words too
-	KeepFillers   bool             // search for words too that only phrase a request
-	Stemmed       [FieldCount]bool // fields whose words are stemmed
-
-	// Tokens cuts a text into words, which are then English; nil finds words
-	// and languages by package text. A stored index has to be loaded with the
-	// function it was made with: it is not compared.
-	Tokens func(string) []string
-}
-
-// Defaults returns the settings that did best without fitting any one set of
-// tools: stems help where requests are prose and cost where names of products
-// matter, so the whole document is there in both forms, and the name, short as
-// it is, stemmed.
-func Defaults() Config {
-	c := Config{K1: 1.5, B: 0.9}
-	c.Stemmed[Stem], c.Stemmed[Name], c.Stemmed[Pairs] = true, true, true
-	return c
-}
-
-// Validate reports the first setting that is out of its range.
-func (c Config) Validate() error {
-	if !(c.K1 >= 0 && c.K1 <= 1000) {
-		return fmt.Errorf("lexical: k1 is %v, want 0 to 1000", c.K1)
-	}
-	if !(c.B >= 0 && c.B <= 1) {
-		return fmt.Errorf("lexical: b is %v, want 0 to 1", c.B)
-	}
-	return nil
-}
+// stemmed reports whether the field's words are stemmed. Stems help where requests
+// are prose and cost where names of products matter, so the whole document is there
+// in both forms, and the name, short as it is, stemmed.
+func (f Field) stemmed() bool { return f == Stem || f == Name || f == Pairs }
 
 // Term is a word of a text and how often it occurs there.
 type Term struct {

@@ -1,15 +1,13 @@
 package lexical
 
 import (
-	"bytes"
-	"context"
-	"fmt"
+	"math"
 	"slices"
 )
 
 // part is a segment as a snapshot sees it: less what was replaced or deleted.
 type part struct {
-	*segment
+	*Segment
 	dead slotSet
 }
 
@@ -19,63 +17,60 @@ func (p part) live() int { return len(p.slots) - p.dead.size }
 // without returns the part with the given slots dead as well, as far as it
 // holds them.
 func (p part) without(slots []uint32) part {
-	var gone []uint32
+	dead := slotSet{slices.Clone(p.dead.words), p.dead.size}
 	for _, slot := range slots {
-		if p.has(slot) {
-			gone = append(gone, slot)
+		if _, found := slices.BinarySearch(p.slots, slot); found {
+			dead.add(slot)
 		}
 	}
-	p.dead = p.dead.with(gone)
+	p.dead = dead
 	return p
 }
 
-// checkEvery is how many terms a merge handles between looks at its context.
-const checkEvery = 4096
-
-// merge returns one segment of what is live in the parts, impacts still to be
-// weighed. A slot is live in one part at most. It reads term by term through
-// all dictionaries at once, so that it needs no memory beyond its result.
-func merge(ctx context.Context, parts []part) (*segment, error) {
-	m := &segment{}
-	m.mergeDocuments(parts)
-	for f := range m.fields {
-		total := 0
-		for _, p := range parts {
-			total += len(p.fields[f].list)
-		}
-		m.fields[f] = postings{start: []uint32{0}, list: make([]posting, 0, total)}
-	}
-	if err := m.mergeWords(ctx, parts); err != nil {
-		return nil, err
-	}
-	if err := m.mergePairs(ctx, parts); err != nil {
-		return nil, err
-	}
-	for f := range m.fields {
-		m.fields[f].list = trim(m.fields[f].list)
-	}
-	return m, nil
+// slotSet is a set of slots.
+type slotSet struct {
+	words []uint64
+	size  int
 }
 
-// mergeWords appends the words of all parts.
-func (m *segment) mergeWords(ctx context.Context, parts []part) error {
-	cursors := make([]int, len(parts))
-	for n := 0; ; n++ {
-		if n%checkEvery == 0 && ctx.Err() != nil {
-			return fmt.Errorf("lexical: merge: %w", ctx.Err())
-		}
-		term := least(parts, cursors)
-		if term == nil {
-			break
-		}
-		m.mergeTerm(term, parts, cursors)
+func (s *slotSet) has(slot uint32) bool {
+	at := int(slot / 64)
+	return at < len(s.words) && s.words[at]>>(slot%64)&1 != 0
+}
+
+func (s *slotSet) add(slot uint32) {
+	if s.has(slot) {
+		return
 	}
-	m.terms.index()
-	return nil
+	if n := int(slot/64) + 1; n > len(s.words) {
+		s.words = append(s.words, make([]uint64, n-len(s.words))...)
+	}
+	s.words[slot/64] |= 1 << (slot % 64)
+	s.size++
+}
+
+// merge returns one segment of what is live in the parts, impacts still to be
+// weighed. A slot is live in one part at most.
+func merge(parts []part) *Segment {
+	m := &Segment{}
+	m.mergeDocuments(parts)
+	var compounds []string
+	for f := range m.fields {
+		m.fields[f] = mergeField(Field(f), parts)
+	}
+	for _, p := range parts {
+		for _, word := range p.compounds {
+			if m.fields[Stem].of(hash(word)) != nil {
+				compounds = append(compounds, word)
+			}
+		}
+	}
+	m.setCompounds(compounds)
+	return m
 }
 
 // mergeDocuments fills slots, lengths and sums.
-func (m *segment) mergeDocuments(parts []part) {
+func (m *Segment) mergeDocuments(parts []part) {
 	type origin struct {
 		slot     uint32
 		part, at int
@@ -102,51 +97,39 @@ func (m *segment) mergeDocuments(parts []part) {
 	m.sum()
 }
 
-// least returns the first term in byte order that any cursor stands at, nil at
-// the end.
-func least(parts []part, cursors []int) []byte {
-	var term []byte
-	for i, p := range parts {
-		if cursors[i] == p.terms.len() {
-			continue
-		}
-		if t := p.terms.term(cursors[i]); term == nil || bytes.Compare(t, term) < 0 {
-			term = t
-		}
+// mergeField reads term by term through all parts at once, so that it needs no
+// memory beyond its result.
+func mergeField(f Field, parts []part) postings {
+	total, terms := 0, 0
+	for _, p := range parts {
+		total, terms = total+len(p.fields[f].list), max(terms, len(p.fields[f].terms))
 	}
-	return term
-}
-
-// mergeTerm appends one term's postings of all parts and moves their cursors
-// past it. A term without a live posting is left out.
-func (m *segment) mergeTerm(term []byte, parts []part, cursors []int) {
-	found := false
-	for i, p := range parts {
-		if cursors[i] == p.terms.len() || !bytes.Equal(p.terms.term(cursors[i]), term) {
-			continue
+	m := postings{terms: make([]uint64, 0, terms), start: make([]uint32, 1, terms+1), list: make([]posting, 0, total)}
+	cursors := make([]int, len(parts))
+	for {
+		least := uint64(math.MaxUint64)
+		left := false
+		for i, p := range parts {
+			if at := cursors[i]; at < len(p.fields[f].terms) {
+				least, left = min(least, p.fields[f].terms[at]), true
+			}
 		}
-		for f := range Pairs {
-			found = m.mergeList(f, p, cursors[i]) || found
+		if !left {
+			break
 		}
-		cursors[i]++
+		for i, p := range parts {
+			field := &p.fields[f]
+			if at := cursors[i]; at < len(field.terms) && field.terms[at] == least {
+				begin, from := int(m.start[len(m.start)-1]), len(m.list)
+				m.list = appendLive(m.list, field.at(at), p.dead)
+				mergeRuns(m.list[begin:], from-begin)
+				cursors[i]++
+			}
+		}
+		m.add(least)
 	}
-	if !found {
-		return
-	}
-	m.terms.add(term)
-	for f := range Pairs {
-		m.fields[f].start = append(m.fields[f].start, uint32(len(m.fields[f].list)))
-	}
-}
-
-// mergeList merges a part's list of a term into the last one of the field, and
-// reports whether that has a posting.
-func (m *segment) mergeList(f Field, p part, term int) bool {
-	own := &m.fields[f]
-	from, begin := len(own.list), int(own.start[len(own.start)-1])
-	own.list = appendLive(own.list, p.fields[f].of(term), p.dead)
-	mergeRuns(own.list[begin:], from-begin)
-	return len(own.list) > begin
+	m.terms, m.start, m.list = trim(m.terms), trim(m.start), trim(m.list)
+	return m
 }
 
 func appendLive(dst, list []posting, dead slotSet) []posting {
@@ -181,7 +164,7 @@ func mergeRuns(list []posting, n int) {
 }
 
 // trim gives back memory that was allotted to what is dead.
-func trim[T number](list []T) []T {
+func trim[T any](list []T) []T {
 	if cap(list)-len(list) > len(list)/8 {
 		return slices.Clone(list)
 	}

@@ -13,10 +13,8 @@ import (
 // stand for depends on what it holds.
 func (s *Snapshot) Analyze(f Field, query string) Terms {
 	a := inquiry{snapshot: s, field: f}
-	words := s.config.words(query)
-	if s.config.Tokens == nil {
-		a.languages, a.sure = text.Detect(words)
-	}
+	words := text.Words(query)
+	a.languages, a.sure = text.Detect(words)
 	said := slices.DeleteFunc(slices.Clone(words), a.idle)
 	if len(said) == 0 {
 		said = words
@@ -37,15 +35,13 @@ type inquiry struct {
 
 // idle reports whether a word says nothing of what is looked for.
 func (a *inquiry) idle(w text.Word) bool {
-	c := &a.snapshot.config
-	return !c.KeepStopWords && text.StopWord(w.Text) ||
-		!c.KeepFillers && (w.Filler() || a.sure[w.Script] && w.FunctionWord(a.languages[w.Script]))
+	return text.StopWord(w.Text) || w.Filler() || a.sure[w.Script] && w.FunctionWord(a.languages[w.Script])
 }
 
 // pairs returns the distinct pairs of neighbouring words.
 func (a *inquiry) pairs(words []text.Word) Terms {
-	d := distinct{terms: make(Terms, 0, len(words))}
-	a.snapshot.config.pairs(words, a.stem, func(term string) {
+	d := distinct{make(Terms, 0, len(words)), make(map[string]int, len(words))}
+	pairs(words, a.stem, func(term string) {
 		if !d.again(term) {
 			d.add(Term{Text: term, Count: 1})
 		}
@@ -53,22 +49,15 @@ func (a *inquiry) pairs(words []text.Word) Terms {
 	return d.terms
 }
 
-// few is how many terms are looked through faster than one is looked up.
-const few = 32
-
 // distinct are terms, each once.
 type distinct struct {
 	terms Terms
-	at    map[string]int // of each, once they are many
+	at    map[string]int // of each
 }
 
 // again counts a term that is there, and reports whether it is.
 func (d *distinct) again(term string) bool {
 	i, known := d.at[term]
-	if len(d.terms) <= few {
-		i = slices.IndexFunc(d.terms, func(t Term) bool { return t.Text == term })
-		known = i >= 0
-	}
 	if known {
 		d.terms[i].Count++
 	}
@@ -77,32 +66,23 @@ func (d *distinct) again(term string) bool {
 
 // add adds a term that is not there.
 func (d *distinct) add(t Term) {
+	d.at[t.Text] = len(d.terms)
 	d.terms = append(d.terms, t)
-	switch n := len(d.terms); {
-	case n == few+1:
-		d.at = make(map[string]int, 2*n)
-		for i := range d.terms {
-			d.at[d.terms[i].Text] = i
-		}
-	case n > few:
-		d.at[t.Text] = n - 1
-	}
 }
 
 // terms returns the distinct terms of the words.
 func (a *inquiry) terms(words []text.Word) Terms {
-	d := distinct{terms: make(Terms, 0, len(words))}
+	d := distinct{make(Terms, 0, len(words)), make(map[string]int, len(words))}
 	add := func(term string, w *text.Word) {
 		if !d.again(term) {
 			d.add(Term{Text: term, Count: 1, Also: a.variants(term, w)})
 		}
 	}
-	c := &a.snapshot.config
 	for i := range words {
 		w := &words[i]
 		switch {
-		case !c.KeepStopWords && text.StopWord(w.Text):
-		case c.Stemmed[a.field] && w.Spaced():
+		case text.StopWord(w.Text):
+		case a.field.stemmed() && w.Spaced():
 			add(a.stem(w), w)
 		default:
 			add(w.Text, w)
@@ -116,7 +96,7 @@ func (a *inquiry) terms(words []text.Word) Terms {
 
 // stem returns the term that a word has first in a stemmed field.
 func (a *inquiry) stem(w *text.Word) string {
-	if l := a.languages[w.Script]; l != "" && a.snapshot.config.Tokens == nil {
+	if l := a.languages[w.Script]; l != "" {
 		return w.StemIn(l)
 	}
 	return text.Stem(w.Plain)
@@ -136,7 +116,7 @@ func (a *inquiry) variants(term string, w *text.Word) []Variant {
 		spelt := unfolded.Replace(w.Text)
 		a.spelt(&v, text.Word{Text: spelt, Plain: spelt, Script: w.Script})
 	}
-	if !a.snapshot.config.Stemmed[a.field] {
+	if !a.field.stemmed() {
 		return v.list
 	}
 	for _, l := range a.candidates(w) {
@@ -158,7 +138,7 @@ func (a *inquiry) variants(term string, w *text.Word) []Variant {
 
 // spelt adds a word in another spelling if the index knows it.
 func (a *inquiry) spelt(v *variants, w text.Word) {
-	if !a.snapshot.config.Stemmed[a.field] {
+	if !a.field.stemmed() {
 		if a.snapshot.knows(w.Text) {
 			v.add(w.Text, 1)
 		}
@@ -181,7 +161,7 @@ var (
 const maxCandidates = 6
 
 // candidates returns the languages that a word of the query may be in: the
-// query's, or where it can not be told those that the index holds.
+// query's, or where it cannot be told those that the index holds.
 func (a *inquiry) candidates(w *text.Word) []text.Language {
 	if a.sure[w.Script] {
 		return []text.Language{a.languages[w.Script]}
@@ -215,9 +195,7 @@ func speaks(parts []part) []text.Language {
 	documents := map[text.Language]int{}
 	for _, l := range text.Stemmed() {
 		for _, p := range parts {
-			if i := p.terms.find(spoken + string(l)); i >= 0 {
-				documents[l] += len(p.fields[Stem].of(i))
-			}
+			documents[l] += len(p.fields[Stem].of(hash(languageMarker + string(l))))
 		}
 		if documents[l] > 0 {
 			out = append(out, l)
@@ -227,12 +205,8 @@ func speaks(parts []part) []text.Language {
 	return out
 }
 
-// knows reports whether any text of the index holds the term.
+// knows reports whether the index holds the term, as a word or as a stem.
 func (s *Snapshot) knows(term string) bool {
-	for _, p := range s.parts {
-		if p.terms.find(term) >= 0 {
-			return true
-		}
-	}
-	return false
+	key := hash(term)
+	return slices.ContainsFunc(s.parts, func(p part) bool { return p.fields[Flat].of(key) != nil || p.fields[Stem].of(key) != nil })
 }

@@ -32,29 +32,3 @@ func TestSeekFindsWhatSearchFinds(t *testing.T) {
 		}
 	})
 }
-
-// A slot that holds no document here may hold something elsewhere: it has no
-// score, whichever way scores are found.
-func TestScoresOfSlotsBeyondTheHighest(t *testing.T) {
-	x := must(New(Defaults()))
-	for slot := range uint32(200) {
-		if err := x.Put(slot, &[FieldCount]string{Flat: "weather"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	x.Commit()
-	q := x.Snapshot().Query(Flat, x.Snapshot().Analyze(Flat, "weather"))
-	few, many := []uint32{3, 1 << 24}, []uint32{3, 200, 1<<32 - 1}
-	for range 40 {
-		many = append(many, 7)
-	}
-	for _, slots := range [][]uint32{few, many} {
-		out := make([]float32, len(slots))
-		q.Scores(slots, out)
-		for i, slot := range slots {
-			if out[i] != q.Score(slot) {
-				t.Errorf("slot %d of %d: %v, want %v", slot, len(slots), out[i], q.Score(slot))
-			}
-		}
-	}
-}

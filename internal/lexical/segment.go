@@ -1,7 +1,8 @@
 package lexical
 
 import (
-	"maps"
+	"encoding/binary"
+	"errors"
 	"math"
 	"slices"
 )
@@ -24,12 +25,28 @@ func (p posting) slot() uint32 { return p.key >> 8 }
 // postings are the lists of one field, all in one array in the order of terms:
 // term i has list[start[i]:start[i+1]], in the order of slots.
 type postings struct {
+	terms []uint64
 	start []uint32
 	list  []posting
+	mean  float64 // the average length that the impacts are made with
 }
 
-func (p *postings) of(term int) []posting {
-	return p.list[p.start[term]:p.start[term+1]]
+// of returns the list of a term.
+func (p *postings) of(term uint64) []posting {
+	i, found := slices.BinarySearch(p.terms, term)
+	if !found {
+		return nil
+	}
+	return p.at(i)
+}
+
+func (p *postings) at(i int) []posting { return p.list[p.start[i]:p.start[i+1]] }
+
+// add ends the list of a term, which is greater than all before it, if it has one.
+func (p *postings) add(term uint64) {
+	if n := uint32(len(p.list)); n > p.start[len(p.start)-1] {
+		p.terms, p.start = append(p.terms, term), append(p.start, n)
+	}
 }
 
 // sums are the totals of a field that its scores depend on.
@@ -37,8 +54,6 @@ type sums struct {
 	docs   int    // documents that have the field
 	tokens uint64 // their lengths together
 }
-
-func (s sums) plus(o sums) sums { return sums{s.docs + o.docs, s.tokens + o.tokens} }
 
 // mean returns the average length, 1 if there is none.
 func (s sums) mean() float64 {
@@ -52,39 +67,24 @@ type fieldSums [FieldCount]sums
 
 func (s fieldSums) plus(o fieldSums) fieldSums {
 	for f := range s {
-		s[f] = s[f].plus(o[f])
+		s[f].docs += o[f].docs
+		s[f].tokens += o[f].tokens
 	}
 	return s
 }
 
-// segment is an immutable part of an index.
-type segment struct {
-	terms   dictionary           // of all fields but Pairs
-	pairs   pairTable            // the terms of Pairs
-	slots   []uint32             // its documents, rising
-	lengths [FieldCount][]uint32 // their lengths in tokens, parallel to slots
-	fields  [FieldCount]postings
-	sums    fieldSums
-	means   [FieldCount]float64 // the average lengths that the impacts are made with
-}
-
-// find returns the number of a term of the field, or -1.
-func (s *segment) find(f Field, term string) int {
-	if f == Pairs {
-		return s.pairs.find(term)
-	}
-	return s.terms.find(term)
-}
-
-// has reports whether the segment holds the slot, dead or not.
-func (s *segment) has(slot uint32) bool {
-	_, found := slices.BinarySearch(s.slots, slot)
-	return found
+// Segment is an immutable part of an index.
+type Segment struct {
+	slots     []uint32             // its documents, rising
+	lengths   [FieldCount][]uint32 // their lengths in tokens, parallel to slots
+	fields    [FieldCount]postings
+	sums      fieldSums
+	compounds []string // stems of words that may be compounds, in byte order
+	reversed  []string // the same from the last character to the first, in byte order
 }
 
 // sum computes the sums from the lengths.
-func (s *segment) sum() {
-	s.sums = fieldSums{}
+func (s *Segment) sum() {
 	for f := range s.lengths {
 		for _, n := range s.lengths[f] {
 			if n > 0 {
@@ -95,43 +95,53 @@ func (s *segment) sum() {
 	}
 }
 
+// setCompounds takes over words, some of them twice.
+func (s *Segment) setCompounds(words []string) {
+	slices.Sort(words)
+	s.compounds = slices.Compact(words)
+	s.reversed = make([]string, len(s.compounds))
+	for i, word := range s.compounds {
+		s.reversed[i] = reversed(word)
+	}
+	slices.Sort(s.reversed)
+}
+
+// reversed returns s from its last character to its first.
+func reversed(s string) string {
+	runes := []rune(s)
+	slices.Reverse(runes)
+	return string(runes)
+}
+
 // weigh computes the impacts with the average lengths of total, which includes
 // the segment's own.
-func (s *segment) weigh(c Config, total fieldSums) {
-	position := s.positions()
-	norm := make([]float64, len(s.slots))
+func (s *Segment) weigh(total fieldSums) {
+	if len(s.slots) == 0 {
+		return
+	}
+	first, last := s.slots[0], s.slots[len(s.slots)-1]
+	norm := make([]float64, last-first+1) // by slot
 	for f := range s.fields {
-		mean := total[f].mean()
-		s.means[f] = mean
+		field := &s.fields[f]
+		field.mean = total[f].mean()
 		for i, n := range s.lengths[f] {
-			norm[i] = c.K1 * (1 - c.B + c.B*float64(n)/mean)
+			norm[s.slots[i]-first] = k1 * (1 - b + b*float64(n)/field.mean)
 		}
-		list := s.fields[f].list
-		for i, p := range list {
+		for i, p := range field.list {
 			tf := float64(p.key & maxTF)
-			list[i].impact = float32(tf / (tf + norm[position(p.slot())]))
+			field.list[i].impact = float32(tf / (tf + norm[p.slot()-first]))
 		}
 	}
 }
 
-// positions returns a function from the segment's slots to their positions:
-// by a table where the slots are dense, else by search.
-func (s *segment) positions() func(slot uint32) int {
-	if len(s.slots) == 0 {
-		return nil
+// bytes returns the memory that the segment holds.
+func (s *Segment) bytes() int64 {
+	n := 4 * cap(s.slots)
+	for f := range s.fields {
+		p := &s.fields[f]
+		n += 4*cap(s.lengths[f]) + 8*cap(p.terms) + 4*cap(p.start) + 8*cap(p.list)
 	}
-	first, last := s.slots[0], s.slots[len(s.slots)-1]
-	if int(last-first) > 8*len(s.slots)+1024 {
-		return func(slot uint32) int {
-			i, _ := slices.BinarySearch(s.slots, slot)
-			return i
-		}
-	}
-	table := make([]int32, last-first+1)
-	for i, slot := range s.slots {
-		table[slot-first] = int32(i)
-	}
-	return func(slot uint32) int { return int(table[slot-first]) }
+	return int64(n)
 }
 
 // idf is never negative and falls as more of n documents hold the term.
@@ -140,94 +150,148 @@ func idf(n, df int) float64 {
 	return math.Log(1 + (float64(n)-float64(df)+0.5)/(float64(df)+0.5))
 }
 
-// newSegment builds a segment of documents in the order of slots, impacts
-// still to be weighed.
-func newSegment(docs []*document) *segment {
-	s := &segment{}
-	words, pairs := numbered(docs, Flat, Pairs), numbered(docs, Pairs, FieldCount)
-	s.adoptTerms(words, pairs)
-	for f := range FieldCount {
-		s.lengths[f] = make([]uint32, len(docs))
-		numbers := words
-		if f == Pairs {
-			numbers = pairs
-		}
-		s.fields[f] = invert(docs, f, numbers)
+var errDocument = errors.New("lexical: a stored document cannot be read")
+
+// Builder turns documents into segments. The zero Builder is ready. It is for one
+// goroutine, and faster for the second segment than for the first.
+type Builder struct {
+	terms     []uint64
+	numbers   map[uint64]uint32 // of the terms
+	slots     []uint32
+	fields    [FieldCount]fieldBuilder
+	compounds []string
+	document  []uint32 // the numbers of the terms of one document
+}
+
+// fieldBuilder is one field of the documents: their lengths, and the terms and keys
+// of their postings.
+type fieldBuilder struct {
+	lengths []uint32
+	terms   []uint32
+	keys    []uint32
+}
+
+// Add adds a document that Analyze made. Slots rise. It fails where the bytes of
+// the document are not what was stored; then the Builder is of no use any more.
+func (b *Builder) Add(slot uint32, d Document) error {
+	if b.numbers == nil {
+		b.numbers = map[uint64]uint32{}
 	}
-	s.slots = make([]uint32, len(docs))
-	for i, d := range docs {
-		s.slots[i] = d.slot
-		for f := range s.lengths {
-			s.lengths[f][i] = uint32(d.lengths[f])
+	b.slots = append(b.slots, slot)
+	in := decoder{rest: d}
+	b.document = b.document[:0]
+	for range in.count(8) {
+		term := binary.LittleEndian.Uint64(in.take(8))
+		number, known := b.numbers[term]
+		if !known {
+			number = uint32(len(b.terms))
+			b.numbers[term], b.terms = number, append(b.terms, term)
 		}
+		b.document = append(b.document, number)
+	}
+	for f := range b.fields {
+		field := &b.fields[f]
+		field.lengths = append(field.lengths, uint32(in.uvarint()))
+		for range in.count(2) {
+			term, count := in.uvarint(), in.take(1)
+			if term >= uint64(len(b.document)) || in.bad || count[0] == 0 {
+				return errDocument
+			}
+			field.terms = append(field.terms, b.document[term])
+			field.keys = append(field.keys, slot<<8|uint32(count[0]))
+		}
+	}
+	for range in.count(1) {
+		b.compounds = append(b.compounds, string(in.take(in.count(1))))
+	}
+	if in.bad || len(in.rest) > 0 {
+		return errDocument
+	}
+	return nil
+}
+
+// Segment returns what was added since the last one.
+func (b *Builder) Segment() *Segment {
+	s := &Segment{slots: slices.Clone(b.slots)}
+	sorted := slices.Sorted(slices.Values(b.terms))
+	rank := make([]uint32, len(sorted)) // by number
+	for i, term := range sorted {
+		rank[b.numbers[term]] = uint32(i)
+	}
+	for f := range b.fields {
+		field := &b.fields[f]
+		s.lengths[f] = slices.Clone(field.lengths)
+		s.fields[f] = field.invert(sorted, rank)
+		field.lengths, field.terms, field.keys = field.lengths[:0], field.terms[:0], field.keys[:0]
 	}
 	s.sum()
+	s.setCompounds(b.compounds)
+	clear(b.numbers)
+	b.terms, b.slots, b.compounds = b.terms[:0], b.slots[:0], nil
 	return s
 }
 
-// numbered returns the number of each term of the fields from one on to before
-// another, in byte order.
-func numbered(docs []*document, from, to Field) map[string]int {
-	numbers := make(map[string]int)
-	for _, d := range docs {
-		for f := from; f < to; f++ {
-			for _, t := range d.terms[f] {
-				numbers[t.Text] = 0
-			}
+// invert turns the field's postings, in the order of documents, into lists by the
+// rank of their terms.
+func (b *fieldBuilder) invert(sorted []uint64, rank []uint32) postings {
+	next := make([]uint32, len(sorted)+1)
+	for _, term := range b.terms {
+		next[rank[term]+1]++
+	}
+	distinct := 0
+	for i := range sorted {
+		if next[i+1] > 0 {
+			distinct++
+		}
+		next[i+1] += next[i]
+	}
+	p := postings{terms: make([]uint64, 0, distinct), start: make([]uint32, 1, distinct+1), list: make([]posting, len(b.keys))}
+	for i, term := range sorted {
+		if next[i+1] > next[i] {
+			p.terms, p.start = append(p.terms, term), append(p.start, next[i+1])
 		}
 	}
-	for i, term := range slices.Sorted(maps.Keys(numbers)) {
-		numbers[term] = i
-	}
-	return numbers
-}
-
-// adoptTerms fills the tables of terms by their numbers.
-func (s *segment) adoptTerms(words, pairs map[string]int) {
-	sorted := make([]string, len(words))
-	for term, i := range words {
-		sorted[i] = term
-	}
-	for _, term := range sorted {
-		s.terms.add([]byte(term))
-	}
-	s.terms.index()
-	s.pairs = make(pairTable, len(pairs))
-	for term, i := range pairs {
-		s.pairs[i] = pairKey(term)
-	}
-}
-
-// invert turns the documents' terms of one field into lists by term.
-func invert(docs []*document, f Field, numbers map[string]int) postings {
-	p := postings{start: make([]uint32, len(numbers)+1)}
-	total := 0
-	for _, d := range docs {
-		for _, t := range d.terms[f] {
-			p.start[numbers[t.Text]+1]++
-		}
-		total += len(d.terms[f])
-	}
-	for i := 1; i < len(p.start); i++ {
-		p.start[i] += p.start[i-1]
-	}
-	next := slices.Clone(p.start)
-	p.list = make([]posting, total)
-	for _, d := range docs {
-		for _, t := range d.terms[f] {
-			n := numbers[t.Text]
-			p.list[next[n]].key = d.slot<<8 | uint32(min(t.Count, maxTF))
-			next[n]++
-		}
+	for i, term := range b.terms {
+		at := &next[rank[term]]
+		p.list[*at].key = b.keys[i]
+		*at++
 	}
 	return p
 }
 
-// bytes returns the memory that the segment holds.
-func (s *segment) bytes() int64 {
-	n := s.terms.bytes() + 8*int64(cap(s.pairs)) + 4*int64(cap(s.slots))
-	for f := range s.fields {
-		n += 4*int64(cap(s.lengths[f])+cap(s.fields[f].start)) + 8*int64(cap(s.fields[f].list))
+// decoder takes values off the front. Once one is missing it is bad, and all
+// that follow are zero.
+type decoder struct {
+	rest []byte
+	bad  bool
+}
+
+func (d *decoder) take(n int) []byte {
+	if n > len(d.rest) {
+		d.bad, d.rest = true, nil
+		return nil
 	}
-	return n
+	out := d.rest[:n]
+	d.rest = d.rest[n:]
+	return out
+}
+
+func (d *decoder) uvarint() uint64 {
+	x, n := binary.Uvarint(d.rest)
+	if n <= 0 {
+		d.bad, d.rest = true, nil
+		return 0
+	}
+	d.rest = d.rest[n:]
+	return x
+}
+
+// count reads how many values follow that take at least size bytes each.
+func (d *decoder) count(size int) int {
+	n := d.uvarint()
+	if n > uint64(len(d.rest)/size) {
+		d.bad, d.rest = true, nil
+		return 0
+	}
+	return int(n)
 }

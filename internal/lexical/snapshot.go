@@ -1,7 +1,8 @@
 package lexical
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 	"sync"
 
 	"github.com/toolstream/toolstream/internal/text"
@@ -11,29 +12,23 @@ import (
 // concurrent use; taking one costs nothing, and holding one only keeps its
 // memory alive.
 type Snapshot struct {
-	config Config
-	parts  []part
-	sums   fieldSums
-	slots  int
-	pool   *sync.Pool // of *[]float32, shared by all snapshots of an index
+	parts []part // a base and a delta, as far as they hold anything
+	sums  fieldSums
+	slots int
+	pool  *sync.Pool // of *[]float32, shared by all snapshots of an index
 
 	languages []text.Language // of its documents, beside English
 }
 
-func newSnapshot(c Config, parts []part, pool *sync.Pool) *Snapshot {
-	s := &Snapshot{config: c, parts: parts, pool: pool, languages: speaks(parts)}
+func newSnapshot(parts []part, pool *sync.Pool) *Snapshot {
+	parts = slices.DeleteFunc(parts, func(p part) bool { return p.live() == 0 })
+	s := &Snapshot{parts: parts, pool: pool, languages: speaks(parts)}
 	for _, p := range parts {
 		s.sums = s.sums.plus(p.sums)
-		if n := len(p.slots); n > 0 {
-			s.slots = max(s.slots, int(p.slots[n-1])+1)
-		}
+		s.slots = max(s.slots, int(p.slots[len(p.slots)-1])+1)
 	}
 	return s
 }
-
-// Slots returns one more than the highest slot in use: the length that an
-// array of scores needs.
-func (s *Snapshot) Slots() int { return s.slots }
 
 // Len returns the number of documents that can be found.
 func (s *Snapshot) Len() int {
@@ -44,12 +39,20 @@ func (s *Snapshot) Len() int {
 	return n
 }
 
+// Bytes returns the memory that the snapshot holds.
+func (s *Snapshot) Bytes() int64 {
+	var n int64
+	for _, p := range s.parts {
+		n += p.bytes()
+	}
+	return n
+}
+
 // Query is a list of terms made ready for one field of one snapshot. It is
 // immutable.
 type Query struct {
 	snapshot *Snapshot
 	spans    []span
-	postings int
 }
 
 // span is the list of one term in one part.
@@ -72,19 +75,15 @@ func (s *Snapshot) Query(f Field, terms Terms) Query {
 		for i := first; i < len(q.spans); i++ {
 			q.spans[i].weight *= weight
 		}
-		q.postings += df
 	}
 	return q
 }
 
 // look adds the lists of a term and returns how long they are together.
 func (q *Query) look(f Field, term string, weight float32) (df int) {
+	key := hash(term)
 	for _, p := range q.snapshot.parts {
-		i := p.find(f, term)
-		if i < 0 {
-			continue
-		}
-		if list := p.fields[f].of(i); len(list) > 0 {
+		if list := p.fields[f].of(key); len(list) > 0 {
 			q.spans = append(q.spans, span{list: list, weight: weight, dead: p.dead})
 			df += len(list)
 		}
@@ -92,13 +91,10 @@ func (q *Query) look(f Field, term string, weight float32) (df int) {
 	return df
 }
 
-// Accumulate adds every matching document's score to scores[slot]. scores has
-// at least Slots elements. On an array of zeros the results are exactly those
-// of Score.
-func (q Query) Accumulate(scores []float32) { q.AccumulateScaled(scores, 1) }
-
-// AccumulateScaled is Accumulate with every score multiplied by scale.
-func (q Query) AccumulateScaled(scores []float32, scale float32) {
+// Accumulate adds every matching document's score, multiplied by scale, to
+// scores[slot]. scores is as long as those of Borrow. With scale 1, on an array of
+// zeros, the results are exactly those of Scores.
+func (q Query) Accumulate(scores []float32, scale float32) {
 	for i := range q.spans {
 		s := &q.spans[i]
 		weight := s.weight * scale
@@ -108,7 +104,7 @@ func (q Query) AccumulateScaled(scores []float32, scale float32) {
 		}
 		for _, p := range s.list {
 			// The conversion forbids a fused multiply-add, which would round
-			// differently here than in Score.
+			// differently here than in lookUp.
 			scores[p.key>>8] += float32(weight * p.impact)
 		}
 	}
@@ -120,19 +116,6 @@ func (s *span) addLive(scores []float32, weight float32) {
 			scores[p.slot()] += float32(weight * p.impact)
 		}
 	}
-}
-
-// Score returns the score of one document, 0 if it is not there or shares no
-// term.
-func (q Query) Score(slot uint32) float32 {
-	var sum float32
-	for i := range q.spans {
-		s := &q.spans[i]
-		if at := search(s.list, slot); at < len(s.list) && s.list[at].slot() == slot && !s.dead.has(slot) {
-			sum += float32(s.weight * s.list[at].impact)
-		}
-	}
-	return sum
 }
 
 // search returns the position of the first posting that is not below slot.
@@ -149,28 +132,12 @@ func search(list []posting, slot uint32) int {
 	return low
 }
 
-// lookupCost is roughly how many postings can be accumulated in the time that
-// it takes to look one up by binary search.
-const lookupCost = 16
-
-// Scores puts the score of each of the slots into out, which is as long: what
-// Score returns for each, in the cheaper of two ways.
+// Scores puts the score of each of the slots into out, which is as long: 0 for a
+// document that is not there or shares no term. It is fast where slots rise.
 func (q Query) Scores(slots []uint32, out []float32) {
-	if q.postings > lookupCost*len(slots)*len(q.spans) {
-		clear(out)
-		for i := range q.spans {
-			q.spans[i].lookUp(slots, out)
-		}
-		return
-	}
-	scores := q.snapshot.Borrow()
-	defer q.snapshot.Return(scores)
-	q.Accumulate(*scores)
-	for i, slot := range slots {
-		out[i] = 0
-		if uint64(slot) < uint64(len(*scores)) {
-			out[i] = (*scores)[slot]
-		}
+	clear(out)
+	for i := range q.spans {
+		q.spans[i].lookUp(slots, out)
 	}
 }
 
@@ -199,17 +166,8 @@ func (s *span) seek(from int, slot uint32) int {
 	return from + search(s.list[from:to], slot)
 }
 
-// Accumulate is Query and Accumulate in one.
-func (s *Snapshot) Accumulate(f Field, terms Terms, scores []float32) {
-	s.Query(f, terms).Accumulate(scores)
-}
-
-// Score is Query and Score in one, for a single document.
-func (s *Snapshot) Score(f Field, terms Terms, slot uint32) float32 {
-	return s.Query(f, terms).Score(slot)
-}
-
-// Borrow returns an array of Slots zeros from a pool.
+// Borrow returns an array of zeros from a pool, one for each slot up to the highest
+// in use.
 func (s *Snapshot) Borrow() *[]float32 {
 	scores, ok := s.pool.Get().(*[]float32)
 	if !ok {
@@ -228,20 +186,9 @@ func (s *Snapshot) Return(scores *[]float32) {
 	s.pool.Put(scores)
 }
 
-// Hit is a found document.
-type Hit struct {
-	Slot  uint32
-	Score float32
-}
-
-// better is the order of hits: by score, and for equal scores by slot.
-func (h Hit) better(o Hit) bool {
-	return h.Score > o.Score || h.Score == o.Score && h.Slot < o.Slot
-}
-
 // Search returns the k best documents with a score above 0, best first, lower
 // slots first among equals. Where accept is given, only documents that it
-// accepts count; it is called once a document at most.
+// accepts count; it is called at most once for a document.
 func (s *Snapshot) Search(f Field, terms Terms, k int, accept func(slot uint32) bool) []Hit {
 	q := s.Query(f, terms)
 	if k < 1 || len(q.spans) == 0 {
@@ -249,96 +196,91 @@ func (s *Snapshot) Search(f Field, terms Terms, k int, accept func(slot uint32) 
 	}
 	scores := s.Borrow()
 	defer s.Return(scores)
-	q.Accumulate(*scores)
-	return Best(*scores, k, accept)
-}
-
-// Best returns the k slots with the highest scores above 0, as Search does.
-func Best(scores []float32, k int, accept func(slot uint32) bool) []Hit {
-	if k < 1 {
-		return nil
-	}
-	heap := make([]Hit, 0, min(k, len(scores)))
-	var least float32
-	for slot, score := range scores {
-		if score <= least {
+	q.Accumulate(*scores, 1)
+	best, least := NewTop(k), float32(0)
+	for slot, score := range *scores {
+		if score <= 0 || score < least || accept != nil && !accept(uint32(slot)) {
 			continue
 		}
-		hit := Hit{uint32(slot), score}
-		if accept != nil && !accept(hit.Slot) {
-			continue
-		}
-		if heap = keep(heap, hit, k); len(heap) == k {
-			least = heap[0].Score
-		}
+		best.Offer(Hit{uint32(slot), score})
+		least, _ = best.Least()
 	}
-	sort.Slice(heap, func(i, j int) bool { return heap[i].better(heap[j]) })
-	return heap
+	return best.Sorted()
 }
 
-// keep adds a hit to a heap of at most k whose root is the worst one.
-func keep(heap []Hit, hit Hit, k int) []Hit {
-	if len(heap) < k {
-		heap = append(heap, hit)
-		for i := len(heap) - 1; i > 0; {
-			up := (i - 1) / 2
-			if !heap[up].better(heap[i]) {
-				break
+// Hit is a slot with its score.
+type Hit struct {
+	Slot  uint32
+	Score float32
+}
+
+// Compare orders hits: by score, the higher first, and equal scores by slot, so
+// that the order does not depend on how slots were divided.
+func (h Hit) Compare(o Hit) int {
+	return cmp.Or(cmp.Compare(o.Score, h.Score), cmp.Compare(h.Slot, o.Slot))
+}
+
+func (h Hit) below(o Hit) bool {
+	if h.Score != o.Score {
+		return h.Score < o.Score
+	}
+	return h.Slot > o.Slot
+}
+
+// Top keeps the best of the hits that it is offered: a heap with the worst of
+// them at the root.
+type Top struct {
+	hits []Hit
+	size int
+}
+
+// NewTop returns a Top of the size best hits; size is at least 1.
+func NewTop(size int) Top { return Top{size: size} }
+
+// Least returns the score below which a hit is not kept, and whether there is
+// one yet.
+func (t *Top) Least() (score float32, full bool) {
+	if len(t.hits) < t.size {
+		return 0, false
+	}
+	return t.hits[0].Score, true
+}
+
+// Sorted returns the hits that were kept, best first. The Top is of no use after.
+func (t *Top) Sorted() []Hit {
+	slices.SortFunc(t.hits, Hit.Compare)
+	return t.hits
+}
+
+// Offer keeps a hit if it is among the best.
+func (t *Top) Offer(h Hit) {
+	if len(t.hits) < t.size {
+		t.hits = append(t.hits, h)
+		for i := len(t.hits) - 1; i > 0; {
+			parent := (i - 1) / 2
+			if !t.hits[i].below(t.hits[parent]) {
+				return
 			}
-			heap[up], heap[i] = heap[i], heap[up]
-			i = up
+			t.hits[i], t.hits[parent] = t.hits[parent], t.hits[i]
+			i = parent
 		}
-		return heap
+		return
 	}
-	if !hit.better(heap[0]) {
-		return heap
+	if !t.hits[0].below(h) {
+		return
 	}
-	heap[0] = hit
+	t.hits[0] = h
 	for i := 0; ; {
-		worst := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
-			if heap[worst].better(heap[child]) {
-				worst = child
+		least := i
+		for c := 2*i + 1; c <= 2*i+2 && c < len(t.hits); c++ {
+			if t.hits[c].below(t.hits[least]) {
+				least = c
 			}
 		}
-		if worst == i {
-			return heap
+		if least == i {
+			return
 		}
-		heap[i], heap[worst] = heap[worst], heap[i]
-		i = worst
+		t.hits[i], t.hits[least] = t.hits[least], t.hits[i]
+		i = least
 	}
-}
-
-// Stats describe an index for its metrics.
-type Stats struct {
-	Documents int // that can be found
-	Dead      int // replaced or deleted, not yet merged away
-	Segments  int
-	Terms     int // distinct within each segment
-	Postings  int
-	Bytes     int64
-}
-
-// Stats counts what the snapshot holds.
-func (s *Snapshot) Stats() Stats {
-	st := Stats{Segments: len(s.parts)}
-	for _, p := range s.parts {
-		st.Documents += p.live()
-		st.Dead += p.dead.size
-		st.Terms += p.terms.len() + len(p.pairs)
-		for f := range p.fields {
-			st.Postings += len(p.fields[f].list)
-		}
-	}
-	st.Bytes = s.Bytes()
-	return st
-}
-
-// Bytes returns the memory that the snapshot holds.
-func (s *Snapshot) Bytes() int64 {
-	var n int64
-	for _, p := range s.parts {
-		n += p.bytes()
-	}
-	return n
 }

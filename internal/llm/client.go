@@ -1,247 +1,251 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sony/gobreaker/v2"
+	"golang.org/x/sync/semaphore"
 )
+
+// Config bounds what a Client asks for. The zero value of a limit means its
+// default; no budget and no price means none.
+type Config struct {
+	Timeout  time.Duration // of one try; 60 s
+	Attempts int           // tries of one call, the first included; 4
+	MaxPause time.Duration // longest pause before a try: a longer one is an error; 30 s
+
+	Parallel int // tries at once; 8
+	Reserve  int // of the tries at once, how many only rewriting may take
+
+	Failures int           // in a row, after which a stage stops asking; 5
+	Cooldown time.Duration // before one call of the stage tries again; 20 s
+
+	Budget Budget
+	Prices Prices
+}
+
+// Budget is what may be spent on one day (UTC) by this process; 0 is no bound.
+// Calls that are under way when it is spent are paid on top of it.
+type Budget struct {
+	Tokens  int64 // of prompts and answers together
+	Dollars float64
+}
+
+// Prices are dollars per million tokens.
+type Prices struct {
+	Prompt     float64
+	Completion float64
+}
+
+// Deps is what a Client works with.
+type Deps struct {
+	Model      Model
+	Accounts   string // file that keeps the accounts over restarts; "": they begin anew
+	Now        func() time.Time
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
 
 // Client asks a Model within bounds. It is a Model itself, and may be called
 // concurrently.
 type Client struct {
-	cfg     Config
-	deps    Deps
-	metrics *metrics
-	gate    *gate
-	ledger  *ledger
-	loaded  chan struct{} // closed once the accounts of earlier today are known
-
-	mu       sync.Mutex // guards circuits
-	circuits map[Stage]*circuit
+	cfg       Config
+	deps      Deps
+	metrics   *metrics
+	ledger    *ledger
+	stages    map[Stage]*stage
+	requests  *semaphore.Weighted // requests at once
+	documents *semaphore.Weighted // those of them that are not of searches
 }
 
-// New returns a client that has asked nothing yet.
+// stage has a circuit breaker of its own: an endpoint that is too slow for a search
+// may be good enough for an import.
+type stage struct {
+	breaker *gobreaker.CircuitBreaker[Answer]
+	failure atomic.Pointer[string] // the last one
+}
+
+// New returns a client that has asked nothing yet. It reads what was spent earlier
+// today.
 func New(cfg Config, deps Deps) (*Client, error) {
-	if err := errors.Join(cfg.validate(), deps.validate()); err != nil {
-		return nil, err
+	if cfg.Budget.Dollars > 0 && cfg.Prices == (Prices{}) {
+		return nil, errors.New("llm: a budget in dollars needs prices")
 	}
-	cfg = cfg.withDefaults()
-	book := newLedger(cfg, deps.Now())
-	m, err := newMetrics(deps.Registerer, func() float64 { return book.share(deps.Now()) })
-	if err != nil {
-		return nil, err
-	}
+	cfg.Timeout = cmp.Or(cfg.Timeout, time.Minute)
+	cfg.Attempts = cmp.Or(cfg.Attempts, 4)
+	cfg.MaxPause = cmp.Or(cfg.MaxPause, 30*time.Second)
+	cfg.Parallel = cmp.Or(cfg.Parallel, 8)
+	cfg.Failures = cmp.Or(cfg.Failures, 5)
+	cfg.Cooldown = cmp.Or(cfg.Cooldown, 20*time.Second)
 	c := &Client{
-		cfg: cfg, deps: deps, metrics: m, gate: newGate(cfg, m.load), ledger: book,
-		loaded: make(chan struct{}), circuits: map[Stage]*circuit{},
+		cfg: cfg, deps: deps, ledger: newLedger(cfg, deps), stages: map[Stage]*stage{},
+		requests:  semaphore.NewWeighted(int64(cfg.Parallel)),
+		documents: semaphore.NewWeighted(int64(max(1, cfg.Parallel-cfg.Reserve))),
 	}
-	if deps.Store == nil {
-		close(c.loaded)
+	c.metrics = newMetrics(deps.Registerer, c.ledger.share)
+	for _, name := range stages {
+		s := &stage{}
+		s.breaker = gobreaker.NewCircuitBreaker[Answer](gobreaker.Settings{
+			MaxRequests: 1, Timeout: cfg.Cooldown,
+			IsExcluded:   c.saysNothing,
+			IsSuccessful: answered,
+			ReadyToTrip:  func(n gobreaker.Counts) bool { return int(n.ConsecutiveFailures) >= cfg.Failures },
+			OnStateChange: func(_ string, _, to gobreaker.State) {
+				c.metrics.breaker.WithLabelValues(string(name)).Set(float64(to))
+				switch to {
+				case gobreaker.StateOpen:
+					deps.Logger.Warn("the language model is not asked for a while", "stage", name, "for", cfg.Cooldown, "error", s.lastFailure())
+				case gobreaker.StateClosed:
+					deps.Logger.Info("the language model is back", "stage", name)
+				}
+			},
+		})
+		c.stages[name] = s
 	}
 	return c, nil
+}
+
+// lastFailure returns the words of the last failure: its kind is not that of the calls
+// that are not made because of it.
+func (s *stage) lastFailure() error {
+	if words := s.failure.Load(); words != nil {
+		return errors.New(*words)
+	}
+	return errors.New("it failed")
+}
+
+// saysNothing reports whether an error tells nothing of the endpoint's health: the
+// caller went away, the budget is spent, or the endpoint says itself when to ask again.
+func (c *Client) saysNothing(err error) bool {
+	var e *Error
+	return errors.Is(err, context.Canceled) ||
+		errors.As(err, &e) && (e.Kind == Exhausted || e.RetryAfter > 0 && e.RetryAfter <= c.cfg.MaxPause)
+}
+
+// answered reports whether an error shows an endpoint that answers. A caller whose
+// time is over while it waits has seen the endpoint fail.
+func answered(err error) bool {
+	switch KindOf(err) {
+	case "":
+		return err == nil
+	case Rejected, Refused, Malformed:
+		return true
+	}
+	return false
 }
 
 // Name identifies the model.
 func (c *Client) Name() string { return c.deps.Model.Name() }
 
 // Spent returns the accounts of the day.
-func (c *Client) Spent() Spent { return c.ledger.spent(c.deps.Now()) }
+func (c *Client) Spent() Spent { return c.ledger.spent() }
 
-// circuit returns that of the stage.
-func (c *Client) circuit(stage Stage) *circuit {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.circuits[stage] == nil {
-		c.circuits[stage] = newCircuit(c.cfg.Breaker, func(s state, cause error) { c.tell(stage, s, cause) })
+// Tripped returns the stages that do not ask at the moment, because too many of
+// their last calls failed, with the last failure.
+func (c *Client) Tripped() map[Stage]error {
+	out := map[Stage]error{}
+	for name, s := range c.stages {
+		if s.breaker.State() != gobreaker.StateClosed {
+			out[name] = s.lastFailure()
+		}
 	}
-	return c.circuits[stage]
-}
-
-func (c *Client) tell(stage Stage, s state, cause error) {
-	c.metrics.breaker.WithLabelValues(string(stage)).Set(float64(s))
-	switch {
-	case s == open:
-		c.deps.Logger.Warn("the language model is not asked for a while", "stage", stage, "for", c.cfg.Breaker.Rest, "error", cause)
-	case s == closed && cause != nil:
-		c.deps.Logger.Info("the language model is back", "stage", stage)
-	}
+	return out
 }
 
 // Complete asks, and asks again where the failure may pass, as long as the
 // attempts and ctx allow. Its error is an *Error, or that of ctx.
-func (c *Client) Complete(ctx context.Context, r Request) (Answer, error) {
-	select {
-	case <-c.loaded:
-	case <-ctx.Done():
-		return Answer{}, ctx.Err()
+func (c *Client) Complete(ctx context.Context, r Request) (answer Answer, err error) {
+	pace := backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(500*time.Millisecond), backoff.WithMultiplier(2), backoff.WithMaxElapsedTime(0))
+	for left := c.cfg.Attempts - 1; ; left-- {
+		answer, err = c.try(ctx, r)
+		var e *Error
+		if !errors.As(err, &e) || e.Kind != Unavailable || left == 0 {
+			return answer, err
+		}
+		pause := cmp.Or(e.RetryAfter, min(pace.NextBackOff(), c.cfg.MaxPause))
+		deadline, bounded := ctx.Deadline()
+		if pause > c.cfg.MaxPause || bounded && time.Now().Add(pause).After(deadline) {
+			return answer, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return answer, ctx.Err()
+		}
 	}
-	var answer Answer
-	var last error
-	pause := newPause(ctx, c.cfg)
-	err := backoff.Retry(func() error {
-		answer, last = c.try(ctx, r)
-		return pause.after(last)
-	}, backoff.WithContext(pause, ctx))
-	if err != nil && KindOf(last) != "" && ctx.Err() == nil {
-		err = last
-	}
-	return answer, err
-}
-
-// pause paces the tries of one call.
-type pause struct {
-	backoff.BackOff
-	ctx      context.Context
-	patience time.Duration
-	left     int           // tries
-	asked    time.Duration // what the endpoint asks to wait
-}
-
-const firstPause = 500 * time.Millisecond
-
-func newPause(ctx context.Context, c Config) *pause {
-	return &pause{ctx: ctx, patience: c.Patience, left: c.Attempts, BackOff: backoff.NewExponentialBackOff(
-		backoff.WithInitialInterval(firstPause), backoff.WithMultiplier(2),
-		backoff.WithMaxInterval(c.Patience), backoff.WithMaxElapsedTime(0),
-	)}
-}
-
-// after notes what came of a try, and marks what is not to be tried again.
-func (p *pause) after(err error) error {
-	p.left--
-	if err == nil {
-		return nil
-	}
-	var e *Error
-	if !errors.As(err, &e) || e.Kind != Unavailable || p.left <= 0 {
-		return backoff.Permanent(err)
-	}
-	p.asked = e.RetryAfter
-	return err
-}
-
-// NextBackOff returns the pause before the next try, or backoff.Stop where
-// nobody would be there any more to hear the answer.
-func (p *pause) NextBackOff() time.Duration {
-	next := p.BackOff.NextBackOff()
-	if p.asked > 0 {
-		next = p.asked
-	}
-	deadline, bounded := p.ctx.Deadline()
-	if next > p.patience || bounded && time.Now().Add(next).After(deadline) {
-		return backoff.Stop
-	}
-	return next
 }
 
 // try asks once, or says why it does not.
-func (c *Client) try(ctx context.Context, r Request) (answer Answer, err error) {
-	circuit := c.circuit(r.Stage)
-	if err := c.admit(ctx, r, circuit); err != nil {
-		c.account(r, unsent(err), Usage{})
+func (c *Client) try(ctx context.Context, r Request) (Answer, error) {
+	release, err := c.slot(ctx, r.Stage)
+	if err != nil {
+		c.account(r, Unsent, Usage{})
 		return Answer{}, err
 	}
-	began := c.deps.Now()
-	err = errPanic // unless ask returns: whoever is let in leaves, however
-	defer func() { c.settle(r, circuit, began, answer.Usage, err) }()
-	answer, err = c.ask(ctx, r)
+	defer release()
+	s := c.stages[r.Stage]
+	answer, err := s.breaker.Execute(func() (Answer, error) {
+		if err := c.affordable(); err != nil {
+			return Answer{}, err
+		}
+		answer, err := c.ask(ctx, r)
+		if err != nil && !answered(err) && !c.saysNothing(err) {
+			words := err.Error()
+			s.failure.Store(&words)
+		}
+		return answer, err
+	})
+	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
+		err = &Error{Kind: Broken, Err: fmt.Errorf("not asked for a while: it failed with: %w", s.lastFailure())}
+	}
+	outcome := Answered
+	if err != nil {
+		outcome = cmp.Or(string(KindOf(err)), Canceled)
+	}
+	c.account(r, outcome, answer.Usage)
 	return answer, err
 }
 
-// settle notes what came of a try that was let in.
-func (c *Client) settle(r Request, circuit *circuit, began time.Time, u Usage, err error) {
-	now := c.deps.Now()
-	c.metrics.seconds.WithLabelValues(string(r.Stage)).Observe(now.Sub(began).Seconds())
-	c.account(r, outcome(err), u)
-	if e := (*Error)(nil); errors.As(err, &e) && e.RetryAfter > 0 {
-		c.gate.shut(now.Add(e.RetryAfter))
+// slot takes one of the requests at once. Documents leave Reserve of them to
+// searches, because a user waits for those.
+func (c *Client) slot(ctx context.Context, stage Stage) (release func(), err error) {
+	if stage == StageRewrite {
+		return func() { c.requests.Release(1) }, c.requests.Acquire(ctx, 1)
 	}
-	circuit.end(now, judge(err), err)
-	c.gate.leave(began, now, loadOf(err))
-}
-
-// admit waits for a turn, in the order of what costs nothing first.
-func (c *Client) admit(ctx context.Context, r Request, circuit *circuit) error {
-	if err := circuit.ready(c.deps.Now()); err != nil {
-		return err
+	if err := c.documents.Acquire(ctx, 1); err != nil {
+		return nil, err
 	}
-	if err := c.affordable(); err != nil {
-		return err
+	if err := c.requests.Acquire(ctx, 1); err != nil {
+		c.documents.Release(1)
+		return nil, err
 	}
-	if err := c.turn(ctx, r.Stage); err != nil {
-		return err
-	}
-	err := c.affordable() // others may have spent it meanwhile
-	if err == nil {
-		err = circuit.begin(c.deps.Now())
-	}
-	if err != nil {
-		c.gate.back()
-	}
-	return err
-}
-
-// turn waits until the endpoint may be asked and there is room. The endpoint
-// may want to be left alone by the time there is room.
-func (c *Client) turn(ctx context.Context, stage Stage) error {
-	for {
-		if err := c.await(ctx); err != nil {
-			return err
-		}
-		if err := c.gate.enter(ctx, stage); err != nil {
-			return err
-		}
-		if c.gate.opens(c.deps.Now()) == 0 {
-			return nil
-		}
-		c.gate.back()
-	}
+	return func() { c.requests.Release(1); c.documents.Release(1) }, nil
 }
 
 func (c *Client) affordable() error {
-	err, first := c.ledger.refusal(c.deps.Now())
+	err, first := c.ledger.refusal()
 	if first {
 		c.deps.Logger.Warn("the language model is not asked before midnight UTC", "error", err)
 	}
 	return err
 }
 
-// await waits for the time until which the endpoint wants to be left alone, or
-// says so where that is too long.
-func (c *Client) await(ctx context.Context) error {
-	wait := c.gate.opens(c.deps.Now())
-	if wait == 0 {
-		return nil
-	}
-	deadline, bounded := ctx.Deadline()
-	if wait > c.cfg.Patience || bounded && time.Now().Add(wait).After(deadline) {
-		return &Error{Kind: Unavailable, RetryAfter: wait, Err: fmt.Errorf("%w for another %s", errLeftAlone, wait.Round(time.Millisecond))}
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-var (
-	errLeftAlone = errors.New("it asked not to be asked")
-	errLate      = errors.New("no answer")
-	errPanic     = &Error{Kind: Unavailable, Err: errors.New("asking panicked")}
-)
-
 // ask asks the model with a deadline of its own.
 func (c *Client) ask(ctx context.Context, r Request) (Answer, error) {
 	try, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
+	began := c.deps.Now()
 	answer, err := c.deps.Model.Complete(try, r)
+	c.metrics.seconds.WithLabelValues(string(r.Stage)).Observe(c.deps.Now().Sub(began).Seconds())
 	answer.Usage = Usage{max(0, answer.Usage.Prompt), max(0, answer.Usage.Completion)} // it is what the endpoint says
 	switch {
 	case err == nil:
@@ -249,7 +253,7 @@ func (c *Client) ask(ctx context.Context, r Request) (Answer, error) {
 	case ctx.Err() != nil:
 		return answer, ctx.Err()
 	case try.Err() != nil:
-		return answer, &Error{Kind: Unavailable, Err: fmt.Errorf("%w within %s", errLate, c.cfg.Timeout)}
+		return answer, &Error{Kind: Unavailable, Err: fmt.Errorf("no answer within %s", c.cfg.Timeout)}
 	case KindOf(err) == "":
 		return answer, &Error{Kind: Unavailable, Err: err}
 	}
@@ -257,57 +261,5 @@ func (c *Client) ask(ctx context.Context, r Request) (Answer, error) {
 }
 
 func (c *Client) account(r Request, outcome string, u Usage) {
-	c.ledger.enter(c.deps.Now(), r, outcome, u)
-	c.metrics.count(r.Stage, outcome, u, c.ledger.dollarsOf(u), 1)
-}
-
-// outcome names how a try ended that was sent.
-func outcome(err error) string {
-	switch kind := KindOf(err); {
-	case err == nil:
-		return Answered
-	case kind == "":
-		return Canceled
-	default:
-		return string(kind)
-	}
-}
-
-// unsent names why a try was not sent.
-func unsent(err error) string {
-	if kind := KindOf(err); kind == Broken || kind == Exhausted {
-		return string(kind)
-	}
-	return Unsent
-}
-
-// judge says what the end of a try means for the circuit. A caller whose time
-// is over while it waits for an answer has seen the endpoint fail; one that is
-// canceled has not.
-func judge(err error) verdict {
-	var e *Error
-	switch {
-	case errors.Is(err, context.Canceled):
-		return unheard
-	case errors.As(err, &e) && e.Busy:
-		return crowded
-	case errors.As(err, &e) && e.Kind != Unavailable && e.Kind != Setup, err == nil:
-		return alive
-	}
-	return failing
-}
-
-// loadOf says what the end of a try means for the limit. A caller's own
-// deadline says nothing: it may be short for good reasons.
-func loadOf(err error) load {
-	var e *Error
-	switch {
-	case err == nil:
-		return loadGood
-	case !errors.As(err, &e):
-		return loadSame
-	case e.Busy, errors.Is(err, errLate):
-		return loadHigh
-	}
-	return loadSame
+	c.metrics.count(r.Stage, outcome, u, c.ledger.enter(r, outcome, u))
 }

@@ -1,14 +1,21 @@
 package llm
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/toolstream/toolstream/internal/wholefile"
 )
 
 // Spent is what this process spent on one day.
@@ -44,13 +51,16 @@ const (
 type ledger struct {
 	budget Budget
 	prices Prices
+	file   string
+	now    func() time.Time
+	log    *slog.Logger
+	saved  []byte // what the file holds
 
 	mu       sync.Mutex // guards what follows
 	day      string
 	accounts map[accountKey]*Account
 	tokens   int64
 	dollars  float64
-	dirty    bool // differs from what was saved
 	told     bool // that the budget is spent
 }
 
@@ -59,37 +69,50 @@ type accountKey struct {
 	stage  Stage
 }
 
-func newLedger(c Config, now time.Time) *ledger {
-	l := &ledger{budget: c.Budget, prices: c.Prices}
-	l.begin(dayOf(now))
+// newLedger reads what was spent earlier today.
+func newLedger(c Config, d Deps) *ledger {
+	l := &ledger{budget: c.Budget, prices: c.Prices, file: d.Accounts, now: d.Now, log: d.Logger}
+	l.turn()
+	if l.file == "" {
+		return l
+	}
+	raw, err := os.ReadFile(l.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l
+	}
+	var s Spent
+	if err = cmp.Or(err, json.Unmarshal(raw, &s)); err != nil {
+		l.log.Warn("what the language model cost earlier today is lost", "error", err)
+	}
+	if s.Day == l.day {
+		for _, a := range s.Accounts {
+			l.add(a)
+		}
+	}
 	return l
 }
 
-func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
-
-func (l *ledger) begin(day string) {
-	l.day, l.accounts = day, map[accountKey]*Account{}
-	l.tokens, l.dollars, l.dirty, l.told = 0, 0, false, false
-}
-
 // turn begins a new day if there is one. The caller holds mu.
-func (l *ledger) turn(now time.Time) {
-	if day := dayOf(now); day > l.day {
-		l.begin(day)
+func (l *ledger) turn() {
+	if day := l.now().UTC().Format(time.DateOnly); day > l.day {
+		l.day, l.accounts = day, map[accountKey]*Account{}
+		l.tokens, l.dollars, l.told = 0, 0, false
 	}
 }
 
 // refusal says that the budget is spent, and whether it says so for the first
 // time on this day; nil: it is not spent.
-func (l *ledger) refusal(now time.Time) (err error, first bool) {
+func (l *ledger) refusal() (err error, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.turn(now)
+	l.turn()
 	if !l.exhausted() {
 		return nil, false
 	}
 	first, l.told = !l.told, true
-	return &Error{Kind: Exhausted, RetryAfter: untilMidnight(now), Err: fmt.Errorf(
+	now := l.now().UTC()
+	midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, time.UTC)
+	return &Error{Kind: Exhausted, RetryAfter: midnight.Sub(now), Err: fmt.Errorf(
 		"the budget of the day is spent: %d tokens, %.2f dollars; it begins anew at midnight UTC", l.tokens, l.dollars)}, first
 }
 
@@ -102,10 +125,10 @@ func (l *ledger) exhausted() bool {
 }
 
 // share returns which part of the day's budget is spent.
-func (l *ledger) share(now time.Time) (most float64) {
+func (l *ledger) share() (most float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.turn(now)
+	l.turn()
 	if l.budget.Tokens > 0 {
 		most = float64(l.tokens) / float64(l.budget.Tokens)
 	}
@@ -115,25 +138,17 @@ func (l *ledger) share(now time.Time) (most float64) {
 	return most
 }
 
-func untilMidnight(now time.Time) time.Duration {
-	now = now.UTC()
-	return time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, time.UTC).Sub(now)
-}
-
-// dollarsOf is what so many tokens cost.
-func (l *ledger) dollarsOf(u Usage) float64 {
-	return (float64(u.Prompt)*l.prices.Prompt + float64(u.Completion)*l.prices.Completion) / 1e6
-}
-
-// enter notes a try.
-func (l *ledger) enter(now time.Time, r Request, outcome string, u Usage) {
+// enter notes a try and returns what it cost, in dollars.
+func (l *ledger) enter(r Request, outcome string, u Usage) float64 {
+	dollars := (float64(u.Prompt)*l.prices.Prompt + float64(u.Completion)*l.prices.Completion) / 1e6
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.turn(now)
+	l.turn()
 	l.add(Account{
 		Tenant: r.Tenant, Stage: r.Stage, Calls: map[string]int64{outcome: 1},
-		Prompt: int64(u.Prompt), Completion: int64(u.Completion), Dollars: l.dollarsOf(u),
+		Prompt: int64(u.Prompt), Completion: int64(u.Completion), Dollars: dollars,
 	})
+	return dollars
 }
 
 func (l *ledger) add(b Account) {
@@ -149,14 +164,13 @@ func (l *ledger) add(b Account) {
 	a.Prompt, a.Completion, a.Dollars = a.Prompt+b.Prompt, a.Completion+b.Completion, a.Dollars+b.Dollars
 	l.tokens += b.Prompt + b.Completion
 	l.dollars += b.Dollars
-	l.dirty = true
 }
 
 // spent returns the accounts of the day.
-func (l *ledger) spent(now time.Time) Spent {
+func (l *ledger) spent() Spent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.turn(now)
+	l.turn()
 	s := Spent{Day: l.day, Tokens: l.tokens, Dollars: l.dollars, Exhausted: l.exhausted(), Accounts: []Account{}}
 	for _, a := range l.accounts {
 		b := *a
@@ -169,47 +183,38 @@ func (l *ledger) spent(now time.Time) Spent {
 	return s
 }
 
-// merge adds what was saved earlier on this day.
-func (l *ledger) merge(now time.Time, saved []byte) error {
-	if len(saved) == 0 {
-		return nil
-	}
-	var s Spent
-	if err := json.Unmarshal(saved, &s); err != nil {
-		return fmt.Errorf("llm: saved accounts: %w", err)
-	}
-	for _, a := range s.Accounts {
-		if min(a.Prompt, a.Completion) < 0 || !(a.Dollars >= 0) {
-			return errors.New("llm: saved accounts: an amount is negative")
+const saveEvery = 5 * time.Second
+
+// Run keeps the accounts in their file until ctx ends.
+func (c *Client) Run(ctx context.Context) error {
+	ticker := time.NewTicker(saveEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+		if err := c.ledger.save(); err != nil {
+			c.deps.Logger.Warn("the accounts of the language model are not saved", "error", err)
+		}
+		if ctx.Err() != nil {
+			return nil
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.turn(now)
-	if s.Day != l.day {
+}
+
+// save writes the accounts if the file has others.
+func (l *ledger) save() error {
+	if l.file == "" {
 		return nil
 	}
-	for _, a := range s.Accounts {
-		l.add(a)
+	raw, err := json.Marshal(l.spent())
+	if err != nil || bytes.Equal(raw, l.saved) {
+		return err
 	}
+	if err := wholefile.Write(l.file, raw, 0o600); err != nil {
+		return err
+	}
+	l.saved = raw
 	return nil
-}
-
-// unsaved returns the accounts if they differ from what was saved.
-func (l *ledger) unsaved(now time.Time) ([]byte, error) {
-	l.mu.Lock()
-	dirty := l.dirty
-	l.dirty = false
-	l.mu.Unlock()
-	if !dirty {
-		return nil, nil
-	}
-	return json.Marshal(l.spent(now))
-}
-
-// keep marks the accounts as unsaved.
-func (l *ledger) keep() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.dirty = true
 }

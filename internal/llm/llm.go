@@ -23,6 +23,8 @@ const (
 	StageRewrite     Stage = "rewrite"
 )
 
+var stages = []Stage{StageStandardize, StageRewrite}
+
 // Request is one question. The model has no tools and remembers nothing.
 type Request struct {
 	Stage  Stage
@@ -87,12 +89,11 @@ const (
 type Error struct {
 	Kind       Kind
 	RetryAfter time.Duration // what the endpoint asks for; 0: it does not say
-	Busy       bool          // it is Unavailable because it is asked too much
 	Text       string        // of the answer where it is Refused or Malformed, at most MaxKept bytes
 	Err        error
 }
 
-// MaxKept bounds what is kept of an answer that can not be used, in bytes.
+// MaxKept bounds what is kept of an answer that cannot be used, in bytes.
 const MaxKept = 8 << 10
 
 // Error says what failed.

@@ -1,6 +1,6 @@
-// Package measures knows what the program measures, from where it is declared:
-// the files metrics.go. It makes docs/metrics.md of it, and tells tests of what
-// asks for metrics which of them there are.
+// Package measures knows what the program measures, from where the code declares
+// it. It makes docs/metrics.md of it, and tells tests of what asks for metrics which
+// of them there are.
 package measures
 
 //go:generate go run ./generate
@@ -27,16 +27,13 @@ type Metric struct {
 	Folder string   // of the package that declares it, as services/query
 }
 
-// FileName is that of every file that declares metrics.
-const FileName = "metrics.go"
-
 // Declared returns the metrics that the code below root declares, by name. It
-// fails where one is declared in a way or a place in which it can not be found.
+// fails where the name or the help of a metric is not a literal.
 func Declared(root string) ([]Metric, error) {
 	var all []Metric
 	for _, dir := range []string{"internal", "services"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(file string, _ fs.DirEntry, err error) error {
-			if err != nil || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			if err != nil || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") || file == filepath.Join(root, "internal", "metric", "metric.go") {
 				return err
 			}
 			folder, err := filepath.Rel(root, filepath.Dir(file))
@@ -44,9 +41,6 @@ func Declared(root string) ([]Metric, error) {
 				return err
 			}
 			found, err := declaredIn(file, filepath.ToSlash(folder))
-			if len(found) > 0 && filepath.Base(file) != FileName {
-				err = errors.Join(err, fmt.Errorf("%s declares %s: metrics are declared in %s", file, found[0].Name, FileName))
-			}
 			all = append(all, found...)
 			return err
 		})
@@ -83,14 +77,12 @@ func declaredIn(name, folder string) ([]Metric, error) {
 	return out, errors.Join(errs...)
 }
 
-// kindOf returns what a call declares, nothing if it declares none. A Desc alone
-// does not say what is sent under it: those of ours are gauges.
+// kindOf returns what a call of prometheus, promauto or package metric declares, nothing if
+// it declares none. A Desc alone does not say what is sent under it: those of ours are
+// gauges.
 func kindOf(call *ast.CallExpr) string {
 	fn, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
-		return ""
-	}
-	if pkg, ok := fn.X.(*ast.Ident); !ok || pkg.Name != "prometheus" {
 		return ""
 	}
 	name := strings.TrimSuffix(strings.TrimSuffix(fn.Sel.Name, "Func"), "Vec")
@@ -102,16 +94,22 @@ func kindOf(call *ast.CallExpr) string {
 // source reads what the literals of a file say.
 type source struct{ *ast.File }
 
-// metric reads a declaration: options first and then labels, or those of a Desc.
+// metric reads a declaration: options first and then labels; or name, help and labels.
 func (f source) metric(call *ast.CallExpr) (m Metric, err error) {
 	m.Kind = kindOf(call)
-	if len(call.Args) == 4 { // NewDesc
-		m.Name, m.Help, m.Labels = f.text(call.Args[0]), f.text(call.Args[1]), f.texts(call.Args[2])
-	} else if options, ok := call.Args[0].(*ast.CompositeLit); ok {
+	name := call.Fun.(*ast.SelectorExpr).Sel.Name
+	options, ok := call.Args[0].(*ast.CompositeLit)
+	switch {
+	case ok:
 		fields := f.fields(options)
 		m.Name, m.Help, m.Labels = f.text(fields["Name"]), f.text(fields["Help"]), f.keys(fields["ConstLabels"])
-		if strings.HasSuffix(call.Fun.(*ast.SelectorExpr).Sel.Name, "Vec") {
+		if strings.HasSuffix(name, "Vec") {
 			m.Labels = append(m.Labels, f.texts(call.Args[1])...)
+		}
+	case len(call.Args) > 1: // NewDesc, and those of package metric
+		m.Name, m.Help = f.text(call.Args[0]), f.text(call.Args[1])
+		if name == "NewDesc" || strings.HasSuffix(name, "Vec") {
+			m.Labels = f.texts(call.Args[2])
 		}
 	}
 	if m.Name == "" || m.Help == "" {

@@ -14,13 +14,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/toolstream/toolstream/internal/wholefile"
 )
 
 // Request says what is to be added.
 type Request struct {
 	Name string
-	// From holds folders, files, archives (zip, jar) and http(s) addresses.
+	// From holds folders, files and http(s) addresses of files.
 	From []string
 	// SHA256 belongs to the sources of the same place. An address needs one,
 	// and so does a runtime, unless the name is in the catalog.
@@ -31,7 +32,7 @@ type Request struct {
 // ErrUnchanged says that the entry is there already, with every byte.
 var ErrUnchanged = errors.New("already there")
 
-// Add makes an entry, or makes it anew. What was there before is replaced only
+// Add makes an entry, or makes it anew. It replaces what was there before only
 // when the new entry is complete. Where a name of the catalog is there already
 // with every byte, it returns the entry with ErrUnchanged.
 func (s *Store) Add(ctx context.Context, r Request) (Entry, error) {
@@ -44,30 +45,58 @@ func (s *Store) Add(ctx context.Context, r Request) (Entry, error) {
 			return e, ErrUnchanged
 		}
 	}
-	if err := os.MkdirAll(s.dir, 0o755); err != nil {
-		return Entry{}, fmt.Errorf("models: %w", err)
-	}
-	s.sweep()
-	src, err := s.gather(ctx, r)
-	if err != nil {
-		return Entry{}, err
-	}
-	staging, err := os.MkdirTemp(s.dir, ".adding-")
-	if err != nil {
-		return Entry{}, errors.Join(err, src.close())
-	}
-	b := builder{ctx: ctx, request: r, src: src, dir: staging}
-	m, err := b.build(pinned, known)
-	if err == nil {
-		err = s.place(staging, m)
-	}
-	if ctx.Err() == nil {
-		s.dropDownloads(r) // also of what turned out to be something else
-	}
-	if err := errors.Join(err, src.close(), os.RemoveAll(staging)); err != nil {
+	if err := s.build(ctx, r); err != nil {
 		return Entry{}, fmt.Errorf("add %s: %w", r.Name, err)
 	}
 	return s.Get(r.Name)
+}
+
+// build copies the files into a new folder of the entry. The manifest then names
+// that folder, which replaces the entry in one step.
+func (s *Store) build(ctx context.Context, r Request) error {
+	entry := filepath.Join(s.dir, r.Name)
+	if err := os.MkdirAll(entry, 0o755); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(entry, "files-")
+	if err != nil {
+		return err
+	}
+	downloads := filepath.Join(dir, "downloads")
+	b := builder{ctx: ctx, request: r, dir: dir}
+	var m Manifest
+	err = errors.Join(os.Chmod(dir, 0o755), os.Mkdir(downloads, 0o755))
+	if err == nil {
+		b.candidates, err = s.gather(ctx, r, downloads)
+	}
+	if err == nil {
+		m, err = b.build()
+	}
+	var raw []byte
+	if err == nil {
+		m.Folder = filepath.Base(dir)
+		raw, err = json.MarshalIndent(m, "", "  ")
+	}
+	if err == nil {
+		err = errors.Join(os.RemoveAll(downloads), wholefile.Write(filepath.Join(entry, manifestFile), append(raw, '\n'), 0o644))
+	}
+	if err != nil {
+		err = errors.Join(err, os.RemoveAll(dir))
+		_ = os.Remove(entry) // if it is empty
+		return err
+	}
+	return dropOthers(entry, m.Folder)
+}
+
+// dropOthers deletes what earlier versions of an entry left.
+func dropOthers(entry, folder string) error {
+	all, err := os.ReadDir(entry)
+	for _, f := range all {
+		if f.Name() != folder && f.Name() != manifestFile {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(entry, f.Name())))
+		}
+	}
+	return err
 }
 
 func (r Request) validate(known bool) error {
@@ -100,28 +129,16 @@ func (r Request) sum(i int) string {
 	return ""
 }
 
-// sweep deletes what processes left that were killed while they added or
-// removed. What is young may be another's at work.
-func (s *Store) sweep() {
-	for _, pattern := range []string{".adding-*", ".removed-*"} {
-		left, _ := filepath.Glob(filepath.Join(s.dir, pattern)) // fails only for a bad pattern
-		for _, path := range left {
-			if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
-				_ = os.RemoveAll(path) // it takes room, no more
-			}
-		}
-	}
-}
-
 // builder makes one entry in a folder of its own.
 type builder struct {
-	ctx     context.Context
-	request Request
-	src     *sources
-	dir     string
+	ctx        context.Context
+	request    Request
+	candidates []candidate
+	dir        string
 }
 
-func (b *builder) build(pinned Manifest, known bool) (Manifest, error) {
+func (b *builder) build() (Manifest, error) {
+	pinned, known := catalog()[b.request.Name]
 	switch {
 	case known && !(pinned.Kind == Runtime && b.request.sum(0) != ""):
 		return pinned, b.takePinned(pinned)
@@ -131,55 +148,43 @@ func (b *builder) build(pinned Manifest, known bool) (Manifest, error) {
 	return b.takeModel()
 }
 
+// where names the sources in messages.
+func (b *builder) where() string { return strings.Join(b.request.From, ", ") }
+
 // takePinned finds each file by its size and SHA-256.
 func (b *builder) takePinned(m Manifest) error {
 	for _, f := range m.Files {
-		if err := b.takePinnedFile(m, f); err != nil {
+		taken := false
+		for _, c := range b.candidates {
+			if taken || c.size != f.Size {
+				continue
+			}
+			got, err := b.copy(c, f.Name)
+			if err != nil {
+				return err
+			}
+			taken = got.SHA256 == f.SHA256
+		}
+		if !taken {
+			err := fmt.Errorf("%s: nothing in it is the %s of %s %s (%d bytes, SHA-256 %s)", b.where(), f.Name, m.Name, m.Version, f.Size, f.SHA256)
+			for _, c := range b.candidates {
+				if filepath.Ext(c.name) == filepath.Ext(f.Name) {
+					err = errors.Join(err, fmt.Errorf("%s has %d bytes: it is damaged, of another platform or another file", c.name, c.size))
+				}
+			}
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *builder) takePinnedFile(m Manifest, f File) error {
-	for _, c := range b.src.candidates {
-		if c.size != f.Size {
-			continue
-		}
-		got, err := b.copy(c, f.Name, nil)
-		if err != nil {
-			return err
-		}
-		if got.SHA256 == f.SHA256 {
-			return nil
-		}
-	}
-	return b.missing(m, f)
-}
-
-// missing says which file is wanted and what there is instead.
-func (b *builder) missing(m Manifest, f File) error {
-	err := fmt.Errorf("%s: nothing in it is the %s of %s %s (%d bytes, SHA-256 %s)", b.src.where, f.Name, m.Name, m.Version, f.Size, f.SHA256)
-	for _, c := range b.src.candidates {
-		switch platform := platformOf(c.size); {
-		case m.Kind == Runtime && platform != "":
-			err = errors.Join(err, fmt.Errorf("%s is built for %s", c.name, platform))
-		case c.size == f.Size:
-			err = errors.Join(err, fmt.Errorf("%s is as long and has another SHA-256: it is damaged", c.name))
-		case filepath.Ext(c.name) == filepath.Ext(f.Name):
-			err = errors.Join(err, fmt.Errorf("%s has %d bytes: it is cut off or another file", c.name, c.size))
-		}
-	}
-	return err
-}
-
 // takeLibrary takes a runtime that is not in the catalog. Its SHA-256 has to
 // be given: a library that is cut off would kill the process that loads it.
 func (b *builder) takeLibrary() (Manifest, error) {
-	if len(b.src.candidates) != 1 || b.src.candidates[0].hash == "" {
+	if len(b.candidates) != 1 || b.candidates[0].sum == "" {
 		return Manifest{}, errors.New("a runtime that is not in the catalog is added from one file, with its SHA-256")
 	}
-	file, err := b.copy(b.src.candidates[0], libraryName(), nil)
+	file, err := b.copy(b.candidates[0], libraryName())
 	return Manifest{Name: RuntimeName, Kind: Runtime, Files: []File{file}}, err
 }
 
@@ -191,28 +196,37 @@ func (b *builder) takeModel() (Manifest, error) {
 	if err != nil {
 		return m, err
 	}
-	weights, err := b.only(".onnx", ModelFile)
+	weights, err := b.only(ModelFile)
 	if err != nil {
 		return m, err
 	}
-	tokenizer, name, err := b.tokenizer()
+	name := TokenizerFile
+	tokenizer, err := b.only(TokenizerFile)
 	if err != nil {
-		return m, err
+		vocabulary, missing := b.only(VocabularyFile)
+		if missing != nil {
+			return m, err
+		}
+		name, tokenizer = VocabularyFile, vocabulary
 	}
-	quantized := &finder{wanted: [][]byte{[]byte("DynamicQuantizeLinear"), []byte("MatMulInteger"), []byte("QLinearMatMul")}}
 	for _, take := range []struct {
-		c    candidate
-		as   string
-		look io.Writer
-	}{{tokenizer, name, nil}, {weights, ModelFile, quantized}} {
-		f, err := b.copy(take.c, take.as, take.look)
+		c  candidate
+		as string
+	}{{tokenizer, name}, {weights, ModelFile}} {
+		f, err := b.copy(take.c, take.as)
 		if err != nil {
 			return m, err
 		}
 		m.Files = append(m.Files, f)
 	}
-	if quantized.found {
-		d.Precision = cmp.Or(d.Precision, "int8")
+	graph, err := os.ReadFile(filepath.Join(b.dir, ModelFile))
+	if err != nil {
+		return m, err
+	}
+	for _, operator := range []string{"DynamicQuantizeLinear", "MatMulInteger", "QLinearMatMul"} {
+		if bytes.Contains(graph, []byte(operator)) {
+			d.Precision = cmp.Or(d.Precision, "int8")
+		}
 	}
 	d.Precision = cmp.Or(d.Precision, "f32")
 	m.Model, m.Licence = d, d.Licence
@@ -220,17 +234,13 @@ func (b *builder) takeModel() (Manifest, error) {
 }
 
 func (b *builder) description() (*Description, error) {
-	c, err := b.only(".json", describedIn)
+	c, err := b.only(describedIn)
 	if err != nil {
 		return nil, fmt.Errorf("%w; %s is not in the catalog (%s), so a %s has to say how it is used", err, b.request.Name, strings.Join(Known(), ", "), describedIn)
 	}
-	r, err := c.open()
+	raw, err := os.ReadFile(c.path)
 	if err != nil {
 		return nil, err
-	}
-	raw, err := io.ReadAll(io.LimitReader(r, 1<<20))
-	if err := errors.Join(err, r.Close()); err != nil {
-		return nil, fmt.Errorf("read %s: %w", c.name, err)
 	}
 	var d Description
 	strict := json.NewDecoder(bytes.NewReader(raw))
@@ -241,48 +251,29 @@ func (b *builder) description() (*Description, error) {
 	return &d, d.validate()
 }
 
-func (b *builder) tokenizer() (candidate, string, error) {
-	c, err := b.only(".json", TokenizerFile)
-	if err == nil {
-		return c, TokenizerFile, nil
-	}
-	if c, err := b.only(".txt", VocabularyFile); err == nil {
-		return c, VocabularyFile, nil
-	}
-	return candidate{}, "", err
-}
-
-// only returns the candidate of that name, or the only one of that ending if
-// it is not shared by files of other kinds.
-func (b *builder) only(ext, name string) (candidate, error) {
-	var exact, alike []candidate
+// only returns the only candidate of that name.
+func (b *builder) only(name string) (candidate, error) {
+	var found []candidate
 	var names []string
-	for _, c := range b.src.candidates {
-		if c.base() == name {
-			exact = append(exact, c)
-		}
-		if strings.HasSuffix(c.base(), "-"+name) || ext == ".onnx" && strings.HasSuffix(c.base(), ext) {
-			alike = append(alike, c)
-			names = append(names, c.name)
+	for _, c := range b.candidates {
+		if filepath.Base(c.name) == name {
+			found, names = append(found, c), append(names, c.name)
 		}
 	}
-	switch {
-	case len(exact) == 1:
-		return exact[0], nil
-	case len(exact) == 0 && len(alike) == 1:
-		return alike[0], nil
-	case len(exact)+len(alike) == 0:
-		return candidate{}, fmt.Errorf("%s: it has no %s", b.src.where, name)
+	switch len(found) {
+	case 0:
+		return candidate{}, fmt.Errorf("%s: it has no %s", b.where(), name)
+	case 1:
+		return found[0], nil
 	}
-	return candidate{}, fmt.Errorf("%s: which one is the %s: %s? Name files one by one", b.src.where, name, strings.Join(names, ", "))
+	return candidate{}, fmt.Errorf("%s: which file is the %s: %s? Name files one by one", b.where(), name, strings.Join(names, ", "))
 }
 
-// copy writes a candidate under a name, lets look see it, and returns what it
-// was.
-func (b *builder) copy(c candidate, name string, look io.Writer) (File, error) {
-	from, err := c.open()
+// copy writes a candidate under a name and returns what it was.
+func (b *builder) copy(c candidate, name string) (File, error) {
+	from, err := os.Open(c.path)
 	if err != nil {
-		return File{}, fmt.Errorf("open %s: %w", c.name, err)
+		return File{}, err
 	}
 	defer from.Close()
 	to, err := os.Create(filepath.Join(b.dir, name))
@@ -291,78 +282,16 @@ func (b *builder) copy(c candidate, name string, look io.Writer) (File, error) {
 	}
 	count := b.request.Progress.start("adding "+b.request.Name+"/"+name, c.size)
 	sum := sha256.New()
-	writers := []io.Writer{to, sum, count}
-	if look != nil {
-		writers = append(writers, look)
-	}
-	size, err := io.Copy(io.MultiWriter(writers...), reader{b.ctx, from})
+	size, err := io.Copy(io.MultiWriter(to, sum, count), reader{b.ctx, from})
 	if err == nil {
 		err = to.Sync()
 	}
 	if err := errors.Join(err, to.Close(), count.Close()); err != nil {
 		return File{}, fmt.Errorf("copy %s: %w", c.name, err)
 	}
-	return File{Name: name, Size: size, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
-}
-
-// finder looks for words in what is written to it.
-type finder struct {
-	wanted [][]byte
-	tail   []byte // of the last write, as a word can lie across two
-	found  bool
-}
-
-// Write looks at p.
-func (f *finder) Write(p []byte) (int, error) {
-	f.tail = append(f.tail, p...)
-	for _, w := range f.wanted {
-		f.found = f.found || bytes.Contains(f.tail, w)
+	f := File{Name: name, Size: size, SHA256: hex.EncodeToString(sum.Sum(nil))}
+	if c.sum != "" && f.SHA256 != c.sum {
+		return f, fmt.Errorf("%s is damaged or another file: its SHA-256 is %s, expected is %s", c.name, f.SHA256, c.sum)
 	}
-	f.tail = append(f.tail[:0], f.tail[max(0, len(f.tail)-64):]...)
-	return len(p), nil
-}
-
-// place writes the manifest and moves the entry to where it belongs. An entry
-// is what has a manifest under its name, so that this is one step.
-func (s *Store) place(staging string, m Manifest) error {
-	raw, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := writeSynced(filepath.Join(staging, manifestFile), append(raw, '\n')); err != nil {
-		return err
-	}
-	if err := os.Chmod(staging, 0o755); err != nil {
-		return err
-	}
-	err = s.Remove(m.Name)
-	if err != nil && !errors.Is(err, ErrNotThere) {
-		return err
-	}
-	if err := os.Rename(staging, filepath.Join(s.dir, m.Name)); err != nil {
-		return err
-	}
-	return syncFolder(s.dir)
-}
-
-func writeSynced(path string, content []byte) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
-}
-
-// syncFolder makes renames in a folder last. Not every file system can.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	_ = d.Sync() // where it is refused, a crash may undo the rename, as a whole
-	return d.Close()
+	return f, nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // catalog returns what is known by name, with every byte pinned. Files are
-// recognised by their content, whatever they are called and packed in.
+// recognised by their content, whatever they are called.
 func catalog() map[string]Manifest {
 	minilm := File{TokenizerFile, 711661, "da0e79933b9ed51798a3ae27893d3c5fa4a201126cef75586296df9b4d2c62a0"}
 	bge := File{TokenizerFile, 711396, "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66"}
@@ -49,17 +49,6 @@ func libraries() map[string]File {
 
 // Known lists the names that Add knows by itself, in order.
 func Known() []string { return slices.Sorted(maps.Keys(catalog())) }
-
-// platformOf names the other platform whose runtime library has that size, ""
-// if it is none that is known.
-func platformOf(size int64) string {
-	for platform, f := range libraries() {
-		if f.Size == size && platform != runtime.GOOS+"/"+runtime.GOARCH {
-			return platform
-		}
-	}
-	return ""
-}
 
 func libraryName() string {
 	switch runtime.GOOS {

@@ -7,66 +7,32 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
 
-// host serves one file and breaks off as it is told to.
+// host serves one file, after it failed as often as it is told to.
 type host struct {
 	content string
-	etag    string
-
-	mu     sync.Mutex
-	breaks []int // after how many bytes each request breaks off; beyond, none does
-	asked  []string
-	status []int // to answer first
+	status  []int // to answer first; 0 breaks off in the middle
+	asked   int
 }
 
-func (h *host) next(r *http.Request) (breakAt, status int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.asked = append(h.asked, r.Header.Get("Range"))
-	breakAt = -1
+func (h *host) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	h.asked++
 	if len(h.status) > 0 {
-		status, h.status = h.status[0], h.status[1:]
-		return breakAt, status
-	}
-	if len(h.breaks) > 0 {
-		breakAt, h.breaks = h.breaks[0], h.breaks[1:]
-	}
-	return breakAt, 0
-}
-
-func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	breakAt, status := h.next(r)
-	if status != 0 {
+		status := h.status[0]
+		h.status = h.status[1:]
+		if status == 0 {
+			w.Header().Set("Content-Length", fmt.Sprint(len(h.content)))
+			_, _ = io.WriteString(w, h.content[:len(h.content)/2])
+			panic(http.ErrAbortHandler)
+		}
 		w.WriteHeader(status)
 		return
 	}
-	if h.etag != "" {
-		w.Header().Set("ETag", h.etag)
-	}
-	if breakAt >= 0 {
-		w = &breaking{ResponseWriter: w, left: breakAt}
-	}
-	http.ServeContent(w, r, "m.zip", time.Time{}, strings.NewReader(h.content))
-}
-
-// breaking drops the connection after some bytes.
-type breaking struct {
-	http.ResponseWriter
-	left int
-}
-
-func (b *breaking) Write(p []byte) (int, error) {
-	if len(p) < b.left {
-		b.left -= len(p)
-		return b.ResponseWriter.Write(p)
-	}
-	_, _ = b.ResponseWriter.Write(p[:b.left])
-	_ = http.NewResponseController(b.ResponseWriter).Flush()
-	panic(http.ErrAbortHandler)
+	w.Header().Set("Content-Length", fmt.Sprint(len(h.content)))
+	_, _ = io.WriteString(w, h.content)
 }
 
 func serve(t *testing.T, h *host) (*Store, string) {
@@ -86,87 +52,42 @@ func fetchInto(t *testing.T, s *Store, address, sum string) (Entry, error) {
 	return s.Add(t.Context(), Request{Name: "mine", From: []string{address, dir}, SHA256: []string{sum}})
 }
 
-func TestADownloadThatBreaksGoesOn(t *testing.T) {
-	for _, etag := range []string{"", `"one"`, `W/"weak"`} {
-		h := &host{content: strings.Repeat("weights!", 5000), etag: etag, breaks: []int{10000, 0, 25000}}
-		s, address := serve(t, h)
-		e, err := fetchInto(t, s, address, sumOf(h.content))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f, _ := e.Weights(); f.SHA256 != sumOf(h.content) {
-			t.Errorf("ETag %q: got %+v", etag, f)
-		}
-		if want := "[ bytes=10000- bytes=10000- bytes=35000-]"; fmt.Sprint(h.asked) != want {
-			t.Errorf("ETag %q: asked for %v, want %v", etag, h.asked, want)
-		}
-		if left := hidden(t, s); len(left) > 0 {
-			t.Errorf("left over: %v", left)
-		}
-	}
-}
-
-func TestADownloadGoesOnInTheNextCall(t *testing.T) {
-	h := &host{content: strings.Repeat("weights!", 5000), breaks: []int{100, 100, 100, 100, 100}}
-	s, address := serve(t, h)
-	if _, err := fetchInto(t, s, address, sumOf(h.content)); err == nil {
-		t.Fatal("a download that breaks off every time succeeded")
-	}
-	if _, err := fetchInto(t, s, address, sumOf(h.content)); err != nil {
-		t.Fatal(err)
-	}
-	if last := h.asked[len(h.asked)-1]; last != "bytes=500-" {
-		t.Errorf("the second call asked for %q", last)
-	}
-}
-
-func TestChangedContentStartsAgain(t *testing.T) {
-	h := &host{content: strings.Repeat("old", 5000), etag: `"old"`, breaks: []int{100, 100, 100, 100, 100}}
-	s, address := serve(t, h)
-	f := fetch{client: s.client, address: address, path: s.downloadPath(address, "")}
-	if _, err := s.download(t.Context(), address, "", nil); err == nil {
-		t.Fatal("a download that breaks off every time succeeded")
-	}
-	h.content, h.etag = strings.Repeat("new", 5000), `"new"`
-	path, err := s.download(t.Context(), address, "", nil)
-	if err != nil || path != f.path {
-		t.Fatal(path, err)
-	}
-	if got, _ := hashFile(t.Context(), path, discard{io.Discard}); got != sumOf(h.content) {
-		t.Error("the new content was appended to the old")
-	}
-}
-
-func TestWhatIsNotExpectedIsThrownAway(t *testing.T) {
-	h := &host{content: "something else"}
-	s, address := serve(t, h)
-	for range 2 {
-		if _, err := fetchInto(t, s, address, sumOf("weights")); err == nil || !strings.Contains(err.Error(), "expected is "+sumOf("weights")) {
-			t.Fatalf("%v", err)
-		}
-	}
-	if fmt.Sprint(h.asked) != "[ ]" {
-		t.Errorf("wrong content was gone on with: %q", h.asked)
-	}
-}
-
-func TestServersThatAreBusyAreAskedAgain(t *testing.T) {
-	h := &host{content: "weights", status: []int{503, 429}}
-	s, address := serve(t, h)
-	if _, err := fetchInto(t, s, address, sumOf("weights")); err != nil {
-		t.Error(err)
-	}
-	h.status = []int{404}
-	if _, err := fetchInto(t, s, address+"2", sumOf("weights")); err == nil || !strings.Contains(err.Error(), "404") {
-		t.Errorf("%v", err)
-	}
-	if len(h.status) > 0 || len(h.asked) != 4 {
-		t.Errorf("a missing file was asked for again: %v", h.asked)
+// A download that fails begins again where that may help, and only what was expected is
+// kept.
+func TestDownload(t *testing.T) {
+	const content = "weights, and some more"
+	for name, c := range map[string]struct {
+		status []int
+		sum    string
+		asked  int
+		says   string
+	}{
+		"at once":     {nil, sumOf(content), 1, ""},
+		"busy":        {[]int{503, 429}, sumOf(content), 3, ""},
+		"broken off":  {[]int{0, 0}, sumOf(content), 3, ""},
+		"not found":   {[]int{404}, sumOf(content), 1, "404"},
+		"always away": {[]int{503, 503, 503, 503, 503}, sumOf(content), 5, "503"},
+		"other":       {nil, sumOf("weights"), 1, "expected is " + sumOf("weights")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &host{content: content, status: c.status}
+			s, address := serve(t, h)
+			e, err := fetchInto(t, s, address, c.sum)
+			if h.asked != c.asked || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+				t.Fatalf("asked %d times, want %d: %v", h.asked, c.asked, err)
+			}
+			if err == nil && e.Weights().SHA256 != c.sum {
+				t.Errorf("got %+v", e.Weights())
+			}
+			if all, listed := s.List(); listed != nil || (len(all) == 0) != (err != nil) {
+				t.Errorf("the store has %v, %v", all, listed)
+			}
+		})
 	}
 }
 
 func TestProgressCountsEveryByte(t *testing.T) {
-	h := &host{content: strings.Repeat("w", 5000), breaks: []int{2000}}
+	h := &host{content: strings.Repeat("w", 5000)}
 	s, address := serve(t, h)
 	counts := map[string]*counter{}
 	progress := func(what string, size int64) io.WriteCloser {

@@ -44,6 +44,7 @@ type Manifest struct {
 	Kind    Kind         `json:"kind"`
 	Version string       `json:"version,omitempty"`
 	Licence string       `json:"licence,omitempty"`
+	Folder  string       `json:"folder"` // of the files, in that of the entry
 	Files   []File       `json:"files"`
 	Model   *Description `json:"model,omitempty"` // of a Model
 }
@@ -67,11 +68,18 @@ func (m Manifest) file(name string) (File, bool) {
 	return File{}, false
 }
 
+// The ways of pooling, and the numbers in which a model computes.
+const (
+	Mean = "mean" // over the tokens
+	CLS  = "cls"  // the first token
+	None = "none" // the model pools by itself
+	F32  = "f32"
+	Int8 = "int8"
+)
+
 // Description says how a model is used: model.json, for a model that is not in
 // the catalog.
 type Description struct {
-	// Pooling is mean (over the tokens), cls (the first token) or none (the
-	// model pools by itself).
 	Pooling    string `json:"pooling"`
 	Dimensions int    `json:"dimensions"`
 	// MaxTokens is where longer texts are cut; 256 if absent.
@@ -94,13 +102,13 @@ type Prefixes struct {
 
 func (d *Description) validate() error {
 	switch {
-	case d.Pooling != "mean" && d.Pooling != "cls" && d.Pooling != "none":
+	case d.Pooling != Mean && d.Pooling != CLS && d.Pooling != None:
 		return fmt.Errorf("%s: pooling is %q; it is one of mean, cls, none", describedIn, d.Pooling)
 	case d.Dimensions < 1:
 		return fmt.Errorf("%s: dimensions is %d", describedIn, d.Dimensions)
 	case d.MaxTokens < 0 || d.MaxTokens > 0 && d.MaxTokens < 3:
 		return fmt.Errorf("%s: max_tokens is %d; with the marks at both ends a text has at least 3", describedIn, d.MaxTokens)
-	case d.Precision != "" && d.Precision != "f32" && d.Precision != "int8":
+	case d.Precision != "" && d.Precision != F32 && d.Precision != Int8:
 		return fmt.Errorf("%s: precision is %q; it is one of f32, int8", describedIn, d.Precision)
 	case d.Normalize != nil && !*d.Normalize:
 		return fmt.Errorf("%s: normalize is false; an index compares vectors of unit length", describedIn)
@@ -112,7 +120,7 @@ var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 func checkName(name string) error {
 	if !nameForm.MatchString(name) {
-		return fmt.Errorf("%q can not be a name: small letters, digits, dots, hyphens and underscores, at most 64", name)
+		return fmt.Errorf("%q cannot be a name: small letters, digits, dots, hyphens and underscores, at most 64", name)
 	}
 	return nil
 }

@@ -1,136 +1,118 @@
 package models
 
 import (
-	"archive/zip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
+	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/cenkalti/backoff/v4"
 )
 
 // candidate is a file that an entry may be made from.
 type candidate struct {
 	name string // its path in what was given
+	path string
 	size int64
-	open func() (io.ReadCloser, error)
-	hash string // that was asked for and found, if any
+	sum  string // SHA-256 that it has to have; "" if none was given
 }
 
-// base is the name without folders.
-func (c candidate) base() string { return c.name[strings.LastIndexAny(c.name, `/\`)+1:] }
-
-// sources holds everything that was given, archives opened.
-type sources struct {
-	where      string // for messages
-	candidates []candidate
-	closers    []io.Closer
-}
-
-func (s *sources) close() error {
-	var errs []error
-	for _, c := range s.closers {
-		errs = append(errs, c.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// gather looks into every folder, archive, file and address that was given.
-func (s *Store) gather(ctx context.Context, r Request) (*sources, error) {
-	out := &sources{where: strings.Join(r.From, ", ")}
+// gather lists the files of every folder, file and address that was given. What comes
+// from an address is kept in dir.
+func (s *Store) gather(ctx context.Context, r Request, dir string) ([]candidate, error) {
+	var all []candidate
 	for i, from := range r.From {
-		var sum string
-		if i < len(r.SHA256) {
-			sum = strings.ToLower(r.SHA256[i])
+		sum := strings.ToLower(r.sum(i))
+		file, name := from, filepath.Base(from)
+		if isURL(from) {
+			file, name = filepath.Join(dir, fmt.Sprint(i)), nameInURL(from)
+			if err := s.download(ctx, from, file, r.Progress); err != nil {
+				return nil, fmt.Errorf("download %s: %w", from, err)
+			}
 		}
-		if err := s.gatherOne(ctx, out, from, sum, r.Progress); err != nil {
-			return nil, errors.Join(err, out.close())
-		}
-	}
-	return out, nil
-}
-
-func (s *Store) gatherOne(ctx context.Context, out *sources, from, sum string, p Progress) error {
-	if isURL(from) {
-		path, err := s.download(ctx, from, sum, p)
-		if err != nil {
-			return fmt.Errorf("download %s: %w", from, err)
-		}
-		return out.file(path, nameInURL(from), sum)
-	}
-	info, err := os.Stat(from)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s is not there", from)
-	case err != nil:
-		return err
-	case info.IsDir() && sum != "":
-		return fmt.Errorf("%s is a folder: a SHA-256 belongs to a file or an address", from)
-	case info.IsDir():
-		return out.folder(from)
-	}
-	if sum != "" {
-		got, err := hashFile(ctx, from, p.start("verifying "+filepath.Base(from), info.Size()))
-		if err != nil {
-			return err
-		}
-		if got != sum {
-			return fmt.Errorf("%s is damaged or another file: its SHA-256 is %s, expected is %s", from, got, sum)
-		}
-	}
-	return out.file(from, filepath.Base(from), sum)
-}
-
-func (s *sources) folder(dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		info, err := os.Stat(file)
 		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("%s is not there", from)
 		case err != nil:
-			return err
-		case d.IsDir() && path != dir && strings.HasPrefix(d.Name(), "."):
-			return filepath.SkipDir
-		case d.IsDir():
-			return nil
+			return nil, err
+		case info.IsDir() && sum != "":
+			return nil, fmt.Errorf("%s is a folder: a SHA-256 belongs to a file or an address", from)
+		case info.IsDir():
+			found, err := filesOf(from)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, found...)
+		default:
+			all = append(all, candidate{name, file, info.Size(), sum})
 		}
-		rel, err := filepath.Rel(dir, path)
+	}
+	return all, nil
+}
+
+// filesOf lists the regular files of a folder, hidden folders left out.
+func filesOf(dir string) (all []candidate, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		return s.file(path, rel, "")
-	})
-}
-
-// file adds a file, or what is in it if it is an archive.
-func (s *sources) file(path, name, sum string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return nil
-	}
-	if ext := strings.ToLower(filepath.Ext(name)); ext == ".jar" || ext == ".zip" {
-		return s.archive(path)
-	}
-	open := func() (io.ReadCloser, error) { return os.Open(path) }
-	s.candidates = append(s.candidates, candidate{name: name, size: info.Size(), open: open, hash: sum})
-	return nil
-}
-
-// archive adds the files of a zip archive, as jars are. The names in it are
-// only looked at: nothing is unpacked under them.
-func (s *sources) archive(path string) error {
-	z, err := zip.OpenReader(path)
-	if err != nil {
-		return fmt.Errorf("%s is a damaged archive: %w", path, err)
-	}
-	s.closers = append(s.closers, z)
-	for _, f := range z.File {
-		if f.Mode().IsRegular() {
-			s.candidates = append(s.candidates, candidate{name: f.Name, size: int64(f.UncompressedSize64), open: f.Open})
+		if d.IsDir() && path != dir && strings.HasPrefix(d.Name(), ".") {
+			return filepath.SkipDir
 		}
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		all = append(all, candidate{name: name, path: path, size: info.Size()})
+		return err
+	})
+	return all, err
+}
+
+// download writes the content of an address to a file. After a failure that may pass it
+// begins again.
+func (s *Store) download(ctx context.Context, address, file string, p Progress) error {
+	policy := backoff.WithMaxRetries(backoff.NewExponentialBackOff(backoff.WithInitialInterval(s.pause)), 4)
+	return backoff.Retry(func() error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		if err != nil {
+			return backoff.Permanent(err)
+		}
+		resp, err := s.client.Do(req)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		switch code := resp.StatusCode; {
+		case code >= 500, code == http.StatusTooManyRequests, code == http.StatusRequestTimeout:
+			return fmt.Errorf("the server answers %s", resp.Status)
+		case code != http.StatusOK:
+			return backoff.Permanent(fmt.Errorf("the server answers %s", resp.Status))
+		}
+		to, err := os.Create(file)
+		if err != nil {
+			return backoff.Permanent(err)
+		}
+		count := p.start("downloading "+nameInURL(address), resp.ContentLength)
+		_, err = io.Copy(io.MultiWriter(to, count), resp.Body)
+		return errors.Join(err, to.Close(), count.Close())
+	}, backoff.WithContext(policy, ctx))
+}
+
+// nameInURL is the last part of an address's path.
+func nameInURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Path == "" {
+		return address
 	}
-	return nil
+	return path.Base(u.Path)
 }

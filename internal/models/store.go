@@ -21,7 +21,7 @@ import (
 type Store struct {
 	dir    string
 	client *http.Client
-	pause  time.Duration // before a download that broke off goes on, the first time
+	pause  time.Duration // before a download that failed begins again, the first time
 }
 
 // New returns the store in dir, which need not be there yet.
@@ -42,29 +42,48 @@ type Entry struct {
 }
 
 // Path returns where a file of the entry lies.
-func (e Entry) Path(f File) string { return filepath.Join(e.Dir, f.Name) }
+func (e Entry) Path(f File) string { return filepath.Join(e.Dir, e.Folder, f.Name) }
 
 // Tokenizer returns the model's tokenizer.json or vocab.txt.
-func (e Entry) Tokenizer() (File, bool) {
+func (e Entry) Tokenizer() File {
 	if f, ok := e.file(TokenizerFile); ok {
-		return f, true
+		return f
 	}
-	return e.file(VocabularyFile)
+	f, _ := e.file(VocabularyFile)
+	return f
 }
 
 // Weights returns the model's ONNX file.
-func (e Entry) Weights() (File, bool) { return e.file(ModelFile) }
+func (e Entry) Weights() File {
+	f, _ := e.file(ModelFile)
+	return f
+}
 
-// Library returns the library of a runtime.
-func (e Entry) Library() (File, bool) {
-	if e.Kind != Runtime || len(e.Files) != 1 {
-		return File{}, false
+// Compare reads a file of the entry and returns an error unless it has the SHA-256 of
+// the manifest.
+func (e Entry) Compare(ctx context.Context, f File, p Progress) error {
+	file, err := os.Open(e.Path(f))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is missing", e.Path(f))
 	}
-	return e.Files[0], true
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	sum, count := sha256.New(), p.start("verifying "+e.Name+"/"+f.Name, f.Size)
+	defer count.Close()
+	size, err := io.Copy(io.MultiWriter(sum, count), reader{ctx, file})
+	if err != nil {
+		return fmt.Errorf("read %s: %w", e.Path(f), err)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != f.SHA256 {
+		return fmt.Errorf("%s is damaged: its %d bytes have the SHA-256 %s, it should be %s", e.Path(f), size, got, f.SHA256)
+	}
+	return nil
 }
 
 // Get returns an entry as its manifest has it. It does not read the files:
-// whoever uses them compares their SHA-256.
+// their user compares their SHA-256.
 func (s *Store) Get(name string) (Entry, error) {
 	if err := checkName(name); err != nil {
 		return Entry{}, err
@@ -88,10 +107,14 @@ func (s *Store) Get(name string) (Entry, error) {
 }
 
 // check holds that the manifest is one that Add writes: it names files of the
-// entry's own folder, and for a name of the catalog, the pinned ones.
+// entry's own folder, those that its kind needs, and for a name of the catalog, the
+// pinned ones.
 func (m Manifest) check(name string) error {
 	if m.Name != name || m.Kind != Runtime && m.Kind != Model || (m.Kind == Model) != (m.Model != nil) {
 		return fmt.Errorf("it is of %q, a %q", m.Name, m.Kind)
+	}
+	if filepath.Base(m.Folder) != m.Folder || !filepath.IsLocal(m.Folder) {
+		return fmt.Errorf("it names the folder %q", m.Folder)
 	}
 	for _, f := range m.Files {
 		if filepath.Base(f.Name) != f.Name || f.Name == manifestFile || len(f.SHA256) != 2*sha256.Size {
@@ -101,13 +124,20 @@ func (m Manifest) check(name string) error {
 	if pinned, ok := catalog()[name]; ok && m.Kind == Model && !slices.Equal(m.Files, pinned.Files) {
 		return errors.New("its files are not those that the catalog pins for this name")
 	}
-	if m.Model != nil {
-		return m.Model.validate()
+	if m.Kind == Runtime {
+		if len(m.Files) != 1 {
+			return fmt.Errorf("it names %d libraries", len(m.Files))
+		}
+		return nil
 	}
-	return nil
+	e := Entry{Manifest: m}
+	if e.Weights() == (File{}) || e.Tokenizer() == (File{}) {
+		return errors.New("it names no weights or no tokenizer")
+	}
+	return m.Model.validate()
 }
 
-// List returns every entry by name, also those that can not be used. It
+// List returns every entry by name, also those that cannot be used. It
 // compares the sizes of files and does not read them.
 func (s *Store) List() ([]Entry, error) {
 	folders, err := os.ReadDir(s.dir)
@@ -123,30 +153,22 @@ func (s *Store) List() ([]Entry, error) {
 			continue
 		}
 		e, err := s.Get(f.Name())
+		if errors.Is(err, ErrNotThere) {
+			continue // it was never complete
+		}
 		if err != nil {
 			e = Entry{Manifest: Manifest{Name: f.Name()}, Dir: filepath.Join(s.dir, f.Name()), Problems: []string{err.Error()}}
 		}
 		for _, file := range e.Files {
-			if problem := e.sizeProblem(file); problem != "" {
-				e.Problems = append(e.Problems, problem)
+			if info, err := os.Stat(e.Path(file)); err != nil {
+				e.Problems = append(e.Problems, file.Name+" is missing")
+			} else if info.Size() != file.Size {
+				e.Problems = append(e.Problems, fmt.Sprintf("%s has %d bytes and should have %d", file.Name, info.Size(), file.Size))
 			}
 		}
 		out = append(out, e)
 	}
 	return out, nil
-}
-
-func (e Entry) sizeProblem(f File) string {
-	info, err := os.Stat(e.Path(f))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return f.Name + " is missing"
-	case err != nil:
-		return err.Error()
-	case info.Size() != f.Size:
-		return fmt.Sprintf("%s has %d bytes and should have %d", f.Name, info.Size(), f.Size)
-	}
-	return ""
 }
 
 // Verify reads every file of an entry and returns it with what is wrong.
@@ -156,16 +178,10 @@ func (s *Store) Verify(ctx context.Context, name string, p Progress) (Entry, err
 		return Entry{}, err
 	}
 	for _, f := range e.Files {
-		if problem := e.sizeProblem(f); problem != "" {
-			e.Problems = append(e.Problems, problem)
-			continue
-		}
-		sum, err := hashFile(ctx, e.Path(f), p.start("verifying "+name+"/"+f.Name, f.Size))
-		if err != nil {
-			return e, fmt.Errorf("verify %s: %w", name, err)
-		}
-		if sum != f.SHA256 {
-			e.Problems = append(e.Problems, fmt.Sprintf("%s is damaged: its SHA-256 is %s and should be %s", f.Name, sum, f.SHA256))
+		if err := e.Compare(ctx, f, p); ctx.Err() != nil {
+			return e, ctx.Err()
+		} else if err != nil {
+			e.Problems = append(e.Problems, err.Error())
 		}
 	}
 	return e, nil
@@ -176,16 +192,13 @@ func (s *Store) Remove(name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
+	// The manifest goes first: what is half deleted is no entry any more.
 	dir := filepath.Join(s.dir, name)
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+	err := os.Remove(filepath.Join(dir, manifestFile))
+	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is %w: %s has no such entry", name, ErrNotThere, s.dir)
 	}
-	// Renamed first: what is half deleted is no entry any more.
-	gone, err := os.MkdirTemp(s.dir, ".removed-")
-	if err == nil {
-		err = os.Rename(dir, filepath.Join(gone, name))
-	}
-	if err := errors.Join(err, os.RemoveAll(gone)); err != nil {
+	if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
 		return fmt.Errorf("remove %s: %w", name, err)
 	}
 	return nil
@@ -206,21 +219,6 @@ type discard struct{ io.Writer }
 
 // Close does nothing.
 func (discard) Close() error { return nil }
-
-// hashFile returns the SHA-256 of a file in hex.
-func hashFile(ctx context.Context, path string, count io.WriteCloser) (string, error) {
-	defer count.Close()
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(sum, count), reader{ctx, f}); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
-}
 
 // reader stops reading when its context ends.
 type reader struct {

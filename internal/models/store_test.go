@@ -1,8 +1,6 @@
 package models
 
 import (
-	"archive/zip"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 )
@@ -78,8 +75,7 @@ func TestAModelOfOnesOwn(t *testing.T) {
 	if e.Model.Pooling != "cls" || e.Model.Dimensions != 8 || e.Model.Prefixes.Query != "q: " || e.Licence != "MIT" || e.Model.Precision != "f32" {
 		t.Errorf("%+v", e.Model)
 	}
-	weights, _ := e.Weights()
-	if raw, err := os.ReadFile(e.Path(weights)); err != nil || string(raw) != "the weights" {
+	if raw, err := os.ReadFile(e.Path(e.Weights())); err != nil || string(raw) != "the weights" {
 		t.Errorf("%q, %v", raw, err)
 	}
 	if left := hidden(t, s); len(left) > 0 {
@@ -89,36 +85,9 @@ func TestAModelOfOnesOwn(t *testing.T) {
 
 func TestPrecisionIsFoundInTheModel(t *testing.T) {
 	dir := folder(t)
-	// The word lies across two writes of the copy.
-	write(t, filepath.Join(dir, "onnx", "model.onnx"), strings.Repeat("x", 32<<10-5)+"MatMulInteger and more")
+	write(t, filepath.Join(dir, "onnx", "model.onnx"), "a MatMulInteger and more")
 	if e := add(t, New(t.TempDir()), dir); e.Model.Precision != "int8" {
 		t.Errorf("precision %q", e.Model.Precision)
-	}
-}
-
-func TestArchivesAreReadLikeFolders(t *testing.T) {
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	for name, content := range map[string]string{"a/../../model.onnx": "w", "x/mine-tokenizer.json": "{}", "model.json": described} {
-		w, err := z.Create(name)
-		if err == nil {
-			_, err = io.WriteString(w, content)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s := New(t.TempDir())
-	add(t, s, write(t, filepath.Join(t.TempDir(), "mine.jar"), b.String()))
-	if e, err := s.Verify(t.Context(), "mine", nil); err != nil || len(e.Problems) > 0 {
-		t.Errorf("%v, %v", e.Problems, err)
-	}
-	_, err := s.Add(t.Context(), Request{Name: "other", From: []string{write(t, filepath.Join(t.TempDir(), "cut.zip"), b.String()[:b.Len()/2])}})
-	if err == nil || !strings.Contains(err.Error(), "damaged archive") {
-		t.Errorf("an archive that is cut off: %v", err)
 	}
 }
 
@@ -130,7 +99,7 @@ func TestWhatIsWrongWithAModelIsSaid(t *testing.T) {
 		"no weights":     {func(t *testing.T, dir string) { drop(t, dir, "onnx/model.onnx") }, "it has no model.onnx"},
 		"no tokenizer":   {func(t *testing.T, dir string) { drop(t, dir, "tokenizer.json") }, "it has no tokenizer.json"},
 		"no description": {func(t *testing.T, dir string) { drop(t, dir, "model.json") }, "not in the catalog"},
-		"two weights":    {func(t *testing.T, dir string) { write(t, filepath.Join(dir, "model.onnx"), "w") }, "which one is the model.onnx"},
+		"two weights":    {func(t *testing.T, dir string) { write(t, filepath.Join(dir, "model.onnx"), "w") }, "which file is the model.onnx"},
 		"no pooling":     {describe(`{"dimensions": 8}`), `pooling is ""`},
 		"no dimensions":  {describe(`{"pooling": "mean"}`), "dimensions is 0"},
 		"precision":      {describe(`{"pooling": "mean", "dimensions": 8, "precision": "f16"}`), `precision is "f16"`},
@@ -171,13 +140,13 @@ func TestWrongRequestsAreRefused(t *testing.T) {
 		r    Request
 		says string
 	}{
-		"name":                 {Request{Name: "../x", From: []string{file}}, "can not be a name"},
+		"name":                 {Request{Name: "../x", From: []string{file}}, "cannot be a name"},
 		"nothing":              {Request{Name: "mine"}, "name a folder"},
 		"not there":            {Request{Name: "mine", From: []string{file + "x"}}, "is not there"},
 		"address without hash": {Request{Name: "mine", From: []string{"https://h.example/m.zip"}}, "--sha256"},
 		"no hash":              {Request{Name: "mine", From: []string{file}, SHA256: []string{"abc"}}, "no SHA-256"},
 		"more hashes":          {Request{Name: "mine", From: []string{file}, SHA256: []string{sumOf("a"), sumOf("b")}}, "2 SHA-256 for 1"},
-		"another file":         {Request{Name: "mine", From: []string{file}, SHA256: []string{sumOf("a")}}, "damaged or another file"},
+		"another file":         {Request{Name: RuntimeName, From: []string{file}, SHA256: []string{sumOf("a")}}, "damaged or another file"},
 		"folder with hash":     {Request{Name: "mine", From: []string{filepath.Dir(file)}, SHA256: []string{sumOf("a")}}, "is a folder"},
 		"runtime":              {Request{Name: RuntimeName, From: []string{file}}, "libonnxruntime"},
 	}
@@ -195,15 +164,15 @@ func TestARuntimeOfAnotherVersionNeedsItsHash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f, ok := e.Library(); !ok || f.SHA256 != sumOf("library") {
-		t.Errorf("%v %v", f, ok)
+	if f := e.Files[0]; f.SHA256 != sumOf("library") {
+		t.Errorf("%v", f)
 	}
 }
 
 func TestAPinnedNameTakesPinnedBytesOnly(t *testing.T) {
 	dir := folder(t)
 	_, err := New(t.TempDir()).Add(t.Context(), Request{Name: "minilm", From: []string{dir}})
-	if err == nil || !strings.Contains(err.Error(), "tokenizer.json has 2 bytes: it is cut off or another file") {
+	if err == nil || !strings.Contains(err.Error(), "tokenizer.json has 2 bytes: it is damaged") {
 		t.Errorf("%v", err)
 	}
 }
@@ -215,13 +184,16 @@ func TestDamageIsSeen(t *testing.T) {
 		listed bool // by sizes already
 		says   string
 	}{
-		"missing":  {func(t *testing.T, dir string) { drop(t, dir, ModelFile) }, true, "model.onnx is missing"},
-		"cut off":  {func(t *testing.T, dir string) { write(t, filepath.Join(dir, ModelFile), "the wei") }, true, "has 7 bytes"},
-		"flipped":  {func(t *testing.T, dir string) { write(t, filepath.Join(dir, ModelFile), "the Weights") }, false, "is damaged"},
+		"missing":  {func(t *testing.T, dir string) { drop(t, filesIn(t, dir), ModelFile) }, true, "model.onnx is missing"},
+		"cut off":  {func(t *testing.T, dir string) { write(t, filepath.Join(filesIn(t, dir), ModelFile), "the wei") }, true, "7 bytes"},
+		"flipped":  {func(t *testing.T, dir string) { write(t, filepath.Join(filesIn(t, dir), ModelFile), "the Weights") }, false, "is damaged"},
 		"manifest": {func(t *testing.T, dir string) { write(t, filepath.Join(dir, manifestFile), `{"name":"m`) }, true, "manifest of mine"},
 		"escaping": {func(t *testing.T, dir string) {
-			write(t, filepath.Join(dir, manifestFile), `{"name":"mine","kind":"runtime","files":[{"name":"../../x","sha256":"`+sumOf("")+`"}]}`)
+			write(t, filepath.Join(dir, manifestFile), `{"name":"mine","kind":"runtime","folder":"f","files":[{"name":"../../x","sha256":"`+sumOf("")+`"}]}`)
 		}, true, "it names the file"},
+		"escaping folder": {func(t *testing.T, dir string) {
+			write(t, filepath.Join(dir, manifestFile), `{"name":"mine","kind":"runtime","folder":"..","files":[]}`)
+		}, true, "it names the folder"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -240,6 +212,16 @@ func TestDamageIsSeen(t *testing.T) {
 			}
 		})
 	}
+}
+
+// filesIn is the only folder of an entry.
+func filesIn(t *testing.T, entry string) string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(entry, "files-*"))
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	return all[0]
 }
 
 func errorText(err error) string {
@@ -285,19 +267,46 @@ func TestAnEntryStaysWhenANewOneFails(t *testing.T) {
 	}
 }
 
-func TestWhatKilledProcessesLeftIsSwept(t *testing.T) {
+// An entry is there at every moment while it is replaced, so a process that is
+// killed meanwhile leaves the old one or the new one.
+func TestAnEntryIsReplacedInOneStep(t *testing.T) {
 	s := New(t.TempDir())
-	old, young := filepath.Join(s.Dir(), ".adding-1"), filepath.Join(s.Dir(), ".adding-2")
-	write(t, filepath.Join(old, "model.onnx"), "half")
-	write(t, filepath.Join(young, "model.onnx"), "half")
-	before := time.Now().Add(-48 * time.Hour)
-	if err := os.Chtimes(old, before, before); err != nil {
-		t.Fatal(err)
+	dir := folder(t)
+	entry := add(t, s, dir).Dir
+	done, ended := make(chan struct{}), make(chan error)
+	go func() {
+		for {
+			select {
+			case <-done:
+				ended <- nil
+				return
+			default:
+			}
+			if _, err := s.Get("mine"); err != nil {
+				<-done
+				ended <- err
+				return
+			}
+		}
+	}()
+	for range 30 {
+		add(t, s, dir)
 	}
-	add(t, s, folder(t))
-	if left := hidden(t, s); !slices.Equal(left, []string{young}) {
-		t.Errorf("left over: %v", left)
+	close(done)
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
+	filesIn(t, entry) // of the others nothing is left
+}
+
+// What a killed process left of an entry that was never complete is no entry.
+func TestAnEntryWithoutAManifestIsNone(t *testing.T) {
+	s := New(t.TempDir())
+	write(t, filepath.Join(s.Dir(), "mine", "files-1", "model.onnx"), "half")
+	if all, err := s.List(); err != nil || len(all) > 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	filesIn(t, add(t, s, folder(t)).Dir)
 }
 
 // TestRealFiles looks at what `make models` made.

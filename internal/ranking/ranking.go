@@ -1,12 +1,12 @@
 // Package ranking puts candidates, with the exact scores of their texts, into
-// the order in which a search shows them: it adds what is known of their use
-// and what they say of each other.
+// the order in which a search shows them. It adds features of their use and of
+// how they relate to each other.
 //
 // Three features need the other candidates. A tool that was used together with
-// those that rank first is likely to be wanted beside them. A tool whose owner
-// has another one that ranks high is in the right place. And a tool that alone
-// answers with what the first ones take, such as a token or an id, has to be
-// called before them, though no request asks for it.
+// the front runners is likely to be wanted beside them. A tool whose provider
+// has another tool that ranks high is in the right place. And a tool that alone
+// answers with a parameter of the front runners, such as a token or an id, has
+// to be called before them, though no request asks for it.
 package ranking
 
 import (
@@ -18,34 +18,34 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Uses is what was used by others, as one query sees it. Only tools have uses.
-type Uses interface {
+// UsageStats tells how tools were used, as one query sees it.
+type UsageStats interface {
 	// Prior returns log(1 + uses).
 	Prior(tool string) float64
-	// CoUse returns the sum over the tools of front but itself of the share of
-	// their uses that was together with the tool.
+	// CoUse returns the sum over the other tools of front of the share of their
+	// uses that was together with the tool.
 	CoUse(tool string, front []string) float64
 	// Similar returns how much alike the nearest query is that the tool was used
 	// for, from 0 to 1.
 	Similar(tool string) float64
-	// Came returns the log of how much likelier what came of searches for the same
-	// is where the tool is right for them; 0 where nothing is known.
-	Came(tool string) float64
+	// ClickLogOdds returns the log odds, by the clicks of users on results of the
+	// same query, that the tool is relevant; 0 where nothing is known.
+	ClickLogOdds(tool string) float64
 }
 
 // Suppliers returns the suppliers of a tool's parameters, each once.
 type Suppliers func(tool string) []index.Supplier
 
-// Known is what is known beside the texts. What is nil is not known.
-type Known struct {
-	Uses      Uses
+// Signals are the inputs of ranking beside the texts. Either may be nil.
+type Signals struct {
+	Usage     UsageStats
 	Suppliers Suppliers
-	// Supplied says that candidates have RelatedSupply as a search had it, which stands
-	// where Suppliers is nil.
+	// Supplied says that the candidates have RelatedSupply as a search recorded it.
+	// It stands where Suppliers is nil.
 	Supplied bool
 }
 
-// Ranked is a candidate with its fused score, of which the penalty is part.
+// Ranked is a candidate with its fused score. The penalty is part of the score.
 type Ranked struct {
 	index.Candidate
 	Score, Penalty float64
@@ -54,21 +54,21 @@ type Ranked struct {
 // Rank returns the candidates with all features, scored by the model and best
 // first. Candidates with a score that is not a number can be neither ordered
 // nor written down: they are left out.
-func Rank(candidates []index.Candidate, m *fusion.Model, k Known) []Ranked {
+func Rank(candidates []index.Candidate, m *fusion.Model, s Signals) []Ranked {
 	rs := sound(candidates)
-	relate(rs, m, k)
+	relate(rs, m, s)
 	order(rs, m)
 	return rs
 }
 
 // Features returns the features that Rank scores the candidates by, in the order
 // of the candidates. All of them are sound.
-func Features(candidates []index.Candidate, m *fusion.Model, k Known) []fusion.Features {
+func Features(candidates []index.Candidate, m *fusion.Model, s Signals) []fusion.Features {
 	rs := make([]Ranked, len(candidates))
 	for i, c := range candidates {
 		rs[i].Candidate = c
 	}
-	relate(rs, m, k)
+	relate(rs, m, s)
 	out := make([]fusion.Features, len(rs))
 	for i := range rs {
 		out[i] = rs[i].Features
@@ -78,13 +78,13 @@ func Features(candidates []index.Candidate, m *fusion.Model, k Known) []fusion.F
 
 // Front returns the ids of the n tools that the model ranks first by their texts
 // and uses, before any of them is related to the others.
-func Front(candidates []index.Candidate, m *fusion.Model, uses Uses, n int) []string {
+func Front(candidates []index.Candidate, m *fusion.Model, uses UsageStats, n int) []string {
 	rs := sound(candidates)
 	alone(rs, m, uses)
 	return front(rs, n)
 }
 
-// sound returns the candidates of which everything is a number.
+// sound returns the candidates whose features and matches are all finite numbers.
 func sound(candidates []index.Candidate) []Ranked {
 	out := make([]Ranked, 0, len(candidates))
 	for i := range candidates {
@@ -108,7 +108,7 @@ func isSound(c *index.Candidate) bool {
 
 // alone sets the features that do not depend on the other candidates, clears
 // the others and scores by what is left.
-func alone(rs []Ranked, m *fusion.Model, uses Uses) {
+func alone(rs []Ranked, m *fusion.Model, uses UsageStats) {
 	for i := range rs {
 		r := &rs[i]
 		for f := range r.Features {
@@ -126,24 +126,24 @@ func alone(rs []Ranked, m *fusion.Model, uses Uses) {
 }
 
 // relate sets all features that the index does not know.
-func relate(rs []Ranked, m *fusion.Model, k Known) {
+func relate(rs []Ranked, m *fusion.Model, s Signals) {
 	var supplied []float64
-	if k.Suppliers == nil && k.Supplied {
+	if s.Suppliers == nil && s.Supplied {
 		for i := range rs {
 			supplied = append(supplied, rs[i].Features[fusion.RelatedSupply])
 		}
 	}
-	alone(rs, m, k.Uses)
+	alone(rs, m, s.Usage)
 	owners(rs)
 	first := front(rs, max(fusion.Supplied, fusion.FrontRunners))
-	if k.Suppliers != nil {
-		supply(rs, first[:min(len(first), fusion.Supplied)], k.Suppliers)
+	if s.Suppliers != nil {
+		supply(rs, first[:min(len(first), fusion.Supplied)], s.Suppliers)
 	}
 	for i, x := range supplied {
 		rs[i].Features[fusion.RelatedSupply] = x
 	}
-	if k.Uses != nil {
-		coUse(rs, first[:min(len(first), fusion.FrontRunners)], k.Uses)
+	if s.Usage != nil {
+		coUse(rs, first[:min(len(first), fusion.FrontRunners)], s.Usage)
 	}
 }
 
@@ -169,7 +169,7 @@ func front(rs []Ranked, n int) []string {
 }
 
 // owners sets what share of the best score the best tool of the same owner has.
-// A tool without an owner is its own, so that it is not behind. Where nobody has
+// A tool without an owner is its own, so that it is not behind. Where no tool has
 // an owner the feature would only repeat the score: it says nothing then.
 func owners(rs []Ranked) {
 	var most float64
@@ -194,12 +194,12 @@ func owners(rs []Ranked) {
 	}
 }
 
-// Owner returns the agent that a candidate belongs to, or is; empty for none.
+// Owner returns the provider that a candidate belongs to, or is; empty for none.
 func Owner(c *index.Candidate) string {
-	if c.Kind == schema.KindAgent {
+	if c.Kind == schema.KindProvider {
 		return c.ID
 	}
-	return c.Agent
+	return c.Provider
 }
 
 // supply sets how far the first tools that take what a candidate supplies are
@@ -228,7 +228,7 @@ func supply(rs []Ranked, front []string, suppliers Suppliers) {
 	}
 }
 
-func coUse(rs []Ranked, front []string, uses Uses) {
+func coUse(rs []Ranked, front []string, uses UsageStats) {
 	for i := range rs {
 		if rs[i].Kind == schema.KindTool {
 			rs[i].Features[fusion.UsageCoUse] = uses.CoUse(rs[i].ID, front)

@@ -23,7 +23,7 @@ type uses struct {
 func (u uses) Prior(tool string) float64   { return u.prior[tool] }
 func (u uses) Similar(tool string) float64 { return u.similar[tool] }
 
-func (u uses) Came(tool string) float64 { return u.came[tool] }
+func (u uses) ClickLogOdds(tool string) float64 { return u.came[tool] }
 func (u uses) CoUse(tool string, front []string) (sum float64) {
 	for _, other := range front {
 		if other != tool {
@@ -38,7 +38,7 @@ func suppliedBy(lists map[string][]index.Supplier) Suppliers {
 }
 
 func entity(kind schema.Kind, id, owner string, words float64) index.Candidate {
-	c := index.Candidate{Ref: schema.Ref{Tenant: "t", Kind: kind, ID: id}, Agent: owner}
+	c := index.Candidate{Ref: schema.Ref{Tenant: "t", Kind: kind, ID: id}, Provider: owner}
 	c.Features[fusion.QueryLexicalFlat] = words
 	return c
 }
@@ -65,15 +65,15 @@ func refs(rs []Ranked) (out []string) {
 }
 
 // Every relation, worked by hand. By words and uses alone stand: send 8,
-// post 6 + 2·.5, orphan 4, read 2 + 1, the agent mail 1, token 0. So the front
+// post 6 + 2·.5, orphan 4, read 2 + 1, the provider mail 1, token 0. So the front
 // are all five tools, and 8 is the best score of all.
 func TestEveryRelation(t *testing.T) {
 	candidates := []index.Candidate{
 		tool("token", "", 0), tool("orphan", "", 4), tool("read", "mail", 2),
-		entity(schema.KindAgent, "mail", "", 1), tool("post", "chat", 6), tool("send", "mail", 8),
+		entity(schema.KindProvider, "mail", "", 1), tool("post", "chat", 6), tool("send", "mail", 8),
 	}
-	k := Known{
-		Uses: uses{
+	k := Signals{
+		Usage: uses{
 			prior: map[string]float64{"read": 1}, similar: map[string]float64{"post": 0.5},
 			together: map[string]map[string]float64{"send": {"read": 0.5}, "orphan": {"read": 0.25}, "token": {"token": 9}},
 		},
@@ -92,7 +92,7 @@ func TestEveryRelation(t *testing.T) {
 		{ref: "tool send", owner: 1, score: 8 + 4},
 		{ref: "tool post", similar: 0.5, owner: 7. / 8, score: 6 + 2*0.5 + 4*7./8},
 		{ref: "tool orphan", owner: 4. / 8, supply: 0.25 * 3. / 8 / 5, score: 4 + 4*4./8 + 3*0.25*3./8/5},
-		{ref: "agent mail", owner: 1, score: 1 + 4},
+		{ref: "provider mail", owner: 1, score: 1 + 4},
 		{ref: "tool token", supply: (1 + 0.25*7./8) / 5, score: 3 * (1 + 0.25*7./8) / 5},
 	} {
 		got := ranked[place]
@@ -129,7 +129,7 @@ func TestWhatIsNotKnownIsZero(t *testing.T) {
 			stale.Features[f] = 7
 		}
 		want := fusion.Features{fusion.QueryLexicalFlat: c.words, fusion.RelatedOwner: c.want}
-		for what, k := range map[string]Known{"nothing": {}, "nothing of it": {Uses: uses{}, Suppliers: suppliedBy(nil)}} {
+		for what, k := range map[string]Signals{"nothing": {}, "nothing of it": {Usage: uses{}, Suppliers: suppliedBy(nil)}} {
 			if got := Rank([]index.Candidate{stale}, model(), k)[0].Features; got != want {
 				t.Errorf("%s, known is %s: %v, want %v", name, what, got.ByName(), want.ByName())
 			}
@@ -140,28 +140,28 @@ func TestWhatIsNotKnownIsZero(t *testing.T) {
 	}
 }
 
-// A tool and an agent may have one id: uses and supplies are the tool's.
-func TestAnAgentIsNotTheToolOfItsName(t *testing.T) {
-	candidates := []index.Candidate{entity(schema.KindAgent, "same", "", 5), tool("same", "", 5), tool("taker", "same", 9)}
-	ranked := Rank(candidates, model(), Known{
-		Uses:      uses{prior: map[string]float64{"same": 1}, similar: map[string]float64{"same": 1}, together: map[string]map[string]float64{"taker": {"same": 1}}},
+// A tool and a provider may have one id: uses and supplies are the tool's.
+func TestAnProviderIsNotTheToolOfItsName(t *testing.T) {
+	candidates := []index.Candidate{entity(schema.KindProvider, "same", "", 5), tool("same", "", 5), tool("taker", "same", 9)}
+	ranked := Rank(candidates, model(), Signals{
+		Usage:     uses{prior: map[string]float64{"same": 1}, similar: map[string]float64{"same": 1}, together: map[string]map[string]float64{"taker": {"same": 1}}},
 		Suppliers: suppliedBy(map[string][]index.Supplier{"taker": {{ID: "same", Share: 1}}}),
 	})
-	if got, want := refs(ranked), []string{"tool same", "tool taker", "agent same"}; !slices.Equal(got, want) {
+	if got, want := refs(ranked), []string{"tool same", "tool taker", "provider same"}; !slices.Equal(got, want) {
 		t.Fatalf("ranked %v, want %v", got, want)
 	}
-	agent := fusion.Features{fusion.QueryLexicalFlat: 5, fusion.RelatedOwner: 1} // it owns the taker
-	if ranked[2].Features != agent {
-		t.Errorf("the agent has %v", ranked[2].Features.ByName())
+	provider := fusion.Features{fusion.QueryLexicalFlat: 5, fusion.RelatedOwner: 1} // it owns the taker
+	if ranked[2].Features != provider {
+		t.Errorf("the provider has %v", ranked[2].Features.ByName())
 	}
-	equal := Rank([]index.Candidate{entity(schema.KindAgent, "b", "", 1), tool("a", "", 1), tool("b", "", 1)}, &fusion.Model{}, Known{})
-	if got, want := refs(equal), []string{"tool b", "agent b", "tool a"}; !slices.Equal(got, want) {
+	equal := Rank([]index.Candidate{entity(schema.KindProvider, "b", "", 1), tool("a", "", 1), tool("b", "", 1)}, &fusion.Model{}, Signals{})
+	if got, want := refs(equal), []string{"tool b", "provider b", "tool a"}; !slices.Equal(got, want) {
 		t.Errorf("equal scores stand as %v, want %v", got, want)
 	}
 }
 
 func TestFrontIgnoresRelations(t *testing.T) {
-	candidates := []index.Candidate{entity(schema.KindAgent, "agent", "", 9), tool("d", "", 1), tool("b", "", 3), tool("c", "", 3), tool("a", "rich", 2)}
+	candidates := []index.Candidate{entity(schema.KindProvider, "provider", "", 9), tool("d", "", 1), tool("b", "", 3), tool("c", "", 3), tool("a", "rich", 2)}
 	for _, f := range []fusion.Feature{fusion.UsageCoUse, fusion.RelatedOwner, fusion.RelatedSupply} {
 		candidates[1].Features[f] = 100
 	}
@@ -184,7 +184,7 @@ func TestOnlyTheFrontIsSupplied(t *testing.T) {
 		candidates = append(candidates, tool(id, "", float64(i+1)))
 		lists[id] = []index.Supplier{{ID: "helper", Share: 0.25}}
 	}
-	for _, f := range Features(candidates, model(), Known{Suppliers: suppliedBy(lists)})[:1] {
+	for _, f := range Features(candidates, model(), Signals{Suppliers: suppliedBy(lists)})[:1] {
 		if got, want := f[fusion.RelatedSupply], 0.25*8.5/13; math.Abs(got-want) > 1e-12 {
 			t.Errorf("it supplies %v, want %v", got, want)
 		}
@@ -196,7 +196,7 @@ func TestOnlyTheFrontIsSupplied(t *testing.T) {
 func TestABadSupplierIsNotLiftedForIt(t *testing.T) {
 	for _, best := range []float64{8, 1e-5} {
 		candidates := []index.Candidate{tool("asked", "", best), tool("good", "", 0), tool("bad", "", -6)}
-		k := Known{Suppliers: suppliedBy(map[string][]index.Supplier{"asked": {{ID: "good", Share: 0.25}, {ID: "bad", Share: 0.25}}})}
+		k := Signals{Suppliers: suppliedBy(map[string][]index.Supplier{"asked": {{ID: "good", Share: 0.25}, {ID: "bad", Share: 0.25}}})}
 		got := map[string]float64{}
 		for _, r := range Rank(candidates, model(), k) {
 			got[r.ID] = r.Features[fusion.RelatedSupply]
@@ -211,7 +211,7 @@ func TestWhatIsNoNumberIsLeftOut(t *testing.T) {
 	similar, matched := tool("similar", "mail", 1), tool("matched", "mail", 1)
 	similar.Similarity, matched.Matches = math.NaN(), []schema.Match{{Score: math.Inf(-1)}}
 	candidates := []index.Candidate{tool("nan", "mail", math.NaN()), tool("inf", "mail", math.Inf(1)), similar, matched, tool("good", "", 2), tool("owned", "mail", 1)}
-	ranked := Rank(candidates, model(), Known{Suppliers: suppliedBy(map[string][]index.Supplier{"good": {{ID: "nan", Share: 1}}, "inf": {{ID: "good", Share: 1}}})})
+	ranked := Rank(candidates, model(), Signals{Suppliers: suppliedBy(map[string][]index.Supplier{"good": {{ID: "nan", Share: 1}}, "inf": {{ID: "good", Share: 1}}})})
 	if got, want := refs(ranked), []string{"tool good", "tool owned"}; !slices.Equal(got, want) {
 		t.Fatalf("ranked %v, want %v", got, want)
 	}
@@ -224,16 +224,16 @@ func TestWhatIsNoNumberIsLeftOut(t *testing.T) {
 }
 
 // drawn returns candidates, many of them equal, and what is known of them.
-func drawn(t *rapid.T) ([]index.Candidate, Known) {
+func drawn(t *rapid.T) ([]index.Candidate, Signals) {
 	few := rapid.IntRange(0, 3)
 	var candidates []index.Candidate
 	u := uses{prior: map[string]float64{}, similar: map[string]float64{}, together: map[string]map[string]float64{}}
 	lists := map[string][]index.Supplier{}
 	for i := range rapid.IntRange(0, 16).Draw(t, "n") {
-		id := fmt.Sprintf("e%02d", i/2) // a tool and an agent of each
+		id := fmt.Sprintf("e%02d", i/2) // a tool and a provider of each
 		c := tool(id, []string{"", "", "e00", "owner"}[few.Draw(t, "owner")], float64(few.Draw(t, "words"))-1)
 		if i%2 == 1 {
-			c.Kind, c.Agent = schema.KindAgent, ""
+			c.Kind, c.Provider = schema.KindProvider, ""
 		}
 		candidates = append(candidates, c)
 		other := fmt.Sprintf("e%02d", few.Draw(t, "other"))
@@ -243,9 +243,9 @@ func drawn(t *rapid.T) ([]index.Candidate, Known) {
 			lists[id] = []index.Supplier{{ID: other, Share: index.SupplierShare(1 + few.Draw(t, "suppliers"))}}
 		}
 	}
-	k := Known{}
+	k := Signals{}
 	if rapid.Bool().Draw(t, "uses") {
-		k.Uses = u
+		k.Usage = u
 	}
 	if rapid.Bool().Draw(t, "supply") {
 		k.Suppliers = suppliedBy(lists)
@@ -264,7 +264,7 @@ func TestRankDoesNotDependOnTheOrderFound(t *testing.T) {
 				t.Fatalf("place %d: %+v, then %+v", i, want[i], got[i])
 			}
 		}
-		if a, b := Front(found, m, k.Uses, 4), Front(shuffled, m, k.Uses, 4); !slices.Equal(a, b) {
+		if a, b := Front(found, m, k.Usage, 4), Front(shuffled, m, k.Usage, 4); !slices.Equal(a, b) {
 			t.Fatalf("the front is %v, then %v", a, b)
 		}
 	})

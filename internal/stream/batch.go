@@ -61,7 +61,7 @@ func (b *batch) handle(ctx context.Context) error {
 	if len(b.pending) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, b.loop.stage.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, handleTimeout)
 	defer cancel()
 	outcomes := b.loop.outcomes(ctx, b.pending)
 	var failed error
@@ -183,10 +183,10 @@ func (b *batch) publish(ctx context.Context) error {
 	var letters []events.DeadLetter
 	for _, r := range b.ready {
 		if r.err != nil {
-			letters = append(letters, b.loop.letter(r.msg, r.err, r.attempts))
+			letters = append(letters, b.loop.deadLetter(r.msg, r.err, r.attempts))
 		}
 	}
-	if err := b.loop.bury(ctx, letters); err != nil {
+	if err := b.loop.giveUp(ctx, letters); err != nil {
 		return err
 	}
 	b.loop.metrics.messages.Add(float64(len(b.ready)))

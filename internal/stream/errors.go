@@ -3,6 +3,8 @@ package stream
 import (
 	"errors"
 	"fmt"
+
+	"github.com/toolstream/toolstream/pkg/events"
 )
 
 // Reasons that the loop itself gives; handlers add their own.
@@ -54,4 +56,14 @@ func Reason(err error) string {
 		return p.Reason
 	}
 	return ""
+}
+
+// Decode reads the record in a message. Its errors are permanent.
+func Decode[T events.Record](m Message) (T, error) {
+	v, err := events.Decode[T](m.Value)
+	reason := ReasonUndecodable
+	if unknown := (*events.UnknownSchemaError)(nil); errors.As(err, &unknown) {
+		reason = events.ReasonUnknownSchema
+	}
+	return v, Permanent(reason, err)
 }

@@ -1,6 +1,12 @@
 package stream
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+)
 
 // ErrNotFound is the error for a key that a bucket of small values does not
 // hold.
@@ -15,4 +21,29 @@ type Entry struct {
 	Key      string
 	Value    []byte // nil where the key was deleted
 	Revision uint64 // rises with each write to the bucket
+}
+
+// Watcher follows keys of a store. fn is called in order, first for every key that is
+// there, with an empty value for a key that was deleted. Watch returns when ctx ends (nil)
+// or the store is lost.
+type Watcher interface {
+	Watch(ctx context.Context, prefix string, fn func(Entry) error) error
+}
+
+// WatchAgain watches keys until ctx ends, and once more whenever the store is lost. It
+// tells note of each loss, and with nil that entries come.
+func WatchAgain(ctx context.Context, store Watcher, prefix string, fn func(Entry) error, note func(error)) {
+	pace := backoff.NewExponentialBackOff(backoff.WithMaxInterval(30*time.Second), backoff.WithMaxElapsedTime(0))
+	watch := func() error {
+		err := store.Watch(ctx, prefix, func(e Entry) error {
+			note(nil)
+			pace.Reset()
+			return fn(e)
+		})
+		if err == nil && ctx.Err() == nil {
+			err = errors.New("the watch ended")
+		}
+		return OrDone(ctx, err)
+	}
+	_ = backoff.RetryNotify(watch, backoff.WithContext(pace, ctx), func(err error, _ time.Duration) { note(err) })
 }

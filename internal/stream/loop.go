@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -9,11 +10,15 @@ import (
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// Defaults of a Stage.
 const (
-	DefaultBatch   = 128
-	DefaultDrain   = 20 * time.Second
-	DefaultTimeout = 5 * time.Minute
+	// DefaultBatch is how many messages a batch has at most.
+	DefaultBatch = 128
+
+	// DrainTime is how long a batch that has begun may go on after a shutdown began.
+	DrainTime = 20 * time.Second
+
+	// handleTimeout bounds one call of a handler. A batch that exceeds it is tried again.
+	handleTimeout = 5 * time.Minute
 )
 
 // Stage describes one consumer.
@@ -21,9 +26,7 @@ type Stage struct {
 	Name    string // of the consumer group, and of the stage in metrics, logs and dead letters
 	Topic   events.Topic
 	Handler Handler
-	Batch   int           // most messages in a batch
-	Drain   time.Duration // how long a started batch may go on once a shutdown began
-	Timeout time.Duration // for one call of the handler; what exceeds it is tried again
+	Batch   int // most messages in a batch; DefaultBatch when 0
 }
 
 // Loop is the consume loop: fetch a batch, handle it, publish what follows,
@@ -34,30 +37,15 @@ type Loop struct {
 	groups Groups
 }
 
-// New checks the stage and registers its metrics. It starts nothing.
-func New(s Stage, d Deps) (*Loop, error) {
-	if s.Handler == nil || d.Groups == nil {
-		return nil, fmt.Errorf("stream: stage %q needs a handler and groups", s.Name)
-	}
-	w, err := newWorker(s.Name, s.Topic, d)
-	if err != nil {
-		return nil, err
-	}
-	if s.Batch <= 0 {
-		s.Batch = DefaultBatch
-	}
-	if s.Drain <= 0 {
-		s.Drain = DefaultDrain
-	}
-	if s.Timeout <= 0 {
-		s.Timeout = DefaultTimeout
-	}
-	return &Loop{worker: w, stage: s, groups: d.Groups}, nil
+// New returns a loop and registers its metrics. It starts nothing.
+func New(s Stage, d Deps) *Loop {
+	s.Batch = cmp.Or(s.Batch, DefaultBatch)
+	return &Loop{worker: newWorker(s.Name, s.Topic, d.Groups, d), stage: s, groups: d.Groups}
 }
 
 // Run consumes until ctx ends and the batches that were started then are done,
 // or their drain time is over; it then returns nil. Only an error of the bus
-// that can not mend by itself ends it early.
+// that cannot mend by itself ends it early.
 func (l *Loop) Run(ctx context.Context) error {
 	if err := l.groups.Consume(ctx, l.topic, l.name, l.consume); err != nil {
 		return fmt.Errorf("stage %s: consume %s: %w", l.name, l.topic, err)
@@ -81,7 +69,7 @@ func (l *Loop) consume(ctx context.Context, p Partition) error {
 		})
 		if err == nil {
 			label = strconv.Itoa(msgs[0].Partition)
-			err = l.process(ctx, p, msgs)
+			err = l.process(ctx, msgs, func() func(context.Context) error { return newBatch(l, p, msgs).step })
 		}
 		if ctx.Err() != nil {
 			return nil // what is not committed is read again by the next owner
@@ -90,56 +78,4 @@ func (l *Loop) consume(ctx context.Context, p Partition) error {
 			return err
 		}
 	}
-}
-
-// process takes one batch through to its commit.
-func (l *Loop) process(ctx context.Context, p Partition, msgs []Message) error {
-	start := time.Now()
-	l.metrics.batches.Observe(float64(len(msgs)))
-	work, cancel := draining(ctx, l.stage.Drain)
-	defer cancel()
-	work, spans := l.trace(work, msgs)
-	b := newBatch(l, p, msgs)
-	// The wait between two tries ends with ctx; a try that has begun has the
-	// drain time to come to its commit.
-	err := l.retry(spans.log(ctx), func() error {
-		err := b.step(work)
-		spans.tried(err)
-		return err
-	})
-	spans.end(err)
-	if err != nil {
-		return err
-	}
-	l.metrics.duration.Observe(time.Since(start).Seconds())
-	l.observeLag(work, msgs[len(msgs)-1])
-	return nil
-}
-
-// observeLag compares a position with the end of its topic.
-func (w *worker) observeLag(ctx context.Context, at Message) {
-	if w.ends == nil {
-		return
-	}
-	ends, err := w.ends.End(ctx, w.topic)
-	if err != nil {
-		return // the lag is unknown; reading will say why
-	}
-	behind := max(ends[at.Partition], at.Offset) - at.Offset
-	w.metrics.lag.WithLabelValues(strconv.Itoa(at.Partition)).Set(float64(behind))
-}
-
-// draining returns a context that ends grace after ctx does.
-func draining(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
-	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		timer := time.NewTimer(grace)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-work.Done():
-		}
-		cancel()
-	})
-	return work, func() { stop(); cancel() }
 }

@@ -20,7 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -41,7 +41,7 @@ func echo(_ context.Context, m stream.Message) ([]stream.Message, error) {
 
 func deps(b *streamtest.Bus, log io.Writer) stream.Deps {
 	return stream.Deps{
-		Groups: b, Follower: b, Ends: b, Publisher: b,
+		Groups: b, Follower: b, Publisher: b,
 		Logger:     slog.New(slog.NewTextHandler(log, nil)),
 		Registerer: prometheus.NewRegistry(),
 	}
@@ -55,10 +55,7 @@ func runLoop(t *testing.T, b *streamtest.Bus, s stream.Stage, log io.Writer) (st
 		s.Name = "stage"
 	}
 	s.Topic = from
-	l, err := stream.New(s, deps(b, log))
-	if err != nil {
-		t.Fatalf("new: %v", err)
-	}
+	l := stream.New(s, deps(b, log))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- l.Run(ctx) }()
@@ -197,7 +194,7 @@ func TestLoopRetriesInOrder(t *testing.T) {
 	})
 }
 
-func TestLoopBuriesPermanentFailures(t *testing.T) {
+func TestLoopDeadLettersPermanentFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := streamtest.NewBus()
 		h := stream.Each(4, func(ctx context.Context, m stream.Message) ([]stream.Message, error) {
@@ -217,7 +214,7 @@ func TestLoopBuriesPermanentFailures(t *testing.T) {
 			t.Fatalf("%d dead letters, want 1", len(got))
 		}
 		l := got[0]
-		if l.ID != "stage-searches-0-1" || l.State != events.LetterOpen || l.Stage != "stage" || l.Topic != from ||
+		if l.ID != "stage-searches-0-1" || l.State != events.DeadLetterOpen || l.Stage != "stage" || l.Topic != from ||
 			l.Key != "a" || l.Reason != "bad_thing" || l.Detail != "no such thing" || l.Attempts != 1 ||
 			string(l.Original) != "a#1" || l.Headers["revision"] != "1" || l.Failed.IsZero() {
 			t.Errorf("dead letter %+v", l)
@@ -227,7 +224,7 @@ func TestLoopBuriesPermanentFailures(t *testing.T) {
 
 // A panic is tried once more, whether it takes the whole batch with it or one
 // message only.
-func TestLoopBuriesPanics(t *testing.T) {
+func TestLoopDeadLettersPanics(t *testing.T) {
 	whole := func(ctx context.Context, msgs []stream.Message) []stream.Outcome {
 		var out []stream.Outcome
 		for _, m := range msgs {
@@ -354,7 +351,7 @@ func TestLoopSurvivesBusFailures(t *testing.T) {
 }
 
 // A result that does not fit on the bus is its message's failure.
-func TestLoopBuriesWhatTheBusRefuses(t *testing.T) {
+func TestLoopDeadLettersWhatTheBusRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := streamtest.NewBus()
 		tooLarge := stream.Permanent(stream.ReasonTooLarge, errors.New("9 bytes"))
@@ -407,7 +404,7 @@ func TestLoopDrains(t *testing.T) {
 					}
 				})
 				publish(t, b, "a#1", "b#1")
-				stop := runLoop(t, b, stream.Stage{Handler: h, Drain: 20 * time.Second}, io.Discard)
+				stop := runLoop(t, b, stream.Stage{Handler: h}, io.Discard)
 				synctest.Wait()
 				publish(t, b, "c#1")
 				stop()
@@ -424,39 +421,9 @@ func TestLoopDrains(t *testing.T) {
 func TestLoopEndsOnPermanentBusError(t *testing.T) {
 	b := streamtest.NewBus()
 	b.Fail(func(streamtest.Call) error { return stream.Permanent(stream.ReasonLost, errors.New("gone")) })
-	l, err := stream.New(stream.Stage{Name: "s", Topic: from, Handler: stream.Each(1, echo)}, deps(b, io.Discard))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := stream.New(stream.Stage{Name: "s", Topic: from, Handler: stream.Each(1, echo)}, deps(b, io.Discard))
 	if err := l.Run(t.Context()); stream.Reason(err) != stream.ReasonLost {
 		t.Errorf("run returned %v, want %s", err, stream.ReasonLost)
-	}
-}
-
-func TestNewRefuses(t *testing.T) {
-	b := streamtest.NewBus()
-	full := deps(b, io.Discard)
-	h := stream.Each(1, echo)
-	noBus, noPublisher := full, full
-	noBus.Groups = nil
-	noPublisher.Publisher = nil
-	tests := []struct {
-		name  string
-		stage stream.Stage
-		deps  stream.Deps
-	}{
-		{"no name", stream.Stage{Topic: from, Handler: h}, full},
-		{"no topic", stream.Stage{Name: "s", Handler: h}, full},
-		{"no handler", stream.Stage{Name: "s", Topic: from}, full},
-		{"no groups", stream.Stage{Name: "s", Topic: from, Handler: h}, noBus},
-		{"no publisher", stream.Stage{Name: "s", Topic: from, Handler: h}, noPublisher},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if _, err := stream.New(tt.stage, tt.deps); err == nil {
-				t.Error("no error")
-			}
-		})
 	}
 }
 
@@ -473,13 +440,8 @@ func TestMetrics(t *testing.T) {
 			}
 			return echo(ctx, m)
 		})
-		l, err := stream.New(stream.Stage{Name: "one", Topic: from, Handler: h}, d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := stream.New(stream.Stage{Name: "two", Topic: from, Handler: h}, d); err != nil {
-			t.Fatalf("a second stage in the same registry: %v", err)
-		}
+		l := stream.New(stream.Stage{Name: "one", Topic: from, Handler: h}, d)
+		stream.New(stream.Stage{Name: "two", Topic: from, Handler: h}, d)
 		publish(t, b, "a#1", "bad#1", "c#1")
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)

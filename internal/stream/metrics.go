@@ -1,9 +1,8 @@
 package stream
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // Values of the label class of toolstream_stage_errors_total. Permanent
@@ -27,56 +26,55 @@ type metrics struct {
 	lag         *prometheus.GaugeVec
 }
 
-func newMetrics(stage string, reg prometheus.Registerer) (*metrics, error) {
+func newMetrics(stage string, reg prometheus.Registerer) *metrics {
 	labels := prometheus.Labels{"stage": stage}
+	auto := promauto.With(reg)
 	m := &metrics{
-		messages: prometheus.NewCounter(prometheus.CounterOpts{
+		messages: auto.NewCounter(prometheus.CounterOpts{
 			Name: "toolstream_stage_messages_total", ConstLabels: labels,
 			Help: "Records that a stage is done with, dead letters included.",
 		}),
-		batches: prometheus.NewHistogram(prometheus.HistogramOpts{
+		batches: auto.NewHistogram(prometheus.HistogramOpts{
 			Name: "toolstream_stage_batch_size", ConstLabels: labels,
 			Help:    "Records in a batch.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 11),
 		}),
-		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+		duration: auto.NewHistogram(prometheus.HistogramOpts{
 			Name: "toolstream_stage_duration_seconds", ConstLabels: labels,
 			Help:    "Time from a batch being read to its being committed, retries included.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 3, 12),
 		}),
-		retries: prometheus.NewCounter(prometheus.CounterOpts{
+		retries: auto.NewCounter(prometheus.CounterOpts{
 			Name: "toolstream_stage_retries_total", ConstLabels: labels,
 			Help: "Times that a stage waited after a transient failure and tried again.",
 		}),
-		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+		errors: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "toolstream_stage_errors_total", ConstLabels: labels,
 			Help: "Failures by class: transient and panic are retried, permanent becomes a dead letter, bus is a failed read, write or commit.",
 		}, []string{"class"}),
-		deadLetters: prometheus.NewCounterVec(prometheus.CounterOpts{
+		deadLetters: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "toolstream_stage_dead_letters_total", ConstLabels: labels,
 			Help: "Records given up, by reason.",
 		}, []string{"reason"}),
-		lag: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		lag: auto.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "toolstream_stage_lag", ConstLabels: labels,
 			Help: "Offsets between a stage's position and the end of the topic when the stage last looked; on a compacted topic an upper bound of the records waiting.",
 		}, []string{"partition"}),
 	}
-	for _, c := range []prometheus.Collector{m.messages, m.batches, m.duration, m.retries, m.errors, m.deadLetters, m.lag} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("stream: register metrics of stage %s: %w", stage, err)
-		}
-	}
-	m.begin()
-	return m, nil
-}
-
-// begin lets what can be named beforehand start at 0: whoever asks for an increase
-// does not see the first of what begins with 1.
-func (m *metrics) begin() {
+	// A counter that appears with its first increment hides that increment from increase().
 	for _, class := range []string{classTransient, classPermanent, classPanic, classBus} {
 		m.errors.WithLabelValues(class)
 	}
 	for _, reason := range []string{ReasonUndecodable, ReasonPanic, ReasonTooLarge} {
 		m.deadLetters.WithLabelValues(reason)
 	}
+	return m
+}
+
+// newRepairs is the counter of a Repairer.
+func newRepairs(reg prometheus.Registerer) prometheus.Counter {
+	return promauto.With(reg).NewCounter(prometheus.CounterOpts{
+		Name: "toolstream_order_repairs_total",
+		Help: "Changes published again because an older change of the same entity lay behind them on a compacted topic.",
+	})
 }

@@ -2,9 +2,7 @@ package stream
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"time"
 
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -21,7 +19,7 @@ type Sink[T any] struct {
 	Name  string // in metrics, logs and dead letters
 	Topic events.Topic
 
-	// Decode reads a message. A message that it can not read becomes a dead
+	// Decode reads a message. A message that it cannot read becomes a dead
 	// letter, whatever the error.
 	Decode func(Message) (T, error)
 
@@ -47,26 +45,17 @@ type Tail[T any] struct {
 	progressed bool           // since following began last
 }
 
-// NewTail checks the sink and registers its metrics. It starts nothing. Of the
-// dependencies it needs the Follower, which also tells its lag.
-func NewTail[T any](s Sink[T], d Deps) (*Tail[T], error) {
-	if s.Decode == nil || s.Apply == nil || d.Follower == nil {
-		return nil, fmt.Errorf("stream: sink %q needs decode, apply and a follower", s.Name)
-	}
-	d.Ends = d.Follower
+// NewTail returns a tail and registers its metrics. It starts nothing.
+func NewTail[T any](s Sink[T], d Deps) *Tail[T] {
 	if !s.Traced {
 		d.Traces = nil
 	}
-	w, err := newWorker(s.Name, s.Topic, d)
-	if err != nil {
-		return nil, err
-	}
-	return &Tail[T]{worker: w, sink: s, follower: d.Follower}, nil
+	return &Tail[T]{worker: newWorker(s.Name, s.Topic, d.Follower, d), sink: s, follower: d.Follower}
 }
 
 // Run follows the topic above the positions in from until ctx ends, then
-// returns nil; an Apply that has begun is finished first, within DefaultDrain.
-// Only an error of the bus that can not mend by itself ends it early. It may be
+// returns nil; an Apply that has begun is finished first, within DrainTime.
+// Only an error of the bus that cannot mend by itself ends it early. It may be
 // called again once it has returned.
 func (s *Tail[T]) Run(ctx context.Context, from map[int]uint64) error {
 	s.positions = make(map[int]uint64, len(from))
@@ -95,35 +84,26 @@ func (s *Tail[T]) follow(ctx context.Context) error {
 
 // batch applies what was read; it only fails when ctx ends.
 func (s *Tail[T]) batch(ctx context.Context, msgs []Message) error {
-	start := time.Now()
-	s.metrics.batches.Observe(float64(len(msgs)))
-	work, cancel := draining(ctx, DefaultDrain)
-	defer cancel()
-
-	work, spans := s.trace(work, msgs)
-	records, letters := s.decode(msgs)
 	positions := map[int]uint64{}
 	for _, m := range msgs {
 		positions[m.Partition] = m.Offset
 	}
-	err := s.retry(spans.log(ctx), func() error {
-		if err := s.bury(work, letters); err != nil {
-			return err
+	err := s.process(ctx, msgs, func() func(context.Context) error {
+		records, unreadable := s.decode(msgs)
+		return func(work context.Context) error {
+			if err := s.giveUp(work, unreadable); err != nil {
+				return err
+			}
+			unreadable = nil
+			return s.apply(work, records, positions)
 		}
-		letters = nil
-		err := s.apply(work, records, positions)
-		spans.tried(err)
-		return err
 	})
-	spans.end(err)
 	if err != nil {
 		return err
 	}
 	maps.Copy(s.positions, positions)
 	s.progressed = true
 	s.metrics.messages.Add(float64(len(msgs)))
-	s.metrics.duration.Observe(time.Since(start).Seconds())
-	s.observeLag(work, msgs[len(msgs)-1])
 	return nil
 }
 
@@ -137,7 +117,7 @@ func (s *Tail[T]) decode(msgs []Message) ([]Record[T], []events.DeadLetter) {
 			err = Permanent(ReasonPanic, p)
 		}
 		if err != nil {
-			letters = append(letters, s.letter(m, err, 1))
+			letters = append(letters, s.deadLetter(m, err, 1))
 			continue
 		}
 		records = append(records, Record[T]{m, decoded})
@@ -155,12 +135,12 @@ func (s *Tail[T]) apply(ctx context.Context, records []Record[T], positions map[
 	for _, r := range records {
 		err := s.try(ctx, []Record[T]{r}, nil)
 		if _, permanent := AsPermanent(err); permanent {
-			letters = append(letters, s.letter(r.Message, err, 2))
+			letters = append(letters, s.deadLetter(r.Message, err, 2))
 		} else if err != nil {
 			return err
 		}
 	}
-	if err := s.bury(ctx, letters); err != nil {
+	if err := s.giveUp(ctx, letters); err != nil {
 		return err
 	}
 	return s.try(ctx, nil, positions)

@@ -64,9 +64,17 @@ type Partition interface {
 	Commit(ctx context.Context, through uint64) error
 }
 
+// Ends tells where the topics end.
+type Ends interface {
+	// End returns each partition's last offset, to tell when a reader has
+	// caught up. An empty partition has 0.
+	End(ctx context.Context, topic events.Topic) (map[int]uint64, error)
+}
+
 // Groups hands the partitions of a topic to the members of a named group, each
 // partition to one member at a time.
 type Groups interface {
+	Ends
 	// Consume calls handle for each partition assigned to this process,
 	// concurrently, and again after a reassignment; a handler's ctx ends when
 	// its partition is taken away. It returns when ctx ends (nil) or a handler
@@ -77,25 +85,22 @@ type Groups interface {
 // Follower reads a whole topic from offsets that the reader keeps itself: for
 // those who store what they have read together with how far they have read.
 type Follower interface {
+	Ends
 	// Follow delivers the messages above from (by partition; absent reads
 	// from the beginning) in order, batch by batch, until ctx ends (nil) or
 	// handle fails (its error). Compacted topics deliver what is left.
 	Follow(ctx context.Context, topic events.Topic, from map[int]uint64, handle func(context.Context, []Message) error) error
-	// End returns each partition's last offset, to tell when a reader has
-	// caught up. An empty partition has 0.
-	End(ctx context.Context, topic events.Topic) (map[int]uint64, error)
 }
 
-// Topics makes and removes the topics of generations, which come and go.
+// Topics makes and removes the topics of index versions, which come and go.
 type Topics interface {
 	// Create makes the topic unless it is there.
 	Create(ctx context.Context, topic events.Topic) error
 	// Remove deletes what the topic holds, and the topic unless it is one of
 	// events.Topics. Nobody may use it at the time.
 	Remove(ctx context.Context, topic events.Topic) error
-	// Generations returns the numbers of the generations from 2 on that have a
-	// topic.
-	Generations(ctx context.Context) ([]int, error)
+	// Versions returns the numbers of the index versions from 2 on that have a topic.
+	Versions(ctx context.Context) ([]int, error)
 	// Forget lets a group that has no members begin anew with a topic.
 	Forget(ctx context.Context, topic events.Topic, group string) error
 }

@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -68,10 +68,7 @@ func loop(t *testing.T, b *streamtest.Bus, provider trace.TracerProvider, h stre
 	t.Helper()
 	d := deps(b, io.Discard)
 	d.Traces = provider
-	l, err := stream.New(stream.Stage{Name: "stage", Topic: from, Handler: h}, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := stream.New(stream.Stage{Name: "stage", Topic: from, Handler: h}, d)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- l.Run(ctx) }()
@@ -180,14 +177,11 @@ func TestOnlySinksThatWantToGoOnWithTraces(t *testing.T) {
 			put(t, b, from, sender(0, "01"))
 			d := deps(b, io.Discard)
 			d.Traces = provider
-			tail, err := stream.NewTail(stream.Sink[string]{
+			tail := stream.NewTail(stream.Sink[string]{
 				Name: "sink", Topic: from, Traced: traced,
 				Decode: func(m stream.Message) (string, error) { return string(m.Value), nil },
 				Apply:  func(context.Context, []stream.Record[string], map[int]uint64) error { return nil },
 			}, d)
-			if err != nil {
-				t.Fatal(err)
-			}
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
 			go func() { done <- tail.Run(ctx, nil) }()

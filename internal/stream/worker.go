@@ -2,7 +2,6 @@ package stream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -23,8 +22,8 @@ const (
 	retryMax   = 15 * time.Second
 )
 
-// worker is what a Loop and a Sink have in common: a name, a topic to read,
-// patience, and somewhere to put what can not be read.
+// worker is what a Loop and a Tail have in common: they read a topic, try a batch until
+// it succeeds, and publish dead letters.
 type worker struct {
 	name      string
 	topic     events.Topic
@@ -35,25 +34,63 @@ type worker struct {
 	tracer    trace.Tracer // nil: no spans are made
 }
 
-func newWorker(name string, topic events.Topic, d Deps) (worker, error) {
-	switch {
-	case name == "" || topic == "":
-		return worker{}, errors.New("stream: a stage needs a name and a topic")
-	case d.Publisher == nil || d.Logger == nil || d.Registerer == nil:
-		return worker{}, fmt.Errorf("stream: stage %s: publisher, logger and registerer are needed", name)
-	}
-	m, err := newMetrics(name, d.Registerer)
-	if err != nil {
-		return worker{}, err
-	}
+func newWorker(name string, topic events.Topic, ends Ends, d Deps) worker {
 	w := worker{
-		name: name, topic: topic, publisher: d.Publisher, ends: d.Ends,
-		log: d.Logger.With("stage", name, "topic", string(topic)), metrics: m,
+		name: name, topic: topic, publisher: d.Publisher, ends: ends,
+		log: d.Logger.With("stage", name, "topic", string(topic)), metrics: newMetrics(name, d.Registerer),
 	}
 	if d.Traces != nil {
 		w.tracer = d.Traces.Tracer(tracing.Scope)
 	}
-	return w, nil
+	return w
+}
+
+// process tries the step that begin returns for a batch until it succeeds or fails for
+// good. The wait between two tries ends with ctx; a try that has begun has the drain time.
+func (w *worker) process(ctx context.Context, msgs []Message, begin func() (step func(context.Context) error)) error {
+	start := time.Now()
+	w.metrics.batches.Observe(float64(len(msgs)))
+	work, cancel := draining(ctx, DrainTime)
+	defer cancel()
+	work, spans := w.trace(work, msgs)
+	step := begin()
+	err := w.retry(spans.log(ctx), func() error {
+		err := step(work)
+		spans.tried(err)
+		return err
+	})
+	spans.end(err)
+	if err != nil {
+		return err
+	}
+	w.metrics.duration.Observe(time.Since(start).Seconds())
+	w.observeLag(work, msgs[len(msgs)-1])
+	return nil
+}
+
+// observeLag compares a position with the end of its topic.
+func (w *worker) observeLag(ctx context.Context, at Message) {
+	ends, err := w.ends.End(ctx, w.topic)
+	if err != nil {
+		return // the lag is unknown; reading will say why
+	}
+	behind := max(ends[at.Partition], at.Offset) - at.Offset
+	w.metrics.lag.WithLabelValues(strconv.Itoa(at.Partition)).Set(float64(behind))
+}
+
+// draining returns a context that ends grace after ctx does.
+func draining(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-work.Done():
+		}
+		cancel()
+	})
+	return work, func() { stop(); cancel() }
 }
 
 // retry calls op until it succeeds, fails permanently or ctx ends. The log
@@ -94,14 +131,14 @@ func (w *worker) bus(op string, err error) error {
 	return fmt.Errorf("stage %s: %s: %w", w.name, op, err)
 }
 
-// bury publishes the letters of records that are given up.
-func (w *worker) bury(ctx context.Context, letters []events.DeadLetter) error {
+// giveUp publishes dead letters.
+func (w *worker) giveUp(ctx context.Context, letters []events.DeadLetter) error {
 	for _, l := range letters {
-		err := w.publishLetter(ctx, l)
+		err := w.publishDeadLetter(ctx, l)
 		if Reason(err) == ReasonTooLarge {
 			l.Detail = fmt.Sprintf("%s (the record's %d bytes do not fit into a dead letter)", l.Detail, len(l.Original))
 			l.Original = nil
-			err = w.publishLetter(ctx, l)
+			err = w.publishDeadLetter(ctx, l)
 		}
 		if err != nil {
 			return err
@@ -110,13 +147,12 @@ func (w *worker) bury(ctx context.Context, letters []events.DeadLetter) error {
 		w.metrics.deadLetters.WithLabelValues(l.Reason).Inc()
 		w.metrics.errors.WithLabelValues(classPermanent).Inc()
 	}
-	w.tell(ctx, letters)
+	w.logGivenUp(ctx, letters)
 	return nil
 }
 
-// tell logs a line for each reason, of however many records that were given up
-// at once, with the first of their letters.
-func (w *worker) tell(ctx context.Context, letters []events.DeadLetter) {
+// logGivenUp logs a line for each reason, with the first of its dead letters.
+func (w *worker) logGivenUp(ctx context.Context, letters []events.DeadLetter) {
 	records := map[string]int{}
 	for _, l := range letters {
 		records[l.Reason]++
@@ -124,14 +160,14 @@ func (w *worker) tell(ctx context.Context, letters []events.DeadLetter) {
 	for _, l := range letters {
 		if n := records[l.Reason]; n > 0 {
 			w.log.WarnContext(tracing.Of(ctx, l.Headers), "records are given up, `toolstream dlq list` shows why",
-				"reason", l.Reason, "records", n, "letter", l.ID, "attempts", l.Attempts)
+				"reason", l.Reason, "records", n, "dead_letter", l.ID, "attempts", l.Attempts)
 			delete(records, l.Reason)
 		}
 	}
 }
 
-func (w *worker) publishLetter(ctx context.Context, l events.DeadLetter) error {
-	value, err := events.EncodeDeadLetter(&l)
+func (w *worker) publishDeadLetter(ctx context.Context, l events.DeadLetter) error {
+	value, err := events.Encode(&l)
 	if err != nil {
 		return fmt.Errorf("stage %s: %w", w.name, err)
 	}
@@ -148,8 +184,8 @@ func (w *worker) publishLetter(ctx context.Context, l events.DeadLetter) error {
 // stack is long.
 const maxDetail = 4096
 
-// letter describes a record that failed with a permanent error.
-func (w *worker) letter(m Message, err error, attempts int) events.DeadLetter {
+// deadLetter describes a record that failed with a permanent error.
+func (w *worker) deadLetter(m Message, err error, attempts int) events.DeadLetter {
 	reason, detail := ReasonUndecodable, err.Error()
 	if p, ok := AsPermanent(err); ok {
 		reason, detail = p.Reason, p.Err.Error()
@@ -157,7 +193,7 @@ func (w *worker) letter(m Message, err error, attempts int) events.DeadLetter {
 	return events.DeadLetter{
 		Schema:    events.DeadLetterSchema,
 		ID:        fmt.Sprintf("%s-%s-%d-%d", w.name, m.Topic, m.Partition, m.Offset),
-		State:     events.LetterOpen,
+		State:     events.DeadLetterOpen,
 		Stage:     w.name,
 		Topic:     m.Topic,
 		Partition: m.Partition,
@@ -172,19 +208,11 @@ func (w *worker) letter(m Message, err error, attempts int) events.DeadLetter {
 	}
 }
 
-// Ends tells where the topics end.
-type Ends interface {
-	// End returns each partition's last offset.
-	End(ctx context.Context, topic events.Topic) (map[int]uint64, error)
-}
-
-// Deps is what a Loop or a Sink works with. Each uses what it needs of the
-// three ways to read; Ends is optional and lets it report its lag, Traces lets the
-// traces of records go on.
+// Deps is what a Loop, a Tail or a Repairer works with. A Loop reads by Groups, the
+// others by Follower. Traces, if given, lets the traces of records go on.
 type Deps struct {
 	Groups     Groups
 	Follower   Follower
-	Ends       Ends
 	Publisher  Publisher
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer

@@ -18,7 +18,7 @@ type Source struct {
 
 // Resource returns the source as spans and figures carry it, with the host and with
 // what the environment adds (OTEL_RESOURCE_ATTRIBUTES), which it fails for where that
-// can not be read.
+// cannot be read.
 func (s Source) Resource(ctx context.Context) (*resource.Resource, error) {
 	of, err := resource.New(ctx,
 		resource.WithTelemetrySDK(), resource.WithHost(),

@@ -21,3 +21,7 @@ func From(ctx context.Context) string {
 	}
 	return Default
 }
+
+// Operates reports whether the caller is the operator, who sees and changes what all
+// tenants share: the tenant default.
+func Operates(ctx context.Context) bool { return From(ctx) == Default }

@@ -32,8 +32,8 @@ func Line(s string) string { return line(visible(s)) }
 
 func line(s string) string { return norm.NFC.String(strings.Join(strings.Fields(s), " ")) }
 
-// protection is where protected punctuation waits until the marks are gone:
-// the plane of private use that nobody uses.
+// protection is the offset of protected punctuation while marks are stripped: a
+// plane for private use.
 const protection = 0xf0000
 
 // protect hides ASCII punctuation from the passes that strip marks.
@@ -84,21 +84,7 @@ func protectCode(s string) string {
 
 // replaceGroups is ReplaceAllStringFunc with the submatches.
 func replaceGroups(re *regexp.Regexp, s string, replace func([]string) string) string {
-	var b strings.Builder
-	end := 0
-	for _, m := range re.FindAllStringSubmatchIndex(s, -1) {
-		groups := make([]string, len(m)/2)
-		for i := range groups {
-			if m[2*i] >= 0 {
-				groups[i] = s[m[2*i]:m[2*i+1]]
-			}
-		}
-		b.WriteString(s[end:m[0]])
-		b.WriteString(replace(groups))
-		end = m[1]
-	}
-	b.WriteString(s[end:])
-	return b.String()
+	return re.ReplaceAllStringFunc(s, func(match string) string { return replace(re.FindStringSubmatch(match)) })
 }
 
 // markup says what becomes of an HTML element's tags. Elements whose names
@@ -165,8 +151,8 @@ func stripTags(s string) string {
 	}
 }
 
-// lastClosing returns where the last end tag of an element begins, -1 if there
-// is none: what is never closed is not hidden.
+// lastClosing returns where the last end tag of an element begins, or -1. The
+// content of an element that is never closed is not hidden.
 func lastClosing(s, element string) int {
 	for i := len(s) - len(element) - 2; i >= 0; i-- {
 		if s[i] == '<' && s[i+1] == '/' && strings.EqualFold(s[i+2:i+2+len(element)], element) {

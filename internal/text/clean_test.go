@@ -145,12 +145,3 @@ func FuzzClean(f *testing.F) {
 		Suspicious(s)
 	})
 }
-
-func BenchmarkClean(b *testing.B) {
-	s := strings.Repeat("Returns the **current** weather for a `city`, see [docs](https://a.b/c).\n\n<p>Needs a key.</p>\n", 5)
-	b.SetBytes(int64(len(s)))
-	b.ReportAllocs()
-	for b.Loop() {
-		Clean(s)
-	}
-}

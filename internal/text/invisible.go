@@ -42,8 +42,10 @@ func visible(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	prev := rune(0)
-	for i, r := range s {
-		next, _ := utf8.DecodeRuneInString(s[i+utf8.RuneLen(validRune(r, s[i:])):])
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		s = s[size:]
+		next, _ := utf8.DecodeRuneInString(s)
 		switch {
 		case r == '\r' || r == '\n' || r == '\u0085' || r == '\u2028' || r == '\u2029':
 			if !(r == '\n' && prev == '\r') {
@@ -58,17 +60,6 @@ func visible(s string) string {
 		prev = r
 	}
 	return b.String()
-}
-
-// validRune returns r, or for a decoding error a rune as long as the one byte
-// that caused it.
-func validRune(r rune, s string) rune {
-	if r == utf8.RuneError {
-		if _, size := utf8.DecodeRuneInString(s); size == 1 {
-			return 0
-		}
-	}
-	return r
 }
 
 func plainASCII(s string) bool {

@@ -2,8 +2,10 @@ package text
 
 import (
 	"math/bits"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Language is an ISO 639-1 code, empty where it is not known.
@@ -71,21 +73,14 @@ func usual(s Script) Language {
 // word once: one that is repeated may be a name.
 type evidence struct {
 	words [len(told)]uint16
-	seen  [(maxFunctionWords + 63) / 64]uint64
+	seen  map[string]bool
 	last  string // word that spoke by its letters
-}
-
-// maxFunctionWords is more than the lists hold; a test counts them.
-const maxFunctionWords = 1024
-
-// function is a function word.
-type function struct {
-	number    int
-	languages mark
 }
 
 // mark is a set of languages, a bit for each of told.
 type mark uint32
+
+const _ = mark(1) << (len(told) - 1) // they fit
 
 // A language is believed if that many words speak for it (one is enough where
 // the script is not Latin), and no less than for any other of its script, but
@@ -100,7 +95,7 @@ const (
 // that few languages use. Where there are too few of them, the language is the
 // usual one of the script.
 func Detect(words []Word) (languages Languages, sure Sure) {
-	var found evidence
+	found := evidence{seen: map[string]bool{}}
 	for i := range words {
 		found.add(&words[i])
 	}
@@ -119,6 +114,46 @@ func Detect(words []Word) (languages Languages, sure Sure) {
 		}
 	}
 	return languages, sure
+}
+
+// Guess returns the language of prose, empty where the text is too short to
+// tell: by script where that decides, otherwise by Detect.
+func Guess(s string) Language {
+	words := Words(s)
+	var letters [other + 1]int // by script
+	total := 0
+	for i := range words {
+		n := utf8.RuneCountInString(words[i].Text)
+		letters[words[i].Script] += n
+		total += n
+	}
+	if total < 4 {
+		return ""
+	}
+	languages, sure := Detect(words)
+	// Where Japanese is written, kana stand among the Han characters.
+	if letters[kana]*4 >= letters[han] && (letters[kana]+letters[han])*3 >= total {
+		return "ja"
+	}
+	for script, n := range letters {
+		switch s := Script(script); {
+		case n*3 < total:
+		case s == han:
+			return "zh"
+		case s == hangul:
+			return "ko"
+		case s == southeast:
+			return "th"
+		case s == hebrew:
+			return "he"
+		case s != latin:
+			return languages[s]
+		}
+	}
+	if sure[latin] || plainASCII(s) && slices.ContainsFunc(words, func(w Word) bool { return w.FunctionWord(English) }) {
+		return languages[latin]
+	}
+	return ""
 }
 
 // standing is the language of a script that most words speak for, and how many
@@ -149,13 +184,12 @@ func (e *evidence) add(w *Word) {
 		return
 	}
 	var m mark
-	if f, ok := functionWords[w.Text]; ok {
-		at, bit := f.number/64, uint64(1)<<(f.number%64)
-		if e.seen[at]&bit != 0 {
+	if languages := functionWords[w.Text]; languages != 0 {
+		if e.seen[w.Text] {
 			return
 		}
-		e.seen[at] |= bit
-		m = f.languages
+		e.seen[w.Text] = true
+		m = languages
 		if englishToo[w.Text] {
 			m |= 1 // English is the first that is told
 		}
@@ -170,10 +204,9 @@ func (e *evidence) add(w *Word) {
 	}
 }
 
-// FunctionWord reports whether a word is one of those that a text of the
-// language has whatever it is about.
+// FunctionWord reports whether a word is a function word of the language.
 func (w Word) FunctionWord(l Language) bool {
-	for m := functionWords[w.Text].languages; m != 0; m &= m - 1 {
+	for m := functionWords[w.Text]; m != 0; m &= m - 1 {
 		if told[bits.TrailingZeros32(uint32(m))] == l {
 			return true
 		}
@@ -189,7 +222,7 @@ var told = [...]Language{
 }
 
 // functionWords holds the languages that a word is frequent in. The lists hold
-// what is frequent whatever a text is about: no verb or noun of a request.
+// words that are frequent in texts on any subject: no verb or noun of a request.
 var functionWords = languagesByWord(map[Language]string{
 	English: "the of and to in is for that with this by from are be or it as an which you your if not will can has have was were " +
 		"at on its their they there these those then than but any all when where who what how does do my me we our i",
@@ -239,16 +272,11 @@ var functionWords = languagesByWord(map[Language]string{
 	"ne": "छ छन् र मा को का की लाई यो त्यो मेरो म कसरी के हो गर्नुहोस् गर्न वा पनि थियो हुन्छ",
 })
 
-func languagesByWord(lists map[Language]string) map[string]function {
-	out := map[string]function{}
+func languagesByWord(lists map[Language]string) map[string]mark {
+	out := map[string]mark{}
 	for i, l := range told {
 		for _, w := range Words(lists[l]) {
-			f, known := out[w.Text]
-			if !known {
-				f.number = len(out)
-			}
-			f.languages |= 1 << i
-			out[w.Text] = f
+			out[w.Text] |= 1 << i
 		}
 	}
 	return out

@@ -21,7 +21,7 @@ const (
 	other
 )
 
-// unspaced reports whether words can not be told by the spaces between them.
+// unspaced reports whether the script is written without spaces between words.
 func (s Script) unspaced() bool { return s >= han && s <= southeast }
 
 var tables = [...]struct {

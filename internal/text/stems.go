@@ -51,8 +51,7 @@ func (w Word) StemIn(l Language) string {
 	return foldStem(stemIn(w.Text, l))
 }
 
-// PlainStemIn is StemIn of the word as somebody types it who leaves out the
-// accents.
+// PlainStemIn is StemIn of the word typed without accents.
 func (w Word) PlainStemIn(l Language) string {
 	if w.Plain == w.Text || w.Script != l.Script() || l == English {
 		return w.StemIn(l)

@@ -10,7 +10,7 @@ import (
 
 const (
 	minToken = 2  // runes; single letters are noise
-	maxToken = 64 // runes; nobody searches for longer ones
+	maxToken = 64 // runes
 )
 
 // Word is a word of a text as it is searched for.
@@ -34,10 +34,8 @@ type Word struct {
 // Arabic is without its vowel signs and long-drawn letters, its alef, ya and
 // ta marbuta each in one form; Hebrew without points; Indic scripts without
 // nukta and joiners; digits of every script are ASCII digits.
-func Words(s string) []Word { return AppendWords(make([]Word, 0, len(s)/6+1), s) }
-
-// AppendWords appends the words of s to dst.
-func AppendWords(dst []Word, s string) []Word {
+func Words(s string) []Word {
+	dst := make([]Word, 0, len(s)/6+1)
 	s = spell(s)
 	start, script := -1, latin
 	flush := func(end int) {
@@ -251,7 +249,10 @@ func fold(word string) string {
 			continue
 		}
 		base = r
-		if plain := spelled(r); plain != "" {
+		if r == 'ς' {
+			r = 'σ'
+		}
+		if plain := Spelled(r); plain != "" {
 			b.WriteString(plain)
 		} else {
 			b.WriteRune(r)
@@ -260,9 +261,9 @@ func fold(word string) string {
 	return norm.NFC.String(b.String())
 }
 
-// spelled returns the plain letters for a letter that Unicode does not
-// decompose.
-func spelled(r rune) string {
+// Spelled returns the plain letters for a small letter that Unicode does not
+// decompose, "" for any other.
+func Spelled(r rune) string {
 	switch r {
 	case 'ß':
 		return "ss"
@@ -280,8 +281,6 @@ func spelled(r rune) string {
 		return "th"
 	case 'ı':
 		return "i"
-	case 'ς':
-		return "σ"
 	}
 	return ""
 }

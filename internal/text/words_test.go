@@ -286,12 +286,19 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-func TestEveryFunctionWordHasItsPlace(t *testing.T) {
-	if n := len(functionWords); n > maxFunctionWords {
-		t.Errorf("%d function words, places for %d", n, maxFunctionWords)
-	}
-	if len(told) > 32 {
-		t.Errorf("%d languages do not fit a mark", len(told))
+func TestGuess(t *testing.T) {
+	for want, s := range map[Language]string{
+		"en": "Returns the list of users that are in the group.",
+		"de": "Gibt die Liste der Benutzer zurück, die in der Gruppe sind und nicht gesperrt wurden.",
+		"zh": "查询指定城市的天气预报",
+		"ja": "指定した都市の天気予報を取得します",
+		"ko": "지정한 도시의 날씨를 조회합니다",
+		"ru": "Возвращает список пользователей группы",
+		"":   "xyzzy frobnicate",
+	} {
+		if got := Guess(s); got != want {
+			t.Errorf("%q is in %q, want %q", s, got, want)
+		}
 	}
 }
 
@@ -321,22 +328,5 @@ func TestStemIn(t *testing.T) {
 	}
 	if got := Words("réservée")[0].PlainStemIn("fr"); got != stem("reservee", "fr") {
 		t.Errorf("typed without accents: %q", got)
-	}
-}
-
-func BenchmarkDetect(b *testing.B) {
-	words := Words("Wie wird das Wetter morgen in München und Umgebung, und brauche ich einen Regenschirm?")
-	b.ReportAllocs()
-	for b.Loop() {
-		Detect(words)
-	}
-}
-
-func BenchmarkTokens(b *testing.B) {
-	s := strings.Repeat("Returns the current weather for a city and its surroundings. ", 10)
-	b.SetBytes(int64(len(s)))
-	b.ReportAllocs()
-	for b.Loop() {
-		Tokens(s)
 	}
 }

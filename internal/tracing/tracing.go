@@ -1,10 +1,10 @@
 // Package tracing carries the context of a trace through toolstream, and begins
 // spans where there is a trace to begin them in.
 //
-// Who has a context with a span needs nothing else to begin another: the provider
-// is that span's own. So only where work enters the process, over HTTP, NATS or
-// the bus, somebody has to be given one. Without any there are no spans, and
-// beginning one costs a look into the context.
+// A context with a span is enough to begin another span: the provider is that span's
+// own. So only the places where work enters the process (HTTP, NATS, the bus) take a
+// provider. Without a provider there are no spans, and beginning one costs a look into
+// the context.
 //
 // Spans hold ids, counts, names of models and stable words for what went wrong;
 // never the text of a document, of a query or of an error, which may repeat one.
@@ -27,8 +27,8 @@ import (
 // Scope is the name under which all spans are made.
 const Scope = "github.com/toolstream/toolstream"
 
-// Begin begins a span within that of ctx, with a context that has it. Where that
-// one is not recorded, or there is none, neither is the new one.
+// Begin begins a span within that of ctx, with a context that has it. If ctx has
+// no span, or one that is not recorded, the new span is not recorded either.
 func Begin(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {

@@ -3,185 +3,207 @@ package training
 import (
 	"context"
 	"hash/fnv"
+	"math"
 	"math/rand/v2"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/evaluation"
 	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
 
-// Config tunes learning. The zero value of a field means its default.
+// Config says how to learn.
 type Config struct {
-	Hard   int // negatives a query that look most like an answer; 40
-	Random int // further negatives a query; 150
-	Seed   uint64
-
-	// Sure leaves base as it is where corrections do not rank queries better that
-	// they were not learned from.
-	Sure bool
-
-	// L2 are the prices of a squared unit of correction that are tried, highest
-	// first. A lower one serves if it clearly loses less on queries that were
-	// left out. 0.3, 0.1, 0.03, 0.003
-	L2 []float64
+	Usage bool // count uses and co-uses in the samples
+	Sure  bool // leave the base as it is unless queries rank better by weights that were learned without them
+	Seed  uint64
 }
 
-func (c Config) withDefaults() Config {
-	if c.Hard == 0 {
-		c.Hard = 40
-	}
-	if c.Random == 0 {
-		c.Random = 150
-	}
-	if len(c.L2) == 0 {
-		c.L2 = []float64{0.3, 0.1, 0.03, 0.003}
-	}
-	return c
-}
+// How many irrelevant candidates of a query its relevant ones are compared with.
+const (
+	hardNegatives   = 40
+	randomNegatives = 150
+)
 
-// learn is what fusion learns with: as many steps as the smallest sets need.
+// How weights are learned. A lower price of a correction serves if it loses clearly less
+// on queries that were left out: a tie goes to the smaller correction.
+const (
+	folds   = 4
+	firstL2 = 0.1  // of the first round, which decides how candidates are related
+	clearly = 0.01 // part of the loss
+)
+
+// prices are the prices of a squared unit of correction that are tried.
+func prices() [4]float64 { return [...]float64{0.3, 0.1, 0.03, 0.003} }
+
 func (c Config) learn(l2 float64) fusion.LearnConfig {
 	return fusion.LearnConfig{Rate: 0.1, L2: l2, Batch: 64, Epochs: 30, Seed: c.Seed}
 }
 
-// Fit learns a correction of base from labelled queries. Uses are counted where options
-// say so, unless both base and what is learned with them rank queries worse that were
-// left out than without. The same arguments give the same outcome. It is an
-// evaluation.Fit.
-func (c Config) Fit(ctx context.Context, base fusion.Model, train []evaluation.Sample, options evaluation.FitOptions) (evaluation.Fitted, error) {
-	used := &lesson{cfg: c.withDefaults(), samples: train, base: base}
-	unused := *used
-	if !options.Usage {
-		return unused.fit(ctx)
+// Fit learns a correction of base from samples. Usage counts where Config says so, unless
+// queries rank better without it, both by base and by what is learned. The same arguments
+// give the same outcome. Fit fails if ctx ends, or if a training step is not finite.
+func (c Config) Fit(ctx context.Context, base fusion.Model, samples []Sample) (Fitted, error) {
+	without := &fitter{cfg: c, samples: samples, base: base}
+	if !c.Usage {
+		return without.fit(ctx)
 	}
-	used.counts = countUses(train)
-	with, err := used.fit(ctx)
-	if err != nil || !used.useHarms() {
-		return with, err
+	with := *without
+	with.counts = countUses(samples)
+	used, err := with.fit(ctx)
+	if err != nil || !with.usageHarms() {
+		return used, err
 	}
-	without, err := unused.fit(ctx)
-	if err != nil {
-		return evaluation.Fitted{}, err
+	unused, err := without.fit(ctx)
+	if err != nil || unused.Check.Learned < used.Check.Learned {
+		return used, err
 	}
-	knowing, _ := used.leftOut(used.without)
-	ignorant, _ := unused.leftOut(unused.without)
-	if ignorant >= knowing {
-		return without, nil
-	}
-	return with, nil
+	return unused, nil
 }
 
-// fit learns a correction of base, with the use of tools where that is counted.
-func (l *lesson) fit(ctx context.Context) (evaluation.Fitted, error) {
-	groups, err := l.groups(ctx, &l.base)
-	if err == nil {
-		var first fusion.Model
-		if first, err = fusion.TrainGroups(l.base, slices.Concat(groups...), l.cfg.learn(firstL2)); err == nil {
-			groups, err = l.groups(ctx, &first)
-		}
-	}
-	if err != nil {
-		return evaluation.Fitted{}, err
-	}
-	l2, err := l.chooseL2(ctx, groups)
-	if err != nil {
-		return evaluation.Fitted{}, err
-	}
-	m := l.base
-	if !l.cfg.Sure || l.pays() {
-		if m, err = fusion.TrainGroups(l.base, slices.Concat(groups...), l.cfg.learn(l2)); err != nil {
-			return evaluation.Fitted{}, err
-		}
-	}
-	return evaluation.Fitted{Model: m, Usage: l.counts.usage(), Pairs: pairsIn(groups)}, nil
+// fitter learns once from samples.
+type fitter struct {
+	cfg     Config
+	samples []Sample
+	base    fusion.Model
+	counts  *counts // nil: without usage
 }
 
-// firstL2 is the price of correction in the round that looks only for what ranks
-// first, which decides how candidates are related.
-const firstL2 = 0.1
-
-func pairsIn(groups [][]fusion.Group) (n int) {
+func (f *fitter) fit(ctx context.Context) (Fitted, error) {
+	first, err := fusion.Train(f.base, slices.Concat(f.groups(&f.base)...), f.cfg.learn(firstL2))
+	if err != nil {
+		return Fitted{}, err
+	}
+	groups := f.groups(&first)
+	l2, models, err := f.crossValidate(ctx, groups)
+	if err != nil {
+		return Fitted{}, err
+	}
+	out := Fitted{Usage: f.counts.usage()}
 	for _, list := range groups {
 		for i := range list {
-			n += len(list[i].Worse)
+			out.Pairs += len(list[i].Worse)
 		}
 	}
-	return n
+	out.Check.Base, out.Check.Queries = f.ndcg(func(int) *fusion.Model { return &f.base })
+	out.Check.Learned, _ = f.ndcg(func(i int) *fusion.Model { return &models[i%folds] })
+	if f.cfg.Sure && out.Check.Learned <= out.Check.Base {
+		out.Model, out.Check.Learned = f.base, out.Check.Base
+		return out, nil
+	}
+	out.Model, err = fusion.Train(f.base, slices.Concat(groups...), f.cfg.learn(l2))
+	return out, err
 }
 
-// lesson is one learning from a set of queries.
-type lesson struct {
-	cfg     Config
-	samples []evaluation.Sample
-	base    fusion.Model
-	counts  *counts        // nil: usage is not to be known
-	without []fusion.Model // what is learned where a part of the samples is left out; base where that stays
-}
-
-// groups returns what the labels say, query by query. Candidates are related as
-// the model front ranks them.
-func (l *lesson) groups(ctx context.Context, front *fusion.Model) ([][]fusion.Group, error) {
-	out := make([][]fusion.Group, len(l.samples))
-	for i := range l.samples {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+// crossValidate returns the price of correction by which least is lost on queries that
+// were left out, and the models that were learned without each fold.
+func (f *fitter) crossValidate(ctx context.Context, groups [][]fusion.Group) (best float64, models []fusion.Model, err error) {
+	least := math.Inf(1)
+	for _, l2 := range prices() {
+		var trial []fusion.Model
+		var lost float64
+		for fold := range folds {
+			if err := ctx.Err(); err != nil {
+				return 0, nil, err
+			}
+			var train, test []fusion.Group
+			for i, list := range groups {
+				if i%folds == fold {
+					test = append(test, list...)
+				} else {
+					train = append(train, list...)
+				}
+			}
+			m, err := fusion.Train(f.base, train, f.cfg.learn(l2))
+			if err != nil {
+				return 0, nil, err
+			}
+			for i := range test {
+				lost += m.Loss(&test[i])
+			}
+			trial = append(trial, m)
 		}
-		out[i] = l.group(&l.samples[i], front)
-	}
-	return out, nil
-}
-
-// group returns what the labels of one query say: that each relevant candidate
-// is better than the query's negatives.
-func (l *lesson) group(s *evaluation.Sample, front *fusion.Model) []fusion.Group {
-	examples := make([]fusion.Example, len(s.Candidates))
-	for i, features := range ranking.Features(s.Candidates, front, l.known(s)) {
-		examples[i] = fusion.Example{Features: features, Matches: s.Candidates[i].Matches}
-	}
-	var worse []fusion.Example
-	for _, i := range l.negatives(s, examples) {
-		worse = append(worse, examples[i])
-	}
-	var groups []fusion.Group
-	for i, relevance := range s.Relevance {
-		if relevance > 0 && len(worse) > 0 {
-			groups = append(groups, fusion.Group{Better: examples[i], Worse: worse})
+		if models == nil || lost < least*(1-clearly) {
+			best, least, models = l2, lost, trial
 		}
 	}
-	return groups
+	return best, models, nil
 }
 
-// known is what a search knows beside the texts, had it come before the query's
-// own uses were counted.
-func (l *lesson) known(s *evaluation.Sample) ranking.Known {
-	k := s.Known()
-	if l.counts != nil {
-		k.Uses = l.counts.without(s)
+// ndcg is the mean NDCG@10 of the labelled samples, each by a model of its own, and how
+// many they are.
+func (f *fitter) ndcg(model func(i int) *fusion.Model) (mean float64, queries int) {
+	for i := range f.samples {
+		if s := &f.samples[i]; s.labelled() {
+			mean += s.ndcg(model(i), f.known(s))
+			queries++
+		}
+	}
+	return mean / float64(max(queries, 1)), queries
+}
+
+// enoughQueries is how many queries show that usage does harm: few queries hardly want
+// the same tool twice.
+const enoughQueries = 50
+
+// usageHarms reports whether queries rank worse by base with the usage of the others than
+// without it: where every query wants a tool that no query wanted before, the tools that
+// were used only stand in its way.
+func (f *fitter) usageHarms() bool {
+	without := *f
+	without.counts = nil
+	base := func(int) *fusion.Model { return &f.base }
+	used, queries := f.ndcg(base)
+	unused, _ := without.ndcg(base)
+	return queries >= enoughQueries && used < unused
+}
+
+// groups returns, for each sample, each relevant candidate with the negatives. Candidates
+// are related as the model front ranks them.
+func (f *fitter) groups(front *fusion.Model) [][]fusion.Group {
+	out := make([][]fusion.Group, len(f.samples))
+	for n := range f.samples {
+		s := &f.samples[n]
+		examples := make([]fusion.Example, len(s.Candidates))
+		for i, features := range ranking.Features(s.Candidates, front, f.known(s)) {
+			examples[i] = fusion.Example{Features: features, Matches: s.Candidates[i].Matches}
+		}
+		var worse []fusion.Example
+		for _, i := range f.negatives(s, examples) {
+			worse = append(worse, examples[i])
+		}
+		for i, relevance := range s.Relevance {
+			if relevance > 0 && len(worse) > 0 {
+				out[n] = append(out[n], fusion.Group{Better: examples[i], Worse: worse})
+			}
+		}
+	}
+	return out
+}
+
+// known is what a search for the sample knows beside the texts, had it come before the
+// sample's own uses were counted.
+func (f *fitter) known(s *Sample) ranking.Signals {
+	k := s.signals()
+	if f.counts != nil {
+		k.Usage = f.counts.without(s)
 	}
 	return k
 }
 
-// negatives returns the positions of the candidates that a query's relevant
-// ones are compared with.
-func (l *lesson) negatives(s *evaluation.Sample, examples []fusion.Example) []int {
-	order := byHardness(examples)
+// negatives returns the positions of the irrelevant candidates to learn from: the hardest
+// ones and a random choice of the others.
+func (f *fitter) negatives(s *Sample, examples []fusion.Example) []int {
 	var wrong []int
-	for _, i := range order {
+	for _, i := range byHardness(examples) {
 		if s.Relevance[i] <= 0 {
 			wrong = append(wrong, i)
 		}
 	}
-	hard := min(l.cfg.Hard, len(wrong))
+	hard := min(hardNegatives, len(wrong))
 	rest := wrong[hard:]
-	rng := rand.New(rand.NewPCG(l.cfg.Seed, hash(s.Query.ID)))
-	rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
-	return wrong[:hard+min(l.cfg.Random, len(rest))]
-}
-
-// hash makes a query's random negatives its own, whatever stands around it.
-func hash(id string) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(id)) // never fails
-	return h.Sum64()
+	_, _ = h.Write([]byte(s.ID)) // never fails; a query's choice does not depend on the others
+	rng := rand.New(rand.NewPCG(f.cfg.Seed, h.Sum64()))
+	rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+	return wrong[:hard+min(randomNegatives, len(rest))]
 }

@@ -9,13 +9,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/dataset"
-	"github.com/toolstream/toolstream/internal/evaluation"
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/services/query"
 )
 
 func builtin(t testing.TB) fusion.Model {
@@ -31,17 +28,17 @@ func builtin(t testing.TB) fusion.Model {
 // is set, the one after it too, which nothing in its features tells. The right
 // one stands out by its response, which the built-in weights do not look at, and
 // the first ten tools are asked for more often than others.
-func registry(queries int, seed uint64, together bool) []evaluation.Sample {
+func registry(queries int, seed uint64, together bool) []Sample {
 	const tools = 60
 	rng := rand.New(rand.NewPCG(seed, 0))
-	samples := make([]evaluation.Sample, queries)
+	samples := make([]Sample, queries)
 	for i := range samples {
 		right := rng.IntN(10)
 		if rng.IntN(3) == 0 {
 			right = rng.IntN(tools)
 		}
 		s := &samples[i]
-		s.Query = dataset.Query{ID: fmt.Sprint("q", seed, "-", i)}
+		s.ID = fmt.Sprint("q", seed, "-", i)
 		for j := range tools {
 			c := index.Candidate{Ref: schema.Ref{Kind: schema.KindTool, ID: fmt.Sprintf("t%02d", j)}}
 			c.Features[fusion.QueryLexicalFlat] = 10 * rng.Float64()
@@ -56,7 +53,7 @@ func registry(queries int, seed uint64, together bool) []evaluation.Sample {
 				relevance = 1
 			}
 			if relevance > 0 {
-				s.Query.Labels = append(s.Query.Labels, dataset.Label{ID: c.ID, Relevance: 1})
+				s.Relevant = append(s.Relevant, c.ID)
 			}
 			s.Candidates, s.Relevance = append(s.Candidates, c), append(s.Relevance, relevance)
 		}
@@ -65,13 +62,17 @@ func registry(queries int, seed uint64, together bool) []evaluation.Sample {
 }
 
 // reciprocal returns the mean reciprocal rank of the last relevant tool.
-func reciprocal(samples []evaluation.Sample, f evaluation.Fitted) float64 {
+func reciprocal(samples []Sample, f Fitted) float64 {
 	var sum float64
-	used := query.Used(f.Usage)
+	usage := &schema.Usage{}
+	if f.Usage != nil {
+		usage = f.Usage
+	}
+	prepared := ranking.NewUsage(*usage)
 	for _, s := range samples {
 		last := 0
-		for rank, place := range query.RankSteps([][]index.Candidate{s.Candidates}, schema.RankTools, &f.Model, ranking.Known{Uses: used(s.Vector)}) {
-			if slices.Contains(relevant(&s.Query), place.ID) {
+		for rank, place := range ranking.Rank(s.Candidates, &f.Model, ranking.Signals{Usage: prepared.For(usage.Model, s.Vector)}) {
+			if slices.Contains(s.Relevant, place.ID) {
 				last = rank + 1
 			}
 		}
@@ -80,9 +81,9 @@ func reciprocal(samples []evaluation.Sample, f evaluation.Fitted) float64 {
 	return sum / float64(len(samples))
 }
 
-func fit(t testing.TB, train []evaluation.Sample, usage bool) evaluation.Fitted {
+func fit(t testing.TB, train []Sample, usage bool) Fitted {
 	t.Helper()
-	f, err := Config{}.Fit(context.Background(), builtin(t), train, evaluation.FitOptions{Usage: usage})
+	f, err := Config{Usage: usage}.Fit(context.Background(), builtin(t), train)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +91,9 @@ func fit(t testing.TB, train []evaluation.Sample, usage bool) evaluation.Fitted 
 }
 
 func TestFitLearnsFeaturesAndUsage(t *testing.T) {
-	train, test := registry(150, 1, false), registry(150, 2, false)
-	before := reciprocal(test, evaluation.Fitted{Model: builtin(t)})
+	t.Parallel()
+	train, test := registry(80, 1, false), registry(150, 2, false)
+	before := reciprocal(test, Fitted{Model: builtin(t)})
 	learned := reciprocal(test, fit(t, train, false))
 	used := reciprocal(test, fit(t, train, true))
 	if learned < before+0.1 || used < learned+0.03 {
@@ -99,9 +101,15 @@ func TestFitLearnsFeaturesAndUsage(t *testing.T) {
 	}
 }
 
+// Common use that ranks worse by the built-in weights ranks better by what is learned with
+// it: then it stays.
 func TestFitLearnsCommonUse(t *testing.T) {
-	train, test := registry(200, 3, true), registry(200, 4, true)
+	t.Parallel()
+	train, test := registry(100, 3, true), registry(200, 4, true)
 	f := fit(t, train, true)
+	if l := (&fitter{samples: train, base: builtin(t), counts: countUses(train)}); !l.usageHarms() || f.Usage == nil {
+		t.Error("use does not count where it helps once it is learned from")
+	}
 	without := f
 	without.Model.Features[fusion.UsageCoUse] = 0
 	if with, none := reciprocal(test, f), reciprocal(test, without); with < 1.1*none {
@@ -111,7 +119,7 @@ func TestFitLearnsCommonUse(t *testing.T) {
 
 // alike is a registry in which nothing but earlier queries tells which tool is
 // right: a query has a vector near the one of its tool.
-func alike(queries int, seed uint64) []evaluation.Sample {
+func alike(queries int, seed uint64) []Sample {
 	samples := registry(queries, seed, false)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for i := range samples {
@@ -129,7 +137,8 @@ func alike(queries int, seed uint64) []evaluation.Sample {
 }
 
 func TestFitLearnsFromSimilarQueries(t *testing.T) {
-	train, test := alike(150, 11), alike(150, 12)
+	t.Parallel()
+	train, test := alike(80, 11), alike(150, 12)
 	f := fit(t, train, true)
 	without := f
 	without.Model.Features[fusion.UsageSimilar] = 0
@@ -139,8 +148,8 @@ func TestFitLearnsFromSimilarQueries(t *testing.T) {
 	for i := range train {
 		train[i].Vector = nil
 	}
-	if f := fit(t, train, true); len(f.Usage.Asked) > 0 {
-		t.Errorf("without vectors %d tools were asked for", len(f.Usage.Asked))
+	if u := Usage(train); len(u.Asked) > 0 {
+		t.Errorf("without vectors %d tools were asked for", len(u.Asked))
 	}
 }
 
@@ -151,9 +160,10 @@ func TestAQueryIsNotComparedWithItself(t *testing.T) {
 	c := countUses(samples)
 	for i := range samples {
 		s := &samples[i]
-		tool := relevant(&s.Query)[0]
+		tool := s.Relevant[0]
 		others := slices.Concat(samples[:i], samples[i+1:])
-		want := query.Used(countUses(others).usage())(s.Vector)
+		table := countUses(others).usage()
+		want := ranking.NewUsage(*table).For(table.Model, s.Vector)
 		got := c.without(s)
 		for _, id := range []string{tool, "t00", "t05", "t59"} {
 			if math.Abs(got.Similar(id)-want.Similar(id)) > 1e-6 {
@@ -167,11 +177,11 @@ func TestAQueryIsNotComparedWithItself(t *testing.T) {
 }
 
 func TestWhatIsAskedIsBounded(t *testing.T) {
-	var samples []evaluation.Sample
+	var samples []Sample
 	for i := range 30 {
-		s := evaluation.Sample{Vector: make([]float32, 32)}
+		s := Sample{Vector: make([]float32, 32)}
 		s.Vector[i] = 1
-		s.Query = dataset.Query{ID: fmt.Sprint(i), Labels: []dataset.Label{{ID: "a", Relevance: 1}}}
+		s.ID, s.Relevant = fmt.Sprint(i), []string{"a"}
 		samples = append(samples, s)
 	}
 	u := countUses(samples).usage()
@@ -190,7 +200,7 @@ func TestOwnUsesDoNotLeak(t *testing.T) {
 			s.Relevance[j] = 0
 		}
 		s.Relevance[i] = 1
-		s.Query.Labels = []dataset.Label{{ID: s.Candidates[i].ID, Relevance: 1}}
+		s.Relevant = []string{s.Candidates[i].ID}
 	}
 	if w := fit(t, train, true).Model.Features[fusion.UsagePrior]; w > 0 {
 		t.Errorf("the prior weighs %.3f where it says nothing", w)
@@ -208,10 +218,10 @@ func TestSureCorrectionsRankBetter(t *testing.T) {
 	}
 	base := builtin(t)
 	for what, c := range map[string]struct {
-		train   []evaluation.Sample
+		train   []Sample
 		correct bool
 	}{"wrong": {wrong, true}, "right": {right, false}} {
-		sure, err := Config{Sure: true}.Fit(t.Context(), base, c.train, evaluation.FitOptions{})
+		sure, err := Config{Sure: true}.Fit(t.Context(), base, c.train)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +235,7 @@ func TestSureCorrectionsRankBetter(t *testing.T) {
 }
 
 func TestFitIsDeterministic(t *testing.T) {
-	train := registry(40, 6, true)
+	train := registry(20, 6, true)
 	first, second := fit(t, train, true), fit(t, train, true)
 	if first.Model != second.Model || !reflect.DeepEqual(first.Usage, second.Usage) {
 		t.Error("the same queries gave two models")
@@ -235,20 +245,25 @@ func TestFitIsDeterministic(t *testing.T) {
 func TestFitStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := (Config{}).Fit(ctx, builtin(t), registry(3, 7, false), evaluation.FitOptions{}); err == nil {
+	if _, err := (Config{}).Fit(ctx, builtin(t), registry(3, 7, false)); err == nil {
 		t.Error("learned although nobody waits")
 	}
 }
 
 func TestNegatives(t *testing.T) {
-	l := &lesson{cfg: Config{Hard: 5, Random: 7}.withDefaults()}
-	s := registry(1, 8, true)[0]
+	f := &fitter{}
+	s := registry(4, 8, true)[0]
+	for i := range 240 {
+		c := s.Candidates[i%60]
+		c.ID = fmt.Sprint("more", i)
+		s.Candidates, s.Relevance = append(s.Candidates, c), append(s.Relevance, 0)
+	}
 	examples := make([]fusion.Example, len(s.Candidates))
 	for i := range examples {
 		examples[i].Features = s.Candidates[i].Features
 	}
-	got := l.negatives(&s, examples)
-	if len(got) != 12 || !slices.Equal(got, l.negatives(&s, examples)) {
+	got := f.negatives(&s, examples)
+	if len(got) != hardNegatives+randomNegatives || !slices.Equal(got, f.negatives(&s, examples)) {
 		t.Fatalf("%d negatives: %v", len(got), got)
 	}
 	order := byHardness(examples)
@@ -256,12 +271,9 @@ func TestNegatives(t *testing.T) {
 		if s.Relevance[at] > 0 || slices.Contains(got[:i], at) {
 			t.Errorf("%d is relevant or stands twice in %v", at, got)
 		}
-		if i < 5 && slices.Index(order, at) > i+2 {
+		if i < hardNegatives && slices.Index(order, at) > i+2 {
 			t.Errorf("%d is place %d of the hardest", at, slices.Index(order, at))
 		}
-	}
-	if all := (&lesson{cfg: Config{}.withDefaults()}).negatives(&s, examples); len(all) != 58 {
-		t.Errorf("%d of 58 negatives where more are wanted than there are", len(all))
 	}
 }
 
@@ -274,7 +286,7 @@ func TestUsageIsThatOfSearches(t *testing.T) {
 		t.Fatal(err)
 	}
 	front := []string{"t01", "t02", "t03"}
-	counted, searched := others{counts: c}, query.Used(table)(nil)
+	counted, searched := others{counts: c, sample: &Sample{}}, ranking.NewUsage(*table).For("", nil)
 	for _, id := range []string{"t00", "t02", "t04", "t59"} {
 		if got, want := counted.CoUse(id, front), searched.CoUse(id, front); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s: common use %v, a search has %v", id, got, want)

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/dataset"
-	"github.com/toolstream/toolstream/internal/evaluation"
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -13,18 +11,18 @@ import (
 
 // strangers are queries of which each wants a tool of its own, which ranks first by a
 // little before one that another query wants.
-func strangers(queries int) []evaluation.Sample {
-	samples := make([]evaluation.Sample, queries)
+func strangers(queries int) []Sample {
+	samples := make([]Sample, queries)
 	for i := range samples {
 		s := &samples[i]
-		s.Query = dataset.Query{ID: fmt.Sprint("q", i)}
+		s.ID = fmt.Sprint("q", i)
 		for rank, j := range []int{i, (i + 1) % queries, queries} {
 			c := index.Candidate{Ref: schema.Ref{Kind: schema.KindTool, ID: fmt.Sprintf("t%02d", j)}}
 			c.Features[fusion.QueryLexicalFlat] = 10 - 0.1*float64(rank)
 			s.Candidates, s.Relevance = append(s.Candidates, c), append(s.Relevance, 0)
 		}
 		s.Relevance[0] = 1
-		s.Query.Labels = []dataset.Label{{ID: s.Candidates[0].ID, Relevance: 1}}
+		s.Relevant = []string{s.Candidates[0].ID}
 	}
 	return samples
 }
@@ -36,38 +34,32 @@ func TestUseHarmsWhereNothingIsWantedAgain(t *testing.T) {
 	}
 	for _, c := range []struct {
 		what    string
-		samples []evaluation.Sample
+		samples []Sample
 		harms   bool
 	}{
 		{"wanted again", registry(150, 1, false), false},
 		{"never wanted again", strangers(60), true},
-		{"a few queries", strangers(enough - 1), false},
+		{"a few queries", strangers(enoughQueries - 1), false},
 		{"nothing to learn from", unlabelled, false},
 	} {
-		l := &lesson{samples: c.samples, base: heedful(t), counts: countUses(c.samples)}
-		if got := l.useHarms(); got != c.harms {
+		l := &fitter{samples: c.samples, base: withPrior(t), counts: countUses(c.samples)}
+		if got := l.usageHarms(); got != c.harms {
 			t.Errorf("%s: does harm: %v", c.what, got)
 		}
 	}
 }
 
-// heedful are built-in weights that give use a say.
-func heedful(t *testing.T) fusion.Model {
+// withPrior are built-in weights that give use a say.
+func withPrior(t *testing.T) fusion.Model {
 	m := builtin(t)
 	m.Features[fusion.UsagePrior] = 1
 	return m
 }
 
-// What ranks wrong by use alone need not do so by what is learned with it: then use stays.
 func TestUseThatDoesHarmIsLeftOut(t *testing.T) {
-	used, err := Config{}.Fit(t.Context(), heedful(t), strangers(60), evaluation.FitOptions{Usage: true})
+	used, err := Config{Usage: true}.Fit(t.Context(), withPrior(t), strangers(60))
 	if err != nil || used.Usage != nil {
 		t.Errorf("use counts where nobody wants again what others wanted: %v", err)
-	}
-	common := registry(200, 3, true)
-	l := &lesson{samples: common, base: builtin(t), counts: countUses(common)}
-	if !l.useHarms() || fit(t, common, true).Usage == nil {
-		t.Error("use does not count where it helps once it is learned from")
 	}
 }
 
@@ -77,14 +69,14 @@ func TestRecordedSearchesAreJudgedAsTheyRanked(t *testing.T) {
 	s := strangers(4)[0]
 	s.Candidates[2].Features[fusion.RelatedSupply] = 0.9
 	s.Relevance = []float64{0, 0, 1}
-	s.Query.Labels = []dataset.Label{{ID: s.Candidates[2].ID, Relevance: 1}}
+	s.Relevant = []string{s.Candidates[2].ID}
 	m := builtin(t)
-	l := &lesson{base: m}
-	if got := quality(&s, &m, l.known(&s)); got != 1 {
+	l := &fitter{base: m}
+	if got := s.ndcg(&m, l.known(&s)); got != 1 {
 		t.Errorf("NDCG %v, want 1", got)
 	}
 	s.Suppliers = func(string) []index.Supplier { return nil }
-	if got := quality(&s, &m, l.known(&s)); got >= 1 {
+	if got := s.ndcg(&m, l.known(&s)); got >= 1 {
 		t.Errorf("NDCG %v where it is known that nothing supplies it", got)
 	}
 }

@@ -3,149 +3,146 @@ package training
 import (
 	"math"
 	"slices"
-	"time"
 
-	"github.com/toolstream/toolstream/internal/asked"
-	"github.com/toolstream/toolstream/internal/dataset"
-	"github.com/toolstream/toolstream/internal/evaluation"
+	"github.com/toolstream/toolstream/internal/queryhistory"
 	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// counts are the uses of tools in a set of queries: each relevant tool of a
-// query is used once, and once together with each other one.
+// Usage counts the relevant tools of the samples as used, by their Uses, and returns the
+// table that searches rank by.
+func Usage(samples []Sample) *schema.Usage { return countUses(samples).usage() }
+
+// counts are the uses of the relevant tools of samples: of each tool, and of each two
+// tools together.
 type counts struct {
 	uses     map[string]float64
 	together map[string]map[string]float64 // symmetric
-	queries  map[string][]schema.Direction // that a tool was used for, in their order
-	asked    map[string][]schema.Direction // those that stand for all
-	table    *asked.Table                  // of asked
+	queries  map[string][]use              // by tool, in the order of the samples
+	asked    map[string][]schema.Direction // by tool, the queries that stand for all
+	table    *queryhistory.Table           // of asked
 }
 
-func countUses(samples []evaluation.Sample) *counts {
+// use is a query that a tool was used for.
+type use struct {
+	query schema.Direction
+	uses  float64
+}
+
+func countUses(samples []Sample) *counts {
 	c := &counts{
 		uses: map[string]float64{}, together: map[string]map[string]float64{},
-		queries: map[string][]schema.Direction{}, asked: map[string][]schema.Direction{},
+		queries: map[string][]use{}, asked: map[string][]schema.Direction{},
 	}
 	for i := range samples {
-		used := relevant(&samples[i].Query)
-		query := schema.NewDirection(samples[i].Vector)
-		for _, a := range used {
-			c.uses[a] += usesOf(&samples[i], a)
+		s := &samples[i]
+		query := schema.NewDirection(s.Vector)
+		for _, a := range s.Relevant {
+			c.uses[a] += s.usesOf(a)
 			if query != nil {
-				c.queries[a] = append(c.queries[a], query)
+				c.queries[a] = append(c.queries[a], use{query, s.usesOf(a)})
 			}
-			for _, b := range used {
+			for _, b := range s.Relevant {
 				if a == b {
 					continue
 				}
 				if c.together[a] == nil {
 					c.together[a] = map[string]float64{}
 				}
-				c.together[a][b] += min(usesOf(&samples[i], a), usesOf(&samples[i], b))
+				c.together[a][b] += min(s.usesOf(a), s.usesOf(b))
 			}
 		}
 	}
 	for id, queries := range c.queries {
-		c.asked[id] = exemplars(queries, nil).Vectors()
+		c.asked[id] = prototypes(queries, nil)
 	}
-	c.table = asked.NewTable(c.asked)
+	c.table = queryhistory.NewTable(c.asked)
 	return c
 }
 
-// usesOf is how often a tool was used for a query that it is relevant to.
-func usesOf(s *evaluation.Sample, tool string) float64 {
-	if uses, ok := s.Uses[tool]; ok {
-		return uses
-	}
-	return 1
-}
-
-// exemplars returns the queries that stand for all but one, which is nil for
-// none.
-func exemplars(queries []schema.Direction, but schema.Direction) (e asked.Exemplars) {
-	for _, query := range queries {
-		if but != nil && slices.Equal(query, but) {
+// prototypes returns the queries that stand for all but one: queries that ask for the
+// same are one, and of too many the least used ones give way, the oldest first.
+func prototypes(queries []use, but schema.Direction) []schema.Direction {
+	var kept []use
+	for _, q := range queries {
+		if but != nil && slices.Equal(q.query, but) {
 			but = nil
 			continue
 		}
-		e = e.Add(query, time.Time{}, time.Hour) // all at the same time: nothing fades
-	}
-	return e
-}
-
-// relevant returns the ids of a query's relevant tools, each once.
-func relevant(q *dataset.Query) []string {
-	var ids []string
-	for _, label := range q.Labels {
-		if label.Relevance > 0 && !slices.Contains(ids, label.ID) {
-			ids = append(ids, label.ID)
+		if same := slices.IndexFunc(kept, func(k use) bool { return k.query.Cosine(q.query) >= queryhistory.Same }); same >= 0 {
+			kept[same].uses += q.uses
+			continue
+		}
+		if kept = append(kept, q); len(kept) > schema.MaxAsked {
+			least := 0
+			for i := range kept[:schema.MaxAsked] { // the newest one stays
+				if kept[i].uses < kept[least].uses {
+					least = i
+				}
+			}
+			kept = slices.Delete(kept, least, least+1)
 		}
 	}
-	return ids
+	out := make([]schema.Direction, len(kept))
+	for i := range kept {
+		out[i] = kept[i].query
+	}
+	return out
 }
 
-// others are the uses in all queries but one: what a search for that one could
-// know. It is a ranking.Uses.
+// others are the uses in all samples but one: what a search for that one could know. It
+// is a ranking.UsageStats.
 type others struct {
 	*counts
-	sample  *evaluation.Sample
-	own     []string           // what the query used
-	similar map[string]float64 // by tool, how much alike the nearest query that it was used for is
+	sample  *Sample
+	similar map[string]float64 // by tool
 }
 
-// without returns the uses in all queries but that of s. What the query used is
-// compared with the queries that would stand for the others alone.
-func (c *counts) without(s *evaluation.Sample) others {
-	o := others{c, s, relevant(&s.Query), c.table.Similar(s.Vector)}
+// without returns the uses in all samples but s.
+func (c *counts) without(s *Sample) others {
+	o := others{c, s, c.table.Similar(s.Vector)}
 	if o.similar == nil {
 		return o
 	}
 	query := schema.NewDirection(s.Vector)
-	for _, tool := range o.own {
+	for _, tool := range s.Relevant {
 		o.similar[tool] = 0
-		for _, x := range exemplars(c.queries[tool], query) {
-			o.similar[tool] = max(o.similar[tool], asked.Alike(x.Vector.Cosine(query)))
+		for _, p := range prototypes(c.queries[tool], query) {
+			o.similar[tool] = max(o.similar[tool], queryhistory.Alike(p.Cosine(query)))
 		}
 	}
 	return o
 }
 
-// Prior returns log(1 + uses) of a tool.
-func (o others) Prior(tool string) float64 {
-	uses := o.uses[tool]
-	if slices.Contains(o.own, tool) {
-		uses -= usesOf(o.sample, tool)
+// own is how often the left out sample used a tool.
+func (o others) own(tool string) float64 {
+	if slices.Contains(o.sample.Relevant, tool) {
+		return o.sample.usesOf(tool)
 	}
-	return math.Log1p(max(0, uses))
+	return 0
 }
 
-// CoUse returns how often a tool is to be expected to be used together with
-// those of front but itself: as a search has it, the sum of the shares of each
-// one's uses.
-func (o others) CoUse(tool string, front []string) float64 {
-	var shares float64
+// Prior returns log(1 + uses) of a tool.
+func (o others) Prior(tool string) float64 { return math.Log1p(max(0, o.uses[tool]-o.own(tool))) }
+
+// CoUse returns the sum, over the tools of front but itself, of the share of their uses
+// that was together with the tool.
+func (o others) CoUse(tool string, front []string) (shares float64) {
 	for _, other := range front {
-		together, uses := o.together[other][tool], o.uses[other]
-		if slices.Contains(o.own, other) {
-			uses -= usesOf(o.sample, other)
-			if slices.Contains(o.own, tool) {
-				together -= min(usesOf(o.sample, other), usesOf(o.sample, tool))
-			}
-		}
+		together := o.together[other][tool] - min(o.own(other), o.own(tool))
 		if together > 0 && other != tool {
-			shares += together / (uses + 0.5)
+			shares += together / (o.uses[other] - o.own(other) + 0.5)
 		}
 	}
 	return shares
 }
 
-// Similar returns how much alike the nearest of the other queries is that a tool was
+// Similar returns how much alike the nearest of the other queries is that the tool was
 // used for.
 func (o others) Similar(tool string) float64 { return o.similar[tool] }
 
-// Came returns 0: what a query was answered with is what is learned.
-func (o others) Came(string) float64 { return 0 }
+// Came returns 0: the outcome of the query itself is what is learned.
+func (o others) ClickLogOdds(string) float64 { return 0 }
 
 // usage returns the counts as searches read them, nil where nothing is counted.
 func (c *counts) usage() *schema.Usage {

@@ -10,7 +10,7 @@ var (
 
 // quad is how many rows the scan kernels take at once, and the fewest they
 // take at all.
-const quad = Run
+const quad = MinRows
 
 // step is how many components the kernels for single vectors take at once.
 const step = 32

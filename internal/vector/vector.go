@@ -5,9 +5,9 @@ import "math"
 // lane is what rows are padded to: one register of the widest kernel.
 const lane = 64
 
-// Run is the fewest rows that the fastest kernels take: a shorter run of rows
+// MinRows is the fewest rows that the fastest kernels take: a shorter run of rows
 // that lies in a longer one is compared faster with its neighbours.
-const Run = 4
+const MinRows = 4
 
 // offset makes a signed code an unsigned byte.
 const offset = 128
@@ -38,12 +38,12 @@ func encodePlain(row []byte, v []float32, inverse float32) {
 	}
 }
 
-// Stretch returns by what factor, at the most, Quantize and NewQuery make a
+// NormInflation returns by what factor, at the most, Quantize and NewQuery make a
 // vector of so many components longer: where all but the largest one are rounded
 // up by half a step. For components of x steps that is sqrt((codes² + n(x+½)²) /
 // (codes² + nx²)), which is largest where x(x+½) = codes²/n, and sqrt(1 + 1/2x)
 // there.
-func Stretch(dimensions int) float64 {
+func NormInflation(dimensions int) float64 {
 	twice := math.Sqrt(0.25+4*codes*codes/float64(max(dimensions, 1))) - 0.5
 	return math.Sqrt(1 + 1/twice)
 }
@@ -76,9 +76,9 @@ func (q *Query) Similarities(dst []float32, rows []byte, scales []float32) {
 	q.scan(dst, rows, scales, false)
 }
 
-// Raise is Similarities that keeps the larger of the product and what dst
+// MaxInto is Similarities that keeps the larger of the product and what dst
 // holds.
-func (q *Query) Raise(dst []float32, rows []byte, scales []float32) {
+func (q *Query) MaxInto(dst []float32, rows []byte, scales []float32) {
 	q.scan(dst, rows, scales, true)
 }
 

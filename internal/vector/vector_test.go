@@ -132,15 +132,6 @@ func TestQuantizeAgreesBitForBit(t *testing.T) {
 	})
 }
 
-func BenchmarkQuantize(b *testing.B) {
-	v := unit(rand.New(rand.NewPCG(1, 2)), 384)
-	row := make([]byte, Stride(384))
-	b.SetBytes(4 * 384)
-	for b.Loop() {
-		Quantize(row, v)
-	}
-}
-
 func TestZeroAndTinyVectors(t *testing.T) {
 	for _, x := range []float32{0, math.SmallestNonzeroFloat32, 1e-35} {
 		v := []float32{x, -x, x}
@@ -154,36 +145,7 @@ func TestZeroAndTinyVectors(t *testing.T) {
 	}
 }
 
-func BenchmarkDot(b *testing.B) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	x, y := unit(rng, 384), unit(rng, 384)
-	b.SetBytes(4 * 384)
-	for b.Loop() {
-		Dot(x, y)
-	}
-}
-
-// BenchmarkSimilarities streams 46 MB, more than the caches near the core hold.
-func BenchmarkSimilarities(b *testing.B) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	const n, dims = 120_000, 384
-	rows, scales, dst := make([]byte, n*dims), make([]float32, n), make([]float32, n)
-	v := unit(rng, dims)
-	for i := range scales {
-		scales[i] = Quantize(rows[i*dims:][:dims], v)
-	}
-	q := NewQuery(v)
-	for name, scan := range scans() {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(n * dims)
-			for b.Loop() {
-				scan(&q, dst, rows, scales, false)
-			}
-		})
-	}
-}
-
-// No vector grows by more than Stretch, and the worst ones nearly that much.
+// No vector grows by more than NormInflation, and the worst ones nearly that much.
 func TestStretch(t *testing.T) {
 	for _, n := range append(dimensions(), 4096) {
 		worst := 0.0
@@ -196,14 +158,14 @@ func TestStretch(t *testing.T) {
 			q := NewQuery(v)
 			worst = max(worst, q.Length()/math.Sqrt(dot64(v, v)))
 		}
-		if most := Stretch(n); worst > most*(1+1e-6) || n > 30 && worst < 1+(most-1)*0.9 {
+		if most := NormInflation(n); worst > most*(1+1e-6) || n > 30 && worst < 1+(most-1)*0.9 {
 			t.Errorf("%d components: %v, at the most %v", n, worst, most)
 		}
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		v := rapid.SliceOfN(rapid.Float32Range(-1, 1), 1, 300).Draw(r, "v")
 		q := NewQuery(v)
-		if got, most := q.Length(), Stretch(len(v))*math.Sqrt(dot64(v, v)); got > most*(1+1e-6) {
+		if got, most := q.Length(), NormInflation(len(v))*math.Sqrt(dot64(v, v)); got > most*(1+1e-6) {
 			r.Errorf("length %v, at the most %v", got, most)
 		}
 	})

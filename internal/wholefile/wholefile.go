@@ -1,5 +1,5 @@
-// Package wholefile replaces files in one step, so that nobody ever finds half of
-// one, after a crash either.
+// Package wholefile replaces a file in one step: a reader finds the old file or the
+// new one, after a crash too.
 package wholefile
 
 import (
@@ -42,4 +42,12 @@ func syncFolder(path string) error {
 		return err
 	}
 	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// Remove removes the file at path, and it stays so when the machine loses its power.
+func Remove(path string) error {
+	if err := os.Remove(path); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
 }

@@ -27,7 +27,7 @@ func TestWriteReplacesAndLeavesNothingBeside(t *testing.T) {
 
 func TestWriteThatFailsLeavesTheFile(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "folder") // can not be replaced by a file
+	path := filepath.Join(dir, "folder") // cannot be replaced by a file
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -36,8 +36,6 @@ type description struct {
 		SpecialTokens map[string]struct {
 			IDs []int64 `json:"ids"`
 		} `json:"special_tokens"`
-		Sep token `json:"sep"`
-		Cls token `json:"cls"`
 	} `json:"post_processor"`
 	Padding *struct {
 		ID int64 `json:"pad_id"`
@@ -54,23 +52,6 @@ type description struct {
 // marker is a step of a template: a special token or the text itself.
 type marker struct {
 	ID string `json:"id"`
-}
-
-// token is written ["[SEP]", 102].
-type token struct {
-	id    int64
-	known bool
-}
-
-// UnmarshalJSON reads a pair of text and id.
-func (t *token) UnmarshalJSON(b []byte) error {
-	var text string
-	pair := []any{&text, &t.id}
-	if err := json.Unmarshal(b, &pair); err != nil {
-		return err
-	}
-	t.known = true
-	return nil
 }
 
 // Parse reads a tokenizer.json of the BERT kind: WordPiece behind BERT's
@@ -168,7 +149,6 @@ func (t *Tokenizer) setAdded(d *description) error {
 
 func (t *Tokenizer) add(text string, id int64) {
 	t.added = append(t.added, added{text, id})
-	t.starts[text[0]] = true
 	t.size = max(t.size, id+1)
 }
 
@@ -182,23 +162,8 @@ func (t *Tokenizer) order() {
 // setMarks takes what is put around every text.
 func (t *Tokenizer) setMarks(d *description) error {
 	p := d.PostProcessor
-	switch p.Type {
-	case "TemplateProcessing":
-		return t.setTemplate(d)
-	case "BertProcessing", "RobertaProcessing":
-		if !p.Cls.known || !p.Sep.known {
-			return fmt.Errorf("%s names no cls and sep", p.Type)
-		}
-		t.open, t.close = p.Cls.id, p.Sep.id
-		return nil
-	}
-	return fmt.Errorf("the post-processor %q is not known: a text has to stand between two marks", p.Type)
-}
-
-func (t *Tokenizer) setTemplate(d *description) error {
-	p := d.PostProcessor
-	if len(p.Single) != 3 {
-		return fmt.Errorf("the template of one text has %d steps, not mark, text, mark", len(p.Single))
+	if p.Type != "TemplateProcessing" || len(p.Single) != 3 {
+		return fmt.Errorf("the post-processor %q of %d steps is not known: a text has to stand between two marks", p.Type, len(p.Single))
 	}
 	first, second := p.SpecialTokens[p.Single[0]["SpecialToken"].ID].IDs, p.SpecialTokens[p.Single[2]["SpecialToken"].ID].IDs
 	if _, ok := p.Single[1]["Sequence"]; !ok || len(first) != 1 || len(second) != 1 {
@@ -215,8 +180,8 @@ func (t *Tokenizer) check() error {
 			return fmt.Errorf("a special token has the id %d of %d", id, t.size)
 		}
 	}
-	if t.wordRunes < 1 || t.wordRunes > maxWordRunes {
-		return fmt.Errorf("words of at most %d letters, which has to be from 1 to %d", t.wordRunes, maxWordRunes)
+	if t.wordRunes < 1 {
+		return fmt.Errorf("words of at most %d letters", t.wordRunes)
 	}
 	return nil
 }

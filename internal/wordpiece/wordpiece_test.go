@@ -2,18 +2,12 @@ package wordpiece
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // recorded is what the reference answered: testdata/record.py.
@@ -113,108 +107,6 @@ func TestCapitalsAreKept(t *testing.T) {
 	}
 }
 
-// TestEveryCodePoint compares the words around every code point there is. The
-// vocabulary of a block is its runes, as the begin of a word and within one, so
-// that ids spell the words.
-func TestEveryCodePoint(t *testing.T) {
-	var want map[string][]string
-	raw, err := os.ReadFile("testdata/codepoints.json")
-	if err == nil {
-		err = json.Unmarshal(raw, &want)
-	}
-	if err != nil || len(want) != 4 {
-		t.Fatal(len(want), err)
-	}
-	variants := map[string]Tokenizer{
-		"uncased": {clean: true, chinese: true, accents: true, lower: true},
-		"cased":   {clean: true, chinese: true},
-		"lower":   {clean: true, lower: true},
-		"raw":     {chinese: true, accents: true},
-	}
-	for block := range len(want["cased"]) {
-		if testing.Short() && block%16 > 2 {
-			continue
-		}
-		from := rune(block) << 12
-		sp := newSpeller(from)
-		for name, tok := range variants {
-			if name != "uncased" && block >= 0x30 && block%16 != 0 {
-				continue // nothing there is written, spaced or lowered
-			}
-			if got := sp.hash(tok, from); got != want[name][block] {
-				t.Errorf("%s: words of the runes from %#x on are not the reference's", name, from)
-			}
-		}
-	}
-}
-
-// speller has the vocabulary of a block and turns ids back into words.
-type speller struct {
-	pieces, tails map[string]int64
-	ids           map[rune]int64
-	runes         []rune
-}
-
-func newSpeller(from rune) *speller {
-	sp := &speller{pieces: map[string]int64{}, tails: map[string]int64{}, ids: map[rune]int64{}}
-	for _, r := range "abiq\u0307\u0345\u302e" {
-		sp.learn(r)
-	}
-	for r := from; r < from+0x1000; r++ {
-		sp.learn(r)
-	}
-	return sp
-}
-
-// learn puts what can become of r into the vocabulary.
-func (sp *speller) learn(r rune) {
-	results := []rune{r, toLower(r)}
-	for _, x := range decompose(r) {
-		results = append(results, x, toLower(x))
-	}
-	if isHangul(r) {
-		results = append(results, []rune(norm.NFD.String(string(r)))...)
-	}
-	for _, x := range results {
-		if _, ok := sp.ids[x]; ok {
-			continue
-		}
-		id := int64(len(sp.runes)) * 2
-		sp.ids[x], sp.runes = id, append(sp.runes, x)
-		sp.pieces[string(x)], sp.tails[string(x)] = id, id+1
-	}
-}
-
-// hash is the one of record.py over the words around the runes of the block.
-func (sp *speller) hash(tok Tokenizer, from rune) string {
-	tok.pieces, tok.tails, tok.longest, tok.wordRunes, tok.unknown = sp.pieces, sp.tails, utf8.UTFMax, 100, -1
-	h := sha256.New()
-	var ids []int64
-	for r := from; r < from+0x1000; r++ {
-		if !utf8.ValidRune(r) {
-			continue
-		}
-		c := string(r)
-		ids = tok.Append(ids[:0], "a"+c+"b "+c+" "+c+c+" q\u0345"+c+"\u302e"+c, 64)
-		h.Write(sp.words(ids[1 : len(ids)-1]))
-	}
-	return hex.EncodeToString(h.Sum(nil))[:8]
-}
-
-func (sp *speller) words(ids []int64) []byte {
-	var b []byte
-	for _, id := range ids {
-		if id < 0 {
-			return []byte("a word that the vocabulary does not spell\n")
-		}
-		if id%2 == 0 && len(b) > 0 {
-			b = append(b, ' ')
-		}
-		b = utf8.AppendRune(b, sp.runes[id/2])
-	}
-	return append(b, '\n')
-}
-
 func TestDamagedFilesAreRefused(t *testing.T) {
 	good, err := os.ReadFile("testdata/tokenizer.json")
 	if err != nil {
@@ -250,15 +142,6 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	}
 }
 
-func TestNothingIsAllocatedBesideTheIDs(t *testing.T) {
-	tok, ids := small(t), make([]int64, 0, DefaultMaxTokens)
-	for _, text := range []string{"Get the weather forecast for a city.", "größer naïve 東京の天気 한국어", strings.Repeat("word", 25)} {
-		if n := testing.AllocsPerRun(20, func() { ids = tok.Append(ids[:0], text, DefaultMaxTokens) }); n != 0 {
-			t.Errorf("%q: %v allocations", text, n)
-		}
-	}
-}
-
 func FuzzAppend(f *testing.F) {
 	for _, text := range answers(f).Texts {
 		f.Add(text, 16)
@@ -277,39 +160,4 @@ func FuzzAppend(f *testing.F) {
 			}
 		}
 	})
-}
-
-func FuzzParse(f *testing.F) {
-	good, err := os.ReadFile("testdata/tokenizer.json")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(good[:300])
-	f.Add([]byte(`{"model":{"type":"WordPiece","unk_token":"u","max_input_chars_per_word":9,"vocab":{"u":0}},"normalizer":{"type":"BertNormalizer"},"pre_tokenizer":{"type":"BertPreTokenizer"},"post_processor":{"type":"BertProcessing","sep":["u",0],"cls":["u",0]}}`))
-	f.Fuzz(func(t *testing.T, file []byte) {
-		tok, err := Parse(file)
-		if err != nil {
-			return
-		}
-		for _, id := range tok.Append(nil, "Get the u [SEP] naïve 東京", 32) {
-			if id < 0 || id >= int64(tok.Size()) {
-				t.Fatalf("id %d of %d", id, tok.Size())
-			}
-		}
-	})
-}
-
-func BenchmarkAppend(b *testing.B) {
-	for _, text := range []string{
-		"Get the weather forecast for a city, by name or by its coordinates, for up to seven days.",
-		"Größer, naïve café: Zürich, Łódź, Đà Nẵng, 東京の天気を教えて",
-	} {
-		b.Run(fmt.Sprint(len(text)), func(b *testing.B) {
-			tok, ids := small(b), make([]int64, 0, DefaultMaxTokens)
-			b.ReportAllocs()
-			for b.Loop() {
-				ids = tok.Append(ids[:0], text, DefaultMaxTokens)
-			}
-		})
-	}
 }

@@ -28,7 +28,7 @@ type Change struct {
 	schema.Ref
 	schema.Version
 	Op       Op              `json:"op"`
-	Agent    string          `json:"agent,omitempty"`
+	Provider string          `json:"provider,omitempty"`
 	Format   string          `json:"format,omitempty"` // name of the recognised format; decides the standardizing rules
 	Hash     string          `json:"hash,omitempty"`   // hex SHA-256 of the raw document's canonical JSON
 	Accepted time.Time       `json:"accepted"`

@@ -2,7 +2,6 @@ package events
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -33,64 +32,62 @@ func (e *UnknownSchemaError) Error() string {
 	return fmt.Sprintf("%s: schema %d is unknown, this version reads 1 to %d", e.Record, e.Schema, e.Known)
 }
 
-// IsUnknownSchema reports whether err is an UnknownSchemaError.
-func IsUnknownSchema(err error) bool {
-	var unknown *UnknownSchemaError
-	return errors.As(err, &unknown)
+// Record is a record of a topic.
+type Record interface {
+	Change | schema.Impression | schema.Feedback | DeadLetter
 }
 
-// EncodeChange returns a change as bytes, under the newest schema version.
-func EncodeChange(c *Change) ([]byte, error) {
-	out := *c
-	out.Schema = ChangeSchema
-	return encode("change", &out)
+// versionOf returns what a record is called, the newest version of it, and where it
+// states its own.
+func versionOf(record any) (name string, newest int, stated *int) {
+	switch r := record.(type) {
+	case *Change:
+		return "change", ChangeSchema, &r.Schema
+	case *schema.Impression:
+		return "impression", ImpressionSchema, &r.Schema
+	case *schema.Feedback:
+		return "feedback", FeedbackSchema, &r.Schema
+	case *DeadLetter:
+		return "dead letter", DeadLetterSchema, &r.Schema
+	}
+	panic(fmt.Sprintf("events: %T is not a Record", record))
 }
 
-// DecodeChange reads what EncodeChange of this or an older version wrote. It
-// checks the version, not the content: that is Change.Validate.
-func DecodeChange(raw []byte) (Change, error) {
-	return decode("change", raw, ChangeSchema, func(c *Change) int { return c.Schema })
+// Encode returns a record as bytes, under the newest schema version.
+func Encode[T Record](record *T) ([]byte, error) {
+	out := *record
+	name, newest, stated := versionOf(&out)
+	*stated = newest
+	raw, err := json.Marshal(&out)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", name, err)
+	}
+	return raw, nil
 }
 
-// EncodeImpression returns an impression as bytes, under the newest schema
-// version.
-func EncodeImpression(i *schema.Impression) ([]byte, error) {
-	out := *i
-	out.Schema = ImpressionSchema
-	return encode("impression", &out)
-}
-
-// DecodeImpression reads what EncodeImpression of this or an older version
-// wrote.
-func DecodeImpression(raw []byte) (schema.Impression, error) {
-	return decode("impression", raw, ImpressionSchema, func(i *schema.Impression) int { return i.Schema })
-}
-
-// EncodeFeedback returns a feedback event as bytes, under the newest schema
-// version.
-func EncodeFeedback(f *schema.Feedback) ([]byte, error) {
-	out := *f
-	out.Schema = FeedbackSchema
-	return encode("feedback", &out)
-}
-
-// DecodeFeedback reads what EncodeFeedback of this or an older version wrote.
-func DecodeFeedback(raw []byte) (schema.Feedback, error) {
-	return decode("feedback", raw, FeedbackSchema, func(f *schema.Feedback) int { return f.Schema })
-}
-
-// EncodeDeadLetter returns a dead letter as bytes, under the newest schema
-// version.
-func EncodeDeadLetter(d *DeadLetter) ([]byte, error) {
-	out := *d
-	out.Schema = DeadLetterSchema
-	return encode("dead letter", &out)
-}
-
-// DecodeDeadLetter reads what EncodeDeadLetter of this or an older version
-// wrote.
-func DecodeDeadLetter(raw []byte) (DeadLetter, error) {
-	return decode("dead letter", raw, DeadLetterSchema, func(d *DeadLetter) int { return d.Schema })
+// Decode reads what Encode of this or an older version wrote. It checks the version,
+// not the content: see Change.Validate. Bytes that do not fit T may be of a later
+// version, whose fields changed their shape: that is then the error. An absent version
+// is the first.
+func Decode[T Record](raw []byte) (T, error) {
+	var out, zero T
+	name, newest, stated := versionOf(&out)
+	err := json.Unmarshal(raw, &out)
+	if err != nil {
+		var head struct {
+			Schema int `json:"schema"`
+		}
+		if *stated = 0; json.Unmarshal(raw, &head) == nil {
+			*stated = head.Schema
+		}
+	}
+	if *stated < 0 || *stated > newest {
+		return zero, &UnknownSchemaError{Record: name, Schema: *stated, Known: newest}
+	}
+	if err != nil {
+		return zero, fmt.Errorf("decode %s: %w", name, err)
+	}
+	return out, nil
 }
 
 // Headers returns the headers of a change's record: schema version, revision,
@@ -106,42 +103,4 @@ func Headers(c *Change) map[string]string {
 		h[HeaderHash] = c.Hash
 	}
 	return h
-}
-
-func encode(record string, v any) ([]byte, error) {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", record, err)
-	}
-	return raw, nil
-}
-
-// decode reads a record. Bytes that do not fit T may be of a later version,
-// whose fields changed their shape: that is then the error. An absent version
-// is the first.
-func decode[T any](record string, raw []byte, known int, version func(*T) int) (T, error) {
-	var out, none T
-	err := json.Unmarshal(raw, &out)
-	found := version(&out)
-	if err != nil {
-		found = versionOf(raw)
-	}
-	if found < 0 || found > known {
-		return none, &UnknownSchemaError{Record: record, Schema: found, Known: known}
-	}
-	if err != nil {
-		return none, fmt.Errorf("decode %s: %w", record, err)
-	}
-	return out, nil
-}
-
-// versionOf returns the schema version that raw states, 0 where it states none.
-func versionOf(raw []byte) int {
-	var head struct {
-		Schema int `json:"schema"`
-	}
-	if json.Unmarshal(raw, &head) != nil {
-		return 0
-	}
-	return head.Schema
 }

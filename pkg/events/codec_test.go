@@ -2,6 +2,7 @@ package events
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -73,41 +74,40 @@ func filled[T any](t *testing.T) T {
 	return v
 }
 
-// record is one kind of record with its codec, without its type.
-type record struct {
+// codec is that of one type of record.
+type codec struct {
 	name   string
 	newest int
-	encode func(t *testing.T) ([]byte, any)
+	encode func(t *testing.T) ([]byte, any) // an example with all fields
 	decode func(raw []byte) (any, error)
 }
 
-func records() []record {
-	return []record{
-		recordOf("change", ChangeSchema, EncodeChange, DecodeChange, func(c *Change) *int { return &c.Schema }),
-		recordOf("impression", ImpressionSchema, EncodeImpression, DecodeImpression, func(i *schema.Impression) *int { return &i.Schema }),
-		recordOf("feedback", FeedbackSchema, EncodeFeedback, DecodeFeedback, func(f *schema.Feedback) *int { return &f.Schema }),
-		recordOf("deadletter", DeadLetterSchema, EncodeDeadLetter, DecodeDeadLetter, func(d *DeadLetter) *int { return &d.Schema }),
-	}
+func codecs() []codec {
+	return []codec{codecOf[Change]("change"), codecOf[schema.Impression]("impression"), codecOf[schema.Feedback]("feedback"), codecOf[DeadLetter]("deadletter")}
 }
 
-func recordOf[T any](name string, newest int, enc func(*T) ([]byte, error), dec func([]byte) (T, error), version func(*T) *int) record {
-	return record{
+func codecOf[T Record](name string) codec {
+	_, newest, _ := versionOf(new(T))
+	return codec{
 		name: name, newest: newest,
 		encode: func(t *testing.T) ([]byte, any) {
 			v := filled[T](t)
-			raw, err := enc(&v)
+			raw, err := Encode(&v)
 			if err != nil {
 				t.Fatal(err)
 			}
-			*version(&v) = newest
+			_, _, stated := versionOf(&v)
+			*stated = newest
 			return raw, v
 		},
-		decode: func(raw []byte) (any, error) { return dec(raw) },
+		decode: func(raw []byte) (any, error) { return Decode[T](raw) },
 	}
 }
 
+func unknown(err error) bool { return errors.As(err, new(*UnknownSchemaError)) }
+
 func TestEveryFieldRoundTrips(t *testing.T) {
-	for _, r := range records() {
+	for _, r := range codecs() {
 		raw, want := r.encode(t)
 		got, err := r.decode(raw)
 		if err != nil {
@@ -123,7 +123,7 @@ func TestEveryFieldRoundTrips(t *testing.T) {
 // newer version may leave fields of an example empty that it did not have; it
 // may not lose one that it had: the newest example must encode back to itself.
 func TestOldBytesDecode(t *testing.T) {
-	for _, r := range records() {
+	for _, r := range codecs() {
 		newest := filepath.Join("testdata", fmt.Sprintf("%s.v%d.json", r.name, r.newest))
 		if _, err := os.Stat(newest); *update && os.IsNotExist(err) {
 			raw, _ := r.encode(t)
@@ -184,20 +184,20 @@ func contains(whole, part any, path string) (string, bool) {
 }
 
 func TestLaterVersionsAreRefused(t *testing.T) {
-	for _, r := range records() {
+	for _, r := range codecs() {
 		raw := fmt.Appendf(nil, `{"schema":%d,"vectors":"of another shape","shown":7,"time":false,"headers":[]}`, r.newest+1)
 		_, err := r.decode(raw)
-		if !IsUnknownSchema(err) {
+		if !unknown(err) {
 			t.Errorf("%s: %v", r.name, err)
 		}
-		if _, err := r.decode([]byte(`{"schema":-1}`)); !IsUnknownSchema(err) {
+		if _, err := r.decode([]byte(`{"schema":-1}`)); !unknown(err) {
 			t.Errorf("%s: negative version: %v", r.name, err)
 		}
 		if _, err := r.decode([]byte(`{"schema":1,"new_field":{"x":1}}`)); err != nil {
 			t.Errorf("%s: an unknown field: %v", r.name, err)
 		}
 		for _, bad := range []string{``, `null0`, `[]`, `{"schema":"1"}`, `{`} {
-			if _, err := r.decode([]byte(bad)); err == nil || IsUnknownSchema(err) {
+			if _, err := r.decode([]byte(bad)); err == nil || unknown(err) {
 				t.Errorf("%s: %q: %v", r.name, bad, err)
 			}
 		}
@@ -230,19 +230,19 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(strings.ReplaceAll(string(raw), "1", "9")))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		for _, r := range records() {
+		for _, r := range codecs() {
 			if v, err := r.decode(raw); err == nil {
 				if _, err := json.Marshal(v); err != nil {
 					t.Fatalf("%s decodes and does not encode: %v", r.name, err)
 				}
 			}
 		}
-		if c, err := DecodeChange(raw); err == nil && c.Validate() == nil {
-			again, err := EncodeChange(&c)
+		if c, err := Decode[Change](raw); err == nil && c.Validate() == nil {
+			again, err := Encode(&c)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := DecodeChange(again); err != nil {
+			if _, err := Decode[Change](again); err != nil {
 				t.Fatalf("what was encoded does not decode: %v", err)
 			}
 		}

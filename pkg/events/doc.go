@@ -6,27 +6,26 @@
 //	tools.raw           Change     compacted  what ingest accepted
 //	tools.standardized  Change     compacted  with Document filled
 //	tools.embedded      Change     compacted  with Document and Vectors filled
-//	tools.embedded-N    Change     compacted  the same by another model, from generation 2 on
+//	tools.embedded-N    Change     compacted  the same by another model, from index version 2 on
 //	searches            Impression retained   what a search showed
 //	feedback            Feedback   retained   what an agent did with it
 //	dlq                 DeadLetter compacted  what a stage could not process
 //
 // Names are prefixed ("toolstream." by default). Every entity record is keyed
-// by Key(ref), so one entity's changes stay in one partition and in order.
+// by Key(ref), so the changes of one entity stay in one partition. Readers order them by
+// Version: on Kafka a repeated request may put an older change behind a newer one.
 //
 // # Delivery
 //
-// At least once. A stage polls, handles, produces what follows, waits until
-// that is durable, and only then commits the position it has read up to. So a
-// crash repeats work and never loses it, and every stage has to be harmless to
-// repeat: a sink applies a change only if its Version is Newer than what it
-// holds.
+// At least once. A stage polls, handles, produces, waits until its records are
+// durable, and only then commits its position. So a crash repeats work and never
+// loses it, and repeating a stage must do no harm: a sink applies a change only if
+// its Version is Newer than the one it holds.
 //
 // A delete is a record with Op OpDelete and a revision, never an absence. It
-// travels through the same stages, so that it can not be overtaken by the
-// upsert before it. Deletes stay on the bus. Whoever wants a compacted topic to
-// drop a key puts a null value behind its delete, once no reader can be before
-// that: readers forget the key.
+// travels through the same stages, so that the upsert before it cannot overtake it.
+// Deletes stay on the bus. A null value behind a delete lets a compacted topic drop
+// the key, and readers forget it; it may follow once no reader is before the delete.
 //
 // # Failure
 //

@@ -27,23 +27,23 @@ func Topics() []Topic {
 	return []Topic{ToolsRaw, ToolsStandardized, ToolsEmbedded, Searches, FeedbackTopic, DLQ}
 }
 
-// Embedded is the topic of what a generation has embedded: ToolsEmbedded of the
-// first one, and of the others the same with their number behind a hyphen. Each
-// has one of its own, because a compacted topic holds the record of an entity
-// that came last, whichever model made it.
-func Embedded(generation int) Topic { return Topic(Numbered(string(ToolsEmbedded), generation)) }
+// Embedded is the topic of the documents that an index version has embedded:
+// ToolsEmbedded of the first version, and the same with the number behind a hyphen of
+// the others. Each version has its own topic, because a compacted topic holds the last
+// record of an entity, whichever model made it.
+func Embedded(version int) Topic { return Topic(Numbered(string(ToolsEmbedded), version)) }
 
-// Numbered is the name of what every generation has one of. The first one's has
-// no number.
-func Numbered(name string, generation int) string {
-	if generation == 1 {
+// Numbered names something that each index version has. The name of the first
+// version's has no number.
+func Numbered(name string, version int) string {
+	if version == 1 {
 		return name
 	}
-	return name + "-" + strconv.Itoa(generation)
+	return name + "-" + strconv.Itoa(version)
 }
 
-// Generation returns whose topic t is, 0 for one that is not Embedded of any.
-func (t Topic) Generation() int {
+// IndexVersion returns the version whose topic t is, 0 for any other topic.
+func (t Topic) IndexVersion() int {
 	if t == ToolsEmbedded {
 		return 1
 	}
@@ -55,13 +55,13 @@ func (t Topic) Generation() int {
 	return n
 }
 
-// Known reports whether t is one of Topics or a generation's.
-func (t Topic) Known() bool { return slices.Contains(Topics(), t) || t.Generation() > 0 }
+// Known reports whether t is one of Topics or an index version's.
+func (t Topic) Known() bool { return slices.Contains(Topics(), t) || t.IndexVersion() > 0 }
 
 // Compacted reports whether the topic keeps only the newest record of a key.
 // Dead letters are: a letter's key is its id, and closing one replaces it.
 func (t Topic) Compacted() bool {
-	return t == ToolsRaw || t == ToolsStandardized || t == DLQ || t.Generation() > 0
+	return t == ToolsRaw || t == ToolsStandardized || t == DLQ || t.IndexVersion() > 0
 }
 
 // Header names on every record.
@@ -76,15 +76,15 @@ const (
 	HeaderRefreshed   = "refreshed" // after tools.raw: a document made anew, of what could be searched before
 )
 
-// agentMark separates the key spaces of agents and tools. It is a control
-// character, which no id may contain, so no tool's key can equal an agent's.
-const agentMark = "\x1f"
+// providerMark separates the key spaces of providers and tools. It is a control
+// character, which no id may contain, so no tool's key can equal a provider's.
+const providerMark = "\x1f"
 
 // Key is the record key of an entity: "tenant/id" for a tool. A tenant holds
 // no slash, so the key splits at the first one.
 func Key(r schema.Ref) string {
-	if r.Kind == schema.KindAgent {
-		return r.Tenant + "/" + agentMark + r.ID
+	if r.Kind == schema.KindProvider {
+		return r.Tenant + "/" + providerMark + r.ID
 	}
 	return r.Tenant + "/" + r.ID
 }
@@ -97,15 +97,11 @@ func ParseKey(key string) (schema.Ref, error) {
 		return schema.Ref{}, fmt.Errorf("key %s: must be tenant/id", schema.Quote(key))
 	}
 	ref := schema.Ref{Tenant: tenant, Kind: schema.KindTool, ID: id}
-	if agent, marked := strings.CutPrefix(id, agentMark); marked {
-		ref.Kind, ref.ID = schema.KindAgent, agent
+	if provider, marked := strings.CutPrefix(id, providerMark); marked {
+		ref.Kind, ref.ID = schema.KindProvider, provider
 	}
 	if err := ref.Validate(); err != nil {
 		return schema.Ref{}, fmt.Errorf("key %s: %w", schema.Quote(key), err)
 	}
 	return ref, nil
 }
-
-// SearchKey is the record key of an impression and of all feedback on it, so
-// that they share a partition.
-func SearchKey(tenant, searchID string) string { return tenant + "/" + searchID }

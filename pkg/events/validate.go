@@ -30,9 +30,9 @@ func (c *Change) Validate() error {
 	if c.Op == OpDelete {
 		return nil
 	}
-	if c.Agent != "" {
-		if err := schema.ValidateID(c.Agent); err != nil {
-			return under("/agent", "/id", err)
+	if c.Provider != "" {
+		if err := schema.ValidateID(c.Provider); err != nil {
+			return under("/provider", "/id", err)
 		}
 	}
 	if len(c.Raw) > 0 && !json.Valid(c.Raw) {

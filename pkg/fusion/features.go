@@ -114,12 +114,6 @@ func (f Feature) Dense() bool {
 	return f >= QueryDenseName && f <= QueryDenseExamples || f >= NeedsDenseName && f <= NeedsDenseExamples
 }
 
-// Needs reports whether the feature was measured for the needs of the query
-// and not for the query as it was typed.
-func (f Feature) Needs() bool {
-	return f >= NeedsLexicalFlat && f <= NeedsDenseExamples || f == NeedsLexicalPairs
-}
-
 // Usage reports whether the feature says how tools are used.
 func (f Feature) Usage() bool { return f == UsagePrior || f == UsageCoUse || f == UsageSimilar }
 

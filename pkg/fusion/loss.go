@@ -8,101 +8,88 @@ import (
 
 // Example is one candidate as it was ranked.
 type Example struct {
-	Features Features       `json:"f"`
-	Matches  []schema.Match `json:"m,omitempty"`
-}
-
-// Pair says that of two candidates for the same query one was the better
-// answer.
-type Pair struct {
-	Better Example `json:"better"`
-	Worse  Example `json:"worse"`
-}
-
-// Gradient is the derivative of a loss, by the numbers of a Model.
-type Gradient struct {
 	Features Features
-	Tau      float64
-	Required float64
-	Optional float64
+	Matches  []schema.Match
 }
 
-// Loss returns log(1 + exp(-(S+ - S-))), the pairwise logistic loss. It is
-// finite for every finite input.
-func (m *Model) Loss(p *Pair) float64 {
-	var features Features
-	margin, _ := m.margin(&features, p)
-	return softplus(-margin)
+// Group says that one candidate for a query was a better answer than each of several
+// others. The others may be shared with further groups.
+type Group struct {
+	Better Example
+	Worse  []Example
 }
 
-// margin returns S+ - S-, and what it is made of: the differences of the
-// features, which it writes to features, and of the gates.
-func (m *Model) margin(features *Features, p *Pair) (float64, gates) {
-	var margin float64
-	for i, w := range m.Features {
-		features[i] = p.Better.Features[i] - p.Worse.Features[i]
-		margin += w * features[i]
+// Loss returns log(1 + sum over the worse of exp(-(S+ - S-))): the pairwise logistic loss
+// where there is one of them, and where there are more, the softmax cross-entropy of
+// ListNet (Cao et al. 2007) for one right answer. It is finite for every finite input,
+// and 0 for a group without worse candidates.
+func (m *Model) Loss(g *Group) float64 {
+	if len(g.Worse) == 0 {
+		return 0
 	}
-	missing := m.gates(p.Better.Matches).minus(m.gates(p.Worse.Matches))
-	margin -= m.Required*missing.required + m.Optional*missing.optional
-	if math.IsNaN(margin) || math.IsInf(margin, 0) {
-		return m.hugeMargin(features, p), missing
-	}
-	return margin, missing
+	rise, _ := m.rise(g)
+	return softplus(rise)
 }
 
-// hugeMargin is margin where sums or differences exceed the range of float64.
-func (m *Model) hugeMargin(features *Features, p *Pair) float64 {
-	for i, x := range features {
-		features[i] = finite(x)
+// rise returns the log of the sum of exp(S- - S+) and the share of each of the worse in
+// that sum.
+func (m *Model) rise(g *Group) (float64, []float64) {
+	scores := make([]float64, len(g.Worse))
+	top := math.Inf(-1)
+	for i := range g.Worse {
+		scores[i], _ = m.Score(&g.Worse[i].Features, g.Worse[i].Matches)
+		top = max(top, scores[i])
 	}
-	better, _ := m.Score(&p.Better.Features, p.Better.Matches)
-	worse, _ := m.Score(&p.Worse.Features, p.Worse.Matches)
-	return finite(better - worse)
+	var sum float64
+	for i := range scores {
+		scores[i] = math.Exp(scores[i] - top)
+		sum += scores[i]
+	}
+	for i := range scores {
+		scores[i] /= sum
+	}
+	better, _ := m.Score(&g.Better.Features, g.Better.Matches)
+	return finite(top - better + math.Log(sum)), scores
 }
 
-// AddGradient adds scale times the gradient of the pair's loss to g and returns
-// the loss.
-func (m *Model) AddGradient(g *Gradient, p *Pair, scale float64) float64 {
-	var features Features
-	margin, missing := m.margin(&features, p)
-	tail := math.Exp(-math.Abs(margin))
-	slope := -scale / (1 + tail) // dLoss/dmargin = -sigmoid(-margin)
-	if margin > 0 {
-		slope *= tail
-	}
-	for i, x := range features {
-		g.Features[i] += slope * x
-	}
-	g.Required -= slope * missing.required
-	g.Optional -= slope * missing.optional
-	g.Tau -= slope * m.Alpha * (m.Required*missing.requiredSlope + m.Optional*missing.optionalSlope)
-	return max(-margin, 0) + math.Log1p(tail)
+// gradient is the derivative of a loss by the numbers of a Model.
+type gradient struct {
+	features                Features
+	tau, required, optional float64
 }
 
-// gates holds the sums of the gates of required and optional parameters, and of
-// their slopes gate·(1 - gate).
-type gates struct{ required, optional, requiredSlope, optionalSlope float64 }
+// negligible is the share of a group's loss below which a worse candidate is passed over.
+const negligible = 1e-6
 
-func (m *Model) gates(matches []schema.Match) gates {
-	var g gates
-	for _, match := range matches {
-		gate := Gate(m.Alpha, m.Tau, match.Score)
-		if match.Required {
-			g.required += gate
-			g.requiredSlope += gate * (1 - gate)
-		} else {
-			g.optional += gate
-			g.optionalSlope += gate * (1 - gate)
+// addGradient adds scale times the gradient of the group's loss.
+func (m *Model) addGradient(grad *gradient, g *Group, scale float64) {
+	if len(g.Worse) == 0 {
+		return
+	}
+	rise, shares := m.rise(g)
+	slope := scale / (1 + math.Exp(-rise)) // dLoss/drise
+	m.addScore(grad, &g.Better, -slope)
+	for i, share := range shares {
+		if share > negligible {
+			m.addScore(grad, &g.Worse[i], slope*share)
 		}
 	}
-	return g
 }
 
-func (g gates) minus(o gates) gates {
-	return gates{
-		g.required - o.required, g.optional - o.optional,
-		g.requiredSlope - o.requiredSlope, g.optionalSlope - o.optionalSlope,
+// addScore adds slope times the gradient of one candidate's score.
+func (m *Model) addScore(grad *gradient, e *Example, slope float64) {
+	for i, x := range e.Features {
+		grad.features[i] += slope * x
+	}
+	for _, match := range e.Matches {
+		gate, price := Gate(m.Alpha, m.Tau, match.Score), m.Optional
+		if match.Required {
+			grad.required -= slope * gate
+			price = m.Required
+		} else {
+			grad.optional -= slope * gate
+		}
+		grad.tau -= slope * m.Alpha * price * gate * (1 - gate)
 	}
 }
 

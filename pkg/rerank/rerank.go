@@ -239,7 +239,7 @@ func (c Config) Choose(items []Item, single float64) Algorithm {
 }
 
 // Order returns the order that an algorithm puts the items into. Scores are
-// calibrated. Needs are those of a query of which it is not certain that one
+// calibrated. Needs are those of a query if it is not certain that one
 // owner answers it.
 func (c Config) Order(items []Item, needs []Words, a Algorithm) []Place {
 	switch a {
@@ -253,4 +253,9 @@ func (c Config) Order(items []Item, needs []Words, a Algorithm) []Place {
 		order[i].At = i
 	}
 	return order
+}
+
+// shareOf returns the share of the words of need that are in words.
+func shareOf(need, words Words) float64 {
+	return float64(need.shared(words)) / float64(max(1, len(need)))
 }

@@ -9,6 +9,8 @@ import (
 )
 
 // named returns the ids in an order.
+func set(words ...string) Words { return WordsOf(words) }
+
 func named(items []Item, order []Place) (ids []string) {
 	for _, p := range order {
 		ids = append(ids, items[p.At].ID)

@@ -48,16 +48,6 @@ func (w Words) common(other Words) iter.Seq[uint32] {
 	}
 }
 
-// in returns the words of w that are in other too.
-func (w Words) in(other Words) Words { return slices.Collect(w.common(other)) }
-
-// and returns the words of both.
-func (w Words) and(other Words) Words {
-	out := slices.Concat(w, other)
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
 // shared returns how many words both hold.
 func (w Words) shared(other Words) (n int) {
 	for range w.common(other) {

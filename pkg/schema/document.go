@@ -1,6 +1,8 @@
 package schema
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // The limits of a standardized document, in bytes and counts. They bound what
 // one document can cost; standardizing stays well below them.
@@ -18,83 +20,87 @@ const (
 
 // Validate checks a document against its limits. The error is an *Invalid.
 func (d *Document) Validate() error {
-	if isBlank(d.Name) {
-		return invalid("/name", d.Name, "must not be empty")
-	}
-	if err := d.checkTexts(); err != nil {
-		return err
-	}
-	if d.Quality != QualityGood && d.Quality != QualityLow {
-		return invalid("/quality", string(d.Quality), "must be absent or %q", QualityLow)
-	}
-	if err := checkList("/tags", d.Tags, MaxTags, MaxName); err != nil {
-		return err
-	}
-	if err := checkList("/examples", d.Examples, MaxExamples, MaxExample); err != nil {
-		return err
-	}
-	if err := checkList("/flags", d.Flags, MaxFlags, MaxID); err != nil {
-		return err
-	}
-	if err := checkCount("/parameters", len(d.Parameters), MaxParameters); err != nil {
-		return err
-	}
-	for i := range d.Parameters {
-		if err := d.Parameters[i].validate(fmt.Sprintf("/parameters/%d", i)); err != nil {
-			return err
+	var c checks
+	c.must(!isBlank(d.Name), "/name", d.Name, "must not be empty")
+	c.text("/name", d.Name, MaxName)
+	c.text("/title", d.Title, MaxName)
+	c.text("/description", d.Description, MaxDescription)
+	c.text("/response", d.Response, MaxDescription)
+	c.text("/language", d.Language, MaxID)
+	c.must(d.Quality == QualityGood || d.Quality == QualityLow, "/quality", string(d.Quality), "must be absent or %q", QualityLow)
+	c.texts("/tags", d.Tags, MaxTags, MaxName)
+	c.texts("/examples", d.Examples, MaxExamples, MaxExample)
+	c.texts("/flags", d.Flags, MaxFlags, MaxID)
+	if c.count("/parameters", len(d.Parameters), MaxParameters) {
+		for i := range d.Parameters {
+			d.Parameters[i].check(&c, fmt.Sprintf("/parameters/%d", i))
 		}
 	}
-	return d.Standardized.validate("/standardized")
+	d.Standardized.check(&c, "/standardized")
+	return c.err
 }
 
-func (d *Document) checkTexts() error {
-	for _, text := range []struct {
-		path, value string
-		limit       int
-	}{
-		{"/name", d.Name, MaxName},
-		{"/title", d.Title, MaxName},
-		{"/description", d.Description, MaxDescription},
-		{"/response", d.Response, MaxDescription},
-		{"/language", d.Language, MaxID},
-	} {
-		if err := checkText(text.path, text.value, text.limit); err != nil {
-			return err
-		}
-	}
-	return nil
+func (p *Parameter) check(c *checks, path string) {
+	c.must(p.Name != "", path+"/name", "", "must not be empty")
+	c.text(path+"/name", p.Name, MaxName)
+	c.text(path+"/type", p.Type, MaxName)
+	c.text(path+"/description", p.Description, MaxParameterText)
+	c.text(path+"/default", p.Default, MaxParameterText)
+	c.text(path+"/example", p.Example, MaxParameterText)
+	c.texts(path+"/enum", p.Enum, MaxEnum, MaxParameterText)
 }
 
-func (p *Parameter) validate(path string) error {
-	if p.Name == "" {
-		return invalid(path+"/name", "", "must not be empty")
-	}
-	for _, text := range []struct {
-		name, value string
-		limit       int
-	}{
-		{"name", p.Name, MaxName},
-		{"type", p.Type, MaxName},
-		{"description", p.Description, MaxParameterText},
-		{"default", p.Default, MaxParameterText},
-		{"example", p.Example, MaxParameterText},
-	} {
-		if err := checkText(path+"/"+text.name, text.value, text.limit); err != nil {
-			return err
-		}
-	}
-	return checkList(path+"/enum", p.Enum, MaxEnum, MaxParameterText)
+// Origin says how a document was made where a language model was to fill its
+// fields. Names, types, required flags, defaults and enums that the source
+// states are the source's in any case.
+type Origin struct {
+	Prompt     string   `json:"prompt"`               // number and content hash of the prompt
+	Model      string   `json:"model"`                // that was to be asked
+	Language   string   `json:"language,omitempty"`   // that the fields were to be in (BCP 47); empty: the source's own
+	Fields     []string `json:"fields,omitempty"`     // what the model wrote: "description", "parameters/city/example"
+	Missing    []string `json:"missing,omitempty"`    // fields that could not be filled from the source
+	Repaired   bool     `json:"repaired,omitempty"`   // the model was asked a second time
+	Fallback   Fallback `json:"fallback,omitempty"`   // why the fields are the rules' alone; empty where they are not
+	Violations []string `json:"violations,omitempty"` // what was wrong with the answer that was not taken
+	Refused    string   `json:"refused,omitempty"`    // that answer, at most MaxRefused bytes of it
 }
 
-// checkList checks a list of texts.
-func checkList(path string, list []string, count, limit int) error {
-	if err := checkCount(path, len(list), count); err != nil {
-		return err
+// Fallback says why a document was made by rules alone.
+type Fallback string
+
+// The reasons for making a document by rules alone. Those that are Temporary
+// are to be made good later.
+const (
+	FallbackUnavailable Fallback = "unavailable" // the model was away, busy or wrongly set up
+	FallbackExhausted   Fallback = "exhausted"   // the budget of the day was spent
+	FallbackUngrounded  Fallback = "ungrounded"  // its answers said what the source does not
+	FallbackMalformed   Fallback = "malformed"   // its answers did not have the shape that was asked for
+	FallbackDeclined    Fallback = "declined"    // it, or its endpoint, would not take the document
+	FallbackQuarantined Fallback = "quarantined" // the document was not shown to it
+)
+
+// Temporary reports whether a later attempt can succeed with the same prompt
+// and model.
+func (f Fallback) Temporary() bool { return f == FallbackUnavailable || f == FallbackExhausted }
+
+// The limits of an origin, in bytes and counts.
+const (
+	MaxRefused    = 8 << 10
+	MaxViolations = 32
+	MaxViolation  = 512
+)
+
+// check checks an origin against its limits; none at all is valid.
+func (o *Origin) check(c *checks, path string) {
+	if o == nil {
+		return
 	}
-	for i, s := range list {
-		if err := checkText(fmt.Sprintf("%s/%d", path, i), s, limit); err != nil {
-			return err
-		}
-	}
-	return nil
+	c.text(path+"/prompt", o.Prompt, MaxID)
+	c.text(path+"/model", o.Model, MaxModel)
+	c.text(path+"/language", o.Language, MaxID)
+	c.text(path+"/fallback", string(o.Fallback), MaxID)
+	c.text(path+"/refused", o.Refused, MaxRefused)
+	c.texts(path+"/fields", o.Fields, 3*MaxParameters, 2*MaxName)
+	c.texts(path+"/missing", o.Missing, 3*MaxParameters, 2*MaxName)
+	c.texts(path+"/violations", o.Violations, MaxViolations, MaxViolation)
 }

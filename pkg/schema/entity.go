@@ -1,17 +1,26 @@
+// Package schema is the vocabulary of toolstream: the tools and providers that
+// are indexed, the four fields they are standardized into, the queries that
+// find them and the weights that rank them.
+//
+// The types here are what travels between the stages and what the public API
+// speaks. They import the standard library and golang.org/x only, so that a
+// client in another repository can use them without pulling in a server.
 package schema
 
-import "time"
+import (
+	"time"
+)
 
 // Kind tells the two indexed entities apart.
 type Kind string
 
 // The kinds of entity.
 const (
-	KindTool  Kind = "tool"  // one callable: an API operation, an MCP tool, a function
-	KindAgent Kind = "agent" // what owns tools: an MCP server, an API, a collection
+	KindTool     Kind = "tool"     // one callable: an API operation, an MCP tool, a function
+	KindProvider Kind = "provider" // what owns tools: an MCP server, an API, a collection
 )
 
-// Ref names an entity. Agents and tools have separate id spaces.
+// Ref names an entity. Providers and tools have separate id spaces.
 type Ref struct {
 	Tenant string `json:"tenant"`
 	Kind   Kind   `json:"kind"`
@@ -91,12 +100,12 @@ type Parameter struct {
 	Example     string   `json:"example,omitempty"` // JSON text
 }
 
-// Entity is what the catalogue says of one tool or agent.
+// Entity is what the catalogue says of one tool or provider.
 type Entity struct {
 	Ref
 	Version
-	Agent    string    `json:"agent,omitempty"` // owner(tool); empty for agents and for tools without an owner
-	Hash     string    `json:"hash,omitempty"`  // content hash of the raw document
+	Provider string    `json:"provider,omitempty"` // owner(tool); empty for providers and for tools without an owner
+	Hash     string    `json:"hash,omitempty"`     // content hash of the raw document
 	Format   string    `json:"format,omitempty"`
 	Document Document  `json:"document"`
 	Updated  time.Time `json:"updated"` // when the change was accepted

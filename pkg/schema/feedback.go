@@ -1,5 +1,7 @@
 package schema
 
+import "slices"
+
 // MaxFeedbackID is the longest id of a feedback event, in bytes: long enough
 // for search, tool and event together.
 const MaxFeedbackID = 1 << 10
@@ -16,33 +18,16 @@ func FeedbackEvents() []FeedbackEvent {
 // Validate checks a feedback event. The tenant is checked where there is one:
 // a client does not send it. The error is an *Invalid.
 func (f *Feedback) Validate() error {
-	if err := checkText("/id", f.ID, MaxFeedbackID); err != nil {
-		return err
-	}
+	var c checks
+	c.text("/id", f.ID, MaxFeedbackID)
 	if f.Tenant != "" {
-		if err := ValidateTenant(f.Tenant); err != nil {
-			return err
-		}
+		c.add(ValidateTenant(f.Tenant))
 	}
-	if err := checkID("/search_id", f.SearchID); err != nil {
-		return err
-	}
-	if err := checkID("/tool_id", f.ToolID); err != nil {
-		return err
-	}
-	if err := checkText("/client", f.Client, MaxClient); err != nil {
-		return err
-	}
-	return f.Event.validate()
-}
-
-func (e FeedbackEvent) validate() error {
-	for _, known := range FeedbackEvents() {
-		if e == known {
-			return nil
-		}
-	}
-	return invalid("/event", string(e), "must be one of %v", FeedbackEvents())
+	c.add(checkID("/search_id", f.SearchID))
+	c.add(checkID("/tool_id", f.ToolID))
+	c.text("/client", f.Client, MaxClient)
+	c.must(slices.Contains(FeedbackEvents(), f.Event), "/event", string(f.Event), "must be one of %v", FeedbackEvents())
+	return c.err
 }
 
 // Identity returns what makes the event count once: its id, else search, tool

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"unicode"
@@ -15,7 +16,7 @@ const MaxID = 256
 // tenantForm is what a tenant looks like: safe in keys, subjects and paths.
 var tenantForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
-// ValidateID checks the id of a tool or an agent: 1 to 256 bytes of UTF-8 in
+// ValidateID checks the id of a tool or a provider: 1 to 256 bytes of UTF-8 in
 // NFC, without control and format characters and without a space at either
 // end. Every other character is allowed. The error is an *Invalid with path
 // "/id".
@@ -33,18 +34,12 @@ func ValidateTenant(tenant string) error {
 
 // Validate checks tenant, kind and id. The error is an *Invalid.
 func (r Ref) Validate() error {
-	if err := ValidateTenant(r.Tenant); err != nil {
-		return err
-	}
-	if err := r.Kind.validate("/kind"); err != nil {
-		return err
-	}
-	return ValidateID(r.ID)
+	return cmp.Or(ValidateTenant(r.Tenant), r.Kind.validate("/kind"), ValidateID(r.ID))
 }
 
 func (k Kind) validate(path string) error {
-	if k != KindTool && k != KindAgent {
-		return invalid(path, string(k), "must be %q or %q", KindTool, KindAgent)
+	if k != KindTool && k != KindProvider {
+		return invalid(path, string(k), "must be %q or %q", KindTool, KindProvider)
 	}
 	return nil
 }
@@ -70,26 +65,7 @@ func checkID(path, id string) error {
 // isInvisible reports control (Cc) and format (Cf) characters.
 func isInvisible(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf) }
 
-// checkText checks a text of at most limit bytes.
-func checkText(path, s string, limit int) error {
-	if len(s) > limit {
-		return invalid(path, s, "must have at most %d bytes, has %d", limit, len(s))
-	}
-	if !utf8.ValidString(s) {
-		return invalid(path, s, "must be UTF-8")
-	}
-	return nil
-}
-
 // isBlank reports whether s shows nothing.
 func isBlank(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && !isInvisible(r) })
-}
-
-// checkCount checks the length of a list.
-func checkCount(path string, n, limit int) error {
-	if n > limit {
-		return invalid(path, n, "must have at most %d entries", limit)
-	}
-	return nil
 }

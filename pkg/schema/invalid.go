@@ -1,11 +1,12 @@
 package schema
 
 import (
-	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -37,41 +38,114 @@ func invalid(path string, value any, reason string, args ...any) error {
 	return &Invalid{Path: path, Value: Quote(value), Reason: fmt.Sprintf(reason, args...)}
 }
 
-// Quote renders a refused value for an error: strings quoted with every
-// invisible character escaped, objects and lists as JSON, and all of it cut
+// checks keeps the first thing that is wrong with a value.
+type checks struct{ err error }
+
+func (c *checks) refuse(path string, value any, reason string, args ...any) {
+	if c.err == nil {
+		c.err = invalid(path, value, reason, args...)
+	}
+}
+
+// must refuses the value unless ok.
+func (c *checks) must(ok bool, path string, value any, reason string, args ...any) {
+	if !ok {
+		c.refuse(path, value, reason, args...)
+	}
+}
+
+// add takes the result of another check.
+func (c *checks) add(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// text checks a text of at most limit bytes.
+func (c *checks) text(path, s string, limit int) {
+	switch {
+	case len(s) > limit:
+		c.refuse(path, s, "must have at most %d bytes, has %d", limit, len(s))
+	case !utf8.ValidString(s):
+		c.refuse(path, s, "must be UTF-8")
+	}
+}
+
+// count checks the length of a list, and reports whether its entries are worth
+// a look.
+func (c *checks) count(path string, n, limit int) bool {
+	if n > limit {
+		c.refuse(path, n, "must have at most %d entries", limit)
+	}
+	return c.err == nil
+}
+
+// texts checks a list of texts.
+func (c *checks) texts(path string, list []string, count, limit int) {
+	if !c.count(path, len(list), count) {
+		return
+	}
+	for i, s := range list {
+		c.text(fmt.Sprintf("%s/%d", path, i), s, limit)
+	}
+}
+
+// number checks a finite number of a fusion model.
+func (c *checks) number(path string, x, least float64) {
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		c.refuse(path, x, "must be a finite number")
+	case x < least || x > MaxWeight:
+		c.refuse(path, x, "must be between %v and %v", least, MaxWeight)
+	}
+}
+
+// Quote renders a refused value for an error: strings quoted, objects and lists
+// as JSON, in ASCII with every invisible character escaped, and all of it cut
 // after 200 characters.
 func Quote(value any) string {
-	var s string
-	switch v := value.(type) {
-	case string:
-		s = fmt.Sprintf("%+q", head(v, maxQuoted+1))
-	case map[string]any, []any:
-		s = asJSON(v)
-	default:
-		s = fmt.Sprint(v)
-	}
-	if utf8.RuneCountInString(s) > maxQuoted {
-		s = head(s, maxQuoted-1) + "…"
+	var out strings.Builder
+	writeJSON(&out, value)
+	s := out.String()
+	if len(s) > maxQuoted {
+		s = s[:maxQuoted-1] + "…"
 	}
 	return s
 }
 
-// asJSON renders what was JSON as such again, in ASCII.
-func asJSON(v any) string {
-	var raw, out strings.Builder
-	enc := json.NewEncoder(&raw)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Sprint(v) // it never was JSON
-	}
-	for _, r := range strings.TrimSpace(raw.String()) {
-		if r >= unicode.MaxASCII {
-			out.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-			continue
+// writeJSON stops once there is more than a quote shows.
+func writeJSON(out *strings.Builder, value any) {
+	separator := ""
+	switch v := value.(type) {
+	case map[string]any:
+		out.WriteByte('{')
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if out.Len() > maxQuoted {
+				return
+			}
+			out.WriteString(separator + strconv.QuoteToASCII(head(name, maxQuoted)) + ":")
+			writeJSON(out, v[name])
+			separator = ","
 		}
-		out.WriteRune(r)
+		out.WriteByte('}')
+	case []any:
+		out.WriteByte('[')
+		for _, item := range v {
+			if out.Len() > maxQuoted {
+				return
+			}
+			out.WriteString(separator)
+			writeJSON(out, item)
+			separator = ","
+		}
+		out.WriteByte(']')
+	case string:
+		out.WriteString(strconv.QuoteToASCII(head(v, maxQuoted+1)))
+	case nil:
+		out.WriteString("null")
+	default:
+		fmt.Fprint(out, v)
 	}
-	return out.String()
 }
 
 // head returns the first n characters of s, without reading past them.

@@ -36,34 +36,20 @@ type Impression struct {
 	Query    string    `json:"query"`
 	Time     time.Time `json:"time"`
 	Weights  string    `json:"weights"`
-	Model    string    `json:"model,omitempty"`   // embedding model of the vector
-	Vector   Direction `json:"vector,omitempty"`  // of the query; absent where it could not be embedded
-	Signals  []float64 `json:"signals,omitempty"` // by which was told whether one owner answers it, in the order of package rerank
-	Shown    []Shown   `json:"shown"`             // in rank order
-	Shadow   *Shadow   `json:"shadow,omitempty"`  // absent where no weights on trial scored the search
-}
-
-// Shadow is how weights on trial would have ranked what was shown by the live
-// ones.
-type Shadow struct {
-	Weights string `json:"weights"`
-	Ranks   []int  `json:"ranks"` // of the results of Shown among all candidates, from 1; 0 is none
+	Model    string    `json:"model,omitempty"`  // embedding model of the vector
+	Vector   Direction `json:"vector,omitempty"` // of the query; absent where it could not be embedded
+	Shown    []Shown   `json:"shown"`            // in rank order
 }
 
 // Shown is one result of an impression.
 type Shown struct {
 	ID       string    `json:"id"`
 	Kind     Kind      `json:"kind,omitempty"` // absent is a tool
-	Agent    string    `json:"agent,omitempty"`
+	Provider string    `json:"provider,omitempty"`
 	Score    float64   `json:"score"`
 	Features []float64 `json:"features"`          // in the order of fusion.FeatureNames
 	Matches  []Match   `json:"matches,omitempty"` // parameter matches, for the penalty's gradient
 	Step     int       `json:"step,omitempty"`    // from 1: the features are of that step, not of the query; of several
-
-	// Explored says that it was given its place by chance, and Propensity how
-	// likely it was to stand there, given what stands above it; absent is 1.
-	Explored   bool    `json:"explored,omitempty"`
-	Propensity float64 `json:"propensity,omitempty"`
 }
 
 // Match is one parameter's best argument match s_p.

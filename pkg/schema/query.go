@@ -12,9 +12,9 @@ type Rank string
 
 // The rankings.
 const (
-	RankTools  Rank = "tools"
-	RankAgents Rank = "agents"
-	RankAuto   Rank = "auto" // agents where one agent's tools do for all of the query, else tools
+	RankTools     Rank = "tools"
+	RankProviders Rank = "providers"
+	RankAuto      Rank = "auto" // providers where one provider's tools do for all of the query, else tools
 )
 
 // Rewrite tells a search whether to rewrite the query, and an answer what was
@@ -46,10 +46,10 @@ const (
 // Filters restrict a search before the top k are chosen. Empty lists do not
 // restrict; values of one list are alternatives, lists are all to hold.
 type Filters struct {
-	Agents []string `json:"agents,omitempty"`
-	Tags   []string `json:"tags,omitempty"`
-	IDs    []string `json:"ids,omitempty"`
-	Kinds  []Kind   `json:"kinds,omitempty"`
+	Providers []string `json:"providers,omitempty"`
+	Tags      []string `json:"tags,omitempty"`
+	IDs       []string `json:"ids,omitempty"`
+	Kinds     []Kind   `json:"kinds,omitempty"`
 }
 
 // SearchRequest asks for the k best entities for a query.
@@ -64,7 +64,6 @@ type SearchRequest struct {
 	Needs     []Need            `json:"needs,omitempty"`     // given by the caller: skips rewriting
 	Arguments map[string]string `json:"arguments,omitempty"` // name to meaning, never a value
 	Steps     []string          `json:"steps,omitempty"`     // of a task, each searched by itself; not beside needs
-	Stepwise  bool              `json:"stepwise,omitempty"`  // each need is searched by itself where there are no steps
 }
 
 // SearchResponse answers a SearchRequest.
@@ -83,17 +82,17 @@ type SearchResponse struct {
 
 // Chosen says what a search ranked that was to choose by itself, and why.
 type Chosen struct {
-	Rank     Rank      `json:"rank"`            // tools or agents
-	Why      string    `json:"why"`             // in words
-	Agent    string    `json:"agent,omitempty"` // whose tools cover most of the needs
-	Coverage float64   `json:"coverage"`        // how much, from 0 to 1
-	Needs    []Covered `json:"needs,omitempty"` // where an explanation was asked for
+	Rank     Rank      `json:"rank"`               // tools or providers
+	Why      string    `json:"why"`                // in words
+	Provider string    `json:"provider,omitempty"` // whose tools cover most of the needs
+	Coverage float64   `json:"coverage"`           // how much, from 0 to 1
+	Needs    []Covered `json:"needs,omitempty"`    // where an explanation was asked for
 }
 
-// Covered is how well the tools of an agent do for one need.
+// Covered is how well the tools of a provider do for one need.
 type Covered struct {
 	Need  string  `json:"need"`
-	Tool  string  `json:"tool,omitempty"` // the agent's best
+	Tool  string  `json:"tool,omitempty"` // the provider's best
 	Score float64 `json:"score"`          // its score for this need alone, at least 0
 	Best  float64 `json:"best"`           // that of the best tool of all
 }
@@ -106,32 +105,31 @@ type Searched struct {
 
 // Result is one ranked entity.
 type Result struct {
-	ID                string       `json:"id"`
-	Kind              Kind         `json:"kind"`
-	Agent             string       `json:"agent,omitempty"`
-	Name              string       `json:"name"`
-	Description       string       `json:"description"`
-	Score             float64      `json:"score"`               // what the order follows, before it is reranked; comparable within one weights version
-	Similarity        float64      `json:"similarity"`          // best cosine of query and entity, in [-1, 1]
-	Step              int          `json:"step,omitempty"`      // from 1, of the step that found it; of several
-	Relevance         *float64     `json:"relevance,omitempty"` // what a cross-encoder made of it, from 0 to 1; where one did, the order follows it before score
-	Explored          bool         `json:"explored,omitempty"`  // given its place by chance, to become known
-	MissingParameters []string     `json:"missing_parameters"`
-	Tools             []string     `json:"tools,omitempty"`      // for agents: the tools that brought it here
-	BroughtBy         []Bringer    `json:"brought_by,omitempty"` // the same, with the places that they have
-	Explanation       *Explanation `json:"explanation,omitempty"`
+	ID                string           `json:"id"`
+	Kind              Kind             `json:"kind"`
+	Provider          string           `json:"provider,omitempty"`
+	Name              string           `json:"name"`
+	Description       string           `json:"description"`
+	Score             float64          `json:"score"`               // what the order follows, before it is reranked; comparable within one weights version
+	Similarity        float64          `json:"similarity"`          // best cosine of query and entity, in [-1, 1]
+	Step              int              `json:"step,omitempty"`      // from 1, of the step that found it; of several
+	Relevance         *float64         `json:"relevance,omitempty"` // what a cross-encoder made of it, from 0 to 1; where one did, the order follows it before score
+	MissingParameters []string         `json:"missing_parameters"`
+	SupportingTools   []SupportingTool `json:"supporting_tools,omitempty"` // of a provider: its tools in the ranking, best first, at most ten
+	Explanation       *Explanation     `json:"explanation,omitempty"`
 }
 
-// Bringer is a tool that brought its owner into an answer.
-type Bringer struct {
+// SupportingTool is a tool by which its provider was found.
+type SupportingTool struct {
 	ID    string  `json:"id"`
-	Rank  int     `json:"rank"` // from 1, among tools and agents
+	Rank  int     `json:"rank"` // from 1, among tools and providers
 	Score float64 `json:"score"`
 	Step  int     `json:"step,omitempty"` // from 1, of the step whose ranking it is; of several
 }
 
 // Explanation says how a score came about. Terms sum to Score.
 type Explanation struct {
+	Summary    []string           `json:"summary"` // in words, the most important first, at most five sentences
 	Weights    string             `json:"weights"`
 	Features   map[string]float64 `json:"features"` // raw feature values by name
 	Terms      map[string]float64 `json:"terms"`    // weight times value, by name; only what is not zero
@@ -144,7 +142,7 @@ type Explanation struct {
 // Reranking says what reordering by owners did to a result.
 type Reranking struct {
 	Algorithm  Rerank  `json:"algorithm"`        // single, multi, or off: all stayed as they were
-	Single     float64 `json:"single,omitempty"` // probability that one owner answers the query; absent where nobody asked
+	Single     float64 `json:"single,omitempty"` // probability that one owner answers the query; absent where it was not computed
 	Calibrated float64 `json:"calibrated"`       // the relevance, or where there is none the score, on a scale from 0 to 1
 	From       int     `json:"from"`             // place by the score, from 1
 	To         int     `json:"to"`               // place by reranking

@@ -38,34 +38,21 @@ func (r *SearchRequest) Normalize() (capped bool, err error) {
 }
 
 func (r *SearchRequest) validate() error {
-	if err := checkText("/query", r.Query, MaxQuery); err != nil {
-		return err
-	}
-	if r.Rank != RankTools && r.Rank != RankAgents && r.Rank != RankAuto {
-		return invalid("/rank", string(r.Rank), "must be %q, %q or %q", RankTools, RankAgents, RankAuto)
-	}
-	if r.Rewrite != RewriteAuto && r.Rewrite != RewriteOff {
-		return invalid("/rewrite", string(r.Rewrite), "must be %q or %q", RewriteAuto, RewriteOff)
-	}
-	if err := r.Rerank.Validate(); err != nil {
-		return err
-	}
-	if err := checkNeeds(r.Needs); err != nil {
-		return err
-	}
-	if err := checkSteps(r.Steps, r.Needs); err != nil {
-		return err
-	}
-	if len(r.Needs) == 0 && len(r.Steps) == 0 && isBlank(r.Query) {
-		return invalid("/query", r.Query, "must not be empty")
-	}
-	if err := checkArguments(r.Arguments); err != nil {
-		return err
-	}
-	return r.Filters.validate()
+	var c checks
+	c.text("/query", r.Query, MaxQuery)
+	c.must(r.Rank == RankTools || r.Rank == RankProviders || r.Rank == RankAuto,
+		"/rank", string(r.Rank), "must be %q, %q or %q", RankTools, RankProviders, RankAuto)
+	c.must(r.Rewrite == RewriteAuto || r.Rewrite == RewriteOff, "/rewrite", string(r.Rewrite), "must be %q or %q", RewriteAuto, RewriteOff)
+	c.add(r.Rerank.Validate())
+	c.needs(r.Needs)
+	c.steps(r.Steps, r.Needs)
+	c.must(len(r.Needs) > 0 || len(r.Steps) > 0 || !isBlank(r.Query), "/query", r.Query, "must not be empty")
+	c.arguments(r.Arguments)
+	r.Filters.check(&c)
+	return c.err
 }
 
-// Validate refuses what is no way of reranking; none is one.
+// Validate refuses unknown ways of reranking. The empty one is valid.
 func (r Rerank) Validate() error {
 	switch r {
 	case "", RerankOff, RerankSingle, RerankMulti, RerankAuto:
@@ -74,84 +61,50 @@ func (r Rerank) Validate() error {
 	return invalid("/rerank", string(r), "must be %q, %q, %q or %q", RerankAuto, RerankOff, RerankSingle, RerankMulti)
 }
 
-func checkNeeds(needs []Need) error {
-	if err := checkCount("/needs", len(needs), MaxNeeds); err != nil {
-		return err
+func (c *checks) needs(needs []Need) {
+	if !c.count("/needs", len(needs), MaxNeeds) {
+		return
 	}
 	for i, need := range needs {
 		path := fmt.Sprintf("/needs/%d", i)
-		if isBlank(need.UserIntent) && isBlank(need.ToolDescription) && isBlank(need.ExpectedResponse) {
-			return invalid(path, "", "must say something")
-		}
-		for _, text := range []struct{ name, value string }{
-			{"user_intent", need.UserIntent},
-			{"tool_description", need.ToolDescription},
-			{"expected_response", need.ExpectedResponse},
-		} {
-			if err := checkText(path+"/"+text.name, text.value, MaxNeedText); err != nil {
-				return err
-			}
-		}
+		c.must(!isBlank(need.UserIntent) || !isBlank(need.ToolDescription) || !isBlank(need.ExpectedResponse), path, "", "must say something")
+		c.text(path+"/user_intent", need.UserIntent, MaxNeedText)
+		c.text(path+"/tool_description", need.ToolDescription, MaxNeedText)
+		c.text(path+"/expected_response", need.ExpectedResponse, MaxNeedText)
 	}
-	return nil
 }
 
-func checkSteps(steps []string, needs []Need) error {
-	if err := checkCount("/steps", len(steps), MaxNeeds); err != nil {
-		return err
+func (c *checks) steps(steps []string, needs []Need) {
+	if !c.count("/steps", len(steps), MaxNeeds) {
+		return
 	}
-	if len(steps) > 0 && len(needs) > 0 {
-		return invalid("/steps", steps[0], "must be absent where needs are given")
-	}
+	c.must(len(steps) == 0 || len(needs) == 0, "/steps", len(steps), "must be absent where needs are given")
 	for i, step := range steps {
 		path := fmt.Sprintf("/steps/%d", i)
-		if isBlank(step) {
-			return invalid(path, step, "must not be empty")
-		}
-		if err := checkText(path, step, MaxNeedText); err != nil {
-			return err
-		}
+		c.must(!isBlank(step), path, step, "must not be empty")
+		c.text(path, step, MaxNeedText)
 	}
-	return nil
 }
 
-func checkArguments(arguments map[string]string) error {
-	if err := checkCount("/arguments", len(arguments), MaxArguments); err != nil {
-		return err
+func (c *checks) arguments(arguments map[string]string) {
+	if !c.count("/arguments", len(arguments), MaxArguments) {
+		return
 	}
 	for _, name := range sortedKeys(arguments) {
 		path := "/arguments/" + pointer(name)
-		if isBlank(name) || len(name) > MaxID {
-			return invalid(path, name, "must be named with 1 to %d bytes", MaxID)
-		}
-		if err := checkText(path, arguments[name], MaxNeedText); err != nil {
-			return err
-		}
+		c.must(!isBlank(name) && len(name) <= MaxID, path, name, "must be named with 1 to %d bytes", MaxID)
+		c.text(path, arguments[name], MaxNeedText)
 	}
-	return nil
 }
 
-func (f *Filters) validate() error {
-	for _, list := range []struct {
-		path   string
-		values []string
-	}{{"/filters/agents", f.Agents}, {"/filters/tags", f.Tags}, {"/filters/ids", f.IDs}} {
-		if err := checkCount(list.path, len(list.values), MaxFilters); err != nil {
-			return err
-		}
-		for i, value := range list.values {
-			if err := checkText(fmt.Sprintf("%s/%d", list.path, i), value, MaxID); err != nil {
-				return err
-			}
-		}
-	}
-	if err := checkCount("/filters/kinds", len(f.Kinds), MaxFilters); err != nil {
-		return err
+func (f *Filters) check(c *checks) {
+	c.texts("/filters/providers", f.Providers, MaxFilters, MaxID)
+	c.texts("/filters/tags", f.Tags, MaxFilters, MaxID)
+	c.texts("/filters/ids", f.IDs, MaxFilters, MaxID)
+	if !c.count("/filters/kinds", len(f.Kinds), MaxFilters) {
+		return
 	}
 	for i, kind := range f.Kinds {
-		if err := kind.validate(fmt.Sprintf("/filters/kinds/%d", i)); err != nil {
-			return err
-		}
+		c.add(kind.validate(fmt.Sprintf("/filters/kinds/%d", i)))
 	}
-	return nil
 }

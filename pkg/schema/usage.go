@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -23,16 +24,7 @@ type Usage struct {
 	Model    string                        `json:"model,omitempty"`    // embedding model of asked
 	Asked    map[string][]Direction        `json:"asked,omitempty"`    // tool id to the queries that it was used for, at most 8 that stand for all
 	Came     []Outcome                     `json:"came,omitempty"`     // of the questions of that model that were asked last
-	Others   []Asked                       `json:"others,omitempty"`   // what was asked by other embedding models
-	Single   *Classifier                   `json:"single,omitempty"`   // which queries one owner answers; absent where that is not known
 	Updated  time.Time                     `json:"updated"`
-}
-
-// Asked is what tools were used for by the queries of one embedding model: the
-// vectors of two do not compare.
-type Asked struct {
-	Model string                 `json:"model"`
-	Tools map[string][]Direction `json:"tools"` // as Usage.Asked
 }
 
 // Outcome is what came of searches for the same: by tool id the log of how much
@@ -45,95 +37,50 @@ type Outcome struct {
 // Validate checks tenant and numbers, which are finite and not negative, and
 // that what was asked is of one number of dimensions. The error is an *Invalid.
 func (u *Usage) Validate() error {
-	if u.Schema < 1 || u.Schema > UsageSchema {
-		return invalid("/schema", u.Schema, "must be 1 to %d", UsageSchema)
-	}
-	if err := ValidateTenant(u.Tenant); err != nil {
-		return err
-	}
-	if err := checkUses("/prior", u.Prior); err != nil {
-		return err
-	}
+	var c checks
+	c.must(u.Schema >= 1 && u.Schema <= UsageSchema, "/schema", u.Schema, "must be 1 to %d", UsageSchema)
+	c.add(ValidateTenant(u.Tenant))
+	c.uses("/prior", u.Prior)
 	for _, tool := range sortedKeys(u.CoUse) {
-		if err := checkUses("/co_use/"+pointer(tool), u.CoUse[tool]); err != nil {
-			return err
-		}
+		c.uses("/co_use/"+pointer(tool), u.CoUse[tool])
 	}
-	if err := checkText("/model", u.Model, MaxModel); err != nil {
-		return err
-	}
-	if u.Single != nil {
-		if err := u.Single.validate("/single"); err != nil {
-			return err
-		}
-	}
-	for i, other := range u.Others {
-		path := fmt.Sprintf("/others/%d", i)
-		if err := checkText(path+"/model", other.Model, MaxModel); err != nil {
-			return err
-		}
-		if err := checkAsked(path+"/tools/", other.Tools); err != nil {
-			return err
-		}
-	}
-	if err := checkCame(u.Came); err != nil {
-		return err
-	}
-	return checkAsked("/asked/", u.Asked)
-}
-
-func checkCame(came []Outcome) error {
-	for i, c := range came {
+	c.text("/model", u.Model, MaxModel)
+	for i, o := range u.Came {
 		path := fmt.Sprintf("/came/%d", i)
-		if len(c.Query) == 0 || len(c.Query) != len(came[0].Query) {
-			return invalid(path+"/query", len(c.Query), "must all have the same number of dimensions")
-		}
-		if err := c.Query.Validate(); err != nil {
-			return invalid(path+"/query", "", "%v", err)
-		}
-		for _, tool := range sortedKeys(c.Tools) {
-			if err := checkNumber(path+"/tools/"+pointer(tool), c.Tools[tool], -MaxWeight); err != nil {
-				return err
-			}
+		c.direction(path+"/query", o.Query, len(u.Came[0].Query))
+		for _, tool := range sortedKeys(o.Tools) {
+			c.number(path+"/tools/"+pointer(tool), o.Tools[tool], -MaxWeight)
 		}
 	}
-	return nil
+	dimensions := 0
+	for _, tool := range sortedKeys(u.Asked) {
+		path := "/asked/" + pointer(tool)
+		c.must(len(u.Asked[tool]) <= MaxAsked, path, len(u.Asked[tool]), "must be at most %d", MaxAsked)
+		for _, d := range u.Asked[tool] {
+			dimensions = cmp.Or(dimensions, len(d))
+			c.direction(path, d, dimensions)
+		}
+	}
+	return c.err
 }
 
-func checkAsked(prefix string, asked map[string][]Direction) error {
-	dimensions := 0
-	for _, tool := range sortedKeys(asked) {
-		path := prefix + pointer(tool)
-		if n := len(asked[tool]); n > MaxAsked {
-			return invalid(path, n, "must be at most %d", MaxAsked)
-		}
-		for _, d := range asked[tool] {
-			if dimensions == 0 {
-				dimensions = len(d)
-			}
-			if len(d) == 0 || len(d) != dimensions {
-				return invalid(path, len(d), "must all have the same number of dimensions, %d", dimensions)
-			}
-			if err := d.Validate(); err != nil {
-				return invalid(path, "", "%v", err)
-			}
-		}
+// direction checks an embedding among others.
+func (c *checks) direction(path string, d Direction, dimensions int) {
+	c.must(len(d) > 0 && len(d) == dimensions, path, len(d), "must all have the same number of dimensions")
+	if err := d.Validate(); err != nil {
+		c.refuse(path, "", "%v", err)
 	}
-	return nil
 }
 
 // mostUses bounds the logarithms of counts: those of all atoms there are would stay
 // below it, and their exponentials are finite.
 const mostUses = 200
 
-func checkUses(path string, uses map[string]float64) error {
+func (c *checks) uses(path string, uses map[string]float64) {
 	for _, tool := range sortedKeys(uses) {
-		if err := checkNumber(path+"/"+pointer(tool), uses[tool], 0); err != nil {
-			return err
-		}
+		c.number(path+"/"+pointer(tool), uses[tool], 0)
 		if uses[tool] > mostUses {
-			return invalid(path+"/"+pointer(tool), uses[tool], "is above %d, which no count comes to", mostUses)
+			c.refuse(path+"/"+pointer(tool), uses[tool], "is above %d, which no count comes to", mostUses)
 		}
 	}
-	return nil
 }

@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -166,6 +167,8 @@ func TestDocumentValidate(t *testing.T) {
 		{"parameters", func(d *Document) { d.Parameters = make([]Parameter, MaxParameters+1) }, "/parameters"},
 		{"parameter name", func(d *Document) { d.Parameters[0].Name = "" }, "/parameters/0/name"},
 		{"default", func(d *Document) { d.Parameters[0].Default = strings.Repeat("x", MaxParameterText+1) }, "/parameters/0/default"},
+		{"refused answer", func(d *Document) { d.Standardized = &Origin{Refused: strings.Repeat("x", MaxRefused+1)} }, "/standardized/refused"},
+		{"violations", func(d *Document) { d.Standardized = &Origin{Violations: make([]string, MaxViolations+1)} }, "/standardized/violations"},
 		{"enum", func(d *Document) { d.Parameters[0].Enum = []string{"a", "\xff"} }, "/parameters/0/enum/1"},
 	}
 	for _, c := range cases {
@@ -193,6 +196,16 @@ func TestUsageValidate(t *testing.T) {
 		{"NaN", func(u *Usage) { u.Prior["a/b"] = math.NaN() }, "/prior/a~1b"},
 		{"negative", func(u *Usage) { u.CoUse["a"]["b"] = -1 }, "/co_use/a/b"},
 		{"infinite", func(u *Usage) { u.CoUse["a"]["b"] = math.Inf(1) }, "/co_use/a/b"},
+		{"a long name", func(u *Usage) { u.Model = strings.Repeat("m", MaxModel+1) }, "/model"},
+		{"directions of one length", func(u *Usage) { u.Asked = map[string][]Direction{"a": {{1, 2}}, "b": nil, "c": {{3, 4}}} }, "ok"},
+		{"directions of two lengths", func(u *Usage) { u.Asked = map[string][]Direction{"a": {{1, 2}}, "b": {{1, 2, 3}}} }, "/asked/b"},
+		{"an empty direction", func(u *Usage) { u.Asked = map[string][]Direction{"a": {{}}} }, "/asked/a"},
+		{"zeros", func(u *Usage) { u.Asked = map[string][]Direction{"a": {{0, 0}}} }, "/asked/a"},
+		{"too many directions", func(u *Usage) {
+			u.Asked = map[string][]Direction{"a/b": slices.Repeat([]Direction{{1, 2}}, MaxAsked+1)}
+		}, "/asked/a~1b"},
+		{"an outcome of two lengths", func(u *Usage) { u.Came = []Outcome{{Query: Direction{1, 2}}, {Query: Direction{1}}} }, "/came/1/query"},
+		{"an outcome that is not finite", func(u *Usage) { u.Came = []Outcome{{Query: Direction{1}, Tools: map[string]float64{"a": math.NaN()}}} }, "/came/0/tools/a"},
 	}
 	for _, c := range cases {
 		u := good()
@@ -240,14 +253,19 @@ func TestVersionNewer(t *testing.T) {
 		v, old Version
 		want   bool
 	}{
-		{Version{Revision: 2, Source: 0}, Version{Revision: 1, Source: 0}, true},
-		{Version{Revision: 1, Source: 0}, Version{Revision: 1, Source: 0}, false},
+		{Version{Revision: 2}, Version{Revision: 1}, true},
+		{Version{Revision: 1}, Version{Revision: 1}, false},
 		{Version{Revision: 1, Source: 7}, Version{Revision: 2, Source: 6}, true},
 		{Version{Revision: 3, Source: 6}, Version{Revision: 2, Source: 7}, false},
 		{Version{Revision: 3, Source: 7}, Version{Revision: 2, Source: 7}, true},
-		{Version{Revision: 3, Source: 0}, Version{Revision: 2, Source: 7}, true},
+		{Version{Revision: 3}, Version{Revision: 2, Source: 7}, true},
+		{Version{Revision: 7, Edition: 4}, Version{Revision: 7, Edition: 3}, true},
+		{Version{Revision: 7, Edition: 1}, Version{Revision: 7}, true},
+		{Version{Revision: 7, Edition: 9}, Version{Revision: 8}, false},
+		{Version{Revision: 9, Source: 1, Edition: 9}, Version{Revision: 8, Source: 2}, false},
+		{Version{Revision: 7, Source: 2, Edition: 2}, Version{Revision: 7, Source: 2, Edition: 1}, true},
 	} {
-		if got := c.v.Newer(c.old); got != c.want {
+		if got := c.v.Newer(c.old); got != c.want || got && c.old.Newer(c.v) {
 			t.Errorf("%v newer than %v: %v", c.v, c.old, got)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"math"
+	"maps"
 	"slices"
 )
 
@@ -32,35 +32,22 @@ func ModelOwner(tenant, model string) string {
 // first one that is not acceptable. Feature names and the hash are checked by
 // fusion.ModelOf, which knows them.
 func (w *Weights) Validate() error {
-	if w.Schema < 1 || w.Schema > WeightsSchema {
-		return invalid("/schema", w.Schema, "must be 1 to %d", WeightsSchema)
-	}
-	if w.Version == "" {
-		return invalid("/version", "", "must not be empty")
-	}
+	var c checks
+	c.must(w.Schema >= 1 && w.Schema <= WeightsSchema, "/schema", w.Schema, "must be 1 to %d", WeightsSchema)
+	c.must(w.Version != "", "/version", "", "must not be empty")
 	for _, name := range sortedKeys(w.Features) {
-		if err := checkNumber("/features/"+pointer(name), w.Features[name], -MaxWeight); err != nil {
-			return err
-		}
+		c.number("/features/"+pointer(name), w.Features[name], -MaxWeight)
 	}
-	if err := checkNumber("/bias", w.Bias, -MaxWeight); err != nil {
-		return err
-	}
-	if !(w.Tau >= 0 && w.Tau <= 1) {
-		return invalid("/tau", w.Tau, "must be in [0, 1]")
-	}
+	c.number("/bias", w.Bias, -MaxWeight)
+	c.must(w.Tau >= 0 && w.Tau <= 1, "/tau", w.Tau, "must be in [0, 1]")
 	for _, n := range []struct {
 		path  string
 		value float64
 	}{{"/alpha", w.Alpha}, {"/w_req", w.Required}, {"/w_opt", w.Optional}} {
-		if err := checkNumber(n.path, n.value, 0); err != nil {
-			return err
-		}
-		if n.value <= 0 {
-			return invalid(n.path, n.value, "must be above 0")
-		}
+		c.number(n.path, n.value, 0)
+		c.must(n.value > 0, n.path, n.value, "must be above 0")
 	}
-	return nil
+	return c.err
 }
 
 // ContentHash returns the hex SHA-256 of the weights as JSON with sorted keys,
@@ -85,21 +72,4 @@ func (w *Weights) ContentHash() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-func checkNumber(path string, x, least float64) error {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return invalid(path, x, "must be a finite number")
-	}
-	if x < least || x > MaxWeight {
-		return invalid(path, x, "must be between %v and %v", least, MaxWeight)
-	}
-	return nil
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -16,18 +16,15 @@ import (
 // BenchmarkStage embeds batches of documents that share their parameters, as
 // the tools of one owner do, and little else.
 func BenchmarkStage(b *testing.B) {
-	m, err := newMetrics(prometheus.NewRegistry())
-	if err != nil {
-		b.Fatal(err)
-	}
 	model, err := static.Builtin()
 	if err != nil {
 		b.Fatal(err)
 	}
-	h := &handler{
-		caller: &caller{model: model, texts: 128, parallel: 2, metrics: m},
-		memory: newLRU[textKey, []float32](1 << 14), metrics: m,
+	e, err := NewEncoder(Config{Parallel: 2}, model, prometheus.NewRegistry())
+	if err != nil {
+		b.Fatal(err)
 	}
+	h := &handler{Encoder: e}
 	msgs := make([]stream.Message, stream.DefaultBatch)
 	round := 0
 	b.ReportAllocs()

@@ -22,12 +22,9 @@ func decode(m stream.Message) (events.Change, error) {
 	if m.Key == "" || len(m.Value) == 0 {
 		return events.Change{}, stream.Permanent(ReasonBadKey, errors.New("the record has no key or no value"))
 	}
-	c, err := events.DecodeChange(m.Value)
-	if events.IsUnknownSchema(err) {
-		return c, stream.Permanent(events.ReasonUnknownSchema, err)
-	}
+	c, err := stream.Decode[events.Change](m)
 	if err != nil {
-		return c, stream.Permanent(stream.ReasonUndecodable, err)
+		return c, err
 	}
 	if err := c.Validate(); err != nil {
 		return c, stream.Permanent(ReasonInvalid, err)
@@ -41,7 +38,7 @@ func decode(m stream.Message) (events.Change, error) {
 // encode returns the change as a record of a topic, under the headers of the
 // record it came from.
 func encode(m stream.Message, c *events.Change, into events.Topic) ([]stream.Message, error) {
-	value, err := events.EncodeChange(c)
+	value, err := events.Encode(c)
 	if err != nil {
 		return nil, stream.Permanent(ReasonInvalid, err)
 	}
@@ -51,9 +48,4 @@ func encode(m stream.Message, c *events.Change, into events.Topic) ([]stream.Mes
 	}
 	maps.Copy(headers, events.Headers(c))
 	return []stream.Message{{Topic: into, Key: m.Key, Value: value, Headers: headers}}, nil
-}
-
-// passOn returns a null record for a topic.
-func passOn(m stream.Message, into events.Topic) []stream.Message {
-	return []stream.Message{{Topic: into, Key: m.Key, Headers: maps.Clone(m.Headers)}}
 }

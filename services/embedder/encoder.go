@@ -1,61 +1,143 @@
 package embedder
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sourcegraph/conc/panics"
+	"golang.org/x/sync/singleflight"
+	"golang.org/x/text/unicode/norm"
 
+	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Encoder embeds documents and queries exactly as the service does, without a
-// bus: for evaluation and training, which have all documents at hand. Its
+// Encoder embeds documents and queries, and embeds no text twice that it remembers. Its
 // methods may be called concurrently.
 type Encoder struct {
-	handler *handler
-	queries *queries
+	documents *caller
+	queries   *caller
+	timeout   time.Duration // of a call for a query
+	metrics   *metrics
+
+	cache  *lru.Cache[textKey, []float32] // of texts of documents
+	used   atomic.Bool                    // the cache, since purgeWhenIdle looked last
+	recent *lru.Cache[string, []float32]  // of texts of queries
+	calls  singleflight.Group             // for queries
 }
 
-// NewEncoder returns an encoder that works with a model. Batch is not used.
+// textKey names a text in the cache of documents, whose texts are long.
+type textKey [sha256.Size]byte
+
+func keyOf(text string) textKey { return sha256.Sum256([]byte(text)) }
+
+// The memory that vectors may take, in bytes.
+const (
+	documentCache = 32 << 20 // while documents come
+	queryCache    = 8 << 20
+)
+
+// NewEncoder returns an encoder that works with a model.
 func NewEncoder(cfg Config, m Model, reg prometheus.Registerer) (*Encoder, error) {
-	if m == nil || reg == nil {
-		return nil, errors.New("encoder: a model and a registerer are wanted")
+	dimensions := m.Dimensions()
+	if m.Name() == "" || dimensions < 1 {
+		return nil, fmt.Errorf("embedder: model %q has %d dimensions", m.Name(), dimensions)
 	}
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
-	cfg = cfg.withDefaults(m.Dimensions())
-	figures, err := newMetrics(reg)
-	if err != nil {
-		return nil, err
-	}
-	c := &caller{model: m, texts: cfg.Texts, parallel: cfg.Parallel, metrics: figures}
-	asked := *c
+	e := &Encoder{timeout: cmp.Or(cfg.Timeout, 10*time.Second), metrics: newMetrics(reg)}
+	e.documents = &caller{model: m, texts: cmp.Or(cfg.Texts, 128), parallel: cmp.Or(cfg.Parallel, runtime.GOMAXPROCS(0)), metrics: e.metrics}
+	queries := *e.documents
 	if q, ok := m.(QueryEmbedder); ok {
-		asked.model = queryModel{q}
+		queries.model = queryModel{q}
 	}
-	return &Encoder{
-		handler: &handler{caller: c, memory: newLRU[textKey, []float32](cfg.Vectors), metrics: figures},
-		queries: newQueries(&asked, cfg),
-	}, nil
+	e.queries = &queries
+	var err, err2 error
+	e.cache, err = lru.New[textKey, []float32](max(1, documentCache/4/dimensions))
+	e.recent, err2 = lru.New[string, []float32](max(1, queryCache/4/dimensions))
+	return e, errors.Join(err, err2)
 }
 
-// Documents returns the vectors of each document, in order. It fails with the
-// first text that can not be embedded.
+// job is one document on its way to its vectors.
+type job struct {
+	change events.Change
+	slots  []slot
+	known  map[string][]float32 // by text, what the index holds of the entity
+	err    error                // the first error of one of its texts
+}
+
+// lay makes the places of the vectors of a job's document.
+func (e *Encoder) lay(j *job) {
+	m := e.documents.model
+	j.change.Vectors = &events.Vectors{Model: m.Name(), Dimensions: m.Dimensions()}
+	j.slots = slots(j.change.Document, j.change.Vectors)
+}
+
+// fill embeds the texts of all jobs together and puts the vectors into their places.
+func (e *Encoder) fill(ctx context.Context, jobs []*job) {
+	e.used.Store(true)
+	found := map[string]embedded{}
+	var missing []string
+	for _, j := range jobs {
+		for _, s := range j.slots {
+			if s.text == "" {
+				continue
+			}
+			if v, ok := j.known[s.text]; ok {
+				found[s.text] = embedded{vector: v}
+				e.metrics.hit(hitIndex)
+			} else if _, ok := found[s.text]; ok {
+				e.metrics.hit(hitBatch)
+			} else if v, ok := e.cache.Get(keyOf(s.text)); ok {
+				found[s.text] = embedded{vector: v}
+				e.metrics.hit(hitMemory)
+			} else {
+				found[s.text] = embedded{}
+				missing = append(missing, s.text)
+			}
+		}
+	}
+	for i, r := range e.documents.embed(ctx, missing) {
+		found[missing[i]] = r
+		if r.err == nil {
+			e.cache.Add(keyOf(missing[i]), r.vector)
+		} else if _, permanent := stream.AsPermanent(r.err); permanent {
+			e.metrics.rejected.Inc()
+		}
+	}
+	e.used.Store(true) // by a batch that may have to be tried again
+	for _, j := range jobs {
+		for _, s := range j.slots {
+			r := found[s.text]
+			*s.vector = r.vector
+			if j.err == nil {
+				j.err = r.err
+			}
+		}
+	}
+}
+
+// Documents returns the vectors of each document, in order, as the service makes them. It
+// fails with the first text that cannot be embedded.
 func (e *Encoder) Documents(ctx context.Context, docs []*schema.Document) ([]*events.Vectors, error) {
 	jobs := make([]*job, len(docs))
-	wanted := newOrder()
 	for i, doc := range docs {
 		jobs[i] = &job{change: events.Change{Document: doc}}
-		e.handler.lay(jobs[i])
-		e.handler.fill(jobs[i], wanted)
+		e.lay(jobs[i])
 	}
-	e.handler.embed(ctx, wanted)
+	e.fill(ctx, jobs)
 	out := make([]*events.Vectors, len(docs))
 	for i, j := range jobs {
-		j.place(wanted)
 		if j.err != nil {
 			return nil, j.err
 		}
@@ -64,7 +146,89 @@ func (e *Encoder) Documents(ctx context.Context, docs []*schema.Document) ([]*ev
 	return out, ctx.Err()
 }
 
-// Embed is Service.Embed.
+// idle is the time without a document after which the cache is emptied: it serves
+// imports, whose documents repeat each other's texts.
+const idle = time.Minute
+
+func (e *Encoder) purgeWhenIdle(ctx context.Context) {
+	tick := time.NewTicker(idle)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if !e.used.Swap(false) {
+				e.cache.Purge()
+			}
+		}
+	}
+}
+
+// Embed returns a unit vector for each text of a query, in order; an empty one where the
+// text holds nothing to embed. The vectors are shared: they must not be changed. A call of
+// the model that the same texts wait for already serves them, too, and goes on when its
+// caller leaves.
 func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	return e.queries.embed(ctx, texts)
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("embed query: %w", err)
+	}
+	normal := make([]string, len(texts))
+	vectors := map[string][]float32{}
+	var missing []string
+	for i, text := range texts {
+		normal[i] = normalise(text)
+		if v, ok := e.recent.Get(normal[i]); ok {
+			e.metrics.hit(hitQuery)
+			vectors[normal[i]] = v
+		} else if normal[i] != "" && !slices.Contains(missing, normal[i]) {
+			missing = append(missing, normal[i])
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		call := e.calls.DoChan(fmt.Sprintf("%q", missing), func() (any, error) {
+			return e.ask(context.WithoutCancel(ctx), missing)
+		})
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("embed query: %w", ctx.Err())
+		case answer := <-call:
+			if answer.Err != nil {
+				return nil, fmt.Errorf("embed query: %w", answer.Err)
+			}
+			maps.Copy(vectors, answer.Val.(map[string][]float32))
+		}
+	}
+	out := make([][]float32, len(texts))
+	for i, text := range normal {
+		out[i] = vectors[text]
+	}
+	return out, nil
+}
+
+// normalise folds what makes no difference to a model: white space and the form of
+// composed characters.
+func normalise(text string) string { return norm.NFC.String(strings.Join(strings.Fields(text), " ")) }
+
+// ask has the model embed texts of a query and remembers their vectors.
+func (e *Encoder) ask(ctx context.Context, texts []string) (map[string][]float32, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	vectors := map[string][]float32{}
+	var err error
+	panicked := panics.Try(func() {
+		for i, r := range e.queries.embed(ctx, texts) {
+			if r.err != nil {
+				err = r.err
+				continue
+			}
+			vectors[texts[i]] = r.vector
+			e.recent.Add(texts[i], r.vector)
+		}
+	})
+	if panicked != nil {
+		err = fmt.Errorf("the model panicked: %w", panicked.AsError())
+	}
+	return vectors, err
 }

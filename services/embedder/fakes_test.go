@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -98,7 +98,7 @@ func start(t *testing.T, m Model, cache Cache) *stage {
 	s.model, _ = m.(*model)
 	var err error
 	s.Service, err = New(Config{Texts: 16, Parallel: 2}, Deps{
-		Model: m, Cache: cache, Groups: s.bus, Publisher: s.bus, Ends: s.bus,
+		Model: m, Cache: cache, Groups: s.bus, Publisher: s.bus,
 		Logger: slog.New(slog.DiscardHandler), Registerer: s.reg,
 	})
 	if err != nil {
@@ -222,7 +222,7 @@ func cosineOf(v events.Vector, text string) float64 {
 	return dot / math.Sqrt(vv*ww)
 }
 
-func metric(t *testing.T, reg *prometheus.Registry, name string) float64 {
+func metricOf(t *testing.T, reg *prometheus.Registry, name string) float64 {
 	t.Helper()
 	families, err := reg.Gather()
 	if err != nil {

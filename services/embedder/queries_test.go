@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"pgregory.net/rapid"
 
-	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 func newService(t *testing.T, m *model) *Service {
@@ -58,6 +58,26 @@ func TestQueryTextsAreEmbeddedInOneCallAndRemembered(t *testing.T) {
 	if len(m.calls) != 1 || len(m.calls[0]) != 3 {
 		t.Errorf("the model was called with %q", m.calls)
 	}
+}
+
+// A text may have any character: callers with other texts share nothing.
+func TestOtherTextsAreNoFlightToShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &model{gate: make(chan struct{})}
+		s := newService(t, m)
+		go func() { _, _ = s.Embed(t.Context(), []string{"a\x00b"}) }()
+		synctest.Wait()
+		vectors := make(chan [][]float32)
+		go func() {
+			v, _ := s.Embed(t.Context(), []string{"a", "b"})
+			vectors <- v
+		}()
+		synctest.Wait()
+		close(m.gate)
+		if v := <-vectors; len(v) != 2 || cosineOf(v[0], "a") < 0.999999 || cosineOf(v[1], "b") < 0.999999 {
+			t.Errorf("vectors %v", v)
+		}
+	})
 }
 
 func TestCallersShareAFlight(t *testing.T) {
@@ -121,14 +141,6 @@ func TestAPanicIsAnError(t *testing.T) {
 	}
 }
 
-func TestEndedContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := newService(t, &model{}).Embed(ctx, []string{"a"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestAStuckModelTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newService(t, &model{gate: make(chan struct{})})
@@ -138,41 +150,44 @@ func TestAStuckModelTimesOut(t *testing.T) {
 	})
 }
 
-func TestLRUKeepsTheNewest(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		size := rapid.IntRange(1, 5).Draw(t, "size")
-		c := newLRU[int, int](size)
-		var order []int // oldest first
-		values := map[int]int{}
-		touch := func(k int) {
-			for i, o := range order {
-				if o == k {
-					order = append(order[:i], order[i+1:]...)
-					break
-				}
-			}
-			order = append(order, k)
-			if len(order) > size {
-				delete(values, order[0])
-				order = order[1:]
-			}
-		}
-		for step := range rapid.IntRange(1, 60).Draw(t, "steps") {
-			k := rapid.IntRange(0, 8).Draw(t, "key")
-			if rapid.Bool().Draw(t, "put") {
-				c.put(k, step)
-				values[k] = step
-				touch(k)
-				continue
-			}
-			got, ok := c.get(k)
-			want, held := values[k]
-			if ok != held || got != want {
-				t.Fatalf("get(%d) = %d, %v; want %d, %v", k, got, ok, want, held)
-			}
-			if held {
-				touch(k)
-			}
-		}
-	})
+func newEncoder(t *testing.T, m Model) *Encoder {
+	t.Helper()
+	e, err := NewEncoder(Config{}, m, prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestEncoderFailsWithItsModel(t *testing.T) {
+	broken := errors.New("out of order")
+	doc := weather()
+	e := newEncoder(t, &model{fault: func([]string) ([][]float32, error) { return nil, broken }})
+	if _, err := e.Documents(t.Context(), []*schema.Document{&doc}); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+}
+
+// prefixed is a model that sees queries with a word before them.
+type prefixed struct{ model }
+
+func (p *prefixed) EmbedQueries(ctx context.Context, texts []string) ([][]float32, error) {
+	asked := make([]string, len(texts))
+	for i, text := range texts {
+		asked[i] = "query: " + text
+	}
+	return p.Embed(ctx, asked)
+}
+
+func TestQueriesAreEmbeddedAsTheModelWantsThem(t *testing.T) {
+	m := &prefixed{}
+	s := start(t, m, nil)
+	s.put(t, upsert("a", 1, schema.Document{Name: "weather"}))
+	if v := s.embedded(t, "a").Vectors.Name; cosineOf(v, "weather") < 0.999999 {
+		t.Errorf("the document has the vector %v", v)
+	}
+	got, err := s.Embed(t.Context(), []string{"weather"})
+	if err != nil || cosineOf(got[0], "query: weather") < 0.999999 {
+		t.Errorf("the query has the vector %v: %v", got, err)
+	}
 }

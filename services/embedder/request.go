@@ -38,7 +38,7 @@ func (s *Service) Handle(ctx context.Context, _ string, body []byte) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	resp := Response{Model: s.model, Vectors: make([]events.Vector, len(vectors))}
+	resp := Response{Model: s.documents.model.Name(), Vectors: make([]events.Vector, len(vectors))}
 	for i, v := range vectors {
 		resp.Vectors[i] = v
 	}

@@ -1,12 +1,14 @@
 package embedder
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -65,7 +67,7 @@ func TestLargeDocumentsAreCut(t *testing.T) {
 	if len(got.Document.Parameters) != 100 {
 		t.Errorf("the document was cut to %d parameters", len(got.Document.Parameters))
 	}
-	if n := metric(t, s.reg, "toolstream_embedder_cut_fields_total"); n != 2 {
+	if n := metricOf(t, s.reg, "toolstream_embedder_cut_fields_total"); n != 2 {
 		t.Errorf("%v cuts counted", n)
 	}
 }
@@ -113,7 +115,7 @@ func TestNothingIsEmbeddedTwice(t *testing.T) {
 		}
 		seen[text] = true
 	}
-	if hits := metric(t, s.reg, "toolstream_embedder_cache_hits_total"); hits != 16 {
+	if hits := metricOf(t, s.reg, "toolstream_embedder_cache_hits_total"); hits != 16 {
 		t.Errorf("%v hits, want two documents of 8 texts", hits)
 	}
 }
@@ -199,25 +201,6 @@ func TestAWrongCountIsBlamedOnTheTextsThatCauseIt(t *testing.T) {
 	}
 }
 
-func TestAModelThatFailsIsAskedAgain(t *testing.T) {
-	failures := 2
-	m := &model{}
-	m.fault = func([]string) ([][]float32, error) {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if failures--; failures >= 0 {
-			return nil, errors.New("connection refused")
-		}
-		return nil, nil
-	}
-	s := start(t, m, nil)
-	s.put(t, upsert("a", 1, weather()))
-	s.embedded(t, "a")
-	if l := s.letters(t); len(l) != 0 {
-		t.Errorf("dead letters: %v", l)
-	}
-}
-
 func TestTextWithNothingToEmbedIsNoError(t *testing.T) {
 	m := &model{fault: func(texts []string) ([][]float32, error) { return make([][]float32, len(texts)), nil }}
 	s := start(t, m, nil)
@@ -225,6 +208,31 @@ func TestTextWithNothingToEmbedIsNoError(t *testing.T) {
 	if v := s.embedded(t, "a").Vectors; len(v.Name) != 0 {
 		t.Errorf("got %v", v.Name)
 	}
+}
+
+// The cache is emptied once no document has come for a while, and not between the
+// batches of a slow import.
+func TestTheCacheIsEmptiedWhenIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEncoder(t, &model{})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go e.purgeWhenIdle(ctx)
+		doc := weather()
+		for range 5 {
+			if _, err := e.Documents(t.Context(), []*schema.Document{&doc}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(50 * time.Second)
+			if e.cache.Len() == 0 {
+				t.Fatal("it was emptied while documents came")
+			}
+		}
+		time.Sleep(3 * time.Minute)
+		if n := e.cache.Len(); n != 0 {
+			t.Errorf("%d texts after three idle minutes", n)
+		}
+	})
 }
 
 func TestDecodeRefuses(t *testing.T) {

@@ -2,7 +2,6 @@ package embedder
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"math"
 	"slices"
@@ -12,11 +11,6 @@ import (
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/tracing"
 )
-
-// textKey names a text in the caches of one model.
-type textKey [sha256.Size]byte
-
-func keyOf(text string) textKey { return sha256.Sum256([]byte(text)) }
 
 // caller calls the model, in calls of bounded size, and lets no vector pass
 // that would spoil an index.

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -18,23 +20,26 @@ import (
 
 // Outcome says what became of one item.
 type Outcome struct {
-	Line     int         `json:"line,omitempty"` // where the item stood in what was sent, from 1
-	Kind     schema.Kind `json:"kind,omitempty"` // absent for a tool
-	ID       string      `json:"id,omitempty"`   // empty where no id could be read
-	Agent    string      `json:"agent,omitempty"`
-	Revision uint64      `json:"revision,omitempty"`
-	State    State       `json:"state"`
-	Deleted  bool        `json:"deleted,omitempty"` // the item was a delete
-	Reason   string      `json:"reason,omitempty"`  // a stable word, absent for what went well
-	Path     string      `json:"path,omitempty"`    // JSON pointer into the item
-	Detail   string      `json:"detail,omitempty"`
+	Line      int         `json:"line,omitempty"` // where the item stood in what was sent, from 1
+	Kind      schema.Kind `json:"kind,omitempty"` // absent for a tool
+	ID        string      `json:"id,omitempty"`   // empty where no id could be read
+	Provider  string      `json:"provider,omitempty"`
+	TakenFrom string      `json:"taken_from,omitempty"` // the provider that the tool belonged to before
+	Revision  uint64      `json:"revision,omitempty"`   // of the change; of what is known, if nothing changed
+	State     State       `json:"state"`
+	Deleted   bool        `json:"deleted,omitempty"` // the item was a delete
+	Reason    string      `json:"reason,omitempty"`  // a stable word
+	Path      string      `json:"path,omitempty"`    // JSON pointer into the item
+	Detail    string      `json:"detail,omitempty"`
 }
 
-func (o *Outcome) settle(state State, reason string, revision uint64) {
-	o.State, o.Reason, o.Revision = state, reason, revision
-	if reason == ReasonConflict {
-		o.Detail = conflictDetail
-	}
+// Options apply to all items of one call.
+type Options struct {
+	TakeOver bool // a tool that belongs to another provider may change hands
+
+	event   *events.Event // that brought the items
+	version uint64        // source version of items that have none of their own
+	upTo    uint64        // of deletes: only what has at most this revision; 0: whatever is there
 }
 
 func (o *Outcome) reject(reason, path, detail string) {
@@ -48,48 +53,21 @@ func (o *Outcome) reject(reason, path, detail string) {
 //
 // Items are such as package formats makes: their documents are valid JSON.
 //
-// An error says that the service could not decide (*UnavailableError) or that
-// ctx ended: any part of the items may be on the bus, none is known to be, and
-// accepting them again is right.
-func (s *Service) Accept(ctx context.Context, tenant string, items []formats.Item) ([]Outcome, error) {
-	return s.accept(ctx, tenant, items, origin{})
-}
-
-// origin is what the items of one call have in common.
-type origin struct {
-	event   *events.Event // that brought them, if one did
-	version uint64        // source version of those that have none of their own
-	upTo    uint64        // of deletes: only what has at most this revision; 0 for whatever is there
-}
-
-func (s *Service) accept(ctx context.Context, tenant string, items []formats.Item, from origin) ([]Outcome, error) {
+// An error says that the service could not decide (ErrUnavailable) or that ctx ended: any
+// part of the items may be on the bus, none is known to be, and accepting them again is
+// right.
+func (s *Service) Accept(ctx context.Context, tenant string, items []formats.Item, opts Options) ([]Outcome, error) {
 	ctx, span := tracing.Begin(ctx, "accept")
 	span.SetAttributes(tracing.Tenant.String(tenant), tracing.Items.Int(len(items)))
-	outcomes, err := s.settle(ctx, tenant, items, from)
-	if u := (*UnavailableError)(nil); err == nil || errors.As(err, &u) {
-		s.refusing.Note(ctx, s.log, err, "ingest: nothing is accepted", "ingest: changes are accepted again")
-	}
-	if span.IsRecording() {
-		accepted, rejected := tally(outcomes)
-		span.SetAttributes(tracing.Accepted.Int(accepted), tracing.Rejected.Int(rejected))
+	outcomes, err := s.accept(ctx, tenant, items, opts)
+	if err == nil || errors.Is(err, ErrUnavailable) {
+		s.health.Note(ctx, s.log, err, "ingest: no changes are accepted", "ingest: changes are accepted again")
 	}
 	tracing.End(span, err)
 	return outcomes, err
 }
 
-func tally(outcomes []Outcome) (accepted, rejected int) {
-	for i := range outcomes {
-		switch outcomes[i].State {
-		case Accepted:
-			accepted++
-		case Rejected:
-			rejected++
-		}
-	}
-	return accepted, rejected
-}
-
-func (s *Service) settle(ctx context.Context, tenant string, items []formats.Item, from origin) ([]Outcome, error) {
+func (s *Service) accept(ctx context.Context, tenant string, items []formats.Item, opts Options) ([]Outcome, error) {
 	if err := schema.ValidateTenant(tenant); err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
@@ -97,57 +75,42 @@ func (s *Service) settle(ctx context.Context, tenant string, items []formats.Ite
 		return nil, err
 	}
 	outcomes := make([]Outcome, len(items))
-	j := &job{ctx: ctx, done: make(chan error, 1)}
+	r := &request{}
 	for i, item := range items {
-		c, err := s.change(tenant, item, from)
+		c, err := s.change(tenant, item, opts)
 		if err != nil {
 			outcomes[i] = refused(item, err)
 			continue
 		}
-		outcomes[i] = Outcome{Line: item.Line, Kind: shownKind(c.record.Kind), ID: c.record.ID, Agent: c.record.Agent, Deleted: c.deletes()}
-		c.outcome = &outcomes[i]
-		j.changes = append(j.changes, c)
+		outcomes[i] = Outcome{Line: item.Line, Kind: shownKind(c.Kind), ID: c.ID, Provider: c.Provider, Deleted: c.deletes()}
+		c.outcome, c.request, c.ctx = &outcomes[i], r, ctx
+		r.Add(c, len(c.raw))
 	}
-	if err := s.submit(ctx, j); err != nil {
-		return nil, err
+	if len(r.Items) > 0 {
+		if err := s.submit(ctx, r); err != nil {
+			return nil, err
+		}
 	}
-	s.metrics.settled(outcomes)
+	s.metrics.count(outcomes)
 	return outcomes, nil
 }
 
-// submit hands a job to the committer and waits for it. The outcomes belong to
-// the committer until it returns nil.
-func (s *Service) submit(ctx context.Context, j *job) error {
-	if len(j.changes) == 0 {
-		return nil
+// submit has a request committed and waits for that. The outcomes belong to commitAll
+// until submit returns nil.
+func (s *Service) submit(ctx context.Context, r *request) error {
+	_, span := tracing.Begin(ctx, "send "+string(events.ToolsRaw), trace.WithSpanKind(trace.SpanKindProducer))
+	err := s.commits.Put(ctx, r)
+	if err == nil {
+		err = s.commits.Wait(ctx, r)
 	}
-	select {
-	case s.committer.queue <- j:
-		return s.await(ctx, j)
-	case <-s.stopped:
-		return unavailable("accept", errStopped)
-	case <-ctx.Done():
-		return ctx.Err()
+	if errors.Is(err, stream.ErrClosed) {
+		err = unavailable(errStopped)
 	}
+	tracing.End(span, err)
+	return err
 }
 
-func (s *Service) await(ctx context.Context, j *job) error {
-	select {
-	case err := <-j.done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-s.stopped:
-	}
-	select {
-	case err := <-j.done:
-		return err
-	default:
-		return unavailable("accept", errStopped)
-	}
-}
-
-// refusal says why an item can not be accepted.
+// refusal says why an item cannot be accepted.
 type refusal struct {
 	reason string
 	path   string
@@ -180,57 +143,48 @@ func shownKind(k schema.Kind) schema.Kind {
 }
 
 // change checks an item and makes it a change.
-func (s *Service) change(tenant string, item formats.Item, from origin) (*change, *refusal) {
+func (s *Service) change(tenant string, item formats.Item, opts Options) (*change, *refusal) {
 	c := &change{
-		record: events.Change{
+		Change: events.Change{
 			Schema:  events.ChangeSchema,
-			Ref:     schema.Ref{Tenant: tenant, Kind: item.Kind, ID: norm.NFC.String(item.ID)},
-			Version: schema.Version{Source: cmp.Or(item.SourceVersion, from.version)},
+			Ref:     schema.Ref{Tenant: tenant, Kind: cmp.Or(item.Kind, schema.KindTool), ID: norm.NFC.String(item.ID)},
+			Version: schema.Version{Source: cmp.Or(item.SourceVersion, opts.version)},
 			Op:      events.OpDelete,
-			Event:   from.event,
+			Event:   opts.event,
 		},
-		event: s.table.markOf(from.event),
-		upTo:  from.upTo,
-	}
-	if c.record.Kind == "" {
-		c.record.Kind = schema.KindTool
+		opts: opts,
 	}
 	if !item.Delete {
-		c.record.Op = events.OpUpsert
-		c.record.Agent = norm.NFC.String(item.Agent)
-		c.record.Format, c.record.Hash = item.Format, item.Hash
-		c.print = fingerprintOf(c.record.Hash, c.record.Agent, c.record.Format)
+		c.Op, c.Provider, c.Format, c.Hash = events.OpUpsert, norm.NFC.String(item.Provider), item.Format, item.Hash
+		c.raw = item.Raw
 	}
-	c.key = events.Key(c.record.Ref)
-	return c, s.check(c, item.Raw)
+	c.key = events.Key(c.Ref)
+	return c, s.validate(c)
 }
 
-// check refuses what can not be accepted, and takes the document over.
-func (s *Service) check(c *change, raw json.RawMessage) *refusal {
-	r := &c.record
-	if err := r.Ref.Validate(); err != nil {
+func (s *Service) validate(c *change) *refusal {
+	if err := c.Ref.Validate(); err != nil {
 		return invalid(err)
 	}
-	if e := r.Event; e != nil && (e.Time.Year() < 0 || e.Time.Year() > 9999) {
+	if e := c.Event; e != nil && (e.Time.Year() < 0 || e.Time.Year() > 9999) {
 		return &refusal{ReasonInvalid, "/time", "a time is in the years 0 to 9999, in UTC"}
 	}
 	if c.deletes() {
 		return nil
 	}
-	if r.Agent != "" {
-		if err := (schema.Ref{Tenant: r.Tenant, Kind: schema.KindAgent, ID: r.Agent}).Validate(); err != nil {
-			return &refusal{ReasonInvalid, "/agent", invalid(err).detail}
+	if c.Provider != "" {
+		if err := (schema.Ref{Tenant: c.Tenant, Kind: schema.KindProvider, ID: c.Provider}).Validate(); err != nil {
+			return &refusal{ReasonInvalid, "/provider", invalid(err).detail}
 		}
 	}
 	switch {
-	case len(raw) == 0 || r.Hash == "":
+	case len(c.raw) == 0 || c.Hash == "":
 		return &refusal{ReasonEmpty, "", "there is no document"}
-	case len(raw) > s.cfg.MaxDocument:
-		return &refusal{ReasonTooLarge, "", fmt.Sprintf("the document has %d bytes, at most %d", len(raw), s.cfg.MaxDocument)}
-	case foreign(raw, r.Tenant):
+	case len(c.raw) > s.cfg.MaxDocument:
+		return &refusal{ReasonTooLarge, "", fmt.Sprintf("the document has %d bytes, at most %d", len(c.raw), s.cfg.MaxDocument)}
+	case foreign(c.raw, c.Tenant):
 		return &refusal{ReasonTenant, "/tenant", "the document names another tenant than the credential"}
 	}
-	c.raw = raw
 	return nil
 }
 

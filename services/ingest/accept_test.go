@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
@@ -32,7 +32,7 @@ func TestAcceptDecidesByVersionThenByContent(t *testing.T) {
 		{"same again", []formats.Item{doc("a", "x"), doc("a", "x")}, "accepted unchanged", "x"},
 		{"changed", []formats.Item{doc("a", "x"), doc("a", "y")}, "accepted accepted", "y"},
 		{"changed back", []formats.Item{doc("a", "x"), doc("a", "y"), doc("a", "x")}, "accepted accepted accepted", "x"},
-		{"another owner", []formats.Item{doc("a", "x"), owned(doc("a", "x"), "o")}, "accepted accepted", "x"},
+		{"an owner for a tool without one", []formats.Item{doc("a", "x"), owned(doc("a", "x"), "o")}, "accepted accepted", "x"},
 		{"delete of unknown", []formats.Item{gone("a")}, "accepted", "-"},
 		{"delete", []formats.Item{doc("a", "x"), gone("a")}, "accepted accepted", "-"},
 		{"delete of deleted", []formats.Item{doc("a", "x"), gone("a"), gone("a")}, "accepted accepted unchanged", "-"},
@@ -51,6 +51,7 @@ func TestAcceptDecidesByVersionThenByContent(t *testing.T) {
 		{"re-create with a higher version", []formats.Item{versioned(gone("a"), 5), versioned(doc("a", "x"), 6)}, "accepted accepted", "x"},
 		{"delete again with the same version", []formats.Item{versioned(gone("a"), 5), versioned(gone("a"), 5)}, "accepted unchanged", "-"},
 
+		{"another provider after a delete", []formats.Item{owned(doc("a", "x"), "mail"), gone("a"), owned(doc("a", "x"), "post")}, "accepted accepted accepted", "x"},
 		{"a delete by hand outlasts late versions", []formats.Item{versioned(doc("a", "y"), 7), gone("a"), versioned(doc("a", "x"), 6)}, "accepted accepted stale", "-"},
 		{"a put by hand, then the source goes on", []formats.Item{versioned(doc("a", "x"), 7), doc("a", "y"), versioned(doc("a", "z"), 8)}, "accepted accepted accepted", "z"},
 		{"versions begin", []formats.Item{doc("a", "x"), versioned(doc("a", "x"), 1), versioned(doc("a", "x"), 1)}, "accepted accepted unchanged", "x"},
@@ -82,7 +83,7 @@ func checkLog(t *testing.T, bus *streamtest.Bus, n int) {
 		t.Errorf("%d records on the bus, want %d", len(log), n)
 	}
 	for _, m := range bus.Published(events.ToolsRaw) {
-		if c, err := events.DecodeChange(m.Value); err == nil && m.Headers[events.HeaderOp] != string(c.Op) {
+		if c, err := events.Decode[events.Change](m.Value); err == nil && m.Headers[events.HeaderOp] != string(c.Op) {
 			t.Errorf("%s: the headers say %q, the record %q", m.Key, m.Headers[events.HeaderOp], c.Op)
 		}
 	}
@@ -109,6 +110,47 @@ func description(t *testing.T, c events.Change) string {
 		t.Fatal(err)
 	}
 	return d.Description
+}
+
+// A tool changes hands only where the call says so. A document without a provider leaves
+// the tool with the provider that it has.
+func TestAToolChangesHandsOnlyByTakingOver(t *testing.T) {
+	take := Options{TakeOver: true}
+	for _, tc := range []struct {
+		name    string
+		item    formats.Item
+		opts    Options
+		state   State
+		reason  string
+		from    string // Outcome.TakenFrom
+		becomes string // provider on the bus
+	}{
+		{"the same provider", owned(doc("a", "y"), "mail"), Options{}, Accepted, "", "", "mail"},
+		{"another provider", owned(doc("a", "y"), "post"), Options{}, Rejected, ReasonOwned, "", "mail"},
+		{"another provider, the same document", owned(doc("a", "x"), "post"), Options{}, Rejected, ReasonOwned, "", "mail"},
+		{"another provider, the same version", versioned(owned(doc("a", "x"), "post"), 3), Options{}, Rejected, ReasonOwned, "", "mail"},
+		{"another provider, an older version", versioned(owned(doc("a", "x"), "post"), 2), Options{}, Stale, ReasonStale, "", "mail"},
+		{"no provider", doc("a", "y"), Options{}, Accepted, "", "", "mail"},
+		{"no provider, the same document", doc("a", "x"), Options{}, Unchanged, "", "", "mail"},
+		{"taken over", owned(doc("a", "x"), "post"), take, Accepted, "", "mail", "post"},
+		{"taken over, the same version", versioned(owned(doc("a", "x"), "post"), 3), take, Accepted, "", "mail", "post"},
+		{"taken over by none", doc("a", "x"), take, Accepted, "", "mail", ""},
+		{"taking over one's own", owned(doc("a", "x"), "mail"), take, Unchanged, "", "", "mail"},
+		{"a delete", gone("a"), Options{}, Accepted, "", "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			bus := streamtest.NewBus()
+			s, _ := start(t, bus, Config{}, newWall().now)
+			accept(t, s, versioned(owned(doc("a", "x"), "mail"), 3))
+			out, err := s.Accept(t.Context(), home, []formats.Item{tc.item}, tc.opts)
+			if err != nil || out[0].State != tc.state || out[0].Reason != tc.reason || out[0].TakenFrom != tc.from || (out[0].Detail != "") != (tc.state == Rejected) {
+				t.Errorf("%+v, %v", out, err)
+			}
+			if got := newest(t, bus, "a").Provider; got != tc.becomes {
+				t.Errorf("provider %q, want %q", got, tc.becomes)
+			}
+		})
+	}
 }
 
 func TestAcceptTakesTheNewestOfOneBatch(t *testing.T) {
@@ -140,7 +182,7 @@ func TestAcceptTakesTheNewestOfOneBatch(t *testing.T) {
 	}
 }
 
-func TestAcceptRefusesWhatCanNotBe(t *testing.T) {
+func TestAcceptRefusesInvalidItems(t *testing.T) {
 	for name, tc := range map[string]struct {
 		item         formats.Item
 		reason, path string
@@ -149,7 +191,7 @@ func TestAcceptRefusesWhatCanNotBe(t *testing.T) {
 		"control character": {doc("a\x1fb", "x"), ReasonInvalid, "/id"},
 		"long id":           {doc(strings.Repeat("a", 257), "x"), ReasonInvalid, "/id"},
 		"space at the end":  {doc("a ", "x"), ReasonInvalid, "/id"},
-		"agent":             {owned(doc("a", "x"), "\u200b"), ReasonInvalid, "/agent"},
+		"provider":          {owned(doc("a", "x"), "\u200b"), ReasonInvalid, "/provider"},
 		"another tenant":    {formats.Item{ID: "a", Raw: []byte(`{"tenant":"b"}`), Hash: "1"}, ReasonTenant, "/tenant"},
 		"no document":       {formats.Item{ID: "a"}, ReasonEmpty, ""},
 		"large":             {doc("a", strings.Repeat("x", 2000)), ReasonTooLarge, ""},
@@ -180,43 +222,6 @@ func TestAcceptTakesOneIDWhateverItsNormalForm(t *testing.T) {
 	}
 }
 
-func TestAcceptKeepsTenantsApart(t *testing.T) {
-	bus := streamtest.NewBus()
-	s, _ := start(t, bus, Config{}, newWall().now)
-	for _, tenant := range []string{"one", "two"} {
-		out, err := s.Accept(t.Context(), tenant, []formats.Item{versioned(doc("a", "x"), 1)})
-		if err != nil || out[0].State != Accepted {
-			t.Errorf("%s: %+v, %v", tenant, out, err)
-		}
-	}
-	if _, err := s.Accept(t.Context(), "No/Tenant", []formats.Item{doc("a", "x")}); err == nil {
-		t.Error("a tenant that can not be was accepted")
-	}
-}
-
-func TestAcceptAnswersNothingAsAcceptedThatIsNotOnTheBus(t *testing.T) {
-	bus := streamtest.NewBus()
-	w := newWall()
-	s, _ := start(t, bus, Config{}, w.now)
-	accept(t, s, doc("a", "x"))
-	down := errors.New("down")
-	bus.Fail(onPublish(func(stream.Message) error { return down }))
-	_, err := s.Accept(t.Context(), home, []formats.Item{doc("a", "y"), doc("b", "x")})
-	var u *UnavailableError
-	if !errors.As(err, &u) || !errors.Is(err, down) || u.Full {
-		t.Fatalf("error %v", err)
-	}
-	bus.Fail(nil)
-	checkLog(t, bus, 1)
-	if got := accept(t, s, doc("a", "y"), doc("b", "x")); got != "accepted accepted" {
-		t.Errorf("tried again: %s", got)
-	}
-	if got := accept(t, s, doc("a", "y"), doc("b", "x")); got != "unchanged unchanged" {
-		t.Errorf("and again: %s", got)
-	}
-	checkLog(t, bus, 3)
-}
-
 // onPublish fails publishes to tools.raw.
 func onPublish(fail func(stream.Message) error) func(streamtest.Call) error {
 	return func(c streamtest.Call) error {
@@ -224,59 +229,6 @@ func onPublish(fail func(stream.Message) error) func(streamtest.Call) error {
 			return nil
 		}
 		return fail(c.Messages[0])
-	}
-}
-
-// A publish that failed may have reached the bus. Then what the table knows is
-// not what is newest, and going back to it is a change.
-func TestAcceptDoesNotTrustTheTableWhileAnAttemptIsInDoubt(t *testing.T) {
-	for name, landed := range map[string]bool{"landed": true, "lost": false} {
-		t.Run(name, func(t *testing.T) {
-			bus := streamtest.NewBus()
-			s, _ := start(t, bus, Config{}, newWall().now)
-			accept(t, s, doc("a", "x"))
-			held := make(chan struct{})
-			bus.Fail(func(c streamtest.Call) error {
-				if c.Op == streamtest.OpFollow {
-					<-held // the table does not hear of it
-				}
-				if c.Op != streamtest.OpPublish {
-					return nil
-				}
-				bus.Fail(nil)
-				if landed {
-					if err := bus.Publish(t.Context(), c.Messages...); err != nil {
-						t.Error(err)
-					}
-				}
-				return syscall.ECONNRESET
-			})
-			defer close(held)
-			if _, err := s.Accept(t.Context(), home, []formats.Item{doc("a", "y")}); err == nil {
-				t.Fatal("accepted without an answer from the bus")
-			}
-			if got := accept(t, s, doc("a", "x")); got != "accepted" {
-				t.Errorf("back to the first: %s", got)
-			}
-			if left := description(t, newest(t, bus, "a")); left != "x" {
-				t.Errorf("newest is %q", left)
-			}
-			checkLog(t, bus, -1)
-			if got := accept(t, s, doc("a", "x")); got != "unchanged" {
-				t.Errorf("the doubt stayed: %s", got)
-			}
-		})
-	}
-}
-
-func TestAcceptSaysThatTheBusIsFull(t *testing.T) {
-	bus := streamtest.NewBus()
-	s, _ := start(t, bus, Config{}, newWall().now)
-	bus.Fail(onPublish(func(stream.Message) error { return fmt.Errorf("store: %w", stream.ErrFull) }))
-	_, err := s.Accept(t.Context(), home, []formats.Item{doc("a", "x")})
-	var u *UnavailableError
-	if !errors.As(err, &u) || !u.Full {
-		t.Fatalf("error %v", err)
 	}
 }
 
@@ -312,14 +264,13 @@ func TestAcceptWaitsForTheTableAndThenGivesUp(t *testing.T) {
 		})
 		s, stop := start(t, bus, Config{LoadWait: time.Minute}, newWall().now)
 		began := time.Now()
-		_, err := s.Accept(t.Context(), home, []formats.Item{doc("a", "x")})
-		var u *UnavailableError
-		if !errors.As(err, &u) || time.Since(began) != time.Minute || s.Ready() {
+		_, err := s.Accept(t.Context(), home, []formats.Item{doc("a", "x")}, Options{})
+		if !errors.Is(err, ErrUnavailable) || time.Since(began) != time.Minute || s.Ready() {
 			t.Errorf("after %v: %v, ready %v", time.Since(began), err, s.Ready())
 		}
 		late := make(chan error)
 		go func() {
-			_, err := s.Accept(t.Context(), home, []formats.Item{doc("a", "x")})
+			_, err := s.Accept(t.Context(), home, []formats.Item{doc("a", "x")}, Options{})
 			late <- err
 		}()
 		synctest.Wait()
@@ -328,7 +279,7 @@ func TestAcceptWaitsForTheTableAndThenGivesUp(t *testing.T) {
 			t.Errorf("once loaded: %v, ready %v", err, s.Ready())
 		}
 		stop()
-		if _, err := s.Accept(t.Context(), home, []formats.Item{doc("b", "x")}); !errors.As(err, &u) {
+		if _, err := s.Accept(t.Context(), home, []formats.Item{doc("b", "x")}, Options{}); !errors.Is(err, ErrUnavailable) {
 			t.Errorf("after the end: %v", err)
 		}
 	})
@@ -342,7 +293,7 @@ func TestAcceptEndsWithItsCaller(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
-		_, err := s.Accept(ctx, home, []formats.Item{doc("a", "x")})
+		_, err := s.Accept(ctx, home, []formats.Item{doc("a", "x")}, Options{})
 		done <- err
 	}()
 	<-under
@@ -358,36 +309,36 @@ func TestAcceptEndsWithItsCaller(t *testing.T) {
 }
 
 func TestRunCommitsWhatWasHandedOverBeforeItReturns(t *testing.T) {
-	bus := streamtest.NewBus()
-	s, stop := start(t, bus, Config{}, newWall().now)
-	<-s.Loaded()
-	under, release := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	bus.Fail(onPublish(func(stream.Message) error {
-		once.Do(func() { close(under); <-release })
-		return nil
-	}))
-	results := make(chan error, 2)
-	send := func(id string) {
-		_, err := s.Accept(context.Background(), home, []formats.Item{doc(id, "x")})
-		results <- err
-	}
-	go send("a")
-	<-under
-	go send("b")
-	for ahead(s) < 2 {
-		// the second waits behind the first
-	}
-	stopped := make(chan struct{})
-	go func() { stop(); close(stopped) }()
-	close(release)
-	<-stopped
-	for range 2 {
-		if err := <-results; err != nil {
-			t.Errorf("handed over before the end: %v", err)
+	synctest.Test(t, func(t *testing.T) {
+		bus := streamtest.NewBus()
+		s, stop := start(t, bus, Config{}, newWall().now)
+		<-s.loaded
+		under, release := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		bus.Fail(onPublish(func(stream.Message) error {
+			once.Do(func() { close(under); <-release })
+			return nil
+		}))
+		results := make(chan error, 2)
+		send := func(id string) {
+			_, err := s.Accept(context.Background(), home, []formats.Item{doc(id, "x")}, Options{})
+			results <- err
 		}
-	}
-	checkLog(t, bus, 2)
+		go send("a")
+		<-under
+		go send("b")
+		synctest.Wait() // the second waits behind the first
+		stopped := make(chan struct{})
+		go func() { stop(); close(stopped) }()
+		close(release)
+		<-stopped
+		for range 2 {
+			if err := <-results; err != nil {
+				t.Errorf("handed over before the end: %v", err)
+			}
+		}
+		checkLog(t, bus, 2)
+	})
 }
 
 func TestManyWritersOfTheSameToolsStayInOrder(t *testing.T) {
@@ -403,7 +354,7 @@ func TestManyWritersOfTheSameToolsStayInOrder(t *testing.T) {
 				if r%7 == 0 {
 					item = gone(id)
 				}
-				out, err := s.Accept(t.Context(), home, []formats.Item{item})
+				out, err := s.Accept(t.Context(), home, []formats.Item{item}, Options{})
 				if err != nil || out[0].State == Rejected {
 					t.Errorf("%+v, %v", out, err)
 				}
@@ -419,44 +370,6 @@ func TestManyWritersOfTheSameToolsStayInOrder(t *testing.T) {
 			t.Errorf("table says %+v, the bus ends with %+v", k, c)
 		}
 	}
-}
-
-func TestCallersAreCommittedTogether(t *testing.T) {
-	bus := streamtest.NewBus()
-	s, _ := start(t, bus, Config{}, newWall().now)
-	<-s.Loaded()
-	under, release := make(chan struct{}), make(chan struct{})
-	calls := 0
-	bus.Fail(onPublish(func(stream.Message) error {
-		if calls++; calls == 1 {
-			close(under)
-			<-release
-		}
-		return nil
-	}))
-	var wg sync.WaitGroup
-	put := func(id string) {
-		wg.Go(func() {
-			if _, err := s.Accept(t.Context(), home, []formats.Item{doc(id, "x")}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	put("first")
-	<-under
-	const waiting = 20
-	for i := range waiting {
-		put(fmt.Sprintf("tool-%d", i))
-	}
-	for ahead(s) < 1+waiting {
-		// they queue up behind the first
-	}
-	close(release)
-	wg.Wait()
-	if calls != 2 {
-		t.Errorf("%d publishes for 1 + %d callers, want 2", calls, waiting)
-	}
-	checkLog(t, bus, 1+waiting)
 }
 
 func TestSharedBusIsReadBeforeDeciding(t *testing.T) {
@@ -502,7 +415,7 @@ func TestAcceptAgreesWithTheBusThroughFailuresAndRestarts(t *testing.T) {
 				item = gone(item.ID)
 			}
 			item.SourceVersion = rapid.Uint64Range(0, 4).Draw(rt, "version")
-			out, err := s.Accept(context.Background(), home, []formats.Item{item})
+			out, err := s.Accept(context.Background(), home, []formats.Item{item}, Options{})
 			bus.Fail(nil)
 			checkAnswer(rt, bus, item, out, err)
 		}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -17,26 +16,27 @@ import (
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
-// Pieces in which a batch is accepted and answered.
+// A batch is accepted and answered in chunks of about this size.
 const (
-	pieceItems = 256
-	pieceBytes = 4 << 20
+	chunkItems = 256
+	chunkBytes = 4 << 20
 )
 
 type batchInput struct {
-	Agent  string `query:"agent" doc:"Id of the agent that owns the tools, whatever the input says."`
-	Sync   bool   `query:"sync" doc:"Delete the tools that the agents of this batch had before and that it does not hold. Nothing is deleted if an item without an id was rejected."`
-	Format string `query:"format" doc:"Format of the documents; recognised when absent."`
-	Source string `query:"source" doc:"Name of the file or address that the body comes from: its ending helps to recognise the format, and a document of several tools that names no agent gets one from its base name."`
+	Provider string `query:"provider" doc:"Id of the provider that owns the tools, whatever the documents say."`
+	TakeOver bool   `query:"take_over" doc:"Tools of another provider may change hands. Without it they are refused."`
+	Sync     bool   `query:"sync" doc:"Delete the tools that the providers of this batch had before and that it does not hold. Nothing is deleted if an item without an id was rejected."`
+	Format   string `query:"format" doc:"Format of the document; recognised when absent."`
+	Source   string `query:"source" doc:"File name or address of the body: its ending helps to recognise the format, its base name may be the provider."`
 }
 
 func (h *handlers) batchRoute() {
 	lines := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	huma.Register(h.api, huma.Operation{
 		OperationID: "batch-tools", Method: http.MethodPost, Path: "/v1/tools:batch", Tags: []string{"tools"},
-		Summary: "Add, replace and delete many tools and agents",
+		Summary: "Add, replace and delete many tools and providers",
 		Description: "The body is JSON Lines, one document or envelope a line, or one whole document: an OpenAPI document, a tools/list answer, an array. " +
-			`An envelope is {"id", "agent"?, "kind"?, "op"?, "source_version"?, "document"}. ` +
+			`An envelope is {"id", "provider"?, "kind"?, "op"?, "source_version"?, "document"}. ` +
 			"The answer is JSON Lines: one object for each tool, in order, with the line it stood on, its state and, if it was rejected, the reason; " +
 			`then one for each tool that sync deleted; at last {"summary": {...}} with the counts. ` +
 			"Answers come while the body is still being read. An answer without a summary was cut off; a summary with an error says that what has no answer is to be sent again.",
@@ -50,20 +50,20 @@ func (h *handlers) batchRoute() {
 func (h *handlers) batch(ctx context.Context, in *batchInput) (*huma.StreamResponse, error) {
 	t := tenant.From(ctx)
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
-		p := &pieces{s: h.s, ctx: hc.Context(), batch: h.s.NewBatch(t, in.Agent, in.Sync), answers: newAnswers(hc)}
-		if err := p.finish(p.read(hc, in)); err != nil {
+		c := &chunks{s: h.s, ctx: hc.Context(), batch: h.s.newBatch(t, in.Provider, in.Sync, Options{TakeOver: in.TakeOver}), out: newLineWriter(hc)}
+		if err := c.finish(c.read(hc, in)); err != nil {
 			writeProblem(h.api, hc, err)
 		}
 	}}, nil
 }
 
-// linesSource makes package formats read lines, whatever the first one looks
-// like. It is the name of a file without a base name, so it names no agent.
+// linesSource makes package formats read lines, whatever the first line looks
+// like. It has no base name, so it names no provider.
 const linesSource = "-.ndjson"
 
-// sourceOf says by a file's name what the content type says.
+// sourceOf returns a file name that stands for a content type.
 func sourceOf(contentType string) string {
-	media, _, _ := mime.ParseMediaType(contentType) // was checked
+	media, _, _ := mime.ParseMediaType(contentType) // checkType has refused malformed ones
 	switch {
 	case strings.HasSuffix(media, "ndjson"), strings.HasSuffix(media, "jsonl"), strings.Contains(media, "json-lines"), strings.HasSuffix(media, "jsonlines"):
 		return linesSource
@@ -80,190 +80,169 @@ func isLines(source string) bool {
 	return strings.HasSuffix(source, ".ndjson") || strings.HasSuffix(source, ".jsonl")
 }
 
-// pieces accepts what a body holds in pieces, and answers each piece once it
-// is durable.
-type pieces struct {
-	s       *Service
-	ctx     context.Context
-	batch   *Batch
-	answers *answers
+// chunks accepts the items of a body in chunks, and answers each chunk once it is
+// durable.
+type chunks struct {
+	s     *Service
+	ctx   context.Context
+	batch *batch
+	out   *lineWriter
 
-	items    []formats.Item // of the piece, not accepted yet
+	items    []formats.Item // of the chunk, not accepted yet
 	at       []int          // where their outcomes go in outcomes
-	outcomes []Outcome      // of the piece
+	outcomes []Outcome      // of the chunk
 	size     int            // bytes of items' documents
 	taken    int            // items of the whole body
-	problems int            // likewise
+	problems int            // of the whole body
 }
 
 // read accepts the whole body. The error says why it ended early.
-func (p *pieces) read(hc huma.Context, in *batchInput) error {
-	r, err := open(hc, p.s.cfg.MaxBody, p.s.cfg.MaxStream)
+func (c *chunks) read(hc huma.Context, in *batchInput) error {
+	r, err := open(hc, c.s.cfg.MaxBody, c.s.cfg.MaxStream)
 	if err != nil {
 		return err
 	}
-	limits := p.s.limits(p.s.cfg.MaxBody)
-	limits.Stream = p.s.cfg.MaxStream
+	limits := c.s.limits(c.s.cfg.MaxBody)
+	limits.Stream = c.s.cfg.MaxStream
 	options := formats.Options{
-		Source: cmp.Or(in.Source, sourceOf(hc.Header("Content-Type"))), Agent: in.Agent, Format: in.Format, Limits: limits,
+		Source: cmp.Or(in.Source, sourceOf(hc.Header("Content-Type"))), Provider: in.Provider, Format: in.Format, Limits: limits,
 	}
 	for item, problem := range formats.Read(r, options) {
 		if problem != nil && problem.Cause != nil {
-			return p.cutOff(problem)
+			return c.cutOff(problem)
 		}
-		if err := p.add(item, problem); err != nil {
+		if err := c.add(item, problem); err != nil {
 			return err
 		}
 	}
-	if alone := p.alone(isLines(options.Source)); alone != nil {
-		return alone.problem()
+	if c.taken == 0 && c.problems == 1 && !c.out.begun && (!isLines(options.Source) || c.outcomes[0].Line == 0) {
+		return c.outcomes[0].problem() // the body holds one wrong thing; a single bad line is a line
 	}
-	return p.flush()
+	return c.flush()
 }
 
-// cutOff accepts what came of a body that ended before its end, and answers
-// for that.
-func (p *pieces) cutOff(cause *formats.Problem) error {
-	if p.taken > 0 {
-		if err := p.flush(); err != nil {
+// cutOff accepts what came of a body that was cut off, and returns the problem.
+func (c *chunks) cutOff(cause *formats.Problem) error {
+	if c.taken > 0 {
+		if err := c.flush(); err != nil {
 			return err
 		}
 	}
-	if status := statusOf(cause.Reason); cause.Reason != formats.Unreadable {
-		return problem(status, "", rejected(*cause).detail())
+	if cause.Reason != formats.Unreadable {
+		return rejected(*cause).problem()
 	}
 	return bodyProblem(cause.Cause)
 }
 
-// alone returns the outcome of a body that holds nothing but one thing that is
-// wrong: the request is answered by it. A single bad line is a line.
-func (p *pieces) alone(lines bool) *Outcome {
-	if p.taken > 0 || p.problems != 1 || p.answers.begun {
-		return nil
-	}
-	if lines && p.outcomes[0].Line > 0 {
-		return nil
-	}
-	return &p.outcomes[0]
-}
-
-func (p *pieces) add(item formats.Item, bad *formats.Problem) error {
+func (c *chunks) add(item formats.Item, bad *formats.Problem) error {
 	if bad != nil {
-		p.problems++
-		p.outcomes = append(p.outcomes, p.batch.Reject([]formats.Problem{*bad})...)
+		c.problems++
+		c.outcomes = append(c.outcomes, c.batch.Reject([]formats.Problem{*bad})...)
 	} else {
-		p.taken++
-		p.size += len(item.Raw)
-		p.items, p.at = append(p.items, item), append(p.at, len(p.outcomes))
-		p.outcomes = append(p.outcomes, Outcome{})
+		c.taken++
+		c.size += len(item.Raw)
+		c.items, c.at = append(c.items, item), append(c.at, len(c.outcomes))
+		c.outcomes = append(c.outcomes, Outcome{})
 	}
-	if p.taken+p.problems > p.s.cfg.MaxItems {
-		return problem(http.StatusRequestEntityTooLarge, "", fmt.Sprintf("more than %d tools in one request", p.s.cfg.MaxItems))
+	if c.taken+c.problems > c.s.cfg.MaxItems {
+		return problem(http.StatusRequestEntityTooLarge, "", fmt.Sprintf("more than %d tools in one request", c.s.cfg.MaxItems))
 	}
-	if len(p.outcomes) < pieceItems && p.size < pieceBytes {
+	if len(c.outcomes) < chunkItems && c.size < chunkBytes {
 		return nil
 	}
-	return p.flush()
+	return c.flush()
 }
 
-// flush accepts and answers the piece.
-func (p *pieces) flush() error {
-	if len(p.items) > 0 {
-		accepted, err := p.batch.Accept(p.ctx, p.items)
+// flush accepts and answers the chunk.
+func (c *chunks) flush() error {
+	if len(c.items) > 0 {
+		accepted, err := c.batch.Accept(c.ctx, c.items)
 		if err != nil {
-			return p.s.failed(err)
+			return c.s.failed(err)
 		}
 		for i, o := range accepted {
-			p.outcomes[p.at[i]] = o
+			c.outcomes[c.at[i]] = o
 		}
 	}
-	p.answers.write(p.outcomes)
-	p.items, p.at, p.outcomes, p.size = nil, nil, nil, 0
+	c.out.write(c.outcomes)
+	c.items, c.at, c.outcomes, c.size = nil, nil, nil, 0
 	return nil
 }
 
 // finish deletes what a sync is to delete and answers with the summary. An
 // error, of the body or of that, is returned if nothing was answered yet.
-func (p *pieces) finish(err error) error {
+func (c *chunks) finish(err error) error {
 	if err == nil {
-		deleted, failure := p.batch.Finish(p.ctx)
+		deleted, failure := c.batch.Finish(c.ctx)
 		if failure != nil {
-			err = p.s.failed(failure)
+			err = c.s.failed(failure)
 		}
-		p.answers.write(deleted)
+		c.out.write(deleted)
 	}
-	if err != nil && !p.answers.begun {
+	if err != nil && !c.out.begun {
 		return err
 	}
-	summary := &p.batch.Summary
+	summary := &c.batch.Summary
 	if err != nil {
 		summary.Error, summary.RetryAfter = describe(err)
-		p.answers.drain(p.s.cfg.MaxBody)
 	}
-	p.answers.summary(summary)
+	c.out.summary(summary)
 	return nil
 }
 
-// answers writes JSON Lines. The status is sent with the first of them.
-type answers struct {
+// lineWriter writes JSON Lines. The status goes out with the first line.
+type lineWriter struct {
 	hc         huma.Context
-	controller *http.ResponseController // nil where the connection is none of net/http
+	controller *http.ResponseController // nil: the connection is not one of net/http
 	out        *bufio.Writer
 	lines      *json.Encoder
 	begun      bool
 }
 
-func newAnswers(hc huma.Context) *answers {
-	a := &answers{hc: hc, out: bufio.NewWriter(hc.BodyWriter())}
-	a.lines = json.NewEncoder(a.out)
-	if w, ok := hc.BodyWriter().(http.ResponseWriter); ok {
-		a.controller = http.NewResponseController(w)
+func newLineWriter(hc huma.Context) *lineWriter {
+	w := &lineWriter{hc: hc, out: bufio.NewWriter(hc.BodyWriter())}
+	w.lines = json.NewEncoder(w.out)
+	if rw, ok := hc.BodyWriter().(http.ResponseWriter); ok {
+		w.controller = http.NewResponseController(rw)
 	}
-	return a
+	return w
 }
 
-// write answers with outcomes. That the client has gone is noticed by the
-// request's context.
-func (a *answers) write(outcomes []Outcome) {
+// write answers with outcomes. Errors are left to the request's context, which
+// ends when the client has gone.
+func (w *lineWriter) write(outcomes []Outcome) {
 	if len(outcomes) == 0 {
 		return
 	}
-	a.begin()
+	w.begin()
 	for i := range outcomes {
-		_ = a.lines.Encode(&outcomes[i])
+		_ = w.lines.Encode(&outcomes[i])
 	}
-	a.flush()
+	w.flush()
 }
 
-func (a *answers) summary(s *Summary) {
-	a.begin()
-	_ = a.lines.Encode(map[string]*Summary{"summary": s})
-	a.flush()
+func (w *lineWriter) summary(s *Summary) {
+	w.begin()
+	_ = w.lines.Encode(map[string]*Summary{"summary": s})
+	w.flush()
 }
 
 // begin lets answers go out while the body is still coming in.
-func (a *answers) begin() {
-	if a.begun {
+func (w *lineWriter) begin() {
+	if w.begun {
 		return
 	}
-	a.begun = true
-	if a.controller != nil {
-		_ = a.controller.EnableFullDuplex() // HTTP/2 has it anyway, and says so with an error
+	w.begun = true
+	if w.controller != nil {
+		_ = w.controller.EnableFullDuplex() // HTTP/2 has it anyway, and says so with an error
 	}
-	a.hc.SetHeader("Content-Type", "application/x-ndjson")
-	a.hc.SetStatus(http.StatusOK)
+	w.hc.SetHeader("Content-Type", "application/x-ndjson")
+	w.hc.SetStatus(http.StatusOK)
 }
 
-// drain reads what is left of the body. net/http does so too before it reuses
-// a connection, but not safely once answers have gone out before the end of
-// the body (it panics with "invalid concurrent Body.Read call").
-func (a *answers) drain(limit int64) {
-	_, _ = io.CopyN(io.Discard, &patient{a.hc}, limit)
-}
-
-func (a *answers) flush() {
-	_ = a.out.Flush()
-	if a.controller != nil {
-		_ = a.controller.Flush()
+func (w *lineWriter) flush() {
+	_ = w.out.Flush()
+	if w.controller != nil {
+		_ = w.controller.Flush()
 	}
 }

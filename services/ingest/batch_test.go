@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
@@ -58,10 +58,10 @@ func TestBatchAnswersEveryLine(t *testing.T) {
 	body := strings.Join([]string{
 		tool("a"),
 		``,
-		`{"id":"b","agent":"other","document":` + tool("b") + `}`,
+		`{"id":"b","provider":"other","document":` + tool("b") + `}`,
 		`{"broken":}`,
 		`{"id":"c","op":"delete"}`,
-		`{"id":"m","kind":"agent","document":{"name":"Mail"}}`,
+		`{"id":"m","kind":"provider","document":{"name":"Mail"}}`,
 		`{"id":"bad\u0007","document":` + tool("x") + `}`,
 		tool("a"),
 		`{"id":"d","source_version":3,"document":` + tool("d") + `}`,
@@ -69,7 +69,7 @@ func TestBatchAnswersEveryLine(t *testing.T) {
 	out, summary := s.batch("", body, "Content-Type", ndjson).lines(t)
 	want := []Outcome{
 		{Line: 1, ID: "a", State: Accepted}, {Line: 3, ID: "b", State: Accepted}, {Line: 4, State: Rejected, Reason: "invalid JSON"},
-		{Line: 5, ID: "c", State: Accepted, Deleted: true}, {Line: 6, ID: "m", Kind: "agent", State: Accepted},
+		{Line: 5, ID: "c", State: Accepted, Deleted: true}, {Line: 6, ID: "m", Kind: "provider", State: Accepted},
 		{Line: 7, State: Rejected, Reason: formats.InvalidID}, {Line: 8, ID: "a", State: Unchanged}, {Line: 9, ID: "d", State: Accepted},
 	}
 	if len(out) != len(want) {
@@ -90,8 +90,8 @@ func TestBatchAnswersEveryLine(t *testing.T) {
 	if summary.Start = 0; *summary != (Summary{Accepted: 4, Unchanged: 1, Rejected: 2, Deleted: 1}) {
 		t.Errorf("summary %+v", summary)
 	}
-	if c := newest(t, s.bus, "b"); c.Agent != "other" {
-		t.Errorf("owner %q", c.Agent)
+	if c := newest(t, s.bus, "b"); c.Provider != "other" {
+		t.Errorf("owner %q", c.Provider)
 	}
 	if c := newest(t, s.bus, "d"); c.Source != 3 {
 		t.Errorf("version %+v", c.Version)
@@ -113,7 +113,7 @@ func TestBatchTakesWholeDocuments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, Config{})
-			out, summary := s.batch("?agent=mail", tc.body, "Content-Type", tc.contentType).lines(t)
+			out, summary := s.batch("?provider=mail", tc.body, "Content-Type", tc.contentType).lines(t)
 			ids := map[string]bool{}
 			for _, o := range out {
 				ids[o.ID] = true
@@ -184,7 +184,7 @@ func TestBatchStreams(t *testing.T) {
 	}
 	req.Header.Set("Content-Type", ndjson)
 	go func() {
-		for i := range pieceItems {
+		for i := range chunkItems {
 			fmt.Fprintln(out, tool(fmt.Sprintf("tool-%d", i)))
 		}
 	}()
@@ -194,7 +194,7 @@ func TestBatchStreams(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	answers := bufio.NewScanner(resp.Body)
-	for i := range pieceItems {
+	for i := range chunkItems {
 		if !answers.Scan() {
 			t.Fatalf("answer %d: %v", i, answers.Err())
 		}
@@ -210,23 +210,23 @@ func TestBatchStreams(t *testing.T) {
 func TestBatchSaysWhereTheBusFailed(t *testing.T) {
 	s := serve(t, Config{})
 	var body strings.Builder
-	for i := range 2 * pieceItems {
+	for i := range 2 * chunkItems {
 		fmt.Fprintln(&body, tool(fmt.Sprintf("tool-%d", i)))
 	}
 	down := errors.New("down")
 	s.bus.Fail(onPublish(func(m stream.Message) error {
-		if strings.HasSuffix(m.Key, "/tool-0") || len(s.bus.Messages(events.ToolsRaw)) < pieceItems {
+		if strings.HasSuffix(m.Key, "/tool-0") || len(s.bus.Messages(events.ToolsRaw)) < chunkItems {
 			return nil
 		}
 		return down
 	}))
-	out, summary := s.batch("?sync=true&agent=mail", body.String(), "Content-Type", ndjson).lines(t)
-	if len(out) != pieceItems || summary.Accepted != pieceItems || summary.Error == "" || summary.RetryAfter == 0 {
+	out, summary := s.batch("?sync=true&provider=mail", body.String(), "Content-Type", ndjson).lines(t)
+	if len(out) != chunkItems || summary.Accepted != chunkItems || summary.Error == "" || summary.RetryAfter == 0 {
 		t.Errorf("%d answers, summary %+v", len(out), summary)
 	}
 	s.bus.Fail(nil)
-	out, summary = s.batch("?sync=true&agent=mail", body.String(), "Content-Type", ndjson).lines(t)
-	if len(out) != 2*pieceItems || summary.Unchanged+summary.Accepted != 2*pieceItems || summary.Error != "" {
+	out, summary = s.batch("?sync=true&provider=mail", body.String(), "Content-Type", ndjson).lines(t)
+	if len(out) != 2*chunkItems || summary.Unchanged+summary.Accepted != 2*chunkItems || summary.Error != "" {
 		t.Errorf("again: %d answers, summary %+v", len(out), summary)
 	}
 	s.bus.Fail(onPublish(func(stream.Message) error { return down }))
@@ -243,18 +243,19 @@ func TestSync(t *testing.T) {
 		deleted string
 		held    bool
 	}{
-		"one is gone":              {tool("a") + "\n" + tool("c") + "\n", "?agent=mail&sync=true", "mail/b", false},
-		"without sync":             {tool("a") + "\n", "?agent=mail", "", false},
-		"another agent":            {tool("a") + "\n", "?agent=post&sync=true", "", false},
-		"nothing is gone":          {full, "?agent=mail&sync=true", "", false},
-		"rejected with an id":      {tool("a") + "\n" + tool("b") + "\n" + `{"id":"mail/c","document":7}` + "\n", "?agent=mail&sync=true", "", false},
-		"rejected without an id":   {tool("a") + "\n" + `{"x":` + "\n", "?agent=mail&sync=true", "", true},
-		"agents named by envelope": {`{"id":"mail/a","agent":"mail","document":` + tool("a") + "}\n", "?sync=true", "mail/b mail/c", false},
-		"moved to another agent":   {`{"id":"mail/a","agent":"post","document":` + tool("a") + "}\n" + tool("b") + "\n" + tool("c") + "\n", "?sync=true", "", false},
+		"one is gone":                 {tool("a") + "\n" + tool("c") + "\n", "?provider=mail&sync=true", "mail/b", false},
+		"without sync":                {tool("a") + "\n", "?provider=mail", "", false},
+		"another provider":            {tool("a") + "\n", "?provider=post&sync=true", "", false},
+		"nothing is gone":             {full, "?provider=mail&sync=true", "", false},
+		"rejected with an id":         {tool("a") + "\n" + tool("b") + "\n" + `{"id":"mail/c","document":7}` + "\n", "?provider=mail&sync=true", "", false},
+		"rejected without an id":      {tool("a") + "\n" + `{"x":` + "\n", "?provider=mail&sync=true", "", true},
+		"providers named by envelope": {`{"id":"mail/a","provider":"mail","document":` + tool("a") + "}\n", "?sync=true", "mail/b mail/c", false},
+		"another provider's tool":     {`{"id":"mail/a","provider":"post","document":` + tool("a") + "}\n" + tool("b") + "\n", "?sync=true", "", false},
+		"taken over":                  {`{"id":"mail/a","provider":"post","document":` + tool("a") + "}\n", "?sync=true&take_over=true", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, Config{})
-			s.batch("?agent=mail", full, "Content-Type", ndjson).lines(t)
+			s.batch("?provider=mail", full, "Content-Type", ndjson).lines(t)
 			s.put("mail/by-hand", tool("x"))
 			out, summary := s.batch(tc.query, tc.second, "Content-Type", ndjson).lines(t)
 			var deleted []string
@@ -273,12 +274,35 @@ func TestSync(t *testing.T) {
 	}
 }
 
+func TestSyncOfSeveralBatches(t *testing.T) {
+	s := serve(t, Config{})
+	s.batch("?provider=mail", tool("a")+"\n"+tool("b")+"\n", "Content-Type", ndjson)
+	s.batch("?provider=post", tool("c")+"\n", "Content-Type", ndjson)
+	_, summary := s.batch("?provider=mail", tool("new")+"\n", "Content-Type", ndjson).lines(t)
+	for _, tc := range []struct {
+		body   string
+		status int
+		answer string
+	}{
+		{`{"providers":["mail","post"],"keep":["mail/a"],"dry_run":true}`, 200, `"missing":["mail/b","mail/new","post/c"]`},
+		{`{"providers":["mail","post"],"keep":["mail/a"]}`, 422, `/upto`},
+		{`{"providers":[],"keep":[],"upto":1}`, 422, `providers`},
+		{fmt.Sprintf(`{"providers":["mail"],"keep":["mail/a"],"upto":%d}`, summary.Start), 200, `"id":"mail/b"`},
+		{`{"providers":["mail","post"],"keep":["mail/a"],"dry_run":true}`, 200, `"missing":["mail/new","post/c"]`},
+	} {
+		r := s.do(http.MethodPost, "/v1/tools:sync", strings.NewReader(tc.body), "Content-Type", "application/json")
+		if r.StatusCode != tc.status || !strings.Contains(string(r.body), tc.answer) {
+			t.Errorf("%s: %d %s", tc.body, r.StatusCode, r.body)
+		}
+	}
+}
+
 // A tool that comes from elsewhere while a batch is read is not the batch's to
 // delete.
 func TestSyncLeavesAloneWhatCameLater(t *testing.T) {
 	s := serve(t, Config{})
 	accept(t, s.s, owned(doc("old", "x"), "mail"), owned(doc("renewed", "x"), "mail"))
-	b := s.s.NewBatch(home, "mail", true)
+	b := s.s.newBatch(home, "mail", true, Options{})
 	if _, err := b.Accept(t.Context(), []formats.Item{owned(doc("kept", "x"), "mail")}); err != nil {
 		t.Fatal(err)
 	}
@@ -292,34 +316,12 @@ func TestSyncLeavesAloneWhatCameLater(t *testing.T) {
 	}
 }
 
-func TestSyncIsRepeatedWhereTheBusFailed(t *testing.T) {
-	s := serve(t, Config{})
-	accept(t, s.s, owned(doc("a", "x"), "mail"), owned(doc("b", "x"), "mail"))
-	item := owned(doc("a", "x"), "mail")
-	s.bus.Fail(onPublish(func(stream.Message) error { return errors.New("down") }))
-	b := s.s.NewBatch(home, "mail", true)
-	if _, err := b.Accept(t.Context(), []formats.Item{item}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Finish(t.Context()); err == nil {
-		t.Fatal("deleted without the bus")
-	}
-	s.bus.Fail(nil)
-	b = s.s.NewBatch(home, "mail", true)
-	if _, err := b.Accept(t.Context(), []formats.Item{item}); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := b.Finish(t.Context()); err != nil || states(out) != "accepted" {
-		t.Errorf("%+v, %v", out, err)
-	}
-}
-
 // A sync that deletes very many does so commit by commit, and what fails in the
 // middle is gone on with.
 func TestSyncDeletesPieceByPiece(t *testing.T) {
 	s := serve(t, Config{})
 	var items []formats.Item
-	for i := range 2*roundItems + 10 {
+	for i := range 2*groupItems + 10 {
 		items = append(items, owned(doc(fmt.Sprintf("tool-%04d", i), "x"), "mail"))
 	}
 	accept(t, s.s, items...)
@@ -334,31 +336,29 @@ func TestSyncDeletesPieceByPiece(t *testing.T) {
 		}
 		return nil
 	})
-	b := s.s.NewBatch(home, "mail", true)
+	b := s.s.newBatch(home, "mail", true, Options{})
 	out, err := b.Finish(t.Context())
-	if err == nil || len(out) != roundItems || b.Summary.Deleted != roundItems {
+	if err == nil || len(out) != groupItems || b.Summary.Deleted != groupItems {
 		t.Errorf("%d outcomes, %+v, %v", len(out), b.Summary, err)
 	}
 	fail = false
-	out, err = s.s.Sync(t.Context(), home, "mail", nil, s.s.clock.Next())
-	if err != nil || len(out) != roundItems+10 {
+	b = s.s.newBatch(home, "mail", true, Options{})
+	if out, err = b.Finish(t.Context()); err != nil || len(out) != groupItems+10 {
 		t.Errorf("%d outcomes, %v", len(out), err)
 	}
-	if most > roundItems {
+	if most > groupItems {
 		t.Errorf("%d records in one commit", most)
 	}
 }
 
-func TestBatchEndsEarlyAndTheConnectionStaysGood(t *testing.T) {
-	s := serve(t, Config{MaxItems: pieceItems + 1})
+func TestBatchSaysThatItEndedEarly(t *testing.T) {
+	s := serve(t, Config{MaxItems: chunkItems + 1})
 	var body strings.Builder
-	for i := range 20 * pieceItems {
+	for i := range chunkItems + 2 {
 		fmt.Fprintln(&body, tool(fmt.Sprintf("tool-%d", i)))
 	}
-	for range 5 {
-		out, summary := s.batch("", body.String(), "Content-Type", ndjson).lines(t)
-		if len(out) != pieceItems || !strings.Contains(summary.Error, "more than") || summary.RetryAfter != 0 {
-			t.Fatalf("%d answers, %+v", len(out), summary)
-		}
+	out, summary := s.batch("", body.String(), "Content-Type", ndjson).lines(t)
+	if len(out) != chunkItems || !strings.Contains(summary.Error, "more than") || summary.RetryAfter != 0 {
+		t.Errorf("%d answers, %+v", len(out), summary)
 	}
 }

@@ -10,14 +10,11 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 )
-
-// bodyTimeout is how long a client may keep quiet in the middle of its body.
-const bodyTimeout = 30 * time.Second
 
 // acceptedTypes is what a 415 names.
 const acceptedTypes = "application/json, application/x-ndjson, application/yaml, text/*, application/octet-stream"
@@ -30,11 +27,11 @@ type overLimit struct {
 
 func (e *overLimit) Error() string { return fmt.Sprintf("%s: at most %d bytes", e.what, e.limit) }
 
-// body is the body of a request, to be read by the handler.
+// body is the body of a request, which the handler reads.
 type body struct{ hc huma.Context }
 
-// Resolve keeps the request, so that what is wrong with its body is answered
-// as what it is and not as a validation that failed.
+// Resolve keeps the request: huma would answer every error of its body as a failed
+// validation.
 func (b *body) Resolve(hc huma.Context) []error {
 	b.hc = hc
 	return nil
@@ -53,36 +50,39 @@ func (b *body) read(limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// open checks the headers of a body and returns it decompressed, also where
-// only its first bytes say that it is compressed. Reading fails beyond most
-// bytes, on the wire or decompressed, and where a compressed body becomes
-// longer than inflated and suspiciously much longer than it was.
+// open checks the headers of a body and returns it decompressed, also where only its
+// first bytes say that it is compressed. Reading fails beyond most bytes, on the wire or
+// decompressed, and where a compressed body becomes longer than inflated bytes and
+// inflationRatio times as long as it was.
 func open(hc huma.Context, inflated, most int64) (io.Reader, error) {
 	if err := checkType(hc.Header("Content-Type")); err != nil {
 		return nil, err
 	}
-	wire := &bounded{r: &patient{hc}, limit: most, what: "body over limit"}
-	var r io.Reader = wire
-	switch encoding := strings.ToLower(strings.TrimSpace(hc.Header("Content-Encoding"))); encoding {
-	case "", "identity":
-	case "gzip", "x-gzip":
+	wire := &bounded{r: hc.BodyReader(), limit: func() int64 { return most }, what: "body over limit"}
+	unzip := func(r io.Reader) (io.Reader, error) {
 		z, err := gzip.NewReader(r)
 		if err != nil {
 			return nil, bodyProblem(err)
 		}
-		r = &inflation{r: z, wire: wire, floor: inflated, most: most}
+		limit := func() int64 { return min(most, max(inflated, inflationRatio*wire.n)) }
+		return &bounded{r: z, limit: limit, what: "decompressed size over limit"}, nil
+	}
+	var r io.Reader = wire
+	switch encoding := strings.ToLower(strings.TrimSpace(hc.Header("Content-Encoding"))); encoding {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		var err error
+		if r, err = unzip(r); err != nil {
+			return nil, err
+		}
 	default:
 		return nil, withHeader(problem(http.StatusUnsupportedMediaType, "", "unknown content encoding, accepted are identity and gzip"), "Accept-Encoding", "gzip")
 	}
 	in := bufio.NewReader(r)
-	if magic, _ := in.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) { // what is wrong comes again with the first read
-		return in, nil
+	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) { // an error comes again with the first read
+		return unzip(in)
 	}
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		return nil, bodyProblem(err)
-	}
-	return &inflation{r: z, wire: wire, floor: inflated, most: most}, nil
+	return in, nil
 }
 
 func checkType(contentType string) error {
@@ -100,61 +100,31 @@ func checkType(contentType string) error {
 	return problem(http.StatusUnsupportedMediaType, "", "text is UTF-8")
 }
 
-// acceptable also takes what curl says of a body that it was told nothing
-// about.
+// acceptable also takes the type that curl sends by default.
 func acceptable(media string) bool {
-	switch media {
-	case "application/json", "application/x-ndjson", "application/ndjson", "application/jsonl", "application/json-lines",
-		"application/x-jsonlines", "application/yaml", "application/x-yaml", "application/octet-stream",
-		"application/x-www-form-urlencoded":
-		return true
-	}
-	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+yaml")
+	return slices.Contains([]string{
+		"application/json", "application/x-ndjson", "application/ndjson", "application/jsonl", "application/json-lines", "application/x-jsonlines",
+		"application/yaml", "application/x-yaml", "application/octet-stream", "application/x-www-form-urlencoded",
+	}, media) || strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+yaml")
 }
 
-// patient gives the client time for every read, and no more.
-type patient struct{ ctx huma.Context }
+// inflationRatio is how many times as long a body may become by decompression. Text is
+// rarely compressed to less than a hundredth; a decompression bomb is.
+const inflationRatio = 100
 
-func (p *patient) Read(b []byte) (int, error) {
-	// Where the connection knows no deadlines there is none to be set or
-	// lifted. One that passed while the request is worked on would end it.
-	_ = p.ctx.SetReadDeadline(time.Now().Add(bodyTimeout))
-	defer func() { _ = p.ctx.SetReadDeadline(time.Time{}) }()
-	return p.ctx.BodyReader().Read(b)
-}
-
-// bounded fails once more than limit bytes come.
+// bounded fails once more bytes come than the limit at that moment.
 type bounded struct {
 	r     io.Reader
 	n     int64 // read so far
-	limit int64
+	limit func() int64
 	what  string
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
-	if b.n += int64(n); b.n > b.limit {
-		return 0, &overLimit{b.what, b.limit}
-	}
-	return n, err
-}
-
-// inflation fails once a compressed body has become too long. Text is rarely
-// compressed to less than a hundredth; what is made to explode is.
-type inflation struct {
-	r           io.Reader
-	n           int64 // read so far
-	wire        *bounded
-	floor, most int64
-}
-
-const inflationRatio = 100
-
-func (f *inflation) Read(p []byte) (int, error) {
-	n, err := f.r.Read(p)
-	f.n += int64(n)
-	if limit := min(f.most, max(f.floor, inflationRatio*f.wire.n)); f.n > limit {
-		return 0, &overLimit{"decompressed size over limit", limit}
+	b.n += int64(n)
+	if limit := b.limit(); b.n > limit {
+		return 0, &overLimit{b.what, limit}
 	}
 	return n, err
 }

@@ -3,71 +3,16 @@ package ingest
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
-
-// handed is a job as Accept hands it over, of one item.
-func handed(t *testing.T, s *Service, item formats.Item) (*job, *Outcome) {
-	t.Helper()
-	c, refused := s.change(home, item, origin{})
-	if refused != nil {
-		t.Fatalf("refused: %+v", refused)
-	}
-	c.outcome = new(Outcome)
-	return &job{ctx: t.Context(), changes: []*change{c}, done: make(chan error, 1)}, c.outcome
-}
-
-// A round may wait for the one before it to end, and take further jobs
-// meanwhile. If the one before failed, none of it is published: nothing of it,
-// not even what came after the failure, may count as decided.
-func TestARoundThatIsGivenUpLeavesNothingBehind(t *testing.T) {
-	bus := streamtest.NewBus()
-	s, err := New(Config{}, Deps{
-		Publisher: bus, Follower: bus, Now: newWall().now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := s.committer
-	take := func(r *round, item formats.Item) (*job, *Outcome) {
-		j, o := handed(t, s, item)
-		c.take(t.Context(), r, j)
-		return j, o
-	}
-	var under, waiting, next round
-	take(&under, doc("a", "x"))
-	take(&waiting, doc("b", "x"))
-	bus.Fail(onPublish(func(stream.Message) error { return errors.New("down") }))
-	c.finish(&under, c.publish(t.Context(), &under))
-	bus.Fail(nil)
-	late, _ := take(&waiting, doc("c", "x"))
-	c.finish(&waiting, c.publish(t.Context(), &waiting))
-	if err := <-late.done; !errors.Is(err, errAhead) {
-		t.Fatalf("what joined the round that was given up: %v", err)
-	}
-	checkLog(t, bus, 0)
-
-	again, outcome := take(&next, doc("c", "x"))
-	c.finish(&next, c.publish(t.Context(), &next))
-	if err := <-again.done; err != nil || outcome.State != Accepted {
-		t.Errorf("sent again: %+v, %v", outcome, err)
-	}
-	checkLog(t, bus, 1)
-	if n := ahead(s); n != 0 {
-		t.Errorf("%d changes are still ahead", n)
-	}
-}
 
 // What the bus never takes is refused alone: the rest of its round is accepted, and so
 // is what comes behind it.
@@ -85,15 +30,12 @@ func TestARecordThatTheBusRefusesKeepsNoneBack(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	checkLog(t, bus, -1)
-	out, err := s.Accept(t.Context(), home, []formats.Item{doc("b", "huge")})
+	out, err := s.Accept(t.Context(), home, []formats.Item{doc("b", "huge")}, Options{})
 	if err != nil || out[0].State != Rejected || out[0].Reason != ReasonTooLarge || out[0].Revision != 0 || statusOf(out[0].Reason) != http.StatusRequestEntityTooLarge {
 		t.Errorf("alone: %+v, %v", out, err)
 	}
 	if got := accept(t, s, doc("a", "x"), doc("b", "small")); got != "unchanged accepted" {
 		t.Errorf("afterwards: %s", got)
-	}
-	if n := ahead(s); n != 0 {
-		t.Errorf("%d changes are still ahead", n)
 	}
 }
 
@@ -107,26 +49,24 @@ func TestWhatIsAcceptedIsNewerThanWhatIsInDoubt(t *testing.T) {
 		"a put by hand":         {[]formats.Item{doc("a", "z")}, "z"},
 		"a delete by hand":      {[]formats.Item{gone("a")}, "-"},
 		"after a lower version": {[]formats.Item{versioned(doc("a", "w"), 5), gone("a")}, "-"},
+		"back to what was":      {[]formats.Item{doc("a", "x")}, "x"},
 		"the same again":        {[]formats.Item{versioned(doc("a", "y"), 6), doc("a", "z")}, "z"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bus := streamtest.NewBus()
+			fail, end := deaf(bus)
+			defer end()
 			s, _ := start(t, bus, Config{}, newWall().now)
 			accept(t, s, versioned(doc("a", "x"), 4))
-			held := make(chan struct{})
-			defer close(held)
 			answered := true
-			bus.Fail(func(c streamtest.Call) error {
-				switch {
-				case c.Op == streamtest.OpFollow:
-					<-held // the table does not hear of it
-				case c.Op == streamtest.OpPublish && answered:
+			fail(func(c streamtest.Call) error {
+				if c.Op == streamtest.OpPublish && answered {
 					answered = false
 					return errors.Join(bus.Publish(t.Context(), c.Messages...), errors.New("the answer was lost"))
 				}
 				return nil
 			})
-			if _, err := s.Accept(t.Context(), home, []formats.Item{versioned(doc("a", "y"), 6)}); err == nil {
+			if _, err := s.Accept(t.Context(), home, []formats.Item{versioned(doc("a", "y"), 6)}, Options{}); err == nil {
 				t.Fatal("accepted without an answer from the bus")
 			}
 			for _, item := range tc.items {
@@ -141,6 +81,22 @@ func TestWhatIsAcceptedIsNewerThanWhatIsInDoubt(t *testing.T) {
 	}
 }
 
+// deaf keeps the table from hearing of what is published until the test calls end. Beside
+// that, fail sets what goes wrong.
+func deaf(bus *streamtest.Bus) (fail func(func(streamtest.Call) error), end func()) {
+	held := make(chan struct{})
+	fail = func(fn func(streamtest.Call) error) {
+		bus.Fail(func(c streamtest.Call) error {
+			if c.Op == streamtest.OpFollow {
+				<-held
+			}
+			return fn(c)
+		})
+	}
+	fail(func(streamtest.Call) error { return nil })
+	return fail, func() { close(held) }
+}
+
 // visible returns the change that a sink ends with.
 func visible(t *testing.T, bus *streamtest.Bus, id string) (seen events.Change) {
 	t.Helper()
@@ -152,7 +108,7 @@ func visible(t *testing.T, bus *streamtest.Bus, id string) (seen events.Change) 
 	return seen
 }
 
-// A tool that came in without an answer is the agent's all the same: the next
+// A tool that came in without an answer is the provider's all the same: the next
 // sync without it deletes it.
 func TestSyncKnowsWhatCameInWithoutAnAnswer(t *testing.T) {
 	bus := streamtest.NewBus()
@@ -165,10 +121,10 @@ func TestSyncKnowsWhatCameInWithoutAnAnswer(t *testing.T) {
 		bus.Fail(nil)
 		return errors.Join(bus.Publish(t.Context(), c.Messages...), errors.New("the answer was lost"))
 	})
-	if _, err := s.Accept(t.Context(), home, []formats.Item{owned(doc("landed", "x"), "mail")}); err == nil {
+	if _, err := s.Accept(t.Context(), home, []formats.Item{owned(doc("landed", "x"), "mail")}, Options{}); err == nil {
 		t.Fatal("accepted without an answer from the bus")
 	}
-	b := s.NewBatch(home, "mail", true)
+	b := s.newBatch(home, "mail", true, Options{})
 	if _, err := b.Accept(t.Context(), []formats.Item{owned(doc("a", "x"), "mail")}); err != nil {
 		t.Fatal(err)
 	}
@@ -178,11 +134,11 @@ func TestSyncKnowsWhatCameInWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// Ids and agents are compared in NFC, also those of what is rejected.
+// Ids and providers are compared in NFC, also those of what is rejected.
 func TestSyncComparesInNFC(t *testing.T) {
 	s, _ := start(t, streamtest.NewBus(), Config{}, newWall().now)
 	accept(t, s, owned(doc("caf\u00e9", "x"), "se\u00f1or"), owned(doc("gone", "x"), "se\u00f1or"))
-	b := s.NewBatch(home, "sen\u0303or", true)
+	b := s.newBatch(home, "sen\u0303or", true, Options{})
 	b.Reject([]formats.Problem{{ID: "cafe\u0301", Reason: formats.NotATool}})
 	deleted, err := b.Finish(t.Context())
 	if err != nil || len(deleted) != 1 || deleted[0].ID != "gone" {

@@ -1,6 +1,11 @@
 package ingest
 
 import (
+	"context"
+	"fmt"
+	"unique"
+
+	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -8,13 +13,13 @@ import (
 // State is what became of one item.
 type State string
 
-// The states of an item. Only accepted ones are new on the bus.
+// The states of an item. Only accepted items are new on the bus.
 const (
 	Accepted   State = "accepted"   // durable on the bus
-	Unchanged  State = "unchanged"  // what is known says the same
+	Unchanged  State = "unchanged"  // the same is known
 	Stale      State = "stale"      // something newer is known
 	Superseded State = "superseded" // a later item of the same batch replaced it
-	Rejected   State = "rejected"   // never acceptable as it is
+	Rejected   State = "rejected"   // cannot be accepted as it is
 )
 
 // The reasons that acceptance itself gives. Those of unreadable documents are
@@ -23,59 +28,77 @@ const (
 	ReasonDuplicate = "duplicate"         // the same version, or the same event, again
 	ReasonStale     = "stale_ignored"     // a lower source version, or an older event
 	ReasonConflict  = "version_reused"    // the same source version with different content
-	ReasonInvalid   = "invalid"           // an id, an agent or a version that can not be
+	ReasonInvalid   = "invalid"           // an invalid id, provider or time
 	ReasonTooLarge  = "too_large"         // above the limit of one document
 	ReasonTenant    = "tenant_mismatch"   // the document names another tenant than the credential
 	ReasonEmpty     = "empty_document"    // nothing to index
+	ReasonOwned     = "other_provider"    // the tool belongs to another provider, and the call does not take tools over
+	ReasonNotFound  = "not_found"         // a delete of what is not there
 	ReasonWithheld  = "deletion_withheld" // not deleted, because the batch was not read whole
 )
 
-const conflictDetail = "version reused with different content"
-
 // change is an item on its way through acceptance.
 type change struct {
-	record events.Change // without the document; Revision, Source and Accepted are set when it is decided
-	raw    []byte        // the document, valid JSON
-	key    string
-	print  fingerprint
-	event  mark
-	upTo   uint64 // of a delete: only what has at most this revision; 0 for whatever is there
+	events.Change // without the document; Revision, Source and Accepted are set when it is decided
 
-	outcome *Outcome // where the answer goes
+	raw     []byte // the document, valid JSON
+	key     string
+	request *request
+	ctx     context.Context // of the caller: for its trace, not for its end
+	opts    Options
+	message stream.Message // once it is accepted
+
+	outcome    *Outcome // where the answer goes
+	superseded bool     // by a later change of its request
+	refused    bool     // by the bus, for good
 }
 
-func (c *change) deletes() bool { return c.record.Op == events.OpDelete }
+func (c *change) deletes() bool { return c.Op == events.OpDelete }
 
-// known is what the table is to hold once the change is durable.
-func (c *change) known() known {
-	return known{Version: c.record.Version, fingerprint: c.print, agent: c.record.Agent, deleted: c.deletes(), event: c.event}
+// record is what the table is to hold once the change is durable.
+func (c *change) record() record { return recordOf(&c.Change) }
+
+// adopt gives a tool that names no provider the provider that it has.
+func (c *change) adopt(old record) {
+	if c.owns(old) && c.Provider == "" && !c.opts.TakeOver {
+		c.Provider = old.provider.Value()
+	}
 }
 
-// decide says what becomes of c, given what is known. The version that the
-// source assigned decides first, then the time of the event, then whether
-// anything differs. Where the outcome of an earlier attempt is in doubt
-// nothing counts as unchanged.
-func decide(old known, there, doubtful bool, c *change) (State, string) {
-	source := c.record.Source
+// moves reports whether c takes a tool from a provider.
+func (c *change) moves(old record) bool { return c.owns(old) && c.Provider != old.provider.Value() }
+
+// owns reports whether c is a new document of a tool that has a provider.
+func (c *change) owns(old record) bool {
+	return c.Kind == schema.KindTool && !c.deletes() && !old.deleted && old.provider != (unique.Handle[string]{}) && old.provider.Value() != ""
+}
+
+// decide says what becomes of c, given what is known. The version that the source
+// assigned decides first, then the time of the event, then whether anything differs.
+// Where an earlier commit ended without an answer nothing counts as unchanged.
+func decide(old record, there, uncertain bool, c *change) (State, string) {
+	next := c.record()
+	versioned := c.Source != 0 && old.Source != 0
 	switch {
+	case !there && c.deletes() && !uncertain:
+		return Accepted, ReasonNotFound
 	case !there:
 		return Accepted, ""
-	case c.event.same(old.event):
-		return Unchanged, ReasonDuplicate
-	case c.upTo != 0 && (old.deleted || old.Revision > c.upTo):
+	case c.opts.upTo != 0 && (old.deleted || old.Revision > c.opts.upTo):
 		return Unchanged, ""
-	case source != 0 && old.Source != 0 && source != old.Source:
-		if source > old.Source {
-			return Accepted, ""
-		}
+	case versioned && c.Source < old.Source, !versioned && next.event.before(old.event):
 		return Stale, ReasonStale
-	case source != 0 && old.Source != 0:
-		return decideSameVersion(old, c)
-	case c.event.before(old.event):
-		return Stale, ReasonStale
-	case source != 0 || doubtful:
+	case c.moves(old) && !c.opts.TakeOver:
+		return Rejected, ReasonOwned
+	case c.moves(old), versioned && c.Source > old.Source:
 		return Accepted, ""
-	case c.deletes() && old.deleted, !c.deletes() && !old.deleted && c.print == old.fingerprint:
+	case versioned:
+		return decideSameVersion(old, next)
+	case c.Source != 0 || uncertain:
+		return Accepted, ""
+	case c.deletes() && old.deleted:
+		return Unchanged, ReasonNotFound
+	case !c.deletes() && !old.deleted && next.fingerprint == old.fingerprint:
 		return Unchanged, ""
 	}
 	return Accepted, ""
@@ -84,27 +107,40 @@ func decide(old known, there, doubtful bool, c *change) (State, string) {
 // decideSameVersion judges a change with the source version that is known. A
 // delete wins over the content of its version: sources often delete under the
 // version that they wrote last.
-func decideSameVersion(old known, c *change) (State, string) {
+func decideSameVersion(old, next record) (State, string) {
 	switch {
-	case c.deletes() && !old.deleted:
+	case next.deleted && !old.deleted:
 		return Accepted, ""
-	case c.deletes():
-		return Unchanged, ReasonDuplicate
-	case old.deleted:
+	case old.deleted && !next.deleted:
 		return Stale, ReasonStale
-	case c.print == old.fingerprint:
+	case next.fingerprint == old.fingerprint:
 		return Unchanged, ReasonDuplicate
 	}
 	return Rejected, ReasonConflict
 }
 
-// version is what an accepted change gets. One without a source version keeps
+// version is what an accepted change gets. A change without a source version keeps
 // the source version that is known, or may be on the bus: so it comes after all
 // that the source said before it, and late arrivals of that stay stale.
-func version(revision uint64, old, doubt schema.Version, c *change) schema.Version {
-	source := c.record.Source
+func version(revision uint64, old, uncertain schema.Version, c *change) schema.Version {
+	source := c.Source
 	if source == 0 {
-		source = max(old.Source, doubt.Source)
+		source = max(old.Source, uncertain.Source)
 	}
 	return schema.Version{Revision: revision, Source: source}
+}
+
+// decided writes a decision into the outcome.
+func (c *change) decided(state State, reason string, old record) {
+	o := c.outcome
+	o.State, o.Reason, o.Revision = state, reason, old.Revision
+	switch {
+	case reason == ReasonConflict:
+		o.Detail = "version reused with different content"
+	case reason == ReasonOwned:
+		o.Detail = fmt.Sprintf("the tool belongs to provider %s; take_over (import --take-over) gives it to %s",
+			schema.Quote(old.provider.Value()), schema.Quote(c.Provider))
+	case state == Accepted && c.moves(old):
+		o.TakenFrom = old.provider.Value()
+	}
 }

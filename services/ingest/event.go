@@ -3,8 +3,13 @@ package ingest
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"golang.org/x/text/unicode/norm"
@@ -18,8 +23,8 @@ import (
 
 // The states of an event beside those of items.
 const (
-	Duplicate State = "duplicate" // the same event was dealt with before
-	Ignored   State = "ignored"   // its type, or what it holds, concerns no tool
+	Duplicate State = "duplicate" // the same event came before
+	Ignored   State = "ignored"   // its type is not understood
 )
 
 // EventOutcome says what became of one event.
@@ -35,14 +40,12 @@ type EventOutcome struct {
 // AcceptEvents applies CloudEvents in order and returns one outcome for each
 // once everything is durable. Errors are those of Accept.
 //
-// An event is known by its source and id. Those of the last Config.EventWindow
-// events are remembered in memory; beyond that, and after a restart, the newest
-// event of every entity is, because it is on the bus with the change that it
-// brought. What then comes again is measured by source version, by the time of
-// the newest event of the same source, and by content, in this order. So a
-// repetition has an effect only if it lies beyond the window or a restart, is
-// not the newest of its entity, has neither version nor time, and says
-// something else than what is known.
+// An event is known by its source and id, as long as it is one of the last
+// Config.EventWindow events and the process runs. What then comes again is measured by
+// source version, by the time of the newest event of the same source, which is on the bus
+// with the change that it brought, and by content, in this order. So a repetition has an
+// effect only if it has neither version nor time, and says something else than what is
+// known.
 func (s *Service) AcceptEvents(ctx context.Context, tenant string, list []cloudevents.Event) ([]EventOutcome, error) {
 	out := make([]EventOutcome, len(list))
 	for i := range list {
@@ -55,63 +58,56 @@ func (s *Service) AcceptEvents(ctx context.Context, tenant string, list []cloude
 	return out, nil
 }
 
-func (s *Service) acceptEvent(ctx context.Context, tenant string, e *cloudevents.Event) (EventOutcome, error) {
+// acceptEvent applies an event that did not come before.
+func (s *Service) acceptEvent(ctx context.Context, tenant string, e *cloudevents.Event) (o EventOutcome, err error) {
 	// The extensions traceparent and tracestate say what led to the event
 	// (https://github.com/cloudevents/spec, extensions/distributed-tracing.md).
 	ctx, span := tracing.Join(ctx, e.Extensions, "receive event")
 	span.SetAttributes(semconv.CloudEventsEventID(e.ID), semconv.CloudEventsEventSource(e.Source), semconv.CloudEventsEventType(e.Type))
-	o, err := s.dealWith(ctx, tenant, e)
-	if err == nil {
-		span.SetAttributes(tracing.Outcome.String(string(o.State)))
-	}
-	tracing.End(span, err)
-	return o, err
-}
-
-func (s *Service) dealWith(ctx context.Context, tenant string, e *cloudevents.Event) (EventOutcome, error) {
-	o := EventOutcome{ID: e.ID, Source: e.Source}
-	key := keyOf(tenant, e.Source, e.ID)
-	if s.seen.has(key) {
-		o.State = Duplicate
-	} else if err := s.applyEvent(ctx, tenant, e, &o); err != nil {
-		return o, err
+	defer func() { tracing.End(span, err) }()
+	o = EventOutcome{ID: e.ID, Source: e.Source, State: Duplicate}
+	key := eventKeyOf(tenant, e.Source, e.ID)
+	if !s.seen.Contains(key) {
+		if err := s.applyEvent(ctx, tenant, e, &o); err != nil {
+			return o, err
+		}
 	}
 	if o.State != Rejected {
-		s.seen.add(key)
+		s.seen.Add(key, struct{}{})
 	}
 	s.metrics.events.WithLabelValues(string(o.State)).Inc()
+	span.SetAttributes(tracing.Outcome.String(string(o.State)))
 	return o, nil
 }
 
+// eventKey names an event within a tenant: source and id identify it (CloudEvents
+// 1.0, section 3.1.1).
+type eventKey [16]byte
+
+func eventKeyOf(tenant, source, id string) eventKey {
+	sum := sha256.Sum256([]byte(tenant + "\x00" + source + "\x00" + id))
+	return eventKey(sum[:16])
+}
+
+// applyEvent accepts what an event holds and sums it up in o.
 func (s *Service) applyEvent(ctx context.Context, tenant string, e *cloudevents.Event, o *EventOutcome) error {
-	m, ok := meaningOf(e.Type)
-	if !ok {
-		o.State, o.Reason = Ignored, "the type is none that tools come with"
+	t, known := s.eventTypes[e.Type]
+	if !known {
+		o.State, o.Reason = Ignored, "the type is neither one of toolstream's nor mapped to one by events.types"
 		return nil
 	}
-	p, reason := s.plan(e, m)
-	if reason != "" {
-		o.State, o.Reason = Ignored, reason
-		return nil
+	version, problem := sourceVersionOf(e)
+	c := eventContent{}
+	if problem != nil {
+		c.problems = []formats.Problem{*problem}
+	} else {
+		c = s.readEvent(e, t)
 	}
-	return s.apply(ctx, tenant, e, p, o)
-}
-
-// plan is what an event asks for.
-type plan struct {
-	items    []formats.Item
-	problems []formats.Problem
-	agent    string // whose tools are all in items
-	sync     bool
-	version  uint64
-}
-
-// apply does what a plan says and sums it up.
-func (s *Service) apply(ctx context.Context, tenant string, e *cloudevents.Event, p plan, o *EventOutcome) error {
-	b := s.NewBatch(tenant, p.agent, p.sync)
-	b.from = origin{event: &events.Event{Source: e.Source, ID: e.ID, Time: e.Time.UTC()}, version: p.version}
-	o.Rejected = rejectedOnly(b.Reject(p.problems))
-	outcomes, err := b.Accept(ctx, p.items)
+	b := s.newBatch(tenant, c.provider, c.provider != "", Options{
+		event: &events.Event{Source: e.Source, ID: e.ID, Time: e.Time.UTC()}, version: version,
+	})
+	o.Rejected = rejectedOnly(b.Reject(c.problems))
+	outcomes, err := b.Accept(ctx, c.items)
 	if err != nil {
 		return err
 	}
@@ -147,106 +143,58 @@ func (s *Summary) state() (State, string) {
 	return Unchanged, s.Withheld
 }
 
-// plan reads an event's data. The reason is not empty where the event is to be
-// ignored.
-func (s *Service) plan(e *cloudevents.Event, m meaning) (p plan, reason string) {
-	version, problem := versionOf(e)
-	if problem != nil {
-		return plan{problems: []formats.Problem{*problem}}, ""
-	}
-	p.version = version
-	agent := norm.NFC.String(e.Extensions["agent"])
+// eventContent is what an event holds.
+type eventContent struct {
+	items    []formats.Item
+	problems []formats.Problem
+	provider string // whose tools are all in items; empty: items is not all of a provider
+}
+
+func (s *Service) readEvent(e *cloudevents.Event, t eventType) (c eventContent) {
+	provider := norm.NFC.String(e.Extensions["provider"])
+	limits := s.limits(s.cfg.MaxBody)
+	subject := norm.NFC.String(e.Subject)
 	switch {
-	case m.deletes:
-		return s.planDelete(e, m, p)
+	case t.deletes:
+		subject = cmp.Or(subject, norm.NFC.String(dataMember(e, "id")))
+		switch {
+		case subject == "":
+			return unreadable("/subject", "the subject names what is deleted")
+		case t.all:
+			c.provider = subject
+		default:
+			c.items = []formats.Item{{ID: subject, Kind: t.kind, Delete: true}}
+		}
 	case len(e.Data) == 0:
-		return p.refuse("/data", formats.Required, "the event holds no document"), ""
-	case m.noun == nounAgent:
-		p.items, p.problems = formats.Parse(e.Data, formats.Options{ID: e.Subject, Kind: schema.KindAgent, Limits: s.limits(s.cfg.MaxBody)})
-		return p, ""
-	case m.noun == nounDocument:
-		return s.planDocument(e, m, p)
-	}
-	p.items, p.problems = formats.Parse(e.Data, formats.Options{ID: e.Subject, Agent: agent, Limits: s.limits(s.cfg.MaxBody)})
-	switch {
-	case several(p.problems) && m.own:
-		p.items = nil
-		return p, ""
-	case several(p.problems):
-		return s.planDocument(e, m, p)
-	}
-	if !m.own && !recognised(p.items) {
-		return plan{}, "the data is no tool document"
-	}
-	return p, ""
-}
-
-// planDocument takes all the tools of one agent. Only our own types promise
-// that the document is whole; with others nothing is deleted.
-func (s *Service) planDocument(e *cloudevents.Event, m meaning, p plan) (plan, string) {
-	p.agent = norm.NFC.String(cmp.Or(e.Extensions["agent"], e.Subject))
-	p.items, p.problems = formats.Parse(e.Data, formats.Options{Agent: p.agent, Limits: s.limits(s.cfg.MaxBody)})
-	if !m.own && !recognised(p.items) {
-		return plan{}, "the data is no tool document"
-	}
-	if p.sync = m.own && m.noun == nounDocument; p.sync && p.agent == "" {
-		return p.refuse("/subject", formats.Required, "the subject names the agent"), ""
-	}
-	return p, ""
-}
-
-func (s *Service) planDelete(e *cloudevents.Event, m meaning, p plan) (plan, string) {
-	id := norm.NFC.String(cmp.Or(e.Subject, dataMember(e, "id")))
-	switch {
-	case id == "" && m.own:
-		return p.refuse("/subject", formats.Required, "the subject names what is deleted"), ""
-	case id == "":
-		return plan{}, "nothing says what is deleted"
-	case m.noun == nounDocument:
-		p.agent, p.sync = id, true
-	case m.noun == nounAgent:
-		p.items = []formats.Item{{ID: id, Kind: schema.KindAgent, Delete: true}}
-	case m.noun == nounTool:
-		p.items = []formats.Item{{ID: id, Kind: schema.KindTool, Delete: true}}
+		return unreadable("/data", "the event holds no document")
+	case t.all:
+		if c.provider = cmp.Or(provider, subject); c.provider == "" {
+			return unreadable("/subject", "the subject names the provider")
+		}
+		c.items, c.problems = formats.Parse(e.Data, formats.Options{Provider: c.provider, Limits: limits})
+	case t.kind == schema.KindProvider:
+		c.items, c.problems = formats.Parse(e.Data, formats.Options{ID: subject, Kind: t.kind, Limits: limits})
 	default:
-		return plan{}, "the type does not say what is deleted"
-	}
-	return p, ""
-}
-
-func (p plan) refuse(path, reason, detail string) plan {
-	p.items, p.problems = nil, []formats.Problem{{Path: path, Reason: reason, Detail: detail}}
-	return p
-}
-
-func several(problems []formats.Problem) bool {
-	for _, p := range problems {
-		if p.Reason == formats.SeveralTools {
-			return true
+		c.items, c.problems = formats.Parse(e.Data, formats.Options{ID: subject, Provider: provider, Limits: limits})
+		if slices.ContainsFunc(c.problems, func(p formats.Problem) bool { return p.Reason == formats.SeveralTools }) {
+			c.items = nil
 		}
 	}
-	return false
+	return c
 }
 
-// recognised reports whether anything among the items looks like a tool: what
-// others send may be any JSON, and prose.
-func recognised(items []formats.Item) bool {
-	for _, it := range items {
-		if it.Format != formats.JSON && it.Format != formats.Text {
-			return true
-		}
-	}
-	return false
+func unreadable(path, detail string) eventContent {
+	return eventContent{problems: []formats.Problem{{Path: path, Reason: formats.Required, Detail: detail}}}
 }
 
-// versionOf returns the source version: what the attribute sourceversion says,
-// else a whole number in the attributes version or sequence or in data's
-// member version, else 0.
-func versionOf(e *cloudevents.Event) (uint64, *formats.Problem) {
+// sourceVersionOf returns the source version: the attribute sourceversion, else
+// a whole number in the attributes version or sequence or in the data's member
+// version, else 0.
+func sourceVersionOf(e *cloudevents.Event) (uint64, *formats.Problem) {
 	if v := e.Extensions["sourceversion"]; v != "" {
 		n, err := strconv.ParseUint(v, 10, 64)
 		if err != nil {
-			return 0, &formats.Problem{Path: "/sourceversion", Reason: formats.InvalidVersion, Detail: "a whole number is wanted"}
+			return 0, &formats.Problem{Path: "/sourceversion", Reason: formats.InvalidVersion, Detail: "must be a whole number"}
 		}
 		return n, nil
 	}
@@ -258,8 +206,7 @@ func versionOf(e *cloudevents.Event) (uint64, *formats.Problem) {
 	return 0, nil
 }
 
-// dataMember returns a top-level string or number of JSON data, "" if there is
-// none.
+// dataMember returns a top-level string or number of JSON data, or "".
 func dataMember(e *cloudevents.Event, name string) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(e.Data, &members) != nil {
@@ -274,4 +221,72 @@ func dataMember(e *cloudevents.Event, name string) string {
 		return n.String()
 	}
 	return ""
+}
+
+// The event types that are understood. Config.EventTypes maps the types of
+// other senders to these.
+const (
+	TypeToolUpserted     = "io.toolstream.tool.upserted"     // data: one tool in any format; subject: its id
+	TypeToolDeleted      = "io.toolstream.tool.deleted"      // subject: the tool's id
+	TypeProviderUpserted = "io.toolstream.provider.upserted" // data: the provider's document; subject: its id
+	TypeProviderDeleted  = "io.toolstream.provider.deleted"  // subject: the provider's id
+	TypeOpenAPIPublished = "io.toolstream.openapi.published" // data: the whole document; subject: the provider, which then has its operations and no other tools
+	TypeOpenAPIDeleted   = "io.toolstream.openapi.deleted"   // subject: the provider, which then has no tools
+	TypeToolsPublished   = "io.toolstream.tools.published"   // data: a whole tools/list answer; subject: the provider, as above
+	TypeToolsDeleted     = "io.toolstream.tools.deleted"     // subject: the provider, as above
+)
+
+// typePrefix begins the event types above.
+const typePrefix = "io.toolstream."
+
+// eventType is what an event of a type asks for.
+type eventType struct {
+	kind    schema.Kind // of the entity that the subject names
+	all     bool        // the event replaces all tools of the provider that the subject names
+	deletes bool
+}
+
+func ownEventTypes() map[string]eventType {
+	return map[string]eventType{
+		TypeToolUpserted:     {kind: schema.KindTool},
+		TypeToolDeleted:      {kind: schema.KindTool, deletes: true},
+		TypeProviderUpserted: {kind: schema.KindProvider},
+		TypeProviderDeleted:  {kind: schema.KindProvider, deletes: true},
+		TypeOpenAPIPublished: {kind: schema.KindProvider, all: true},
+		TypeOpenAPIDeleted:   {kind: schema.KindProvider, all: true, deletes: true},
+		TypeToolsPublished:   {kind: schema.KindProvider, all: true},
+		TypeToolsDeleted:     {kind: schema.KindProvider, all: true, deletes: true},
+	}
+}
+
+// ParseEventTypes reads a list of TYPE=OWN, separated by spaces, and returns OWN
+// by TYPE. OWN is one of the types above without its prefix, such as
+// tool.deleted.
+func ParseEventTypes(list string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, entry := range strings.Fields(list) {
+		theirs, own, _ := strings.Cut(entry, "=")
+		if _, known := ownEventTypes()[typePrefix+own]; !known || theirs == "" {
+			return nil, fmt.Errorf("%q is not TYPE=OWN; OWN is one of %s", entry, strings.Join(shortTypes(), ", "))
+		}
+		out[theirs] = typePrefix + own
+	}
+	return out, nil
+}
+
+func shortTypes() []string {
+	names := slices.Sorted(maps.Keys(ownEventTypes()))
+	for i, name := range names {
+		names[i] = strings.TrimPrefix(name, typePrefix)
+	}
+	return names
+}
+
+// eventTypes returns what the understood types ask for, by type.
+func eventTypes(mapped map[string]string) map[string]eventType {
+	types := ownEventTypes()
+	for theirs, own := range mapped {
+		types[theirs] = types[own]
+	}
+	return types
 }

@@ -1,47 +1,31 @@
 package ingest
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/cloudevents"
 )
 
-func TestMeaningOfTypes(t *testing.T) {
-	for eventType, want := range map[string]meaning{
-		TypeToolUpserted:                   {nounTool, false, true},
-		TypeToolDeleted:                    {nounTool, true, true},
-		TypeAgentUpserted:                  {nounAgent, false, true},
-		TypeAgentDeleted:                   {nounAgent, true, true},
-		TypeOpenAPIPublished:               {nounDocument, false, true},
-		TypeOpenAPIDeleted:                 {nounDocument, true, true},
-		TypeToolsPublished:                 {nounDocument, false, true},
-		TypeToolsDeleted:                   {nounDocument, true, true},
-		"io.toolstream.tool.created.v2":    {nounTool, false, true},
-		"com.example.api.deployed":         {nounDocument, false, false},
-		"com.example.api.undeployed":       {nounDocument, true, false},
-		"com.example.endpoint.Removed":     {nounTool, true, false},
-		"com.example.invoice.updated":      {nounUnknown, false, false},
-		"Vendor.Center.ApiDefinitionAdded": {nounDocument, false, false},
-		"service_function_updated":         {nounTool, false, false},
-	} {
-		if got, ok := meaningOf(eventType); !ok || got != want {
-			t.Errorf("%s is %+v, %v, want %+v", eventType, got, ok, want)
-		}
+func TestParseEventTypes(t *testing.T) {
+	got, err := ParseEventTypes(" com.example.tool.removed=tool.deleted\nApiAdded=openapi.published ")
+	want := map[string]string{"com.example.tool.removed": TypeToolDeleted, "ApiAdded": TypeOpenAPIPublished}
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
 	}
-	for _, eventType := range []string{"", "com.example.ping", "io.toolstream.weather.updated", "io.toolstream.tool.seen"} {
-		if m, ok := meaningOf(eventType); ok {
-			t.Errorf("%s is %+v", eventType, m)
+	for _, wrong := range []string{"a", "a=", "=tool.deleted", "a=tool.removed", "a=tool.deleted,b=tool.deleted"} {
+		if got, err := ParseEventTypes(wrong); err == nil {
+			t.Errorf("%q is %v", wrong, got)
 		}
 	}
 }
@@ -180,8 +164,7 @@ func TestDocumentEvents(t *testing.T) {
 	check(event("3", TypeOpenAPIPublished, "mail", oneOperation, 30), Accepted, Summary{Unchanged: 1, Deleted: 1}, "mail/POST /send")
 	check(event("2", TypeOpenAPIPublished, "mail", twoOperations, 20), Stale, Summary{Stale: 2}, "mail/POST /send")
 	check(event("4", TypeToolsPublished, "mail", `{"tools":[{"name":"a","inputSchema":{}}]}`, 40), Accepted, Summary{Accepted: 1, Deleted: 1}, "mail/a")
-	check(event("5", "com.example.api.updated", "mail", twoOperations, 50), Accepted, Summary{Accepted: 2}, "mail/GET /box,mail/POST /send,mail/a")
-	check(event("6", TypeOpenAPIDeleted, "mail", "", 60), Accepted, Summary{Deleted: 3}, "")
+	check(event("5", TypeOpenAPIDeleted, "mail", "", 60), Accepted, Summary{Deleted: 1}, "")
 }
 
 // alive lists the ids of the tools that the bus ends with, in order.
@@ -200,42 +183,37 @@ func alive(t *testing.T, bus *streamtest.Bus) string {
 	return strings.Join(ids, ",")
 }
 
-func TestEventsOfOthers(t *testing.T) {
+func TestEventTypesOfOthersAreMapped(t *testing.T) {
+	cfg := Config{EventTypes: map[string]string{"com.example.tool.deregistered": TypeToolDeleted, "ApiAdded": TypeOpenAPIPublished}}
 	for name, tc := range map[string]struct {
 		event cloudevents.Event
 		want  State
-		left  string // id and format of what is on the bus
+		alive string // ids on the bus in the end
 	}{
-		"a tool":                 {event("1", "com.example.thing.created", "x", describedAs("x"), 0), Accepted, "x mcp"},
-		"a tool without subject": {with(event("1", "com.example.thing.created", "", describedAs("x"), 0), "agent", "mail"), Accepted, "mail/t mcp"},
-		"an agent":               {event("1", "com.example.agent.updated", "m", `{"name":"Mail"}`, 0), Accepted, "m agent"},
-		"a pointer":              {event("1", "Vendor.ApiManagement.APIUpdated", "/apis/a", `{"resourceUri":"/subscriptions/1/apis/a"}`, 0), Ignored, ""},
-		"something else":         {event("1", "com.example.invoice.created", "i", `{"total":1}`, 0), Ignored, ""},
-		"prose":                  {event("1", "com.example.post.published", "p", `"Hello."`, 0), Ignored, ""},
-		"unknown":                {event("1", "com.example.ping", "p", describedAs("x"), 0), Ignored, ""},
-		"a delete of what":       {event("1", "com.example.invoice.deleted", "i", "", 0), Ignored, ""},
-		"a delete of a function": {event("1", "com.example.function.deleted", "f", "", 0), Accepted, "f "},
+		"a delete that carries its document":  {event("1", "com.example.tool.deregistered", "mail/a", describedAs("x"), 0), Accepted, ""},
+		"a document":                          {event("1", "ApiAdded", "mail", oneOperation, 0), Accepted, "mail/POST /send"},
+		"a verb that ends like one of ours":   {event("1", "com.acme.tool.deregistered", "mail/a", describedAs("y"), 0), Ignored, "mail/a"},
+		"one of ours below another prefix":    {event("1", "com.example.tool.deleted", "mail/a", "", 0), Ignored, "mail/a"},
+		"one of ours with another last word":  {event("1", "io.toolstream.tool.seen", "mail/a", describedAs("y"), 0), Ignored, "mail/a"},
+		"one of ours in a version of its own": {event("1", TypeToolDeleted+".v2", "mail/a", "", 0), Ignored, "mail/a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bus := streamtest.NewBus()
-			s, _ := start(t, bus, Config{}, newWall().now)
+			s, _ := start(t, bus, cfg, newWall().now)
+			accept(t, s, owned(doc("mail/a", "x"), "mail"))
 			o := tellOne(t, s, tc.event)
-			left := ""
-			for _, c := range changes(t, bus) {
-				left += c.ID + " " + c.Format
-			}
-			if o.State != tc.want || left != tc.left {
-				t.Errorf("%+v, on the bus %q", o, left)
+			if got := alive(t, bus); o.State != tc.want || got != tc.alive {
+				t.Errorf("%+v, on the bus %q", o, got)
 			}
 		})
 	}
 }
 
-func TestEventsThatCanNotBe(t *testing.T) {
+func TestInvalidEvents(t *testing.T) {
 	for name, e := range map[string]cloudevents.Event{
 		"no document":             event("1", TypeToolUpserted, "a", "", 0),
 		"no subject":              event("1", TypeToolDeleted, "", "", 0),
-		"no agent":                event("1", TypeToolsPublished, "", `{"tools":[{"name":"a","inputSchema":{}}]}`, 0),
+		"no provider":             event("1", TypeToolsPublished, "", `{"tools":[{"name":"a","inputSchema":{}}]}`, 0),
 		"several tools for an id": event("1", TypeToolUpserted, "a", `{"tools":[{"name":"a","inputSchema":{}},{"name":"b","inputSchema":{}}]}`, 0),
 		"version":                 with(event("1", TypeToolUpserted, "a", describedAs("x"), 0), "sourceversion", "-1"),
 		"id":                      event("1", TypeToolDeleted, "a\u0007", "", 0),
@@ -268,50 +246,6 @@ func TestEventsAreNotRememberedBeforeTheyAreDurable(t *testing.T) {
 		t.Errorf("again: %+v", o)
 	}
 	checkLog(t, bus, 1)
-}
-
-// An event that agrees with a change in the same commit must not be taken for
-// dealt with when the commit fails.
-func TestEventsThatAgreeWithAFailedChangeAreNotRemembered(t *testing.T) {
-	bus := streamtest.NewBus()
-	s, _ := start(t, bus, Config{}, newWall().now)
-	<-s.Loaded()
-	under, release := make(chan struct{}), make(chan struct{})
-	calls := 0
-	bus.Fail(onPublish(func(stream.Message) error {
-		if calls++; calls == 1 {
-			close(under)
-			<-release
-			return nil
-		}
-		return errors.New("down")
-	}))
-	results := make(chan error, 3)
-	tell := func(e cloudevents.Event) {
-		_, err := s.AcceptEvents(context.Background(), home, []cloudevents.Event{e})
-		results <- err
-	}
-	go tell(event("0", TypeToolUpserted, "other", describedAs("x"), 0))
-	<-under
-	go tell(event("1", TypeToolUpserted, "a", describedAs("x"), 0))
-	go tell(event("2", TypeToolUpserted, "a", describedAs("x"), 0))
-	for ahead(s) < 2 {
-		// one of both is decided; the other agrees with it, now or later
-	}
-	close(release)
-	failed := 0
-	for range 3 {
-		if <-results != nil {
-			failed++
-		}
-	}
-	bus.Fail(nil)
-	if failed != 2 {
-		t.Fatalf("%d failed", failed)
-	}
-	if o := tellOne(t, s, event("2", TypeToolUpserted, "a", describedAs("x"), 0)); o.State != Accepted {
-		t.Errorf("%+v", o)
-	}
 }
 
 func (s *site) events(contentType, body string, headers ...string) reply {
@@ -378,7 +312,7 @@ func TestPostEventsAgain(t *testing.T) {
 		t.Errorf("28: %d %s", r.StatusCode, r.body)
 	}
 	s.bus.Fail(onPublish(func(stream.Message) error { return errors.New("down") }))
-	other := strings.Replace(body, `"id":"1"`, `"id":"2","agent":"x"`, 1)
+	other := strings.Replace(body, `"id":"1"`, `"id":"2","provider":"x"`, 1)
 	if r := s.events("application/cloudevents+json", other); r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" {
 		t.Errorf("39: %d %s", r.StatusCode, r.body)
 	}

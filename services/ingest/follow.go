@@ -15,10 +15,9 @@ import (
 
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
-	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// progress is how far a reader has come, for those who wait for it.
+// progress is how far the table has read the bus.
 type progress struct {
 	mu    sync.Mutex
 	at    map[int]uint64 // guarded by mu: the last offset read, by partition
@@ -35,12 +34,6 @@ func (p *progress) advance(positions map[int]uint64) {
 	maps.Copy(p.at, positions)
 	close(p.moved)
 	p.moved = make(chan struct{})
-}
-
-func (p *progress) positions() map[int]uint64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return maps.Clone(p.at)
 }
 
 // reach blocks until everything up to end has been read.
@@ -66,75 +59,68 @@ func (p *progress) reach(ctx context.Context, end map[int]uint64) error {
 // following is the name under which the table's reading is measured.
 const following = "ingest-table"
 
-// news is what a record on tools.raw tells the table.
-type news struct {
-	ref   schema.Ref
-	known known
-	same  bool // of the version that is known already
-	none  bool // no change at all
-	gone  bool // the grace time of a delete is over
+// update is what a message on tools.raw changes in the table.
+type update struct {
+	record *record // nil: nothing
+	drop   bool    // the grace time of a delete is over
 }
 
-func newTail(s *Service, deps Deps) (*stream.Tail[news], error) {
-	return stream.NewTail(stream.Sink[news]{
-		Name: following, Topic: events.ToolsRaw, Decode: s.read, Apply: s.learn,
+func newTail(s *Service, deps Deps) *stream.Tail[update] {
+	return stream.NewTail(stream.Sink[update]{
+		Name: following, Topic: events.ToolsRaw, Decode: s.decode, Apply: s.apply,
 	}, stream.Deps{
 		Follower: deps.Follower, Publisher: deps.Publisher, Logger: deps.Logger, Registerer: deps.Registerer,
 	})
 }
 
-// read does not decode what is known, such as what the service has published
-// itself. A record that is no change is left to the standardizer, which
-// dead-letters it.
-func (s *Service) read(m stream.Message) (news, error) {
+// decode reads a message. It skips what is known, such as what the service has
+// published itself. A message that is no change is left to the standardizer,
+// which dead-letters it.
+func (s *Service) decode(m stream.Message) (update, error) {
 	if m.IsNull() {
-		return news{gone: true}, nil
+		return update{drop: true}, nil
 	}
-	k, there, _ := s.table.get(m.Key)
-	if there && m.Headers[events.HeaderRevision] == strconv.FormatUint(k.Revision, 10) {
-		return news{known: k, same: true}, nil
+	known, there, _ := s.table.get(m.Key)
+	if there && m.Headers[events.HeaderRevision] == strconv.FormatUint(known.Revision, 10) {
+		return update{}, nil
 	}
-	c, ok := headOf(m)
+	c, ok := decodeHead(m)
 	if !ok {
 		s.metrics.unreadable.Inc()
-		return news{none: true}, nil
+		return update{}, nil
 	}
-	return news{ref: c.Ref, known: s.table.knownOf(&c)}, nil
+	r := recordOf(&c)
+	return update{record: &r}, nil
 }
 
-// headOf decodes a change. The document, which comes last and is most of it,
-// is not looked at if what stands before it is whole. The member's name can
-// not stand within a string before it: its quotes would be escaped there.
-func headOf(m stream.Message) (c events.Change, ok bool) {
+// decodeHead decodes a change without its document, which comes last and is most
+// of it, if what stands before it is whole. The member's name cannot stand within
+// a string before it: its quotes would be escaped there.
+func decodeHead(m stream.Message) (c events.Change, ok bool) {
 	if i := bytes.Index(m.Value, []byte(rawMember)); i > 0 {
-		c, ok = decode(m.Key, append(slices.Clip(m.Value[:i]), '}'))
+		c, ok = decodeChange(m.Key, append(slices.Clip(m.Value[:i]), '}'))
 	}
 	if !ok {
-		c, ok = decode(m.Key, m.Value)
+		c, ok = decodeChange(m.Key, m.Value)
 	}
 	return c, ok
 }
 
-func decode(key string, value []byte) (events.Change, bool) {
+func decodeChange(key string, value []byte) (events.Change, bool) {
 	var c events.Change
 	err := json.Unmarshal(value, &c)
-	return c, err == nil && c.Op != "" && c.Revision != 0 && c.Revision <= maxRevision && events.Key(c.Ref) == key
+	return c, err == nil && c.Op != "" && c.Revision != 0 && c.Revision <= events.MaxRevision && events.Key(c.Ref) == key
 }
 
-// learn takes what was read into the table.
-func (s *Service) learn(_ context.Context, records []stream.Record[news], positions map[int]uint64) error {
+// apply takes what was read into the table.
+func (s *Service) apply(_ context.Context, records []stream.Record[update], positions map[int]uint64) error {
 	for _, r := range records {
-		m := r.Message
-		at := place{offset: m.Offset, partition: int32(m.Partition)}
-		switch n := r.Decoded; {
-		case n.none:
-		case n.gone:
-			s.table.drop(m.Key)
-		case n.same:
-			s.table.seen(m.Key, n.known.Version, at)
-		default:
-			s.clock.Observe(n.known.Revision)
-			s.table.put(n.ref, m.Key, n.known, at)
+		switch u := r.Decoded; {
+		case u.drop:
+			s.table.drop(r.Message.Key)
+		case u.record != nil:
+			s.clock.Observe(u.record.Revision)
+			s.table.put(r.Message.Key, *u.record)
 		}
 	}
 	s.progress.advance(positions)
@@ -148,7 +134,7 @@ func (s *Service) load(ctx context.Context) {
 		func() error { return s.catchUp(ctx) },
 		backoff.WithContext(backoff.NewExponentialBackOff(backoff.WithMaxElapsedTime(0)), ctx),
 		func(err error, _ time.Duration) {
-			s.log.Warn("ingest: can not read the bus, trying again", "error", err)
+			s.log.Warn("ingest: cannot read the bus, trying again", "error", err)
 		})
 	if err == nil {
 		s.log.Info("ingest: ready", "known", s.table.Len())
@@ -160,7 +146,10 @@ func (s *Service) load(ctx context.Context) {
 func (s *Service) catchUp(ctx context.Context) error {
 	end, err := s.follower.End(ctx, events.ToolsRaw)
 	if err != nil {
-		return fmt.Errorf("end of %s: %w", events.ToolsRaw, err)
+		return unavailable(fmt.Errorf("end of %s: %w", events.ToolsRaw, err))
 	}
-	return s.progress.reach(ctx, end)
+	if err := s.progress.reach(ctx, end); err != nil {
+		return unavailable(fmt.Errorf("catch up: %w", err))
+	}
+	return nil
 }

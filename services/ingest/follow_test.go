@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -14,7 +14,7 @@ import (
 func TestEncodeIsWhatTheCodecReads(t *testing.T) {
 	record := events.Change{
 		Schema: events.ChangeSchema, Ref: ref(`a,"raw":{}`), Version: schema.Version{Revision: 5, Source: 3},
-		Op: events.OpUpsert, Agent: "<&>", Format: "json", Hash: "h", Event: &events.Event{Source: "/s", ID: `,"raw":1`},
+		Op: events.OpUpsert, Provider: "<&>", Format: "json", Hash: "h", Event: &events.Event{Source: "/s", ID: `,"raw":1`},
 	}
 	raw := json.RawMessage(`{"a":"<&>","raw":[1, 2]}`)
 	value := encode(&record, raw)
@@ -25,7 +25,7 @@ func TestEncodeIsWhatTheCodecReads(t *testing.T) {
 	if !bytes.Equal(read.Raw, raw) || read.Ref != record.Ref || read.Version != record.Version || *read.Event != *record.Event {
 		t.Errorf("%s", value)
 	}
-	head, ok := headOf(stream.Message{Key: events.Key(record.Ref), Value: value})
+	head, ok := decodeHead(stream.Message{Key: events.Key(record.Ref), Value: value})
 	if !ok || head.Raw != nil || head.Ref != record.Ref || head.Hash != "h" || *head.Event != *record.Event {
 		t.Errorf("head %+v, %v", head, ok)
 	}
@@ -53,7 +53,7 @@ func TestTableReadsWhatOthersWrote(t *testing.T) {
 				t.Fatal(err)
 			}
 			s, _ := start(t, bus, Config{}, newWall().now)
-			<-s.Loaded()
+			<-s.loaded
 			k, there, _ := s.table.get(key)
 			if there != tc.known || there && (k.Revision != 7 || k.fingerprint != fingerprintOf("h", "", "")) {
 				t.Errorf("%+v, %v", k, there)

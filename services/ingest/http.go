@@ -4,53 +4,59 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
-// Routes registers the calls that write: tools, agents, batches and events.
+// Routes registers the calls that write: tools, providers, batches and events.
 func Routes(api huma.API, s *Service) {
 	h := &handlers{api: api, s: s}
-	huma.Register(api, huma.Operation{
-		OperationID: "put-tool", Method: http.MethodPut, Path: "/v1/tools/{id}", Tags: []string{"tools"},
-		Summary: "Add or replace a tool",
-		Description: "The body is the raw document in any format: an MCP tool, one OpenAPI operation, a function schema, " +
-			"a model card, a Python signature, any JSON object, YAML or prose. The same document again costs nothing and is answered with 200. " +
-			"A document that holds several tools goes to /v1/tools:batch.",
-		DefaultStatus: http.StatusAccepted, RequestBody: rawBody(), Errors: writeErrors(),
-	}, h.putTool)
-	huma.Register(api, huma.Operation{
-		OperationID: "delete-tool", Method: http.MethodDelete, Path: "/v1/tools/{id}", Tags: []string{"tools"},
-		Summary:       "Delete a tool",
-		Description:   "The delete is a change with a revision: later arrivals of older versions do not revive the tool. An unknown tool may be deleted too.",
-		DefaultStatus: http.StatusAccepted, Errors: writeErrors(),
-	}, h.deleteTool)
-	huma.Register(api, huma.Operation{
-		OperationID: "put-agent", Method: http.MethodPut, Path: "/v1/agents/{id}", Tags: []string{"agents"},
-		Summary:       "Add or replace an agent, which owns tools",
-		Description:   `The body is a document such as {"name", "description"}; other members are kept.`,
-		DefaultStatus: http.StatusAccepted, RequestBody: rawBody(), Errors: writeErrors(),
-	}, h.putAgent)
-	huma.Register(api, huma.Operation{
-		OperationID: "delete-agent", Method: http.MethodDelete, Path: "/v1/agents/{id}", Tags: []string{"agents"},
-		Summary:       "Delete an agent",
-		Description:   "Its tools stay; an empty document list with sync, or their own deletes, remove them.",
-		DefaultStatus: http.StatusAccepted, Errors: writeErrors(),
-	}, h.deleteAgent)
+	h.entityRoutes(schema.KindTool, "The body is the raw document in any format: an MCP tool, one OpenAPI operation, a function schema, "+
+		"a model card, a Python signature, any JSON object, YAML or prose. The same document again costs nothing and is answered with 200. "+
+		"A document that holds several tools goes to /v1/tools:batch.",
+		"The delete is a change with a revision: later arrivals of older versions do not revive the tool. A tool that is not there may be deleted, too; the answer then has the reason not_found.")
+	h.entityRoutes(schema.KindProvider, `The body is a document such as {"name", "description"}; other members are kept.`,
+		"Its tools stay; an empty document list with sync, or their own deletes, remove them.")
 	h.batchRoute()
 	h.syncRoute()
 	h.eventRoutes()
+}
+
+// entityRoutes registers the calls that write one tool, or one provider.
+func (h *handlers) entityRoutes(kind schema.Kind, put, del string) {
+	name := string(kind)
+	operation := func(id, method, summary, description string) huma.Operation {
+		return huma.Operation{
+			OperationID: id + "-" + name, Method: method, Path: "/v1/" + name + "s/{id}", Tags: []string{name + "s"},
+			Summary: summary, Description: description, DefaultStatus: http.StatusAccepted, Errors: writeErrors(),
+		}
+	}
+	add := operation("put", http.MethodPut, "Add or replace a "+name, put)
+	add.RequestBody = rawBody()
+	add.Responses = answersOK[changeAnswer](h.api, "The same document is known")
+	huma.Register(h.api, add, func(ctx context.Context, in *putInput) (*changeOutput, error) { return h.put(ctx, in, kind) })
+	huma.Register(h.api, operation("delete", http.MethodDelete, "Delete a "+name, del),
+		func(ctx context.Context, in *deleteInput) (*changeOutput, error) { return h.delete(ctx, in, kind) })
 }
 
 // handlers answers HTTP calls for a service.
 type handlers struct {
 	api huma.API
 	s   *Service
+}
+
+// answersOK declares the answer 200 beside the default 202.
+func answersOK[T any](api huma.API, description string) map[string]*huma.Response {
+	body := &huma.MediaType{Schema: api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")}
+	return map[string]*huma.Response{"200": {Description: description, Content: map[string]*huma.MediaType{"application/json": body}}}
 }
 
 func rawBody() *huma.RequestBody {
@@ -70,19 +76,20 @@ func writeErrors() []int {
 	}
 }
 
-// Huma reads parameters from exported fields only, so the inputs do not embed
-// what they have in common.
+// Huma reads parameters from exported fields only, so the inputs embed no common
+// parameters.
 type putInput struct {
 	body
-	ID      string `path:"id" doc:"Id: 1 to 256 bytes of UTF-8, percent-encoded."`
-	Agent   string `query:"agent" doc:"Id of the agent that owns the tool."`
-	Format  string `query:"format" doc:"Format of the document; recognised when absent."`
-	Version string `query:"version" doc:"The source's own version, a whole number: lower ones than known are stale."`
+	ID       string `path:"id" doc:"Id: 1 to 256 bytes of UTF-8, percent-encoded."`
+	Provider string `query:"provider" doc:"Id of the provider that owns the tools, whatever the documents say."`
+	TakeOver bool   `query:"take_over" doc:"Tools of another provider may change hands. Without it they are refused."`
+	Format   string `query:"format" doc:"Format of the document; recognised when absent."`
+	Version  string `query:"version" doc:"The source's own version, a whole number: a lower one than the known one is stale."`
 }
 
 type deleteInput struct {
 	ID      string `path:"id" doc:"Id, percent-encoded."`
-	Version string `query:"version" doc:"The source's own version, a whole number: lower ones than known are stale."`
+	Version string `query:"version" doc:"The source's own version, a whole number: a lower one than the known one is stale."`
 }
 
 type changeOutput struct {
@@ -94,15 +101,7 @@ type changeAnswer struct {
 	ID       string `json:"id"`
 	Revision uint64 `json:"revision,omitempty" doc:"Of the change; of what is known, if nothing changed."`
 	State    State  `json:"state" enum:"accepted,unchanged,stale"`
-	Reason   string `json:"reason,omitempty"`
-}
-
-func (h *handlers) putTool(ctx context.Context, in *putInput) (*changeOutput, error) {
-	return h.put(ctx, in, schema.KindTool)
-}
-
-func (h *handlers) putAgent(ctx context.Context, in *putInput) (*changeOutput, error) {
-	return h.put(ctx, in, schema.KindAgent)
+	Reason   string `json:"reason,omitempty" doc:"not_found for a delete of what was not there."`
 }
 
 func (h *handlers) put(ctx context.Context, in *putInput, kind schema.Kind) (*changeOutput, error) {
@@ -121,13 +120,13 @@ func (h *handlers) put(ctx context.Context, in *putInput, kind schema.Kind) (*ch
 	if version != 0 {
 		item.SourceVersion = version
 	}
-	return h.answer(ctx, item)
+	return h.answer(ctx, item, Options{TakeOver: in.TakeOver})
 }
 
-// one reads the one tool or agent that a body is to hold.
+// one reads the one tool or provider that a body is to hold.
 func (h *handlers) one(in *putInput, data []byte, kind schema.Kind) (formats.Item, error) {
 	options := formats.Options{
-		Source: sourceOf(in.hc.Header("Content-Type")), ID: in.ID, Agent: in.Agent, Format: in.Format, Kind: kind,
+		Source: sourceOf(in.hc.Header("Content-Type")), ID: in.ID, Provider: in.Provider, Format: in.Format, Kind: kind,
 		Limits: h.s.limits(int64(h.s.cfg.MaxDocument)),
 	}
 	items, problems := formats.Parse(data, options)
@@ -147,26 +146,18 @@ func (h *handlers) one(in *putInput, data []byte, kind schema.Kind) (formats.Ite
 	return items[0], nil
 }
 
-func (h *handlers) deleteTool(ctx context.Context, in *deleteInput) (*changeOutput, error) {
-	return h.delete(ctx, in, schema.KindTool)
-}
-
-func (h *handlers) deleteAgent(ctx context.Context, in *deleteInput) (*changeOutput, error) {
-	return h.delete(ctx, in, schema.KindAgent)
-}
-
 func (h *handlers) delete(ctx context.Context, in *deleteInput, kind schema.Kind) (*changeOutput, error) {
 	version, err := parseVersion(in.Version)
 	if err != nil {
 		return nil, err
 	}
-	return h.answer(ctx, formats.Item{ID: in.ID, Kind: kind, Delete: true, SourceVersion: version})
+	return h.answer(ctx, formats.Item{ID: in.ID, Kind: kind, Delete: true, SourceVersion: version}, Options{})
 }
 
-// answer accepts one item. What is stale is answered like what is accepted:
-// the sender did all that it could.
-func (h *handlers) answer(ctx context.Context, item formats.Item) (*changeOutput, error) {
-	outcomes, err := h.s.Accept(ctx, tenant.From(ctx), []formats.Item{item})
+// answer accepts one item. A stale item is answered like an accepted one: the
+// sender has done all that it can.
+func (h *handlers) answer(ctx context.Context, item formats.Item, opts Options) (*changeOutput, error) {
+	outcomes, err := h.s.Accept(ctx, tenant.From(ctx), []formats.Item{item}, opts)
 	if err != nil {
 		return nil, h.s.failed(err)
 	}
@@ -181,7 +172,7 @@ func (h *handlers) answer(ctx context.Context, item formats.Item) (*changeOutput
 	return out, nil
 }
 
-// parseVersion reads a source version; 0 is none.
+// parseVersion reads a source version; 0 stands for no version.
 func parseVersion(s string) (uint64, error) {
 	if s == "" {
 		return 0, nil
@@ -193,7 +184,72 @@ func parseVersion(s string) (uint64, error) {
 	return v, nil
 }
 
-// rejected is the outcome of what could not be read.
+// rejected is the outcome of an unreadable document.
 func rejected(p formats.Problem) Outcome {
 	return Outcome{Line: p.Line, ID: p.ID, State: Rejected, Reason: p.Reason, Path: p.Path, Detail: p.Detail}
+}
+
+// maxSync is the largest list of tools to keep, in bytes.
+const maxSync = 256 << 20
+
+type (
+	syncInput struct {
+		Body struct {
+			Providers []string `json:"providers" minItems:"1" doc:"Whose tools."`
+			Keep      []string `json:"keep" doc:"Ids of all the tools that the providers have."`
+			UpTo      uint64   `json:"upto,omitempty" doc:"Revision above which nothing is deleted: the start in the summary of the first batch. Required, except with dry_run."`
+			DryRun    bool     `json:"dry_run,omitempty" doc:"Delete nothing; answer what would be deleted."`
+		}
+	}
+	syncOutput struct{ Body syncAnswer }
+	syncAnswer struct {
+		Deleted []Outcome `json:"deleted" doc:"The deletes that were accepted, by id."`
+		Missing []string  `json:"missing,omitempty" doc:"With dry_run: ids of the tools that would be deleted."`
+	}
+)
+
+func (h *handlers) syncRoute() {
+	huma.Register(h.api, huma.Operation{
+		OperationID: "sync-tools", Method: http.MethodPost, Path: "/v1/tools:sync", Tags: []string{"tools"},
+		Summary: "Delete what providers no longer have",
+		Description: "For providers whose tools came in several batches; one batch that holds them all can say sync itself. " +
+			"Deletes the providers' tools that are not in the list and were there before the first batch.",
+		MaxBodyBytes: maxSync, Errors: writeErrors(),
+		SkipValidateBody: true, // the list is long
+	}, h.syncTools)
+}
+
+func (h *handlers) syncTools(ctx context.Context, in *syncInput) (*syncOutput, error) {
+	switch {
+	case len(in.Body.Providers) == 0:
+		return nil, problem(http.StatusUnprocessableEntity, "/providers", "the providers are missing")
+	case in.Body.UpTo == 0 && !in.Body.DryRun:
+		return nil, problem(http.StatusUnprocessableEntity, "/upto", "the revision is missing")
+	case in.Body.UpTo == 0:
+		in.Body.UpTo = events.MaxRevision
+	}
+	providers := make([]string, len(in.Body.Providers))
+	for i, p := range in.Body.Providers {
+		providers[i] = norm.NFC.String(p)
+	}
+	keep := make(map[string]bool, len(in.Body.Keep))
+	for _, id := range in.Body.Keep {
+		keep[norm.NFC.String(id)] = true
+	}
+	t := tenant.From(ctx)
+	missing, err := h.s.missing(ctx, t, providers, keep, in.Body.UpTo)
+	if err != nil {
+		return nil, h.s.failed(err)
+	}
+	answer := syncAnswer{Deleted: []Outcome{}}
+	if in.Body.DryRun {
+		answer.Missing = missing
+		return &syncOutput{answer}, nil
+	}
+	deleted, err := h.s.remove(ctx, t, missing, Options{upTo: in.Body.UpTo})
+	if err != nil {
+		return nil, h.s.failed(err)
+	}
+	answer.Deleted = append(answer.Deleted, deleted...)
+	return &syncOutput{answer}, nil
 }

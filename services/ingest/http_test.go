@@ -19,8 +19,8 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/stream/streamtest"
 	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -125,7 +125,7 @@ func TestPutTool(t *testing.T) {
 		t.Errorf("again: %d %s", again.StatusCode, again.body)
 	}
 	c := newest(t, s.bus, "mail/send")
-	if c.Format != "mcp" || c.Agent != "" || string(c.Raw) != mcpTool || c.Tenant != home || c.Kind != schema.KindTool {
+	if c.Format != "mcp" || c.Provider != "" || string(c.Raw) != mcpTool || c.Tenant != home || c.Kind != schema.KindTool {
 		t.Errorf("on the bus: %+v %s", c, c.Raw)
 	}
 }
@@ -161,9 +161,9 @@ func TestPutToolTakesDotsIfTheyAreEncoded(t *testing.T) {
 
 func TestPutToolWithOwnerAndVersion(t *testing.T) {
 	s := serve(t, Config{})
-	s.do(http.MethodPut, "/v1/tools/a?agent=mail&version=7", strings.NewReader(mcpTool))
+	s.do(http.MethodPut, "/v1/tools/a?provider=mail&version=7", strings.NewReader(mcpTool))
 	c := newest(t, s.bus, "a")
-	if c.Agent != "mail" || c.Source != 7 {
+	if c.Provider != "mail" || c.Source != 7 {
 		t.Errorf("%+v", c)
 	}
 	other := `{"name":"other"}`
@@ -172,14 +172,16 @@ func TestPutToolWithOwnerAndVersion(t *testing.T) {
 		status        int
 		state, reason string
 	}{
-		{"agent=mail&version=7", mcpTool, 200, "unchanged", "duplicate"},
-		{"agent=mail&version=6", other, 202, "stale", "stale_ignored"},
-		{"agent=mail&version=7", other, 409, "", ""},
-		{"agent=mail&version=x", other, 422, "", ""},
-		{"agent=mail&version=-1", other, 422, "", ""},
-		{"agent=%00", other, 422, "", ""},
+		{"provider=mail&version=7", mcpTool, 200, "unchanged", "duplicate"},
+		{"provider=mail&version=6", other, 202, "stale", "stale_ignored"},
+		{"provider=mail&version=7", other, 409, "", ""},
+		{"provider=mail&version=x", other, 422, "", ""},
+		{"provider=mail&version=-1", other, 422, "", ""},
+		{"provider=%00", other, 422, "", ""},
 		{"format=nonsense", other, 422, "", ""},
-		{"agent=mail&version=18446744073709551615", other, 202, "accepted", ""},
+		{"provider=post&version=8", other, 409, "", ""},
+		{"provider=post&version=8&take_over=true", other, 202, "accepted", ""},
+		{"provider=post&version=18446744073709551615", other, 202, "accepted", ""},
 	} {
 		r := s.do(http.MethodPut, "/v1/tools/a?"+tc.query, strings.NewReader(tc.body))
 		if r.StatusCode != tc.status || r.member("state") != tc.state || r.member("reason") != tc.reason {
@@ -283,11 +285,15 @@ func TestTenantsComeFromTheCredential(t *testing.T) {
 
 func TestDeleteTool(t *testing.T) {
 	s := serve(t, Config{})
-	for i, want := range []string{"accepted", "unchanged"} {
+	s.put("a/b", mcpTool)
+	for i, want := range []string{"accepted ", "unchanged not_found"} {
 		r := s.do(http.MethodDelete, "/v1/tools/a%2Fb", nil)
-		if r.StatusCode != http.StatusAccepted || r.member("state") != want || r.member("id") != "a/b" {
+		if r.StatusCode != http.StatusAccepted || r.member("state")+" "+r.member("reason") != want || r.member("id") != "a/b" {
 			t.Errorf("delete %d: %d %s", i, r.StatusCode, r.body)
 		}
+	}
+	if r := s.do(http.MethodDelete, "/v1/tools/never", nil); r.StatusCode != http.StatusAccepted || r.member("reason") != "not_found" {
+		t.Errorf("delete of what was never there: %d %s", r.StatusCode, r.body)
 	}
 	s.do(http.MethodDelete, "/v1/tools/c?version=9", nil)
 	if r := s.do(http.MethodPut, "/v1/tools/c?version=8", strings.NewReader(mcpTool)); r.member("state") != "stale" {
@@ -295,33 +301,33 @@ func TestDeleteTool(t *testing.T) {
 	}
 }
 
-func TestAgents(t *testing.T) {
+func TestProviders(t *testing.T) {
 	s := serve(t, Config{})
 	body := `{"name":"Mail","description":"Sends mail."}`
-	if r := s.do(http.MethodPut, "/v1/agents/mail", strings.NewReader(body)); r.StatusCode != http.StatusAccepted {
+	if r := s.do(http.MethodPut, "/v1/providers/mail", strings.NewReader(body)); r.StatusCode != http.StatusAccepted {
 		t.Fatalf("%d %s", r.StatusCode, r.body)
 	}
 	c := newest(t, s.bus, "mail")
-	if c.Kind != schema.KindAgent || c.Format != "agent" || string(c.Raw) != body {
+	if c.Kind != schema.KindProvider || c.Format != "provider" || string(c.Raw) != body {
 		t.Errorf("%+v %s", c, c.Raw)
 	}
 	if r := s.put("mail", mcpTool); r.StatusCode != http.StatusAccepted {
 		t.Errorf("a tool of that id: %d %s", r.StatusCode, r.body)
 	}
-	if r := s.do(http.MethodDelete, "/v1/agents/mail", nil); r.StatusCode != http.StatusAccepted {
+	if r := s.do(http.MethodDelete, "/v1/providers/mail", nil); r.StatusCode != http.StatusAccepted {
 		t.Errorf("delete: %d %s", r.StatusCode, r.body)
 	}
-	if c := newest(t, s.bus, "mail"); c.Kind != schema.KindAgent || c.Op != events.OpDelete {
+	if c := newest(t, s.bus, "mail"); c.Kind != schema.KindProvider || c.Op != events.OpDelete {
 		t.Errorf("%+v", c)
 	}
-	if r := s.put("x", `{"kind":"agent","document":{"name":"x"}}`); r.StatusCode != http.StatusUnprocessableEntity {
-		t.Errorf("an agent among the tools: %d %s", r.StatusCode, r.body)
+	if r := s.put("x", `{"kind":"provider","document":{"name":"x"}}`); r.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("a provider among the tools: %d %s", r.StatusCode, r.body)
 	}
 }
 
 func TestBusDownIsSaidAndARetryGetsThroughOnce(t *testing.T) {
 	s := serve(t, Config{RetryAfter: 1500 * time.Millisecond})
-	<-s.s.Loaded()
+	<-s.s.loaded
 	s.bus.Fail(onPublish(func(stream.Message) error { return errors.New("down: secret-host:1234") }))
 	r := s.put("a", mcpTool)
 	if _, detail := r.problem(t); r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") != "2" || strings.Contains(detail, "secret") {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
@@ -81,8 +80,8 @@ func versioned(item formats.Item, version uint64) formats.Item {
 	return item
 }
 
-func owned(item formats.Item, agent string) formats.Item {
-	item.Agent = agent
+func owned(item formats.Item, provider string) formats.Item {
+	item.Provider = provider
 	return item
 }
 
@@ -96,7 +95,7 @@ func accept(t testing.TB, s *Service, items ...formats.Item) string {
 
 func outcomes(t testing.TB, s *Service, items ...formats.Item) []Outcome {
 	t.Helper()
-	out, err := s.Accept(t.Context(), home, items)
+	out, err := s.Accept(t.Context(), home, items, Options{})
 	if err != nil {
 		t.Fatalf("Accept: %v", err)
 	}
@@ -144,12 +143,4 @@ func newest(t testing.TB, bus *streamtest.Bus, id string) events.Change {
 		t.Fatalf("nothing on the bus of %q", id)
 	}
 	return found
-}
-
-// ahead returns how many tools have a change that is decided and not durable.
-func ahead(s *Service) int {
-	runtime.Gosched()
-	s.committer.mu.Lock()
-	defer s.committer.mu.Unlock()
-	return len(s.committer.ahead)
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
-// problem returns an RFC 9457 problem; pointer, if not empty, is the JSON
-// pointer to what is wrong.
+// problem returns an RFC 9457 problem; pointer is the JSON pointer to the wrong value,
+// or empty.
 func problem(status int, pointer, detail string) *huma.ErrorModel {
 	p := &huma.ErrorModel{Status: status, Title: http.StatusText(status), Detail: detail}
 	if pointer != "" {
@@ -27,7 +28,7 @@ func withHeader(p *huma.ErrorModel, name, value string) error {
 	return huma.ErrorWithHeaders(p, http.Header{name: {value}})
 }
 
-// statusOf returns the status that a refused item has when it was sent alone.
+// statusOf returns the status of a request whose only item was refused.
 func statusOf(reason string) int {
 	switch reason {
 	case jsondoc.Empty, jsondoc.InvalidJSON, jsondoc.InvalidYAML, jsondoc.DuplicateKey, jsondoc.InvalidUTF8,
@@ -35,7 +36,7 @@ func statusOf(reason string) int {
 		return http.StatusBadRequest
 	case jsondoc.TooLarge, formats.Decompressed, ReasonTooLarge:
 		return http.StatusRequestEntityTooLarge
-	case ReasonConflict:
+	case ReasonConflict, ReasonOwned:
 		return http.StatusConflict
 	case ReasonTenant:
 		return http.StatusForbidden
@@ -43,7 +44,7 @@ func statusOf(reason string) int {
 	return http.StatusUnprocessableEntity
 }
 
-// problem answers for one item that was not accepted.
+// problem is the answer to a request whose only item was not accepted.
 func (o Outcome) problem() error {
 	return problem(statusOf(o.Reason), o.Path, o.detail())
 }
@@ -60,29 +61,24 @@ func (o Outcome) detail() string {
 
 // failed answers for an error of Accept.
 func (s *Service) failed(err error) error {
-	var u *UnavailableError
-	if !errors.As(err, &u) {
-		return problem(http.StatusServiceUnavailable, "", "the request ended before the bus had answered")
-	}
 	status, detail := http.StatusServiceUnavailable, "the bus did not confirm: send it again"
 	switch {
-	case u.Full:
+	case !errors.Is(err, ErrUnavailable):
+		return problem(status, "", "the request ended before the bus had answered")
+	case errors.Is(err, stream.ErrFull):
 		status, detail = http.StatusInsufficientStorage, "there is no room left on the bus"
-	case errors.Is(err, errLoading), errors.Is(err, errStopped):
-		detail = u.Err.Error()
+	case errors.Is(err, errLoading):
+		detail = errLoading.Error()
+	case errors.Is(err, errStopped):
+		detail = errStopped.Error()
 	}
-	return withHeader(problem(status, "", detail), retryAfter, s.retryAfter())
+	return withHeader(problem(status, "", detail), retryAfter, strconv.Itoa(int(math.Ceil(s.cfg.RetryAfter.Seconds()))))
 }
 
 const retryAfter = "Retry-After"
 
-// retryAfter is Config.RetryAfter as a header.
-func (s *Service) retryAfter() string {
-	return strconv.Itoa(int(math.Ceil(s.cfg.RetryAfter.Seconds())))
-}
-
-// describe returns a problem's text and after how many seconds to come back, 0
-// if that makes no difference.
+// describe returns a problem's text and the seconds after which to try again, 0 if
+// trying again does not help.
 func describe(err error) (detail string, after int) {
 	var headers huma.HeadersError
 	if errors.As(err, &headers) {
@@ -95,7 +91,7 @@ func describe(err error) (detail string, after int) {
 	return err.Error(), after
 }
 
-// writeProblem answers with an error of this package where huma does not do it.
+// writeProblem answers with an error where huma does not: in a streamed answer.
 func writeProblem(api huma.API, hc huma.Context, err error) {
 	var headers huma.HeadersError
 	if errors.As(err, &headers) {
@@ -109,5 +105,5 @@ func writeProblem(api huma.API, hc huma.Context, err error) {
 	for i, d := range p.Errors {
 		details[i] = d
 	}
-	_ = huma.WriteErr(api, hc, p.Status, p.Detail, details...) // it reports by itself what it can not write
+	_ = huma.WriteErr(api, hc, p.Status, p.Detail, details...) // it reports its own failures
 }

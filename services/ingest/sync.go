@@ -2,8 +2,8 @@ package ingest
 
 import (
 	"context"
+	"maps"
 	"slices"
-	"strings"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -18,15 +18,16 @@ type Summary struct {
 	Stale      int `json:"stale"`
 	Superseded int `json:"superseded"`
 	Rejected   int `json:"rejected"`
-	Deleted    int `json:"deleted"` // accepted deletes
+	Deleted    int `json:"deleted"`    // accepted deletes
+	TakenOver  int `json:"taken_over"` // accepted tools that belonged to another provider
 
 	// Start is a revision: what was accepted before the batch has a lower one.
 	Start uint64 `json:"start"`
 
 	// Withheld says why a sync deleted nothing.
 	Withheld string `json:"deletions_withheld,omitempty"`
-	// Error says why the batch ended early: items without an answer were not
-	// accepted, as far as is known, and are to be sent again.
+	// Error says why the batch ended early. Items without an answer may or may not
+	// be accepted; send them again.
 	Error      string `json:"error,omitempty"`
 	RetryAfter int    `json:"retry_after,omitempty"` // seconds
 }
@@ -40,6 +41,9 @@ func (s *Summary) add(outcomes []Outcome) {
 			} else {
 				s.Accepted++
 			}
+			if o.TakenFrom != "" {
+				s.TakenOver++
+			}
 		case Unchanged:
 			s.Unchanged++
 		case Stale:
@@ -52,58 +56,55 @@ func (s *Summary) add(outcomes []Outcome) {
 	}
 }
 
-// Batch accepts the tools of one request piece by piece and, if asked to,
-// makes them the only ones that their agents have. It is used by one goroutine.
-type Batch struct {
-	s      *Service
-	tenant string
-	from   origin
-	sync   bool
-	start  uint64          // revision: what came later is none of this batch's business
-	agents map[string]bool // whose tools are synced
-	sent   map[string]bool // ids of tools, accepted or not
-	lost   int             // items that were rejected without an id
+// A batch accepts the tools of one request piece by piece and, if asked to,
+// makes them the only ones that their providers have. It is used by one goroutine.
+type batch struct {
+	s         *Service
+	tenant    string
+	opts      Options
+	sync      bool
+	start     uint64          // revision: the batch deletes nothing that came later
+	providers map[string]bool // whose tools are synced
+	sent      map[string]bool // ids of tools, accepted or not
+	lost      bool            // an item without an id was rejected: it may be any tool
 
 	Summary Summary
 }
 
-// NewBatch starts a batch. With sync, Finish deletes the tools that agent, and
-// any other agent that an item names, had before and that were not sent.
-func (s *Service) NewBatch(tenant, agent string, sync bool) *Batch {
-	b := &Batch{s: s, tenant: tenant, sync: sync, agents: map[string]bool{}, sent: map[string]bool{}}
-	if agent != "" {
-		b.agents[norm.NFC.String(agent)] = true
+// newBatch starts a batch. With sync, Finish deletes the tools that provider, and
+// any other provider that an item names, had before and that were not sent.
+func (s *Service) newBatch(tenant, provider string, sync bool, opts Options) *batch {
+	b := &batch{s: s, tenant: tenant, opts: opts, sync: sync, providers: map[string]bool{}, sent: map[string]bool{}}
+	if provider != "" {
+		b.providers[norm.NFC.String(provider)] = true
 	}
 	return b
 }
 
 // Accept accepts items as Service.Accept does.
-func (b *Batch) Accept(ctx context.Context, items []formats.Item) ([]Outcome, error) {
+func (b *batch) Accept(ctx context.Context, items []formats.Item) ([]Outcome, error) {
 	if err := b.begin(ctx); err != nil {
 		return nil, err
 	}
-	outcomes, err := b.s.accept(ctx, b.tenant, items, b.from)
+	outcomes, err := b.s.Accept(ctx, b.tenant, items, b.opts)
 	if err != nil {
 		return nil, err
 	}
 	b.Summary.add(outcomes)
-	if !b.sync {
-		return outcomes, nil
-	}
 	for i, item := range items {
-		if item.Kind == schema.KindAgent {
+		if !b.sync || item.Kind == schema.KindProvider {
 			continue
 		}
 		b.sent[outcomes[i].ID] = true
-		if item.Agent != "" && outcomes[i].State != Rejected {
-			b.agents[norm.NFC.String(item.Agent)] = true
+		if item.Provider != "" && outcomes[i].State != Rejected {
+			b.providers[norm.NFC.String(item.Provider)] = true
 		}
 	}
 	return outcomes, nil
 }
 
 // begin fixes what counts as being there before the batch.
-func (b *Batch) begin(ctx context.Context) error {
+func (b *batch) begin(ctx context.Context) error {
 	if b.start != 0 {
 		return nil
 	}
@@ -115,105 +116,74 @@ func (b *Batch) begin(ctx context.Context) error {
 	return nil
 }
 
-// Reject counts items that could not be read. One without an id may have been
-// any tool, so nothing is deleted then.
-func (b *Batch) Reject(problems []formats.Problem) []Outcome {
+// Reject counts items that could not be read.
+func (b *batch) Reject(problems []formats.Problem) []Outcome {
 	outcomes := make([]Outcome, len(problems))
 	for i, p := range problems {
 		outcomes[i] = rejected(p)
-		if p.ID == "" {
-			b.lost++
-		}
+		b.lost = b.lost || p.ID == ""
 		if b.sync {
 			b.sent[norm.NFC.String(p.ID)] = true
 		}
 	}
 	b.Summary.add(outcomes)
-	b.s.metrics.settled(outcomes)
+	b.s.metrics.count(outcomes)
 	return outcomes
 }
 
 // Finish deletes what a sync is to delete and returns the outcomes of that, after
 // an error of what was deleted before. Call it only when the batch was read to its
 // end.
-func (b *Batch) Finish(ctx context.Context) ([]Outcome, error) {
+func (b *batch) Finish(ctx context.Context) ([]Outcome, error) {
 	if !b.sync {
 		return nil, nil
 	}
-	if b.lost > 0 {
+	if b.lost {
 		b.Summary.Withheld = "items without an id were rejected; they may be tools that are still there"
 		return nil, nil
 	}
 	if err := b.begin(ctx); err != nil {
 		return nil, err
 	}
-	if err := b.s.settled(ctx); err != nil {
+	ids, err := b.s.missing(ctx, b.tenant, slices.Collect(maps.Keys(b.providers)), b.sent, b.start)
+	if err != nil {
 		return nil, err
 	}
-	from := b.from
-	from.upTo = b.start
-	outcomes, err := b.s.remove(ctx, b.tenant, b.missing(), from)
+	opts := b.opts
+	opts.upTo = b.start
+	outcomes, err := b.s.remove(ctx, b.tenant, ids, opts)
 	b.Summary.add(outcomes)
 	return outcomes, err
 }
 
-// remove accepts deletes, each of another tool, and returns the outcomes of those
-// that changed something. It goes piece by piece: one commit of very many would
-// exceed its time, and end so however often it is tried. After an error the
-// outcomes are of the pieces before.
-func (s *Service) remove(ctx context.Context, tenant string, deletes []formats.Item, from origin) (removed []Outcome, err error) {
-	for piece := range slices.Chunk(deletes, roundItems) {
-		outcomes, err := s.accept(ctx, tenant, piece, from)
-		if err != nil {
-			return removed, err
-		}
-		for _, o := range outcomes {
-			if o.State == Accepted {
-				removed = append(removed, o)
-			}
-		}
-	}
-	return removed, nil
-}
-
-// missing returns deletes of the tools that were there and were not sent.
-func (b *Batch) missing() []formats.Item {
-	var items []formats.Item
-	for agent := range b.agents {
-		items = append(items, b.s.unwanted(b.tenant, agent, b.sent, b.start)...)
-	}
-	slices.SortFunc(items, func(x, y formats.Item) int { return strings.Compare(x.ID, y.ID) })
-	return items
-}
-
-// unwanted returns deletes of the tools that an agent had at a revision and
-// that are not to be kept.
-func (s *Service) unwanted(tenant, agent string, keep map[string]bool, upTo uint64) []formats.Item {
-	var items []formats.Item
-	for _, id := range s.table.owned(tenant, agent, upTo) {
-		if !keep[id] {
-			items = append(items, formats.Item{ID: id, Kind: schema.KindTool, Delete: true})
-		}
-	}
-	return items
-}
-
-// Sync deletes the tools of an agent that are not to be kept and have at most
-// the revision upTo: what came later is none of the caller's business. It
-// returns the outcomes of the deletes, after an error of those before it. Ids are
-// compared in NFC.
-func (s *Service) Sync(ctx context.Context, tenant, agent string, keep []string, upTo uint64) ([]Outcome, error) {
+// missing returns the ids, in order, of the tools that providers had at the revision
+// upTo and that are not to be kept. Providers and the ids to keep are in NFC.
+func (s *Service) missing(ctx context.Context, tenant string, providers []string, keep map[string]bool, upTo uint64) ([]string, error) {
 	if err := s.awaitLoaded(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.settled(ctx); err != nil {
+	if err := s.catchUp(ctx); err != nil {
 		return nil, err
 	}
-	kept := make(map[string]bool, len(keep))
-	for _, id := range keep {
-		kept[norm.NFC.String(id)] = true
+	ids := slices.DeleteFunc(s.table.owned(tenant, providers, upTo), func(id string) bool { return keep[id] })
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// remove deletes tools and returns the outcomes of those that were there. It goes
+// piece by piece: one commit of very many would exceed its time, and end so however
+// often it is tried. After an error the outcomes are of the pieces before.
+func (s *Service) remove(ctx context.Context, tenant string, ids []string, opts Options) (removed []Outcome, err error) {
+	for piece := range slices.Chunk(ids, groupItems) {
+		items := make([]formats.Item, len(piece))
+		for i, id := range piece {
+			items[i] = formats.Item{ID: id, Kind: schema.KindTool, Delete: true}
+		}
+		outcomes, err := s.Accept(ctx, tenant, items, opts)
+		if err != nil {
+			return removed, err
+		}
+		removed = append(removed, slices.DeleteFunc(outcomes, func(o Outcome) bool { return o.State != Accepted })...)
 	}
-	items := s.unwanted(tenant, norm.NFC.String(agent), kept, upTo)
-	slices.SortFunc(items, func(x, y formats.Item) int { return strings.Compare(x.ID, y.ID) })
-	return s.remove(ctx, tenant, items, origin{upTo: upTo})
+	return removed, nil
 }

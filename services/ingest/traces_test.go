@@ -4,9 +4,9 @@ import (
 	"context"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
+	"github.com/toolstream/toolstream/internal/testing/tracingtest"
 	"github.com/toolstream/toolstream/internal/tracing"
-	"github.com/toolstream/toolstream/internal/tracing/tracingtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/services/ingest/cloudevents"
 	"github.com/toolstream/toolstream/services/ingest/formats"
@@ -17,7 +17,7 @@ func TestRecordsGoOnWithTheTraceOfTheirRequest(t *testing.T) {
 	s, _ := start(t, bus, Config{}, newWall().now)
 	spans := tracingtest.Record(t)
 	ctx, root := spans.Root(t.Context())
-	if _, err := s.Accept(ctx, home, []formats.Item{doc("a", "x"), doc("b", "y")}); err != nil {
+	if _, err := s.Accept(ctx, home, []formats.Item{doc("a", "x"), doc("b", "y")}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	root.End()

@@ -18,12 +18,12 @@ func (h *handlers) eventRoutes() {
 		OperationID: "post-events", Method: http.MethodPost, Path: "/v1/events", Tags: []string{"events"},
 		Summary: "Receive CloudEvents",
 		Description: "CloudEvents 1.0: structured (application/cloudevents+json), batched (application/cloudevents-batch+json) or binary (ce- headers). " +
-			"Types: " + TypeToolUpserted + ", " + TypeToolDeleted + ", " + TypeAgentUpserted + ", " + TypeAgentDeleted + "; " +
-			TypeOpenAPIPublished + " and " + TypeToolsPublished + " hold all the tools of the agent that the subject names, and " +
-			TypeOpenAPIDeleted + " and " + TypeToolsDeleted + " remove them. Other types count if they end in a verb such as created, updated, published, deployed or deleted and their data is a tool document. " +
-			"The subject is the id; the attribute agent names the owner; sourceversion (or version, or sequence) is the source's own version. Without one the time decides. " +
-			"Repeated events have no effect. What concerns no tool is answered with 202 and counted.",
-		DefaultStatus: http.StatusAccepted, Errors: writeErrors(),
+			"Types: " + TypeToolUpserted + ", " + TypeToolDeleted + ", " + TypeProviderUpserted + ", " + TypeProviderDeleted + "; " +
+			TypeOpenAPIPublished + " and " + TypeToolsPublished + " hold all the tools of the provider that the subject names, and " +
+			TypeOpenAPIDeleted + " and " + TypeToolsDeleted + " remove them. The setting events.types maps the types of other senders to these. " +
+			"The subject is the id; the attribute provider names the owner; sourceversion (or version, or sequence) is the source's own version. Without one the time decides. " +
+			"Repeated events have no effect. Other types are ignored: they are answered with 202 and counted.",
+		DefaultStatus: http.StatusAccepted, Responses: answersOK[eventsAnswer](h.api, "All events are known"), Errors: writeErrors(),
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			"application/cloudevents+json": {}, "application/cloudevents-batch+json": {}, "application/json": {},
 		}},
@@ -119,8 +119,8 @@ type optionsOutput struct {
 }
 
 // optionsEvents answers the handshake of the CloudEvents webhook
-// specification, section 4. It protects others from being flooded through us
-// and authenticates nobody.
+// specification, section 4. The handshake protects receivers from unwanted events; it
+// authenticates no sender.
 func (h *handlers) optionsEvents(_ context.Context, in *optionsInput) (*optionsOutput, error) {
 	out := &optionsOutput{Allow: "POST, OPTIONS"}
 	if in.Origin == "" {

@@ -29,16 +29,16 @@ type (
 	getOutput struct{ Body entityAnswer }
 
 	listTools struct {
-		Agent  string `query:"agent" doc:"Only tools of this owner."`
-		Cursor string `query:"cursor" doc:"Of the page before."`
-		Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+		Provider string `query:"provider" doc:"Only tools of this provider."`
+		Cursor   string `query:"cursor" doc:"From the call before."`
+		Limit    int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"Entries on a page, at most: 1 to 1000, 100 by default."`
 	}
-	listAgents struct {
-		Cursor string `query:"cursor" doc:"Of the page before."`
-		Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+	listProviders struct {
+		Cursor string `query:"cursor" doc:"From the call before."`
+		Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"Entries on a page, at most: 1 to 1000, 100 by default."`
 	}
-	toolsOutput  struct{ Body toolsPage }
-	agentsOutput struct{ Body agentsPage }
+	toolsOutput     struct{ Body toolsPage }
+	providersOutput struct{ Body providersPage }
 
 	statesInput  struct{ Body statesRequest }
 	statesOutput struct{ Body statesAnswer }
@@ -57,7 +57,7 @@ type entityAnswer struct {
 type Entry struct {
 	ID            string      `json:"id"`
 	Kind          schema.Kind `json:"kind"`
-	Agent         string      `json:"agent,omitempty"`
+	Provider      string      `json:"provider,omitempty"`
 	Name          string      `json:"name"`
 	Description   string      `json:"description"`
 	Revision      uint64      `json:"revision"`
@@ -71,9 +71,9 @@ type toolsPage struct {
 	Cursor string  `json:"cursor,omitempty" doc:"Of the next page; absent on the last."`
 }
 
-type agentsPage struct {
-	Agents []Entry `json:"agents"`
-	Cursor string  `json:"cursor,omitempty" doc:"Of the next page; absent on the last."`
+type providersPage struct {
+	Providers []Entry `json:"providers"`
+	Cursor    string  `json:"cursor,omitempty" doc:"Of the next page; absent on the last."`
 }
 
 type statesRequest struct {
@@ -81,7 +81,7 @@ type statesRequest struct {
 }
 
 type change struct {
-	Kind     schema.Kind `json:"kind,omitempty" enum:"tool,agent"`
+	Kind     schema.Kind `json:"kind,omitempty" enum:"tool,provider"`
 	ID       string      `json:"id" minLength:"1" maxLength:"1024"`
 	Revision uint64      `json:"revision"`
 }
@@ -101,7 +101,7 @@ func catalogueRoutes(api huma.API, s *Service) {
 	for _, c := range []struct {
 		name string
 		kind schema.Kind
-	}{{"tool", schema.KindTool}, {"agent", schema.KindAgent}} {
+	}{{"tool", schema.KindTool}, {"provider", schema.KindProvider}} {
 		huma.Register(api, huma.Operation{
 			OperationID: "get-" + c.name, Method: http.MethodGet, Path: "/v1/" + c.name + "s/{id}",
 			Summary: "Show one " + c.name, Tags: []string{"catalogue"}, Errors: []int{404, 503},
@@ -114,15 +114,15 @@ func catalogueRoutes(api huma.API, s *Service) {
 		OperationID: "list-tools", Method: http.MethodGet, Path: "/v1/tools",
 		Summary: "List tools by id", Tags: []string{"catalogue"}, Errors: []int{422, 503},
 	}, func(ctx context.Context, in *listTools) (*toolsOutput, error) {
-		lines, next, err := s.list(ctx, schema.KindTool, in.Agent, in.Cursor, in.Limit)
+		lines, next, err := s.list(ctx, schema.KindTool, in.Provider, in.Cursor, in.Limit)
 		return &toolsOutput{toolsPage{lines, next}}, err
 	})
 	huma.Register(api, huma.Operation{
-		OperationID: "list-agents", Method: http.MethodGet, Path: "/v1/agents",
-		Summary: "List agents by id", Tags: []string{"catalogue"}, Errors: []int{422, 503},
-	}, func(ctx context.Context, in *listAgents) (*agentsOutput, error) {
-		lines, next, err := s.list(ctx, schema.KindAgent, "", in.Cursor, in.Limit)
-		return &agentsOutput{agentsPage{lines, next}}, err
+		OperationID: "list-providers", Method: http.MethodGet, Path: "/v1/providers",
+		Summary: "List providers by id", Tags: []string{"catalogue"}, Errors: []int{422, 503},
+	}, func(ctx context.Context, in *listProviders) (*providersOutput, error) {
+		lines, next, err := s.list(ctx, schema.KindProvider, "", in.Cursor, in.Limit)
+		return &providersOutput{providersPage{lines, next}}, err
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "states", Method: http.MethodPost, Path: "/v1/tools:states",
@@ -139,9 +139,9 @@ func refOf(tenant string, kind schema.Kind, id string) schema.Ref {
 }
 
 func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error) {
-	view, done := s.use()
-	defer done()
-	e, raw, ok, err := view.Catalogue.Get(ctx, ref)
+	now, release := s.snapshot()
+	defer release()
+	e, raw, ok, err := now.Catalogue.Get(ctx, ref)
 	if err != nil {
 		return entityAnswer{}, s.catalogueProblem(ctx, err)
 	}
@@ -151,14 +151,14 @@ func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error)
 	return entityAnswer{Entry: line(e), Format: e.Format, Hash: e.Hash, Document: e.Document, Raw: raw}, nil
 }
 
-func (s *Service) list(ctx context.Context, kind schema.Kind, agent, cursor string, limit int) ([]Entry, string, error) {
-	view, done := s.use()
-	defer done()
-	found, next, err := view.Catalogue.List(ctx, tenant.From(ctx), kind, norm.NFC.String(agent), cursor, limit)
+func (s *Service) list(ctx context.Context, kind schema.Kind, provider, cursor string, limit int) ([]Entry, string, error) {
+	now, release := s.snapshot()
+	defer release()
+	found, next, err := now.Catalogue.List(ctx, tenant.From(ctx), kind, norm.NFC.String(provider), cursor, limit)
 	if err != nil {
 		return nil, "", s.catalogueProblem(ctx, err)
 	}
-	s.unread.Note(ctx, s.deps.Logger, nil, "", "query: the catalogue is read again")
+	s.reading.Note(ctx, s.deps.Logger, nil, "", "query: the catalogue is read again")
 	lines := make([]Entry, len(found))
 	for i, e := range found {
 		lines[i] = line(e)
@@ -167,13 +167,13 @@ func (s *Service) list(ctx context.Context, kind schema.Kind, agent, cursor stri
 }
 
 func (s *Service) catalogueProblem(ctx context.Context, err error) error {
-	s.unread.Note(ctx, s.deps.Logger, err, "query: the catalogue can not be read", "")
-	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable("the catalogue can not be read"), http.Header{"Retry-After": {"1"}})
+	s.reading.Note(ctx, s.deps.Logger, err, "query: the catalogue cannot be read", "")
+	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable("the catalogue cannot be read"), http.Header{"Retry-After": {"1"}})
 }
 
 func line(e schema.Entity) Entry {
 	return Entry{
-		ID: e.ID, Kind: e.Kind, Agent: e.Agent,
+		ID: e.ID, Kind: e.Kind, Provider: e.Provider,
 		Name: e.Document.Name, Description: e.Document.Description,
 		Revision: e.Revision, SourceVersion: e.Source,
 		State: stateIndexed, Updated: e.Updated,
@@ -194,9 +194,9 @@ func (s *Service) states(tenant string, changes []change) statesAnswer {
 }
 
 func (s *Service) state(ref schema.Ref, revision uint64) string {
-	view, done := s.use()
-	defer done()
-	v, _, known := view.Catalogue.Version(ref)
+	now, release := s.snapshot()
+	defer release()
+	v, _, known := now.Catalogue.Version(ref)
 	switch {
 	case known && v.Revision >= revision:
 		return stateIndexed

@@ -18,30 +18,31 @@ func scored(id, owner string, score float64) ranking.Ranked {
 // 3, those of chat 8, 4 and 0; wiki reaches 6 once, and so does a tool that
 // nobody owns.
 func TestCoverage(t *testing.T) {
-	c := choose([][]ranking.Ranked{
+	got, tools := choose([][]ranking.Ranked{
 		{scored("send", "mail", 10), scored("post", "chat", 8), scored("list", "mail", 7)},
 		{scored("join", "chat", 4), scored("sort", "mail", 3)},
 		{scored("look", "wiki", 6), scored("orphan", "", 6), scored("find", "mail", 3), scored("spoil", "chat", -1)},
-	})
-	if c.agent != "mail" || math.Abs(c.coverage-16./20) > 1e-12 || !slices.Equal(c.best, []float64{10, 4, 6}) {
-		t.Fatalf("%+v", c)
-	}
-	got := c.explain([]plan{{query: "a"}, {query: "b"}, {query: "c"}}, true)
+	}, []rewritten{{text: "a"}, {text: "b"}, {text: "c"}})
 	want := []schema.Covered{{Need: "a", Tool: "send", Score: 10, Best: 10}, {Need: "b", Tool: "sort", Score: 3, Best: 4}, {Need: "c", Tool: "find", Score: 3, Best: 6}}
-	if got.Rank != schema.RankAgents || !slices.Equal(got.Needs, want) || !strings.Contains(got.Why, "mail") {
-		t.Errorf("%+v", got)
+	if got.Rank != schema.RankProviders || got.Provider != "mail" || math.Abs(got.Coverage-16./20) > 1e-12 || !slices.Equal(got.Needs, want) ||
+		!strings.Contains(got.Why, "mail") || !slices.Equal(tools, []string{"send", "sort", "find"}) {
+		t.Errorf("%+v, %v", got, tools)
 	}
-	nobody := choose([][]ranking.Ranked{{scored("orphan", "", 6)}, {scored("spoil", "chat", 0)}, nil})
-	if said := nobody.explain([]plan{{}, {}, {}}, true); said.Rank != schema.RankTools || said.Agent != "" || len(said.Needs) != 3 {
-		t.Errorf("nobody: %+v", said)
-	}
-	described := scored("mail", "", 9) // an agent's own document answers nothing
-	described.Kind = schema.KindAgent
-	if c := choose([][]ranking.Ranked{{described, scored("send", "mail", 2), scored("post", "chat", 4)}}); c.agent != "chat" || c.best[0] != 4 {
-		t.Errorf("an agent's document: %+v", c)
-	}
-	if tied := choose([][]ranking.Ranked{{scored("x", "a", 5)}, {scored("y", "b", 5)}}); tied.agent != "b" || tied.rank() != schema.RankTools {
-		t.Errorf("tied: %+v", tied)
+	described := scored("mail", "", 9) // a provider's own document answers nothing
+	described.Kind = schema.KindProvider
+	for name, tc := range map[string]struct {
+		rankings [][]ranking.Ranked
+		provider string
+		best     float64 // for the first need
+	}{
+		"nobody":                {[][]ranking.Ranked{{scored("orphan", "", 6)}, {scored("spoil", "chat", 0)}, nil}, "", 6},
+		"a provider's document": {[][]ranking.Ranked{{described, scored("send", "mail", 2), scored("post", "chat", 3)}, {scored("x", "y", 2)}, nil}, "chat", 3},
+		"tied":                  {[][]ranking.Ranked{{scored("x", "a", 5)}, {scored("y", "b", 5)}, nil}, "b", 5},
+	} {
+		got, tools := choose(tc.rankings, make([]rewritten, 3))
+		if got.Rank != schema.RankTools || got.Provider != tc.provider || got.Needs[0].Best != tc.best || len(got.Needs) != 3 || tools != nil {
+			t.Errorf("%s: %+v, %v", name, got, tools)
+		}
 	}
 }
 
@@ -49,22 +50,22 @@ func TestRankAuto(t *testing.T) {
 	b, ix := newTravel(t)
 	trip := schema.SearchRequest{Query: "Find me a train to Porto. Then book the right hotel there.", Rank: schema.RankAuto, Explain: true}
 	several := b.search(t, trip)
-	if c := several.Chosen; c.Rank != schema.RankTools || c.Agent != "inn" || len(c.Needs) != 2 || c.Needs[0].Tool != "" || c.Needs[1].Tool != "reserve" {
-		t.Errorf("two agents are needed: %+v", c)
+	if c := several.Chosen; c.Rank != schema.RankTools || c.Provider != "inn" || len(c.Needs) != 2 || c.Needs[0].Tool != "" || c.Needs[1].Tool != "reserve" {
+		t.Errorf("two providers are needed: %+v", c)
 	}
 	if c := several.Chosen; c.Coverage >= enoughCovered || several.Results[0].Kind != schema.KindTool {
 		t.Errorf("%+v with %v", c, ids(several))
 	}
 	one := b.search(t, schema.SearchRequest{Query: "Find a train to Porto. Buy a train ticket.", Rank: schema.RankAuto})
-	if c := one.Chosen; c.Needs != nil || c.Rank != schema.RankAgents || c.Agent != "rail" || c.Coverage != 1 || ids(one)[0] != "rail" || one.Results[0].Kind != schema.KindAgent {
-		t.Errorf("one agent does for all: %+v, %v", c, ids(one))
+	if c := one.Chosen; c.Needs != nil || c.Rank != schema.RankProviders || c.Provider != "rail" || c.Coverage != 1 || ids(one)[0] != "rail" || one.Results[0].Kind != schema.KindProvider {
+		t.Errorf("one provider does for all: %+v, %v", c, ids(one))
 	}
 	if calls := b.embedder.calls; len(calls) != 2 {
 		t.Errorf("%d calls of the embedder for 2 searches", len(calls))
 	}
 	b.embedder.err = errDown
 	steps := b.search(t, schema.SearchRequest{Steps: []string{"a train", "another train"}, Rank: schema.RankAuto})
-	if c := steps.Chosen; c.Rank != schema.RankAgents || len(b.embedder.calls) != 3 || !slices.Equal(steps.Degraded, []string{degradedVectors}) {
+	if c := steps.Chosen; c.Rank != schema.RankProviders || len(b.embedder.calls) != 3 || !slices.Equal(steps.Degraded, []string{degradedVectors}) {
 		t.Errorf("%+v by %d calls, without %v", c, len(b.embedder.calls), steps.Degraded)
 	}
 	ix.err = errDown
@@ -82,38 +83,12 @@ func TestRankAutoOfALongTextLooksForAFewParts(t *testing.T) {
 	}
 }
 
-// The tools for which an agent is chosen are looked at in the end, too, wherever they
+// The tools for which a provider is chosen are looked at in the end, too, wherever they
 // stand for all of the query.
-func TestTheToolsOfTheChosenAgentTakePart(t *testing.T) {
+func TestTheToolsOfTheChosenProviderTakePart(t *testing.T) {
 	b, ix := newTravel(t)
 	b.search(t, schema.SearchRequest{Query: "Find a train to Porto. Buy a train ticket.", Rank: schema.RankAuto})
 	if l := ix.asked[len(ix.asked)-1]; !slices.Contains(l.Also, "book") {
 		t.Errorf("of the last lookup also %v take part", l.Also)
-	}
-}
-
-// The agent that covers the needs stands first, whoever has the best tool.
-func TestTheAgentThatCoversTheQueryLeads(t *testing.T) {
-	chosen := &schema.Chosen{Rank: schema.RankAgents, Agent: "b"}
-	picks := []pick{{ref: agent("a", 0).Ref}, {ref: tool("b", "", 0).Ref}, {ref: agent("b", 0).Ref}, {ref: agent("c", 0).Ref}}
-	var got []string
-	for _, p := range lead(picks, chosen) {
-		got = append(got, string(p.ref.Kind)+" "+p.ref.ID)
-	}
-	if want := []string{"agent b", "agent a", "tool b", "agent c"}; !slices.Equal(got, want) {
-		t.Errorf("got %v", got)
-	}
-}
-
-func TestChooseForEvaluation(t *testing.T) {
-	b, _ := newTravel(t)
-	m := builtin(t)
-	c, err := b.Choose(t.Context(), testTenant, schema.SearchRequest{Query: "Find a train. Buy a train ticket."}, &m)
-	if err != nil || c.Rank != schema.RankAgents {
-		t.Errorf("%+v, %v", c, err)
-	}
-	b.embedder.err = errDown
-	if _, err := b.Choose(t.Context(), testTenant, schema.SearchRequest{Query: "train"}, &m); err == nil {
-		t.Error("it chooses by less than Search would")
 	}
 }

@@ -12,9 +12,10 @@ import (
 // What came of the same question orders the answer, and nothing that is learned from.
 func TestAnswersFollowWhatCameOfTheSame(t *testing.T) {
 	b := newBench(t, tool("first", "", 5), tool("second", "", 4), tool("third", "", 3))
-	b.build(t, Config{Model: "m"})
+	b.model = "m"
+	b.build(t, Config{})
 	stop := b.start(t)
-	b.watcher.put(t, "weights.live.default", sealed(t, 1, bySimilar))
+	b.watcher.put(t, "weights.live."+schema.ModelOwner(testTenant, b.model), sealed(t, 1, bySimilar))
 	u := askedFor(nil)
 	b.watcher.put(t, "usage.default", u)
 	if got := ids(b.search(t, schema.SearchRequest{})); !slices.Equal(got, []string{"first", "second", "third"}) {
@@ -31,14 +32,14 @@ func TestAnswersFollowWhatCameOfTheSame(t *testing.T) {
 	if also := b.alsoOf(t); !slices.Equal(also, []string{"third"}) {
 		t.Errorf("%v take part", also)
 	}
-	b.watcher.put(t, "weights.live.default", sealed(t, 2, byWordsAlone))
+	b.watcher.put(t, "weights.live."+schema.ModelOwner(testTenant, b.model), sealed(t, 2, byWordsAlone))
 	if got := ids(b.search(t, schema.SearchRequest{})); got[0] != "first" {
 		t.Errorf("weights that give use no say: ranked %v", got)
 	}
 	if also := b.alsoOf(t); also != nil {
 		t.Errorf("%v take part although the weights give them no say", also)
 	}
-	b.watcher.put(t, "weights.live.default", sealed(t, 3, bySimilar))
+	b.watcher.put(t, "weights.live."+schema.ModelOwner(testTenant, b.model), sealed(t, 3, bySimilar))
 	b.embedder.err = fmt.Errorf("away")
 	if got := ids(b.search(t, schema.SearchRequest{})); got[0] != "first" {
 		t.Errorf("without a vector: ranked %v", got)
@@ -57,9 +58,10 @@ func TestAnswersFollowWhatCameOfTheSame(t *testing.T) {
 // what came of the same question.
 func TestWithheldUsageHasNoSay(t *testing.T) {
 	b := newBench(t, tool("first", "", 5), tool("second", "", 4), tool("third", "", 3))
-	b.build(t, Config{Model: "m"})
+	b.model = "m"
+	b.build(t, Config{})
 	stop := b.start(t)
-	b.watcher.put(t, "weights.live.default", sealed(t, 1, bySimilar))
+	b.watcher.put(t, "weights.live."+schema.ModelOwner(testTenant, b.model), sealed(t, 1, bySimilar))
 	u := askedFor(map[string]schema.Direction{"third": {127, 0}})
 	u.Prior = map[string]float64{"third": 3}
 	u.CoUse = map[string]map[string]float64{"first": {"third": 3}, "third": {"first": 3}}

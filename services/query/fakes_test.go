@@ -18,7 +18,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -94,7 +94,7 @@ func (f *fakeCatalogue) Get(_ context.Context, ref schema.Ref) (schema.Entity, j
 	return e, json.RawMessage(`{"of":"` + ref.ID + `"}`), ok && f.err == nil, f.err
 }
 
-func (f *fakeCatalogue) List(_ context.Context, tenant string, kind schema.Kind, agent, cursor string, limit int) ([]schema.Entity, string, error) {
+func (f *fakeCatalogue) List(_ context.Context, tenant string, kind schema.Kind, provider, cursor string, limit int) ([]schema.Entity, string, error) {
 	if f.err != nil {
 		return nil, "", f.err
 	}
@@ -102,7 +102,7 @@ func (f *fakeCatalogue) List(_ context.Context, tenant string, kind schema.Kind,
 	var out []schema.Entity
 	for _, ref := range refs {
 		e := f.entities[ref]
-		if ref.Tenant != tenant || ref.Kind != kind || (agent != "" && e.Agent != agent) || ref.ID <= cursor {
+		if ref.Tenant != tenant || ref.Kind != kind || (provider != "" && e.Provider != provider) || ref.ID <= cursor {
 			continue
 		}
 		if len(out) == limit {
@@ -197,6 +197,7 @@ func (d dead) Dead(key string, revision uint64) bool { return d[key] == revision
 // bench is a service among fakes.
 type bench struct {
 	*Service
+	model     string // of the snapshot
 	index     *fakeIndex
 	catalogue *fakeCatalogue
 	embedder  *fakeEmbedder
@@ -219,7 +220,7 @@ func newBench(t testing.TB, candidates ...index.Candidate) *bench {
 	}
 	for i, c := range candidates {
 		b.catalogue.entities[c.Ref] = schema.Entity{
-			Ref: c.Ref, Agent: c.Agent, Version: schema.Version{Revision: uint64(i + 1)},
+			Ref: c.Ref, Provider: c.Provider, Version: schema.Version{Revision: uint64(i + 1)},
 			Document: schema.Document{Name: "name of " + c.ID, Description: "does " + c.ID},
 		}
 	}
@@ -232,7 +233,8 @@ func (b *bench) build(t testing.TB, cfg Config) {
 	t.Helper()
 	b.reg = prometheus.NewRegistry()
 	deps := Deps{
-		Index: b.index, Catalogue: b.catalogue, Publisher: b.bus, DeadLetters: b.dead,
+		Snapshot:  Snapshot{Model: b.model, Index: b.index, Catalogue: b.catalogue},
+		Publisher: b.bus, DeadLetters: b.dead,
 		Watcher: b.watcher, Stale: b.stale, Logger: slog.New(slog.DiscardHandler), Registerer: b.reg,
 	}
 	if b.embedder != nil {
@@ -257,7 +259,7 @@ func (b *bench) start(t *testing.T) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- b.Run(ctx) }()
-	for range 3 {
+	for range 2 {
 		<-b.watcher.started
 	}
 	stop = sync.OnceFunc(func() {
@@ -286,7 +288,7 @@ func (b *bench) impressions(t *testing.T) []schema.Impression {
 	t.Helper()
 	var out []schema.Impression
 	for _, m := range b.bus.Published(events.Searches) {
-		i, err := events.DecodeImpression(m.Value)
+		i, err := events.Decode[schema.Impression](m.Value)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -321,15 +323,15 @@ func ids(resp schema.SearchResponse) []string {
 }
 
 // tool is a candidate whose built-in score rises with words.
-func tool(id, agent string, words float64) index.Candidate {
-	c := index.Candidate{Ref: schema.Ref{Tenant: testTenant, Kind: schema.KindTool, ID: id}, Agent: agent, Similarity: words / 100}
+func tool(id, provider string, words float64) index.Candidate {
+	c := index.Candidate{Ref: schema.Ref{Tenant: testTenant, Kind: schema.KindTool, ID: id}, Provider: provider, Similarity: words / 100}
 	c.Features[fusion.QueryLexicalFlat] = words
 	return c
 }
 
-func agent(id string, words float64) index.Candidate {
+func provider(id string, words float64) index.Candidate {
 	c := tool(id, "", words)
-	c.Kind = schema.KindAgent
+	c.Kind = schema.KindProvider
 	return c
 }
 
@@ -356,3 +358,7 @@ func deadline(t *testing.T) context.Context {
 }
 
 var errDown = errors.New("connection refused")
+
+func upsert(kind schema.Kind, id, provider string, doc schema.Document) events.Change {
+	return events.Change{Ref: schema.Ref{Kind: kind, ID: id}, Op: events.OpUpsert, Provider: provider, Raw: []byte(`{}`), Document: &doc}
+}

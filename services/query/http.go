@@ -13,9 +13,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/toolstream/toolstream/internal/health"
 	"github.com/toolstream/toolstream/internal/tenant"
-	"github.com/toolstream/toolstream/internal/working"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query/rewriting"
 )
 
 // maxRequest is the largest request body that is read, in bytes.
@@ -46,14 +47,14 @@ type feedbackAnswer struct {
 func Routes(api huma.API, s *Service) {
 	huma.Register(api, huma.Operation{
 		OperationID: "search", Method: http.MethodPost, Path: "/v1/search",
-		Summary: "Find the tools or agents for a query", Tags: []string{"search"},
+		Summary: "Find the tools or providers for a query", Tags: []string{"search"},
 		MaxBodyBytes: maxRequest, Errors: []int{400, 413, 422, 503},
 	}, func(ctx context.Context, in *searchInput) (*searchOutput, error) {
 		resp, err := s.Search(ctx, tenant.From(ctx), in.Body)
 		if err != nil {
-			return nil, s.problem(ctx, err, &s.silent, "query: searches fail")
+			return nil, s.problem(ctx, err, &s.searching, "query: searches fail")
 		}
-		s.silent.Note(ctx, s.deps.Logger, nil, "", "query: searches are answered again")
+		s.searching.Note(ctx, s.deps.Logger, nil, "", "query: searches are answered again")
 		return &searchOutput{resp}, nil
 	})
 	huma.Register(api, huma.Operation{
@@ -63,9 +64,9 @@ func Routes(api huma.API, s *Service) {
 	}, func(ctx context.Context, in *feedbackInput) (*feedbackOutput, error) {
 		f := schema.Feedback{ID: in.Body.ID, SearchID: in.Body.SearchID, ToolID: in.Body.ToolID, Event: in.Body.Event, Client: in.Body.Client}
 		if err := s.Feedback(ctx, tenant.From(ctx), f); err != nil {
-			return nil, s.problem(ctx, err, &s.deaf, "query: feedback fails")
+			return nil, s.problem(ctx, err, &s.reporting, "query: feedback fails")
 		}
-		s.deaf.Note(ctx, s.deps.Logger, nil, "", "query: feedback is taken again")
+		s.reporting.Note(ctx, s.deps.Logger, nil, "", "query: feedback is taken again")
 		return &feedbackOutput{feedbackAnswer{"accepted"}}, nil
 	})
 	catalogueRoutes(api, s)
@@ -94,7 +95,7 @@ func Status(err error) int {
 
 // problem turns an error into an answer (RFC 9457). What went wrong inside is
 // for the log, not for the caller: the first time, with the words of fails.
-func (s *Service) problem(ctx context.Context, err error, state *working.State, fails string) error {
+func (s *Service) problem(ctx context.Context, err error, state *health.State, fails string) error {
 	status := Status(err)
 	var invalid *schema.Invalid
 	if errors.As(err, &invalid) {
@@ -152,4 +153,24 @@ func decodeRequest(body []byte) (schema.SearchRequest, error) {
 		return req, &schema.Invalid{Reason: "must be one search request and nothing after it"}
 	}
 	return req, nil
+}
+
+type failedOutput struct{ Body failedRewrites }
+
+type failedRewrites struct {
+	Failed []rewriting.Failed `json:"failed" doc:"Newest first; those that this process keeps in its memory."`
+}
+
+// rewriteRoutes adds the list of failed rewrites.
+func rewriteRoutes(api huma.API, s *Service) {
+	huma.Register(api, huma.Operation{
+		OperationID: "list-failed-rewrites", Method: http.MethodGet, Path: "/v1/rewrites/failed",
+		Summary: "Show answers of the language model that could not be used as rewrites", Tags: []string{"search"},
+	}, func(ctx context.Context, _ *struct{}) (*failedOutput, error) {
+		out := failedRewrites{Failed: []rewriting.Failed{}}
+		if s.deps.Rewriter != nil {
+			out.Failed = s.deps.Rewriter.Failed(tenant.From(ctx))
+		}
+		return &failedOutput{out}, nil
+	})
 }

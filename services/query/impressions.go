@@ -2,16 +2,13 @@ package query
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"strconv"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
+	"github.com/toolstream/toolstream/internal/health"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/tracing"
-	"github.com/toolstream/toolstream/internal/working"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -35,7 +32,7 @@ type impressions struct {
 	pub     stream.Publisher
 	log     *slog.Logger
 	metrics *metrics
-	failing working.State // the last batch was not accepted
+	failing health.State // the last batch was not accepted
 }
 
 func newImpressions(size int, pub stream.Publisher, log *slog.Logger, m *metrics) *impressions {
@@ -54,31 +51,24 @@ func (im *impressions) add(ctx context.Context, i schema.Impression) bool {
 	}
 }
 
-// run publishes until ctx ends, and then what is still queued.
+// run publishes until ctx ends, and then what is still queued. From then on it gives up at
+// the first batch that is not accepted, so that it takes no longer than one timeout beyond
+// the work.
 func (im *impressions) run(ctx context.Context) error {
 	for {
+		var first impression
 		select {
+		case first = <-im.queue:
 		case <-ctx.Done():
-			im.drain(context.WithoutCancel(ctx))
-			return nil
-		case first := <-im.queue:
-			im.publish(context.WithoutCancel(ctx), im.batch(first))
-		}
-	}
-}
-
-// drain publishes what is queued now. It gives up at the first batch that is
-// not accepted, so that it takes no longer than one timeout beyond the work.
-func (im *impressions) drain(ctx context.Context) {
-	for {
-		select {
-		case first := <-im.queue:
-			if !im.publish(ctx, im.batch(first)) {
-				im.metrics.dropped.Add(float64(len(im.queue)))
-				return
+			select {
+			case first = <-im.queue:
+			default:
+				return nil
 			}
-		default:
-			return
+		}
+		if !im.publish(context.WithoutCancel(ctx), im.batch(first)) && ctx.Err() != nil {
+			im.metrics.dropped.Add(float64(len(im.queue)))
+			return nil
 		}
 	}
 }
@@ -117,7 +107,7 @@ func (im *impressions) send(ctx context.Context, batch []impression) error {
 		}
 		return im.pub.Publish(ctx, msgs...)
 	}
-	return stream.ByHalves(batch, publish, func(i impression, why *stream.PermanentError) {
+	return stream.Bisect(batch, publish, func(i impression, why *stream.PermanentError) {
 		im.metrics.dropped.Inc()
 		im.log.WarnContext(ctx, "query: an impression is lost, the bus does not take it", "search", i.SearchID, "error", why)
 	})
@@ -126,7 +116,7 @@ func (im *impressions) send(ctx context.Context, batch []impression) error {
 func messages(batch []impression) ([]stream.Message, error) {
 	msgs := make([]stream.Message, len(batch))
 	for i := range batch {
-		value, err := events.EncodeImpression(&batch[i].Impression)
+		value, err := events.Encode(&batch[i].Impression)
 		if err != nil {
 			return nil, stream.Permanent(reasonEncode, err)
 		}
@@ -149,56 +139,4 @@ func headersOf(ctx context.Context, version int) map[string]string {
 	headers := map[string]string{events.HeaderSchema: strconv.Itoa(version)}
 	tracing.Inject(ctx, headers)
 	return headers
-}
-
-// deleted reports whether what feedback is about is there no more. Whether it
-// ever was, only the search knows: this replica may be behind. An agent is there as long
-// as a tool of it is, whatever became of its own document.
-func (s *Service) deleted(ctx context.Context, tenant, id string) bool {
-	v, done := s.use()
-	defer done()
-	gone := false
-	for _, kind := range []schema.Kind{schema.KindTool, schema.KindAgent} {
-		_, deleted, known := v.Catalogue.Version(schema.Ref{Tenant: tenant, Kind: kind, ID: id})
-		if known && !deleted {
-			return false
-		}
-		gone = gone || deleted
-	}
-	if !gone {
-		return false
-	}
-	tools, _, err := v.Catalogue.List(ctx, tenant, schema.KindTool, id, "", 1)
-	return err == nil && len(tools) == 0
-}
-
-// Feedback accepts what an agent did with a result: once it returns nil, the
-// event is durable. Its error is a *schema.Invalid for an event that is not
-// acceptable, else the bus's.
-func (s *Service) Feedback(ctx context.Context, tenant string, f schema.Feedback) error {
-	f.Tenant, f.Time = tenant, s.deps.Now().UTC()
-	if err := f.Validate(); err != nil {
-		s.metrics.unfit.WithLabelValues(unfitInvalid).Inc()
-		return err
-	}
-	if s.deleted(ctx, tenant, f.ToolID) {
-		s.metrics.unfit.WithLabelValues(unfitDeleted).Inc()
-		return &schema.Invalid{Path: "/tool_id", Value: schema.Quote(f.ToolID), Reason: "was deleted"}
-	}
-	f.ID = f.Identity()
-	value, err := events.EncodeFeedback(&f)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
-	defer cancel()
-	ctx, span := tracing.Begin(ctx, "send "+string(events.FeedbackTopic), trace.WithSpanKind(trace.SpanKindProducer))
-	span.SetAttributes(tracing.Search.String(f.SearchID))
-	err = s.deps.Publisher.Publish(ctx, message(events.FeedbackTopic, tenant, f.SearchID, value, headersOf(ctx, events.FeedbackSchema)))
-	tracing.End(span, err)
-	if err != nil {
-		return fmt.Errorf("%w: publish: %w", ErrUnreported, err)
-	}
-	s.metrics.feedback.WithLabelValues(string(f.Event)).Inc()
-	return nil
 }

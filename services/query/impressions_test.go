@@ -33,13 +33,10 @@ func (n *narrow) Publish(_ context.Context, msgs ...stream.Message) error {
 	return nil
 }
 
-// What can not be recorded is lost alone, and does not make the searches behind it
+// What cannot be recorded is lost alone, and does not make the searches behind it
 // degraded.
 func TestAnImpressionThatIsRefusedKeepsNoneBack(t *testing.T) {
-	m, err := newMetrics(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newMetrics(prometheus.NewRegistry())
 	bus := &narrow{most: 2000}
 	im := newImpressions(100, bus, slog.New(slog.DiscardHandler), m)
 	shown := func(id string, results int, feature float64) schema.Impression {
@@ -63,7 +60,11 @@ func TestAnImpressionThatIsRefusedKeepsNoneBack(t *testing.T) {
 			want = append(want, "default/"+id)
 		}
 	}
-	im.drain(t.Context())
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := im.run(ended); err != nil {
+		t.Error(err)
+	}
 	if !slices.Equal(bus.taken, want) || im.failing.Fails() {
 		t.Errorf("recorded: %q, and degraded: %v", bus.taken, im.failing.Fails())
 	}

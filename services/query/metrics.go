@@ -1,11 +1,17 @@
 package query
 
 import (
+	"context"
 	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
+	"github.com/toolstream/toolstream/internal/metric"
+	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -19,8 +25,10 @@ const (
 
 // Why feedback is not taken.
 const (
-	unfitInvalid = "invalid"
-	unfitDeleted = "deleted"
+	unfitInvalid  = "invalid"
+	unfitSearch   = "unknown_search" // no search of the tenant can have the id
+	unfitNotShown = "not_shown"
+	unfitDeleted  = "deleted"
 )
 
 // Why weights or usage are not taken.
@@ -41,127 +49,65 @@ type metrics struct {
 	dropped  prometheus.Counter
 	feedback *prometheus.CounterVec
 	unfit    *prometheus.CounterVec
-
-	topChanged prometheus.Counter
-	overlap    prometheus.Histogram
 }
 
-func newMetrics(reg prometheus.Registerer) (*metrics, error) {
-	m := &metrics{
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "toolstream_search_seconds",
-			Help:    "Time a search spends in each stage; stage \"total\" is the whole.",
-			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16),
-		}, []string{"stage"}),
-		searches: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "toolstream_searches_total",
-			Help: "Searches by ranking and outcome (ok, degraded, invalid, failed).",
-		}, []string{"rank", "outcome"}),
-		degraded: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "toolstream_search_degraded_total",
-			Help: "Searches that were answered without a part that could not be asked.",
-		}, []string{"part"}),
-		rewrites: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "toolstream_search_rewrites_total",
-			Help: "Answered searches by where their needs came from (llm, cache, given, off, fallback).",
-		}, []string{"rewrite"}),
-		reranks: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "toolstream_search_reranks_total",
-			Help: "Answered searches that were reordered by the owners of tools, by algorithm (single, multi).",
-		}, []string{"algorithm"}),
-		results: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "toolstream_search_results",
-			Help:    "Results per answered search.",
-			Buckets: []float64{0, 1, 2, 5, 10, 20, 50, 100, 1000},
-		}),
-		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "toolstream_search_model_rejected_total",
-			Help: "Weights and usage tables that were refused; the last good ones stay.",
-		}, []string{"what", "reason"}),
-		dropped: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "toolstream_search_impressions_dropped_total",
-			Help: "Impressions that did not get onto the bus.",
-		}),
-		feedback: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "toolstream_feedback_accepted_total",
-			Help: "Feedback events accepted, by event.",
-		}, []string{"event"}),
-		unfit: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "toolstream_feedback_refused_total",
-			Help: "Feedback events refused when they came, by reason: invalid, deleted (the tool); the trainer counts what it refuses later.",
-		}, []string{"reason"}),
-		topChanged: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "toolstream_shadow_top_changed_total",
-			Help: "Searches that weights on trial would have answered with another tool first.",
-		}),
-		overlap: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "toolstream_shadow_overlap",
-			Help:    "Share of the first k that weights on trial would have shown too, by search that they scored.",
-			Buckets: prometheus.LinearBuckets(0, 0.1, 11),
-		}),
-	}
-	var errs []error
-	for _, c := range []prometheus.Collector{m.seconds, m.searches, m.degraded, m.rewrites, m.reranks, m.results, m.refused, m.dropped, m.feedback, m.unfit, m.topChanged, m.overlap} {
-		errs = append(errs, reg.Register(c))
-	}
-	m.begin()
-	return m, errors.Join(errs...)
-}
-
-// begin lets what can be named beforehand start at 0: whoever asks for an increase
-// does not see the first of what begins with 1.
-func (m *metrics) begin() {
-	for _, rank := range []schema.Rank{schema.RankTools, schema.RankAgents} {
-		for _, outcome := range []string{outcomeOK, outcomeDegraded, outcomeInvalid, outcomeFailed} {
-			m.searches.WithLabelValues(string(rank), outcome)
-		}
-	}
-	for _, part := range []string{degradedVectors, degradedCatalogue, degradedWeights, degradedImpressions, degradedRerank} {
-		m.degraded.WithLabelValues(part)
-	}
-	for _, algorithm := range []schema.Rerank{schema.RerankSingle, schema.RerankMulti} {
-		m.reranks.WithLabelValues(string(algorithm))
-	}
-	for _, reason := range []string{unfitInvalid, unfitDeleted} {
-		m.unfit.WithLabelValues(reason)
-	}
-	for _, what := range []string{"weights", "shadow", "usage"} {
-		for _, reason := range []string{refusedInvalid, refusedOlder} {
-			m.refused.WithLabelValues(what, reason)
-		}
+func newMetrics(reg prometheus.Registerer) *metrics {
+	on := metric.At(reg)
+	return &metrics{
+		seconds: on.NewHistogramVec("toolstream_search_seconds", "Time a search spends in each stage; stage \"total\" is the whole.",
+			[]string{"stage"}, prometheus.ExponentialBuckets(0.0001, 2, 16)),
+		searches: on.NewCounterVec("toolstream_searches_total", "Searches by ranking and outcome (ok, degraded, invalid, failed).",
+			[]string{"rank", "outcome"}, []string{string(schema.RankTools), string(schema.RankProviders)},
+			[]string{outcomeOK, outcomeDegraded, outcomeInvalid, outcomeFailed}),
+		degraded: on.NewCounterVec("toolstream_search_degraded_total", "Searches that were answered without a part that could not be asked.",
+			[]string{"part"}, []string{degradedVectors, degradedCatalogue, degradedWeights, degradedImpressions, degradedRerank}),
+		rewrites: on.NewCounterVec("toolstream_search_rewrites_total",
+			"Answered searches by where their needs came from (llm, cache, given, off, fallback).", []string{"rewrite"}),
+		reranks: on.NewCounterVec("toolstream_search_reranks_total",
+			"Answered searches that were reordered by the owners of tools, by algorithm (single, multi).",
+			[]string{"algorithm"}, []string{string(schema.RerankSingle), string(schema.RerankMulti)}),
+		results: on.NewHistogram("toolstream_search_results", "Results per answered search.", []float64{0, 1, 2, 5, 10, 20, 50, 100, 1000}),
+		refused: on.NewCounterVec("toolstream_search_model_rejected_total", "Weights and usage tables that were refused; the last good ones stay.",
+			[]string{"what", "reason"}, []string{"weights", "usage"}, []string{refusedInvalid, refusedOlder}),
+		dropped:  on.NewCounter("toolstream_search_impressions_dropped_total", "Impressions that did not get onto the bus."),
+		feedback: on.NewCounterVec("toolstream_feedback_accepted_total", "Feedback events accepted, by event.", []string{"event"}),
+		unfit: on.NewCounterVec("toolstream_feedback_refused_total",
+			"Feedback events refused when they came, by reason: invalid, unknown_search (no search of the tenant has the id), not_shown (the tool), deleted (the tool). The trainer counts what it refuses later.",
+			[]string{"reason"}, []string{unfitInvalid, unfitSearch, unfitNotShown, unfitDeleted}),
 	}
 }
 
-// observe shows what searches rank by: by how far it has come of each kind, the
-// replicas of a deployment can be told apart.
-func (s *Service) observe(reg prometheus.Registerer) error {
-	var errs []error
-	for what, epochs := range map[string]func() uint64{"weights": s.models.epochs, "shadow": s.shadows.epochs, "usage": s.usage.epochs} {
-		errs = append(errs, reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+// showEpochs shows by which epochs of weights and usage searches rank: replicas that are
+// behind others can be told apart by it.
+func (s *Service) showEpochs(reg prometheus.Registerer) {
+	for what, epochs := range map[string]func() uint64{"weights": s.weights.epochs, "usage": s.usage.epochs} {
+		promauto.With(reg).NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "toolstream_search_model_epoch", ConstLabels: prometheus.Labels{"what": what},
-			Help: "Epochs of the weights, weights on trial (shadow) and usage that this replica ranks by, summed over the tenants: a replica that is behind others has less.",
-		}, func() float64 { return float64(epochs()) })))
+			Help: "Epochs of the weights and the usage that this replica ranks by, summed over the tenants: a replica that is behind others has less.",
+		}, func() float64 { return float64(epochs()) })
 	}
-	return errors.Join(errs...)
 }
 
-// stage starts the clock of a stage; the function it returns stops it.
-func (m *metrics) stage(name string) func() {
-	start := time.Now()
-	return func() { m.seconds.WithLabelValues(name).Observe(time.Since(start).Seconds()) }
-}
-
-// searched counts one search. What can not have come from an answer of ours is
-// not used as a label.
+// searched counts one search.
 func (m *metrics) searched(rank schema.Rank, resp schema.SearchResponse, err error, took time.Duration) {
 	m.seconds.WithLabelValues("total").Observe(took.Seconds())
 	if resp.Chosen != nil {
 		rank = resp.Chosen.Rank
 	}
-	if rank != schema.RankAgents {
+	if rank != schema.RankProviders {
 		rank = schema.RankTools
 	}
-	m.searches.WithLabelValues(string(rank), outcome(resp, err)).Inc()
+	var invalid *schema.Invalid
+	outcome := outcomeOK
+	switch {
+	case errors.As(err, &invalid):
+		outcome = outcomeInvalid
+	case err != nil:
+		outcome = outcomeFailed
+	case len(resp.Degraded) > 0:
+		outcome = outcomeDegraded
+	}
+	m.searches.WithLabelValues(string(rank), outcome).Inc()
 	if err != nil {
 		return
 	}
@@ -175,15 +121,28 @@ func (m *metrics) searched(rank schema.Rank, resp schema.SearchResponse, err err
 	}
 }
 
-func outcome(resp schema.SearchResponse, err error) string {
-	var invalid *schema.Invalid
-	switch {
-	case errors.As(err, &invalid):
-		return outcomeInvalid
-	case err != nil:
-		return outcomeFailed
-	case len(resp.Degraded) > 0:
-		return outcomeDegraded
+// stage is a part of a search at work: its time is measured, and it is a span.
+type stage struct {
+	trace.Span
+	seconds prometheus.Observer
+	start   time.Time
+}
+
+// stage begins a part of a search.
+func (s *Service) stage(ctx context.Context, name string) (context.Context, stage) {
+	ctx, span := tracing.Begin(ctx, name)
+	return ctx, stage{span, s.metrics.seconds.WithLabelValues(name), time.Now()}
+}
+
+// note adds attributes to the span of the stage, if it is recorded.
+func (st stage) note(attributes ...attribute.KeyValue) {
+	if st.IsRecording() {
+		st.SetAttributes(attributes...)
 	}
-	return outcomeOK
+}
+
+// end ends the stage with what came of it. It is called once.
+func (st stage) end(err error) {
+	st.seconds.Observe(time.Since(st.start).Seconds())
+	tracing.End(st.Span, err)
 }

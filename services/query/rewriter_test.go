@@ -46,8 +46,8 @@ func (f *fakeRewriter) Rewrite(ctx context.Context, q rewriting.Query) (rewritin
 
 func (f *fakeRewriter) Failed(tenant string) []rewriting.Failed { return f.failed[tenant] }
 
-// rewritten is what the fake makes of every query, unless a test says otherwise.
-func rewritten() rewriting.Rewritten {
+// sampleRewrite is what the fake makes of every query, unless a test says otherwise.
+func sampleRewrite() rewriting.Rewritten {
 	return rewriting.Rewritten{
 		Needs:     []schema.Need{{UserIntent: "know the weather", ToolDescription: "Tells the weather.", ExpectedResponse: "A forecast."}},
 		Arguments: map[string]string{"city": "the name of a city"},
@@ -63,11 +63,11 @@ func (b *bench) rewrites(t *testing.T, cfg Config, r *fakeRewriter) {
 
 func TestARewrittenQueryIsSearchedWithItsNeeds(t *testing.T) {
 	b := newBench(t, tool("a", "", 1))
-	r := &fakeRewriter{answer: rewritten()}
+	r := &fakeRewriter{answer: sampleRewrite()}
 	b.rewrites(t, Config{}, r)
 	req := schema.SearchRequest{
 		Query: "will it rain, and where", K: 7,
-		Filters: schema.Filters{Agents: []string{"x"}, Tags: []string{"y"}, Kinds: []schema.Kind{schema.KindTool}},
+		Filters: schema.Filters{Providers: []string{"x"}, Tags: []string{"y"}, Kinds: []schema.Kind{schema.KindTool}},
 	}
 	if got := b.search(t, req); got.Rewrite != schema.RewriteLLM || got.Searched != nil {
 		t.Errorf("rewrite %q, searched for %+v", got.Rewrite, got.Searched)
@@ -81,7 +81,7 @@ func TestARewrittenQueryIsSearchedWithItsNeeds(t *testing.T) {
 	if !reflect.DeepEqual(l.Filters, req.Filters) || l.N != 7*2+100 || l.Tenant != testTenant {
 		t.Errorf("the request's own are %+v, %d, %s", l.Filters, l.N, l.Tenant)
 	}
-	want := rewriting.Query{Tenant: testTenant, Text: req.Query, Filters: schema.Filters{Agents: []string{"x"}, Tags: []string{"y"}}}
+	want := rewriting.Query{Tenant: testTenant, Text: req.Query, Filters: schema.Filters{Providers: []string{"x"}, Tags: []string{"y"}}}
 	if !reflect.DeepEqual(r.asked, []rewriting.Query{want}) {
 		t.Errorf("asked %+v", r.asked)
 	}
@@ -104,7 +104,7 @@ func TestARewrittenQueryIsSearchedWithItsNeeds(t *testing.T) {
 
 func TestWhoIsNotRewritten(t *testing.T) {
 	b := newBench(t, tool("a", "", 1))
-	r := &fakeRewriter{answer: rewritten()}
+	r := &fakeRewriter{answer: sampleRewrite()}
 	b.rewrites(t, Config{}, r)
 	for name, c := range map[string]struct {
 		req  schema.SearchRequest
@@ -118,10 +118,7 @@ func TestWhoIsNotRewritten(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got.Rewrite, c.want)
 		}
 	}
-	if _, err := b.Candidates(t.Context(), testTenant, schema.SearchRequest{Query: "q"}, b.modelOf(b.now.Load(), testTenant), 5); err != nil {
-		t.Error(err)
-	}
-	if _, err := b.Vector(t.Context(), schema.SearchRequest{Query: "q"}); err != nil {
+	if _, err := b.Retrieve(t.Context(), testTenant, schema.SearchRequest{Query: "q"}, b.modelOf(b.now.Load(), testTenant), 5); err != nil {
 		t.Error(err)
 	}
 	if len(r.asked) != 0 {
@@ -150,30 +147,22 @@ func TestAFailedRewriteLeavesTheQueryAsItIs(t *testing.T) {
 func TestHowLongASearchWaitsForItsRewriting(t *testing.T) {
 	const indexTakes = 100 * time.Millisecond
 	for name, c := range map[string]struct {
-		rewriter    *fakeRewriter
-		cfg         Config
-		patience    time.Duration // of the caller
-		want        schema.Rewrite
-		took        time.Duration
-		lookedUp    int
-		speculative bool
+		rewriter *fakeRewriter
+		cfg      Config
+		patience time.Duration // of the caller
+		want     schema.Rewrite
+		took     time.Duration
 	}{
-		"in time":                  {rewriter: &fakeRewriter{takes: time.Second}, want: schema.RewriteLLM, took: time.Second + indexTakes, lookedUp: 1},
-		"never":                    {rewriter: &fakeRewriter{hangs: true}, want: schema.RewriteFallback, took: 1500*time.Millisecond + indexTakes, lookedUp: 1},
-		"never, own budget":        {rewriter: &fakeRewriter{hangs: true}, cfg: Config{RewriteBudget: 300 * time.Millisecond}, want: schema.RewriteFallback, took: 300*time.Millisecond + indexTakes, lookedUp: 1},
-		"never, impatient caller":  {rewriter: &fakeRewriter{hangs: true}, patience: time.Second, want: schema.RewriteFallback, took: 500*time.Millisecond + indexTakes, lookedUp: 1},
-		"fails":                    {rewriter: &fakeRewriter{err: errDown}, want: schema.RewriteFallback, took: indexTakes, lookedUp: 1},
-		"speculative, in time":     {speculative: true, rewriter: &fakeRewriter{takes: time.Second}, want: schema.RewriteLLM, took: time.Second + indexTakes, lookedUp: 2},
-		"speculative, at once":     {speculative: true, rewriter: &fakeRewriter{}, want: schema.RewriteLLM, took: indexTakes, lookedUp: 2},
-		"speculative, just late":   {speculative: true, rewriter: &fakeRewriter{takes: 1450 * time.Millisecond}, want: schema.RewriteFallback, took: 1500 * time.Millisecond, lookedUp: 1},
-		"speculative, never":       {speculative: true, rewriter: &fakeRewriter{hangs: true}, want: schema.RewriteFallback, took: 1500 * time.Millisecond, lookedUp: 1},
-		"speculative, fails":       {speculative: true, rewriter: &fakeRewriter{err: errDown}, want: schema.RewriteFallback, took: indexTakes, lookedUp: 1},
-		"speculative, fails later": {speculative: true, rewriter: &fakeRewriter{err: errDown, takes: time.Second}, want: schema.RewriteFallback, took: time.Second, lookedUp: 1},
+		"in time":                 {rewriter: &fakeRewriter{takes: time.Second}, want: schema.RewriteLLM, took: time.Second + indexTakes},
+		"never":                   {rewriter: &fakeRewriter{hangs: true}, want: schema.RewriteFallback, took: 1500*time.Millisecond + indexTakes},
+		"never, own budget":       {rewriter: &fakeRewriter{hangs: true}, cfg: Config{RewriteBudget: 300 * time.Millisecond}, want: schema.RewriteFallback, took: 300*time.Millisecond + indexTakes},
+		"never, impatient caller": {rewriter: &fakeRewriter{hangs: true}, patience: time.Second, want: schema.RewriteFallback, took: 500*time.Millisecond + indexTakes},
+		"fails":                   {rewriter: &fakeRewriter{err: errDown}, want: schema.RewriteFallback, took: indexTakes},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, tool("a", "", 1))
-				c.rewriter.answer, c.cfg.Speculative = rewritten(), c.speculative
+				c.rewriter.answer = sampleRewrite()
 				b.index.takes = indexTakes
 				b.rewrites(t, c.cfg, c.rewriter)
 				ctx := t.Context()
@@ -187,25 +176,12 @@ func TestHowLongASearchWaitsForItsRewriting(t *testing.T) {
 				if took := time.Since(began); err != nil || got.Rewrite != c.want || took != c.took || !slices.Equal(ids(got), []string{"a"}) {
 					t.Errorf("%q after %s, %v; want %q after %s", got.Rewrite, took, err, c.want, c.took)
 				}
-				synctest.Wait()
-				if n := len(b.index.lookups); n != c.lookedUp {
-					t.Errorf("%d lookups, want %d", n, c.lookedUp)
-				}
 				better := slices.ContainsFunc(b.index.lookups, func(l index.Lookup) bool { return l.Probe.Needs[0].Description.Words == "Tells the weather." })
 				if better != (c.want == schema.RewriteLLM) {
 					t.Errorf("searched for the needs of the rewriter: %v", better)
 				}
 			})
 		})
-	}
-}
-
-func TestASpeculativeSearchThatFindsNothingFails(t *testing.T) {
-	b := newBench(t, tool("a", "", 1))
-	b.index.err = errDown
-	b.rewrites(t, Config{Speculative: true}, &fakeRewriter{answer: rewritten()})
-	if _, err := b.Search(t.Context(), testTenant, schema.SearchRequest{Query: "q"}); !errors.Is(err, ErrUnavailable) {
-		t.Errorf("%v", err)
 	}
 }
 

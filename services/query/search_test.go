@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"testing"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -36,7 +36,7 @@ func TestResultsSayWhatTheCatalogueSays(t *testing.T) {
 	b := newBench(t, tool("a", "mail", 40))
 	resp := b.search(t, schema.SearchRequest{})
 	r := resp.Results[0]
-	if r.Name != "name of a" || r.Description != "does a" || r.Agent != "mail" || r.Kind != schema.KindTool || r.Similarity != 0.4 {
+	if r.Name != "name of a" || r.Description != "does a" || r.Provider != "mail" || r.Kind != schema.KindTool || r.Similarity != 0.4 {
 		t.Errorf("got %+v", r)
 	}
 	if r.MissingParameters == nil || resp.Degraded == nil || r.Explanation != nil {
@@ -47,13 +47,6 @@ func TestResultsSayWhatTheCatalogueSays(t *testing.T) {
 	}
 	if again := b.search(t, schema.SearchRequest{}); again.SearchID == resp.SearchID {
 		t.Error("two searches have one id")
-	}
-}
-
-func TestNoResultsIsAnEmptyList(t *testing.T) {
-	b := newBench(t)
-	if resp := b.search(t, schema.SearchRequest{}); resp.Results == nil || len(resp.Results) != 0 {
-		t.Errorf("got %#v", resp.Results)
 	}
 }
 
@@ -99,18 +92,18 @@ func TestRewrite(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := rewrite(tt.req)
+			p := parse(tt.req)
 			var got []string
 			for _, n := range p.needs {
 				got = append(got, whole(n))
 			}
-			if p.rewrite != tt.state || !slices.Equal(got, tt.needs) {
-				t.Errorf("got %s %q", p.rewrite, got)
+			if p.source != tt.state || !slices.Equal(got, tt.needs) {
+				t.Errorf("got %s %q", p.source, got)
 			}
 		})
 	}
-	if p := rewrite(schema.SearchRequest{Needs: []schema.Need{{UserIntent: "a"}, {UserIntent: "b"}}}); p.query != "a. b" {
-		t.Errorf("needs without a query are asked as %q", p.query)
+	if p := parse(schema.SearchRequest{Needs: []schema.Need{{UserIntent: "a"}, {UserIntent: "b"}}}); p.text != "a. b" {
+		t.Errorf("needs without a query are asked as %q", p.text)
 	}
 }
 
@@ -122,7 +115,7 @@ func TestDegradedAnswers(t *testing.T) {
 	}{
 		{"embedder down", func(b *bench) { b.embedder.err = errDown }, []string{"vectors"}},
 		{"embedder answers too little", func(b *bench) { b.embedder.short = true }, []string{"vectors"}},
-		{"no embedder", func(b *bench) { b.embedder = nil }, []string{"vectors"}},
+		{"no embedder of the index's model", func(b *bench) { b.embedder = nil }, []string{"vectors"}},
 		{"a part of the index down", func(b *bench) { b.index.partial = &index.Partial{Without: "index", Err: errDown} }, []string{"index"}},
 		{"catalogue down", func(b *bench) { b.catalogue.err = errDown }, []string{"catalogue"}},
 		{"weights behind", func(b *bench) { b.stale = func() bool { return true } }, []string{"weights"}},
@@ -178,59 +171,35 @@ func TestScoresThatAreNoNumbersAreNotShown(t *testing.T) {
 	}
 }
 
-// Tool-to-Agent Algorithm 1, worked by hand: down the list mail/send 9,
-// chat/post 8, mail/reply 7, (nobody)/orphan 6, agent wiki 5, chat/list 4,
-// agent mail 3, each entity gives way to its owner, the first stands.
-func TestAlgorithm1(t *testing.T) {
-	var ranked []ranking.Ranked
-	for _, c := range []index.Candidate{
-		tool("send", "mail", 9), tool("post", "chat", 8), tool("reply", "mail", 7), tool("orphan", "", 6),
-		agent("wiki", 5), tool("list", "chat", 4), agent("mail", 3),
-	} {
-		ranked = append(ranked, ranking.Ranked{Candidate: c, Score: c.Features[fusion.QueryLexicalFlat]})
-	}
-	got := pickAgents(ranked)
-	want := []pick{
-		{ref: agent("mail", 0).Ref, by: &ranked[0], brought: []schema.Bringer{{ID: "send", Rank: 1, Score: 9}, {ID: "reply", Rank: 3, Score: 7}}},
-		{ref: agent("chat", 0).Ref, by: &ranked[1], brought: []schema.Bringer{{ID: "post", Rank: 2, Score: 8}, {ID: "list", Rank: 6, Score: 4}}},
-		{ref: agent("wiki", 0).Ref, by: &ranked[4]},
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-}
-
-// The same through a search, where owners lift their tools.
-func TestAgentsStandWhereTheirFirstEntityStands(t *testing.T) {
+// Owners lift their tools.
+func TestProvidersStandWhereTheirFirstEntityStands(t *testing.T) {
 	b := newBench(t,
 		tool("send", "mail", 9), tool("post", "chat", 8), tool("reply", "mail", 7), tool("orphan", "", 6),
-		agent("wiki", 5), tool("list", "chat", 4), agent("mail", 3))
-	resp := b.search(t, schema.SearchRequest{Rank: schema.RankAgents, K: 3})
+		provider("wiki", 5), tool("list", "chat", 4), provider("mail", 3))
+	resp := b.search(t, schema.SearchRequest{Rank: schema.RankProviders, K: 3})
 	if got := ids(resp); !slices.Equal(got, []string{"mail", "chat", "wiki"}) {
 		t.Fatalf("got %v", got)
 	}
-	for i, want := range [][]schema.Bringer{{{ID: "send", Rank: 1}, {ID: "reply", Rank: 2}}, {{ID: "post", Rank: 3}, {ID: "list", Rank: 5}}, nil} {
+	for i, want := range [][]schema.SupportingTool{{{ID: "send", Rank: 1}, {ID: "reply", Rank: 2}}, {{ID: "post", Rank: 3}, {ID: "list", Rank: 5}}, nil} {
 		r := resp.Results[i]
-		var tools []string
 		for j := range want {
-			tools = append(tools, want[j].ID)
-			want[j].Score = r.BroughtBy[j].Score
+			want[j].Score = r.SupportingTools[j].Score
 			if j == 0 && r.Score != want[j].Score || j > 0 && r.Score <= want[j].Score {
-				t.Errorf("result %d has %v by %+v", i, r.Score, r.BroughtBy)
+				t.Errorf("result %d has %v by %+v", i, r.Score, r.SupportingTools)
 			}
 		}
-		if !slices.Equal(r.BroughtBy, want) || !slices.Equal(r.Tools, tools) || r.Kind != schema.KindAgent || r.Agent != "" {
-			t.Errorf("result %d is %+v, want tools %v", i, r, want)
+		if !slices.Equal(r.SupportingTools, want) || r.Kind != schema.KindProvider || r.Provider != "" {
+			t.Errorf("result %d is %+v, want %v", i, r, want)
 		}
 	}
 	if r := resp.Results[1]; r.Name != "chat" || r.Score >= resp.Results[0].Score || r.Score <= resp.Results[2].Score {
 		t.Errorf("an owner nobody described is %+v", r)
 	}
 	if n := b.index.last().N; n < 30 {
-		t.Errorf("%d entities asked for 3 agents", n)
+		t.Errorf("%d entities asked for 3 providers", n)
 	}
-	if got := ids(b.search(t, schema.SearchRequest{Rank: schema.RankAgents, Filters: schema.Filters{Kinds: []schema.Kind{schema.KindAgent}}})); !slices.Equal(got, []string{"wiki", "mail"}) {
-		t.Errorf("agents alone: %v", got)
+	if got := ids(b.search(t, schema.SearchRequest{Rank: schema.RankProviders, Filters: schema.Filters{Kinds: []schema.Kind{schema.KindProvider}}})); !slices.Equal(got, []string{"wiki", "mail"}) {
+		t.Errorf("providers alone: %v", got)
 	}
 }
 
@@ -249,13 +218,13 @@ func TestAnOwnerOfAllTheBestToolsDoesNotHideTheOthers(t *testing.T) {
 	}
 	b := newBench(t, append(tools, tool("small", "dwarf", 1))...)
 	b.now.Load().Index = deep{b.index}
-	if got := ids(b.search(t, schema.SearchRequest{Rank: schema.RankAgents, K: 2})); !slices.Equal(got, []string{"giant", "dwarf"}) {
+	if got := ids(b.search(t, schema.SearchRequest{Rank: schema.RankProviders, K: 2})); !slices.Equal(got, []string{"giant", "dwarf"}) {
 		t.Errorf("found %v", got)
 	}
 	if n := len(b.index.lookups); n != 2 {
 		t.Errorf("%d lookups", n)
 	}
-	b.search(t, schema.SearchRequest{Rank: schema.RankAgents, K: 1})
+	b.search(t, schema.SearchRequest{Rank: schema.RankProviders, K: 1})
 	if n := len(b.index.lookups); n != 3 {
 		t.Errorf("%d lookups although the first brings all that is wanted", n-2)
 	}
@@ -287,6 +256,58 @@ func TestMissingParameters(t *testing.T) {
 	}
 }
 
+// An explanation says in words what its numbers say, the most important first.
+func TestASummarySaysWhyAResultIsThere(t *testing.T) {
+	doc := schema.Document{
+		Name: "get_forecast", Description: "Rain and wind of the coming days.", Response: "rain in millimetres",
+		Parameters: []schema.Parameter{{Name: "city", Required: true}, {Name: "date", Required: true}, {Name: "unit"}},
+	}
+	hit := ranking.Hit{By: &ranking.Ranked{Candidate: index.Candidate{Similarity: 0.5}}}
+	lexical := map[string]float64{"query.lexical.flat": 3, "query.dense.flat": 1}
+	for name, c := range map[string]struct {
+		req     schema.SearchRequest
+		hit     ranking.Hit
+		terms   map[string]float64
+		missing []string
+		move    *schema.Reranking
+		want    []string
+	}{
+		"words, each where it counts first": {
+			req: schema.SearchRequest{Query: "forecast of the rains, in millimetres"}, hit: hit, terms: lexical,
+			want: []string{`matches "forecast" in its name, "rains" in its description, "millimetres" in its response`, "needs `city` and `date`"},
+		},
+		"meaning": {
+			req: schema.SearchRequest{Query: "umbrella"}, hit: hit, terms: map[string]float64{"query.dense.flat": 1, "related.owner": 1},
+			want: []string{"means about what the query asks for (similarity 0.50)", "needs `city` and `date`", "a tool of its provider matches"},
+		},
+		"arguments": {
+			req: schema.SearchRequest{Query: "umbrella", Arguments: map[string]string{"city": "where"}}, hit: hit, terms: lexical, missing: []string{"date"},
+			want: []string{"needs `date`, which you did not give"},
+		},
+		"no more than five": {
+			req: schema.SearchRequest{Query: "rain"}, hit: hit, move: &schema.Reranking{From: 3, To: 1, Why: string(rerank.ClearOwner)},
+			terms: map[string]float64{"query.dense.flat": 1, "usage.similar": 1, "usage.co_use": 1, "usage.prior": 1, "related.supply": 1},
+			want: []string{`matches "rain" in its description`, "means about what the query asks for (similarity 0.50)", "needs `city` and `date`",
+				"was used for queries like this one", "is often used together with other results"},
+		},
+		"a provider": {
+			req: schema.SearchRequest{Query: "umbrella", Arguments: map[string]string{"city": "where"}}, terms: lexical,
+			hit:  ranking.Hit{By: hit.By, Supporting: []schema.SupportingTool{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}, {ID: "e"}, {ID: "f"}}},
+			move: &schema.Reranking{From: 2, To: 4, Why: string(rerank.Beyond)},
+			want: []string{"found by its tools a, b, c, d and 2 more", "moved from place 2 to 4: enough tools like it come first"},
+		},
+	} {
+		e := &schema.Explanation{Terms: c.terms, Reranking: c.move}
+		if got := sentences(parse(c.req), c.hit, &doc, e, c.missing); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	b := newBench(t, tool("a", "", 1))
+	if got := b.search(t, schema.SearchRequest{Query: "name", Explain: true}).Results[0].Explanation.Summary; !slices.Equal(got, []string{`matches "name" in its name`}) {
+		t.Errorf("a search says %q", got)
+	}
+}
+
 func TestExplanationSumsToTheScore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.Float64Range(-50, 50)
@@ -298,11 +319,11 @@ func TestExplanationSumsToTheScore(t *testing.T) {
 		for range rapid.IntRange(0, 5).Draw(t, "parameters") {
 			c.Matches = append(c.Matches, schema.Match{Score: rapid.Float64Range(0, 1).Draw(t, "s"), Required: rapid.Bool().Draw(t, "required")})
 		}
-		known := ranking.Known{Uses: Used(&schema.Usage{Prior: map[string]float64{"a": 2}})(nil)}
+		known := ranking.Signals{Usage: ranking.NewUsage(schema.Usage{Prior: map[string]float64{"a": 2}}).For("", nil)}
 		best := ranking.Rank([]index.Candidate{c}, &m, known)[0]
 		sr := &search{model: &m}
 		params := make([]schema.Parameter, len(c.Matches))
-		e := sr.explain(&best, sr.parameters(pick{ref: c.Ref, by: &best}, params))
+		e := sr.explain(&best, sr.parameters(rewritten{}, ranking.Hit{Ref: c.Ref, By: &best}, params))
 		sum := e.Bias - e.Penalty
 		for name, term := range e.Terms {
 			sum += term
@@ -320,35 +341,6 @@ func TestExplanationSumsToTheScore(t *testing.T) {
 		}
 		if math.Abs(penalty-e.Penalty) > 1e-9 {
 			t.Fatalf("parameters cost %v, the penalty is %v", penalty, e.Penalty)
-		}
-	})
-}
-
-func TestOrderDoesNotDependOnTheOrderFound(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var found []index.Candidate
-		for i := range rapid.IntRange(0, 20).Draw(t, "n") {
-			c := tool(fmt.Sprintf("t%02d", i), fmt.Sprint(i%3), float64(rapid.IntRange(0, 4).Draw(t, "words")))
-			if rapid.Bool().Draw(t, "agent") {
-				c.Kind = schema.KindAgent
-			}
-			found = append(found, c)
-		}
-		m, err := fusion.ModelOf(fusion.Builtin())
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.Features[fusion.UsageCoUse] = 1
-		known := ranking.Known{Uses: Used(&schema.Usage{CoUse: map[string]map[string]float64{"t01": {"t02": 1}, "t02": {"t01": 1}}})(nil)}
-		want := ranking.Rank(found, &m, known)
-		got := ranking.Rank(rapid.Permutation(found).Draw(t, "shuffled"), &m, known)
-		for i := range want {
-			if want[i].Ref != got[i].Ref || want[i].Score != got[i].Score {
-				t.Fatalf("place %d: %v %v, then %v %v", i, want[i].Ref, want[i].Score, got[i].Ref, got[i].Score)
-			}
-		}
-		if a, b := pickAgents(want), pickAgents(got); len(a) != len(b) || (len(a) > 0 && a[0].ref != b[0].ref) {
-			t.Fatal("agents differ")
 		}
 	})
 }
@@ -377,7 +369,7 @@ func TestImpressionsCarryWhatTheRankingSaw(t *testing.T) {
 	if key := b.bus.Published(events.Searches)[0].Key; key != testTenant+"/"+resp.SearchID {
 		t.Errorf("key %q", key)
 	}
-	if len(i.Shown) != 1 || i.Shown[0].ID != "a" || i.Shown[0].Agent != "mail" || i.Shown[0].Score != resp.Results[0].Score {
+	if len(i.Shown) != 1 || i.Shown[0].ID != "a" || i.Shown[0].Provider != "mail" || i.Shown[0].Score != resp.Results[0].Score {
 		t.Fatalf("shown %+v", i.Shown)
 	}
 	if !slices.Equal(i.Shown[0].Features, c.Features[:]) || len(i.Shown[0].Features) != len(fusion.FeatureNames()) {
@@ -399,22 +391,6 @@ func TestASearchNeverWaitsForTheBus(t *testing.T) {
 	}
 	if n := b.metric(t, "toolstream_search_impressions_dropped_total"); n != 1 {
 		t.Errorf("%v dropped", n)
-	}
-}
-
-func TestImpressionsThatAreRefusedAreCounted(t *testing.T) {
-	b := newBench(t, tool("a", "", 1))
-	if err := b.bus.Close(); err != nil {
-		t.Fatal(err)
-	}
-	stop := b.start(t)
-	b.search(t, schema.SearchRequest{})
-	stop()
-	if n := b.metric(t, "toolstream_search_impressions_dropped_total"); n != 1 {
-		t.Errorf("%v dropped", n)
-	}
-	if resp := b.search(t, schema.SearchRequest{}); !slices.Equal(resp.Degraded, []string{"impressions"}) {
-		t.Errorf("degraded %v", resp.Degraded)
 	}
 }
 

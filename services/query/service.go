@@ -4,26 +4,28 @@
 // to the bus as an impression, so that feedback can retrain the weights.
 //
 // Nothing on this path waits for a language model unless one is configured,
-// and no part but the index is needed: whatever else can not be asked is named
+// and no part but the index is needed: every other part that does not answer is named
 // in the answer's Degraded.
 package query
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/toolstream/toolstream/internal/health"
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/working"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -43,9 +45,9 @@ type Catalogue interface {
 	// Get returns the entity, its raw document, and whether it is there.
 	Get(ctx context.Context, ref schema.Ref) (schema.Entity, json.RawMessage, bool, error)
 	// List returns up to limit entities above cursor in the order of their
-	// ids, and the cursor of the next page, empty at the end. An empty agent
+	// ids, and the cursor of the next page, empty at the end. An empty provider
 	// lists every owner's.
-	List(ctx context.Context, tenant string, kind schema.Kind, agent, cursor string, limit int) ([]schema.Entity, string, error)
+	List(ctx context.Context, tenant string, kind schema.Kind, provider, cursor string, limit int) ([]schema.Entity, string, error)
 	// Version returns the newest version applied, deletes included.
 	Version(ref schema.Ref) (v schema.Version, deleted, known bool)
 }
@@ -62,124 +64,45 @@ type DeadLetters interface {
 	Dead(key string, revision uint64) bool
 }
 
-// Watcher follows keys of a store. fn is called in order, first for every key
-// that is there, with an empty value for a key that was deleted. Watch returns
-// when ctx ends (nil) or the store is lost.
-type Watcher interface {
-	Watch(ctx context.Context, prefix string, fn func(stream.Entry) error) error
-}
-
-// maxDocuments is how many documents' words are remembered, and as many again of
-// those before: about three megabytes.
-const maxDocuments = 8192
-
 // Config holds the limits of the service. The zero value of a field means its
 // default.
 type Config struct {
-	Model        string        // name of the embedding model, which decides the weights and what queries can be compared with
-	Timeout      time.Duration // of a whole search; 5 s
-	EmbedTimeout time.Duration // of the one embed call; 1 s
-	Impressions  int           // how many may wait to be published; 4096
-	MinPool      int           // candidates asked of the index beside k; 100
-
+	Timeout       time.Duration // of a whole search; 5 s
+	EmbedTimeout  time.Duration // of the one embed call; 1 s
+	Impressions   int           // how many may wait to be published; 4096
 	RewriteBudget time.Duration // for which a search waits for its rewriting, from its arrival; 1.5 s
-	Speculative   bool          // search with the query as it is meanwhile
-
-	Shadow float64 // share of the searches that weights on trial score beside the live ones
-
-	Exploration float64 // share of the places, up to MaxExploration, that may go to tools that nobody has used
-
-	Rerank    schema.Rerank // of searches that do not say it themselves; off
-	Reranking rerank.Config // its bounds; rerank.DefaultConfig
-
-	ScoreBudget time.Duration // for which a search waits for a cross-encoder; 500 ms
+	ScoreBudget   time.Duration // for which a search waits for a cross-encoder; 500 ms
+	Rerank        schema.Rerank // of searches that do not say it themselves; off
+	Reranking     rerank.Config // its bounds; rerank.DefaultConfig
 }
 
 func (c Config) withDefaults() Config {
-	if c.Timeout == 0 {
-		c.Timeout = 5 * time.Second
-	}
-	if c.EmbedTimeout == 0 {
-		c.EmbedTimeout = time.Second
-	}
-	if c.Impressions == 0 {
-		c.Impressions = 4096
-	}
-	if c.MinPool == 0 {
-		c.MinPool = 100
-	}
-	if c.RewriteBudget == 0 {
-		c.RewriteBudget = 1500 * time.Millisecond
-	}
-	if c.ScoreBudget == 0 {
-		c.ScoreBudget = 500 * time.Millisecond
-	}
-	if c.Rerank == "" {
-		c.Rerank = schema.RerankOff
-	}
-	if c.Reranking == (rerank.Config{}) {
-		c.Reranking = rerank.DefaultConfig()
-	}
+	c.Timeout = cmp.Or(c.Timeout, 5*time.Second)
+	c.EmbedTimeout = cmp.Or(c.EmbedTimeout, time.Second)
+	c.Impressions = cmp.Or(c.Impressions, 4096)
+	c.RewriteBudget = cmp.Or(c.RewriteBudget, 1500*time.Millisecond)
+	c.ScoreBudget = cmp.Or(c.ScoreBudget, 500*time.Millisecond)
+	c.Rerank = cmp.Or(c.Rerank, schema.RerankOff)
+	c.Reranking = cmp.Or(c.Reranking, rerank.DefaultConfig())
 	return c
 }
 
-func (c Config) validate() error {
-	if c.Timeout < 0 || c.EmbedTimeout < 0 || c.Impressions < 0 || c.MinPool < 0 || min(c.RewriteBudget, c.ScoreBudget) < 0 {
-		return fmt.Errorf("query: negative limit in %+v", c)
-	}
-	if !(c.Exploration >= 0 && c.Exploration <= MaxExploration) {
-		return fmt.Errorf("query: exploration %g is not between 0 and %g", c.Exploration, MaxExploration)
-	}
-	if err := c.Rerank.Validate(); err != nil {
-		return fmt.Errorf("query: %w", err)
-	}
-	if c.Reranking == (rerank.Config{}) {
-		return nil
-	}
-	return c.Reranking.Validate()
-}
-
-// Deps are what the service works with. Embedder, DeadLetters, Watcher, Stale,
-// Rewriter and Scorer may be nil: then searches are lexical alone, no change
-// counts as dead, the built-in weights serve, what the watcher says is never
-// called stale, queries do as they are, and no cross-encoder judges. Without Now
-// and NewID it is the time of day, and ids can not be guessed.
+// Deps are what the service works with. Optional are: DeadLetters, without which no
+// change counts as dead; Watcher, without which the built-in weights serve; Stale;
+// Rewriter; Scorer; Now, the time of day; and Nonce, without which search ids cannot be
+// guessed.
 type Deps struct {
-	Index       Index
-	Catalogue   Catalogue
-	Embedder    Embedder
+	Snapshot
 	Publisher   stream.Publisher
 	DeadLetters DeadLetters
-	Watcher     Watcher
+	Watcher     stream.Watcher
 	Stale       func() bool // whether weights and usage may be behind the watched store
 	Rewriter    Rewriter
 	Scorer      Scorer
 	Now         func() time.Time // of searches and feedback
-	NewID       func() string    // of a search
+	Nonce       func() uint64    // differs with every search
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer
-}
-
-func (d Deps) withDefaults() Deps {
-	if d.Now == nil {
-		d.Now = time.Now
-	}
-	if d.NewID == nil {
-		d.NewID = rand.Text
-	}
-	return d
-}
-
-func (d Deps) validate() error {
-	switch {
-	case d.Publisher == nil:
-		return errors.New("query: no publisher")
-	case d.Logger == nil:
-		return errors.New("query: no logger")
-	case d.Registerer == nil:
-		return errors.New("query: no registerer")
-	}
-	return nil
 }
 
 // Service answers searches. All its methods may be called concurrently.
@@ -187,56 +110,119 @@ type Service struct {
 	cfg         Config
 	deps        Deps
 	metrics     *metrics
-	now         atomic.Pointer[serving]
-	models      *live[*fusion.Model]
-	shadows     *live[*fusion.Model]
-	usage       *live[*usage]
-	documents   *documents
-	mute        working.State // the cross-encoder
-	silent      working.State // answering
-	deaf        working.State // taking feedback
-	unread      working.State // the catalogue
+	now         atomic.Pointer[snapshot]
+	weights     *watched[*fusion.Model]
+	usage       *watched[*ranking.Usage]
+	documents   *lru.Cache[schema.Ref, documentWords]
 	impressions *impressions
+
+	// Whether these work, for the log.
+	searching, reporting, reading, scoring health.State
 }
 
-// New returns a service that answers at once, with the built-in weights; Run
-// lets it learn of newer ones and publish impressions.
+// New returns a service that answers at once, with the built-in weights; Run lets it
+// follow newer ones and publish impressions.
 func New(cfg Config, deps Deps) (*Service, error) {
-	if err := errors.Join(cfg.validate(), deps.validate()); err != nil {
-		return nil, err
+	cfg = cfg.withDefaults()
+	if err := cfg.Rerank.Validate(); err != nil {
+		return nil, fmt.Errorf("query: %w", err)
 	}
-	cfg, deps = cfg.withDefaults(), deps.withDefaults()
-	m, err := newMetrics(deps.Registerer)
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	if deps.Nonce == nil {
+		deps.Nonce = randomNonce
+	}
+	if deps.Stale == nil {
+		deps.Stale = func() bool { return false }
+	}
+	documents, err := lru.New[schema.Ref, documentWords](maxDocuments)
+	if err != nil {
+		return nil, fmt.Errorf("query: %w", err)
+	}
+	first, err := newSnapshot(deps.Snapshot)
 	if err != nil {
 		return nil, err
 	}
+	m := newMetrics(deps.Registerer)
 	s := &Service{
 		cfg:         cfg,
 		deps:        deps,
 		metrics:     m,
-		models:      newModels(deps.Logger, m),
-		usage:       newUsage(deps.Logger, m),
-		documents:   newDocuments(maxDocuments),
+		weights:     newWatched("weights", weightsPrefix, decodeWeights, slog.LevelInfo, deps.Logger, m),
+		usage:       newWatched("usage", usagePrefix, decodeUsage, slog.LevelDebug, deps.Logger, m),
+		documents:   documents,
 		impressions: newImpressions(cfg.Impressions, deps.Publisher, deps.Logger, m),
 	}
-	s.shadows = newShadows(s.models)
-	if err := s.observe(deps.Registerer); err != nil {
-		return nil, err
-	}
-	first, err := newServing(View{cfg.Model, deps.Index, deps.Catalogue, deps.Embedder})
 	s.now.Store(first)
-	return s, err
+	s.showEpochs(deps.Registerer)
+	return s, nil
 }
 
 // Run follows weights and usage and publishes impressions until ctx ends and
 // the impressions that wait are published, which it tries for a bounded time.
 func (s *Service) Run(ctx context.Context) error {
-	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return s.impressions.run(gctx) })
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.impressions.run(ctx) })
 	if s.deps.Watcher != nil {
-		g.Go(func() error { return s.models.follow(gctx, s.deps.Watcher) })
-		g.Go(func() error { return s.shadows.follow(gctx, s.deps.Watcher) })
-		g.Go(func() error { return s.usage.follow(gctx, s.deps.Watcher) })
+		g.Go(func() error { s.weights.follow(ctx, s.deps.Watcher); return nil })
+		g.Go(func() error { s.usage.follow(ctx, s.deps.Watcher); return nil })
 	}
 	return g.Wait()
+}
+
+// Snapshot is what searches see: the index of one embedding model and what belongs to
+// it.
+type Snapshot struct {
+	Model     string // name of the embedding model, which decides the weights and what queries can be compared with
+	Index     Index
+	Catalogue Catalogue
+	Embedder  Embedder // of the model; nil: there is none here, and searches go by words alone
+}
+
+// snapshot is a Snapshot at work.
+type snapshot struct {
+	Snapshot
+	builtin   *fusion.Model // its model's weights, until others are learned
+	embedding health.State  // of queries
+	readers   sync.RWMutex  // read-locked by each
+}
+
+func newSnapshot(from Snapshot) (*snapshot, error) {
+	builtin, err := fusion.ModelOf(fusion.BuiltinFor(from.Model))
+	if err != nil {
+		return nil, fmt.Errorf("query: built-in weights: %w", err)
+	}
+	return &snapshot{Snapshot: from, builtin: &builtin}, nil
+}
+
+// snapshot returns what is searched now. It stays open until release is called,
+// whatever is switched to meanwhile.
+func (s *Service) snapshot() (now *snapshot, release func()) {
+	for {
+		now := s.now.Load()
+		// A writer waits for a snapshot only once it is not the current one any more.
+		if !now.readers.TryRLock() {
+			continue
+		}
+		if s.now.Load() == now {
+			return now, now.readers.RUnlock
+		}
+		now.readers.RUnlock()
+	}
+}
+
+// Switch lets what begins from now on see another snapshot, and what was learned with
+// its model. What has begun before ends with the snapshot that it began with; wait
+// returns once all of it has.
+func (s *Service) Switch(to Snapshot) (wait func(), err error) {
+	next, err := newSnapshot(to)
+	if err != nil {
+		return nil, err
+	}
+	before := s.now.Swap(next)
+	return func() {
+		before.readers.Lock()
+		defer before.readers.Unlock() // to have waited is all
+	}, nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/services/query/rewriting"
 )
 
 // byWords is an index that finds for a text what a test names, by a word of it.
@@ -71,50 +70,20 @@ func TestStepsTakeTurns(t *testing.T) {
 	}
 }
 
-// Agents stand in turns too: rail and inn come first in one step each, maps
+// Providers stand in turns too: rail and inn come first in one step each, maps
 // comes second in both and names its tool once.
-func TestAgentsOfSteps(t *testing.T) {
+func TestProvidersOfSteps(t *testing.T) {
 	b, _ := newTravel(t)
-	resp := b.search(t, schema.SearchRequest{Rank: schema.RankAgents, Steps: []string{"a train ticket", "a hotel bed"}, Explain: true})
+	resp := b.search(t, schema.SearchRequest{Rank: schema.RankProviders, Steps: []string{"a train ticket", "a hotel bed"}, Explain: true})
 	if got, want := ids(resp), []string{"inn", "rail", "maps"}; !slices.Equal(got, want) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
 	maps := resp.Results[2]
-	if len(maps.BroughtBy) != 1 || maps.BroughtBy[0].Step != 2 || maps.BroughtBy[0].Rank != 3 || maps.Step != 2 {
+	if len(maps.SupportingTools) != 1 || maps.SupportingTools[0].Step != 2 || maps.SupportingTools[0].Rank != 3 || maps.Step != 2 {
 		t.Errorf("maps is %+v", maps)
 	}
 	if s := resp.Searched; len(s.Needs) != 2 || s.Needs[1].UserIntent != "a hotel bed" {
 		t.Errorf("searched for %+v", s)
-	}
-}
-
-func TestStepwiseSearchesEachNeed(t *testing.T) {
-	needs := []schema.Need{{ToolDescription: "books train seats"}, {ToolDescription: "books hotel rooms"}}
-	want := []string{"books hotel rooms", "books train seats"}
-	sorted := func(ix *byWords) []string { slices.Sort(ix.needs); return ix.needs }
-
-	b, ix := newTravel(t)
-	if got := ids(b.search(t, schema.SearchRequest{Needs: needs, Stepwise: true})); !slices.Equal(got[:2], []string{"reserve", "book"}) || !slices.Equal(sorted(ix), want) {
-		t.Errorf("given: got %v for %q", got, ix.needs)
-	}
-	b, _ = newTravel(t)
-	b.rewriter = &fakeRewriter{answer: rewriting.Rewritten{Needs: needs}}
-	b.build(t, Config{Speculative: true})
-	b.now.Load().Index = ix
-	ix.needs = nil
-	if got := b.search(t, schema.SearchRequest{Stepwise: true}); got.Rewrite != schema.RewriteLLM || !slices.Equal(sorted(ix), want) {
-		t.Errorf("by the language model: %v for %q", got, ix.needs)
-	}
-	b.rewriter = nil
-	b.build(t, Config{})
-	b.now.Load().Index = ix
-	ix.needs = nil
-	resp := b.search(t, schema.SearchRequest{Query: "Find a train to Porto. Book a hotel there.", Stepwise: true})
-	if got := ids(resp); len(got) < 2 || !slices.Equal(got[:2], []string{"reserve", "book"}) || len(ix.needs) != 2 {
-		t.Errorf("by clauses: %v for %q", got, ix.needs)
-	}
-	if one := b.search(t, schema.SearchRequest{Query: "train", Stepwise: true}); len(one.Results) != 3 || one.Results[0].Step != 0 {
-		t.Errorf("one step: %+v", one.Results)
 	}
 }
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/tracingtest"
 	"github.com/toolstream/toolstream/internal/tracing"
-	"github.com/toolstream/toolstream/internal/tracing/tracingtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query/rewriting"
@@ -25,7 +25,7 @@ func TestASearchIsAFewSpans(t *testing.T) {
 			b.rewriter = &fakeRewriter{answer: rewriting.Rewritten{Needs: []schema.Need{{UserIntent: secret}}}}
 		}, "search [rewrite, embed, index [suppliers], answer [fuse]]"},
 		"reranked":      {schema.SearchRequest{Rerank: schema.RerankMulti}, func(*bench) {}, "search [embed, index [suppliers], answer [fuse, rerank]]"},
-		"by steps":      {schema.SearchRequest{Steps: []string{secret}}, func(*bench) {}, "search [embed, index [suppliers], fuse, answer]"},
+		"by steps":      {schema.SearchRequest{Steps: []string{secret}}, func(*bench) {}, "search [embed, index [suppliers], answer [fuse]]"},
 		"embedder away": {schema.SearchRequest{}, func(b *bench) { b.embedder.err = errDown }, "search [embed, index [suppliers], answer [fuse]]"},
 	} {
 		t.Run(name, func(t *testing.T) {

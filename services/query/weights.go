@@ -1,48 +1,26 @@
 package query
 
 import (
-	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"maps"
-	"math"
-	"slices"
-	"strconv"
 	"strings"
+	"sync"
 
-	"github.com/toolstream/toolstream/internal/asked"
+	"github.com/toolstream/toolstream/internal/health"
+	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/fusion"
-	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Keys of the store that is watched: a prefix, then the tenant; of weights the
-// tenant and the embedding model, as schema.ModelOwner names them.
+// Keys of the store that is watched: a prefix, then the owner. That is the tenant, and
+// of weights the tenant with the embedding model, as schema.ModelOwner names them.
 const (
 	weightsPrefix = "weights.live."
 	usagePrefix   = "usage."
 )
-
-// maxAlso bounds the tools that take part in every search for being used.
-const maxAlso = 200
-
-// maxAlike bounds the tools that take part in a search for having been used for
-// one like it.
-const maxAlike = 50
-
-// newModels returns the live fusion models: none until one arrives.
-func newModels(log *slog.Logger, m *metrics) *live[*fusion.Model] {
-	return &live[*fusion.Model]{what: "weights", prefix: weightsPrefix, decode: decodeWeights, log: log, metrics: m}
-}
-
-// modelOf returns what a tenant's searches rank by in a view: what was learned
-// with its embedding model, else the built-in weights of that. Weights under the
-// tenant's name alone are from before models were told apart: the trainer takes
-// them away once it knows whose they are.
-func (s *Service) modelOf(v *serving, tenant string) *fusion.Model {
-	return s.models.of(v.builtin, schema.ModelOwner(tenant, v.Model), tenant)
-}
 
 func decodeWeights(_ string, value []byte) (*fusion.Model, uint64, error) {
 	var w schema.Weights
@@ -53,39 +31,7 @@ func decodeWeights(_ string, value []byte) (*fusion.Model, uint64, error) {
 	return &model, w.Epoch, err
 }
 
-// WeightsVersion names the weights that searches of a tenant rank by.
-func (s *Service) WeightsVersion(tenant string) string {
-	return s.modelOf(s.now.Load(), tenant).Version
-}
-
-// Refused says of a tenant's weights and usage in the store why they can not
-// serve: the last good ones do.
-func (s *Service) Refused(tenant string) []string {
-	owner := schema.ModelOwner(tenant, s.now.Load().Model)
-	why := s.models.refused(slices.Compact([]string{owner, tenant})...)
-	return append(append(why, s.shadows.refused(owner)...), s.usage.refused(tenant)...)
-}
-
-// Usable says why a value of the store can not serve under its key, nil where it
-// can.
-func Usable(key string, value []byte) error {
-	var err error
-	if tenant, ok := strings.CutPrefix(key, weightsPrefix); ok {
-		_, _, err = decodeWeights(tenant, value)
-	} else if tenant, ok := strings.CutPrefix(key, shadowPrefix); ok {
-		_, _, err = decodeWeights(tenant, value)
-	} else if tenant, ok := strings.CutPrefix(key, usagePrefix); ok {
-		_, _, err = decodeUsage(tenant, value)
-	}
-	return err
-}
-
-// newUsage returns the live usage tables: none until one arrives.
-func newUsage(log *slog.Logger, m *metrics) *live[*usage] {
-	return &live[*usage]{what: "usage", prefix: usagePrefix, decode: decodeUsage, log: log, metrics: m}
-}
-
-func decodeUsage(tenant string, value []byte) (*usage, uint64, error) {
+func decodeUsage(tenant string, value []byte) (*ranking.Usage, uint64, error) {
 	var table schema.Usage
 	if err := json.Unmarshal(value, &table); err != nil {
 		return nil, 0, fmt.Errorf("decode usage: %w", err)
@@ -96,120 +42,148 @@ func decodeUsage(tenant string, value []byte) (*usage, uint64, error) {
 	if table.Tenant != tenant {
 		return nil, 0, fmt.Errorf("usage of tenant %q under the key of %q", table.Tenant, tenant)
 	}
-	u := usageOf(table)
-	if table.Single != nil {
-		single, err := rerank.ClassifierOf(*table.Single)
-		if err != nil {
-			return nil, 0, err
+	return ranking.NewUsage(table), table.Epoch, nil
+}
+
+// Usable says why a value of the store cannot serve under its key, nil where it
+// can.
+func Usable(key string, value []byte) error {
+	var err error
+	if owner, ok := strings.CutPrefix(key, weightsPrefix); ok {
+		_, _, err = decodeWeights(owner, value)
+	} else if tenant, ok := strings.CutPrefix(key, usagePrefix); ok {
+		_, _, err = decodeUsage(tenant, value)
+	}
+	return err
+}
+
+// modelOf returns the weights that a tenant's searches of a snapshot rank by: those that
+// were learned with its embedding model, else the built-in ones.
+func (s *Service) modelOf(index *snapshot, tenant string) *fusion.Model {
+	if learned := s.weights.get(schema.ModelOwner(tenant, index.Model)).value; learned != nil {
+		return learned
+	}
+	return index.builtin
+}
+
+// WeightsVersion names the weights that searches of a tenant rank by.
+func (s *Service) WeightsVersion(tenant string) string {
+	return s.modelOf(s.now.Load(), tenant).Version
+}
+
+// WeightsEpoch is the epoch of the weights that searches of a tenant rank by, 0
+// for the built-in ones.
+func (s *Service) WeightsEpoch(tenant string) uint64 {
+	return s.weights.get(schema.ModelOwner(tenant, s.now.Load().Model)).epoch
+}
+
+// Refused says of a tenant's weights and usage in the store why they cannot
+// serve: the last good ones do.
+func (s *Service) Refused(tenant string) []string {
+	owner := schema.ModelOwner(tenant, s.now.Load().Model)
+	var out []string
+	for _, why := range []string{s.weights.get(owner).refused, s.usage.get(tenant).refused} {
+		if why != "" {
+			out = append(out, why)
 		}
-		u.single = &single
-	}
-	return u, table.Epoch, nil
-}
-
-// usage is what feedback says of a tenant's tools.
-type usage struct {
-	table schema.Usage
-	top   []string                // the most used tools, most used first
-	asked map[string]*asked.Table // what they were used for, by embedding model
-
-	asks   *asked.Table                  // the questions of which it is known what came of them, each under its number
-	came   map[string]map[string]float64 // what that is, by number and tool
-	single *rerank.Classifier            // nil: nothing is learned of it
-}
-
-// classifier tells which queries one owner answers.
-func (u *usage) classifier() rerank.Classifier {
-	if u.single == nil {
-		return rerank.ColdStart()
-	}
-	return *u.single
-}
-
-func usageOf(table schema.Usage) *usage {
-	u := &usage{table: table, top: mostUsed(table.Prior), asked: map[string]*asked.Table{}, came: map[string]map[string]float64{}}
-	for _, other := range table.Others {
-		u.asked[other.Model] = asked.NewTable(other.Tools)
-	}
-	u.asked[table.Model] = asked.NewTable(table.Asked)
-	questions := map[string][]schema.Direction{}
-	for i, c := range table.Came {
-		number := strconv.Itoa(i)
-		questions[number], u.came[number] = []schema.Direction{c.Query}, c.Tools
-	}
-	u.asks = asked.NewTable(questions)
-	u.table.Asked, u.table.Others, u.table.Came = nil, nil, nil // in asked and came, in another form
-	return u
-}
-
-func mostUsed(prior map[string]float64) []string {
-	ids := slices.SortedFunc(maps.Keys(prior), func(a, b string) int {
-		return cmp.Or(cmp.Compare(prior[b], prior[a]), cmp.Compare(a, b))
-	})
-	return ids[:min(len(ids), maxAlso)]
-}
-
-// by returns the usage as a query with that vector, of that embedding model, sees
-// it; the vector is empty if the query could not be embedded. What was asked by
-// other models can not be compared with it. Of usage that is withheld is left what came
-// of the same question.
-func (u *usage) by(model string, query []float32) uses {
-	out := uses{}
-	if !u.table.Withheld {
-		out.prior, out.coUse, out.top = u.table.Prior, u.table.CoUse, u.top
-		out.similar = u.asked[model].Similar(query)
-	}
-	if model == u.table.Model {
-		out.came = u.came[u.asks.Same(query)]
 	}
 	return out
 }
 
-// uses is the usage as one query sees it: a ranking.Uses.
-type uses struct {
-	prior   map[string]float64 // as schema.Usage has them
-	coUse   map[string]map[string]float64
-	top     []string           // the most used tools, most used first
-	similar map[string]float64 // by tool, how much alike the nearest query is that it was used for
-	came    map[string]float64 // by tool, what came of searches for the same
+// Without names the parts that the last searches which wanted them went
+// without, as answers do in "degraded".
+func (s *Service) Without() []string {
+	var parts []string
+	if s.now.Load().embedding.Fails() {
+		parts = append(parts, degradedVectors)
+	}
+	if s.deps.Stale() {
+		parts = append(parts, degradedWeights)
+	}
+	if s.scoring.Fails() {
+		parts = append(parts, degradedRerank)
+	}
+	return parts
 }
 
-// Prior returns log(1 + uses) of a tool.
-func (u uses) Prior(tool string) float64 { return u.prior[tool] }
+// watched holds, by owner, the newest good value that the store has of something, and
+// the last good one when what arrives cannot be used. A value is never changed once it
+// is here: searches go on with the one they began with.
+type watched[T any] struct {
+	what    string // in metrics and logs
+	prefix  string
+	decode  func(owner string, value []byte) (v T, epoch uint64, err error)
+	level   slog.Level // of the line in the log about a new value
+	log     *slog.Logger
+	metrics *metrics
 
-// Similar returns how much alike the nearest query is that the tool was used for.
-func (u uses) Similar(tool string) float64 { return u.similar[tool] }
-
-// Came returns what came of searches for the same, as log odds of a tool.
-func (u uses) Came(tool string) float64 { return u.came[tool] }
-
-// alike returns the tools that were used for the queries most like this one,
-// most like it first, and those that were used where the same was asked, surely or not.
-func (u uses) alike() []string {
-	var ids []string
-	for id := range u.similar {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, func(a, b string) int { return cmp.Or(cmp.Compare(u.similar[b], u.similar[a]), cmp.Compare(a, b)) })
-	ids = ids[:min(len(ids), maxAlike)]
-	for _, id := range slices.Sorted(maps.Keys(u.came)) {
-		if u.came[id] > 0 && !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	return ids
+	mu     sync.RWMutex        // guards owners
+	owners map[string]owned[T] // by owner
 }
 
-// CoUse returns how often the tool is to be expected to be used together with
-// those of front but itself: the sum of the shares of each one's uses in which
-// it was. Half a use more for each keeps a single one from deciding.
-func (u uses) CoUse(tool string, front []string) float64 {
-	var shares float64
-	for _, other := range front {
-		if together := u.coUse[other][tool]; together > 0 && other != tool {
-			uses := max(together, u.prior[other]) // a full table may lack the prior
-			shares += math.Expm1(together) / (math.Expm1(uses) + 0.5)
-		}
+// owned is what an owner has.
+type owned[T any] struct {
+	value   T      // the last good one, zero where there is none
+	epoch   uint64 // of it, which the next one must not be behind
+	refused string // why what the store has now cannot serve, empty where it does
+}
+
+func newWatched[T any](what, prefix string, decode func(string, []byte) (T, uint64, error), level slog.Level, log *slog.Logger, m *metrics) *watched[T] {
+	return &watched[T]{what: what, prefix: prefix, decode: decode, level: level, log: log, metrics: m, owners: map[string]owned[T]{}}
+}
+
+// get returns what an owner has.
+func (w *watched[T]) get(owner string) owned[T] {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.owners[owner]
+}
+
+// epochs returns the sum of the epochs of all owners' values, which grows with every
+// newer one.
+func (w *watched[T]) epochs() (sum uint64) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	for _, o := range w.owners {
+		sum += o.epoch
 	}
-	return shares
+	return sum
+}
+
+// apply takes what the store says of a key. A deleted key leaves no value.
+func (w *watched[T]) apply(key string, value []byte) {
+	owner := strings.TrimPrefix(key, w.prefix)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(value) == 0 {
+		delete(w.owners, owner)
+		return
+	}
+	has := w.owners[owner]
+	next, epoch, err := w.decode(owner, value)
+	reason := refusedInvalid
+	if err == nil && epoch < has.epoch {
+		reason, err = refusedOlder, fmt.Errorf("epoch %d is older than the one in use", epoch)
+	}
+	if err != nil {
+		has.refused = w.what + ": " + err.Error()
+		w.owners[owner] = has
+		w.metrics.refused.WithLabelValues(w.what, reason).Inc()
+		w.log.Warn("query: "+w.what+" refused, the last good value stays", "owner", owner, "reason", reason, "error", err)
+		return
+	}
+	w.owners[owner] = owned[T]{value: next, epoch: epoch}
+	w.log.Log(context.Background(), w.level, "query: new "+w.what, "owner", owner, "epoch", epoch)
+}
+
+// follow watches the keys until ctx ends. While the store is lost searches go on with the
+// last values.
+func (w *watched[T]) follow(ctx context.Context, store stream.Watcher) {
+	var watching health.State
+	stream.WatchAgain(ctx, store, w.prefix, func(e stream.Entry) error {
+		w.apply(e.Key, e.Value)
+		return nil
+	}, func(err error) {
+		watching.Note(ctx, w.log, err, "query: the store of "+w.what+" is lost, the last values serve", "query: the store of "+w.what+" is watched again")
+	})
 }

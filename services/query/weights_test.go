@@ -7,7 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -71,12 +70,12 @@ func TestBadWeightsAreRefused(t *testing.T) {
 
 func TestDeletedWeightsBringTheBuiltinBack(t *testing.T) {
 	b := newBench(t, tool("a", "", 1))
-	b.models.learn("weights.live.default", mustJSON(t, sealed(t, 9, nil)))
-	b.models.learn("weights.live.default", nil)
+	b.weights.apply("weights.live.default", mustJSON(t, sealed(t, 9, nil)))
+	b.weights.apply("weights.live.default", nil)
 	if resp := b.search(t, schema.SearchRequest{}); resp.Weights != "builtin" {
 		t.Errorf("ranked by %q", resp.Weights)
 	}
-	b.models.learn("weights.live.default", mustJSON(t, sealed(t, 2, nil)))
+	b.weights.apply("weights.live.default", mustJSON(t, sealed(t, 2, nil)))
 	if resp := b.search(t, schema.SearchRequest{}); resp.Weights != "w2" {
 		t.Errorf("ranked by %q", resp.Weights)
 	}
@@ -130,13 +129,11 @@ func TestUsageThatCanNotBeIsRefused(t *testing.T) {
 		"negative":     {Schema: 1, Tenant: "default", Prior: map[string]float64{"a": -1}},
 		"newer schema": {Schema: schema.UsageSchema + 1, Tenant: "default"},
 	} {
-		b.usage.learn("usage.default", mustJSON(t, u))
-		if got := b.usage.of(nil, "default"); got != nil {
+		b.usage.apply("usage.default", mustJSON(t, u))
+		if got := b.usage.get("default").value; got != nil {
 			t.Errorf("%s: taken", name)
 		}
 	}
-	b.usage.learn("usage.", mustJSON(t, schema.Usage{Schema: 1, Tenant: "default"}))
-	b.usage.learn("weights.live.default", mustJSON(t, schema.Usage{Schema: 1, Tenant: "default"}))
 	if n := b.metric(t, "toolstream_search_model_rejected_total"); n != 3 {
 		t.Errorf("%v refusals counted", n)
 	}
@@ -144,8 +141,8 @@ func TestUsageThatCanNotBeIsRefused(t *testing.T) {
 
 func TestUsageWithoutWeightsTakesNoSeats(t *testing.T) {
 	b := newBench(t, tool("a", "", 1))
-	b.models.learn("weights.live.default", mustJSON(t, sealed(t, 1, byWordsAlone)))
-	b.usage.learn("usage.default", mustJSON(t, schema.Usage{Schema: 1, Tenant: "default", Prior: map[string]float64{"x": 1}}))
+	b.weights.apply("weights.live.default", mustJSON(t, sealed(t, 1, byWordsAlone)))
+	b.usage.apply("usage.default", mustJSON(t, schema.Usage{Schema: 1, Tenant: "default", Prior: map[string]float64{"x": 1}}))
 	if also := b.alsoOf(t); also != nil {
 		t.Errorf("%v take part", also)
 	}
@@ -166,16 +163,4 @@ func TestALostStoreIsWatchedAgain(t *testing.T) {
 		}
 		stop()
 	})
-}
-
-func TestBuiltinFeaturesAreAllKnown(t *testing.T) {
-	b := newBench(t)
-	for i, name := range fusion.FeatureNames() {
-		if fusion.Feature(i).String() != name {
-			t.Errorf("feature %d is %s and %s", i, fusion.Feature(i), name)
-		}
-	}
-	if b.WeightsVersion("any") != fusion.BuiltinName {
-		t.Error("a new service does not rank by the built-in weights")
-	}
 }

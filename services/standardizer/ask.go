@@ -14,7 +14,7 @@ import (
 	"github.com/toolstream/toolstream/services/standardizer/prompts"
 )
 
-// ask asks the model about a document, and once more where the answer can not
+// ask asks the model about a document, and once more where the answer cannot
 // be taken.
 func (f *filler) ask(ctx context.Context, s *subject) (verdict, error) {
 	v, err := f.try(ctx, s, prompts.System(), s.question.User())

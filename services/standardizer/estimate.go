@@ -29,7 +29,7 @@ type Estimator struct {
 // NewEstimator returns one that has counted nothing.
 func NewEstimator() *Estimator { return &Estimator{seen: map[string]bool{}} }
 
-// Add counts a tool. One that can not be standardized takes nothing.
+// Add counts a tool. One that cannot be standardized takes nothing.
 func (e *Estimator) Add(format, id string, raw json.RawMessage) {
 	doc, err := rules.Standardize(format, id, raw)
 	if err != nil {

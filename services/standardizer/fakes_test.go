@@ -12,7 +12,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -137,7 +137,7 @@ func standardized(t *testing.T, bus *streamtest.Bus) map[string]events.Change {
 	t.Helper()
 	out := map[string]events.Change{}
 	for _, m := range bus.Messages(events.ToolsStandardized) {
-		c, err := events.DecodeChange(m.Value)
+		c, err := events.Decode[events.Change](m.Value)
 		if err != nil {
 			t.Fatal(err)
 		}

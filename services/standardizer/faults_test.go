@@ -10,12 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/lab/recorded"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/adapter/openai"
-	"github.com/toolstream/toolstream/internal/dataset"
+	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/llm/llmtest"
+	"github.com/toolstream/toolstream/internal/testing/llmtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
@@ -57,8 +59,8 @@ func newEndpoint(t *testing.T, c llmtest.Config) endpoint {
 		}
 	})
 	client, err := llm.New(llm.Config{
-		Timeout: 5 * time.Second, Attempts: attempts, Patience: 2 * time.Second, Parallel: testWorkers,
-		Breaker: llm.Breaker{Row: 1 << 30, Window: 1 << 20, Share: 1},
+		Timeout: 5 * time.Second, Attempts: attempts, MaxPause: 2 * time.Second, Parallel: testWorkers,
+		Failures: 1 << 30,
 	}, llm.Deps{Model: chat, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +107,7 @@ func changesOf(t *testing.T, name string, n int) []events.Change {
 		items, _ := formats.Parse(raw, formats.Options{Lines: true})
 		for _, item := range items {
 			c := upsert(item.ID, item.Format, string(item.Raw))
-			c.Agent = item.Agent
+			c.Provider = item.Provider
 			out = append(out, c)
 		}
 	}
@@ -191,19 +193,19 @@ func TestRecordedAnswersBecomeTheRecordedDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recorded, err := set.Standardized()
+	standardized, err := set.Standardized()
 	if err != nil {
 		t.Fatal(err)
 	}
 	answers := map[string]*answer.Answer{} // by name
 	want := map[string]schema.Document{}
 	for _, c := range changes {
-		i := slices.IndexFunc(recorded, func(r dataset.Standardized) bool { return r.ID == c.ID })
+		i := slices.IndexFunc(standardized, func(r dataset.Standardized) bool { return r.ID == c.ID })
 		doc, err := rules.Standardize(c.Format, c.ID, c.Raw)
 		if i < 0 || err != nil {
 			t.Fatal(c.ID, err)
 		}
-		answers[doc.Name] = answer.Recorded(&recorded[i])
+		answers[doc.Name] = recorded.Answer(&standardized[i])
 		want[c.ID] = answer.Merge(doc, rules.StatedBy(c.Format, c.Raw, &doc), answers[doc.Name]).Document
 	}
 	e := newEndpoint(t, llmtest.Config{Answer: func(r llmtest.Request) llmtest.Reply {

@@ -61,7 +61,7 @@ func (w Wanted) String() string { return w.Prompt + " " + w.Model }
 type filler struct {
 	model   Model
 	wanted  Wanted
-	memory  *memory
+	answers *answerCache
 	flights singleflight.Group // of questions that are being asked
 	now     func() time.Time
 	log     *slog.Logger
@@ -69,19 +69,17 @@ type filler struct {
 }
 
 func newFiller(c Config, d Deps) (*filler, error) {
-	m, err := newMetrics(d.Registerer)
-	if err != nil {
-		return nil, err
-	}
+	m := newMetrics(d.Registerer)
 	f := &filler{model: d.Model, now: d.Now, log: d.Logger, metrics: m, wanted: Wanted{Language: c.Language, Quarantine: c.Quarantine}}
 	if f.now == nil {
 		f.now = time.Now
 	}
+	var err error
 	if d.Model != nil {
 		f.wanted.Prompt, f.wanted.Model = prompts.Version(), text.Truncate(d.Model.Name(), schema.MaxModel)
-		f.memory = newMemory(c.Remembered, d.Answers, m, d.Logger)
+		f.answers, err = newAnswerCache(d.Answers, m, d.Logger)
 	}
-	return f, nil
+	return f, err
 }
 
 // fill returns the document of a change as a model completes it. Whatever goes
@@ -125,7 +123,7 @@ func (f *filler) subject(c *events.Change, byRules *schema.Document) *subject {
 		tenant:   c.Tenant,
 		key:      answerKey(f.wanted, c.Format, byRules.Name, c.Raw),
 		question: prompts.Question{Raw: c.Raw, Format: c.Format, Document: byRules, Stated: stated, Language: f.wanted.Language},
-		source:   grounding.NewSource(grounding.Config{English: f.wanted.Language == english}, c.Raw, stated, byRules),
+		source:   grounding.NewSource(f.wanted.Language == english, c.Raw, stated, byRules),
 	}
 }
 
@@ -135,7 +133,7 @@ type verdict struct {
 	Repaired   bool            `json:"repaired,omitempty"`
 	Fallback   schema.Fallback `json:"fallback,omitempty"`
 	Violations []string        `json:"violations,omitempty"`
-	Refused    string          `json:"refused,omitempty"` // the answer that can not
+	Refused    string          `json:"refused,omitempty"` // the answer that cannot
 
 	answer *answer.Answer
 }
@@ -153,7 +151,7 @@ func (f *filler) decide(ctx context.Context, s *subject) (verdict, error) {
 		}
 		v, err := f.ask(ctx, s)
 		if err == nil && !v.Fallback.Temporary() {
-			f.memory.put(ctx, s.key, v)
+			f.answers.put(ctx, s.key, v)
 		}
 		return v, err
 	})
@@ -178,7 +176,7 @@ func outcome(v verdict) string {
 // recall returns a kept verdict. What was taken once is checked again: the
 // checks may have become stricter since.
 func (f *filler) recall(ctx context.Context, s *subject) (verdict, bool) {
-	v, ok := f.memory.get(ctx, s.key)
+	v, ok := f.answers.get(ctx, s.key)
 	if !ok || v.Fallback != "" {
 		return v, ok
 	}

@@ -171,14 +171,14 @@ func TestDocumentsAreMadeWithoutABus(t *testing.T) {
 		t.Errorf("%v, %+v", err, c.Document)
 	}
 	if _, err := NewDocuments(Config{Language: "xx"}, Deps{Registerer: prometheus.NewRegistry()}); err == nil {
-		t.Error("accepts a language that it can not ask for")
+		t.Error("accepts a language that it cannot ask for")
 	}
 }
 
-func TestAgentsAreNotAsked(t *testing.T) {
+func TestProvidersAreNotAsked(t *testing.T) {
 	model := always(boilGood, nil)
-	c := upsert("kitchen", "agent", `{"name": "Kitchen", "description": "Cooks."}`)
-	c.Kind = schema.KindAgent
+	c := upsert("kitchen", "provider", `{"name": "Kitchen", "description": "Cooks."}`)
+	c.Kind = schema.KindProvider
 	if got := made(t, Config{}, model, newStore(), c)["kitchen"]; got.Document.Standardized != nil || model.calls() != 0 {
 		t.Errorf("%+v", got.Document)
 	}

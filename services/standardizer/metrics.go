@@ -1,9 +1,9 @@
 package standardizer
 
 import (
-	"errors"
-
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/metric"
 )
 
 // metrics count where documents come from.
@@ -13,22 +13,16 @@ type metrics struct {
 	storeErrors prometheus.Counter
 }
 
-func newMetrics(r prometheus.Registerer) (*metrics, error) {
-	m := &metrics{
-		documents: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "toolstream_standardized_total",
-			Help: "Documents of tools by what made them: rules, model, repaired, cache, or why it was rules although there is a model.",
-		}, []string{"by"}),
-		violations: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "toolstream_standardize_violations_total",
-			Help: "Findings in answers of the language model, by check.",
-		}, []string{"check"}),
-		storeErrors: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "toolstream_standardize_store_errors_total",
-			Help: "Failures to read or keep answers of the language model.",
-		}),
+func newMetrics(reg prometheus.Registerer) *metrics {
+	auto := metric.At(reg)
+	return &metrics{
+		documents: auto.NewCounterVec("toolstream_standardized_total",
+			"Documents of tools by what made them: rules, model, repaired, cache, or why it was rules although there is a model.", []string{"by"}),
+		violations: auto.NewCounterVec("toolstream_standardize_violations_total",
+			"Findings in answers of the language model, by check.", []string{"check"}),
+		storeErrors: auto.NewCounter("toolstream_standardize_store_errors_total",
+			"Failures to read or keep answers of the language model."),
 	}
-	return m, errors.Join(r.Register(m.documents), r.Register(m.violations), r.Register(m.storeErrors))
 }
 
 func (m *metrics) made(by string) { m.documents.WithLabelValues(by).Inc() }
@@ -39,16 +33,11 @@ type refreshMetrics struct {
 	waiting prometheus.Gauge
 }
 
-func newRefreshMetrics(r prometheus.Registerer) (*refreshMetrics, error) {
-	m := &refreshMetrics{
-		asked: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "toolstream_refresh_total",
-			Help: "Documents that were to be made anew.",
-		}),
-		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "toolstream_refresh_waiting",
-			Help: "Documents made by another prompt or model than today's, or by rules for want of one.",
-		}),
+func newRefreshMetrics(reg prometheus.Registerer) *refreshMetrics {
+	auto := metric.At(reg)
+	return &refreshMetrics{
+		asked: auto.NewCounter("toolstream_refresh_total", "Documents that were to be made anew."),
+		waiting: auto.NewGauge("toolstream_refresh_waiting",
+			"Documents made by another prompt or model than today's, or by rules for want of one."),
 	}
-	return m, errors.Join(r.Register(m.asked), r.Register(m.waiting))
 }

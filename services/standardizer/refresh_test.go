@@ -2,7 +2,6 @@ package standardizer
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"slices"
 	"sync"
@@ -14,7 +13,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/scripted"
@@ -198,47 +197,23 @@ func TestARefreshNeverUndoesAChange(t *testing.T) {
 	})
 }
 
-// TestNothingIsKeptOfWhatIsDeleted reads deletes as they are published, and as they
-// were when only the record said what it does.
-func TestNothingIsKeptOfWhatIsDeleted(t *testing.T) {
-	o := newOutdated(Wanted{}, time.Minute)
-	learn := func(c events.Change, headers map[string]string) {
-		value, err := json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := stream.Message{Topic: events.ToolsRaw, Key: events.Key(c.Ref), Value: value, Headers: headers}
-		raw, err := readRaw(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := o.learnRaw(t.Context(), []stream.Record[rawState]{{Message: m, Decoded: raw}}, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
+func TestNothingIsKeptOfADeletedTool(t *testing.T) {
+	r := &Refresher{rows: map[string]*row{}}
 	there := named("a")
-	gone := named("a")
-	gone.Op, gone.Revision, gone.Raw = events.OpDelete, 9, nil
-	earlier := events.Headers(&gone)
-	delete(earlier, events.HeaderOp)
-	for name, headers := range map[string]map[string]string{"now": events.Headers(&gone), "earlier": earlier} {
-		learn(there, events.Headers(&there))
-		if len(o.rows) != 1 {
-			t.Fatalf("%s: %d tools are known", name, len(o.rows))
+	gone := there
+	gone.Op, gone.Revision = events.OpDelete, 9
+	for _, c := range []events.Change{there, gone} {
+		want := 0
+		if c.Op == events.OpUpsert {
+			want = 1
 		}
-		learn(gone, headers)
-		if len(o.rows) != 0 {
-			t.Errorf("%s: the deleted tool is remembered", name)
+		revision, err := readRevision(stream.Message{Value: []byte("{}"), Headers: events.Headers(&c)})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-}
-
-func TestTheRefresherNeedsItsParts(t *testing.T) {
-	if _, err := NewRefresher(RefreshConfig{}, RefreshDeps{}); err == nil {
-		t.Error("accepts no dependencies")
-	}
-	bus := streamtest.NewBus()
-	if _, err := NewRefresher(RefreshConfig{Rate: -1}, RefreshDeps{Follower: bus, Republisher: bus, Publisher: bus, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}); err == nil {
-		t.Error("accepts a negative rate")
+		r.update(events.Key(c.Ref), func(row *row) { row.raw = revision })
+		if len(r.rows) != want {
+			t.Errorf("%s: %d tools are known, want %d", c.Op, len(r.rows), want)
+		}
 	}
 }

@@ -42,13 +42,11 @@ type Config struct {
 
 	Language   string // of what the language model writes: "" that of the source, "en" English
 	Quarantine bool   // keep documents with instructions in their text from the language model, and out of searches
-	Remembered int    // answers kept in memory, 4096 when 0
 }
 
 // Deps is what the stage works with. Without a model, rules make all documents.
 type Deps struct {
 	Groups     stream.Groups
-	Ends       stream.Ends // optional, to report the lag
 	Publisher  stream.Publisher
 	Model      Model            // optional
 	Answers    Answers          // what the model said before; needed with a model
@@ -70,15 +68,13 @@ func New(c Config, d Deps) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{}
-	var err error
-	if s.loop, err = stream.New(stream.Stage{
+	s.loop = stream.New(stream.Stage{
 		Name:    Name,
 		Topic:   events.ToolsRaw,
 		Handler: stream.Each(c.workers(d), s.standardize),
 		Batch:   c.batch(d),
-	}, stream.Deps{Groups: d.Groups, Ends: d.Ends, Publisher: d.Publisher, Logger: d.Logger, Registerer: d.Registerer, Traces: d.Traces}); err != nil {
-		return nil, fmt.Errorf("standardizer: %w", err)
-	}
+	}, stream.Deps{Groups: d.Groups, Publisher: d.Publisher, Logger: d.Logger, Registerer: d.Registerer, Traces: d.Traces})
+	var err error
 	if s.filler, err = newFiller(c, d); err != nil {
 		return nil, fmt.Errorf("standardizer: %w", err)
 	}
@@ -87,8 +83,8 @@ func New(c Config, d Deps) (*Service, error) {
 
 func (c Config) validate(d Deps) error {
 	switch {
-	case c.Workers < 0 || c.Batch < 0 || c.Remembered < 0:
-		return errors.New("standardizer: workers, batch and remembered can not be negative")
+	case c.Workers < 0 || c.Batch < 0:
+		return errors.New("standardizer: workers and batch cannot be negative")
 	case c.Language != "" && c.Language != english:
 		return fmt.Errorf("standardizer: language %q: it is that of the source (\"\") or %q", c.Language, english)
 	case d.Model != nil && (d.Answers == nil || d.Now == nil):
@@ -150,7 +146,7 @@ func (s *Service) standardize(ctx context.Context, m stream.Message) ([]stream.M
 		return nil, nil // what there is is no worse
 	}
 	c.Edition = s.filler.edition(c.Document, again)
-	if out.Value, err = events.EncodeChange(&c); err != nil {
+	if out.Value, err = events.Encode(&c); err != nil {
 		return nil, stream.Permanent(ReasonBadDocument, err)
 	}
 	out.Headers = withSchema(out.Headers)
@@ -170,12 +166,10 @@ func decode(m stream.Message) (events.Change, error) {
 	if len(m.Value) == 0 {
 		return events.Change{}, stream.Permanent(ReasonBadKey, errors.New("the record has no value"))
 	}
-	c, err := events.DecodeChange(m.Value)
+	c, err := stream.Decode[events.Change](m)
 	switch {
-	case events.IsUnknownSchema(err):
-		return c, stream.Permanent(ReasonUnknownSchema, err)
 	case err != nil:
-		return c, stream.Permanent(ReasonUndecodable, err)
+		return c, err
 	case m.Key == "" || m.Key != events.Key(c.Ref):
 		return c, stream.Permanent(ReasonBadKey, fmt.Errorf("the key does not name the change's entity, %s %q", c.Kind, c.ID))
 	case c.Op != events.OpUpsert && c.Op != events.OpDelete:

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/stream/streamtest"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func upsert(id, format, raw string) events.Change {
 	return events.Change{
-		Schema: events.ChangeSchema, Op: events.OpUpsert, Format: format, Hash: "h", Raw: json.RawMessage(raw), Agent: "kitchen",
+		Schema: events.ChangeSchema, Op: events.OpUpsert, Format: format, Hash: "h", Raw: json.RawMessage(raw), Provider: "kitchen",
 		Ref:     schema.Ref{Tenant: "default", Kind: schema.KindTool, ID: id},
 		Version: schema.Version{Revision: 7}, Accepted: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC),
 	}
@@ -74,12 +74,12 @@ func TestAChangeGetsItsDocument(t *testing.T) {
 	if out[0].Key != sent.Key || !reflect.DeepEqual(out[0].Headers, sent.Headers) {
 		t.Errorf("key %q headers %v", out[0].Key, out[0].Headers)
 	}
-	got, err := events.DecodeChange(out[0].Value)
+	got, err := events.Decode[events.Change](out[0].Value)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := in
-	want.Document = &schema.Document{Name: "boil", Description: "Boils an egg.", Parameters: []schema.Parameter{{Name: "minutes", Type: "number", Required: true}}}
+	want.Document = &schema.Document{Name: "boil", Language: "en", Description: "Boils an egg.", Parameters: []schema.Parameter{{Name: "minutes", Type: "number", Required: true}}}
 	compact, err := json.Marshal(in.Raw)
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestWhatCanNotBeReadBecomesADeadLetter(t *testing.T) {
 			if len(letters) != 1 {
 				t.Fatalf("%d dead letters", len(letters))
 			}
-			l, err := events.DecodeDeadLetter(letters[0].Value)
+			l, err := events.Decode[events.DeadLetter](letters[0].Value)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,22 +163,5 @@ func TestWhatCanNotBeReadBecomesADeadLetter(t *testing.T) {
 				t.Errorf("its neighbour did not get through: %v", out)
 			}
 		})
-	}
-}
-
-func TestNewRefusesWhatCanNotWork(t *testing.T) {
-	bus := streamtest.NewBus()
-	deps := Deps{Groups: bus, Publisher: bus, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}
-	if _, err := New(Config{Workers: -1}, deps); err == nil {
-		t.Error("accepts a negative number of workers")
-	}
-	if _, err := New(Config{}, Deps{}); err == nil {
-		t.Error("accepts no dependencies")
-	}
-	if _, err := New(Config{}, deps); err != nil {
-		t.Error(err)
-	}
-	if _, err := New(Config{}, deps); err == nil {
-		t.Error("registers its metrics twice")
 	}
 }

@@ -29,7 +29,7 @@ type weightsList struct {
 	Live     string        `json:"live" doc:"The version that searches rank by."`
 	Pinned   bool          `json:"pinned" doc:"It stays live whatever is learned."`
 	Versions []KeptWeights `json:"versions" doc:"Newest first, the built-in weights last."`
-	Damaged  []Damaged     `json:"damaged" doc:"What is kept and can not serve."`
+	Damaged  []Damaged     `json:"damaged" doc:"What is kept and cannot serve."`
 }
 
 // Routes adds the calls of the service to an API.
@@ -51,13 +51,13 @@ func Routes(api huma.API, s *Service) {
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "pin-weights", Method: http.MethodPost, Path: "/v1/weights/{version}/pin",
-		Summary: "Make a version live and keep it so whatever is learned", Tags: tags, Errors: []int{404, 409, 503},
+		Summary: "Make a version live and keep it live whatever is learned", Tags: tags, Errors: []int{404, 409, 503},
 	}, func(ctx context.Context, in *versionInput) (*weightsOutput, error) {
 		return answer(s.Pin(ctx, tenant.From(ctx), in.Version))
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "unpin-weights", Method: http.MethodPost, Path: "/v1/weights:unpin",
-		Summary: "Let what is learned follow the live version again", Tags: tags, Errors: []int{503},
+		Summary: "Let learned weights replace the live version again", Tags: tags, Errors: []int{503},
 	}, func(ctx context.Context, _ *struct{}) (*weightsOutput, error) {
 		return answer(s.Unpin(ctx, tenant.From(ctx)))
 	})
@@ -77,7 +77,7 @@ func Routes(api huma.API, s *Service) {
 }
 
 func (s *Service) listWeights(ctx context.Context, _ *struct{}) (*listOutput, error) {
-	live, err := s.Live(tenant.From(ctx))
+	live, pinned, err := s.Live(tenant.From(ctx))
 	if err != nil {
 		return nil, problem(err)
 	}
@@ -85,11 +85,11 @@ func (s *Service) listWeights(ctx context.Context, _ *struct{}) (*listOutput, er
 	if err != nil {
 		return nil, problem(err)
 	}
-	return &listOutput{weightsList{Live: live.Version, Pinned: s.Pinned(tenant.From(ctx)), Versions: versions, Damaged: damaged}}, nil
+	return &listOutput{weightsList{Live: live.Version, Pinned: pinned, Versions: versions, Damaged: damaged}}, nil
 }
 
 func (s *Service) getWeights(ctx context.Context, in *versionInput) (*keptOutput, error) {
-	w, err := s.Live(tenant.From(ctx))
+	w, _, err := s.Live(tenant.From(ctx))
 	if err == nil && in.Version != "live" {
 		w, err = s.Version(ctx, tenant.From(ctx), in.Version)
 	}
@@ -118,5 +118,5 @@ func problem(err error) error {
 	case errors.Is(err, ErrNoParent), errors.Is(err, ErrPinned), errors.Is(err, ErrOtherModel):
 		return huma.Error409Conflict(err.Error())
 	}
-	return huma.Error503ServiceUnavailable("the weights can not be reached at the moment")
+	return huma.Error503ServiceUnavailable("the weights cannot be reached at the moment")
 }

@@ -1,6 +1,5 @@
-// Package chart holds the Helm chart to what it promises: it is rendered,
-// checked against the schemas of Kubernetes, and installed on a real control
-// plane, for every example of its values.
+// Package chart holds the Helm chart to what it promises: it is rendered, and
+// installed on a real control plane, for every example of its values.
 package chart
 
 import (
@@ -19,7 +18,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/toolstream/toolstream/internal/servers/servertest"
+	"github.com/toolstream/toolstream/internal/testing/servers"
+	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 )
 
 // folder is the chart's.
@@ -79,7 +79,7 @@ func must(t *testing.T, argv ...string) string {
 	return out
 }
 
-func helm(t *testing.T) string { return filepath.Join(servertest.Programs(t), "helm") }
+func helm(t *testing.T) string { return servertest.Program(t, servers.HelmName, "helm") }
 
 // template returns the arguments that render the chart for a cluster that has
 // everything.
@@ -178,7 +178,7 @@ func firstDifference(got, want string) string {
 	return "one is longer"
 }
 
-// Without the APIs nothing is made that would need them, and what can not be
+// Without the APIs nothing is made that would need them, and what cannot be
 // left out is said.
 func TestOtherAPIsAreNotNeeded(t *testing.T) {
 	helm := helm(t)
@@ -198,7 +198,7 @@ func TestOtherAPIsAreNotNeeded(t *testing.T) {
 	}
 }
 
-// What can not work is refused with what to do.
+// What cannot work is refused with what to do.
 func TestRefusals(t *testing.T) {
 	helm := helm(t)
 	base := []string{"kafka.brokers={kafka:9092}", "nats.url=nats://nats:4222"}
@@ -234,7 +234,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestSuites(t *testing.T) {
-	program := filepath.Join(servertest.Programs(t), "helm-unittest")
+	program := servertest.Program(t, servers.HelmName, "helm-unittest")
 	out := must(t, program, "--strict", folder)
 	if !regexp.MustCompile(`Tests:\s+[1-9][0-9]* passed`).MatchString(out) {
 		t.Errorf("no test ran:\n%s", out)
@@ -244,7 +244,7 @@ func TestSuites(t *testing.T) {
 // The chart's page is made of its values and their comments: its own alone, as
 // those of several charts come in no order.
 func TestPageIsInStep(t *testing.T) {
-	program := filepath.Join(servertest.Programs(t), "helm-docs")
+	program := servertest.Program(t, servers.HelmName, "helm-docs")
 	got := must(t, program, "--chart-search-root", folder, "--chart-to-generate", folder, "--dry-run", "--log-level", "error", "--skip-version-footer")
 	page := filepath.Join(folder, "README.md")
 	if *update {

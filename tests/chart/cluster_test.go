@@ -14,8 +14,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/toolstream/toolstream/internal/servers"
-	"github.com/toolstream/toolstream/internal/servers/servertest"
+	"github.com/toolstream/toolstream/internal/testing/servers"
+	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 )
 
 // TestOnAControlPlane installs every example on a real API server, with the real
@@ -204,7 +204,7 @@ func (c *cluster) spread(t *testing.T, namespace string) {
 // that it does not know is an error.
 func (c *cluster) accepts(t *testing.T, values string) {
 	t.Helper()
-	rendered := render(t, c.Program("helm"), values, "--set", "serviceAccount.create=false,serviceAccount.name="+account)
+	rendered := render(t, helm(t), values, "--set", "serviceAccount.create=false,serviceAccount.name="+account)
 	for _, o := range objects(t, rendered) {
 		if err := c.dryRun(t.Context(), asYAML(t, o), o); err != nil {
 			t.Errorf("%s %s: %v", o.kind(), o.name(), err)
@@ -323,7 +323,7 @@ func (c *cluster) apply(t *testing.T, path, name, text string) {
 func (c *cluster) helm(t *testing.T, namespace string, args ...string) {
 	t.Helper()
 	began := time.Now()
-	argv := append([]string{c.Program("helm"), "--kubeconfig", c.Kubeconfig, "--namespace", namespace}, args...)
+	argv := append([]string{helm(t), "--kubeconfig", c.Kubeconfig, "--namespace", namespace}, args...)
 	_, all, err := run(t, nil, argv...)
 	if err != nil {
 		t.Fatalf("helm %s: %v\n%s\n%s", strings.Join(args, " "), err, all, c.troubles(t, namespace))

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/tests/process"
+	"github.com/toolstream/toolstream/internal/testing/process"
 )
 
 // TestPodOfTheTestFindsItsTool runs what the containers of `helm test` run, one

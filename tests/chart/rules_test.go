@@ -8,7 +8,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/toolstream/toolstream/internal/servers/servertest"
+	"github.com/toolstream/toolstream/internal/testing/level"
+	"github.com/toolstream/toolstream/internal/testing/servers"
+	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 )
 
 // rules writes the groups of rules that the chart makes, as Prometheus takes them
@@ -38,7 +40,8 @@ func rules(t *testing.T, file string) (alerts []string) {
 
 // Each alert fires for what it is there for, and ends with it.
 func TestAlertsFireAndEnd(t *testing.T) {
-	promtool, dir := servertest.Promtool(t), t.TempDir()
+	level.Campaign(t)
+	promtool, dir := servertest.Program(t, servers.PromtoolName, "promtool"), t.TempDir()
 	alerts := rules(t, filepath.Join(dir, "rules.yaml"))
 	must(t, promtool, "check", "rules", "--lint=all", "--lint-fatal", filepath.Join(dir, "rules.yaml"))
 	text, err := os.ReadFile(filepath.Join("testdata", "alerts.yaml"))

@@ -17,9 +17,11 @@ import (
 
 	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/servers"
+	"github.com/toolstream/toolstream/internal/testing/level"
+	"github.com/toolstream/toolstream/internal/testing/process"
+	"github.com/toolstream/toolstream/internal/testing/servers"
+	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 	"github.com/toolstream/toolstream/pkg/events"
-	"github.com/toolstream/toolstream/tests/process"
 )
 
 // What the distributed deployment goes through.
@@ -50,44 +52,47 @@ func blows(rng *rand.Rand, replicas []string) []blow {
 
 var cluster process.Cluster
 
-func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }
 
 // Every process is killed, in the middle of an import whose client sends again
 // what was not answered. After each blow, everything has to arrive.
 func TestNothingIsLostByKillsOfServicesAndServers(t *testing.T) {
+	level.Campaign(t)
 	rng := rand.New(rand.NewPCG(seed, 2))
 	tools, ids := realTools(t)
 	steps := script(rng, tools, ids[:min(someTools, len(ids))])
 	bin := process.Build(t)
 	var want map[string]*events.Vectors
 	t.Run("undisturbed", func(t *testing.T) {
-		f := newFleet(t, process.Serve(t, &cluster, bin))
+		d := process.Serve(t, &cluster, bin)
+		f := newFleet(t, d)
 		f.importAll(steps)
 		f.check()
-		want = f.vectors(f.embedded())
+		want = f.vectors(f.embedded(d))
 	})
 	t.Run("killed", func(t *testing.T) {
-		f := newFleet(t, process.Serve(t, &cluster, bin, config.VectorsWeaviate, config.VectorsReplica))
+		d := process.Serve(t, &cluster, bin, config.VectorsWeaviate, config.VectorsReplica)
+		f := newFleet(t, d)
 		f.importAll(take(&steps, len(steps)/20)) // so that every group has its members
-		all := blows(rng, f.d.Replicas())
+		all := blows(rng, d.Replicas())
 		for n, b := range all {
 			f.importUntilKilled(take(&steps, len(steps)/(len(all)-n)), b, rng)
 		}
 		f.check()
-		f.compare("the bus", f.vectors(f.embedded()), want)
-		f.checkWeaviate(want)
+		f.compare("the bus", f.vectors(f.embedded(d)), want)
+		f.checkWeaviate(d)
 	})
 }
 
-// fleet drives a distributed deployment and knows what it has accepted.
+// fleet drives a deployment and knows what it has accepted.
 type fleet struct {
 	t         *testing.T
-	d         *process.Distributed
+	d         process.Deployment
 	last      map[string]step   // newest accepted, by id
 	revisions map[string]uint64 // of it
 }
 
-func newFleet(t *testing.T, d *process.Distributed) *fleet {
+func newFleet(t *testing.T, d process.Deployment) *fleet {
 	return &fleet{t: t, d: d, last: map[string]step{}, revisions: map[string]uint64{}}
 }
 
@@ -130,22 +135,23 @@ func (f *fleet) importUntilKilled(steps []step, b blow, rng *rand.Rand) {
 		back.Round(time.Millisecond), len(steps), time.Since(began).Round(time.Millisecond))
 }
 
-// kill kills processes and starts them again.
+// kill kills processes at once and starts them again.
 func (f *fleet) kill(victims []string) {
 	f.t.Helper()
+	var own []string
+	var others []*servers.Server
 	for _, victim := range victims {
 		if s := cluster.Server(victim); s != nil {
 			s.Kill()
+			others = append(others, s)
 		} else {
-			f.d.Kill(victim)
+			own = append(own, victim)
 		}
 	}
-	for _, victim := range victims {
-		s := cluster.Server(victim)
-		if s == nil {
-			f.d.Start(f.t, victim)
-			continue
-		}
+	if len(own) > 0 {
+		f.d.Crash(f.t, own...)
+	}
+	for _, s := range others {
 		if err := s.Restart(f.t.Context()); err != nil {
 			f.t.Fatal(err)
 		}

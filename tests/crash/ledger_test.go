@@ -23,7 +23,7 @@ func (s step) line() []byte {
 	if s.edition == 0 {
 		return fmt.Appendf(nil, `{"id":%s,"op":"delete"}`+"\n", quote(s.id))
 	}
-	return fmt.Appendf(nil, `{"id":%s,"agent":"crash","document":%s}`+"\n", quote(s.id), s.body)
+	return fmt.Appendf(nil, `{"id":%s,"provider":"crash","document":%s}`+"\n", quote(s.id), s.body)
 }
 
 func quote(s string) []byte {
@@ -32,57 +32,6 @@ func quote(s string) []byte {
 		panic(err) // a string always encodes
 	}
 	return b
-}
-
-// ledger is the driver's own truth: what was acknowledged of each tool, and
-// what was sent after that without an answer.
-type ledger struct {
-	acked   map[string]step
-	inDoubt map[string][]step
-}
-
-func newLedger() *ledger {
-	return &ledger{acked: map[string]step{}, inDoubt: map[string][]step{}}
-}
-
-func (l *ledger) sent(s step) { l.inDoubt[s.id] = append(l.inDoubt[s.id], s) }
-
-// forget drops the doubt about changes that are about to be sent again and
-// awaited: whatever became of them is then superseded.
-func (l *ledger) forget(steps []step) {
-	for _, s := range steps {
-		delete(l.inDoubt, s.id)
-	}
-}
-
-// answered records that s, the oldest change of its tool that is in doubt or a
-// later one, is durable: everything before it is superseded.
-func (l *ledger) answered(s step) {
-	l.acked[s.id] = s
-	rest := l.inDoubt[s.id]
-	for len(rest) > 0 {
-		first := rest[0]
-		rest = rest[1:]
-		if first.edition == s.edition {
-			break
-		}
-	}
-	l.inDoubt[s.id] = rest
-}
-
-// allows reports whether a tool may be seen at this edition (0: not at all).
-func (l *ledger) allows(id string, edition int) bool {
-	if s, ok := l.acked[id]; ok && s.edition == edition {
-		return true
-	} else if !ok && edition == 0 {
-		return true
-	}
-	for _, s := range l.inDoubt[id] {
-		if s.edition == edition {
-			return true
-		}
-	}
-	return false
 }
 
 // document is a tool in the form of MCP.

@@ -4,21 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/adapter/kafka"
-	"github.com/toolstream/toolstream/internal/adapter/weaviate"
-	"github.com/toolstream/toolstream/internal/servers"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/events"
-	"github.com/toolstream/toolstream/tests/process"
 )
 
 // compare holds vectors against those of a run without a crash, bit for bit.
@@ -63,9 +60,9 @@ func (f *fleet) vectors(changes map[string]events.Change) map[string]*events.Vec
 }
 
 // embedded returns the last record of every tool.
-func (f *fleet) embedded() map[string]events.Change {
+func (f *fleet) embedded(d *process.Distributed) map[string]events.Change {
 	f.t.Helper()
-	cfg := kafka.Config{Brokers: []string{cluster.Kafka.Addr}, Prefix: f.d.Prefix}
+	cfg := kafka.Config{Brokers: []string{cluster.Kafka.Addr}, Prefix: d.Prefix}
 	bus, err := kafka.New(cfg, kafka.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
 	if err != nil {
 		f.t.Fatal(err)
@@ -80,7 +77,7 @@ func (f *fleet) embedded() map[string]events.Change {
 	out := map[string]events.Change{}
 	err = bus.Follow(ctx, events.ToolsEmbedded, nil, func(_ context.Context, msgs []stream.Message) error {
 		for _, m := range msgs {
-			c, err := events.DecodeChange(m.Value)
+			c, err := events.Decode[events.Change](m.Value)
 			if err != nil {
 				return err
 			}
@@ -100,94 +97,23 @@ func (f *fleet) embedded() map[string]events.Change {
 	return out
 }
 
-// checkWeaviate compares what Weaviate holds with what was accepted, kills it
-// once more while nobody writes, and holds that searches there find all of it:
-// what it loses by itself is the last batch that it acknowledged.
-func (f *fleet) checkWeaviate(want map[string]*events.Vectors) {
+// checkWeaviate waits until Weaviate holds what was accepted, and nothing else.
+func (f *fleet) checkWeaviate(d *process.Distributed) {
 	f.t.Helper()
-	index := f.d.OpenIndex(f.t)
+	want := map[string]string{}
+	for id, revision := range f.revisions {
+		if f.last[id].edition != 0 {
+			want[id] = fmt.Sprint(revision)
+		}
+	}
 	ctx, cancel := context.WithTimeout(f.t.Context(), settleLimit)
 	defer cancel()
-	began := time.Now()
-	var held map[string]events.Change
-	behind := 0
-	err := process.Until(ctx, func() (_ bool, err error) {
-		held, err = holds(ctx, index)
-		behind = 0
-		for id, revision := range f.revisions {
-			if held[id].Revision != revision {
-				behind++
-			}
-		}
-		return behind == 0, err
+	var held map[string]string
+	err := process.Until(ctx, func() (bool, error) {
+		held = d.InWeaviate(f.t, tenant.Default)
+		return maps.Equal(held, want), nil
 	})
 	if err != nil {
-		f.t.Fatalf("Weaviate has not got %d of %d tools as they were accepted: %v", behind, len(f.revisions), err)
+		f.t.Fatalf("Weaviate holds %d tools and not the %d as they were accepted: %v", len(held), len(want), err)
 	}
-	f.t.Logf("Weaviate holds everything after %v", time.Since(began).Round(time.Millisecond))
-	if len(held) != len(f.revisions) {
-		f.t.Errorf("Weaviate holds %d entities, %d were ever accepted", len(held), len(f.revisions))
-	}
-	f.compare("Weaviate", f.vectors(held), want)
-	f.kill([]string{servers.WeaviateName})
-	f.search(f.d.OpenIndex(f.t), len(want))
-}
-
-// search holds that no vector is lost from the indexes of Weaviate: every one of
-// a field is there, and a search for it finds its tool. Among the real tools
-// hundreds are alike; to a few of those no walk through the graph leads, 0.3 % of
-// the tools in some runs and 1.6 in others, crash or not. Without the fence it is
-// two of five. Seldom kills leave a part of a graph cut off, a fifth of it once,
-// with every vector in it: sweeps are to lead walks there again.
-func (f *fleet) search(index *weaviate.Index, tools int) {
-	f.t.Helper()
-	if f.unfound(index, tools)*20 <= tools {
-		return
-	}
-	ctx, cancel := context.WithTimeout(f.t.Context(), repairLimit)
-	defer cancel()
-	swept := make(chan error, 1)
-	go func() { swept <- index.Run(ctx) }()
-	err := process.Until(ctx, func() (bool, error) { return f.unfound(index, tools)*20 <= tools, nil })
-	cancel()
-	if err := errors.Join(err, <-swept); err != nil {
-		f.t.Errorf("sweeps do not lead searches to what the index has: %v", err)
-	}
-}
-
-// unfound returns how many tools searches for one of their vectors do not find.
-func (f *fleet) unfound(index *weaviate.Index, tools int) int {
-	f.t.Helper()
-	began := time.Now()
-	lost, err := index.Lost(f.t.Context(), tenant.Default)
-	if err != nil {
-		f.t.Error(err)
-	}
-	unfound, unindexed := map[string]bool{}, map[string]bool{}
-	fields := map[string]int{}
-	for _, l := range lost {
-		unfound[l.Ref.ID] = true
-		fields[l.Vector]++
-		if !l.Indexed && l.Vector != "parameters" && l.Vector != "examples" {
-			unindexed[l.Ref.ID] = true
-		}
-	}
-	if len(unindexed) > 0 {
-		f.t.Errorf("of %d tools %d have lost a vector", tools, len(unindexed))
-	}
-	f.t.Logf("every vector of %d tools was searched for in %v; of them were not found %v", tools, time.Since(began).Round(time.Millisecond), fields)
-	return len(unfound)
-}
-
-// holds reads all that Weaviate has, by id.
-func holds(ctx context.Context, index *weaviate.Index) (map[string]events.Change, error) {
-	out := map[string]events.Change{}
-	err := index.Each(ctx, tenant.Default, func(c events.Change) error {
-		if _, twice := out[c.ID]; twice {
-			return fmt.Errorf("%s is there twice", c.ID)
-		}
-		out[c.ID] = c
-		return nil
-	})
-	return out, err
 }

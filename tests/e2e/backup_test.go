@@ -7,12 +7,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolstream/toolstream/tests/process"
+	"github.com/toolstream/toolstream/internal/testing/process"
 )
 
 // A copy of the data folder is a backup: what came after it is not in it, and all
 // that was before is, weights and answers included.
 func TestABackupIsRestored(t *testing.T) {
+	t.Parallel()
 	data, backup := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "backup")
 	p := up(t, data)
 	for id, document := range map[string]string{"boat": ferry, "oven": bread, "wings": glider} {

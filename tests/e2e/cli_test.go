@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/tests/process"
 )
 
 const (
@@ -22,10 +22,10 @@ const (
 const nowhere = "http://127.0.0.1:1"
 
 func TestTheCommandLine(t *testing.T) {
-	everywhere(t, func(t *testing.T, d process.Deployment) {
+	t.Parallel()
+	embedded(t, func(t *testing.T, d process.Deployment) {
 		for name, scenario := range map[string]func(*testing.T, *process.Process){
-			"exit codes": exitCodes, "shapes of JSON": shapesOfJSON,
-			"what was rejected": importSaysWhatWasRejectedAndWhere, "search": searchAnswersOnTheCommandLine,
+			"exit codes": exitCodes, "shapes of JSON": shapesOfJSON, "search": searchAnswersOnTheCommandLine,
 		} {
 			t.Run(name, func(t *testing.T) { scenario(t, d.Front()) })
 		}
@@ -41,18 +41,14 @@ func exitCodes(t *testing.T, p *process.Process) {
 		says string
 	}{
 		"done":                     {append(server, "import", good, "--wait"), 0, ""},
-		"done again":               {append(server, "import", good), 0, ""},
 		"nothing taken":            {append(server, "import", bad), 1, "invalid JSON"},
 		"done in part":             {append(server, "import", good, bad), 3, "1 rejected"},
-		"search":                   {append(server, "search", "ferry"), 0, ""},
 		"not what was expected":    {append(server, "search", "ferry", "--expect", "nobody"), 1, "nobody"},
 		"refused by the server":    {append(server, "weights", "promote", "nobody"), 1, "nobody"},
 		"unknown value":            {append(server, "search", "ferry", "--rank", "tool"), 2, "--rank"},
 		"not found":                {append(server, "tools", "get", "nobody"), 1, "nobody"},
 		"no such file":             {append(server, "import", "no/such/file"), 1, "no/such/file"},
 		"no server":                {[]string{"search", "ferry", "--server", nowhere}, 1, "toolstream up"},
-		"no server for status":     {[]string{"status", "--server", nowhere}, 1, "toolstream up"},
-		"no server for import":     {[]string{"import", good, "--server", nowhere}, 1, "--server"},
 		"doctor without a server":  {[]string{"doctor", "--server", nowhere}, 1, ""},
 		"unknown command":          {[]string{"serach", "ferry"}, 2, "serach"},
 		"unknown subcommand":       {[]string{"tools", "shwo"}, 2, "shwo"},
@@ -103,14 +99,14 @@ func shapesOfJSON(t *testing.T, p *process.Process) {
 		code int
 		keys string
 	}{
-		{"import --agent harbour " + file, 3, "accepted errors rejected unchanged !indexed !dead_lettered"},
-		{"import --wait --agent harbour " + file, 3, "accepted dead_lettered errors indexed rejected unchanged"},
+		{"import --provider harbour " + file, 3, "accepted errors rejected unchanged !indexed !dead_lettered"},
+		{"import --wait --provider harbour " + file, 3, "accepted dead_lettered errors indexed rejected unchanged"},
 		{"import --dry-run " + file, 3, "accepted errors rejected unchanged !indexed !dead_lettered"},
 		{"search ferry", 0, "degraded results rewrite search_id took_ms weights"},
 		{"tools list", 0, "tools"},
-		{"tools get harbour/book_ferry", 0, "agent document format hash id kind name raw revision state updated description"},
-		{"agents list", 0, "agents"},
-		{"status", 0, "agents data dead_letters model ready stages started tools version weights"},
+		{"tools get harbour/book_ferry", 0, "provider document format hash id kind name raw revision state updated description"},
+		{"providers list", 0, "providers"},
+		{"status", 0, "providers data dead_letters model ready stages started tools version weights"},
 		{"doctor", 0, "findings"},
 		{"weights list", 0, "live versions"},
 		{"dlq list", 0, "letters total"},
@@ -130,30 +126,14 @@ func shapesOfJSON(t *testing.T, p *process.Process) {
 	}
 }
 
-func importSaysWhatWasRejectedAndWhere(t *testing.T, p *process.Process) {
-	file := writeFile(t, "tools.jsonl", ferry+"\n{\"name\":\n"+bread+"\n{\"id\":\"x\\u0000y\",\"document\":{\"name\":\"n\"}}\n")
-	s := load(t, p, file, "--agent", "quay")
-	if s.Accepted != 2 || s.Rejected != 2 || *s.Indexed != 2 || len(s.Errors) != 2 {
-		t.Fatalf("%+v", s)
-	}
-	for i, line := range []int{2, 4} {
-		if e := s.Errors[i]; e.Source != file || e.Line != line || e.Reason == "" {
-			t.Errorf("error %d: %+v, want line %d of %s", i, e, line, file)
-		}
-	}
-	if again := load(t, p, file, "--agent", "quay"); again.Unchanged != 2 || again.Accepted != 0 {
-		t.Errorf("again: %+v", again)
-	}
-}
-
 func searchAnswersOnTheCommandLine(t *testing.T, p *process.Process) {
-	load(t, p, writeFile(t, "tools.jsonl", glider+"\n"+bread+"\n"), "--agent", "airfield")
+	load(t, p, writeFile(t, "tools.jsonl", glider+"\n"+bread+"\n"), "--provider", "airfield")
 	var answer schema.SearchResponse
 	at(t, p, "search", "rent", "a", "glider", "-k", "1", "--json", "--explain", "--argument", "field=where to start").decode(t, &answer)
 	if len(answer.Results) != 1 || answer.Results[0].ID != "airfield/rent_glider" || answer.Results[0].Explanation == nil {
 		t.Fatalf("%+v", answer)
 	}
-	table := at(t, p, "search", "rent a glider", "--explain", "--argument", "date=when to go")
+	table := at(t, p, "search", "rent a glider", "--explain=full", "--argument", "date=when to go")
 	for _, want := range []string{"airfield/rent_glider", "query.lexical.flat", "field: best match"} {
 		if !strings.Contains(table.out, want) {
 			t.Errorf("no %q in\n%s", want, table.out)
@@ -164,61 +144,9 @@ func searchAnswersOnTheCommandLine(t *testing.T, p *process.Process) {
 	}
 }
 
-func TestEveryCommandExplainsItself(t *testing.T) {
-	var walk func(path []string)
-	count := 0
-	walk = func(path []string) {
-		o := cli(t, "", append(slices.Clone(path), "--help")...)
-		count++
-		text, usage, ok := strings.Cut(o.out, "Usage:")
-		if o.code != 0 || !ok || len(strings.Fields(text)) < 3 {
-			t.Errorf("%q --help: exit code %d, and no description above the usage:\n%s", path, o.code, o.out)
-		}
-		_, list, ok := strings.Cut(usage, "Available Commands:\n")
-		if !ok {
-			return
-		}
-		for line := range strings.Lines(list) {
-			name := strings.Fields(line)
-			if len(name) == 0 {
-				return
-			}
-			if !slices.Contains([]string{"help", "completion"}, name[0]) {
-				walk(append(slices.Clone(path), name[0]))
-			}
-		}
-	}
-	walk(nil)
-	if count < 20 {
-		t.Errorf("only %d commands were found", count)
-	}
-}
-
-func TestCompletionPrintsAScript(t *testing.T) {
-	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		o := cli(t, "", "completion", shell)
-		if o.code != 0 || !strings.Contains(o.out, "toolstream") || len(o.out) < 1000 {
-			t.Errorf("%s: exit code %d, %d bytes\n%s", shell, o.code, len(o.out), o.errOut)
-		}
-	}
-}
-
-func TestDryRunNeedsNoServer(t *testing.T) {
-	o := cli(t, "", "import", registry, "--dry-run", "--json", "--server", nowhere)
-	var s summary
-	o.decode(t, &s)
-	if o.code != 0 || s.Accepted < 50 || s.Rejected != 0 || s.Indexed != nil {
-		t.Errorf("exit code %d: %s%s", o.code, o.out, o.errOut)
-	}
-	o = cli(t, ferry+"\n{\"name\":1", "import", "-", "--dry-run", "--json", "--server", nowhere)
-	o.decode(t, &s)
-	if o.code != 3 || s.Accepted != 1 || s.Rejected != 1 || s.Errors[0].Line != 2 {
-		t.Errorf("exit code %d: %s%s", o.code, o.out, o.errOut)
-	}
-}
-
 // What a dry run says is what an import then does.
 func TestDryRunAgreesWithTheImport(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"a.jsonl": ferry + "\n[]\n" + bread + "\n\xff\n", "b.json": `{"tools":[` + ferry + `,{"name":7}]}`, "c.yaml": "a: [1\n", "d.txt": "Sends a letter.",

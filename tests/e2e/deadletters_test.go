@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/events"
-	"github.com/toolstream/toolstream/tests/process"
 )
 
 // endpoint is an embedding endpoint that may be broken: then it answers texts
@@ -107,7 +107,7 @@ func letters(t *testing.T, p *process.Process, state string) (list []deadLetter,
 	return page.Letters, tools
 }
 
-// Of what is imported one line is rejected and two documents can not be
+// Of what is imported one line is rejected and two documents cannot be
 // processed. One is corrected and imported again, the other processed again
 // once the cause is mended; nothing stays open.
 func TestDeadLettersAreMended(t *testing.T) {
@@ -130,7 +130,7 @@ func deadLettersAreMended(t *testing.T, d process.Deployment, model *endpoint) {
 		mended = `{"name":"open_vault","description":"Opens the locked vault.","inputSchema":{"type":"object"}}`
 	)
 	file := writeFile(t, "tools.jsonl", strings.Join([]string{ferry, vault, `{"name":`, crypt, bread}, "\n"))
-	s := load(t, p, file, "--agent", "museum")
+	s := load(t, p, file, "--provider", "museum")
 	if s.Accepted != 4 || s.Rejected != 1 || *s.Indexed != 2 || *s.DeadLettered != 2 {
 		t.Fatalf("%+v", s)
 	}
@@ -142,7 +142,7 @@ func deadLettersAreMended(t *testing.T, d process.Deployment, model *endpoint) {
 		holdsWhatWasImported(t, p, l, map[string]string{"default/museum/open_vault": vault, "default/museum/open_crypt": crypt})
 	}
 
-	fixed := load(t, p, writeFile(t, "fixed.jsonl", mended+"\n"), "--agent", "museum")
+	fixed := load(t, p, writeFile(t, "fixed.jsonl", mended+"\n"), "--provider", "museum")
 	if fixed.Accepted != 1 || *fixed.Indexed != 1 {
 		t.Fatalf("corrected: %+v", fixed)
 	}
@@ -183,7 +183,7 @@ func holdsWhatWasImported(t *testing.T, p *process.Process, l deadLetter, docume
 	if l.Stage != "embedder" || l.Reason != "bad_vector" || l.State != "open" || len(l.Original) != 0 {
 		t.Errorf("listed as %+v", l)
 	}
-	c, err := events.DecodeChange(whole.Original)
+	c, err := events.Decode[events.Change](whole.Original)
 	if err != nil {
 		t.Fatalf("%s does not hold a change: %v: %s", l.ID, err, whole.Original)
 	}

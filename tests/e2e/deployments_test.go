@@ -2,39 +2,30 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
-	"net/http"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/tests/process"
+	"github.com/toolstream/toolstream/internal/testing/process"
 )
 
 // cluster is what the distributed deployments of the package share.
 var cluster process.Cluster
 
-// everywhere runs a scenario on a deployment in one process, and on one of
-// several, at the same time.
+// everywhere runs a scenario on a deployment in one process, and where there are
+// servers on one of several.
 func everywhere(t *testing.T, scenario func(*testing.T, process.Deployment)) {
 	t.Helper()
-	atOnce(t, func(t *testing.T) { scenario(t, process.Up(t, binary())) }, func(t *testing.T) {
+	t.Run("embedded", func(t *testing.T) { embedded(t, scenario) })
+	t.Run("distributed", func(t *testing.T) {
 		scenario(t, process.Serve(t, &cluster, binary(), config.VectorsWeaviate, config.VectorsReplica))
 	})
 }
 
-// atOnce runs what is done on each deployment at the same time: they have nothing
-// in common, and most of the time is spent waiting.
-func atOnce(t *testing.T, embedded, distributed func(*testing.T)) {
+// embedded runs a scenario on a deployment in one process.
+func embedded(t *testing.T, scenario func(*testing.T, process.Deployment)) {
 	t.Helper()
-	var both sync.WaitGroup
-	defer both.Wait()
-	both.Go(func() { t.Run("embedded", embedded) })
-	t.Run("distributed", distributed)
+	scenario(t, process.Up(t, binary()))
 }
 
 // agree waits until every process that answers searches shows the same tools in
@@ -55,7 +46,8 @@ func agree(t *testing.T, d process.Deployment) map[string]uint64 {
 	return first
 }
 
-func TestImportAndSearch(t *testing.T) {
+func TestDeploymentImportsAndSearches(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, d process.Deployment) {
 		s := load(t, d.Front(), registry)
 		if s.Accepted == 0 || s.Rejected+*s.DeadLettered != 0 || *s.Indexed != s.Accepted {
@@ -89,7 +81,8 @@ func TestImportAndSearch(t *testing.T) {
 	})
 }
 
-func TestUpdateDeleteAndAddAgain(t *testing.T) {
+func TestDeploymentUpdatesAndDeletes(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, d process.Deployment) {
 		p := d.Front()
 		put(t, p, "boat", ferry)
@@ -121,43 +114,6 @@ func TestUpdateDeleteAndAddAgain(t *testing.T) {
 			third, there := get(t, p, "boat")
 			if got := found(t, p, "cross the strait", 1); !there || third.Revision <= second.Revision || len(got) != 1 {
 				t.Errorf("added again: there %v in revision %d after %d, found %q", there, third.Revision, second.Revision, got)
-			}
-		}
-	})
-}
-
-// What arrives late or twice changes nothing, and agents are ranked by their
-// tools.
-func TestLateAndRepeatedArrivalsAndAgents(t *testing.T) {
-	everywhere(t, func(t *testing.T, d process.Deployment) {
-		p := d.Front()
-		line := func(version int, document string) string {
-			return fmt.Sprintf(`{"id":"boat","agent":"harbour","source_version":%d,"document":%s}`, version, document)
-		}
-		for n, tc := range []struct{ line, state string }{
-			{line(3, ferry), "accepted"}, {line(2, bread), "stale"}, {line(3, ferry), "unchanged"}, {`{"name":`, "rejected"},
-		} {
-			a := send(t, p, http.MethodPost, "/v1/tools:batch", "application/x-ndjson", tc.line+"\n")
-			var got struct {
-				ID, State string
-				Revision  uint64
-			}
-			first, _, _ := strings.Cut(string(a.body), "\n")
-			if err := json.Unmarshal([]byte(first), &got); err != nil || got.State != tc.state {
-				t.Fatalf("arrival %d: %s, want %s (%v)", n, a.body, tc.state, err)
-			}
-			if got.State == "accepted" && settled(t, p, got.ID, got.Revision) != "indexed" {
-				t.Fatal("not indexed")
-			}
-		}
-		agree(t, d)
-		for _, p := range d.Fronts() {
-			if e, _ := get(t, p, "boat"); e.Name != "book_ferry" || e.Agent != "harbour" {
-				t.Errorf("it is %+v", e)
-			}
-			got := search(t, p, schema.SearchRequest{Query: "cross the strait", K: 1, Rank: "agents"}).Results
-			if len(got) != 1 || got[0].ID != "harbour" {
-				t.Errorf("agents: %+v", got)
 			}
 		}
 	})

@@ -8,8 +8,9 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/app"
-	"github.com/toolstream/toolstream/internal/servers"
-	"github.com/toolstream/toolstream/tests/process"
+	runs "github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/testing/level"
+	"github.com/toolstream/toolstream/internal/testing/process"
 )
 
 // diagnosed waits until doctor says something wrong with these words, or, where
@@ -49,6 +50,7 @@ func diagnosed(t *testing.T, p *process.Process, says ...string) {
 }
 
 func TestDoctorNamesWhatIsBroken(t *testing.T) {
+	level.Campaign(t)
 	d := process.Serve(t, &cluster, binary())
 	put(t, d.Front(), "boat", ferry)
 	agree(t, d)
@@ -58,22 +60,11 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 	t.Log("nobody embeds")
 	d.Kill("embedder-1", "embedder-2")
 	send(t, d.Front(), http.MethodPut, "/v1/tools/oven", "application/json", bread)
-	diagnosed(t, d.Front(), "embedder is 1 records behind", "nobody works on it", "toolstream serve embedder")
+	diagnosed(t, d.Front(), "embedder is 1 records behind", "no process works on it", "toolstream serve embedder")
 	d.Start(t, "embedder-1")
 	d.Start(t, "embedder-2")
 	agree(t, d)
 	diagnosed(t, d.Front())
-
-	t.Log("nobody learns")
-	d.Kill("trainer")
-	diagnosed(t, d.Front(), "no trainer works", "toolstream serve trainer")
-	d.Start(t, "trainer")
-
-	for server, name := range map[*servers.Server]string{d.Cluster.NATS: "NATS", d.Cluster.Kafka: "Kafka"} {
-		t.Log(name, "is away")
-		outage(t, server, func() { diagnosed(t, d.Front(), name+" does not answer", "correct "+strings.ToLower(name)+".") })
-		diagnosed(t, d.Front())
-	}
 
 	t.Log("the replica that is asked is away")
 	d.Kill("query-1")
@@ -83,7 +74,7 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 // processesTell waits until status shows who runs and by which weights they rank.
 func processesTell(t *testing.T, d *process.Distributed) {
 	t.Helper()
-	var s app.Status
+	var s runs.Status
 	if err := d.Front().Client.Get(t.Context(), "/v1/status", nil, &s); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +85,7 @@ func processesTell(t *testing.T, d *process.Distributed) {
 			t.Errorf("%+v", p)
 		}
 	}
-	if count["query"] != 2 || count["embedder"] != 2 || count["trainer"] != 1 || s.Mode != app.ModeDistributed {
+	if count["query"] != 2 || count["embedder"] != 2 || count["trainer"] != 1 || s.Mode != runs.ModeDistributed {
 		t.Errorf("mode %s, processes %v", s.Mode, count)
 	}
 	for _, st := range s.Stages {

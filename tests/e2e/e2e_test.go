@@ -14,13 +14,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/internal/indexmgr"
+	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/testing/process"
+	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/tests/process"
 )
 
 // built is where TestMain has put the binary, for every test of the package.
@@ -47,7 +51,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return cluster.Main(m)
+	return servertest.Main(m)
 }
 
 func binary() string { return os.Getenv(built) }
@@ -110,6 +114,10 @@ type summary struct {
 		ID     string `json:"id"`
 		Reason string `json:"reason"`
 	} `json:"errors"`
+	Documents []struct {
+		Kind, ID, Provider, Format string
+		Delete                     bool
+	} `json:"documents"`
 }
 
 // load imports and waits. Exit code 3 says that something was rejected; every
@@ -125,7 +133,24 @@ func load(t *testing.T, p *process.Process, args ...string) summary {
 	if (o.code == 0) != (s.Rejected+*s.DeadLettered == 0) {
 		t.Errorf("import %q: exit code %d with %d rejected and %d dead", args, o.code, s.Rejected, *s.DeadLettered)
 	}
+	waitForVectors(t, p)
 	return s
+}
+
+// waitForVectors waits until Weaviate has all vectors, where searches ask it: what a
+// replica has is searched by words before.
+func waitForVectors(t *testing.T, p *process.Process) {
+	t.Helper()
+	err := process.Until(t.Context(), func() (bool, error) {
+		var s status.Status
+		err := p.Client.Get(t.Context(), "/v1/status", nil, &s)
+		return !slices.ContainsFunc(s.Stages, func(st status.Stage) bool {
+			return st.Name == indexmgr.WeaviateGroup && (st.Lag > 0 || st.Problem != "")
+		}), err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func search(t *testing.T, p *process.Process, req schema.SearchRequest) schema.SearchResponse {
@@ -150,10 +175,10 @@ func found(t *testing.T, p *process.Process, query string, k int) []string {
 	return ids
 }
 
-// entity is a tool or agent as the server shows it.
+// entity is a tool or provider as the server shows it.
 type entity struct {
 	ID       string          `json:"id"`
-	Agent    string          `json:"agent"`
+	Provider string          `json:"provider"`
 	Name     string          `json:"name"`
 	Revision uint64          `json:"revision"`
 	State    string          `json:"state"`
@@ -175,13 +200,13 @@ func get(t *testing.T, p *process.Process, id string) (entity, bool) {
 	return e, true
 }
 
-// revisions lists the tools of an agent, or all of them, with their revisions.
-func revisions(t *testing.T, p *process.Process, agent string) map[string]uint64 {
+// revisions lists the tools of a provider, or all of them, with their revisions.
+func revisions(t *testing.T, p *process.Process, provider string) map[string]uint64 {
 	t.Helper()
 	all := map[string]uint64{}
 	query := url.Values{"limit": {"500"}}
-	if agent != "" {
-		query.Set("agent", agent)
+	if provider != "" {
+		query.Set("provider", provider)
 	}
 	for {
 		var page struct {

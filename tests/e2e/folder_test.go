@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/internal/testing/level"
+	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/tests/process"
 )
 
 func TestTwoProcessesOnOneFolder(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := up(t, dir)
 	put(t, first, "ferry", ferry)
@@ -35,7 +37,8 @@ func TestTwoProcessesOnOneFolder(t *testing.T) {
 	}
 }
 
-func TestAFolderThatCanNotBe(t *testing.T) {
+func TestAFolderThatCannotBe(t *testing.T) {
+	t.Parallel()
 	file := writeFile(t, "file", "no folder")
 	for _, dir := range []string{file, filepath.Join(file, "below")} {
 		o := cli(t, "", "up", "--data", dir, "--listen", "127.0.0.1:0")
@@ -63,6 +66,7 @@ func mount(t *testing.T, source, dir, kind string, flags uintptr, data string) {
 }
 
 func TestAReadOnlyFolder(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := up(t, dir)
 	put(t, p, "ferry", ferry)
@@ -85,6 +89,7 @@ const diskSize = 256 << 20
 // On a full disk writes are refused, and searches go on; once there is room
 // again, writes do.
 func TestAFullDisk(t *testing.T) {
+	level.Campaign(t)
 	dir := t.TempDir()
 	mount(t, "tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", diskSize))
 	data := filepath.Join(dir, "data")
@@ -102,7 +107,7 @@ func TestAFullDisk(t *testing.T) {
 		t.Errorf("on a full disk a search finds %q", got)
 	}
 	if _, there := get(t, p, "ferry"); !there {
-		t.Error("on a full disk a tool can not be read")
+		t.Error("on a full disk a tool cannot be read")
 	}
 
 	if err := os.Remove(filler); err != nil {

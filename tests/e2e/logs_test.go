@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/tests/process"
 )
 
 // echoes refuses what it is sent that holds the word, repeating it, as some
@@ -31,7 +31,7 @@ func echoes(t *testing.T, status int, word string) string {
 		sent := string(body)
 		at := max(0, strings.Index(sent, word)-40)
 		_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{
-			"message": "can not take " + sent[at:min(len(sent), at+120)], "type": "invalid_request_error",
+			"message": "cannot take " + sent[at:min(len(sent), at+120)], "type": "invalid_request_error",
 		}})
 	}))
 	t.Cleanup(s.Close)
@@ -42,6 +42,7 @@ func echoes(t *testing.T, status int, word string) string {
 // level, whatever fails: they are what these are about and not for everybody who
 // reads logs. Where a machine reads, every line is JSON.
 func TestNoTextIsLogged(t *testing.T) {
+	t.Parallel()
 	for _, format := range []string{"json", "text"} {
 		t.Run(format, func(t *testing.T) {
 			d := process.Up(t, binary(), "TOOLSTREAM_LOG_FORMAT="+format,
@@ -59,7 +60,7 @@ func TestNoTextIsLogged(t *testing.T) {
 					t.Errorf("not JSON: %s", line)
 				}
 			}
-			for _, event := range []string{"records are given up", "language model is not asked", "the cross-encoder does not answer", "queries can not be embedded"} {
+			for _, event := range []string{"records are given up", "language model is not asked", "the cross-encoder does not answer", "queries cannot be embedded"} {
 				if !strings.Contains(log, event) {
 					t.Errorf("the log does not say %q:\n%s", event, log)
 				}

@@ -12,10 +12,9 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/micro"
 
+	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/tests/process"
 )
 
 // patience bounds what would otherwise wait for ever.
@@ -66,6 +65,7 @@ func request(t *testing.T, nc *nats.Conn, subject string, body any) *nats.Msg {
 }
 
 func TestSearchAndEmbedOverNATS(t *testing.T) {
+	t.Parallel()
 	p := up(t, t.TempDir(), "--nats", "127.0.0.1:0")
 	put(t, p, "ferry", ferry)
 	put(t, p, "bread", bread)
@@ -97,51 +97,6 @@ func TestSearchAndEmbedOverNATS(t *testing.T) {
 	}
 }
 
-func TestBadRequestsOverNATS(t *testing.T) {
-	p := up(t, t.TempDir(), "--nats", "127.0.0.1:0")
-	nc, err := dial(t, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	texts := make([]string, 513)
-	for name, tc := range map[string]struct {
-		subject string
-		body    any
-		code    string
-		says    string
-	}{
-		"not JSON":        {"toolstream.search", []byte("{"), "422", "search request"},
-		"nothing":         {"toolstream.search", []byte{}, "422", "search request"},
-		"empty query":     {"toolstream.search", schema.SearchRequest{}, "422", "/query"},
-		"k of -1":         {"toolstream.search", schema.SearchRequest{Query: "a", K: -1}, "422", "/k"},
-		"unknown member":  {"toolstream.search", map[string]any{"query": "a", "top": 1}, "422", "top"},
-		"two requests":    {"toolstream.search", []byte(`{"query":"a"}{"query":"b"}`), "422", "nothing after"},
-		"a long query":    {"toolstream.search", schema.SearchRequest{Query: strings.Repeat("a", 100_000)}, "422", "/query"},
-		"a large request": {"toolstream.search", schema.SearchRequest{Query: strings.Repeat("a", 300_000)}, "413", "large"},
-		"no texts":        {"toolstream.embed", map[string]any{"texts": []string{}}, "422", "/texts"},
-		"many texts":      {"toolstream.embed", map[string]any{"texts": texts}, "422", "/texts"},
-		"texts of noise":  {"toolstream.embed", []byte("[]"), "422", "texts"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			msg := request(t, nc, tc.subject, tc.body)
-			var problem struct {
-				Status int    `json:"status"`
-				Detail string `json:"detail"`
-			}
-			if err := json.Unmarshal(msg.Data, &problem); err != nil {
-				t.Fatalf("%v: %q, headers %v", err, msg.Data, msg.Header)
-			}
-			if code := msg.Header.Get(micro.ErrorCodeHeader); code != tc.code || fmt.Sprint(problem.Status) != tc.code || !strings.Contains(problem.Detail, tc.says) {
-				t.Errorf("code %s, %+v; want %s and %q", code, problem, tc.code, tc.says)
-			}
-		})
-	}
-	put(t, p, "ferry", ferry)
-	if msg := request(t, nc, "toolstream.search", schema.SearchRequest{Query: "ferry"}); !strings.Contains(string(msg.Data), `"id":"ferry"`) {
-		t.Errorf("afterwards: %s", msg.Data)
-	}
-}
-
 func TestATokenGuardsTheBus(t *testing.T) {
 	t.Setenv("TOOLSTREAM_NATS_TOKEN", "a token for this test")
 	p := up(t, t.TempDir(), "--nats", "127.0.0.1:0")
@@ -164,6 +119,7 @@ func TestATokenGuardsTheBus(t *testing.T) {
 
 // Without --nats the process listens at one address only, HTTP's.
 func TestTheBusIsClosedByDefault(t *testing.T) {
+	t.Parallel()
 	closed, open := up(t, t.TempDir()), up(t, t.TempDir(), "--nats", "127.0.0.1:0")
 	if n := listening(t, closed); n != 1 {
 		t.Errorf("it listens at %d addresses, want 1", n)

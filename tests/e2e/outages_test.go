@@ -11,11 +11,11 @@ import (
 
 	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/servers"
 	"github.com/toolstream/toolstream/internal/tenant"
-	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/internal/testing/level"
+	"github.com/toolstream/toolstream/internal/testing/process"
+	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/tests/process"
 )
 
 // ask searches without demanding an answer that lacks nothing.
@@ -67,6 +67,7 @@ func outage(t *testing.T, s *servers.Server, without func()) {
 }
 
 func TestSearchesGoOnWithoutNATS(t *testing.T) {
+	level.Campaign(t)
 	d := process.Serve(t, &cluster, binary())
 	put(t, d.Front(), "boat", ferry)
 	agree(t, d)
@@ -82,6 +83,7 @@ func TestSearchesGoOnWithoutNATS(t *testing.T) {
 }
 
 func TestSearchesGoOnWithoutKafka(t *testing.T) {
+	level.Campaign(t)
 	d := process.Serve(t, &cluster, binary())
 	put(t, d.Front(), "boat", ferry)
 	agree(t, d)
@@ -97,6 +99,7 @@ func TestSearchesGoOnWithoutKafka(t *testing.T) {
 // A search in Weaviate needs it no more than one beside it does, and what was
 // accepted meanwhile gets there once it is back.
 func TestSearchesGoOnWithoutWeaviate(t *testing.T) {
+	level.Campaign(t)
 	d := process.Serve(t, &cluster, binary(), config.VectorsWeaviate, config.VectorsReplica)
 	put(t, d.Front(), "boat", ferry)
 	put(t, d.Front(), "oven", bread)
@@ -125,12 +128,9 @@ func kept(t *testing.T, d *process.Distributed, revisions map[string]uint64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	index := d.OpenIndex(t)
 	for id, revision := range revisions {
-		ref := schema.Ref{Tenant: tenant.Default, Kind: schema.KindTool, ID: id}
 		err := process.Until(ctx, func() (bool, error) {
-			c, _, err := index.Get(ctx, ref)
-			return c.Revision == revision && c.Op == events.OpUpsert, err
+			return d.InWeaviate(t, tenant.Default)[id] == fmt.Sprint(revision), nil
 		})
 		if err != nil {
 			t.Fatalf("Weaviate does not come to hold %s in revision %d: %v", id, revision, err)
@@ -140,6 +140,7 @@ func kept(t *testing.T, d *process.Distributed, revisions map[string]uint64) {
 
 // Services wait for Kafka for as long as they are told to live, and say so.
 func TestServicesWaitForKafka(t *testing.T) {
+	level.Campaign(t)
 	d := process.Serve(t, &cluster, binary())
 	put(t, d.Front(), "boat", ferry)
 	agree(t, d)
@@ -236,6 +237,7 @@ func searching(t *testing.T, d process.Deployment) (stop func()) {
 }
 
 func TestARollingRestartFailsNoSearch(t *testing.T) {
+	level.Campaign(t)
 	d := process.Serve(t, &cluster, binary())
 	put(t, d.Front(), "boat", ferry)
 	agree(t, d)
@@ -247,5 +249,32 @@ func TestARollingRestartFailsNoSearch(t *testing.T) {
 	stop()
 	if got := agree(t, d); len(got) != len(d.Replicas())+1 {
 		t.Errorf("%d tools are there", len(got))
+	}
+}
+
+// readiness waits until every process of a deployment is ready, but for those of
+// which the services are named: they have to say what they lack.
+func readiness(t *testing.T, d *process.Distributed, lack string, unready ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, name := range d.Replicas() {
+		wanted := http.StatusOK
+		for _, service := range unready {
+			if strings.HasPrefix(name, service) {
+				wanted = http.StatusServiceUnavailable
+			}
+		}
+		var last answer
+		err := process.Until(ctx, func() (bool, error) {
+			last = send(t, d.Replica(name), http.MethodGet, "/readyz", "", "")
+			return last.status == wanted, nil
+		})
+		if err != nil || wanted != http.StatusOK && !strings.Contains(last.problem.Detail, lack) {
+			t.Errorf("%s is not as it should be, %d: %d %s (%v)", name, wanted, last.status, last.body, err)
+		}
+		if alive := send(t, d.Replica(name), http.MethodGet, "/healthz", "", ""); alive.status != http.StatusOK {
+			t.Errorf("%s does not say that it lives: %d", name, alive.status)
+		}
 	}
 }

@@ -14,8 +14,9 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/testing/level"
+	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/events"
-	"github.com/toolstream/toolstream/tests/process"
 )
 
 // partitions that the topics of a deployment have.
@@ -81,7 +82,11 @@ func lettersAre(t *testing.T, p *process.Process, state string, want int) []dead
 // Whatever lies on a topic, it does not hold its partition back: it goes to the
 // dead letters as it was, once, however many processes come across it, and what
 // is decided about it holds.
-func TestPoison(t *testing.T) {
+func TestDeploymentOutlastsPoison(t *testing.T) {
+	t.Run("distributed", outlastsPoison)
+}
+
+func outlastsPoison(t *testing.T) {
 	d := process.Serve(t, &cluster, binary())
 	p := d.Front()
 	poisoned := []events.Topic{events.ToolsRaw, events.ToolsStandardized, events.ToolsEmbedded, events.Searches, events.FeedbackTopic}
@@ -141,24 +146,10 @@ func TestPoison(t *testing.T) {
 	lettersAre(t, d.Front(), "open", 0)
 }
 
-// What lies among the dead letters and is none is shown as one and can be
-// dropped.
-func TestPoisonAmongDeadLetters(t *testing.T) {
-	d := process.Serve(t, &cluster, binary())
-	p := d.Front()
-	produce(t, d, events.DLQ, 0, kafkago.Record{Key: kafkago.NewBytes([]byte("junk")), Value: kafkago.NewBytes([]byte("no JSON"))})
-	if list := lettersAre(t, p, "open", 1); list[0].ID != "junk" || list[0].Stage != "deadletter" {
-		t.Errorf("%+v", list)
-	}
-	if o := at(t, p, "dlq", "drop", "junk"); o.code != 0 {
-		t.Errorf("drop: %+v", o)
-	}
-	lettersAre(t, p, "open", 0)
-}
-
 // The topics grow while everything runs. Tools move to other partitions with
 // their next change, and what is seen of them does not go back.
 func TestTopicsThatGrow(t *testing.T) {
+	level.Campaign(t)
 	d := process.Serve(t, &cluster, binary())
 	p := d.Front()
 	const tools = 12

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/llm/llmtest"
-	"github.com/toolstream/toolstream/internal/tracing/tracingtest"
-	"github.com/toolstream/toolstream/tests/process"
+	"github.com/toolstream/toolstream/internal/testing/llmtest"
+	"github.com/toolstream/toolstream/internal/testing/process"
+	"github.com/toolstream/toolstream/internal/testing/tracingtest"
 )
 
 // The traces of two callers, and the span within which each calls.
@@ -33,6 +33,7 @@ const (
 // A document is one trace from its acceptance until it can be searched, and so is
 // a search with all that it asks of others, whatever processes they come through.
 func TestADocumentAndASearchAreOneTraceEach(t *testing.T) {
+	t.Parallel()
 	for name, apart := range map[string]bool{"embedded": false, "distributed": true} {
 		t.Run(name, func(t *testing.T) {
 			c := tracingtest.Collect(t)
@@ -46,7 +47,7 @@ func TestADocumentAndASearchAreOneTraceEach(t *testing.T) {
 			}
 			body := fmt.Sprintf(`{"name":"book_ferry","description":"Books a ferry across the strait for a %s."}`, documentWord)
 			var accepted struct{ Revision uint64 }
-			within(t, d.Front(), documentTrace, http.MethodPut, "/v1/tools/boat?agent=harbour", body, &accepted)
+			within(t, d.Front(), documentTrace, http.MethodPut, "/v1/tools/boat?provider=harbour", body, &accepted)
 			if state := settled(t, d.Front(), "boat", accepted.Revision); state != "indexed" {
 				t.Fatalf("it is %s", state)
 			}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/tests/process"
+	"github.com/toolstream/toolstream/internal/testing/process"
 )
 
 // nicknames is a set of tools that people call by names which no document has: only

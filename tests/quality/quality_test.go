@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/tests/process"
 )
 
 var update = flag.Bool("update", false, "write testdata/ranking.txt anew")

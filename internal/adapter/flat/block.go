@@ -1,11 +1,13 @@
 package flat
 
 import (
+	"iter"
+	"math"
 	"math/bits"
 	"slices"
-	"sync/atomic"
 	"unique"
 
+	"github.com/toolstream/toolstream/internal/lexical"
 	"github.com/toolstream/toolstream/internal/vector"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -15,34 +17,13 @@ import (
 // few enough that a change copies little.
 const blockSize = 64
 
-// tool is one live entity in memory. It is immutable, but for being pinned.
-type tool struct {
-	ref      schema.Ref
-	version  schema.Version
-	agent    unique.Handle[string]
-	tags     []unique.Handle[string]
-	required []bool  // one per parameter
-	record   encoded // how it lies in the file
-
-	quarantined bool // searches leave it out
-
-	pinned atomic.Pointer[events.Vectors] // its exact vectors, once the file holds others
-}
-
-func newTool(r *record, e encoded) *tool {
-	t := &tool{ref: r.ref, version: r.version, agent: unique.Make(r.agent), required: r.required, record: e, quarantined: r.quarantined()}
-	for _, tag := range r.tags {
-		t.tags = append(t.tags, unique.Make(tag))
-	}
-	return t
-}
-
 // change is what a slot is to hold: an entity with its quantised vectors, kind
-// by kind, or nothing.
+// by kind, and its words; or nothing, where the entity is deleted.
 type change struct {
-	slot uint32
-	tool *tool
+	slot   uint32
+	entity *entity
 	quantised
+	words lexical.Document
 }
 
 // quantised are vectors side by side, kind by kind.
@@ -61,28 +42,38 @@ func (q *quantised) add(v *events.Vectors) {
 	}
 }
 
+// divide gives each change its part of the rows of all, in their order.
+func (q quantised) divide(changes []change, stride int) {
+	from := 0
+	for i := range changes {
+		to := from + changes[i].entity.counts.total()
+		changes[i].quantised = quantised{q.codes[from*stride : to*stride], q.scales[from:to]}
+		from = to
+	}
+}
+
 // of returns the rows of one kind.
 func (c *change) of(kind, stride int) ([]byte, []float32) {
-	if c.tool == nil {
+	if c.entity.deleted() {
 		return nil, nil
 	}
 	from := 0
-	for _, n := range c.tool.record.counts[:kind] {
+	for _, n := range c.entity.counts[:kind] {
 		from += int(n)
 	}
-	to := from + int(c.tool.record.counts[kind])
+	to := from + int(c.entity.counts[kind])
 	return c.codes[from*stride : to*stride], c.scales[from:to]
 }
 
 // block holds the entities of blockSize neighbouring slots and their quantised
 // vectors. It is immutable.
 type block struct {
-	live   uint64 // bit i: slot i holds an entity
-	agents uint64 // bit i: it is an agent
-	hidden uint64 // bit i: it is in quarantine
-	tools  [blockSize]*tool
-	owner  [blockSize]unique.Handle[string] // the tools' agents, and the agents themselves
-	rows   [kinds]rows
+	live      uint64 // bit i: slot i holds an entity
+	providers uint64 // bit i: it is a provider
+	hidden    uint64 // bit i: it is in quarantine
+	entities  [blockSize]*entity
+	owner     [blockSize]unique.Handle[string] // the tools' providers, and the providers themselves
+	rows      [kinds]rows
 
 	required []bool // for each row of rowParameters
 }
@@ -105,33 +96,34 @@ func (r *rows) of(from, to, stride int) ([]byte, []float32) {
 // with returns a block in which some slots hold something else; of two changes
 // to one slot the later counts. stride is the bytes of a row.
 func (b *block) with(changes []change, stride int) *block {
-	out := &block{live: b.live, agents: b.agents, hidden: b.hidden, tools: b.tools, owner: b.owner}
+	out := &block{live: b.live, providers: b.providers, hidden: b.hidden, entities: b.entities, owner: b.owner}
 	var changed [blockSize]*change
 	for n := range changes {
 		c := &changes[n]
 		i := int(c.slot % blockSize)
-		out.set(i, c.tool)
+		out.set(i, c.entity)
 		changed[i] = c
 	}
 	out.fill(b, &changed, stride)
 	return out
 }
 
-func (b *block) set(i int, t *tool) {
+func (b *block) set(i int, e *entity) {
 	bit := uint64(1) << i
-	b.live, b.agents, b.hidden = b.live&^bit, b.agents&^bit, b.hidden&^bit
-	b.tools[i], b.owner[i] = t, unique.Handle[string]{}
-	if t == nil {
+	b.live, b.providers, b.hidden = b.live&^bit, b.providers&^bit, b.hidden&^bit
+	b.entities[i], b.owner[i] = nil, unique.Handle[string]{}
+	if e.deleted() {
 		return
 	}
 	b.live |= bit
-	b.owner[i] = t.agent
-	if t.quarantined {
+	b.entities[i] = e
+	b.owner[i] = e.provider
+	if e.quarantined {
 		b.hidden |= bit
 	}
-	if t.ref.Kind == schema.KindAgent {
-		b.agents |= bit
-		b.owner[i] = unique.Make(t.ref.ID)
+	if e.ref.Kind == schema.KindProvider {
+		b.providers |= bit
+		b.owner[i] = unique.Make(e.ref.ID)
 	}
 }
 
@@ -139,10 +131,10 @@ func (b *block) set(i int, t *tool) {
 // lie in one array, so that a scan is one stream.
 func (b *block) fill(old *block, changed *[blockSize]*change, stride int) {
 	total := 0
-	for _, t := range b.tools {
-		if t != nil {
-			total += t.record.counts.total()
-			b.required = append(b.required, t.required[:t.record.counts[rowParameters]]...)
+	for _, e := range b.entities {
+		if e != nil {
+			total += e.counts.total()
+			b.required = append(b.required, e.required[:e.counts[rowParameters]]...)
 		}
 	}
 	codes, scales := make([]byte, 0, total*stride), make([]float32, 0, total)
@@ -194,4 +186,96 @@ func (b *block) bytes() int {
 		n += len(b.rows[i].codes) + 4*len(b.rows[i].scales)
 	}
 	return n
+}
+
+// The kinds of row, in the order in which a record and a block hold them.
+const (
+	rowName = iota
+	rowFlat
+	rowDescription
+	rowResponse
+	rowExamples
+	rowParameters
+	kinds
+)
+
+// each goes through vectors kind by kind.
+func each(v *events.Vectors) iter.Seq2[int, events.Vector] {
+	return func(yield func(int, events.Vector) bool) {
+		for kind := rowName; kind <= rowResponse; kind++ {
+			if x := *single(v, kind); len(x) > 0 && !yield(kind, x) {
+				return
+			}
+		}
+		for _, x := range v.Examples {
+			if !yield(rowExamples, x) {
+				return
+			}
+		}
+		for _, x := range v.Parameters {
+			if !yield(rowParameters, x) {
+				return
+			}
+		}
+	}
+}
+
+// addVector appends one vector of a kind.
+func addVector(v *events.Vectors, kind int, vector events.Vector) {
+	switch kind {
+	case rowExamples:
+		v.Examples = append(v.Examples, vector)
+	case rowParameters:
+		v.Parameters = append(v.Parameters, vector)
+	default:
+		*single(v, kind) = vector
+	}
+}
+
+// single returns where the vector of a kind that has at most one is kept.
+func single(v *events.Vectors, kind int) *events.Vector {
+	switch kind {
+	case rowName:
+		return &v.Name
+	case rowFlat:
+		return &v.Flat
+	case rowDescription:
+		return &v.Description
+	}
+	return &v.Response
+}
+
+// maxVectors is how many vectors of one kind an entity may have.
+const maxVectors = math.MaxUint16
+
+// counts are how many vectors of each kind there are.
+type counts [kinds]uint16
+
+func countsOf(v *events.Vectors) counts {
+	n := counts{rowExamples: uint16(len(v.Examples)), rowParameters: uint16(len(v.Parameters))}
+	for kind := rowName; kind <= rowResponse; kind++ {
+		if len(*single(v, kind)) > 0 {
+			n[kind] = 1
+		}
+	}
+	return n
+}
+
+func (c *counts) total() int {
+	n := 0
+	for _, count := range c {
+		n += int(count)
+	}
+	return n
+}
+
+// spread makes vectors of components that lie one after the other.
+func spread(v *events.Vectors, n *counts, all []float32) {
+	dims := v.Dimensions
+	for kind, count := range n {
+		for range count {
+			addVector(v, kind, all[:dims:dims])
+			all = all[dims:]
+		}
+	}
 }

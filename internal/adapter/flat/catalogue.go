@@ -1,128 +1,112 @@
 package flat
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"math/bits"
 	"slices"
 	"unique"
 
-	bolt "go.etcd.io/bbolt"
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/lexical"
 
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Get returns an entity and its raw document, and whether it is there. Nothing
-// of the vectors, which are most of a record, is copied.
+// Get returns an entity and its raw document, and whether it is there.
 func (i *Index) Get(ctx context.Context, ref schema.Ref) (e schema.Entity, raw json.RawMessage, there bool, err error) {
-	if err := ctx.Err(); err != nil {
+	if err := i.ready(ctx); err != nil {
 		return schema.Entity{}, nil, false, err
 	}
-	err = i.store.db.View(func(tx *bolt.Tx) error {
-		k := key(ref)
-		v := tx.Bucket(entityBucket).Get(k)
-		if v == nil {
-			return nil
-		}
-		r, _, err := decode(k, v)
-		if err != nil || r.deleted {
-			return err
-		}
-		if e, err = r.entity(); err != nil {
-			return err
-		}
-		raw, there = bytes.Clone(r.raw), true
-		return nil
-	})
-	return e, raw, there, err
+	found := i.entity(ref)
+	if found == nil || found.deleted() {
+		return schema.Entity{}, nil, false, nil
+	}
+	r, err := found.read()
+	if err != nil {
+		return schema.Entity{}, nil, false, err
+	}
+	e, err = r.entity()
+	return e, r.raw, err == nil, err
 }
 
 // List returns up to limit entities whose ids follow cursor, in the order of
-// their ids, and the cursor of the next page, empty at the end. An empty agent
+// their ids, and the cursor of the next page, empty at the end. An empty provider
 // lists every owner's.
-func (i *Index) List(ctx context.Context, tenant string, kind schema.Kind, agent, cursor string, limit int) ([]schema.Entity, string, error) {
-	if agent != "" && kind == schema.KindTool {
-		return i.listOwned(ctx, tenant, agent, cursor, limit)
-	}
-	var page []schema.Entity
-	next := ""
-	err := i.store.list(tenant, kind, cursor, func(r *record) (bool, error) {
-		if r.deleted || agent != "" && r.agent != agent {
-			return true, ctx.Err()
-		}
-		if len(page) >= limit {
-			next = page[len(page)-1].ID
-			return false, nil
-		}
-		e, err := r.entity()
-		page = append(page, e)
-		return true, err
-	})
-	if err != nil {
+func (i *Index) List(ctx context.Context, tenant string, kind schema.Kind, provider, cursor string, limit int) ([]schema.Entity, string, error) {
+	if err := i.ready(ctx); err != nil {
 		return nil, "", err
+	}
+	if limit < 1 {
+		return nil, "", fmt.Errorf("flat: a page of %d entities", limit)
+	}
+	t := i.find(tenant)
+	if t == nil {
+		return nil, "", nil
+	}
+	found := t.now.Load().following(kind, provider, cursor, limit+1)
+	next := ""
+	if len(found) > limit {
+		found, next = found[:limit], found[limit-1].ref.ID
+	}
+	page := make([]schema.Entity, len(found))
+	for n, f := range found {
+		r, err := f.read()
+		if err == nil {
+			page[n], err = r.entity()
+		}
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return nil, "", err
+		}
 	}
 	return page, next, nil
 }
 
-// listOwned is List for the tools of an agent. Memory knows whose they are; the
-// file would have to be read from end to end.
-func (i *Index) listOwned(ctx context.Context, tenant, agent, cursor string, limit int) ([]schema.Entity, string, error) {
-	var page []schema.Entity
-	for _, id := range i.owned(tenant, agent, cursor) {
-		e, _, ok, err := i.Get(ctx, schema.Ref{Tenant: tenant, Kind: schema.KindTool, ID: id})
-		switch {
-		case err != nil:
-			return nil, "", err
-		case !ok || e.Agent != agent: // it has changed since
-		case len(page) >= limit:
-			return page, page[len(page)-1].ID, nil
-		default:
-			page = append(page, e)
-		}
+// following returns the first n entities of a kind and, if it is given, a
+// provider, in the order of their ids, which are above cursor.
+func (s *snapshot) following(kind schema.Kind, provider, cursor string, n int) []*entity {
+	owner := unique.Make(provider)
+	var first []*entity
+	cut := func() {
+		slices.SortFunc(first, func(a, b *entity) int { return cmp.Compare(a.ref.ID, b.ref.ID) })
+		first = first[:min(n, len(first))]
 	}
-	return page, "", nil
-}
-
-// owned returns the ids above cursor of the tools of an agent, in their order.
-func (i *Index) owned(tenant, agent, cursor string) []string {
-	t := i.find(tenant)
-	if t == nil {
-		return nil
-	}
-	owner := unique.Make(agent)
-	var ids []string
-	for _, b := range t.now.Load().blocks {
-		for rest := b.live &^ b.agents; rest != 0; rest &= rest - 1 {
-			at := bits.TrailingZeros64(rest)
-			if id := b.tools[at].ref.ID; b.owner[at] == owner && id > cursor {
-				ids = append(ids, id)
+	for _, b := range s.blocks {
+		for live := b.live; live != 0; live &= live - 1 {
+			e := b.entities[bits.TrailingZeros64(live)]
+			if e.ref.Kind != kind || e.ref.ID <= cursor || provider != "" && e.provider != owner {
+				continue
+			}
+			if first = append(first, e); len(first) == 4*n+blockSize {
+				cut()
 			}
 		}
 	}
-	slices.Sort(ids)
-	return ids
+	cut()
+	return first
 }
 
 // Version returns the newest version applied of an entity, deletes included,
 // for as long as it is remembered.
 func (i *Index) Version(ref schema.Ref) (v schema.Version, deleted, known bool) {
-	e := i.entry(ref)
+	e := i.entity(ref)
 	if e == nil {
 		return schema.Version{}, false, false
 	}
-	return e.version, e.slot == noSlot, true
+	return e.version, e.deleted(), true
 }
 
 // All yields every entity that Version knows, in no order. What changes
 // meanwhile may come as it was before or after.
 func (i *Index) All() iter.Seq[schema.Ref] {
 	return func(yield func(schema.Ref) bool) {
-		i.tenants.Range(func(tenantName, t any) bool {
-			for n := range t.(*tenant).entries.all() {
-				if !yield(schema.Ref{Tenant: tenantName.(string), Kind: n.kind, ID: n.id}) {
+		i.tenants.Range(func(_, t any) bool {
+			for _, e := range t.(*tenant).known() {
+				if !yield(e.ref) {
 					return false
 				}
 			}
@@ -134,8 +118,12 @@ func (i *Index) All() iter.Seq[schema.Ref] {
 // Previous returns the document and the vectors that are stored of an entity.
 // The embedder takes from it what has not changed.
 func (i *Index) Previous(ref schema.Ref) (schema.Document, events.Vectors, bool) {
-	r, err := i.store.get(ref, true)
-	if err != nil || r == nil || r.deleted {
+	found := i.entity(ref)
+	if found == nil || found.deleted() {
+		return schema.Document{}, events.Vectors{}, false
+	}
+	r, err := found.read()
+	if err != nil {
 		return schema.Document{}, events.Vectors{}, false
 	}
 	e, err := r.entity()
@@ -145,19 +133,23 @@ func (i *Index) Previous(ref schema.Ref) (schema.Document, events.Vectors, bool)
 
 // Stats is what one tenant holds.
 type Stats struct {
-	Tools, Agents int
-	Bare          int   // tools without any vector: found by words alone
-	Quarantined   int   // tools that searches leave out
-	Vectors       int64 // bytes of the quantised vectors, in memory
-	Postings      int64 // bytes of the lexical index, in memory
-	Records       int64 // bytes of documents, raw documents and exact vectors, in the file
+	Tools, Providers int
+	Bare             int   // tools without any vector: found by words alone
+	Quarantined      int   // tools that searches leave out
+	Vectors          int64 // bytes of the quantised vectors, in memory
+	Postings         int64 // bytes of the lexical index, in memory
+	Records          int64 // bytes of documents, raw documents and exact vectors, in the file
 }
 
 // Stats counts what every tenant holds.
 func (i *Index) Stats() map[string]Stats {
 	out := map[string]Stats{}
 	i.tenants.Range(func(name, t any) bool {
-		out[name.(string)] = t.(*tenant).now.Load().stats()
+		s := t.(*tenant).now.Load().stats()
+		if i.config.WordsOnly {
+			s.Bare = 0 // their vectors lie elsewhere
+		}
+		out[name.(string)] = s
 		return true
 	})
 	return out
@@ -166,26 +158,143 @@ func (i *Index) Stats() map[string]Stats {
 func (s *snapshot) stats() Stats {
 	var out Stats
 	for _, b := range s.blocks {
-		agents := bits.OnesCount64(b.agents)
-		out.Agents += agents
-		out.Tools += bits.OnesCount64(b.live) - agents
+		providers := bits.OnesCount64(b.providers)
+		out.Providers += providers
+		out.Tools += bits.OnesCount64(b.live) - providers
 		out.Vectors += int64(b.bytes())
-		for _, t := range b.tools {
-			if t != nil {
-				out.add(t)
+		for _, e := range b.entities {
+			if e != nil {
+				out.add(e)
 			}
 		}
 	}
-	out.Postings = s.lexical.Stats().Bytes
+	out.Postings = s.lexical.Bytes()
 	return out
 }
 
-func (s *Stats) add(t *tool) {
-	s.Records += int64(t.record.size)
-	if t.ref.Kind == schema.KindTool && t.record.counts.total() == 0 {
+func (s *Stats) add(e *entity) {
+	s.Records += int64(e.place.Load().Size())
+	if e.ref.Kind == schema.KindTool && e.counts.total() == 0 {
 		s.Bare++
 	}
-	if t.quarantined {
+	if e.quarantined {
 		s.Quarantined++
 	}
+}
+
+// Described returns the n tools, of those that the filters allow, whose names
+// and descriptions match a text best by BM25, best first, as the catalogue has
+// them. Fewer share a word with it, as a rule, in a small registry.
+//
+// The name, the tags and stems are part of it: of the tools that the labels of
+// Toolink and ToolBench ask for, 0.56 and 0.86 are among the first twenty, by
+// the description's words alone 0.47 and 0.71.
+func (i *Index) Described(ctx context.Context, tenant, words string, filters schema.Filters, n int) ([]schema.Entity, error) {
+	if err := i.ready(ctx); err != nil {
+		return nil, err
+	}
+	t := i.find(tenant)
+	if t == nil {
+		return nil, nil
+	}
+	s := t.now.Load()
+	f := newFilter(&index.Lookup{Filters: filters, Kinds: []schema.Kind{schema.KindTool}}, t, s)
+	masks, _ := f.allowed(s.blocks)
+	hits := s.lexical.Search(lexical.Name, s.lexical.Analyze(lexical.Name, words), n, func(slot uint32) bool {
+		return masks[slot/blockSize]&(1<<(slot%blockSize)) != 0
+	})
+	out := make([]schema.Entity, 0, len(hits))
+	for _, h := range hits {
+		r, err := s.at(h.Slot).read()
+		if err != nil {
+			return nil, err
+		}
+		e, err := r.entity()
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// Suppliers returns for each tool the tools that answer with what it requires:
+// those, few enough, whose response holds all words of a parameter's name. They
+// stand in the order of their ids, and are not to be changed. A tool that is not
+// there has none.
+func (i *Index) Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error) {
+	out := make([][]index.Supplier, len(tools))
+	if err := i.ready(ctx); err != nil {
+		return nil, err
+	}
+	t := i.find(tenant)
+	if t == nil {
+		return out, nil
+	}
+	s := t.now.Load()
+	for n, id := range tools {
+		slot, there := t.slotOf(schema.KindTool, id, s)
+		if !there || !slices.Contains(s.at(slot).required, true) {
+			continue
+		}
+		if kept, ok := s.suppliers.Load(slot); ok {
+			out[n] = kept.([]index.Supplier)
+			continue
+		}
+		names, err := s.at(slot).requiredNames()
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return nil, err
+		}
+		out[n] = s.suppliersOf(slot, names)
+		s.suppliers.Store(slot, out[n])
+	}
+	return out, nil
+}
+
+// requiredNames returns the names of the first parameters that an entity
+// requires.
+func (e *entity) requiredNames() ([]string, error) {
+	r, err := e.read()
+	if err != nil {
+		return nil, err
+	}
+	var doc struct {
+		Parameters []struct {
+			Name     string
+			Required bool
+		}
+	}
+	if err := json.Unmarshal(r.document, &doc); err != nil {
+		return nil, fmt.Errorf("flat: document of %q: %w", e.ref.ID, err)
+	}
+	var names []string
+	for _, p := range doc.Parameters {
+		if p.Required && len(names) < index.MaxSupplied {
+			names = append(names, p.Name)
+		}
+	}
+	return names, nil
+}
+
+// suppliersOf returns the other tools that answer with what the tool in a slot
+// takes.
+func (s *snapshot) suppliersOf(taker uint32, names []string) []index.Supplier {
+	shares := map[string]float64{}
+	another := func(slot uint32) bool { return slot != taker && s.isTool(slot) }
+	for _, name := range names {
+		slots, few := s.lexical.MatchAll(lexical.Response, name, index.MaxSuppliers, another)
+		if !few {
+			continue
+		}
+		for _, slot := range slots {
+			id := s.at(slot).ref.ID
+			shares[id] = max(shares[id], index.SupplierShare(len(slots)))
+		}
+	}
+	out := make([]index.Supplier, 0, len(shares))
+	for id, share := range shares {
+		out = append(out, index.Supplier{ID: id, Share: share})
+	}
+	slices.SortFunc(out, func(a, b index.Supplier) int { return cmp.Compare(a.ID, b.ID) })
+	return out
 }

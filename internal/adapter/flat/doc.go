@@ -1,4 +1,5 @@
-// Package flat is the embedded index: exact, in one process, on one file.
+// Package flat is the embedded index: exact vectors and words of every tenant,
+// in one process, on files of its own.
 //
 // # Memory
 //
@@ -13,20 +14,18 @@
 // # Searching
 //
 // A search is two passes. The first reads every allowed slot: lexical scores
-// by accumulation, dense ones over int8 rows, the penalty from a table. The
-// best few hundred are then scored exactly, by package index on the float32
-// vectors, which are read from the mapped file; only those scores decide.
+// by accumulation, dense ones over int8 rows, the penalty from a table. The best
+// of them, some more than are asked for, are then scored exactly, by package
+// index on the float32 vectors, which are read from the mapped files; only those
+// scores decide. Which hits are left out is a good guess, not a bound.
 //
 // # Disk
 //
-// One bbolt file holds every entity whole (document, raw bytes, vectors,
-// version), the tombstones of deleted ones, and the bus positions that all of
-// it stands for, written in one transaction. Every record carries a checksum,
-// and the state record one over all of them; the file's pages are verified
-// before anything reads them through bbolt. A file that fails is set aside and
-// the index starts empty, at no positions: the bus builds it again. Beside it
-// lies a cache of the memory, mapped and used where it lies: quantised vectors,
-// what there is to know of tools, the lexical index. It spares a start making
-// them anew, may be missing or old, and is believed slot by slot where the
-// record has not changed.
+// The files are a log of segments (package segmentlog). A record holds an entity
+// whole: its quantised vectors and analysed words, which a start only copies,
+// its exact vectors, document and raw bytes; or the tombstone of a deleted
+// entity. Every batch ends with a record of the bus positions up to which all
+// of the log stands. A start verifies every byte. A batch that a crash left
+// unfinished is cut off. A log that is damaged is set aside, and the index
+// starts empty, at no positions: the bus builds it again.
 package flat

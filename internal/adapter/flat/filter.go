@@ -11,16 +11,16 @@ import (
 
 // filter says which slots a lookup may choose from.
 type filter struct {
-	tools, agents bool
-	owners        map[unique.Handle[string]]bool // nil: any
-	tags          map[unique.Handle[string]]bool // nil: any
-	slots         map[int]uint64                 // by block, nil: any
+	tools, providers bool
+	owners           map[unique.Handle[string]]bool // nil: any
+	tags             map[unique.Handle[string]]bool // nil: any
+	slots            map[int]uint64                 // by block, nil: any
 }
 
 func newFilter(l *index.Lookup, t *tenant, s *snapshot) filter {
 	return filter{
-		tools: admits(l, schema.KindTool), agents: admits(l, schema.KindAgent),
-		owners: handles(l.Filters.Agents), tags: handles(l.Filters.Tags), slots: slotsOf(l.Filters.IDs, t, s),
+		tools: admits(l, schema.KindTool), providers: admits(l, schema.KindProvider),
+		owners: handles(l.Filters.Providers), tags: handles(l.Filters.Tags), slots: slotsOf(l.Filters.IDs, t, s),
 	}
 }
 
@@ -40,7 +40,7 @@ func handles(values []string) map[unique.Handle[string]]bool {
 	return out
 }
 
-// slotsOf returns the slots of the tools and agents of these ids, as bits by
+// slotsOf returns the slots of the tools and providers of these ids, as bits by
 // block.
 func slotsOf(ids []string, t *tenant, s *snapshot) map[int]uint64 {
 	if len(ids) == 0 {
@@ -48,24 +48,13 @@ func slotsOf(ids []string, t *tenant, s *snapshot) map[int]uint64 {
 	}
 	out := map[int]uint64{}
 	for _, id := range ids {
-		for _, kind := range []schema.Kind{schema.KindTool, schema.KindAgent} {
+		for _, kind := range []schema.Kind{schema.KindTool, schema.KindProvider} {
 			if slot, ok := t.slotOf(kind, id, s); ok {
 				out[int(slot/blockSize)] |= 1 << (slot % blockSize)
 			}
 		}
 	}
 	return out
-}
-
-// slotOf returns where the snapshot holds an entity. The entries may be of
-// another publication than the snapshot, so the slot is looked into.
-func (t *tenant) slotOf(kind schema.Kind, id string, s *snapshot) (uint32, bool) {
-	e := t.entry(kind, id)
-	if e == nil || e.slot == noSlot {
-		return 0, false
-	}
-	found := s.at(e.slot)
-	return e.slot, found != nil && found.ref.Kind == kind && found.ref.ID == id
 }
 
 // allowed returns the slots of each block that may be chosen, and how many
@@ -82,10 +71,10 @@ func (f *filter) allowed(blocks []*block) (masks []uint64, n int) {
 func (f *filter) mask(n int, b *block) uint64 {
 	mask := b.live &^ b.hidden
 	if !f.tools {
-		mask &= b.agents
+		mask &= b.providers
 	}
-	if !f.agents {
-		mask &^= b.agents
+	if !f.providers {
+		mask &^= b.providers
 	}
 	if f.slots != nil {
 		mask &= f.slots[n]
@@ -94,7 +83,7 @@ func (f *filter) mask(n int, b *block) uint64 {
 		mask = keep(mask, func(i int) bool { return f.owners[b.owner[i]] })
 	}
 	if f.tags != nil {
-		mask = keep(mask, func(i int) bool { return slices.ContainsFunc(b.tools[i].tags, f.hasTag) })
+		mask = keep(mask, func(i int) bool { return slices.ContainsFunc(b.entities[i].tags, f.hasTag) })
 	}
 	return mask
 }

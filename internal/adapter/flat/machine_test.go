@@ -29,7 +29,7 @@ type machine struct {
 }
 
 // TestMachine compares an index with a naive model through puts, deletes,
-// stale and repeated changes, restarts and the loss of its cache.
+// stale and repeated changes and restarts.
 func TestMachine(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		m := &machine{
@@ -58,10 +58,8 @@ func mustTemp(t *testing.T) string {
 }
 
 func (m *machine) open(r *rapid.T) {
-	c := config(m.t, m.folder)
-	c.Now = func() time.Time { return m.now }
 	var err error
-	if m.index, err = Open(m.t.Context(), c); err != nil {
+	if m.index, err = Open(m.t.Context(), config(m.t, m.folder)); err != nil {
 		r.Fatal(err)
 	}
 	unsynced(m.index)
@@ -87,7 +85,7 @@ func (m *machine) batch(r *rapid.T) {
 		tenant := rapid.SampledFrom([]string{"a", "b"}).Draw(r, "tenant")
 		c := m.make.tool(tenant, fmt.Sprintf("t%d", rapid.IntRange(0, 400).Draw(r, "id")))
 		if rapid.IntRange(0, 9).Draw(r, "kind") == 0 {
-			c.Kind = schema.KindAgent
+			c.Kind = schema.KindProvider
 		}
 		if rapid.IntRange(0, 3).Draw(r, "delete") == 0 {
 			c = m.make.remove(c.Ref)
@@ -111,15 +109,10 @@ func (m *machine) repeat(r *rapid.T) {
 	m.apply(r, m.sent[len(m.sent)-n:]...)
 }
 
-// reopen closes the index and opens it, with or without its cache.
+// reopen closes the index and opens it.
 func (m *machine) reopen(r *rapid.T) {
 	if err := m.index.Close(); err != nil {
 		r.Fatal(err)
-	}
-	if rapid.Bool().Draw(r, "lose the cache") {
-		if err := os.Remove(m.folder + "/" + cacheFile); err != nil && !os.IsNotExist(err) {
-			r.Fatal(err)
-		}
 	}
 	m.open(r)
 }
@@ -141,7 +134,7 @@ func (m *machine) check(r *rapid.T) {
 		case ref.Kind == schema.KindTool:
 			s.Tools++
 		default:
-			s.Agents++
+			s.Providers++
 		}
 		count[ref.Tenant] = s
 	}
@@ -156,7 +149,7 @@ func (m *machine) check(r *rapid.T) {
 		r.Fatalf("%d entities are listed, want %d", len(all), len(m.held))
 	}
 	for tenant, s := range m.index.Stats() {
-		if s.Tools != count[tenant].Tools || s.Agents != count[tenant].Agents {
+		if s.Tools != count[tenant].Tools || s.Providers != count[tenant].Providers {
 			r.Fatalf("%s: %+v, want %+v", tenant, s, count[tenant])
 		}
 	}
@@ -170,7 +163,7 @@ func (m *machine) search(r *rapid.T) {
 		N: rapid.SampledFrom([]int{1, 10, 1000}).Draw(r, "n"),
 	}
 	if rapid.Bool().Draw(r, "filter") {
-		l.Filters.Agents = []string{"agent1", "agent2", "agent3"}
+		l.Filters.Providers = []string{"provider1", "provider2", "provider3"}
 	}
 	if rapid.Bool().Draw(r, "tools only") {
 		l.Kinds = []schema.Kind{schema.KindTool}
@@ -202,12 +195,12 @@ func (m *machine) search(r *rapid.T) {
 func (m *machine) expected(l *index.Lookup) map[schema.Ref]index.Scores {
 	out := map[schema.Ref]index.Scores{}
 	for ref, c := range m.held {
-		owner := c.Agent
-		if ref.Kind == schema.KindAgent {
+		owner := c.Provider
+		if ref.Kind == schema.KindProvider {
 			owner = ref.ID
 		}
 		if c.Op == events.OpDelete || ref.Tenant != l.Tenant ||
-			len(l.Filters.Agents) > 0 && !slices.Contains(l.Filters.Agents, owner) ||
+			len(l.Filters.Providers) > 0 && !slices.Contains(l.Filters.Providers, owner) ||
 			len(l.Kinds) > 0 && !slices.Contains(l.Kinds, ref.Kind) {
 			continue
 		}

@@ -15,7 +15,7 @@ const (
 )
 
 func changeOf(r *record) string {
-	if r.deleted {
+	if r.Deleted {
 		return changeDeleted
 	}
 	return changeUpserted
@@ -74,8 +74,8 @@ func (m *metrics) applying() func() {
 	return func() { m.apply.Observe(time.Since(start).Seconds()) }
 }
 
-// entities collects what Stats counts, summed over the tenants: their names
-// are nobody's business.
+// entities collects what Stats counts, summed over the tenants: metrics do not
+// name tenants.
 type entities struct{ index *Index }
 
 var (
@@ -92,7 +92,7 @@ func (e entities) Collect(ch chan<- prometheus.Metric) {
 	var sum Stats
 	for _, s := range e.index.Stats() {
 		sum.Tools += s.Tools
-		sum.Agents += s.Agents
+		sum.Providers += s.Providers
 		sum.Vectors += s.Vectors
 		sum.Postings += s.Postings
 		sum.Records += s.Records
@@ -101,7 +101,7 @@ func (e entities) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, label)
 	}
 	gauge(countDesc, float64(sum.Tools), "tool")
-	gauge(countDesc, float64(sum.Agents), "agent")
+	gauge(countDesc, float64(sum.Providers), "provider")
 	gauge(bytesDesc, float64(sum.Vectors), "vectors")
 	gauge(bytesDesc, float64(sum.Postings), "postings")
 	gauge(bytesDesc, float64(sum.Records), "records")

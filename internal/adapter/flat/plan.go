@@ -2,6 +2,7 @@ package flat
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"github.com/toolstream/toolstream/internal/index"
@@ -15,7 +16,7 @@ import (
 type plan struct {
 	columns   []column
 	questions []question // those of one kind side by side, so that its rows are still near
-	ahead     []float32  // what each question and those behind it can add to a score at most
+	remaining []float32  // what each question and those behind it can add to a score at most
 }
 
 // column is the similarity of each row of one kind with the best of some texts.
@@ -31,15 +32,15 @@ type question struct {
 	kind   int
 	weight float32
 	column int
-	names  int   // the column that an entity that lacks the kind is asked instead, or nobody
+	names  int   // the column that an entity that lacks the kind is asked instead, or none
 	gate   *gate // for arguments, where missing parameters cost something
 }
 
-// reach returns what a question can add to a score at most. A gate only takes
+// bound returns what a question can add to a score at most. A gate only takes
 // off.
-func (p *plan) reach(q *question) float32 {
+func (p *plan) bound(q *question) float32 {
 	most := p.columns[q.column].most
-	if q.names != nobody {
+	if q.names != none {
 		most = max(most, p.columns[q.names].most)
 	}
 	return most * max(q.weight, -q.weight)
@@ -51,11 +52,11 @@ const inexact = 1.0001
 // mostOf returns more than the product of a text and any row of so many
 // components: both are as long as quantising made them.
 func mostOf(text *vector.Query, dimensions int) float32 {
-	return float32(inexact * text.Length() * index.MaxNorm * vector.Stretch(dimensions))
+	return float32(inexact * text.Length() * index.MaxNorm * vector.NormInflation(dimensions))
 }
 
-// nobody stands for the column of a question that an entity need not answer.
-const nobody = -1
+// none is the column of a question without a fallback.
+const none = -1
 
 // newPlan follows index.Score feature by feature.
 func newPlan(l *index.Lookup, dimensions int) plan {
@@ -81,15 +82,15 @@ func newPlan(l *index.Lookup, dimensions int) plan {
 }
 
 // order puts the questions in the order in which rows lie, so that a scan is one
-// stream, and says what is ahead of each.
+// stream, and says what is remaining of each.
 func (b *planner) order() {
 	questions := b.plan.questions
 	slices.SortStableFunc(questions, func(x, y question) int { return cmp.Compare(x.kind, y.kind) })
-	b.plan.ahead = make([]float32, len(questions))
+	b.plan.remaining = make([]float32, len(questions))
 	var sum float32
 	for i, q := range slices.Backward(questions) {
-		sum += b.plan.reach(&q)
-		b.plan.ahead[i] = sum
+		sum += b.plan.bound(&q)
+		b.plan.remaining[i] = sum
 	}
 }
 
@@ -107,7 +108,7 @@ func (b *planner) ask(kind int, feature fusion.Feature, texts, absent []int, g *
 	if len(texts) == 0 || weight == 0 && g == nil {
 		return
 	}
-	q := question{kind: kind, weight: weight, column: b.column(kind, texts), names: nobody, gate: g}
+	q := question{kind: kind, weight: weight, column: b.column(kind, texts), names: none, gate: g}
 	if kind != rowName && len(absent) > 0 && weight != 0 {
 		q.names = b.column(rowName, absent)
 	}
@@ -218,4 +219,177 @@ func (g *gate) total(scores []float32, required []bool) float32 {
 		sum += table[min(uint32(max(score, 0)*gateSteps+0.5), gateSteps)]
 	}
 	return sum
+}
+
+// scratch is the memory of one worker of a search.
+type scratch struct {
+	scores  [blockSize]float32
+	block   *block
+	answers []answers
+}
+
+// answers are a column's similarities with the rows of a block, or with those
+// of some of its slots.
+type answers struct {
+	sims []float32
+	of   *block
+}
+
+// begin turns to a block and sets the scores of its slots to their lexical
+// ones.
+func (s *scratch) begin(b *block, lexical []*[]float32, block int) {
+	s.block = b
+	clear(s.scores[:])
+	from := block * blockSize
+	for _, part := range lexical {
+		if from < len(*part) {
+			for i, x := range (*part)[from:min(from+blockSize, len(*part))] {
+				s.scores[i] += x
+			}
+		}
+	}
+}
+
+// sized returns buf with room for n values.
+func sized(buf []float32, n int) []float32 {
+	if cap(buf) < n {
+		return make([]float32, n, 2*n)
+	}
+	return buf[:n]
+}
+
+// dense adds the plan's answers to the scores of the slots of the mask, and
+// returns those that may still reach the least score. The scores of the others
+// are of no use.
+func (p *plan) dense(s *scratch, mask uint64, least float32) uint64 {
+	for i := range p.questions {
+		mask = s.reaching(mask, least-p.remaining[i])
+		if mask == 0 {
+			return 0
+		}
+		p.questions[i].answer(p, s, mask)
+	}
+	return mask
+}
+
+// reaching returns the slots of the mask whose scores are no less.
+func (s *scratch) reaching(mask uint64, least float32) uint64 {
+	var out uint64
+	for i, score := range s.scores {
+		var bit uint64
+		if score >= least { // a move, not a jump
+			bit = 1
+		}
+		out |= bit << i
+	}
+	return out & mask
+}
+
+func (q *question) answer(p *plan, s *scratch, mask uint64) {
+	r := &s.block.rows[q.kind]
+	has, sims := mask&^r.lacks, p.sims(q.column, s, mask)
+	switch {
+	case q.kind == rowParameters:
+		q.cover(sims, has, s)
+	case r.plain:
+		q.add(sims, s)
+	default:
+		q.best(sims, has, s)
+	}
+	if lacks := mask & r.lacks &^ s.block.rows[rowName].lacks; lacks != 0 && q.names != none {
+		q.fallBack(p.sims(q.names, s, mask), lacks, s)
+	}
+}
+
+// few is how many slots are worth looking for one by one: the rows of more of
+// them are faster read in one stream.
+const few = 16
+
+// sims returns the answers of a column on the slots of the mask, which are
+// worked out when they are first asked for. Masks only lose slots.
+func (p *plan) sims(n int, s *scratch, mask uint64) []float32 {
+	if len(s.answers) < len(p.columns) {
+		s.answers = make([]answers, len(p.columns))
+	}
+	a := &s.answers[n]
+	if a.of != s.block {
+		p.columns[n].compare(a, s.block, mask)
+	}
+	return a.sims
+}
+
+func (c *column) compare(a *answers, b *block, mask uint64) {
+	r := &b.rows[c.kind]
+	a.sims, a.of = sized(a.sims, len(r.scales)), b
+	if bits.OnesCount64(mask) > few {
+		c.compareRows(a.sims, r, 0, len(r.scales))
+		return
+	}
+	for ; mask != 0; mask &= mask - 1 {
+		i := bits.TrailingZeros64(mask)
+		c.compareRows(a.sims, r, int(r.first[i]), int(r.first[i+1]))
+	}
+}
+
+// compareRows compares a run of rows, and as many more as the kernels want.
+func (c *column) compareRows(sims []float32, r *rows, from, to int) {
+	if from == to {
+		return
+	}
+	to = min(max(to, from+vector.MinRows), len(r.scales))
+	from = max(0, min(from, to-vector.MinRows))
+	stride := len(r.codes) / len(r.scales)
+	sims, codes, scales := sims[from:to], r.codes[from*stride:to*stride], r.scales[from:to]
+	c.texts[0].Similarities(sims, codes, scales)
+	for i := 1; i < len(c.texts); i++ {
+		c.texts[i].MaxInto(sims, codes, scales)
+	}
+}
+
+// add adds the weighted similarity of each slot's only row.
+func (q *question) add(sims []float32, s *scratch) {
+	for i, sim := range sims[:blockSize] {
+		s.scores[i] += q.weight * sim
+	}
+}
+
+// best adds the weighted similarity of each slot's best row.
+func (q *question) best(sims []float32, has uint64, s *scratch) {
+	first := &s.block.rows[q.kind].first
+	for ; has != 0; has &= has - 1 {
+		i := bits.TrailingZeros64(has)
+		of := sims[first[i]:first[i+1]]
+		top := of[0]
+		for _, sim := range of[1:] {
+			top = max(top, sim)
+		}
+		s.scores[i] += q.weight * top
+	}
+}
+
+// cover adds the weighted mean of each slot's parameters, and takes off what
+// the missing ones cost.
+func (q *question) cover(sims []float32, has uint64, s *scratch) {
+	first := &s.block.rows[rowParameters].first
+	for ; has != 0; has &= has - 1 {
+		i := bits.TrailingZeros64(has)
+		of := sims[first[i]:first[i+1]]
+		var sum, cost float32
+		for _, sim := range of {
+			sum += max(sim, 0)
+		}
+		if q.gate != nil {
+			cost = q.gate.total(of, s.block.required[first[i]:first[i+1]])
+		}
+		s.scores[i] += q.weight*sum/float32(len(of)) - cost
+	}
+}
+
+// fallBack gives the slots that lack the kind what their name is worth.
+func (q *question) fallBack(names []float32, lacks uint64, s *scratch) {
+	first := &s.block.rows[rowName].first
+	for ; lacks != 0; lacks &= lacks - 1 {
+		i := bits.TrailingZeros64(lacks)
+		s.scores[i] += q.weight * names[first[i]]
+	}
 }

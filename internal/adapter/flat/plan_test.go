@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/lexical"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
@@ -32,46 +33,33 @@ func (m *maker) uneven(i *Index, t *testing.T, n int) {
 }
 
 // startSearch makes a search as Candidates does.
-func startSearch(i *Index, l *index.Lookup) *search {
-	t := i.find(l.Tenant)
-	s := &search{snapshot: t.now.Load(), lookup: l, store: i.store, tenant: t}
-	f := newFilter(l, t, s.snapshot)
-	s.masks, s.allowed = f.allowed(s.blocks)
-	s.words = newWords(s.lexical, &l.Probe)
-	return s
-}
+func startSearch(i *Index, l *index.Lookup) *search { return i.begin(i.find(l.Tenant), l) }
 
 // unpruned returns what the first pass would find if it read every row of
 // every slot.
-func (s *search) unpruned(t *rapid.T, size int) []hit {
-	lexical, err := s.words.accumulate(t.Context(), &s.lookup.Model)
+func (s *search) unpruned(t *rapid.T, size int) []lexical.Hit {
+	words, err := s.words.accumulate(t.Context(), &s.lookup.Model)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := newPlan(s.lookup, s.dimensions())
-	best := top{size: size}
+	best := top{lexical.NewTop(size)}
 	for n, b := range s.blocks {
 		var m scratch
-		m.begin(b, lexical, n)
+		m.begin(b, words, n)
 		for i := range p.questions {
 			p.questions[i].answer(&p, &m, b.live)
 		}
 		best.offerAll(&m.scores, s.masks[n], n*blockSize)
 	}
-	for _, part := range lexical {
+	for _, part := range words {
 		s.lexical.Return(part)
 	}
-	slices.SortFunc(best.hits, func(a, b hit) int {
-		if a.below(b) {
-			return 1
-		}
-		return -1
-	})
-	return best.hits
+	return best.Sorted()
 }
 
 // TestFirstPassReadsNoLessThanItNeeds compares the hits of the first pass,
-// which leaves out rows that can not matter, with those of a full one.
+// which leaves out rows that cannot matter, with those of a full one.
 func TestFirstPassReadsNoLessThanItNeeds(t *testing.T) {
 	for _, dimensions := range []int{16, 65, 384} {
 		t.Run(fmt.Sprint(dimensions), func(t *testing.T) {
@@ -83,7 +71,8 @@ func TestFirstPassReadsNoLessThanItNeeds(t *testing.T) {
 				l := m.drawLookup(r)
 				s := startSearch(i, &l)
 				size := rapid.SampledFrom([]int{1, 7, 64, 300}).Draw(r, "size")
-				got, err := s.firstPass(r.Context(), size)
+				p := newPlan(&l, m.dimensions)
+				got, err := s.firstPass(r.Context(), &p, size)
 				if err != nil {
 					r.Fatal(err)
 				}
@@ -96,8 +85,8 @@ func TestFirstPassReadsNoLessThanItNeeds(t *testing.T) {
 }
 
 // closeHits allows for sums of words that were added in another order.
-func closeHits(a, b hit) bool {
-	return math.Abs(float64(a.score-b.score)) < 1e-5*math.Max(1, math.Abs(float64(b.score)))
+func closeHits(a, b lexical.Hit) bool {
+	return math.Abs(float64(a.Score-b.Score)) < 1e-5*math.Max(1, math.Abs(float64(b.Score)))
 }
 
 // drawLookup draws weights of either sign, most of them 0, and needs some of
@@ -121,41 +110,9 @@ func (m *maker) drawLookup(r *rapid.T) index.Lookup {
 		l.Probe.Needs = append(l.Probe.Needs, need)
 	}
 	if rapid.Bool().Draw(r, "filter") {
-		l.Filters.Agents = []string{"agent1", "agent2"}
+		l.Filters.Providers = []string{"provider1", "provider2"}
 	}
 	return l
-}
-
-// A query of one clause is its own need. Nothing is then asked twice.
-func TestEqualTextsAreAskedOnce(t *testing.T) {
-	m := newMaker(4)
-	i := open(t, t.TempDir())
-	apply(t, i, 1, m.tools("a", 300)...)
-	l := index.Lookup{Tenant: "a", Probe: m.probe(), Model: builtin(t), N: 10}
-	l.Probe.Arguments = nil
-	q := l.Probe.Query
-	own := index.Need{Whole: q, Description: q, Response: q, Examples: q}
-	for _, needs := range [][]index.Need{{own}, {own, own}} {
-		l.Probe.Needs = needs
-		p := newPlan(&l, m.dimensions)
-		if len(p.columns) != 2 || len(p.questions) != 2 || len(p.columns[0].texts) != 1 {
-			t.Errorf("%d needs: %d columns, %d questions", len(needs), len(p.columns), len(p.questions))
-		}
-		s := startSearch(i, &l)
-		if n := len(s.words.sums(&l.Model)); n != 4 {
-			t.Errorf("%d needs: %d sums of words", len(needs), n)
-		}
-		for _, c := range candidates(t, i, l) {
-			if c.Features[fusion.QueryLexicalPairs] != c.Features[fusion.NeedsLexicalPairs] {
-				t.Errorf("%s: pairs count %v, %v for the need", c.ID, c.Features[fusion.QueryLexicalPairs], c.Features[fusion.NeedsLexicalPairs])
-			}
-			for f := fusion.QueryLexicalFlat; f < fusion.NeedsLexicalFlat; f++ {
-				if f != fusion.QueryLexicalParameters && f != fusion.QueryDenseParameters && c.Features[f] != c.Features[f+fusion.NeedsLexicalFlat] {
-					t.Errorf("%s: %s is %v, %v for the need", c.ID, f, c.Features[f], c.Features[f+fusion.NeedsLexicalFlat])
-				}
-			}
-		}
-	}
 }
 
 func candidates(t *testing.T, i *Index, l index.Lookup) []index.Candidate {
@@ -165,25 +122,6 @@ func candidates(t *testing.T, i *Index, l index.Lookup) []index.Candidate {
 		t.Fatal(err)
 	}
 	return found
-}
-
-// TestHopefulHits shows what is scored exactly behind the N best.
-func TestHopefulHits(t *testing.T) {
-	s := &search{lookup: &index.Lookup{N: 2}}
-	hits := []hit{{score: 3}, {score: 2}, {score: 1}, {score: 0.9}, {score: 0.4}}
-	// Off by 0.1, -0.1 and 0: the second best reaches 1.9, and another hit may
-	// be off by 0.2.
-	found := []scored{{score: 3.1}, {score: 1.9}, {score: 1}}
-	least := s.least(hits[:3], found)
-	if math.Abs(least-1.7) > 1e-6 {
-		t.Fatalf("least %v, want 1.7", least)
-	}
-	if n := len(hopeful(hits, 0.9-1e-6)); n != 4 {
-		t.Fatalf("%d hits reach 0.9, want 4", n)
-	}
-	if n := len(hopeful(hits, 0)); n != 5 {
-		t.Fatalf("%d hits reach 0, want 5", n)
-	}
 }
 
 // spiked returns a unit vector of one large component and n small ones, each
@@ -218,12 +156,13 @@ func TestLengthenedVectorsAreNotPruned(t *testing.T) {
 		apply(t, i, 1, changes...)
 		l := index.Lookup{Tenant: "a", Probe: index.Probe{Query: index.Text{Vector: spiked(dimensions, dimensions-1, k)}}, N: 1}
 		l.Model.Features[fusion.QueryDenseFlat] = 1
-		hits, err := startSearch(i, &l).firstPass(t.Context(), 64)
+		p := newPlan(&l, dimensions)
+		hits, err := startSearch(i, &l).firstPass(t.Context(), &p, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if at := i.entry(changes[255].Ref).slot; hits[0].slot != at {
-			t.Errorf("%d dimensions: slot %d is first, with %v, not %d", dimensions, hits[0].slot, hits[0].score, at)
+		if at := i.entity(changes[255].Ref).slot; hits[0].Slot != at {
+			t.Errorf("%d dimensions: slot %d is first, with %v, not %d", dimensions, hits[0].Slot, hits[0].Score, at)
 		}
 	}
 }

@@ -1,332 +1,272 @@
 package flat
 
 import (
-	"bytes"
 	"encoding/binary"
-	"encoding/json"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"math"
+	"maps"
+	"slices"
 	"time"
+	"unsafe"
 
+	"github.com/go-json-experiment/json"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/lexical"
+	"github.com/toolstream/toolstream/internal/segmentlog"
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/vector"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// recordFormat is the first byte of every record's payload.
-const recordFormat = 1
+// format names what the records hold. It rises whenever the same document gets
+// other bytes: another layout, other words, other quantised vectors. An index of
+// another format is built again from the bus.
+const format = 2
 
-// errRecord is what a record that can not be read fails with.
-var errRecord = errors.New("record is damaged")
+// The first byte of a record.
+const (
+	typeState = iota
+	typeEntity
+)
 
-// castagnoli is the polynomial that processors compute by themselves.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// The reasons for which a change is refused for good.
+const (
+	ReasonBadChange     = "bad_change"     // it names no entity, or holds no document
+	ReasonBadVector     = "bad_vector"     // its vectors are missing or cannot be searched
+	ReasonModelMismatch = "model_mismatch" // its vectors come from another model than the index's
+)
 
-// record is one entity as it lies on disk: whole, or a tombstone that keeps
-// the version of what was deleted.
-//
-// Its bytes: CRC-32C of key and payload; format; 1 for a tombstone; revision,
-// source version, time of acceptance; then, for an entity, agent, format,
-// hash, tags, the parameters' required flags, the vectors, the document as
-// JSON and the raw document. Numbers are varints, texts have their length in
-// front, vectors are little-endian float32.
+// meta is the beginning of a record: what memory holds of its entity, and how long
+// the parts behind it are. A tombstone, which keeps the version of what was deleted,
+// has nothing else.
+type meta struct {
+	schema.Ref
+	Version     schema.Version
+	Deleted     bool
+	Accepted    time.Time
+	Provider    string
+	Format      string
+	Hash        string
+	Tags        []string
+	Required    []bool // one per parameter
+	Quarantined bool   // searches leave it out
+	Dimensions  int
+	Counts      counts // of the vectors
+	Words       int    // bytes of the words
+	Document    int    // bytes of the document
+}
+
+// record is one entity as it lies on disk: type, length of the meta data, meta data
+// as JSON; then, as in memory, the codes and scales of the vectors and the words,
+// which a start reads; then the exact vectors, the document as JSON and the raw
+// document. What is in memory is in the byte order of the machine.
 type record struct {
-	ref      schema.Ref
-	version  schema.Version
-	deleted  bool
-	accepted time.Time
-	agent    string
-	format   string
-	hash     string
-	tags     []string
-	required []bool
-	vectors  events.Vectors // without the model's name, which the state record has
+	meta
+	rows     quantised
+	words    lexical.Document
+	vectors  events.Vectors // without the model's name, which the state has
 	document []byte
 	raw      []byte
 
-	doc *schema.Document // document, decoded; not part of the bytes
+	doc  *schema.Document // document, decoded; not part of the bytes
+	body int              // where the codes begin, once encoded
 }
 
-// quarantined reports whether the document says so of itself. Few do, so that
-// the others are not read for it.
-func (r *record) quarantined() bool {
-	if !bytes.Contains(r.document, []byte(`"quarantined"`)) {
-		return false
+// newRecord turns a change into what is stored, but for its codes and words.
+// Errors are permanent.
+func newRecord(c *events.Change) (*record, error) {
+	if c.Tenant == "" || c.ID == "" || c.Kind != schema.KindTool && c.Kind != schema.KindProvider {
+		return nil, stream.Permanent(ReasonBadChange, fmt.Errorf("flat: change of %s %q of tenant %q", c.Kind, c.ID, c.Tenant))
 	}
-	var d struct{ Quarantined bool }
-	return json.Unmarshal(r.document, &d) == nil && d.Quarantined
-}
-
-// key orders records by tenant, kind and id. Neither tenant nor id holds a
-// control character.
-func key(ref schema.Ref) []byte {
-	k := make([]byte, 0, len(ref.Tenant)+2+len(ref.ID))
-	k = append(k, prefix(ref.Tenant, ref.Kind)...)
-	return append(k, ref.ID...)
-}
-
-// prefix is what the keys of one tenant and kind begin with.
-func prefix(tenant string, kind schema.Kind) []byte {
-	letter := byte('t')
-	if kind == schema.KindAgent {
-		letter = 'a'
+	r := &record{meta: meta{Ref: c.Ref, Version: c.Version, Accepted: c.Accepted.UTC().Truncate(time.Microsecond)}}
+	switch c.Op {
+	case events.OpDelete:
+		r.Deleted = true
+		return r, nil
+	case events.OpUpsert:
+		return r, r.fill(c)
 	}
-	return append([]byte(tenant), 0, letter)
+	return nil, stream.Permanent(ReasonBadChange, fmt.Errorf("flat: change %q of %s", c.Op, c.ID))
 }
 
-func refOf(k []byte) (schema.Ref, error) {
-	for i, c := range k {
-		if c != 0 || i+1 == len(k) {
-			continue
-		}
-		ref := schema.Ref{Tenant: string(k[:i]), Kind: schema.KindTool, ID: string(k[i+2:])}
-		if k[i+1] == 'a' {
-			ref.Kind = schema.KindAgent
-		}
-		return ref, nil
+func (r *record) fill(c *events.Change) error {
+	if c.Document == nil {
+		return stream.Permanent(ReasonBadChange, fmt.Errorf("flat: %s has no document", c.ID))
 	}
-	return schema.Ref{}, fmt.Errorf("%w: key %q", errRecord, k)
-}
-
-// encoded is what there is to know of a record's bytes.
-type encoded struct {
-	crc        uint32
-	size       int
-	vectors    int // where the components of the vectors begin
-	dimensions int
-	counts     counts
-}
-
-// encode returns the record's bytes, the checksum in front.
-func (r *record) encode(k []byte) ([]byte, encoded) {
-	var e encoded
-	b := make([]byte, 4, 128+len(r.document)+len(r.raw)+vectorBytes(&r.vectors))
-	b = appendVersion(append(b, recordFormat), r.version, r.deleted)
-	b = binary.AppendVarint(b, r.accepted.UnixMicro())
-	if !r.deleted {
-		e.dimensions, e.counts = r.vectors.Dimensions, countsOf(&r.vectors)
-		b = r.appendHead(b, e.counts)
-		e.vectors = len(b)
-		b = appendComponents(b, &r.vectors)
-		b = appendText(b, r.document)
-		b = appendText(b, r.raw)
-	}
-	e.crc, e.size = checksum(k, b[4:]), len(b)
-	binary.LittleEndian.PutUint32(b, e.crc)
-	return b, e
-}
-
-// appendHead writes what stands before the components of the vectors: the
-// last of it is their dimensions and how many of each kind there are.
-func (r *record) appendHead(b []byte, n counts) []byte {
-	for _, s := range []string{r.agent, r.format, r.hash} {
-		b = appendText(b, s)
-	}
-	b = binary.AppendUvarint(b, uint64(len(r.tags)))
-	for _, tag := range r.tags {
-		b = appendText(b, tag)
-	}
-	b = binary.AppendUvarint(b, uint64(len(r.required)))
-	for _, required := range r.required {
-		b = append(b, flag(required))
-	}
-	b = binary.AppendUvarint(b, uint64(r.vectors.Dimensions))
-	for _, count := range n {
-		b = binary.AppendUvarint(b, uint64(count))
-	}
-	return b
-}
-
-func appendText[T string | []byte](b []byte, s T) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
-func appendComponents(b []byte, v *events.Vectors) []byte {
-	for _, x := range each(v) {
-		b = appendFloats(b, x)
-	}
-	return b
-}
-
-func flag(set bool) byte {
-	if set {
-		return 1
-	}
-	return 0
-}
-
-func checksum(k, payload []byte) uint32 {
-	return crc32.Update(crc32.Checksum(k, castagnoli), castagnoli, payload)
-}
-
-// decode reads what encode wrote under that key, but for the vectors. The
-// record's document and raw bytes are views of b; everything else is its own.
-func decode(k, b []byte) (*record, encoded, error) {
-	if err := verify(k, b); err != nil {
-		return nil, encoded{}, err
-	}
-	ref, err := refOf(k)
+	document, err := stdjson.Marshal(c.Document)
 	if err != nil {
-		return nil, encoded{}, err
+		return stream.Permanent(ReasonBadChange, fmt.Errorf("flat: document of %s: %w", c.ID, err))
 	}
-	return parse(ref, b)
-}
-
-// verify compares a record with its checksum.
-func verify(k, b []byte) error {
-	if len(b) < 4 || crcOf(b) != checksum(k, b[4:]) {
-		return fmt.Errorf("%w: checksum of %q", errRecord, k)
+	r.Provider, r.Format, r.Hash, r.Tags, r.Quarantined = c.Provider, c.Format, c.Hash, c.Document.Tags, c.Document.Quarantined
+	r.document, r.raw, r.doc, r.Document = document, c.Raw, c.Document, len(document)
+	r.Required = make([]bool, len(c.Document.Parameters))
+	for i := range c.Document.Parameters {
+		r.Required[i] = c.Document.Parameters[i].Required
+	}
+	if err := r.takeVectors(c); err != nil {
+		return stream.Permanent(ReasonBadVector, fmt.Errorf("flat: vectors of %s: %w", c.ID, err))
 	}
 	return nil
 }
 
-// parse is decode for bytes that are verified.
-func parse(ref schema.Ref, b []byte) (*record, encoded, error) {
-	d := decoder{b: b[4:]}
-	r, e := &record{ref: ref}, encoded{crc: crcOf(b), size: len(b)}
-	if format := d.byte(); format != recordFormat {
-		return nil, encoded{}, fmt.Errorf("%w: format %d of %q", errRecord, format, ref.ID)
+// takeVectors checks and copies a change's vectors into one array.
+func (r *record) takeVectors(c *events.Change) error {
+	v := c.Vectors
+	switch {
+	case v == nil || v.Dimensions <= 0:
+		return errors.New("there are none")
+	case len(v.Parameters) > len(c.Document.Parameters):
+		return fmt.Errorf("%d for %d parameters", len(v.Parameters), len(c.Document.Parameters))
+	case max(len(v.Parameters), len(v.Examples)) > maxVectors:
+		return fmt.Errorf("more than %d of one kind", maxVectors)
 	}
-	r.version, r.deleted = d.version()
-	r.accepted = time.UnixMicro(d.varint()).UTC()
-	if !r.deleted {
-		d.head(r, &e)
-		e.vectors = len(b) - len(d.b)
-		d.take(uint64(e.components()) * 4)
-		r.document, r.raw = d.bytes(), d.bytes()
+	r.vectors = events.Vectors{Model: v.Model, Dimensions: v.Dimensions}
+	r.Dimensions, r.Counts = v.Dimensions, countsOf(v)
+	all := make([]float32, 0, r.Counts.total()*v.Dimensions)
+	for kind, vector := range each(v) {
+		if err := index.CheckVector(vector, v.Dimensions); err != nil {
+			return fmt.Errorf("a vector of kind %d: %w", kind, err)
+		}
+		from := len(all)
+		all = append(all, vector...)
+		all = all[:from+v.Dimensions] // a text without words has no vector: zeros, which match nothing
+		addVector(&r.vectors, kind, all[from:len(all):len(all)])
 	}
-	if d.bad || len(d.b) > 0 {
-		return nil, encoded{}, fmt.Errorf("%w: layout of %q", errRecord, ref.ID)
-	}
-	return r, e, nil
+	return nil
 }
 
-// crcOf returns the checksum that encode put in front.
-func crcOf(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
-
-// versionOf returns the version in a record's bytes, nothing where they are cut
-// short.
-func versionOf(b []byte) schema.Version {
-	d := decoder{b: b[4:]}
-	d.take(1) // format
-	v, _ := d.version()
-	return v
+// encode returns the record's bytes.
+func (r *record) encode() ([]byte, error) {
+	r.Words = len(r.words)
+	b, err := encode(typeEntity, &r.meta)
+	r.body = len(b)
+	if err != nil || r.Deleted {
+		return b, err
+	}
+	b = slices.Grow(b, len(r.rows.codes)+len(r.words)+len(r.document)+len(r.raw)+4*r.Counts.total()*(r.Dimensions+1))
+	b = append(append(append(b, r.rows.codes...), bytesOf(r.rows.scales)...), r.words...)
+	for _, x := range each(&r.vectors) {
+		b = append(b, bytesOf(x)...)
+	}
+	return append(append(b, r.document...), r.raw...), nil
 }
 
-// The bits of the byte in front of a version.
+// encode returns a type, the length of a value as JSON, and the value.
+func encode(recordType byte, value any) ([]byte, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("flat: encode a record: %w", err)
+	}
+	return append(binary.NativeEndian.AppendUint32([]byte{recordType}, uint32(len(text))), text...), nil
+}
+
+// errRecord is what a record that cannot be read fails with.
+var errRecord = fmt.Errorf("%w: the layout of a record", segmentlog.ErrDamaged)
+
+// decodeMeta reads what encode wrote, and returns the bytes behind it.
+func decodeMeta(b []byte, value any) (body []byte, err error) {
+	if len(b) < 5 || uint64(len(b)-5) < uint64(binary.NativeEndian.Uint32(b[1:])) {
+		return nil, errRecord
+	}
+	end := 5 + int(binary.NativeEndian.Uint32(b[1:]))
+	if err := json.Unmarshal(b[5:end], value); err != nil {
+		return nil, fmt.Errorf("%w: %w", errRecord, err)
+	}
+	return b[end:], nil
+}
+
+// The parts of a record behind its meta data.
 const (
-	bitDeleted = 1 << iota
-	bitEdition // an edition follows the rest of the version
+	partCodes = iota
+	partScales
+	partWords
+	partVectors
+	partDocument
+	partRaw
+	partCount
 )
 
-// appendVersion writes a version, and the edition only where there is one.
-func appendVersion(b []byte, v schema.Version, deleted bool) []byte {
-	bits := flag(deleted) * bitDeleted
-	if v.Edition != 0 {
-		bits |= bitEdition
+// split returns the parts of a record, whose body may end with any of them. They are
+// views of it.
+func (m *meta) split(body []byte) (parts [partCount][]byte) {
+	rows := m.Counts.total()
+	for i, n := range [...]int{rows * vector.Stride(m.Dimensions), 4 * rows, m.Words, 4 * rows * m.Dimensions, m.Document} {
+		n = min(n, len(body))
+		parts[i], body = body[:n:n], body[n:]
 	}
-	b = append(b, bits)
-	b = binary.AppendUvarint(b, v.Revision)
-	b = binary.AppendUvarint(b, v.Source)
-	if v.Edition != 0 {
-		b = binary.AppendUvarint(b, v.Edition)
-	}
-	return b
+	parts[partRaw] = body
+	return parts
 }
 
-// version reads what appendVersion wrote.
-func (d *decoder) version() (v schema.Version, deleted bool) {
-	bits := d.byte()
-	v = schema.Version{Revision: d.uvarint(), Source: d.uvarint()}
-	if bits&bitEdition != 0 {
-		v.Edition = d.uvarint()
+// valid reports whether the parts of an entity are all there.
+func (m *meta) valid(body []byte) bool {
+	if m.Words < 0 || m.Document < 0 || m.Dimensions < 0 || m.Dimensions > 1<<20 || int(m.Counts[rowParameters]) > len(m.Required) {
+		return false
 	}
-	return v, bits&bitDeleted != 0
+	p := m.split(body)
+	return len(p[partVectors]) == 4*m.Counts.total()*m.Dimensions && len(p[partDocument]) == m.Document
 }
 
-// decoder reads a payload from the front. Once anything is missing it is bad,
-// and everything after is zero.
-type decoder struct {
-	b   []byte
-	bad bool
+// decode reads a whole record. What it returns is views of b, but for numbers.
+func decode(b []byte) (*record, error) {
+	r := &record{}
+	body, err := decodeMeta(b, &r.meta)
+	if err != nil || r.Deleted {
+		return r, err
+	}
+	if !r.valid(body) {
+		return nil, errRecord
+	}
+	p := r.split(body)
+	r.rows = quantised{p[partCodes], floats(nil, p[partScales])}
+	r.words, r.document, r.raw = p[partWords], p[partDocument], p[partRaw]
+	r.vectors.Dimensions = r.Dimensions
+	spread(&r.vectors, &r.Counts, floats(nil, p[partVectors]))
+	return r, nil
 }
 
-func (d *decoder) take(n uint64) []byte {
-	if d.bad || n > uint64(len(d.b)) {
-		d.bad, d.b = true, nil
-		return nil
-	}
-	out := d.b[:n]
-	d.b = d.b[n:]
+// bytesOf returns the memory of numbers.
+func bytesOf(v []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))
+}
+
+// floats copies numbers, which need not be aligned, into memory, which grows as
+// needed.
+func floats(memory []float32, raw []byte) []float32 {
+	memory = slices.Grow(memory[:0], len(raw)/4)[:len(raw)/4]
+	copy(bytesOf(memory), raw)
+	return memory
+}
+
+// state is the record that ends every batch.
+type state struct {
+	Entities   int            // live ones, so that it is noticed if segments are missing
+	Model      string         // that all vectors come from; empty as long as there are none
+	Dimensions int            // of all vectors
+	Positions  map[int]uint64 // last applied bus offset by partition
+}
+
+func (s *state) clone() state {
+	out := *s
+	out.Positions = maps.Clone(s.Positions)
 	return out
 }
 
-func (d *decoder) byte() byte {
-	if b := d.take(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (d *decoder) uvarint() uint64 {
-	x, n := binary.Uvarint(d.b)
-	if n <= 0 {
-		d.bad, d.b = true, nil
-		return 0
-	}
-	d.b = d.b[n:]
-	return x
-}
-
-// varint reads what binary.AppendVarint wrote, which has the sign last.
-func (d *decoder) varint() int64 {
-	x := d.uvarint()
-	return int64(x>>1) ^ -int64(x&1)
-}
-
-// count reads how many things follow that take at least size bytes each.
-func (d *decoder) count(size uint64) int {
-	n := d.uvarint()
-	if n > uint64(len(d.b))/max(size, 1) {
-		d.bad, d.b = true, nil
-		return 0
-	}
-	return int(n)
-}
-
-func (d *decoder) bytes() []byte { return d.take(d.uvarint()) }
-func (d *decoder) text() string  { return string(d.bytes()) }
-
-func (d *decoder) head(r *record, e *encoded) {
-	r.agent, r.format, r.hash = d.text(), d.text(), d.text()
-	r.tags = make([]string, d.count(1))
-	for i := range r.tags {
-		r.tags[i] = d.text()
-	}
-	r.required = make([]bool, d.count(1))
-	for i := range r.required {
-		r.required[i] = d.byte() == 1
-	}
-	e.dimensions = int(d.uvarint() & math.MaxInt32)
-	for kind := range e.counts {
-		count := d.count(uint64(max(4*e.dimensions, 1)))
-		d.bad = d.bad || count > maxVectors
-		e.counts[kind] = uint16(count)
+// advance raises the positions; they never fall.
+func (s *state) advance(through map[int]uint64) {
+	for p, at := range through {
+		s.Positions[p] = max(s.Positions[p], at)
 	}
 }
-
-// components returns how many numbers all vectors have together.
-func (e *encoded) components() int { return e.counts.total() * e.dimensions }
-
-// of returns the components in the record's bytes.
-func (e *encoded) of(b []byte) []byte { return b[e.vectors:][:4*e.components()] }
 
 // entity returns the record as the catalogue shows it.
 func (r *record) entity() (schema.Entity, error) {
-	e := schema.Entity{Ref: r.ref, Version: r.version, Agent: r.agent, Hash: r.hash, Format: r.format, Updated: r.accepted}
-	if err := json.Unmarshal(r.document, &e.Document); err != nil {
-		return e, fmt.Errorf("document of %s: %w", r.ref.ID, err)
+	e := schema.Entity{Ref: r.Ref, Version: r.Version, Provider: r.Provider, Hash: r.Hash, Format: r.Format, Updated: r.Accepted}
+	if err := stdjson.Unmarshal(r.document, &e.Document); err != nil {
+		return e, fmt.Errorf("document of %s: %w", r.ID, err)
 	}
 	return e, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/bits"
 	"runtime"
@@ -13,21 +14,16 @@ import (
 	"sync/atomic"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/lexical"
 	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// The first pass hands on so many hits for each candidate that is asked for,
-// and no fewer than the second number: room for the error of eight bits.
-const (
-	spare   = 2
-	minHits = 200
-)
-
-// sample is how many hits are scored exactly at the least: enough of them to see
-// how far approximate scores are off.
-const sample = 64
+// enough returns how many hits of a first pass are scored exactly: more than the
+// candidates asked for, because eight bits are not exact.
+func enough(candidates int) int { return candidates + max(32, candidates/8) }
 
 // minShare is how many blocks are worth a goroutine.
 const minShare = 16
@@ -36,16 +32,16 @@ const minShare = 16
 type search struct {
 	*snapshot
 	lookup  *index.Lookup
-	store   *store
 	tenant  *tenant
 	words   *words
-	masks   []uint64 // by block: the slots that may be chosen
+	given   map[schema.Ref]*events.Vectors // in place of those of the index
+	masks   []uint64                       // by block: the slots that may be chosen
 	allowed int
 }
 
 // Candidates returns the N best entities that the filters allow, best first by
 // the model of the lookup, usage left out, with the tools of Also behind them
-// where they are not among them. It fails when ctx ends or the file can not be
+// where they are not among them. It fails when ctx ends or the file cannot be
 // read.
 func (i *Index) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error) {
 	return i.search(ctx, &l, (*search).find)
@@ -57,9 +53,12 @@ func (i *Index) search(ctx context.Context, l *index.Lookup, find func(*search, 
 	if l.N < 0 {
 		return nil, fmt.Errorf("flat: %d candidates asked for", l.N)
 	}
+	if err := i.ready(ctx); err != nil {
+		return nil, err
+	}
 	t := i.find(l.Tenant)
 	if t == nil {
-		return nil, ctx.Err()
+		return nil, nil
 	}
 	s := i.begin(t, l)
 	found, err := find(s, ctx)
@@ -72,7 +71,7 @@ func (i *Index) search(ctx context.Context, l *index.Lookup, find func(*search, 
 
 // begin returns a lookup made ready on what there is now of a tenant.
 func (i *Index) begin(t *tenant, l *index.Lookup) *search {
-	s := &search{snapshot: t.now.Load(), lookup: l, store: i.store, tenant: t}
+	s := &search{snapshot: t.now.Load(), lookup: l, tenant: t}
 	f := newFilter(l, t, s.snapshot)
 	s.masks, s.allowed = f.allowed(s.blocks)
 	s.words = newWords(s.lexical, &l.Probe)
@@ -80,40 +79,34 @@ func (i *Index) begin(t *tenant, l *index.Lookup) *search {
 }
 
 // find returns the entities that are worth exact scores, with them: those of
-// Also, and all that are allowed or, where they are many, those that the first
-// pass leaves a hope.
+// Also, and all that are allowed or, where they are many, the best of a first pass.
 func (s *search) find(ctx context.Context) ([]scored, error) {
-	if s.lookup.N == 0 {
-		return s.score(ctx, s.also())
-	}
-	size := max(minHits, spare*s.lookup.N)
-	if s.allowed <= size {
-		return s.score(ctx, s.everything())
-	}
-	_, span := tracing.Begin(ctx, "first pass")
-	hits, err := s.firstPass(ctx, size)
-	tracing.End(span, err)
-	if err != nil {
-		return nil, err
-	}
-	sure := hits[:min(max(s.lookup.N, sample), len(hits))]
-	bySlot(sure)
-	slots := slotsOfHits(sure)
-	for _, slot := range s.also() {
-		if !slices.Contains(slots, slot) {
-			slots = append(slots, slot)
+	slots := s.also()
+	switch size := enough(s.lookup.N); {
+	case s.lookup.N == 0:
+	case s.allowed <= size:
+		slots = s.everything()
+	default:
+		first, span := tracing.Begin(ctx, "first pass")
+		p := newPlan(s.lookup, s.dimensions())
+		hits, err := s.firstPass(first, &p, size)
+		tracing.End(span, err)
+		if err != nil {
+			return nil, err
 		}
+		slots = distinct(slots, hits)
 	}
-	found, err := s.score(ctx, slots)
-	if err != nil {
-		return nil, err
+	return s.score(ctx, slots)
+}
+
+// distinct returns slots and those of hits, each once, rising: so what is looked up
+// of them lies near together.
+func distinct(slots []uint32, hits []lexical.Hit) []uint32 {
+	for _, h := range hits {
+		slots = append(slots, h.Slot)
 	}
-	rest := hopeful(hits[len(sure):], s.least(sure, found))
-	bySlot(rest)
-	left := slotsOfHits(rest)
-	left = slices.DeleteFunc(left, func(slot uint32) bool { return slices.Contains(slots, slot) })
-	more, err := s.score(ctx, left)
-	return append(found, more...), err
+	slices.Sort(slots)
+	return slices.Compact(slots)
 }
 
 // everything returns all slots that are allowed.
@@ -125,46 +118,6 @@ func (s *search) everything() []uint32 {
 		}
 	}
 	return slots
-}
-
-// bySlot sorts hits so that what is looked up of them lies nearer together.
-func bySlot(hits []hit) {
-	slices.SortFunc(hits, func(a, b hit) int { return cmp.Compare(a.slot, b.slot) })
-}
-
-func slotsOfHits(hits []hit) []uint32 {
-	slots := make([]uint32, len(hits))
-	for i, h := range hits {
-		slots[i] = h.slot
-	}
-	return slots
-}
-
-// least returns the approximate score below which a hit has no hope of being
-// among the N best. The exact scores of the best hits, found in the same order,
-// say what the N best reach and how far the approximation is off; another one
-// may be off by half as much again.
-func (s *search) least(hits []hit, found []scored) float64 {
-	exact := make([]float64, len(hits))
-	low, high := math.Inf(1), math.Inf(-1)
-	for i, h := range hits {
-		exact[i] = found[i].score
-		off := exact[i] - float64(h.score)
-		low, high = min(low, off), max(high, off)
-	}
-	slices.Sort(exact)
-	reached := exact[max(0, len(exact)-s.lookup.N)]
-	return reached - (high + (high-low)/2)
-}
-
-// hopeful returns the hits, best first, that reach a score.
-func hopeful(hits []hit, score float64) []hit {
-	for i, h := range hits {
-		if float64(h.score) < score {
-			return hits[:i]
-		}
-	}
-	return hits
 }
 
 // also returns the slots of the tools that are wanted whatever they score, as
@@ -182,35 +135,33 @@ func (s *search) also() []uint32 {
 
 func (s *search) allows(slot uint32) bool { return s.masks[slot/blockSize]&(1<<(slot%blockSize)) != 0 }
 
-// firstPass returns the size best hits by approximate scores, best first.
-func (s *search) firstPass(ctx context.Context, size int) ([]hit, error) {
-	lexical, err := s.words.accumulate(ctx, &s.lookup.Model)
-	for _, part := range lexical {
+// firstPass returns the size best hits by approximate scores: those of the words, and
+// those of a plan.
+func (s *search) firstPass(ctx context.Context, p *plan, size int) ([]lexical.Hit, error) {
+	words, err := s.words.accumulate(ctx, &s.lookup.Model)
+	for _, part := range words {
 		defer s.lexical.Return(part)
 	}
 	if err != nil {
 		return nil, err
 	}
-	p := newPlan(s.lookup, s.dimensions())
 	tops := make([]top, workers(len(s.blocks)/minShare))
 	var next atomic.Int64
 	split(len(tops), len(tops), func(worker, _, _ int) {
-		tops[worker] = top{size: size}
-		s.scan(ctx, &p, lexical, &next, &tops[worker])
+		tops[worker] = top{lexical.NewTop(size)}
+		s.scan(ctx, p, words, &next, &tops[worker])
 	})
-	var hits []hit
-	for _, t := range tops {
-		hits = append(hits, t.hits...)
+	var hits []lexical.Hit
+	for i := range tops {
+		hits = append(hits, tops[i].Sorted()...)
 	}
-	slices.SortFunc(hits, func(a, b hit) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.slot, b.slot))
-	})
+	slices.SortFunc(hits, lexical.Hit.Compare)
 	return hits[:min(size, len(hits))], ctx.Err()
 }
 
 // scan takes blocks from next, a few at a time, and offers their slots to best.
 // It stops early when ctx ends.
-func (s *search) scan(ctx context.Context, p *plan, lexical []*[]float32, next *atomic.Int64, best *top) {
+func (s *search) scan(ctx context.Context, p *plan, words []*[]float32, next *atomic.Int64, best *top) {
 	var m scratch
 	for ctx.Err() == nil {
 		to := int(next.Add(minShare))
@@ -219,7 +170,7 @@ func (s *search) scan(ctx context.Context, p *plan, lexical []*[]float32, next *
 		}
 		for n := to - minShare; n < min(to, len(s.blocks)); n++ {
 			if s.masks[n] != 0 {
-				m.begin(s.blocks[n], lexical, n)
+				m.begin(s.blocks[n], words, n)
 				mask := p.dense(&m, s.masks[n], best.least())
 				best.offerAll(&m.scores, mask, n*blockSize)
 			}
@@ -227,11 +178,34 @@ func (s *search) scan(ctx context.Context, p *plan, lexical []*[]float32, next *
 	}
 }
 
+// top keeps the best hits of a first pass.
+type top struct{ lexical.Top }
+
+// offerAll offers the slots of a block that the mask allows.
+func (t *top) offerAll(scores *[blockSize]float32, mask uint64, first int) {
+	least := t.least()
+	for ; mask != 0; mask &= mask - 1 {
+		i := bits.TrailingZeros64(mask)
+		if scores[i] >= least {
+			t.Offer(lexical.Hit{Score: scores[i], Slot: uint32(first + i)})
+			least = t.least()
+		}
+	}
+}
+
+// least returns the score below which a hit is not kept.
+func (t *top) least() float32 {
+	if score, full := t.Least(); full {
+		return score
+	}
+	return float32(math.Inf(-1))
+}
+
 // dimensions returns the length of the snapshot's vectors.
 func (s *snapshot) dimensions() int {
 	for _, b := range s.blocks {
 		if b.live != 0 {
-			return b.tools[bits.TrailingZeros64(b.live)].record.dimensions
+			return b.entities[bits.TrailingZeros64(b.live)].dimensions
 		}
 	}
 	return 0
@@ -243,7 +217,7 @@ type scored struct {
 	score float64
 }
 
-// byScore orders as every ranking does, tools before agents of the same id.
+// byScore orders as every ranking does, tools before providers of the same id.
 func byScore(a, b scored) int {
 	return cmp.Or(fusion.Order(a.score, a.ID, b.score, b.ID), cmp.Compare(b.Kind, a.Kind))
 }
@@ -262,28 +236,48 @@ func (s *search) score(ctx context.Context, slots []uint32) ([]scored, error) {
 	errs := make([]error, workers(len(slots)/minShare))
 	split(len(slots), len(errs), func(worker, from, to int) {
 		words := s.words.exact(slots[from:to])
-		errs[worker] = s.store.read(func(r *reader) (err error) {
-			for i := from; i < to && err == nil && ctx.Err() == nil; i++ {
-				found[i], err = s.scoreOne(r, slots[i], &words[i-from])
-			}
-			return err
-		})
+		var r reader
+		for i := from; i < to && errs[worker] == nil && ctx.Err() == nil; i++ {
+			found[i], errs[worker] = s.scoreOne(&r, slots[i], &words[i-from])
+		}
 	})
 	return found, errors.Join(append(errs, ctx.Err())...)
 }
 
 func (s *search) scoreOne(r *reader, slot uint32, words *exact) (scored, error) {
-	t := s.at(slot)
-	vectors, err := r.vectors(t)
-	if err != nil {
-		return scored{}, err
+	e := s.at(slot)
+	vectors, given := s.given[e.ref]
+	if !given {
+		var err error
+		if vectors, err = r.vectors(e); err != nil {
+			return scored{}, err
+		}
 	}
-	found := index.Score(&s.lookup.Probe, index.Entry{Vectors: vectors, Required: t.required, Query: words.query, Needs: words.needs})
+	found := index.Score(&s.lookup.Probe, index.Entry{Vectors: vectors, Required: e.required, Query: words.query, Needs: words.needs})
 	score, _ := s.lookup.Model.Score(&found.Features, found.Matches)
 	return scored{score: score, Candidate: index.Candidate{
-		Ref: t.ref, Agent: t.agent.Value(), Features: found.Features,
+		Ref: e.ref, Provider: e.provider.Value(), Features: found.Features,
 		Matches: found.Matches, BestArg: found.BestArg, Similarity: found.Similarity,
 	}}, nil
+}
+
+// reader reads exact vectors where they lie, in the mapped files: a search needs
+// those of a few hundred entities, so memory holds the quantised ones alone. It is
+// for one goroutine.
+type reader struct {
+	memory []float32
+	found  events.Vectors
+}
+
+// vectors returns the vectors of an entity, valid until the next call.
+func (r *reader) vectors(e *entity) (*events.Vectors, error) {
+	err := e.place.Load().View(func(b []byte) error {
+		r.memory = floats(r.memory, b[e.head:][:4*e.counts.total()*e.dimensions])
+		return nil
+	})
+	r.found = events.Vectors{Dimensions: e.dimensions, Examples: r.found.Examples[:0], Parameters: r.found.Parameters[:0]}
+	spread(&r.found, &e.counts, r.memory)
+	return &r.found, err
 }
 
 // answer returns the N best and the tools of Also behind them.
@@ -314,4 +308,57 @@ func split(n, workers int, fn func(worker, from, to int)) {
 	}
 	fn(0, 0, n/workers)
 	wg.Wait()
+}
+
+// Choose returns the entities that are worth exact scores where vectors are searched
+// elsewhere: the best by words and what that other search proposes, as far as the filters
+// allow them, or all where they are few.
+func (i *Index) Choose(ctx context.Context, l index.Lookup, proposed []schema.Ref) ([]schema.Ref, error) {
+	var refs []schema.Ref
+	_, err := i.search(ctx, &l, func(s *search, ctx context.Context) ([]scored, error) {
+		slots, err := s.chosen(ctx, proposed)
+		for _, slot := range slots {
+			refs = append(refs, s.at(slot).ref)
+		}
+		return nil, err
+	})
+	return refs, err
+}
+
+// ScoreCandidates is Candidates where vectors lie elsewhere: it scores the entities that
+// the vectors belong to.
+func (i *Index) ScoreCandidates(ctx context.Context, l index.Lookup, vectors map[schema.Ref]*events.Vectors) ([]index.Candidate, error) {
+	return i.search(ctx, &l, func(s *search, ctx context.Context) ([]scored, error) {
+		s.given = vectors
+		return s.score(ctx, s.slotsOfRefs(slices.Collect(maps.Keys(vectors))))
+	})
+}
+
+// chosen returns the slots that are worth exact scores: all, where they are few.
+func (s *search) chosen(ctx context.Context, proposed []schema.Ref) ([]uint32, error) {
+	size := enough(s.lookup.N)
+	switch {
+	case s.lookup.N == 0:
+		return s.also(), nil
+	case s.allowed <= size:
+		return s.everything(), nil
+	}
+	hits, err := s.firstPass(ctx, &plan{}, size)
+	if err != nil {
+		return nil, err
+	}
+	// Where no word matches there is nothing to choose by.
+	hits = slices.DeleteFunc(hits, func(h lexical.Hit) bool { return h.Score == 0 })
+	return distinct(append(s.also(), s.slotsOfRefs(proposed)...), hits), nil
+}
+
+// slotsOfRefs returns the slots of entities, those that the filters allow.
+func (s *search) slotsOfRefs(refs []schema.Ref) []uint32 {
+	slots := make([]uint32, 0, len(refs))
+	for _, ref := range refs {
+		if slot, ok := s.tenant.slotOf(ref.Kind, ref.ID, s.snapshot); ok && s.allows(slot) {
+			slots = append(slots, slot)
+		}
+	}
+	return slots
 }

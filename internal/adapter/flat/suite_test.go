@@ -2,12 +2,13 @@ package flat
 
 import (
 	"log/slog"
+	"os"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/adapter/adaptertest"
+	"github.com/toolstream/toolstream/internal/testing/adaptertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,7 +33,7 @@ func open(t testing.TB, place string) *Index {
 }
 
 // unsynced spares a test that never cuts the power the wait for the disk.
-func unsynced(i *Index) { i.store.db.NoSync = true }
+func unsynced(i *Index) { i.log.Flush = func(*os.File) error { return nil } }
 
 func TestIndexSuite(t *testing.T) {
 	adaptertest.IndexSuite(t, adaptertest.IndexAdapter{

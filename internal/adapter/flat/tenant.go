@@ -1,20 +1,21 @@
 package flat
 
 import (
-	"cmp"
-	"math/bits"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
+	"unique"
 
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/lexical"
+	"github.com/toolstream/toolstream/internal/segmentlog"
 	"github.com/toolstream/toolstream/internal/vector"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// noSlot is the slot of what is not in the index.
+// noSlot is the slot of a deleted entity.
 const noSlot = ^uint32(0)
 
 // name is what names an entity within its tenant.
@@ -23,80 +24,120 @@ type name struct {
 	id   string
 }
 
-// entry is what is known of an entity that was ever applied and is not
-// forgotten yet. It is immutable.
-type entry struct {
-	version schema.Version
-	slot    uint32 // noSlot: deleted
-	crc     uint32 // of the record
+// entity is what memory knows of an entity that was ever applied and is not
+// forgotten yet. It is immutable, but for where its record lies.
+type entity struct {
+	ref         schema.Ref
+	version     schema.Version
+	accepted    time.Time
+	slot        uint32 // noSlot: deleted
+	body, head  int    // where in its record the codes begin, and the exact vectors
+	provider    unique.Handle[string]
+	tags        []unique.Handle[string]
+	required    []bool // one per parameter
+	dimensions  int
+	counts      counts
+	quarantined bool // searches leave it out
+	place       atomic.Pointer[segmentlog.Place]
 }
 
-// tenant is one tenant's index. Readers use entries and now; the rest belongs
-// to the writer.
+// newEntity returns the entity of a record, which has no slot yet.
+func newEntity(m *meta, body int, p segmentlog.Place) *entity {
+	e := &entity{
+		ref: m.Ref, version: m.Version, accepted: m.Accepted, provider: unique.Make(m.Provider), required: m.Required, dimensions: m.Dimensions,
+		counts: m.Counts, quarantined: m.Quarantined, body: body,
+		head: body + m.Counts.total()*(vector.Stride(m.Dimensions)+4) + m.Words,
+	}
+	e.ref.Tenant = unique.Make(m.Tenant).Value() // one text for all
+	for _, tag := range m.Tags {
+		e.tags = append(e.tags, unique.Make(tag))
+	}
+	if m.Deleted {
+		e.slot = noSlot
+	}
+	e.place.Store(&p)
+	return e
+}
+
+func (e *entity) deleted() bool { return e.slot == noSlot }
+
+// read returns the whole record, verified.
+func (e *entity) read() (*record, error) {
+	b, err := e.place.Load().Read()
+	if err != nil {
+		return nil, err
+	}
+	return decode(b)
+}
+
+// tenant is one tenant's index. Readers use now, and entities under mu; the rest
+// belongs to the writer.
 type tenant struct {
-	entries entries
-	now     atomic.Pointer[snapshot]
+	now      atomic.Pointer[snapshot]
+	mu       sync.RWMutex
+	entities map[name]*entity
 
 	free    []uint32 // slots to be used again
-	changes int      // since the lexical index was merged last
-	merging bool     // it is being merged
 	slots   uint32   // how many were ever given out
 	lexical *lexical.Index
-	pending []change // what the next snapshot changes
-	known   []known  // what is known once it can be searched
-	file    *mapping // where blocks and words may lie; searches hold the tenant, and so the file
+	changed bool // since the maintenance looked
 }
 
-// snapshot is what a search reads. It is immutable, but for what it keeps.
+// snapshot is what a search reads. It is immutable, but for its cache of suppliers.
 type snapshot struct {
-	blocks  []*block
-	lexical *lexical.Snapshot
-	supply  sync.Map // slot to []index.Supplier, of the tools that were asked for
+	blocks    []*block
+	lexical   *lexical.Snapshot
+	suppliers sync.Map // slot to []index.Supplier, of the tools that were asked for
 }
 
-func newTenant(words *lexical.Index) *tenant {
-	t := &tenant{}
-	t.begin(words)
+func newTenant() *tenant {
+	t := &tenant{lexical: lexical.New(), entities: map[name]*entity{}}
+	t.show(nil)
 	return t
 }
 
-// begin makes a tenant ready to be searched.
-func (t *tenant) begin(words *lexical.Index) {
-	t.lexical = words
-	t.now.Store(&snapshot{lexical: words.Snapshot()})
+// entity returns what is known of an entity, nil where nothing is.
+func (t *tenant) entity(kind schema.Kind, id string) *entity {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.entities[name{kind, id}]
 }
 
-func (t *tenant) entry(kind schema.Kind, id string) *entry {
-	return t.entries.load(name{kind, id})
+func (t *tenant) forget(e *entity) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.entities, name{e.ref.Kind, e.ref.ID})
 }
 
-// put changes one entity in what the next snapshot shows, once before it is
-// published.
-func (t *tenant) put(s *staged) error {
-	n := name{s.ref.Kind, s.ref.ID}
-	e := &entry{version: s.version, slot: noSlot, crc: s.encoded.crc}
-	var err error
-	old := t.entry(n.kind, n.id)
-	switch {
-	case !s.deleted:
+// known returns all entities, deleted ones too.
+func (t *tenant) known() []*entity {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	all := make([]*entity, 0, len(t.entities))
+	for _, e := range t.entities {
+		all = append(all, e)
+	}
+	return all
+}
+
+// place returns what an entity changes, in the slot that it gets. old is what is
+// known of it.
+func (t *tenant) place(e, old *entity, r *record) change {
+	if !e.deleted() {
 		e.slot = t.slotFor(old)
-		c := change{slot: e.slot, tool: newTool(s.record, s.encoded)}
-		c.add(&s.vectors)
-		t.pending = append(t.pending, c)
-		err = t.lexical.Put(e.slot, lexicalTexts(s.doc))
-	case old != nil && old.slot != noSlot:
-		t.lexical.Delete(old.slot)
-		t.pending = append(t.pending, change{slot: old.slot})
+		return change{slot: e.slot, entity: e, quantised: r.rows, words: r.words}
+	}
+	c := change{slot: noSlot, entity: e}
+	if old != nil && !old.deleted() {
+		c.slot = old.slot
 		t.free = append(t.free, old.slot)
 	}
-	t.known = append(t.known, known{n, e})
-	t.changes++
-	return err
+	return c
 }
 
 // slotFor returns the slot that an entity has, or another.
-func (t *tenant) slotFor(old *entry) uint32 {
-	if old != nil && old.slot != noSlot {
+func (t *tenant) slotFor(old *entity) uint32 {
+	if old != nil && !old.deleted() {
 		return old.slot
 	}
 	if n := len(t.free); n > 0 {
@@ -104,104 +145,77 @@ func (t *tenant) slotFor(old *entry) uint32 {
 		t.free = t.free[:n-1]
 		return slot
 	}
-	return t.newSlot()
-}
-
-func (t *tenant) newSlot() uint32 {
 	t.slots++
 	return t.slots - 1
 }
 
-// publish shows readers what was put since the last call. It copies the list
-// of blocks and the blocks that change, nothing else, and returns how many
-// bytes are of no use any more once the last reader has left them.
-func (t *tenant) publish(dimensions int) (retired int) {
-	t.lexical.Commit()
-	old := t.now.Load().blocks
-	runs := t.takePending()
-	for _, r := range runs {
-		if r.block() < len(old) {
-			retired += old[r.block()].bytes()
+// publish shows readers changes, and then makes them known: a caller who learns that a
+// change is indexed may search for it. It copies the list of blocks and the blocks
+// that change, nothing else.
+func (t *tenant) publish(changes []change, dimensions int) error {
+	blocks := slices.Clone(t.now.Load().blocks)
+	for int(t.slots) > len(blocks)*blockSize {
+		blocks = append(blocks, &block{})
+	}
+	words := map[uint32]lexical.Document{}
+	byBlock := map[uint32][]change{}
+	for _, c := range changes {
+		if c.slot != noSlot {
+			words[c.slot] = c.words
+			byBlock[c.slot/blockSize] = append(byBlock[c.slot/blockSize], c)
 		}
 	}
-	blocks := room(old, runs)
-	split(len(runs), workers(len(runs)/minShare), func(_, from, to int) {
-		for _, r := range runs[from:to] {
-			blocks[r.block()] = blocks[r.block()].with(r, vector.Stride(dimensions))
-		}
-	})
+	for n, some := range byBlock {
+		blocks[n] = blocks[n].with(some, vector.Stride(dimensions))
+	}
+	err := t.lexical.Apply(words)
+	t.changed = true
 	t.show(blocks)
-	t.tell()
-	return retired
-}
-
-// tell makes known what searches see since now: whoever learns that a change is
-// indexed may search for it.
-func (t *tenant) tell() {
-	for _, k := range t.known {
-		t.entries.store(k.name, k.entry)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range changes {
+		t.entities[name{c.entity.ref.Kind, c.entity.ref.ID}] = c.entity
 	}
-	t.known = t.known[:0]
+	return err
 }
 
-// show makes blocks what readers see, with the words as committed.
+// show makes blocks what readers see, with the words as they are.
 func (t *tenant) show(blocks []*block) {
 	t.now.Store(&snapshot{blocks: blocks, lexical: t.lexical.Snapshot()})
 }
 
-// room returns a copy of blocks that is long enough for the runs.
-func room(blocks []*block, runs []run) []*block {
-	out := slices.Clone(blocks)
-	if len(runs) > 0 {
-		for last := runs[len(runs)-1].block(); last >= len(out); {
-			out = append(out, &block{})
-		}
+// rebuild makes the lexical scores exact.
+func (t *tenant) rebuild() {
+	if !t.lexical.Exact() {
+		t.lexical.Rebuild()
+		t.show(t.now.Load().blocks)
 	}
-	return out
-}
-
-// run is the changes to one block, in the order in which they came.
-type run []change
-
-func (r run) block() int { return int(r[0].slot / blockSize) }
-
-// takePending returns the pending changes, block by block.
-func (t *tenant) takePending() []run {
-	all := t.pending
-	t.pending = nil
-	slices.SortStableFunc(all, func(a, b change) int { return cmp.Compare(a.slot/blockSize, b.slot/blockSize) })
-	var runs []run
-	for from, i := 0, 1; i <= len(all); i++ {
-		if i == len(all) || all[i].slot/blockSize != all[from].slot/blockSize {
-			runs = append(runs, all[from:i])
-			from = i
-		}
-	}
-	return runs
-}
-
-// tools returns how many entities there are.
-func (s *snapshot) tools() int {
-	n := 0
-	for _, b := range s.blocks {
-		n += bits.OnesCount64(b.live)
-	}
-	return n
 }
 
 // at returns the entity in a slot, nil where there is none.
-func (s *snapshot) at(slot uint32) *tool {
+func (s *snapshot) at(slot uint32) *entity {
 	n := int(slot / blockSize)
 	if n >= len(s.blocks) {
 		return nil
 	}
-	return s.blocks[n].tools[slot%blockSize]
+	return s.blocks[n].entities[slot%blockSize]
 }
 
 // isTool reports whether a slot holds a tool.
 func (s *snapshot) isTool(slot uint32) bool {
 	n := int(slot / blockSize)
-	return n < len(s.blocks) && (s.blocks[n].live&^s.blocks[n].agents)>>(slot%blockSize)&1 != 0
+	return n < len(s.blocks) && (s.blocks[n].live&^s.blocks[n].providers)>>(slot%blockSize)&1 != 0
+}
+
+// slotOf returns where the snapshot holds an entity. What is known may be of
+// another publication than the snapshot, so the slot is looked into.
+func (t *tenant) slotOf(kind schema.Kind, id string, s *snapshot) (uint32, bool) {
+	e := t.entity(kind, id)
+	if e == nil || e.deleted() {
+		return 0, false
+	}
+	found := s.at(e.slot)
+	return e.slot, found != nil && found.ref.Kind == kind && found.ref.ID == id
 }
 
 // lexicalTexts returns the texts of a document, field by field.

@@ -72,7 +72,7 @@ func (m *maker) tool(tenant, id string) events.Change {
 	}
 	return events.Change{
 		Schema: events.ChangeSchema, Ref: schema.Ref{Tenant: tenant, Kind: schema.KindTool, ID: id},
-		Version: schema.Version{Revision: m.revision}, Op: events.OpUpsert, Agent: fmt.Sprintf("agent%d", m.rng.IntN(20)),
+		Version: schema.Version{Revision: m.revision}, Op: events.OpUpsert, Provider: fmt.Sprintf("provider%d", m.rng.IntN(20)),
 		Format: "json", Hash: fmt.Sprint(m.revision), Accepted: time.UnixMicro(int64(m.revision)).UTC(),
 		Raw: json.RawMessage(fmt.Sprintf(`{"n":%d}`, m.revision)), Document: doc,
 		Vectors: &events.Vectors{

@@ -82,16 +82,16 @@ func (w *words) exact(slots []uint32) []exact {
 	scores := make([]float32, 2*len(slots))
 	for f := range lexical.FieldCount {
 		for i, score := range w.best(w.query[f], slots, scores) {
-			*field(&out[i].query, f) = float64(score)
+			out[i].query[f], out[i].needs[f] = float64(score), float64(score)
 		}
 		if slices.Equal(w.query[f], w.needs[f]) {
-			for i := range out {
-				*field(&out[i].needs, f) = *field(&out[i].query, f)
-			}
 			continue
 		}
+		for i := range out {
+			out[i].needs[f] = 0
+		}
 		for i, score := range w.best(w.needs[f], slots, scores) {
-			*field(&out[i].needs, f) = float64(score)
+			out[i].needs[f] = float64(score)
 		}
 	}
 	return out
@@ -118,29 +118,6 @@ func raise(to, from []float32) {
 	}
 }
 
-// field returns where the score of a field is kept.
-func field(l *index.Lexical, f lexical.Field) *float64 {
-	return [lexical.FieldCount]*float64{
-		lexical.Flat: &l.Flat, lexical.Stem: &l.Stem, lexical.Name: &l.Name, lexical.Description: &l.Description,
-		lexical.Parameters: &l.Parameters, lexical.Response: &l.Response, lexical.Examples: &l.Examples,
-		lexical.Pairs: &l.Pairs,
-	}[f]
-}
-
-// lexicalFeatures returns the features of a field, of the query and of the
-// needs.
-func lexicalFeatures(f lexical.Field) (query, needs fusion.Feature) {
-	if f == lexical.Pairs {
-		return fusion.QueryLexicalPairs, fusion.NeedsLexicalPairs
-	}
-	at := [lexical.Pairs]fusion.Feature{
-		lexical.Flat: fusion.QueryLexicalFlat, lexical.Stem: fusion.QueryLexicalStem, lexical.Name: fusion.QueryLexicalName,
-		lexical.Description: fusion.QueryLexicalDescription, lexical.Parameters: fusion.QueryLexicalParameters,
-		lexical.Response: fusion.QueryLexicalResponse, lexical.Examples: fusion.QueryLexicalExamples,
-	}[f]
-	return at, at - fusion.QueryLexicalFlat + fusion.NeedsLexicalFlat
-}
-
 // sum is one weighted lexical feature, or two that ask the same.
 type sum struct {
 	weight  float32
@@ -156,7 +133,7 @@ func (w *words) sums(m *fusion.Model) []sum {
 		}
 	}
 	for f := range lexical.FieldCount {
-		query, needs := lexicalFeatures(f)
+		query, needs := index.LexicalFeatures(int(f))
 		if slices.Equal(w.query[f], w.needs[f]) {
 			add(m.Features[query]+m.Features[needs], w.query[f])
 			continue
@@ -194,16 +171,16 @@ func (w *words) accumulate(ctx context.Context, m *fusion.Model) ([]*[]float32, 
 // add adds the feature to the scores of all slots.
 func (s *sum) add(x *lexical.Snapshot, scores []float32) {
 	if len(s.queries) == 1 {
-		s.queries[0].AccumulateScaled(scores, s.weight)
+		s.queries[0].Accumulate(scores, s.weight)
 		return
 	}
 	best, one := x.Borrow(), x.Borrow()
 	defer x.Return(best)
 	defer x.Return(one)
-	s.queries[0].Accumulate(*best)
+	s.queries[0].Accumulate(*best, 1)
 	for _, q := range s.queries[1:] {
 		clear(*one)
-		q.Accumulate(*one)
+		q.Accumulate(*one, 1)
 		raise(*best, *one)
 	}
 	for i, score := range *best {

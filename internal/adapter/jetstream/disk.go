@@ -1,85 +1,35 @@
 package jetstream
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 
 	"github.com/toolstream/toolstream/internal/stream"
 )
 
-// A store without room stops answering until it is opened again, so the bus
-// refuses records while there is room for everything else: the commits of what
-// was accepted, weights, dead letters.
-const (
-	maxReserve = 64 << 20
-	minReserve = 1 << 20
-)
+// minReserve is how much of the disk records may not use up, in bytes. A store
+// without room stops answering until it is opened again: commits of what was
+// accepted, weights and dead letters have to find some.
+const minReserve = 64 << 20
 
-// room returns an error if records of so many bytes should not be stored.
+// room returns an error if records of so many bytes should not be stored: the
+// index needs about a third of what the bus holds.
 func (s *Server) room(bytes int) error {
-	need := s.reserve + 2*int64(bytes) // a batch is staged before it is stored
-	free, known := s.cfg.free(s.cfg.Dir)
-	if known && free < need {
-		return fmt.Errorf("%w: %d MiB are free on the disk of %s", stream.ErrFull, free>>20, s.cfg.Dir)
+	free, _, known := s.cfg.disk(s.cfg.Dir)
+	if !known {
+		return nil
 	}
 	used := int64(s.ns.GlobalAccount().JetStreamUsage().Store)
-	limit := s.cfg.MaxStore
-	if s.cfg.grows && known {
-		limit = max(limit, mostOf(used+free))
-	}
-	if limit > 0 && used+need > limit {
-		return fmt.Errorf("%w: it holds %d of at most %d MiB, as the disk of %s has other things to hold", stream.ErrFull, used>>20, limit>>20, s.cfg.Dir)
+	need := max(minReserve, used/3) + 2*int64(bytes) // a batch is staged before it is stored
+	if free < need {
+		return fmt.Errorf("%w: %d MiB are free on the disk of %s, and %d MiB have to be", stream.ErrFull, free>>20, s.cfg.Dir, need>>20)
 	}
 	return nil
 }
 
-// mostOf is what the bus may take of some bytes of disk: the rest is for the index
-// and whatever else lies there.
-func mostOf(bytes int64) int64 { return bytes / 4 * 3 }
-
-// limitStore decides how much disk the bus may use where the configuration
-// leaves it open, at least: it grows when the disk does. It keeps the topics with
-// limits of their own well below that: the server reserves what they may take.
-func (c Config) limitStore() (Config, error) {
-	if c.MaxStore <= 0 {
-		free, known := c.free(c.Dir)
-		if !known {
-			return c, nil // the server decides
-		}
-		used, err := folderSize(os.DirFS(c.Dir))
-		if err != nil {
-			return c, fmt.Errorf("size of the data folder: %w", err)
-		}
-		c.MaxStore, c.grows = used+mostOf(free), true
+// maxStream is how many bytes a topic that is not compacted may hold.
+func (c Config) maxStream() int64 {
+	if _, total, known := c.disk(c.Dir); known {
+		return min(maxBytes, total/16)
 	}
-	if c.MaxStore < 4*minReserve {
-		return c, fmt.Errorf("%d bytes of disk to use: want at least %d", c.MaxStore, 4*minReserve)
-	}
-	c.MaxBytes = min(c.MaxBytes, c.MaxStore/8)
-	return c, nil
-}
-
-// folderSize returns the bytes of a folder's files. What goes away meanwhile
-// counts nothing: the server removes the streams that were deleted on its own
-// time.
-func folderSize(dir fs.FS) (size int64, err error) {
-	err = fs.WalkDir(dir, ".", func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) && path != "." {
-			return nil
-		}
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err == nil {
-			size += info.Size()
-		}
-		return err
-	})
-	return size, err
+	return maxBytes
 }

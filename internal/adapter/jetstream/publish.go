@@ -16,7 +16,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// A lane sends at most this much at once. The server's own limit is 1000
+// One send takes at most this much. The server's own limit is 1000
 // messages in a batch.
 const (
 	maxBatch      = 1000
@@ -28,14 +28,9 @@ const (
 // for every message.
 const atomicFrom = 16
 
-// A batch is waited for through so many ticks: the server answers in milliseconds or,
-// after a failed write, never. What times out may be stored.
-const (
-	ackTicks = 20
-	ackTick  = time.Second
-)
-
-var errClosed = errors.New("jetstream: bus is closed")
+// ackTime is half the time that a batch is waited for: the server answers in
+// milliseconds or, after a failed write, never. A batch that times out may be stored.
+const ackTime = 10 * time.Second
 
 // Publish returns nil once every message is on disk. Calls that come while
 // another one waits for the disk share its next flush.
@@ -45,44 +40,26 @@ func (s *Server) Publish(ctx context.Context, msgs ...stream.Message) error {
 	}
 	writes := map[events.Topic]*write{}
 	for _, m := range msgs {
-		encoded, err := s.cfg.encode(m)
+		encoded, err := encode(m)
 		if err != nil {
 			return err
 		}
-		w := writes[m.Topic]
-		if w == nil {
-			w = &write{done: make(chan error, 1)}
-			writes[m.Topic] = w
+		if writes[m.Topic] == nil {
+			writes[m.Topic] = &write{}
 		}
-		w.msgs = append(w.msgs, encoded)
-		w.bytes += encoded.Size()
+		writes[m.Topic].Add(encoded, encoded.Size())
 	}
-	for topic, w := range writes {
-		l := s.lane(topic)
-		if l == nil {
-			return fmt.Errorf("jetstream: publish: unknown topic %q", topic)
-		}
-		if err := l.put(ctx, w); err != nil {
-			return err
-		}
-	}
-	var errs []error
-	for topic, w := range writes {
-		if err := s.lane(topic).await(ctx, w); err != nil {
-			errs = append(errs, fmt.Errorf("jetstream: publish to %s: %w", topic, err))
-		}
-	}
-	return errors.Join(errs...)
+	return stream.WriteAll(ctx, writes, s.writer)
 }
 
 // Republish implements stream.Republisher. The server compares the offset as it
 // stores, so that nothing can come in between.
 func (s *Server) Republish(ctx context.Context, m stream.Message) (bool, error) {
-	msg, err := s.cfg.encode(m)
+	msg, err := encode(m)
 	if err != nil {
 		return false, err
 	}
-	opts := []jetstream.PublishOpt{jetstream.WithExpectStream(s.cfg.streamName(m.Topic))}
+	opts := []jetstream.PublishOpt{jetstream.WithExpectStream(streamName(m.Topic))}
 	if m.Topic.Compacted() {
 		opts = append(opts, jetstream.WithExpectLastSequencePerSubject(m.Offset))
 	}
@@ -98,188 +75,77 @@ func (s *Server) Republish(ctx context.Context, m stream.Message) (bool, error) 
 }
 
 // write is one call's messages of one topic.
-type write struct {
-	msgs  []*nats.Msg
-	bytes int
-	done  chan error // receives once
-}
+type write = stream.Write[*nats.Msg]
 
-// lane sends one topic's messages, one batch at a time, so that their order is
-// the order of the calls.
-type lane struct {
-	server *Server
-	stream string
-	queue  chan *write
-	quit   <-chan struct{}
-	ended  chan struct{} // closed once nothing in the queue will be answered
-}
-
-func (s *Server) lane(topic events.Topic) *lane {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.lanes[topic]
-}
-
-// startLane starts the lane of a topic. The caller holds mu.
-func (s *Server) startLane(topic events.Topic) {
-	l := &lane{server: s, stream: s.cfg.streamName(topic), queue: make(chan *write, 256), quit: s.quit, ended: make(chan struct{})}
-	s.lanes[topic] = l
-	s.work.Go(l.run)
-}
-
-func (l *lane) put(ctx context.Context, w *write) error {
-	select {
-	case <-l.quit:
-		return errClosed
-	default:
-	}
-	select {
-	case l.queue <- w:
-		return nil
-	case <-l.quit:
-		return errClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// await returns what became of a write.
-func (l *lane) await(ctx context.Context, w *write) error {
-	select {
-	case err := <-w.done:
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("not known to be stored: %w", ctx.Err())
-	case <-l.ended:
-	}
-	select {
-	case err := <-w.done:
-		return err
-	default: // it slipped into the queue while the lane ended
-		return errClosed
-	}
-}
-
-// run sends until the bus closes, then what is in the queue.
-func (l *lane) run() {
-	defer close(l.ended)
-	for {
-		select {
-		case w := <-l.queue:
-			l.send(l.gather(w))
-			continue
-		default:
-		}
-		select {
-		case w := <-l.queue:
-			l.send(l.gather(w))
-		case <-l.quit:
-			return
-		}
-	}
-}
-
-// gather adds what else waits in the queue, within the limits of a batch.
-func (l *lane) gather(first *write) []*write {
-	group := []*write{first}
-	count, bytes := len(first.msgs), first.bytes
-	for count < maxBatch && bytes < maxBatchBytes {
-		select {
-		case w := <-l.queue:
-			group = append(group, w)
-			count += len(w.msgs)
-			bytes += w.bytes
-		default:
-			return group
-		}
-	}
-	return group
-}
-
-// send stores the group's messages in order. One that fails does not fail the
-// others' calls unless it has to: they are tried on their own then.
-func (l *lane) send(group []*write) {
+// send stores the group's messages in order. A message that fails does not fail
+// the other calls unless it has to: they are tried by themselves then.
+func (s *Server) send(name string, group []*write) {
 	var all []*nats.Msg
 	bytes := 0
 	for _, w := range group {
-		all = append(all, w.msgs...)
-		bytes += w.bytes
+		all = append(all, w.Items...)
+		bytes += w.Bytes()
 	}
-	err := l.server.room(bytes)
+	err := s.room(bytes)
 	if err == nil {
-		err = l.store(all)
+		err = s.store(name, all)
 	}
-	if err == nil || len(group) == 1 || errors.Is(err, stream.ErrFull) {
-		for _, w := range group {
-			w.done <- err
-		}
-		return
-	}
+	alone := err != nil && len(group) > 1 && !errors.Is(err, stream.ErrFull)
 	for _, w := range group {
-		w.done <- l.store(w.msgs)
+		if alone {
+			err = s.store(name, w.Items)
+		}
+		w.Settle(err)
 	}
 }
 
 // store sends the messages in batches.
-func (l *lane) store(msgs []*nats.Msg) error {
+func (s *Server) store(name string, msgs []*nats.Msg) error {
 	for batch := range slices.Chunk(msgs, maxBatch) {
-		if err := l.storeBatch(batch); err != nil {
+		if err := s.storeBatch(name, batch); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *lane) storeBatch(batch []*nats.Msg) error {
-	ctx, cancel := ackPatience(context.Background())
+func (s *Server) storeBatch(name string, batch []*nats.Msg) error {
+	ctx, cancel := ackTimeout(context.Background())
 	defer cancel()
 	if len(batch) >= atomicFrom {
-		err := l.storeAtomic(ctx, batch)
+		err := s.storeAtomic(ctx, batch)
 		if err == nil {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return l.server.breakDown(err)
+			return s.breakDown(err)
 		}
 		// A refused batch has stored nothing and hides its cause; singly,
-		// the messages are stored or say why they can not be.
+		// the messages are stored or say why they cannot be.
 	}
-	return l.storeSingly(ctx, batch)
+	return s.storeSingly(ctx, name, batch)
 }
 
-// ackPatience returns a context that ends when the store should have answered.
-func ackPatience(ctx context.Context) (context.Context, context.CancelFunc) {
-	ticker := time.NewTicker(ackTick)
-	ctx, cancel := within(ctx, ticker.C, ackTicks)
-	return ctx, func() {
-		ticker.Stop()
-		cancel()
-	}
-}
-
-// within returns a context that ends after so many ticks. A time in which the process is
-// stopped, as by its shell or with its machine, is one of them: the server in it can not
-// answer meanwhile either, and a deadline would have passed.
-func within(ctx context.Context, ticks <-chan time.Time, n int) (context.Context, context.CancelFunc) {
+// ackTimeout returns a context that ends when the store should have answered. It takes
+// two timers, the second after the first: while the process is
+// stopped, as by its shell, the server in it cannot answer, and one deadline would pass.
+func ackTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		for range n {
-			select {
-			case <-ticks:
-			case <-ctx.Done():
-				return
-			}
-		}
-		cancel(context.DeadlineExceeded)
-	}()
-	return ctx, func() { cancel(context.Canceled) }
+	first := time.AfterFunc(ackTime, func() {
+		second := time.AfterFunc(ackTime, func() { cancel(context.DeadlineExceeded) })
+		context.AfterFunc(ctx, func() { second.Stop() })
+	})
+	return ctx, func() {
+		first.Stop()
+		cancel(context.Canceled)
+	}
 }
 
 // storeSingly pipelines the messages and waits for all the acknowledgements.
-func (l *lane) storeSingly(ctx context.Context, msgs []*nats.Msg) error {
+func (s *Server) storeSingly(ctx context.Context, name string, msgs []*nats.Msg) error {
 	acks := make([]jetstream.PubAckFuture, 0, len(msgs))
 	for _, m := range msgs {
-		ack, err := l.server.js.PublishMsgAsync(m, jetstream.WithExpectStream(l.stream))
+		ack, err := s.js.PublishMsgAsync(m, jetstream.WithExpectStream(name))
 		if err != nil {
 			return err
 		}
@@ -291,7 +157,7 @@ func (l *lane) storeSingly(ctx context.Context, msgs []*nats.Msg) error {
 		case err := <-ack.Err():
 			return full(err)
 		case <-ctx.Done():
-			return l.server.breakDown(context.Cause(ctx))
+			return s.breakDown(context.Cause(ctx))
 		}
 	}
 	return nil
@@ -299,19 +165,19 @@ func (l *lane) storeSingly(ctx context.Context, msgs []*nats.Msg) error {
 
 // storeAtomic stores all messages or none, with one flush to disk.
 // See https://github.com/nats-io/nats-architecture-and-design, ADR-50.
-func (l *lane) storeAtomic(ctx context.Context, msgs []*nats.Msg) error {
-	id := l.server.nc.NewRespInbox()
+func (s *Server) storeAtomic(ctx context.Context, msgs []*nats.Msg) error {
+	id := s.nc.NewRespInbox()
 	last := len(msgs) - 1
 	for i, m := range msgs {
 		m = inBatch(m, id, i+1)
 		if i < last {
-			if err := l.server.nc.PublishMsg(m); err != nil {
+			if err := s.nc.PublishMsg(m); err != nil {
 				return err
 			}
 			continue
 		}
 		m.Header["Nats-Batch-Commit"] = []string{"1"}
-		answer, err := l.server.nc.RequestMsgWithContext(ctx, m)
+		answer, err := s.nc.RequestMsgWithContext(ctx, m)
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ const (
 // take all that has arrived, too short to be felt.
 const linger = 100 * time.Microsecond
 
-// forgetAfter is when the server forgets a consumer that nobody uses any more,
+// forgetAfter is when the server forgets an unused consumer,
 // should its reader not have said so.
 const forgetAfter = 24 * time.Hour
 
@@ -33,12 +33,9 @@ const forgetAfter = 24 * time.Hour
 // The library's ordered consumer does the same with overlapping requests; its
 // buffer has no room for their status messages and drops some under load.
 type reader struct {
-	server    *Server
-	topic     events.Topic
-	partition int
-	read      uint64 // the last offset returned
-
-	headersOnly bool // leave the values out
+	server *Server
+	topic  events.Topic
+	read   uint64 // the last offset returned
 
 	consumer  jetstream.Consumer
 	delivered uint64                 // consumer sequence of the last message
@@ -98,15 +95,12 @@ func (r *reader) request(ctx context.Context) error {
 		return nil
 	}
 	if r.consumer == nil {
-		c := r.server.cfg
-		consumer, err := r.server.js.CreateConsumer(ctx, c.streamName(r.topic), jetstream.ConsumerConfig{
+		consumer, err := r.server.js.CreateConsumer(ctx, streamName(r.topic), jetstream.ConsumerConfig{
 			DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
 			OptStartSeq:       r.read + 1,
 			AckPolicy:         jetstream.AckNonePolicy,
-			FilterSubject:     c.partitionSubject(r.topic, r.partition) + ".>",
 			InactiveThreshold: forgetAfter,
 			MemoryStorage:     true,
-			HeadersOnly:       r.headersOnly,
 		})
 		if err != nil {
 			return err
@@ -140,7 +134,7 @@ func (r *reader) finish() error {
 
 // take returns what came, if nothing is missing before it.
 func (r *reader) take(raw jetstream.Msg) (stream.Message, error) {
-	m, sequence, err := r.server.decode(r.topic, raw)
+	m, sequence, err := decode(r.topic, raw)
 	if err == nil && sequence != r.delivered+1 {
 		err = fmt.Errorf("message %d of the consumer came after %d", sequence, r.delivered)
 	}
@@ -166,32 +160,30 @@ func (r *reader) close() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	// If it can not be told, it forgets by itself.
-	_ = r.server.js.DeleteConsumer(ctx, r.server.cfg.streamName(r.topic), r.consumer.CachedInfo().Name)
+	// If it cannot be told, it forgets by itself.
+	_ = r.server.js.DeleteConsumer(ctx, streamName(r.topic), r.consumer.CachedInfo().Name)
 	r.consumer = nil
 }
 
 // checkGap tells the operator of records that vanished before they were read:
-// they aged out, or the files are damaged. Compaction makes gaps too, and with
-// several partitions the offsets between belong to the others.
+// they aged out, or the files are damaged. Compaction makes gaps, too.
 func (r *reader) checkGap(offset uint64) {
-	if r.topic.Compacted() || r.server.cfg.Partitions > 1 || offset == r.read+1 || r.read == 0 {
+	if r.topic.Compacted() || offset == r.read+1 || r.read == 0 {
 		return
 	}
-	r.server.log.Error("records are gone that nobody has read: they exceeded the topic's limits, or the files are damaged",
+	r.server.log.Error("records are gone that were not read yet: they exceeded the topic's limits, or the files are damaged",
 		"topic", string(r.topic), "after", r.read, "before", offset)
 }
 
 // decode reads what encode and the server made of a message, and the
 // message's number among those of its consumer.
-func (s *Server) decode(topic events.Topic, raw jetstream.Msg) (stream.Message, uint64, error) {
+func decode(topic events.Topic, raw jetstream.Msg) (stream.Message, uint64, error) {
 	meta, err := raw.Metadata()
 	if err != nil {
 		return stream.Message{}, 0, err
 	}
-	partition, key := s.cfg.place(topic, raw.Subject())
 	return stream.Message{
-		Topic: topic, Key: key, Value: raw.Data(), Headers: decodeHeaders(raw.Headers()),
-		Partition: partition, Offset: meta.Sequence.Stream, Time: meta.Timestamp,
+		Topic: topic, Key: keyOf(raw.Subject()), Value: raw.Data(), Headers: decodeHeaders(raw.Headers()),
+		Offset: meta.Sequence.Stream, Time: meta.Timestamp,
 	}, meta.Sequence.Consumer, nil
 }

@@ -31,71 +31,69 @@ var (
 // readyTimeout bounds the start: the server reads its streams' state first.
 const readyTimeout = 2 * time.Minute
 
+// maxPending is how many messages may wait for their acknowledgement: a batch of
+// each writer, of two index versions beside the topics of the flow.
+const maxPending = 16 * maxBatch
+
 // Server is the bus. Its methods may be called concurrently.
 type Server struct {
-	cfg     Config
-	log     *slog.Logger
-	ns      *server.Server
-	nc      *nats.Conn
-	js      jetstream.JetStream
-	lock    *os.File
-	reserve int64                    // bytes that records may not use up
-	broken  chan error               // holds why nothing can be stored any more
-	opened  map[events.Topic]uint64  // where the topics ended when the bus was opened
-	torn    map[events.Topic]tornEnd // of those of which the last record can not be read
-	quit    chan struct{}
-	work    sync.WaitGroup // ends after quit is closed
+	cfg       Config
+	log       *slog.Logger
+	ns        *server.Server
+	nc        *nats.Conn
+	js        jetstream.JetStream
+	positions jetstream.KeyValue
+	lock      *os.File
+	broken    chan error               // holds why nothing can be stored any more
+	opened    map[events.Topic]uint64  // where the topics ended when the bus was opened
+	torn      map[events.Topic]tornEnd // of those whose last record cannot be read
+	quit      chan struct{}
+	work      sync.WaitGroup // ends after quit is closed
 
-	witnessing sync.Mutex // held while the witness is written
+	checkpointing sync.Mutex // guards checkpoint
+	checkpoint    map[events.Topic]extent
 
-	mu          sync.Mutex // guards what follows
-	leases      map[claim]chan struct{}
-	lanes       map[events.Topic]*lane
-	generations []events.Topic // of generations from the second on, those that are there
-}
-
-// claim is a group's hold on a partition.
-type claim struct {
-	group     string
-	topic     events.Topic
-	partition int
+	mu      sync.Mutex // guards what follows
+	members map[consumer]chan struct{}
+	writers map[events.Topic]*stream.Batcher[*nats.Msg] // of all topics that are there
 }
 
 // Open starts the bus in cfg.Dir, with everything that was ever acknowledged
-// there. It fails if the folder can not be written, is open in another
+// there. It fails if the folder cannot be written, is open in another
 // process, or has lost messages.
 func Open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err error) {
 	cfg, err = cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: log, lanes: map[events.Topic]*lane{}, quit: make(chan struct{}), broken: make(chan error, 1), leases: map[claim]chan struct{}{}, opened: map[events.Topic]uint64{}, torn: map[events.Topic]tornEnd{}}
+	s := &Server{
+		cfg: cfg, log: log, quit: make(chan struct{}), broken: make(chan error, 1),
+		opened: map[events.Topic]uint64{}, torn: map[events.Topic]tornEnd{},
+		members: map[consumer]chan struct{}{}, writers: map[events.Topic]*stream.Batcher[*nats.Msg]{},
+	}
 	defer func() {
 		if err != nil {
+			close(s.quit)
+			s.work.Wait()
 			s.shutdown()
 		}
 	}()
 	if err := s.claimDir(); err != nil {
 		return nil, fmt.Errorf("jetstream: data folder %s: %w", cfg.Dir, err)
 	}
-	if err := s.checkBlocks(); err != nil {
-		return nil, err
-	}
 	if err := s.start(); err != nil {
 		return nil, fmt.Errorf("jetstream: start in %s: %w", cfg.Dir, err)
+	}
+	if err := s.verifyBuckets(ctx); err != nil {
+		return nil, err
 	}
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.checkWitness(ctx); err != nil {
+	if err := s.checkCheckpoint(ctx); err != nil {
 		return nil, err
 	}
-	for _, topic := range s.topics() {
-		if topic != positionsTopic {
-			s.adopt(topic)
-		}
-	}
-	s.work.Go(s.testify)
+	s.work.Go(s.keepCheckpoint)
 	return s, nil
 }
 
@@ -122,11 +120,6 @@ func (s *Server) claimDir() error {
 
 // start runs the server and connects to it in memory.
 func (s *Server) start() error {
-	var err error
-	if s.cfg, err = s.cfg.limitStore(); err != nil {
-		return err
-	}
-	s.reserve = min(max(s.cfg.MaxStore/16, minReserve), maxReserve)
 	opts, err := s.cfg.serverOptions()
 	if err != nil {
 		return err
@@ -135,9 +128,7 @@ func (s *Server) start() error {
 		return err
 	}
 	s.ns.SetLoggerV2(serverLog{s.log}, false, false, false)
-	if err := s.startServer(readyTimeout); err != nil {
-		return err
-	}
+	s.ns.Start()
 	if !s.ns.ReadyForConnections(readyTimeout) {
 		return fmt.Errorf("not ready after %v", readyTimeout)
 	}
@@ -149,44 +140,8 @@ func (s *Server) start() error {
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	s.js, err = jetstream.New(s.nc, jetstream.WithPublishAsyncMaxPending(2*maxBatch*(len(events.Topics())+keptGenerations)))
+	s.js, err = jetstream.New(s.nc, jetstream.WithPublishAsyncMaxPending(maxPending))
 	return err
-}
-
-// startServer starts the server in bounded time. A damaged sequence number
-// keeps it counting through all those that seem to be missing, and it can not
-// be told to stop.
-func (s *Server) startServer(limit time.Duration) error {
-	if returnsWithin(limit, s.ns.Start) {
-		return nil
-	}
-	s.ns = nil // a shutdown would wait for the start
-	return s.lost(fmt.Sprintf("its files could not be read within %v, which damage explains", limit))
-}
-
-// returnsWithin runs start and says whether it returned in time; one that did
-// not goes on by itself.
-func returnsWithin(limit time.Duration, start func()) bool {
-	returned := make(chan struct{})
-	go func() {
-		start()
-		close(returned)
-	}()
-	select {
-	case <-returned:
-		return true
-	case <-time.After(limit):
-		return false
-	}
-}
-
-// ceiling is what the server may store, as far as it is concerned: it can not be told
-// later that the disk has grown, so that room decides.
-func (c Config) ceiling() int64 {
-	if c.grows {
-		return 1 << 60
-	}
-	return c.MaxStore
 }
 
 func (c Config) serverOptions() (*server.Options, error) {
@@ -198,8 +153,8 @@ func (c Config) serverOptions() (*server.Options, error) {
 		StoreDir:               c.Dir,
 		SyncAlways:             true, // an acknowledgement means: on disk
 		MaxPayload:             MaxPayload,
-		JetStreamMaxMemory:     c.MaxMemory,
-		JetStreamMaxStore:      c.ceiling(),
+		JetStreamMaxMemory:     maxMemory,
+		JetStreamMaxStore:      1 << 60, // room decides
 		DisableJetStreamBanner: true,
 	}
 	if c.Listen == "" {
@@ -220,7 +175,7 @@ func (c Config) serverOptions() (*server.Options, error) {
 }
 
 // Run waits until ctx ends and then returns nil. Before, it returns an error
-// once the bus can not store anything any more, because the disk failed or is
+// once the bus cannot store anything any more, because the disk failed or is
 // full to the brim: the store has to be opened again, in a new process.
 func (s *Server) Run(ctx context.Context) error {
 	select {
@@ -259,7 +214,7 @@ func (s *Server) Addr() string {
 func (s *Server) Close(ctx context.Context) error {
 	close(s.quit)
 	s.work.Wait()
-	err := s.writeWitness(ctx)
+	err := s.writeCheckpoint(ctx)
 	s.shutdown()
 	return err
 }

@@ -3,9 +3,7 @@ package jetstream
 import (
 	"encoding/base64"
 	"fmt"
-	"hash/fnv"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -31,46 +29,35 @@ const (
 // keyMark starts the key's token, which may not be empty.
 const keyMark = "k"
 
-// subject returns where a message of this key goes.
-func (c Config) subject(topic events.Topic, key string) string {
-	return c.partitionSubject(topic, c.partition(key)) + "." + keyMark + base64.RawURLEncoding.EncodeToString([]byte(key))
+// subjectOf returns where a message of this key goes.
+func subjectOf(topic events.Topic, key string) string {
+	return prefix + string(topic) + "." + keyMark + base64.RawURLEncoding.EncodeToString([]byte(key))
 }
 
-func (c Config) partitionSubject(topic events.Topic, partition int) string {
-	return c.Prefix + string(topic) + "." + strconv.Itoa(partition)
-}
+// allSubjects is the pattern of a topic's subjects.
+func allSubjects(topic events.Topic) string { return prefix + string(topic) + ".*" }
 
-func (c Config) partition(key string) int {
-	h := fnv.New32a()
-	h.Write([]byte(key))
-	return int(h.Sum32() % uint32(c.Partitions))
-}
-
-// place reads partition and key back from a subject. A record that something
-// else has published keeps what stands in the place of the key: it is for the
-// stages to refuse.
-func (c Config) place(topic events.Topic, subject string) (partition int, key string) {
-	number, token, _ := strings.Cut(strings.TrimPrefix(subject, c.Prefix+string(topic)+"."), ".")
-	partition, _ = strconv.Atoi(number) // the stream takes no other subjects
+// keyOf reads the key back from a subject. A record that another client has
+// published keeps what stands in the place of the key: it is for the stages to
+// refuse.
+func keyOf(subject string) string {
+	token := subject[strings.LastIndexByte(subject, '.')+1:]
 	encoded, ours := strings.CutPrefix(token, keyMark)
 	raw, err := base64.RawURLEncoding.DecodeString(encoded)
 	if !ours || err != nil {
-		return partition, token
+		return token
 	}
-	return partition, string(raw)
+	return string(raw)
 }
 
 // encode turns a message into what is sent.
-func (c Config) encode(m stream.Message) (*nats.Msg, error) {
+func encode(m stream.Message) (*nats.Msg, error) {
 	if len(m.Key) > maxKey {
 		return nil, stream.Permanent(reasonBadKey, fmt.Errorf("jetstream: key has %d bytes, more than %d", len(m.Key), maxKey))
 	}
-	out := &nats.Msg{Subject: c.subject(m.Topic, m.Key), Data: m.Value}
+	out := &nats.Msg{Subject: subjectOf(m.Topic, m.Key), Data: m.Value}
 	size := 0
 	for name, value := range m.Headers {
-		if !validName(name) {
-			return nil, stream.Permanent(reasonBadHeader, fmt.Errorf("jetstream: header name %q", name))
-		}
 		if out.Header == nil {
 			out.Header = make(nats.Header, len(m.Headers))
 		}
@@ -103,7 +90,7 @@ func decodeHeaders(h nats.Header) map[string]string {
 		}
 		value, err := url.PathUnescape(values[0])
 		if err != nil {
-			value = values[0] // somebody else's
+			value = values[0] // not written by this package
 		}
 		if out == nil {
 			out = make(map[string]string, len(h))
@@ -127,18 +114,4 @@ func escape(value string) string {
 		fmt.Fprintf(&b, "%%%02X", c)
 	}
 	return b.String()
-}
-
-// validName reports whether a header name survives the protocol and is not one
-// of the server's.
-func validName(name string) bool {
-	if name == "" || strings.HasPrefix(name, reservedHeader) {
-		return false
-	}
-	for i := range len(name) {
-		if c := name[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
-			return false
-		}
-	}
-	return true
 }

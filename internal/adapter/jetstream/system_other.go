@@ -2,5 +2,5 @@
 
 package jetstream
 
-// diskFree is not known here.
-func diskFree(string) (free int64, known bool) { return 0, false }
+// diskSpace is not known here.
+func diskSpace(string) (free, total int64, known bool) { return 0, 0, false }

@@ -4,11 +4,12 @@ package jetstream
 
 import "syscall"
 
-// diskFree returns the bytes that an ordinary user can still write.
-func diskFree(dir string) (free int64, known bool) {
+// diskSpace returns the bytes that an ordinary user can still write, and those of
+// the whole file system.
+func diskSpace(dir string) (free, total int64, known bool) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
-		return 0, false
+		return 0, 0, false
 	}
-	return int64(st.Bavail) * int64(st.Bsize), true
+	return int64(st.Bavail) * int64(st.Bsize), int64(st.Blocks) * int64(st.Bsize), true
 }

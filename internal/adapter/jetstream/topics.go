@@ -4,81 +4,137 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
+	"strings"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// keptGenerations is how many generations from the second on publish at a time.
-const keptGenerations = 2
+var _ stream.Topics = (*Server)(nil)
 
-// partitionsKey is where a stream's metadata says how many partitions it has.
-const partitionsKey = "toolstream-partitions"
-
-// prepare creates the streams or brings them up to date.
+// prepare creates the streams or brings them up to date, and starts their writers.
 func (s *Server) prepare(ctx context.Context) error {
-	for _, topic := range events.Topics() {
-		if err := s.prepareStream(ctx, s.cfg.streamConfig(topic)); err != nil {
-			return fmt.Errorf("jetstream: stream of topic %s: %w", topic, err)
-		}
+	var err error
+	s.positions, err = s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: positionsBucket, Storage: jetstream.FileStorage})
+	if err != nil {
+		return fmt.Errorf("jetstream: bucket of positions: %w", err)
 	}
-	if err := s.prepareStream(ctx, s.cfg.positionsConfig()); err != nil {
-		return fmt.Errorf("jetstream: stream of positions: %w", err)
-	}
-	numbers, err := s.Generations(ctx)
-	for _, n := range numbers {
-		s.generations = append(s.generations, events.Embedded(n))
-	}
-	return err
-}
-
-func (s *Server) prepareStream(ctx context.Context, want jetstream.StreamConfig) error {
-	have, err := s.js.Stream(ctx, want.Name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		_, err = s.js.CreateStream(ctx, want)
-		return err
-	}
+	versions, err := s.Versions(ctx)
 	if err != nil {
 		return err
 	}
-	// Another count would give keys another home, where their newest record
-	// does not replace the older one.
-	if n := have.CachedInfo().Config.Metadata[partitionsKey]; n != want.Metadata[partitionsKey] {
-		return fmt.Errorf("it has %s partitions and is asked to have %s: the number can not change", n, want.Metadata[partitionsKey])
+	topics := events.Topics()
+	for _, n := range versions {
+		topics = append(topics, events.Embedded(n))
 	}
-	_, err = s.js.UpdateStream(ctx, want)
-	return err
+	for _, topic := range topics {
+		if err := s.Create(ctx, topic); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Create implements stream.Topics.
+func (s *Server) Create(ctx context.Context, topic events.Topic) error {
+	if !topic.Known() {
+		return fmt.Errorf("jetstream: create: unknown topic %q", topic)
+	}
+	if _, err := s.js.CreateOrUpdateStream(ctx, s.cfg.streamConfig(topic)); err != nil {
+		return fmt.Errorf("jetstream: create topic %s: %w", topic, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.writers[topic] == nil {
+		w := stream.NewBatcher(maxBatch, maxBatchBytes, s.quit, func(group []*write) { s.send(streamName(topic), group) })
+		s.writers[topic] = w
+		s.work.Go(w.Run)
+	}
+	return nil
 }
 
 // streamConfig describes a topic's stream. A compacted topic is never cut for
 // its size: a full disk fails publishing instead.
 func (c Config) streamConfig(topic events.Topic) jetstream.StreamConfig {
 	cfg := jetstream.StreamConfig{
-		Name:               c.streamName(topic),
-		Subjects:           c.subjects(topic),
+		Name:               streamName(topic),
+		Subjects:           []string{allSubjects(topic)},
 		Storage:            jetstream.FileStorage,
+		Discard:            jetstream.DiscardOld,
 		AllowDirect:        true,
 		AllowAtomicPublish: true,
-		Metadata:           map[string]string{partitionsKey: strconv.Itoa(c.Partitions)},
 	}
 	if topic.Compacted() {
 		cfg.MaxMsgsPerSubject = 1
-		cfg.Discard = jetstream.DiscardOld
-		return cfg
+	} else {
+		cfg.MaxAge, cfg.MaxBytes = maxAge, c.maxStream()
 	}
-	cfg.MaxAge = c.MaxAge
-	cfg.MaxBytes = c.MaxBytes
-	cfg.Discard = jetstream.DiscardOld
 	return cfg
 }
 
-// subjects of a topic: those of its partitions and no others.
-func (c Config) subjects(topic events.Topic) []string {
-	out := make([]string, c.Partitions)
-	for p := range out {
-		out[p] = c.partitionSubject(topic, p) + ".>"
+// topics are those that are there, in no order.
+func (s *Server) topics() []events.Topic {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []events.Topic
+	for topic := range s.writers {
+		out = append(out, topic)
 	}
 	return out
+}
+
+func (s *Server) writer(topic events.Topic) (*stream.Batcher[*nats.Msg], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.writers[topic] == nil {
+		return nil, fmt.Errorf("jetstream: unknown topic %q", topic)
+	}
+	return s.writers[topic], nil
+}
+
+// Remove implements stream.Topics. The checkpoint forgets the topic first: what is
+// given up is not lost.
+func (s *Server) Remove(ctx context.Context, topic events.Topic) error {
+	s.checkpointing.Lock()
+	defer s.checkpointing.Unlock()
+	if err := s.saveCheckpoint(ctx, topic); err != nil {
+		return err
+	}
+	err := s.js.DeleteStream(ctx, streamName(topic))
+	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("jetstream: remove topic %s: %w", topic, err)
+	}
+	if slices.Contains(events.Topics(), topic) {
+		return s.Create(ctx, topic)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.writers, topic) // it ends with the bus
+	return nil
+}
+
+// Versions implements stream.Topics.
+func (s *Server) Versions(ctx context.Context) ([]int, error) {
+	var found []int
+	names := s.js.StreamNames(ctx)
+	for name := range names.Name() {
+		rest, ok := strings.CutPrefix(name, streamName(events.ToolsEmbedded))
+		if n := (events.ToolsEmbedded + events.Topic(rest)).IndexVersion(); ok && n > 1 {
+			found = append(found, n)
+		}
+	}
+	if err := names.Err(); err != nil {
+		return nil, fmt.Errorf("jetstream: list topics: %w", err)
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+// Forget implements stream.Topics.
+func (s *Server) Forget(ctx context.Context, topic events.Topic, group string) error {
+	return s.savePosition(ctx, consumer{group, topic}, 0)
 }

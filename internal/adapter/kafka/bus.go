@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	kafkago "github.com/segmentio/kafka-go"
 
+	"github.com/toolstream/toolstream/internal/health"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/working"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -25,7 +25,7 @@ var (
 )
 
 const (
-	// requestTimeout bounds one request, beyond what it is meant to wait for.
+	// requestTimeout bounds one request, beyond the wait that it asks the broker for.
 	requestTimeout = 10 * time.Second
 	// metadataTTL is how old knowledge of the cluster may be: who leads a
 	// partition, how many a topic has.
@@ -46,39 +46,44 @@ type Bus struct {
 	cfg       Config
 	log       *slog.Logger
 	metrics   *metrics
-	transport *router
+	transport *kafkago.Transport
 	dialer    *kafkago.Dialer
 	client    *kafkago.Client
 
 	life   context.Context // ends when the bus is closed
 	cancel context.CancelFunc
-	work   sync.WaitGroup // the lanes
+	quit   chan struct{}  // closed by Close
+	work   sync.WaitGroup // the writers
 
-	mu     sync.Mutex // guards what follows
-	lanes  map[place]*lane
-	states map[call]*working.State
-	closed bool
+	mu      sync.Mutex // guards what follows
+	writers map[topicPartition]*stream.Batcher[stream.Message]
+	states  map[call]*health.State
+	closed  bool
 }
 
-// call is what may fail for a while, of which the log hears once.
+// call is an operation that may fail for a while; the log says so once.
 type call struct {
 	op    string
 	topic events.Topic
 }
 
-func (b *Bus) state(c call) *working.State {
+func (b *Bus) state(c call) *health.State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.states[c] == nil {
-		b.states[c] = &working.State{}
+		b.states[c] = &health.State{}
 	}
 	return b.states[c]
 }
 
-// place is a partition of a topic.
-type place struct {
+// topicPartition is a partition of a topic.
+type topicPartition struct {
 	topic     events.Topic
 	partition int
+}
+
+func (p topicPartition) String() string {
+	return fmt.Sprintf("partition %d of %s", p.partition, p.topic)
 }
 
 // New returns a bus that connects when it is first used. Close ends it.
@@ -87,49 +92,26 @@ func New(cfg Config, d Deps) (*Bus, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.Logger == nil || d.Registerer == nil {
-		return nil, errors.New("kafka: logger and registerer are needed")
-	}
-	b := &Bus{cfg: cfg, log: d.Logger.With("bus", "kafka"), lanes: map[place]*lane{}, states: map[call]*working.State{}}
-	if b.metrics, err = newMetrics(d.Registerer); err != nil {
-		return nil, err
+	b := &Bus{
+		cfg: cfg, log: d.Logger.With("bus", "kafka"), metrics: newMetrics(d.Registerer), quit: make(chan struct{}),
+		writers: map[topicPartition]*stream.Batcher[stream.Message]{}, states: map[call]*health.State{},
 	}
 	b.life, b.cancel = context.WithCancel(context.Background())
-	if err := b.connect(); err != nil {
+	if b.transport, b.dialer, err = cfg.connect(); err != nil {
 		return nil, err
 	}
+	b.transport.Context = b.life
 	b.client = &kafkago.Client{Addr: kafkago.TCP(cfg.Brokers...), Transport: b.transport}
 	return b, nil
 }
 
-// connect makes the ways to the cluster. Nothing is called yet.
-func (b *Bus) connect() (err error) {
-	if _, b.dialer, err = b.cfg.connect(); err != nil {
-		return err
-	}
-	b.transport = &router{fresh: func(topics []string) (*kafkago.Transport, error) {
-		t, _, err := b.cfg.connect()
-		if err == nil {
-			t.MetadataTopics, t.Context = topics, b.life
-		}
-		return t, err
-	}}
-	var names []string
-	for _, t := range events.Topics() {
-		names = append(names, b.cfg.topic(t))
-	}
-	return b.transport.know(names...)
-}
-
 // Close ends the bus. What is being published is finished first, until ctx
-// ends; it is an error if that was too short. Nobody may consume or follow any
-// more.
+// ends; it is an error if that was too short. No consumer or follower may be
+// left.
 func (b *Bus) Close(ctx context.Context) error {
 	b.mu.Lock()
 	if !b.closed {
-		for _, l := range b.lanes {
-			close(l.quit)
-		}
+		close(b.quit)
 	}
 	b.closed = true
 	b.mu.Unlock()
@@ -148,7 +130,7 @@ func (b *Bus) Close(ctx context.Context) error {
 }
 
 // Ready asks the cluster for all topics. It returns an error as long as one is
-// not there, or nobody answers.
+// not there, or no broker answers.
 func (b *Bus) Ready(ctx context.Context) error {
 	for _, t := range events.Topics() {
 		if _, err := b.partitions(ctx, t); err != nil {
@@ -162,28 +144,42 @@ func (b *Bus) Ready(ctx context.Context) error {
 
 var errUnknownTopic = errors.New("kafka: unknown topic")
 
-// partitions returns how many a topic has, as of a few seconds ago.
-func (b *Bus) partitions(ctx context.Context, topic events.Topic) (int, error) {
+// partitions returns the partitions of a topic, as of a few seconds ago.
+func (b *Bus) partitions(ctx context.Context, topic events.Topic) ([]int, error) {
 	if !topic.Known() {
-		return 0, fmt.Errorf("%w %q", errUnknownTopic, topic)
-	}
-	if err := b.transport.know(b.cfg.topic(topic)); err != nil {
-		return 0, err
+		return nil, fmt.Errorf("%w %q", errUnknownTopic, topic)
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	res, err := b.client.Metadata(ctx, &kafkago.MetadataRequest{Topics: []string{b.cfg.topic(topic)}})
 	if err != nil {
-		return 0, fmt.Errorf("kafka: partitions of %s: %w", topic, err)
+		return nil, fmt.Errorf("kafka: partitions of %s: %w", topic, err)
 	}
 	t := res.Topics[0]
 	if t.Error != nil {
-		return 0, b.describe(topic, t.Error)
+		return nil, b.describe(topic, t.Error)
 	}
 	if len(t.Partitions) == 0 {
-		return 0, b.describe(topic, kafkago.UnknownTopicOrPartition)
+		return nil, b.describe(topic, kafkago.UnknownTopicOrPartition)
 	}
-	return len(t.Partitions), nil
+	out := make([]int, len(t.Partitions))
+	for p := range out {
+		out[p] = p
+	}
+	return out, nil
+}
+
+// awaitPartitions is partitions, asked again while the cluster does not answer. A
+// topic that is not there is not waited for: an operator has to create it.
+func (b *Bus) awaitPartitions(ctx context.Context, op string, topic events.Topic) (out []int, err error) {
+	err = b.retry(ctx, op, topic, func(ctx context.Context) (err error) {
+		out, err = b.partitions(ctx, topic)
+		if errors.Is(err, kafkago.UnknownTopicOrPartition) || errors.Is(err, errUnknownTopic) {
+			return backoff.Permanent(err)
+		}
+		return err
+	})
+	return out, err
 }
 
 // describe adds to an error of the library what an operator has to know.
@@ -194,12 +190,12 @@ func (b *Bus) describe(topic events.Topic, err error) error {
 	return fmt.Errorf("kafka: topic %s: %w", b.cfg.topic(topic), err)
 }
 
-// span is where a partition's records lie: from first up to, but without, end.
+// offsetRange is where a partition's records lie: from first up to, but without, end.
 // These are Kafka's offsets.
-type span struct{ first, end int64 }
+type offsetRange struct{ first, end int64 }
 
-// offsets asks for the spans of some partitions, in their order.
-func (b *Bus) offsets(ctx context.Context, topic events.Topic, partitions []int) ([]span, error) {
+// offsets asks for the ranges of some partitions, in their order.
+func (b *Bus) offsets(ctx context.Context, topic events.Topic, partitions []int) ([]offsetRange, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	var ask []kafkago.OffsetRequest
@@ -211,14 +207,14 @@ func (b *Bus) offsets(ctx context.Context, topic events.Topic, partitions []int)
 	if err != nil {
 		return nil, b.describe(topic, err)
 	}
-	found := make(map[int]span, len(partitions))
+	found := make(map[int]offsetRange, len(partitions))
 	for _, p := range res.Topics[name] {
 		if p.Error != nil {
 			return nil, b.describe(topic, p.Error)
 		}
-		found[p.Partition] = span{p.FirstOffset, p.LastOffset}
+		found[p.Partition] = offsetRange{p.FirstOffset, p.LastOffset}
 	}
-	out := make([]span, len(partitions))
+	out := make([]offsetRange, len(partitions))
 	for i, p := range partitions {
 		s, ok := found[p]
 		if !ok || s.first < 0 || s.end < s.first {
@@ -233,8 +229,8 @@ func (b *Bus) offsets(ctx context.Context, topic events.Topic, partitions []int)
 // was just made, and a group that never had a member, take a moment.
 const quiet = 3 * time.Second
 
-// retry calls do until it succeeds, fails for good, the configured patience is
-// over or ctx ends. The log hears of failures that last, and of the recovery.
+// retry calls do until it succeeds, fails for good, the retry budget is
+// spent or ctx ends. The log hears of failures that last, and of the recovery.
 func (b *Bus) retry(ctx context.Context, op string, topic events.Topic, do func(context.Context) error) error {
 	state, began := b.state(call{op, topic}), time.Now()
 	note := func(err error) {
@@ -254,7 +250,7 @@ func (b *Bus) retry(ctx context.Context, op string, topic events.Topic, do func(
 		b.metrics.retries.WithLabelValues(op).Inc()
 	}
 	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(retryFirst), backoff.WithMultiplier(2),
-		backoff.WithMaxInterval(retryMax), backoff.WithMaxElapsedTime(b.cfg.Patience))
+		backoff.WithMaxInterval(retryMax), backoff.WithMaxElapsedTime(b.cfg.RetryBudget))
 	err := backoff.RetryNotify(attempt, backoff.WithContext(policy, ctx), notify)
 	if err == nil {
 		note(nil)

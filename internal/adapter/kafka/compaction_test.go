@@ -20,7 +20,7 @@ func TestReadersPassWhatWasCompacted(t *testing.T) {
 	const topic = events.ToolsEmbedded
 	setConfigs(t, b, "", map[string]string{"log.cleaner.backoff.ms": "200"})
 	setConfigs(t, b, topic, map[string]string{
-		"segment.ms": "100", "min.cleanable.dirty.ratio": "0.01", deleteRetention: "0",
+		"segment.ms": "100", "min.cleanable.dirty.ratio": "0.01", deleteRetention: "0", minCompactionLag: "0",
 	})
 	const keys, rounds = 40, 5
 	for round := range rounds {
@@ -81,30 +81,4 @@ func offsetsOf(t *testing.T, b *Bus, topic events.Topic, from uint64) map[uint64
 		t.Fatal(err)
 	}
 	return got
-}
-
-// Another process publishes a newer record of the key after Republish has
-// looked and before it has stored.
-func TestRepublishMendsWhatItOvertook(t *testing.T) {
-	cfg := fresh(t, 1)
-	create(t, cfg)
-	b := open(t, cfg)
-	defer closeBus(t, b)
-	publish := func(value string) {
-		must(t, b.Publish(within(t), stream.Message{Topic: events.ToolsRaw, Key: "k", Value: []byte(value)}))
-	}
-	publish("old")
-	m := followed(t, b, events.ToolsRaw, 1)[0]
-	home := b.reader(events.ToolsRaw, 0, m.Offset) // has looked
-	publish("newer")
-	publish("newest")
-	done, err := b.republish(within(t), home, m)
-	must(t, err)
-	if done {
-		t.Error("an old record counts as put back")
-	}
-	all := followed(t, b, events.ToolsRaw, 5)
-	if last := all[len(all)-1]; string(last.Value) != "newest" {
-		t.Errorf("the newest record of the key is %q", last.Value)
-	}
 }

@@ -21,12 +21,12 @@ import (
 
 // Defaults of a Config.
 const (
-	DefaultPrefix     = "toolstream."
-	DefaultMaxMessage = 8 << 20
-	DefaultPartitions = 6
-	DefaultRetention  = 90 * 24 * time.Hour
-	DefaultSession    = 15 * time.Second
-	DefaultPatience   = 30 * time.Second
+	DefaultPrefix      = "toolstream."
+	DefaultMaxMessage  = 8 << 20
+	DefaultPartitions  = 6
+	DefaultRetention   = 90 * 24 * time.Hour
+	DefaultSession     = 15 * time.Second
+	DefaultRetryBudget = 30 * time.Second
 )
 
 // Config says how the cluster is reached and what is expected of it. Zero
@@ -45,8 +45,8 @@ type Config struct {
 	// its partitions. Between learning that it is to give them up and doing so
 	// it gives none, so a batch that takes longer then is done again elsewhere.
 	Session time.Duration
-	// Patience is how long a request is tried again before its caller is told.
-	Patience time.Duration
+	// RetryBudget is how long a request is tried again before its caller is told.
+	RetryBudget time.Duration
 
 	// What Topics asks of the topics: partitions and replicas of each, and how
 	// long those that are not compacted keep a record. Without a number of
@@ -56,7 +56,7 @@ type Config struct {
 	Replication int
 	Retention   time.Duration
 
-	Managed bool // an operator makes the topics of generations, and removes them
+	Managed bool // an operator makes the topics of index versions, and removes them
 }
 
 // TLS says how connections are secured.
@@ -89,7 +89,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.MaxMessage = orDefault(c.MaxMessage, DefaultMaxMessage)
 	c.Session = orDefault(c.Session, DefaultSession)
-	c.Patience = orDefault(c.Patience, DefaultPatience)
+	c.RetryBudget = orDefault(c.RetryBudget, DefaultRetryBudget)
 	c.Partitions = orDefault(c.Partitions, DefaultPartitions)
 	c.Retention = orDefault(c.Retention, DefaultRetention)
 	return c, c.check()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
@@ -30,7 +29,7 @@ const (
 )
 
 // Consume hands each partition that the group gives to this member to handle.
-// While the topic is not there, or the group can not be joined, it waits and
+// While the topic is not there, or the group cannot be joined, it waits and
 // the log says so. A handler that is done before its partition is taken away
 // leaves it unread until then.
 func (b *Bus) Consume(ctx context.Context, topic events.Topic, group string, handle func(context.Context, stream.Partition) error) error {
@@ -110,7 +109,7 @@ func (m *member) join(ctx context.Context, cg *kafkago.ConsumerGroup) {
 			failures++
 			if !told && time.Since(began) > quiet {
 				told = true
-				m.bus.log.Warn("can not join the group yet", "topic", string(m.topic), "group", m.group, "error", err)
+				m.bus.log.Warn("cannot join the group yet", "topic", string(m.topic), "group", m.group, "error", err)
 			}
 			m.bus.metrics.retries.WithLabelValues(opJoin).Inc()
 			continue
@@ -139,13 +138,12 @@ func (m *member) hold(work, lost context.Context, gen *kafkago.Generation, a kaf
 	if lost.Err() != nil || work.Err() != nil {
 		return
 	}
-	p := &partition{member: m, generation: gen, lost: lost, label: []string{string(m.topic), m.group, strconv.Itoa(a.ID)}}
+	p := &partition{member: m, generation: gen, lost: lost}
 	if err := p.locate(ctx, a); err != nil {
 		m.bus.log.Warn("joining the group again", "topic", string(m.topic), "group", m.group, "error", err)
 		return // which ends the generation
 	}
 	err := m.handle(ctx, p)
-	m.bus.metrics.lag.DeleteLabelValues(p.label...)
 	if err := stream.OrDone(ctx, err); err != nil && !errors.Is(err, errTaken) {
 		m.once.Do(func() { m.err = err })
 		m.stop()
@@ -154,7 +152,7 @@ func (m *member) hold(work, lost context.Context, gen *kafkago.Generation, a kaf
 }
 
 // errTaken is in the error of a commit that the coordinator has refused because
-// the partition is somebody else's by now, or about to be.
+// the partition has another owner by now, or about to be.
 var errTaken = errors.New("the partition is taken away")
 
 // partition is one handler's hold on a partition. Its methods are called one
@@ -165,11 +163,10 @@ type partition struct {
 	lost       context.Context // ends with the generation
 	reader     *reader
 	committed  uint64
-	label      []string
 }
 
 // locate begins where the group has committed. The library does not tell an
-// error from a partition of which nothing is committed, so that is asked again:
+// error from a partition without a commit, so such a partition is asked again:
 // else a stumble of the coordinator would have all of it read anew.
 func (p *partition) locate(ctx context.Context, a kafkago.PartitionAssignment) error {
 	m := p.member
@@ -187,9 +184,7 @@ func (p *partition) locate(ctx context.Context, a kafkago.PartitionAssignment) e
 
 // Fetch implements stream.Partition.
 func (p *partition) Fetch(ctx context.Context, max int) ([]stream.Message, error) {
-	msgs, err := p.reader.fetch(ctx, max)
-	p.observeLag()
-	return msgs, err
+	return p.reader.fetch(ctx, max)
 }
 
 // Commit implements stream.Partition. The coordinator refuses it once the
@@ -198,7 +193,7 @@ func (p *partition) Commit(_ context.Context, through uint64) error {
 	if through <= p.committed {
 		return nil
 	}
-	m, at := p.member, p.reader.place
+	m, at := p.member, p.reader.at
 	err := p.generation.CommitOffsets(map[string]map[int]int64{m.bus.cfg.topic(at.topic): {at.partition: nextAfter(through)}})
 	if err != nil && (p.lost.Err() != nil || refusesMember(err)) {
 		err = fmt.Errorf("%w: %w", errTaken, err)
@@ -207,18 +202,12 @@ func (p *partition) Commit(_ context.Context, through uint64) error {
 		return fmt.Errorf("kafka: commit partition %d of %s at %d for %s: %w", at.partition, at.topic, through, m.group, err)
 	}
 	p.committed = through
-	p.observeLag()
 	return nil
 }
 
 // refusesMember reports whether the coordinator counts on another generation.
 func refusesMember(err error) bool {
 	return errors.Is(err, kafkago.RebalanceInProgress) || errors.Is(err, kafkago.IllegalGeneration) || errors.Is(err, kafkago.UnknownMemberId)
-}
-
-func (p *partition) observeLag() {
-	behind := max(p.reader.end-nextAfter(p.committed), 0)
-	p.member.bus.metrics.lag.WithLabelValues(p.label...).Set(float64(behind))
 }
 
 // pause waits; it returns false if ctx ended first.

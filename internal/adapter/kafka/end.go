@@ -14,20 +14,20 @@ import (
 // last record is there, compacted or not: Kafka never cleans the segment that
 // it writes to.
 func (b *Bus) End(ctx context.Context, topic events.Topic) (map[int]uint64, error) {
-	n, err := b.count(ctx, opMeta, topic)
+	partitions, err := b.awaitPartitions(ctx, opMeta, topic)
 	if err != nil {
 		return nil, err
 	}
-	var spans []span
+	var ranges []offsetRange
 	err = b.retry(ctx, opMeta, topic, func(ctx context.Context) (err error) {
-		spans, err = b.offsets(ctx, topic, homesOf(n))
+		ranges, err = b.offsets(ctx, topic, partitions)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	ends := make(map[int]uint64, n)
-	for p, s := range spans {
+	ends := make(map[int]uint64, len(partitions))
+	for p, s := range ranges {
 		ends[p] = 0
 		if s.end > s.first {
 			ends[p] = portOffset(s.end - 1)
@@ -39,12 +39,12 @@ func (b *Bus) End(ctx context.Context, topic events.Topic) (map[int]uint64, erro
 // Committed returns the offset that a group has committed of each partition of
 // a topic, 0 where it has not yet.
 func (b *Bus) Committed(ctx context.Context, topic events.Topic, group string) (map[int]uint64, error) {
-	n, err := b.count(ctx, opMeta, topic)
+	partitions, err := b.awaitPartitions(ctx, opMeta, topic)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[int]uint64, n)
-	for p := range n {
+	out := make(map[int]uint64, len(partitions))
+	for p := range partitions {
 		out[p] = 0
 	}
 	name := b.cfg.topic(topic)
@@ -52,7 +52,7 @@ func (b *Bus) Committed(ctx context.Context, topic events.Topic, group string) (
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		res, err := b.client.OffsetFetch(ctx, &kafkago.OffsetFetchRequest{
-			GroupID: b.cfg.group(topic, group), Topics: map[string][]int{name: homesOf(n)},
+			GroupID: b.cfg.group(topic, group), Topics: map[string][]int{name: partitions},
 		})
 		if err == nil {
 			err = res.Error
@@ -69,4 +69,25 @@ func (b *Bus) Committed(ctx context.Context, topic events.Topic, group string) (
 		return nil
 	})
 	return out, err
+}
+
+// Members counts the processes that share a topic as a group.
+func (b *Bus) Members(ctx context.Context, topic events.Topic, group string) (n int, err error) {
+	err = b.retry(ctx, opMeta, topic, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		res, err := b.client.DescribeGroups(ctx, &kafkago.DescribeGroupsRequest{GroupIDs: []string{b.cfg.group(topic, group)}})
+		if err != nil {
+			return fmt.Errorf("kafka: members of %s: %w", group, err)
+		}
+		n = 0
+		for _, g := range res.Groups {
+			if g.Error != nil {
+				return fmt.Errorf("kafka: members of %s: %w", group, g.Error)
+			}
+			n += len(g.Members)
+		}
+		return nil
+	})
+	return n, err
 }

@@ -16,11 +16,11 @@ const followBatch = 512
 // Follow implements stream.Follower. Partitions that are added to the topic are
 // read from their beginning.
 func (b *Bus) Follow(ctx context.Context, topic events.Topic, from map[int]uint64, handle func(context.Context, []stream.Message) error) error {
-	n, err := b.count(ctx, opMeta, topic)
+	partitions, err := b.awaitPartitions(ctx, opMeta, topic)
 	if err != nil {
 		return stream.OrDone(ctx, err)
 	}
-	if err := b.checkFrom(topic, from, n); err != nil {
+	if err := b.checkFrom(topic, from, len(partitions)); err != nil {
 		return err
 	}
 	batches := make(chan []stream.Message)
@@ -47,8 +47,8 @@ func (b *Bus) checkFrom(topic events.Topic, from map[int]uint64, partitions int)
 func (b *Bus) spread(ctx context.Context, g *errgroup.Group, topic events.Topic, from map[int]uint64, batches chan<- []stream.Message) error {
 	reading := 0
 	for {
-		n, err := b.partitions(ctx, topic)
-		for ; err == nil && reading < n; reading++ {
+		partitions, err := b.partitions(ctx, topic)
+		for ; err == nil && reading < len(partitions); reading++ {
 			r := b.reader(topic, reading, from[reading])
 			g.Go(func() error { return stream.Pour(ctx, batches, r.fetch, followBatch) })
 		}

@@ -88,8 +88,8 @@ func TestMessagesOverTheLimit(t *testing.T) {
 	for i, err := range refused {
 		if all[i].Key == "small" {
 			must(t, err)
-		} else if stream.Reason(err) != stream.ReasonTooLarge || !strings.Contains(err.Error(), fmt.Sprint(size(large))) || !strings.Contains(err.Error(), "20000") {
-			t.Errorf("%v: want %s with the size %d and the limit 20000", err, stream.ReasonTooLarge, size(large))
+		} else if stream.Reason(err) != stream.ReasonTooLarge || !strings.Contains(err.Error(), fmt.Sprint(size(large))) || !strings.Contains(err.Error(), maxMessageBytes) {
+			t.Errorf("%v: want %s with the size %d and the name of the limit", err, stream.ReasonTooLarge, size(large))
 		}
 	}
 	err = b.Publish(within(t), all...)

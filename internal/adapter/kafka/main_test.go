@@ -2,42 +2,22 @@ package kafka
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/servers"
-	"github.com/toolstream/toolstream/internal/servers/servertest"
+	"github.com/toolstream/toolstream/internal/testing/servers"
+	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 )
 
-// shared is the broker that the tests of the package have in common.
-type shared struct {
-	once   sync.Once
-	server *servers.Server
-	err    error
-}
-
-var broker shared
-
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if broker.server != nil {
-		if code != 0 {
-			fmt.Fprintf(os.Stderr, "the end of the log of the broker:\n%s\n", broker.server.Log())
-		}
-		if err := broker.server.Stop(context.Background()); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
+	code := servertest.Main(m)
 	if code == 0 {
 		if err := goleak.Find(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -50,16 +30,7 @@ func TestMain(m *testing.M) {
 // address returns where the shared broker listens.
 func address(t testing.TB) string {
 	t.Helper()
-	required := os.Getenv(servertest.Variable) == "required"
-	if !required && !servers.Provisioned(servers.KafkaName) {
-		t.Skip("kafka is not there: `make servers` makes it")
-	}
-	broker.once.Do(func() { broker.server, broker.err = servers.Kafka(context.Background(), "") })
-	if !required && errors.Is(broker.err, servers.ErrUnavailable) {
-		t.Skip(broker.err)
-	}
-	must(t, broker.err)
-	return broker.server.Addr
+	return servertest.Shared(t, servers.KafkaName).Addr
 }
 
 func logger(t testing.TB) *slog.Logger {
@@ -71,8 +42,13 @@ func logger(t testing.TB) *slog.Logger {
 
 // fresh is a configuration of topics that no other test knows.
 func fresh(t testing.TB, partitions int) Config {
+	t.Helper()
+	return freshAt(address(t), partitions)
+}
+
+func freshAt(broker string, partitions int) Config {
 	return Config{
-		Brokers: []string{address(t)}, Prefix: fmt.Sprintf("t%d.", time.Now().UnixNano()),
+		Brokers: []string{broker}, Prefix: fmt.Sprintf("t%d.", time.Now().UnixNano()),
 		Partitions: partitions, Replication: 1, Session: 6 * time.Second,
 	}
 }

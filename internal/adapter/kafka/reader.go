@@ -27,16 +27,15 @@ const (
 // goroutine at a time.
 type reader struct {
 	bus   *Bus
-	place place
+	at    topicPartition
 	next  int64            // Kafka's offset to ask for
-	end   int64            // Kafka's offset behind the last record, when it was last asked
 	ready []stream.Message // read and not handed out yet
 }
 
 // fetch returns the next messages, at least one and at most max.
 func (r *reader) fetch(ctx context.Context, max int) ([]stream.Message, error) {
 	for len(r.ready) == 0 {
-		if err := r.bus.retry(ctx, opFetch, r.place.topic, r.poll); err != nil {
+		if err := r.bus.retry(ctx, opFetch, r.at.topic, r.poll); err != nil {
 			return nil, err
 		}
 	}
@@ -51,7 +50,7 @@ func (r *reader) poll(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, fetchWait+requestTimeout)
 	defer cancel()
 	res, err := r.bus.client.Fetch(bounded, &kafkago.FetchRequest{
-		Topic: r.bus.cfg.topic(r.place.topic), Partition: r.place.partition, Offset: r.next,
+		Topic: r.bus.cfg.topic(r.at.topic), Partition: r.at.partition, Offset: r.next,
 		MinBytes: 1, MaxBytes: fetchBytes, MaxWait: fetchWait,
 	})
 	if err == nil {
@@ -62,14 +61,13 @@ func (r *reader) poll(ctx context.Context) error {
 	}
 	before := r.next
 	if err == nil {
-		r.end = res.HighWatermark
 		err = r.take(res.Records)
 	}
 	if err == nil && r.next == before && res.Throttle > 0 {
 		err = fmt.Errorf("the broker's quota is used up for %s", res.Throttle) // and records may be there
 	}
 	if err != nil {
-		return r.bus.describe(r.place.topic, fmt.Errorf("partition %d above offset %d: %w", r.place.partition, r.next, err))
+		return r.bus.describe(r.at.topic, fmt.Errorf("partition %d above offset %d: %w", r.at.partition, r.next, err))
 	}
 	return nil
 }
@@ -85,7 +83,7 @@ func (r *reader) take(records kafkago.RecordReader) error {
 		if err != nil {
 			return err
 		}
-		m, err := decode(r.place.topic, r.place.partition, record)
+		m, err := decode(r.at.topic, r.at.partition, record)
 		if err != nil {
 			return err
 		}
@@ -97,9 +95,7 @@ func (r *reader) take(records kafkago.RecordReader) error {
 	}
 	if r.next == asked {
 		r.skip(records)
-		return nil
 	}
-	r.bus.metrics.batches.WithLabelValues(opFetch).Observe(float64(len(r.ready)))
 	return nil
 }
 
@@ -120,19 +116,19 @@ func (r *reader) skip(records kafkago.RecordReader) {
 
 // relocate goes on after the broker has said that it does not have the offset.
 func (r *reader) relocate(ctx context.Context) error {
-	spans, err := r.bus.offsets(ctx, r.place.topic, []int{r.place.partition})
+	ranges, err := r.bus.offsets(ctx, r.at.topic, []int{r.at.partition})
 	if err != nil {
 		return err
 	}
-	s := spans[0]
+	left := ranges[0]
 	switch {
-	case r.next > s.end:
+	case r.next > left.end:
 		return stream.Permanent(stream.ReasonLost, fmt.Errorf(
 			"kafka: topic %s, partition %d ends at offset %d, and offset %d has been read there: the cluster has lost records or the topic was made anew",
-			r.bus.cfg.topic(r.place.topic), r.place.partition, s.end, r.next))
-	case r.next < s.first:
-		r.reportGap(s.first)
-		r.next = s.first
+			r.bus.cfg.topic(r.at.topic), r.at.partition, left.end, r.next))
+	case r.next < left.first:
+		r.reportGap(left.first)
+		r.next = left.first
 	}
 	return nil // else records came meanwhile
 }
@@ -144,9 +140,9 @@ func (r *reader) reportGap(first int64) {
 		return
 	}
 	r.bus.log.Error("records are gone that were not read yet: they exceeded the topic's limits, or were deleted",
-		"topic", string(r.place.topic), "partition", r.place.partition, "after", r.next, "before", first+1)
+		"topic", string(r.at.topic), "partition", r.at.partition, "after", r.next, "before", first+1)
 }
 
 func (b *Bus) reader(topic events.Topic, partition int, above uint64) *reader {
-	return &reader{bus: b, place: place{topic, partition}, next: nextAfter(above)}
+	return &reader{bus: b, at: topicPartition{topic, partition}, next: nextAfter(above)}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// wire answers requests in the place of a cluster: what a broker can not be
+// wire answers requests in the place of a cluster: what a broker cannot be
 // brought to answer when a test wants it.
 type wire func(kafkago.Request) (kafkago.Response, error)
 
@@ -29,7 +29,7 @@ func (w wire) RoundTrip(_ context.Context, _ net.Addr, req kafkago.Request) (kaf
 
 func onWire(t *testing.T, w wire) *Bus {
 	t.Helper()
-	b, err := New(Config{Brokers: []string{"broker:1"}, Patience: time.Second}, Deps{Logger: logger(t), Registerer: prometheus.NewRegistry()})
+	b, err := New(Config{Brokers: []string{"broker:1"}, RetryBudget: time.Second}, Deps{Logger: logger(t), Registerer: prometheus.NewRegistry()})
 	must(t, err)
 	b.client.Transport = w
 	t.Cleanup(func() { closeBus(t, b) })

@@ -1,16 +1,9 @@
 package kafka
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/pbkdf2"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/sha512"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -21,8 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	kafkago "github.com/segmentio/kafka-go"
 
-	"github.com/toolstream/toolstream/internal/servers"
-	"github.com/toolstream/toolstream/internal/servers/servertest"
+	"github.com/toolstream/toolstream/internal/testing/servers"
+	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -38,7 +31,7 @@ func TestTLSAndSASL(t *testing.T) {
 
 	config := func(mechanism, user, secret string) Config {
 		cfg := open
-		cfg.Brokers, cfg.Patience = []string{secure}, time.Second
+		cfg.Brokers, cfg.RetryBudget = []string{secure}, time.Second
 		cfg.TLS = TLS{Enabled: true, CA: ca}
 		cfg.SASL = SASL{Mechanism: mechanism, Username: user, Password: secret}
 		return cfg
@@ -116,18 +109,7 @@ func addUser(t *testing.T, cfg Config, name string) {
 // broker wants them, and returns the file to trust.
 func certify(t *testing.T, dir string) (ca string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "broker"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	must(t, err)
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	must(t, err)
-	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})
-	keyPEM := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})
+	certPEM, keyPEM := servertest.Certificate(t)
 	must(t, os.WriteFile(filepath.Join(dir, "broker.pem"), append(keyPEM, certPEM...), 0o600))
 	ca = filepath.Join(t.TempDir(), "ca.pem")
 	must(t, os.WriteFile(ca, certPEM, 0o600))
@@ -186,8 +168,5 @@ func TestSettingsThatCanNotBe(t *testing.T) {
 		if _, err := New(cfg, Deps{Logger: logger(t), Registerer: prometheus.NewRegistry()}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: want %q", err, want)
 		}
-	}
-	if _, err := New(Config{Brokers: brokers}, Deps{}); err == nil {
-		t.Error("a bus without logger and registerer")
 	}
 }

@@ -19,6 +19,7 @@ const (
 	cleanupPolicy     = "cleanup.policy"
 	retentionMillis   = "retention.ms"
 	deleteRetention   = "delete.retention.ms"
+	minCompactionLag  = "min.compaction.lag.ms"
 	minInSyncReplicas = "min.insync.replicas"
 	maxMessageBytes   = "max.message.bytes"
 )
@@ -26,6 +27,11 @@ const (
 // nullRetention is how long a null of a compacted topic stays, in milliseconds:
 // a week in which readers that were away may come back and see it.
 const nullRetention = 7 * 24 * 60 * 60 * 1000
+
+// repairTime is how long compaction leaves a record in place, in milliseconds: a day
+// in which stream.Repairer can publish the newest record of a key again that has an
+// older one behind it.
+const repairTime = 24 * 60 * 60 * 1000
 
 // TopicSpec is how a topic has to be.
 type TopicSpec struct {
@@ -55,9 +61,9 @@ func (f Finding) String() string {
 }
 
 // Topics returns how the topics have to be, in the order of the flow, those of
-// further generations at the end. A write is acknowledged by most of the replicas,
+// further index versions at the end. A write is acknowledged by most of the replicas,
 // so that one of three may be down.
-func Topics(cfg Config, generations ...int) ([]TopicSpec, error) {
+func Topics(cfg Config, versions ...int) ([]TopicSpec, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
@@ -66,7 +72,7 @@ func Topics(cfg Config, generations ...int) ([]TopicSpec, error) {
 	for _, t := range events.Topics() {
 		specs = append(specs, cfg.spec(t))
 	}
-	for _, n := range generations {
+	for _, n := range versions {
 		specs = append(specs, cfg.spec(events.Embedded(n)))
 	}
 	return specs, nil
@@ -75,7 +81,7 @@ func Topics(cfg Config, generations ...int) ([]TopicSpec, error) {
 // spec is how a topic has to be.
 func (c Config) spec(t events.Topic) TopicSpec {
 	settings := map[string]string{
-		// What can not be compressed grows a little when it is tried.
+		// What cannot be compressed grows a little when it is tried.
 		maxMessageBytes: strconv.Itoa(c.MaxMessage + c.MaxMessage/256 + 1024),
 	}
 	if c.Replication > 0 {
@@ -84,6 +90,7 @@ func (c Config) spec(t events.Topic) TopicSpec {
 	if t.Compacted() {
 		settings[cleanupPolicy] = "compact"
 		settings[deleteRetention] = strconv.Itoa(nullRetention)
+		settings[minCompactionLag] = strconv.Itoa(repairTime)
 	} else {
 		settings[cleanupPolicy] = "delete"
 		settings[retentionMillis] = strconv.FormatInt(c.Retention.Milliseconds(), 10)

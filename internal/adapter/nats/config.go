@@ -13,50 +13,24 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Defaults of a ConnectConfig.
+// connectTimeout bounds one try of one server, drainTimeout what is under way at the end.
 const (
-	DefaultURL     = "nats://127.0.0.1:4222"
-	DefaultTimeout = 5 * time.Second
-	DefaultDrain   = 30 * time.Second
+	connectTimeout = 5 * time.Second
+	drainTimeout   = 30 * time.Second
 )
 
-// ConnectConfig says where the servers are and who asks. The zero value of a
-// field means its default; of the credentials at most one kind is given.
+// ConnectConfig says where the servers are and who connects. At most one kind of
+// credentials is given.
 type ConnectConfig struct {
-	URL  string // of one or more servers, separated by commas; DefaultURL
-	Name string // of this process in the server's lists; "toolstream"
+	URL  string // of one or more servers, separated by commas
+	Name string // of this process in the server's lists
 
 	CredentialsFile string // JWT and seed, as nsc writes them; read again at each connect
 	SeedFile        string // NKey
-	User, Password  string
 	Token           string
 
 	CAFile            string // of the authorities that are trusted; the system's
 	CertFile, KeyFile string // of this client, where the server asks for it
-
-	Timeout time.Duration // of one try of one server; DefaultTimeout
-	Drain   time.Duration // longest time to answer what is under way at the end; DefaultDrain
-
-	// Background makes Connect return at once while no server is there: the
-	// connection comes up when one is, and what is asked until then fails with
-	// ErrDisconnected. Without it no server is an error of Connect.
-	Background bool
-}
-
-func (c ConnectConfig) withDefaults() ConnectConfig {
-	if c.URL == "" {
-		c.URL = DefaultURL
-	}
-	if c.Name == "" {
-		c.Name = "toolstream"
-	}
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
-	if c.Drain == 0 {
-		c.Drain = DefaultDrain
-	}
-	return c
 }
 
 func (c ConnectConfig) validate() error {
@@ -73,25 +47,21 @@ func (c ConnectConfig) validate() error {
 		}
 	}
 	kinds := 0
-	for _, given := range []string{c.CredentialsFile, c.SeedFile, c.User, c.Token} {
+	for _, given := range []string{c.CredentialsFile, c.SeedFile, c.Token} {
 		if given != "" {
 			kinds++
 		}
 	}
 	switch {
 	case kinds > 1:
-		return errors.New("nats: give one of credentials file, seed file, user and token")
-	case c.User == "" && c.Password != "":
-		return errors.New("nats: a password without a user")
+		return errors.New("nats: give one of credentials file, seed file and token")
 	case (c.CertFile == "") != (c.KeyFile == ""):
 		return errors.New("nats: a client certificate and its key belong together")
-	case c.Timeout < 0 || c.Drain < 0:
-		return errors.New("nats: a timeout is negative")
 	}
 	return nil
 }
 
-// credentials returns the options that say who asks. Files are read now, so
+// credentials returns the options of the credentials. Files are read now, so
 // that a wrong one is found at the start and not when a server is there.
 func (c ConnectConfig) credentials() ([]nats.Option, error) {
 	switch {
@@ -106,8 +76,6 @@ func (c ConnectConfig) credentials() ([]nats.Option, error) {
 			return nil, fmt.Errorf("nats: seed file %s: %w", c.SeedFile, err)
 		}
 		return []nats.Option{option}, nil
-	case c.User != "":
-		return []nats.Option{nats.UserInfo(c.User, c.Password)}, nil
 	case c.Token != "":
 		return []nats.Option{nats.Token(c.Token)}, nil
 	}

@@ -5,25 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 )
 
-// How long to wait between two rounds of tries.
-const (
-	firstWait = 100 * time.Millisecond
-	maxWait   = 2 * time.Second
-)
-
-// Connect returns a connection that comes back by itself for as long as it is
-// not closed, with its subscriptions, even after the server refused its
-// credentials: these may be renewed. Losses and returns are logged. Errors name
-// the servers and the cause. Drain ends the connection.
-func Connect(ctx context.Context, cfg ConnectConfig, log *slog.Logger) (*nats.Conn, error) {
-	cfg = cfg.withDefaults()
+// Connect returns a connection that comes up when a server is there, and comes back by
+// itself for as long as it is not closed, with its subscriptions, even after the server
+// refused its credentials: these may be renewed. The log tells losses and returns. Until
+// there is a connection calls fail with ErrDisconnected, which names the servers and the
+// cause. Drain ends the connection.
+func Connect(cfg ConnectConfig, log *slog.Logger) (*nats.Conn, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
@@ -31,29 +24,11 @@ func Connect(ctx context.Context, cfg ConnectConfig, log *slog.Logger) (*nats.Co
 	if err != nil {
 		return nil, err
 	}
-	type outcome struct {
-		nc  *nats.Conn
-		err error
+	nc, err := nats.Connect(cfg.URL, options...)
+	if err != nil {
+		return nil, fmt.Errorf("nats: connect to %s: %w", strings.Join(redacted(strings.Split(cfg.URL, ",")), ", "), err)
 	}
-	connected := make(chan outcome, 1)
-	go func() {
-		nc, err := nats.Connect(cfg.URL, options...)
-		connected <- outcome{nc, err}
-	}()
-	select {
-	case o := <-connected:
-		if o.err != nil {
-			return nil, fmt.Errorf("nats: connect to %s: %w", cfg.where(), o.err)
-		}
-		return o.nc, nil
-	case <-ctx.Done():
-		go func() { // a try takes its time, whoever still waits
-			if o := <-connected; o.err == nil {
-				o.nc.Close()
-			}
-		}()
-		return nil, fmt.Errorf("nats: connect to %s: %w", cfg.where(), ctx.Err())
-	}
+	return nc, nil
 }
 
 func (c ConnectConfig) options(log *slog.Logger) ([]nats.Option, error) {
@@ -67,13 +42,14 @@ func (c ConnectConfig) options(log *slog.Logger) ([]nats.Option, error) {
 	}
 	options := []nats.Option{
 		nats.Name(c.Name),
-		nats.Timeout(c.Timeout),
-		nats.DrainTimeout(c.Drain),
+		nats.Timeout(connectTimeout),
+		nats.DrainTimeout(drainTimeout),
 		nats.MaxReconnects(-1),
-		nats.CustomReconnectDelay(pause),
+		nats.ReconnectWait(reconnectWait),
+		nats.ReconnectJitter(reconnectWait, reconnectWait), // clients that lost the same server do not come back at once
 		nats.IgnoreAuthErrorAbort(),
 		nats.ReconnectBufSize(-1), // see the package comment
-		nats.RetryOnFailedConnect(c.Background),
+		nats.RetryOnFailedConnect(true),
 	}
 	options = append(options, observers(log)...)
 	return append(append(options, credentials...), encryption...), nil
@@ -103,21 +79,8 @@ func observers(log *slog.Logger) []nats.Option {
 	}
 }
 
-// pause is the wait after that many rounds through all servers: it doubles up
-// to two seconds, and is anywhere from half to all of that, so that those who
-// lost the same server do not come back at once.
-func pause(rounds int) time.Duration {
-	most := maxWait
-	if rounds < 5 {
-		most = min(firstWait<<max(rounds, 0), maxWait)
-	}
-	return most/2 + rand.N(most/2)
-}
-
-// where names the servers in errors.
-func (c ConnectConfig) where() string {
-	return strings.Join(redacted(strings.Split(c.URL, ",")), ", ")
-}
+// reconnectWait is the time between two tries of one server, without jitter.
+const reconnectWait = 500 * time.Millisecond
 
 // Drain ends a connection: nothing new is received, what was received is
 // handled, what was sent is flushed. What is not done when ctx ends, or the

@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -15,19 +14,18 @@ import (
 	"github.com/toolstream/toolstream/internal/stream"
 )
 
-// KVConfig names a bucket and says what it keeps.
+// KVConfig names a bucket.
 type KVConfig struct {
 	Bucket   string
-	History  uint8 // versions kept of each key, 1 to 64
-	Replicas int   // servers that hold a copy where the bucket is made; 1 when 0
+	Replicas int // servers that hold a copy where the bucket is made; 1 when 0
 }
 
-// KV is a bucket of small values that everybody watches: versions of weights,
+// KV is a bucket of small values that every process watches: versions of weights,
 // settings. Keys consist of letters, digits and -/_=. characters. A value and
 // what the protocol adds has to fit one message of the server: MaxValue.
 //
-// Nothing is asked of the server before the first use, so that a process can
-// start while it is away. What is asked while there is no connection fails at
+// The first use looks the bucket up, and makes it if it is not there, so that a
+// process can start while the server is away. Without a connection a call fails at
 // once with ErrDisconnected; a watch waits instead.
 type KV struct {
 	cfg   KVConfig
@@ -35,16 +33,11 @@ type KV struct {
 	js    jetstream.JetStream
 	check time.Duration // between two looks of a watch for its bucket
 
-	mu sync.Mutex         // guards kv
-	kv jetstream.KeyValue // nil until it was found or made
+	found atomic.Pointer[jetstream.KeyValue] // nil until it was found or made
 }
 
-// NewKV returns a bucket that the first use looks up, and makes if it is not
-// there.
+// NewKV returns a bucket.
 func NewKV(cfg KVConfig, conn *nats.Conn) (*KV, error) {
-	if cfg.Bucket == "" || conn == nil || cfg.History < 1 || cfg.History > jetstream.KeyValueMaxHistory || cfg.Replicas < 0 {
-		return nil, fmt.Errorf("nats: a bucket needs a name, a connection and a history of 1 to %d, have %+v", jetstream.KeyValueMaxHistory, cfg)
-	}
 	js, err := jetstream.New(conn)
 	if err != nil {
 		return nil, fmt.Errorf("nats: bucket %s: %w", cfg.Bucket, err)
@@ -52,19 +45,15 @@ func NewKV(cfg KVConfig, conn *nats.Conn) (*KV, error) {
 	return &KV{cfg: cfg, conn: conn, js: js, check: checkEvery}, nil
 }
 
-// Open looks the bucket up, and makes it if it is not there. One that somebody
-// else made is used as it is, if it keeps as many versions as are wanted. It is
-// for those that want to know at the start: every other method does it too.
+// Open looks the bucket up, for an error at the start: every other method does it too.
 func (k *KV) Open(ctx context.Context) error {
 	_, err := k.bucket(ctx)
 	return k.failed("open", "", err)
 }
 
 func (k *KV) bucket(ctx context.Context) (jetstream.KeyValue, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.kv != nil {
-		return k.kv, nil
+	if kv := k.found.Load(); kv != nil {
+		return *kv, nil
 	}
 	if !k.conn.IsConnected() {
 		return nil, disconnected(k.conn)
@@ -72,7 +61,7 @@ func (k *KV) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 	kv, err := k.js.KeyValue(ctx, k.cfg.Bucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		kv, err = k.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: k.cfg.Bucket, History: k.cfg.History, Storage: jetstream.FileStorage, Replicas: k.cfg.Replicas,
+			Bucket: k.cfg.Bucket, Storage: jetstream.FileStorage, Replicas: k.cfg.Replicas,
 		})
 	}
 	if errors.Is(err, jetstream.ErrBucketExists) { // another process was faster
@@ -81,14 +70,7 @@ func (k *KV) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 	if err != nil {
 		return nil, err
 	}
-	status, err := kv.Status(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if kept := status.History(); kept < int64(k.cfg.History) {
-		return nil, fmt.Errorf("it keeps %d versions of a key, wanted are %d: change the bucket, or remove it", kept, k.cfg.History)
-	}
-	k.kv = kv
+	k.found.Store(&kv)
 	return kv, nil
 }
 
@@ -155,36 +137,30 @@ func (k *KV) Delete(ctx context.Context, key string) error {
 	return k.failed("delete", key, err)
 }
 
-// History returns the kept versions of a key, oldest first, or stream.ErrNotFound.
-func (k *KV) History(ctx context.Context, key string) ([]stream.Entry, error) {
-	var out []stream.Entry
-	found := false
-	err := k.list(ctx, key, func(e jetstream.KeyValueEntry) {
-		found = true
-		if e.Operation() == jetstream.KeyValuePut {
-			out = append(out, entry(e))
-		}
-	}, jetstream.IncludeHistory())
-	if err == nil && !found {
-		err = stream.ErrNotFound
-	}
-	return out, k.failed("history", key, err)
-}
-
 // Keys returns the keys that begin with prefix, sorted.
 func (k *KV) Keys(ctx context.Context, prefix string) ([]string, error) {
+	if !k.conn.IsConnected() {
+		return nil, k.failed("keys", prefix, disconnected(k.conn))
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	var out []string
-	err := k.list(ctx, filter(prefix), func(e jetstream.KeyValueEntry) {
-		if strings.HasPrefix(e.Key(), prefix) {
-			out = append(out, e.Key())
+	err := k.watch(ctx, prefix, func(e jetstream.KeyValueEntry) error {
+		if e == nil {
+			return errListed
 		}
+		out = append(out, e.Key())
+		return nil
 	}, jetstream.IgnoreDeletes(), jetstream.MetaOnly())
-	if err != nil {
+	if !errors.Is(err, errListed) {
 		return nil, k.failed("keys", prefix, err)
 	}
 	slices.Sort(out)
 	return out, nil
 }
+
+// errListed ends a list.
+var errListed = errors.New("listed")
 
 func entry(e jetstream.KeyValueEntry) stream.Entry {
 	out := stream.Entry{Key: e.Key(), Revision: e.Revision()}
@@ -208,9 +184,7 @@ func (k *KV) failed(op, key string, err error) error {
 	case errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence:
 		err = stream.ErrConflict
 	case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, nats.ErrNoResponders):
-		k.mu.Lock()
-		k.kv = nil
-		k.mu.Unlock()
+		k.found.Store(nil)
 	}
 	if key != "" {
 		op += " " + key

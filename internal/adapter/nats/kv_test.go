@@ -11,15 +11,13 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
-	"github.com/toolstream/toolstream/internal/adapter/adaptertest"
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/testing/adaptertest"
 )
-
-const history = 5
 
 func openKV(t *testing.T, nc *nats.Conn, bucket string) *KV {
 	t.Helper()
-	kv, err := NewKV(KVConfig{Bucket: bucket, History: history}, nc)
+	kv, err := NewKV(KVConfig{Bucket: bucket}, nc)
 	must(t, err)
 	return kv
 }
@@ -34,7 +32,6 @@ func TestKV(t *testing.T) {
 				stopServer(s)
 			}
 		},
-		History: history,
 	})
 }
 
@@ -118,11 +115,10 @@ func TestWithoutAConnectionTheBucketFailsAtOnce(t *testing.T) {
 	put(t, kv, "a", "1")
 	g.cut(t, nc)
 	calls := map[string]func() error{
-		"get":     func() error { _, err := kv.Get(t.Context(), "a"); return err },
-		"put":     func() error { _, err := kv.Put(t.Context(), "a", nil); return err },
-		"keys":    func() error { _, err := kv.Keys(t.Context(), ""); return err },
-		"history": func() error { _, err := kv.History(t.Context(), "a"); return err },
-		"delete":  func() error { return kv.Delete(t.Context(), "a") },
+		"get":    func() error { _, err := kv.Get(t.Context(), "a"); return err },
+		"put":    func() error { _, err := kv.Put(t.Context(), "a", nil); return err },
+		"keys":   func() error { _, err := kv.Keys(t.Context(), ""); return err },
+		"delete": func() error { return kv.Delete(t.Context(), "a") },
 	}
 	for name, call := range calls {
 		if err := call(); !errors.Is(err, ErrDisconnected) || !strings.Contains(err.Error(), g.url()) {
@@ -153,20 +149,6 @@ func TestValuesHaveALargestSize(t *testing.T) {
 	if e, err := kv.Get(patient(t), "a"); err != nil || !bytes.Equal(e.Value, bytes.Repeat([]byte("y"), most)) {
 		t.Errorf("the value before is not there: %d bytes, %v", len(e.Value), err)
 	}
-}
-
-func TestABucketOfAnotherMakerIsUsedIfItKeepsEnough(t *testing.T) {
-	nc := dial(t, ConnectConfig{URL: startServer(t, withStore(t)).ClientURL()})
-	small, err := NewKV(KVConfig{Bucket: "small", History: 1}, nc)
-	must(t, err)
-	put(t, small, "a", "1")
-	if err := openKV(t, nc, "small").Open(patient(t)); err == nil || !strings.Contains(err.Error(), "keeps 1 versions") {
-		t.Errorf("a bucket with too little history: %v", err)
-	}
-	put(t, openKV(t, nc, "large"), "a", "1")
-	again, err := NewKV(KVConfig{Bucket: "large", History: 1}, nc)
-	must(t, err)
-	must(t, again.Open(patient(t)))
 }
 
 func TestABucketThatIsGoneIsMadeAgain(t *testing.T) {
@@ -200,14 +182,33 @@ func TestAWatchNoticesThatItsBucketIsGone(t *testing.T) {
 	w.want(t, "w.a", "2")
 }
 
-func TestNewKVNamesWhatIsWrong(t *testing.T) {
-	nc := dial(t, ConnectConfig{URL: startServer(t, server.Options{}).ClientURL()})
-	for _, cfg := range []KVConfig{{History: 1}, {Bucket: "b"}, {Bucket: "b", History: 65}, {Bucket: "b", History: 1, Replicas: -1}} {
-		if _, err := NewKV(cfg, nc); err == nil {
-			t.Errorf("%+v was accepted", cfg)
-		}
+func TestAServerWithoutJetStreamHoldsNoBucket(t *testing.T) {
+	if err := openKV(t, connect(t), "b").Open(patient(t)); err == nil {
+		t.Error("it does")
 	}
-	if err := openKV(t, nc, "b").Open(patient(t)); err == nil {
-		t.Error("a server without JetStream holds a bucket")
+}
+
+// A caller does not wait for another caller's look for the bucket, which a server that does
+// not answer holds up.
+func TestCallersLookForTheBucketByThemselves(t *testing.T) {
+	s := startServer(t, server.Options{})
+	nc := dial(t, ConnectConfig{URL: s.ClientURL()})
+	asked := make(chan struct{}, 2)
+	_, err := nc.Subscribe("$JS.API.STREAM.INFO.KV_b", func(*nats.Msg) { asked <- struct{}{} })
+	must(t, err)
+	kv := openKV(t, nc, "b")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 2)
+	for range 2 {
+		go func() { _, err := kv.Get(ctx, "k"); ended <- err }()
+	}
+	for range 2 {
+		receive(t, asked)
+	}
+	cancel()
+	for range 2 {
+		if err := receive(t, ended); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
 	}
 }

@@ -58,7 +58,15 @@ func withStore(t *testing.T) server.Options {
 // dial returns a connection that the test's end closes.
 func dial(t *testing.T, cfg ConnectConfig) *nats.Conn {
 	t.Helper()
-	nc, err := Connect(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	nc := begin(t, cfg)
+	awaitConnected(t, nc)
+	return nc
+}
+
+// begin returns a connection that may not be up yet.
+func begin(t *testing.T, cfg ConnectConfig) *nats.Conn {
+	t.Helper()
+	nc, err := Connect(cfg, slog.New(slog.DiscardHandler))
 	must(t, err)
 	t.Cleanup(nc.Close)
 	return nc

@@ -23,47 +23,27 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
+// The limits of a service.
+const (
+	timeout    = 10 * time.Second // of one request, waiting included
+	pending    = 256              // requests that may wait
+	parallel   = 64               // requests in work at a time
+	maxRequest = 1 << 20          // bytes
+)
+
 // Config names a service and the subject it answers on.
 type Config struct {
 	Name        string // letters, digits, - and _
-	Version     string // semantic version; what is none counts as 0.0.0
+	Version     string // semantic version; any other counts as 0.0.0
 	Description string
 	Subject     string
-	Timeout     time.Duration // of one request, waiting included; 10 s when 0
-	Pending     int           // requests that may wait; 256 when 0
-	Parallel    int           // requests in work at a time; 64 when 0
-	MaxRequest  int           // bytes; 1 MiB when 0
 
 	// Status returns the HTTP status of an error of the handler. Nil: 422 for
 	// a *schema.Invalid, 504 for a deadline, 503 for all else.
 	Status func(error) int
 
-	Logger *slog.Logger         // of panics and answers that could not be sent; none when nil
-	Traces trace.TracerProvider // of requests; none when nil
-}
-
-func (c Config) withDefaults() Config {
-	set := func(n *int, standard int) {
-		if *n == 0 {
-			*n = standard
-		}
-	}
-	set(&c.Pending, 256)
-	set(&c.Parallel, 64)
-	set(&c.MaxRequest, 1<<20)
-	if c.Timeout == 0 {
-		c.Timeout = 10 * time.Second
-	}
-	if c.Status == nil {
-		c.Status = statusOf
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Traces == nil {
-		c.Traces = noop.NewTracerProvider()
-	}
-	return c
+	Logger *slog.Logger         // of panics
+	Traces trace.TracerProvider // nil: no spans are made
 }
 
 // Handler answers one request in bytes.
@@ -89,18 +69,17 @@ type figures struct {
 }
 
 // NewService returns a service that Run puts on the connection.
-func NewService(cfg Config, conn *nats.Conn, handle Handler) (*Service, error) {
-	if cfg.Name == "" || cfg.Subject == "" || conn == nil || handle == nil {
-		return nil, errors.New("nats: a service needs a name, a subject, a connection and a handler")
+func NewService(cfg Config, conn *nats.Conn, handle Handler) *Service {
+	if cfg.Status == nil {
+		cfg.Status = statusOf
 	}
-	if min(cfg.Pending, cfg.Parallel, cfg.MaxRequest) < 0 || cfg.Timeout < 0 {
-		return nil, fmt.Errorf("nats: service %s: a limit is negative", cfg.Name)
+	if cfg.Traces == nil {
+		cfg.Traces = noop.NewTracerProvider()
 	}
-	cfg = cfg.withDefaults()
 	return &Service{
 		cfg: cfg, conn: conn, handle: handle,
-		present: make(chan struct{}, cfg.Pending+cfg.Parallel), slots: make(chan struct{}, cfg.Parallel),
-	}, nil
+		present: make(chan struct{}, pending+parallel), slots: make(chan struct{}, parallel),
+	}
 }
 
 // Run answers until ctx ends and all requests that have arrived are answered.
@@ -129,7 +108,7 @@ func (s *Service) Run(ctx context.Context) error {
 // it had sent by then is received once a barrier is through.
 func (s *Service) drain(ctx context.Context, svc micro.Service) error {
 	err := svc.Stop()
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	received := make(chan struct{})
 	if s.conn.FlushWithContext(ctx) == nil && s.conn.Barrier(func() { close(received) }) == nil {
@@ -140,7 +119,7 @@ func (s *Service) drain(ctx context.Context, svc micro.Service) error {
 		}
 	}
 	s.work.Wait()
-	// Where there is no connection, nobody is there to read what is not flushed.
+	// Without a connection there is no reader for what is not flushed.
 	_ = s.conn.FlushWithContext(ctx)
 	return err
 }
@@ -162,22 +141,22 @@ func (s *Service) receive(ctx context.Context, req micro.Request) {
 }
 
 func (s *Service) answer(ctx context.Context, req micro.Request, arrived time.Time) {
-	header := headers(req.Headers())
+	header := headersOf(req.Headers())
 	tenant, err := header.tenant()
 	if err != nil {
 		s.fail(req, err)
 		return
 	}
-	timeout, err := header.timeout(s.cfg.Timeout)
+	patience, err := header.timeout(timeout)
 	if err != nil {
 		s.fail(req, err)
 		return
 	}
-	if n := len(req.Data()); n > s.cfg.MaxRequest {
-		s.refuse(req, http.StatusRequestEntityTooLarge, fmt.Sprintf("request of %d bytes, at most %d", n, s.cfg.MaxRequest))
+	if n := len(req.Data()); n > maxRequest {
+		s.refuse(req, http.StatusRequestEntityTooLarge, fmt.Sprintf("request of %d bytes, at most %d", n, maxRequest))
 		return
 	}
-	ctx, cancel := context.WithDeadline(propagation.TraceContext{}.Extract(ctx, header), arrived.Add(timeout))
+	ctx, cancel := context.WithDeadline(propagation.TraceContext{}.Extract(ctx, header), arrived.Add(patience))
 	defer cancel()
 	ctx, span := s.cfg.Traces.Tracer(tracing.Scope).Start(ctx, "answer "+s.cfg.Subject, trace.WithSpanKind(trace.SpanKindServer))
 	span.SetAttributes(tracing.Tenant.String(tenant))
@@ -227,12 +206,9 @@ func (s *Service) respond(req micro.Request, body []byte) {
 // receive, for its statistics, and may not be answered once that has returned.
 func (s *Service) send(answer *nats.Msg) {
 	if answer.Subject == "" {
-		return // nobody wants it
+		return // no caller waits for it
 	}
-	// Where the connection is gone, so is whoever asked.
-	if err := s.conn.PublishMsg(answer); err != nil {
-		s.cfg.Logger.Debug("nats: answer not sent", "service", s.cfg.Name, "error", err)
-	}
+	_ = s.conn.PublishMsg(answer) // where the connection is gone, so is the caller
 }
 
 // problem is an error answer (RFC 9457), the same body as over HTTP.

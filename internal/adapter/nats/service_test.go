@@ -1,133 +1,332 @@
 package nats
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 
+	"github.com/toolstream/toolstream/internal/testing/tracingtest"
+	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+const subject = "toolstream.test"
+
+func echo(_ context.Context, tenant string, request []byte) ([]byte, error) {
+	return []byte(tenant + ": " + string(request)), nil
+}
+
 // connect starts a server in process and returns a connection to it.
 func connect(t *testing.T) *nats.Conn {
 	t.Helper()
-	ns, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ns.Start()
-	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
-	if !ns.ReadyForConnections(time.Minute) {
-		t.Fatal("the server does not start")
-	}
-	nc, err := nats.Connect("", nats.InProcessServer(ns))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	return nc
+	return dial(t, ConnectConfig{URL: startServer(t, server.Options{MaxPayload: 16 << 20}).ClientURL()})
 }
 
 // serve runs a service until the test ends.
 func serve(t *testing.T, nc *nats.Conn, h Handler) {
 	t.Helper()
-	serveWith(t, Config{Name: "test", Subject: "toolstream.test"}, nc, h)
+	serveWith(t, Config{}, nc, h)
 }
 
 func serveWith(t *testing.T, cfg Config, nc *nats.Conn, h Handler) {
 	t.Helper()
-	s, err := NewService(cfg, nc, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run(t, cfg, nc, h)
+	awaitService(t, nc)
+}
+
+func run(t *testing.T, cfg Config, nc *nats.Conn, h Handler) (stop func()) {
+	cfg.Name, cfg.Subject, cfg.Logger = "test", subject, slog.New(slog.NewTextHandler(io.Discard, nil))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
-	t.Cleanup(func() {
+	go func() { ended <- NewService(cfg, nc, h).Run(ctx) }()
+	stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-ended; err != nil {
+		if err := receive(t, ended); err != nil {
 			t.Error(err)
 		}
 	})
-	awaitNamed(t, nc, cfg.Name)
+	t.Cleanup(stop)
+	return stop
 }
 
-func TestRequestIsAnswered(t *testing.T) {
-	nc := connect(t)
-	serve(t, nc, func(_ context.Context, tenant string, request []byte) ([]byte, error) {
-		return []byte(tenant + ": " + string(request)), nil
-	})
-	msg := nats.NewMsg("toolstream.test")
-	msg.Data = []byte("hello")
-	reply, err := nc.RequestMsg(msg, time.Minute)
-	if err != nil || string(reply.Data) != "default: hello" {
-		t.Errorf("got %q, %v", reply.Data, err)
+// awaitService waits until the service can be asked by way of nc.
+func awaitService(t *testing.T, nc *nats.Conn) {
+	t.Helper()
+	ctx := patient(t)
+	for {
+		info, err := nc.RequestWithContext(ctx, "$SRV.INFO.test", nil)
+		if !errors.Is(err, nats.ErrNoResponders) {
+			must(t, err)
+			// The service can be found before it has its endpoint.
+			if bytes.Contains(info.Data, []byte(`"subject"`)) {
+				return
+			}
+		}
 	}
-	msg.Header.Set(HeaderTenant, "acme")
-	reply, err = nc.RequestMsg(msg, time.Minute)
-	if err != nil || string(reply.Data) != "acme: hello" {
-		t.Errorf("got %q, %v", reply.Data, err)
+}
+
+func awaitConnected(t *testing.T, nc *nats.Conn) {
+	t.Helper()
+	_, stop, err := whileConnected(patient(t), nc)
+	must(t, err)
+	stop()
+}
+
+// ask sends a request with headers, as pairs of names and values, and returns the
+// answer, or the status and the detail of a refusal.
+func ask(t *testing.T, nc *nats.Conn, body []byte, header ...string) (answer string, status int, detail string) {
+	t.Helper()
+	msg := &nats.Msg{Subject: subject, Header: nats.Header{}, Data: body}
+	for i := 0; i < len(header); i += 2 {
+		msg.Header[header[i]] = append(msg.Header[header[i]], header[i+1])
 	}
+	reply, err := nc.RequestMsg(msg, patience)
+	must(t, err)
+	status, detail = refusal(t, reply)
+	return string(reply.Data), status, detail
+}
+
+// refusal returns the status and the detail of a refusal, 0 of an answer.
+func refusal(t *testing.T, reply *nats.Msg) (status int, detail string) {
+	t.Helper()
+	code := reply.Header.Get(micro.ErrorCodeHeader)
+	if code == "" {
+		return 0, ""
+	}
+	var p problem
+	if err := json.Unmarshal(reply.Data, &p); err != nil || p.Detail == "" || strconv.Itoa(p.Status) != code || reply.Header.Get(micro.ErrorHeader) == "" {
+		t.Errorf("refusal %v %s, %v", reply.Header, reply.Data, err)
+	}
+	return p.Status, p.Detail
 }
 
 func TestErrorsCarryAStatus(t *testing.T) {
-	tests := []struct {
-		err    error
-		tenant string
-		status string
-	}{
-		{&schema.Invalid{Path: "/k", Reason: "is negative"}, "", "422"},
-		{context.DeadlineExceeded, "", "504"},
-		{errors.New("the index is gone"), "", "503"},
-		{nil, "Not A Tenant", "422"},
-	}
 	nc := connect(t)
 	var fail error
 	serve(t, nc, func(context.Context, string, []byte) ([]byte, error) { return nil, fail })
-	for _, test := range tests {
-		fail = test.err
-		msg := nats.NewMsg("toolstream.test")
-		if test.tenant != "" {
-			msg.Header.Set(HeaderTenant, test.tenant)
+	for want, err := range map[int]error{422: &schema.Invalid{Path: "/k", Reason: "is negative"}, 504: context.DeadlineExceeded, 503: errors.New("the index is gone")} {
+		fail = err
+		if _, status, _ := ask(t, nc, nil); status != want {
+			t.Errorf("%v: status %d, want %d", err, status, want)
 		}
-		reply, err := nc.RequestMsg(msg, time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := reply.Header.Get(micro.ErrorCodeHeader); got != test.status {
-			t.Errorf("%v: status %q, want %s", test.err, got, test.status)
-		}
-		var p problem
-		if err := json.Unmarshal(reply.Data, &p); err != nil || p.Detail == "" {
-			t.Errorf("%v: body %s, %v", test.err, reply.Data, err)
+	}
+	other := connect(t)
+	serveWith(t, Config{Status: func(error) int { return 413 }}, other, func(context.Context, string, []byte) ([]byte, error) { return nil, errors.New("too much") })
+	if _, status, _ := ask(t, other, nil); status != 413 {
+		t.Errorf("a status of the service: %d", status)
+	}
+}
+
+func TestAServiceIsIntactAfterAReconnect(t *testing.T) {
+	s := startServer(t, server.Options{})
+	g := newGate(t, s.Addr().String())
+	far, near := dial(t, ConnectConfig{URL: g.url()}), dial(t, ConnectConfig{URL: s.ClientURL()})
+	serve(t, far, echo)
+	for range 3 {
+		g.cut(t, far)
+		g.mend(t, far)
+		awaitService(t, near)
+		if answer, _, _ := ask(t, near, []byte("x")); answer != "default: x" {
+			t.Fatal(answer)
 		}
 	}
 }
 
-func TestAServiceMayNameItsOwnStatuses(t *testing.T) {
+func TestTheDeadlineGoesWithTheRequest(t *testing.T) {
 	nc := connect(t)
-	cfg := Config{Name: "test", Subject: "toolstream.test", Status: func(error) int { return 413 }}
-	serveWith(t, cfg, nc, func(context.Context, string, []byte) ([]byte, error) { return nil, errors.New("too much") })
-	reply, err := nc.Request("toolstream.test", nil, time.Minute)
-	if err != nil {
-		t.Fatal(err)
+	left := make(chan time.Duration, 1)
+	serve(t, nc, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+		deadline, _ := ctx.Deadline()
+		left <- time.Until(deadline)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	if _, status, _ := ask(t, nc, nil, HeaderTimeout, "50"); status != http.StatusGatewayTimeout {
+		t.Errorf("status %d", status)
 	}
-	if got := reply.Header.Get(micro.ErrorCodeHeader); got != "413" || reply.Header.Get(micro.ErrorHeader) == "" {
-		t.Errorf("headers %v", reply.Header)
+	if d := receive(t, left); d > 50*time.Millisecond {
+		t.Errorf("the handler has %v, its caller waits 50 ms", d)
 	}
 }
 
-func TestNewServiceNamesWhatIsMissing(t *testing.T) {
-	if _, err := NewService(Config{Name: "x"}, nil, nil); err == nil {
-		t.Error("a service without a subject was made")
+// Requests beyond those that may wait are refused at once. A request whose caller has
+// given up meanwhile is not begun.
+func TestMoreRequestsThanMayWaitAreRefused(t *testing.T) {
+	nc := connect(t)
+	release, begun := make(chan struct{}), make(chan string, 1000)
+	serve(t, nc, func(_ context.Context, _ string, request []byte) ([]byte, error) {
+		begun <- string(request)
+		<-release
+		return nil, nil
+	})
+	answers, err := nc.SubscribeSync("answers")
+	must(t, err)
+	must(t, answers.SetPendingLimits(-1, -1))
+	for range parallel {
+		must(t, nc.PublishRequest(subject, "answers", nil))
+	}
+	for range parallel {
+		receive(t, begun)
+	}
+	if _, status, _ := ask(t, nc, []byte("given up"), HeaderTimeout, "1"); status != http.StatusGatewayTimeout {
+		t.Errorf("status %d of a request whose time is over", status)
+	}
+	const more = 7
+	for range pending + more {
+		must(t, nc.PublishRequest(subject, "answers", nil))
+	}
+	next := func() (int, string) {
+		reply, err := answers.NextMsg(patience)
+		must(t, err)
+		return refusal(t, reply)
+	}
+	for range more {
+		if status, detail := next(); status != http.StatusServiceUnavailable || !strings.Contains(detail, "overloaded") {
+			t.Errorf("%d %s, want a refusal", status, detail)
+		}
+	}
+	stats, err := nc.Request("$SRV.STATS.test", nil, patience)
+	must(t, err)
+	if !bytes.Contains(stats.Data, []byte(`{"refused":8,"present":320}`)) {
+		t.Errorf("statistics %s", stats.Data)
+	}
+	close(release)
+	for range parallel + pending {
+		if status, _ := next(); status != 0 {
+			t.Errorf("status %d", status)
+		}
+	}
+	close(begun)
+	for request := range begun {
+		if request != "" {
+			t.Errorf("the handler was given %q", request)
+		}
+	}
+}
+
+// Every request is answered, or finds no service: none is received and forgotten.
+func TestDrainingLosesNoRequest(t *testing.T) {
+	s := startServer(t, server.Options{})
+	ping := dial(t, ConnectConfig{URL: s.ClientURL()})
+	for range 20 {
+		client, serving := dial(t, ConnectConfig{URL: s.ClientURL()}), dial(t, ConnectConfig{URL: s.ClientURL()})
+		var handled, answered atomic.Int64
+		stop := run(t, Config{}, serving, func(context.Context, string, []byte) ([]byte, error) {
+			handled.Add(1)
+			return nil, nil
+		})
+		awaitService(t, ping)
+		enough := make(chan struct{})
+		var callers sync.WaitGroup
+		for range 16 {
+			callers.Go(func() {
+				for {
+					_, err := client.Request(subject, nil, patience)
+					if errors.Is(err, nats.ErrNoResponders) {
+						return
+					}
+					if err != nil {
+						t.Errorf("a request was lost: %v", err)
+						return
+					}
+					if answered.Add(1) == 100 {
+						close(enough)
+					}
+				}
+			})
+		}
+		receive(t, enough)
+		stop()
+		must(t, Drain(patient(t), serving))
+		callers.Wait()
+		if handled.Load() != answered.Load() {
+			t.Errorf("%d requests handled, %d answered", handled.Load(), answered.Load())
+		}
+		must(t, Drain(patient(t), client))
+	}
+}
+
+func TestARequestIsASpan(t *testing.T) {
+	nc, spans := connect(t), tracingtest.Record(t)
+	serveWith(t, Config{Traces: spans.Provider}, nc, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+		_, span := tracing.Begin(ctx, "work")
+		span.End()
+		return nil, errors.New("a secret")
+	})
+	_, root := spans.Root(t.Context())
+	of := root.SpanContext()
+	ask(t, nc, nil, "traceparent", "00-"+of.TraceID().String()+"-"+of.SpanID().String()+"-01")
+	root.End()
+	if got := spans.Within(trace.NewSpanContext(trace.SpanContextConfig{TraceID: of.TraceID(), SpanID: of.SpanID()})); got != "answer toolstream.test [work]" {
+		t.Errorf("got %s", got)
+	}
+	if text := spans.Text(); strings.Contains(text, "secret") {
+		t.Errorf("the spans say:\n%s", text)
+	}
+}
+
+func TestHostileRequestsAreAnswered(t *testing.T) {
+	s := startServer(t, server.Options{MaxPayload: 16 << 20})
+	nc := dial(t, ConnectConfig{URL: s.ClientURL()})
+	serve(t, nc, func(_ context.Context, tenant string, request []byte) ([]byte, error) {
+		switch string(request) {
+		case "panic":
+			panic("on purpose")
+		case "large":
+			return make([]byte, 16<<20+1), nil
+		}
+		return []byte(tenant), nil
+	})
+	for name, tt := range map[string]struct {
+		header []string
+		data   []byte
+		status int
+		says   string
+	}{
+		"no headers":                    {nil, nil, 0, "default"},
+		"a tenant":                      {[]string{HeaderTenant, "acme"}, nil, 0, "acme"},
+		"a tenant in capitals":          {[]string{"Toolstream-Tenant", "acme"}, nil, 0, "acme"},
+		"two tenants, spelled apart":    {[]string{"Toolstream-Tenant", "a", HeaderTenant, "b"}, nil, 422, ""},
+		"an empty tenant":               {[]string{HeaderTenant, ""}, nil, 0, "default"},
+		"10 MB":                         {nil, make([]byte, 10<<20), 413, "10485760 bytes"},
+		"an answer beyond max_payload":  {nil, []byte("large"), 413, "16777217 bytes"},
+		"a panic":                       {nil, []byte("panic"), 500, ""},
+		"a tenant that is not one":      {[]string{HeaderTenant, "../x"}, nil, 422, ""},
+		"a tenant with a control":       {[]string{HeaderTenant, "a\x00b"}, nil, 422, ""},
+		"a long tenant":                 {[]string{HeaderTenant, strings.Repeat("a", 10_000)}, nil, 422, ""},
+		"two tenants":                   {[]string{HeaderTenant, "a", HeaderTenant, "b"}, nil, 422, ""},
+		"a time that is not a number":   {[]string{HeaderTimeout, "soon"}, nil, 422, ""},
+		"no time":                       {[]string{HeaderTimeout, "-5"}, nil, 504, ""},
+		"all the time":                  {[]string{HeaderTimeout, "9223372036854775807"}, nil, 0, "default"},
+		"a trace that cannot be parsed": {[]string{"traceparent", "00-zz"}, nil, 0, "default"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer, status, detail := ask(t, nc, tt.data, tt.header...)
+			if status != tt.status || !strings.Contains(answer+detail, tt.says) {
+				t.Errorf("status %d, %q; want %d %s", status, answer, tt.status, tt.says)
+			}
+		})
+	}
+	must(t, nc.Publish(subject, []byte("no answer is wanted")))
+	if answer, _, _ := ask(t, nc, nil); answer != "default" {
+		t.Errorf("after all that: %q", answer)
 	}
 }

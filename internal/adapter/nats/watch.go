@@ -12,11 +12,8 @@ import (
 	"github.com/toolstream/toolstream/internal/stream"
 )
 
-// listTimeout bounds a list of keys or versions where the context does not.
-const listTimeout = 10 * time.Second
-
-// beginTimeout bounds the begin of a watch.
-const beginTimeout = 10 * time.Second
+// requestTimeout bounds what a server may take to answer.
+const requestTimeout = 10 * time.Second
 
 // checkEvery is how often a watch asks whether its bucket is still there.
 const checkEvery = 30 * time.Second
@@ -36,52 +33,57 @@ func (k *KV) Watch(ctx context.Context, prefix string, fn func(stream.Entry) err
 // Follow is Watch, and calls current once fn has been called for every key that
 // was there.
 func (k *KV) Follow(ctx context.Context, prefix string, fn func(stream.Entry) error, current func()) error {
+	var own error // of fn
 	connected, stop, err := whileConnected(ctx, k.conn)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return k.failed("watch", prefix, err)
+	if err == nil {
+		defer stop()
+		err = k.watch(connected, prefix, func(e jetstream.KeyValueEntry) error {
+			if e == nil {
+				current()
+				return nil
+			}
+			own = fn(entry(e))
+			return own
+		})
 	}
-	defer stop()
-	err = k.each(connected, filter(prefix), func(e jetstream.KeyValueEntry) error {
-		switch {
-		case e == nil:
-			current()
-		case strings.HasPrefix(e.Key(), prefix):
-			return fn(entry(e))
-		}
-		return nil
-	})
-	var own callbackError
 	switch {
-	case errors.As(err, &own):
-		return own.error
+	case own != nil:
+		return own
 	case ctx.Err() != nil:
 		return nil
 	}
 	return k.failed("watch", prefix, err)
 }
 
-// callbackError is what a callback returned: it ends a watch as it is.
-type callbackError struct{ error }
-
-func (e callbackError) Unwrap() error { return e.error }
-
-// filter is the narrowest pattern of keys that begin with prefix.
-func filter(prefix string) string {
-	whole := strings.LastIndexByte(prefix, '.') + 1
-	return prefix[:whole] + ">"
-}
-
-// each calls fn with what is there and what comes, nil between the two, until
-// ctx ends or fn fails (a callbackError).
-func (k *KV) each(ctx context.Context, pattern string, fn func(jetstream.KeyValueEntry) error, opts ...jetstream.WatchOpt) error {
-	w, err := k.begin(ctx, pattern, opts...)
+// watch calls fn with the keys that are there and then with changes, with nil between
+// the two, until ctx ends or fn fails. Its error is never nil.
+func (k *KV) watch(ctx context.Context, prefix string, fn func(jetstream.KeyValueEntry) error, opts ...jetstream.WatchOpt) error {
+	running, end := context.WithCancel(ctx)
+	defer end()
+	// A request that the server does not answer would hold the begin up for ever.
+	slow := time.AfterFunc(requestTimeout, end)
+	kv, err := k.bucket(running)
+	var made time.Time
+	if err == nil {
+		made, err = k.made(running)
+	}
+	var w jetstream.KeyWatcher
+	if err == nil {
+		// The narrowest pattern of the keys.
+		w, err = kv.Watch(running, prefix[:strings.LastIndexByte(prefix, '.')+1]+">", opts...)
+	}
+	if !slow.Stop() && ctx.Err() == nil {
+		err = fmt.Errorf("no answer in %v", requestTimeout)
+	}
+	if w != nil {
+		defer stopWatch(w)
+	}
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	defer end(w)
 	ticker := time.NewTicker(k.check)
 	defer ticker.Stop()
 	for {
@@ -89,59 +91,28 @@ func (k *KV) each(ctx context.Context, pattern string, fn func(jetstream.KeyValu
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-ticker.C:
-			if err := k.still(ctx, w.made); err != nil && ctx.Err() == nil {
+			// A watch of a bucket that is gone, or was made again, would say nothing for ever.
+			asking, cancel := context.WithTimeout(ctx, requestTimeout)
+			now, err := k.made(asking)
+			cancel()
+			if err == nil && !now.Equal(made) {
+				err = errWatchEnded
+			}
+			if err != nil && ctx.Err() == nil {
 				return err
 			}
 		case e, open := <-w.Updates():
-			if !open {
-				if ctx.Err() != nil {
-					return context.Cause(ctx)
-				}
+			if !open && ctx.Err() == nil {
 				return errWatchEnded
 			}
+			if !open || e != nil && !strings.HasPrefix(e.Key(), prefix) {
+				continue
+			}
 			if err := fn(e); err != nil {
-				return callbackError{err}
+				return err
 			}
 		}
 	}
-}
-
-// begin begins a watch, in bounded time: a request that the server does not
-// answer would hold it up for ever.
-func (k *KV) begin(ctx context.Context, pattern string, opts ...jetstream.WatchOpt) (*begun, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(beginTimeout, func() { cancel(fmt.Errorf("no answer in %v", beginTimeout)) })
-	defer timer.Stop()
-	w, err := k.watcher(ctx, pattern, opts...)
-	if err == nil {
-		w.cancel = cancel
-		return w, nil
-	}
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	cancel(nil)
-	return nil, err
-}
-
-// begun is a watch with the context that it runs on.
-type begun struct {
-	jetstream.KeyWatcher
-	made   time.Time // the bucket
-	cancel context.CancelCauseFunc
-}
-
-func (k *KV) watcher(ctx context.Context, pattern string, opts ...jetstream.WatchOpt) (*begun, error) {
-	kv, err := k.bucket(ctx)
-	if err != nil {
-		return nil, err
-	}
-	made, err := k.made(ctx)
-	if err != nil {
-		return nil, err
-	}
-	w, err := kv.Watch(ctx, pattern, opts...)
-	return &begun{KeyWatcher: w, made: made}, err
 }
 
 // made returns when the bucket was made.
@@ -153,63 +124,12 @@ func (k *KV) made(ctx context.Context) (time.Time, error) {
 	return s.CachedInfo().Created, nil
 }
 
-// still holds that the bucket is there and the one that is watched. A watch of
-// one that is gone, or was made anew meanwhile, would say nothing for ever.
-func (k *KV) still(ctx context.Context, made time.Time) error {
-	ctx, cancel := context.WithTimeout(ctx, beginTimeout)
-	defer cancel()
-	now, err := k.made(ctx)
-	if err != nil {
-		return err
-	}
-	if !now.Equal(made) {
-		return errWatchEnded
-	}
-	return nil
-}
-
-// end ends a watch, and reads what it still has to say: it would wait for a
+// stopWatch ends a watch, and reads what it still has to say: it would wait for a
 // reader for ever.
-func end(w *begun) {
+func stopWatch(w jetstream.KeyWatcher) {
 	_ = w.Stop() // it has ended by itself, with the connection
 	go func() {
 		for range w.Updates() {
 		}
 	}()
-}
-
-// Stop ends the watch.
-func (b *begun) Stop() error {
-	err := b.KeyWatcher.Stop()
-	b.cancel(nil)
-	return err
-}
-
-// errListed ends a list.
-var errListed = errors.New("listed")
-
-// list calls fn with everything that is there: all of it, or the error says
-// that it was not.
-func (k *KV) list(ctx context.Context, pattern string, fn func(jetstream.KeyValueEntry), opts ...jetstream.WatchOpt) error {
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
-	defer cancel()
-	if !k.conn.IsConnected() {
-		return disconnected(k.conn)
-	}
-	connected, stop, err := whileConnected(ctx, k.conn)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	err = k.each(connected, pattern, func(e jetstream.KeyValueEntry) error {
-		if e == nil {
-			return errListed
-		}
-		fn(e)
-		return nil
-	}, opts...)
-	if errors.Is(err, errListed) {
-		return nil
-	}
-	return err
 }

@@ -2,6 +2,12 @@
 
 package onnx
 
+import (
+	"context"
+
+	"github.com/toolstream/toolstream/internal/models"
+)
+
 const built = false
 
-func newRuntime(Config) (run, error) { return nil, errNotBuilt }
+func newRuntime(context.Context, models.Entry, models.Entry) (run, error) { return nil, errNotBuilt }

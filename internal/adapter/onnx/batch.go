@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+
+	"github.com/toolstream/toolstream/internal/models"
 )
 
 // marks is how many ids a text without a token has: its begin and its end.
@@ -21,7 +23,7 @@ func (m *Model) encode(prefix string, texts []string) encoded {
 		if text != "" {
 			text = prefix + text
 		}
-		e.ids = m.tokenizer.Append(e.ids, text, m.cfg.MaxTokens)
+		e.ids = m.tokenizer.Append(e.ids, text, m.description.MaxTokens)
 		e.ends[i] = len(e.ids)
 	}
 	return e
@@ -36,8 +38,9 @@ func (e encoded) text(i int) []int64 {
 
 // batches yields the texts that run together, by number: texts of like length,
 // so that little is padded, and at most so many tokens with padding. The
-// longest come first, so that nobody waits for a long one at the end.
-func (e encoded) batches(p Precision, tokens int) iter.Seq[[]int] {
+// longest come first, so that no long one runs alone at the end. The vectors of an int8
+// model depend on what shares their batch, so its texts run one by one.
+func (e encoded) batches(precision string, tokens int) iter.Seq[[]int] {
 	var order []int
 	for i := range e.ends {
 		if len(e.text(i)) > marks {
@@ -48,7 +51,7 @@ func (e encoded) batches(p Precision, tokens int) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		for len(order) > 0 {
 			n := 1
-			if p == F32 {
+			if precision == models.F32 {
 				n = min(len(order), max(1, tokens/len(e.text(order[0]))))
 			}
 			if !yield(order[:n]) {

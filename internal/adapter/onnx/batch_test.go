@@ -3,10 +3,7 @@ package onnx
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/toolstream/toolstream/internal/models"
 	"github.com/toolstream/toolstream/internal/wordpiece"
 )
 
@@ -57,12 +55,15 @@ func vocabulary() *wordpiece.Tokenizer {
 	return t
 }
 
-func faked(f *fake, change func(*Config)) *Model {
-	cfg := Config{Name: "fake", Pooling: Mean, Precision: F32, Dimensions: 3, MaxTokens: 16, BatchTokens: 20}
+func faked(f *fake, change func(*models.Entry)) *Model {
+	e := models.Entry{Manifest: models.Manifest{
+		Name: "fake", Files: []models.File{{Name: models.ModelFile}, {Name: models.TokenizerFile}},
+		Model: &models.Description{Pooling: models.Mean, Precision: models.F32, Dimensions: 3, MaxTokens: 16},
+	}}
 	if change != nil {
-		change(&cfg)
+		change(&e)
 	}
-	return newModel(cfg, vocabulary(), f)
+	return newModel(e, vocabulary(), f)
 }
 
 // want is the mean of what fake answers for the words of a text.
@@ -85,9 +86,9 @@ func want(words []string, maxTokens int) []float32 {
 func TestEveryTextGetsItsOwnVector(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 30), 0, 40).Draw(t, "words")
-		precision := rapid.SampledFrom([]Precision{F32, Int8}).Draw(t, "precision")
+		precision := rapid.SampledFrom([]string{models.F32, models.Int8}).Draw(t, "precision")
 		f := &fake{}
-		m := faked(f, func(c *Config) { c.Precision = precision })
+		m := faked(f, func(e *models.Entry) { e.Model.Precision = precision })
 		var texts []string
 		for _, w := range words {
 			texts = append(texts, strings.Join(w, " "))
@@ -108,7 +109,7 @@ func TestEveryTextGetsItsOwnVector(t *testing.T) {
 			}
 		}
 		for _, b := range f.batches {
-			if b.rows > 1 && (precision == Int8 || b.rows*b.length > 20) {
+			if b.rows > 1 && (precision == models.Int8 || b.rows*b.length > batchTokens) {
 				t.Fatalf("a %s run of %d rows of %d tokens", precision, b.rows, b.length)
 			}
 		}
@@ -116,7 +117,7 @@ func TestEveryTextGetsItsOwnVector(t *testing.T) {
 }
 
 func TestCLSIsTheFirstToken(t *testing.T) {
-	got, err := faked(&fake{}, func(c *Config) { c.Pooling = CLS }).Embed(t.Context(), []string{"a b"})
+	got, err := faked(&fake{}, func(e *models.Entry) { e.Model.Pooling = models.CLS }).Embed(t.Context(), []string{"a b"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,18 +148,18 @@ func TestFailuresOfTheModelAreReturned(t *testing.T) {
 
 // TestNamesCoverWhatVectorsDependOn changes each setting by itself.
 func TestNamesCoverWhatVectorsDependOn(t *testing.T) {
-	changes := map[string]func(*Config){
-		"nothing":         func(*Config) {},
-		"name":            func(c *Config) { c.Name = "other" },
-		"model":           func(c *Config) { c.Model.SHA256 = "m" },
-		"tokenizer":       func(c *Config) { c.Tokenizer.SHA256 = "t" },
-		"case":            func(c *Config) { c.KeepCase = true },
-		"pooling":         func(c *Config) { c.Pooling = CLS },
-		"precision":       func(c *Config) { c.Precision = Int8 },
-		"dimensions":      func(c *Config) { c.Dimensions = 4 },
-		"tokens":          func(c *Config) { c.MaxTokens = 17 },
-		"document prefix": func(c *Config) { c.DocumentPrefix = "p" },
-		"query prefix":    func(c *Config) { c.QueryPrefix = "p" },
+	changes := map[string]func(*models.Entry){
+		"nothing":         func(*models.Entry) {},
+		"name":            func(e *models.Entry) { e.Name = "other" },
+		"model":           func(e *models.Entry) { e.Files[0].SHA256 = "m" },
+		"tokenizer":       func(e *models.Entry) { e.Files[1].SHA256 = "t" },
+		"case":            func(e *models.Entry) { e.Model.KeepCase = true },
+		"pooling":         func(e *models.Entry) { e.Model.Pooling = models.CLS },
+		"precision":       func(e *models.Entry) { e.Model.Precision = models.Int8 },
+		"dimensions":      func(e *models.Entry) { e.Model.Dimensions = 4 },
+		"tokens":          func(e *models.Entry) { e.Model.MaxTokens = 17 },
+		"document prefix": func(e *models.Entry) { e.Model.Prefixes.Document = "p" },
+		"query prefix":    func(e *models.Entry) { e.Model.Prefixes.Query = "p" },
 	}
 	seen := map[string]string{}
 	for what, change := range changes {
@@ -168,29 +169,12 @@ func TestNamesCoverWhatVectorsDependOn(t *testing.T) {
 		}
 		seen[name] = what
 	}
-	base := Config{Name: "fake"}
-	if nameOf(base, "1.29.0") == nameOf(base, "1.30.0") {
+	e := models.Entry{Manifest: models.Manifest{Name: "fake", Model: &models.Description{}}}
+	if nameOf(e, "1.29.0") == nameOf(e, "1.30.0") {
 		t.Error("the name does not cover the runtime's version")
 	}
-	base.Library.Path, base.BatchTokens = "elsewhere", 7
-	if nameOf(base, "1") != nameOf(Config{Name: "fake"}, "1") {
+	if elsewhere := (models.Entry{Manifest: e.Manifest, Dir: "elsewhere"}); nameOf(e, "1") != nameOf(elsewhere, "1") {
 		t.Error("the name covers what makes no difference")
-	}
-}
-
-func TestPlatformsAreToldByTheHeader(t *testing.T) {
-	// 64 bytes of an ELF header: 64 bits, little endian, a shared object.
-	header := append([]byte("\x7fELF\x02\x01\x01"), make([]byte, 57)...)
-	header[16], header[20], header[52] = 3, 1, 64
-	for machine, processor := range map[byte]string{0x3e: "amd64", 0xb7: "arm64", 0xf3: "riscv64", 0x28: "an unknown processor (EM_ARM)"} {
-		header[18] = machine
-		path := filepath.Join(t.TempDir(), "lib.so")
-		if err := os.WriteFile(path, header, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if p, err := platformOf(path); err != nil || p != (platform{"linux", processor}) {
-			t.Errorf("machine %#x: %v, %v", machine, p, err)
-		}
 	}
 }
 
@@ -198,23 +182,8 @@ func TestWithoutTheTagTheErrorSaysHowToBuild(t *testing.T) {
 	if built {
 		t.Skip("built with the tag onnx")
 	}
-	_, err := Open(t.Context(), Config{Name: "minilm", Pooling: Mean, Precision: F32, Dimensions: 384})
+	_, err := Open(t.Context(), models.Entry{}, models.Entry{})
 	if err == nil || !strings.Contains(err.Error(), "go build -tags onnx") {
 		t.Errorf("%v", err)
-	}
-}
-
-func BenchmarkBatches(b *testing.B) {
-	m := faked(&fake{}, nil)
-	texts := make([]string, 128)
-	for i := range texts {
-		texts[i] = fmt.Sprint(strings.Repeat("a ", 1+i%14))
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		e := m.encode("", texts)
-		for rows := range e.batches(F32, DefaultBatchTokens) {
-			e.batch(rows, 0)
-		}
 	}
 }

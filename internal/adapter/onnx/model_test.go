@@ -5,12 +5,11 @@ package onnx
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,36 +18,23 @@ import (
 	"github.com/toolstream/toolstream/internal/models"
 )
 
-// described is the config of a model that `make models` fetched.
-func described(t testing.TB, name string) Config {
+// stored returns an entry that `make models` made.
+func stored(t testing.TB, name string) models.Entry {
 	t.Helper()
 	dir := os.Getenv("TOOLSTREAM_MODELS")
 	if dir == "" {
 		t.Skip("TOOLSTREAM_MODELS names no folder of models; `make models` makes one")
 	}
-	store := models.New(dir)
-	model, err := store.Get(name)
+	e, err := models.New(dir).Get(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	runtime, err := store.Get(models.RuntimeName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	library, _ := runtime.Library()
-	weights, _ := model.Weights()
-	tokenizer, _ := model.Tokenizer()
-	d := model.Model
-	return Config{
-		Name: name, Library: File{runtime.Path(library), library.SHA256}, Model: File{model.Path(weights), weights.SHA256},
-		Tokenizer: File{model.Path(tokenizer), tokenizer.SHA256}, Pooling: Pooling(d.Pooling), Precision: Precision(d.Precision),
-		Dimensions: d.Dimensions, MaxTokens: d.MaxTokens,
-	}
+	return e
 }
 
-func opened(t testing.TB, cfg Config) *Model {
+func opened(t testing.TB, e models.Entry) *Model {
 	t.Helper()
-	m, err := Open(t.Context(), cfg)
+	m, err := Open(t.Context(), stored(t, models.RuntimeName), e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,17 +73,17 @@ func TestVectorsAreTheReferences(t *testing.T) {
 	r := recorded(t)
 	for name, want := range r.Vectors {
 		t.Run(name, func(t *testing.T) {
-			cfg := described(t, name)
-			got, err := opened(t, cfg).Embed(t.Context(), r.Texts)
+			e := stored(t, name)
+			got, err := opened(t, e).Embed(t.Context(), r.Texts)
 			if err != nil {
 				t.Fatal(err)
 			}
 			least := 0.99999
-			if cfg.Precision == Int8 {
+			if e.Model.Precision == models.Int8 {
 				least = 0.97
 			}
 			for i, v := range got {
-				if norm := math.Sqrt(dot(v, v)); math.Abs(norm-1) > 1e-6 || len(v) != cfg.Dimensions {
+				if norm := math.Sqrt(dot(v, v)); math.Abs(norm-1) > 1e-6 || len(v) != e.Model.Dimensions {
 					t.Errorf("%.40q: %d dimensions, length %v", r.Texts[i], len(v), norm)
 				}
 				if c := cosineOfSample(v, want[i]); c < least {
@@ -129,7 +115,7 @@ func TestOtherTextsChangeNothing(t *testing.T) {
 	r := recorded(t)
 	for name, tolerance := range map[string]float64{"minilm": 1e-6, "minilm-q": 0, "bge-small-q": 0} {
 		t.Run(name, func(t *testing.T) {
-			m := opened(t, described(t, name))
+			m := opened(t, stored(t, name))
 			together, err := m.Embed(t.Context(), r.Texts)
 			if err != nil {
 				t.Fatal(err)
@@ -150,7 +136,7 @@ func TestOtherTextsChangeNothing(t *testing.T) {
 }
 
 func TestMeaningIsFound(t *testing.T) {
-	m := opened(t, described(t, "minilm-q"))
+	m := opened(t, stored(t, "minilm-q"))
 	v, err := m.Embed(t.Context(), []string{"will it rain in Lisbon tomorrow?", "Get the weather forecast for a city.", "Create an invoice for a customer.", "", " \x00"})
 	if err != nil {
 		t.Fatal(err)
@@ -164,10 +150,10 @@ func TestMeaningIsFound(t *testing.T) {
 }
 
 func TestQueriesHaveAPrefixOfTheirOwn(t *testing.T) {
-	cfg := described(t, "bge-small-q")
-	plain := opened(t, cfg)
-	cfg.QueryPrefix, cfg.DocumentPrefix = "query: ", "passage: "
-	m := opened(t, cfg)
+	e := stored(t, "bge-small-q")
+	plain := opened(t, e)
+	e.Model.Prefixes = models.Prefixes{Document: "passage: ", Query: "query: "}
+	m := opened(t, e)
 	if m.Name() == plain.Name() {
 		t.Error("the name does not cover the prefixes")
 	}
@@ -186,7 +172,7 @@ func TestQueriesHaveAPrefixOfTheirOwn(t *testing.T) {
 // TestACancelledCallStops cancels in the middle of a run that takes long, from
 // several calls at once; what runs later is not touched.
 func TestACancelledCallStops(t *testing.T) {
-	m := opened(t, described(t, "minilm"))
+	m := opened(t, stored(t, "minilm"))
 	long := make([]string, 400)
 	for i := range long {
 		long[i] = strings.Repeat("The service answers with a list of tools. ", 60)
@@ -209,7 +195,7 @@ func TestACancelledCallStops(t *testing.T) {
 }
 
 func TestAClosedModelSaysSo(t *testing.T) {
-	m, err := Open(t.Context(), described(t, "minilm-q"))
+	m, err := Open(t.Context(), stored(t, models.RuntimeName), stored(t, "minilm-q"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,54 +207,65 @@ func TestAClosedModelSaysSo(t *testing.T) {
 	}
 }
 
-// changed writes a changed copy of a file, and says that it is what is wanted
-// if sealed, so that only what comes after the hash can find the damage.
-func changed(t *testing.T, f File, sealed bool, change func([]byte) []byte) File {
-	t.Helper()
-	raw, err := os.ReadFile(f.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw = change(raw)
-	out := File{filepath.Join(t.TempDir(), filepath.Base(f.Path)), f.SHA256}
-	if err := os.WriteFile(out.Path, raw, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if sealed {
-		out.SHA256 = hashOf(raw)
-	}
-	return out
-}
-
-func flipped(b []byte) []byte { b[len(b)/2] ^= 1; return b }
-
+// Each file is compared with its SHA-256, and the description with the model.
 func TestFailuresAreClear(t *testing.T) {
-	good := described(t, "minilm-q")
-	cases := map[string]struct {
-		change func(t *testing.T, c *Config)
-		says   string
-	}{
-		"no model":      {func(_ *testing.T, c *Config) { c.Model.Path += "x" }, "model file: " + good.Model.Path + "x is not there"},
-		"flipped model": {func(t *testing.T, c *Config) { c.Model = changed(t, c.Model, false, flipped) }, "is damaged or another file"},
-		"no model at all": {func(t *testing.T, c *Config) {
-			c.Model = changed(t, c.Model, true, func(b []byte) []byte { return b[:1000] })
-		}, "model.onnx"},
-		"no hash":           {func(_ *testing.T, c *Config) { c.Model.SHA256 = "" }, "no SHA-256"},
-		"no tokenizer":      {func(_ *testing.T, c *Config) { c.Tokenizer.Path += "x" }, "tokenizer: " + good.Tokenizer.Path + "x is not there"},
-		"flipped tokenizer": {func(t *testing.T, c *Config) { c.Tokenizer = changed(t, c.Tokenizer, false, flipped) }, "is damaged or another file"},
-		"other tokenizer": {func(t *testing.T, c *Config) {
-			c.Tokenizer = changed(t, c.Tokenizer, true, func([]byte) []byte { return []byte("{}") })
-		}, "only WordPiece"},
-		"dimensions":      {func(_ *testing.T, c *Config) { c.Dimensions = 768 }, "have 384 dimensions, its description says 768"},
-		"pooling":         {func(_ *testing.T, c *Config) { c.Pooling = "max" }, `pooling "max"`},
-		"pools by itself": {func(_ *testing.T, c *Config) { c.Pooling = None }, `no output to pool by "none"`},
-		"precision":       {func(_ *testing.T, c *Config) { c.Precision = "f16" }, `precision "f16"`},
+	copied := func(t *testing.T, name string, file string, change func([]byte) []byte, sealed bool) models.Entry {
+		e := stored(t, name)
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(e.Dir)); err != nil {
+			t.Fatal(err)
+		}
+		e.Dir = dir
+		for n, f := range e.Files {
+			if f.Name != file {
+				continue
+			}
+			raw, err := os.ReadFile(e.Path(f))
+			if err == nil {
+				raw = change(raw)
+				err = os.WriteFile(e.Path(f), raw, 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sealed {
+				e.Files[n].SHA256 = fmt.Sprintf("%x", sha256.Sum256(raw))
+			}
+		}
+		return e
 	}
-	for name, c := range cases {
+	flip := func(b []byte) []byte { b[len(b)/2] ^= 1; return b }
+	library := stored(t, models.RuntimeName).Files[0].Name
+	for name, c := range map[string]struct {
+		entry    string
+		file     string
+		bytes    func([]byte) []byte
+		sealed   bool
+		describe func(*models.Description)
+		says     string
+	}{
+		"flipped model":     {"minilm-q", models.ModelFile, flip, false, nil, "is damaged"},
+		"no model at all":   {"minilm-q", models.ModelFile, func(b []byte) []byte { return b[:1000] }, true, nil, "model.onnx"},
+		"flipped tokenizer": {"minilm-q", models.TokenizerFile, flip, false, nil, "is damaged"},
+		"other tokenizer":   {"minilm-q", models.TokenizerFile, func([]byte) []byte { return []byte("{}") }, true, nil, "only WordPiece"},
+		"cut library":       {models.RuntimeName, library, func(b []byte) []byte { return b[:len(b)/2] }, false, nil, "is damaged"},
+		"dimensions":        {"minilm-q", "", nil, false, func(d *models.Description) { d.Dimensions = 768 }, "have 384 dimensions, its description says 768"},
+		"pools by itself":   {"minilm-q", "", nil, false, func(d *models.Description) { d.Pooling = models.None }, `no output to pool by "none"`},
+	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := good
-			c.change(t, &cfg)
-			m, err := Open(t.Context(), cfg)
+			runtime, model := stored(t, models.RuntimeName), stored(t, "minilm-q")
+			changed := copied(t, c.entry, c.file, c.bytes, c.sealed)
+			if c.entry == models.RuntimeName {
+				runtime = changed
+				loaded.sha256 = "" // as if no library was loaded
+				defer func() { loaded.sha256 = runtime.Files[0].SHA256 }()
+			} else {
+				model = changed
+			}
+			if c.describe != nil {
+				c.describe(model.Model)
+			}
+			m, err := Open(t.Context(), runtime, model)
 			if err == nil {
 				t.Fatal(errors.Join(errors.New("it opened"), m.Close()))
 			}
@@ -277,36 +274,4 @@ func TestFailuresAreClear(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestLibrariesThatCanNotBeLoaded changes the library in every way that would
-// kill the process or be told wrongly.
-func TestLibrariesThatCanNotBeLoaded(t *testing.T) {
-	good := described(t, "minilm-q").Library
-	otherProcessor := func(b []byte) []byte { b[18], b[19] = 243, 0; return b } // RISC-V
-	cases := map[string]struct {
-		library File
-		says    string
-	}{
-		"missing":   {File{good.Path + "x", good.SHA256}, "is not there"},
-		"truncated": {changed(t, good, false, func(b []byte) []byte { return b[:len(b)/2] }), "is damaged or another file"},
-		"flipped":   {changed(t, good, false, flipped), "is damaged or another file"},
-		"no library": {changed(t, good, true, func([]byte) []byte { return []byte("#!/bin/sh\nexit\n") }),
-			"neither ELF, Mach-O nor a DLL"},
-		"too short":       {changed(t, good, true, func([]byte) []byte { return nil }), "too short"},
-		"other processor": {changed(t, good, true, otherProcessor), "is built for linux/riscv64, this program runs on"},
-	}
-	for name, c := range cases {
-		if err := check(c.library); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want it to say %q", name, err, c.says)
-		}
-	}
-	if err := check(good); err != nil {
-		t.Error(err)
-	}
-}
-
-func hashOf(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
 }

@@ -4,16 +4,17 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/toolstream/toolstream/internal/models"
 	"github.com/toolstream/toolstream/internal/stream"
 )
 
-// reasonVector is of the permanent error of a text of which the model makes no vector.
+// reasonVector is the reason of the permanent error for a text that the model makes no vector of.
 const reasonVector = "bad_vector"
 
 // pool returns a unit vector for each row of the batch.
-func (p Pooling) pool(hidden []float32, b batch, dimensions int) ([][]float32, error) {
-	perRow := b.length
-	if p == None {
+func pool(hidden []float32, b batch, d models.Description) ([][]float32, error) {
+	dimensions, perRow := d.Dimensions, b.length
+	if d.Pooling == models.None {
 		perRow = 1
 	}
 	if len(hidden) != b.rows*perRow*dimensions {
@@ -22,15 +23,15 @@ func (p Pooling) pool(hidden []float32, b batch, dimensions int) ([][]float32, e
 	out := make([][]float32, b.rows)
 	sum := make([]float64, dimensions)
 	for i := range out {
-		used := 1 // CLS is the first token, None has one
-		if p == Mean {
+		used := 1 // of cls, the first token
+		if d.Pooling == models.Mean {
 			used = b.lengths[i]
 		}
 		row := hidden[i*perRow*dimensions:]
 		clear(sum)
 		for k := range used {
-			for d, x := range row[k*dimensions : (k+1)*dimensions] {
-				sum[d] += float64(x)
+			for n, x := range row[k*dimensions : (k+1)*dimensions] {
+				sum[n] += float64(x)
 			}
 		}
 		v, err := unit(sum)

@@ -20,7 +20,7 @@ func BenchmarkAgainstTheBareCall(b *testing.B) {
 	const text = "show me the cheapest flight from Lisbon to Berlin next Friday morning please"
 	for _, name := range []string{"minilm", "minilm-q", "bge-small", "bge-small-q"} {
 		b.Run(name, func(b *testing.B) {
-			m := opened(b, described(b, name))
+			m := opened(b, stored(b, name))
 			bare := bareCall(b, m, text)
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
@@ -70,24 +70,5 @@ func bareCall(b *testing.B, m *Model, text string) func() {
 			b.Fatal(err)
 		}
 		destroy(out)
-	}
-}
-
-// BenchmarkImport embeds documents in batches, as an import does.
-func BenchmarkImport(b *testing.B) {
-	texts := recorded(b).Texts[:19]
-	for len(texts) < 128 {
-		texts = append(texts, texts...)
-	}
-	for _, name := range []string{"minilm", "minilm-q"} {
-		b.Run(name, func(b *testing.B) {
-			m := opened(b, described(b, name))
-			for b.Loop() {
-				if _, err := m.Embed(b.Context(), texts[:128]); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(128*float64(b.N)/b.Elapsed().Seconds(), "texts/s")
-		})
 	}
 }

@@ -11,12 +11,14 @@ import (
 	"sync"
 
 	ort "github.com/yalue/onnxruntime_go"
+
+	"github.com/toolstream/toolstream/internal/models"
 )
 
 const built = true
 
 // loaded is the runtime that this process uses. It is of the process and not
-// of a model because the C library is: there is one, and it can not be loaded
+// of a model because the C library is: there is one, and it cannot be loaded
 // again.
 var loaded struct {
 	sync.Mutex
@@ -24,21 +26,22 @@ var loaded struct {
 }
 
 // load loads the library, once.
-func load(library File) error {
+func load(ctx context.Context, e models.Entry) error {
 	loaded.Lock()
 	defer loaded.Unlock()
+	library := e.Files[0]
 	if loaded.sha256 != "" {
 		if loaded.sha256 != library.SHA256 {
-			return fmt.Errorf("%s: the process already uses another runtime", library.Path)
+			return fmt.Errorf("%s: the process already uses another runtime", e.Path(library))
 		}
 		return nil
 	}
-	if err := check(library); err != nil {
+	if err := e.Compare(ctx, library, nil); err != nil {
 		return err
 	}
-	ort.SetSharedLibraryPath(library.Path)
+	ort.SetSharedLibraryPath(e.Path(library))
 	if err := ort.InitializeEnvironment(ort.WithLogLevelError()); err != nil {
-		return fmt.Errorf("load %s: %w", library.Path, err)
+		return fmt.Errorf("load %s (is it built for %s/%s?): %w", e.Path(library), runtime.GOOS, runtime.GOARCH, err)
 	}
 	loaded.sha256 = library.SHA256
 	return ort.DisableTelemetry()
@@ -48,27 +51,24 @@ func load(library File) error {
 type session struct {
 	dynamic *ort.DynamicAdvancedSession
 	types   bool // the model takes token types
-
 }
 
-func newRuntime(cfg Config) (run, error) {
-	if err := load(cfg.Library); err != nil {
+func newRuntime(ctx context.Context, library, model models.Entry) (run, error) {
+	if err := load(ctx, library); err != nil {
 		return nil, fmt.Errorf("runtime library: %w", err)
 	}
-	if err := verify(cfg.Model); err != nil {
-		return nil, fmt.Errorf("model file: %w", err)
-	}
-	in, out, err := ports(cfg)
+	path := model.Path(model.Weights())
+	in, out, err := ports(path, model.Model)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cfg.Model.Path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	options, err := sessionOptions()
 	if err != nil {
 		return nil, fmt.Errorf("session options: %w", err)
 	}
-	dynamic, err := ort.NewDynamicAdvancedSession(cfg.Model.Path, in, []string{out}, options)
+	dynamic, err := ort.NewDynamicAdvancedSession(path, in, []string{out}, options)
 	if err := errors.Join(err, options.Destroy()); err != nil {
-		return nil, fmt.Errorf("load %s: %w", cfg.Model.Path, err)
+		return nil, fmt.Errorf("load %s: %w", path, err)
 	}
 	return &session{dynamic: dynamic, types: slices.Contains(in, tokenTypes)}, nil
 }
@@ -101,21 +101,21 @@ const (
 )
 
 // ports returns the names of the model's inputs and of the output to pool.
-func ports(cfg Config) (in []string, out string, err error) {
+func ports(path string, d *models.Description) (in []string, out string, err error) {
 	options, err := ort.NewSessionOptions()
 	if err != nil {
 		return nil, "", err
 	}
 	// Only the names are wanted of this load: nothing is optimized for it.
 	err = options.SetGraphOptimizationLevel(ort.GraphOptimizationLevelDisableAll)
-	inputs, outputs, infoErr := ort.GetInputOutputInfoWithOptions(cfg.Model.Path, options)
+	inputs, outputs, infoErr := ort.GetInputOutputInfoWithOptions(path, options)
 	if err := errors.Join(err, infoErr, options.Destroy()); err != nil {
 		return nil, "", err
 	}
 	if in, err = inputNames(inputs); err != nil {
 		return nil, "", err
 	}
-	out, err = outputName(cfg, outputs)
+	out, err = outputName(d, outputs)
 	return in, out, err
 }
 
@@ -139,21 +139,21 @@ func inputNames(inputs []ort.InputOutputInfo) ([]string, error) {
 
 // outputName returns the first output that has the rank to pool, and holds
 // that its vectors are as long as the description says.
-func outputName(cfg Config, outputs []ort.InputOutputInfo) (string, error) {
+func outputName(about *models.Description, outputs []ort.InputOutputInfo) (string, error) {
 	rank := 3 // text, token, dimension
-	if cfg.Pooling == None {
+	if about.Pooling == models.None {
 		rank = 2
 	}
 	for _, p := range outputs {
 		if len(p.Dimensions) != rank || p.DataType != ort.TensorElementDataTypeFloat {
 			continue
 		}
-		if d := p.Dimensions[rank-1]; d > 0 && d != int64(cfg.Dimensions) {
-			return "", fmt.Errorf("the model's vectors have %d dimensions, its description says %d", d, cfg.Dimensions)
+		if d := p.Dimensions[rank-1]; d > 0 && d != int64(about.Dimensions) {
+			return "", fmt.Errorf("the model's vectors have %d dimensions, its description says %d", d, about.Dimensions)
 		}
 		return p.Name, nil
 	}
-	return "", fmt.Errorf("the model has no output to pool by %q among %v", cfg.Pooling, outputs)
+	return "", fmt.Errorf("the model has no output to pool by %q among %v", about.Pooling, outputs)
 }
 
 func (s *session) version() string { return ort.GetVersion() }
@@ -206,7 +206,7 @@ func (s *session) runUntil(ctx context.Context, in, out []ort.Value) error {
 	stopped := make(chan struct{})
 	keep := context.AfterFunc(ctx, func() {
 		defer close(stopped)
-		// A run that can not be stopped ends by itself.
+		// A run that cannot be stopped ends by itself.
 		_ = options.Terminate()
 	})
 	err = s.dynamic.RunWithOptions(in, out, options)
@@ -222,30 +222,8 @@ func (s *session) runUntil(ctx context.Context, in, out []ort.Value) error {
 func destroy(values []ort.Value) {
 	for _, v := range values {
 		if v != nil {
-			// There is nothing to do about memory that can not be given back.
+			// There is nothing to do about memory that cannot be given back.
 			_ = v.Destroy()
 		}
 	}
-}
-
-// check holds that the library can be loaded without harm.
-func check(library File) error {
-	if err := verify(library); err != nil {
-		return err
-	}
-	return matches(library.Path)
-}
-
-// matches reads the library's header and says what is wrong with it: the
-// loader of the operating system answers a library for another processor with
-// "No such file or directory".
-func matches(path string) error {
-	p, err := platformOf(path)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if want := (platform{runtime.GOOS, runtime.GOARCH}); p != want {
-		return fmt.Errorf("%s is built for %s, this program runs on %s", path, p, want)
-	}
-	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	"github.com/sourcegraph/conc/pool"
 
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/text"
@@ -21,14 +21,13 @@ const (
 // refused at this length is not refused for its length.
 const keepBytes = 512
 
-// embed sends the texts in batches, at once as far as the lane allows. The
+// embed sends the texts in batches, at once as far as the class allows. The
 // first error ends the others.
-func (m *Model) embed(ctx context.Context, l *lane, texts []string) ([][]float32, error) {
+func (m *Model) embed(ctx context.Context, c *class, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(m.cfg.Parallel)
-	for _, batch := range m.batches(l, texts) {
-		group.Go(func() error { return m.batch(ctx, l, batch, out) })
+	group := pool.New().WithMaxGoroutines(m.cfg.Parallel).WithContext(ctx).WithCancelOnError().WithFirstError()
+	for _, batch := range m.batches(c, texts) {
+		group.Go(func(ctx context.Context) error { return m.batch(ctx, c, batch, out) })
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
@@ -44,15 +43,15 @@ type sent struct {
 
 // batches cuts the texts into requests of bounded number and size. A text of
 // white space is in none.
-func (m *Model) batches(l *lane, texts []string) [][]sent {
+func (m *Model) batches(c *class, texts []string) [][]sent {
 	var out [][]sent
 	var batch []sent
-	size, most := 0, int(m.most.Load())
+	size, most := 0, int(m.batchSize.Load())
 	for i, s := range texts {
 		if strings.TrimSpace(s) == "" {
 			continue
 		}
-		s = l.prefix + s
+		s = c.prefix + s
 		if len(batch) == most || len(batch) > 0 && size+len(s) > m.cfg.Bytes {
 			out, batch, size = append(out, batch), nil, 0
 		}
@@ -67,66 +66,56 @@ func (m *Model) batches(l *lane, texts []string) [][]sent {
 // batch puts the vectors of a batch into their places. A batch that is refused or
 // takes too long is halved: it may have been too large, or one text of it is at
 // fault.
-func (m *Model) batch(ctx context.Context, l *lane, batch []sent, out [][]float32) error {
+func (m *Model) batch(ctx context.Context, c *class, batch []sent, out [][]float32) error {
 	texts := make([]string, len(batch))
 	for i, s := range batch {
 		texts[i] = s.text
 	}
 	begin := time.Now()
-	vectors, err := m.patiently(ctx, l, texts)
+	vectors, err := m.retried(ctx, c, texts)
 	switch {
 	case err == nil:
 		for i, s := range batch {
 			out[s.at] = vectors[i]
 		}
-		m.bore(len(batch))
+		if n := int64(len(batch)); n < int64(m.cfg.Batch) {
+			m.batchSize.CompareAndSwap(n, n+1) // it was cut down, and this one was in time
+		}
 		return nil
 	case isSlow(err) && len(batch) > 1:
-		m.most.Store(int64(len(batch) / 2))
-		if time.Since(begin) >= l.patience {
-			return err // whoever tries again sends fewer at a time
+		m.batchSize.Store(int64(len(batch) / 2))
+		if time.Since(begin) >= c.retryBudget {
+			return err // the next try sends fewer at a time
 		}
-	case !isRefusal(err):
+	case !isKind(err, refused):
 		return err
 	case len(batch) == 1:
-		out[batch[0].at], err = m.shortened(ctx, l, texts[0], err)
+		out[batch[0].at], err = m.shortened(ctx, c, texts[0], err)
 		return err
 	}
 	half := len(batch) / 2
-	first := m.batch(ctx, l, batch[:half], out)
+	first := m.batch(ctx, c, batch[:half], out)
 	if _, permanent := stream.AsPermanent(first); first != nil && !permanent {
 		return first
 	}
-	if err := m.batch(ctx, l, batch[half:], out); err != nil {
+	if err := m.batch(ctx, c, batch[half:], out); err != nil {
 		return err
 	}
 	return first
 }
 
-// bore notes that a batch was answered in time: one that was as large as any may be
-// is followed by larger ones, up to what is configured.
-func (m *Model) bore(n int) {
-	if most := m.most.Load(); int64(n) == most && n < m.cfg.Batch {
-		m.most.CompareAndSwap(most, most+1)
-	}
-}
-
 // shortened embeds the beginning of a text that was refused with err: models
 // refuse what is longer than they can read, each in its own words, and a tool
 // is better found by its beginning than not at all.
-func (m *Model) shortened(ctx context.Context, l *lane, s string, err error) ([]float32, error) {
-	for n := len(s) / 2; n >= keepBytes && isRefusal(err); n /= 2 {
+func (m *Model) shortened(ctx context.Context, c *class, s string, err error) ([]float32, error) {
+	for n := len(s) / 2; n >= keepBytes && isKind(err, refused); n /= 2 {
 		var vectors [][]float32
-		if vectors, err = m.patiently(ctx, l, []string{text.Truncate(s, n)}); err == nil {
+		if vectors, err = m.retried(ctx, c, []string{text.Truncate(s, n)}); err == nil {
 			return vectors[0], nil
 		}
 	}
-	r, ok := asProblem(err)
-	if !ok || r.kind != refused {
-		return nil, err
+	if p, ok := asProblem(err); ok && p.kind == refused {
+		return nil, stream.Permanent(p.reason, err)
 	}
-	if other := m.prove(ctx, l); other != nil {
-		return nil, other
-	}
-	return nil, stream.Permanent(r.reason, err)
+	return nil, err
 }

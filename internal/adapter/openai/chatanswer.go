@@ -2,37 +2,47 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
-
-	sdk "github.com/openai/openai-go/v3"
 
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/text"
 )
 
-// errNoJSON is an answer without a JSON object in it.
-var errNoJSON = errors.New("the answer holds no JSON object")
-
 // maxModel bounds the name that an endpoint gives its model, in bytes.
 const maxModel = 128
 
+// completion is the body of an answer, as far as it is read.
+type completion struct {
+	Model   string `json:"model"`
+	Choices []struct {
+		FinishReason string `json:"finish_reason"`
+		Message      struct {
+			Content string `json:"content"`
+			Refusal string `json:"refusal"`
+		} `json:"message"`
+	} `json:"choices"`
+	Usage struct {
+		PromptTokens     float64 `json:"prompt_tokens"`
+		CompletionTokens float64 `json:"completion_tokens"`
+	} `json:"usage"`
+	Error json.RawMessage `json:"error"` // some proxies send it with status 200
+}
+
 // read takes the answer out of a completion. What it cost is known even where
-// it can not be used.
-func (c *Chat) read(raw []byte, r llm.Request) (llm.Answer, error) {
-	var completion sdk.ChatCompletion
-	if err := json.Unmarshal(raw, &completion); err != nil {
-		return llm.Answer{}, failed("the answer is no completion: %w", err)
+// it cannot be used.
+func read(raw []byte, r llm.Request) (llm.Answer, error) {
+	var c completion
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return llm.Answer{}, transientf("the answer is no completion: %w", err)
 	}
-	if len(completion.Choices) == 0 {
-		if words := explanation(raw, c.cfg.Key); words != "" { // some proxies answer so, with status 200
-			return llm.Answer{}, failed("%s", words)
-		}
+	if len(c.Choices) == 0 && len(c.Error) > 0 && string(c.Error) != "null" {
+		return llm.Answer{}, transientf("the answer is an error: %s", cmp.Or(codeOf(raw), "without a code"))
 	}
-	a := llm.Answer{Model: text.Truncate(completion.Model, maxModel), Usage: usage(completion, r)}
-	content, err := contentOf(completion)
+	a := llm.Answer{Model: text.Truncate(c.Model, maxModel), Usage: usage(c, r)}
+	content, err := contentOf(c)
 	if err == nil {
 		a.JSON, err = jsonOf(content)
 	}
@@ -45,8 +55,14 @@ func (c *Chat) read(raw []byte, r llm.Request) (llm.Answer, error) {
 // bytesPerToken estimates what an endpoint does not count.
 const bytesPerToken = 4
 
-func usage(c sdk.ChatCompletion, r llm.Request) llm.Usage {
-	u := llm.Usage{Prompt: int(max(0, c.Usage.PromptTokens)), Completion: int(max(0, c.Usage.CompletionTokens))}
+// maxTokens bounds what an endpoint may claim that one answer cost.
+const maxTokens = 1e9
+
+func usage(c completion, r llm.Request) llm.Usage {
+	u := llm.Usage{
+		Prompt:     int(min(max(0, c.Usage.PromptTokens), maxTokens)),
+		Completion: int(min(max(0, c.Usage.CompletionTokens), maxTokens)),
+	}
 	if u != (llm.Usage{}) {
 		return u
 	}
@@ -59,7 +75,7 @@ func usage(c sdk.ChatCompletion, r llm.Request) llm.Usage {
 
 // contentOf returns what the model said, beside the error where it is not to be
 // used.
-func contentOf(c sdk.ChatCompletion) (string, error) {
+func contentOf(c completion) (string, error) {
 	if len(c.Choices) == 0 {
 		return "", malformed(errors.New("the answer has no choice"))
 	}
@@ -73,7 +89,7 @@ func contentOf(c sdk.ChatCompletion) (string, error) {
 	case choice.FinishReason == "length":
 		return content, malformed(errors.New("the answer is cut off by the limit of tokens"))
 	case strings.TrimSpace(content) == "":
-		return "", malformed(fmt.Errorf("the answer is empty: %w", errNoJSON))
+		return "", malformed(errors.New("the answer is empty"))
 	}
 	return content, nil
 }
@@ -99,7 +115,7 @@ func jsonOf(content string) (json.RawMessage, error) {
 		}
 		rest = rest[1:]
 	}
-	return nil, malformed(errNoJSON)
+	return nil, malformed(errors.New("the answer holds no JSON object"))
 }
 
 // afterReasoning drops what a model thinks aloud before it answers. The tag

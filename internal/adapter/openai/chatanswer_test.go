@@ -34,12 +34,8 @@ func FuzzChatAnswer(f *testing.F) {
 	f.Add([]byte(`{"choices":[{"message":{"content":"{\"word\":\"yes\"}"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3}}`))
 	f.Add([]byte(`{"choices":[{"message":{"content":null,"refusal":"no"}}],"usage":{"prompt_tokens":-1e9}}`))
 	f.Add([]byte(`{"choices":null,"error":"x"}`))
-	c, err := NewChat(ChatConfig{URL: "http://h/v1", Name: "m"}, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		a, err := c.read(body, question("q"))
+		a, err := read(body, question("q"))
 		if min(a.Usage.Prompt, a.Usage.Completion) < 0 {
 			t.Errorf("usage %+v", a.Usage)
 		}

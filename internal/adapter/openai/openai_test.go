@@ -17,8 +17,8 @@ import (
 	"github.com/toolstream/toolstream/internal/stream"
 )
 
-func TestBothProtocols(t *testing.T) {
-	for name, path := range map[string]string{"base": "/v1", "slash": "/v1/", "full": "/v1/embeddings", "tei": "/embed"} {
+func TestEmbed(t *testing.T) {
+	for name, path := range map[string]string{"base": "/v1", "slash": "/v1/", "full": "/v1/embeddings"} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t)
 			m := s.model(t, func(c *Config) { c.URL, c.Batch, c.Key = s.URL+path, 2, "sk-secret-key" })
@@ -80,20 +80,19 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// Servers that refuse members they do not know are asked without them.
-func TestTheFormIsFoundOut(t *testing.T) {
-	for _, known := range []struct{ base64, dimensions bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
-		s := newServer(t)
-		s.knows = known
-		m := s.model(t, func(c *Config) { c.Dimensions = testDimensions })
+// A server that refuses to be asked for a dimension is asked without, also if it takes
+// the place of another one.
+func TestADimensionIsAskedForWhereItCanBe(t *testing.T) {
+	s := newServer(t)
+	m := s.model(t, func(c *Config) { c.Dimensions = testDimensions })
+	for _, s.knowsDimensions = range []bool{true, false, false} {
 		got, err := m.Embed(t.Context(), []string{"a", "b"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkVectors(t, got, []string{"a", "b"})
-		last := s.bodies[len(s.bodies)-1]
-		if (last["encoding_format"] != nil) != known.base64 || (last["dimensions"] != nil) != known.dimensions {
-			t.Errorf("%+v: sent %v", known, last)
+		if asked := s.bodies[len(s.bodies)-1]["dimensions"] != nil; asked != s.knowsDimensions {
+			t.Errorf("asked for %v dimensions", asked)
 		}
 	}
 }
@@ -229,27 +228,45 @@ func TestQueriesDoNotWait(t *testing.T) {
 		if _, err := m.EmbedQueries(t.Context(), []string{"b"}); err == nil || asked > before || time.Since(start) > 0 {
 			t.Errorf("error %v, %d requests, %s", err, asked-before, time.Since(start))
 		}
-		time.Sleep(maxRest)
+		time.Sleep(maxCooldown)
 		if _, _ = m.EmbedQueries(t.Context(), []string{"b"}); asked == before {
 			t.Error("the endpoint is not asked any more")
 		}
 	})
 }
 
-func TestAfterAFailureTheFirstSuccessOfDocumentsLetsQueriesPass(t *testing.T) {
-	s := newServer(t)
-	s.set(func(w http.ResponseWriter, _ []string) bool { refuse(w, 401, "who are you"); return true })
-	m := s.model(t, nil)
-	if _, err := m.EmbedQueries(t.Context(), []string{"a"}); err == nil || !strings.Contains(err.Error(), "who are you") {
-		t.Fatalf("error %v", err)
-	}
-	s.set(nil)
-	if _, err := m.Embed(t.Context(), []string{"a"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.EmbedQueries(t.Context(), []string{"a"}); err != nil {
-		t.Error(err)
-	}
+// Documents that the endpoint asks to wait keep no query from it.
+func TestRetryAfterOfDocumentsDoesNotBlockQueries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := false
+		m, err := New(Config{URL: "http://h/v1", Name: "m", DocumentPrefix: "document: "}, transport(func(r *http.Request) (*http.Response, error) {
+			var body struct{ Input []string }
+			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+				return nil, err
+			}
+			if busy && strings.HasPrefix(body.Input[0], "document: ") {
+				return away("429 Too Many Requests", 429, http.Header{"Retry-After": {"60"}})(r)
+			}
+			w := httptest.NewRecorder()
+			w.Header().Set("Content-Type", "application/json")
+			answer(w, body.Input)
+			return w.Result(), nil
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Embed(t.Context(), []string{"a"}); err != nil {
+			t.Fatal(err)
+		}
+		busy = true
+		if _, err := m.Embed(t.Context(), []string{"a"}); err == nil {
+			t.Fatal("the documents are answered")
+		}
+		start := time.Now()
+		if _, err := m.EmbedQueries(t.Context(), []string{"a"}); err != nil || time.Since(start) > 0 {
+			t.Errorf("a query waits %s: %v", time.Since(start), err)
+		}
+	})
 }
 
 func poisoned(texts []string) bool {
@@ -278,12 +295,8 @@ func TestTheCulpritStandsAlone(t *testing.T) {
 		"zero": {reasonVector, func(w http.ResponseWriter, texts []string) {
 			fmt.Fprintf(w, `{"data":[%s]}`, strings.Join(slices.Repeat([]string{`{"embedding":[0,0,0,0]}`}, len(texts)), ","))
 		}},
-		"base64 nan": {reasonVector, func(w http.ResponseWriter, texts []string) {
-			fmt.Fprintf(w, `{"data":[%s]}`, strings.Join(slices.Repeat([]string{`{"embedding":"AADAfwAAAAAAAAAAAAAAAA=="}`}, len(texts)), ","))
-		}},
-		"no base64":   {reasonVector, replace(`{"data":[{"embedding":"?"}]}`)},
 		"fewer":       {reasonVector, replace(`{"data":[]}`)},
-		"more":        {reasonVector, func(w http.ResponseWriter, texts []string) { answer(w, append(texts, "more"), false) }},
+		"more":        {reasonVector, func(w http.ResponseWriter, texts []string) { answer(w, append(texts, "more")) }},
 		"same place":  {reasonVector, replace(`{"data":[{"index":0,"embedding":[1,0,0,0]},{"index":0,"embedding":[1,0,0,0]}]}`)},
 		"other place": {reasonVector, replace(`{"data":[{"index":7,"embedding":[1,0,0,0]}]}`)},
 	} {
@@ -360,7 +373,8 @@ func TestAnEndpointThatCanNotBeUsed(t *testing.T) {
 		"too long": {"longer than", func(w http.ResponseWriter) {
 			fmt.Fprint(w, `{"data":[`, strings.Repeat(" ", 1<<20))
 		}},
-		"wrong key": {"Incorrect API key provided: (key)", func(w http.ResponseWriter) { refuse(w, 401, "Incorrect API key provided: sk-secret-key") }},
+		"wrong key":                         {"Incorrect API key provided: (key)", func(w http.ResponseWriter) { refuse(w, 401, "Incorrect API key provided: sk-secret-key") }},
+		"wrong key where the words are cut": {"401", func(w http.ResponseWriter) { refuse(w, 401, strings.Repeat("x", maxWords-4)+" sk-secret-key") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t)
@@ -370,7 +384,7 @@ func TestAnEndpointThatCanNotBeUsed(t *testing.T) {
 			}
 			s.set(func(w http.ResponseWriter, _ []string) bool { c.answer(w); return true })
 			_, err := m.Embed(t.Context(), []string{"a", "b"})
-			if _, permanent := stream.AsPermanent(err); err == nil || permanent || !strings.Contains(err.Error(), c.says) {
+			if _, permanent := stream.AsPermanent(err); err == nil || permanent || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "sk-") {
 				t.Errorf("error %v, want one that says %q and is not permanent", err, c.says)
 			}
 			if n := len(s.seen()); n != 1 {
@@ -447,7 +461,7 @@ func TestNewRefuses(t *testing.T) {
 		{Config{URL: "", Name: "m"}, "has to look like"},
 		{Config{URL: "http://user:pw@h/v1", Name: "m"}, "its own setting"},
 		{Config{URL: "http://h:11434/api/embed", Name: "m"}, "/v1"},
-		{Config{URL: "http://h/v1", Name: "m", Batch: -1}, "negative"},
+		{Config{URL: "http://h:8080/embed", Name: "m"}, "/v1"},
 		{Config{URL: "http://h/v1", Name: "m", Dimensions: 1 << 20}, "dimensions"},
 	} {
 		if _, err := New(c.cfg, nil); err == nil || !strings.Contains(err.Error(), c.says) {
@@ -470,17 +484,15 @@ func TestRetryAfter(t *testing.T) {
 // FuzzDecode holds that no answer makes reading panic, and that what is let
 // through are unit vectors, as many as were asked for.
 func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"data":[{"index":0,"embedding":[1,0,0,0]}]}`), false)
-	f.Add([]byte(`{"data":[{"index":0,"embedding":"AACAPwAAAAAAAAAAAAAAAA=="}]}`), false)
-	f.Add([]byte(`[[1,2,3,4]]`), true)
-	f.Add([]byte(`{"error":"x","detail":[{"msg":1}]}`), false)
-	f.Fuzz(func(t *testing.T, body []byte, tei bool) {
+	f.Add([]byte(`{"data":[{"index":0,"embedding":[1,0,0,0]}]}`))
+	f.Add([]byte(`{"error":"x","detail":[{"msg":1}]}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
 		m, err := New(Config{URL: "http://h/v1", Name: "m", Dimensions: testDimensions}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.tei = tei
-		explanation(body, "")
+		wordsOf(body, "key")
+		codeOf(body)
 		vectors, err := m.decode(body, 1)
 		if err != nil || m.check(vectors) != nil {
 			return
@@ -521,55 +533,6 @@ func TestReadyAsksWithoutEmbedding(t *testing.T) {
 	}
 }
 
-// An endpoint that refuses whatever it is asked is away: its documents wait, and go
-// on once it is back, also where it knows other requests then.
-func TestWhoRefusesEverythingIsAway(t *testing.T) {
-	for name, c := range map[string]func(w http.ResponseWriter){
-		"expired": func(w http.ResponseWriter) { refuse(w, 400, "API key expired") },
-		"in vain": func(w http.ResponseWriter) { fmt.Fprint(w, `{"error":{"message":"quota"}}`) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newServer(t)
-			m := s.model(t, nil)
-			texts := []string{"a", "b", "c", strings.Repeat("d", 2000)}
-			if _, err := m.Embed(t.Context(), texts); err != nil {
-				t.Fatal(err)
-			}
-			s.set(func(w http.ResponseWriter, _ []string) bool { c(w); return true })
-			_, err := m.Embed(t.Context(), texts)
-			if _, permanent := stream.AsPermanent(err); err == nil || permanent {
-				t.Errorf("error %v; it is no text's fault", err)
-			}
-			s.knows.base64 = false
-			s.set(nil)
-			got, err := m.Embed(t.Context(), texts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			checkVectors(t, got, texts)
-		})
-	}
-}
-
-// A server that is replaced by one that knows fewer members is asked in its words.
-func TestTheFormIsFoundOutAgain(t *testing.T) {
-	s := newServer(t)
-	m := s.model(t, nil)
-	if _, err := m.Embed(t.Context(), []string{"a"}); err != nil {
-		t.Fatal(err)
-	}
-	s.knows.base64 = false
-	_, err := m.Embed(t.Context(), []string{"a"})
-	if _, permanent := stream.AsPermanent(err); permanent {
-		t.Errorf("error %v; it is no text's fault", err)
-	}
-	got, err := m.Embed(t.Context(), []string{"a"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkVectors(t, got, []string{"a"})
-}
-
 // A batch that takes too long is asked for in parts, and queries, which are short,
 // are not kept from a server that answers them.
 func TestBatchesThatTakeTooLongGetSmaller(t *testing.T) {
@@ -588,7 +551,7 @@ func TestBatchesThatTakeTooLongGetSmaller(t *testing.T) {
 			}
 			w := httptest.NewRecorder()
 			w.Header().Set("Content-Type", "application/json")
-			answer(w, body.Input, false)
+			answer(w, body.Input)
 			return w.Result(), nil
 		})
 		m, err := New(Config{URL: "http://h/v1", Name: "m", Parallel: 1}, slow)
@@ -607,7 +570,7 @@ func TestBatchesThatTakeTooLongGetSmaller(t *testing.T) {
 				t.Errorf("query: %v", err)
 			}
 		}
-		if got := m.most.Load(); got >= 16 || got < 8 {
+		if got := m.batchSize.Load(); got >= 16 || got < 8 {
 			t.Errorf("%d texts a request in the end, after %v", got, sizes)
 		}
 	})

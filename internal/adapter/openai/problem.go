@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -18,38 +19,36 @@ import (
 type kind int
 
 const (
-	busy     kind = iota // try again while there is patience
-	broken               // try again twice, then see whether the texts are at fault
-	unusable             // somebody has to mend the set-up
-	refused              // these texts will always fail
+	transient     kind = iota // try again
+	serverError               // try again twice, then probe whether the request is at fault
+	misconfigured             // an operator has to mend the setup
+	refused                   // this request always fails
 )
 
-// problem is why a request was not answered with vectors.
+// problem is why a request has no usable answer.
 type problem struct {
 	kind   kind
 	reason string        // of a refusal
 	after  time.Duration // what the endpoint asks to wait
-	crowd  bool          // it is asked too much
 	slow   bool          // it did not answer in time
-	said   string        // what a refusal says, all of it: to look for names of members in, never to repeat
 	err    error
 }
 
 func (p *problem) Error() string { return p.err.Error() }
 func (p *problem) Unwrap() error { return p.err }
 
-// Temporary reports whether the same request may be answered later, without anybody
-// mending anything here.
-func (p *problem) Temporary() bool { return p.kind == busy || p.kind == broken }
+// Temporary reports whether the same request may be answered later without a
+// change to the settings.
+func (p *problem) Temporary() bool { return p.kind == transient || p.kind == serverError }
 
 func asProblem(err error) (*problem, bool) {
 	var p *problem
 	return p, errors.As(err, &p)
 }
 
-func isRefusal(err error) bool {
+func isKind(err error, k kind) bool {
 	p, ok := asProblem(err)
-	return ok && p.kind == refused
+	return ok && p.kind == k
 }
 
 func isSlow(err error) bool {
@@ -57,126 +56,127 @@ func isSlow(err error) bool {
 	return ok && p.slow
 }
 
-// poor is the refusal of texts whose answer holds no usable vectors.
-func poor(format string, args ...any) error {
+// badVectorf is the refusal of texts whose answer holds no usable vectors.
+func badVectorf(format string, args ...any) error {
 	return &problem{kind: refused, reason: reasonVector, err: fmt.Errorf(format, args...)}
 }
 
-func unfit(format string, args ...any) error {
-	return &problem{kind: unusable, err: fmt.Errorf(format, args...)}
+func misconfiguredf(format string, args ...any) error {
+	return &problem{kind: misconfigured, err: fmt.Errorf(format, args...)}
 }
 
-func failed(format string, args ...any) error {
-	return &problem{kind: busy, err: fmt.Errorf(format, args...)}
+func transientf(format string, args ...any) error {
+	return &problem{kind: transient, err: fmt.Errorf(format, args...)}
 }
 
-// maxError bounds what is read of the body of an error.
+// maxError bounds what is read of the body of an error, in bytes.
 const maxError = 16 << 10
 
-// ofStatus is the problem of an answer that is not 200. Neither the key nor the
-// texts of the request are repeated.
-func ofStatus(resp *http.Response, key string) error {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // what can be read of it is enough
-	p := &problem{said: string(body), err: errors.New(join(resp.Status, unechoed(explanation(body, key), resp.Request)))}
+// ofStatus is the problem of an answer whose status is not 200. It repeats the
+// endpoint's words only where they cannot hold a text of the request: in answers
+// to a probe, and where the status is about the key, the model or the load. Of
+// others it repeats the error's code.
+func ofStatus(resp *http.Response, key string, probe bool) error {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // a part is enough
+	p := &problem{}
+	words := probe
 	switch code := resp.StatusCode; {
 	case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge, code == http.StatusUnprocessableEntity:
 		p.kind, p.reason = refused, reasonRefused
 	case code == http.StatusInternalServerError:
-		p.kind, p.reason = broken, reasonRefused
+		p.kind, p.reason = serverError, reasonRefused
 	case code == http.StatusRequestTimeout, code == http.StatusFailedDependency, code == http.StatusTooEarly,
 		code == http.StatusTooManyRequests, code > 500 && code != http.StatusNotImplemented:
-		p.kind, p.after = busy, retryAfter(resp.Header.Get("Retry-After"))
-		p.crowd = code == http.StatusTooManyRequests || p.after > 0
+		p.after = retryAfter(resp.Header.Get("Retry-After"))
+		words = words || code == http.StatusTooManyRequests
 	case code >= 300 && code < 400:
-		p.kind, p.err = unusable, fmt.Errorf("%s: it has moved; name its new address", resp.Status)
+		p.kind, p.err = misconfigured, fmt.Errorf("%s: it has moved; name its new address", resp.Status)
+		return p
 	default:
-		p.kind = unusable
+		p.kind, words = misconfigured, true
 	}
+	said := codeOf(body)
+	if words {
+		said = wordsOf(body, key)
+	}
+	if said != "" {
+		said = ": " + said
+	}
+	p.err = errors.New(resp.Status + said)
 	return p
 }
 
-func join(status, message string) string {
-	if message == "" {
-		return status
-	}
-	return status + ": " + message
-}
-
-// retryAfter reads the header's seconds or date; 0 where it says nothing.
+// retryAfter reads the header's seconds or date, of an hour at most; 0 where it
+// says nothing.
 func retryAfter(header string) time.Duration {
 	if seconds, err := strconv.Atoi(strings.TrimSpace(header)); err == nil && seconds >= 0 {
 		return time.Duration(min(seconds, 3600)) * time.Second
 	}
 	if at, err := http.ParseTime(header); err == nil {
-		return max(0, time.Until(at))
+		return min(max(0, time.Until(at)), time.Hour)
 	}
 	return 0
 }
 
-// isJSON refuses what says of itself that it is something else: a login page,
-// mostly.
+// isJSON refuses an answer that declares another type, such as a login page.
 func isJSON(contentType string) error {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if contentType == "" || err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json")) {
 		return nil
 	}
-	return unfit("the answer is %q and not JSON: is the address right?", text.Truncate(contentType, 80))
+	return misconfiguredf("the answer is %q and not JSON: is the address right?", text.Truncate(contentType, 80))
 }
 
-// maxExplanation bounds what is repeated of an error's words.
-const maxExplanation = 200
+// maxWords bounds what is repeated of an error's words, in bytes.
+const maxWords = 200
 
-// explanation returns the words of an error's body in the forms that servers
-// use, "" where there are none. Nothing else of it is repeated: some servers
-// answer with the whole request.
-func explanation(body []byte, key string) string {
-	var a struct {
-		Error   json.RawMessage `json:"error"`
-		Message string          `json:"message"`
-		Detail  json.RawMessage `json:"detail"`
+// wordsOf returns the words of an error's body without the key, "" where it has none.
+func wordsOf(body []byte, key string) string {
+	var decoded any
+	_ = json.Unmarshal(body, &decoded) // a body of another form says nothing
+	said := words(decoded)
+	if key != "" { // before the cut, which may leave a part of it
+		said = strings.ReplaceAll(said, key, "(key)")
 	}
-	if json.Unmarshal(alone(body), &a) != nil {
-		return ""
-	}
-	words := a.Message
-	for _, raw := range []json.RawMessage{a.Error, a.Detail} {
-		if words == "" {
-			words = wordsOf(raw)
+	return text.Truncate(strings.Join(strings.Fields(said), " "), maxWords)
+}
+
+// words reads an error in the forms that servers use: a string, an object that has it as a
+// member, a list of one.
+func words(said any) string {
+	switch said := said.(type) {
+	case string:
+		return said
+	case []any:
+		if len(said) > 0 {
+			return words(said[0])
+		}
+	case map[string]any:
+		for _, member := range []string{"message", "msg", "error", "detail"} {
+			if s := words(said[member]); s != "" {
+				return s
+			}
 		}
 	}
-	if key != "" {
-		words = strings.ReplaceAll(words, key, "(key)")
-	}
-	return text.Truncate(strings.Join(strings.Fields(words), " "), maxExplanation)
+	return ""
 }
 
-// alone returns the element of an array that has only one, as some servers wrap an
-// error.
-func alone(body []byte) []byte {
-	var list []json.RawMessage
-	if json.Unmarshal(body, &list) == nil && len(list) == 1 {
-		return list[0]
-	}
-	return body
-}
+var isCode = regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
 
-// wordsOf reads "…", {"message": "…"} and [{"msg": "…"}].
-func wordsOf(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
+// codeOf returns the code or the type of an error, "" where it has none that
+// looks like an identifier.
+func codeOf(body []byte) string {
+	var e struct {
+		Error struct {
+			Code any `json:"code"`
+			Type any `json:"type"`
+		} `json:"error"`
 	}
-	var one struct {
-		Message string `json:"message"`
-	}
-	if json.Unmarshal(raw, &one) == nil {
-		return one.Message
-	}
-	var list []struct {
-		Message string `json:"msg"`
-	}
-	if json.Unmarshal(raw, &list) == nil && len(list) > 0 {
-		return list[0].Message
+	_ = json.Unmarshal(body, &e)
+	for _, v := range []any{e.Error.Code, e.Error.Type} {
+		if s, ok := v.(string); ok && len(s) <= 64 && isCode.MatchString(s) {
+			return s
+		}
 	}
 	return ""
 }

@@ -103,18 +103,16 @@ func TestAnswersThatAreNoScoresAreRefused(t *testing.T) {
 		answer string
 		says   string
 	}{
-		"NaN":             {RerankTEI, `[{"index":0,"score":NaN},{"index":1,"score":1}]`, "not of the form"},
-		"beyond a number": {RerankTEI, `[{"index":0,"score":1e999},{"index":1,"score":1}]`, "not of the form"},
-		"a word":          {RerankTEI, `[{"index":0,"score":"NaN"},{"index":1,"score":1}]`, "not of the form"},
+		"NaN":             {RerankTEI, `[{"index":0,"score":NaN},{"index":1,"score":1}]`, "no list of scores"},
+		"beyond a number": {RerankTEI, `[{"index":0,"score":1e999},{"index":1,"score":1}]`, "no list of scores"},
+		"a word":          {RerankTEI, `[{"index":0,"score":"NaN"},{"index":1,"score":1}]`, "no list of scores"},
 		"duplicate":       {RerankTEI, `[{"index":1,"score":1},{"index":1,"score":1}]`, "two scores"},
 		"missing":         {RerankTEI, `[{"index":1,"score":1}]`, "1 scores for 2"},
 		"out of range":    {RerankTEI, `[{"index":2,"score":1},{"index":1,"score":1}]`, "text 2 of 2"},
 		"negative":        {RerankTEI, `[{"index":-1,"score":1},{"index":1,"score":1}]`, "text -1"},
 		"no index":        {RerankTEI, `[{"score":1},{"index":1,"score":1}]`, "lacks"},
-		"the other form":  {RerankTEI, `{"results":[]}`, "not of the form"},
-		"other's name":    {RerankCohere, `{"results":[{"index":0,"score":1},{"index":1,"score":1}]}`, "lacks"},
 		"an error in 200": {RerankCohere, `{"error":"overloaded"}`, "0 scores"},
-		"no JSON":         {RerankCohere, `secret text`, "not of the form"},
+		"no JSON":         {RerankCohere, `secret text`, "no list of scores"},
 		"huge":            {RerankTEI, `[` + strings.Repeat(" ", 1<<20) + `]`, "longer than"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +135,7 @@ func TestAnswersThatAreNoScoresAreRefused(t *testing.T) {
 func TestAFailingCrossEncoderIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, status := 0, http.StatusTooManyRequests
-		transport := roundTrip(func(*http.Request) (*http.Response, error) {
+		transport := transport(func(*http.Request) (*http.Response, error) {
 			calls++
 			return &http.Response{
 				StatusCode: status, Status: fmt.Sprint(status), Header: http.Header{"Retry-After": {"60"}},
@@ -172,7 +170,7 @@ func TestAFailingCrossEncoderIsLeftAlone(t *testing.T) {
 func TestACrossEncoderThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		r, err := NewReranker(RerankConfig{URL: "http://h", Form: RerankTEI}, roundTrip(func(req *http.Request) (*http.Response, error) {
+		r, err := NewReranker(RerankConfig{URL: "http://h", Form: RerankTEI}, transport(func(req *http.Request) (*http.Response, error) {
 			calls++
 			<-req.Context().Done()
 			return nil, req.Context().Err()
@@ -197,7 +195,7 @@ func TestACrossEncoderThatHangs(t *testing.T) {
 // endpoint: others ask it all the same.
 func TestWhoHasNoTimeSpoilsItForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, err := NewReranker(RerankConfig{URL: "http://h", Form: RerankTEI, Parallel: 1, Patience: 500 * time.Millisecond}, roundTrip(func(req *http.Request) (*http.Response, error) {
+		r, err := NewReranker(RerankConfig{URL: "http://h", Form: RerankTEI, Parallel: 1, Budget: 500 * time.Millisecond}, transport(func(req *http.Request) (*http.Response, error) {
 			select {
 			case <-req.Context().Done():
 				return nil, req.Context().Err()
@@ -221,7 +219,7 @@ func TestWhoHasNoTimeSpoilsItForNobody(t *testing.T) {
 			t.Errorf("after one in a hurry: %v", err)
 		}
 		r.slots <- struct{}{}
-		if err := ask(500 * time.Millisecond); !errors.Is(err, errCrowded) {
+		if err := ask(500 * time.Millisecond); !errors.Is(err, errNoSlot) {
 			t.Errorf("without a turn: %v", err)
 		}
 		<-r.slots
@@ -234,7 +232,7 @@ func TestWhoHasNoTimeSpoilsItForNobody(t *testing.T) {
 func TestRerankersThatCanNotBe(t *testing.T) {
 	for _, cfg := range []RerankConfig{
 		{URL: "http://h", Form: "other", Name: "m"}, {URL: "http://h", Form: RerankCohere}, {URL: "h", Form: RerankTEI},
-		{URL: "http://key@h", Form: RerankTEI}, {URL: "http://h", Form: RerankTEI, Batch: -1},
+		{URL: "http://key@h", Form: RerankTEI},
 	} {
 		if _, err := NewReranker(cfg, nil); err == nil {
 			t.Errorf("%+v: taken", cfg)
@@ -242,25 +240,19 @@ func TestRerankersThatCanNotBe(t *testing.T) {
 	}
 }
 
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 // FuzzRerankAnswer: whatever is taken has a finite score for every text.
 func FuzzRerankAnswer(f *testing.F) {
 	f.Add(`[{"index":0,"score":1},{"index":1,"score":-2}]`)
 	f.Add(`{"results":[{"index":1,"relevance_score":0.5},{"index":0,"relevance_score":1}]}`)
 	f.Add(`[{"index":0,"score":1},{"index":0,"score":1}]`)
 	f.Fuzz(func(t *testing.T, body string) {
-		for _, form := range []RerankForm{RerankCohere, RerankTEI} {
-			scores := []float64{math.NaN(), math.NaN()}
-			if (&Reranker{cfg: RerankConfig{Form: form}}).decode([]byte(body), scores) != nil {
-				continue
-			}
-			for _, s := range shares(scores) {
-				if !(s >= 0 && s <= 1) {
-					t.Fatalf("%s: %v of %q", form, scores, body)
-				}
+		scores := []float64{math.NaN(), math.NaN()}
+		if decodeScores([]byte(body), scores) != nil {
+			return
+		}
+		for _, s := range probabilities(scores) {
+			if !(s >= 0 && s <= 1) {
+				t.Fatalf("%v of %q", scores, body)
 			}
 		}
 	})

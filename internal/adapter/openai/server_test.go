@@ -1,15 +1,12 @@
 package openai
 
 import (
-	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"hash/fnv"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -20,23 +17,22 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const testDimensions = 4
 
-// server is an endpoint that speaks both protocols. misbehave may answer a
+// server is an endpoint that embeds texts. misbehave may answer a
 // request in its place: it then returns true.
 type server struct {
 	*httptest.Server
-	knows struct{ base64, dimensions bool } // members that it does not refuse
+	knowsDimensions bool // it does not refuse to be asked for them
 
 	mu        sync.Mutex
 	misbehave func(w http.ResponseWriter, texts []string) bool
-	batches   [][]string // as they arrived, the settling ones left out
+	batches   [][]string // as they arrived, probes left out
 	bodies    []map[string]any
 	keys      []string
 }
 
 func newServer(t *testing.T) *server {
 	t.Helper()
-	s := &server{}
-	s.knows.base64, s.knows.dimensions = true, true
+	s := &server{knowsDimensions: true}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Close)
 	return s
@@ -48,31 +44,23 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	tei := strings.HasSuffix(r.URL.Path, "/embed")
 	texts := textsOf(body["input"])
-	if tei {
-		texts = textsOf(body["inputs"])
-	}
 	s.mu.Lock()
 	s.bodies, s.keys = append(s.bodies, body), append(s.keys, r.Header.Get("Authorization"))
-	if !slices.Equal(texts, []string{harmless}) {
+	if !slices.Equal(texts, []string{probeText}) {
 		s.batches = append(s.batches, texts)
 	}
 	misbehave := s.misbehave
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
-	if body["encoding_format"] != nil && !s.knows.base64 || body["dimensions"] != nil && !s.knows.dimensions {
+	if body["dimensions"] != nil && !s.knowsDimensions {
 		refuse(w, http.StatusBadRequest, "unknown parameter")
 		return
 	}
 	if misbehave != nil && misbehave(w, texts) {
 		return
 	}
-	if tei {
-		s.answerTEI(w, texts)
-		return
-	}
-	answer(w, texts, body["encoding_format"] == "base64")
+	answer(w, texts)
 }
 
 func textsOf(list any) []string {
@@ -89,27 +77,11 @@ func refuse(w http.ResponseWriter, status int, message string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error"}})
 }
 
-func (s *server) answerTEI(w http.ResponseWriter, texts []string) {
-	vectors := make([][]float32, len(texts))
-	for i, text := range texts {
-		vectors[i] = vectorOf(text)
-	}
-	_ = json.NewEncoder(w).Encode(vectors)
-}
-
 // answer gives the vectors in the opposite order, as index allows.
-func answer(w http.ResponseWriter, texts []string, packed bool) {
+func answer(w http.ResponseWriter, texts []string) {
 	var data []map[string]any
 	for i, text := range slices.Backward(texts) {
-		var v any = vectorOf(text)
-		if packed {
-			var b []byte
-			for _, x := range vectorOf(text) {
-				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-			}
-			v = base64.StdEncoding.EncodeToString(b)
-		}
-		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": v})
+		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": vectorOf(text)})
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": data, "model": "m", "usage": map[string]any{}})
 }

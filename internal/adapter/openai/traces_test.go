@@ -7,9 +7,9 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/toolstream/toolstream/internal/llm/llmtest"
+	"github.com/toolstream/toolstream/internal/testing/llmtest"
+	"github.com/toolstream/toolstream/internal/testing/tracingtest"
 	"github.com/toolstream/toolstream/internal/tracing"
-	"github.com/toolstream/toolstream/internal/tracing/tracingtest"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -53,8 +53,9 @@ func TestCallsAreSpansWithoutWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	chat := spans.Named("chat")[0]
-	if transport.told.SpanID() != chat.SpanContext().SpanID() || chat.Parent().SpanID() != root.SpanContext().SpanID() {
-		t.Errorf("the endpoint is told %v, want %v", transport.told, chat.SpanContext())
+	call := spans.Named("POST completions")[0]
+	if transport.told.SpanID() != call.SpanContext().SpanID() || call.Parent().SpanID() != chat.SpanContext().SpanID() || chat.Parent().SpanID() != root.SpanContext().SpanID() {
+		t.Errorf("the endpoint is told %v, want %v", transport.told, call.SpanContext())
 	}
 	tokens := 0
 	for _, kv := range chat.Attributes() {

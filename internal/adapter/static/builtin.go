@@ -2,7 +2,7 @@ package static
 
 import _ "embed"
 
-// builtin is the model of docs/static-model.md. It is part of the program's
+// builtin is the model of docs/models.md. It is part of the program's
 // image: pages that are not used cost no memory.
 //
 //go:embed builtin.static

@@ -24,7 +24,7 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// What docs/static-model.md promises of requests that share no word with their
+// What docs/models.md promises of requests that share no word with their
 // tool, where search by words finds nothing.
 func TestBuiltinFindsParaphrases(t *testing.T) {
 	right, wrong := top1(shipped(t))
@@ -53,7 +53,7 @@ func TestBuiltinInOtherLanguages(t *testing.T) {
 	}
 }
 
-// What the model can not read has no vector, so that words alone decide.
+// What the model cannot read has no vector, so that words alone decide.
 func TestEmbedLeavesOtherLanguagesOut(t *testing.T) {
 	for text, want := range map[string]bool{
 		"forecast for tomorrow in Munich":         true,
@@ -78,28 +78,4 @@ func cosine(a, b []float32) float64 {
 		sum += float64(a[i]) * float64(b[i])
 	}
 	return sum
-}
-
-func BenchmarkBuiltin(b *testing.B) {
-	m := shipped(b)
-	for name, text := range map[string]string{
-		"query":    "Can you find me a good Italian restaurant near the station and book it for tonight?",
-		"document": "get Forecast By City. Returns the weather forecast of a city for up to sixteen days with temperature, precipitation, wind, humidity, and sunrise. Parameters: city: name of the city; country Code: two letters; units: metric or imperial; lang: language of the answer. Returns: a list of days.",
-	} {
-		b.Run(name, func(b *testing.B) {
-			out := make([]float32, 0, m.Dimensions())
-			b.ReportAllocs()
-			for b.Loop() {
-				out = m.Append(out[:0], text)
-			}
-		})
-	}
-	b.Run("open", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := Builtin(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }

@@ -42,7 +42,6 @@ const (
 var (
 	ErrForeign = errors.New("not a static model")
 	ErrVersion = errors.New("static model of another version")
-	ErrCut     = errors.New("cut short")
 	ErrDamaged = errors.New("damaged")
 )
 
@@ -154,10 +153,9 @@ func parse(data string) (*Model, error) {
 		return nil, err
 	}
 	m.rows = numbers[4*rows:]
-	if m.index, err = newWordIndex(words, m.info.Words); err != nil {
+	if m.words, m.ascii, err = wordRows(words, m.info.Words); err != nil {
 		return nil, err
 	}
-	m.ascii = m.index.mostlyASCII()
 	m.name = "static:" + m.info.Name + "@" + hex.EncodeToString(sum[:6])
 	return m, nil
 }
@@ -169,7 +167,7 @@ func verify(data string) ([sha256.Size]byte, error) {
 		return none, fmt.Errorf("%w: it does not begin with %s", ErrForeign, magic)
 	}
 	if len(data) < headSize+sha256.Size {
-		return none, fmt.Errorf("%w: %d bytes are not even a head", ErrCut, len(data))
+		return none, fmt.Errorf("%w: %d bytes are not even a head", ErrDamaged, len(data))
 	}
 	if v := number(data, len(magic)); v != version {
 		return none, fmt.Errorf("%w: %d, this build reads %d", ErrVersion, v, version)
@@ -185,7 +183,7 @@ func verify(data string) ([sha256.Size]byte, error) {
 	sum := [sha256.Size]byte(h.Sum(nil))
 	copy(said[:], data[len(data)-sha256.Size:])
 	if sum != said {
-		return none, fmt.Errorf("%w or %w: its checksum does not match its %d bytes", ErrCut, ErrDamaged, len(data))
+		return none, fmt.Errorf("%w or cut short: its checksum does not match its %d bytes", ErrDamaged, len(data))
 	}
 	return sum, nil
 }
@@ -206,74 +204,29 @@ func readScales(data string) ([]float32, error) {
 	return out, nil
 }
 
-// wordIndex finds the row of a word: a table with open addressing whose slots
-// hold a row + 1.
-type wordIndex struct {
-	slots  []uint32 // a power of two of them, at most half full
-	words  string
-	starts []uint32 // of each word in words, and the end
-}
-
-// mostlyASCII reports whether all but a hundredth of the words begin with an
-// ASCII letter.
-func (x *wordIndex) mostlyASCII() bool {
+// wordRows returns the row of each word, and whether hardly a word begins with a
+// letter that is not ASCII.
+func wordRows(words string, n int) (rows map[string]uint32, ascii bool, err error) {
+	rows = make(map[string]uint32, n)
 	others := 0
-	for _, start := range x.starts[:len(x.starts)-1] {
-		if x.words[start] >= utf8.RuneSelf {
-			others++
-		}
-	}
-	return others*100 <= len(x.starts)
-}
-
-func newWordIndex(words string, n int) (wordIndex, error) {
-	size := 2
-	for size < 2*n {
-		size *= 2
-	}
-	x := wordIndex{slots: make([]uint32, size), words: words, starts: make([]uint32, 1, n+1)}
 	for rest := words; rest != ""; {
 		word, after, ended := strings.Cut(rest, "\n")
-		row := len(x.starts) - 1
-		if !ended || word == "" || row == n || !utf8.ValidString(word) {
-			return x, fmt.Errorf("%w: word %d", ErrDamaged, row)
+		if _, twice := rows[word]; !ended || word == "" || twice || !utf8.ValidString(word) {
+			return nil, false, fmt.Errorf("%w: word %d", ErrDamaged, len(rows))
 		}
-		if _, known := x.row([]byte(word), hash([]byte(word))); known {
-			return x, fmt.Errorf("%w: %q stands there twice", ErrDamaged, word)
+		if word[0] >= utf8.RuneSelf {
+			others++
 		}
-		x.starts = append(x.starts, x.starts[row]+uint32(len(word))+1)
-		x.put(hash([]byte(word)), uint32(row))
+		rows[word] = uint32(len(rows))
 		rest = after
 	}
-	if got := len(x.starts) - 1; got != n {
-		return x, fmt.Errorf("%w: %d words, not %d", ErrDamaged, got, n)
+	if len(rows) != n {
+		return nil, false, fmt.Errorf("%w: %d words, not %d", ErrDamaged, len(rows), n)
 	}
-	return x, nil
+	return rows, others*100 <= n, nil
 }
 
-func (x *wordIndex) put(h uint64, row uint32) {
-	mask := uint64(len(x.slots) - 1)
-	at := h & mask
-	for x.slots[at] != 0 {
-		at = (at + 1) & mask
-	}
-	x.slots[at] = row + 1
-}
-
-// row returns the row of a word with the given hash.
-func (x *wordIndex) row(word []byte, h uint64) (int, bool) {
-	mask := uint64(len(x.slots) - 1)
-	for at := h & mask; x.slots[at] != 0; at = (at + 1) & mask {
-		row := x.slots[at] - 1
-		if x.words[x.starts[row]:x.starts[row+1]-1] == string(word) {
-			return int(row), true
-		}
-	}
-	return 0, false
-}
-
-// hash is FNV-1a's 64-bit hash, finished as MurmurHash3 does because tables
-// look at the low bits.
+// hash is FNV-1a's 64-bit hash, finished as MurmurHash3 does.
 func hash(b []byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, c := range b {

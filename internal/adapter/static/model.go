@@ -1,6 +1,7 @@
 package static
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,7 +17,7 @@ import (
 type Model struct {
 	info   Info
 	name   string
-	index  wordIndex
+	words  map[string]uint32 // their rows
 	scales []float32
 	rows   string // int8
 	ascii  bool   // it learned hardly a word of another alphabet
@@ -24,19 +25,27 @@ type Model struct {
 	scratch sync.Pool // of *scratch
 }
 
-// Open reads and checks a model file. Of a file that is none, or damaged, the
-// error is ErrForeign, ErrVersion, ErrCut or ErrDamaged, with the path.
+// maxFile is the largest file that Open reads, in bytes.
+const maxFile = 1 << 30
+
+// Open reads and checks a model file: a regular file of at most 1 GiB. Of a file that is no
+// model, or damaged, the error is ErrForeign, ErrVersion or ErrDamaged, with the path.
 func Open(path string) (*Model, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("static: %w", err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxFile {
+		return nil, fmt.Errorf("static: %s is not a regular file of at most %d bytes", path, maxFile)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("static: %w", err)
 	}
 	defer f.Close() // only read
 	var data strings.Builder
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		data.Grow(int(info.Size()))
-	}
-	if _, err := io.Copy(&data, f); err != nil {
+	data.Grow(int(info.Size()))
+	if _, err := io.Copy(&data, io.LimitReader(f, maxFile)); err != nil {
 		return nil, fmt.Errorf("static: read: %w", err)
 	}
 	m, err := Parse(data.String())
@@ -101,7 +110,7 @@ func (m *Model) foreign(s *scratch) bool {
 			continue
 		}
 		word := s.letters[f.start:f.end]
-		if _, ok := m.index.row(word, f.hash); ok {
+		if _, ok := m.words[string(word)]; ok {
 			known++
 			continue
 		}
@@ -147,8 +156,8 @@ func Weight(n int) float32 {
 // addWord adds the row of a word, or the mean of its n-grams' rows.
 func (m *Model) addWord(s *scratch, f feature, weight float32) {
 	word := s.letters[f.start:f.end]
-	if row, known := m.index.row(word, f.hash); known {
-		m.addRow(s.sums, row, weight)
+	if row, known := m.words[string(word)]; known {
+		m.addRow(s.sums, int(row), weight)
 		return
 	}
 	buckets := s.grams.buckets(word, m.info.Buckets)
@@ -222,13 +231,5 @@ func (s *scratch) features(text string) {
 	for _, w := range s.words {
 		s.found = append(s.found, feature{hash(s.letters[w.start:w.end]), w})
 	}
-	slices.SortFunc(s.found, func(a, b feature) int {
-		if a.hash < b.hash {
-			return -1
-		}
-		if a.hash > b.hash {
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(s.found, func(a, b feature) int { return cmp.Compare(a.hash, b.hash) })
 }

@@ -149,32 +149,3 @@ func TestConcurrentCallsDoNotMeet(t *testing.T) {
 	}
 	all.Wait()
 }
-
-const query = "can you tell the men how to get two new big red cars for him"
-
-func BenchmarkAppend(b *testing.B) {
-	m := wide(b)
-	for name, text := range map[string]string{
-		"query":    query,
-		"unknown":  "can you convert currencies and also forecast temperatures",
-		"document": strings.Repeat("the new big red car was sold for two men who had one ", 12),
-	} {
-		b.Run(name, func(b *testing.B) {
-			out := make([]float32, 0, m.Dimensions())
-			b.ReportAllocs()
-			for b.Loop() {
-				out = m.Append(out[:0], text)
-			}
-		})
-	}
-}
-
-func BenchmarkParse(b *testing.B) {
-	data := string(encoded(b, table()))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Parse(data); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

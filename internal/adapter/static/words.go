@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/toolstream/toolstream/internal/text"
 )
 
 const (
@@ -218,7 +220,7 @@ func (s *splitter) put(r rune, rest string) {
 }
 
 func (s *splitter) fold(r rune, rest string) {
-	if plain := withoutStroke(unicode.ToLower(r)); plain != "" {
+	if plain := text.Spelled(unicode.ToLower(r)); plain != "" {
 		s.letters = append(s.letters, plain...)
 		return
 	}
@@ -234,28 +236,4 @@ func (s *splitter) fold(r rune, rest string) {
 		}
 		parts = parts[size:]
 	}
-}
-
-// withoutStroke returns the plain spelling of a letter that Unicode does not
-// take apart, "" for any other.
-func withoutStroke(r rune) string {
-	switch r {
-	case 'ß':
-		return "ss"
-	case 'æ':
-		return "ae"
-	case 'œ':
-		return "oe"
-	case 'ø':
-		return "o"
-	case 'đ', 'ð':
-		return "d"
-	case 'þ':
-		return "th"
-	case 'ł':
-		return "l"
-	case 'ı':
-		return "i"
-	}
-	return ""
 }

@@ -1,149 +1,189 @@
-// Package trainerstore keeps the trainer's state in one bbolt file: every Save
-// is one transaction that is on disk when it returns. The file is verified
-// before it is used; one that is damaged is set aside, and the trainer begins
-// again from what the bus holds.
+// Package trainerstore keeps records by key in a log of segments: every Save is
+// one batch that is on disk when it returns. The files are verified before they
+// are used; damaged ones are set aside, and whose records they are begins again
+// from what the bus holds.
 package trainerstore
 
 import (
-	"bytes"
+	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
-	"time"
+	"sync"
 
-	"go.etcd.io/bbolt"
-
-	"github.com/toolstream/toolstream/internal/boltfile"
+	"github.com/toolstream/toolstream/internal/segmentlog"
 )
 
-// lockWait is how long Open waits for another process to let go of the file.
-const lockWait = time.Second
+// format names what the records of the log hold.
+const format = 1
 
 // Store is a trainer.State. Its methods may be called concurrently.
 type Store struct {
-	db  *bbolt.DB
 	log *slog.Logger
+
+	mu      sync.RWMutex // guards what follows
+	records *segmentlog.Log
+	places  map[string]segmentlog.Place // of the newest record of each key that is there
 }
 
-// bucket holds all records, tallyBucket what they come to.
-func bucket() []byte      { return []byte("state") }
-func tallyBucket() []byte { return []byte("tally") }
-func tallyKey() []byte    { return []byte("tally") }
-
-// Open opens the file, creating it and its folder if they are not there. A
-// damaged one is renamed and logged, and the store is empty then. Open fails
-// while another process holds the file, and where it can not be read.
-func Open(path string, log *slog.Logger) (*Store, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("trainerstore: %w", err)
-	}
-	s := &Store{log: log}
-	err := verify(path)
-	if errors.Is(err, boltfile.ErrDamaged) {
-		err = s.setAside(path, err)
+// Open opens the store in a folder, which it creates. Damaged files are moved
+// into a folder beside them and logged, and the store is empty then. Open fails
+// while another process has the store open, and where it cannot be read.
+func Open(folder string, log *slog.Logger) (*Store, error) {
+	s, err := load(folder, log)
+	if errors.Is(err, segmentlog.ErrDamaged) || errors.Is(err, segmentlog.ErrFormat) {
+		kept, aside := segmentlog.SetAside(folder)
+		if aside != nil {
+			return nil, fmt.Errorf("trainerstore: set aside %s: %w", folder, aside)
+		}
+		log.Error("the records on disk cannot be used: they are built again from the bus", "cause", err, "kept", kept)
+		s, err = load(folder, log)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("trainerstore: verify %s: %w", path, err)
+		return nil, fmt.Errorf("trainerstore: open %s: %w", folder, err)
 	}
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait, FreelistType: bbolt.FreelistMapType})
-	if err != nil {
-		return nil, fmt.Errorf("trainerstore: open %s: %w", path, err)
-	}
-	if err := db.Update(begin); err != nil {
-		return nil, errors.Join(fmt.Errorf("trainerstore: open %s: %w", path, err), db.Close())
-	}
-	s.db = db
 	return s, nil
 }
 
-// begin makes the buckets of a new file.
-func begin(tx *bbolt.Tx) error {
-	if _, err := tx.CreateBucketIfNotExists(bucket()); err != nil {
-		return err
+func load(folder string, log *slog.Logger) (*Store, error) {
+	s := &Store{log: log, places: map[string]segmentlog.Place{}}
+	deleted := map[string]segmentlog.Place{}
+	var err error
+	s.records, err = segmentlog.Open(context.Background(), folder, format, func(p segmentlog.Place, record []byte) error {
+		key, _, there := decode(record)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, known := range []map[string]segmentlog.Place{s.places, deleted} {
+			if old, ok := known[key]; ok {
+				if !p.After(old) {
+					p.Discard()
+					return nil
+				}
+				old.Discard()
+				delete(known, key)
+			}
+		}
+		if there {
+			s.places[key] = p
+		} else {
+			deleted[key] = p
+		}
+		return nil
+	})
+	for _, p := range deleted {
+		p.Discard()
 	}
-	b, err := tx.CreateBucketIfNotExists(tallyBucket())
-	if err != nil || b.Get(tallyKey()) != nil {
-		return err
+	return s, err
+}
+
+// encode returns the record of a key, which is deleted where its value is nil.
+func encode(key string, value []byte) []byte {
+	b := []byte{0}
+	if value != nil {
+		b[0] = 1
 	}
-	return b.Put(tallyKey(), tally{}.bytes())
+	b = append(binary.AppendUvarint(b, uint64(len(key))), key...)
+	return append(b, value...)
+}
+
+// decode reads what encode wrote. The value is a view of the record.
+func decode(record []byte) (key string, value []byte, there bool) {
+	n, size := binary.Uvarint(record[1:])
+	rest := record[1+size:]
+	return string(rest[:n]), rest[n:], record[0] == 1
 }
 
 // Load calls fn with every record, in the order of the keys. Key and value are
 // fn's during the call only.
 func (s *Store) Load(fn func(key string, value []byte) error) error {
-	err := s.db.View(func(tx *bbolt.Tx) error {
-		return tx.Bucket(bucket()).ForEach(func(k, sealed []byte) error {
-			v, err := unseal(string(k), sealed)
-			if err != nil {
-				return err
-			}
-			return fn(string(k), v)
-		})
-	})
-	if err != nil {
-		return fmt.Errorf("trainerstore: load: %w", err)
+	s.mu.RLock()
+	keys := slices.Sorted(maps.Keys(s.places))
+	s.mu.RUnlock()
+	for _, key := range keys {
+		value, err := s.Get(key)
+		if err != nil {
+			return err
+		}
+		if value == nil {
+			continue // deleted meanwhile
+		}
+		if err := fn(key, value); err != nil {
+			return fmt.Errorf("trainerstore: load: %w", err)
+		}
 	}
 	return nil
 }
 
 // Get returns a copy of one record, nil where there is none.
 func (s *Store) Get(key string) ([]byte, error) {
-	var value []byte
-	err := s.db.View(func(tx *bbolt.Tx) error {
-		sealed := tx.Bucket(bucket()).Get([]byte(key))
-		if sealed == nil {
-			return nil
-		}
-		v, err := unseal(key, sealed)
-		value = bytes.Clone(v)
-		return err
-	})
+	s.mu.RLock()
+	p, there := s.places[key]
+	s.mu.RUnlock()
+	if !there {
+		return nil, nil
+	}
+	record, err := p.Read()
 	if err != nil {
 		return nil, fmt.Errorf("trainerstore: get: %w", err)
 	}
+	_, value, _ := decode(record)
 	return value, nil
 }
 
 // Save writes records, and deletes those whose value is nil: all of them, on
 // disk, or none.
 func (s *Store) Save(changes map[string][]byte) error {
-	err := s.db.Update(func(tx *bbolt.Tx) error {
-		b, tallies := tx.Bucket(bucket()), tx.Bucket(tallyBucket())
-		t, err := tallyOf(tallies.Get(tallyKey()))
-		if err != nil {
-			return err
-		}
-		for _, key := range slices.Sorted(maps.Keys(changes)) { // in order: pages are touched once
-			if err := t.change(b, key, changes[key]); err != nil {
-				return err
-			}
-		}
-		return tallies.Put(tallyKey(), t.bytes())
-	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	keys := slices.Sorted(maps.Keys(changes))
+	batch := make([][]byte, len(keys))
+	for i, key := range keys {
+		batch[i] = encode(key, changes[key])
+	}
+	places, err := s.records.Append(batch)
 	if err != nil {
 		return fmt.Errorf("trainerstore: save: %w", err)
+	}
+	for i, key := range keys {
+		if old, known := s.places[key]; known {
+			old.Discard()
+		}
+		if changes[key] != nil {
+			s.places[key] = places[i]
+			continue
+		}
+		delete(s.places, key)
+		places[i].Discard()
+	}
+	if err := s.records.Compact(s.isCurrent, s.moved); err != nil {
+		s.log.Warn("the records on disk could not be compacted", "error", err)
 	}
 	return nil
 }
 
-// change writes one record, and counts it.
-func (t *tally) change(b *bbolt.Bucket, key string, value []byte) error {
-	t.drop(b.Get([]byte(key)))
-	if value == nil {
-		return b.Delete([]byte(key))
+// isCurrent reports whether a record is to be kept. That a key is deleted is, as
+// long as an older record of it may be left.
+func (s *Store) isCurrent(p segmentlog.Place, record []byte, oldest bool) bool {
+	key, _, there := decode(record)
+	newest, known := s.places[key]
+	if !known {
+		return !there && !oldest
 	}
-	sealed := seal(key, value)
-	t.add(sealed)
-	return b.Put([]byte(key), sealed)
+	return newest == p
 }
 
-// Close closes the file. Nothing may be called after it.
+func (s *Store) moved(record []byte, to segmentlog.Place) {
+	if key, _, there := decode(record); there {
+		s.places[key] = to
+	}
+}
+
+// Close closes the store. Nothing may be called after it.
 func (s *Store) Close() error {
-	if err := s.db.Close(); err != nil {
+	if err := s.records.Close(); err != nil {
 		return fmt.Errorf("trainerstore: close: %w", err)
 	}
 	return nil

@@ -1,15 +1,18 @@
 package trainerstore
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/toolstream/toolstream/internal/filelock"
 	"github.com/toolstream/toolstream/services/trainer"
 )
 
@@ -61,15 +64,36 @@ func TestWhatIsSavedIsThereAfterReopening(t *testing.T) {
 	}
 }
 
-func TestSaveIsAllOrNothing(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "trainer.db"))
-	defer s.Close()
-	tooLong := strings.Repeat("k", 1<<16)
-	if err := s.Save(map[string][]byte{"a": []byte("1"), tooLong: []byte("2")}); err == nil {
-		t.Fatal("a key that does not fit was saved")
+// Package segmentlog tests what damage and crashes do to the files.
+func TestADamagedStoreIsSetAside(t *testing.T) {
+	folder := t.TempDir()
+	s := open(t, folder)
+	if _, err := Open(folder, slog.New(slog.DiscardHandler)); !errors.Is(err, filelock.ErrHeld) {
+		t.Errorf("opened twice: %v", err)
 	}
-	if got := all(t, s); len(got) != 0 {
-		t.Fatalf("half of it was saved: %v", got)
+	if err := s.Save(map[string][]byte{"a": []byte("1")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*.segment"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%d segments, %v", len(files), err)
+	}
+	if err := os.WriteFile(files[0], []byte("something else"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	if s, err = Open(folder, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got := all(t, s); len(got) != 0 || strings.Count(log.String(), "\n") != 1 {
+		t.Errorf("%d records; the log says %q", len(got), log.String())
+	}
+	if kept, err := os.ReadFile(filepath.Join(folder, "damaged", filepath.Base(files[0]))); string(kept) != "something else" {
+		t.Errorf("kept: %q, %v", kept, err)
 	}
 }
 
@@ -94,7 +118,7 @@ func TestItBehavesLikeAMap(t *testing.T) {
 		s := open(t, path)
 		defer func() { s.Close() }()
 		want := map[string]string{}
-		for range rapid.IntRange(1, 4).Draw(rt, "saves") {
+		for range rapid.IntRange(1, 6).Draw(rt, "saves") {
 			changes := map[string][]byte{}
 			for range rapid.IntRange(0, 5).Draw(rt, "changes") {
 				key := rapid.StringMatching(`[a-d]{1,2}`).Draw(rt, "key")
@@ -108,6 +132,12 @@ func TestItBehavesLikeAMap(t *testing.T) {
 			}
 			if err := s.Save(changes); err != nil {
 				rt.Fatal(err)
+			}
+			if rapid.Bool().Draw(rt, "restart") {
+				if err := s.Close(); err != nil {
+					rt.Fatal(err)
+				}
+				s = open(t, path)
 			}
 		}
 		got := map[string]string{}

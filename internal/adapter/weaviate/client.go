@@ -1,6 +1,7 @@
 package weaviate
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -8,27 +9,50 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"runtime"
 	"sync/atomic"
+	"time"
 
 	"github.com/weaviate/weaviate-go-client/v4/weaviate/connection"
 	"github.com/weaviate/weaviate-go-client/v4/weaviate/schema"
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
+
+	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/tracing"
 )
 
 // maxAnswer bounds one answer over gRPC, in bytes; a write is bounded by the
 // server.
 const maxAnswer = 256 << 20
 
+// timeout bounds one call.
+const timeout = 2 * time.Minute
+
+// Config says where Weaviate is.
+type Config struct {
+	URL    string // of its REST interface: http://host:port, or https
+	GRPC   string // host:port of its gRPC interface, with TLS where URL is https
+	APIKey string // sent as a bearer token; empty sends none
+	Alias  string // name of the live class, and the beginning of the names of classes; "Tool"
+}
+
+// aliasForm is what Weaviate takes as a name, without what the names of classes
+// add.
+var aliasForm = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,100}$`)
+
 // Client is a connection to Weaviate: REST for the schema, gRPC for objects and
 // searches. Its methods may be called concurrently.
 type Client struct {
-	config Config
+	alias  string
+	key    string
 	http   *http.Client
 	rest   *connection.Connection
 	schema *schema.API
@@ -39,26 +63,37 @@ type Client struct {
 
 // New returns a client. It makes no call: Ready does.
 func New(config Config) (*Client, error) {
-	config, err := config.withDefaults()
-	if err != nil {
-		return nil, err
-	}
 	at, err := url.Parse(config.URL)
-	if err != nil {
-		return nil, fmt.Errorf("weaviate: %w", err)
+	switch {
+	case err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https":
+		return nil, fmt.Errorf("weaviate: url %q: want http://host:port or https://host:port", config.URL)
+	case at.Path != "" && at.Path != "/" || at.RawQuery != "" || at.User != nil:
+		return nil, fmt.Errorf("weaviate: url %q: want no more than scheme, host and port", at.Redacted())
+	case config.GRPC == "":
+		return nil, errors.New("weaviate: no address of its gRPC interface")
 	}
-	c := &Client{config: config, http: &http.Client{Timeout: config.Timeout, Transport: http.DefaultTransport.(*http.Transport).Clone()}}
+	c := &Client{
+		alias: cmp.Or(config.Alias, "Tool"), key: config.APIKey,
+		http: &http.Client{Timeout: timeout, Transport: http.DefaultTransport.(*http.Transport).Clone()},
+	}
+	if !aliasForm.MatchString(c.alias) {
+		return nil, fmt.Errorf("weaviate: alias %q: want a capital, then letters and digits", c.alias)
+	}
 	headers := map[string]string{}
 	if config.APIKey != "" {
 		headers["Authorization"] = "Bearer " + config.APIKey
 	}
-	c.rest = connection.NewConnection(at.Scheme, at.Host, c.http, config.Timeout, headers)
+	c.rest = connection.NewConnection(at.Scheme, at.Host, c.http, timeout, headers)
 	// The finalizer that it comes with waits for a reader that only OAuth2
 	// starts: it would stop every finalizer of this process.
 	runtime.SetFinalizer(c.rest, nil)
 	c.schema = schema.New(c.rest)
+	secure := insecure.NewCredentials()
+	if at.Scheme == "https" {
+		secure = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
+	}
 	c.conn, err = grpc.NewClient(config.GRPC,
-		grpc.WithTransportCredentials(transport(at.Scheme)),
+		grpc.WithTransportCredentials(secure),
 		grpc.WithStatsHandler(&c.breaks),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)))
 	if err != nil {
@@ -66,13 +101,6 @@ func New(config Config) (*Client, error) {
 	}
 	c.grpc = pb.NewWeaviateClient(c.conn)
 	return c, nil
-}
-
-func transport(scheme string) credentials.TransportCredentials {
-	if scheme == "https" {
-		return credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
-	}
-	return insecure.NewCredentials()
 }
 
 // Close ends the connections. Calls under way fail.
@@ -91,28 +119,25 @@ func (c *Client) Ready(ctx context.Context) error {
 
 // outgoing returns a context for one call over gRPC.
 func (c *Client) outgoing(ctx context.Context) (context.Context, context.CancelFunc) {
-	if c.config.APIKey != "" {
-		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+c.config.APIKey)
+	if c.key != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+c.key)
 	}
-	return context.WithTimeout(ctx, c.config.Timeout)
+	return context.WithTimeout(ctx, timeout)
 }
 
 // refused is an answer of REST that is not a success.
 type refused struct {
 	what   string
 	status int
-	text   string
+	said   string
 }
 
-func (e *refused) Error() string { return fmt.Sprintf("weaviate: %s: %d %s", e.what, e.status, e.text) }
+func (e *refused) Error() string { return fmt.Sprintf("weaviate: %s: %d %s", e.what, e.status, e.said) }
 
-// statusOf returns the status that Weaviate refused a call with, 0 where it did
-// not get to answer.
-func statusOf(err error) int {
-	if r := (*refused)(nil); errors.As(err, &r) {
-		return r.status
-	}
-	return 0
+// notFound reports whether Weaviate answered that it has no such thing.
+func notFound(err error) bool {
+	r := (*refused)(nil)
+	return errors.As(err, &r) && r.status == http.StatusNotFound
 }
 
 // call asks over REST and reads the answer into out, unless that is nil.
@@ -122,7 +147,7 @@ func (c *Client) call(ctx context.Context, method, path string, body, out any) e
 		return fmt.Errorf("weaviate: %s %s: %w", method, path, err)
 	}
 	if res.StatusCode >= 300 {
-		return &refused{what: method + " " + path, status: res.StatusCode, text: short(res.Body)}
+		return &refused{what: method + " " + path, status: res.StatusCode, said: text.Truncate(string(res.Body), 300)}
 	}
 	if out == nil {
 		return nil
@@ -131,15 +156,6 @@ func (c *Client) call(ctx context.Context, method, path string, body, out any) e
 		return fmt.Errorf("weaviate: answer to %s %s: %w", method, path, err)
 	}
 	return nil
-}
-
-// short returns what an error repeats of an answer.
-func short(text []byte) string {
-	const most = 300
-	if len(text) > most {
-		return string(text[:most]) + "…"
-	}
-	return string(text)
 }
 
 // breaks counts how often the connection over gRPC ended: a server that went
@@ -161,3 +177,65 @@ func (b *breaks) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Contex
 
 // HandleRPC ignores calls.
 func (b *breaks) HandleRPC(context.Context, stats.RPCStats) {}
+
+// asking begins the span of a call over gRPC.
+func asking(ctx context.Context, operation, class string) (context.Context, trace.Span) {
+	ctx, span := tracing.Ask(ctx, "weaviate "+operation)
+	if span.IsRecording() {
+		span.SetAttributes(semconv.DBSystemNameKey.String("weaviate"), semconv.DBOperationName(operation), semconv.DBCollectionName(class))
+	}
+	return ctx, span
+}
+
+// level is how many copies of a shard have to answer.
+var level = pb.ConsistencyLevel_CONSISTENCY_LEVEL_QUORUM
+
+// refusal is an object that a batch did not take.
+type refusal struct {
+	at     int
+	reason string
+}
+
+// write sends one batch and returns what of it was not taken. The answer of a
+// batch is a success whatever became of its objects.
+func (c *Client) write(ctx context.Context, objects []*pb.BatchObject) ([]refusal, error) {
+	ctx, cancel := c.outgoing(ctx)
+	defer cancel()
+	ctx, span := asking(ctx, "write", objects[0].GetCollection())
+	span.SetAttributes(semconv.DBOperationBatchSize(len(objects)))
+	reply, err := c.grpc.BatchObjects(ctx, &pb.BatchObjectsRequest{Objects: objects, ConsistencyLevel: &level})
+	tracing.End(span, err)
+	if err != nil {
+		return nil, fmt.Errorf("weaviate: write %d objects: %w", len(objects), err)
+	}
+	var refused []refusal
+	for _, e := range reply.GetErrors() {
+		at := int(e.GetIndex())
+		if at < 0 || at >= len(objects) {
+			return nil, fmt.Errorf("weaviate: write %d objects: object %d failed: %s", len(objects), at, e.GetError())
+		}
+		refused = append(refused, refusal{at, e.GetError()})
+	}
+	return refused, nil
+}
+
+// find searches over gRPC.
+func (c *Client) find(ctx context.Context, r *pb.SearchRequest) ([]*pb.SearchResult, error) {
+	ctx, cancel := c.outgoing(ctx)
+	defer cancel()
+	r.Uses_127Api = true
+	if r.Metadata == nil {
+		r.Metadata = &pb.MetadataRequest{}
+	}
+	r.Metadata.Uuid = true
+	ctx, span := asking(ctx, "search", r.Collection)
+	if near := r.NearVector.GetTargets().GetTargetVectors(); len(near) > 0 && span.IsRecording() {
+		span.SetAttributes(tracing.Field.String(near[0]))
+	}
+	reply, err := c.grpc.Search(ctx, r)
+	tracing.End(span, err)
+	if err != nil {
+		return nil, fmt.Errorf("weaviate: search %s of %s: %w", r.Collection, r.Tenant, err)
+	}
+	return reply.GetResults(), nil
+}

@@ -2,262 +2,311 @@ package weaviate
 
 import (
 	"context"
-	"encoding/json"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
+	"net/http"
+	"net/url"
 	"slices"
-	"strconv"
-	"sync"
+	"sync/atomic"
 
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sourcegraph/conc/pool"
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
-	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// The kinds of objects that are no entities.
+// The reasons for which a change is refused for good.
 const (
-	kindAnchor    = "anchor"
-	kindFence     = "fence"
-	kindPositions = "positions"
+	ReasonBadVector     = "bad_vector"     // its vectors are missing or cannot be searched
+	ReasonModelMismatch = "model_mismatch" // its vectors come from another model than the class's
+	ReasonRejected      = "index_rejected" // Weaviate does not take it
 )
 
-// Deps are what an index works with.
-type Deps struct {
-	Logger     *slog.Logger
-	Registerer prometheus.Registerer
-}
+const (
+	batchSize = 100 // objects in one write, at most
+	leastSize = 8   // objects in one write, at least, where there are so many
+	writers   = 4   // writes at once
+	looks     = 3   // for an entity that a crash may have damaged, at most
+)
 
-// Index is the class of one model, as its writer sees it. Calls of Apply follow
-// each other; what writes the same entities at the same time has to be one
-// Index, because Weaviate can not be asked to write only what is newer.
-//
-// Every object names the session it was written in: one of this session was
-// fenced, and of any other it is not known.
+// Index is the class of one model, as its writer sees it. Its calls follow each other,
+// in the order of the bus, and the entities of a partition have one writer: Weaviate
+// cannot be asked to write only what is newer.
 type Index struct {
 	client  *Client
 	class   string
 	model   Model
-	log     *slog.Logger
-	metrics *metrics
-	tenants tenants
+	tenants map[string]bool // whose shards have an anchor
 
-	mu        sync.Mutex
-	session   session
-	fences    uint64 // so far in this session
-	positions map[int]uint64
+	// doubtful are entities of a write that failed, with the looks that are left: a
+	// crash in the middle of a write can leave edges that lead searches astray.
+	doubtful map[schema.Ref]int
 }
 
-// OpenIndex makes the class of a model and its alias where they are missing, and
-// reads how far it has been written. A class that is there and differs from what
-// this program makes is a *DifferentError.
-func OpenIndex(ctx context.Context, c *Client, m Model, d Deps) (*Index, error) {
-	if d.Logger == nil || d.Registerer == nil {
-		return nil, errors.New("weaviate: an index needs a logger and a registerer")
-	}
+// OpenIndex makes the class of a model and its alias where they are missing.
+func OpenIndex(ctx context.Context, c *Client, m Model) (*Index, error) {
 	class, err := c.ensure(ctx, m)
+	if err == nil {
+		err = c.introduce(ctx, class)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := c.introduce(ctx, class); err != nil {
-		return nil, err
-	}
-	i := &Index{client: c, class: class, model: m, log: d.Logger, session: newSession(), positions: map[int]uint64{}}
-	i.tenants = tenants{client: c, class: class, begin: i.anchor, known: map[string]bool{}}
-	if err := i.tenants.add(ctx, bookkeeping); err != nil {
-		return nil, err
-	}
-	if err := i.loadPositions(ctx); err != nil {
-		return nil, err
-	}
-	if i.metrics, err = newMetrics(d.Registerer); err != nil {
-		return nil, err
-	}
-	return i, nil
+	return &Index{client: c, class: class, model: m, tenants: map[string]bool{}, doubtful: map[schema.Ref]int{}}, nil
 }
 
-// Close takes the metrics back. The client stays open.
-func (i *Index) Close() { i.metrics.unregister() }
-
-// Class returns the name of the class.
-func (i *Index) Class() string { return i.class }
-
-// Positions returns the bus offset up to which changes were applied, by
-// partition.
-func (i *Index) Positions() map[int]uint64 {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return maps.Clone(i.positions)
-}
-
-// Apply stores the changes that are newer than what is there, then the
-// positions. When it returns nil, the changes outlive a crash of Weaviate and
-// searches see them. A change that can never be applied fails the call with a
-// permanent error before anything is stored, unless Weaviate alone finds fault
-// with it. After any other error the same call may be repeated.
-func (i *Index) Apply(ctx context.Context, changes []events.Change, through map[int]uint64) error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return err
+// Apply stores the newest change of each entity. When it returns nil, the changes
+// outlive a crash of Weaviate and searches see them. A permanent error says that the
+// index or Weaviate refuses one of the changes; the others may not be stored yet. After
+// any other error the same call may be repeated. What is written after such an error is
+// looked for; an entity that searches do not find is deleted, to be inserted again.
+func (i *Index) Apply(ctx context.Context, changes []events.Change) error {
+	latest := newest(changes)
+	err := i.store(ctx, latest)
+	if err == nil {
+		return i.look(ctx, latest)
 	}
-	for at := range changes {
-		if err := i.check(&changes[at]); err != nil {
-			return err
+	if _, permanent := stream.AsPermanent(err); !permanent {
+		for ref := range latest {
+			i.doubtful[ref] = looks
 		}
 	}
-	if err := i.store(ctx, newest(changes)); err != nil {
-		return err
-	}
-	return i.advance(ctx, through)
+	return err
 }
 
-// begin ends the session and begins another: nothing is known any more of what
-// was written.
-func (i *Index) begin() { i.session, i.fences = newSession(), 0 }
-
-// newest returns the newest change of each entity, by tenant, in the order in
-// which entities first appear.
-func newest(changes []events.Change) map[string][]*events.Change {
-	at := map[schema.Ref]int{}
-	out := map[string][]*events.Change{}
-	for n := range changes {
-		c := &changes[n]
-		where, there := at[c.Ref]
-		switch {
-		case !there:
-			at[c.Ref] = len(out[c.Tenant])
-			out[c.Tenant] = append(out[c.Tenant], c)
-		case c.Version.Newer(out[c.Tenant][where].Version):
-			out[c.Tenant][where] = c
-		}
-	}
-	return out
-}
-
-// store writes what is to be written and fences it in. An error ends the
-// session.
-func (i *Index) store(ctx context.Context, byTenant map[string][]*events.Change) (err error) {
-	defer func() {
-		if err != nil {
-			i.begin()
-		}
-	}()
-	if len(byTenant) == 0 {
-		return nil
-	}
-	names := slices.Sorted(maps.Keys(byTenant))
-	if err := i.tenants.add(ctx, names...); err != nil {
-		return err
-	}
+// store writes changes and makes them outlive a crash.
+func (i *Index) store(ctx context.Context, latest map[schema.Ref]*events.Change) error {
 	breaks := i.client.breaks.n.Load()
+	mask := newMask()
+	tenants := map[string]bool{}
 	var objects []*pb.BatchObject
-	var fenced []string
-	for _, tenant := range names {
-		some, err := i.due(ctx, tenant, byTenant[tenant])
+	var gone []schema.Ref
+	for _, c := range latest {
+		tenants[c.Tenant] = true
+		if c.Op == events.OpDelete {
+			gone = append(gone, c.Ref)
+			continue
+		}
+		if err := i.check(c); err != nil {
+			return err
+		}
+		o, err := i.object(c, mask)
 		if err != nil {
 			return err
 		}
-		if len(some) > 0 {
-			objects, fenced = append(objects, some...), append(fenced, tenant)
-		}
+		objects = append(objects, o)
 	}
-	if len(objects) == 0 {
+	names := slices.Sorted(maps.Keys(tenants))
+	if len(names) == 0 {
 		return nil
+	}
+	if err := i.begin(ctx, names); err != nil {
+		return err
+	}
+	if err := i.remove(ctx, gone); err != nil {
+		return err
 	}
 	refused, err := i.write(ctx, objects)
 	if err != nil {
 		return err
 	}
-	if err := i.fence(ctx, fenced); err != nil {
+	if err := i.fence(ctx, names); err != nil {
 		return err
 	}
 	if i.client.breaks.n.Load() != breaks {
 		return errors.New("weaviate: the connection broke while a batch was written: it is written again")
 	}
-	return refused
+	if refused != nil { // while Weaviate takes other objects of the same shards
+		return stream.Permanent(ReasonRejected, refused)
+	}
+	return nil
 }
 
-// due returns the objects to write for one tenant: what is newer than what is
-// stored, and what is as new and was written in another session.
-func (i *Index) due(ctx context.Context, tenant string, changes []*events.Change) ([]*pb.BatchObject, error) {
-	ids := make([]string, len(changes))
-	for n, c := range changes {
-		ids[n] = idOf(c.Ref)
-	}
-	there, err := i.heads(ctx, tenant, ids)
-	if err != nil {
-		return nil, err
-	}
-	var objects []*pb.BatchObject
-	for n, c := range changes {
-		s := stored{change: *c, session: i.session}
-		if old := there[ids[n]]; old != nil {
-			s.rewrite = old.session.name != i.session.name
-			if !c.Version.Newer(old.change.Version) && !(s.rewrite && c.Version == old.change.Version) {
-				i.metrics.count(changeStale)
-				continue
-			}
+// look searches for the doubtful ones of the entities by their own vectors. It deletes
+// those that are not found, and returns an error then.
+func (i *Index) look(ctx context.Context, latest map[schema.Ref]*events.Change) error {
+	missed := make(chan schema.Ref, len(latest))
+	group := writing(ctx)
+	for ref, c := range latest {
+		if i.doubtful[ref] > 0 && c.Op == events.OpUpsert {
+			group.Go(func(ctx context.Context) error {
+				found, err := i.found(ctx, c)
+				if err == nil && !found {
+					missed <- ref
+				}
+				return err
+			})
 		}
-		i.metrics.count(s.outcome())
-		o, err := s.object(i.class)
-		if err != nil {
-			return nil, stream.Permanent(ReasonBadChange, err)
-		}
-		objects = append(objects, o)
 	}
-	return objects, nil
-}
-
-// write writes objects in batches. Its first result is a permanent error that
-// names what Weaviate refuses for good: the objects beside it are written.
-func (i *Index) write(ctx context.Context, objects []*pb.BatchObject) (refused, err error) {
-	batches := slices.Collect(slices.Chunk(objects, i.client.config.share(len(objects))))
-	permanent := make([]error, len(batches))
-	err = parallel(len(batches), i.client.config.Parallel, func(n int) (err error) {
-		permanent[n], err = i.writeBatch(ctx, batches[n])
+	if err := group.Wait(); err != nil {
 		return err
-	})
-	return errors.Join(permanent...), err
+	}
+	close(missed)
+	var again []schema.Ref
+	for ref := range missed {
+		if i.doubtful[ref]--; i.doubtful[ref] > 0 {
+			again = append(again, ref)
+		}
+	}
+	if len(again) == 0 {
+		for ref := range latest {
+			delete(i.doubtful, ref)
+		}
+		return nil
+	}
+	if err := i.remove(ctx, again); err != nil {
+		return err
+	}
+	return fmt.Errorf("weaviate: searches do not find %d entities after a failed write, such as %s: they are written again", len(again), again[0].ID)
 }
 
-// writeBatch writes one batch and tries what it did not take once more, alone:
-// in another session, for a refusal may come after the object was stored and
-// before its vectors were indexed.
-func (i *Index) writeBatch(ctx context.Context, objects []*pb.BatchObject) (refused, err error) {
-	failed, err := i.client.write(ctx, objects)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range failed {
-		o := objects[f.at]
-		move(o, i.session, newSession())
-		again, err := i.client.write(ctx, []*pb.BatchObject{o})
+// found reports whether searches find an entity by each of its vectors, of a list by the
+// first, or find enough others that are as near.
+func (i *Index) found(ctx context.Context, c *events.Change) (bool, error) {
+	const limit, same = 50, -0.999 // the negative product of a unit vector with itself, about
+	v := c.Vectors
+	a := asker{dimensions: v.Dimensions}
+	a.addList(1, vectorName, [][]float32{v.Name})
+	a.addList(1, vectorFlat, [][]float32{v.Flat})
+	a.addList(1, vectorDescription, [][]float32{v.Description})
+	a.addList(1, vectorResponse, [][]float32{v.Response})
+	a.addList(1, vectorExamples, plain(v.Examples[:min(1, len(v.Examples))]))
+	a.addList(1, vectorParameters, plain(v.Parameters[:min(1, len(v.Parameters))]))
+	for _, q := range a.questions {
+		results, err := i.client.find(ctx, &pb.SearchRequest{
+			Collection: i.class, Tenant: c.Tenant, Limit: limit, NearVector: q, Metadata: &pb.MetadataRequest{Distance: true},
+		})
 		if err != nil {
-			return nil, err
+			return false, err
 		}
-		if len(again) == 0 {
-			continue
-		}
-		err = fmt.Errorf("weaviate: %s %q of tenant %s: %s", text(o, propKind), text(o, propKey), o.Tenant, again[0].reason)
-		if passing(again[0].reason) {
-			return nil, err
-		}
-		if refused == nil {
-			refused = stream.Permanent(ReasonRejected, err)
+		own := func(r *pb.SearchResult) bool { return r.GetMetadata().GetId() == idOf(c.Ref) }
+		if !slices.ContainsFunc(results, own) && (len(results) < limit || results[limit-1].GetMetadata().GetDistance() > same) {
+			return false, nil
 		}
 	}
-	return refused, nil
+	return true, a.err
 }
 
-func text(o *pb.BatchObject, property string) string {
-	return o.GetProperties().GetNonRefProperties().GetFields()[property].GetStringValue()
+// newMask returns bits that differ from those of an earlier write.
+func newMask() uint32 {
+	var mask [4]byte
+	rand.Read(mask[:])
+	return binary.LittleEndian.Uint32(mask[:])
+}
+
+// newest returns the newest change of each entity.
+func newest(changes []events.Change) map[schema.Ref]*events.Change {
+	out := map[schema.Ref]*events.Change{}
+	for n := range changes {
+		c := &changes[n]
+		if before := out[c.Ref]; before == nil || c.Version.Newer(before.Version) {
+			out[c.Ref] = c
+		}
+	}
+	return out
+}
+
+// check returns a permanent error for vectors that no search could use.
+func (i *Index) check(c *events.Change) error {
+	switch {
+	case c.Vectors == nil:
+		return stream.Permanent(ReasonBadVector, fmt.Errorf("weaviate: %s has no vectors", c.ID))
+	case c.Vectors.Model != i.model.Name || c.Vectors.Dimensions != i.model.Dimensions:
+		return stream.Permanent(ReasonModelMismatch, fmt.Errorf("weaviate: %s was embedded by %s in %d dimensions, class %s holds %s in %d",
+			c.ID, c.Vectors.Model, c.Vectors.Dimensions, i.class, i.model.Name, i.model.Dimensions))
+	}
+	for path, v := range c.Vectors.All() {
+		if err := index.CheckVector(v, i.model.Dimensions); err != nil {
+			return stream.Permanent(ReasonBadVector, fmt.Errorf("weaviate: vector %s of %s: %w", path, c.ID, err))
+		}
+	}
+	return nil
+}
+
+// begin makes the shards of tenants, each with its anchor.
+func (i *Index) begin(ctx context.Context, names []string) error {
+	missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return i.tenants[name] })
+	if len(missing) == 0 {
+		return nil
+	}
+	if err := i.client.addTenants(ctx, i.class, missing); err != nil {
+		return err
+	}
+	for _, tenant := range missing {
+		o, err := i.anchor(tenant)
+		if err != nil {
+			return err
+		}
+		err = i.client.call(ctx, http.MethodGet, i.path(tenant, o.Uuid), nil, nil)
+		if notFound(err) {
+			err = i.writeNotes(ctx, []*pb.BatchObject{o})
+		}
+		if err != nil {
+			return fmt.Errorf("the first object of %s: %w", tenant, err)
+		}
+		i.tenants[tenant] = true
+	}
+	return nil
+}
+
+// path returns where an object is over REST.
+func (i *Index) path(tenant, id string) string {
+	return "/objects/" + i.class + "/" + id + "?tenant=" + url.QueryEscape(tenant)
+}
+
+// remove deletes the objects of entities.
+func (i *Index) remove(ctx context.Context, gone []schema.Ref) error {
+	group := writing(ctx)
+	for _, ref := range gone {
+		group.Go(func(ctx context.Context) error {
+			err := i.client.call(ctx, http.MethodDelete, i.path(ref.Tenant, idOf(ref)), nil, nil)
+			if notFound(err) {
+				return nil
+			}
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// writing returns a pool of writers that ends with the first error.
+func writing(ctx context.Context) *pool.ContextPool {
+	return pool.New().WithMaxGoroutines(writers).WithContext(ctx).WithCancelOnError().WithFirstError()
+}
+
+// write writes objects in batches, in no order. refused names an object that Weaviate
+// does not take, although it takes the batch.
+func (i *Index) write(ctx context.Context, objects []*pb.BatchObject) (refused, err error) {
+	var first atomic.Pointer[error]
+	group := writing(ctx)
+	size := min(batchSize, max(leastSize, (len(objects)+writers-1)/writers))
+	for batch := range slices.Chunk(objects, size) {
+		group.Go(func(ctx context.Context) error {
+			failed, err := i.client.write(ctx, batch)
+			for _, f := range failed {
+				fields := batch[f.at].GetProperties().GetNonRefProperties().GetFields()
+				err := fmt.Errorf("weaviate: %s %q of tenant %s: %s", fields[propKind].GetStringValue(), fields[propKey].GetStringValue(), batch[f.at].Tenant, f.reason)
+				first.CompareAndSwap(nil, &err)
+			}
+			return err
+		})
+	}
+	err = group.Wait()
+	if p := first.Load(); p != nil {
+		refused = *p
+	}
+	return refused, err
+}
+
+// writeNotes writes objects that nothing can be wrong with.
+func (i *Index) writeNotes(ctx context.Context, objects []*pb.BatchObject) error {
+	return errors.Join(i.write(ctx, objects))
 }
 
 // fence makes what was written before it to the shards of some tenants outlive
@@ -265,76 +314,16 @@ func text(o *pb.BatchObject, property string) string {
 // indexes of the shard have logged. Writing one object by itself does not: that
 // flushes the indexes of its own vectors alone.
 func (i *Index) fence(ctx context.Context, tenants []string) error {
-	i.fences++
 	objects := make([]*pb.BatchObject, len(tenants))
 	for n, tenant := range tenants {
-		o, err := i.note(tenant, kindFence, i.session.name+"/"+strconv.FormatUint(i.fences, 10))
+		o, err := i.bare(schema.Ref{Tenant: tenant, Kind: kindFence}, map[string]any{propRevision: rand.Text()})
 		if err != nil {
 			return err
 		}
 		objects[n] = o
 	}
-	if err := i.client.writeAll(ctx, objects); err != nil {
+	if err := i.writeNotes(ctx, objects); err != nil {
 		return fmt.Errorf("fence: %w", err)
-	}
-	return nil
-}
-
-// note returns an object that is no entity: one of a kind in each shard.
-func (i *Index) note(tenant, kind, text string) (*pb.BatchObject, error) {
-	properties, err := structpb.NewStruct(map[string]any{propKind: kind, propDocument: text, propRevision: "0", propSource: "0"})
-	if err != nil {
-		return nil, fmt.Errorf("weaviate: %w", err)
-	}
-	return &pb.BatchObject{
-		Uuid: noteID(tenant, kind), Collection: i.class, Tenant: tenant,
-		Properties: &pb.BatchObject_Properties{NonRefProperties: properties},
-	}, nil
-}
-
-// noteID can be no entity's: no kind of entity is called like it.
-func noteID(tenant, kind string) string {
-	return uuid.NewSHA1(space, []byte(tenant+"/"+kind+"/")).String()
-}
-
-// advance stores the positions. They never fall.
-func (i *Index) advance(ctx context.Context, through map[int]uint64) error {
-	next := maps.Clone(i.positions)
-	for p, at := range through {
-		next[p] = max(next[p], at)
-	}
-	if maps.Equal(next, i.positions) {
-		return nil
-	}
-	raw, err := json.Marshal(next)
-	if err != nil {
-		return fmt.Errorf("weaviate: positions: %w", err)
-	}
-	o, err := i.note(bookkeeping, kindPositions, string(raw))
-	if err != nil {
-		return err
-	}
-	if err := i.client.writeAll(ctx, []*pb.BatchObject{o}); err != nil {
-		return fmt.Errorf("positions: %w", err)
-	}
-	i.positions = next
-	return nil
-}
-
-// loadPositions reads the only object of its shard. It asks without a filter: a
-// crash can leave an object that none finds.
-func (i *Index) loadPositions(ctx context.Context) error {
-	level := pb.ConsistencyLevel_CONSISTENCY_LEVEL_QUORUM
-	found, err := i.client.find(ctx, &pb.SearchRequest{
-		Collection: i.class, Tenant: bookkeeping, Limit: 1, ConsistencyLevel: &level,
-		Properties: &pb.PropertiesRequest{NonRefProperties: []string{propDocument}},
-	})
-	if err != nil || len(found) == 0 {
-		return err
-	}
-	raw := found[0].GetProperties().GetNonRefProps().GetFields()[propDocument].GetTextValue()
-	if err := json.Unmarshal([]byte(raw), &i.positions); err != nil {
-		return fmt.Errorf("weaviate: positions of %s: %w", i.class, err)
 	}
 	return nil
 }

@@ -1,46 +1,25 @@
 package weaviate
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"math/rand/v2"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/servers"
-	"github.com/toolstream/toolstream/internal/servers/servertest"
+	"github.com/toolstream/toolstream/internal/testing/servers"
+	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// shared is the server of all tests; each has aliases and classes of its own.
-var shared struct {
-	once   sync.Once
-	server *servers.Server
-	err    error
-	names  atomic.Int64
-}
-
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if shared.server != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		if err := shared.server.Stop(ctx); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-		cancel()
-	}
+	code := servertest.Main(m)
 	if err := goleak.Find(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -48,25 +27,17 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// server returns the shared server.
+// server returns the server of all tests, which have aliases and classes of their own.
 func server(t testing.TB) *servers.Server {
 	t.Helper()
-	required := os.Getenv(servertest.Variable) == "required"
-	if !required && !servers.Provisioned(servers.WeaviateName) {
-		t.Skip("weaviate is not there: `make servers` makes it")
-	}
-	shared.once.Do(func() { shared.server, shared.err = servers.Weaviate(context.Background(), "") })
-	if errors.Is(shared.err, servers.ErrUnavailable) && !required {
-		t.Skip(shared.err)
-	}
-	if shared.err != nil {
-		t.Fatal(shared.err)
-	}
-	return shared.server
+	return servertest.Shared(t, servers.WeaviateName)
 }
 
+// aliases counts the aliases that tests were given.
+var aliases atomic.Int64
+
 // aliasName returns an alias that no other test uses.
-func aliasName() string { return fmt.Sprintf("Tool%03d", shared.names.Add(1)) }
+func aliasName() string { return fmt.Sprintf("T%dX%03d", os.Getpid(), aliases.Add(1)) }
 
 func client(t testing.TB, s *servers.Server, alias string) *Client {
 	t.Helper()
@@ -88,16 +59,11 @@ func model(name string) Model { return Model{Name: name, Dimensions: dimensions}
 
 func open(t testing.TB, c *Client, m Model) *Index {
 	t.Helper()
-	i, err := OpenIndex(t.Context(), c, m, deps(t))
+	i, err := OpenIndex(t.Context(), c, m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(i.Close)
 	return i
-}
-
-func deps(t testing.TB) Deps {
-	return Deps{Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Registerer: prometheus.NewRegistry()}
 }
 
 // maker makes tools; the same seed makes the same ones.
@@ -139,7 +105,7 @@ func (m *maker) tool(id string) events.Change {
 	m.revision++
 	c := events.Change{
 		Schema: events.ChangeSchema, Ref: schema.Ref{Tenant: someTenant, Kind: schema.KindTool, ID: id},
-		Version: schema.Version{Revision: m.revision}, Op: events.OpUpsert, Agent: "owner", Format: "json",
+		Version: schema.Version{Revision: m.revision}, Op: events.OpUpsert, Provider: "owner", Format: "json",
 		Hash: fmt.Sprint("hash ", m.revision), Accepted: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC),
 	}
 	c.Document = &schema.Document{Name: id, Description: m.words(8), Response: m.words(5), Tags: []string{m.words(1)}}

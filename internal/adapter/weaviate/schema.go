@@ -8,10 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
-	"github.com/weaviate/weaviate-go-client/v4/weaviate/fault"
 	"github.com/weaviate/weaviate/entities/models"
 )
 
@@ -50,44 +48,36 @@ type Model struct {
 // the schema, and a hash of the model.
 func (c *Client) ClassOf(m Model) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", m.Name, m.Dimensions))
-	return fmt.Sprintf("%s_v%d_%s", c.config.Alias, schemaVersion, hex.EncodeToString(sum[:6]))
+	return fmt.Sprintf("%s_v%d_%s", c.alias, schemaVersion, hex.EncodeToString(sum[:6]))
 }
 
-// ensure makes the class of a model, or compares the one that is there with what
-// it has to be.
+// has reports whether Weaviate has a class.
+func (c *Client) has(ctx context.Context, class string) (bool, error) {
+	there, err := c.schema.ClassExistenceChecker().WithClassName(class).Do(ctx)
+	if err != nil {
+		return false, fmt.Errorf("weaviate: class %s: %w", class, err)
+	}
+	return there, nil
+}
+
+// ensure makes the class of a model where it is missing, and returns its name.
 func (c *Client) ensure(ctx context.Context, m Model) (string, error) {
 	if m.Name == "" || m.Dimensions < 1 || m.Dimensions > 1<<16-1 {
 		return "", fmt.Errorf("weaviate: a class for the model %q with %d dimensions", m.Name, m.Dimensions)
 	}
 	name := c.ClassOf(m)
-	want, err := c.definition(name, m)
-	if err != nil {
-		return "", err
+	there, err := c.has(ctx, name)
+	if err != nil || there {
+		return name, err
 	}
-	got, err := c.class(ctx, name)
-	if errors.Is(err, errNoClass) {
-		made := c.schema.ClassCreator().WithClass(want).Do(ctx)
-		if got, err = c.class(ctx, name); err != nil { // another writer may have been faster
-			err = errors.Join(made, err)
-		}
-	}
-	if err != nil {
-		return "", err
-	}
-	return name, compare(got, want)
-}
-
-// definition returns a class as it is made.
-func (c *Client) definition(name string, m Model) (*models.Class, error) {
 	about, err := json.Marshal(m)
 	if err != nil {
-		return nil, fmt.Errorf("weaviate: %w", err)
+		return "", fmt.Errorf("weaviate: %w", err)
 	}
 	class := &models.Class{
 		Class: name, Description: string(about), Properties: properties(),
 		VectorConfig:       map[string]models.VectorConfig{},
 		MultiTenancyConfig: &models.MultiTenancyConfig{Enabled: true, AutoTenantActivation: true},
-		ReplicationConfig:  &models.ReplicationConfig{Factor: int64(c.config.Replicas)},
 	}
 	for _, v := range vectorNames() {
 		settings := map[string]any{"distance": "dot", "flatSearchCutoff": exhaustive}
@@ -98,117 +88,102 @@ func (c *Client) definition(name string, m Model) (*models.Class, error) {
 			Vectorizer: map[string]any{"none": map[string]any{}}, VectorIndexType: "hnsw", VectorIndexConfig: settings,
 		}
 	}
-	return class, nil
+	made := c.schema.ClassCreator().WithClass(class).Do(ctx)
+	if there, err := c.has(ctx, name); err != nil || !there { // else another writer may have been faster
+		return "", fmt.Errorf("weaviate: make class %s: %w", name, errors.Join(made, err))
+	}
+	return name, nil
 }
 
-// properties returns what objects hold beside vectors. Those that nothing
-// filters by have no index.
+// properties returns what objects hold beside vectors. The revision is for people
+// who look into Weaviate: nothing filters by it.
 func properties() []*models.Property {
 	var out []*models.Property
-	add := func(filterable bool, dataType string, names ...string) {
-		for _, name := range names {
-			p := &models.Property{Name: name, DataType: []string{dataType}, IndexFilterable: &filterable, IndexSearchable: new(bool)}
-			if strings.HasPrefix(dataType, "text") {
-				p.Tokenization = models.PropertyTokenizationField
-			}
-			out = append(out, p)
+	for _, name := range []string{propKind, propKey, propProvider, propTags, propRevision} {
+		p := &models.Property{
+			Name: name, DataType: []string{"text"}, Tokenization: models.PropertyTokenizationField,
+			IndexFilterable: new(name != propRevision), IndexSearchable: new(bool),
 		}
+		if name == propTags {
+			p.DataType = []string{"text[]"}
+		}
+		out = append(out, p)
 	}
-	add(true, "text", propKind, propKey, propAgent)
-	add(true, "text[]", propTags)
-	add(false, "boolean", propDeleted, propNudged)
-	add(false, "text", propRevision, propSource, propSession, propAccepted, propFormat, propHash, propDocument)
 	return out
 }
 
-// errNoClass is what class fails with where there is none of that name.
-var errNoClass = errors.New("weaviate: no such class")
-
-func (c *Client) class(ctx context.Context, name string) (*models.Class, error) {
-	class, err := c.schema.ClassGetter().WithClassName(name).Do(ctx)
-	if f := (*fault.WeaviateClientError)(nil); errors.As(err, &f) && f.StatusCode == http.StatusNotFound {
-		return nil, fmt.Errorf("%w: %s", errNoClass, name)
+// addTenants makes the shards of tenants. Making one that is there changes nothing.
+func (c *Client) addTenants(ctx context.Context, class string, names []string) error {
+	tenants := make([]models.Tenant, len(names))
+	for n, name := range names {
+		tenants[n].Name = name
 	}
+	if err := c.schema.TenantsCreator().WithClassName(class).WithTenants(tenants...).Do(ctx); err != nil {
+		return fmt.Errorf("weaviate: make tenants %s of %s: %w", strings.Join(names, ", "), class, err)
+	}
+	return nil
+}
+
+// alias is a name that stands for a class. Client v4 knows none, so they go
+// over its REST connection.
+type alias struct {
+	Alias string `json:"alias,omitempty"`
+	Class string `json:"class"`
+}
+
+// live returns the class that the alias names, "" where it names none yet.
+func (c *Client) live(ctx context.Context) (string, error) {
+	var a alias
+	err := c.call(ctx, http.MethodGet, "/aliases/"+c.alias, nil, &a)
+	if notFound(err) {
+		return "", nil
+	}
+	return a.Class, err
+}
+
+// Switch lets the alias name another class from one moment to the next. The class
+// that it named stays, so that switching back is one step too.
+func (c *Client) Switch(ctx context.Context, class string) error {
+	there, err := c.has(ctx, class)
 	if err != nil {
-		return nil, fmt.Errorf("weaviate: class %s: %w", name, err)
+		return err
 	}
-	return class, nil
-}
-
-// modelOf reads what definition wrote down.
-func modelOf(class *models.Class) (Model, error) {
-	var m Model
-	if err := json.Unmarshal([]byte(class.Description), &m); err != nil {
-		return m, fmt.Errorf("weaviate: the description of class %s names no model: %w", class.Class, err)
+	if !there { // Weaviate would make an alias that leads nowhere
+		return fmt.Errorf("weaviate: no class %s", class)
 	}
-	return m, nil
-}
-
-// LiveModel returns the class that searches go to and the model of its vectors.
-func (c *Client) LiveModel(ctx context.Context) (string, Model, error) {
-	name, err := c.Live(ctx)
-	if err != nil || name == "" {
-		return "", Model{}, err
+	err = c.call(ctx, http.MethodPut, "/aliases/"+c.alias, alias{Class: class}, nil)
+	if notFound(err) {
+		return c.call(ctx, http.MethodPost, "/aliases", alias{Alias: c.alias, Class: class}, nil)
 	}
-	class, err := c.class(ctx, name)
-	if err != nil {
-		return "", Model{}, err
+	return err
+}
+
+// introduce lets the alias name a class if it names none yet. Another process may
+// be about to do the same.
+func (c *Client) introduce(ctx context.Context, class string) error {
+	live, err := c.live(ctx)
+	if err != nil || live != "" {
+		return err
 	}
-	m, err := modelOf(class)
-	return name, m, err
-}
-
-// DifferentError says how a class differs from what it has to be. It is never
-// changed silently.
-type DifferentError struct {
-	Class       string
-	Differences []string // "path: is this, want that", in the order of paths
-}
-
-// Error names the class and every difference.
-func (e *DifferentError) Error() string {
-	return fmt.Sprintf("weaviate: class %s is not as this program makes it: %s", e.Class, strings.Join(e.Differences, "; "))
-}
-
-// compare returns a *DifferentError unless got has everything that want says.
-// What want leaves to the server may be anything.
-func compare(got, want *models.Class) error {
-	var differences []string
-	note(&differences, "", generic(got), generic(want))
-	if len(differences) == 0 {
+	made := c.Switch(ctx, class)
+	if live, err := c.live(ctx); err == nil && live != "" {
 		return nil
 	}
-	slices.Sort(differences)
-	return &DifferentError{Class: want.Class, Differences: differences}
+	return made
 }
 
-// generic returns a class as JSON has it, its properties by name.
-func generic(class *models.Class) map[string]any {
-	raw, err := json.Marshal(class)
-	var out map[string]any
-	if err != nil || json.Unmarshal(raw, &out) != nil {
-		return nil // a class that came from JSON goes back
+// Drop removes a class with everything in it. The live one is not removed:
+// Weaviate would leave the alias without anything behind it.
+func (c *Client) Drop(ctx context.Context, class string) error {
+	live, err := c.live(ctx)
+	if err != nil {
+		return err
 	}
-	byName := map[string]any{}
-	list, _ := out["properties"].([]any)
-	for _, p := range list {
-		property, _ := p.(map[string]any)
-		byName[fmt.Sprint(property["name"])] = property
+	if class == live {
+		return fmt.Errorf("weaviate: class %s is live: switch to another one first", live)
 	}
-	out["properties"] = byName
-	return out
-}
-
-func note(differences *[]string, path string, got, want any) {
-	wanted, ok := want.(map[string]any)
-	if !ok {
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			*differences = append(*differences, fmt.Sprintf("%s: is %v, want %v", path, got, want))
-		}
-		return
+	if err := c.schema.ClassDeleter().WithClassName(class).Do(ctx); err != nil {
+		return fmt.Errorf("weaviate: drop class %s: %w", class, err)
 	}
-	found, _ := got.(map[string]any)
-	for name, value := range wanted {
-		note(differences, strings.TrimPrefix(path+"."+name, "."), found[name], value)
-	}
+	return nil
 }

@@ -4,73 +4,102 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/sony/gobreaker/v2"
+	"github.com/sourcegraph/conc/pool"
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // Replica is the local store of a query replica: it follows the same topic as
-// the class and holds words, documents and exact vectors.
+// the class and holds words and documents, but no vectors.
 type Replica interface {
-	// Candidates chooses by itself, by words and vectors.
+	// Candidates chooses by words alone.
 	Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error)
-	// Model returns the model that its vectors come from, and their dimensions.
+	// Model returns the model that vectors come from, and their dimensions.
 	Model() (name string, dimensions int)
-	// Judge chooses among the best by words and what is proposed.
-	Judge(ctx context.Context, l index.Lookup, proposed []schema.Ref) ([]index.Candidate, error)
+	// Choose returns the best by words and what is proposed, as far as filters allow.
+	Choose(ctx context.Context, l index.Lookup, proposed []schema.Ref) ([]schema.Ref, error)
+	// ScoreCandidates chooses among the entities that the vectors belong to.
+	ScoreCandidates(ctx context.Context, l index.Lookup, vectors map[schema.Ref]*events.Vectors) ([]index.Candidate, error)
 	// Suppliers returns for each tool those that answer with what it takes.
 	Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error)
 }
 
+// vectorsOf are vectors by entity.
+type vectorsOf = map[schema.Ref]*events.Vectors
+
 // Search finds candidates: Weaviate proposes by vectors, the replica adds the
-// best by words, filters, scores and orders. It may be used concurrently.
+// best by words and filters, Weaviate gives the vectors of all these, and the replica
+// scores and orders. It may be used concurrently.
 type Search struct {
-	client  *Client
-	replica Replica
-	log     *slog.Logger
-	away    atomic.Pointer[absence]
+	client   *Client
+	replica  Replica
+	propose  func(context.Context, *index.Lookup) (vectorsOf, error) // asks Weaviate
+	breaker  *gobreaker.CircuitBreaker[vectorsOf]
+	patience time.Duration // before the replica searches by words alone
+	least    int           // proposals by each question, at least
 }
 
-// absence is what became of the last search in Weaviate, if it failed.
-type absence struct {
-	err   error
-	again time.Time // when it is asked again
-}
-
-// missing is what an answer calls Weaviate where it did not answer.
+// missing is the part that an answer without Weaviate goes without.
 const missing = "index"
 
 // NewSearch returns a search over the class of the model that the replica's
 // vectors come from. The alias is for those who look at Weaviate from outside.
-func NewSearch(c *Client, r Replica, log *slog.Logger) (*Search, error) {
-	if c == nil || r == nil || log == nil {
-		return nil, errors.New("weaviate: a search needs a client, a replica and a logger")
-	}
-	return &Search{client: c, replica: r, log: log}, nil
+func NewSearch(c *Client, r Replica, log *slog.Logger) *Search {
+	const patience, least = 2 * time.Second, 50
+	s := &Search{client: c, replica: r, breaker: newBreaker(patience, log), patience: patience, least: least}
+	s.propose = s.chosen
+	return s
 }
 
+// newBreaker leaves Weaviate alone for pause after a failure. Then one search
+// tries again, and the searches beside it go on without Weaviate.
+func newBreaker(pause time.Duration, log *slog.Logger) *gobreaker.CircuitBreaker[vectorsOf] {
+	return gobreaker.NewCircuitBreaker[vectorsOf](gobreaker.Settings{
+		Timeout:     pause,
+		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures > 0 },
+		IsExcluded:  func(err error) bool { return errors.As(err, new(callerGone)) },
+		OnStateChange: func(_ string, from, to gobreaker.State) {
+			switch {
+			case from == gobreaker.StateClosed:
+				log.Warn("weaviate: searches go by words alone until Weaviate answers in time")
+			case to == gobreaker.StateClosed:
+				log.Info("weaviate: Weaviate answers again")
+			}
+		},
+	})
+}
+
+// callerGone is the error of a search whose caller went away, which says nothing
+// of Weaviate.
+type callerGone struct{ error }
+
 // Candidates returns the N best entities that the filters allow, best first, and
-// the tools of Also behind them, as the replica by itself does; but vectors are
-// searched in Weaviate. Where Weaviate does not answer in time, the replica
-// searches them: that answer comes with an *index.Partial, and so do those of
-// the time in which Weaviate is left alone.
+// the tools of Also behind them. Where Weaviate does not answer in time, the replica
+// chooses by words, and the answer comes with an *index.Partial.
 func (s *Search) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error) {
-	if l.N <= 0 {
-		return s.replica.Candidates(ctx, l)
-	}
-	proposed, err := s.proposeInTime(ctx, &l)
+	vectors, err := s.breaker.Execute(func() (vectorsOf, error) {
+		bounded, cancel := context.WithTimeout(ctx, s.share(ctx))
+		defer cancel()
+		vectors, err := s.propose(bounded, &l)
+		if ctx.Err() != nil {
+			return nil, callerGone{ctx.Err()}
+		}
+		return vectors, err
+	})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err == nil {
-		return s.replica.Judge(ctx, l, proposed)
+		return s.replica.ScoreCandidates(ctx, l, vectors)
 	}
 	found, local := s.replica.Candidates(ctx, l)
 	if local != nil {
@@ -79,31 +108,13 @@ func (s *Search) Candidates(ctx context.Context, l index.Lookup) ([]index.Candid
 	return found, &index.Partial{Without: missing, Err: err}
 }
 
-// proposeInTime asks Weaviate, unless it has just failed to answer.
-func (s *Search) proposeInTime(ctx context.Context, l *index.Lookup) ([]schema.Ref, error) {
-	away := s.away.Load()
-	if away != nil && time.Now().Before(away.again) {
-		return nil, away.err
+// share is how long a search waits for Weaviate: for half of its time at most, so
+// that the replica can answer in the other half.
+func (s *Search) share(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return min(s.patience, time.Until(deadline)/2)
 	}
-	patience := s.client.config.Patience
-	bounded, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	proposed, err := s.propose(bounded, l)
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err() // the caller's end says nothing of Weaviate
-	case err != nil:
-		s.away.Store(&absence{err: err, again: time.Now().Add(patience)})
-	case away != nil:
-		s.away.Store(nil)
-	}
-	switch {
-	case err != nil && away == nil:
-		s.log.WarnContext(ctx, "weaviate: no vectors are found in time, searches go by the replica's own index", "error", err)
-	case err == nil && away != nil:
-		s.log.InfoContext(ctx, "weaviate: vectors are found again")
-	}
-	return proposed, err
+	return s.patience
 }
 
 // Suppliers returns for each tool the tools that answer with what it requires.
@@ -111,41 +122,84 @@ func (s *Search) Suppliers(ctx context.Context, tenant string, tools []string) (
 	return s.replica.Suppliers(ctx, tenant, tools)
 }
 
-// propose asks all questions at once and returns what any of them found, each
-// entity once.
-func (s *Search) propose(ctx context.Context, l *index.Lookup) ([]schema.Ref, error) {
+// chosen returns the entities that are worth exact scores, with their vectors.
+func (s *Search) chosen(ctx context.Context, l *index.Lookup) (vectorsOf, error) {
 	name, dimensions := s.replica.Model()
-	class := s.client.ClassOf(Model{Name: name, Dimensions: dimensions})
-	questions, err := ask(l, dimensions)
+	model := Model{Name: name, Dimensions: dimensions}
+	var proposed []schema.Ref
+	var err error
+	if l.N > 0 {
+		if proposed, err = s.proposals(ctx, model, l); err != nil {
+			return nil, err
+		}
+	}
+	refs, err := s.replica.Choose(ctx, *l, proposed)
+	if err != nil {
+		return nil, err
+	}
+	out := make(vectorsOf, len(refs))
+	byID := make(map[string]*events.Vectors, len(refs))
+	for _, ref := range refs {
+		out[ref] = &events.Vectors{Dimensions: dimensions} // Weaviate may not have them yet
+		byID[idOf(ref)] = out[ref]
+	}
+	ids := slices.Collect(maps.Keys(byID))
+	for page := range slices.Chunk(ids, 500) {
+		found, err := s.find(ctx, &pb.SearchRequest{
+			Collection: s.client.ClassOf(model), Tenant: l.Tenant, Limit: uint32(len(page)), Filters: anyOf("_id", page),
+			Metadata: &pb.MetadataRequest{Vectors: vectorNames()},
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found {
+			if err := decodeVectors(byID[r.GetMetadata().GetId()], r.GetMetadata().GetVectors()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// proposals asks all questions at once and returns what any of them found, each
+// entity once.
+func (s *Search) proposals(ctx context.Context, m Model, l *index.Lookup) ([]schema.Ref, error) {
+	class := s.client.ClassOf(m)
+	questions, err := ask(l, m.Dimensions)
 	if err != nil {
 		return nil, err
 	}
 	filters := filter(l)
-	found := make([][]*pb.SearchResult, len(questions))
-	errs := make([]error, len(questions))
-	var wg sync.WaitGroup
-	for n, near := range questions {
-		wg.Go(func() {
-			found[n], errs[n] = s.client.find(ctx, &pb.SearchRequest{
-				Collection: class, Tenant: l.Tenant, Limit: s.proposals(l),
+	group := pool.NewWithResults[[]*pb.SearchResult]().WithContext(ctx).WithCancelOnError().WithFirstError()
+	for _, near := range questions {
+		group.Go(func(ctx context.Context) ([]*pb.SearchResult, error) {
+			return s.find(ctx, &pb.SearchRequest{
+				Collection: class, Tenant: l.Tenant, Limit: s.limit(l),
 				NearVector: near, Filters: filters, Properties: &pb.PropertiesRequest{NonRefProperties: []string{propKind, propKey}},
 			})
 		})
 	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil && !noTenant(err) {
-			return nil, err
-		}
-	}
-	return union(l.Tenant, found), nil
+	found, err := group.Wait()
+	return union(l.Tenant, found), err
 }
 
-// proposals is how many each question asks for: half of what is wanted, since the
+// find asks for objects. A tenant for which nothing was written yet has none.
+func (s *Search) find(ctx context.Context, r *pb.SearchRequest) ([]*pb.SearchResult, error) {
+	found, err := s.client.find(ctx, r)
+	if err != nil {
+		there, failed := s.client.schema.TenantsExists().WithClassName(r.Collection).WithTenant(r.Tenant).Do(ctx)
+		if failed == nil && !there {
+			return nil, nil
+		}
+	}
+	return found, err
+}
+
+// limit is how many each question asks for: half of what is wanted, since the
 // other questions and the words propose others. What is asked for costs: Weaviate
 // walks further through the graph for more, and refuses who asks for too much.
-func (s *Search) proposals(l *index.Lookup) uint32 {
-	return uint32(min(max(s.client.config.Limit, l.N/2), maxProposals))
+func (s *Search) limit(l *index.Lookup) uint32 {
+	return uint32(min(max(s.least, l.N/2), maxProposals))
 }
 
 // maxProposals is Weaviate's own bound on results, unless it is set up otherwise
@@ -157,9 +211,6 @@ func union(tenant string, found [][]*pb.SearchResult) []schema.Ref {
 	var out []schema.Ref
 	for _, results := range found {
 		for _, r := range results {
-			if isNote(r) {
-				continue
-			}
 			f := r.GetProperties().GetNonRefProps().GetFields()
 			ref := schema.Ref{Tenant: tenant, Kind: schema.Kind(f[propKind].GetTextValue()), ID: f[propKey].GetTextValue()}
 			if !seen[ref] {
@@ -252,8 +303,10 @@ func filter(l *index.Lookup) *pb.Filters {
 		}
 	}
 	some(propKind, kinds(l))
-	if owners := l.Filters.Agents; len(owners) > 0 {
-		all = append(all, either(anyOf(propAgent, owners), anyOf(propKey, owners))) // an agent is among its own
+	if owners := l.Filters.Providers; len(owners) > 0 {
+		all = append(all, &pb.Filters{Operator: pb.Filters_OPERATOR_OR, Filters: []*pb.Filters{
+			anyOf(propProvider, owners), anyOf(propKey, owners), // a provider is among its own
+		}})
 	}
 	some(propTags, l.Filters.Tags)
 	some(propKey, l.Filters.IDs)
@@ -266,14 +319,19 @@ func filter(l *index.Lookup) *pb.Filters {
 	return &pb.Filters{Operator: pb.Filters_OPERATOR_AND, Filters: all}
 }
 
-func either(filters ...*pb.Filters) *pb.Filters {
-	return &pb.Filters{Operator: pb.Filters_OPERATOR_OR, Filters: filters}
+// anyOf admits objects with one of the values in a property.
+func anyOf(property string, values []string) *pb.Filters {
+	return &pb.Filters{
+		Operator:  pb.Filters_OPERATOR_CONTAINS_ANY,
+		Target:    &pb.FilterTarget{Target: &pb.FilterTarget_Property{Property: property}},
+		TestValue: &pb.Filters_ValueTextArray{ValueTextArray: &pb.TextArray{Values: values}},
+	}
 }
 
 // kinds returns the kinds that a lookup admits, none where it admits all.
 func kinds(l *index.Lookup) []string {
 	var out []string
-	all := []schema.Kind{schema.KindTool, schema.KindAgent}
+	all := []schema.Kind{schema.KindTool, schema.KindProvider}
 	for _, kind := range all {
 		if admits(l.Kinds, kind) && admits(l.Filters.Kinds, kind) {
 			out = append(out, string(kind))

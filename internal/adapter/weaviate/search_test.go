@@ -3,12 +3,16 @@ package weaviate
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/testing/servers"
+	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -67,30 +71,33 @@ func candidates(t testing.TB, s interface {
 	return ids(found)
 }
 
-func TestSearchAgreesWithTheReplica(t *testing.T) {
-	s := server(t)
-	c := client(t, s, aliasName())
+// A search in Weaviate, over a replica without vectors, finds what an index with
+// vectors finds.
+func TestSearchAgreesWithAnIndex(t *testing.T) {
+	c := client(t, server(t), aliasName())
 	i, m := open(t, c, model("m")), newMaker(model("m"), 6)
-	local, closeLocal := replica(t, filepath.Join(t.TempDir(), "replica"))
-	t.Cleanup(closeLocal)
+	full, closeFull := local(t, filepath.Join(t.TempDir(), "full"), false)
+	t.Cleanup(closeFull)
+	words, closeWords := replica(t, filepath.Join(t.TempDir(), "replica"))
+	t.Cleanup(closeWords)
 	tools := m.tools(600)
 	for n := range tools {
 		if n%9 == 0 {
-			tools[n].Kind, tools[n].Agent = schema.KindAgent, ""
+			tools[n].Kind, tools[n].Provider = schema.KindProvider, ""
 		}
 	}
-	apply(t, i, 1, tools...)
-	if err := local.Apply(t.Context(), tools, nil); err != nil {
+	apply(t, i, tools...)
+	if err := errors.Join(full.Apply(t.Context(), tools, nil), words.Apply(t.Context(), tools, nil)); err != nil {
 		t.Fatal(err)
 	}
-	search := searchOver(t, c, local)
+	search := searchOver(t, c, words)
 	positions, off := 0, 0
 	for n := range 40 {
 		l := m.question(tools[n*7])
 		if n%4 == 0 {
 			l.Kinds = []schema.Kind{schema.KindTool}
 		}
-		want, got := candidates(t, local, l), candidates(t, search, l)
+		want, got := candidates(t, full, l), candidates(t, search, l)
 		for at := range want {
 			if positions++; at >= len(got) || got[at] != want[at] {
 				off++
@@ -132,15 +139,66 @@ func TestSearchesWithoutWeaviate(t *testing.T) {
 	}
 }
 
+// words is a replica that finds nothing.
+type words struct{ Replica }
+
+func (words) Candidates(context.Context, index.Lookup) ([]index.Candidate, error) { return nil, nil }
+
+func (words) ScoreCandidates(context.Context, index.Lookup, vectorsOf) ([]index.Candidate, error) {
+	return nil, nil
+}
+
+// While Weaviate hangs, a search with a short deadline is answered by the replica in
+// time, and the next ones do not wait. After the pause one search alone tries again.
+func TestSearchesWhileWeaviateHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const pause = time.Minute
+		asked, released := 0, make(chan struct{})
+		s := &Search{patience: pause, replica: words{}, breaker: newBreaker(pause, slog.New(slog.DiscardHandler))}
+		s.propose = func(ctx context.Context, _ *index.Lookup) (vectorsOf, error) {
+			asked++
+			select {
+			case <-released:
+				return nil, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		search := func(wait time.Duration) error {
+			ctx, cancel := context.WithTimeout(t.Context(), wait)
+			defer cancel()
+			_, err := s.Candidates(ctx, index.Lookup{N: 10})
+			return err
+		}
+		partial := new(*index.Partial)
+		for range 2 {
+			if err := search(time.Second); !errors.As(err, partial) || asked != 1 {
+				t.Fatalf("asked %d times: %v", asked, err)
+			}
+		}
+		time.Sleep(2 * pause)
+		probe := make(chan error)
+		go func() { probe <- search(time.Hour) }()
+		synctest.Wait()
+		if err := search(time.Second); !errors.As(err, partial) || asked != 2 {
+			t.Errorf("beside the probe: asked %d times: %v", asked, err)
+		}
+		close(released)
+		if err := errors.Join(<-probe, search(time.Second)); err != nil || asked != 3 {
+			t.Errorf("after Weaviate came back: asked %d times: %v", asked, err)
+		}
+	})
+}
+
 // TestSearchComesBack ends Weaviate under a search and starts it again.
 func TestSearchComesBack(t *testing.T) {
-	s := server(t)
+	s := servertest.Start(t, servers.WeaviateName)
 	c := client(t, s, aliasName())
 	i, m := open(t, c, model("m")), newMaker(model("m"), 12)
 	local, closeLocal := replica(t, filepath.Join(t.TempDir(), "replica"))
 	t.Cleanup(closeLocal)
 	tools := m.tools(300)
-	apply(t, i, 1, tools...)
+	apply(t, i, tools...)
 	if err := local.Apply(t.Context(), tools, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +206,7 @@ func TestSearchComesBack(t *testing.T) {
 	want := candidates(t, search, l)
 	s.Kill()
 	found, err := search.Candidates(t.Context(), l)
-	if partial := (*index.Partial)(nil); !errors.As(err, &partial) || !slices.Equal(ids(found), want) {
+	if partial := (*index.Partial)(nil); !errors.As(err, &partial) || len(found) == 0 {
 		t.Errorf("while Weaviate is away %v, %v", ids(found), err)
 	}
 	if err := s.Restart(context.WithoutCancel(t.Context())); err != nil {
@@ -163,6 +221,43 @@ func TestSearchComesBack(t *testing.T) {
 	}
 	if got := candidates(t, search, l); !slices.Equal(got, want) {
 		t.Errorf("after it came back %v, want %v", got, want)
+	}
+}
+
+// A model has a class of its own. While a model changes, replicas search by the old one
+// and by the new one side by side, wherever the alias leads, and a tenant sees its own
+// entities alone.
+func TestProposalsAreOfModelAndTenant(t *testing.T) {
+	c := client(t, server(t), aliasName())
+	for id, name := range map[string]string{"a": "first", "b": "second"} {
+		i, m := open(t, c, model(name)), newMaker(model(name), 9)
+		tool := m.tool(id)
+		apply(t, i, tool)
+		local, closeLocal := replica(t, filepath.Join(t.TempDir(), name))
+		t.Cleanup(closeLocal)
+		if err := local.Apply(t.Context(), []events.Change{tool}, nil); err != nil {
+			t.Fatal(err)
+		}
+		search, l := searchOver(t, c, local), m.question(tool)
+		for tenant, want := range map[string][]schema.Ref{someTenant: {tool.Ref}, "other": nil} {
+			l.Tenant = tenant
+			proposed, err := search.proposals(t.Context(), model(name), &l)
+			proposed = slices.DeleteFunc(proposed, func(r schema.Ref) bool { return r.Kind == kindAnchor })
+			if err != nil || !slices.Equal(proposed, want) {
+				t.Errorf("%s for %s: proposed %v, %v, want %v", name, tenant, proposed, err, want)
+			}
+		}
+	}
+}
+
+// A search that wants very much asks for no more than Weaviate gives: a refusal would
+// count as an outage.
+func TestProposalsAreBounded(t *testing.T) {
+	s := &Search{least: 100}
+	for n, want := range map[int]uint32{10: 100, 1_000: 500, 24_800: maxProposals} {
+		if got := s.limit(&index.Lookup{N: n}); got != want {
+			t.Errorf("of %d wanted %d are asked for, want %d", n, got, want)
+		}
 	}
 }
 

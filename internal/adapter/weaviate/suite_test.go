@@ -4,13 +4,14 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/adapter/adaptertest"
 	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/testing/adaptertest"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -18,28 +19,37 @@ import (
 // class, and a query replica that follows the same changes.
 type deployment struct {
 	*flat.Index // the replica: catalogue and words
-	writer      *Index
-	search      *Search
+	*Search
+	mu     sync.Mutex // held during a write
+	writer *Index
 }
 
-func (d *deployment) Positions() map[int]uint64 { return d.writer.Positions() }
-
 func (d *deployment) Apply(ctx context.Context, changes []events.Change, through map[int]uint64) error {
-	if err := d.writer.Apply(ctx, changes, through); err != nil {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.writer.Apply(ctx, changes); err != nil {
 		return err
 	}
 	return d.Index.Apply(ctx, changes, through)
 }
 
 func (d *deployment) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error) {
-	return d.search.Candidates(ctx, l)
+	return d.Search.Candidates(ctx, l)
 }
 
-// replica opens the local store of a query replica.
+func (d *deployment) Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error) {
+	return d.Search.Suppliers(ctx, tenant, tools)
+}
+
+// replica opens the local store of a query replica, which has no vectors.
 func replica(t testing.TB, folder string) (*flat.Index, func()) {
+	return local(t, folder, true)
+}
+
+func local(t testing.TB, folder string, wordsOnly bool) (*flat.Index, func()) {
 	t.Helper()
 	r, err := flat.Open(t.Context(), flat.Config{
-		Path: folder, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Registerer: prometheus.NewRegistry(),
+		Path: folder, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Registerer: prometheus.NewRegistry(), WordsOnly: wordsOnly,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -52,12 +62,7 @@ func replica(t testing.TB, folder string) (*flat.Index, func()) {
 }
 
 func searchOver(t testing.TB, c *Client, r Replica) *Search {
-	t.Helper()
-	s, err := NewSearch(c, r, slog.New(slog.NewTextHandler(t.Output(), nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return NewSearch(c, r, slog.New(slog.NewTextHandler(t.Output(), nil)))
 }
 
 func TestIndexSuite(t *testing.T) {
@@ -69,20 +74,18 @@ func TestIndexSuite(t *testing.T) {
 			if aliases[place] == "" {
 				aliases[place] = aliasName()
 			}
+			c, err := New(Config{URL: "http://" + srv.Addr, GRPC: srv.GRPC, Alias: aliases[place]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			writer := open(t, c, Model{Name: "suite-model", Dimensions: 48})
+			words, closeLocal := replica(t, filepath.Join(place, "replica"))
+			search := searchOver(t, c, words)
 			// The fields of the suite's tools have nothing to do with each other, and it
 			// asks without words, so the best sum may be far down in every field.
-			c, err := New(Config{URL: "http://" + srv.Addr, GRPC: srv.GRPC, Alias: aliases[place], Limit: 100})
-			if err != nil {
-				t.Fatal(err)
-			}
-			writer, err := OpenIndex(t.Context(), c, Model{Name: "suite-model", Dimensions: 48}, deps(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			local, closeLocal := replica(t, filepath.Join(place, "replica"))
-			return &deployment{local, writer, searchOver(t, c, local)}, func() {
+			search.least = 100
+			return &deployment{Index: words, Search: search, writer: writer}, func() {
 				closeLocal()
-				writer.Close()
 				if err := c.Close(); err != nil {
 					t.Error(err)
 				}

@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,6 +22,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/toolstream/toolstream/internal/health"
 	"github.com/toolstream/toolstream/internal/telemetry"
 )
 
@@ -56,8 +56,8 @@ type Sender struct {
 	resource *resource.Resource
 }
 
-// New returns a sender as the environment says. Whether anybody listens is not
-// known before Run sends.
+// New returns a sender as the environment says. It sends nothing yet, so it does
+// not fail for a collector that is away.
 func New(ctx context.Context, from telemetry.Source, d Deps) (*Sender, error) {
 	exporter, err := newExporter(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func New(ctx context.Context, from telemetry.Source, d Deps) (*Sender, error) {
 		return nil, err
 	}
 	return &Sender{
-		exporter: &telling{Exporter: exporter, log: d.Logger},
+		exporter: &loggingExporter{Exporter: exporter, log: d.Logger},
 		producer: bridge.NewMetricProducer(bridge.WithGatherer(d.Gatherer)),
 		resource: of,
 	}, nil
@@ -89,7 +89,7 @@ func newExporter(ctx context.Context) (metric.Exporter, error) {
 const closeTimeout = 5 * time.Second
 
 // Run sends until ctx ends, and then what there is once more, for at most five
-// seconds: nobody is to wait longer for a collector that is away.
+// seconds.
 func (s *Sender) Run(ctx context.Context) error {
 	reader := metric.NewPeriodicReader(s.exporter, metric.WithProducer(s.producer))
 	provider := metric.NewMeterProvider(metric.WithReader(reader), metric.WithResource(s.resource))
@@ -100,21 +100,16 @@ func (s *Sender) Run(ctx context.Context) error {
 	return nil
 }
 
-// telling logs when sending begins to fail, and when it goes on.
-type telling struct {
+// loggingExporter logs when sending begins to fail, and when it goes on.
+type loggingExporter struct {
 	metric.Exporter
-	log     *slog.Logger
-	failing atomic.Bool
+	log    *slog.Logger
+	health health.State
 }
 
-// Export never fails for its caller, who would write it to standard error.
-func (t *telling) Export(ctx context.Context, data *metricdata.ResourceMetrics) error {
-	err := t.Exporter.Export(ctx, data)
-	switch failed := err != nil; {
-	case failed && !t.failing.Swap(true):
-		t.log.Warn("metrics can not be sent to the collector, Prometheus can still collect them", "error", err)
-	case !failed && t.failing.Swap(false):
-		t.log.Info("metrics are sent to the collector again")
-	}
+// Export never fails for the SDK, which would write errors to standard error.
+func (e *loggingExporter) Export(ctx context.Context, data *metricdata.ResourceMetrics) error {
+	err := e.Exporter.Export(ctx, data)
+	e.health.Note(ctx, e.log, err, "metrics cannot be sent to the collector, Prometheus can still collect them", "metrics are sent to the collector again")
 	return nil
 }

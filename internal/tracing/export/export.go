@@ -5,6 +5,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -13,8 +14,10 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/contrib/propagators/autoprop"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
 	"go.opentelemetry.io/otel/propagation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -44,17 +47,35 @@ func Wanted() bool {
 	return exporter != "" || os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }
 
-// Open returns traces as the environment says. It sends nothing yet; whether
-// anybody listens is not known before spans are sent.
+// Open returns traces as the environment says. It sends nothing yet, so it does
+// not fail for a collector that is away.
 func Open(ctx context.Context, from telemetry.Source, d Deps) (*Traces, error) {
 	if !Wanted() {
 		return &Traces{}, nil
 	}
-	exporter, err := autoexport.NewSpanExporter(ctx)
+	exporter, err := newExporter(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER: %w", err)
+		return nil, err
 	}
 	return open(ctx, from, d, exporter)
+}
+
+func newExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
+	switch name := os.Getenv("OTEL_TRACES_EXPORTER"); name {
+	case "", "otlp":
+	case "console":
+		return stdouttrace.New()
+	default:
+		return nil, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not otlp, console or none", name)
+	}
+	switch protocol := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL")); protocol {
+	case "", "http/protobuf":
+		return otlptracehttp.New(ctx)
+	case "grpc":
+		return otlptracegrpc.New(ctx)
+	default:
+		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL: %q is not http/protobuf or grpc", protocol)
+	}
 }
 
 func open(ctx context.Context, from telemetry.Source, d Deps, exporter sdktrace.SpanExporter) (*Traces, error) {
@@ -62,12 +83,8 @@ func open(ctx context.Context, from telemetry.Source, d Deps, exporter sdktrace.
 	if err != nil {
 		return nil, err
 	}
-	b, err := newBounded(exporter, d)
-	if err != nil {
-		return nil, err
-	}
 	return &Traces{
-		provider:   sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(b), sdktrace.WithResource(of)),
+		provider:   sdktrace.NewTracerProvider(sdktrace.WithBatcher(newCounting(exporter, d)), sdktrace.WithResource(of)),
 		propagator: autoprop.NewTextMapPropagator(),
 	}, nil
 }
@@ -92,8 +109,7 @@ func (t *Traces) Propagator() propagation.TextMapPropagator {
 // closeTimeout is how long the spans that wait have at the end.
 const closeTimeout = 5 * time.Second
 
-// Close sends what waits, for at most five seconds: nobody is to wait longer for
-// a collector that is away.
+// Close sends what waits, for at most five seconds.
 func (t *Traces) Close(ctx context.Context) {
 	if t == nil || t.provider == nil {
 		return

@@ -1,30 +1,42 @@
 package export
 
 import (
-	"errors"
+	"context"
+	"log/slog"
 
 	"github.com/prometheus/client_golang/prometheus"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/toolstream/toolstream/internal/health"
+	"github.com/toolstream/toolstream/internal/metric"
 )
 
-// metrics are what became of spans.
-type metrics struct {
-	lost *prometheus.CounterVec
-	sent prometheus.Counter
+// counting is an exporter that counts what it sends. Its errors are logged here, and
+// not by the handler of the whole process.
+type counting struct {
+	sdktrace.SpanExporter
+	log        *slog.Logger
+	health     health.State
+	sent, lost prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer) (*metrics, error) {
-	m := &metrics{
-		lost: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "toolstream_spans_lost_total",
-			Help: "Spans of traces that were not sent, by reason (queue_full, export_failed).",
-		}, []string{"reason"}),
-		sent: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "toolstream_spans_sent_total",
-			Help: "Spans of traces that a collector has taken.",
-		}),
+func newCounting(exporter sdktrace.SpanExporter, d Deps) *counting {
+	auto := metric.At(d.Registerer)
+	return &counting{
+		SpanExporter: exporter, log: d.Logger,
+		lost: auto.NewCounter("toolstream_spans_lost_total", "Spans of traces that a collector did not take."),
+		sent: auto.NewCounter("toolstream_spans_sent_total", "Spans of traces that a collector has taken."),
 	}
-	for _, reason := range []string{lostFull, lostExport} {
-		m.lost.WithLabelValues(reason)
+}
+
+// ExportSpans implements sdktrace.SpanExporter.
+func (c *counting) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	err := c.SpanExporter.ExportSpans(ctx, spans)
+	c.health.Note(ctx, c.log, err, "spans of traces are lost: the collector cannot be reached", "the collector of traces takes spans again")
+	if err != nil {
+		c.lost.Add(float64(len(spans)))
+		return nil
 	}
-	return m, errors.Join(reg.Register(m.lost), reg.Register(m.sent))
+	c.sent.Add(float64(len(spans)))
+	return nil
 }

@@ -64,7 +64,7 @@ func TestWhatIsWrittenFitsItsSchema(t *testing.T) {
 		"SearchRequest": schema.SearchRequest{Query: "q", K: 3, Needs: []schema.Need{{}}, Arguments: map[string]string{"a": "b"}},
 		"SearchResponse": schema.SearchResponse{
 			Degraded: []string{}, Rewrite: schema.RewriteOff,
-			Results: []schema.Result{{Kind: schema.KindTool, MissingParameters: []string{}, Explanation: &schema.Explanation{
+			Results: []schema.Result{{Kind: schema.KindTool, MissingParameters: []string{}, Explanation: &schema.Explanation{Summary: []string{},
 				Features: map[string]float64{}, Terms: map[string]float64{}, Parameters: []schema.ParameterMatch{{Name: "p"}},
 			}}},
 		},

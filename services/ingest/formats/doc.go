@@ -1,5 +1,5 @@
 // Package formats recognises tool documents and splits them into single tools
-// and agents.
+// and providers.
 //
 // It reads one document or thousands: JSON, YAML, JSON Lines, JSON arrays,
 // plain text and Python, gzipped or not, and in them MCP tools and tools/list
@@ -7,11 +7,16 @@
 // endpoints, model cards, data-set lines and envelopes. What is not known
 // is taken as any JSON object or as prose.
 //
+// Another format of single objects needs a line in recognise and one in
+// layoutOf, which says where its parts stand; what it means is read by package
+// rules. A collection of tools is told by isList, or has a splitter of its own
+// like that of OpenAPI.
+//
 // # Ids
 //
 // An explicit id always wins: that of an envelope, then that of the document.
-// Otherwise a tool is "agent/name", or "name" without an agent, and an OpenAPI
-// operation "agent/METHOD path". Where nothing says the agent it is the
+// Otherwise a tool is "provider/name", or "name" without a provider, and an OpenAPI
+// operation "provider/METHOD path". Where nothing says the provider it is the
 // document's own collection (a slug of info.title, an MCP server's name, a
 // collection's tool_name), then for files with several tools the file's name
 // without its extensions, and otherwise none. Ids are in NFC; a made one that
@@ -27,7 +32,7 @@
 // # References
 //
 // Only references within the document are followed ("#/…"), each with bounds;
-// nothing is ever fetched. An operation that reaches a reference outward is a
+// nothing is ever fetched. An operation with a reference outward in it is a
 // Problem. A reference to nothing, in an example or in an extension (x-…) is
 // left as it stands.
 package formats

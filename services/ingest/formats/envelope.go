@@ -2,7 +2,8 @@ package formats
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
+	"math"
 	"strconv"
 
 	"github.com/toolstream/toolstream/internal/jsondoc"
@@ -15,18 +16,19 @@ const maxExactVersion = 1 << 53
 
 // head is what is known of a document from around it.
 type head struct {
-	id      string // explicit; "" where the document's own or a made one serves
-	agent   string
-	kind    schema.Kind
-	version uint64
-	remove  bool
-	path    string // JSON pointer to the envelope
-	wrapped bool   // in an envelope: nothing is made up that the envelope leaves open
+	id       string // explicit; "" where the document's own or a made one serves
+	provider string
+	kind     schema.Kind
+	version  uint64
+	remove   bool
+	path     string // JSON pointer to the envelope
+	wrapped  bool   // in an envelope: nothing is made up that the envelope leaves open
 }
 
 // envelopeOf returns the document in an envelope and what the envelope says:
-// {"id","agent"?,"documentation"} of a data set, or {"id"?,"agent"?,"kind"?,
-// "op"?,"source_version"?,"document"} of the API.
+// {"id","provider"?,"documentation"} of a data set, or {"id"?,"provider"?,"kind"?,
+// "op"?,"source_version"?,"document"} of the API. Published data sets call the
+// provider "agent".
 func envelopeOf(m map[string]any) (key string, ok bool) {
 	switch {
 	case has(m, "documentation") && onlyKeys(m, "documentation"):
@@ -42,7 +44,7 @@ func envelopeOf(m map[string]any) (key string, ok bool) {
 func onlyKeys(m map[string]any, document string) bool {
 	for k := range m {
 		switch k {
-		case document, "id", "agent", "kind", "op", "source_version":
+		case document, "id", "provider", "agent", "kind", "op", "source_version":
 		default:
 			return false
 		}
@@ -53,10 +55,13 @@ func onlyKeys(m map[string]any, document string) bool {
 // readHead reads what the envelope at path says.
 func readHead(m map[string]any, path string) (head, *Problem) {
 	h := head{wrapped: true, path: path}
+	refuse := func(key, reason, detail string) (head, *Problem) {
+		return h, &Problem{ID: h.id, Path: path + "/" + key, Reason: reason, Detail: detail}
+	}
 	for _, f := range []struct {
 		key string
 		to  *string
-	}{{"id", &h.id}, {"agent", &h.agent}} {
+	}{{"id", &h.id}, {"agent", &h.provider}, {"provider", &h.provider}} {
 		switch v := m[f.key].(type) {
 		case nil:
 		case string:
@@ -64,66 +69,48 @@ func readHead(m map[string]any, path string) (head, *Problem) {
 		case json.Number:
 			*f.to = string(v)
 		default:
-			return h, &Problem{Path: path + "/" + f.key, Reason: WrongType, Detail: "a string is wanted"}
+			return refuse(f.key, WrongType, "a string is wanted")
 		}
 	}
-	if p := h.readKind(m["kind"]); p != nil {
-		return h, p
-	}
-	if p := h.readOp(m["op"]); p != nil {
-		return h, p
-	}
-	version, err := sourceVersion(m["source_version"])
-	if err != nil {
-		return h, &Problem{ID: h.id, Path: path + "/source_version", Reason: InvalidVersion, Detail: err.Error()}
-	}
-	h.version = version
-	return h, nil
-}
-
-func (h *head) readKind(v any) *Problem {
-	switch v {
+	switch m["kind"] {
 	case nil, "", string(schema.KindTool):
-	case string(schema.KindAgent):
-		h.kind = schema.KindAgent
+	case string(schema.KindProvider), "agent":
+		h.kind = schema.KindProvider
 	default:
-		return &Problem{ID: h.id, Path: h.path + "/kind", Reason: WrongType, Detail: `"tool" or "agent" is wanted`}
+		return refuse("kind", WrongType, `"tool" or "provider" is wanted`)
 	}
-	return nil
-}
-
-func (h *head) readOp(v any) *Problem {
-	switch v {
+	switch m["op"] {
 	case nil, "", "upsert":
 	case "delete":
 		h.remove = true
 	default:
-		return &Problem{ID: h.id, Path: h.path + "/op", Reason: WrongType, Detail: `"upsert" or "delete" is wanted`}
+		return refuse("op", WrongType, `"upsert" or "delete" is wanted`)
 	}
-	return nil
+	var err error
+	if h.version, err = sourceVersion(m["source_version"]); err != nil {
+		return refuse("source_version", InvalidVersion, err.Error())
+	}
+	return h, nil
 }
 
 // sourceVersion reads a version: a whole number, as a string where it is above
 // 2^53.
 func sourceVersion(v any) (uint64, error) {
+	text, most := "", uint64(math.MaxUint64)
 	switch v := v.(type) {
 	case nil:
 		return 0, nil
 	case json.Number:
-		n, err := strconv.ParseUint(string(jsondoc.Canonical(v)), 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("a whole number from 0 is wanted")
-		}
-		if n > maxExactVersion {
-			return 0, fmt.Errorf("above 2^53 only a string is exact")
-		}
-		return n, nil
+		text, most = string(jsondoc.Canonical(v)), maxExactVersion
 	case string:
-		n, err := strconv.ParseUint(v, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("a whole number from 0 is wanted")
-		}
-		return n, nil
+		text = v
 	}
-	return 0, fmt.Errorf("a whole number from 0 is wanted")
+	n, err := strconv.ParseUint(text, 10, 64)
+	switch {
+	case err != nil:
+		return 0, errors.New("a whole number from 0 is wanted")
+	case n > most:
+		return 0, errors.New("above 2^53 only a string is exact")
+	}
+	return n, nil
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// lines shows items as "kind format id [agent] name" and problems as "reason
+// lines shows items as "kind format id [provider] name" and problems as "reason
 // path", in order.
 func lines(items []Item, problems []Problem) []string {
 	out := []string{}
 	for _, it := range items {
-		line := fmt.Sprintf("%s %s %s [%s] %s", it.Kind, it.Format, it.ID, it.Agent, it.Name)
+		line := fmt.Sprintf("%s %s %s [%s] %s", it.Kind, it.Format, it.ID, it.Provider, it.Name)
 		if it.Delete {
-			line = fmt.Sprintf("delete %s %s [%s]", it.Kind, it.ID, it.Agent)
+			line = fmt.Sprintf("delete %s %s [%s]", it.Kind, it.ID, it.Provider)
 		}
 		out = append(out, line)
 	}
@@ -51,7 +51,7 @@ func runParsing(t *testing.T, cases []parsing) {
 func TestSingleTools(t *testing.T) {
 	runParsing(t, []parsing{
 		{"MCP", `{"name":"get_weather","description":"Reads it.","inputSchema":{"type":"object"}}`, Options{}, []string{"tool mcp get_weather [] get_weather"}},
-		{"MCP with an agent", `{"name":"get_weather","inputSchema":{}}`, Options{Agent: "sky"}, []string{"tool mcp sky/get_weather [sky] get_weather"}},
+		{"MCP with a provider", `{"name":"get_weather","inputSchema":{}}`, Options{Provider: "sky"}, []string{"tool mcp sky/get_weather [sky] get_weather"}},
 		{"MCP with a list of parameters", `{"name":"a","inputSchema":[{"name":"q","type":"string"}]}`, Options{}, []string{"tool mcp a [] a"}},
 		{"an id from outside", `{"name":"a","inputSchema":{}}`, Options{ID: "my/id"}, []string{"tool mcp my/id [] a"}},
 		{"an id from outside and no name", `{"inputSchema":{}}`, Options{ID: "x", Format: MCP}, []string{"tool mcp x [] x"}},
@@ -61,7 +61,6 @@ func TestSingleTools(t *testing.T) {
 		{"a bare function", `{"name":"f","description":"d","parameters":{"type":"object","properties":{}}}`, Options{}, []string{"tool function f [] f"}},
 		{"Bedrock", `{"toolSpec":{"name":"f","inputSchema":{"json":{"type":"object"}}}}`, Options{}, []string{"tool function f [] f"}},
 		{"Bedrock without a name", `{"tools":[{"toolSpec":{"inputSchema":{"json":{"type":"object"}}}}]}`, Options{}, []string{"! required /tools/0/toolSpec/name"}},
-		{"Bedrock's schema", `{"toolSpec":{"name":"f","inputSchema":{"json":{"type":3}}}}`, Options{}, []string{"! invalid JSON Schema /toolSpec/inputSchema/json/type"}},
 		{"Gemini", `{"tools":[{"functionDeclarations":[{"name":"f","parameters":{"type":"OBJECT"}},{"name":"g"}]},{"function_declarations":[{"name":"h"}]}]}`, Options{}, []string{"tool function f [] f", "tool function g [] g", "tool function h [] h"}},
 		{"Gemini's declarations", `{"functionDeclarations":[{"name":"f"}]}`, Options{}, []string{"tool function f [] f"}},
 		{"Anthropic", `{"name":"f","input_schema":{"type":"object"}}`, Options{}, []string{"tool function f [] f"}},
@@ -70,11 +69,11 @@ func TestSingleTools(t *testing.T) {
 		{"Hugging Face", `{"modelId":"org/bert","pipeline_tag":"fill-mask","tags":["x"]}`, Options{}, []string{"tool card org/bert [] org/bert"}},
 		{"a described def", "{\"name\":\"add\",\"func_description\":\"```python\\ndef add(a, b):\\n    ...\\n```\"}", Options{}, []string{"tool python add [] add"}},
 		{"a def without a name", `{"func_description":"def add(a, b):\n  pass"}`, Options{}, []string{"tool python add [] add"}},
-		{"an operation", `{"method":"get","path":"/a","operation":{"operationId":"readA"}}`, Options{Agent: "api"}, []string{"tool openapi api/GET /a [api] readA"}},
+		{"an operation", `{"method":"get","path":"/a","operation":{"operationId":"readA"}}`, Options{Provider: "api"}, []string{"tool openapi api/GET /a [api] readA"}},
 		{"any JSON", `{"name":"x","url":"u"}`, Options{}, []string{"tool json x [] x"}},
-		{"any JSON with an id", `{"id":"42","name":"x"}`, Options{Agent: "a"}, []string{"tool json 42 [a] x"}},
-		{"an agent", `{"kind":"agent","id":"sky","name":"Sky"}`, Options{}, []string{"agent agent sky [] Sky"}},
-		{"an agent by the caller's word", `{"name":"Sky","description":"d"}`, Options{Kind: schema.KindAgent, ID: "s"}, []string{"agent agent s [] Sky"}},
+		{"any JSON with an id", `{"id":"42","name":"x"}`, Options{Provider: "a"}, []string{"tool json 42 [a] x"}},
+		{"a provider", `{"kind":"provider","id":"sky","name":"Sky"}`, Options{}, []string{"provider provider sky [] Sky"}},
+		{"a provider by the caller's word", `{"name":"Sky","description":"d"}`, Options{Kind: schema.KindProvider, ID: "s"}, []string{"provider provider s [] Sky"}},
 		{"a forced format", `{"name":"x","inputSchema":{}}`, Options{Format: JSON}, []string{"tool json x [] x"}},
 		{"a description that is a number", `{"name":"x","description":7,"inputSchema":{}}`, Options{}, []string{"tool mcp x [] x"}},
 		{"YAML", "name: x\ndescription: d\ninputSchema:\n  type: object\n", Options{}, []string{"tool mcp x [] x"}},
@@ -90,38 +89,40 @@ func TestListsOfTools(t *testing.T) {
 		{"tools/list of a named server", `{"serverInfo":{"name":"Sky Server"},"tools":[` + tool + `]}`, Options{Source: "x.json"}, []string{"tool mcp sky-server/a [sky-server] a"}},
 		{"JSON-RPC", `{"jsonrpc":"2.0","id":1,"result":{"tools":[` + tool + `]}}`, Options{}, []string{"tool mcp a [] a"}},
 		{"JSON-RPC error", `{"jsonrpc":"2.0","id":1,"error":{"code":-1}}`, Options{}, []string{"! not a tool"}},
-		{"functions", `{"functions":[{"name":"f","description":"d"}]}`, Options{Agent: "me"}, []string{"tool function me/f [me] f"}},
+		{"functions", `{"functions":[{"name":"f","description":"d"}]}`, Options{Provider: "me"}, []string{"tool function me/f [me] f"}},
 		{"api_list", `{"tool_name":"Quotes","api_list":[{"name":"Random","required_parameters":[]}]}`, Options{}, []string{"tool rapidapi Quotes/Random [Quotes] Random"}},
 		{"an array", `[` + tool + `, {"type":"function","function":{"name":"f"}}, "def g(x):\n  pass", 7, [], null]`, Options{Source: "all.json"},
 			[]string{"tool mcp all/a [all] a", "tool function all/f [all] f", "tool python all/g [all] g", "! not a tool /3", "! not a tool /4", "! empty /5"}},
 		{"JSON Lines", tool + "\n\n" + `{"name":"b","x":1}` + "\n", Options{Source: "all.jsonl.gz"}, []string{"tool mcp all/a [all] a", "tool json all/b [all] b"}},
 		{"JSON Lines by their look", tool + "\n" + tool + "\n", Options{}, []string{"tool mcp a [] a", "tool mcp a [] a"}},
 		{"one broken line", tool + "\n{\n" + `{"name":"b","inputSchema":{}}`, Options{Lines: true}, []string{"tool mcp a [] a", "tool mcp b [] b", "! invalid JSON"}},
-		{"agents", `{"id":"t0","name":"Quotes","category":"Data"}` + "\n" + `{"id":"t1","name":"111"}`, Options{Source: "x/agents.jsonl"}, []string{"agent agent t0 [] Quotes", "agent agent t1 [] 111"}},
+		{"providers", `{"id":"t0","name":"Quotes","category":"Data"}` + "\n" + `{"id":"t1","name":"111"}`, Options{Source: "x/providers.jsonl"}, []string{"provider provider t0 [] Quotes", "provider provider t1 [] 111"}},
 		{"an exact duplicate", `[` + tool + `,{"inputSchema":{ },"name":"a"}]`, Options{}, []string{"tool mcp a [] a"}},
 		{"a different duplicate", `[` + tool + `,{"name":"a","inputSchema":{"type":"object"}}]`, Options{}, []string{"tool mcp a [] a", "! duplicate id /1"}},
 		{"duplicates after NFC", `[{"name":"é","inputSchema":{}},{"name":"e\u0301","inputSchema":{},"x":1}]`, Options{}, []string{"tool mcp é [] é", "! duplicate id /1"}},
 		{"lines are changes", tool + "\n" + `{"name":"a","inputSchema":{"type":"object"}}`, Options{Lines: true}, []string{"tool mcp a [] a", "tool mcp a [] a"}},
 		{"several for one id", `{"tools":[` + tool + `,{"name":"b"}]}`, Options{ID: "one"}, []string{"tool mcp one [] a", "! more than one tool /tools/1"}},
 		{"an array cut off", `[` + tool + `,`, Options{}, []string{"tool mcp a [] a", "! invalid JSON"}},
-		{"an array without commas", `[` + tool + ` ` + tool + `]`, Options{}, []string{"! invalid JSON /0"}},
+		{"an array without commas", `[` + tool + ` ` + tool + `]`, Options{}, []string{"tool mcp a [] a", "! invalid JSON"}},
 		{"something after an array", `[` + tool + `] x`, Options{}, []string{"tool mcp a [] a", "! invalid JSON"}},
 	})
 }
 
 func TestEnvelopes(t *testing.T) {
 	runParsing(t, []parsing{
-		{"of a data set", `{"id":"t/1","agent":"g","documentation":{"name":"a","inputSchema":{}}}`, Options{}, []string{"tool mcp t/1 [g] a"}},
-		{"without an agent", `{"id":"t1","documentation":{"api_name":"a","required_parameters":[]}}` + "\n", Options{Source: "tools.jsonl"}, []string{"tool rapidapi t1 [] a"}},
-		{"a data set's own word on agents", `{"id":"t1","documentation":{"tool_name":"Q","api_name":"a","required_parameters":[]}}`, Options{}, []string{"tool rapidapi t1 [] a"}},
+		{"of a data set", `{"id":"t/1","provider":"g","documentation":{"name":"a","inputSchema":{}}}`, Options{}, []string{"tool mcp t/1 [g] a"}},
+		{"of a published set", `{"id":"t/1","agent":"g","documentation":{"name":"a","inputSchema":{}}}`, Options{}, []string{"tool mcp t/1 [g] a"}},
+		{"a provider, as sets call it", `{"id":"g","kind":"agent","document":{"name":"G"}}`, Options{}, []string{"provider provider g [] G"}},
+		{"without a provider", `{"id":"t1","documentation":{"api_name":"a","required_parameters":[]}}` + "\n", Options{Source: "tools.jsonl"}, []string{"tool rapidapi t1 [] a"}},
+		{"a data set's own word on providers", `{"id":"t1","documentation":{"tool_name":"Q","api_name":"a","required_parameters":[]}}`, Options{}, []string{"tool rapidapi t1 [] a"}},
 		{"with prose", `{"id":"t1","documentation":"Sends a letter."}`, Options{}, []string{"tool text t1 [] Sends a letter."}},
 		{"without a name", `{"id":"t1","documentation":{"name":null,"func_description":"x"}}`, Options{}, []string{"tool json t1 [] t1"}},
-		{"of the API", `{"agent":"g","source_version":7,"document":{"name":"a","inputSchema":{}}}`, Options{}, []string{"tool mcp g/a [g] a"}},
-		{"an agent", `{"id":"g","kind":"agent","document":{"name":"G"}}`, Options{}, []string{"agent agent g [] G"}},
-		{"the caller's agent wins", `{"id":"t","agent":"g","document":{"name":"a"}}`, Options{Agent: "mine"}, []string{"tool json t [mine] a"}},
-		{"a delete", `{"id":"t","agent":"g","op":"delete","source_version":"18446744073709551615"}`, Options{}, []string{"delete tool t [g]"}},
-		{"a delete of an agent", `{"id":"t","kind":"agent","op":"delete"}`, Options{}, []string{"delete agent t []"}},
-		{"a delete of nothing", `{"op":"delete","agent":"x"}`, Options{}, []string{"! required /id"}},
+		{"of the API", `{"provider":"g","source_version":7,"document":{"name":"a","inputSchema":{}}}`, Options{}, []string{"tool mcp g/a [g] a"}},
+		{"a provider", `{"id":"g","kind":"provider","document":{"name":"G"}}`, Options{}, []string{"provider provider g [] G"}},
+		{"the caller's provider wins", `{"id":"t","provider":"g","document":{"name":"a"}}`, Options{Provider: "mine"}, []string{"tool json t [mine] a"}},
+		{"a delete", `{"id":"t","provider":"g","op":"delete","source_version":"18446744073709551615"}`, Options{}, []string{"delete tool t [g]"}},
+		{"a delete of a provider", `{"id":"t","kind":"provider","op":"delete"}`, Options{}, []string{"delete provider t []"}},
+		{"a delete of nothing", `{"op":"delete","provider":"x"}`, Options{}, []string{"! required /id"}},
 		{"a wrong op and no document", `{"id":"t","op":"DELETE","source_version":4}`, Options{}, []string{"! wrong type /op"}},
 		{"an op and no document", `{"id":"t","op":"upsert"}`, Options{}, []string{"! required /document"}},
 		{"no document", `{"id":"t","document":null}`, Options{}, []string{"! required /document"}},
@@ -137,7 +138,7 @@ func TestEnvelopes(t *testing.T) {
 		{"an inexact version", `{"source_version":9007199254740993,"document":{"name":"a"}}`, Options{}, []string{"! invalid source version /source_version"}},
 		{"words as version", `{"source_version":"new","document":{"name":"a"}}`, Options{}, []string{"! invalid source version /source_version"}},
 		{"several tools for one id", `{"id":"t","document":{"tools":[{"name":"a"}]}}`, Options{}, []string{"! more than one tool /document"}},
-		{"several tools", `{"agent":"g","document":{"tools":[{"name":"a"},{"name":"b"}]}}`, Options{}, []string{"tool mcp g/a [g] a", "tool mcp g/b [g] b"}},
+		{"several tools", `{"provider":"g","document":{"tools":[{"name":"a"},{"name":"b"}]}}`, Options{}, []string{"tool mcp g/a [g] a", "tool mcp g/b [g] b"}},
 		{"an envelope in an envelope", `{"id":"x","document":{"id":"y","document":{"name":"z"}}}`, Options{}, []string{"tool json x [] x"}},
 	})
 	items, _ := Parse([]byte(`{"id":"t","op":"delete","source_version":"18446744073709551615"}`), Options{})
@@ -172,8 +173,6 @@ func TestNoTool(t *testing.T) {
 		{"a long name", `{"name":"` + strings.Repeat("n", 257) + `","inputSchema":{}}`, Options{}, []string{"! invalid name /name"}},
 		{"NUL in the name", `{"name":"a\u0000b"}`, Options{}, []string{"! NUL character /name"}},
 		{"a schema that is a string", `{"name":"a","inputSchema":"x"}`, Options{}, []string{"! wrong type /inputSchema"}},
-		{"a type that is a number", `{"name":"a","inputSchema":{"properties":{"type":{"type":7}}}}`, Options{}, []string{"! invalid JSON Schema /inputSchema/properties/type/type"}},
-		{"a negative length", `{"name":"a","parameters":{"type":"object","properties":{"q":{"maxLength":-1}}}}`, Options{}, []string{"! invalid JSON Schema /parameters/properties/q/maxLength"}},
 		{"many parameters", many, Options{}, []string{"! too many parameters /inputSchema"}},
 		{"nesting", deep, Options{}, []string{"! nesting too deep " + strings.Repeat("/a", 64)}},
 		{"a duplicate key", `{"id":"a","id":"b"}`, Options{}, []string{"! duplicate key /id"}},
@@ -183,11 +182,10 @@ func TestNoTool(t *testing.T) {
 		{"an unknown format", `{"name":"a"}`, Options{Format: "wsdl"}, []string{"! unknown format"}},
 		{"not the forced format", `{"name":"a"}`, Options{Format: OpenAPI}, []string{"! unknown format"}},
 		{"an object where prose is wanted", `{"id":"x","documentation":{"name":"a"}}`, Options{Format: Text, Lines: true}, []string{"! not a tool /documentation"}},
-		{"an invalid agent", `{"name":"a"}`, Options{Agent: "a\n"}, []string{"! invalid id /agent"}},
+		{"an invalid provider", `{"name":"a"}`, Options{Provider: "a\n"}, []string{"! invalid id /provider"}},
 		{"invalid UTF-8 in prose", "caf\xe9 finder", Options{}, []string{"! invalid UTF-8"}},
 		{"NUL in prose", "a\x00b", Options{}, []string{"! NUL character"}},
 		{"YAML that is broken", "openapi: 3.0.0\npaths: [", Options{}, []string{"! invalid YAML"}},
-		{"too many values", `{"name":"a","x":[1,2,3]}`, Options{Limits: Limits{Nodes: 4}}, []string{"! too many nodes /x/1"}},
 	})
 }
 
@@ -226,9 +224,9 @@ class Box:
 		{"comments in code are no titles", "Sends mail.\n```\n# install first\n```\n# Mail", Options{}, []string{"tool text mail [] Mail"}},
 		{"all of it in code", "~~~\nbook a train\n~~~", Options{}, []string{"tool text book-a-train [] book a train"}},
 		{"badges", "[![Build](https://a/b.svg)](https://a/b) ![c](d)\n\nSome words.\n\n# Weather", Options{Source: "README.md"}, []string{"tool text weather [] Weather"}},
-		{"a brace", "{city} is where it rains.", Options{Source: "x/rain.md", Agent: "a"}, []string{"tool text a/city-is-where-it-rains [a] {city} is where it rains."}},
+		{"a brace", "{city} is where it rains.", Options{Source: "x/rain.md", Provider: "a"}, []string{"tool text a/city-is-where-it-rains [a] {city} is where it rains."}},
 		{"JSON in a text", `{"name": "f", "inputSchema": {}}`, Options{Source: "f.md"}, []string{"tool mcp f [] f"}},
-		{"prose", "Sends a letter to anyone.\nAnd more.", Options{Agent: "post"}, []string{"tool text post/sends-a-letter-to-anyone [post] Sends a letter to anyone."}},
+		{"prose", "Sends a letter to anyone.\nAnd more.", Options{Provider: "post"}, []string{"tool text post/sends-a-letter-to-anyone [post] Sends a letter to anyone."}},
 		{"no words", "— !", Options{Source: "tools/dash.txt"}, []string{"tool text dash [] dash"}},
 		{"no words and no name", "— !", Options{}, []string{"! required"}},
 		{"prose with a colon", "Name: Weather\nDescription: reads", Options{}, []string{"tool text name-weather [] Name: Weather"}},
@@ -281,8 +279,8 @@ func TestRawKeepsTheSource(t *testing.T) {
 
 func TestMadeIDs(t *testing.T) {
 	long := strings.Repeat("n", 250)
-	a, b := makeID("agent", long+"x"), makeID("agent", long+"y")
-	if len(a) > schema.MaxID || a == b || a != makeID("agent", long+"x") {
+	a, b := makeID("provider", long+"x"), makeID("provider", long+"y")
+	if len(a) > schema.MaxID || a == b || a != makeID("provider", long+"x") {
 		t.Errorf("long ids are not shortened apart and alike: %s, %s", a, b)
 	}
 	if x, y := makeID("", "a\u200bb"), makeID("", "a b"); x == y || schema.ValidateID(x) != nil {
@@ -301,7 +299,7 @@ func TestMadeIDs(t *testing.T) {
 func TestSidecars(t *testing.T) {
 	for name, want := range map[string]bool{
 		"set/queries.jsonl": true, "folds.jsonl.gz": true, "standardized.jsonl": true, "hard_negatives.jsonl": true,
-		"reference_weights.jsonl": true, "tools.jsonl": false, "agents.jsonl.gz": false, "my_queries.jsonl": false,
+		"reference_weights.jsonl": true, "tools.jsonl": false, "providers.jsonl.gz": false, "my_queries.jsonl": false,
 	} {
 		if IsDataSetSidecar(name) != want {
 			t.Errorf("%s: want %v", name, want)
@@ -311,10 +309,10 @@ func TestSidecars(t *testing.T) {
 
 func TestProblemReads(t *testing.T) {
 	for want, p := range map[string]Problem{
-		"t.jsonl:7: required: /name: a tool needs one":         {Source: "t.jsonl", Line: 7, Path: "/name", Reason: Required, Detail: "a tool needs one"},
-		"invalid JSON at byte 3":                               {Reason: jsondoc.InvalidJSON, Detail: "invalid JSON at byte 3"},
-		"line 2: empty: body is empty":                         {Line: 2, Reason: jsondoc.Empty, Detail: "body is empty"},
-		`external reference not allowed: /a/$ref leads to "x"`: {Path: "/a/$ref", Reason: ExternalRef, Detail: `/a/$ref leads to "x"`},
+		"t.jsonl:7: required: /name: a tool needs one": {Source: "t.jsonl", Line: 7, Path: "/name", Reason: Required, Detail: "a tool needs one"},
+		"invalid JSON at byte 3":                       {Reason: jsondoc.InvalidJSON, Detail: "invalid JSON at byte 3"},
+		"line 2: empty: body is empty":                 {Line: 2, Reason: jsondoc.Empty, Detail: "body is empty"},
+		"invalid JSON: /a at byte 3":                   {Path: "/a", Reason: jsondoc.InvalidJSON, Detail: "invalid JSON at byte 3"},
 	} {
 		if got := p.Error(); got != want {
 			t.Errorf("have %q, want %q", got, want)
@@ -329,7 +327,11 @@ func TestProblemReads(t *testing.T) {
 		t.Errorf("a line that is cut off ends before the next: %+v", problems)
 	}
 	_, problems = Parse([]byte("[\n1,\n{\"name\":\"a\",\n\"name\":\"b\"}]"), Options{})
-	if len(problems) != 2 || problems[1].Line != 4 || problems[1].Path != "/1/name" {
-		t.Errorf("the problem does not name the line in an array: %+v", problems)
+	if len(problems) != 2 || problems[1].Path != "/1/name" {
+		t.Errorf("the problem does not name the place in an array: %+v", problems)
+	}
+	_, problems = Parse([]byte("[1,\n{\"name\":}]"), Options{})
+	if len(problems) != 2 || problems[1].Path != "/1" || !strings.HasPrefix(problems[1].Detail, "invalid JSON at byte 12: ") {
+		t.Errorf("the problem does not name the place in a broken array: %+v", problems)
 	}
 }

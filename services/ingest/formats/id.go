@@ -32,13 +32,13 @@ func normalID(id string) (string, error) {
 // invisible reports characters that no id may hold, and the line separators.
 func invisible(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
-// makeID joins agent and name to an id that is valid whatever the name holds:
+// makeID joins provider and name to an id that is always valid:
 // characters that no id may hold become spaces, and what is too long is cut
 // and told apart by a hash.
-func makeID(agent, name string) string {
+func makeID(provider, name string) string {
 	id := name
-	if agent != "" {
-		id = agent + "/" + name
+	if provider != "" {
+		id = provider + "/" + name
 	}
 	id = norm.NFC.String(strings.ToValidUTF8(id, "\ufffd"))
 	clean := strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -79,7 +79,7 @@ func slug(title string) string {
 	return s
 }
 
-// ownerID makes an agent's id of what a source calls itself: names that are
+// ownerID makes a provider's id of what a source calls itself: names that are
 // written like ids stay as they are.
 func ownerID(name string) string {
 	name = strings.TrimSpace(name)
@@ -102,7 +102,7 @@ func baseName(source string) string {
 	base := path.Base(strings.ReplaceAll(source, `\`, "/"))
 	for {
 		ext := path.Ext(base)
-		if !knownExtension(ext) || ext == base {
+		if ext == base || fileKind(base) == "" && !strings.EqualFold(ext, ".txt") && !strings.EqualFold(ext, ".gz") {
 			break
 		}
 		base = strings.TrimSuffix(base, ext)
@@ -113,23 +113,16 @@ func baseName(source string) string {
 	return ownerID(base)
 }
 
-func knownExtension(ext string) bool {
-	switch strings.ToLower(ext) {
-	case ".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".txt", ".md", ".markdown", ".rst", ".py", ".pyi", ".gz":
-		return true
-	}
-	return false
-}
-
 // extension returns the lower-case extension of a source, that before ".gz".
 func extension(source string) string {
 	source, _, _ = strings.Cut(strings.ToLower(source), "?")
 	return path.Ext(strings.TrimSuffix(source, ".gz"))
 }
 
-// isAgentsFile reports whether a file's name says that it lists agents.
-func isAgentsFile(source string) bool {
-	return strings.HasPrefix(path.Base(strings.ReplaceAll(source, `\`, "/")), "agents")
+// IsProvidersFile reports whether a file's name says that it lists providers.
+func IsProvidersFile(source string) bool {
+	base := path.Base(strings.ReplaceAll(source, `\`, "/"))
+	return strings.HasPrefix(base, "providers") || strings.HasPrefix(base, "agents")
 }
 
 // IsDataSetSidecar reports whether a file of that name stands beside the tools

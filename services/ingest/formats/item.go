@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -19,16 +20,16 @@ const (
 	Python   = "python"   // a signature or def as a JSON string, or an object that holds one in func_description
 	JSON     = "json"     // any other JSON object
 	Text     = "text"     // prose as a JSON string
-	Agent    = "agent"    // an owner of tools
+	Provider = "provider" // an owner of tools
 )
 
-// Item is one tool or agent, or its deletion.
+// Item is one tool or provider, or its deletion.
 type Item struct {
-	ID     string // valid, in NFC
-	Agent  string // owner; empty if there is none, and for agents
-	Name   string // as the source has it; the id where it has none
-	Kind   schema.Kind
-	Format string // a constant of this package
+	ID       string // valid, in NFC
+	Provider string // owner; empty if there is none, and for providers
+	Name     string // as the source has it; the id where it has none
+	Kind     schema.Kind
+	Format   string // a constant of this package
 
 	// Raw is the document as one JSON value, in the source's own order of keys
 	// where it was JSON. Of an OpenAPI operation it is rebuilt with local
@@ -37,8 +38,7 @@ type Item struct {
 
 	// Hash is the hex SHA-256 of the document's canonical JSON: layout and
 	// order of keys do not count. Of an operation of an OpenAPI document it
-	// covers the operation with its path's parameters and everything that it
-	// references, directly or not, and nothing of the document's head.
+	// leaves out what comes from the document's head.
 	Hash string
 
 	Source        string // as Options has it
@@ -62,10 +62,10 @@ type Problem struct {
 // Error reads like "tools.jsonl:7: required: /name: a tool needs a name or an id".
 func (p *Problem) Error() string {
 	s := p.Reason
-	if p.Path != "" && !strings.HasPrefix(p.Detail, p.Path) {
+	if p.Path != "" {
 		s += ": " + p.Path
 	}
-	if more, repeats := strings.CutPrefix(p.Detail, p.Reason); repeats && p.Path == "" {
+	if more, repeats := strings.CutPrefix(p.Detail, p.Reason); repeats {
 		s += more
 	} else if p.Detail != "" {
 		s += ": " + p.Detail
@@ -93,11 +93,9 @@ const (
 	InvalidID          = "invalid id"
 	InvalidName        = "invalid name"
 	InvalidVersion     = "invalid source version"
-	InvalidSchema      = "invalid JSON Schema"
 	DuplicateID        = "duplicate id"
 	SeveralTools       = "more than one tool"
 	ExternalRef        = "external reference not allowed"
-	TooComplex         = "too complex"
 	UnsupportedVersion = "unsupported OpenAPI version"
 	TooManyOperations  = "too many operations"
 	TooManyParameters  = "too many parameters"
@@ -107,42 +105,29 @@ const (
 
 // Options say what is known of the input beforehand.
 type Options struct {
-	Source string      // file name or URL, for messages and the default agent
-	Agent  string      // owner of every tool, whatever the input says
-	ID     string      // id of the one tool or agent in the input
-	Kind   schema.Kind // KindAgent: every document is an agent
-	Format string      // Auto or empty, or the format of every document
-	Lines  bool        // the input is JSON Lines, whatever it is called and looks like
-	Limits Limits
+	Source   string      // file name or URL, for messages and the default provider
+	Provider string      // owner of every tool; wins over the input
+	ID       string      // id of the one tool or provider in the input
+	Kind     schema.Kind // KindProvider: every document is a provider
+	Format   string      // Auto or empty, or the format of every document
+	Lines    bool        // the input is JSON Lines, regardless of its name and content
+	Limits   Limits
 }
 
 // Limits bound what an input may cost. A zero field means its default.
 type Limits struct {
-	Document   int   // bytes of one tool's document, 1 MiB
-	File       int   // bytes of what is read as a whole: a document, a line, an element of an array; 64 MiB
-	YAML       int   // bytes of a YAML document, 16 MiB: its parser needs many times that
-	Stream     int64 // bytes of line-based input and arrays, decompressed, 16 GiB
-	Operations int   // of one OpenAPI document, 50,000
-	Parameters int   // of one tool, 4,096
-	Depth      int   // nested objects and arrays, 64
-	Nodes      int   // values in what is read as a whole, 3,000,000
+	Document int   // bytes of one tool's document, 1 MiB
+	File     int   // bytes of what is read as a whole: a document, a line, an element of an array; 64 MiB
+	Stream   int64 // bytes of line-based input and arrays, decompressed, 16 GiB
 }
 
+// Bounds that no caller sets.
+const (
+	maxNodes      = 3_000_000 // values in what is read as a whole
+	maxParameters = 4_096     // of one tool
+	maxOperations = 50_000    // of one OpenAPI document
+)
+
 func (l Limits) withDefaults() Limits {
-	d := Limits{
-		Document: 1 << 20, File: 64 << 20, YAML: 16 << 20, Stream: 16 << 30,
-		Operations: 50_000, Parameters: 4_096, Depth: 64, Nodes: 3_000_000,
-	}
-	for _, f := range []struct{ field, value *int }{
-		{&l.Document, &d.Document}, {&l.File, &d.File}, {&l.YAML, &d.YAML}, {&l.Operations, &d.Operations},
-		{&l.Parameters, &d.Parameters}, {&l.Depth, &d.Depth}, {&l.Nodes, &d.Nodes},
-	} {
-		if *f.field <= 0 {
-			*f.field = *f.value
-		}
-	}
-	if l.Stream <= 0 {
-		l.Stream = d.Stream
-	}
-	return l
+	return Limits{cmp.Or(l.Document, 1<<20), cmp.Or(l.File, 64<<20), cmp.Or(l.Stream, 16<<30)}
 }

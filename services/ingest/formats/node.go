@@ -3,6 +3,7 @@ package formats
 import (
 	"encoding/json"
 	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/toolstream/toolstream/internal/jsondoc"
@@ -28,7 +29,8 @@ func (n node) object() map[string]any {
 	return m
 }
 
-// at returns the member of an object; its value is nil if there is none.
+// at returns the member of an object. Its value is nil if the object has no such
+// member.
 func (n node) at(key string) node {
 	child := node{value: n.object()[key], path: jsondoc.Pointer(n.path, key)}
 	if n.text != nil {
@@ -41,12 +43,11 @@ func (n node) at(key string) node {
 func (n node) elements() iter.Seq[node] {
 	return func(yield func(node) bool) {
 		list, _ := n.value.([]any)
-		next, stop := iter.Pull(jsondoc.Elements(n.text))
-		defer stop()
+		texts := slices.Collect(jsondoc.Elements(n.text))
 		for i, v := range list {
 			child := node{value: v, path: n.path + "/" + strconv.Itoa(i)}
 			if n.text != nil {
-				child.text, _ = next()
+				child.text = texts[i]
 			}
 			if !yield(child) {
 				return

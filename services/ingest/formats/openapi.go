@@ -1,7 +1,10 @@
 package formats
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -19,9 +22,16 @@ const (
 // api is one OpenAPI or Swagger document.
 type api struct {
 	doc  map[string]any
-	refs *refs
+	refs *references
 	head map[string]any // title, description and version, for Raw
-	path string         // JSON pointer to the document in its input
+}
+
+// operation is one method of one path.
+type operation struct {
+	method, path string
+	value        any
+	item         map[string]any // its path item
+	at           string         // JSON pointer in the input
 }
 
 // openapi splits a document into its operations.
@@ -33,18 +43,18 @@ func (s *session) openapi(n node, h head) {
 		return
 	}
 	info, _ := doc["info"].(map[string]any)
-	a := &api{doc: doc, refs: newRefs(doc), head: headOf(info), path: n.path}
-	operations, refused := s.operations(a)
+	a := &api{doc: doc, refs: &references{doc: doc, sizes: map[uintptr]int{}}, head: headOf(info)}
+	operations, refused := s.operations(a, n.path+"/paths")
 	switch {
 	case len(operations) == 0 && !refused:
 		s.problem(&Problem{Path: n.path + "/paths", Reason: jsondoc.Empty, Detail: "the document has no operations"})
 		return
 	case len(operations) > 1 && s.identified(h):
-		s.problem(&Problem{ID: h.id, Path: n.path + "/paths", Reason: SeveralTools, Detail: "there is one id for them"})
+		s.refuse(h, n.path+"/paths", SeveralTools, oneID)
 		return
 	}
 	o := origin{head: h, own: slug(str(info, "title")), several: true}
-	if _, p := s.owner(h, o.own, true); p != nil {
+	if _, p := s.provider(o); p != nil {
 		s.problem(p)
 		return
 	}
@@ -52,31 +62,12 @@ func (s *session) openapi(n node, h head) {
 		if s.done {
 			return
 		}
-		if i == s.opt.Limits.Operations {
+		if i == maxOperations {
 			s.problem(&Problem{Path: op.at, Reason: TooManyOperations, Detail: fmt.Sprintf("%d, at most %d", len(operations), i)})
 			return
 		}
 		s.operation(a, op, o)
 	}
-}
-
-// operations lists the operations of a document, by path and method. Refused
-// says that a problem with some of them has been reported.
-func (s *session) operations(a *api) (out []operation, refused bool) {
-	paths, _ := a.doc["paths"].(map[string]any)
-	for _, p := range jsondoc.Keys(paths) {
-		if strings.HasPrefix(p, "x-") {
-			continue
-		}
-		item, problem := a.pathItem(paths[p], jsondoc.Pointer(a.path+"/paths", p))
-		if problem != nil {
-			s.problem(problem)
-			refused = true
-			continue
-		}
-		out = append(out, a.methods(p, item)...)
-	}
-	return out, refused
 }
 
 func checkVersion(doc map[string]any) *Problem {
@@ -86,88 +77,76 @@ func checkVersion(doc map[string]any) *Problem {
 			continue
 		}
 		version := strings.Trim(string(jsondoc.Canonical(v)), `"`)
-		if version == "2" || strings.HasPrefix(version, "2.") || version == "3" || strings.HasPrefix(version, "3.") {
-			return nil
+		if major, _, _ := strings.Cut(version, "."); major != "2" && major != "3" {
+			return &Problem{Path: "/" + key, Reason: UnsupportedVersion, Detail: schema.Quote(version) + " is neither 2.0 nor 3.x"}
 		}
-		return &Problem{Path: "/" + key, Reason: UnsupportedVersion, Detail: schema.Quote(version) + " is neither 2.0 nor 3.x"}
+		break
 	}
 	return nil
 }
 
 func headOf(info map[string]any) map[string]any {
 	out := map[string]any{}
-	for _, k := range []string{"title", "version"} {
+	for _, k := range []string{"title", "version", "description"} {
 		if v := str(info, k); v != "" {
 			out[k] = cut(v, maxHeadText)
 		}
 	}
-	if d := str(info, "description"); d != "" {
-		out["description"] = cut(d, maxHeadText)
-	}
 	return out
 }
 
-// operation is one method of one path.
-type operation struct {
-	method, path string
-	value        any
-	item         map[string]any // its path item
-	at           string
-}
-
-// pathItem returns a path item, with what it refers to; what stands beside the
-// reference wins.
-func (a *api) pathItem(v any, at string) (map[string]any, *Problem) {
-	item, ok := v.(map[string]any)
-	if !ok {
-		return nil, &Problem{Path: at, Reason: WrongType, Detail: "a path item is an object"}
+// operations lists the operations of a document, by path and in a fixed order
+// of methods. Refused says that a problem with some of them has been reported.
+func (s *session) operations(a *api, at string) (out []operation, refused bool) {
+	paths, _ := a.doc["paths"].(map[string]any)
+	for _, path := range jsondoc.Keys(paths) {
+		if strings.HasPrefix(path, "x-") {
+			continue
+		}
+		at := jsondoc.Pointer(at, path)
+		item, p := a.object(paths[path], at)
+		if p != nil {
+			s.problem(p)
+			refused = true
+			continue
+		}
+		for _, m := range []string{"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"} {
+			if v, there := item[m]; there {
+				out = append(out, operation{strings.ToUpper(m), path, v, item, at + "/" + m})
+			}
+		}
+		more, _ := item["additionalOperations"].(map[string]any) // OpenAPI 3.2
+		for _, m := range jsondoc.Keys(more) {
+			out = append(out, operation{m, path, more[m], item, jsondoc.Pointer(at+"/additionalOperations", m)})
+		}
 	}
-	return a.deref(item, at)
+	return out, refused
 }
 
-// deref follows the reference of an object that is not a schema.
-func (a *api) deref(m map[string]any, at string) (map[string]any, *Problem) {
+// object returns a path item or an operation with what it refers to; what
+// stands beside the reference wins.
+func (a *api) object(v any, at string) (map[string]any, *Problem) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, &Problem{Path: at, Reason: WrongType, Detail: "an object is wanted"}
+	}
 	ref, ok := reference(m, false)
 	if !ok {
 		return m, nil
 	}
-	c := a.refs.component(ref)
-	if c.outward {
-		return nil, outward(exit{at + "/$ref", ref})
+	if isOutward(ref) {
+		return nil, outward(at, ref)
 	}
-	target, ok := c.value.(map[string]any)
-	if !ok {
+	target := a.refs.resolve(ref)
+	if target == nil {
 		return nil, &Problem{Path: at + "/$ref", Reason: Required, Detail: "the reference leads nowhere"}
 	}
 	return overlay(target, m), nil
 }
 
-// methods lists the operations of a path item in a fixed order.
-func (a *api) methods(path string, item map[string]any) []operation {
-	at := jsondoc.Pointer(a.path+"/paths", path)
-	var out []operation
-	for _, m := range []string{"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"} {
-		if v, there := item[m]; there {
-			out = append(out, operation{strings.ToUpper(m), path, v, item, at + "/" + m})
-		}
-	}
-	more, _ := item["additionalOperations"].(map[string]any) // OpenAPI 3.2
-	for _, m := range jsondoc.Keys(more) {
-		out = append(out, operation{m, path, more[m], item, jsondoc.Pointer(at+"/additionalOperations", m)})
-	}
-	return out
-}
-
-func outward(e exit) *Problem {
-	return &Problem{Path: e.at, Reason: ExternalRef, Detail: e.at + " leads to " + schema.Quote(e.ref)}
-}
-
 // overlay returns target with the members of over, except its reference.
 func overlay(target, over map[string]any) map[string]any {
-	out := make(map[string]any, len(target)+len(over))
-	for k, v := range target {
-		out[k] = v
-	}
+	out := maps.Clone(target)
 	for k, v := range over {
 		if k != "$ref" {
 			out[k] = v
@@ -177,25 +156,24 @@ func overlay(target, over map[string]any) map[string]any {
 }
 
 func (s *session) operation(a *api, op operation, o origin) {
-	agent, _ := s.owner(o.head, o.own, true) // has been read before
 	o.local = op.method + " " + op.path
 	it := Item{Kind: schema.KindTool, Format: OpenAPI, Path: op.at}
 	value, p := a.whole(op)
 	if p == nil {
-		it.Hash, p = a.hash(op, value)
-	}
-	if p == nil {
-		if p = s.check(OpenAPI, map[string]any{"operation": value}); p != nil {
+		it.Name = operationName(map[string]any{"method": op.method, "path": op.path, "operation": value})
+		if p = check(OpenAPI, map[string]any{"operation": value}); p != nil {
 			p.Path = op.at + strings.TrimPrefix(p.Path, "/operation")
 		}
 	}
+	if p == nil {
+		it.Raw, it.Hash, p = a.encode(op, value, s.opt.Limits.Document)
+	}
 	if p != nil {
-		p.ID = makeID(agent, o.local)
+		provider, _ := s.provider(o) // has been read before
+		p.ID = makeID(provider, o.local)
 		s.problem(p)
 		return
 	}
-	it.Name = operationName(map[string]any{"method": op.method, "path": op.path, "operation": value})
-	it.Raw = a.raw(op, value, s.opt.Limits.Document)
 	s.finish(it, o)
 }
 
@@ -217,11 +195,7 @@ func operationName(m map[string]any) string {
 // whole returns the operation with its path's parameters and, where it says nothing of
 // itself, with what its path says, references as they stand.
 func (a *api) whole(op operation) (map[string]any, *Problem) {
-	value, ok := op.value.(map[string]any)
-	if !ok {
-		return nil, &Problem{Path: op.at, Reason: WrongType, Detail: "an operation is an object"}
-	}
-	value, p := a.deref(value, op.at)
+	value, p := a.object(op.value, op.at)
 	if p != nil {
 		return nil, p
 	}
@@ -237,33 +211,28 @@ func (a *api) whole(op operation) (map[string]any, *Problem) {
 		own, _ := value["parameters"].([]any)
 		inherited["parameters"] = a.merge(shared, own)
 	}
-	if len(inherited) == 0 {
-		return value, nil
-	}
 	return overlay(value, inherited), nil
 }
 
 // merge puts the path's parameters before the operation's, except those that
 // the operation gives itself.
 func (a *api) merge(shared, own []any) []any {
-	var keys []string
+	given := map[string]bool{}
 	for _, p := range own {
-		keys = append(keys, a.parameterKey(p))
+		given[a.parameterKey(p)] = true
 	}
-	out := make([]any, 0, len(shared)+len(own))
-	for _, p := range shared {
-		if k := a.parameterKey(p); k == "" || !slices.Contains(keys, k) {
-			out = append(out, p)
-		}
-	}
-	return append(out, own...)
+	inherited := slices.DeleteFunc(slices.Clone(shared), func(p any) bool {
+		k := a.parameterKey(p)
+		return k != "" && given[k]
+	})
+	return append(inherited, own...)
 }
 
 // parameterKey identifies a parameter by place and name, as OpenAPI does.
 func (a *api) parameterKey(v any) string {
 	m, _ := v.(map[string]any)
 	if ref, ok := m["$ref"].(string); ok {
-		m, _ = a.refs.component(ref).value.(map[string]any)
+		m = a.refs.resolve(ref)
 	}
 	if str(m, "name") == "" {
 		return ""
@@ -271,26 +240,31 @@ func (a *api) parameterKey(v any) string {
 	return str(m, "in") + " " + str(m, "name")
 }
 
-// raw builds the document of an operation: with references in place, or if
-// that is too large as it stands.
-func (a *api) raw(op operation, value map[string]any, limit int) []byte {
-	out := map[string]any{"method": op.method, "path": op.path, "operation": value}
+// encode returns the document of an operation, with references in place unless
+// that makes it larger than limit, and the hash of all but the head.
+func (a *api) encode(op operation, value map[string]any, limit int) (raw []byte, hash string, p *Problem) {
+	text, p := a.refs.operationText(value, op.at)
+	if p != nil {
+		return nil, "", p
+	}
+	if len(text) > limit {
+		text = jsondoc.Canonical(value)
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %s", op.method, op.path, text))
+	out := map[string]any{"method": op.method, "path": op.path, "operation": nil}
 	if len(a.head) > 0 {
 		out["api"] = a.head
 	}
 	if servers := a.servers(op, value); servers != nil {
 		out["servers"] = servers
 	}
-	raw := appendObject(nil, out, func(b []byte, k string) []byte {
+	raw = appendObject(make([]byte, 0, len(text)+2<<10), out, func(b []byte, k string) []byte {
 		if k == "operation" {
-			return a.refs.appendOperation(b, value)
+			return append(b, text...)
 		}
 		return jsondoc.Append(b, out[k])
 	})
-	if len(raw) <= limit {
-		return raw
-	}
-	return jsondoc.Canonical(out)
+	return raw, hex.EncodeToString(sum[:]), nil
 }
 
 // servers returns where the operation is called: its own servers, its path's

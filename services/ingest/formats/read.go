@@ -36,9 +36,10 @@ func Parse(data []byte, opt Options) (items []Item, problems []Problem) {
 // is read whole, up to Limits.File. Gzip is recognised by its first bytes.
 func Read(r io.Reader, opt Options) iter.Seq2[Item, *Problem] {
 	return func(yield func(Item, *Problem) bool) {
-		s := newSession(opt, yield)
-		if !KnownFormat(s.opt.Format) {
-			s.problem(&Problem{Reason: UnknownFormat, Detail: schema.Quote(s.opt.Format)})
+		opt.Limits = opt.Limits.withDefaults()
+		s := &session{opt: opt, base: baseName(opt.Source), yield: yield, seen: map[identity]string{}}
+		if !KnownFormat(opt.Format) {
+			s.problem(&Problem{Reason: UnknownFormat, Detail: schema.Quote(opt.Format)})
 			return
 		}
 		s.read(r)
@@ -48,7 +49,7 @@ func Read(r io.Reader, opt Options) iter.Seq2[Item, *Problem] {
 // KnownFormat reports whether f may stand as Format in Options.
 func KnownFormat(f string) bool {
 	switch f {
-	case "", Auto, MCP, OpenAPI, Function, RapidAPI, Card, Python, JSON, Text, Agent:
+	case "", Auto, MCP, OpenAPI, Function, RapidAPI, Card, Python, JSON, Text, Provider:
 		return true
 	}
 	return false
@@ -59,49 +60,65 @@ func KnownFormat(f string) bool {
 const sniff = 64 << 10
 
 func (s *session) read(r io.Reader) {
-	in := bufio.NewReaderSize(r, sniff)
-	packed := false
-	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(in)
+	l := s.opt.Limits
+	s.in = &input{r: r, left: l.Stream, piece: int64(l.File), max: int64(l.File), over: errTooMuch}
+	packed := bufio.NewReader(r)
+	if magic, _ := packed.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(packed)
 		if err != nil {
 			s.broken(err)
 			return
 		}
-		in, packed = bufio.NewReaderSize(z, sniff), true
+		s.in.r, s.in.over = z, errBomb
+	} else {
+		s.in.r = packed
 	}
-	c := &counter{in: in, left: s.opt.Limits.Stream, packed: packed}
-	s.container(c)
+	s.container(bufio.NewReaderSize(s.in, sniff))
+}
+
+// The kinds of files, by their extensions.
+const (
+	fileLines = "lines"
+	fileYAML  = "yaml"
+	fileProse = "prose" // may begin with a bracket, as of a badge, and some hold JSON
+)
+
+func fileKind(source string) string {
+	switch extension(source) {
+	case ".jsonl", ".ndjson":
+		return fileLines
+	case ".yaml", ".yml":
+		return fileYAML
+	case ".md", ".markdown", ".rst":
+		return fileProse
+	case ".py", ".pyi":
+		return Python
+	case ".json":
+		return JSON
+	}
+	return ""
 }
 
 // container decides how the input is cut up.
-func (s *session) container(c *counter) {
-	first := c.skipSpace()
+func (s *session) container(in *bufio.Reader) {
+	first, lines, err := skipSpace(in)
+	kind := fileKind(s.opt.Source)
 	prose := s.opt.Format == Text || s.opt.Format == Python
 	switch {
-	case c.err != nil && !errors.Is(c.err, io.EOF):
-		s.broken(c.err)
-	case s.opt.Lines || isLines(s.opt.Source):
-		s.lines(c)
-	case first == '[' && !prose && !isYAML(s.opt.Source) && !isProse(s.opt.Source):
-		s.stream(c)
-	case first == '{' && !prose && c.firstLineIsWhole():
-		s.lines(c)
+	case err != nil && !errors.Is(err, io.EOF):
+		s.broken(err)
+	case s.opt.Lines || kind == fileLines:
+		s.lines(in, lines)
+	case first == '[' && !prose && kind != fileYAML && kind != fileProse:
+		s.stream(in)
+	case first == '{' && !prose && firstLineIsWhole(in):
+		s.lines(in, lines)
 	default:
-		s.whole(c, first, prose)
+		s.whole(in, first, kind, prose)
 	}
 }
 
-func isLines(source string) bool {
-	e := extension(source)
-	return e == ".jsonl" || e == ".ndjson"
-}
-
-func isYAML(source string) bool {
-	e := extension(source)
-	return e == ".yaml" || e == ".yml"
-}
-
-// broken reports that the input can not be read on.
+// broken reports that the rest of the input cannot be read.
 func (s *session) broken(err error) {
 	reason := Unreadable
 	if errors.Is(err, errTooMuch) {
@@ -114,62 +131,31 @@ func (s *session) broken(err error) {
 	s.done = true
 }
 
-// lines reads JSON Lines: a stream of changes.
-func (s *session) lines(c *counter) {
-	s.seen = nil
-	empty := true
-	for !s.done {
-		line, number, err := c.line(s.opt.Limits.File)
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			empty = false
-			s.line = number
-			s.jsonLine(line)
-		}
-		switch {
-		case errors.Is(err, errLine):
-			empty = false
-			s.problem(&Problem{Line: number, Reason: jsondoc.TooLarge, Detail: fmt.Sprintf("a line of more than %d bytes", s.opt.Limits.File)})
-		case errors.Is(err, io.EOF):
-			if s.line = 0; empty {
-				s.problem(&Problem{Reason: jsondoc.Empty, Detail: emptyBody})
-			}
-			return
-		case err != nil:
-			s.broken(err)
-		}
-	}
-}
-
-func (s *session) jsonLine(line []byte) {
-	v, err := jsondoc.Decode(line, s.jsonLimits())
-	if err != nil {
-		s.unreadable(err, "")
-		return
-	}
-	s.document(node{value: v, text: line}, head{}, true)
-}
-
 // whole reads one document into memory.
-func (s *session) whole(c *counter, first byte, prose bool) {
-	data, err := c.rest(s.opt.Limits.File)
+func (s *session) whole(in *bufio.Reader, first byte, kind string, prose bool) {
+	data, err := io.ReadAll(in)
 	if err != nil {
 		s.broken(err)
 		return
 	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
 		s.problem(&Problem{Reason: jsondoc.Empty, Detail: emptyBody})
 	case prose:
 		s.text(data)
-	case isYAML(s.opt.Source) || (first != '{' && first != '[') && s.looksLikeYAML(data):
-		s.yaml(data)
+	case kind == fileYAML || first != '{' && first != '[' && s.looksLikeYAML(data):
+		v, text, err := s.decodeYAML(data)
+		if err != nil {
+			s.unreadable(err, "")
+			return
+		}
+		s.document(node{value: v, text: text}, head{}, false)
 	case first == '{' && s.linesFollow(data):
-		s.lines(&counter{in: bufio.NewReader(bytes.NewReader(data)), left: int64(len(data))})
-	case isProse(s.opt.Source) && !isScalar(data):
+		s.lines(bufio.NewReader(bytes.NewReader(data)), 0)
+	case kind == fileProse && !isScalar(data):
 		s.text(data)
-	case first == '{' || first == '[' || isJSON(s.opt.Source) || isScalar(data):
-		s.json(data)
+	case first == '{' || first == '[' || kind == JSON || isScalar(data):
+		s.json(data, "", false)
 	default:
 		s.text(data)
 	}
@@ -186,18 +172,6 @@ func (s *session) linesFollow(data []byte) bool {
 	return err == nil
 }
 
-// isProse reports files of texts, which may begin with a bracket, as of a badge, and
-// need not: some hold JSON.
-func isProse(source string) bool {
-	switch extension(source) {
-	case ".md", ".markdown", ".rst":
-		return true
-	}
-	return false
-}
-
-func isJSON(source string) bool { return extension(source) == ".json" }
-
 // isScalar recognises a document that is one JSON string, number or literal.
 func isScalar(data []byte) bool {
 	_, err := jsondoc.Decode(data, jsondoc.Limits{Bytes: len(data)})
@@ -208,7 +182,7 @@ func isScalar(data []byte) bool {
 // YAML by the letter, so a tool has to read as an object.
 func (s *session) looksLikeYAML(data []byte) bool {
 	for line := range bytes.Lines(data) {
-		key, _, found := strings.Cut(strings.Trim(string(cutLine(line)), `'" `), ":")
+		key, _, found := strings.Cut(strings.Trim(string(line[:min(len(line), 40)]), "'\" \r\n"), ":")
 		switch key = strings.TrimRight(key, `'" `); {
 		case key == "" || key == "---" || strings.HasPrefix(key, "#"):
 			continue
@@ -219,7 +193,7 @@ func (s *session) looksLikeYAML(data []byte) bool {
 		case key == "openapi" || key == "swagger":
 			return true
 		case key == "info" || key == "name" || key == "tools" || key == "functions" || key == "jsonrpc" || key == "id":
-			v, err := jsondoc.DecodeYAML(data, s.yamlLimits())
+			v, _, err := s.decodeYAML(data)
 			return err == nil && isObject(v)
 		}
 		return false
@@ -227,46 +201,36 @@ func (s *session) looksLikeYAML(data []byte) bool {
 	return false
 }
 
-// cutLine returns as much of a line as may be a key.
-func cutLine(line []byte) []byte { return bytes.TrimRight(line[:min(len(line), 40)], "\r\n") }
+// Bounds of a YAML document, whose parser needs many times its size: some 200
+// bytes a node.
+const (
+	maxYAML      = 16 << 20
+	maxYAMLNodes = 1_000_000
+)
 
-// maxYAMLNodes bounds the parser's tree, of some 200 bytes a node.
-const maxYAMLNodes = 1_000_000
-
-func (s *session) yamlLimits() jsondoc.Limits {
-	l := s.jsonLimits()
-	l.Bytes = min(l.Bytes, s.opt.Limits.YAML)
-	l.Nodes = min(l.Nodes, maxYAMLNodes)
-	return l
+func (s *session) decodeYAML(data []byte) (v any, text []byte, err error) {
+	return jsondoc.DecodeYAML(data, jsondoc.Limits{Bytes: min(s.opt.Limits.File, maxYAML), Nodes: maxYAMLNodes})
 }
 
-func (s *session) json(data []byte) {
-	v, err := jsondoc.Decode(data, s.jsonLimits())
+// json takes a piece of the input that is one JSON document.
+func (s *session) json(text []byte, path string, several bool) {
+	v, err := jsondoc.Decode(text, s.jsonLimits())
 	if err != nil {
-		s.unreadable(err, "")
+		s.unreadable(err, path)
 		return
 	}
-	s.document(node{value: v, text: data}, head{}, false)
-}
-
-func (s *session) yaml(data []byte) {
-	v, err := jsondoc.DecodeYAML(data, s.yamlLimits())
-	if err != nil {
-		s.unreadable(err, "")
-		return
-	}
-	s.document(node{value: v}, head{}, false)
+	s.document(node{value: v, text: text, path: path}, head{}, several)
 }
 
 func (s *session) text(data []byte) {
 	switch i := bytes.IndexByte(data, 0); {
 	case len(data) > s.opt.Limits.Document:
-		s.problem(&Problem{Reason: jsondoc.TooLarge, Detail: fmt.Sprintf("%d bytes, at most %d", len(data), s.opt.Limits.Document)})
+		s.problem(tooLarge(Item{}, len(data), s.opt.Limits.Document))
 	case i >= 0:
 		s.problem(&Problem{Line: 1 + bytes.Count(data[:i], []byte("\n")), Reason: jsondoc.NUL, Detail: fmt.Sprintf("byte %d", i)})
 	case !utf8.Valid(data):
 		s.problem(&Problem{Reason: jsondoc.InvalidUTF8})
-	case (extension(s.opt.Source) == ".py" || extension(s.opt.Source) == ".pyi") && s.opt.Format != Text:
+	case fileKind(s.opt.Source) == Python && s.opt.Format != Text:
 		s.python(string(data), "", head{}, false)
 	default:
 		s.prose(strings.ReplaceAll(string(data), "\r\n", "\n"), "", head{}, false)

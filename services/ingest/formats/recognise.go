@@ -1,9 +1,5 @@
 package formats
 
-import (
-	"strings"
-)
-
 // recognise says which format a single object has.
 func recognise(m map[string]any) string {
 	switch {
@@ -19,8 +15,8 @@ func recognise(m map[string]any) string {
 		return MCP
 	case pythonName(str(m, "func_description")) != "":
 		return Python
-	case str(m, "kind") == "agent":
-		return Agent
+	case str(m, "kind") == "provider", str(m, "kind") == "agent":
+		return Provider
 	}
 	return JSON
 }
@@ -33,27 +29,13 @@ func isOperation(m map[string]any) bool {
 // isFunction recognises the function schemas of OpenAI, wrapped or bare, of
 // Anthropic, and of Amazon Bedrock.
 func isFunction(m map[string]any) bool {
-	if f, _ := wrapped(m); f != nil && has(f, "name", "parameters", "inputSchema") {
-		return true
-	}
-	if str(m, "type") == "function" && has(m, "name") {
-		return true
-	}
-	if !has(m, "name") {
-		return false
-	}
-	p, _ := m["parameters"].(map[string]any)
-	return has(m, "input_schema") || str(p, "type") == "object" || isObject(p["properties"])
-}
-
-// wrapped returns the function that an object wraps, and under what; nil for none.
-func wrapped(m map[string]any) (function map[string]any, key string) {
-	for _, key := range []string{"function", "toolSpec"} {
-		if f, ok := m[key].(map[string]any); ok {
-			return f, key
+	for _, wrapper := range []string{"function", "toolSpec"} {
+		if f, ok := m[wrapper].(map[string]any); ok && has(f, "name", "parameters", "inputSchema") {
+			return true
 		}
 	}
-	return nil, ""
+	p, _ := m["parameters"].(map[string]any)
+	return has(m, "name") && (str(m, "type") == "function" || has(m, "input_schema") || str(p, "type") == "object" || isObject(p["properties"]))
 }
 
 // isCard recognises model cards: Gorilla's API cards and what the Hugging Face
@@ -112,45 +94,5 @@ func collection(m map[string]any) string {
 			return str(s, "name")
 		}
 	}
-	return str(m, "agent", "server", "server_name", "tool_name", "name", "title")
-}
-
-// nameOf returns what the document calls the tool, and the pointer to where
-// that stands or should.
-func nameOf(format string, m map[string]any) (name, path string) {
-	keys := []string{"name", "title", "api_name", "tool_name", "function_name", "operationId", "displayName", "display_name"}
-	switch format {
-	case MCP:
-		keys = []string{"name"}
-	case Function:
-		if f, key := wrapped(m); f != nil {
-			return str(f, "name"), "/" + key + "/name"
-		}
-		keys = []string{"name"}
-	case RapidAPI:
-		keys = []string{"api_name", "name"}
-	case Card:
-		keys = []string{"api_name", "modelId", "model_id", "name", "model_name", "id"}
-	case Python:
-		keys = []string{"name"}
-		if str(m, "name") == "" {
-			return pythonName(str(m, "func_description")), "/name"
-		}
-	case OpenAPI:
-		return operationName(m), "/path"
-	}
-	for _, k := range keys {
-		if s, ok := m[k].(string); ok && strings.TrimSpace(s) != "" {
-			return strings.TrimSpace(s), "/" + k
-		}
-	}
-	return "", "/" + keys[0]
-}
-
-// ownerOf returns the agent that a single document names by itself.
-func ownerOf(format string, m map[string]any) string {
-	if format == RapidAPI {
-		return ownerID(str(m, "tool_name"))
-	}
-	return ""
+	return str(m, "provider", "agent", "server", "server_name", "tool_name", "name", "title")
 }

@@ -13,9 +13,10 @@ import (
 // session is the reading of one input.
 type session struct {
 	opt   Options
-	base  string // default agent of files with several tools
+	in    *input
+	base  string // default provider of files with several tools
 	yield func(Item, *Problem) bool
-	done  bool // the consumer wants no more, or nothing more can come
+	done  bool // the caller has stopped reading, or the input has ended
 	line  int  // of the document being read, 0 where input is not line-based
 	given bool // opt.ID has been given away
 
@@ -23,7 +24,7 @@ type session struct {
 	seen map[identity]string
 }
 
-// emptyBody is what an input without anything is told.
+// emptyBody is the detail of the problem with an empty input.
 const emptyBody = "body is empty"
 
 type identity struct {
@@ -31,33 +32,29 @@ type identity struct {
 	id   string
 }
 
-func newSession(opt Options, yield func(Item, *Problem) bool) *session {
-	opt.Limits = opt.Limits.withDefaults()
-	return &session{opt: opt, base: baseName(opt.Source), yield: yield, seen: map[identity]string{}}
-}
-
 func (s *session) problem(p *Problem) {
 	if s.done {
 		return
 	}
 	p.Source = s.opt.Source
-	if p.Line == 0 {
-		p.Line = s.line
-	}
+	p.Line = cmp.Or(p.Line, s.line)
 	s.done = !s.yield(Item{}, p)
 }
 
-// emit hands over an item that is whole but for its source and line.
+// refuse reports a problem with a document.
+func (s *session) refuse(h head, path, reason, detail string) {
+	s.problem(&Problem{ID: h.id, Path: path, Reason: reason, Detail: detail})
+}
+
+// emit adds source and line to an item and yields it.
 func (s *session) emit(it Item) {
 	if s.done {
 		return
 	}
 	it.Source = s.opt.Source
-	if it.Line == 0 {
-		it.Line = s.line
-	}
+	it.Line = cmp.Or(it.Line, s.line)
 	if s.opt.ID != "" && s.given {
-		s.problem(&Problem{ID: s.opt.ID, Path: it.Path, Line: it.Line, Reason: SeveralTools, Detail: "there is one id for them"})
+		s.problem(&Problem{ID: s.opt.ID, Path: it.Path, Line: it.Line, Reason: SeveralTools, Detail: oneID})
 		s.done = true
 		return
 	}
@@ -66,9 +63,12 @@ func (s *session) emit(it Item) {
 		return
 	}
 	// An item may be kept for long; its document's text is not to stay with it.
-	it.ID, it.Agent, it.Name = strings.Clone(it.ID), strings.Clone(it.Agent), strings.Clone(it.Name)
+	it.ID, it.Provider, it.Name = strings.Clone(it.ID), strings.Clone(it.Provider), strings.Clone(it.Name)
 	s.done = !s.yield(it, nil)
 }
+
+// oneID is the detail of the problem with several tools for one id.
+const oneID = "there is one id for them"
 
 // repeats folds exact duplicates and reports different ones.
 func (s *session) repeats(it Item) bool {
@@ -78,10 +78,10 @@ func (s *session) repeats(it Item) bool {
 	k := identity{it.Kind, it.ID}
 	hash, twice := s.seen[k]
 	if !twice {
-		s.seen[identity{it.Kind, strings.Clone(it.ID)}] = it.Hash + it.Agent
+		s.seen[identity{it.Kind, strings.Clone(it.ID)}] = it.Hash + it.Provider
 		return false
 	}
-	if hash != it.Hash+it.Agent {
+	if hash != it.Hash+it.Provider {
 		s.problem(&Problem{ID: it.ID, Path: it.Path, Line: it.Line, Reason: DuplicateID, Detail: "another document has it already"})
 	}
 	return true
@@ -89,33 +89,21 @@ func (s *session) repeats(it Item) bool {
 
 // jsonLimits are the limits of what is read as a whole.
 func (s *session) jsonLimits() jsondoc.Limits {
-	l := s.opt.Limits
-	return jsondoc.Limits{Bytes: l.File, Depth: l.Depth, Nodes: l.Nodes}
+	return jsondoc.Limits{Bytes: s.opt.Limits.File, Nodes: maxNodes}
 }
 
 // unreadable reports what jsondoc refused. In line-based input the line is
-// that of the input.
+// that of the input; in an array only the path is known.
 func (s *session) unreadable(err error, path string) {
-	e, ok := err.(*jsondoc.Error) // package jsondoc gives no other
-	if !ok {
-		s.problem(&Problem{Path: path, Reason: Unreadable, Cause: err, Detail: err.Error()})
-		return
+	e := *err.(*jsondoc.Error) // package jsondoc gives no other
+	p := &Problem{Path: path + e.Path, Reason: e.Reason, Line: e.Line}
+	switch {
+	case s.line > 0:
+		p.Line, e.Line = s.line, 0
+	case path != "":
+		p.Line, e.Line, e.Offset = 0, 0, -1
 	}
-	p := &Problem{Path: path + e.Path, Reason: e.Reason, Detail: e.Detail, Line: e.Line}
-	if s.line > 0 {
-		p.Line = s.line + max(e.Line-1, 0)
-	}
-	if e.Reason == jsondoc.Empty {
-		p.Detail = emptyBody
-	} else {
-		p.Detail = fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
-		if s.line == 0 && e.Line > 1 {
-			p.Detail += fmt.Sprintf(", line %d", e.Line)
-		}
-		if e.Detail != "" {
-			p.Detail += ": " + e.Detail
-		}
-	}
+	p.Detail = e.Text()
 	s.problem(p)
 }
 
@@ -130,32 +118,32 @@ func (s *session) document(n node, h head, several bool) {
 	case string:
 		s.prose(v, n.path, h, several)
 	case nil:
-		s.problem(&Problem{ID: h.id, Path: n.path, Reason: jsondoc.Empty, Detail: "null is no document"})
+		s.refuse(h, n.path, jsondoc.Empty, "null is no document")
 	default:
-		s.problem(&Problem{ID: h.id, Path: n.path, Reason: NotATool, Detail: "a number or truth value is no document"})
+		s.refuse(h, n.path, NotATool, "a number or truth value is no document")
 	}
 }
 
 func (s *session) array(n node, h head) {
 	if len(n.value.([]any)) == 0 {
-		s.problem(&Problem{ID: h.id, Path: n.path, Reason: jsondoc.Empty, Detail: "an empty array"})
+		s.refuse(h, n.path, jsondoc.Empty, "an empty array")
 	}
 	for e := range n.elements() {
-		if s.done {
+		switch {
+		case s.done:
 			return
+		case isArray(e.value):
+			s.refuse(h, e.path, NotATool, "an array in an array")
+		default:
+			s.document(e, h, true)
 		}
-		if isArray(e.value) {
-			s.problem(&Problem{Path: e.path, Reason: NotATool, Detail: "an array in an array"})
-			continue
-		}
-		s.document(e, h, true)
 	}
 }
 
 func (s *session) object(n node, h head, several bool) {
 	m := n.object()
 	if len(m) == 0 {
-		s.problem(&Problem{ID: h.id, Path: n.path, Reason: jsondoc.Empty, Detail: "an empty object"})
+		s.refuse(h, n.path, jsondoc.Empty, "an empty object")
 		return
 	}
 	if key, ok := envelopeOf(m); ok && !h.wrapped {
@@ -163,14 +151,12 @@ func (s *session) object(n node, h head, several bool) {
 		return
 	}
 	switch forced := s.opt.Format; {
-	case h.kind == schema.KindAgent || s.opt.Kind == schema.KindAgent || forced == Agent:
-		s.single(n, h, Agent, several)
-	case forced == "" || forced == Auto:
-		s.recognised(n, h, several)
+	case s.kind(h) == schema.KindProvider:
+		s.single(n, h, Provider, several)
 	case forced == OpenAPI && !isDocument(m) && !isOperation(m):
-		s.problem(&Problem{ID: h.id, Path: n.path, Reason: UnknownFormat, Detail: "this is no OpenAPI document and no operation"})
+		s.refuse(h, n.path, UnknownFormat, "this is no OpenAPI document and no operation")
 	case forced == Text:
-		s.problem(&Problem{ID: h.id, Path: n.path, Reason: NotATool, Detail: "prose is wanted, and this is an object"})
+		s.refuse(h, n.path, NotATool, "prose is wanted, and this is an object")
 	case forced == JSON:
 		s.single(n, h, JSON, several)
 	default:
@@ -178,11 +164,16 @@ func (s *session) object(n node, h head, several bool) {
 	}
 }
 
-// recognised takes an object of which only the content says what it is.
+// recognised takes an object that only its content identifies.
 func (s *session) recognised(n node, h head, several bool) {
 	m := n.object()
-	if has(m, "jsonrpc") || has(m, "result") && len(m) == 1 {
-		s.answer(n, h)
+	if has(m, "jsonrpc") || has(m, "result") && len(m) == 1 { // as a recorded tools/list is
+		result := n.at("result")
+		if !isObject(result.value) {
+			s.refuse(h, n.path, NotATool, "a JSON-RPC message without a result")
+			return
+		}
+		s.recognised(result, h, true)
 		return
 	}
 	if isDocument(m) {
@@ -193,44 +184,38 @@ func (s *session) recognised(n node, h head, several bool) {
 		s.list(n, h, l)
 		return
 	}
-	format := recognise(m)
-	if f := s.opt.Format; f != "" && f != Auto {
-		format = f
-	}
-	if format == JSON && isAgentsFile(s.opt.Source) && !h.wrapped {
-		format = Agent
+	format := s.format(m)
+	if format == JSON && IsProvidersFile(s.opt.Source) && !h.wrapped {
+		format = Provider
 	}
 	s.single(n, h, format, several)
 }
 
-// answer takes the answer of a JSON-RPC call, as a recorded tools/list is.
-func (s *session) answer(n node, h head) {
-	result := n.at("result")
-	if !isObject(result.value) {
-		s.problem(&Problem{ID: h.id, Path: n.path, Reason: NotATool, Detail: "a JSON-RPC message without a result"})
-		return
+// format returns the format of a single object: what the caller says, or what
+// its content says.
+func (s *session) format(m map[string]any) string {
+	if f := s.opt.Format; f != "" && f != Auto {
+		return f
 	}
-	s.recognised(result, h, true)
+	return recognise(m)
 }
 
 func (s *session) list(n node, h head, l list) {
-	if h.agent == "" {
-		h.agent = l.owner
-	}
+	h.provider = cmp.Or(h.provider, l.owner)
 	if h.id != "" {
-		s.problem(&Problem{ID: h.id, Path: n.path, Reason: SeveralTools, Detail: "there is one id for them"})
+		s.refuse(h, n.path, SeveralTools, oneID)
 		return
 	}
 	tools := n.at(l.key)
 	if len(tools.value.([]any)) == 0 {
-		s.problem(&Problem{Path: tools.path, Reason: jsondoc.Empty, Detail: "an empty list"})
+		s.refuse(h, tools.path, jsondoc.Empty, "an empty list")
 	}
 	for e := range tools.elements() {
 		switch m := e.object(); {
 		case s.done:
 			return
 		case m == nil:
-			s.problem(&Problem{Path: e.path, Reason: NotATool, Detail: "an object is wanted"})
+			s.refuse(h, e.path, NotATool, "an object is wanted")
 		case l.key == "api_list":
 			s.single(inCollection(e, n.object()), h, RapidAPI, true)
 		default:
@@ -246,11 +231,12 @@ func (s *session) listed(n node, h head, l list) {
 		s.list(n, h, inner)
 		return
 	}
-	format := recognise(n.object())
-	if f := s.opt.Format; f != "" && f != Auto {
-		format = f
-	} else if format == JSON && has(n.object(), "name") {
-		format = map[string]string{"tools": MCP, "functions": Function, "functionDeclarations": Function, "function_declarations": Function}[l.key]
+	format := s.format(n.object())
+	if format == JSON && s.opt.Format != JSON && has(n.object(), "name") {
+		format = Function
+		if l.key == "tools" {
+			format = MCP
+		}
 	}
 	s.single(n, h, format, true)
 }
@@ -268,8 +254,7 @@ func inCollection(n node, collection map[string]any) node {
 }
 
 func (s *session) envelope(n node, key string, several bool) {
-	m := n.object()
-	h, p := readHead(m, n.path)
+	h, p := readHead(n.object(), n.path)
 	if p != nil {
 		s.problem(p)
 		return
@@ -280,7 +265,7 @@ func (s *session) envelope(n node, key string, several bool) {
 	}
 	document := n.at(cmp.Or(key, "document"))
 	if document.value == nil {
-		s.problem(&Problem{ID: h.id, Path: document.path, Reason: Required, Detail: "an envelope without a document"})
+		s.refuse(h, document.path, Required, "an envelope without a document")
 		return
 	}
 	s.document(document, h, several)
@@ -288,100 +273,81 @@ func (s *session) envelope(n node, key string, several bool) {
 
 func (s *session) remove(h head, path string) {
 	it := Item{Kind: s.kind(h), Path: path, SourceVersion: h.version, Delete: true}
-	var p *Problem
-	if it.Agent, p = s.owner(h, "", false); p == nil {
-		it.ID, p = s.explicit(h)
-	}
-	if p != nil {
+	if p := s.identify(&it, origin{head: h}); p != nil {
 		s.problem(p)
 		return
 	}
 	if it.ID == "" {
-		s.problem(&Problem{Path: path + "/id", Reason: Required, Detail: "a delete names what it deletes"})
+		s.refuse(h, path+"/id", Required, "a delete names what it deletes")
 		return
 	}
 	it.Name = it.ID
-	if it.Kind == schema.KindAgent {
-		it.Agent = ""
-	}
 	s.emit(it)
 }
 
 func (s *session) kind(h head) schema.Kind {
-	if h.kind == schema.KindAgent || s.opt.Kind == schema.KindAgent || s.opt.Format == Agent {
-		return schema.KindAgent
+	if h.kind == schema.KindProvider || s.opt.Kind == schema.KindProvider || s.opt.Format == Provider {
+		return schema.KindProvider
 	}
 	return schema.KindTool
-}
-
-// owner decides the agent: what the caller says, what an envelope says, what
-// the document says, and for files with several tools the file's name.
-func (s *session) owner(h head, own string, several bool) (string, *Problem) {
-	agent := s.opt.Agent
-	for _, a := range []string{h.agent, own} {
-		if agent == "" {
-			agent = a
-		}
-	}
-	if agent == "" && several && !h.wrapped {
-		agent = s.base
-	}
-	if agent == "" {
-		return "", nil
-	}
-	id, err := normalID(agent)
-	if err != nil {
-		return "", &Problem{ID: h.id, Path: h.path + "/agent", Reason: InvalidID, Detail: err.Error()}
-	}
-	return id, nil
-}
-
-// explicit returns the id that the caller or an envelope gave, "" if neither
-// did.
-func (s *session) explicit(h head) (string, *Problem) {
-	id := s.opt.ID
-	if id == "" {
-		id = h.id
-	}
-	if id == "" {
-		return "", nil
-	}
-	normal, err := normalID(id)
-	if err != nil {
-		return "", &Problem{ID: cut(id, schema.MaxID), Path: h.path + "/id", Reason: InvalidID, Detail: err.Error()}
-	}
-	return normal, nil
 }
 
 // origin is what an id can be made of.
 type origin struct {
 	head
-	own     string // what the document itself says of its agent
-	local   string // what tells the tool apart within its agent
+	own     string // what the document itself says of its provider
+	local   string // what tells the tool apart within its provider
 	several bool
+}
+
+// provider is the owner that the caller names, the envelope, the document, or
+// for files with several tools the file's name.
+func (s *session) provider(o origin) (string, *Problem) {
+	provider := cmp.Or(s.opt.Provider, o.provider, o.own)
+	if provider == "" && o.several && !o.wrapped {
+		provider = s.base
+	}
+	if provider == "" {
+		return "", nil
+	}
+	id, err := normalID(provider)
+	if err != nil {
+		return "", &Problem{ID: o.id, Path: o.path + "/provider", Reason: InvalidID, Detail: err.Error()}
+	}
+	return id, nil
+}
+
+// identify sets an item's provider and id. The id is that of the caller or an
+// envelope, the one that the item has already, or one made of its origin.
+func (s *session) identify(it *Item, o origin) *Problem {
+	provider, p := s.provider(o)
+	if p != nil {
+		return p
+	}
+	if it.Kind == schema.KindTool {
+		it.Provider = provider
+	}
+	if id := cmp.Or(s.opt.ID, o.id); id != "" {
+		normal, err := normalID(id)
+		if err != nil {
+			return &Problem{ID: cut(id, schema.MaxID), Path: o.path + "/id", Reason: InvalidID, Detail: err.Error()}
+		}
+		it.ID = normal
+	} else if it.ID == "" && o.local != "" {
+		it.ID = makeID(it.Provider, o.local)
+	}
+	return nil
 }
 
 // finish completes an item from what is known of it and hands it over.
 func (s *session) finish(it Item, o origin) {
-	agent, p := s.owner(o.head, o.own, o.several)
-	if p == nil && it.Kind == schema.KindTool {
-		it.Agent = agent
-	}
-	if p == nil && it.ID == "" {
-		it.ID, p = s.explicit(o.head)
-	}
-	if p == nil && it.ID == "" {
-		it.ID = makeID(it.Agent, o.local)
+	p := s.identify(&it, o)
+	it.Name = cmp.Or(it.Name, it.ID)
+	if p == nil && len(it.Raw) > s.opt.Limits.Document {
+		p = tooLarge(it, len(it.Raw), s.opt.Limits.Document)
 	}
 	if p != nil {
 		s.problem(p)
-		return
-	}
-	if it.Name == "" {
-		it.Name = it.ID
-	}
-	if len(it.Raw) > s.opt.Limits.Document {
-		s.problem(tooLarge(it, len(it.Raw), s.opt.Limits.Document))
 		return
 	}
 	it.SourceVersion = o.version
@@ -395,7 +361,7 @@ func tooLarge(it Item, have, limit int) *Problem {
 	return &Problem{ID: it.ID, Path: it.Path, Line: it.Line, Reason: jsondoc.TooLarge, Detail: fmt.Sprintf("%d bytes, at most %d", have, limit)}
 }
 
-// prosaic is a string as a document.
+// prosaic returns a text as a JSON document, and its hash.
 func prosaic(text string) (json.RawMessage, string) {
 	return jsondoc.Canonical(text), jsondoc.Hash(text)
 }

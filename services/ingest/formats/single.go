@@ -1,7 +1,6 @@
 package formats
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode"
@@ -10,12 +9,75 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// single takes an object that is one tool or agent.
+// layout says where the parts of a tool stand in its document, as JSON
+// pointers. The first that is there counts.
+type layout struct {
+	names  []string // what the document calls the tool
+	inputs []string // what describes its parameters
+}
+
+// layoutOf returns the layout of the documents of a format.
+func layoutOf(format string) layout {
+	switch format {
+	case MCP:
+		return layout{[]string{"/name"}, []string{"/inputSchema"}}
+	case Function:
+		return layout{
+			[]string{"/function/name", "/toolSpec/name", "/name"},
+			[]string{"/function/parameters", "/toolSpec/inputSchema/json", "/input_schema", "/parameters"},
+		}
+	case RapidAPI:
+		return layout{[]string{"/api_name", "/name"}, []string{"/required_parameters", "/optional_parameters"}}
+	case Card:
+		return layout{[]string{"/api_name", "/modelId", "/model_id", "/name", "/model_name", "/id"}, []string{"/parameters"}}
+	case Python:
+		return layout{[]string{"/name"}, []string{"/parameters"}}
+	case OpenAPI:
+		return layout{[]string{"/path"}, []string{"/operation/parameters"}}
+	}
+	return layout{
+		[]string{"/name", "/title", "/api_name", "/tool_name", "/function_name", "/operationId", "/displayName", "/display_name"},
+		[]string{"/parameters"},
+	}
+}
+
+// nameOf returns what the document calls the tool, and the pointer to where
+// that stands or should.
+func nameOf(format string, m map[string]any) (name, path string) {
+	if format == OpenAPI {
+		return operationName(m), "/path"
+	}
+	for _, pointer := range layoutOf(format).names {
+		i := strings.LastIndexByte(pointer, '/')
+		parent, _ := jsondoc.Resolve(m, "#"+pointer[:i])
+		if o, ok := parent.(map[string]any); ok {
+			if name = strings.TrimSpace(str(o, pointer[i+1:])); name != "" {
+				return name, pointer
+			}
+			if path == "" {
+				path = pointer
+			}
+		}
+	}
+	if format == Python {
+		name = pythonName(str(m, "func_description"))
+	}
+	return name, path
+}
+
+// single takes an object that is one tool or provider.
 func (s *session) single(n node, h head, format string, several bool) {
 	m := n.object()
-	name, p := s.named(n, h, format)
-	if p == nil {
-		p = s.check(format, m)
+	it := Item{Kind: s.kind(h), Format: format, Path: n.path}
+	if format == Provider {
+		it.Kind = schema.KindProvider
+	}
+	name, p := s.named(m, h, format)
+	if it.Name = name; p == nil {
+		p = check(format, m)
+	}
+	if p == nil && !s.identified(h) {
+		it.ID, p = ownID(format, m, name)
 	}
 	if p != nil {
 		p.Path = n.path + p.Path
@@ -25,22 +87,10 @@ func (s *session) single(n node, h head, format string, several bool) {
 		s.problem(p)
 		return
 	}
-	it := Item{Name: name, Kind: s.kind(h), Format: format, Path: n.path}
-	if format == Agent {
-		it.Kind = schema.KindAgent
-	}
 	it.Raw, it.Hash = n.raw(), jsondoc.Hash(n.value)
-	if !s.identified(h) {
-		it.ID, p = ownID(format, m, name)
-	}
-	if p != nil {
-		p.Path = n.path + p.Path
-		s.problem(p)
-		return
-	}
 	o := origin{head: h, local: name, several: several}
-	if !h.wrapped {
-		o.own = ownerOf(format, m)
+	if !h.wrapped && format == RapidAPI {
+		o.own = ownerID(str(m, "tool_name"))
 	}
 	if format == OpenAPI {
 		o.local = endpoint(m)
@@ -49,36 +99,29 @@ func (s *session) single(n node, h head, format string, several bool) {
 }
 
 // named returns the tool's name, which only an explicit id can replace.
-func (s *session) named(n node, h head, format string) (string, *Problem) {
-	m := n.object()
+func (s *session) named(m map[string]any, h head, format string) (string, *Problem) {
 	name, path := nameOf(format, m)
-	if name == "" {
-		if s.identified(h) || str(m, "id") != "" {
-			return "", nil
-		}
-		if v, there := m[strings.TrimPrefix(path, "/")]; there && v != nil && v != "" {
-			return "", &Problem{Path: path, Reason: WrongType, Detail: "a name is a string"}
-		}
+	switch v, there := jsondoc.Resolve(m, "#"+path); {
+	case name == "" && (s.identified(h) || str(m, "id") != ""):
+		return "", nil
+	case name == "" && there && v != nil && v != "":
+		return "", &Problem{Path: path, Reason: WrongType, Detail: "a name is a string"}
+	case name == "":
 		return "", &Problem{Path: path, Reason: Required, Detail: "a tool needs a name or an id"}
-	}
-	if strings.ContainsFunc(name, unicode.IsControl) {
-		return "", &Problem{ID: h.id, Path: path, Reason: InvalidName, Detail: "control characters are not allowed"}
-	}
-	if len(name) > maxName {
-		return "", &Problem{ID: h.id, Path: path, Reason: InvalidName, Detail: fmt.Sprintf("%d bytes, at most %d", len(name), maxName)}
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return "", &Problem{Path: path, Reason: InvalidName, Detail: "control characters are not allowed"}
+	case len(name) > maxName:
+		return "", &Problem{Path: path, Reason: InvalidName, Detail: fmt.Sprintf("%d bytes, at most %d", len(name), maxName)}
 	}
 	return name, nil
 }
 
 // ownID returns the id that the document itself gives, "" if its name and
-// agent are to make one: where a format has names of its own they identify,
+// provider are to make one: where a format has names of its own they identify,
 // elsewhere a member id does.
 func ownID(format string, m map[string]any, name string) (string, *Problem) {
-	if name != "" && format != JSON && format != Agent {
-		return "", nil
-	}
 	own := str(m, "id")
-	if own == "" {
+	if own == "" || name != "" && format != JSON && format != Provider {
 		return "", nil
 	}
 	id, err := normalID(own)
@@ -88,127 +131,35 @@ func ownID(format string, m map[string]any, name string) (string, *Problem) {
 	return id, nil
 }
 
-// check refuses what the format can not mean, in the parts that say how to
-// call the tool. Descriptions may be anything: they are read as text.
-func (s *session) check(format string, m map[string]any) *Problem {
-	parameters, path := inputOf(format, m)
-	switch v := parameters.(type) {
-	case nil, []any, map[string]any, bool:
-	default:
-		if format == MCP || format == Function {
-			return &Problem{Path: path, Reason: WrongType, Detail: fmt.Sprintf("a JSON Schema is an object, have %s", schema.Quote(v))}
+// check refuses a description of parameters that cannot be one, and more
+// parameters than a tool may have. All else is read as it is.
+func check(format string, m map[string]any) *Problem {
+	n, at := 0, ""
+	for _, path := range layoutOf(format).inputs {
+		input, there := jsondoc.Resolve(m, "#"+path)
+		if !there {
+			continue
 		}
-	}
-	if format == MCP || format == Function {
-		if p := checkSchema(parameters, path, false); p != nil {
-			return p
+		if at == "" {
+			at = path
 		}
-	}
-	if n := countParameters(format, m, parameters); n > s.opt.Limits.Parameters {
-		return &Problem{Path: path, Reason: TooManyParameters, Detail: fmt.Sprintf("%d, at most %d", n, s.opt.Limits.Parameters)}
-	}
-	return nil
-}
-
-// inputOf returns the part of a document that describes the tool's parameters.
-func inputOf(format string, m map[string]any) (any, string) {
-	switch format {
-	case MCP:
-		return m["inputSchema"], "/inputSchema"
-	case Function:
-		switch f, key := wrapped(m); key {
-		case "function":
-			return f["parameters"], "/function/parameters"
-		case "toolSpec":
-			input, _ := f["inputSchema"].(map[string]any)
-			return input["json"], "/toolSpec/inputSchema/json"
-		}
-		if has(m, "input_schema") {
-			return m["input_schema"], "/input_schema"
-		}
-	case RapidAPI:
-		return nil, "/required_parameters"
-	case OpenAPI:
-		operation, _ := m["operation"].(map[string]any)
-		return operation["parameters"], "/operation/parameters"
-	}
-	return m["parameters"], "/parameters"
-}
-
-func countParameters(format string, m map[string]any, parameters any) int {
-	switch v := parameters.(type) {
-	case []any:
-		return len(v)
-	case map[string]any:
-		if p, ok := v["properties"].(map[string]any); ok {
-			return len(p)
-		}
-		return len(v)
-	}
-	required, _ := m["required_parameters"].([]any)
-	optional, _ := m["optional_parameters"].([]any)
-	return len(required) + len(optional)
-}
-
-// checkSchema walks a JSON Schema and refuses a type that is no type and
-// lengths below zero. In names the keys are names, not keywords.
-func checkSchema(v any, path string, names bool) *Problem {
-	switch v := v.(type) {
-	case []any:
-		for i, e := range v {
-			if p := checkSchema(e, fmt.Sprintf("%s/%d", path, i), false); p != nil {
-				return p
+		switch v := input.(type) {
+		case map[string]any:
+			if properties, ok := v["properties"].(map[string]any); ok {
+				v = properties
 			}
-		}
-	case map[string]any:
-		for _, k := range jsondoc.Keys(v) {
-			at := jsondoc.Pointer(path, k)
-			if !names {
-				if p := checkKeyword(k, v[k], at); p != nil {
-					return p
-				}
-				if opaque(k) {
-					continue
-				}
-			}
-			if p := checkSchema(v[k], at, !names && named(k)); p != nil {
-				return p
+			n += len(v)
+		case []any:
+			n += len(v)
+		case nil, bool:
+		default:
+			if format == MCP || format == Function {
+				return &Problem{Path: path, Reason: WrongType, Detail: fmt.Sprintf("a JSON Schema is an object, have %s", schema.Quote(v))}
 			}
 		}
 	}
-	return nil
-}
-
-func checkKeyword(keyword string, v any, path string) *Problem {
-	switch keyword {
-	case "type":
-		if _, isNumber := v.(json.Number); isNumber {
-			return &Problem{Path: path, Reason: InvalidSchema, Detail: "a type is a string or a list of strings"}
-		}
-	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties":
-		if n, ok := v.(json.Number); ok && strings.HasPrefix(string(jsondoc.Canonical(n)), "-") {
-			return &Problem{Path: path, Reason: InvalidSchema, Detail: fmt.Sprintf("%s is not negative, have %s", keyword, schema.Quote(n))}
-		}
+	if n > maxParameters {
+		return &Problem{Path: at, Reason: TooManyParameters, Detail: fmt.Sprintf("%d, at most %d", n, maxParameters)}
 	}
 	return nil
-}
-
-// opaque reports keywords whose values are data, not schemas.
-func opaque(keyword string) bool {
-	switch keyword {
-	case "example", "examples", "default", "const", "enum", "value", "required":
-		return true
-	}
-	return strings.HasPrefix(keyword, "x-")
-}
-
-// named reports keywords whose values are maps from names.
-func named(keyword string) bool {
-	switch keyword {
-	case "properties", "patternProperties", "definitions", "$defs", "dependentSchemas",
-		"schemas", "responses", "parameters", "requestBodies", "headers", "links", "callbacks",
-		"pathItems", "content", "encoding", "variables", "paths", "mapping":
-		return true
-	}
-	return false
 }

@@ -3,13 +3,14 @@ package formats
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/toolstream/toolstream/internal/jsondoc"
 )
 
-// prose takes a text: Python source, or whatever else it says about one tool.
+// prose takes a text: Python source, or the description of one tool.
 func (s *session) prose(text, path string, h head, several bool) {
 	if strings.TrimSpace(text) == "" {
 		s.problem(&Problem{ID: h.id, Path: path, Reason: jsondoc.Empty, Detail: "an empty text"})
@@ -76,6 +77,7 @@ func clean(line string) string {
 
 var (
 	defLine   = regexp.MustCompile(`^(?:async[ \t]+)?def[ \t]+([\p{L}_][\p{L}\p{N}_]*)[ \t]*[(\[]`)
+	prelude   = regexp.MustCompile(`^(?:@|import |from )`) // what may stand before the first def
 	signature = regexp.MustCompile(`^([A-Za-z_][\w.]*)\((?:[^()]|\([^()]*\))*\)(?:[ \t]*->[ \t]*[^\n]+?)?:?[ \t]*(?:\n|$)`)
 )
 
@@ -91,18 +93,8 @@ func looksLikePython(text string) bool {
 		if defLine.MatchString(line) {
 			return true
 		}
-		if line != "" && !prelude(line) {
+		if line != "" && !prelude.MatchString(line) {
 			return false
-		}
-	}
-	return false
-}
-
-// prelude reports lines that may stand before the first def.
-func prelude(line string) bool {
-	for _, p := range []string{"@", "import ", "from "} {
-		if strings.HasPrefix(line, p) {
-			return true
 		}
 	}
 	return false
@@ -166,59 +158,47 @@ type function struct {
 }
 
 // functions returns the public top-level functions of the source, or all if
-// none is public.
+// none is public. One ends at the next line without indentation that neither
+// an open docstring nor a closing bracket ties to it.
 func functions(text string) []function {
-	var all, public []function
-	for _, block := range blocks(text) {
-		name := ""
-		for line := range strings.Lines(block.text) {
-			if m := defLine.FindStringSubmatch(line); m != nil {
-				name = m[1]
-				break
-			}
-		}
-		if name == "" {
-			continue
-		}
-		block.name = name
-		all = append(all, block)
-		if !strings.HasPrefix(name, "_") {
-			public = append(public, block)
+	var all []function
+	at, number, quote := 0, 0, ""
+	decorators, decoratorLine := -1, 0 // where those of the next function begin
+	open := -1                         // where the function begins that is not at its end
+	end := func() {
+		if open >= 0 {
+			all[len(all)-1].text = strings.TrimSpace(text[open:at])
+			open = -1
 		}
 	}
+	for line := range strings.Lines(text) {
+		number++
+		if quote == "" && begins(line) {
+			end()
+			m := defLine.FindStringSubmatch(line)
+			switch {
+			case m != nil && decorators >= 0:
+				open = decorators
+				all = append(all, function{name: m[1], line: decoratorLine})
+			case m != nil:
+				open = at
+				all = append(all, function{name: m[1], line: number})
+			case line[0] == '@' && decorators < 0:
+				decorators, decoratorLine = at, number
+			}
+			if line[0] != '@' {
+				decorators = -1
+			}
+		}
+		quote = openQuote(line, quote)
+		at += len(line)
+	}
+	end()
+	public := slices.DeleteFunc(slices.Clone(all), func(f function) bool { return strings.HasPrefix(f.name, "_") })
 	if len(public) > 0 {
 		return public
 	}
 	return all
-}
-
-// blocks cuts source into its top-level statements: each begins at a line
-// without indentation that neither a decorator, an open docstring nor a
-// closing bracket ties to what stands before.
-func blocks(text string) []function {
-	var out []function
-	var b strings.Builder
-	start, n, quote, decorated := 1, 0, "", false
-	flush := func() {
-		if t := strings.TrimSpace(b.String()); t != "" {
-			out = append(out, function{text: t, line: start})
-		}
-		b.Reset()
-	}
-	for line := range strings.Lines(text) {
-		n++
-		if quote == "" && !decorated && begins(line) {
-			flush()
-			start = n
-		}
-		if quote == "" && begins(line) {
-			decorated = strings.HasPrefix(line, "@")
-		}
-		quote = openQuote(line, quote)
-		b.WriteString(line)
-	}
-	flush()
-	return out
 }
 
 func begins(line string) bool {

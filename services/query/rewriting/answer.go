@@ -20,14 +20,13 @@ const (
 	maxArgument  = 512
 )
 
-// ErrAnswer is wrapped by every error of an answer that is there and can not be
+// ErrAnswer is wrapped by every error of an answer that is there and cannot be
 // used.
-var ErrAnswer = errors.New("the answer can not be used")
+var ErrAnswer = errors.New("the answer cannot be used")
 
-// read makes needs and arguments of an answer, and counts the arguments that it
-// had to leave out because they give a value away. What is too long is cut,
-// what is too much is left: an answer fails only where nothing can be searched
-// with it.
+// read returns the needs and arguments of an answer, and how many arguments it left out
+// because they give a value away. Long texts are cut and surplus needs and arguments are
+// dropped; an answer fails only where nothing can be searched with it.
 func read(raw json.RawMessage, q *question) (r Rewritten, withheld int, err error) {
 	var answer struct {
 		Needs     []schema.Need `json:"needs"`
@@ -42,11 +41,8 @@ func read(raw json.RawMessage, q *question) (r Rewritten, withheld int, err erro
 	arguments, withheld := general(answer.Arguments, valuesOf(q.query, q.shown))
 	r = Of(answer.Needs, arguments[:min(len(arguments), maxArguments)])
 	r.Needs = r.Needs[:min(len(r.Needs), maxNeeds)]
-	switch {
-	case len(r.Needs) == 0:
+	if len(r.Needs) == 0 {
 		return r, withheld, fmt.Errorf("%w: it has no need", ErrAnswer)
-	case echoes(r.Needs):
-		return r, withheld, fmt.Errorf("%w: it repeats the instructions", ErrAnswer)
 	}
 	return r, withheld, nil
 }
@@ -71,23 +67,4 @@ func general(arguments []Argument, v values) (kept []Argument, withheld int) {
 		}
 	}
 	return kept, withheld
-}
-
-// leastEcho is the length of a line from which on it is nobody's by accident.
-const leastEcho = 40
-
-// echoes reports whether a need repeats a line of the instructions.
-func echoes(needs []schema.Need) bool {
-	for line := range strings.Lines(instructions) {
-		line = strings.TrimSpace(line)
-		if len(line) < leastEcho {
-			continue
-		}
-		for _, n := range needs {
-			if strings.Contains(n.UserIntent+"\n"+n.ToolDescription+"\n"+n.ExpectedResponse, line[:leastEcho]) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -12,7 +12,6 @@ import (
 )
 
 func TestAnswersThatCanNotBeUsed(t *testing.T) {
-	echo := strings.SplitN(instructions, "\n", 2)[0]
 	for name, answer := range map[string]string{
 		"no object":         `[]`,
 		"text":              `"needs"`,
@@ -24,7 +23,6 @@ func TestAnswersThatCanNotBeUsed(t *testing.T) {
 		"a need in words":   `{"needs":["the weather"],"arguments":[]}`,
 		"a need of numbers": `{"needs":[{"user_intent":7}],"arguments":[]}`,
 		"an argument map":   `{"needs":[{"user_intent":"x"}],"arguments":{"city":"a city"}}`,
-		"the instructions":  fmt.Sprintf(`{"needs":[{"user_intent":"x","tool_description":%q}],"arguments":[]}`, "Yes. "+echo+" And more."),
 	} {
 		if got, _, err := read(json.RawMessage(answer), &question{query: "the weather"}); !errors.Is(err, ErrAnswer) {
 			t.Errorf("%s: %+v, %v", name, got, err)
@@ -81,7 +79,7 @@ func TestValues(t *testing.T) {
 		{`delete the scene "Relaxing Time"`, "The name of the scene, relaxing time.", true},
 		{`delete the scene "Relaxing Time"`, "The time for relaxing.", false},
 		{"the word 'perplexed'?", "The word perplexed.", true},
-		{"the user's scene and the agent's", "The scene and the agent of a user.", false},
+		{"the user's scene and the provider's", "The scene and the provider of a user.", false},
 		{"suche „blaue Schuhe“ bitte", "Was gesucht wird: blaue Schuhe", true},
 		{"cherche « le pont » ici", "le titre : le pont", true},
 		{"「雪国」を探す", "題名「雪国」", true},

@@ -1,16 +1,18 @@
 package rewriting
 
 import (
-	"container/list"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
 
-// outcome is what came of a question: needs and arguments, or an error.
+// outcome is what came of a question, to serve until a time: needs and arguments, or an
+// error.
 type outcome struct {
 	Rewritten
-	err error
+	err   error
+	until time.Time
 }
 
 // errBefore is wrapped by a failure that is known from before.
@@ -19,7 +21,7 @@ type errBefore struct{ error }
 // Unwrap returns the failure.
 func (e errBefore) Unwrap() error { return e.error }
 
-// again returns the outcome to one who did not wait for it.
+// again returns the outcome to a query that did not wait for it.
 func (o outcome) again() (Rewritten, error) {
 	if o.err != nil {
 		return Rewritten{}, errBefore{fmt.Errorf("rewriting: a moment ago: %w", o.err)}
@@ -28,69 +30,48 @@ func (o outcome) again() (Rewritten, error) {
 	return o.Rewritten, nil
 }
 
-// overhead is about what an outcome takes beside its texts, in bytes.
-const overhead = 512
-
-// cache keeps the outcomes that were used last, up to a size, each for a time.
-type cache struct {
-	limit int // bytes
-
-	mu    sync.Mutex // guards what follows
-	size  int
-	order *list.List // of *kept, used last first
-	at    map[string]*list.Element
+// cached returns the outcome of a question that still serves.
+func (r *Rewriter) cached(key string) (outcome, bool) {
+	o, ok := r.cache.Get(key)
+	return o, ok && time.Now().Before(o.until)
 }
 
-type kept struct {
-	outcome
-	key   string
-	until time.Time
+// Failed is an answer that could not be used, for work on the prompt.
+type Failed struct {
+	Time   time.Time `json:"time"`
+	Query  string    `json:"query"`
+	Prompt string    `json:"prompt" doc:"Number and content hash of the prompt."`
+	Model  string    `json:"model"`
+	Reason string    `json:"reason"`
+	Answer string    `json:"answer" doc:"At most 8 KiB of it."`
+
+	tenant string
 }
 
-func (k *kept) size() int {
-	size := overhead + k.Rewritten.size()
-	if k.err != nil {
-		size += len(k.err.Error())
+// failures keeps the last answers of all tenants that could not be used, in memory alone.
+type failures struct {
+	limit int
+
+	mu   sync.Mutex // guards what follows
+	list []Failed   // oldest first
+}
+
+func (f *failures) add(failed Failed) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = append(f.list, failed)
+	f.list = slices.Delete(f.list, 0, max(0, len(f.list)-f.limit))
+}
+
+// of returns those of a tenant, newest first.
+func (f *failures) of(tenant string) []Failed {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := []Failed{}
+	for _, failed := range slices.Backward(f.list) {
+		if failed.tenant == tenant {
+			out = append(out, failed)
+		}
 	}
-	return size
-}
-
-func newCache(limit int) *cache {
-	return &cache{limit: limit, order: list.New(), at: map[string]*list.Element{}}
-}
-
-func (c *cache) get(key string) (outcome, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.at[key]
-	if !ok {
-		return outcome{}, false
-	}
-	k := e.Value.(*kept)
-	if !time.Now().Before(k.until) {
-		c.drop(e)
-		return outcome{}, false
-	}
-	c.order.MoveToFront(e)
-	return k.outcome, true
-}
-
-func (c *cache) put(key string, o outcome, keep time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if e, ok := c.at[key]; ok {
-		c.drop(e)
-	}
-	k := &kept{outcome: o, key: key, until: time.Now().Add(keep)}
-	c.at[key] = c.order.PushFront(k)
-	for c.size += k.size(); c.size > c.limit; {
-		c.drop(c.order.Back())
-	}
-}
-
-// drop forgets an entry. The caller holds mu.
-func (c *cache) drop(e *list.Element) {
-	k := c.order.Remove(e).(*kept)
-	delete(c.at, k.key)
-	c.size -= k.size()
+	return out
 }

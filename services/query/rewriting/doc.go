@@ -10,21 +10,20 @@
 // data in one JSON object. Only tools that the filters of the search allow are
 // shown, and none that is suspected of talking to the model.
 //
-// What the model answers is used as search text and for nothing else: tenant,
-// filters and the number of results are the request's.
+// The answer is used as search text and for nothing else: tenant, filters and the number
+// of results are the request's.
 //
-// # What is paid for once
+// # Each question is paid for once
 //
-// Answers are kept under the hash of what decides them: tenant, query (its white
-// space put in order), filters, instructions, model, and the whole documents
-// that were shown. That is the version of the catalogue as far as it concerns
-// the query: a tool that it is about changes it, a stream of others does not. The
-// descriptions are left out of it, for of twenty one changes all the time; so the
-// filters are in it, and nobody is answered from descriptions that were not
-// for them. Documents stand in the order of their ids, as scores move a little
-// with every change of the index. Failures are kept too, for a few seconds.
+// Answers are cached under the hash of what decides them: tenant, query (with its white
+// space normalised), filters, instructions, model, and the whole documents that were
+// shown. These are the version of the catalogue as far as the query goes: a change of a
+// tool that the query is about ends a cached answer, other changes do not. The
+// descriptions do not count, for one of twenty changes all the time. The filters count,
+// so that no answer leads to descriptions that its caller may not see. Documents stand in
+// the order of their ids, as scores move a little with every change of the index.
+// Failures are cached for a few seconds.
 //
-// Queries that come while the same one is being asked wait for that answer.
-// Nobody who leaves ends it for the others: an answer that comes too late for
-// all of them still is kept.
+// A query that comes while the same question is under way waits for that answer. The call
+// goes on when its callers leave: an answer that is late for all of them is cached, too.
 package rewriting

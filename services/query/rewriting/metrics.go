@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/metric"
 )
 
 // metrics are the figures of a Rewriter. What the model costs is counted where
@@ -17,23 +18,16 @@ type metrics struct {
 	withheld prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer) (*metrics, error) {
-	m := &metrics{
-		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "toolstream_rewrite_outcomes_total",
-			Help: "Queries by what came of their rewriting: llm, cache, or why there was none.",
-		}, []string{"outcome"}),
-		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "toolstream_rewrite_seconds",
-			Help:    "Time that a query waited for its rewriting.",
-			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14),
-		}),
-		withheld: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "toolstream_rewrite_arguments_withheld_total",
-			Help: "Arguments left out of an answer because they repeated a value of the query.",
-		}),
+func newMetrics(reg prometheus.Registerer) *metrics {
+	on := metric.At(reg)
+	return &metrics{
+		outcomes: on.NewCounterVec("toolstream_rewrite_outcomes_total",
+			"Queries by what came of their rewriting: llm, cache, or why there was none.", []string{"outcome"}),
+		seconds: on.NewHistogram("toolstream_rewrite_seconds", "Time that a query waited for its rewriting.",
+			prometheus.ExponentialBuckets(0.0005, 2, 14)),
+		withheld: on.NewCounter("toolstream_rewrite_arguments_withheld_total",
+			"Arguments left out of an answer because they repeated a value of the query."),
 	}
-	return m, errors.Join(reg.Register(m.outcomes), reg.Register(m.seconds), reg.Register(m.withheld))
 }
 
 func (m *metrics) done(r Rewritten, err error, took time.Duration) {

@@ -108,7 +108,7 @@ func ask(prompt, model string, q Query, near []schema.Entity) (question, error) 
 // sorted returns filters in the one order of those that mean the same.
 func sorted(f schema.Filters) schema.Filters {
 	in := func(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
-	return schema.Filters{Agents: in(f.Agents), Tags: in(f.Tags), IDs: in(f.IDs)}
+	return schema.Filters{Providers: in(f.Providers), Tags: in(f.Tags), IDs: in(f.IDs)}
 }
 
 // suspected reports whether a document is not to be shown to a model: texts

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/dataset"
+	"github.com/toolstream/toolstream/internal/lab/dataset"
 )
 
 // recorded returns the queries of API-Bank that somebody rewrote.

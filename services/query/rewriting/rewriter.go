@@ -1,11 +1,13 @@
 package rewriting
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/singleflight"
 
@@ -24,37 +26,12 @@ type Index interface {
 // Config holds the limits of a Rewriter. The zero value of a field means its
 // default.
 type Config struct {
-	Late         time.Duration // after which a call is given up, whoever waits; 6 s
-	Parallel     int           // calls under way; who would be one more goes without; 32
+	Late         time.Duration // after which a call is given up, even if queries still wait for it; 6 s
+	Parallel     int           // calls under way; a query that would need one more goes without; 32
 	Keep         time.Duration // for which an answer serves; 1 h
 	KeepFailures time.Duration // for which a failure does; 10 s
-	Memory       int           // bytes of kept answers; 16 MiB
+	Answers      int           // answers and failures that are cached, some 2 KiB each; 8192
 	Failed       int           // answers kept that could not be used; 128
-	FailedEvery  time.Duration // between two of them; 1 s
-}
-
-func (c Config) withDefaults() Config {
-	standard(&c.Late, 6*time.Second)
-	standard(&c.Parallel, 32)
-	standard(&c.Keep, time.Hour)
-	standard(&c.KeepFailures, 10*time.Second)
-	standard(&c.Memory, 16<<20)
-	standard(&c.Failed, 128)
-	standard(&c.FailedEvery, time.Second)
-	return c
-}
-
-func standard[T int | time.Duration](value *T, standard T) {
-	if *value == 0 {
-		*value = standard
-	}
-}
-
-func (c Config) validate() error {
-	if min(c.Late, c.Keep, c.KeepFailures, c.FailedEvery) < 0 || min(c.Parallel, c.Memory, c.Failed) < 0 {
-		return fmt.Errorf("rewriting: negative limit in %+v", c)
-	}
-	return nil
 }
 
 // Deps are what a Rewriter works with.
@@ -64,41 +41,33 @@ type Deps struct {
 	Registerer prometheus.Registerer
 }
 
-func (d Deps) validate() error {
-	if d.Index == nil || d.Model == nil || d.Registerer == nil {
-		return errors.New("rewriting: Index, Model and Registerer are needed")
-	}
-	return nil
-}
-
 // Rewriter rewrites queries. Its methods may be called concurrently.
 type Rewriter struct {
 	cfg     Config
 	deps    Deps
 	metrics *metrics
-	kept    *cache
-	failed  *ring
+	cache   *lru.Cache[string, outcome] // by what decides the answer
+	failed  failures
 	calls   singleflight.Group
-	turns   chan struct{} // holds a value for each call under way
+	slots   chan struct{} // holds a value for each call under way
 	prompt  string        // its version
 
-	life context.Context // of calls, which outlive those who wait for them
+	life context.Context // of calls, which outlive the queries that wait for them
 	end  context.CancelFunc
 }
 
 // New returns a Rewriter that has asked nothing yet.
 func New(cfg Config, deps Deps) (*Rewriter, error) {
-	if err := errors.Join(cfg.validate(), deps.validate()); err != nil {
-		return nil, err
-	}
-	cfg = cfg.withDefaults()
-	m, err := newMetrics(deps.Registerer)
+	cfg.Late, cfg.Parallel = cmp.Or(cfg.Late, 6*time.Second), cmp.Or(cfg.Parallel, 32)
+	cfg.Keep, cfg.KeepFailures = cmp.Or(cfg.Keep, time.Hour), cmp.Or(cfg.KeepFailures, 10*time.Second)
+	cfg.Answers, cfg.Failed = cmp.Or(cfg.Answers, 8192), cmp.Or(cfg.Failed, 128)
+	cache, err := lru.New[string, outcome](cfg.Answers)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("rewriting: %w", err)
 	}
 	r := &Rewriter{
-		cfg: cfg, deps: deps, metrics: m, kept: newCache(cfg.Memory),
-		failed: newRing(cfg.Failed, cfg.FailedEvery), turns: make(chan struct{}, cfg.Parallel), prompt: Prompt(),
+		cfg: cfg, deps: deps, metrics: newMetrics(deps.Registerer), cache: cache,
+		failed: failures{limit: cfg.Failed}, slots: make(chan struct{}, cfg.Parallel), prompt: Prompt(),
 	}
 	r.life, r.end = context.WithCancel(context.Background())
 	return r, nil
@@ -110,7 +79,7 @@ func (r *Rewriter) Run(ctx context.Context) error {
 	<-ctx.Done()
 	r.end()
 	for range r.cfg.Parallel {
-		r.turns <- struct{}{}
+		r.slots <- struct{}{}
 	}
 	return nil
 }
@@ -122,15 +91,15 @@ type Query struct {
 	Filters schema.Filters // what the model may see of the catalogue
 }
 
-// The failures that are not the model's.
+// The failures without an answer of the model.
 var (
 	errLate = errors.New("rewriting: no answer in time")
 	errBusy = errors.New("rewriting: too many calls are under way")
 )
 
-// Rewrite returns what a query is after. It waits as long as ctx lasts and no
-// longer; a call that it started goes on, for others and for the next time. Any
-// error means that the query has to do as it is.
+// Rewrite returns what a query is after. It waits as long as ctx lasts and no longer; a
+// call that it started goes on, for other queries. After any error the query is searched
+// as it is.
 func (r *Rewriter) Rewrite(ctx context.Context, q Query) (Rewritten, error) {
 	began := time.Now()
 	out, err := r.rewrite(ctx, q)
@@ -147,7 +116,7 @@ func (r *Rewriter) rewrite(ctx context.Context, q Query) (Rewritten, error) {
 	if err != nil {
 		return Rewritten{}, err
 	}
-	if known, ok := r.kept.get(asked.key); ok {
+	if known, ok := r.cached(asked.key); ok {
 		return known.again()
 	}
 	call := r.calls.DoChan(asked.key, func() (any, error) { return r.call(ctx, &asked) })
@@ -168,15 +137,14 @@ func late(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", errLate, ctx.Err())
 }
 
-// call asks the model and keeps what came of it. Of ctx it has the values, not
-// the end.
+// call asks the model and caches the outcome. It takes the values of ctx, not its end.
 func (r *Rewriter) call(ctx context.Context, q *question) (Rewritten, error) {
-	if known, ok := r.kept.get(q.key); ok { // kept since it was looked for
+	if known, ok := r.cached(q.key); ok { // answered since it was looked up
 		return known.again()
 	}
 	select {
-	case r.turns <- struct{}{}:
-		defer func() { <-r.turns }()
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
 	default:
 		return Rewritten{}, errBusy
 	}
@@ -194,18 +162,18 @@ func (r *Rewriter) call(ctx context.Context, q *question) (Rewritten, error) {
 		r.failure(q, err, string(answer.JSON))
 		return Rewritten{}, err
 	}
-	r.kept.put(q.key, outcome{Rewritten: out}, r.cfg.Keep)
+	r.cache.Add(q.key, outcome{Rewritten: out, until: time.Now().Add(r.cfg.Keep)})
 	return out, nil
 }
 
-// failure keeps a failure for a moment, so that who asks the same again does not
-// wait for it again, and the answer that can not be used for whoever mends the
-// prompt. What was not asked costs nothing and is not kept.
+// failure keeps a failure for a moment, so that the same query does not wait for it
+// again, and an answer that cannot be used for work on the prompt. A failure without a
+// call costs nothing and is not kept.
 func (r *Rewriter) failure(q *question, err error, answer string) {
 	if kind := llm.KindOf(err); kind == llm.Broken || kind == llm.Exhausted || r.life.Err() != nil {
 		return
 	}
-	r.kept.put(q.key, outcome{err: withoutText(err)}, r.cfg.KeepFailures)
+	r.cache.Add(q.key, outcome{err: withoutText(err), until: time.Now().Add(r.cfg.KeepFailures)})
 	if answer == "" {
 		return
 	}
@@ -215,8 +183,8 @@ func (r *Rewriter) failure(q *question, err error, answer string) {
 	})
 }
 
-// withoutText returns an error without the answer that came with it, which is kept
-// elsewhere and for few.
+// withoutText returns an error without the answer that came with it, which the list of
+// failures keeps.
 func withoutText(err error) error {
 	e := (*llm.Error)(nil)
 	if !errors.As(err, &e) || e.Text == "" {
@@ -235,6 +203,5 @@ func textOf(err error) string {
 	return ""
 }
 
-// Failed returns the answers of a tenant that could not be used, the newest
-// first, as far as they are kept.
+// Failed returns the last answers of a tenant that could not be used, newest first.
 func (r *Rewriter) Failed(tenant string) []Failed { return r.failed.of(tenant) }

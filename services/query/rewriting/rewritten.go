@@ -8,7 +8,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Rewritten is what a query is after. It is shared: nobody changes it.
+// Rewritten is what a query is after. It is shared and never changed.
 type Rewritten struct {
 	Needs     []schema.Need
 	Arguments map[string]string // name to meaning
@@ -21,10 +21,9 @@ type Argument struct {
 	Meaning string `json:"meaning"`
 }
 
-// Of returns needs and arguments as a search takes them: needs that say
-// nothing and arguments without a name are left out, and of two arguments of
-// one name the later one counts. It is the one way from what a language model
-// said, now or on record, to a search.
+// Of returns needs and arguments as a search takes them: empty needs and arguments
+// without a name are left out, and of two arguments of one name the later one counts.
+// Answers of a language model reach a search through it, now and from records.
 func Of(needs []schema.Need, arguments []Argument) Rewritten {
 	r := Rewritten{Arguments: make(map[string]string, len(arguments))}
 	for _, n := range needs {
@@ -44,16 +43,4 @@ func Of(needs []schema.Need, arguments []Argument) Rewritten {
 // them.
 func (r Rewritten) Into(req *schema.SearchRequest) {
 	req.Needs, req.Arguments = slices.Clone(r.Needs), maps.Clone(r.Arguments)
-}
-
-// size is about what it takes in memory, in bytes.
-func (r Rewritten) size() int {
-	n := 0
-	for _, need := range r.Needs {
-		n += len(need.UserIntent) + len(need.ToolDescription) + len(need.ExpectedResponse)
-	}
-	for name, meaning := range r.Arguments {
-		n += len(name) + len(meaning)
-	}
-	return n
 }

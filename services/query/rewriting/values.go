@@ -141,7 +141,7 @@ func (w word) name() bool {
 
 var letters = regexp.MustCompile(`\p{L}[\p{L}\p{M}]*`)
 
-// wordsOf returns the words of a text. What follows an apostrophe is none.
+// wordsOf returns the words of a text. The letters behind an apostrophe are left out.
 func wordsOf(s string) []word {
 	var out []word
 	for _, sentence := range text.Sentences(s) {

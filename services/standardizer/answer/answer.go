@@ -30,29 +30,22 @@ type Parameter struct {
 	Example     string `json:"example"` // a value, as JSON text or, if it is a string, bare
 }
 
-// Schemas of the answer, in the subset that strict structured output takes.
-const (
-	describing = `{"type":"object","additionalProperties":false,"required":["description","parameters","response","examples"],"properties":{` +
-		`"description":{"type":"string"},` +
-		`"parameters":{"type":"array","items":{"type":"object","additionalProperties":false,"required":["name","description","example"],"properties":{` +
-		`"name":{"type":"string"},"description":{"type":"string"},"example":{"type":"string"}}}},` +
-		`"response":{"type":"string"},` +
-		`"examples":{"type":"array","items":{"type":"string"}}}}`
-	finding = `{"type":"object","additionalProperties":false,"required":["description","parameters","response","examples"],"properties":{` +
-		`"description":{"type":"string"},` +
-		`"parameters":{"type":"array","items":{"type":"object","additionalProperties":false,"required":["name","type","required","description","example"],"properties":{` +
-		`"name":{"type":"string"},"type":{"type":"string"},"required":{"type":"boolean"},"description":{"type":"string"},"example":{"type":"string"}}}},` +
-		`"response":{"type":"string"},` +
-		`"examples":{"type":"array","items":{"type":"string"}}}}`
-)
+// shape is the schema of the answer, in the subset that strict structured output takes,
+// but for the members of a parameter.
+const shape = `{"type":"object","additionalProperties":false,"required":["description","parameters","response","examples"],"properties":{` +
+	`"description":{"type":"string"},` +
+	`"parameters":{"type":"array","items":{"type":"object","additionalProperties":false,"required":["name",%s"description","example"],"properties":{` +
+	`"name":{"type":"string"},%s"description":{"type":"string"},"example":{"type":"string"}}}},` +
+	`"response":{"type":"string"},` +
+	`"examples":{"type":"array","items":{"type":"string"}}}}`
 
 // Schema returns the JSON Schema of the answer: with type and required of each
 // parameter where the model is to say them.
 func Schema(typed bool) json.RawMessage {
 	if typed {
-		return json.RawMessage(finding)
+		return json.RawMessage(fmt.Sprintf(shape, `"type","required",`, `"type":{"type":"string"},"required":{"type":"boolean"},`))
 	}
-	return json.RawMessage(describing)
+	return json.RawMessage(fmt.Sprintf(shape, "", ""))
 }
 
 // errShape is in every error of Decode.

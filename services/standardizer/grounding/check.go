@@ -9,7 +9,6 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/answer"
 	"github.com/toolstream/toolstream/services/standardizer/injection"
-	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
 // Limits of what is taken of an answer, in bytes and counts.
@@ -145,27 +144,10 @@ func (c *checker) fact(where string, p *answer.Parameter) {
 	}
 }
 
-// claims checks a text that says something about the tool.
+// claims checks a text that says something about the tool: it makes up no value.
 func (c *checker) claims(where, said string, limit int) {
 	c.legible(where, said, limit)
-	for _, m := range email.FindAllString(said, -1) {
-		if !c.source.says(m) {
-			c.add(RuleMail, where, m)
-		}
-	}
-	said = email.ReplaceAllString(said, " ")
-	for _, m := range address.FindAllString(said, -1) {
-		if !c.source.says(strings.TrimRight(m, ".,;:!?")) {
-			c.add(RuleAddress, where, m)
-		}
-	}
-	said = address.ReplaceAllString(said, " ")
-	said = c.identifiers(where, said)
-	for _, n := range numbersIn(bare(said)) {
-		if !c.source.numbers[n.value] {
-			c.add(RuleNumber, where, n.text)
-		}
-	}
+	c.literals(where, said, nil)
 }
 
 // identifiers checks what looks like code, and returns the text without it.
@@ -206,16 +188,11 @@ func (c *checker) example(where, said string) {
 		c.add(RuleEmpty, where, "")
 	}
 	c.namesTool(where, said)
-	takes := func(kind func(*schema.Parameter) bool) bool { return c.source.takes(kind, c.extra()) }
-	c.literals(where, said, takes)
-}
-
-// extra returns the answer's own parameters where the source lists none.
-func (c *checker) extra() []schema.Parameter {
-	if c.source.stated.Names {
-		return nil
+	takers := c.source.doc.Parameters
+	if !c.source.stated.Names { // the source lists none
+		takers = append(takers[:len(takers):len(takers)], c.told...)
 	}
-	return c.told
+	c.literals(where, said, takers)
 }
 
 // value checks the example of a parameter.
@@ -228,12 +205,15 @@ func (c *checker) value(where string, p *answer.Parameter) {
 			fact.Description += " " + q.Description
 		}
 	}
-	c.literals(where, p.Example, func(kind func(*schema.Parameter) bool) bool { return kind(&fact) })
+	c.literals(where, p.Example, []schema.Parameter{fact})
 }
 
-// literals checks the values of a text: each stands in the source, or somewhere
-// a value of its kind is taken.
-func (c *checker) literals(where, said string, takes func(func(*schema.Parameter) bool) bool) {
+// literals checks the values of a text: each stands in the source, or one of the takers
+// takes values of its kind.
+func (c *checker) literals(where, said string, takers []schema.Parameter) {
+	takes := func(kind func(*schema.Parameter) bool) bool {
+		return slices.ContainsFunc(takers, func(p schema.Parameter) bool { return kind(&p) })
+	}
 	for _, m := range email.FindAllString(said, -1) {
 		if !c.source.says(m) && !takes(takesMail) {
 			c.add(RuleMail, where, m)
@@ -260,10 +240,8 @@ func (c *checker) literals(where, said string, takes func(func(*schema.Parameter
 // namesTool checks that a request names no tool. A name that is an ordinary
 // word is one that users say.
 func (c *checker) namesTool(where, said string) {
-	for _, name := range append(c.source.siblings[:len(c.source.siblings):len(c.source.siblings)], c.source.doc.Name) {
-		if isIdentifier(name) && containsWord(said, name) {
-			c.add(RuleName, where, name)
-		}
+	if name := c.source.doc.Name; isIdentifier(name) && containsWord(said, name) {
+		c.add(RuleName, where, name)
 	}
 	for i := range c.source.doc.Parameters {
 		if name := c.source.doc.Parameters[i].Name; strings.Contains(name, "_") && containsWord(said, name) {
@@ -279,7 +257,7 @@ func (c *checker) language(a *answer.Answer) {
 	if c.source.english {
 		want = "en"
 	}
-	said := rules.Language(a.Description + " " + a.Response + " " + strings.Join(a.Examples, " "))
+	said := string(text.Guess(a.Description + " " + a.Response + " " + strings.Join(a.Examples, " ")))
 	if want != "" && said != "" && said != want {
 		c.add(RuleLanguage, "description", said+", not "+want)
 	}

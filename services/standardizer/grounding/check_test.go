@@ -15,12 +15,12 @@ import (
 const boil = `{"name": "boil_egg", "description": "Boils an egg for 5 minutes. See https://eggs.example.com/docs or write to cook@example.com.",
 	"inputSchema": {"properties": {"minutes": {"type": "integer", "description": "How long, in minutes"}, "soft": {"type": "boolean"}}, "required": ["minutes"]}}`
 
-func source(t interface{ Fatal(...any) }, format, raw string, c Config) *Source {
+func source(t interface{ Fatal(...any) }, format, raw string, english bool) *Source {
 	doc, err := rules.Standardize(format, "kitchen/boil", json.RawMessage(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewSource(c, json.RawMessage(raw), rules.StatedBy(format, json.RawMessage(raw), &doc), &doc)
+	return NewSource(english, json.RawMessage(raw), rules.StatedBy(format, json.RawMessage(raw), &doc), &doc)
 }
 
 // sound returns an answer about boil that can be taken.
@@ -34,7 +34,7 @@ func sound() *answer.Answer {
 }
 
 func TestASoundAnswerIsTaken(t *testing.T) {
-	if found := Check(sound(), source(t, "mcp", boil, Config{})); len(found) > 0 {
+	if found := Check(sound(), source(t, "mcp", boil, false)); len(found) > 0 {
 		t.Error(found)
 	}
 }
@@ -63,7 +63,6 @@ func TestWhatTheSourceLacksIsFound(t *testing.T) {
 		"a JSON response":              {func(a *answer.Answer) { a.Response = `Returns {"state": "done"}.` }, RuleStructure},
 		"a block of code":              {func(a *answer.Answer) { a.Response = "```\nstate\n```" }, RuleStructure},
 		"the tool's name":              {func(a *answer.Answer) { a.Examples[0] = "Call boil_egg for me." }, RuleName},
-		"a sibling's name":             {func(a *answer.Answer) { a.Examples[0] = "Do as fryEgg does." }, RuleName},
 		"six examples":                 {func(a *answer.Answer) { a.Examples = slices.Repeat([]string{"Boil an egg."}, 6) }, RuleCount},
 		"an empty example":             {func(a *answer.Answer) { a.Examples[1] = " " }, RuleEmpty},
 		"a long description":           {func(a *answer.Answer) { a.Description = strings.Repeat("Boils an egg. ", 400) }, RuleLength},
@@ -75,7 +74,7 @@ func TestWhatTheSourceLacksIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := sound()
 			test.spoil(a)
-			found := Check(a, source(t, "mcp", boil, Config{English: true, Siblings: []string{"fryEgg"}}))
+			found := Check(a, source(t, "mcp", boil, true))
 			if !slices.ContainsFunc(found, func(v Violation) bool { return v.Rule == test.rule }) {
 				t.Errorf("found %v, want %q", found, test.rule)
 			}
@@ -86,12 +85,12 @@ func TestWhatTheSourceLacksIsFound(t *testing.T) {
 func TestValuesInExamplesNeedAParameterThatTakesThem(t *testing.T) {
 	raw := `{"name": "ping", "description": "Says whether the server is there.", "inputSchema": {"properties": {"loud": {"type": "boolean"}}}}`
 	a := &answer.Answer{Description: "Says whether the server is there.", Parameters: []answer.Parameter{{Name: "loud", Description: "Whether to be loud."}}, Examples: []string{"Is the server 17 there?"}}
-	if found := Check(a, source(t, "mcp", raw, Config{})); len(found) != 1 || found[0].Rule != RuleNumber {
+	if found := Check(a, source(t, "mcp", raw, false)); len(found) != 1 || found[0].Rule != RuleNumber {
 		t.Error(found)
 	}
 	raw = strings.ReplaceAll(raw, `{"type": "boolean"}`, `{"type": "string", "description": "Mail address of who asks"}`)
 	a.Examples = []string{"Is server 17 there? Tell eve@example.org."}
-	if found := Check(a, source(t, "mcp", raw, Config{})); len(found) > 0 {
+	if found := Check(a, source(t, "mcp", raw, false)); len(found) > 0 {
 		t.Error(found)
 	}
 }
@@ -102,7 +101,7 @@ func TestProseIsAskedForItsParameters(t *testing.T) {
 	a := &answer.Answer{Description: "Boils an egg.", Parameters: []answer.Parameter{
 		{Name: "minutes", Type: "integer", Description: "How long.", Example: "7"}, {Name: "size", Type: "string", Required: &no, Description: "Of the egg."},
 	}}
-	s := source(t, "text", raw, Config{})
+	s := source(t, "text", raw, false)
 	if found := Check(a, s); len(found) > 0 {
 		t.Error(found)
 	}
@@ -115,7 +114,7 @@ func TestProseIsAskedForItsParameters(t *testing.T) {
 // TestNoParameterComesOrGoes holds that an answer with other parameters than
 // the source's is never taken, whichever they are.
 func TestNoParameterComesOrGoes(t *testing.T) {
-	s := source(t, "mcp", boil, Config{})
+	s := source(t, "mcp", boil, false)
 	rapid.Check(t, func(t *rapid.T) {
 		a := sound()
 		a.Parameters = nil
@@ -133,7 +132,7 @@ func TestNoParameterComesOrGoes(t *testing.T) {
 // TestInventedLiteralsAreFound holds that a number or an address is found
 // wherever it stands in a text about the tool.
 func TestInventedLiteralsAreFound(t *testing.T) {
-	s := source(t, "mcp", boil, Config{})
+	s := source(t, "mcp", boil, false)
 	invented := rapid.OneOf(rapid.StringMatching(`[1-9][0-9]{2,8}`), rapid.StringMatching(`https://[a-z]{3,9}\.example/[a-z]{1,9}`),
 		rapid.StringMatching(`[a-z]{3,9}@[a-z]{3,9}\.example`), rapid.StringMatching(`zq[a-z]{2,6}_[a-z]{2,6}`), rapid.StringMatching(`zq[a-z]{2,6}[A-Z][a-z]{2,6}`))
 	rapid.Check(t, func(t *rapid.T) {
@@ -152,26 +151,6 @@ func TestInventedLiteralsAreFound(t *testing.T) {
 		}
 		if len(Check(a, s)) == 0 {
 			t.Fatalf("%q is taken", text)
-		}
-	})
-}
-
-// TestAnyTextIsChecked holds that no text makes the checks fail or disagree.
-func TestAnyTextIsChecked(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		raw, err := json.Marshal(rapid.StringN(1, 200, -1).Draw(t, "source"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc, err := rules.Standardize("text", "a", raw)
-		if err != nil {
-			t.Skip(err)
-		}
-		s := NewSource(Config{}, raw, rules.StatedBy("text", raw, &doc), &doc)
-		a := &answer.Answer{Description: rapid.String().Draw(t, "d"), Response: rapid.String().Draw(t, "r"), Examples: []string{rapid.String().Draw(t, "e")},
-			Parameters: []answer.Parameter{{Name: rapid.String().Draw(t, "p"), Type: "string"}}}
-		if !slices.Equal(Check(a, s), Check(a, s)) {
-			t.Fatal("two checks of the same answer differ")
 		}
 	})
 }

@@ -14,7 +14,7 @@ var (
 	// A host without a scheme is one only by a well-known ending.
 	address = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s<>"')\]]+|\bwww\.[^\s<>"')\]]+|\b(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|app|info|biz|gov|edu|xyz|me|co\.uk)\b(?:/[^\s<>"')\]]*)?`)
 	numeral = regexp.MustCompile(`\d+(?:[.,]\d+)*`)
-	// A digit that belongs to a name which everybody knows.
+	// A digit of a well-known name.
 	standard = regexp.MustCompile(`(?i)\b(?:(?:iso|iec|rfc|ieee|itu|bcp|ansi|ecma|epsg|unicode|utf|ucs|sha|md|crc|aes|base|ipv|http|tls|oauth|openapi|json-rpc|soap|uuid ?v|wgs)(?:[-/ .:]{0,2}\d+)(?:[-/.:]\d+)*|e\.164|x\.509|x(?:64|86)|h\.26\d|mp[34]|[23]d|v\d+(?:\.\d+)*)\b`)
 	marker   = regexp.MustCompile(`(?m)^[ \t>#*-]*\(?\d{1,2}[.)](?:[ \t]|$)`)
 	// What looks like code: joined by underscores or dots, or by a capital
@@ -79,8 +79,8 @@ func takesMail(p *schema.Parameter) bool { return speaksOf(p, mailWords) || anyS
 // takesAddress reports whether a parameter speaks of something that has a URL.
 func takesAddress(p *schema.Parameter) bool { return speaksOf(p, addressWords) || anyShape(p) }
 
-// anyShape reports whether a parameter is an object of which nothing else is
-// said than that it is one.
+// anyShape reports whether a parameter is an object without a described
+// shape.
 func anyShape(p *schema.Parameter) bool {
 	return p.Description == "" && rules.TypeName(p.Type) == "object"
 }
@@ -95,7 +95,7 @@ func speaksOf(p *schema.Parameter, words []string) bool {
 	return false
 }
 
-// hidden reports whether a text has characters that nobody sees.
+// hidden reports whether a text has invisible characters.
 func hidden(r rune) bool {
 	return unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d' && r != '\u00ad' || unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r'
 }

@@ -11,25 +11,19 @@ import (
 
 // Source is a document as answers are checked against it.
 type Source struct {
-	doc      *schema.Document
-	stated   rules.Stated
-	english  bool     // the answer is to be English, whatever the source is
-	siblings []string // names of other tools
+	doc     *schema.Document
+	stated  rules.Stated
+	english bool // the answer is to be English, whatever the source is
 
 	text    string          // everything the source says, in small letters, a line each
 	letters string          // the same, but only letters and digits, a line each
 	numbers map[string]bool // that stand in it, as number writes them
 }
 
-// Config says what an answer is to be.
-type Config struct {
-	English  bool     // in English, whatever the language of the source
-	Siblings []string // names of other tools of the same owner, which examples do not name
-}
-
-// NewSource reads a document. doc is what the rules made of raw.
-func NewSource(c Config, raw json.RawMessage, stated rules.Stated, doc *schema.Document) *Source {
-	s := &Source{doc: doc, stated: stated, english: c.English, siblings: c.Siblings, numbers: map[string]bool{}}
+// NewSource reads a document. doc is what the rules made of raw. An answer has the
+// language of the document, unless it is to be English.
+func NewSource(english bool, raw json.RawMessage, stated rules.Stated, doc *schema.Document) *Source {
+	s := &Source{doc: doc, stated: stated, english: english, numbers: map[string]bool{}}
 	var text, letters strings.Builder
 	add := func(said string) {
 		said = strings.ToLower(said)
@@ -92,19 +86,4 @@ func (s *Source) says(text string) bool { return strings.Contains(s.text, string
 func (s *Source) names(identifier string) bool {
 	letters := squeeze(identifier)
 	return letters == "" || strings.Contains(s.letters, letters)
-}
-
-// takes reports whether some parameter can take a value of a kind.
-func (s *Source) takes(kind func(*schema.Parameter) bool, extra []schema.Parameter) bool {
-	for i := range s.doc.Parameters {
-		if kind(&s.doc.Parameters[i]) {
-			return true
-		}
-	}
-	for i := range extra {
-		if kind(&extra[i]) {
-			return true
-		}
-	}
-	return false
 }

@@ -19,7 +19,7 @@ func literalWord(s string) bool {
 	return false
 }
 
-// isIdentifier reports whether a name can not be meant as ordinary words: it
+// isIdentifier reports whether a name cannot be meant as ordinary words: it
 // has an inner capital, an underscore or another mark that words do not have.
 func isIdentifier(name string) bool {
 	small := false
@@ -76,8 +76,8 @@ func family(typ string) string {
 	return ""
 }
 
-// sameType reports whether a type may be worded as said. What nobody knows the
-// meaning of may be worded in any way.
+// sameType reports whether a type may be worded as said. An unknown
+// type may be worded in any way.
 func sameType(fact, said string) bool {
 	a, b := family(fact), family(said)
 	return a == b || a == "" || strings.EqualFold(fact, said)

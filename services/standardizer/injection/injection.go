@@ -1,5 +1,5 @@
 // Package injection tells texts that give instructions to a language model from
-// those that describe a tool to whoever reads them.
+// those that describe a tool to a reader.
 //
 // It looks for what such instructions have in common, in several languages: they
 // overrule other instructions, speak of prompts, secrets and other tools, hide

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/toolstream/toolstream/internal/dataset"
+	"github.com/toolstream/toolstream/internal/lab/dataset"
 )
 
 // sample is a document of a corpus.

@@ -22,7 +22,7 @@ const (
 )
 
 // Cost is what asking about a document takes, in tokens, if the first answer is
-// taken and nobody asked before.
+// taken, without cached answers.
 type Cost struct {
 	Prompt     int // instructions, data and the shape of the answer
 	Completion int // expected of the answer

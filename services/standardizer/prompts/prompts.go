@@ -115,7 +115,7 @@ func (q *Question) data() string {
 }
 
 // source is the document as a model reads it: the same for equal documents, and
-// without characters that nobody sees. A document that is too long is told by
+// without invisible characters. A document that is too long is told by
 // what the rules took of it, and its beginning.
 func (q *Question) source() string {
 	s := string(q.Raw)
@@ -170,7 +170,7 @@ func seen(s string) string {
 }
 
 // delimited puts data between two lines of a mark. The mark is a hash of the
-// data, which can not hold its own.
+// data, which cannot hold its own.
 func delimited(data string) string {
 	sum := sha256.Sum256([]byte(data))
 	mark := "=== " + hex.EncodeToString(sum[:12]) + " ===\n"

@@ -31,10 +31,11 @@ var (
 		`|^[ \t]*#{1,6}[ \t]*(` + marked + `|` + plainly + `)[ \t]*:?[ \t]*#*[ \t]*$` +
 		`|^[ \t]*(?:[*_]{2})(` + marked + `|` + plainly + `)(?:[*_]{2})[ \t]*$` +
 		`|^[ \t]*(` + marked + `|` + plainly + `)[ \t]*:?[ \t]*\r?\n[ \t]*[-=~]{3,}[ \t]*$`)
-	// restField and tagField are the fields of reST (":param int x: …") and of
-	// Javadoc ("@param {int} x …"), with the lines that continue them.
+	// restField is a field of reST (":param int x: …") with the lines that continue it.
 	restField = regexp.MustCompile(`(?m)^[ \t]*:(param|parameter|arg|argument|type|returns?|rtype|raises?)\b[ \t]*([^:\n]*):[ \t]*([^\n]*(?:\n[ \t]+[^:@\s][^\n]*)*)$`)
-	tagField  = regexp.MustCompile(`(?m)^[ \t]*@(param|arg|returns?|throws)\b[ \t]*(?:\{([^}\n]*)\}[ \t]*)?([^\n]*(?:\n[ \t]+[^:@\s][^\n]*)*)$`)
+	// The tags of Javadoc: "@param {int} x …", "@returns {int} …".
+	paramTag   = regexp.MustCompile(`(?m)^([ \t]*)@(?:param|arg)\b[ \t]*(?:\{([^}\n]*)\}[ \t]*)?\[?([\w.$]+)\]?[ \t-]*`)
+	returnsTag = regexp.MustCompile(`(?m)^([ \t]*)@returns?\b[ \t]*(?:\{[^}\n]*\}[ \t]*)?`)
 )
 
 const (
@@ -44,15 +45,14 @@ const (
 	plainly = `Inputs?|Return|Response|Outputs?|Throws|Errors|Exceptions`
 )
 
-// takeApart finds the sections of a documentation text in Google, NumPy, reST
+// parseSections finds the sections of a documentation text in Google, NumPy, reST
 // and Markdown form, on lines of their own or run together.
-func takeApart(s string) sections {
-	s, doc := takeFields(s)
-	if !strings.ContainsAny(s, ":\n") {
-		doc.body = s
-		return doc
+func parseSections(s string) sections {
+	s, doc := parseFields(s)
+	var marks [][]int
+	if strings.ContainsAny(s, ":\n") {
+		marks = withoutAsides(s, heading.FindAllStringSubmatchIndex(s, 64))
 	}
-	marks := withoutAsides(s, heading.FindAllStringSubmatchIndex(s, 64))
 	if len(marks) == 0 {
 		doc.body = s
 		return doc
@@ -68,37 +68,26 @@ func takeApart(s string) sections {
 	return doc
 }
 
-// withoutAsides drops the marks that are words within the text of a parameter, as in
-// "Name of the city. Example: Paris": those behind which the list of parameters goes on.
-func withoutAsides(s string, marks [][]int) [][]int {
-	out := marks[:0:0]
+// aside is a heading that also occurs within the text of a parameter.
+var aside = regexp.MustCompile(`^(?:example|note|usage|warning|important)s?$`)
+
+// withoutAsides drops the headings within the text of a parameter, as in "Name of the
+// city. Example: Paris": those amid a line, below which the list of parameters goes on.
+func withoutAsides(s string, marks [][]int) (out [][]int) {
 	for i, m := range marks {
-		if len(out) > 0 && listsParameters(title(s, out[len(out)-1])) && aside(title(s, m)) && !beginsLine(s, m[0]) {
-			end := len(s)
-			if i+1 < len(marks) {
-				end = marks[i+1][0]
-			}
-			if _, below, more := strings.Cut(s[m[1]:end], "\n"); more && lineEntry.MatchString(below) {
-				continue
-			}
+		end := len(s)
+		if i+1 < len(marks) {
+			end = marks[i+1][0]
+		}
+		before := s[strings.LastIndexByte(s[:m[0]], '\n')+1 : m[0]]
+		_, below, _ := strings.Cut(s[m[1]:end], "\n")
+		if len(out) > 0 && listsParameters(title(s, out[len(out)-1])) && aside.MatchString(title(s, m)) &&
+			strings.Trim(before, " \t-*•+") != "" && lineEntry.MatchString(below) {
+			continue
 		}
 		out = append(out, m)
 	}
 	return out
-}
-
-// aside reports headings that are words of sentences, too.
-func aside(title string) bool {
-	switch strings.TrimSuffix(title, "s") {
-	case "example", "note", "usage", "warning", "important":
-		return true
-	}
-	return false
-}
-
-// beginsLine reports whether nothing but space and list marks stands before i.
-func beginsLine(s string, i int) bool {
-	return strings.Trim(s[strings.LastIndexByte(s[:i], '\n')+1:i], " \t-*•+") == ""
 }
 
 func listsParameters(title string) bool {
@@ -110,59 +99,41 @@ func listsParameters(title string) bool {
 	return false
 }
 
-// takeFields removes the fields of reST and Javadoc and returns them in their
-// sections.
-func takeFields(s string) (rest string, doc sections) {
-	if !strings.ContainsAny(s, ":@") {
+// parseFields removes the fields of reST and Javadoc and returns them in their
+// sections: parameters in the form in which entries finds them again.
+func parseFields(s string) (rest string, doc sections) {
+	if strings.Contains(s, "@") {
+		s = returnsTag.ReplaceAllString(paramTag.ReplaceAllString(s, "$1:param $2 $3: "), "$1:returns: ")
+	}
+	words := []string{":param", ":arg", ":type", ":return", ":rtype", ":raise"}
+	if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) }) {
 		return s, doc
 	}
 	types := map[string]string{}
 	for _, m := range restField.FindAllStringSubmatch(s, maxCollected) {
 		if m[1] == "type" {
-			types[strings.TrimSpace(m[2])] = strings.Join(strings.Fields(m[3]), " ")
+			types[strings.TrimSpace(m[2])] = m[3]
 		}
 	}
 	rest = restField.ReplaceAllStringFunc(s, func(f string) string {
 		m := restField.FindStringSubmatch(f)
-		head := strings.Fields(m[2])
-		if len(head) == 0 {
-			head = []string{""}
+		said := strings.Join(strings.Fields(m[3]), " ")
+		typ, name := "", strings.TrimSpace(m[2])
+		if i := strings.LastIndexAny(name, " \t"); i >= 0 {
+			typ, name = strings.TrimSpace(name[:i]), name[i+1:]
 		}
-		name, typ := head[len(head)-1], strings.Join(head[:len(head)-1], " ")
-		doc.addField(m[1], name, cmpOr(typ, types[name]), m[3])
-		return ""
-	})
-	rest = tagField.ReplaceAllStringFunc(rest, func(f string) string {
-		m := tagField.FindStringSubmatch(f)
-		if strings.HasPrefix(m[1], "return") {
-			doc.addField(m[1], "", m[2], m[3])
-			return ""
+		switch {
+		case strings.HasPrefix(m[1], "return"):
+			doc.returns = paragraphs(doc.returns, said)
+		case name != "" && (strings.HasPrefix(m[1], "param") || strings.HasPrefix(m[1], "arg")):
+			if typ = cmpOr(typ, types[name]); typ != "" {
+				name += " (" + typ + ")"
+			}
+			doc.parameters += "\n" + name + ": " + said
 		}
-		name, said, _ := strings.Cut(strings.TrimSpace(m[3]), " ")
-		doc.addField(m[1], strings.Trim(name, "[]"), m[2], strings.TrimLeft(said, " -"))
 		return ""
 	})
 	return rest, doc
-}
-
-// addField files one field in the form in which entries finds it again.
-func (d *sections) addField(kind, name, typ, said string) {
-	said = strings.Join(strings.Fields(said), " ")
-	switch kind {
-	case "param", "parameter", "arg", "argument":
-		if name != "" {
-			d.parameters += "\n" + name + noted(typ) + ": " + said
-		}
-	case "return", "returns":
-		d.returns = paragraphs(d.returns, said)
-	}
-}
-
-func noted(typ string) string {
-	if typ == "" {
-		return ""
-	}
-	return " (" + typ + ")"
 }
 
 func title(s string, m []int) string {
@@ -186,7 +157,8 @@ func (d *sections) add(title, mark, content string) {
 	switch strings.TrimSuffix(title, "s") {
 	case "return", "yield", "response", "output", "return value":
 		first, rest := firstBlock(content)
-		d.returns = paragraphs(d.returns, afterType(first))
+		_, said := leadingType(first)
+		d.returns = paragraphs(d.returns, said)
 		d.body = paragraphs(d.body, rest)
 	case "raise", "throw", "error", "exception":
 		_, rest := firstBlock(content)
@@ -212,31 +184,16 @@ func firstBlock(s string) (first, rest string) {
 
 // entryBlocks cuts a section of entries before the first block without any.
 func entryBlocks(s string) (listed, rest string) {
-	s = strings.TrimLeft(s, "\r\n")
-	for at := 0; ; {
-		m := blankLine.FindStringIndex(s[at:])
-		if m == nil {
-			return s, ""
-		}
-		next := s[at+m[1]:]
-		if end := blankLine.FindStringIndex(next); end != nil {
-			next = next[:end[0]]
-		}
-		if strings.TrimSpace(s[:at+m[0]]) != "" && !lineEntry.MatchString(next) {
-			return s[:at+m[0]], s[at+m[1]:]
-		}
-		at += m[1]
+	blocks := blankLine.Split(strings.TrimLeft(s, "\r\n"), -1)
+	n := 1
+	for n < len(blocks) && (strings.TrimSpace(blocks[n-1]) == "" || lineEntry.MatchString(blocks[n])) {
+		n++
 	}
+	return strings.Join(blocks[:n], "\n\n"), strings.Join(blocks[n:], "\n\n")
 }
 
-// afterType drops the type that the text of a result begins with, on a line of
-// its own or before a colon.
-func afterType(s string) string {
-	_, rest := leadingType(s)
-	return rest
-}
-
-// leadingType splits a type off the beginning of a text.
+// leadingType splits off the type that a text begins with, on a line of its own
+// or before a colon.
 func leadingType(s string) (typ, rest string) {
 	s = strings.TrimSpace(s)
 	i := strings.IndexAny(s, ":\n")
@@ -279,36 +236,25 @@ func entries(s string, known map[string]bool) []entry {
 	return out
 }
 
-// lineEntries takes the lines at the indentation of the first entry, with what
-// is indented deeper.
+// lineEntries takes the lines that begin with an entry, with those below. What
+// is indented deeper than the first belongs to the one before.
 func lineEntries(s string) []entry {
 	var out []entry
 	marks := lineEntry.FindAllStringSubmatchIndex(s, maxCollected)
-	indent := -1
+	indent := 0
+	if len(marks) > 0 {
+		indent = marks[0][3] - marks[0][2]
+	}
+	marks = slices.DeleteFunc(marks, func(m []int) bool { return m[3]-m[2] > indent })
 	for i, m := range marks {
-		if depth := m[3] - m[2]; indent < 0 {
-			indent = depth
-		} else if depth > indent {
-			continue
-		}
 		end := len(s)
-		for _, next := range marks[i+1:] {
-			if next[3]-next[2] <= indent {
-				end = next[0]
-				break
-			}
+		if i+1 < len(marks) {
+			end = marks[i+1][0]
 		}
-		out = append(out, entry{name: strings.TrimLeft(s[m[4]:m[5]], "*"), note: group(s, m, 3), text: untilBlank(s[m[8]:end])})
+		text, _, _ := strings.Cut(strings.ReplaceAll(s[m[8]:end], "\r", ""), "\n\n") // what is below describes no parameter
+		out = append(out, entry{name: strings.TrimLeft(s[m[4]:m[5]], "*"), note: group(s, m, 3), text: text})
 	}
 	return out
-}
-
-// untilBlank cuts at the first empty line: what follows belongs to nobody.
-func untilBlank(s string) string {
-	if i := strings.Index(strings.ReplaceAll(s, "\r", ""), "\n\n"); i >= 0 {
-		return s[:min(i, len(s))]
-	}
-	return s
 }
 
 func group(s string, m []int, g int) string {
@@ -351,9 +297,6 @@ func inlineEntries(s string, known map[string]bool) []entry {
 // parameter is required; known says whether it tells.
 func (e entry) typed() (typ string, required, known bool) {
 	var types []string
-	if len(e.note) > 4*maxType {
-		return "", false, false // a remark, which closes what it likes
-	}
 	for _, part := range splitTop(e.note, ',') {
 		switch word := strings.ToLower(strings.TrimSpace(part)); {
 		case word == "":
@@ -364,7 +307,7 @@ func (e entry) typed() (typ string, required, known bool) {
 		case strings.HasPrefix(word, "default"):
 			required, known = false, true
 		case isTypeText(part):
-			types = append(types, typeName(part))
+			types = append(types, TypeName(part))
 		}
 	}
 	return strings.Join(types, " or "), required, known
@@ -388,13 +331,13 @@ func entryParameters(list []entry) []schema.Parameter {
 	return out
 }
 
-// documented adds to a document what its documentation text says: the
+// addDocumentation adds to a document what its documentation text says: the
 // descriptions of parameters that have none, the response, the examples. The
 // text without what found its place becomes the description. Parameters are
 // taken from it only where the source lists none.
-func documented(d *schema.Document, said string) {
-	doc := takeApart(cut(said))
-	if doc.parameters != "" && !describe(d, doc.parameters) {
+func addDocumentation(d *schema.Document, said string) {
+	doc := parseSections(cut(said))
+	if doc.parameters != "" && !describeParameters(d, doc.parameters) {
 		doc.body = paragraphs(doc.body, doc.parameters)
 	}
 	d.Response = paragraphs(doc.returns, d.Response)
@@ -406,11 +349,11 @@ func documented(d *schema.Document, said string) {
 // cut bounds a documentation text before it is searched.
 func cut(s string) string { return text.Truncate(s, maxProse) }
 
-// describe hands out the descriptions in a section to the parameters that have
+// describeParameters hands out the descriptions in a section to the parameters that have
 // none, and reports whether all of the section found a place.
-func describe(d *schema.Document, section string) bool {
+func describeParameters(d *schema.Document, section string) bool {
 	if len(d.Parameters) == 0 {
-		d.Parameters = described(section)
+		d.Parameters = fromText(section)
 		return len(d.Parameters) > 0
 	}
 	at := make(map[string]int, len(d.Parameters))

@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/toolstream/toolstream/internal/jsondoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -41,10 +42,10 @@ func genericObject(m map[string]any) schema.Document {
 	f.inputs(&d)
 	d.Response = f.response()
 	for _, k := range exampleKeys {
-		d.Examples = append(d.Examples, asked(f.take(k))...)
+		d.Examples = append(d.Examples, exampleRequests(f.take(k))...)
 	}
 	functions := f.code()
-	documented(&d, f.description())
+	addDocumentation(&d, f.description())
 	for _, function := range functions {
 		if d.Name == "" {
 			d.Name = function.name
@@ -88,7 +89,7 @@ type fields struct {
 
 func foldKeys(m map[string]any) *fields {
 	f := &fields{values: make(map[string]any, len(m)), taken: map[string]bool{}}
-	for _, k := range keys(m) {
+	for _, k := range jsondoc.Keys(m) {
 		if folded := fold(k); f.values[folded] == nil {
 			f.values[folded] = m[k]
 		}
@@ -128,7 +129,7 @@ func (f *fields) text(names ...string) string {
 // The words for each part, most specific first, folded.
 var (
 	nameKeys = []string{"name", "apiname", "functionname", "funcname", "toolname", "function", "func", "operationid",
-		"methodname", "command", "action", "endpointname", "title", "label", "slug", "identifier", "id", "api", "tool", "model"}
+		"methodname", "command", "action", "endpointname", "title", "label", "slug", "identifier", "modelid", "modelname", "id", "api", "tool", "model", "apicall"}
 	descriptionKeys = []string{"summary", "functionality", "description", "apidescription", "tooldescription",
 		"functiondescription", "funcdescription", "shortdescription", "longdescription", "desc", "docstring", "documentation",
 		"docs", "doc", "about", "overview", "purpose", "help", "details", "explanation", "instructions", "content", "text"}
@@ -139,11 +140,11 @@ var (
 	exampleKeys = []string{"examples", "example", "examplequeries", "examplerequests", "exampleprompts", "samplequeries",
 		"queries", "utterances", "userqueries", "questions", "prompts", "usecases", "userintents", "xexamples"}
 	tagKeys = []string{"category", "categories", "categoryname", "tags", "tag", "domain", "topics", "keywords", "labels",
-		"group", "framework", "collection", "provider", "toolname"}
+		"group", "framework", "task", "collection", "provider", "pipelinetag", "libraryname", "toolname"}
 )
 
-// silent reports keys whose values do not help to find a tool.
-func silent(folded string) bool {
+// isMetadata reports keys whose values do not help to find a tool.
+func isMetadata(folded string) bool {
 	switch folded {
 	case "url", "urls", "uri", "endpoint", "path", "method", "license", "licence", "author", "authors", "version", "code",
 		"examplecode", "apicall", "source", "install", "pythonenvironmentrequirements", "requirements", "envrequirements",
@@ -191,7 +192,7 @@ func (f *fields) response() string {
 // code takes the definitions that stand in any value.
 func (f *fields) code() []pythonFunction {
 	var out []pythonFunction
-	for _, k := range keys(f.values) {
+	for _, k := range jsondoc.Keys(f.values) {
 		s, ok := f.values[k].(string)
 		if !ok || f.taken[k] || !strings.Contains(s, "(") {
 			continue
@@ -222,8 +223,8 @@ func (f *fields) description() string {
 // rest is what no rule took, in order.
 func (f *fields) rest() []any {
 	var out []any
-	for _, k := range keys(f.values) {
-		if !f.taken[k] && !silent(k) {
+	for _, k := range jsondoc.Keys(f.values) {
+		if !f.taken[k] && !isMetadata(k) {
 			out = append(out, f.values[k])
 		}
 	}
@@ -249,8 +250,8 @@ func collect(v any, found []string, depth int) []string {
 			found = collect(e, found, depth-1)
 		}
 	case map[string]any:
-		for _, k := range keys(v) {
-			if !silent(fold(k)) {
+		for _, k := range jsondoc.Keys(v) {
+			if !isMetadata(fold(k)) {
 				found = collect(v[k], found, depth-1)
 			}
 		}

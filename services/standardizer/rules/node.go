@@ -2,8 +2,12 @@ package rules
 
 import (
 	"encoding/json"
+	"maps"
+	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/toolstream/toolstream/internal/jsondoc"
 )
 
 // node is what a JSON Schema says once its references are followed and its
@@ -28,11 +32,11 @@ type node struct {
 // node reads a schema; what stands outside wins over what it refers to.
 func (w *walker) node(s any) node {
 	n := node{}
-	w.absorb(&n, s, schemaNesting)
+	w.resolve(&n, s, schemaNesting)
 	return n
 }
 
-func (w *walker) absorb(n *node, s any, depth int) {
+func (w *walker) resolve(n *node, s any, depth int) {
 	if s == false {
 		n.never = true
 	}
@@ -49,11 +53,19 @@ func (w *walker) absorb(n *node, s any, depth int) {
 		w.follow(n, ref, depth)
 	}
 	for _, part := range list(m["allOf"]) {
-		w.absorb(n, part, depth-1)
+		w.resolve(n, part, depth-1)
 	}
 	w.alternatives(n, list(m["oneOf"]), depth)
 	w.alternatives(n, list(m["anyOf"]), depth)
-	w.conditions(n, m, depth)
+	if m["then"] != nil || m["else"] != nil {
+		w.condition(n, m["then"], m["else"], depth)
+	}
+	for _, k := range []string{"dependentSchemas", "dependencies"} {
+		schemas := object(m[k])
+		for _, name := range jsondoc.Keys(schemas) {
+			w.condition(n, schemas[name], nil, depth)
+		}
+	}
 }
 
 // keywords takes over what the schema itself says, where nothing is known yet.
@@ -90,7 +102,7 @@ func cmpOr(a, b string) string {
 
 func (n *node) addTypes(v any) {
 	for _, t := range words(v) {
-		for t := range strings.SplitSeq(typeName(t), " or ") {
+		for t := range strings.SplitSeq(TypeName(t), " or ") {
 			if t != "null" && t != "" && !slices.Contains(n.types, t) {
 				n.types = append(n.types, t)
 			}
@@ -137,14 +149,14 @@ func composed(how string, old, s any) any {
 	return map[string]any{how: append(parts[:len(parts):len(parts)], s)}
 }
 
-// alternatives merges schemas of which one has to hold: everything any of them
-// allows, and required is what all of them require.
+// alternatives merges the schemas of oneOf or anyOf: the result allows what any
+// of them allows and requires what all of them require.
 func (w *walker) alternatives(n *node, schemas []any, depth int) {
 	var found []node
 	for _, s := range schemas {
 		a := node{refs: n.refs}
-		w.absorb(&a, s, depth-1)
-		if !a.isNull(s) {
+		w.resolve(&a, s, depth-1)
+		if !a.never && object(s)["type"] != "null" {
 			found = append(found, a)
 		}
 	}
@@ -158,45 +170,20 @@ func (w *walker) alternatives(n *node, schemas []any, depth int) {
 			n.def = found[0].def
 		}
 	}
-	n.description = cmpOr(n.description, eachOnce(found))
+	n.description = cmpOr(n.description, joinDescriptions(found))
 	if n.enum == nil {
-		n.enum = allListed(found)
+		n.enum = joinEnums(found)
 	}
 }
 
-// conditions adds the properties that are there under a condition only, where nothing
-// else says what they are. Required is what is whether the condition holds or not.
-func (w *walker) conditions(n *node, m map[string]any, depth int) {
-	branch := func(s any) node {
-		a := node{refs: n.refs}
-		w.absorb(&a, s, depth-1)
-		return a
-	}
-	var c node
-	if m["then"] != nil || m["else"] != nil {
-		branches := []node{branch(m["then"]), branch(m["else"])}
-		c.allow(&branches[0])
-		c.allow(&branches[1])
-		n.require(branches)
-	}
-	for _, k := range []string{"dependentSchemas", "dependencies"} {
-		schemas := object(m[k])
-		for _, name := range keys(schemas) {
-			a := branch(schemas[name])
-			c.allow(&a)
-		}
-	}
-	for name, s := range c.props {
-		if _, known := n.props[name]; !known {
-			n.property(name, s, "allOf")
-		}
-	}
-	n.refer(c.refs)
-}
-
-// isNull reports that an alternative allows null and nothing else.
-func (n *node) isNull(s any) bool {
-	return object(s)["type"] == "null" || n.never
+// condition adds what holds if a condition does, or does not. What is said of a property
+// without a condition stands.
+func (w *walker) condition(n *node, then, otherwise any, depth int) {
+	c := node{refs: n.refs}
+	w.alternatives(&c, []any{then, otherwise}, depth)
+	maps.DeleteFunc(c.props, func(name string, _ any) bool { return n.props[name] != nil })
+	n.allow(&c)
+	n.require([]node{c})
 }
 
 // allow adds what an alternative allows. What it says about itself holds for it alone.
@@ -222,17 +209,11 @@ func (n *node) allow(a *node) {
 	for name, s := range a.props {
 		n.property(name, s, "anyOf")
 	}
-	n.refer(a.refs)
-}
-
-func (n *node) refer(refs []string) {
-	all := slices.Clone(n.refs)
-	for _, ref := range refs {
-		if !slices.Contains(all, ref) {
-			all = append(all, ref)
+	for _, ref := range a.refs {
+		if !slices.Contains(n.refs, ref) {
+			n.refs = append(n.refs[:len(n.refs):len(n.refs)], ref)
 		}
 	}
-	n.refs = all
 }
 
 // require adds what all alternatives require.
@@ -251,8 +232,8 @@ func (n *node) require(alternatives []node) {
 	}
 }
 
-// eachOnce is what alternatives say of themselves, in one text.
-func eachOnce(alternatives []node) string {
+// joinDescriptions is what alternatives say of themselves, in one text.
+func joinDescriptions(alternatives []node) string {
 	var said []string
 	for i := range alternatives {
 		s := strings.TrimSpace(alternatives[i].description)
@@ -266,9 +247,9 @@ func eachOnce(alternatives []node) string {
 	return strings.Join(said, "; ")
 }
 
-// allListed are the values that alternatives allow, nil where one allows more than it
+// joinEnums are the values that alternatives allow, nil where one allows more than it
 // lists.
-func allListed(alternatives []node) (values []any) {
+func joinEnums(alternatives []node) (values []any) {
 	for i := range alternatives {
 		if len(alternatives[i].enum) == 0 {
 			return nil
@@ -278,10 +259,10 @@ func allListed(alternatives []node) (values []any) {
 	return values
 }
 
-// follow absorbs what a reference points at. One that can not be followed, or
-// would lead into itself, still says what it is called.
+// follow resolves a reference. A reference that leads nowhere, or into itself,
+// still gives the type its name.
 func (w *walker) follow(n *node, ref string, depth int) {
-	target, ok := lookup(w.root, ref)
+	target, ok := jsondoc.Resolve(w.root, ref)
 	if !ok || w.path[ref] || slices.Contains(n.refs, ref) {
 		if name := refName(ref); name != "" && len(n.types) == 0 {
 			n.types = append(n.types, name)
@@ -289,31 +270,20 @@ func (w *walker) follow(n *node, ref string, depth int) {
 		return
 	}
 	n.refs = append(n.refs[:len(n.refs):len(n.refs)], ref)
-	w.absorb(n, target, depth-1)
+	w.resolve(n, target, depth-1)
 }
 
-// lookup finds what a reference within the document ("#/$defs/Item") points
-// at.
-func lookup(root any, ref string) (any, bool) {
-	pointer, ok := strings.CutPrefix(ref, "#/")
-	if !ok {
-		return root, ref == "#"
-	}
-	unescape := strings.NewReplacer("~1", "/", "~0", "~", "%24", "$", "%20", " ")
-	for token := range strings.SplitSeq(pointer, "/") {
-		next, found := object(root)[unescape.Replace(token)]
-		if !found {
-			return nil, false
-		}
-		root = next
-	}
-	return root, true
-}
-
-// refName returns the name that a reference ends in.
+// refName returns the name that a reference ends in. The number of an
+// alternative is no name.
 func refName(ref string) string {
 	name := ref[strings.LastIndexAny(ref, "/#")+1:]
-	return whole(name, maxType)
+	if decoded, err := url.PathUnescape(name); err == nil {
+		name = decoded
+	}
+	if strings.Trim(name, "0123456789") == "" {
+		return ""
+	}
+	return ifShort(name, maxType)
 }
 
 func itemsOf(m map[string]any) any {
@@ -340,7 +310,7 @@ func exampleOf(m map[string]any) any {
 			return v[0]
 		}
 	case map[string]any:
-		for _, k := range keys(v) {
+		for _, k := range jsondoc.Keys(v) {
 			if named, ok := object(v[k])["value"]; ok {
 				return named
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolstream/toolstream/internal/jsondoc"
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -24,13 +25,13 @@ func openapi(m map[string]any) schema.Document {
 	d.Tags = append(texts(op["tags"]), str(api["title"]))
 	d.Parameters, d.Flags = operationParameters(op, str(m["path"]))
 	d.Response = openapiResponse(object(op["responses"]))
-	d.Examples = asked(first(op, "x-examples", "x-example-requests", "x-example-queries", "x-sample-queries"))
-	documented(&d, summarized(d.Title, str(op["description"])))
+	d.Examples = exampleRequests(first(op, "x-examples", "x-example-requests", "x-example-queries", "x-sample-queries"))
+	addDocumentation(&d, withSummary(d.Title, str(op["description"])))
 	return d
 }
 
-// summarized puts a summary before a description that does not begin with it.
-func summarized(summary, description string) string {
+// withSummary puts a summary before a description that does not begin with it.
+func withSummary(summary, description string) string {
 	if s := fold(summary); s == "" || strings.HasPrefix(fold(text.Truncate(description, 4*len(summary)+64)), s) {
 		return description
 	}
@@ -59,13 +60,13 @@ func (w *walker) operationParameter(p map[string]any) {
 	}
 	required := p["required"] == true || in == "path"
 	switch {
-	case name == "", in == "header" && carriesNoInput(name):
+	case name == "", in == "header" && isProtocolHeader(name):
 	case in == "body":
 		w.body(map[string]any{"description": p["description"], "allOf": []any{p["schema"]}}, name, required)
 	default:
 		s := p
 		if inner := innerSchema(p); inner != nil {
-			s = map[string]any{"description": p["description"], "allOf": []any{inner, withoutType(p)}}
+			s = map[string]any{"description": p["description"], "allOf": []any{inner, map[string]any{"example": exampleOf(p)}}}
 		}
 		n := w.node(s)
 		if p["$ref"] != nil {
@@ -75,15 +76,10 @@ func (w *walker) operationParameter(p map[string]any) {
 	}
 }
 
-// withoutType keeps the examples that stand beside a parameter's schema.
-func withoutType(p map[string]any) map[string]any {
-	return map[string]any{"example": exampleOf(p)}
-}
-
-// carriesNoInput reports headers that are part of the protocol and not of the
+// isProtocolHeader reports headers that are part of the protocol and not of the
 // request: the OpenAPI specification has Accept, Content-Type and
 // Authorization ignored; keys and tokens come from the caller's settings.
-func carriesNoInput(header string) bool {
+func isProtocolHeader(header string) bool {
 	switch fold(header) {
 	case "accept", "contenttype", "authorization", "proxyauthorization", "cookie", "useragent", "host", "contentlength",
 		"apikey", "xapikey", "xauth", "xauthtoken", "xaccesstoken", "xrapidapikey", "xrapidapihost", "xcsrftoken":
@@ -115,7 +111,7 @@ func (w *walker) requestBody(body map[string]any) {
 
 // preferred chooses the media type whose schema says most about the fields.
 func preferred(content map[string]any) string {
-	all := keys(content)
+	all := jsondoc.Keys(content)
 	for _, want := range []string{"json", "x-www-form-urlencoded", "multipart", ""} {
 		for _, media := range all {
 			if strings.Contains(media, want) && object(object(content[media])["schema"]) != nil {
@@ -152,7 +148,7 @@ func withPath(in []schema.Parameter, path string) []schema.Parameter {
 
 // success returns the response of an operation that went well, or nil.
 func success(responses map[string]any) map[string]any {
-	for _, status := range keys(responses) {
+	for _, status := range jsondoc.Keys(responses) {
 		if len(status) == 3 && status[0] == '2' {
 			return object(responses[status])
 		}
@@ -174,16 +170,16 @@ func openapiResponse(responses map[string]any) string {
 	}
 	what := ""
 	if s != nil {
-		what = telling(responses, s)
+		what = describeSchema(responses, s)
 	}
-	return paragraphs(informative(str(r["description"])), what)
+	return paragraphs(withoutStatus(str(r["description"])), what)
 }
 
 var saysOK = regexp.MustCompile(`(?i)^\W*(?:20\d\b|2xx\b|http|the|your|a|an|was|is|has|been|request|operation|response|call|api|ok|okay|success(?:ful|fully)?|succeeded|created|accepted|completed|executed|processed|default|no content|returned|fulfilled|[\s\W])*$`)
 
-// informative returns the description of a response, or nothing where it only
+// withoutStatus returns the description of a response, or nothing where it only
 // says that all went well.
-func informative(s string) string {
+func withoutStatus(s string) string {
 	if len(s) < 100 && saysOK.MatchString(s) {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolstream/toolstream/internal/jsondoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -16,30 +17,27 @@ import (
 func parameters(v any, name string) ([]schema.Parameter, []string) {
 	switch v := embedded(v).(type) {
 	case []any:
-		return listed(v)
+		return fromList(v)
 	case map[string]any:
 		if isSchema(v) {
 			return schemaParameters(v, name)
 		}
-		return mapped(v)
+		return fromMap(v)
 	case string:
-		return described(v), nil
+		return fromText(v), nil
 	}
 	return nil, nil
 }
 
-// described reads parameters out of a signature or a section of prose.
-func described(s string) []schema.Parameter {
+// fromText reads parameters out of a signature or a section of prose.
+func fromText(s string) []schema.Parameter {
 	if sig, ok := signature(s); ok {
 		return sig.parameters
-	}
-	if table := tableEntries(s); len(table) > 0 {
-		return entryParameters(table)
 	}
 	return entryParameters(entries(s, nil))
 }
 
-// isSchema tells a JSON Schema from a map of parameters, one of which may be
+// isSchema tells a JSON Schema from a map of parameters, which may have one
 // called "type" or "properties".
 func isSchema(m map[string]any) bool {
 	if props, ok := m["properties"]; ok && (list(props) != nil || holdsSchemas(object(props))) {
@@ -73,7 +71,8 @@ func holdsSchemas(m map[string]any) bool {
 }
 
 // keywords are those of JSON Schema, of draft 4 to 2020-12, and of OpenAPI's schemas,
-// but for the ones that begin with $ or x-; "optional" is nobody's, and used.
+// but for the ones that begin with $ or x-; "optional" belongs to no
+// standard, but is used.
 var keywords = regexp.MustCompile(`^(?:\$.*|x-.*|id|type|title|description|default|deprecated|readOnly|writeOnly|examples?|format|optional|nullable|` +
 	`required|enum|const|multipleOf|(?:exclusive)?(?:Min|Max|min|max)imum|(?:min|max)(?:Length|Items|Properties|Contains)|uniqueItems|pattern|` +
 	`properties|(?:pattern|additional|unevaluated)Properties|propertyNames|items|(?:prefix|additional|unevaluated)Items|contains|` +
@@ -89,30 +88,35 @@ func onlyKeywords(m map[string]any) bool {
 	return true
 }
 
-// declared reads what a format says to be a JSON Schema, whatever else it holds.
-// Documents that are not true to their format have something else in its place.
-func declared(v any) ([]schema.Parameter, []string) {
+// fromSchema reads the input schema of a format that has one. Some documents
+// violate their format and have another description of parameters in its place.
+func fromSchema(v any) ([]schema.Parameter, []string) {
 	if m := object(embedded(v)); str(m["type"]) == "object" {
 		return schemaParameters(m, "input")
 	}
 	return parameters(v, "input")
 }
 
-// listed reads a list whose elements describe one parameter each. As soon as
+// fromList reads a list whose elements describe one parameter each. As soon as
 // one of them says whether it is required, silence means that it is not;
 // before, a parameter is required unless something says otherwise.
-func listed(items []any) ([]schema.Parameter, []string) {
+func fromList(items []any) ([]schema.Parameter, []string) {
 	w := newWalker(items)
-	explicit := slices.ContainsFunc(items, func(v any) bool { _, ok := object(v)["required"].(bool); return ok })
+	explicit := slices.ContainsFunc(items, saysRequired)
 	for _, item := range items {
 		switch item := item.(type) {
 		case string:
-			w.out = append(w.out, described(item)...)
+			w.out = append(w.out, fromText(item)...)
 		case map[string]any:
 			w.item(itemName(item), item, !explicit)
 		}
 	}
 	return w.result()
+}
+
+func saysRequired(item any) bool {
+	_, ok := object(item)["required"].(bool)
+	return ok
 }
 
 func itemName(item map[string]any) string {
@@ -124,31 +128,42 @@ func itemName(item map[string]any) string {
 	return ""
 }
 
-// mapped reads an object whose keys are the parameters' names.
-func mapped(m map[string]any) ([]schema.Parameter, []string) {
+// fromMap reads an object whose keys are the parameters' names.
+func fromMap(m map[string]any) ([]schema.Parameter, []string) {
 	required := words(m["required"])
 	explicit := len(required) > 0 && !slices.ContainsFunc(required, func(n string) bool { _, ok := m[n]; return !ok })
-	explicit = explicit || slices.ContainsFunc(slices.Collect(maps.Values(m)), func(v any) bool {
-		_, ok := object(v)["required"].(bool)
-		return ok
-	})
+	explicit = explicit || slices.ContainsFunc(slices.Collect(maps.Values(m)), saysRequired)
 	w := newWalker(m)
-	for _, name := range keys(m) {
-		if name == "required" && len(required) > 0 {
+	for _, name := range jsondoc.Keys(m) {
+		if schemaOnly(name, m[name]) {
 			continue
 		}
 		item := object(m[name])
 		if item == nil {
-			item = glossed(m[name])
+			item = fromValue(m[name])
 		}
 		w.item(name, item, !explicit || slices.Contains(required, name))
 	}
 	return w.result()
 }
 
-// glossed makes a schema of what stands in place of one: a type word, a
+// schemaOnly reports keywords of JSON Schema that name no parameter: they
+// stand beside parameters in schemas that are not true to the standard.
+func schemaOnly(name string, v any) bool {
+	switch name {
+	case "additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties",
+		"dependentRequired", "dependentSchemas", "$defs", "$id", "$comment", "$anchor":
+		return true
+	case "required":
+		_, isList := v.([]any)
+		return isList
+	}
+	return false
+}
+
+// fromValue makes a schema of what stands in place of one: a type word, a
 // description, or a value such as the parameter takes.
-func glossed(v any) map[string]any {
+func fromValue(v any) map[string]any {
 	s, ok := v.(string)
 	switch {
 	case !ok:
@@ -167,7 +182,7 @@ var parametrized = regexp.MustCompile(`^[A-Za-z_][\w.]*\[[^\s:]+\]$|^[a-z]\w*(?:
 
 // isTypeText reports whether the text is a type and nothing else.
 func isTypeText(s string) bool {
-	for t := range strings.SplitSeq(typeName(s), " or ") {
+	for t := range strings.SplitSeq(TypeName(s), " or ") {
 		for strings.HasPrefix(t, "array of ") {
 			t = strings.TrimPrefix(t, "array of ")
 		}
@@ -201,7 +216,7 @@ func innerSchema(item map[string]any) any {
 		return s
 	}
 	content := object(item["content"])
-	for _, k := range keys(content) {
+	for _, k := range jsondoc.Keys(content) {
 		if s := object(object(content[k])["schema"]); s != nil {
 			return s
 		}

@@ -81,7 +81,7 @@ def search(query: str = Field(description="Search text, any"), n: int = Field(..
 			},
 		}},
 		{"type parameters", "def größe[T](länge: T) -> int:\n    'Says how large something is.'", schema.Document{
-			Name: "größe", Description: "Says how large something is.", Response: "Returns an integer.",
+			Name: "größe", Language: "en", Description: "Says how large something is.", Response: "Returns an integer.",
 			Parameters: []schema.Parameter{{Name: "länge", Type: "T", Required: true}},
 		}},
 		{"numpy", `
@@ -235,25 +235,6 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestLanguage(t *testing.T) {
-	for want, s := range map[string]string{
-		"en": "Returns the list of users that are in the group.",
-		"de": "Gibt die Liste der Benutzer zurück, die in der Gruppe sind und nicht gesperrt wurden.",
-		"fr": "Renvoie la liste des utilisateurs qui sont dans le groupe.",
-		"es": "Devuelve la lista de los usuarios que están en el grupo para una cuenta.",
-		"zh": "查询指定城市的天气预报",
-		"ja": "指定した都市の天気予報を取得します",
-		"ko": "지정한 도시의 날씨를 조회합니다",
-		"ru": "Возвращает список пользователей группы",
-		"ar": "يعرض قائمة المستخدمين في المجموعة",
-		"":   "xyzzy frobnicate",
-	} {
-		if got := language(schema.Document{Description: s}); got != want {
-			t.Errorf("language(%q) = %q, want %q", s, got, want)
-		}
-	}
-}
-
 func TestFlags(t *testing.T) {
 	d := standardized(t, "mcp", `{"name": "x", "description": "Reads files.", "inputSchema": {"properties": {"path": {"default": "a\u202eb"}}}}`)
 	if len(d.Flags) == 0 {
@@ -318,7 +299,7 @@ func TestDescriptionsFindTheirParameters(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	rest := ":param query: What to look for.\n:type query: str\n:param limit: How many.\n:type limit: int, optional\n"
+	rest := ":arg: nothing\n:param query: What to look for.\n:type query: str\n:param limit: How many.\n:type limit: int, optional\n"
 	d := standardized(t, "text", jsonText("Searches for words.\n\n"+rest))
 	if len(d.Parameters) != 2 || d.Parameters[0].Type != "string" || !d.Parameters[0].Required || d.Parameters[1].Type != "integer" || d.Parameters[1].Required {
 		t.Errorf("types in fields of their own: %s", indented(d.Parameters))

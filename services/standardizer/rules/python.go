@@ -2,7 +2,6 @@ package rules
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -84,32 +83,20 @@ func parseFunction(s, name string, open int) (pythonFunction, bool) {
 	return f, true
 }
 
+// quotedOrComment finds comments outside of string literals.
+var quotedOrComment = regexp.MustCompile(`(?s)""".*?"""|'''.*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n]*`)
+
 // uncommented removes comments, which may hold what would close a bracket or a quote.
 func uncommented(s string) string {
-	var b strings.Builder
-	var q quotes
-	kept := 0 // up to where s is written
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '#':
-			b.WriteString(s[kept:i])
-			for i < len(s) && s[i] != '\n' {
-				i++
-			}
-			kept = i
-		case '"', '\'':
-			if triple := strings.Repeat(s[i:i+1], 3); strings.HasPrefix(s[i:], triple) {
-				inner := strings.Index(s[i+3:], triple)
-				if inner < 0 {
-					return b.String() + s[kept:]
-				}
-				i += inner + 5
-				continue
-			}
-			i = q.closing(s, i)
-		}
+	if !strings.Contains(s, "#") {
+		return s
 	}
-	return b.String() + s[kept:]
+	return quotedOrComment.ReplaceAllStringFunc(s, func(token string) string {
+		if token[0] == '#' {
+			return ""
+		}
+		return token
+	})
 }
 
 // maxAnnotation bounds the type after an arrow, in bytes: what nothing closes is looked
@@ -119,11 +106,9 @@ const maxAnnotation = 1 << 10
 // annotation reads the type after an arrow, up to the colon or the line's end.
 func annotation(s string) (typ, rest string) {
 	near := s[:min(len(s), maxAnnotation)]
-	for i := 0; i < len(near); i++ {
-		switch s[i] {
-		case '[', '(', '{', '"', '\'':
-			i = closing(near, i)
-		case ':', '\n', '`':
+	pairs := pairsOf(near, false)
+	for i := 0; i < len(near); i = max(i, pairs[i]) + 1 {
+		if c := s[i]; c == ':' || c == '\n' || c == '`' {
 			return strings.TrimSpace(s[:i]), s[i:]
 		}
 	}
@@ -142,7 +127,7 @@ func parseArgument(s string) schema.Parameter {
 	typ, said := annotated(typ)
 	p.Description = cmpOr(p.Description, said)
 	p.Enum = literals(typ)
-	p.Type = typeName(typ)
+	p.Type = TypeName(typ)
 	if strings.Contains(typ, "=") { // what is left is no type
 		p.Type = ""
 	}
@@ -258,10 +243,8 @@ func literal(s string) string {
 	if len(s) >= 2 && (s[0] == '\'' || s[0] == '"') && closing(s, 0) == len(s)-1 {
 		return jsonText(s[1 : len(s)-1])
 	}
-	if _, err := strconv.ParseFloat(s, 64); err == nil {
-		if _, err := decode([]byte(s)); err == nil {
-			return s
-		}
+	if v, err := decode([]byte(s)); err == nil && jsonType(v) == "integer" || jsonType(v) == "number" {
+		return s
 	}
 	return ""
 }
@@ -285,7 +268,7 @@ func (f pythonFunction) complete(d *schema.Document) {
 		d.Parameters = f.parameters
 	}
 	if f.docstring != "" {
-		documented(d, f.docstring)
+		addDocumentation(d, f.docstring)
 	}
 	if d.Response == "" {
 		d.Response = f.returns()
@@ -294,9 +277,9 @@ func (f pythonFunction) complete(d *schema.Document) {
 
 // returns tells the type of the result, which is all that a signature says.
 func (f pythonFunction) returns() string {
-	typ := typeName(f.annotation)
+	typ := TypeName(f.annotation)
 	if typ == "" || typ == "null" || typ == "Any" {
 		return ""
 	}
-	return "Returns " + withArticle(typ) + "."
+	return "Returns " + typePhrase(typ) + "."
 }

@@ -3,6 +3,7 @@ package rules
 import (
 	"strings"
 
+	"github.com/toolstream/toolstream/internal/jsondoc"
 	"github.com/toolstream/toolstream/internal/text"
 )
 
@@ -24,15 +25,15 @@ func response(v any) string {
 	case string:
 		return v
 	case []any:
-		return telling(v, map[string]any{"properties": fieldSchemas(v)})
+		return describeSchema(v, map[string]any{"properties": fieldSchemas(v)})
 	case map[string]any:
 		switch {
 		case success(v) != nil:
 			return openapiResponse(v)
 		case isSchema(v):
-			return telling(v, v)
+			return describeSchema(v, v)
 		}
-		return telling(v, map[string]any{"properties": fieldSchemas(v)})
+		return describeSchema(v, map[string]any{"properties": fieldSchemas(v)})
 	}
 	return ""
 }
@@ -50,28 +51,28 @@ func fieldSchemas(v any) map[string]any {
 	}
 	for name, item := range object(v) {
 		if object(item) == nil {
-			item = glossed(item)
+			item = fromValue(item)
 		}
 		out[name] = item
 	}
 	return out
 }
 
-// telling renders a schema of a result as a sentence. References point into
+// describeSchema renders a schema of a result as a sentence. References point into
 // root.
-func telling(root, s any) string {
+func describeSchema(root, s any) string {
 	w := newWalker(root)
 	n := w.node(s)
-	what := w.thing(n)
+	what := w.schemaPhrase(n)
 	if what == "" {
 		return n.description
 	}
 	return paragraphs("Returns "+what+".", n.description)
 }
 
-// thing names what a schema describes: "an array of objects with id, name". An
-// object of which nothing is known is not worth a word.
-func (w *walker) thing(n node) string {
+// schemaPhrase names what a schema describes: "an array of objects with id, name". An
+// object without known properties has no phrase.
+func (w *walker) schemaPhrase(n node) string {
 	inner, suffix := w.inside(n)
 	if len(inner.props) > 0 {
 		noun := "an object"
@@ -84,13 +85,12 @@ func (w *walker) thing(n node) string {
 	case "", "null", "object", "array", "array of object":
 		return ""
 	default:
-		return withArticle(t)
+		return typePhrase(t)
 	}
 }
 
-// withArticle names a type in a sentence; the name of a schema is no noun of
-// ours and stays without.
-func withArticle(typ string) string {
+// typePhrase names a type in a sentence. The name of a schema gets no article.
+func typePhrase(typ string) string {
 	switch typ {
 	case "string", "number", "boolean":
 		return "a " + typ
@@ -98,13 +98,13 @@ func withArticle(typ string) string {
 		return "an " + typ
 	}
 	if item, ok := strings.CutPrefix(typ, "array of "); ok {
-		return "an array of " + naming(item)
+		return "an array of " + identifierWords(item)
 	}
-	return naming(typ)
+	return identifierWords(typ)
 }
 
-// naming writes an identifier in words: "createdAt" becomes "created at".
-func naming(name string) string {
+// identifierWords writes an identifier in words: "createdAt" becomes "created at".
+func identifierWords(name string) string {
 	all := strings.Fields(text.Split(identifier(name, maxTag)))
 	for i, w := range all {
 		if rest := w[1:]; rest != "" && rest == strings.ToLower(rest) {
@@ -118,13 +118,13 @@ func naming(name string) string {
 func (w *walker) fields(n node, level int) string {
 	defer w.enter(n.refs)()
 	var out []string
-	names, told := keys(n.props), toldAt[level]
+	names, told := jsondoc.Keys(n.props), toldAt[level]
 	for i, name := range names[:min(len(names), told)] {
 		f := w.node(n.props[name])
 		if f.never || f.writeOnly {
 			continue
 		}
-		out = append(out, naming(name)+w.aside(f, i, level))
+		out = append(out, identifierWords(name)+w.aside(f, i, level))
 	}
 	if len(names) > told {
 		out = append(out, "and more")
@@ -165,7 +165,7 @@ func shape(v any, depth int) any {
 	case map[string]any:
 		props := make(map[string]any, min(len(v), maxEnum))
 		for k, e := range v {
-			if depth > 0 {
+			if depth > 0 && k != "_list_length" { // ToolBench's word for elements that are left out
 				props[k] = shape(e, depth-1)
 			}
 		}

@@ -1,3 +1,11 @@
+// Package rules turns raw tool documents into standardized ones by rules
+// alone: what a structured source says of its parameters, types, required
+// flags, defaults and response is taken over as it stands, prose is searched
+// for the conventions in which people write such things down, and what no
+// rule finds stays empty. Nothing is invented.
+//
+// Every rule is a pure function of the decoded document. The order of the
+// keys in a JSON object never matters; the order of a list does.
 package rules
 
 import (
@@ -27,28 +35,9 @@ const FlagTruncated = "parameters-truncated"
 // finish cleans and bounds.
 type rule func(raw any) schema.Document
 
-func ruleFor(format string) (rule, bool) {
-	switch format {
-	case "mcp":
-		return onObject(mcp), true
-	case "openapi":
-		return onObject(openapi), true
-	case "function":
-		return onObject(function), true
-	case "rapidapi":
-		return onObject(rapidapi), true
-	case "card":
-		return onObject(card), true
-	case "agent":
-		return onObject(agent), true
-	case "python":
-		return python, true
-	case "json":
-		return generic, true
-	case "text":
-		return prose, true
-	}
-	return nil, false
+var ruleOf = map[string]rule{
+	"mcp": onObject(function), "function": onObject(function), "openapi": onObject(openapi), "rapidapi": onObject(rapidapi),
+	"provider": onObject(provider), "python": python, "card": generic, "json": generic, "text": prose,
 }
 
 // onObject leaves everything that is not an object to the generic rule: a
@@ -67,7 +56,7 @@ func onObject(f func(map[string]any) schema.Document) rule {
 // own. The same arguments give the same document; the errors are ErrMalformed,
 // ErrEmpty and ErrFormat.
 func Standardize(format, id string, raw json.RawMessage) (schema.Document, error) {
-	apply, known := ruleFor(format)
+	apply, known := ruleOf[format]
 	if !known {
 		return schema.Document{}, fmt.Errorf("%w %q", ErrFormat, text.Truncate(format, 40))
 	}
@@ -130,13 +119,13 @@ func finish(d schema.Document, id string) schema.Document {
 	if d.Title == d.Name {
 		d.Title = ""
 	}
-	d.Tags = finishTags(d.Tags)
-	d.Description = substance(worthwhile(paragraph(d.Description, maxDescription)))
+	d.Tags = finishList(d.Tags, maxTags, func(s string) string { return dropPlaceholder(line(s, maxTag)) })
+	d.Description = dropPlaceholder(paragraph(d.Description, maxDescription))
 	d.Parameters, d.Flags = finishParameters(d.Parameters, d.Flags)
-	if d.Response = substance(paragraph(d.Response, maxResponse)); d.Response == "" {
-		d.Response = text.Truncate(returning(d.Description), maxResponse)
+	if d.Response = dropPlaceholder(paragraph(d.Response, maxResponse)); d.Response == "" {
+		d.Response = text.Truncate(returnSentence(d.Description), maxResponse)
 	}
-	d.Examples = finishExamples(d.Examples)
+	d.Examples = finishList(d.Examples, maxExamples, func(s string) string { return dropPlaceholder(paragraph(s, maxExample)) })
 	d.Language = language(d)
 	if d.Description == "" || repeats(d.Name, d.Description) {
 		d.Quality = schema.QualityLow
@@ -144,105 +133,128 @@ func finish(d schema.Document, id string) schema.Document {
 	return d
 }
 
-func finishTags(in []string) []string {
+// finishList cleans texts, and drops repetitions, placeholders and what is too many.
+func finishList(in []string, most int, clean func(string) string) []string {
 	var out []string
-	for _, t := range in {
-		if t = substance(line(t, maxTag)); t != "" && !slices.Contains(out, t) && len(out) < maxTags {
-			out = append(out, t)
+	for _, s := range in {
+		if s = clean(s); s != "" && !slices.Contains(out, s) && len(out) < most {
+			out = append(out, s)
 		}
 	}
 	return out
 }
 
+// finishParameters cleans parameters and drops those without a usable name,
+// repetitions of a name, whose first occurrence stands, and what is too many.
 func finishParameters(in []schema.Parameter, flags []string) ([]schema.Parameter, []string) {
-	kept, dropped := keep(named(in), maxParameters)
-	for i := range kept {
-		p := &kept[i]
-		p.Type = line(p.Type, maxType)
-		p.Description = substance(paragraph(p.Description, maxParameterText))
-		p.Default = whole(p.Default, maxValue)
-		p.Example = whole(p.Example, maxValue)
-		p.Enum = finishEnum(p.Enum)
-	}
-	if dropped && !slices.Contains(flags, FlagTruncated) {
-		flags = append(flags, FlagTruncated)
-	}
-	return kept, flags
-}
-
-func finishEnum(in []string) []string {
-	var out []string
-	for _, v := range in {
-		if v = whole(v, maxValue); v != "" && len(out) < maxEnum {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-func finishExamples(in []string) []string {
-	var out []string
-	for _, e := range in {
-		e = substance(paragraph(e, maxExample))
-		if e != "" && !slices.Contains(out, e) && len(out) < maxExamples {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
-// named drops parameters without a usable name and repetitions of a name,
-// whose first occurrence stands.
-func named(in []schema.Parameter) []schema.Parameter {
-	seen := make(map[string]bool, len(in))
-	out := in[:0:0]
+	var out []schema.Parameter
+	seen := map[string]bool{}
+	long := false
 	for _, p := range in {
 		p.Name = strings.TrimSpace(p.Name)
 		if p.Name == "" || seen[p.Name] {
 			continue
 		}
 		seen[p.Name] = true
-		out = append(out, p)
+		name := identifier(p.Name, len(p.Name))
+		if name == "" || len(name) > maxName {
+			long = true
+			continue
+		}
+		out = append(out, schema.Parameter{
+			Name: name, Type: line(p.Type, maxType), Required: p.Required,
+			Description: dropPlaceholder(paragraph(p.Description, maxParameterText)),
+			Default:     ifShort(p.Default, maxValue), Example: ifShort(p.Example, maxValue),
+			Enum: finishList(p.Enum, maxEnum, func(v string) string { return ifShort(v, maxValue) }),
+		})
 	}
-	return out
+	out, more := limitParameters(out, maxParameters)
+	if (more || long) && !slices.Contains(flags, FlagTruncated) {
+		flags = append(flags, FlagTruncated)
+	}
+	return out, flags
 }
 
-// keep bounds a list of parameters, in its order: required ones stay before
+// limitParameters bounds a list of parameters, in its order: required ones stay before
 // optional ones, shallow ones before deep ones.
-func keep(in []schema.Parameter, n int) (kept []schema.Parameter, dropped bool) {
-	in, long := usable(in)
+func limitParameters(in []schema.Parameter, n int) (kept []schema.Parameter, dropped bool) {
 	if len(in) <= n {
-		return in, long
+		return in, false
 	}
-	order := make([]int, len(in))
-	for i := range order {
-		order[i] = i
+	rank := func(p schema.Parameter) int {
+		depth := strings.Count(p.Name, ".")
+		if p.Required {
+			return depth
+		}
+		return depth + maxDepth + 1
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return urgency(in[a]) - urgency(in[b]) })
-	order = order[:n]
-	slices.Sort(order)
-	for _, i := range order {
-		kept = append(kept, in[i])
+	best := slices.Clone(in)
+	slices.SortStableFunc(best, func(a, b schema.Parameter) int { return rank(a) - rank(b) })
+	chosen := map[string]bool{}
+	for _, p := range best[:n] {
+		chosen[p.Name] = true
 	}
-	return kept, true
+	return slices.DeleteFunc(in, func(p schema.Parameter) bool { return !chosen[p.Name] }), true
 }
 
-// usable drops parameters whose names are too long to be names.
-func usable(in []schema.Parameter) (out []schema.Parameter, dropped bool) {
-	out = in[:0:0]
-	for _, p := range in {
-		if name := identifier(p.Name, len(p.Name)); name != "" && len(name) <= maxName {
-			p.Name = name
-			out = append(out, p)
+// language guesses the language of a document's prose.
+func language(d schema.Document) string {
+	prose := d.Description
+	for _, p := range d.Parameters {
+		if len(prose) > maxDescription {
+			break
+		}
+		prose += " " + p.Description
+	}
+	return string(text.Guess(prose))
+}
+
+// Stated says which facts about its parameters a source states itself. A
+// language model may not change these.
+type Stated struct {
+	Names    bool // which parameters there are
+	Types    bool // in words that have one meaning
+	Required bool // which of them may be left out; one that is said to be optional is so in any case
+}
+
+// StatedBy returns what a source of the format states, given the document that
+// Standardize made of it. Formats with a schema state everything, and a
+// parameter that they do not list does not exist. In all others the rules have
+// found the parameters by their looks: a type is in whatever word its author
+// used, and silence may mean required or nothing at all.
+func StatedBy(format string, raw json.RawMessage, doc *schema.Document) Stated {
+	switch format {
+	case "mcp", "openapi", "function", "rapidapi", "python", "provider":
+		return Stated{true, true, true}
+	}
+	s := Stated{Names: len(doc.Parameters) > 0}
+	if v, err := decode(raw); err == nil {
+		s.Required = mentionsRequired(embedded(v), maxProbed)
+	}
+	return s
+}
+
+// maxProbed bounds how deep a document is looked at for a key.
+const maxProbed = 16
+
+// mentionsRequired reports whether any key says what is required or optional.
+func mentionsRequired(v any, depth int) bool {
+	if depth == 0 {
+		return false
+	}
+	for _, e := range list(v) {
+		if mentionsRequired(e, depth-1) {
+			return true
 		}
 	}
-	return out, len(out) < len(in)
-}
-
-func urgency(p schema.Parameter) int {
-	depth := strings.Count(p.Name, ".")
-	if p.Required {
-		return depth
+	for k, e := range object(v) {
+		switch fold(k) {
+		case "required", "optional", "mandatory", "requiredparameters", "optionalparameters", "requiredparams", "optionalparams":
+			return true
+		}
+		if mentionsRequired(e, depth-1) {
+			return true
+		}
 	}
-	return depth + maxDepth + 1
+	return false
 }

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -22,6 +23,15 @@ func TestJSONSchema(t *testing.T) {
 				{Name: "to", Type: "object", Description: "Where to go"},
 				{Name: "to.city", Type: "string"},
 				{Name: "via", Type: "Nowhere"},
+			}},
+		{"references through arrays and with escapes", `{"definitions": {"Pick<Foo>": {"type": "object", "properties": {"city": {"type": "string"}}}, "a/b ~c": {"type": "boolean"}},
+			"properties": {
+				"a": {"anyOf": [{"type": "object", "properties": {"x": {"type": "integer"}}}, {"type": "null"}]},
+				"b": {"$ref": "#/properties/a/anyOf/0"}, "c": {"$ref": "#/definitions/Pick%3CFoo%3E"}, "d": {"$ref": "#/definitions/a~1b%20~0c"},
+				"e": {"$ref": "#/definitions/Omit%3CFoo%3E"}, "f": {"$ref": "#/properties/a/anyOf/2"}}}`,
+			[]schema.Parameter{
+				{Name: "a.x", Type: "integer"}, {Name: "b.x", Type: "integer"}, {Name: "c.city", Type: "string"}, {Name: "d", Type: "boolean"},
+				{Name: "e", Type: "Omit<Foo>"}, {Name: "f"},
 			}},
 		{"recursion ends", `{"definitions": {"Node": {"type": "object", "properties": {"label": {"type": "string"}, "next": {"$ref": "#/definitions/Node"}, "all": {"type": "array", "items": {"$ref": "#/definitions/Node"}}}}},
 			"type": "object", "properties": {"root": {"$ref": "#/definitions/Node"}}}`,
@@ -60,13 +70,13 @@ func TestJSONSchema(t *testing.T) {
 				{Name: "size", Type: "string or integer", Description: "How big"},
 				{Name: "when", Type: "string", Description: "The day.", Default: `"today"`},
 			}},
-		{"conditions", `{"type": "object", "required": ["kind"], "properties": {"kind": {"enum": ["fly", "sail"], "description": "How to go"}},
+		{"conditions", `{"type": "object", "required": ["kind"], "properties": {"kind": {"enum": ["fly", "sail"], "description": "How to go", "default": "sail"}},
 				"allOf": [{"if": {"properties": {"kind": {"const": "fly"}}},
 					"then": {"properties": {"gate": {"type": "string"}, "kind": {"const": "fly"}, "name": {"type": "string"}}, "required": ["gate", "name"]},
 					"else": {"properties": {"pier": {"type": "integer"}, "name": {"type": "string"}}, "required": ["pier", "name"]}}],
 				"dependentSchemas": {"name": {"properties": {"title": {"type": "string"}}, "required": ["title"]}}, "dependencies": {"kind": ["name"]}}`,
 			[]schema.Parameter{
-				{Name: "kind", Type: "string", Required: true, Description: "How to go", Enum: []string{"fly", "sail"}},
+				{Name: "kind", Type: "string", Required: true, Description: "How to go", Default: `"sail"`, Enum: []string{"fly", "sail"}},
 				{Name: "name", Type: "string", Required: true},
 				{Name: "gate", Type: "string"},
 				{Name: "pier", Type: "integer"},
@@ -89,6 +99,9 @@ func TestJSONSchema(t *testing.T) {
 			[]schema.Parameter{{Name: "input", Type: "string", Required: true, Description: "What to say"}}},
 		{"nothing but keywords", `{"type": "object", "unevaluatedProperties": false, "maxProperties": 0, "minProperties": 0, "exclusiveMinimum": 1, "x-order": 1, "$anchor": "a"}`, nil},
 		{"no values", `{"type": "object", "properties": {}, "additionalProperties": false}`, nil},
+		{"keywords without a type", `{"unevaluatedProperties": false, "additionalProperties": {"type": "string"}, "maxProperties": 0, "$defs": {"A": {"type": "string"}}, "required": []}`, nil},
+		{"keywords beside parameters", `{"city": {"type": "string"}, "additionalProperties": false, "required": ["city"]}`,
+			[]schema.Parameter{{Name: "city", Type: "string", Required: true}}},
 		{"as JSON text", `"{\"properties\": {\"q\": {\"type\": \"string\"}}}"`, []schema.Parameter{{Name: "q", Type: "string"}}},
 		{"examples and values", `{"properties": {"a": {"type": "integer", "examples": [3, 4]}, "b": {"type": "object", "default": {"y": 1, "x": "<"}}, "c": {"enum": [1, 2.5, true, null]}}}`,
 			[]schema.Parameter{{Name: "a", Type: "integer", Example: "3"}, {Name: "b", Type: "object", Default: `{"x":"<","y":1}`}, {Name: "c", Type: "integer", Enum: []string{"1", "2.5", "true"}}}},
@@ -145,8 +158,8 @@ func TestTypeName(t *testing.T) {
 		"Annotated[float, Field(gt=0)]": "number", "DATE (YYYY-MM-DD)": "DATE (YYYY-MM-DD)", "": "", "'Node'": "Node", "None": "null",
 		"list[list[list[list[list[str]]]]]": "array of array of array of array of list[str]",
 	} {
-		if got := typeName(in); got != want {
-			t.Errorf("typeName(%q) = %q, want %q", in, got, want)
+		if got := TypeName(in); got != want {
+			t.Errorf("TypeName(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -154,7 +167,7 @@ func TestTypeName(t *testing.T) {
 func TestKeepPrefersWhatIsRequiredAndShallow(t *testing.T) {
 	in := []schema.Parameter{{Name: "a.b"}, {Name: "c"}, {Name: "d.e", Required: true}, {Name: "f", Required: true}}
 	for n, want := range map[int]string{1: "[f]", 2: "[d.e f]", 3: "[c d.e f]", 4: "[a.b c d.e f]"} {
-		kept, dropped := keep(in, n)
+		kept, dropped := limitParameters(slices.Clone(in), n)
 		var names []string
 		for _, p := range kept {
 			names = append(names, p.Name)

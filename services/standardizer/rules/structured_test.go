@@ -211,7 +211,7 @@ func TestRapidAPI(t *testing.T) {
 		"template_response": "{\"matches\": [{\"home\": \"str\", \"away\": \"str\", \"_list_length\": 7}], \"nextPage\": \"int\"}"}`),
 		schema.Document{
 			Name: "Next matches", Tags: []string{"Match Center", "Sports"}, Language: "en",
-			Description: "Lists the next matches of a team.",
+			Description: "Lists the next matches of a team. Powered by Match Center.",
 			Parameters: []schema.Parameter{
 				{Name: "team", Type: "string", Required: true, Description: "Id of the team", Example: `"42"`},
 				{Name: "limit", Type: "number"},
@@ -235,7 +235,7 @@ func TestCard(t *testing.T) {
 		"description": "A small model that writes down what is said in a recording."}`),
 		schema.Document{
 			Name: "acme/listen-small", Tags: []string{"Audio", "Torch"}, Language: "en",
-			Description: "Speech recognition. A small model that writes down what is said in a recording. Evaluated on Spoken Numbers.",
+			Description: "Speech recognition. A small model that writes down what is said in a recording.",
 			Parameters: []schema.Parameter{
 				{Name: "audio", Required: true, Description: "path to the audio file to transcribe"},
 				{Name: "language", Type: "string", Required: true, Example: `"en"`},
@@ -243,8 +243,8 @@ func TestCard(t *testing.T) {
 		})
 }
 
-func TestAgent(t *testing.T) {
-	same(t, standardized(t, "agent", `{
+func TestProvider(t *testing.T) {
+	same(t, standardized(t, "provider", `{
 		"name": "Trip planner", "version": "1.0", "url": "https://trips.example",
 		"description": "Plans trips from door to door.",
 		"skills": [{"id": "route", "name": "Find a route", "description": "Finds trains and buses", "tags": ["travel"],
@@ -254,7 +254,7 @@ func TestAgent(t *testing.T) {
 			Description: "Plans trips from door to door. Find a route: Finds trains and buses",
 			Examples:    []string{"How do I get from Basel to Bern by nine?"},
 		})
-	info := standardized(t, "agent", `{"info": {"title": "Shop API", "description": "Sells things that nobody needs."}, "x-category": "commerce"}`)
+	info := standardized(t, "provider", `{"info": {"title": "Shop API", "description": "Sells things that nobody needs."}, "x-category": "commerce"}`)
 	if info.Name != "Shop API" || !strings.HasPrefix(info.Description, "Sells things") {
 		t.Errorf("an API's information gives %+v", info)
 	}

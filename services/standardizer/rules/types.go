@@ -27,10 +27,10 @@ func scalarType(word string) string {
 	return ""
 }
 
-// typeName returns a type as people write it ("Optional[List[str]]", "STRING",
+// TypeName returns a type as people write it ("Optional[List[str]]", "STRING",
 // "int | None", "string[]") in the words of JSON Schema. What is not
 // recognised stays as it is. Whether null is allowed is dropped.
-func typeName(s string) string {
+func TypeName(s string) string {
 	return typeWords(strings.Trim(strings.TrimSpace(s), "`'\""), maxDepth)
 }
 
@@ -104,72 +104,58 @@ func subscript(s string) (outer, inner string, ok bool) {
 // splitTop splits s at sep where it stands outside brackets and quotes. There
 // is at least one part.
 func splitTop(s string, sep byte) []string {
+	if strings.IndexByte(s, sep) < 0 {
+		return []string{s}
+	}
 	var parts []string
-	var q quotes
 	start := 0
+	pairs := pairsOf(s, false)
 	for i := 0; i < len(s); i++ {
-		switch c := s[i]; c {
-		case '(', '[', '{', '<':
-			i = closing(s, i)
-		case '"', '\'':
-			i = q.closing(s, i)
-		case sep:
+		if s[i] == sep {
 			parts = append(parts, s[start:i])
 			start = i + 1
 		}
+		i = max(i, pairs[i])
 	}
 	return append(parts, s[start:])
 }
 
 // closing returns the position of what closes the bracket or quote at i, or i
 // itself where nothing does.
-func closing(s string, i int) int {
-	var q quotes
-	if s[i] == '"' || s[i] == '\'' {
-		return q.closing(s, i)
-	}
-	depth := 0
-	for j := i; j < len(s); j++ {
-		switch s[j] {
+func closing(s string, i int) int { return i + pairsOf(s[i:], true)[0] }
+
+// pairsOf returns the position of what closes it for every bracket and quote in
+// s that something closes, or for the first character alone. A quote is closed
+// in its line.
+func pairsOf(s string, first bool) map[int]int {
+	pairs := map[int]int{}
+	var open []int
+	for i := 0; i < len(s) && !(first && pairs[0] > 0); i++ {
+		switch c := s[i]; c {
+		case '\\':
+			i++
 		case '(', '[', '{', '<':
-			depth++
-		case ')', ']', '}':
-			depth--
-		case '>':
-			if j > 0 && s[j-1] != '-' {
-				depth--
+			open = append(open, i)
+		case '>', ')', ']', '}':
+			for c != '>' && len(open) > 0 && s[open[len(open)-1]] == '<' {
+				open = open[:len(open)-1] // is less than
+			}
+			if n := len(open); n > 0 && (c == '>') == (s[open[n-1]] == '<') {
+				pairs[open[n-1]] = i
+				open = open[:n-1]
 			}
 		case '"', '\'':
-			j = q.closing(s, j)
-		}
-		if depth <= 0 {
-			return j
-		}
-	}
-	return i
-}
-
-// quotes finds what closes quotes, from left to right. Where one has nothing in its
-// line, no other of its kind has: they are not looked for again.
-type quotes struct{ single, double int } // up to where there is nothing
-
-func (q *quotes) closing(s string, i int) int {
-	open := &q.double
-	if s[i] == '\'' {
-		open = &q.single
-	}
-	if i < *open {
-		return i
-	}
-	j := i + 1
-	for ; j < len(s) && s[j] != '\n'; j++ {
-		switch s[j] {
-		case '\\':
-			j++
-		case s[i]:
-			return j
+			j := i + 1
+			for ; j < len(s) && s[j] != c && s[j] != '\n'; j++ {
+				if s[j] == '\\' {
+					j++
+				}
+			}
+			if j < len(s) && s[j] == c {
+				pairs[i] = j
+				i = j
+			}
 		}
 	}
-	*open = j
-	return i
+	return pairs
 }

@@ -15,10 +15,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/app"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/dataset"
-	"github.com/toolstream/toolstream/internal/evaluation"
+	"github.com/toolstream/toolstream/internal/lab/dataset"
+	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/lab/evaluator"
 )
 
 var update = flag.Bool("update", false, "write ranking.txt anew")
@@ -63,7 +63,7 @@ func rankings(t *testing.T, retrieval string) map[string]evaluation.QueryResult 
 	}
 	settings := evaluation.DefaultSettings()
 	settings.Retrieval = retrieval
-	run, err := app.Evaluate(t.Context(), app.EvalConfig{Dir: ".", Settings: settings, Config: cfg}, app.EvalDeps{})
+	run, err := evaluator.Evaluate(t.Context(), evaluator.EvalConfig{Dir: ".", Settings: settings, Config: cfg}, evaluator.EvalDeps{})
 	if err != nil {
 		t.Fatal(err)
 	}

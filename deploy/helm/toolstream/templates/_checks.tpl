@@ -1,4 +1,4 @@
-{{/* What values.schema.json can not say. */}}
+{{/* What values.schema.json cannot say. */}}
 {{- define "toolstream.checks" -}}
 {{- $v := .Values }}
 {{- if eq $v.mode "distributed" }}

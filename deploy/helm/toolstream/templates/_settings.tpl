@@ -1,4 +1,4 @@
-{{/* Settings of toolstream by their names, without secrets: docs/api.md lists them. */}}
+{{/* Settings of toolstream by their names, without secrets: docs/configuration.md lists them. */}}
 {{- define "toolstream.settings" -}}
 {{- $v := .Values }}
 data: /data

@@ -10,9 +10,9 @@ import (
 func values(t reflect.Type) []any {
 	switch t {
 	case reflect.TypeFor[schema.Kind]():
-		return []any{schema.KindTool, schema.KindAgent}
+		return []any{schema.KindTool, schema.KindProvider}
 	case reflect.TypeFor[schema.Rank]():
-		return []any{schema.RankTools, schema.RankAgents, schema.RankAuto}
+		return []any{schema.RankTools, schema.RankProviders, schema.RankAuto}
 	case reflect.TypeFor[schema.Rewrite]():
 		return []any{schema.RewriteAuto, schema.RewriteOff, schema.RewriteLLM, schema.RewriteCache, schema.RewriteGiven, schema.RewriteFallback}
 	case reflect.TypeFor[schema.Rerank]():
@@ -69,7 +69,7 @@ func limits(field string) object {
 	case "SearchRequest.Rewrite":
 		return object{"enum": []any{schema.RewriteAuto, schema.RewriteOff}, "default": schema.RewriteAuto}
 	case "Chosen.Rank":
-		return object{"enum": []any{schema.RankTools, schema.RankAgents}}
+		return object{"enum": []any{schema.RankTools, schema.RankProviders}}
 	case "SearchResponse.Reranked":
 		return object{"enum": []any{schema.RerankSingle, schema.RerankMulti}}
 	case "SearchRequest.Needs", "SearchRequest.Steps":
@@ -78,7 +78,7 @@ func limits(field string) object {
 		return object{"maxProperties": schema.MaxArguments}
 	case "Need.UserIntent", "Need.ToolDescription", "Need.ExpectedResponse":
 		return object{"maxLength": schema.MaxNeedText}
-	case "Filters.Agents", "Filters.Tags", "Filters.IDs", "Filters.Kinds":
+	case "Filters.Providers", "Filters.Tags", "Filters.IDs", "Filters.Kinds":
 		return object{"maxItems": schema.MaxFilters}
 	}
 	return documentLimits(field)

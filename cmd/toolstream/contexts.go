@@ -1,0 +1,212 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/toolstream/toolstream/internal/wholefile"
+)
+
+// contexts are the servers that a user has named, one of them in use.
+type contexts struct {
+	Current  string                   `yaml:"current,omitempty"`
+	Contexts map[string]serverContext `yaml:"contexts,omitempty"`
+}
+
+// serverContext is a server and the credential for it.
+type serverContext struct {
+	Server string `yaml:"server"`
+	Token  string `yaml:"token,omitempty"`
+}
+
+func contextsFile() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("where contexts are kept: %w", err)
+	}
+	return filepath.Join(dir, "toolstream", "contexts.yaml"), nil
+}
+
+// readContexts returns no contexts where there is no file of them.
+func readContexts() (contexts, error) {
+	all := contexts{Contexts: map[string]serverContext{}}
+	path, err := contextsFile()
+	if err != nil {
+		return all, err
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	if err == nil {
+		err = yaml.Unmarshal(text, &all)
+	}
+	if err != nil {
+		return all, fmt.Errorf("contexts in %s: %w", path, err)
+	}
+	if all.Contexts == nil {
+		all.Contexts = map[string]serverContext{}
+	}
+	return all, nil
+}
+
+func (all contexts) write() error {
+	path, err := contextsFile()
+	if err != nil {
+		return err
+	}
+	text, err := yaml.Marshal(all)
+	if err == nil {
+		err = wholefile.Write(path, text, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("contexts in %s: %w", path, err)
+	}
+	return nil
+}
+
+// find returns the context of that name.
+func (all contexts) find(name string) (serverContext, error) {
+	found, ok := all.Contexts[name]
+	if !ok {
+		return found, fmt.Errorf("there is no context %q; `toolstream context list` shows the contexts", name)
+	}
+	return found, nil
+}
+
+// chooseServer decides which server the command talks to: flags go before the
+// environment, which goes before the context in use. The token of a context is
+// sent to the server of that context alone.
+func (c *console) chooseServer() error {
+	server, token := os.Getenv("TOOLSTREAM_SERVER"), os.Getenv("TOOLSTREAM_TOKEN")
+	if c.context != "" || (c.server == "" && server == "") {
+		all, err := readContexts()
+		if err != nil {
+			return err
+		}
+		if name := cmp.Or(c.context, all.Current); name != "" {
+			used, err := all.find(name)
+			if err != nil {
+				return err
+			}
+			server, token = used.Server, cmp.Or(token, used.Token)
+		}
+	}
+	c.server, c.token = cmp.Or(c.server, server, defaultServer), cmp.Or(c.token, token)
+	return nil
+}
+
+func newContext(con *console) *cobra.Command {
+	return group(&cobra.Command{
+		Use:   "context",
+		Short: "Name servers, and choose the server that commands talk to",
+		Long: `Keep the addresses and tokens of servers under names. Flags and the environment
+(TOOLSTREAM_SERVER, TOOLSTREAM_TOKEN) go before the context in use.`,
+		Example: `  toolstream context add production --server https://tools.example.com --token TOKEN
+  toolstream context use production
+  toolstream search "book a flight" --context staging`,
+	},
+		&cobra.Command{
+			Use: "add NAME --server URL [--token TOKEN]", Short: "Add or replace a context; the first one is used at once", Args: cobra.ExactArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error { return con.addContext(cmd, args[0]) },
+		},
+		&cobra.Command{
+			Use: "use NAME", Short: "Talk to the server of this context from now on", Args: cobra.ExactArgs(1), ValidArgsFunction: completeContexts,
+			RunE: func(_ *cobra.Command, args []string) error {
+				return changeContexts(func(all *contexts) error {
+					_, err := all.find(args[0])
+					all.Current = args[0]
+					return err
+				})
+			},
+		},
+		&cobra.Command{
+			Use: "list", Short: "List the contexts", Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error { return con.listContexts() },
+		},
+		&cobra.Command{
+			Use: "remove NAME", Short: "Forget a context", Args: cobra.ExactArgs(1), ValidArgsFunction: completeContexts,
+			RunE: func(_ *cobra.Command, args []string) error {
+				return changeContexts(func(all *contexts) error {
+					_, err := all.find(args[0])
+					delete(all.Contexts, args[0])
+					if all.Current == args[0] {
+						all.Current = ""
+					}
+					return err
+				})
+			},
+		},
+	)
+}
+
+func changeContexts(change func(*contexts) error) error {
+	all, err := readContexts()
+	if err == nil {
+		err = change(&all)
+	}
+	if err != nil {
+		return err
+	}
+	return all.write()
+}
+
+func (c *console) addContext(cmd *cobra.Command, name string) error {
+	if !cmd.Flags().Changed("server") {
+		return misused(cmd, "say with --server where %s is", name)
+	}
+	return changeContexts(func(all *contexts) error {
+		added := serverContext{Server: c.server}
+		if cmd.Flags().Changed("token") {
+			added.Token = c.token
+		}
+		all.Contexts[name] = added
+		all.Current = cmp.Or(all.Current, name)
+		return nil
+	})
+}
+
+func (c *console) listContexts() error {
+	all, err := readContexts()
+	if err != nil {
+		return err
+	}
+	type line struct {
+		Name   string `json:"name"`
+		Server string `json:"server"`
+		Token  bool   `json:"token"`
+		Used   bool   `json:"used"`
+	}
+	lines := []line{}
+	t := newTable("NAME", "SERVER", "TOKEN", "USED")
+	for _, name := range slices.Sorted(maps.Keys(all.Contexts)) {
+		l := line{name, all.Contexts[name].Server, all.Contexts[name].Token != "", name == all.Current}
+		lines = append(lines, l)
+		t.add(l.Name, l.Server, mark(l.Token), mark(l.Used))
+	}
+	return c.show(map[string]any{"contexts": lines}, func() { c.printTable(t) })
+}
+
+func mark(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return ""
+}
+
+func completeContexts(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	all, err := readContexts()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return slices.Sorted(maps.Keys(all.Contexts)), cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// credentials starts a server that lists no tools and returns the Authorization
+// headers that it was sent.
+func credentials(t *testing.T) (url string, sent *[]string) {
+	t.Helper()
+	sent = &[]string{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		*sent = append(*sent, r.Header.Get("Authorization"))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"tools":[]}`)) // the command fails where it does not get there
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, sent
+}
+
+func TestTheTokenOfAContextGoesToItsServerAlone(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("TOOLSTREAM_SERVER", "")
+	t.Setenv("TOOLSTREAM_TOKEN", "")
+	ours, sentToOurs := credentials(t)
+	other, sentToOther := credentials(t)
+	command := func(args ...string) string {
+		t.Helper()
+		var out, errOut strings.Builder
+		if code := run(t.Context(), args, strings.NewReader(""), &out, &errOut); code != exitDone {
+			t.Fatalf("%q: exit code %d: %s", args, code, errOut.String())
+		}
+		return out.String()
+	}
+	command("context", "add", "ours", "--server", ours, "--token", "secret")
+	command("context", "add", "other", "--server", other)
+	if out := command("context", "list"); strings.Contains(out, "secret") || !strings.Contains(out, ours) {
+		t.Errorf("contexts:\n%s", out)
+	}
+	command("tools", "list")
+	command("tools", "list", "--server", other)
+	command("tools", "list", "--context", "other")
+	t.Setenv("TOOLSTREAM_SERVER", other)
+	command("tools", "list")
+	t.Setenv("TOOLSTREAM_SERVER", "")
+	command("context", "use", "other")
+	command("tools", "list")
+	command("tools", "list", "--context", "ours")
+	if got := strings.Join(*sentToOurs, ","); got != "Bearer secret,Bearer secret" {
+		t.Errorf("the server of the context was sent %q", got)
+	}
+	if got := strings.Join(*sentToOther, ""); len(*sentToOther) != 4 || got != "" {
+		t.Errorf("the other server was sent %q", *sentToOther)
+	}
+}

@@ -1,0 +1,110 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	kafkago "github.com/segmentio/kafka-go"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+var _ stream.Topics = (*Bus)(nil)
+
+// Create implements stream.Topics. Where an operator makes the topics it only
+// holds that this one is there.
+func (b *Bus) Create(ctx context.Context, topic events.Topic) error {
+	if b.cfg.Managed {
+		_, err := b.partitions(ctx, topic)
+		return err
+	}
+	err := withAdmin(b.cfg, func(a admin) error {
+		_, err := a.create(ctx, []TopicSpec{b.cfg.spec(topic)})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	for { // what is known of the cluster may be some seconds old
+		if _, err = b.partitions(ctx, topic); !errors.Is(err, kafkago.UnknownTopicOrPartition) || !pause(ctx, retryFirst) {
+			return err
+		}
+	}
+}
+
+// Remove implements stream.Topics. Topics that an operator makes are the
+// operator's to remove.
+func (b *Bus) Remove(ctx context.Context, topic events.Topic) error {
+	if b.cfg.Managed {
+		return nil
+	}
+	name := b.cfg.topic(topic)
+	return withAdmin(b.cfg, func(a admin) error {
+		res, err := a.client.DeleteTopics(ctx, &kafkago.DeleteTopicsRequest{Topics: []string{name}})
+		if err == nil {
+			err = res.Errors[name]
+		}
+		if err != nil && !errors.Is(err, kafkago.UnknownTopicOrPartition) {
+			return fmt.Errorf("kafka: remove topic %s: %w", name, err)
+		}
+		if !slices.Contains(events.Topics(), topic) {
+			return nil
+		}
+		return a.recreate(ctx, b.cfg.spec(topic))
+	})
+}
+
+// recreate makes a topic that was just removed: the cluster takes its time.
+func (a admin) recreate(ctx context.Context, spec TopicSpec) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	for {
+		created, err := a.create(ctx, []TopicSpec{spec})
+		if err != nil || len(created) > 0 {
+			return err
+		}
+		if !pause(ctx, retryFirst) {
+			return ctx.Err()
+		}
+	}
+}
+
+// Versions implements stream.Topics.
+func (b *Bus) Versions(ctx context.Context) (found []int, err error) {
+	err = withAdmin(b.cfg, func(a admin) error {
+		res, err := a.client.Metadata(ctx, &kafkago.MetadataRequest{})
+		if err != nil {
+			return fmt.Errorf("kafka: list topics: %w", err)
+		}
+		for _, t := range res.Topics {
+			name, ours := strings.CutPrefix(t.Name, b.cfg.Prefix)
+			if n := events.Topic(name).IndexVersion(); ours && n > 1 {
+				found = append(found, n)
+			}
+		}
+		slices.Sort(found)
+		return nil
+	})
+	return found, err
+}
+
+// Forget implements stream.Topics.
+func (b *Bus) Forget(ctx context.Context, topic events.Topic, group string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	id := b.cfg.group(topic, group)
+	res, err := b.client.DeleteGroups(ctx, &kafkago.DeleteGroupsRequest{GroupIDs: []string{id}})
+	if err == nil {
+		err = res.Errors[id]
+	}
+	if err != nil && !errors.Is(err, kafkago.GroupIdNotFound) {
+		return fmt.Errorf("kafka: forget group %s: %w", id, err)
+	}
+	return nil
+}

@@ -1,0 +1,257 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
+	"github.com/toolstream/toolstream/internal/adapter/trainerstore"
+	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/internal/embedding"
+	"github.com/toolstream/toolstream/internal/indexmgr"
+	"github.com/toolstream/toolstream/internal/rungroup"
+	"github.com/toolstream/toolstream/internal/snapshot"
+	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/ingest"
+	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/trainer"
+)
+
+// Files in the data folder.
+const (
+	trainerFile = "trainer"
+	weightsFile = "snapshot"  // where a query replica keeps weights and usage
+	planFile    = "plan.json" // where a process that runs apart keeps the plan of index versions
+)
+
+// build makes the services against the flow, so that consumers start first.
+func (p *process) build(ctx context.Context) error {
+	if p.serves(StandardizerService, QueryService) {
+		if err := p.openLLM(p.serves(StandardizerService) && p.serves(QueryService)); err != nil {
+			return err
+		}
+	}
+	if p.serves(EmbedderService, QueryService, TrainerService) {
+		if err := p.openIndexes(ctx); err != nil {
+			return err
+		}
+	}
+	builders := map[string]func(context.Context) error{
+		IngestService: p.buildIngest, StandardizerService: p.buildStandardizer, EmbedderService: p.buildEmbedder,
+		QueryService: p.buildQuery, TrainerService: p.buildTrainer,
+	}
+	for _, name := range slices.Backward(Services()) {
+		if !p.serves(name) {
+			continue
+		}
+		if err := builders[name](ctx); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// openIndexes reads the plan, which may be away with NATS, and opens the index version that
+// was searched last. The trainer alone needs no model.
+func (p *process) openIndexes(ctx context.Context) error {
+	c := indexmgr.Config{
+		Settings: p.cfg, Embeds: p.serves(EmbedderService), Searches: p.serves(QueryService), Shared: p.apart,
+		Bus: p.bus, Plans: p.store, Vectors: p.vectors, Logger: p.log, Metrics: p.metrics, Traces: p.traces.Provider(),
+	}
+	if p.apart {
+		c.File = planFile
+	}
+	p.indexes = indexmgr.New(c)
+	p.opened = append(p.opened, closing(p.indexes.Close))
+	p.indexes.ReadPlan(ctx)
+	p.run("plan", p.indexes.Plan.Run)
+	if !p.serves(EmbedderService, QueryService) {
+		return nil
+	}
+	if err := p.indexes.Open(ctx); err != nil {
+		return err
+	}
+	p.run("index versions", p.indexes.Run)
+	return nil
+}
+
+func (p *process) buildIngest(context.Context) error {
+	types, err := ingest.ParseEventTypes(p.cfg.Events.Types)
+	if err != nil {
+		return config.Wrong{Err: fmt.Errorf("events.types: %w", err)}
+	}
+	p.ingest, err = ingest.New(ingest.Config{
+		Origins: strings.Fields(p.cfg.Events.Origins), EventTypes: types, Shared: p.apart,
+	}, ingest.Deps{
+		Publisher: p.bus, Follower: p.bus, Now: time.Now, Logger: p.log, Registerer: p.metrics,
+	})
+	if err != nil {
+		return err
+	}
+	p.openDeadLetters()
+	p.run("ingest", p.ingest.Run)
+	p.ready = append(p.ready, func() error {
+		if !p.ingest.Ready() {
+			return errors.New("still reading what was accepted before")
+		}
+		return nil
+	})
+	p.routes[IngestService] = func(api huma.API) {
+		ingest.Routes(api, p.ingest)
+		deadletter.Routes(api, p.dead)
+	}
+	return nil
+}
+
+func (p *process) buildStandardizer(context.Context) error {
+	service, err := p.newStandardizer()
+	if err != nil {
+		return err
+	}
+	p.run("standardizer", service.Run)
+	return p.openRefresher(service)
+}
+
+func (p *process) buildEmbedder(context.Context) error {
+	if p.apart {
+		p.ready = append(p.ready, (&status.HealthCheck{Name: "the embedding model", Ask: p.modelReady}).Ready)
+	}
+	return p.answer(natsadapter.Config{
+		Name: "toolstream-embedder", Subject: p.nats.subject("embed"),
+		Description: "Turns texts into the vectors that the index compares.",
+	}, p.indexes.Handle)
+}
+
+// buildQuery makes a replica: its indexes lie in the data folder and follow the bus.
+func (p *process) buildQuery(context.Context) error {
+	deps := query.Deps{
+		Snapshot: p.indexes.Live().Snapshot, Publisher: p.bus, DeadLetters: p.indexes, Watcher: p.store, Logger: p.log, Registerer: p.metrics,
+	}
+	if p.apart {
+		weights, err := p.openWeights()
+		if err != nil {
+			return err
+		}
+		deps.Watcher, deps.Stale = weights, weights.Stale
+	}
+	p.openDeadLetters()
+	var err error
+	if deps.Rewriter, err = p.newRewriter(); err != nil {
+		return err
+	}
+	if deps.Scorer, err = newCrossEncoder(p.cfg.Rerank); err != nil {
+		return err
+	}
+	p.query, err = query.New(query.Config{
+		RewriteBudget: p.cfg.Query.RewriteBudget,
+		Rerank:        schema.Rerank(p.cfg.Query.Rerank), ScoreBudget: p.cfg.Rerank.Budget,
+	}, deps)
+	if err != nil {
+		return err
+	}
+	p.indexes.Query, p.indexes.DeadLetters = p.query, p.dead
+	p.run("query", p.query.Run)
+	p.reporter = &status.Reporter{
+		Version: p.version, Mode: status.ModeEmbedded, Started: p.started, Config: p.cfg, Setting: embedding.Setting(p.cfg.Embedder), Bus: p.bus,
+		Live: p.searched, Models: p.models, Query: p.query, DeadLetters: p.dead, LLM: p.llm, Metrics: p.indexes, Ready: p.whyNotReady, Checks: p.checks(),
+		Backlog: status.NewBacklog(p.bus, p.searched, p.started, p.log, p.metrics),
+	}
+	p.run("backlog", p.reporter.Backlog.Run)
+	if p.apart {
+		p.ready = append(p.ready, p.indexes.Ready)
+	}
+	p.routes[QueryService] = func(api huma.API) {
+		query.Routes(api, p.query)
+		p.reporter.Routes(api)
+		p.indexes.Routes(api)
+	}
+	return p.answer(natsadapter.Config{
+		Name: "toolstream-query", Subject: p.nats.subject("search"),
+		Description: "Finds tools: the request and answer of POST /v1/search.",
+		Status:      query.Status,
+	}, p.query.Handle)
+}
+
+// answer answers requests of other processes over NATS, if there are any.
+func (p *process) answer(c natsadapter.Config, handle natsadapter.Handler) error {
+	if !p.answers {
+		return nil
+	}
+	c.Version, c.Logger, c.Traces = p.version, p.log, p.traces.Provider()
+	p.run(c.Name, natsadapter.NewService(c, p.conn, handle).Run)
+	return nil
+}
+
+// openDeadLetters opens the dead-letter store of the process, once.
+func (p *process) openDeadLetters() {
+	if p.dead != nil {
+		return
+	}
+	p.dead = deadletter.New(deadletter.DefaultKeep, deadletter.Deps{Bus: p.bus, Logger: p.log, Registerer: p.metrics})
+	p.run("dead letters", p.dead.Run)
+}
+
+// openWeights keeps weights and usage in the data folder: a replica that starts while NATS
+// is away goes on with the last ones.
+func (p *process) openWeights() (*snapshot.Cache, error) {
+	store, err := trainerstore.Open(filepath.Join(p.cfg.Data, weightsFile), p.log)
+	if err != nil {
+		return nil, err
+	}
+	p.opened = append(p.opened, store)
+	return snapshot.New(snapshot.Deps{Source: p.store, Store: store, Logger: p.log, Usable: query.Usable}), nil
+}
+
+// shadowed is for how many times trainer.publish learned weights are scored beside
+// the live ones at most.
+const shadowed = 10
+
+// TrainerConfig returns how a trainer learns by these settings.
+func TrainerConfig(c config.Trainer, model string) trainer.Config {
+	return trainer.Config{
+		Model: model, Publish: c.Publish, MinPairs: c.MinPairs, Sample: c.Sample,
+		Shadow: shadowed * c.Publish, HalfLife: c.HalfLife,
+	}
+}
+
+func (p *process) buildTrainer(ctx context.Context) error {
+	state, err := trainerstore.Open(filepath.Join(p.cfg.Data, trainerFile), p.log)
+	if err != nil {
+		return err
+	}
+	p.opened = append(p.opened, state)
+	model, err := p.indexes.SearchedModel(ctx)
+	if err != nil {
+		return err
+	}
+	deps := trainer.Deps{
+		Follower: p.bus, Publisher: p.bus, State: state, Store: p.store, Now: time.Now, Logger: p.log, Registerer: p.metrics, Traces: p.traces.Provider(),
+	}
+	work := func(ctx context.Context, run func(context.Context) error) error { return run(ctx) }
+	if p.apart {
+		turn, err := p.trainerLease()
+		if err != nil {
+			return err
+		}
+		deps.Elected, work = turn.Check, turn.Run
+		p.ready = append(p.ready, turn.StandsBy)
+	}
+	service, err := trainer.New(TrainerConfig(p.cfg.Trainer, model), deps)
+	if err != nil {
+		return err
+	}
+	p.services = append(p.services,
+		rungroup.New("trainer", func(ctx context.Context) error { return work(ctx, service.Run) }),
+		rungroup.New("searched model", func(ctx context.Context) error { return p.indexes.Tell(ctx, service) }))
+	p.routes[TrainerService] = func(api huma.API) { trainer.Routes(api, service) }
+	return nil
+}

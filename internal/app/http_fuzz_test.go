@@ -1,0 +1,190 @@
+//go:build unix
+
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/toolstream/toolstream/internal/config"
+)
+
+// What one request may cost.
+const (
+	mostProcessor = time.Second
+	mostMemory    = 64 << 20 // bytes allocated
+)
+
+// operation is a call of the OpenAPI document.
+type operation struct {
+	method, path string
+	example      string // a body that the schema allows
+}
+
+var variable = regexp.MustCompile(`\{[^}]*\}`)
+
+// operations returns the calls of the OpenAPI document, and those outside of it.
+func operations(f *testing.F, e *Embedded) []operation {
+	f.Helper()
+	w := e.call("GET", "/openapi.json", "")
+	var doc struct {
+		Paths map[string]map[string]struct {
+			RequestBody struct {
+				Content map[string]struct{ Schema json.RawMessage }
+			}
+		}
+		Components struct{ Schemas map[string]json.RawMessage }
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil {
+		f.Fatal(err)
+	}
+	all := []operation{{"GET", "/healthz", ""}, {"GET", "/readyz", ""}, {"GET", "/metrics", ""}, {"GET", "/openapi.json", ""}, {"PATCH", "/v1/{id}", ""}}
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			o := operation{method: strings.ToUpper(method), path: path}
+			if raw := op.RequestBody.Content["application/json"].Schema; raw != nil {
+				o.example = exampleOf(raw, doc.Components.Schemas, 0)
+			}
+			all = append(all, o)
+		}
+	}
+	slices.SortFunc(all, func(a, b operation) int { return strings.Compare(a.path+a.method, b.path+b.method) })
+	return all
+}
+
+// exampleOf returns a value that a JSON Schema of the document allows, with every member.
+func exampleOf(raw json.RawMessage, schemas map[string]json.RawMessage, depth int) string {
+	var s struct {
+		Ref        string `json:"$ref"`
+		Type       any
+		Enum       []json.RawMessage
+		Properties map[string]json.RawMessage
+		Items      json.RawMessage
+	}
+	if json.Unmarshal(raw, &s) != nil || depth > 6 {
+		return "null"
+	}
+	if s.Ref != "" {
+		return exampleOf(schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")], schemas, depth+1)
+	}
+	if len(s.Enum) > 0 {
+		return string(s.Enum[0])
+	}
+	switch kind, _ := s.Type.(string); kind {
+	case "object":
+		var members []string
+		for name, member := range s.Properties {
+			key, _ := json.Marshal(name)
+			members = append(members, string(key)+":"+exampleOf(member, schemas, depth+1))
+		}
+		slices.Sort(members)
+		return "{" + strings.Join(members, ",") + "}"
+	case "string":
+		return `"tides"`
+	case "integer", "number":
+		return "1"
+	case "boolean":
+		return "true"
+	}
+	return "[" + exampleOf(s.Items, schemas, depth+1) + "]"
+}
+
+// No request makes a handler panic, fail, or take more than a second of processor or 64 MB.
+func FuzzHTTP(f *testing.F) {
+	cfg, err := config.Load("", map[string]any{"data": f.TempDir(), "listen": "127.0.0.1:0"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	e, err := OpenEmbedded(f.Context(), cfg, slog.New(slog.DiscardHandler), "test")
+	if err != nil {
+		f.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- e.Run(f.Context()) }()
+	f.Cleanup(func() {
+		if err := <-done; err != nil {
+			f.Error(err)
+		}
+	})
+	for e.whyNotReady() != nil {
+		runtime.Gosched()
+	}
+	all := operations(f, e)
+	const jsonType = "Content-Type: application/json"
+	for i, op := range all {
+		for _, headers := range []string{"", jsonType, "Content-Type: ", "Content-Type: application/cloudevents-batch+json\nAccept: application/xml"} {
+			for _, body := range []string{"", "{}", "[]", "null", `"`, "[[[[", op.example, manyUnknown} {
+				f.Add(uint8(i), "tides", "", headers, []byte(body))
+			}
+		}
+		f.Add(uint8(i), "tides", "q=%ff&k=-1&limit=0&cursor=x&version=1&version=2", "", []byte(nil))
+		f.Add(uint8(i), "%00", "limit=99999999999999999999", "Content-Encoding: gzip\nContent-Type: ;", []byte("\x1f\x8b"))
+		f.Add(uint8(i), "..", "", "ce-specversion: 1.0\nce-type: tool.deleted\nce-source: /\nce-id: \nce-subject: ", []byte(nil))
+		f.Add(uint8(i), strings.Repeat("é", 300), "", "ce-specversion: 1.0\nce-type: tool.registered\nce-source: /\nce-id: 1\nContent-Type: text/plain", []byte("x"))
+	}
+	f.Fuzz(func(t *testing.T, n uint8, id, query, headers string, body []byte) {
+		op := all[int(n)%len(all)]
+		path := variable.ReplaceAllLiteralString(op.path, id)
+		if _, err := url.Parse(local + path); err != nil {
+			path = variable.ReplaceAllLiteralString(op.path, url.PathEscape(id))
+		}
+		r, err := http.NewRequest(op.method, local+path, bytes.NewReader(body))
+		if err != nil {
+			t.Skip(err)
+		}
+		r.URL.RawQuery, r.RemoteAddr, r.RequestURI = query, "127.0.0.1:1", path
+		for line := range strings.Lines(headers) {
+			name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+			if httpguts.ValidHeaderFieldName(name) && httpguts.ValidHeaderFieldValue(value) { // the server refuses others
+				r.Header.Add(name, value)
+			}
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		begin := processor()
+		w := httptest.NewRecorder()
+		e.handler.ServeHTTP(w, r)
+		took := processor() - begin
+		runtime.ReadMemStats(&after)
+		if w.Code >= 500 {
+			t.Errorf("%s %s: %d %s", op.method, r.URL, w.Code, w.Body)
+		}
+		if allocated := after.TotalAlloc - before.TotalAlloc; took > mostProcessor || allocated > mostMemory {
+			t.Errorf("%s %s took %s of processor and %d MB", op.method, r.URL, took, allocated>>20)
+		}
+	})
+}
+
+// processor is the time of processors that this process has used.
+func processor() time.Duration {
+	var used syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // it fails for a bad argument alone
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// manyUnknown is an object whose every member is an error.
+var manyUnknown = func() string {
+	var b strings.Builder
+	b.WriteString("{")
+	for i := range 5000 {
+		b.WriteString(`"m`)
+		b.WriteString(strings.Repeat("x", i%7))
+		b.WriteString(string(rune('a' + i%26)))
+		b.WriteString(time.Duration(i).String())
+		b.WriteString(`":{},`)
+	}
+	return b.String() + `"z":1}`
+}()

@@ -1,0 +1,216 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
+	"github.com/toolstream/toolstream/internal/adapter/weaviate"
+	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/internal/httpserver"
+	"github.com/toolstream/toolstream/internal/indexmgr"
+	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/metric"
+	"github.com/toolstream/toolstream/internal/rungroup"
+	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/tracing/export"
+	"github.com/toolstream/toolstream/services/ingest"
+	"github.com/toolstream/toolstream/services/query"
+)
+
+// The services.
+const (
+	IngestService       = "ingest"
+	StandardizerService = "standardizer"
+	EmbedderService     = "embedder"
+	QueryService        = "query"
+	TrainerService      = "trainer"
+)
+
+// Services returns the names of all services, in the order of the flow.
+func Services() []string {
+	return []string{IngestService, StandardizerService, EmbedderService, QueryService, TrainerService}
+}
+
+// bus is what the services need of the bus, whichever it is.
+type bus interface {
+	indexmgr.Bus
+	stream.Republisher
+}
+
+// process is the services of one process on a bus. The deployments open the bus and the
+// stores; everything else is assembled alike.
+type process struct {
+	cfg     config.Config
+	log     *slog.Logger
+	version string
+	names   []string // of the services
+	apart   bool     // other processes run the other services
+	nats    naming
+	started time.Time
+	metrics *prometheus.Registry
+	traces  *export.Traces
+
+	bus     bus
+	conn    *nats.Conn       // nil: the process needs no NATS
+	answers bool             // searches and embed requests over NATS are answered
+	store   *natsadapter.KV  // of weights, usage and the plan; nil without conn
+	vectors *weaviate.Client // nil: there is no Weaviate
+
+	llm      *llm.Client       // nil where no language model is asked
+	indexes  *indexmgr.Manager // nil: no model is used
+	dead     *deadletter.Store // nil: neither ingest nor query runs
+	ingest   *ingest.Service   // nil: it does not run here
+	query    *query.Service    // nil: it does not run here
+	reporter *status.Reporter  // nil where nothing is searched
+
+	background []rungroup.Service // that run before the services do
+	services   []rungroup.Service // consumers before producers
+	ready      []func() error
+	routes     map[string]func(huma.API) // by service
+	opened     []io.Closer               // in the order of opening
+	listener   net.Listener
+	handler    http.Handler
+}
+
+// naming is what a deployment calls its own on NATS.
+type naming struct {
+	prefix   string // of subjects and buckets
+	replicas int    // servers that hold a copy of a bucket
+}
+
+func (n naming) subject(of string) string { return n.prefix + "." + of }
+
+func (n naming) bucket(of string) natsadapter.KVConfig {
+	return natsadapter.KVConfig{Bucket: n.prefix + "_" + of, Replicas: n.replicas}
+}
+
+// weightsBucket is the bucket of weights, usage and the plan.
+const weightsBucket = "weights"
+
+func newProcess(cfg config.Config, names []string, log *slog.Logger, version string, on naming) process {
+	p := process{
+		cfg: cfg, names: names, log: log, version: version, nats: on, started: time.Now(),
+		metrics: prometheus.NewRegistry(), routes: map[string]func(huma.API){},
+	}
+	p.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	metric.At(p.metrics).NewGaugeVec("toolstream_build_info", "1, with the version that runs.", []string{"version"}).WithLabelValues(version).Set(1)
+	return p
+}
+
+func (p *process) serves(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(p.names, name) })
+}
+
+func (p *process) run(name string, run func(context.Context) error) {
+	p.services = append(p.services, rungroup.New(name, run))
+}
+
+// open assembles the services and begins to listen. Name is for traces and metrics.
+func (p *process) open(ctx context.Context, peers []peer, name ...string) error {
+	if err := p.build(ctx); err != nil {
+		return err
+	}
+	api, mux := httpserver.NewAPI(p.version)
+	for _, name := range Services() {
+		if routes := p.routes[name]; routes != nil {
+			routes(api)
+		}
+	}
+	for _, peer := range peers {
+		if err := httpserver.Forward(mux, peer.name, peer.address, p.traces.Propagator(), peer.routes); err != nil {
+			return err
+		}
+	}
+	var metrics prometheus.Gatherer = p.metrics
+	if p.indexes != nil {
+		metrics = p.indexes
+	}
+	httpserver.AddHealth(mux, p.whyNotReady, p.metrics, metrics)
+	var err error
+	p.handler, err = httpserver.Handler(mux, httpserver.Config{
+		TokensFile: p.cfg.Auth.TokensFile, Hosts: p.cfg.Auth.Hosts, Loopback: config.Loopback(p.cfg.Listen),
+		Traces: p.traces, Logger: p.log, Registerer: p.metrics,
+	})
+	if err != nil {
+		return config.Wrong{Err: err}
+	}
+	sender, err := p.sender(ctx, metrics, name...)
+	if err != nil {
+		return err
+	}
+	p.background = append(sender, p.background...)
+	p.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", p.cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w; name another address with --listen", p.cfg.Listen, err)
+	}
+	return nil
+}
+
+// URL is where the HTTP API listens.
+func (p *process) URL() string { return "http://" + p.listener.Addr().String() }
+
+// whyNotReady says what keeps a service of the process from working, or nil.
+func (p *process) whyNotReady() error {
+	for _, ready := range p.ready {
+		if err := ready(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Run works until ctx ends, drains, and closes everything.
+func (p *process) Run(ctx context.Context) error {
+	web := rungroup.New("http", func(ctx context.Context) error { return httpserver.Serve(ctx, p.listener, p.handler) })
+	err := rungroup.Run(ctx, slices.Concat(p.background, p.services, []rungroup.Service{web}))
+	p.listener = nil // the server has closed it
+	return errors.Join(err, p.close())
+}
+
+// closeTimeout bounds the closing of a store.
+const closeTimeout = 30 * time.Second
+
+// closes has a store closed with the process, within closeTimeout.
+func (p *process) closes(closeStore func(context.Context) error) {
+	p.opened = append(p.opened, closing(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		return closeStore(ctx)
+	}))
+}
+
+// closing is an io.Closer.
+type closing func() error
+
+// Close calls the function.
+func (c closing) Close() error { return c() }
+
+// close closes what is open, in the opposite order of opening.
+func (p *process) close() error {
+	var errs []error
+	if p.listener != nil {
+		errs = append(errs, p.listener.Close())
+	}
+	for _, c := range slices.Backward(p.opened) {
+		errs = append(errs, c.Close())
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	p.traces.Close(ctx)
+	return errors.Join(errs...)
+}

@@ -1,0 +1,154 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Load merges the defaults, the file at path (none when empty), the
+// environment and the given flag values, and validates the outcome. A key
+// that does not exist is an error that names it.
+func Load(path string, flags map[string]any) (Config, error) {
+	values := map[string]any{}
+	if path != "" {
+		if err := readFile(path, values); err != nil {
+			return Config{}, fmt.Errorf("config: read %s: %w", path, err)
+		}
+	}
+	all := settings()
+	for _, s := range all {
+		if value := os.Getenv(s.Env()); value != "" { // set to nothing is not set
+			values[s.Name] = value
+		}
+	}
+	maps.Copy(values, flags)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !slices.ContainsFunc(all, func(s setting) bool { return s.Name == name }) {
+			return Config{}, unknown(name)
+		}
+	}
+	var c Config
+	for _, s := range all {
+		value, set := values[s.Name]
+		if !set {
+			value = s.Default
+		}
+		if err := assign(reflect.ValueOf(&c).Elem().FieldByIndex(s.field), value); err != nil {
+			return Config{}, fmt.Errorf("config: %s %w", s.Name, err)
+		}
+	}
+	return c, c.Validate()
+}
+
+// readFile adds the settings of a file. A setting that the file names and leaves
+// empty is not set.
+func readFile(path string, values map[string]any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var file any
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		return err
+	}
+	tree, ok := file.(map[string]any)
+	if !ok && file != nil {
+		return errors.New("it is no mapping: want settings such as listen: 127.0.0.1:8665")
+	}
+	flatten(tree, "", values)
+	for _, key := range Keys() {
+		for name, value := range values {
+			none, isMap := value.(map[string]any)
+			group := strings.HasPrefix(key.Name, name+".")
+			if value == nil && (group || key.Name == name) || group && isMap && len(none) == 0 {
+				delete(values, name)
+			}
+		}
+	}
+	return nil
+}
+
+// flatten writes the leaves of a tree under their names, such as query.shadow. An
+// empty mapping is a leaf, too.
+func flatten(tree map[string]any, prefix string, values map[string]any) {
+	for name, value := range tree {
+		if inner, ok := value.(map[string]any); ok && len(inner) > 0 {
+			flatten(inner, prefix+name+".", values)
+			continue
+		}
+		values[prefix+name] = value
+	}
+}
+
+// unknown says what a name is that is no setting: a group of settings, a member of
+// a setting, or a name without any meaning.
+func unknown(name string) error {
+	for _, key := range Keys() {
+		if strings.HasPrefix(key.Name, name+".") {
+			return fmt.Errorf("config: %s is a group of settings and wants a mapping of them, such as %s; `toolstream config print` lists them all", name, key.Name)
+		}
+		if strings.HasPrefix(name, key.Name+".") {
+			return fmt.Errorf("config: %s %w", key.Name, errMapping)
+		}
+	}
+	return fmt.Errorf("config: no setting is called %q; `toolstream config print` lists them all", name)
+}
+
+var errMapping = errors.New("is a mapping: want one value")
+
+// assign sets a field of Config to a value: text, or a number or truth value of
+// YAML.
+func assign(field reflect.Value, value any) error {
+	text, isText := value.(string)
+	switch reflect.ValueOf(value).Kind() {
+	case reflect.Map:
+		return errMapping
+	case reflect.Slice:
+		return errors.New("is a list: want one value")
+	case reflect.Float64:
+		text = strconv.FormatFloat(value.(float64), 'f', -1, 64)
+	case reflect.String:
+	default:
+		text = fmt.Sprint(value)
+	}
+	wrong := func(want string) error { return fmt.Errorf("is %s: want %s", text, want) }
+	switch field.Interface().(type) {
+	case string:
+		field.SetString(text)
+	case time.Duration:
+		_, isTime := value.(time.Duration)
+		d, err := time.ParseDuration(text)
+		if err != nil || !isText && !isTime {
+			return wrong("a time with its unit, such as 30s or 5m")
+		}
+		field.SetInt(int64(d))
+	case int, int64:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return wrong("a whole number")
+		}
+		field.SetInt(n)
+	case float64:
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return wrong("a number")
+		}
+		field.SetFloat(x)
+	case bool:
+		yes, err := strconv.ParseBool(text)
+		if err != nil {
+			return wrong("true or false")
+		}
+		field.SetBool(yes)
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package config
+
+import "time"
+
+// Config is everything that can be set. The tag name names a setting, default and help
+// describe it, secret keeps its value from being printed, and in, from, above, to and url
+// bound what it may be. The budgets of a search end at half of the time that it has.
+type Config struct {
+	Data   string `name:"data" help:"folder for the bus, the index and what was learned"`
+	Listen string `name:"listen" default:"127.0.0.1:8665" help:"HTTP address"`
+
+	Bus      Bus      `name:"bus"`
+	NATS     NATS     `name:"nats"`
+	Weaviate Weaviate `name:"weaviate"`
+	Query    Query    `name:"query"`
+	Rerank   Rerank   `name:"rerank"`
+	Kafka    Kafka    `name:"kafka"`
+	Peers    Peers    `name:"peers"`
+	Auth     Auth     `name:"auth"`
+	Events   Events   `name:"events"`
+	Log      Log      `name:"log"`
+	Embedder Embedder `name:"embedder"`
+	LLM      LLM      `name:"llm"`
+	Models   Models   `name:"models"`
+	Trainer  Trainer  `name:"trainer"`
+}
+
+// Bus says how the bus is opened.
+type Bus struct {
+	AcceptLoss bool `name:"accept_loss" default:"false" help:"open a bus that has lost messages to damage, with what is left"`
+}
+
+// NATS says where processes meet.
+type NATS struct {
+	Listen          string `name:"listen" help:"address at which the bus accepts other processes; empty keeps it closed"`
+	Token           string `name:"token" secret:"true" help:"token that NATS clients present; required beyond loopback"`
+	URL             string `name:"url" default:"nats://127.0.0.1:4222" help:"server at which the services of 'toolstream serve' meet; several are separated by commas"`
+	Prefix          string `name:"prefix" default:"toolstream" help:"what the names of subjects and buckets at nats.url begin with: another one for each deployment that shares an account there"`
+	Replicas        int    `name:"replicas" default:"1" from:"1" to:"5" help:"servers that hold a copy of a bucket that is made at nats.url; of a cluster, 3"`
+	CredentialsFile string `name:"credentials_file" help:"credentials of NATS (JWT and seed)"`
+	NKeyFile        string `name:"nkey_file" help:"seed of an NKey"`
+	CAFile          string `name:"ca_file" help:"certificates that the NATS server's is checked by; empty: the system's"`
+	CertFile        string `name:"cert_file" help:"client certificate for NATS"`
+	KeyFile         string `name:"key_file" help:"its key"`
+}
+
+// Weaviate searches vectors, where services run apart.
+type Weaviate struct {
+	URL    string `name:"url" help:"REST address of Weaviate, to which the embedder of 'toolstream serve' writes; empty: to none"`
+	GRPC   string `name:"grpc" help:"gRPC address of Weaviate, host:port"`
+	APIKey string `name:"api_key" secret:"true" help:"key for Weaviate"`
+	Alias  string `name:"alias" default:"Tool" help:"alias in Weaviate: a capital, then letters and digits"`
+}
+
+// Query says how searches are answered.
+type Query struct {
+	Vectors       string        `name:"vectors" default:"replica" in:"replica,weaviate" help:"where a replica of 'toolstream serve query' searches vectors: replica, in its own index, or weaviate; then a replica holds none"`
+	RewriteBudget time.Duration `name:"rewrite_budget" default:"1.5s" above:"0" to:"2.5s" help:"how long a search waits for the language model that rewrites its query; then it goes on without"`
+	Rerank        string        `name:"rerank" default:"auto" in:"auto,off,single,multi" help:"how searches reorder tools by their owners unless they say it themselves: auto, off, single or multi"`
+}
+
+// Rerank names a cross-encoder.
+type Rerank struct {
+	URL    string        `name:"url" url:"true" help:"address of a cross-encoder that orders what searches find, without the /rerank at its end; empty: none does"`
+	Form   string        `name:"form" default:"cohere" in:"cohere,tei" help:"how it is asked: cohere, which Jina and vLLM speak too, or tei"`
+	Model  string        `name:"model" help:"model that it is asked for; not with tei, which has one"`
+	APIKey string        `name:"api_key" secret:"true" help:"key for it, sent as a bearer token"`
+	Budget time.Duration `name:"budget" default:"500ms" above:"0" to:"2.5s" help:"how long a search waits for it; then it goes on without"`
+}
+
+// Kafka is the bus of services that run apart.
+type Kafka struct {
+	Brokers     string        `name:"brokers" default:"127.0.0.1:9092" help:"Kafka brokers of 'toolstream serve', host:port, separated by commas"`
+	Prefix      string        `name:"prefix" default:"toolstream." help:"what the names of topics begin with"`
+	Partitions  int           `name:"partitions" default:"6" from:"1" help:"partitions of a topic that is created"`
+	Replication int           `name:"replication" default:"0" from:"0" help:"replicas of a topic that is created; 0 is the brokers' default"`
+	Apply       bool          `name:"apply" default:"true" help:"create missing topics at the start"`
+	Session     time.Duration `name:"session" default:"30s" from:"1s" to:"30m" help:"how long a replica that has gone silent keeps its share of the work"`
+	TLS         bool          `name:"tls" default:"false" help:"speak TLS to the brokers"`
+	CAFile      string        `name:"ca_file" help:"certificates that the brokers' are checked by; empty: the system's"`
+	CertFile    string        `name:"cert_file" help:"client certificate for Kafka"`
+	KeyFile     string        `name:"key_file" help:"its key"`
+	SASL        string        `name:"sasl" default:"none" in:"none,plain,scram-sha-256,scram-sha-512" help:"none, plain, scram-sha-256 or scram-sha-512"`
+	Username    string        `name:"username" help:"user of SASL"`
+	Password    string        `name:"password" secret:"true" help:"password of SASL"`
+}
+
+// Peers says where services that run apart answer HTTP: a service forwards to them what they serve, so that a client needs one address.
+type Peers struct {
+	Ingest  string `name:"ingest" url:"true" help:"HTTP address of ingest, to which the other services pass on what is its own"`
+	Query   string `name:"query" url:"true" help:"HTTP address of query, the same"`
+	Trainer string `name:"trainer" url:"true" help:"HTTP address of the trainer, the same"`
+}
+
+// Auth decides who may call.
+type Auth struct {
+	TokensFile string `name:"tokens_file" help:"file with a line tenant:token for each credential; empty switches authentication off"`
+	Hosts      string `name:"hosts" help:"names by which a server on loopback without tokens may be called, separated by commas, beside localhost, addresses, names without a dot and those under .localhost, .local, .internal and .home.arpa"`
+}
+
+// Events says which events are taken.
+type Events struct {
+	Origins string `name:"origins" help:"origins that may register by the CloudEvents webhook handshake, separated by spaces; * is any"`
+	Types   string `name:"types" help:"event types of other senders that stand for toolstream's: TYPE=OWN, separated by spaces, such as com.example.tool.removed=tool.deleted"`
+}
+
+// Log says what is logged and how.
+type Log struct {
+	Level  string `name:"level" default:"info" in:"debug,info,warn,error" help:"debug, info, warn or error"`
+	Format string `name:"format" default:"auto" in:"auto,text,json" help:"auto (text on a terminal, else json), text or json"`
+}
+
+// Embedder names the embedding model, and where it is reached if it is behind an endpoint.
+type Embedder struct {
+	Model          string        `name:"model" default:"static" help:"embedding model: static, which is compiled in, static:FILE for one of 'toolstream distill', by its path or its name in models.dir, onnx:NAME for one of 'toolstream models list', or http for one behind an endpoint"`
+	URL            string        `name:"url" help:"endpoint of embedder.model http: an OpenAI-compatible address ending in /v1"`
+	APIKey         string        `name:"api_key" secret:"true" help:"key for the endpoint, sent as a bearer token"`
+	Name           string        `name:"name" help:"model that the endpoint is asked for"`
+	Dimensions     int           `name:"dimensions" default:"0" from:"0" help:"length of the endpoint's vectors; 0 asks it at the start"`
+	DocumentPrefix string        `name:"document_prefix" help:"what the endpoint's model wants to see before a document, e.g. \"passage: \""`
+	QueryPrefix    string        `name:"query_prefix" help:"what the endpoint's model wants to see before a query, e.g. \"query: \""`
+	Batch          int           `name:"batch" default:"32" above:"0" help:"most texts in a request to the endpoint"`
+	Parallel       int           `name:"parallel" default:"4" above:"0" help:"most requests to the endpoint at once"`
+	Timeout        time.Duration `name:"timeout" default:"30s" above:"0" help:"time for a request to the endpoint"`
+}
+
+// LLM says which language model is asked, for what, and how much it may cost.
+type LLM struct {
+	BaseURL         string        `name:"base_url" url:"true" help:"OpenAI-compatible address of a language model, ending in /v1; empty: none is asked"`
+	Model           string        `name:"model" help:"model that it is asked for"`
+	APIKey          string        `name:"api_key" secret:"true" help:"key for it, sent as a bearer token"`
+	APIKeyFile      string        `name:"api_key_file" help:"file that holds the key, in place of llm.api_key"`
+	Timeout         time.Duration `name:"timeout" default:"1m0s" above:"0" help:"time for one request"`
+	Parallel        int           `name:"parallel" default:"8" above:"0" help:"requests at once"`
+	Attempts        int           `name:"attempts" default:"4" above:"0" help:"how often one question is asked at most"`
+	DailyTokens     int64         `name:"daily_tokens" default:"0" from:"0" help:"tokens that a process may spend on one day (UTC); 0 is no bound"`
+	DailyCost       float64       `name:"daily_cost" default:"0" from:"0" help:"dollars that a process may spend on one day (UTC); 0 is no bound"`
+	PricePrompt     float64       `name:"price_prompt" default:"0" from:"0" help:"dollars per million tokens of prompts"`
+	PriceCompletion float64       `name:"price_completion" default:"0" from:"0" help:"dollars per million tokens of answers"`
+	Schema          string        `name:"schema" default:"auto" in:"auto,strict,object,prompt" help:"how it is told the shape of an answer: strict, object or prompt; auto finds out"`
+	Standardize     string        `name:"standardize" default:"auto" in:"auto,off" help:"auto: it fills what documents leave open where llm.base_url is set; off: it does not"`
+	Rewrite         string        `name:"rewrite" default:"auto" in:"auto,off" help:"auto: it rewrites queries where llm.base_url is set; off: it does not"`
+	Language        string        `name:"language" default:"source" in:"source,english" help:"language of what it fills: source, as the document, or english"`
+	Quarantine      string        `name:"quarantine" default:"off" in:"off,on" help:"on: documents that try to instruct it are not shown to it; off: they are only flagged"`
+	Refresh         float64       `name:"refresh" default:"1" from:"0" help:"documents a second that are made anew at most, most used first, once another prompt or model would make them, or the model is back; 0: none"`
+	RefreshAfter    time.Duration `name:"refresh_after" default:"10m0s" above:"0" help:"how long a document waits that rules made because the model was away or its budget spent, before it is tried again"`
+}
+
+// Models says where the files of models lie.
+type Models struct {
+	Dir string `name:"dir" help:"folder of 'toolstream models'; empty is models in the data folder"`
+}
+
+// Trainer paces learning from feedback.
+type Trainer struct {
+	Publish  time.Duration `name:"publish" default:"1m0s" above:"0" help:"shortest time between two versions of the weights"`
+	MinPairs int           `name:"min_pairs" default:"100" above:"0" help:"pairs of a used and a skipped result before learned weights serve"`
+	Sample   int           `name:"sample" default:"30" above:"0" help:"searches that decide whether learned weights serve"`
+	HalfLife time.Duration `name:"half_life" default:"336h0m0s" above:"0" help:"how long it takes until what was used counts half"`
+}

@@ -1,0 +1,192 @@
+package deadletter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// ErrNotFound is the error for an id that no dead letter of the tenant has.
+var ErrNotFound = errors.New("deadletter: there is no such dead letter")
+
+// Show returns a dead letter with the bytes it holds, or ErrNotFound.
+func (s *Store) Show(ctx context.Context, id string) (found events.DeadLetter, err error) {
+	err = s.visit(ctx, []string{id}, func(l events.DeadLetter) error {
+		found = l
+		return nil
+	})
+	if err == nil && found.ID == "" {
+		err = ErrNotFound
+	}
+	return found, err
+}
+
+// Decision is what became of one dead letter.
+type Decision struct {
+	ID    string                 `json:"id"`
+	State events.DeadLetterState `json:"state,omitempty" doc:"The dead letter's state now."`
+	Error string                 `json:"error,omitempty" doc:"Why it could not be done; the dead letter is as it was."`
+}
+
+// reasonRefused is the reason of the permanent error for a dead letter that cannot
+// be decided about.
+const reasonRefused = "refused"
+
+// Replay puts the records of dead letters back on their topics, in the order in which
+// they were given up, and closes the dead letters. It does not publish a record that a
+// newer one of its key has replaced, and closes that dead letter as superseded. Dead
+// letters that are closed, or whose record is not kept, stay as they are; their
+// decisions say so. Only a failing bus is an error: what was decided before stands.
+func (s *Store) Replay(ctx context.Context, ids ...string) ([]Decision, error) {
+	return s.decide(ctx, ids, s.replay)
+}
+
+func (s *Store) replay(ctx context.Context, l events.DeadLetter) (events.DeadLetterState, error) {
+	if len(l.Original) == 0 {
+		return "", stream.Permanent(reasonRefused, errors.New("its record is not kept"))
+	}
+	done, err := s.bus.Republish(ctx, stream.Message{
+		Topic: l.Topic, Key: l.Key, Value: l.Original, Headers: l.Headers, Partition: l.Partition, Offset: l.Offset,
+	})
+	if !done {
+		return events.DeadLetterSuperseded, err
+	}
+	return events.DeadLetterReplayed, err
+}
+
+// Drop gives the records of dead letters up for good and closes the dead letters. Its
+// results and errors are those of Replay.
+func (s *Store) Drop(ctx context.Context, ids ...string) ([]Decision, error) {
+	return s.decide(ctx, ids, func(context.Context, events.DeadLetter) (events.DeadLetterState, error) {
+		return events.DeadLetterDropped, nil
+	})
+}
+
+// decide lets act decide about each open dead letter and closes it in that state.
+func (s *Store) decide(ctx context.Context, ids []string, act func(context.Context, events.DeadLetter) (events.DeadLetterState, error)) ([]Decision, error) {
+	select {
+	case s.deciding <- struct{}{}:
+		defer func() { <-s.deciding }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	var out []Decision
+	seen := map[string]bool{}
+	err := s.visit(ctx, ids, func(l events.DeadLetter) error {
+		seen[l.ID] = true
+		if l.State != events.DeadLetterOpen {
+			out = append(out, closed(l.ID, l.State))
+			return nil
+		}
+		state, err := act(ctx, l)
+		if err == nil {
+			err = s.close(ctx, l, state)
+		}
+		if refused, ok := stream.AsPermanent(err); ok {
+			out = append(out, Decision{ID: l.ID, State: l.State, Error: refused.Err.Error()})
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("deadletter: %s: %w", l.ID, err)
+		}
+		out = append(out, Decision{ID: l.ID, State: state})
+		return nil
+	})
+	for _, id := range ids {
+		if seen[id] || err != nil {
+			continue
+		}
+		seen[id] = true
+		d := Decision{ID: id, Error: ErrNotFound.Error()}
+		if l, known := s.get(ctx, id); known && !l.open() { // closed a moment ago, its record is on its way to another place
+			d = closed(id, l.State)
+		}
+		out = append(out, d)
+	}
+	return out, err
+}
+
+func closed(id string, state events.DeadLetterState) Decision {
+	return Decision{ID: id, State: state, Error: fmt.Sprintf("it is %s already", state)}
+}
+
+// closeTimeout bounds the publishing of a decision.
+const closeTimeout = 10 * time.Second
+
+// close replaces the dead letter on the bus by one without its record, and puts the
+// decision beside it. It does so though the caller may have left: a record that was
+// replayed and whose dead letter is open would seem to be replaced by a newer one.
+func (s *Store) close(ctx context.Context, l events.DeadLetter, state events.DeadLetterState) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	l.State, l.Original = state, nil
+	value, err := events.Encode(&l)
+	if err != nil {
+		return err
+	}
+	if err := s.bus.Publish(ctx,
+		stream.Message{Topic: events.DLQ, Key: events.DecisionKey(l.ID), Value: value},
+		stream.Message{Topic: events.DLQ, Key: l.ID, Value: value},
+	); err != nil {
+		return fmt.Errorf("close: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.letters.decide(l.ID, state)
+	if s.next != nil {
+		s.next.decide(l.ID, state)
+	}
+	s.log.InfoContext(ctx, "dead letter closed", "id", l.ID, "state", string(state))
+	return nil
+}
+
+// visit reads the tenant's dead letters of these ids from the bus, in order, and calls
+// fn with each. It leaves out ids without a dead letter.
+func (s *Store) visit(ctx context.Context, ids []string, fn func(events.DeadLetter) error) error {
+	want := map[string]uint64{} // offsets by id
+	first, last := map[int]uint64{}, map[int]uint64{}
+	for _, id := range ids {
+		l, ok := s.get(ctx, id)
+		if !ok {
+			continue
+		}
+		want[id] = l.offset
+		last[l.partition] = max(last[l.partition], l.offset)
+		if at, ok := first[l.partition]; !ok || l.offset < at {
+			first[l.partition] = l.offset
+		}
+	}
+	if len(want) == 0 {
+		return nil
+	}
+	from, err := s.bus.End(ctx, events.DLQ)
+	if err != nil {
+		return fmt.Errorf("deadletter: %w", err)
+	}
+	from = maps.Clone(from)
+	for partition, offset := range first {
+		from[partition] = offset - 1
+	}
+	return stream.Read(ctx, s.bus, events.DLQ, from, func(m stream.Message) (bool, error) {
+		if at, ok := want[m.Key]; ok && m.Offset >= at {
+			delete(want, m.Key)
+			l := read(m)
+			if known, ok := s.get(ctx, l.ID); ok {
+				l.State = known.State // which a record that was written again does not tell
+			}
+			if err := fn(l); err != nil {
+				return false, err
+			}
+		}
+		// A dead letter that was replaced lies behind its old place, so this comes.
+		if end, ok := last[m.Partition]; ok && m.Offset >= end {
+			delete(last, m.Partition)
+		}
+		return len(want) == 0 || len(last) == 0, nil
+	})
+}

@@ -1,0 +1,83 @@
+// Package httpserver is the HTTP side of a process: the API that services add their
+// operations to, the middleware around it, and the server.
+package httpserver
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/toolstream/toolstream/internal/jsondoc"
+)
+
+// NewAPI returns the HTTP API that the services add their operations to, and
+// the mux behind it.
+func NewAPI(version string) (huma.API, *http.ServeMux) {
+	mux := http.NewServeMux()
+	conf := huma.DefaultConfig("toolstream", version)
+	conf.Info.Description = "The streaming index that finds the right tool for an agent among thousands."
+	strict := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshalStrictly}
+	conf.Formats = map[string]huma.Format{
+		"application/json":                  strict,
+		"json":                              strict, // of +json
+		"application/x-www-form-urlencoded": strict, // the content type of curl -d
+	}
+	conf.Transformers = append(conf.Transformers, boundProblem)
+	conf.DocsPath = ""     // the page would load a script from elsewhere
+	conf.CreateHooks = nil // no $schema member in every answer
+	conf.OnAddOperation = append(conf.OnAddOperation, refuseUnknownParameters)
+	api := humago.New(mux, conf)
+	api.UseMiddleware(watchBody)
+	return api, mux
+}
+
+// bodyLimits leaves the size of a body to its operation. The number of values
+// stays bounded: each may be an error.
+var bodyLimits = jsondoc.Limits{Bytes: math.MaxInt}
+
+// unmarshalStrictly refuses invalid UTF-8 and repeated keys, which the standard
+// decoder accepts, and names the place.
+func unmarshalStrictly(data []byte, v any) error {
+	if _, err := jsondoc.Decode(data, bodyLimits); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return err
+	}
+	if validated, ok := v.(*any); ok { // huma validates this value, and reads the body into its type after that
+		plainNames(*validated)
+	}
+	return nil
+}
+
+// plainNames takes dots and brackets out of the names of members. Huma's path of an error
+// takes them for its own separators: it grows with each such member, and every error
+// copies it.
+func plainNames(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			plainNames(item)
+		}
+	case map[string]any:
+		for name, member := range v {
+			plainNames(member)
+			if plain := pathSeparators.Replace(name); plain != name {
+				delete(v, name)
+				v[plain] = member
+			}
+		}
+	}
+}
+
+var pathSeparators = strings.NewReplacer(".", "․", "[", "［") // one dot leader, fullwidth bracket
+
+// refuseUnknownParameters lets a mistyped query parameter fail by its name. Senders of
+// events have parameters of their own in the address that they were given.
+func refuseUnknownParameters(_ *huma.OpenAPI, op *huma.Operation) {
+	op.RejectUnknownQueryParameters = op.OperationID != "post-events"
+}

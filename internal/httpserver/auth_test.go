@@ -1,0 +1,76 @@
+package httpserver
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/tenant"
+)
+
+const (
+	tokenA = "0123456789abcdef"
+	tokenB = "fedcba9876543210"
+)
+
+func tokensFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestTheTokenNamesTheTenant(t *testing.T) {
+	known, err := readCredentials(tokensFile(t, "# who may call\n\nteam-a: "+tokenA+"\nteam-b :"+tokenB+"\nteam-b:"+tokenB+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := authenticate(known, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Write([]byte(tenant.From(r.Context())))
+	}))
+	for _, tc := range []struct {
+		path, credential string
+		status           int
+		tenant           string
+	}{
+		{"/v1/tools", "Bearer " + tokenA, 200, "team-a"},
+		{"/v1/tools", "bearer  " + tokenB, 200, "team-b"}, // RFC 9110, section 11.1
+		{"/v1/tools", "Basic " + tokenA, 401, ""},
+		{"/v1/tools", tokenA, 401, ""},
+		{"/v1/tools", "Bearer", 401, ""},
+		{"/v1/tools", "Bearer " + tokenA + "x", 401, ""},
+		{"/v1/tools", "", 401, ""},
+		{"/healthz", "", 200, tenant.Default},
+	} {
+		r := httptest.NewRequest("GET", tc.path, nil)
+		r.Header.Set("Authorization", tc.credential)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != tc.status || tc.status == 200 && w.Body.String() != tc.tenant {
+			t.Errorf("%s with %q: %d %q", tc.path, tc.credential, w.Code, w.Body)
+		}
+		if (w.Header().Get("WWW-Authenticate") != "") != (tc.status == 401) {
+			t.Errorf("%s with %q: WWW-Authenticate %q", tc.path, tc.credential, w.Header().Get("WWW-Authenticate"))
+		}
+	}
+}
+
+func TestBadCredentialFilesAreNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                               "holds no credential",
+		"team-a\n":                       ":1: want tenant:token",
+		"# x\nteam-a:short\n":            ":2: want tenant:token",
+		"a:" + tokenA + "\nb: " + tokenA: ":2: b has the token of a",
+		"Team A:" + tokenA + "\n":        ":1: /tenant",
+		"a:" + tokenA + "\n:" + tokenB:   ":2: /tenant",
+	} {
+		if _, err := readCredentials(tokensFile(t, text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}

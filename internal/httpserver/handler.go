@@ -1,0 +1,120 @@
+package httpserver
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/metric"
+	"github.com/toolstream/toolstream/internal/tracing/export"
+)
+
+// Config says who may call, and where requests are traced, counted and logged.
+type Config struct {
+	TokensFile string // lines tenant:token; empty: every caller is the default tenant
+	Hosts      string // names, separated by commas, by which a server on loopback without tokens may be called
+	Loopback   bool   // only this machine reaches the server
+
+	Traces     *export.Traces // may be nil
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Handler returns the mux within the middleware. Errors are of the tokens file.
+func Handler(mux *http.ServeMux, c Config) (http.Handler, error) {
+	var tokens credentials
+	if c.TokensFile != "" {
+		var err error
+		if tokens, err = readCredentials(c.TokensFile); err != nil {
+			return nil, err
+		}
+	}
+	anybody := tokens == nil && c.Loopback
+	panics := metric.At(c.Registerer).NewCounter("toolstream_http_panics_total",
+		"Requests whose handler panicked: they are answered 500, and the log has the stack.")
+	handler := describeNotFound(mux)
+	for _, wrap := range []func(http.Handler) http.Handler{ // from the innermost to the outermost
+		func(h http.Handler) http.Handler { return authenticate(tokens, h) },
+		refuseCrossOrigin,
+		func(h http.Handler) http.Handler { return refuseForeignHosts(anybody, c.Hosts, h) },
+		func(h http.Handler) http.Handler { return recoverPanics(panics, c.Logger, h) },
+		func(h http.Handler) http.Handler { return trace(c.Traces, mux, h) },
+		limitBody,
+	} {
+		handler = wrap(handler)
+	}
+	return handler, nil
+}
+
+// describeNotFound answers unknown paths and methods as RFC 9457 instead of in the
+// mux's plain text.
+func describeNotFound(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := mux.Handler(r); pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		answer := silent{&statusWriter{ResponseWriter: w}}
+		mux.ServeHTTP(answer, r) // also says which methods are allowed
+		WriteProblem(w, answer.code, fmt.Sprintf("there is no %s %s; the API is at /openapi.json", r.Method, r.URL.EscapedPath()))
+	})
+}
+
+// silent keeps the status of an answer and drops the answer.
+type silent struct{ *statusWriter }
+
+func (s silent) WriteHeader(code int) { s.code = code }
+
+func (s silent) Write(p []byte) (int, error) { return len(p), nil }
+
+// recoverPanics answers 500 where a handler panics, instead of dropping the connection.
+// Where part of the answer is sent already, the connection has to end.
+func recoverPanics(panics prometheus.Counter, log *slog.Logger, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := &statusWriter{ResponseWriter: w}
+		defer func() {
+			reason := recover()
+			if reason == nil {
+				return
+			}
+			if reason == http.ErrAbortHandler { // how a handler ends a connection on purpose
+				panic(reason)
+			}
+			panics.Inc()
+			log.ErrorContext(r.Context(), "a request made its handler panic", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
+			if answer.code != 0 {
+				panic(http.ErrAbortHandler)
+			}
+			WriteProblem(answer, http.StatusInternalServerError, "the request made the server fail; the server's log says where")
+		}()
+		next.ServeHTTP(answer, r)
+	})
+}
+
+// statusWriter remembers the status of an answer, 0 while none is sent.
+type statusWriter struct {
+	http.ResponseWriter
+	code int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (s *statusWriter) WriteHeader(code int) {
+	if code >= http.StatusOK { // others precede the answer
+		s.code = code
+	}
+	s.ResponseWriter.WriteHeader(code)
+}
+
+// Write implements http.ResponseWriter.
+func (s *statusWriter) Write(p []byte) (int, error) {
+	if s.code == 0 {
+		s.code = http.StatusOK
+	}
+	return s.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }

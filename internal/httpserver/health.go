@@ -1,0 +1,28 @@
+package httpserver
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/toolstream/toolstream/internal/metric"
+)
+
+// AddHealth serves liveness, readiness and metrics, and makes readiness a metric. A
+// process that drains or still catches up is alive and not ready.
+func AddHealth(mux *http.ServeMux, ready func() error, reg prometheus.Registerer, metrics prometheus.Gatherer) {
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "ok")
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := ready(); err != nil {
+			WriteProblem(w, http.StatusServiceUnavailable, err.Error())
+			return
+		}
+		fmt.Fprintln(w, "ready")
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	metric.At(reg).NewGaugeFunc("toolstream_ready", "1 while the process is ready, and so is what it cannot work without.",
+		func() float64 { return metric.Bool(ready() == nil) })
+}

@@ -1,0 +1,65 @@
+package httpserver
+
+import (
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// refuseCrossOrigin refuses what a page of another site makes a browser send: without
+// it, any page could write to a server on its reader's own machine, which asks for no
+// credential. Callers other than browsers send no origin and pass.
+func refuseCrossOrigin(next http.Handler) http.Handler {
+	p := http.NewCrossOriginProtection()
+	p.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		WriteProblem(w, http.StatusForbidden, "a page of another origin may not write here")
+	}))
+	return p.Handler(next)
+}
+
+// refuseForeignHosts refuses requests to a host name that anyone may register, except
+// for those in hosts, separated by commas. A page can have its own name resolve to its
+// reader's machine (DNS rebinding); it is then of the same origin as the server that
+// answers there. Only servers on loopback without tokens need this (wanted).
+func refuseForeignHosts(wanted bool, hosts string, next http.Handler) http.Handler {
+	if !wanted {
+		return next
+	}
+	own := map[string]bool{}
+	for host := range strings.SplitSeq(hosts, ",") {
+		own[strings.ToLower(strings.TrimSpace(host))] = true
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if name := hostName(r.Host); !private(name) && !own[name] {
+			WriteProblem(w, http.StatusMisdirectedRequest,
+				"this server is on loopback and has no tokens: it does not answer to the name "+schema.Quote(name)+"; add it to auth.hosts, or set auth.tokens_file")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// hostName returns the name in a Host header, without the port and the root's dot.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// private reports whether no one can own the name on the internet: an address, a name
+// without a dot, or a name under a domain for private use (RFC 6761, 6762, 8375 and
+// ICANN's .internal).
+func private(name string) bool {
+	if net.ParseIP(strings.Trim(name, "[]")) != nil || !strings.Contains(name, ".") {
+		return true
+	}
+	for _, domain := range []string{".localhost", ".local", ".internal", ".home.arpa"} {
+		if strings.HasSuffix(name, domain) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,62 @@
+package httpserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// WriteProblem writes an RFC 9457 answer.
+func WriteProblem(w http.ResponseWriter, status int, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.WriteHeader(status)
+	// The status line is sent: a write fails here only if the client has left.
+	_ = json.NewEncoder(w).Encode(huma.ErrorModel{Status: status, Title: http.StatusText(status), Detail: detail})
+}
+
+// Bounds of a problem document.
+const (
+	maxErrors = 20  // errors that it lists
+	maxEchoed = 200 // bytes of a refused text that it repeats
+)
+
+// boundProblem bounds what an error answer costs and repeats: validation makes one error
+// for each unknown member of an object, and each of them quotes the whole object.
+func boundProblem(ctx huma.Context, _ string, answer any) (any, error) {
+	problem, ok := answer.(*huma.ErrorModel)
+	if !ok {
+		return answer, nil
+	}
+	if b, ok := ctx.(*bodyContext); ok && b.err != nil && problem.Status == http.StatusInternalServerError {
+		problem.Status, problem.Title = http.StatusBadRequest, http.StatusText(http.StatusBadRequest)
+		problem.Detail = "the request body is malformed or cut off"
+	}
+	if more := len(problem.Errors) - maxErrors; more > 0 {
+		problem.Errors = problem.Errors[:maxErrors]
+		problem.Detail += fmt.Sprintf(" (%d more errors)", more)
+	}
+	quoted := map[uintptr]bool{}
+	for _, detail := range problem.Errors {
+		switch v := detail.Value.(type) {
+		case string:
+			if len(v) > maxEchoed {
+				detail.Value = schema.Quote(v)
+			}
+		case map[string]any, []any:
+			detail.Value = nil
+			if same := reflect.ValueOf(v).Pointer(); !quoted[same] {
+				quoted[same] = true
+				detail.Value = schema.Quote(v)
+			}
+		}
+	}
+	return answer, nil
+}

@@ -1,0 +1,142 @@
+package indexmgr
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/tenant"
+)
+
+// The states of an index version.
+const (
+	StateLive     = "live"     // searches use it
+	StateBuilding = "building" // searches are to use it once it is complete
+	StatePrevious = "previous" // it is kept up to date, for a step back or forth
+)
+
+// State is how an index version is doing in the process that answers.
+type State struct {
+	Version
+	State    string `json:"state" doc:"live, building or previous (kept up to date)."`
+	Entities int    `json:"entities,omitempty" doc:"Tools and providers of all tenants in the index that is searched."`
+	There    int    `json:"there,omitempty" doc:"How many this index holds, at most as many as entities."`
+	Lag      uint64 `json:"lag,omitempty" doc:"Of the version that is built: records that it has yet to embed or to index, at most."`
+	Dead     int    `json:"dead,omitempty" doc:"Open dead letters of the stages of this version whose documents its index lacks: GET /v1/dlq with the stage. While there are some, searches do not change to it."`
+	Stage    string `json:"stage" doc:"Stage that embeds for it, as dead letters name it."`
+	Problem  string `json:"problem,omitempty" doc:"Why it is not at work."`
+}
+
+// Report is the plan, and how far the process that answers has come with it.
+type Report struct {
+	Live     int       `json:"live" doc:"Number of the index version that this process searches."`
+	Target   int       `json:"target" doc:"Number of the index version that searches are to use."`
+	Versions []State   `json:"versions"`
+	Replicas []Replica `json:"replicas,omitempty" doc:"Where services run apart: the processes that search or embed and answered."`
+}
+
+// Replica is how far a process has come that searches or embeds.
+type Replica struct {
+	Services []string `json:"services"`
+	Address  string   `json:"address" doc:"Where it answers HTTP."`
+	Live     int      `json:"live,omitempty" doc:"Number of the index version that it searches; absent where nothing is searched."`
+	Target   int      `json:"target" doc:"Number of the index version that searches are to use, as it knows the plan."`
+	Problem  string   `json:"problem,omitempty" doc:"Why it cannot work for the target."`
+}
+
+// Switched reports whether the process that answers, and every replica that
+// searches, use the target.
+func (r Report) Switched() bool {
+	for _, replica := range r.Replicas {
+		if replica.Live != 0 && replica.Live != r.Target {
+			return false
+		}
+	}
+	return r.Live == r.Target
+}
+
+// Request is a change of the plan: one of the three.
+type Request struct {
+	Model  string `json:"model,omitempty" maxLength:"1024" doc:"Build an index of this model, and search it once it is complete: static, static:NAME for a file in models.dir, onnx:NAME, http or http:NAME."`
+	Back   bool   `json:"back,omitempty" doc:"Search the other index version: the previous one, or during a change the one that is still searched."`
+	Finish bool   `json:"finish,omitempty" doc:"Give up the index version that is not searched."`
+}
+
+// What the errors for a model wrap that cannot be loaded: at all, or at the moment.
+var (
+	ErrModel = errors.New("the model cannot be loaded")
+	ErrAway  = errors.New("the model does not answer at the moment")
+)
+
+type (
+	reportOutput struct{ Body Report }
+	requestInput struct{ Body Request }
+)
+
+// Routes adds the calls to an API; a nil manager describes them only.
+func (m *Manager) Routes(api huma.API) {
+	tags := []string{"operations"}
+	huma.Register(api, huma.Operation{
+		OperationID: "show-reindex", Method: http.MethodGet, Path: "/v1/reindex",
+		Summary: "Which embedding models are indexed, and how far", Tags: tags,
+	}, func(ctx context.Context, _ *struct{}) (*reportOutput, error) {
+		return &reportOutput{visible(ctx, m.Report(ctx))}, nil
+	})
+	huma.Register(api, huma.Operation{
+		OperationID: "reindex", Method: http.MethodPost, Path: "/v1/reindex",
+		Summary: "Change the embedding model while searches go on, step back, or give up the other one", Tags: tags,
+		DefaultStatus: http.StatusAccepted, Errors: []int{403, 409, 422, 503},
+	}, func(ctx context.Context, in *requestInput) (*reportOutput, error) {
+		if !tenant.Operates(ctx) {
+			return nil, huma.Error403Forbidden("all tenants share the model: only the tenant " + tenant.Default + " may change it")
+		}
+		if !in.Body.one() {
+			return nil, huma.Error422UnprocessableEntity("name one thing to do: model, back or finish")
+		}
+		r, err := m.Reindex(ctx, in.Body)
+		if err != nil {
+			return nil, problem(err)
+		}
+		return &reportOutput{r}, nil
+	})
+}
+
+// one reports whether the request is for one thing.
+func (o Request) one() bool {
+	n := 0
+	for _, wanted := range []bool{o.Model != "", o.Back, o.Finish} {
+		if wanted {
+			n++
+		}
+	}
+	return n == 1
+}
+
+// visible leaves out what concerns all tenants.
+func visible(ctx context.Context, r Report) Report {
+	if tenant.Operates(ctx) {
+		return r
+	}
+	for i := range r.Versions {
+		g := &r.Versions[i]
+		*g = State{Version: Version{Number: g.Number, Model: g.Model, Dimensions: g.Dimensions}, State: g.State, Stage: g.Stage}
+	}
+	r.Replicas = nil
+	return r
+}
+
+// problem turns an error into an answer (RFC 9457).
+func problem(err error) error {
+	switch {
+	case errors.Is(err, ErrModel):
+		return huma.Error422UnprocessableEntity(err.Error())
+	case errors.Is(err, ErrAway):
+		return huma.Error503ServiceUnavailable(err.Error())
+	case errors.Is(err, ErrSame), errors.Is(err, ErrNoOther), errors.Is(err, ErrBuilding), errors.Is(err, stream.ErrConflict):
+		return huma.Error409Conflict(err.Error())
+	}
+	return huma.Error503ServiceUnavailable("the plan cannot be read or written: " + err.Error())
+}

@@ -1,0 +1,71 @@
+package indexmgr
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/adapter/weaviate"
+)
+
+// A service that is halted may ask for the live instance before it ends.
+func TestHaltingWaitsWithoutTheLock(t *testing.T) {
+	in := &Instance{}
+	m := &Manager{live: in, instances: map[int]*Instance{0: in}}
+	halted := false
+	in.stop = func() { halted = m.Live() == in }
+	m.halt()
+	if !halted {
+		t.Error("the services of the instance go on")
+	}
+}
+
+// Searches of every time that an instance was searched are waited for before it is closed.
+func TestClosingWaitsForEverySearch(t *testing.T) {
+	in, waited := &Instance{}, ""
+	in.leave(func() { waited += "first " })
+	in.leave(func() { waited += "second" })
+	if err := in.close(); err != nil || waited != "first second" {
+		t.Errorf("waited for %q, %v", waited, err)
+	}
+}
+
+// What Weaviate has of a model is removed with its last index version, and only then.
+func TestAClassOfAModelInUseStays(t *testing.T) {
+	var dropped []string
+	w := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodDelete:
+			dropped = append(dropped, path.Base(r.URL.Path))
+		case strings.HasPrefix(r.URL.Path, "/v1/aliases"):
+			rw.WriteHeader(http.StatusNotFound)
+			return
+		}
+		_, _ = io.WriteString(rw, `{}`)
+	}))
+	defer w.Close()
+	vectors, err := weaviate.New(weaviate.Config{URL: w.URL, GRPC: "127.0.0.1:1", Alias: "Tool"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer vectors.Close()
+	inUse := First(Version{Setting: "b", Model: "b", Dimensions: 8})
+	a, b := Version{Number: 7, Model: "a", Dimensions: 8}, Version{Number: 8, Model: "b", Dimensions: 8}
+	unknown := Version{Number: 6} // it never was more than planned
+	plan := inUse
+	plan.Retired = []Version{unknown, a, b}
+	m := &Manager{Plan: NewPlanStore(nil, inUse, "", slog.New(slog.DiscardHandler)), Config: Config{Vectors: vectors}}
+	for number := range 9 {
+		if err := m.dropClass(t.Context(), plan, number); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(dropped, []string{vectors.ClassOf(classOf(a))}) {
+		t.Errorf("dropped %v, of which %s is of a model in use", dropped, vectors.ClassOf(classOf(b)))
+	}
+}

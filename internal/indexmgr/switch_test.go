@@ -1,0 +1,210 @@
+package indexmgr
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"testing"
+	"testing/synctest"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/adapter/flat"
+	"github.com/toolstream/toolstream/internal/adapter/weaviate"
+	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query"
+)
+
+func TestBehindCountsEveryPartition(t *testing.T) {
+	for _, tc := range []struct {
+		at, ends map[int]uint64
+		want     uint64
+	}{
+		{nil, nil, 0}, {nil, map[int]uint64{0: 3, 1: 2}, 5}, {map[int]uint64{0: 3}, map[int]uint64{0: 3, 1: 0}, 0},
+		{map[int]uint64{0: 9, 1: 1}, map[int]uint64{0: 3, 1: 2}, 1}, // a position may lie behind the end of compacted records
+	} {
+		if got := behind(tc.at, tc.ends); got != tc.want {
+			t.Errorf("%v of %v: %d, want %d", tc.at, tc.ends, got, tc.want)
+		}
+	}
+}
+
+// place is a bus on which stages have come to a place, and its dead letters.
+type place struct {
+	Bus
+	ends, committed uint64
+	weaviate        uint64 // how far Weaviate has come
+	letters         []deadletter.Letter
+}
+
+func (p *place) End(context.Context, events.Topic) (map[int]uint64, error) {
+	return map[int]uint64{0: p.ends}, nil
+}
+
+func (p *place) Committed(_ context.Context, _ events.Topic, group string) (map[int]uint64, error) {
+	if group == WeaviateGroup {
+		return map[int]uint64{0: p.weaviate}, nil
+	}
+	return map[int]uint64{0: p.committed}, nil
+}
+
+func (p *place) OpenOf(context.Context, ...string) ([]deadletter.Letter, error) {
+	return p.letters, nil
+}
+
+func (p *place) Of(string) []deadletter.Letter { return p.letters }
+
+// instance is an index version without services.
+func instance(t *testing.T, number int) *Instance {
+	t.Helper()
+	index, err := flat.Open(t.Context(), flat.Config{Path: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = index.Close() })
+	in := &Instance{Version: Version{Number: number, Model: "m"}, Index: index, writes: &pausedIndex{Index: index}}
+	in.Snapshot = query.Snapshot{Model: "m", Index: index, Catalogue: index}
+	return in
+}
+
+// write writes a revision of the tool a, which stood at an offset.
+func write(t *testing.T, in *Instance, revision, offset uint64) {
+	t.Helper()
+	c := events.Change{
+		Schema: events.ChangeSchema, Ref: toolA, Version: schema.Version{Revision: revision}, Op: events.OpUpsert,
+		Document: &schema.Document{Name: "a"}, Vectors: &events.Vectors{Model: "m", Dimensions: 2, Name: events.Vector{1, 0}},
+	}
+	if err := in.Index.Apply(t.Context(), []events.Change{c}, map[int]uint64{0: offset}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var toolA = schema.Ref{Tenant: "default", Kind: schema.KindTool, ID: "a"}
+
+// between returns a manager that is to switch from the first instance to the second.
+func between(t *testing.T, bus *place, live, next *Instance) *Manager {
+	t.Helper()
+	m := &Manager{
+		Config:      Config{Bus: bus, Logger: slog.New(slog.DiscardHandler)},
+		Plan:        NewPlanStore(nil, First(Version{Setting: "m"}), "", slog.New(slog.DiscardHandler)),
+		DeadLetters: bus, attempts: map[string]*attempt{}, instances: map[int]*Instance{1: live, 2: next}, live: live,
+		problems: map[int]string{}, progress: map[int]progress{},
+	}
+	var err error
+	m.Query, err = query.New(query.Config{}, query.Deps{Snapshot: live.Snapshot, Logger: m.Logger, Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Searches change at the moment at which the next version has everything, and until then
+// the live index, which they still use, is not written: no tool goes back.
+func TestSearchesChangeWhenTheNextVersionHasEverything(t *testing.T) {
+	bus := &place{ends: 2, committed: 2}
+	live, next := instance(t, 1), instance(t, 2)
+	write(t, live, 2, 2)
+	write(t, next, 1, 1)
+	m := between(t, bus, live, next)
+	done := make(chan error, 1)
+	go func() { done <- m.switchWhenComplete(t.Context(), live, next) }()
+	for live.writes.mu.TryLock() {
+		live.writes.mu.Unlock()
+		runtime.Gosched()
+	}
+	if m.Live() != live {
+		t.Error("searches use a version that lacks a record")
+	}
+	write(t, next, 2, 2)
+	if err := <-done; err != nil || m.Live() != next {
+		t.Errorf("searches use version %d, %v", m.Live().Number, err)
+	}
+	if !live.writes.mu.TryLock() || !next.writes.mu.TryLock() {
+		t.Error("an index is still not written")
+	}
+}
+
+// A version that does not come to it in time leaves searches where they are.
+func TestSearchesStayWhereTheNextVersionFallsBehind(t *testing.T) {
+	live, next := instance(t, 1), instance(t, 2)
+	for name, bus := range map[string]*place{
+		"its stage": {ends: 2, committed: 1},
+		"its index": {ends: 2, committed: 2},
+	} {
+		m := between(t, bus, live, next)
+		synctest.Test(t, func(t *testing.T) {
+			if err := m.switchWhenComplete(t.Context(), live, next); !errors.Is(err, errBehind) || m.Live() != live {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+		if !live.writes.mu.TryLock() {
+			t.Fatalf("%s: the live index is still not written", name)
+		}
+		live.writes.mu.Unlock()
+	}
+}
+
+// A dead letter holds searches up only as long as the index lacks its document.
+func TestADeadLetterOfAnOlderDocumentHoldsNothingUp(t *testing.T) {
+	letter := deadletter.Letter{Key: events.Key(toolA), Revision: 5, Stage: "embedder-2", State: events.DeadLetterOpen}
+	unknown, other := letter, letter
+	unknown.Revision, other.Key = 0, "default/b"
+	for name, tc := range map[string]struct {
+		letter deadletter.Letter
+		have   uint64
+		want   int
+	}{
+		"an older document": {letter, 4, 1}, "the same": {letter, 5, 0}, "a newer document": {letter, 6, 0},
+		"a letter without a revision": {unknown, 6, 1}, "a document that is not there": {other, 6, 1},
+	} {
+		next := instance(t, 2)
+		write(t, next, tc.have, 1)
+		m := between(t, &place{letters: []deadletter.Letter{tc.letter}}, instance(t, 1), next)
+		if n, err := m.dead(t.Context(), next); err != nil || n != tc.want {
+			t.Errorf("%s: %d, %v", name, n, err)
+		}
+		near, err := m.near(t.Context(), next)
+		if err != nil || near != (tc.want == 0) {
+			t.Errorf("%s: near %v, %v", name, near, err)
+		}
+	}
+}
+
+// Where vectors are searched in Weaviate, searches change once Weaviate has what the index
+// had when it was close to complete. The index, which has words alone, is far ahead.
+func TestSearchesWaitForWeaviate(t *testing.T) {
+	next := instance(t, 2)
+	bus := &place{ends: 5000, committed: 5000}
+	m := between(t, bus, instance(t, 1), next)
+	m.Vectors, m.Settings.Query.Vectors = &weaviate.Client{}, config.VectorsWeaviate
+	for i, at := range []struct {
+		index, weaviate uint64
+		want            bool
+	}{{1, 0, false}, {5000, 1, false}, {5001, 4999, false}, {5002, 5000, true}} {
+		write(t, next, uint64(i+1), at.index)
+		bus.weaviate = at.weaviate
+		if near, err := m.near(t.Context(), next); err != nil || near != at.want {
+			t.Errorf("index at %d, Weaviate at %d: near %v, %v", at.index, at.weaviate, near, err)
+		}
+	}
+}
+
+// A process whose live version was retired goes first to the version that others search.
+func TestSearchesLeaveARetiredVersionAtOnce(t *testing.T) {
+	live, second, third := instance(t, 1), instance(t, 2), instance(t, 3)
+	write(t, second, 1, 2000)
+	m := between(t, &place{ends: 2000, committed: 2000}, live, second)
+	m.instances[3] = third
+	plan := Plan{Last: 3, Live: 1, Target: 3, Versions: []Version{{Number: 1}, {Number: 3}}}
+	if m.approach(t.Context(), plan) || m.Live() != live {
+		t.Errorf("searches use version %d, the plan has the one before", m.Live().Number)
+	}
+	plan.Live, plan.Versions = 2, []Version{{Number: 2}, {Number: 3}}
+	if m.approach(t.Context(), plan) || m.Live() != second {
+		t.Errorf("searches use version %d", m.Live().Number)
+	}
+}

@@ -1,0 +1,83 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Query is a request and the tools that answer it.
+type Query struct {
+	ID        string     `json:"id"`
+	Text      string     `json:"query"`
+	Labels    []Label    `json:"labels"`
+	Split     string     `json:"split"`           // part of the set that the query belongs to; may be empty
+	Steps     []string   `json:"steps"`           // the single steps of a task, where the set has them
+	Rewritten *Rewritten `json:"rewritten_query"` // nil where the query was not rewritten
+}
+
+// Label is one judged tool.
+type Label struct {
+	ID           string   `json:"id"`
+	Relevance    float64  `json:"relevance"`    // above 0 is relevant; 1 where the file does not say
+	Alternatives []string `json:"alternatives"` // ids of tools that count in its place, once
+}
+
+// UnmarshalJSON reads a label and refuses one without an id.
+func (l *Label) UnmarshalJSON(raw []byte) error {
+	type plain Label
+	read := plain{Relevance: 1}
+	if err := json.Unmarshal(raw, &read); err != nil {
+		return err
+	}
+	if *l = Label(read); l.ID == "" || slices.Contains(l.Alternatives, "") {
+		return errors.New("label without an id")
+	}
+	return nil
+}
+
+// Rewritten is what a language model made of a query.
+type Rewritten struct {
+	Needs     []schema.Need
+	Arguments []Argument // in the order of the file
+}
+
+// Argument is a value that the query provides, without the value.
+type Argument struct{ Name, Meaning string }
+
+// UnmarshalJSON reads a rewritten query.
+func (r *Rewritten) UnmarshalJSON(raw []byte) error {
+	var line struct {
+		Needs     []schema.Need   `json:"tool_needs"`
+		Arguments json.RawMessage `json:"extracted_arguments"`
+	}
+	if err := json.Unmarshal(raw, &line); err != nil {
+		return err
+	}
+	arguments, err := membersOf(line.Arguments)
+	if err != nil {
+		return err
+	}
+	r.Needs = line.Needs
+	for name, value := range arguments {
+		r.Arguments = append(r.Arguments, Argument{Name: name, Meaning: textOf(value)})
+	}
+	return nil
+}
+
+// Queries reads the queries in the order of the file.
+func (s *Set) Queries() ([]Query, error) {
+	check := unique("query")
+	return collect(s, queriesFile, func(rec record[Query]) (Query, error) {
+		q := rec.value
+		if err := check(q.ID); err != nil {
+			return q, rec.errorf("%w", err)
+		}
+		if q.Text == "" {
+			return q, rec.errorf("query %s is empty", q.ID)
+		}
+		return q, nil
+	})
+}

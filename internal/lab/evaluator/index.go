@@ -1,0 +1,268 @@
+package evaluator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sourcegraph/conc/iter"
+
+	"github.com/toolstream/toolstream/internal/adapter/flat"
+	"github.com/toolstream/toolstream/internal/embedding"
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/lab/recorded"
+	"github.com/toolstream/toolstream/internal/lab/vectorcache"
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/embedder"
+	"github.com/toolstream/toolstream/services/ingest/formats"
+	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/query/rewriting"
+	"github.com/toolstream/toolstream/services/standardizer/answer"
+	"github.com/toolstream/toolstream/services/standardizer/rules"
+)
+
+// evalTimeout bounds a search and the embedding of its texts: in an evaluation
+// an answer that comes late counts too.
+const evalTimeout = time.Hour
+
+// embedChunk is how many documents are embedded between two reports.
+const embedChunk = 64
+
+// withIndex runs fn on the index of the set and removes it again.
+func (e *evaluator) withIndex(ctx context.Context, fn func() error) error {
+	err := e.openIndex(ctx)
+	if err == nil {
+		err = e.fill(ctx)
+	}
+	if err == nil {
+		err = fn()
+	}
+	errs := []error{err}
+	for _, c := range slices.Backward(e.closers) {
+		errs = append(errs, c.Close())
+	}
+	if e.dir != "" {
+		errs = append(errs, os.RemoveAll(e.dir))
+	}
+	return errors.Join(errs...)
+}
+
+// openIndex opens an empty index that is searched as in the product.
+func (e *evaluator) openIndex(ctx context.Context) (err error) {
+	if e.dir, err = os.MkdirTemp("", "toolstream-eval-"); err != nil {
+		return err
+	}
+	model, closer, err := embedding.Open(ctx, e.Config)
+	if err != nil {
+		return err
+	}
+	e.closers, e.Settings.Model = append(e.closers, closer), model.Name()
+	if e.Cache != "" {
+		cached, err := vectorcache.Open(e.Cache, model)
+		if err != nil {
+			return err
+		}
+		e.closers, model = append(e.closers, cached), cached
+	}
+	log, metrics := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
+	if e.encoder, err = embedder.NewEncoder(embedder.Config{Timeout: evalTimeout}, model, metrics); err != nil {
+		return err
+	}
+	if e.index, err = flat.Open(ctx, flat.Config{Path: e.dir, Logger: log, Registerer: metrics}); err != nil {
+		return err
+	}
+	e.closers = append(e.closers, e.index)
+	e.query, err = query.New(query.Config{Timeout: evalTimeout, EmbedTimeout: evalTimeout}, query.Deps{
+		Snapshot:  query.Snapshot{Index: e.index, Catalogue: e.index, Embedder: e.encoder},
+		Publisher: unrecorded{}, Logger: log, Registerer: metrics,
+	})
+	if err != nil || e.Settings.Queries != evaluation.LLM {
+		return err
+	}
+	e.Settings.LLM = e.LLM.Name()
+	e.rewriter, err = rewriting.New(rewriting.Config{Late: evalTimeout, Parallel: len(e.queries)}, rewriting.Deps{
+		Index: e.index, Model: e.LLM, Registerer: metrics,
+	})
+	return err
+}
+
+// unrecorded is the bus of an evaluation, which leaves no impressions.
+type unrecorded struct{}
+
+// Publish refuses every message: nothing learns from an evaluation.
+func (unrecorded) Publish(context.Context, ...stream.Message) error {
+	return errors.New("an evaluation is not recorded")
+}
+
+// fill takes the set's documents the way of the pipeline: ingest's formats,
+// the standardizer's rules, the embedder, the index. All are applied at once,
+// which makes the lexical scores exact.
+func (e *evaluator) fill(ctx context.Context) error {
+	changes, err := e.changes()
+	if err != nil {
+		return err
+	}
+	if changes, err = e.standardize(ctx, changes); err != nil {
+		return err
+	}
+	if e.Settings.Documents == evaluation.Recorded {
+		if err := e.overwrite(changes); err != nil {
+			return err
+		}
+	}
+	done := 0
+	for chunk := range slices.Chunk(changes, embedChunk) {
+		docs := make([]*schema.Document, len(chunk))
+		for j := range chunk {
+			docs[j] = chunk[j].Document
+		}
+		vectors, err := e.encoder.Documents(ctx, docs)
+		if err != nil {
+			return err
+		}
+		for j := range chunk {
+			chunk[j].Vectors = vectors[j]
+		}
+		done += len(chunk)
+		e.progress("embedding", done, len(changes))
+	}
+	e.size = len(changes)
+	if err := e.index.Apply(ctx, changes, map[int]uint64{0: uint64(len(changes))}); err != nil {
+		return err
+	}
+	ids := make([]string, len(changes))
+	for i := range changes {
+		ids[i] = changes[i].ID
+	}
+	lists, err := e.index.Suppliers(ctx, tenant.Default, ids)
+	e.suppliers = make(map[string][]index.Supplier, len(ids))
+	for i, list := range lists {
+		e.suppliers[ids[i]] = list
+	}
+	return err
+}
+
+// suppliersOf returns the suppliers of a tool: looked up once for all queries.
+func (e *evaluator) suppliersOf(tool string) []index.Supplier { return e.suppliers[tool] }
+
+// changes reads the set's tools, and its providers where providers are ranked, as
+// ingest reads what is imported.
+func (e *evaluator) changes() ([]events.Change, error) {
+	var changes []events.Change
+	var refused []error
+	accept := func(document any, opt formats.Options) {
+		raw, err := json.Marshal(document)
+		if err != nil {
+			refused = append(refused, err)
+			return
+		}
+		opt.Lines = true
+		items, problems := formats.Parse(raw, opt)
+		for i := range problems {
+			refused = append(refused, &problems[i])
+		}
+		for _, item := range items {
+			changes = append(changes, events.Change{
+				Schema: events.ChangeSchema, Op: events.OpUpsert,
+				Ref:      schema.Ref{Tenant: tenant.Default, Kind: cmp.Or(item.Kind, schema.KindTool), ID: item.ID},
+				Version:  schema.Version{Revision: uint64(len(changes) + 1)},
+				Provider: item.Provider, Format: item.Format, Hash: item.Hash, Raw: item.Raw,
+			})
+		}
+	}
+	for tool, err := range e.set.Tools() {
+		if err != nil {
+			return nil, err
+		}
+		accept(tool, formats.Options{})
+	}
+	if e.Settings.Rank != evaluation.Tools {
+		providers, err := e.set.Providers()
+		if err != nil {
+			return nil, err
+		}
+		for _, provider := range providers {
+			accept(provider, formats.Options{ID: provider.ID, Kind: schema.KindProvider})
+		}
+	}
+	if len(refused) > 0 {
+		e.note("%d documents cannot be read and are not in the index, the first for: %v", len(refused), refused[0])
+	}
+	if len(changes) == 0 {
+		return nil, errors.New("no tool can be read")
+	}
+	return changes, nil
+}
+
+// standardize makes the documents, and drops the changes that none can be
+// made.
+func (e *evaluator) standardize(ctx context.Context, changes []events.Change) ([]events.Change, error) {
+	documents, err := e.documents()
+	if err != nil {
+		return nil, err
+	}
+	errs := make([]error, len(changes))
+	atOnce := iter.Iterator[events.Change]{MaxGoroutines: max(runtime.GOMAXPROCS(0), e.Config.LLM.Parallel)}
+	atOnce.ForEachIdx(changes, func(i int, c *events.Change) { errs[i] = documents.Standardize(ctx, c) })
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	var kept []events.Change
+	var dropped []error
+	for i, c := range changes {
+		if errs[i] != nil {
+			dropped = append(dropped, fmt.Errorf("%s: %w", c.ID, errs[i]))
+			continue
+		}
+		kept = append(kept, c)
+		if c.Kind == schema.KindTool {
+			e.tools++
+		}
+	}
+	if len(dropped) > 0 {
+		e.note("%d documents cannot be standardized and are not in the index, the first: %v", len(dropped), dropped[0])
+	}
+	return kept, e.filled(kept)
+}
+
+// overwrite puts the recorded answers beside what the rules made, as the
+// standardizer does with those of a language model.
+func (e *evaluator) overwrite(changes []events.Change) error {
+	standardized, err := e.set.Standardized()
+	if err != nil {
+		return err
+	}
+	answers := make(map[string]*answer.Answer, len(standardized))
+	for i := range standardized {
+		answers[standardized[i].ID] = recorded.Answer(&standardized[i])
+	}
+	missing := 0
+	for i := range changes {
+		c := &changes[i]
+		if c.Kind != schema.KindTool {
+			continue
+		}
+		if a := answers[c.ID]; a != nil {
+			merged := answer.Merge(*c.Document, rules.StatedBy(c.Format, c.Raw, c.Document), a)
+			c.Document = &merged.Document
+		} else {
+			missing++
+		}
+	}
+	if missing > 0 {
+		e.note("%d tools have no recorded fields and keep those that the rules made", missing)
+	}
+	return nil
+}

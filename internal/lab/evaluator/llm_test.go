@@ -1,0 +1,230 @@
+package evaluator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/app"
+	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/lab/dataset"
+	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/internal/testing/llmtest"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/query/rewriting"
+)
+
+// replaying returns a language model behind HTTP that answers each query of a set
+// with what is recorded of it.
+func replaying(t *testing.T, dir string) *llm.Client {
+	t.Helper()
+	set, err := dataset.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	queries, err := set.Queries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	recordings := map[string]string{}
+	for _, q := range queries {
+		arguments := []rewriting.Argument{}
+		if q.Rewritten == nil {
+			continue
+		}
+		for _, a := range q.Rewritten.Arguments {
+			arguments = append(arguments, rewriting.Argument(a))
+		}
+		raw, err := json.Marshal(map[string]any{"needs": q.Rewritten.Needs, "arguments": arguments})
+		if err != nil {
+			t.Fatal(err)
+		}
+		recordings[strings.Join(strings.Fields(q.Text), " ")] = string(raw)
+	}
+	server, err := llmtest.Listen(t.Context(), "", llmtest.Config{Recordings: recordings, KeyOf: askedFor})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	cfg, err := config.Load("", map[string]any{"llm.base_url": server.URL(), "llm.model": "scripted"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := app.NewLLM(cfg.LLM, 0, "", slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// askedFor returns the query of a question.
+func askedFor(r llmtest.Request) string {
+	var m struct{ Query string }
+	if err := json.Unmarshal([]byte(r.User), &m); err != nil {
+		return ""
+	}
+	return m.Query
+}
+
+func TestARewriteRanksAsTheRecordedOneDoes(t *testing.T) {
+	sets := map[string]string{"small": writeSet(t, smallSet())}
+	if data := os.Getenv("TOOLSTREAM_DATA"); data != "" {
+		sets["apibank"] = filepath.Join(data, "apibank")
+	}
+	for name, dir := range sets {
+		t.Run(name, func(t *testing.T) {
+			model := replaying(t, dir)
+			want := evaluate(t, dir, func(s *evaluation.Settings) { s.Documents, s.Queries = evaluation.Recorded, evaluation.Recorded })
+			cfg := evalConfig(t, dir, func(s *evaluation.Settings) { s.Documents, s.Queries = evaluation.Recorded, evaluation.LLM })
+			got, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: model})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got.PerQuery, want.PerQuery) || got.Settings.LLM != model.Name() {
+				t.Errorf("rewritten %+v, recorded %+v", got.Metrics, want.Metrics)
+			}
+			wantSearched(t, cfg, model, want)
+		})
+	}
+}
+
+// serving returns a service that searches a registry with rewriting.
+func serving(t *testing.T, e *evaluator, model llm.Model, cfg query.Config) *query.Service {
+	t.Helper()
+	metrics := prometheus.NewRegistry()
+	rewriter, err := rewriting.New(rewriting.Config{Parallel: 1000}, rewriting.Deps{Index: e.index, Model: model, Registerer: metrics})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := query.New(cfg, query.Deps{
+		Snapshot:  query.Snapshot{Model: e.Settings.Model, Index: e.index, Catalogue: e.index, Embedder: e.encoder},
+		Publisher: unrecorded{}, Rewriter: rewriter,
+		Logger: slog.New(slog.DiscardHandler), Registerer: metrics,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// wantSearched has a service search with rewriting, and compares what it shows
+// with an evaluation.
+func wantSearched(t *testing.T, cfg EvalConfig, model llm.Model, want *evaluation.Run) {
+	t.Helper()
+	e := &evaluator{EvalConfig: cfg, EvalDeps: EvalDeps{LLM: model}}
+	if err := e.open(); err != nil {
+		t.Fatal(err)
+	}
+	err := e.withIndex(t.Context(), func() error {
+		s := serving(t, e, model, query.Config{RewriteBudget: evalTimeout, Timeout: evalTimeout})
+		for i, q := range e.queries {
+			resp, err := s.Search(t.Context(), tenant.Default, schema.SearchRequest{Query: q.Text, K: e.size})
+			if err != nil {
+				return err
+			}
+			needs := len(recordedRewrite(q.Rewritten).Needs) > 0
+			if resp.Rewrite != schema.RewriteLLM && resp.Rewrite != schema.RewriteCache && needs || resp.Rewrite != schema.RewriteFallback && !needs {
+				t.Errorf("%s: rewrite %q", q.ID, resp.Rewrite)
+			}
+			shown := make([]evaluation.Ranked, len(resp.Results))
+			for j, result := range resp.Results {
+				shown[j] = evaluation.Ranked{ID: result.ID, Score: result.Score}
+			}
+			if !reflect.DeepEqual(shown, want.PerQuery[i].Ranking) {
+				t.Errorf("%s: shown %v, recorded %v", q.ID, shown[:3], want.PerQuery[i].Ranking[:3])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestARewriteWithoutArgumentsCostsNoPenalty searches for tools with required
+// parameters.
+func TestARewriteWithoutArgumentsCostsNoPenalty(t *testing.T) {
+	cfg := evalConfig(t, writeSet(t, smallSet()), nil)
+	e := &evaluator{EvalConfig: cfg}
+	if err := e.open(); err != nil {
+		t.Fatal(err)
+	}
+	err := e.withIndex(t.Context(), func() error {
+		model, err := e.baseModel()
+		if err != nil {
+			return err
+		}
+		for _, arguments := range [][]rewriting.Argument{{}, {{Name: "unrelated", Meaning: "colour of the sky"}}} {
+			req := schema.SearchRequest{Query: "cross the strait"}
+			rewriting.Of([]schema.Need{{UserIntent: "book a ferry"}}, arguments).Into(&req)
+			found, err := e.query.Retrieve(t.Context(), tenant.Default, req, &model, 10)
+			if err != nil {
+				return err
+			}
+			var penalty float64
+			for _, ranked := range ranking.Rank(found.Steps[0].Candidates, &model, ranking.Signals{Suppliers: e.suppliersOf}) {
+				penalty += ranked.Penalty
+			}
+			if (penalty > 0) != (len(arguments) > 0) {
+				t.Errorf("%d arguments cost %v", len(arguments), penalty)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// failing is a model that fails for queries of ferries, or for all.
+type failing struct {
+	err error
+	all bool
+}
+
+func (failing) Name() string { return "failing" }
+
+func (f failing) Complete(_ context.Context, r llm.Request) (llm.Answer, error) {
+	if f.all || askedFor(llmtest.Request{User: r.User}) == "I want to cross the strait by ferry" {
+		return llm.Answer{}, f.err
+	}
+	return llm.Answer{JSON: json.RawMessage(`{"needs":[{"user_intent":"bake a loaf of rye bread"}],"arguments":[]}`)}, nil
+}
+
+func TestEvaluateWithAModelThatFails(t *testing.T) {
+	cfg := evalConfig(t, writeSet(t, smallSet()), func(s *evaluation.Settings) { s.Queries = evaluation.LLM })
+	raw := evaluate(t, cfg.Dir, nil)
+	declined := &llm.Error{Kind: llm.Refused, Err: errors.New("declined")}
+	run, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: failing{err: declined}})
+	if err != nil || !reflect.DeepEqual(run.PerQuery[0], raw.PerQuery[0]) || reflect.DeepEqual(run.PerQuery[1], raw.PerQuery[1]) {
+		t.Fatalf("a model that declines one query: %v", err)
+	}
+	if notes := strings.Join(run.Notes, "\n"); !strings.Contains(notes, "1 queries could not be rewritten") || !strings.Contains(notes, "declined") {
+		t.Errorf("notes %q", notes)
+	}
+	for says, model := range map[string]llm.Model{
+		"no query could be rewritten": failing{err: declined, all: true},
+		"wrong key":                   failing{err: &llm.Error{Kind: llm.Setup, Err: errors.New("wrong key")}},
+		"language model":              nil,
+	} {
+		if _, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: model}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q is not in %v", says, err)
+		}
+	}
+}

@@ -1,0 +1,354 @@
+package evaluator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/sourcegraph/conc/iter"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/lab/dataset"
+	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/lab/evaluation/bm25"
+	"github.com/toolstream/toolstream/internal/lab/evaluation/paper"
+	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query"
+)
+
+// maxSample bounds the candidates of a sample, for the memory of large
+// registries: all tools of a set of that size, the best by the base model of a
+// larger one.
+const maxSample = 4096
+
+// given ranks by a model that is there beforehand.
+func (e *evaluator) given(ctx context.Context) ([][]evaluation.Ranked, error) {
+	model, err := e.baseModel()
+	if err != nil {
+		return nil, err
+	}
+	return each(ctx, e, func(i int) ([]evaluation.Ranked, error) {
+		found, err := e.retrieve(ctx, &e.queries[i], &model, evaluation.MaxRanking)
+		if err != nil {
+			return nil, err
+		}
+		first := ""
+		if found.Chosen != nil {
+			first = e.judgeChosen(i, found.Chosen)
+		}
+		return order(candidatesOf(found), found.Rank, first, &model, ranking.Signals{Suppliers: e.suppliersOf}), nil
+	})
+}
+
+// crossValidate ranks every sample by what was learned without its fold.
+func (e *evaluator) crossValidate(ctx context.Context, samples []evaluation.Sample) ([][]evaluation.Ranked, error) {
+	parts, err := e.set.Folds(folds)
+	if err != nil {
+		return nil, err
+	}
+	base, err := e.baseModel()
+	if err != nil {
+		return nil, err
+	}
+	rankings := make([][]evaluation.Ranked, len(samples))
+	for n, part := range parts {
+		train, test := divide(samples, part)
+		if len(test) == 0 {
+			continue
+		}
+		if len(train) == 0 {
+			return nil, errors.New("--weights learned: a fold leaves no query to learn from")
+		}
+		fitted, err := e.Fit(ctx, base, train, e.Settings.Usage == evaluation.On)
+		if err != nil {
+			return nil, fmt.Errorf("fold %d: %w", n, err)
+		}
+		e.progress("learning", n+1, len(parts))
+		used := usageOf(fitted.Usage)
+		for _, i := range test {
+			s := &samples[i]
+			rankings[i] = e.order(s, &fitted.Model, used)
+		}
+	}
+	return rankings, nil
+}
+
+// divide returns the samples that a fold learns from and the positions of
+// those that it tests on.
+func divide(samples []evaluation.Sample, fold []string) (train []evaluation.Sample, test []int) {
+	tested := make(map[string]bool, len(fold))
+	for _, id := range fold {
+		tested[id] = true
+	}
+	for i := range samples {
+		if tested[samples[i].Query.ID] {
+			test = append(test, i)
+		} else {
+			train = append(train, samples[i])
+		}
+	}
+	return train, test
+}
+
+// samples returns the queries with the features of their candidates; of several
+// steps each candidate as the step has it that it scores best in.
+func (e *evaluator) samples(ctx context.Context) ([]evaluation.Sample, error) {
+	model, err := e.baseModel()
+	if err != nil {
+		return nil, err
+	}
+	return each(ctx, e, func(i int) (evaluation.Sample, error) {
+		s := evaluation.Sample{Query: e.queries[i], Suppliers: e.suppliersOf}
+		found, err := e.retrieve(ctx, &e.queries[i], &model, min(e.size, maxSample))
+		if err != nil {
+			return s, err
+		}
+		steps := candidatesOf(found)
+		if s.Candidates = steps[0]; len(steps) > 1 {
+			s.Candidates, s.Steps = best(slices.Concat(steps...), &model), steps
+		}
+		for _, c := range s.Candidates {
+			s.Relevance = append(s.Relevance, e.gain(i, &c))
+		}
+		if e.Settings.Retrieval != evaluation.Lexical {
+			s.Vector = found.Vector
+		}
+		return s, nil
+	})
+}
+
+// gain is what a candidate is worth for query i; a tool is worth its owner
+// where owners are ranked.
+func (e *evaluator) gain(i int, c *index.Candidate) float64 {
+	switch {
+	case e.Settings.Rank == evaluation.Providers && c.Kind == schema.KindTool:
+		return e.judgments[i].Gain(c.Provider)
+	case c.Kind == schema.KindProvider && e.Settings.Rank != evaluation.Providers:
+		return 0
+	}
+	return e.judgments[i].Gain(c.ID)
+}
+
+// each calls fn for every query, as many at once as there are processors, and
+// returns the answers in order, or the first error.
+func each[T any](ctx context.Context, e *evaluator, fn func(i int) (T, error)) ([]T, error) {
+	out := make([]T, len(e.queries))
+	errs := make([]error, len(e.queries))
+	var done atomic.Int64
+	iter.ForEachIdx(e.queries, func(i int, q *dataset.Query) {
+		if errs[i] = ctx.Err(); errs[i] != nil {
+			return
+		}
+		if out[i], errs[i] = fn(i); errs[i] != nil {
+			errs[i] = fmt.Errorf("query %s: %w", q.ID, errs[i])
+		}
+		e.progress("searching", int(done.Add(1)), len(e.queries))
+	})
+	if at := slices.IndexFunc(errs, func(err error) bool { return err != nil }); at >= 0 {
+		return nil, errs[at]
+	}
+	return out, nil
+}
+
+// retrieve returns what serving would rank for a query.
+func (e *evaluator) retrieve(ctx context.Context, q *dataset.Query, m *fusion.Model, n int) (query.Retrieval, error) {
+	req := schema.SearchRequest{Query: q.Text, Rank: schema.Rank(e.Settings.Rank)}
+	if e.Settings.Steps == evaluation.On {
+		req.Steps = stepsToSearch(q)
+	}
+	switch {
+	case len(req.Steps) > 0:
+	case e.Settings.Queries == evaluation.Recorded:
+		recordedRewrite(q.Rewritten).Into(&req)
+	case e.Settings.Queries == evaluation.LLM:
+		if err := e.rewrite(ctx, &req); err != nil {
+			return query.Retrieval{}, err
+		}
+	}
+	found, err := e.query.Retrieve(ctx, tenant.Default, req, m, n)
+	for _, step := range found.Steps {
+		for j := range step.Candidates {
+			c := &step.Candidates[j]
+			e.mask(&c.Features)
+			c.BestArg = nil // only an explanation says it
+			if e.Settings.Retrieval == evaluation.Lexical {
+				c.Matches = nil // cosines
+			}
+		}
+	}
+	return found, err
+}
+
+// candidatesOf returns the candidates of each step.
+func candidatesOf(found query.Retrieval) [][]index.Candidate {
+	steps := make([][]index.Candidate, len(found.Steps))
+	for i, step := range found.Steps {
+		steps[i] = step.Candidates
+	}
+	return steps
+}
+
+// stepsToSearch returns the steps of a query that say something.
+func stepsToSearch(q *dataset.Query) []string {
+	return slices.DeleteFunc(slices.Clone(q.Steps), func(step string) bool { return strings.TrimSpace(step) == "" })
+}
+
+// best returns each candidate once, where the model scores it highest, best
+// first.
+func best(all []index.Candidate, m *fusion.Model) []index.Candidate {
+	type scored struct {
+		index.Candidate
+		score float64
+	}
+	list := make([]scored, len(all))
+	for i, c := range all {
+		list[i] = scored{Candidate: c}
+		list[i].score, _ = m.Score(&c.Features, c.Matches)
+	}
+	slices.SortStableFunc(list, func(a, b scored) int { return fusion.Order(a.score, a.ID, b.score, b.ID) })
+	seen := make(map[schema.Ref]bool, len(all))
+	var out []index.Candidate
+	for _, c := range list {
+		if !seen[c.Ref] {
+			seen[c.Ref] = true
+			out = append(out, c.Candidate)
+		}
+	}
+	return out
+}
+
+// mask zeroes the features that --retrieval leaves out.
+func (e *evaluator) mask(f *fusion.Features) {
+	for _, i := range e.unused {
+		f[i] = 0
+	}
+}
+
+// order ranks a sample as a search would show it.
+func (e *evaluator) order(s *evaluation.Sample, m *fusion.Model, used func([]float32) ranking.QueryUsage) []evaluation.Ranked {
+	signals := ranking.Signals{Usage: used(s.Vector), Suppliers: s.Suppliers}
+	steps := s.Steps
+	if len(steps) == 0 {
+		steps = [][]index.Candidate{s.Candidates}
+	}
+	return order(steps, schema.Rank(e.Settings.Rank), "", m, signals)
+}
+
+// order ranks the candidates of each step as a search would show them.
+func order(steps [][]index.Candidate, rank schema.Rank, first string, m *fusion.Model, signals ranking.Signals) []evaluation.Ranked {
+	rankings := make([][]ranking.Ranked, len(steps))
+	for i, candidates := range steps {
+		rankings[i] = ranking.Rank(candidates, m, signals)
+	}
+	if len(rankings) == 1 {
+		rankings[0] = ranking.ByClicks(rankings[0], m, signals.Usage)
+	}
+	hits := ranking.Hits(rankings, rank, first)
+	out := make([]evaluation.Ranked, min(len(hits), evaluation.MaxRanking))
+	for i := range out {
+		out[i] = evaluation.Ranked{ID: hits[i].ID, Score: hits[i].By.Score}
+	}
+	return out
+}
+
+// usageOf returns what a table of usage says to queries, by their vectors. A nil table
+// is empty.
+func usageOf(table *schema.Usage) func(vector []float32) ranking.QueryUsage {
+	if table == nil {
+		table = &schema.Usage{}
+	}
+	usage := ranking.NewUsage(*table)
+	return func(vector []float32) ranking.QueryUsage { return usage.For(table.Model, vector) }
+}
+
+// baseModel returns the model of --weights; learning begins with the built-in
+// one.
+func (e *evaluator) baseModel() (fusion.Model, error) {
+	w := fusion.BuiltinFor(e.Settings.Model)
+	if s := e.Settings.Weights; s != evaluation.Builtin && s != evaluation.Learned {
+		raw, err := os.ReadFile(s)
+		if err != nil {
+			return fusion.Model{}, fmt.Errorf("--weights: %w", err)
+		}
+		w = schema.Weights{}
+		if err := json.Unmarshal(raw, &w); err != nil {
+			return fusion.Model{}, fmt.Errorf("--weights: %s: %w", s, err)
+		}
+	}
+	m, err := fusion.ModelOf(w)
+	if err != nil {
+		return fusion.Model{}, fmt.Errorf("--weights: %w", err)
+	}
+	e.mask(&m.Features)
+	return m, nil
+}
+
+// fullDocument ranks by plain BM25 over the raw documents as JSON text: the
+// baseline of arXiv 2602.05366.
+func (e *evaluator) fullDocument(ctx context.Context) ([][]evaluation.Ranked, error) {
+	var ids, texts []string
+	for tool, err := range e.set.Tools() {
+		if err != nil {
+			return nil, err
+		}
+		text, err := paper.JSONText(tool.Documentation)
+		if err != nil {
+			return nil, fmt.Errorf("tool %s: %w", tool.ID, err)
+		}
+		ids, texts = append(ids, tool.ID), append(texts, text)
+	}
+	e.tools = len(ids)
+	corpus := bm25.New(texts)
+	return each(ctx, e, func(i int) ([]evaluation.Ranked, error) {
+		scores := corpus.Scores(e.queries[i].Text)
+		ranking := make([]evaluation.Ranked, len(ids))
+		for j, id := range ids {
+			ranking[j] = evaluation.Ranked{ID: id, Score: scores[j]}
+		}
+		evaluation.Sort(ranking)
+		return ranking[:min(len(ranking), evaluation.MaxRanking)], nil
+	})
+}
+
+// judgeChosen judges query i by what a search chose to rank for it, and returns the
+// provider that leads the ranking, if there is one.
+func (e *evaluator) judgeChosen(i int, chosen *schema.Chosen) (first string) {
+	e.chosen[i] = chosen.Rank
+	if chosen.Rank == schema.RankProviders {
+		return chosen.Provider
+	}
+	e.judgments[i] = evaluation.JudgeTools(e.queries[i].Labels)
+	return ""
+}
+
+// noteChosen notes how often --rank auto chose what the labels ask for: providers
+// where all relevant tools have one owner, else tools.
+func (e *evaluator) noteChosen() {
+	var providers, right, single, found int
+	for i, rank := range e.chosen {
+		one := len(e.owning(i)) == 1
+		if one {
+			single++
+		}
+		if rank == schema.RankProviders {
+			providers++
+		}
+		if one == (rank == schema.RankProviders) {
+			right++
+			if one {
+				found++
+			}
+		}
+	}
+	e.note("of %d queries %d are given providers and %d tools, which is right for %.1f %%: for %d of %d that one owner answers, and %d of %d others",
+		len(e.queries), providers, len(e.queries)-providers, 100*float64(right)/float64(len(e.queries)),
+		found, single, right-found, len(e.queries)-single)
+}

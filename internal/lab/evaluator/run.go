@@ -1,0 +1,287 @@
+package evaluator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/toolstream/toolstream/internal/app"
+	"github.com/toolstream/toolstream/internal/lab/dataset"
+	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/lab/simulation"
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/trainer"
+)
+
+// How simulated users behave.
+const (
+	pause    = time.Minute // between two searches
+	together = 32          // searches before their feedback comes
+	restless = 5           // searches of the user who never stops, in a pause
+	looked   = 10          // results that are shown
+	allShown = 100         // to those who look at all of them
+)
+
+// trace is what a run leaves.
+type trace struct {
+	curve []LearningPoint
+	shown shown
+}
+
+// shown is which entities were shown for a query, by their ids.
+type shown map[string]map[string]bool
+
+// simulate lets users search and click for all rounds, and measures after each. From
+// half time on, which is measured twice then, what is right is what later says; nil
+// for no change.
+func (s *simulator) simulate(ctx context.Context, seed uint64, at split, later *split, scenario simulation.Scenario) (out trace, err error) {
+	r, err := s.newRun(seed, at.train, scenario)
+	if err != nil {
+		return trace{}, err
+	}
+	out.shown = r.shown
+	ctx, cancel := context.WithCancel(ctx)
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return r.query.Run(gctx) })
+	g.Go(func() error { return r.trainer.Run(gctx) })
+	defer func() {
+		cancel()
+		err = errors.Join(err, g.Wait())
+	}()
+	if err := r.bus.Await(gctx, 2, 2); err != nil {
+		return trace{}, err
+	}
+	measure := func() error {
+		m, usage, err := r.learned(gctx)
+		out.curve = append(out.curve, LearningPoint{Events: float64(r.events), NDCG: s.ndcg(at.test, &m, usage)})
+		return err
+	}
+	for round := range s.cfg.Rounds + 1 {
+		if round > 0 {
+			if err := r.round(gctx, at.train); err != nil {
+				return trace{}, err
+			}
+			runs := 3 // as in replay
+			for _, more := range []bool{s.cfg.Silent, s.cfg.Thorough, s.cfg.Drift} {
+				if more {
+					runs++
+				}
+			}
+			s.progress("simulating", int(s.rounds.Add(1)), s.cfg.Seeds*runs*s.cfg.Rounds)
+		}
+		if err := measure(); err != nil {
+			return trace{}, err
+		}
+		if later != nil && round == s.cfg.Rounds/2 {
+			at = *later
+			if err := measure(); err != nil {
+				return trace{}, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// run is a trainer and a query service at work on a bus of their own.
+type run struct {
+	seed     uint64
+	rng      *rand.Rand // of who asks what
+	spammers *rand.Rand // of what hostile users want
+	bus      *simulation.Bus
+	query    *query.Service
+	trainer  *trainer.Service
+	users    []simulation.User
+	one      simulation.User // who never stops
+	scenario simulation.Scenario
+	shown    shown
+	ids      uint64 // of searches
+	asks     int    // of the users who take turns
+	events   int    // of feedback
+}
+
+func (s *simulator) newRun(seed uint64, train []evaluation.Sample, scenario simulation.Scenario) (*run, error) {
+	rng, spammers := rand.New(rand.NewPCG(seed, uint64(len(train)))), rand.New(rand.NewPCG(seed, 1<<32))
+	wanted := wantedTools(train)
+	r := &run{
+		shown: shown{}, seed: seed, rng: rng, spammers: spammers, bus: simulation.NewBus(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), scenario: scenario,
+		users: simulation.Crowd(spammers, s.cfg.Users, scenario, wanted),
+		one:   simulation.User{Name: "restless", Hostile: true, Wants: wanted[spammers.IntN(len(wanted))]},
+	}
+	log, metrics := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
+	var err error
+	r.query, err = query.New(query.Config{Timeout: evalTimeout, EmbedTimeout: evalTimeout}, query.Deps{
+		Snapshot:  query.Snapshot{Model: s.Settings.Model, Index: s.index, Catalogue: s.index, Embedder: s.encoder},
+		Publisher: r.bus, Watcher: r.bus,
+		Now: r.bus.Now, Nonce: r.nonce, Logger: log, Registerer: metrics,
+	})
+	if err != nil {
+		return nil, err
+	}
+	learning := app.TrainerConfig(s.Config.Trainer, s.Settings.Model)
+	learning.Tick = evalTimeout // round lets it advance
+	r.trainer, err = trainer.New(learning, trainer.Deps{
+		Follower: r.bus, Publisher: r.bus, State: simulation.State{}, Store: r.bus, Now: r.bus.Now, Logger: log, Registerer: metrics,
+	})
+	return r, err
+}
+
+// wantedTools are what hostile users may want to be found: the tools that are
+// candidates of the first query, in the order of their ids.
+func wantedTools(train []evaluation.Sample) []string {
+	var ids []string
+	for _, c := range train[0].Candidates {
+		ids = append(ids, c.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func (r *run) nonce() uint64 {
+	r.ids++
+	return r.ids
+}
+
+// round lets users ask every query once, in an order of its own.
+func (r *run) round(ctx context.Context, train []evaluation.Sample) error {
+	order := r.rng.Perm(len(train))
+	for chunk := range slices.Chunk(order, together) {
+		var feedback []schema.Feedback
+		searches := 0
+		for _, i := range chunk {
+			r.asks++
+			asking := []*simulation.User{&r.users[r.rng.IntN(len(r.users))]}
+			asked := []*evaluation.Sample{&train[i]}
+			for range r.scenario.Restless {
+				asking, asked = append(asking, &r.one), append(asked, &train[r.spammers.IntN(len(train))])
+			}
+			for n, user := range asking {
+				clicks, shown, err := r.search(ctx, user, asked[n], rand.New(rand.NewPCG(r.seed, uint64(r.asks))))
+				if err != nil {
+					return err
+				}
+				feedback = append(feedback, clicks...)
+				if shown {
+					searches++
+				}
+			}
+			r.bus.Pass(pause)
+		}
+		if err := r.learn(ctx, searches, feedback); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// search lets a user ask a query, and returns what the user clicked, and whether
+// anything was shown. What a user does depends on no other user's chance.
+func (r *run) search(ctx context.Context, user *simulation.User, asked *evaluation.Sample, rng *rand.Rand) (clicks []schema.Feedback, shown bool, err error) {
+	k := looked
+	if user.Thorough {
+		k = allShown
+	}
+	resp, err := r.query.Search(ctx, tenant.Default, schema.SearchRequest{Query: asked.Query.Text, K: k})
+	if err != nil {
+		return nil, false, err
+	}
+	ids := make([]string, len(resp.Results))
+	for i := range ids {
+		ids[i] = resp.Results[i].ID
+	}
+	r.shown.add(asked.Query.ID, ids)
+	for _, i := range user.Clicks(rng, ids, relevantTo(asked)) {
+		clicks = append(clicks, schema.Feedback{SearchID: resp.SearchID, ToolID: ids[i], Event: schema.Called, Client: user.Name})
+	}
+	return clicks, len(ids) > 0, nil
+}
+
+func (s shown) add(query string, ids []string) {
+	if s[query] == nil {
+		s[query] = map[string]bool{}
+	}
+	for _, id := range ids {
+		s[query][id] = true
+	}
+}
+
+// labels returns queries with the labels of what was shown for them: all that
+// anybody can teach who judges what is shown.
+func (s shown) labels(train []evaluation.Sample) []evaluation.Sample {
+	out := slices.Clone(train)
+	for i := range out {
+		q := &out[i]
+		was := s[q.Query.ID]
+		q.Query.Labels = slices.DeleteFunc(slices.Clone(q.Query.Labels), func(l dataset.Label) bool {
+			return !was[l.ID] && !slices.ContainsFunc(l.Alternatives, func(id string) bool { return was[id] })
+		})
+		q.Relevance = slices.Clone(q.Relevance)
+		for j, c := range q.Candidates {
+			if !was[c.ID] {
+				q.Relevance[j] = 0
+			}
+		}
+	}
+	return out
+}
+
+// relevantTo reports which tools a query asks for: a label's tool, or one that
+// does as well.
+func relevantTo(asked *evaluation.Sample) func(id string) bool {
+	return func(id string) bool {
+		for _, label := range asked.Query.Labels {
+			if label.Relevance > 0 && (label.ID == id || slices.Contains(label.Alternatives, id)) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// learn hands the trainer so many searches, then the feedback, and lets it learn
+// and publish.
+func (r *run) learn(ctx context.Context, searches int, feedback []schema.Feedback) error {
+	if err := r.bus.Deliver(ctx, events.Searches, searches); err != nil {
+		return err
+	}
+	for _, f := range feedback {
+		if err := r.query.Feedback(ctx, tenant.Default, f); err != nil {
+			return err
+		}
+	}
+	r.events += len(feedback)
+	if err := r.bus.Deliver(ctx, events.FeedbackTopic, len(feedback)); err != nil {
+		return err
+	}
+	r.bus.Pass(pause)
+	return r.trainer.Advance(ctx)
+}
+
+// learned returns what searches rank by now.
+func (r *run) learned(ctx context.Context) (fusion.Model, *schema.Usage, error) {
+	w, _, err := r.trainer.Live(tenant.Default)
+	if err != nil {
+		return fusion.Model{}, nil, err
+	}
+	m, err := fusion.ModelOf(w)
+	if err != nil {
+		return fusion.Model{}, nil, err
+	}
+	e, err := r.bus.Get(ctx, trainer.UsageKey(tenant.Default))
+	if errors.Is(err, stream.ErrNotFound) {
+		return m, nil, nil
+	}
+	usage := &schema.Usage{}
+	return m, usage, json.Unmarshal(e.Value, usage)
+}

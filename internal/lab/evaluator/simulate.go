@@ -1,0 +1,280 @@
+package evaluator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/sourcegraph/conc/pool"
+
+	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/lab/simulation"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// SimulateConfig says what is replayed.
+type SimulateConfig struct {
+	Dir    string        // of the data set: labelled queries
+	Seeds  int           // how often, each with another fold held out and other users
+	Rounds int           // how often each query is asked; 0 for as often as makes enough searches
+	Users  int           // who take turns
+	Config config.Config // chooses the embedding model and paces learning
+
+	Drift    bool // what is right changes at half time, too
+	Silent   bool // every fifth user reports nothing, too
+	Thorough bool // users who look at all of 100 results and never err, too
+}
+
+// How often each query is asked by default: few queries need to be asked often
+// until learning levels off, and many take long.
+const (
+	enoughSearches = 8000
+	fewestRounds   = 8
+	mostRounds     = 100
+)
+
+// Simulated is what learning from users would bring: NDCG@10 on the queries of the fold
+// that no user asked, means over the seeds.
+type Simulated struct {
+	Dataset string `json:"dataset"`
+	Seeds   int    `json:"seeds"`
+	Outcome
+	Drift *Drift `json:"drift,omitempty"`
+
+	Curve []LearningPoint `json:"-"` // of clicks, from the start to the end
+	Each  []Outcome       `json:"-"` // by seed
+}
+
+// Outcome is what one seed comes to, or the mean of all.
+type Outcome struct {
+	Start       float64 `json:"start"`        // by the built-in weights
+	FullLabels  float64 `json:"full_labels"`  // learned from all labels of the other folds
+	ShownLabels float64 `json:"shown_labels"` // learned from those of what was shown to the users who click
+	Clicks      float64 `json:"clicks"`       // learned from clicks on what was shown for their queries
+	GainShare   float64 `json:"gain_share"`   // of the gain by full labels, what clicks reach; of the means only
+	Attack20    float64 `json:"attack_20"`    // clicks, where every fifth user is hostile
+	AttackOne   float64 `json:"attack_one"`   // clicks, with one hostile user who never stops
+
+	Silent20 float64 `json:"silent_20,omitzero"` // clicks, where every fifth user reports nothing
+	Thorough float64 `json:"thorough,omitzero"`  // clicks of users who look at everything
+}
+
+// Margin returns the half of the 95 % interval of the mean of a value over the
+// seeds, by the normal approximation; 0 for a single seed.
+func (s *Simulated) Margin(value func(*Outcome) float64) float64 {
+	n := float64(len(s.Each))
+	if n < 2 {
+		return 0
+	}
+	var mean, squares float64
+	for i := range s.Each {
+		mean += value(&s.Each[i]) / n
+	}
+	for i := range s.Each {
+		squares += (value(&s.Each[i]) - mean) * (value(&s.Each[i]) - mean)
+	}
+	return 1.96 * math.Sqrt(squares/(n-1)/n)
+}
+
+// LearningPoint is how good the ranking is after so many feedback events.
+type LearningPoint struct {
+	Events, NDCG float64 // means over the seeds
+}
+
+// atEnd is what a curve that begins before the first round comes to: the mean over the
+// last tenth of the rounds: each round is partly chance.
+func atEnd(curve []LearningPoint) (ndcg float64) {
+	last := curve[len(curve)-max(1, (len(curve)-1)/10):]
+	for _, p := range last {
+		ndcg += p.NDCG / float64(len(last))
+	}
+	return ndcg
+}
+
+// Simulate replays a data set as users who search and click, through the trainer
+// and the query service that serve, in this process. The same arguments give the
+// same answer. Seeds and users are 1 or more, rounds 0 or more. Progress may be nil.
+func Simulate(ctx context.Context, cfg SimulateConfig, progress func(stage string, done, total int)) (*Simulated, error) {
+	settings := evaluation.DefaultSettings()
+	settings.Weights, settings.Usage = evaluation.Learned, evaluation.On
+	e := &evaluator{EvalConfig: EvalConfig{Dir: cfg.Dir, Settings: settings, Config: cfg.Config}, EvalDeps: EvalDeps{Progress: progress}}
+	if err := e.open(); err != nil {
+		return nil, err
+	}
+	s := &simulator{evaluator: e, cfg: cfg, out: Simulated{Dataset: e.set.Name, Seeds: cfg.Seeds}}
+	if err := e.withIndex(ctx, func() error { return s.replayAll(ctx) }); err != nil {
+		return nil, err
+	}
+	return &s.out, nil
+}
+
+// simulator carries one simulation.
+type simulator struct {
+	*evaluator
+	cfg    SimulateConfig
+	rounds atomic.Int64 // over, of all runs
+	out    Simulated
+}
+
+// split is what one seed learns from, and what it is measured on.
+type split struct{ train, test []evaluation.Sample }
+
+func (s *simulator) replayAll(ctx context.Context) error {
+	samples, err := s.samples(ctx)
+	if err != nil {
+		return err
+	}
+	if s.cfg.Rounds == 0 && len(samples) > 0 {
+		s.cfg.Rounds = max(fewestRounds, min(enoughSearches*folds/(folds-1)/len(samples), mostRounds))
+	}
+	parts, err := s.set.Folds(folds)
+	if err != nil {
+		return err
+	}
+	seeds := make([]replayed, s.cfg.Seeds)
+	busy := pool.New().WithErrors().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(runtime.GOMAXPROCS(0))
+	for seed := range seeds {
+		train, test := divide(samples, parts[seed%len(parts)])
+		if len(train) == 0 || len(test) == 0 {
+			return errors.New("a fold leaves no query to learn from, or none to measure on")
+		}
+		at := split{train: train}
+		for _, i := range test {
+			at.test = append(at.test, samples[i])
+		}
+		busy.Go(func(ctx context.Context) (err error) {
+			if seeds[seed], err = s.replay(ctx, uint64(seed), at); err != nil {
+				err = fmt.Errorf("seed %d: %w", seed, err)
+			}
+			return err
+		})
+	}
+	if err := busy.Wait(); err != nil {
+		return err
+	}
+	for i := range seeds {
+		s.add(&seeds[i], 1/float64(len(seeds)))
+	}
+	if gain := s.out.FullLabels - s.out.Start; gain != 0 {
+		s.out.GainShare = (s.out.Clicks - s.out.Start) / gain
+	}
+	if s.out.Drift != nil {
+		s.out.Drift.settle(s.cfg.Rounds / 2)
+	}
+	return nil
+}
+
+// replayed is what one seed comes to.
+type replayed struct {
+	Outcome
+	curve []LearningPoint // of clicks
+	drift *Drift          // where it is asked for: its curve and what all labels bring
+}
+
+// replay lets the users of every scenario teach a trainer of their own, side by side.
+func (s *simulator) replay(ctx context.Context, seed uint64, at split) (r replayed, err error) {
+	base, err := s.baseModel()
+	if err != nil {
+		return r, err
+	}
+	r.Start = s.ndcg(at.test, &base, nil)
+	if r.FullLabels, err = s.labelled(ctx, &base, at); err != nil {
+		return r, err
+	}
+	runs := pool.New().WithErrors().WithContext(ctx).WithCancelOnError().WithFirstError()
+	learn := func(scenario simulation.Scenario, learned func(trace) error) {
+		runs.Go(func(ctx context.Context) error {
+			t, err := s.simulate(ctx, seed, at, nil, scenario)
+			if err != nil {
+				return err
+			}
+			return learned(t)
+		})
+	}
+	end := func(of *float64) func(trace) error {
+		return func(t trace) error { *of = atEnd(t.curve); return nil }
+	}
+	learn(simulation.Scenario{}, func(t trace) (err error) {
+		r.Clicks, r.curve = atEnd(t.curve), t.curve
+		r.ShownLabels, err = s.labelled(ctx, &base, split{t.shown.labels(at.train), at.test})
+		return err
+	})
+	learn(simulation.Scenario{Hostile: 0.2}, end(&r.Attack20))
+	learn(simulation.Scenario{Restless: restless}, end(&r.AttackOne))
+	if s.cfg.Silent {
+		learn(simulation.Scenario{Silent: 0.2}, end(&r.Silent20))
+	}
+	if s.cfg.Thorough {
+		learn(simulation.Scenario{Thorough: true}, end(&r.Thorough))
+	}
+	if s.cfg.Drift {
+		runs.Go(func(ctx context.Context) (err error) {
+			r.drift, err = s.drift(ctx, seed, &base, at)
+			return err
+		})
+	}
+	err = runs.Wait()
+	return r, err
+}
+
+// labelled is how well the tested queries rank by what the labels of the others
+// teach.
+func (s *simulator) labelled(ctx context.Context, base *fusion.Model, at split) (float64, error) {
+	fitted, err := s.Fit(ctx, *base, at.train, s.Settings.Usage == evaluation.On)
+	if err != nil {
+		return 0, err
+	}
+	return s.ndcg(at.test, &fitted.Model, fitted.Usage), nil
+}
+
+// add adds a seed's share to the means.
+func (s *simulator) add(r *replayed, share float64) {
+	s.out.Each = append(s.out.Each, r.Outcome)
+	s.out.Start += r.Start * share
+	s.out.FullLabels += r.FullLabels * share
+	s.out.ShownLabels += r.ShownLabels * share
+	s.out.Clicks += r.Clicks * share
+	s.out.Attack20 += r.Attack20 * share
+	s.out.AttackOne += r.AttackOne * share
+	s.out.Silent20 += r.Silent20 * share
+	s.out.Thorough += r.Thorough * share
+	s.out.Curve = added(s.out.Curve, r.curve, share)
+	if r.drift == nil {
+		return
+	}
+	if s.out.Drift == nil {
+		s.out.Drift = &Drift{}
+	}
+	s.out.Drift.FullLabels += r.drift.FullLabels * share
+	s.out.Drift.Curve = added(s.out.Drift.Curve, r.drift.Curve, share)
+}
+
+// added returns the sum of curves with a share of another.
+func added(sum, curve []LearningPoint, share float64) []LearningPoint {
+	if sum == nil {
+		sum = make([]LearningPoint, len(curve))
+	}
+	for i, p := range curve {
+		sum[i].Events += p.Events * share
+		sum[i].NDCG += p.NDCG * share
+	}
+	return sum
+}
+
+// ndcg is how well queries rank.
+func (s *simulator) ndcg(test []evaluation.Sample, m *fusion.Model, usage *schema.Usage) float64 {
+	used := usageOf(usage)
+	var sum float64
+	for i := range test {
+		sample := &test[i]
+		ranked := s.order(sample, m, used)
+		judged := evaluation.Judge(sample.Query.ID, evaluation.JudgeTools(sample.Query.Labels), ranked)
+		sum += judged.Metrics.Of("ndcg@10")
+	}
+	return sum / float64(len(test))
+}

@@ -1,0 +1,200 @@
+// Package process runs the built toolstream as a child process, for tests
+// that kill it, and asks it over HTTP like any other client.
+package process
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/internal/testing/servers"
+)
+
+// Build compiles cmd/toolstream into the test's folder and returns its path.
+func Build(t testing.TB) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "toolstream")
+	out, err := exec.Command("go", "build", "-o", bin, "github.com/toolstream/toolstream/cmd/toolstream").CombinedOutput()
+	if err != nil {
+		t.Fatalf("build toolstream: %v\n%s", err, out)
+	}
+	return bin
+}
+
+// Process is a running toolstream that serves HTTP: `up`, or a service.
+type Process struct {
+	Client client.Client
+	cmd    *exec.Cmd
+	mu     sync.Mutex // guards log
+	log    []string
+	exited chan error
+}
+
+// startLimit bounds the wait for a process to say where it listens: it is a
+// guard against hanging for ever, not an expectation.
+const startLimit = 2 * time.Minute
+
+var address = regexp.MustCompile(`toolstream .*listens.*(http://127\.0\.0\.1:\d+)`)
+
+// Start runs `up` on the data folder at a free port of loopback and returns
+// once it is ready. The process is killed when the test ends.
+func Start(t testing.TB, bin, data string, args ...string) *Process {
+	t.Helper()
+	p, err := Try(t, bin, data, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Try is Start for a process that may refuse to run: the error holds what it
+// said.
+func Try(t testing.TB, bin, data string, args ...string) (*Process, error) {
+	t.Helper()
+	return run(t, bin, nil, append(upOn(data), args...)...)
+}
+
+// upOn returns the arguments of `up` on a data folder at a free port.
+func upOn(data string) []string { return []string{"up", "--data", data, "--listen", "127.0.0.1:0"} }
+
+// run starts a command that listens, with env added to this process's, and
+// returns once it is ready.
+func run(t testing.TB, bin string, env []string, args ...string) (*Process, error) {
+	t.Helper()
+	p, err := start(bin, env, args...)
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(p.Kill)
+	if err := p.Ready(t.Context()); err != nil {
+		p.Kill()
+		return nil, err
+	}
+	return p, nil
+}
+
+// start returns once the process says where it listens.
+func start(bin string, env []string, args ...string) (*Process, error) {
+	cmd := exec.Command(bin, args...)
+	cmd.Env = append(append(os.Environ(), "TOOLSTREAM_LOG_FORMAT=text"), env...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{cmd: cmd, exited: make(chan error, 1)}
+	found := make(chan string, 1)
+	if err := servers.Child(cmd, func() { p.follow(stderr, found) }); err != nil {
+		return nil, fmt.Errorf("start %s: %w", bin, err)
+	}
+	select {
+	case url := <-found:
+		p.Client = client.Client{Server: url, HTTP: &http.Client{}}
+		return p, nil
+	case err := <-p.exited:
+		p.exited <- err
+		return nil, fmt.Errorf("toolstream ended at start (%v):\n%s", err, p.Log())
+	case <-time.After(startLimit):
+		p.Kill()
+		return nil, fmt.Errorf("toolstream did not say where it listens:\n%s", p.Log())
+	}
+}
+
+// follow keeps what the process logs, reports the first address in it, and
+// then the process's end.
+func (p *Process) follow(stderr io.Reader, found chan<- string) {
+	lines := bufio.NewScanner(stderr)
+	lines.Buffer(nil, 1<<20)
+	for reported := false; lines.Scan(); {
+		p.mu.Lock()
+		p.log = append(p.log, lines.Text())
+		p.mu.Unlock()
+		if said := address.FindStringSubmatch(lines.Text()); said != nil && !reported {
+			reported = true
+			found <- said[1]
+		}
+	}
+	p.exited <- p.cmd.Wait()
+}
+
+// Log returns what the process has logged.
+func (p *Process) Log() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := ""
+	for _, line := range p.log {
+		text += line + "\n"
+	}
+	return text
+}
+
+// PID is the id of the process, for reading what the system says of it.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Ready waits until the process says that it is, by polling /readyz, which is the
+// only way to learn it from outside.
+func (p *Process) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	err := Until(ctx, func() (bool, error) {
+		body, err := p.Client.Send(ctx, http.MethodGet, "/readyz", nil, "", nil)
+		var refused *client.Problem
+		if errors.As(err, &refused) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		return true, body.Close()
+	})
+	if err != nil {
+		return fmt.Errorf("not ready: %w\n%s", err, p.Log())
+	}
+	return nil
+}
+
+// Until calls check, some milliseconds apart, until it says yes, fails, or ctx
+// ends.
+func Until(ctx context.Context, check func() (bool, error)) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ok, err := check()
+		if ok || err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Kill ends the process as a crash would (kill -9) and waits until it is gone.
+func (p *Process) Kill() {
+	// An error says that it has already ended.
+	_ = p.cmd.Process.Kill()
+	p.exited <- <-p.exited
+}
+
+// Stop asks the process to drain, as Ctrl-C does, and returns how it ended.
+func (p *Process) Stop() error {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	err := <-p.exited
+	p.exited <- err
+	return err
+}

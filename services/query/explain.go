@@ -1,0 +1,198 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/rerank"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// parameters names the candidate's matches. It names none where the hit is a provider,
+// whose parameters they are not, or where the document changed between the index's
+// answer and the catalogue's.
+func (sr *search) parameters(q rewritten, h ranking.Hit, params []schema.Parameter) []schema.ParameterMatch {
+	c := h.By.Candidate
+	if h.Ref != c.Ref || len(c.Matches) > len(params) {
+		return nil
+	}
+	out := make([]schema.ParameterMatch, 0, len(c.Matches))
+	for i, m := range c.Matches {
+		argument := ""
+		if i < len(c.BestArg) && c.BestArg[i] >= 0 && c.BestArg[i] < len(q.arguments) {
+			argument = q.arguments[c.BestArg[i]].name
+		}
+		out = append(out, schema.ParameterMatch{
+			Name:     params[i].Name,
+			Required: m.Required,
+			Argument: argument,
+			Match:    m.Score,
+			Penalty:  sr.model.Missing(m),
+		})
+	}
+	return out
+}
+
+// explain takes a score apart: bias and terms less the penalty are the score.
+func (sr *search) explain(r *ranking.Ranked, matches []schema.ParameterMatch) *schema.Explanation {
+	e := &schema.Explanation{
+		Weights:    sr.model.Version,
+		Features:   r.Features.ByName(),
+		Terms:      map[string]float64{},
+		Bias:       sr.model.Bias,
+		Penalty:    r.Penalty,
+		Parameters: matches,
+	}
+	for i, x := range r.Features {
+		if term := sr.model.Features[i] * x; term != 0 {
+			e.Terms[fusion.Feature(i).String()] = term
+		}
+	}
+	return e
+}
+
+// maxSentences bounds the summary of an explanation, and maxNamed the words or
+// parameters that a sentence names.
+const (
+	maxSentences = 5
+	maxNamed     = 4
+)
+
+// sentences says in words, the most important first, why a hit stands in the answer.
+func sentences(q rewritten, h ranking.Hit, doc *schema.Document, e *schema.Explanation, missing []string) []string {
+	terms := map[string]float64{} // summed by kind
+	for name, term := range e.Terms {
+		for _, kind := range []string{".lexical.", ".dense.", "usage.", "related."} {
+			if strings.Contains(name, kind) {
+				terms[kind] += term
+			}
+		}
+	}
+	out := []string{}
+	say := func(holds bool, format string, args ...any) {
+		if holds && len(out) < maxSentences {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	var tools []string
+	for _, tool := range h.Supporting {
+		tools = append(tools, tool.ID)
+	}
+	say(len(tools) > 0, "found by its tools %s", enumerate(tools))
+	fields := matchedWords(q.words(), doc)
+	say(len(fields) > 0, "matches %s", strings.Join(fields, ", "))
+	say(terms[".dense."] > terms[".lexical."], "means about what the query asks for (similarity %.2f)", h.By.Similarity)
+	if len(q.arguments) > 0 {
+		say(len(missing) > 0, "needs %s, which you did not give", enumerate(quoted(missing)))
+	} else {
+		required := requiredOf(doc)
+		say(len(required) > 0, "needs %s", enumerate(quoted(required)))
+	}
+	say(e.Terms[fusion.UsageSimilar.String()] > 0, "was used for queries like this one")
+	say(e.Terms[fusion.UsageCoUse.String()] > 0, "is often used together with other results")
+	say(e.Terms[fusion.UsagePrior.String()] > 0, "is used often")
+	say(e.Terms[fusion.RelatedSupply.String()] > 0, "answers with what other results take as a parameter")
+	say(len(fields) == 0 && len(tools) == 0 && terms["related."] > 0 && e.Terms[fusion.RelatedSupply.String()] == 0, "a tool of its provider matches")
+	if m := e.Reranking; m != nil && m.From != m.To {
+		say(true, "moved from place %d to %d: %s", m.From, m.To, moved(m.Why))
+	}
+	return out
+}
+
+// moved says why a result was reordered.
+func moved(why string) string {
+	switch rerank.Why(why) {
+	case rerank.ClearOwner, rerank.Extended:
+		return "its provider has a clearly relevant tool"
+	case rerank.Front:
+		return "it is among the first of the tools like it"
+	case rerank.Beyond:
+		return "enough tools like it come first"
+	}
+	return "others were moved"
+}
+
+// enumerate joins a few items as a sentence does, and counts the others.
+func enumerate(items []string) string {
+	switch n := len(items); {
+	case n == 0:
+		return ""
+	case n == 1:
+		return items[0]
+	case n > maxNamed:
+		return strings.Join(items[:maxNamed], ", ") + fmt.Sprintf(" and %d more", n-maxNamed)
+	default:
+		return strings.Join(items[:n-1], ", ") + " and " + items[n-1]
+	}
+}
+
+func quoted(names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = "`" + name + "`"
+	}
+	return out
+}
+
+func requiredOf(doc *schema.Document) (names []string) {
+	for i := range doc.Parameters {
+		if doc.Parameters[i].Required {
+			names = append(names, doc.Parameters[i].Name)
+		}
+	}
+	return names
+}
+
+// matchedWords says which words of a query a document has, each in the field that comes
+// first: `"rain" and "tomorrow" in its description`.
+func matchedWords(query []string, doc *schema.Document) []string {
+	fields := []struct {
+		name string
+		text string
+	}{
+		{"name", text.Split(doc.Name) + " " + doc.Title},
+		{"description", doc.Description},
+		{"parameters", strings.Join(index.Texts(doc).Parameters, " ")},
+		{"examples", strings.Join(doc.Examples, " ")},
+		{"response", doc.Response},
+		{"tags", strings.Join(doc.Tags, " ")},
+	}
+	said := map[string]bool{} // stems
+	var out []string
+	for _, f := range fields {
+		has := rerank.WordsOf(contentWords(f.text))
+		var words []string
+		for _, word := range query {
+			if stem := text.Stem(word); has.Has(stem) && !said[stem] {
+				said[stem] = true
+				words = append(words, strconv.Quote(word))
+			}
+		}
+		if len(words) > 0 {
+			out = append(out, enumerate(words)+" in its "+f.name)
+		}
+	}
+	return out
+}
+
+// words returns the words of a query that say something, each once and as they were
+// typed, and after them those of its needs.
+func (q rewritten) words() []string {
+	texts := []string{q.text}
+	for _, n := range q.needs {
+		texts = append(texts, whole(n))
+	}
+	var words []string
+	for _, token := range text.Tokens(strings.Join(texts, ". ")) {
+		if !text.StopWord(token) && !text.Filler(token) && !slices.Contains(words, token) {
+			words = append(words, token)
+		}
+	}
+	return words
+}

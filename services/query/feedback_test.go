@@ -1,0 +1,95 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// refusedFor returns the member of feedback that was refused, empty for none.
+func refusedFor(t *testing.T, err error) string {
+	t.Helper()
+	invalid := (*schema.Invalid)(nil)
+	if errors.As(err, &invalid) {
+		return invalid.Path
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ""
+}
+
+func TestFeedbackIsAboutWhatASearchOfTheTenantShowed(t *testing.T) {
+	b, replica := newBench(t, tool("a", "", 2), tool("b", "", 1)), newBench(t)
+	resp := b.search(t, schema.SearchRequest{K: 1})
+	id := resp.SearchID
+	typo := "A" + id[1:]
+	if id[0] == 'A' {
+		typo = "B" + id[1:]
+	}
+	for name, c := range map[string]struct {
+		tenant string
+		f      schema.Feedback
+		path   string
+	}{
+		"shown":                  {testTenant, schema.Feedback{SearchID: id, ToolID: "a"}, ""},
+		"found but not shown":    {testTenant, schema.Feedback{SearchID: id, ToolID: "b"}, "/tool_id"},
+		"never heard of":         {testTenant, schema.Feedback{SearchID: id, ToolID: "c"}, "/tool_id"},
+		"another tenant's":       {"other", schema.Feedback{SearchID: id, ToolID: "a"}, "/search_id"},
+		"mistyped":               {testTenant, schema.Feedback{SearchID: typo, ToolID: "a"}, "/search_id"},
+		"cut":                    {testTenant, schema.Feedback{SearchID: id[:len(id)-2], ToolID: "a"}, "/search_id"},
+		"with a line break":      {testTenant, schema.Feedback{SearchID: id + "\n", ToolID: "a"}, "/search_id"},
+		"not an id at all":       {testTenant, schema.Feedback{SearchID: "quokka", ToolID: "a"}, "/search_id"},
+		"unknown event, however": {testTenant, schema.Feedback{SearchID: id, ToolID: "a", Event: "liked"}, "/event"},
+	} {
+		if c.f.Event == "" {
+			c.f.Event = schema.Called
+		}
+		for _, s := range []*bench{b, replica} { // neither needs to have answered the search
+			if got := refusedFor(t, s.Feedback(deadline(t), c.tenant, c.f)); got != c.path {
+				t.Errorf("%s: refused for %q, want %q", name, got, c.path)
+			}
+		}
+	}
+	if n := b.metric(t, "toolstream_feedback_refused_total"); n != 8 {
+		t.Errorf("%v refusals counted", n)
+	}
+	if n := len(replica.bus.Published(events.FeedbackTopic)); n != 1 {
+		t.Errorf("%d events published", n)
+	}
+}
+
+// The trainer judges feedback on a search that showed more than its id can name.
+func TestIDsNameAFewResults(t *testing.T) {
+	var shown []schema.Shown
+	for n := range maxDigests + 2 {
+		id := searchID(testTenant, uint64(n), shown)
+		if len(id) > 90 || schema.ValidateID(id) != nil {
+			t.Errorf("%d results: %q is %d bytes long", n, id, len(id))
+		}
+		named, ok := readSearchID(testTenant, id)
+		for i := range shown {
+			ok = ok && named.has(shown[i].ID)
+		}
+		if !ok || named.has("something else") != (n > maxDigests) {
+			t.Errorf("%d results: %q says %+v", n, id, named)
+		}
+		shown = append(shown, schema.Shown{ID: fmt.Sprint("tool ", n)})
+	}
+}
+
+func TestFeedbackOnAToolThatWasDeletedIsRefused(t *testing.T) {
+	b := newBench(t, tool("a", "", 1), provider("both", 1), provider("shop", 1))
+	for _, ref := range []schema.Ref{tool("gone", "", 1).Ref, tool("both", "", 1).Ref, provider("shop", 1).Ref} {
+		b.catalogue.deleted[ref] = schema.Version{Revision: 9}
+	}
+	for id, refused := range map[string]string{"a": "", "gone": "/tool_id", "both": "", "unknown here": "", "shop": ""} {
+		search := searchID(testTenant, 1, []schema.Shown{{ID: id}})
+		if got := refusedFor(t, b.Feedback(deadline(t), testTenant, schema.Feedback{SearchID: search, ToolID: id, Event: schema.Called})); got != refused {
+			t.Errorf("%s: refused for %q, want %q", id, got, refused)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// results looks up the first k hits that are still in the catalogue. What was deleted
+// since the index was asked, or is in quarantine, gives its place to the next.
+func (s *Service) results(ctx context.Context, sr *search, q rewritten, found ordered) ([]schema.Result, []schema.Shown) {
+	results := []schema.Result{}
+	var shown []schema.Shown
+	for _, h := range found.hits {
+		if len(results) == sr.req.K {
+			break
+		}
+		entity, ok := sr.entity(ctx, h)
+		if !ok || entity.Document.Quarantined {
+			continue
+		}
+		if len(results) < maxSummaries {
+			sr.summarise(ctx, &entity)
+		}
+		r, remembered := show(h, entity)
+		if relevance, ok := found.relevance[h.By.Ref]; ok {
+			r.Relevance = &relevance
+		}
+		matches := sr.parameters(q, h, entity.Document.Parameters)
+		for _, m := range matches {
+			if m.Required && m.Match < sr.model.Tau {
+				r.MissingParameters = append(r.MissingParameters, m.Name)
+			}
+		}
+		if sr.req.Explain {
+			r.Explanation = sr.explain(h.By, matches)
+			if move, ok := found.moves[h.By.Ref]; ok {
+				r.Explanation.Reranking = &move
+			}
+			r.Explanation.Summary = sentences(q, h, &entity.Document, r.Explanation, r.MissingParameters)
+		}
+		results = append(results, r)
+		shown = append(shown, remembered)
+	}
+	return results, shown
+}
+
+// entity returns what the catalogue says of a hit, and whether to show it. A catalogue
+// that cannot be asked hides nothing, and a provider without a document of its own is
+// known by its tools.
+func (sr *search) entity(ctx context.Context, h ranking.Hit) (schema.Entity, bool) {
+	entity, _, ok, err := sr.index.Catalogue.Get(ctx, h.Ref)
+	if err != nil {
+		sr.parts.without(degradedCatalogue)
+	}
+	if err != nil || !ok {
+		entity = schema.Entity{Ref: h.Ref, Provider: h.By.Provider, Document: schema.Document{Name: h.ID}}
+	}
+	return entity, ok || err != nil || len(h.Supporting) > 0
+}
+
+// show returns a hit as the answer has it, and as an impression remembers it. A provider is
+// remembered with the features of the tool that earned it the place.
+func show(h ranking.Hit, e schema.Entity) (schema.Result, schema.Shown) {
+	r := schema.Result{
+		ID:                h.ID,
+		Kind:              h.Kind,
+		Name:              e.Document.Name,
+		Description:       e.Document.Description,
+		Score:             h.By.Score,
+		Similarity:        min(1, max(-1, h.By.Similarity)),
+		Step:              h.Step,
+		MissingParameters: []string{},
+		SupportingTools:   h.Supporting,
+	}
+	s := schema.Shown{
+		ID:       h.ID,
+		Score:    h.By.Score,
+		Features: append([]float64(nil), h.By.Features[:]...),
+		Matches:  h.By.Matches,
+		Step:     h.Step,
+	}
+	if h.Kind == schema.KindTool {
+		r.Provider, s.Provider = e.Provider, h.By.Provider
+	} else {
+		s.Kind = h.Kind
+	}
+	return r, s
+}
+
+// record queues the impression. A search that showed nothing cannot be learned from.
+func (s *Service) record(ctx context.Context, sr *search, id string, vector []float32, shown []schema.Shown) {
+	if len(shown) == 0 {
+		return
+	}
+	if !s.impressions.add(ctx, schema.Impression{
+		SearchID: id,
+		Tenant:   sr.tenant,
+		Query:    sr.req.Query,
+		Time:     s.deps.Now().UTC(),
+		Weights:  sr.model.Version,
+		Model:    sr.index.Model,
+		Vector:   schema.NewDirection(vector),
+		Shown:    shown,
+	}) {
+		sr.parts.without(degradedImpressions)
+	}
+}
+
+// The bounds of a summary: what is read for it, and what it says.
+const (
+	summarised   = 64 // tools of a provider, the first by id
+	summaryNames = 10
+	maxSummary   = 64 // bytes of a name
+	maxSummaries = 20 // providers of an answer
+)
+
+// summarise gives a provider without a description that of its tools' names. They are
+// read from the catalogue when it is shown, so it follows every change of them.
+func (sr *search) summarise(ctx context.Context, e *schema.Entity) {
+	if e.Kind != schema.KindProvider || e.Document.Description != "" {
+		return
+	}
+	tools, more, err := sr.index.Catalogue.List(ctx, e.Tenant, schema.KindTool, e.ID, "", summarised)
+	if err != nil {
+		sr.parts.without(degradedCatalogue)
+		return
+	}
+	var names []string
+	for i := range tools {
+		if !tools[i].Document.Quarantined { // its words are kept out of answers
+			names = append(names, tools[i].Document.Name)
+		}
+	}
+	e.Document.Description = summary(names, more != "")
+}
+
+// summary says in a line what tools of these names do: their names in words, each once and
+// the short ones first. There may be more tools than names.
+func summary(names []string, more bool) string {
+	var said []string
+	for _, name := range names {
+		phrase := text.Truncate(strings.ToLower(strings.Join(strings.Fields(text.Split(name)), " ")), maxSummary)
+		if phrase != "" && !slices.Contains(said, phrase) {
+			said = append(said, phrase)
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	slices.SortFunc(said, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	count := fmt.Sprintf("%d tools: ", len(names))
+	switch {
+	case more:
+		count = "more than " + count
+	case len(names) == 1:
+		count = "1 tool: "
+	}
+	out := count + strings.Join(said[:min(len(said), summaryNames)], ", ")
+	if more || len(said) > summaryNames {
+		out += " and others"
+	}
+	return out
+}

@@ -1,0 +1,232 @@
+package trainer
+
+import (
+	"cmp"
+	"encoding/binary"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Limits of a query cluster.
+const (
+	maxSessions = 32   // the newest
+	maxTools    = 128  // different results of these
+	maxDepth    = 20   // results of a search: users hardly look further
+	sameQuery   = 0.95 // cosine from which on two queries ask for the same
+)
+
+// cluster is a group of searches whose queries ask for the same: what they showed and
+// what users did with it. It holds no text of a query. A search without a vector is a
+// cluster of its own.
+type cluster struct {
+	id       string
+	Model    string           `json:"model,omitempty"` // embedding model of Vector and of the features
+	Vector   schema.Direction `json:"vector,omitempty"`
+	Tools    []clusterTool    `json:"tools"`
+	Sessions []session        `json:"sessions"` // in the order of their times, one for each client
+}
+
+// clusterTool is a result as the newest search of the cluster showed it.
+type clusterTool struct {
+	ID       string         `json:"id"`
+	Kind     schema.Kind    `json:"kind,omitempty"`
+	Provider string         `json:"provider,omitempty"`
+	Step     int            `json:"step,omitempty"` // that the features are of; 0: the whole query
+	Features packed         `json:"features"`
+	Matches  []schema.Match `json:"matches,omitempty"`
+}
+
+// packed are features as four bytes each, base64 in JSON.
+type packed []byte
+
+func pack(features fusion.Features) (p packed) {
+	for _, x := range features {
+		p = binary.LittleEndian.AppendUint32(p, math.Float32bits(float32(x)))
+	}
+	return p
+}
+
+func (p packed) features() (f fusion.Features) {
+	for i := range min(len(f), len(p)/4) {
+		f[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(p[4*i:])))
+	}
+	return f
+}
+
+// session is a search of the cluster that users gave feedback on.
+type session struct {
+	Search   string    `json:"search"`
+	At       time.Time `json:"at"`
+	Client   string    `json:"client,omitempty"`
+	Shown    []int     `json:"shown"` // positions in Tools, by rank
+	Used     []int     `json:"used,omitempty"`
+	Called   []int     `json:"called,omitempty"`
+	Rejected []int     `json:"rejected,omitempty"`
+}
+
+// observe puts what is known of a search into its cluster, in place of what was known of
+// it before. A tenant has at most limit clusters: a new one replaces the one that was
+// asked for longest ago.
+func (t *tenantState) observe(rec *searchRecord, limit int) {
+	c := t.clusters[rec.Cluster]
+	if c == nil {
+		c = t.clusterOf(rec)
+	}
+	if c == nil {
+		if len(t.clusters) >= limit {
+			t.drop(t.byAge()[0])
+		}
+		c = &cluster{id: clusterID(rec), Model: rec.Model, Vector: rec.Vector}
+		t.clusters[c.id] = c
+	}
+	if rec.Cluster == "" {
+		t.model(rec.Model).Fresh++
+		rec.Cluster = c.id
+	}
+	c.add(rec)
+	t.dirty[c.id] = true
+	t.usageChanged, t.changed = true, true
+}
+
+func (t *tenantState) drop(c *cluster) {
+	delete(t.clusters, c.id)
+	t.dirty[c.id] = true
+}
+
+// clusterOf returns the cluster that a search belongs to, nil for a new one.
+func (t *tenantState) clusterOf(rec *searchRecord) *cluster {
+	if len(rec.Vector) == 0 {
+		return t.clusters[clusterID(rec)]
+	}
+	var nearest *cluster
+	best := sameQuery
+	for _, c := range t.clusters {
+		if c.Model != rec.Model || len(c.Vector) != len(rec.Vector) {
+			continue
+		}
+		if cosine := c.Vector.Cosine(rec.Vector); cosine > best || cosine == best && (nearest == nil || c.id < nearest.id) {
+			nearest, best = c, cosine
+		}
+	}
+	return nearest
+}
+
+// clusterID names a cluster by its first query, or by its only search.
+func clusterID(rec *searchRecord) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(rec.Model + "\x00")) // never fails
+	for _, x := range rec.Vector {
+		_, _ = h.Write([]byte{byte(x)})
+	}
+	if len(rec.Vector) == 0 {
+		_, _ = h.Write([]byte(rec.id))
+	}
+	return strconv.FormatUint(h.Sum64(), 16)
+}
+
+// byAge returns the clusters, those first whose newest session is oldest.
+func (t *tenantState) byAge() []*cluster {
+	list := make([]*cluster, 0, len(t.clusters))
+	for _, c := range t.clusters {
+		list = append(list, c)
+	}
+	slices.SortFunc(list, func(a, b *cluster) int { return cmp.Or(a.newest().Compare(b.newest()), cmp.Compare(a.id, b.id)) })
+	return list
+}
+
+func (c *cluster) newest() time.Time {
+	if len(c.Sessions) == 0 {
+		return time.Time{}
+	}
+	return c.Sessions[len(c.Sessions)-1].At
+}
+
+// add puts the session of a search into the cluster. Of the sessions of one client only
+// the newest stays, so that no client counts for several.
+func (c *cluster) add(rec *searchRecord) {
+	c.Sessions = slices.DeleteFunc(c.Sessions, func(s session) bool {
+		return s.Search == rec.id || s.Client != "" && s.Client == rec.Client && !s.At.After(rec.at)
+	})
+	if rec.Client != "" && slices.ContainsFunc(c.Sessions, func(s session) bool { return s.Client == rec.Client }) {
+		return // of a newer search
+	}
+	added := c.session(rec)
+	at, _ := slices.BinarySearchFunc(c.Sessions, added, func(a, b session) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Search, b.Search))
+	})
+	c.Sessions = slices.Insert(c.Sessions, at, added)
+	c.Sessions = c.Sessions[max(0, len(c.Sessions)-maxSessions):]
+	for c.compact(); len(c.Tools) > maxTools; c.compact() {
+		c.Sessions = c.Sessions[1:]
+	}
+}
+
+// session returns the session of a search, and notes what it showed.
+func (c *cluster) session(rec *searchRecord) session {
+	s := session{Search: rec.id, At: rec.at, Client: rec.Client}
+	at := map[int]int{} // position in Tools, by rank
+	for rank := range rec.Shown {
+		if rank < maxDepth || slices.Contains(rec.Used, rank) {
+			at[rank] = c.show(&rec.Shown[rank])
+			s.Shown = append(s.Shown, at[rank])
+		}
+	}
+	positions := func(ranks []int) (out []int) {
+		for _, rank := range ranks {
+			if i, ok := at[rank]; ok {
+				out = append(out, i)
+			}
+		}
+		return out
+	}
+	s.Used, s.Called, s.Rejected = positions(rec.Used), positions(rec.Called), positions(rec.Rejected)
+	return s
+}
+
+// show notes a result and returns its position in Tools. Features of a step, which are
+// of another text, do not replace those of the whole query.
+func (c *cluster) show(r *schema.Shown) int {
+	i := slices.IndexFunc(c.Tools, func(tool clusterTool) bool { return tool.ID == r.ID && tool.Kind == r.Kind })
+	if i < 0 {
+		i = len(c.Tools)
+		c.Tools = append(c.Tools, clusterTool{})
+	} else if r.Step > 0 {
+		return i
+	}
+	c.Tools[i] = clusterTool{ID: r.ID, Kind: r.Kind, Provider: r.Provider, Step: r.Step, Features: pack(example(*r).Features), Matches: r.Matches}
+	return i
+}
+
+// compact forgets the tools that no session showed.
+func (c *cluster) compact() {
+	moved := make([]int, len(c.Tools)) // new position plus 1; 0: no session showed it
+	for _, s := range c.Sessions {
+		for _, i := range s.Shown {
+			moved[i] = 1
+		}
+	}
+	var tools []clusterTool
+	for i, tool := range c.Tools {
+		if moved[i] > 0 {
+			tools = append(tools, tool)
+			moved[i] = len(tools)
+		}
+	}
+	if len(tools) == len(c.Tools) {
+		return
+	}
+	c.Tools = tools
+	for _, s := range c.Sessions {
+		for _, list := range [][]int{s.Shown, s.Used, s.Called, s.Rejected} {
+			for j, i := range list {
+				list[j] = moved[i] - 1
+			}
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package trainer
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// clusters returns the query clusters of the tenant "default", oldest first.
+func (b *bench) clusters() []*cluster {
+	b.t.Helper()
+	m, err := b.loaded()
+	b.must(err)
+	return m.tenant("default").byAge()
+}
+
+func TestQueriesForTheSameAreOneCluster(t *testing.T) {
+	b := newBench(t, Config{Model: "m"})
+	b.search("a1", 1, "ann", []string{"x", "y"}, []string{"y"})
+	b.search("b1", 2, "ann", []string{"x", "y"}, []string{"x"})
+	b.search("a2", 1, "ben", []string{"y", "z"}, []string{"y"})
+	b.restart(Config{Model: "m"})
+	list := b.clusters()
+	if len(list) != 2 || len(list[1].Sessions) != 2 || len(list[1].Tools) != 3 || list[1].Sessions[1].Client != "ben" {
+		t.Fatalf("%d clusters: %+v", len(list), list)
+	}
+	if s := list[1].Sessions[1]; !slices.Equal(s.Shown, []int{1, 2}) || !slices.Equal(s.Called, []int{1}) {
+		t.Errorf("the second session: %+v", s)
+	}
+}
+
+// Of the sessions of a client only the newest counts, in whatever order they are read.
+func TestAClientHasOneSession(t *testing.T) {
+	b := newBench(t, Config{Model: "m"})
+	b.search("s1", 1, "ann", []string{"x", "y"}, nil)
+	b.search("s2", 1, "ann", []string{"x", "y"}, []string{"y"})
+	late := b.feedback("s1", "x", schema.Called)
+	late.Client = "ann"
+	b.must(b.report(late))
+	if list := b.clusters(); len(list) != 1 || len(list[0].Sessions) != 1 || list[0].Sessions[0].Search != "s2" {
+		t.Errorf("%+v", list)
+	}
+}
+
+func TestClustersAreBounded(t *testing.T) {
+	b := newBench(t, Config{Model: "m", Clusters: 3})
+	for i := range 5 {
+		b.search(fmt.Sprint("s", i), i, "ann", []string{"x"}, []string{"x"})
+	}
+	for i := range maxSessions + 8 {
+		tools := make([]string, 10)
+		for j := range tools {
+			tools[j] = fmt.Sprint("t", i*len(tools)+j)
+		}
+		b.search(fmt.Sprint("more", i), 9, fmt.Sprint("c", i), tools, tools[:1])
+	}
+	list := b.clusters()
+	if len(list) != 3 || b.state.count(keyCluster) != 3 {
+		t.Fatalf("%d clusters, %d stored", len(list), b.state.count(keyCluster))
+	}
+	last := list[2]
+	if len(last.Tools) > maxTools || len(last.Sessions) > maxSessions || last.Sessions[len(last.Sessions)-1].Search != fmt.Sprint("more", maxSessions+7) {
+		t.Errorf("%d tools of %d sessions", len(last.Tools), len(last.Sessions))
+	}
+	for _, s := range last.Sessions {
+		if want := "t" + fmt.Sprint(10*atoi(t, s.Search[len("more"):])); last.Tools[s.Called[0]].ID != want {
+			t.Errorf("session %s called %s, want %s", s.Search, last.Tools[s.Called[0]].ID, want)
+		}
+	}
+}
+
+func atoi(t *testing.T, s string) (n int) {
+	t.Helper()
+	if _, err := fmt.Sscan(s, &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestSearchesWithoutVectorsAreClustersOfTheirOwn(t *testing.T) {
+	b := newBench(t, Config{})
+	b.teach("s", 3)
+	if n := len(b.clusters()); n != 3 {
+		t.Errorf("%d clusters", n)
+	}
+	if u := b.store.usage(t, "default"); u.Prior["right"] == 0 || len(u.Asked) > 0 {
+		t.Errorf("usage %+v", u)
+	}
+}
+
+// Features of a step are of another text, and providers have the features of a tool.
+func TestSamplesAreOfToolsForTheWholeQuery(t *testing.T) {
+	b := newBench(t, Config{Model: "m"})
+	i := b.asking("s", 1, "x", "p", "y")
+	i.Shown[0].Step = 2
+	i.Shown[1].Kind = schema.KindProvider
+	i.Shown[2].Features[fusion.UsagePrior] = 3
+	b.must(b.show(i))
+	b.must(b.report(b.feedback("s", "x", schema.Called), b.feedback("s", "p", schema.Called), b.feedback("s", "y", schema.Called)))
+	c := b.clusters()[0]
+	s := c.sample([]float64{2, 2, 2}, b.now, time.Hour)
+	if len(s.Candidates) != 1 || s.Candidates[0].ID != "y" || s.Candidates[0].Features[fusion.UsagePrior] != 0 || !slices.Equal(s.Relevant, []string{"x", "y"}) {
+		t.Errorf("%+v", s)
+	}
+}

@@ -1,0 +1,155 @@
+package trainer
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+var ten = []string{"t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9"}
+
+// evidence returns what the cluster of an axis says of a tool.
+func (b *bench) evidence(tool string) float64 {
+	b.t.Helper()
+	m, err := b.loaded()
+	b.must(err)
+	t := m.tenant("default")
+	r := t.relevance()
+	for _, c := range t.byAge() {
+		for i := range c.Tools {
+			if c.Tools[i].ID == tool {
+				return r.evidence[c.id][i]
+			}
+		}
+	}
+	b.t.Fatalf("%s was never shown", tool)
+	return 0
+}
+
+func TestClicksTellMoreTheDeeperTheyAre(t *testing.T) {
+	b := newBench(t, Config{Model: "m"})
+	b.search("s", 1, "ann", ten, []string{"t4"})
+	if used, first, last := b.evidence("t4"), b.evidence("t0"), b.evidence("t9"); used < 1 || first > -1.5 || last > 0 || last < -0.2 {
+		t.Errorf("used %.2f, first %.2f, last %.2f", used, first, last)
+	}
+}
+
+// Searches of which nothing is reported are not counted, so that of those that are, many
+// hold a mistake: three clients who call three tools agree on none of them.
+func TestOneOfFewCallsMayBeAMistake(t *testing.T) {
+	b := newBench(t, Config{Model: "m"})
+	for i, mistake := range []int{0, 5, 8} {
+		b.search(fmt.Sprint("s", i), 1, fmt.Sprint("c", i), ten, []string{ten[mistake]})
+	}
+	b.advance()
+	if u := b.store.usage(t, "default"); len(u.Prior) > 0 {
+		t.Errorf("usage %v", u.Prior)
+	}
+}
+
+func TestAMistakeIsOutvoted(t *testing.T) {
+	b := newBench(t, Config{Model: "m"})
+	b.search("mistake", 1, "eve", ten, []string{"t0"})
+	for i := range 5 {
+		b.search(fmt.Sprint("s", i), 1, fmt.Sprint("c", i), ten, []string{"t1"})
+	}
+	if b.evidence("t0") > -2 || b.evidence("t1") < 4 {
+		t.Errorf("the mistake %.2f, what the others used %.2f", b.evidence("t0"), b.evidence("t1"))
+	}
+	b.advance()
+	if u := b.store.usage(t, "default"); u.Prior["t0"] > 0 || u.Prior["t1"] == 0 || u.Came[0].Tools["t0"] >= 0 || u.Came[0].Tools["t1"] <= 0 {
+		t.Errorf("usage %+v", u)
+	}
+}
+
+// However long a tool was relevant, a few searches that find another one outweigh that.
+func TestWhatIsRelevantMayChange(t *testing.T) {
+	b := newBench(t, Config{Model: "m"})
+	for i := range 20 {
+		b.search(fmt.Sprint("before", i), 1, fmt.Sprint("b", i), ten, []string{"t0"})
+	}
+	for i := range 4 {
+		b.search(fmt.Sprint("after", i), 1, fmt.Sprint("a", i), ten, []string{"t1"})
+	}
+	if before, after := b.evidence("t0"), b.evidence("t1"); before > 0 || after < before {
+		t.Errorf("before %.2f, after %.2f", before, after)
+	}
+}
+
+// A client who clicks where no other client does counts less than the others.
+func TestAClientWhoClicksAtRandomIsNotBelieved(t *testing.T) {
+	b := newBench(t, Config{Model: "m"})
+	for q := range 12 {
+		for i := range 4 {
+			b.search(fmt.Sprint("q", q, "s", i), q, fmt.Sprint("c", i), ten, []string{"t1"})
+		}
+		b.search(fmt.Sprint("q", q, "spam"), q, "spammer", ten, []string{"t9"})
+	}
+	m, err := b.loaded()
+	b.must(err)
+	r := m.tenant("default").relevance()
+	if r.of("spammer") > 0.5 || r.of("c1") < 0.9 || r.of("") != 1 {
+		t.Errorf("spammer %.2f, honest client %.2f", r.of("spammer"), r.of("c1"))
+	}
+	b.advance()
+	if u := b.store.usage(t, "default"); u.Prior["t9"] > 0 {
+		t.Errorf("usage %v", u.Prior)
+	}
+}
+
+// Tools that are relevant to the same queries are used together, though no user clicks
+// both.
+func TestWhatIsRelevantTogetherNeedNotBeCalledTogether(t *testing.T) {
+	b := newBench(t, Config{Model: "m"})
+	for i := range 8 {
+		b.search(fmt.Sprint("s", i), 1, fmt.Sprint("c", i), []string{"z", "w", "x", "y"}, []string{[]string{"x", "y"}[i%2]})
+	}
+	b.advance()
+	u := b.store.usage(t, "default")
+	if u.CoUse["x"]["y"] == 0 || u.CoUse["y"]["x"] == 0 || u.Prior["z"] > 0 {
+		t.Errorf("usage %v, together %v", u.Prior, u.CoUse)
+	}
+}
+
+func TestUsageFades(t *testing.T) {
+	b := newBench(t, Config{Model: "m", HalfLife: time.Hour})
+	b.search("s", 1, "ann", ten, []string{"t1"})
+	b.advance()
+	fresh := b.store.usage(t, "default")
+	b.now = b.now.Add(25 * time.Hour)
+	b.advance()
+	if u := b.store.usage(t, "default"); fresh.Prior["t1"] == 0 || len(fresh.Came) != 1 || len(u.Prior)+len(u.Asked)+len(u.Came) > 0 || u.Epoch <= fresh.Epoch {
+		t.Errorf("fresh %+v, a day later %+v", fresh, u)
+	}
+}
+
+func TestUsageKeepsToItsBudget(t *testing.T) {
+	b := newBench(t, Config{Model: "m", UsageBytes: 3000})
+	for i := range 40 {
+		b.search(fmt.Sprint("s", i), i%32, fmt.Sprint("c", i), []string{fmt.Sprint("tool", i), "both"}, []string{fmt.Sprint("tool", i), "both"})
+	}
+	b.advance()
+	e, err := b.store.Get(t.Context(), UsageKey("default"))
+	b.must(err)
+	if u := b.store.usage(t, "default"); len(e.Value) > 2*3000+200 || u.Prior["both"] == 0 || len(u.Asked) == 0 || len(u.Came) == 0 {
+		t.Errorf("%d bytes: %s", len(e.Value), e.Value)
+	}
+}
+
+// Usage is published with the queries of the model that is searched by.
+func TestUsageFollowsTheModel(t *testing.T) {
+	b := newBench(t, Config{Model: "old"})
+	old, recent := b.asking("s1", 1, "x", "y"), b.asking("s2", 2, "x", "y")
+	old.Model, recent.Model = "old", "new"
+	b.must(b.show(old, recent))
+	b.must(b.report(b.feedback("s1", "y", "called"), b.feedback("s2", "x", "called")))
+	b.advance()
+	if u := b.store.usage(t, "default"); u.Model != "old" || len(u.Asked["y"]) != 1 || len(u.Asked["x"]) != 0 || u.Prior["x"] == 0 {
+		t.Errorf("%+v", u)
+	}
+	b.Serve("new")
+	b.advance()
+	if u := b.store.usage(t, "default"); u.Model != "new" || len(u.Asked["x"]) != 1 || len(u.Came) != 1 {
+		t.Errorf("%+v", u)
+	}
+}
