@@ -68,20 +68,14 @@ type Origin struct {
 // Fallback says why a document was made by rules alone.
 type Fallback string
 
-// The reasons for making a document by rules alone. Those that are Temporary
-// are to be made good later.
+// The reasons for making a document by rules alone.
 const (
-	FallbackUnavailable Fallback = "unavailable" // the model was away, busy or wrongly set up
-	FallbackExhausted   Fallback = "exhausted"   // the budget of the day was spent
+	FallbackPending     Fallback = "pending"     // the model has not answered yet: its document follows
 	FallbackUngrounded  Fallback = "ungrounded"  // its answers said what the source does not
 	FallbackMalformed   Fallback = "malformed"   // its answers did not have the shape that was asked for
 	FallbackDeclined    Fallback = "declined"    // it, or its endpoint, would not take the document
 	FallbackQuarantined Fallback = "quarantined" // the document was not shown to it
 )
-
-// Temporary reports whether a later attempt can succeed with the same prompt
-// and model.
-func (f Fallback) Temporary() bool { return f == FallbackUnavailable || f == FallbackExhausted }
 
 // The limits of an origin, in bytes and counts.
 const (

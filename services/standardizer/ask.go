@@ -47,7 +47,7 @@ func (f *filler) try(ctx context.Context, s *subject, system, user string) (verd
 		return verdict{}, ctx.Err()
 	}
 	if err != nil {
-		return failed(err), nil
+		return failed(err)
 	}
 	return f.judge(s, got.JSON), nil
 }
@@ -67,22 +67,19 @@ func (f *filler) judge(s *subject, raw json.RawMessage) verdict {
 	return verdict{Answer: raw, answer: a}
 }
 
-// failed returns the verdict where there is no answer to judge. One that has
-// violations is worth a second attempt.
-func failed(err error) verdict {
+// failed returns the verdict where there is no answer to judge, or err where one may
+// come later. A verdict that has violations is worth a second attempt.
+func failed(err error) (verdict, error) {
 	var e *llm.Error
-	if !errors.As(err, &e) {
-		return verdict{Fallback: schema.FallbackUnavailable}
+	if errors.As(err, &e) {
+		switch e.Kind {
+		case llm.Rejected, llm.Refused:
+			return verdict{Fallback: schema.FallbackDeclined, Refused: kept(e.Text)}, nil
+		case llm.Malformed:
+			return verdict{Fallback: schema.FallbackMalformed, Violations: malformed(err), Refused: kept(e.Text)}, nil
+		}
 	}
-	switch e.Kind {
-	case llm.Exhausted:
-		return verdict{Fallback: schema.FallbackExhausted}
-	case llm.Rejected, llm.Refused:
-		return verdict{Fallback: schema.FallbackDeclined, Refused: kept(e.Text)}
-	case llm.Malformed:
-		return verdict{Fallback: schema.FallbackMalformed, Violations: malformed(err), Refused: kept(e.Text)}
-	}
-	return verdict{Fallback: schema.FallbackUnavailable}
+	return verdict{}, err
 }
 
 // kept bounds an answer that is kept to be looked at.

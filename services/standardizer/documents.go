@@ -2,12 +2,10 @@ package standardizer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
-	"github.com/toolstream/toolstream/services/standardizer/rules"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // Documents makes documents as the stage does, for who has no bus. It may be
@@ -27,25 +25,18 @@ func NewDocuments(c Config, d Deps) (*Documents, error) {
 	return &Documents{f}, nil
 }
 
-// Standardize gives a change its document. The error is a permanent one where
-// there can be none, or that of ctx.
+// Standardize gives a change its document, and waits for the model. Where that does not
+// answer, the document is as the rules made it. The error is a permanent one where there
+// can be none, or that of ctx.
 func (d *Documents) Standardize(ctx context.Context, c *events.Change) error {
-	return d.filler.document(ctx, c)
+	return d.filler.document(ctx, c, d.filler.decideOrPend)
 }
 
-// document gives a change its document: by rules, and by a model where there is
-// one.
-func (f *filler) document(ctx context.Context, c *events.Change) error {
-	doc, err := rules.Standardize(c.Format, c.ID, c.Raw)
-	if errors.Is(err, rules.ErrFormat) {
-		return stream.Permanent(ReasonUnknownFormat, err)
+// decideOrPend decides, or lets the document wait for a model that does not answer.
+func (f *filler) decideOrPend(ctx context.Context, s *subject) (verdict, error) {
+	v, err := f.decide(ctx, s)
+	if err != nil && ctx.Err() == nil {
+		return verdict{Fallback: schema.FallbackPending}, nil
 	}
-	if err != nil {
-		return stream.Permanent(ReasonBadDocument, err)
-	}
-	if doc, err = f.fill(ctx, c, doc); err != nil {
-		return err
-	}
-	c.Document = &doc
-	return nil
+	return v, err
 }

@@ -3,6 +3,7 @@ package standardizer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -50,7 +52,7 @@ func (w Wanted) Outdated(flags []string, o *schema.Origin) bool {
 		return w.Model != ""
 	}
 	return o.Prompt != w.Prompt || o.Model != w.Model || o.Language != w.Language ||
-		o.Fallback.Temporary() || held != (o.Fallback == schema.FallbackQuarantined)
+		o.Fallback == schema.FallbackPending || held != (o.Fallback == schema.FallbackQuarantined)
 }
 
 // String names the origin in a header.
@@ -82,28 +84,38 @@ func newFiller(c Config, d Deps) (*filler, error) {
 	return f, err
 }
 
-// fill returns the document of a change as a model completes it. Whatever goes
-// wrong with the model, the document that the rules made is one; an error is
-// that of ctx alone.
-func (f *filler) fill(ctx context.Context, c *events.Change, byRules schema.Document) (schema.Document, error) {
-	if c.Kind != schema.KindTool {
-		return byRules, nil
+// document gives a change its document: by rules, and by the verdict of decide where
+// there is a model. The error is a permanent one where there can be no document, or
+// that of decide.
+func (f *filler) document(ctx context.Context, c *events.Change, decide func(context.Context, *subject) (verdict, error)) error {
+	doc, err := f.byRules(c)
+	if err != nil {
+		return err
 	}
-	held := f.wanted.Quarantine && slices.Contains(byRules.Flags, injection.Flag)
-	byRules.Quarantined = held
-	if f.model == nil {
-		f.metrics.made("rules")
-		return byRules, nil
-	}
-	s := f.subject(c, &byRules)
-	v := verdict{Fallback: schema.FallbackQuarantined}
-	if !held {
-		var err error
-		if v, err = f.decide(ctx, s); err != nil {
-			return byRules, err
+	if s := f.subject(c, &doc); s != nil {
+		v := verdict{Fallback: schema.FallbackQuarantined}
+		if !doc.Quarantined {
+			if v, err = decide(ctx, s); err != nil {
+				return err
+			}
 		}
+		doc = f.complete(s, v)
 	}
-	return f.complete(s, v), nil
+	c.Document = &doc
+	return nil
+}
+
+// byRules returns the document that rules make of a change.
+func (f *filler) byRules(c *events.Change) (schema.Document, error) {
+	doc, err := rules.Standardize(c.Format, c.ID, c.Raw)
+	switch {
+	case errors.Is(err, rules.ErrFormat):
+		return doc, stream.Permanent(ReasonUnknownFormat, err)
+	case err != nil:
+		return doc, stream.Permanent(ReasonBadDocument, err)
+	}
+	doc.Quarantined = c.Kind == schema.KindTool && f.wanted.Quarantine && slices.Contains(doc.Flags, injection.Flag)
+	return doc, nil
 }
 
 // subject is a document on its way through the model.
@@ -114,7 +126,11 @@ type subject struct {
 	source   *grounding.Source
 }
 
+// subject returns nil where the model has nothing to say.
 func (f *filler) subject(c *events.Change, byRules *schema.Document) *subject {
+	if f.model == nil || c.Kind != schema.KindTool {
+		return nil
+	}
 	stated := rules.StatedBy(c.Format, c.Raw, byRules)
 	if slices.Contains(byRules.Flags, injection.Flag) {
 		stated.Names = true // a parameter that such a text speaks of may be one that it wants to have
@@ -138,11 +154,10 @@ type verdict struct {
 	answer *answer.Answer
 }
 
-// decide returns the verdict on a document: from memory, from another document
-// with the same text that is being asked about, or by asking.
+// decide returns the verdict on a document: the one that is kept, or by asking, once
+// where several have the same text. The error is that of the model or of ctx.
 func (f *filler) decide(ctx context.Context, s *subject) (verdict, error) {
 	if v, ok := f.recall(ctx, s); ok {
-		f.metrics.made("cache")
 		return v, nil
 	}
 	shared, err, _ := f.flights.Do(s.key, func() (any, error) {
@@ -150,27 +165,12 @@ func (f *filler) decide(ctx context.Context, s *subject) (verdict, error) {
 			return v, nil // the flight before ended in between
 		}
 		v, err := f.ask(ctx, s)
-		if err == nil && !v.Fallback.Temporary() {
+		if err == nil {
 			f.answers.put(ctx, s.key, v)
 		}
 		return v, err
 	})
-	if err != nil {
-		return verdict{}, err
-	}
-	v := shared.(verdict)
-	f.metrics.made(outcome(v))
-	return v, nil
-}
-
-func outcome(v verdict) string {
-	switch {
-	case v.Fallback != "":
-		return string(v.Fallback)
-	case v.Repaired:
-		return "repaired"
-	}
-	return "model"
+	return shared.(verdict), err
 }
 
 // recall returns a kept verdict. What was taken once is checked again: the
@@ -207,7 +207,7 @@ func (f *filler) complete(s *subject, v verdict) schema.Document {
 	doc := *s.question.Document
 	origin.Fields, origin.Missing, origin.Repaired = nil, nil, false
 	origin.Fallback, origin.Violations, origin.Refused = v.Fallback, v.Violations, v.Refused
-	if !v.Fallback.Temporary() && v.Fallback != schema.FallbackQuarantined {
+	if v.Fallback != schema.FallbackPending && v.Fallback != schema.FallbackQuarantined {
 		doc.Quality = schema.QualityLow
 	}
 	doc.Standardized = origin

@@ -75,11 +75,11 @@ func TestWhateverTheModelDoesThereIsADocument(t *testing.T) {
 		"no JSON":     {always(``, fail(llm.Malformed)), schema.FallbackMalformed, 2, true},
 		"declined":    {always(``, fail(llm.Refused)), schema.FallbackDeclined, 1, true},
 		"rejected":    {always(``, fail(llm.Rejected)), schema.FallbackDeclined, 1, true},
-		"unavailable": {always(``, fail(llm.Unavailable)), schema.FallbackUnavailable, 2, false},
-		"broken":      {always(``, fail(llm.Broken)), schema.FallbackUnavailable, 2, false},
-		"set up":      {always(``, fail(llm.Setup)), schema.FallbackUnavailable, 2, false},
-		"exhausted":   {always(``, fail(llm.Exhausted)), schema.FallbackExhausted, 2, false},
-		"unknown":     {always(``, errors.New("odd")), schema.FallbackUnavailable, 2, false},
+		"unavailable": {always(``, fail(llm.Unavailable)), schema.FallbackPending, 2, false},
+		"broken":      {always(``, fail(llm.Broken)), schema.FallbackPending, 2, false},
+		"set up":      {always(``, fail(llm.Setup)), schema.FallbackPending, 2, false},
+		"exhausted":   {always(``, fail(llm.Exhausted)), schema.FallbackPending, 2, false},
+		"unknown":     {always(``, errors.New("odd")), schema.FallbackPending, 2, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := newStore()
@@ -92,7 +92,7 @@ func TestWhateverTheModelDoesThereIsADocument(t *testing.T) {
 				t.Errorf("%+v, %d calls", o, test.model.calls())
 			}
 			wantQuality := schema.QualityLow
-			if test.fallback.Temporary() {
+			if test.fallback == schema.FallbackPending {
 				wantQuality = byRules.Quality
 			}
 			if doc.Quality != wantQuality {

@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/metric"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // metrics count where documents come from.
@@ -17,7 +18,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	auto := metric.At(reg)
 	return &metrics{
 		documents: auto.NewCounterVec("toolstream_standardized_total",
-			"Documents of tools by what made them: rules, model, repaired, cache, or why it was rules although there is a model.", []string{"by"}),
+			"Documents of tools by what made them: rules, model, repaired, or why it was rules although there is a model.", []string{"by"}),
 		violations: auto.NewCounterVec("toolstream_standardize_violations_total",
 			"Findings in answers of the language model, by check.", []string{"check"}),
 		storeErrors: auto.NewCounter("toolstream_standardize_store_errors_total",
@@ -25,7 +26,19 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 }
 
-func (m *metrics) made(by string) { m.documents.WithLabelValues(by).Inc() }
+// made counts a document by its origin.
+func (m *metrics) made(o *schema.Origin) {
+	by := "model"
+	switch {
+	case o == nil:
+		by = "rules"
+	case o.Fallback != "":
+		by = string(o.Fallback)
+	case o.Repaired:
+		by = "repaired"
+	}
+	m.documents.WithLabelValues(by).Inc()
+}
 
 // refreshMetrics count what a Refresher does.
 type refreshMetrics struct {

@@ -130,7 +130,7 @@ func (r *Refresher) readDocument(m stream.Message) (document, error) {
 	origin := c.Document.Standardized
 	return document{
 		ref: c.Ref, version: c.Version, outdated: r.deps.Wanted.Outdated(c.Document.Flags, origin),
-		later: origin != nil && origin.Fallback.Temporary(),
+		later: origin != nil && origin.Fallback == schema.FallbackPending,
 	}, nil
 }
 

@@ -144,7 +144,7 @@ func TestAFallbackIsMadeGoodOnceTheModelIsBack(t *testing.T) {
 			return good(n, r)
 		}
 		b.run(model, newStore(), uses{}, 140*time.Second)
-		if o := origin(t, standardized(t, b.bus)["a"]); o.Fallback != schema.FallbackUnavailable || model.calls() != 3 {
+		if o := origin(t, standardized(t, b.bus)["a"]); o.Fallback != schema.FallbackPending || model.calls() != 3 {
 			t.Errorf("%+v, %d calls in 140 s with a retry a minute", o, model.calls())
 		}
 		b.run(model, newStore(), uses{}, 2*time.Minute)

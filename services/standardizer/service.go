@@ -139,11 +139,14 @@ func (s *Service) standardize(ctx context.Context, m stream.Message) ([]stream.M
 		out.Value = m.Value
 		return []stream.Message{out}, nil
 	}
-	if err := s.filler.document(ctx, &c); err != nil {
+	if err := s.filler.document(ctx, &c, s.filler.decideOrPend); err != nil {
 		return nil, err
 	}
-	if o := c.Document.Standardized; again && o != nil && o.Fallback.Temporary() {
+	if o := c.Document.Standardized; again && o != nil && o.Fallback == schema.FallbackPending {
 		return nil, nil // what there is is no worse
+	}
+	if c.Kind == schema.KindTool {
+		s.filler.metrics.made(c.Document.Standardized)
 	}
 	c.Edition = s.filler.edition(c.Document, again)
 	if out.Value, err = events.Encode(&c); err != nil {

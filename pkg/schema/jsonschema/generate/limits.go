@@ -20,7 +20,7 @@ func values(t reflect.Type) []any {
 	case reflect.TypeFor[schema.Quality]():
 		return []any{schema.QualityGood, schema.QualityLow}
 	case reflect.TypeFor[schema.Fallback]():
-		return []any{"", schema.FallbackUnavailable, schema.FallbackExhausted, schema.FallbackUngrounded,
+		return []any{"", schema.FallbackPending, schema.FallbackUngrounded,
 			schema.FallbackMalformed, schema.FallbackDeclined, schema.FallbackQuarantined}
 	case reflect.TypeFor[schema.FeedbackEvent]():
 		var out []any
