@@ -18,7 +18,7 @@ import (
 // Config bounds what a Client asks for. The zero value of a limit means its
 // default; no budget and no price means none.
 type Config struct {
-	Timeout  time.Duration // of one try; 60 s
+	Timeout  time.Duration // of one try; 2 minutes
 	Attempts int           // tries of one call, the first included; 4
 	MaxPause time.Duration // longest pause before a try: a longer one is an error; 30 s
 
@@ -79,7 +79,7 @@ func New(cfg Config, deps Deps) (*Client, error) {
 	if cfg.Budget.Dollars > 0 && cfg.Prices == (Prices{}) {
 		return nil, errors.New("llm: a budget in dollars needs prices")
 	}
-	cfg.Timeout = cmp.Or(cfg.Timeout, time.Minute)
+	cfg.Timeout = cmp.Or(cfg.Timeout, 2*time.Minute)
 	cfg.Attempts = cmp.Or(cfg.Attempts, 4)
 	cfg.MaxPause = cmp.Or(cfg.MaxPause, 30*time.Second)
 	cfg.Parallel = cmp.Or(cfg.Parallel, 8)
@@ -253,7 +253,7 @@ func (c *Client) ask(ctx context.Context, r Request) (Answer, error) {
 	case ctx.Err() != nil:
 		return answer, ctx.Err()
 	case try.Err() != nil:
-		return answer, &Error{Kind: Unavailable, Err: fmt.Errorf("no answer within %s", c.cfg.Timeout)}
+		return answer, &Error{Kind: TimedOut, Err: fmt.Errorf("no answer within %s", c.cfg.Timeout)}
 	case KindOf(err) == "":
 		return answer, &Error{Kind: Unavailable, Err: err}
 	}

@@ -161,14 +161,15 @@ func TestRetriesEndWithTheCaller(t *testing.T) {
 	})
 }
 
-func TestATryHasADeadline(t *testing.T) {
+// A try that has taken its time is paid for, and another one would be as slow.
+func TestATryHasADeadlineAndIsNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{answer: hang}
 		began := time.Now()
-		_, err := newClient(t, Config{Timeout: 2 * time.Second, Attempts: 1}, f).Complete(t.Context(), standardize)
-		wantKind(t, err, Unavailable)
-		if took := time.Since(began); took != 2*time.Second {
-			t.Errorf("took %s", took)
+		_, err := newClient(t, Config{Timeout: 2 * time.Second}, f).Complete(t.Context(), standardize)
+		wantKind(t, err, TimedOut)
+		if took := time.Since(began); took != 2*time.Second || f.calls() != 1 {
+			t.Errorf("%d calls took %s", f.calls(), took)
 		}
 	})
 }

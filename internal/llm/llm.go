@@ -77,6 +77,7 @@ type Kind string
 // The kinds of failure.
 const (
 	Unavailable Kind = "unavailable" // away, busy, cut short: may pass
+	TimedOut    Kind = "timeout"     // no answer in the time of a try: asking again at once would be as slow
 	Setup       Kind = "setup"       // address, key or model are wrong: an operator mends it
 	Rejected    Kind = "rejected"    // the endpoint does not take this request: too long, filtered
 	Refused     Kind = "refused"     // the model declines to answer
