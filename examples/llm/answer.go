@@ -22,7 +22,7 @@ func rule(r llmtest.Request) llmtest.Reply {
 	var search struct {
 		Query *string `json:"query"`
 	}
-	if json.Unmarshal([]byte(r.User), &search) == nil && search.Query != nil {
+	if json.NewDecoder(strings.NewReader(r.User)).Decode(&search) == nil && search.Query != nil {
 		return reply(rewritten(*search.Query))
 	}
 	return llmtest.Reply{Refusal: "This server knows the two questions of toolstream only."}

@@ -53,6 +53,7 @@ func NewLLM(cfg config.LLM, reserve int, accounts string, log *slog.Logger, metr
 	}
 	chat, err := openai.NewChat(openai.ChatConfig{
 		URL: cfg.BaseURL, Key: key, Name: cfg.Model, Schema: openai.Schemas(cfg.Schema), Parallel: cfg.Parallel,
+		Logger: log,
 	}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("llm.base_url: %w", err)

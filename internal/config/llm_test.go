@@ -25,7 +25,7 @@ func TestTheLanguageModelIsChecked(t *testing.T) {
 		{set + ", price_prompt: .nan", "llm.price_prompt NaN"},
 		{set + ", daily_cost: 3", "set llm.price_prompt"},
 		{set + ", daily_cost: 3, price_prompt: 0.15", ""},
-		{set + ", schema: loose", `llm.schema is "loose"; it is one of auto, strict, object, prompt`},
+		{set + ", schema: loose", `llm.schema is "loose"; it is one of auto, strict, grammar, object, prompt`},
 		{set + ", standardize: always", `llm.standardize is "always"`},
 		{set + ", rewrite: always", `llm.rewrite is "always"`},
 		{set + ", language: german", `llm.language is "german"`},

@@ -137,7 +137,7 @@ type LLM struct {
 	DailyCost       float64       `name:"daily_cost" default:"0" from:"0" help:"dollars that a process may spend on one day (UTC); 0 is no bound"`
 	PricePrompt     float64       `name:"price_prompt" default:"0" from:"0" help:"dollars per million tokens of prompts"`
 	PriceCompletion float64       `name:"price_completion" default:"0" from:"0" help:"dollars per million tokens of answers"`
-	Schema          string        `name:"schema" default:"auto" in:"auto,strict,object,prompt" help:"how it is told the shape of an answer: strict, object or prompt; auto finds out"`
+	Schema          string        `name:"schema" default:"auto" in:"auto,strict,grammar,object,prompt" help:"how it is told the shape of an answer: strict (json_schema), grammar (json_object with the schema), object (json_object) or prompt; auto finds out"`
 	Standardize     string        `name:"standardize" default:"auto" in:"auto,off" help:"auto: it fills what documents leave open where llm.base_url is set; off: it does not"`
 	Rewrite         string        `name:"rewrite" default:"auto" in:"auto,off" help:"auto: it rewrites queries where llm.base_url is set; off: it does not"`
 	Language        string        `name:"language" default:"source" in:"source,english" help:"language of what it fills: source, as the document, or english"`

@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,7 +35,7 @@ func listenAt(t *testing.T, address string, cfg llmtest.Config) *llmtest.Server 
 // askedFor returns the query of a question about a search.
 func askedFor(r llmtest.Request) (string, bool) {
 	var m struct{ Query *string }
-	if json.Unmarshal([]byte(r.User), &m) != nil || m.Query == nil {
+	if json.NewDecoder(strings.NewReader(r.User)).Decode(&m) != nil || m.Query == nil {
 		return "", false
 	}
 	return *m.Query, true

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -25,6 +26,8 @@ type ChatConfig struct {
 
 	MaxAnswer int64 // bytes that are read of an answer; 1 MiB
 	Parallel  int   // connections that are kept; 8
+
+	Logger *slog.Logger // nil: nothing is logged
 }
 
 // Chat is a language model behind an endpoint, as llm.Model. It asks once:
@@ -32,10 +35,12 @@ type ChatConfig struct {
 // concurrently.
 type Chat struct {
 	endpoint
-	cfg    ChatConfig
-	forms  []chatForm   // best first
-	form   atomic.Int32 // index of the form that is used
-	proven atomic.Bool  // the endpoint has answered: an internal error is not about the form
+	cfg   ChatConfig
+	forms []chatForm   // best first
+	form  atomic.Int32 // index of the form that is used
+
+	turn       chan struct{} // holds a value while another form is looked for
+	negotiated atomic.Pointer[negotiation]
 }
 
 var _ llm.Model = (*Chat)(nil)
@@ -61,7 +66,12 @@ func NewChat(cfg ChatConfig, transport http.RoundTripper) (*Chat, error) {
 	}
 	cfg.MaxAnswer = cmp.Or(cfg.MaxAnswer, 1<<20)
 	cfg.Parallel = cmp.Or(cfg.Parallel, 8)
-	return &Chat{endpoint: newEndpoint(u, cfg.Key, transport, cfg.Parallel), cfg: cfg, forms: forms}, nil
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Chat{
+		endpoint: newEndpoint(u, cfg.Key, transport, cfg.Parallel), cfg: cfg, forms: forms, turn: make(chan struct{}, 1),
+	}, nil
 }
 
 // Name identifies the model.
@@ -86,10 +96,7 @@ func (c *Chat) Complete(ctx context.Context, r llm.Request) (llm.Answer, error) 
 func (c *Chat) complete(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	used := c.form.Load()
 	answer, err := c.once(ctx, r, c.forms[used], false)
-	if err == nil {
-		c.proven.Store(true)
-	}
-	if !isKind(err, refused) && (c.proven.Load() || !isKind(err, serverError)) {
+	if !mayBeForm(err) {
 		return answer, c.explain(ctx, err)
 	}
 	spent, failed := c.negotiate(ctx, used)

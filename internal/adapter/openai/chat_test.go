@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,6 +69,9 @@ func (s *scripted) formats() []string {
 	defer s.mu.Unlock()
 	var out []string
 	for _, r := range s.read {
+		if r.Format == "json_object" && r.Schema != nil {
+			r.Format += " with the schema"
+		}
 		out = append(out, r.Format)
 	}
 	return out
@@ -90,68 +95,128 @@ func newChat(t *testing.T, cfg ChatConfig, transport http.RoundTripper) *Chat {
 }
 
 func TestChatAsksInTheFormThatTheEndpointKnows(t *testing.T) {
+	const strict, grammar = "json_schema", "json_object with the schema"
 	tests := map[string]struct {
 		server  llmtest.Config
-		formats []string // of what was answered
+		format  string // of what was answered
 		refused int
+		says    string // in the log
 	}{
-		"all":           {llmtest.Config{}, []string{"json_schema", "json_schema"}, 0},
-		"no schema":     {llmtest.Config{NoSchema: true}, []string{"json_object", "json_object"}, 3},
-		"no format":     {llmtest.Config{NoSchema: true, NoObject: true}, []string{"text", "text"}, 5},
-		"ignores":       {llmtest.Config{IgnoreFormat: true}, []string{"text", "text"}, 0},
-		"no max_tokens": {llmtest.Config{NoMaxTokens: true}, []string{"json_schema", "json_schema"}, 2},
-		"reasons":       {llmtest.Config{NoMaxTokens: true, NoTemperature: true}, []string{"json_schema", "json_schema"}, 2},
-		"knows little":  {llmtest.Config{NoSchema: true, NoObject: true, NoMaxTokens: true}, []string{"text", "text"}, 6},
+		"all":           {llmtest.Config{}, strict, 0, ""},
+		"no schema":     {llmtest.Config{NoSchema: true}, grammar, 3, "must be 'json_object' or 'text'"},
+		"bare JSON":     {llmtest.Config{NoSchema: true, NoGrammar: true}, "json_object", 5, "must be 'json_object' or 'text'"},
+		"no format":     {llmtest.Config{NoSchema: true, NoObject: true}, "text", 7, "must be 'json_object' or 'text'"},
+		"ignores":       {llmtest.Config{IgnoreFormat: true}, "text", 0, ""},
+		"no max_tokens": {llmtest.Config{NoMaxTokens: true}, strict, 2, "Unsupported parameter: 'max_tokens'"},
+		"reasons":       {llmtest.Config{NoMaxTokens: true, NoTemperature: true}, strict, 2, "Unsupported parameter: 'max_tokens'"},
+		"knows little":  {llmtest.Config{NoSchema: true, NoObject: true, NoMaxTokens: true}, "text", 8, "must be 'json_object' or 'text'"},
+		"says 500":      {llmtest.Config{NoSchema: true, Unsupported: 500}, grammar, 4, "must be 'json_object' or 'text'"},
+		"says 501":      {llmtest.Config{NoSchema: true, Unsupported: 501}, grammar, 3, "must be 'json_object' or 'text'"},
+		"says 422":      {llmtest.Config{NoSchema: true, Unsupported: 422}, grammar, 3, "must be 'json_object' or 'text'"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := newScripted(t, test.server)
-			c := newChat(t, ChatConfig{URL: s.URL()}, nil)
+			var log bytes.Buffer
+			c := newChat(t, ChatConfig{URL: s.URL(), Key: "sk-secret", Logger: slog.New(slog.NewTextHandler(&log, nil))}, nil)
 			for range 2 {
 				a, err := c.Complete(t.Context(), question("now?"))
 				if err != nil || string(a.JSON) != `{"word":"yes"}` || a.Model != "scripted" {
 					t.Fatalf("%s from %s, %v", a.JSON, a.Model, err)
 				}
 			}
-			if got := s.formats(); !slices.Equal(got, test.formats) {
+			if got := s.formats(); !slices.Equal(got, []string{test.format, test.format}) {
 				t.Errorf("answered were %q", got)
 			}
 			if got := s.Counts().By["unsupported"].Calls; got != test.refused {
 				t.Errorf("%d requests refused, want %d", got, test.refused)
 			}
 			for _, r := range s.read {
-				if !strings.Contains(r.System, answerSchema) {
-					t.Errorf("%s: the prompt has no schema", r.Format)
+				if r.System != "You answer." || !strings.HasPrefix(r.User, "now?") || !strings.HasSuffix(r.User, answerSchema) {
+					t.Errorf("%s: asked %q, %q", r.Format, r.System, r.User)
 				}
 				if r.MaxTokens != 100 {
 					t.Errorf("bounded by %d tokens", r.MaxTokens)
 				}
 			}
+			if !strings.Contains(log.String(), test.says) || strings.Count(log.String(), "\n") != min(test.refused, 1) {
+				t.Errorf("logged %s", &log)
+			}
 		})
 	}
 }
 
-// Some servers answer a form that they do not take with a status that says
-// nothing of the form.
-func TestAServerErrorMayBeAboutTheForm(t *testing.T) {
-	server := llmtest.New(llmtest.Config{Answer: func(llmtest.Request) llmtest.Reply { return llmtest.Reply{Content: `{"word":"yes"}`} }})
-	requests := 0
-	c := newChat(t, ChatConfig{URL: "http://h/v1"}, transport(func(r *http.Request) (*http.Response, error) {
-		requests++
-		body, err := io.ReadAll(r.Body)
-		if err != nil || bytes.Contains(body, []byte("json_schema")) {
-			return &http.Response{StatusCode: 500, Body: http.NoBody, Header: http.Header{}}, err
+// failing is a transport that answers as status tells, and else as a server that takes
+// every form. It counts requests.
+type failing struct {
+	status   func(body string) int // 0: the server answers
+	requests atomic.Int32
+}
+
+func (f *failing) RoundTrip(r *http.Request) (*http.Response, error) {
+	f.requests.Add(1)
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if status := f.status(string(body)); status != 0 {
+		return &http.Response{StatusCode: status, Status: strconv.Itoa(status), Body: http.NoBody, Header: http.Header{}}, nil
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return handler{llmtest.New(llmtest.Config{})}.RoundTrip(r)
+}
+
+// An endpoint that is down takes no form, and one that was down for a moment takes the
+// form that it took before.
+func TestAnOutageIsNotAboutTheForm(t *testing.T) {
+	for name, test := range map[string]struct {
+		down     int32 // requests that fail
+		requests int32
+	}{
+		"down": {down: 1 << 20, requests: 3}, "for one request": {down: 1, requests: 2}, "for the probe, too": {down: 2, requests: 4},
+	} {
+		f := &failing{}
+		f.status = func(string) int {
+			if f.requests.Load() <= test.down {
+				return http.StatusInternalServerError
+			}
+			return 0
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		return handler{server}.RoundTrip(r)
-	}))
-	for range 2 {
-		if a, err := c.Complete(t.Context(), question("q")); err != nil || string(a.JSON) != `{"word":"yes"}` {
-			t.Errorf("%s, %v", a.JSON, err)
+		c := newChat(t, ChatConfig{URL: "http://h/v1"}, f)
+		_, err := c.Complete(t.Context(), question("q"))
+		if llm.KindOf(err) != llm.Unavailable || f.requests.Load() != test.requests || c.form.Load() != 0 {
+			t.Errorf("%s: %d requests, form %d, %v", name, f.requests.Load(), c.form.Load(), err)
 		}
 	}
-	if requests != 6 {
-		t.Errorf("%d requests; want one that fails, three probes and two answers", requests)
+}
+
+// Calls that begin together look for the form once.
+func TestCallsNegotiateOnce(t *testing.T) {
+	const calls = 8
+	var first sync.WaitGroup // all calls are refused before one negotiates
+	first.Add(calls)
+	f := &failing{status: func(body string) int {
+		if !strings.Contains(body, "json_schema") {
+			return 0
+		}
+		if !strings.Contains(body, probeQuestion.System) {
+			first.Done()
+			first.Wait()
+		}
+		return http.StatusBadRequest
+	}}
+	c := newChat(t, ChatConfig{URL: "http://h/v1"}, f)
+	var all sync.WaitGroup
+	for range calls {
+		all.Go(func() {
+			if _, err := c.Complete(t.Context(), question("q")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got := f.requests.Load(); got != 2*calls+3 {
+		t.Errorf("%d requests, want %d that are refused, 3 probes and as many answers", got, calls)
 	}
 }
 
@@ -166,7 +231,7 @@ func (h handler) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func TestChatSortsFailures(t *testing.T) {
 	s := newScripted(t, llmtest.Config{Key: "sk-secret", Answer: func(r llmtest.Request) llmtest.Reply {
-		switch r.User {
+		switch asked, _, _ := strings.Cut(r.User, "\n"); asked {
 		case "filtered":
 			return llmtest.Reply{Content: `{"word":`, Finish: "content_filter"}
 		case "long":
@@ -190,7 +255,7 @@ func TestChatSortsFailures(t *testing.T) {
 		paid  bool
 	}{
 		{llmtest.TooMany, "", llm.Unavailable, "", false},
-		{llmtest.ServerFail, "", llm.Unavailable, "", false},
+		{llmtest.ServerFail, "", llm.Unavailable, "", true}, // a probe
 		{llmtest.CutBody, "", llm.Unavailable, "", false},
 		{llmtest.CutJSON, "", llm.Malformed, `{"word"`, true},
 		{llmtest.Prose, "", llm.Malformed, "Certainly", true},

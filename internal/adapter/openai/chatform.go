@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/toolstream/toolstream/internal/llm"
 )
@@ -14,10 +15,11 @@ type Schemas string
 
 // The ways, best first after SchemaAuto.
 const (
-	SchemaAuto   Schemas = "auto"   // the best way that the endpoint takes
-	SchemaStrict Schemas = "strict" // it holds the model to the schema
-	SchemaObject Schemas = "object" // it holds the model to JSON
-	SchemaPrompt Schemas = "prompt" // it holds the model to nothing
+	SchemaAuto    Schemas = "auto"    // the best way that the endpoint takes
+	SchemaStrict  Schemas = "strict"  // json_schema: it holds the model to the schema
+	SchemaGrammar Schemas = "grammar" // json_object with the schema, of which llama.cpp makes a grammar: so does this
+	SchemaObject  Schemas = "object"  // json_object: it holds the model to JSON
+	SchemaPrompt  Schemas = "prompt"  // it holds the model to nothing
 )
 
 // chatForm is a way to phrase a request.
@@ -29,16 +31,22 @@ type chatForm struct {
 	reasoning bool
 }
 
-// chatForms lists the forms that are tried, best first.
+// String names the form in the log.
+func (f chatForm) String() string {
+	if f.reasoning {
+		return string(f.schema) + ", with max_completion_tokens"
+	}
+	return string(f.schema)
+}
+
+// chatForms lists the forms that are tried, best first; the last but one is the plainest.
 func chatForms(s Schemas) (forms []chatForm, err error) {
-	var schemas []Schemas
-	switch s {
-	case SchemaAuto, "":
-		schemas = []Schemas{SchemaStrict, SchemaObject, SchemaPrompt}
-	case SchemaStrict, SchemaObject, SchemaPrompt:
+	schemas := []Schemas{SchemaStrict, SchemaGrammar, SchemaObject, SchemaPrompt}
+	if s != SchemaAuto && s != "" {
+		if !slices.Contains(schemas, s) {
+			return nil, fmt.Errorf("openai: schema %q is not auto, strict, grammar, object or prompt", s)
+		}
 		schemas = []Schemas{s}
-	default:
-		return nil, fmt.Errorf("openai: schema %q is not auto, strict, object or prompt", s)
 	}
 	for _, s := range schemas {
 		forms = append(forms, chatForm{s, false}, chatForm{s, true})
@@ -47,7 +55,8 @@ func chatForms(s Schemas) (forms []chatForm, err error) {
 }
 
 // schemaInPrompt tells the model the shape of the answer, because some endpoints take a
-// schema and ignore it.
+// schema and ignore it. It ends the message of the user: instructions that begin every
+// request alike are read once by servers that keep what they have read.
 const schemaInPrompt = "\n\nAnswer with one JSON object and nothing else: no explanation, no code fence. It has to fit this JSON Schema:\n"
 
 type chatRequest struct {
@@ -65,8 +74,9 @@ type chatMessage struct {
 }
 
 type chatFormat struct {
-	Type   string      `json:"type"`
-	Schema *jsonSchema `json:"json_schema,omitempty"`
+	Type   string          `json:"type"`
+	Strict *jsonSchema     `json:"json_schema,omitempty"`
+	Schema json.RawMessage `json:"schema,omitempty"` // beside json_object
 }
 
 type jsonSchema struct {
@@ -77,11 +87,13 @@ type jsonSchema struct {
 
 func (f chatForm) request(model string, r llm.Request) chatRequest {
 	req := chatRequest{Model: model, Messages: []chatMessage{
-		{"system", r.System + schemaInPrompt + string(r.Schema.JSON)}, {"user", r.User},
+		{"system", r.System}, {"user", r.User + schemaInPrompt + string(r.Schema.JSON)},
 	}}
 	switch f.schema {
 	case SchemaStrict:
-		req.Format = &chatFormat{Type: "json_schema", Schema: &jsonSchema{Name: r.Schema.Name, Strict: true, Schema: r.Schema.JSON}}
+		req.Format = &chatFormat{Type: "json_schema", Strict: &jsonSchema{Name: r.Schema.Name, Strict: true, Schema: r.Schema.JSON}}
+	case SchemaGrammar:
+		req.Format = &chatFormat{Type: "json_object", Schema: r.Schema.JSON}
 	case SchemaObject:
 		req.Format = &chatFormat{Type: "json_object"}
 	}
@@ -93,28 +105,72 @@ func (f chatForm) request(model string, r llm.Request) chatRequest {
 	return req
 }
 
-// probeQuestion is a request that no endpoint has a reason to refuse.
+// probeQuestion is a request that no endpoint has a reason to refuse but for its form. Its
+// schema has every keyword that is used in a schema.
 var probeQuestion = llm.Request{
-	System: "Answer with the word that you are given.", User: "yes", MaxTokens: 32,
+	System: "Answer with the words that you are given.", User: "yes", MaxTokens: 32,
 	Schema: llm.Schema{Name: "answer", JSON: json.RawMessage(
-		`{"type":"object","additionalProperties":false,"required":["word"],"properties":{"word":{"type":"string"}}}`)},
+		`{"type":"object","additionalProperties":false,"required":["words"],"properties":{"words":{"type":"array","minItems":1,"items":{"type":"string"}}}}`)},
 }
 
-// negotiate finds the first form in which the endpoint answers a probe. If that is the
-// form that was used, the request was at fault. Some endpoints refuse all requests
-// alike when nothing is paid for or a key is wrong: that is an error.
+// negotiation is how the last search for a form ended.
+type negotiation struct{ err error }
+
+// negotiate finds the best form in which the endpoint answers a probe. If that is the
+// form that was used, the request was at fault. Calls that are refused together negotiate
+// once.
 func (c *Chat) negotiate(ctx context.Context, used int32) (spent llm.Usage, err error) {
-	for n, f := range c.forms {
-		if c.form.Load() != used {
-			return spent, nil // another call has found it
-		}
-		var answer llm.Answer
-		answer, err = c.once(ctx, probeQuestion, f, true)
+	before := c.negotiated.Load()
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return spent, ctx.Err()
+	}
+	if c.form.Load() != used {
+		return spent, nil
+	}
+	if now := c.negotiated.Load(); now != before {
+		return spent, now.err
+	}
+	if spent, err = c.findForm(ctx, used); ctx.Err() == nil {
+		c.negotiated.Store(&negotiation{err})
+	}
+	return spent, err
+}
+
+// findForm probes the form that was used, and if that is refused all forms. An endpoint
+// that is down fails in the plainest form, too. One that refuses every form alike wants
+// to be paid or has got a wrong key: that is an error of the setup.
+func (c *Chat) findForm(ctx context.Context, used int32) (spent llm.Usage, err error) {
+	probe := func(n int32) error {
+		answer, err := c.once(ctx, probeQuestion, c.forms[n], true)
 		spent = sum(spent, answer.Usage)
-		if p, failed := asProblem(err); !failed {
-			c.form.Store(int32(n))
-			return spent, nil
-		} else if p.kind != refused && p.kind != serverError {
+		if _, failed := asProblem(err); failed {
+			return err
+		}
+		return nil // an answer that makes no sense is one, too
+	}
+	if err = probe(used); !mayBeForm(err) {
+		return spent, err
+	}
+	why, plainest := err, int32(len(c.forms)-2)
+	if isKind(why, serverError) {
+		if used != plainest {
+			err = probe(plainest)
+		}
+		if err != nil && !isKind(err, refused) {
+			return spent, err
+		}
+	}
+	for n := range int32(len(c.forms)) {
+		if n == used && isKind(why, refused) {
+			continue
+		}
+		if err = probe(n); err == nil {
+			c.use(ctx, n, used, why)
+		}
+		if !mayBeForm(err) {
 			return spent, err
 		}
 	}
@@ -122,4 +178,16 @@ func (c *Chat) negotiate(ctx context.Context, used int32) (spent llm.Usage, err 
 		err = misconfiguredf("even a harmless question is refused: %w", errors.Unwrap(err))
 	}
 	return spent, err
+}
+
+// mayBeForm reports whether an error may be about the form of the request.
+func mayBeForm(err error) bool { return isKind(err, refused) || isKind(err, serverError) }
+
+func (c *Chat) use(ctx context.Context, n, used int32, why error) {
+	if n == used {
+		return
+	}
+	c.form.Store(n)
+	c.cfg.Logger.InfoContext(ctx, "the language model is asked in another form",
+		"llm.schema", c.forms[n].String(), "not", c.forms[used].String(), "because of", why)
 }

@@ -81,12 +81,13 @@ func ofStatus(resp *http.Response, key string, probe bool) error {
 	p := &problem{}
 	words := probe
 	switch code := resp.StatusCode; {
-	case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge, code == http.StatusUnprocessableEntity:
+	case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge, code == http.StatusUnprocessableEntity,
+		code == http.StatusNotImplemented:
 		p.kind, p.reason = refused, reasonRefused
 	case code == http.StatusInternalServerError:
 		p.kind, p.reason = serverError, reasonRefused
 	case code == http.StatusRequestTimeout, code == http.StatusFailedDependency, code == http.StatusTooEarly,
-		code == http.StatusTooManyRequests, code > 500 && code != http.StatusNotImplemented:
+		code == http.StatusTooManyRequests, code > 500:
 		p.after = retryAfter(resp.Header.Get("Retry-After"))
 		words = words || code == http.StatusTooManyRequests
 	case code >= 300 && code < 400:

@@ -76,7 +76,7 @@ func replaying(t *testing.T, dir string) *llm.Client {
 // askedFor returns the query of a question.
 func askedFor(r llmtest.Request) string {
 	var m struct{ Query string }
-	if err := json.Unmarshal([]byte(r.User), &m); err != nil {
+	if err := json.NewDecoder(strings.NewReader(r.User)).Decode(&m); err != nil {
 		return ""
 	}
 	return m.Query

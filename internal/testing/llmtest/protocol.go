@@ -71,6 +71,7 @@ type call struct {
 			Schema json.RawMessage `json:"schema"`
 			Strict bool            `json:"strict"`
 		} `json:"json_schema"`
+		Grammar json.RawMessage `json:"schema"` // beside json_object
 	} `json:"response_format"`
 }
 
@@ -101,6 +102,8 @@ func (c *Config) unsupported(r call) (param, message string) {
 	switch {
 	case c.NoSchema && format == "json_schema":
 		return "response_format", "'response_format.type' must be 'json_object' or 'text'"
+	case c.NoGrammar && format == "json_object" && r.Format.Grammar != nil:
+		return "response_format.schema", "Unknown parameter: 'response_format.schema'."
 	case c.NoObject && format == "json_object":
 		return "response_format", "This model does not support response_format json_object"
 	case c.NoMaxTokens && r.MaxTokens != nil:
@@ -127,7 +130,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "", err.Error())
 	case message != "":
 		s.count("unsupported", 0, 0)
-		refuse(w, http.StatusBadRequest, param, message)
+		refuse(w, cmp.Or(s.cfg.Unsupported, http.StatusBadRequest), param, message)
 	default:
 		s.answer(r.Context(), w, s.read(body))
 	}
@@ -164,6 +167,9 @@ func (s *Server) read(c call) Request {
 	}
 	if c.Format != nil && !s.cfg.IgnoreFormat {
 		r.Format, r.SchemaName, r.Schema = c.Format.Type, c.Format.Schema.Name, c.Format.Schema.Schema
+		if c.Format.Grammar != nil {
+			r.Schema = c.Format.Grammar
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

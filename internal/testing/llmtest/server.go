@@ -24,7 +24,7 @@ type Request struct {
 	User       string // all user messages
 	Format     string // json_schema, json_object, or text
 	SchemaName string // of json_schema
-	Schema     []byte // of json_schema, else nil
+	Schema     []byte // of json_schema, or beside json_object; else nil
 	MaxTokens  int
 	Number     int // of all calls, from 1
 	Times      int // that this same text was asked, from 1
@@ -52,8 +52,10 @@ type Config struct {
 
 	Faults Faults
 
-	// What the server does not know: it answers 400 to it, or takes no notice.
+	// What the server does not know: it refuses it, or takes no notice.
+	Unsupported   int  // status of such a refusal; 400
 	NoSchema      bool // response_format json_schema
+	NoGrammar     bool // a schema beside json_object
 	NoObject      bool // response_format json_object
 	IgnoreFormat  bool // takes no notice of any response_format
 	NoMaxTokens   bool // max_tokens
