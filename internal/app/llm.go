@@ -18,8 +18,11 @@ import (
 	"github.com/toolstream/toolstream/services/standardizer"
 )
 
-// answersBucket is where the answers to documents are kept, for all replicas.
-const answersBucket = "answers"
+// The buckets in which answers are kept for all replicas: to documents, and to queries.
+const (
+	answersBucket  = "answers"
+	rewritesBucket = "rewrites"
+)
 
 // accountsFile is where a process remembers what it has spent today.
 const accountsFile = "llm.json"
@@ -73,17 +76,24 @@ func (p *process) standardizes() bool { return p.llm != nil && p.cfg.LLM.Standar
 func (p *process) newStandardizer() (*standardizer.Service, error) {
 	deps := standardizer.Deps{Groups: p.bus, Publisher: p.bus, Logger: p.log, Registerer: p.metrics, Traces: p.traces.Provider()}
 	if p.standardizes() {
-		answers, err := natsadapter.NewKV(p.nats.bucket(answersBucket), p.conn)
+		answers, err := p.answerStore(answersBucket, 0)
 		if err != nil {
 			return nil, err
 		}
-		deps.Model, deps.Answers, deps.Now = p.llm, answerStore{answers}, time.Now
+		deps.Model, deps.Answers, deps.Now = p.llm, answers, time.Now
 	}
 	return standardizer.New(StandardizerConfig(p.cfg.LLM), deps)
 }
 
-// answerStore is a bucket as the standardizer sees it.
+// answerStore is a bucket as the stages see it that ask the language model.
 type answerStore struct{ kv *natsadapter.KV }
+
+func (p *process) answerStore(bucket string, keep time.Duration) (answerStore, error) {
+	cfg := p.nats.bucket(bucket)
+	cfg.TTL = keep
+	kv, err := natsadapter.NewKV(cfg, p.conn)
+	return answerStore{kv}, err
+}
 
 // Get returns the value of a key.
 func (k answerStore) Get(ctx context.Context, key string) ([]byte, error) {
@@ -129,7 +139,13 @@ func (p *process) newRewriter() (query.Rewriter, error) {
 	if p.llm == nil || !p.cfg.LLM.Rewrites() {
 		return nil, nil
 	}
-	r, err := rewriting.New(rewriting.Config{}, rewriting.Deps{Index: p.indexes, Model: p.llm, Registerer: p.metrics})
+	answers, err := p.answerStore(rewritesBucket, rewriting.Keep)
+	if err != nil {
+		return nil, err
+	}
+	r, err := rewriting.New(rewriting.Config{}, rewriting.Deps{
+		Index: p.indexes, Model: p.llm, Answers: answers, Logger: p.log, Registerer: p.metrics,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ type Weaviate struct {
 // Query says how searches are answered.
 type Query struct {
 	Vectors       string        `name:"vectors" default:"replica" in:"replica,weaviate" help:"where a replica of 'toolstream serve query' searches vectors: replica, in its own index, or weaviate; then a replica holds none"`
-	RewriteBudget time.Duration `name:"rewrite_budget" default:"1.5s" above:"0" to:"2.5s" help:"how long a search waits for the language model that rewrites its query; then it goes on without"`
+	RewriteBudget time.Duration `name:"rewrite_budget" default:"1.5s" above:"0" to:"2.5s" help:"how long a search waits for the language model that rewrites its query; then it goes on without, and the answer serves the next one"`
 	Rerank        string        `name:"rerank" default:"auto" in:"auto,off,single,multi" help:"how searches reorder tools by their owners unless they say it themselves: auto, off, single or multi"`
 }
 

@@ -18,6 +18,8 @@ import (
 type KVConfig struct {
 	Bucket   string
 	Replicas int // servers that hold a copy where the bucket is made; 1 when 0
+
+	TTL time.Duration // after which a value is gone, where the bucket is made; 0: never
 }
 
 // KV is a bucket of small values that every process watches: versions of weights,
@@ -61,7 +63,7 @@ func (k *KV) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 	kv, err := k.js.KeyValue(ctx, k.cfg.Bucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		kv, err = k.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: k.cfg.Bucket, Storage: jetstream.FileStorage, Replicas: k.cfg.Replicas,
+			Bucket: k.cfg.Bucket, Storage: jetstream.FileStorage, Replicas: k.cfg.Replicas, TTL: k.cfg.TTL,
 		})
 	}
 	if errors.Is(err, jetstream.ErrBucketExists) { // another process was faster

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,23 @@ func TestKV(t *testing.T) {
 			}
 		},
 	})
+}
+
+func TestABucketIsMadeAsItIsConfigured(t *testing.T) {
+	s := startServer(t, server.Options{JetStream: true, StoreDir: t.TempDir()})
+	defer stopServer(s)
+	nc := dial(t, ConnectConfig{URL: s.ClientURL()})
+	defer nc.Close()
+	for _, ttl := range []time.Duration{0, time.Hour} {
+		kv, err := NewKV(KVConfig{Bucket: "ttl" + strconv.Itoa(int(ttl)), TTL: ttl}, nc)
+		must(t, err)
+		must(t, kv.Open(t.Context()))
+		status, err := (*kv.found.Load()).Status(t.Context())
+		must(t, err)
+		if status.TTL() != ttl {
+			t.Errorf("values are kept for %s, not %s", status.TTL(), ttl)
+		}
+	}
 }
 
 // A watch that the caller begins again after each loss, as the query service

@@ -28,7 +28,6 @@ import (
 	"github.com/toolstream/toolstream/services/embedder"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 	"github.com/toolstream/toolstream/services/query"
-	"github.com/toolstream/toolstream/services/query/rewriting"
 	"github.com/toolstream/toolstream/services/standardizer/answer"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
@@ -91,11 +90,7 @@ func (e *evaluator) openIndex(ctx context.Context) (err error) {
 	if err != nil || e.Settings.Queries != evaluation.LLM {
 		return err
 	}
-	e.Settings.LLM = e.LLM.Name()
-	e.rewriter, err = rewriting.New(rewriting.Config{Late: evalTimeout, Parallel: len(e.queries)}, rewriting.Deps{
-		Index: e.index, Model: e.LLM, Registerer: metrics,
-	})
-	return err
+	return e.openRewriter(log, metrics)
 }
 
 // unrecorded is the bus of an evaluation, which leaves no impressions.

@@ -75,7 +75,7 @@ func (e *evaluator) documents() (*standardizer.Documents, error) {
 	deps := standardizer.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}
 	if e.Settings.Documents == evaluation.LLM {
 		cfg = app.StandardizerConfig(e.Config.LLM)
-		deps.Model, deps.Answers, deps.Now = e.LLM, answerFiles{e.Cache}, time.Now
+		deps.Model, deps.Answers, deps.Now = e.LLM, answerFiles{dir: e.Cache}, time.Now
 		e.Settings.LLM = e.LLM.Name()
 	}
 	return standardizer.NewDocuments(cfg, deps)
@@ -108,9 +108,27 @@ func (e *evaluator) filled(changes []events.Change) error {
 
 // answerFiles keeps answers in a folder beside the vectors, so that another
 // evaluation does not pay for them again; with no folder it keeps none.
-type answerFiles struct{ dir string }
+type answerFiles struct {
+	dir string
+	of  string // what the answers are about, as a folder: those to queries depend on the documents beside them
+}
 
-func (a answerFiles) path(key string) string { return filepath.Join(a.dir, "answers", key+".json") }
+func (a answerFiles) path(key string) string {
+	return filepath.Join(a.dir, "answers", a.of, key+".json")
+}
+
+// forever is how long a kept answer serves another evaluation.
+const forever = 100 * 365 * 24 * time.Hour
+
+// openRewriter makes what rewrites the queries of --queries llm.
+func (e *evaluator) openRewriter(log *slog.Logger, metrics prometheus.Registerer) (err error) {
+	e.Settings.LLM = e.LLM.Name()
+	e.rewriter, err = rewriting.New(rewriting.Config{Parallel: len(e.queries), Keep: forever}, rewriting.Deps{
+		Index: e.index, Model: e.LLM, Answers: answerFiles{e.Cache, "queries-" + e.set.Name + "-" + e.Settings.Documents},
+		Logger: log, Registerer: metrics,
+	})
+	return err
+}
 
 // Get returns an answer, or stream.ErrNotFound.
 func (a answerFiles) Get(_ context.Context, key string) ([]byte, error) {

@@ -108,7 +108,9 @@ func TestARewriteRanksAsTheRecordedOneDoes(t *testing.T) {
 func serving(t *testing.T, e *evaluator, model llm.Model, cfg query.Config) *query.Service {
 	t.Helper()
 	metrics := prometheus.NewRegistry()
-	rewriter, err := rewriting.New(rewriting.Config{Parallel: 1000}, rewriting.Deps{Index: e.index, Model: model, Registerer: metrics})
+	rewriter, err := rewriting.New(rewriting.Config{Parallel: 1000}, rewriting.Deps{
+		Index: e.index, Model: model, Answers: answerFiles{}, Logger: slog.New(slog.DiscardHandler), Registerer: metrics,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +203,7 @@ type failing struct {
 func (failing) Name() string { return "failing" }
 
 func (f failing) Complete(_ context.Context, r llm.Request) (llm.Answer, error) {
-	if f.all || askedFor(llmtest.Request{User: r.User}) == "I want to cross the strait by ferry" {
+	if f.err != nil && (f.all || askedFor(llmtest.Request{User: r.User}) == "I want to cross the strait by ferry") {
 		return llm.Answer{}, f.err
 	}
 	return llm.Answer{JSON: json.RawMessage(`{"needs":[{"user_intent":"bake a loaf of rye bread"}],"arguments":[]}`)}, nil
@@ -226,5 +228,26 @@ func TestEvaluateWithAModelThatFails(t *testing.T) {
 		if _, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: model}); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q is not in %v", says, err)
 		}
+	}
+}
+
+// TestAnEvaluationWithAModelIsResumed has a second one find the answers of the first.
+func TestAnEvaluationWithAModelIsResumed(t *testing.T) {
+	cfg := evalConfig(t, writeSet(t, smallSet()), func(s *evaluation.Settings) { s.Queries = evaluation.LLM })
+	cfg.Cache = t.TempDir()
+	away := &llm.Error{Kind: llm.Unavailable, Err: errors.New("away")}
+	if _, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: failing{err: away}}); !errors.Is(err, away) {
+		t.Fatalf("a model that is away for one query: %v", err)
+	}
+	if _, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: failing{err: away, all: true}}); !errors.Is(err, away) {
+		t.Fatalf("the query without an answer: %v", err)
+	}
+	first, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: failing{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: failing{err: away, all: true}})
+	if err != nil || !reflect.DeepEqual(again.PerQuery, first.PerQuery) {
+		t.Errorf("asked again: %v", err)
 	}
 }

@@ -15,15 +15,15 @@
 //
 // # Each question is paid for once
 //
-// Answers are cached under the hash of what decides them: tenant, query (with its white
-// space normalised), filters, instructions, model, and the whole documents that were
-// shown. These are the version of the catalogue as far as the query goes: a change of a
-// tool that the query is about ends a cached answer, other changes do not. The
-// descriptions do not count, for one of twenty changes all the time. The filters count,
-// so that no answer leads to descriptions that its caller may not see. Documents stand in
-// the order of their ids, as scores move a little with every change of the index.
-// Failures are cached for a few seconds.
+// Answers are kept for a day, for all replicas, under the hash of what decides them:
+// tenant, query (with its white space normalised), filters, instructions and model. The
+// filters count so that no answer leads to descriptions that its caller may not see. The
+// tools that were shown do not count: the catalogue changes all the time, and an answer
+// tells what the query is after, in words that age slowly. Two replicas that are asked at
+// the same time may both ask. Failures are kept for a few seconds, in memory.
 //
 // A query that comes while the same question is under way waits for that answer. The call
-// goes on when its callers leave: an answer that is late for all of them is cached, too.
+// goes on when its callers leave: an answer that is late for all of them is kept, too. Where
+// most of the last calls took longer than a search waits, searches do not wait; the model
+// is asked for the next ones. What is beyond the bound of calls under way is not asked.
 package rewriting

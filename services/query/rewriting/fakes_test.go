@@ -1,8 +1,11 @@
 package rewriting
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"sync"
 	"testing"
 
@@ -10,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -41,13 +45,14 @@ func (f *fakeIndex) set(near ...schema.Entity) {
 
 // fakeModel answers as it is told to, and counts how often it was asked.
 type fakeModel struct {
+	name   string // "fake"
 	answer func(ctx context.Context, r llm.Request) (llm.Answer, error)
 
 	mu    sync.Mutex
 	asked []llm.Request
 }
 
-func (f *fakeModel) Name() string { return "fake" }
+func (f *fakeModel) Name() string { return cmp.Or(f.name, "fake") }
 
 func (f *fakeModel) Complete(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	f.mu.Lock()
@@ -82,23 +87,62 @@ func hangs(ctx context.Context, _ llm.Request) (llm.Answer, error) {
 
 const good = `{"needs":[{"user_intent":"know the weather","tool_description":"Tells the weather.","expected_response":"A forecast."}],"arguments":[{"name":"city","meaning":"The name of the city."}]}`
 
+// fakeAnswers is a store in memory.
+type fakeAnswers struct {
+	mu     sync.Mutex
+	values map[string][]byte
+	err    error
+}
+
+func (f *fakeAnswers) Get(_ context.Context, key string) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if value, ok := f.values[key]; ok || f.err != nil {
+		return value, f.err
+	}
+	return nil, stream.ErrNotFound
+}
+
+func (f *fakeAnswers) Put(_ context.Context, key string, value []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.values[key] = value
+	}
+	return f.err
+}
+
 // bench is a Rewriter among fakes.
 type bench struct {
 	*Rewriter
-	index *fakeIndex
-	model *fakeModel
-	reg   *prometheus.Registry
+	index   *fakeIndex
+	model   *fakeModel
+	answers *fakeAnswers
+	reg     *prometheus.Registry
+	log     bytes.Buffer
 }
 
 func newBench(t *testing.T, cfg Config, answer func(context.Context, llm.Request) (llm.Answer, error)) *bench {
 	t.Helper()
-	b := &bench{index: &fakeIndex{near: []schema.Entity{entity("near", "Tells the weather of tomorrow.")}}, model: &fakeModel{answer: answer}, reg: prometheus.NewRegistry()}
-	r, err := New(cfg, Deps{Index: b.index, Model: b.model, Registerer: b.reg})
+	b := &bench{
+		index: &fakeIndex{near: []schema.Entity{entity("near", "Tells the weather of tomorrow.")}},
+		model: &fakeModel{answer: answer}, answers: &fakeAnswers{values: map[string][]byte{}},
+	}
+	b.restart(t, cfg)
+	return b
+}
+
+// restart gives the bench a Rewriter that has nothing in memory.
+func (b *bench) restart(t *testing.T, cfg Config) {
+	t.Helper()
+	b.reg = prometheus.NewRegistry()
+	r, err := New(cfg, Deps{
+		Index: b.index, Model: b.model, Answers: b.answers, Logger: slog.New(slog.NewTextHandler(&b.log, nil)), Registerer: b.reg,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.Rewriter = r
-	return b
 }
 
 // drain ends what is under way.

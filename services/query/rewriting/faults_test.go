@@ -34,13 +34,13 @@ func scripted(t *testing.T, cfg llmtest.Config) (*bench, *llmtest.Server) {
 	if _, err := chat.Complete(t.Context(), first); err != nil && cfg.Faults.Chance == nil { // a form of requests is proven
 		t.Fatal(err)
 	}
-	client, err := llm.New(llm.Config{Parallel: 32, Attempts: 2, MaxPause: time.Second, Failures: 1000}, llm.Deps{
+	client, err := llm.New(llm.Config{Timeout: 2 * faultBudget, Parallel: 32, Attempts: 2, MaxPause: time.Second, Failures: 1000}, llm.Deps{
 		Model: chat, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBench(t, Config{Late: 2 * faultBudget, KeepFailures: time.Nanosecond}, nil)
+	b := newBench(t, Config{KeepFailures: time.Nanosecond}, nil)
 	b.Rewriter.deps.Model = client
 	t.Cleanup(func() {
 		b.drain(t)

@@ -13,9 +13,10 @@ import (
 // metrics are the figures of a Rewriter. What the model costs is counted where
 // it is asked.
 type metrics struct {
-	outcomes *prometheus.CounterVec
-	seconds  prometheus.Histogram
-	withheld prometheus.Counter
+	outcomes    *prometheus.CounterVec
+	seconds     prometheus.Histogram
+	withheld    prometheus.Counter
+	storeErrors prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -27,6 +28,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			prometheus.ExponentialBuckets(0.0005, 2, 14)),
 		withheld: on.NewCounter("toolstream_rewrite_arguments_withheld_total",
 			"Arguments left out of an answer because they repeated a value of the query."),
+		storeErrors: on.NewCounter("toolstream_rewrite_store_errors_total", "Failures to read or keep answers of the language model."),
 	}
 }
 
@@ -46,6 +48,8 @@ func outcomeOf(r Rewritten, err error) string {
 		return "failed_before"
 	case errors.Is(err, errLate):
 		return "late"
+	case errors.Is(err, errSlow):
+		return "slow"
 	case errors.Is(err, errBusy):
 		return "busy"
 	case errors.Is(err, ErrAnswer):

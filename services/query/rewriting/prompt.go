@@ -71,13 +71,12 @@ type parameter struct {
 type question struct {
 	query string // in order
 	shown string // the descriptions, one a line
-	key   string // of what decides the answer
 	llm.Request
 }
 
 // ask makes the question of a query and the tools that it is near, the nearest
 // first.
-func ask(prompt, model string, q Query, near []schema.Entity) (question, error) {
+func ask(q Query, near []schema.Entity) (question, error) {
 	near = slices.DeleteFunc(near, func(e schema.Entity) bool { return suspected(&e.Document) })
 	near = near[:min(len(near), maxDescriptions)]
 	m := message{Query: inOrder(q.Text), Descriptions: []string{}, Documents: []tool{}}
@@ -88,21 +87,22 @@ func ask(prompt, model string, q Query, near []schema.Entity) (question, error) 
 		m.Descriptions = append(m.Descriptions, text.Truncate(e.Document.Description, maxDescription))
 	}
 	user, err := encode(m)
-	if err != nil {
-		return question{}, err
-	}
-	decides, err := encode(struct {
-		Tenant, Prompt, Model, Query string
-		Filters                      schema.Filters
-		Documents                    []tool
-	}{q.Tenant, prompt, model, m.Query, sorted(q.Filters), m.Documents})
 	return question{
-		query: m.Query, shown: strings.Join(m.Descriptions, "\n"), key: fmt.Sprintf("%x", sha256.Sum256([]byte(decides))),
+		query: m.Query, shown: strings.Join(m.Descriptions, "\n"),
 		Request: llm.Request{
 			Stage: llm.StageRewrite, Tenant: q.Tenant, System: instructions, User: user, MaxTokens: maxAnswer,
 			Schema: llm.Schema{Name: "rewritten_query", JSON: answerSchema},
 		},
 	}, err
+}
+
+// keyOf returns a hash of what decides the answer to a query.
+func keyOf(prompt, model string, q Query) (string, error) {
+	decides, err := encode(struct {
+		Tenant, Prompt, Model, Query string
+		Filters                      schema.Filters
+	}{q.Tenant, prompt, model, inOrder(q.Text), sorted(q.Filters)})
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(decides))), err
 }
 
 // sorted returns filters in the one order of those that mean the same.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -26,18 +28,23 @@ type Index interface {
 // Config holds the limits of a Rewriter. The zero value of a field means its
 // default.
 type Config struct {
-	Late         time.Duration // after which a call is given up, even if queries still wait for it; 6 s
 	Parallel     int           // calls under way; a query that would need one more goes without; 32
-	Keep         time.Duration // for which an answer serves; 1 h
+	Keep         time.Duration // for which an answer serves; Keep
 	KeepFailures time.Duration // for which a failure does; 10 s
-	Answers      int           // answers and failures that are cached, some 2 KiB each; 8192
+	Answers      int           // answers and failures that are in memory, some 2 KiB each; 8192
 	Failed       int           // answers kept that could not be used; 128
 }
+
+// Keep is how long an answer serves. What a query is after changes slowly: the tools that
+// it finds are looked up anew each time.
+const Keep = 24 * time.Hour
 
 // Deps are what a Rewriter works with.
 type Deps struct {
 	Index      Index
 	Model      llm.Model
+	Answers    Answers
+	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
 
@@ -46,9 +53,10 @@ type Rewriter struct {
 	cfg     Config
 	deps    Deps
 	metrics *metrics
-	cache   *lru.Cache[string, outcome] // by what decides the answer
+	cache   answerCache
 	failed  failures
 	calls   singleflight.Group
+	pace    pace
 	slots   chan struct{} // holds a value for each call under way
 	prompt  string        // its version
 
@@ -58,17 +66,18 @@ type Rewriter struct {
 
 // New returns a Rewriter that has asked nothing yet.
 func New(cfg Config, deps Deps) (*Rewriter, error) {
-	cfg.Late, cfg.Parallel = cmp.Or(cfg.Late, 6*time.Second), cmp.Or(cfg.Parallel, 32)
-	cfg.Keep, cfg.KeepFailures = cmp.Or(cfg.Keep, time.Hour), cmp.Or(cfg.KeepFailures, 10*time.Second)
+	cfg.Parallel, cfg.Keep = cmp.Or(cfg.Parallel, 32), cmp.Or(cfg.Keep, Keep)
+	cfg.KeepFailures = cmp.Or(cfg.KeepFailures, 10*time.Second)
 	cfg.Answers, cfg.Failed = cmp.Or(cfg.Answers, 8192), cmp.Or(cfg.Failed, 128)
-	cache, err := lru.New[string, outcome](cfg.Answers)
+	near, err := lru.New[string, outcome](cfg.Answers)
 	if err != nil {
 		return nil, fmt.Errorf("rewriting: %w", err)
 	}
 	r := &Rewriter{
-		cfg: cfg, deps: deps, metrics: newMetrics(deps.Registerer), cache: cache,
+		cfg: cfg, deps: deps, metrics: newMetrics(deps.Registerer),
 		failed: failures{limit: cfg.Failed}, slots: make(chan struct{}, cfg.Parallel), prompt: Prompt(),
 	}
+	r.cache = answerCache{near: near, answers: deps.Answers, keep: cfg.Keep, metrics: r.metrics, log: deps.Logger}
 	r.life, r.end = context.WithCancel(context.Background())
 	return r, nil
 }
@@ -94,12 +103,13 @@ type Query struct {
 // The failures without an answer of the model.
 var (
 	errLate = errors.New("rewriting: no answer in time")
+	errSlow = errors.New("rewriting: not waited for, as the last answers took too long")
 	errBusy = errors.New("rewriting: too many calls are under way")
 )
 
-// Rewrite returns what a query is after. It waits as long as ctx lasts and no longer; a
-// call that it started goes on, for other queries. After any error the query is searched
-// as it is.
+// Rewrite returns what a query is after. It waits as long as ctx lasts and no longer, and
+// not at all for a model that lately takes longer. A call that it started goes on, for
+// other queries. After any error the query is searched as it is.
 func (r *Rewriter) Rewrite(ctx context.Context, q Query) (Rewritten, error) {
 	began := time.Now()
 	out, err := r.rewrite(ctx, q)
@@ -108,38 +118,41 @@ func (r *Rewriter) Rewrite(ctx context.Context, q Query) (Rewritten, error) {
 }
 
 func (r *Rewriter) rewrite(ctx context.Context, q Query) (Rewritten, error) {
-	near, err := r.deps.Index.Described(ctx, q.Tenant, inOrder(q.Text), q.Filters, maxDescriptions)
-	if err != nil {
-		return Rewritten{}, errors.Join(late(ctx), err)
-	}
-	asked, err := ask(r.prompt, r.deps.Model.Name(), q, near)
+	key, err := keyOf(r.prompt, r.deps.Model.Name(), q)
 	if err != nil {
 		return Rewritten{}, err
 	}
-	if known, ok := r.cached(asked.key); ok {
+	if known, ok := r.cache.get(ctx, key); ok {
 		return known.again()
 	}
-	call := r.calls.DoChan(asked.key, func() (any, error) { return r.call(ctx, &asked) })
+	if err := ctx.Err(); err != nil {
+		return Rewritten{}, fmt.Errorf("%w: %w", errLate, err)
+	}
+	patience := patienceOf(ctx)
+	call := r.calls.DoChan(key, func() (any, error) { return r.call(ctx, patience, key, q) })
+	if r.pace.over(patience) {
+		return Rewritten{}, errSlow
+	}
 	select {
 	case <-ctx.Done():
-		return Rewritten{}, late(ctx)
+		return Rewritten{}, fmt.Errorf("%w: %w", errLate, ctx.Err())
 	case answer := <-call:
 		out, _ := answer.Val.(Rewritten)
 		return out, answer.Err
 	}
 }
 
-// late returns the error of a wait that has ended, nil while it has not.
-func late(ctx context.Context) error {
-	if ctx.Err() == nil {
-		return nil
+// patienceOf returns how long a caller waits.
+func patienceOf(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return time.Until(deadline)
 	}
-	return fmt.Errorf("%w: %w", errLate, ctx.Err())
+	return math.MaxInt64
 }
 
-// call asks the model and caches the outcome. It takes the values of ctx, not its end.
-func (r *Rewriter) call(ctx context.Context, q *question) (Rewritten, error) {
-	if known, ok := r.cached(q.key); ok { // answered since it was looked up
+// call asks the model and keeps the outcome. It takes the values of ctx, not its end.
+func (r *Rewriter) call(ctx context.Context, patience time.Duration, key string, q Query) (Rewritten, error) {
+	if known, ok := r.cache.here(key); ok { // answered since it was looked up
 		return known.again()
 	}
 	select {
@@ -148,37 +161,53 @@ func (r *Rewriter) call(ctx context.Context, q *question) (Rewritten, error) {
 	default:
 		return Rewritten{}, errBusy
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.Late)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(r.life, cancel)()
-	answer, err := r.deps.Model.Complete(ctx, q.Request)
+	near, err := r.deps.Index.Described(ctx, q.Tenant, inOrder(q.Text), q.Filters, maxDescriptions)
 	if err != nil {
-		r.failure(q, err, textOf(err))
 		return Rewritten{}, err
 	}
-	out, withheld, err := read(answer.JSON, q)
+	asked, err := ask(q, near)
+	if err != nil {
+		return Rewritten{}, err
+	}
+	end := r.pace.begin(patience)
+	answer, err := r.deps.Model.Complete(ctx, asked.Request)
+	end(!unasked(err))
+	if err != nil {
+		r.failure(key, q, err, textOf(err))
+		return Rewritten{}, err
+	}
+	out, withheld, err := read(answer.JSON, &asked)
 	r.metrics.withheld.Add(float64(withheld))
 	if err != nil {
-		r.failure(q, err, string(answer.JSON))
+		r.failure(key, q, err, string(answer.JSON))
 		return Rewritten{}, err
 	}
-	r.cache.Add(q.key, outcome{Rewritten: out, until: time.Now().Add(r.cfg.Keep)})
+	r.cache.put(ctx, key, out)
 	return out, nil
+}
+
+// unasked reports whether an error is of a call that did not reach the model.
+func unasked(err error) bool {
+	kind := llm.KindOf(err)
+	return kind == llm.Broken || kind == llm.Exhausted
 }
 
 // failure keeps a failure for a moment, so that the same query does not wait for it
 // again, and an answer that cannot be used for work on the prompt. A failure without a
 // call costs nothing and is not kept.
-func (r *Rewriter) failure(q *question, err error, answer string) {
-	if kind := llm.KindOf(err); kind == llm.Broken || kind == llm.Exhausted || r.life.Err() != nil {
+func (r *Rewriter) failure(key string, q Query, err error, answer string) {
+	if unasked(err) || r.life.Err() != nil {
 		return
 	}
-	r.cache.Add(q.key, outcome{err: withoutText(err), until: time.Now().Add(r.cfg.KeepFailures)})
+	r.cache.fail(key, withoutText(err), r.cfg.KeepFailures)
 	if answer == "" {
 		return
 	}
 	r.failed.add(Failed{
-		tenant: q.Tenant, Time: time.Now().UTC(), Query: q.query, Prompt: r.prompt, Model: r.deps.Model.Name(),
+		tenant: q.Tenant, Time: time.Now().UTC(), Query: inOrder(q.Text), Prompt: r.prompt, Model: r.deps.Model.Name(),
 		Reason: err.Error(), Answer: text.Truncate(answer, llm.MaxKept),
 	})
 }

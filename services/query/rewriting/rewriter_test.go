@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -28,16 +30,12 @@ func TestARewriteIsPaidForOnce(t *testing.T) {
 				t.Errorf("%s: %d calls, cached %v; want %d, %v", what, b.model.times(), got.Cached, calls, cached)
 			}
 		}
-		a, b1, c, d := entity("a", "Tells the weather."), entity("b", "Other weather."), entity("c", "Third."), entity("d", "Fourth.")
 		filters := schema.Filters{Tags: []string{"x", "y"}}
-		b.index.set(a, b1, c, d)
 		ask("first", query("the weather"), 1, false)
 		ask("again", query("the weather"), 1, true)
 		ask("other white space", query("  the\n weather "), 1, true)
-		b.index.set(c, a, b1, d)
-		ask("scores that moved a little", query("the weather"), 1, true)
-		b.index.set(a, b1, c, entity("e", "Another fourth."))
-		ask("another tool behind the first three", query("the weather"), 1, true)
+		b.index.set(entity("new", "Tells the weather, too."))
+		ask("another catalogue", query("the weather"), 1, true)
 		ask("filters", Query{Tenant: "t", Text: "the weather", Filters: filters}, 2, false)
 		if !reflect.DeepEqual(b.index.filters, filters) {
 			t.Errorf("the index was asked with the filters %+v", b.index.filters)
@@ -46,16 +44,25 @@ func TestARewriteIsPaidForOnce(t *testing.T) {
 		ask("a filter of another kind", Query{Tenant: "t", Text: "the weather", Filters: schema.Filters{Providers: []string{"x", "y"}}}, 3, false)
 		ask("other query", query("the rain"), 4, false)
 		ask("other tenant", Query{Tenant: "u", Text: "the weather"}, 5, false)
-		a.Document.Response = "A forecast."
-		b.index.set(a, b1, c, d)
-		ask("a tool that it is about has changed", query("the weather"), 6, false)
-		b.index.set(a, b1, d)
-		ask("a tool that it is about is gone", query("the weather"), 7, false)
-		time.Sleep(time.Minute)
-		ask("after its time", query("the weather"), 8, false)
-		if got, want := b.outcomes(t), map[string]float64{"llm": 8, "cache": 5}; !maps.Equal(got, want) {
+		if got, want := b.outcomes(t), map[string]float64{"llm": 5, "cache": 4}; !maps.Equal(got, want) {
 			t.Errorf("counted %v, want %v", got, want)
 		}
+		time.Sleep(30 * time.Second)
+		b.restart(t, Config{Keep: time.Minute})
+		ask("after a restart", query("the weather"), 5, true)
+		b.answers.err = errors.New("away")
+		ask("from memory", query("the weather"), 5, true)
+		ask("without the store", query("the wind"), 6, false)
+		ask("again without the store", query("the wind"), 6, true)
+		if log := b.log.String(); strings.Count(log, "\n") != 1 || !strings.Contains(log, "not shared") || !strings.Contains(log, "away") {
+			t.Errorf("logged %s", log)
+		}
+		b.answers.err = nil
+		time.Sleep(30 * time.Second)
+		ask("after its time", query("the weather"), 7, false)
+		b.restart(t, Config{Keep: time.Minute})
+		b.model.name = "other"
+		ask("another model", query("the weather"), 8, false)
 	})
 }
 
@@ -107,6 +114,60 @@ func TestALateAnswerServesTheNext(t *testing.T) {
 		synctest.Wait()
 		if got, err := b.Rewrite(t.Context(), query("the weather")); err != nil || !got.Cached {
 			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// TestASlowModelIsNotWaitedFor has a model answer after some seconds, and then at once.
+func TestASlowModelIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var takes time.Duration
+		b := newBench(t, Config{}, func(ctx context.Context, _ llm.Request) (llm.Answer, error) {
+			time.Sleep(takes)
+			return llm.Answer{JSON: json.RawMessage(good)}, ctx.Err()
+		})
+		n := 0
+		search := func(patience time.Duration) (waited time.Duration, err error) {
+			n++
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			began := time.Now()
+			_, err = b.Rewrite(ctx, query(fmt.Sprint("query ", n)))
+			waited = time.Since(began)
+			synctest.Wait()
+			return waited, err
+		}
+		takes = 3 * time.Second
+		for range 4 {
+			if waited, err := search(time.Second); !errors.Is(err, errLate) || waited != time.Second {
+				t.Errorf("a model that may be fast: waited %s, %v", waited, err)
+			}
+		}
+		for range 4 {
+			if waited, err := search(time.Second); !errors.Is(err, errSlow) || waited != 0 {
+				t.Errorf("a slow model: waited %s, %v", waited, err)
+			}
+		}
+		if b.model.times() != 8 {
+			t.Errorf("%d calls", b.model.times())
+		}
+		time.Sleep(takes)
+		if waited, err := search(4 * time.Second); err != nil || waited != takes {
+			t.Errorf("who has time: waited %s, %v", waited, err)
+		}
+		if got, err := b.Rewrite(t.Context(), query("query 5")); err != nil || !got.Cached {
+			t.Errorf("what nobody waited for: %+v, %v", got, err)
+		}
+		takes = time.Second / 2
+		for range 4 {
+			if _, err := search(time.Second); !errors.Is(err, errSlow) {
+				t.Error(err)
+			}
+			time.Sleep(takes)
+		}
+		synctest.Wait()
+		if waited, err := search(time.Second); err != nil || waited != takes {
+			t.Errorf("a model that is fast again: waited %s, %v", waited, err)
 		}
 	})
 }

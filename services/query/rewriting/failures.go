@@ -1,40 +1,10 @@
 package rewriting
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 )
-
-// outcome is what came of a question, to serve until a time: needs and arguments, or an
-// error.
-type outcome struct {
-	Rewritten
-	err   error
-	until time.Time
-}
-
-// errBefore is wrapped by a failure that is known from before.
-type errBefore struct{ error }
-
-// Unwrap returns the failure.
-func (e errBefore) Unwrap() error { return e.error }
-
-// again returns the outcome to a query that did not wait for it.
-func (o outcome) again() (Rewritten, error) {
-	if o.err != nil {
-		return Rewritten{}, errBefore{fmt.Errorf("rewriting: a moment ago: %w", o.err)}
-	}
-	o.Rewritten.Cached = true
-	return o.Rewritten, nil
-}
-
-// cached returns the outcome of a question that still serves.
-func (r *Rewriter) cached(key string) (outcome, bool) {
-	o, ok := r.cache.Get(key)
-	return o, ok && time.Now().Before(o.until)
-}
 
 // Failed is an answer that could not be used, for work on the prompt.
 type Failed struct {
