@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/testing/llmtest"
 	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/services/standardizer/answer"
 	"github.com/toolstream/toolstream/services/standardizer/scripted"
 )
 
@@ -17,7 +18,11 @@ import (
 // apart by what they hold.
 func rule(r llmtest.Request) llmtest.Reply {
 	if q, err := scripted.Read(r.User); err == nil {
-		return reply(described(q))
+		raw, err := q.Shape.JSON(described(q))
+		if err != nil {
+			return llmtest.Reply{Refusal: err.Error()}
+		}
+		return reply(raw)
 	}
 	var search struct {
 		Query *string `json:"query"`
@@ -38,13 +43,13 @@ func reply(v any) llmtest.Reply {
 
 // described is what the document says of itself, in sentences. Nothing is said
 // in English of a document in another language.
-func described(q *scripted.Question) any {
+func described(q *scripted.Question) *answer.Answer {
 	a := q.Answer()
-	if a.Response, a.Examples = "", []string{}; a.Description == "" {
+	if a.Response, a.Examples = "", nil; a.Description == "" {
 		a.Description = within(q.Document)
 	}
 	if q.Language != "en" {
-		return typed{a, q.Typed}
+		return a
 	}
 	for i := range a.Parameters {
 		if p := &a.Parameters[i]; p.Description == "" {
@@ -55,7 +60,7 @@ func described(q *scripted.Question) any {
 		a.Response = response(does)
 		a.Examples = []string{"I need something for this: " + inside(does) + "."}
 	}
-	return typed{a, q.Typed}
+	return a
 }
 
 // within returns the first sentence of what an operation or function says of
@@ -80,17 +85,6 @@ func within(document string) string {
 }
 
 const maxSentence = 600 // bytes
-
-// typed writes an answer with types where they were asked for.
-type typed struct {
-	answer interface {
-		JSON(typed bool) (json.RawMessage, error)
-	}
-	types bool
-}
-
-// MarshalJSON writes the answer in the shape that was asked for.
-func (t typed) MarshalJSON() ([]byte, error) { return t.answer.JSON(t.types) }
 
 // asking are the beginnings of descriptions of tools that tell something; all
 // others do something.

@@ -15,7 +15,6 @@ import (
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
-	"github.com/toolstream/toolstream/services/standardizer/answer"
 	"github.com/toolstream/toolstream/services/standardizer/grounding"
 	"github.com/toolstream/toolstream/services/standardizer/prompts"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
@@ -89,22 +88,21 @@ func TestDocumentsAreDescribed(t *testing.T) {
 		q := &prompts.Question{Raw: it.Raw, Format: it.Format, Document: &doc, Stated: stated}
 		got, err := c.Complete(t.Context(), llm.Request{
 			Stage: llm.StageStandardize, System: prompts.System(), User: q.User(), MaxTokens: 2000,
-			Schema: llm.Schema{Name: "tool", JSON: answer.Schema(q.Typed())},
+			Schema: llm.Schema{Name: "tool", JSON: q.Shape().Schema()},
 		})
 		if err != nil {
 			t.Fatal(it.ID, err)
 		}
-		a, err := answer.Decode(got.JSON, q.Typed())
-		if err != nil {
-			t.Errorf("%s: %s: %v", it.ID, got.JSON, err)
+		a, problems, err := q.Shape().Decode(got.JSON)
+		if err != nil || len(problems) > 0 {
+			t.Errorf("%s: %s: %v, %v", it.ID, got.JSON, problems, err)
 			continue
 		}
-		found := grounding.Check(a, grounding.NewSource(false, it.Raw, stated, &doc))
-		for _, v := range found {
-			t.Logf("%s: %s", it.ID, v)
-		}
-		if len(found) == 0 && a.Description != "" {
+		accepted, found := grounding.Accept(a, grounding.NewSource(false, it.Raw, stated, &doc))
+		if accepted.Description != "" {
 			taken++
+		} else {
+			t.Logf("%s: %s", it.ID, found)
 		}
 	}
 	t.Logf("%d of %d taken", taken, len(all))

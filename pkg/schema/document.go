@@ -61,8 +61,8 @@ type Origin struct {
 	Missing    []string `json:"missing,omitempty"`    // fields that could not be filled from the source
 	Repaired   bool     `json:"repaired,omitempty"`   // the model was asked a second time
 	Fallback   Fallback `json:"fallback,omitempty"`   // why the fields are the rules' alone; empty where they are not
-	Violations []string `json:"violations,omitempty"` // what was wrong with the answer that was not taken
-	Refused    string   `json:"refused,omitempty"`    // that answer, at most MaxRefused bytes of it
+	Violations []string `json:"violations,omitempty"` // what was wrong with what was not taken of its answers
+	Refused    string   `json:"refused,omitempty"`    // the last answer that was not taken whole, at most MaxRefused bytes of it
 }
 
 // Fallback says why a document was made by rules alone.

@@ -64,7 +64,7 @@ func (c *answerCache) get(ctx context.Context, key string) (verdict, bool) {
 		return verdict{}, false
 	}
 	var v verdict
-	if json.Unmarshal(raw, &v) != nil || v.Answer == nil && v.Fallback == "" {
+	if json.Unmarshal(raw, &v) != nil || len(v.Said) == 0 && v.Fallback == "" {
 		return verdict{}, false
 	}
 	c.near.Add(key, v)

@@ -2,7 +2,6 @@ package standardizer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 
@@ -14,82 +13,94 @@ import (
 	"github.com/toolstream/toolstream/services/standardizer/prompts"
 )
 
-// ask asks the model about a document, and once more where the answer cannot
-// be taken.
+// ask asks the model about a document, and once more for the parts of its
+// answer that cannot be taken.
 func (f *filler) ask(ctx context.Context, s *subject) (verdict, error) {
-	v, err := f.try(ctx, s, prompts.System(), s.question.User())
-	if err != nil || v.Fallback == "" || len(v.Violations) == 0 {
+	v, err := f.try(ctx, s, verdict{}, s.question.Shape(), s.question.User())
+	if err != nil || v.again.Empty() {
 		return v, err
 	}
-	second, err := f.try(ctx, s, prompts.RepairSystem(), s.question.RepairUser(v.Violations))
-	if err != nil {
+	second, err := f.try(ctx, s, v, v.again, s.question.RepairUser(v.Violations))
+	switch {
+	case ctx.Err() != nil:
 		return second, err
+	case v.Fallback == "" && (err != nil || second.Fallback != ""):
+		return v, nil // it is paid for, and something of it can be taken
 	}
-	second.Repaired = true
-	if second.Refused == "" && second.Fallback != "" {
-		second.Refused = v.Refused
-	}
-	if len(second.Violations) == 0 && second.Fallback != "" {
-		second.Violations = v.Violations
-	}
-	return second, nil
+	return second, err
 }
 
-// try asks once.
-func (f *filler) try(ctx context.Context, s *subject, system, user string) (verdict, error) {
-	typed := s.question.Typed()
+// try asks once more than before.
+func (f *filler) try(ctx context.Context, s *subject, before verdict, shape answer.Shape, user string) (verdict, error) {
 	got, err := f.model.Complete(ctx, llm.Request{
-		Stage: llm.StageStandardize, Tenant: s.tenant, System: system, User: user,
-		Schema:    llm.Schema{Name: schemaName(typed), JSON: answer.Schema(typed)},
-		MaxTokens: prompts.MaxAnswer(len(s.question.Document.Parameters)),
+		Stage: llm.StageStandardize, Tenant: s.tenant, System: prompts.System(), User: user,
+		Schema:    llm.Schema{Name: "tool", JSON: shape.Schema()},
+		MaxTokens: prompts.MaxAnswer(shape),
 	})
 	if ctx.Err() != nil {
 		return verdict{}, ctx.Err()
 	}
-	if err != nil {
-		return failed(err)
-	}
-	return f.judge(s, got.JSON), nil
-}
-
-// judge checks an answer.
-func (f *filler) judge(s *subject, raw json.RawMessage) verdict {
-	a, err := answer.Decode(raw, s.question.Typed())
-	if err != nil {
-		return verdict{Fallback: schema.FallbackMalformed, Violations: malformed(err), Refused: kept(string(raw))}
-	}
-	if found := grounding.Check(a, s.source); len(found) > 0 {
-		for _, v := range found {
-			f.metrics.violations.WithLabelValues(string(v.Rule)).Inc()
-		}
-		return verdict{Fallback: schema.FallbackUngrounded, Violations: findings(found), Refused: kept(string(raw))}
-	}
-	return verdict{Answer: raw, answer: a}
-}
-
-// failed returns the verdict where there is no answer to judge, or err where one may
-// come later. A verdict that has violations is worth a second attempt.
-func failed(err error) (verdict, error) {
+	said := string(got.JSON)
 	var e *llm.Error
-	if errors.As(err, &e) {
-		switch e.Kind {
-		case llm.Rejected, llm.Refused:
-			return verdict{Fallback: schema.FallbackDeclined, Refused: kept(e.Text)}, nil
-		case llm.Malformed:
-			return verdict{Fallback: schema.FallbackMalformed, Violations: malformed(err), Refused: kept(e.Text)}, nil
+	switch {
+	case errors.As(err, &e) && (e.Kind == llm.Rejected || e.Kind == llm.Refused):
+		return verdict{Fallback: schema.FallbackDeclined, Refused: kept(e.Text)}, nil
+	case errors.As(err, &e) && e.Kind == llm.Malformed:
+		said = e.Text
+	case err != nil:
+		return verdict{}, err // an answer may come later
+	}
+	v, found := judge(s, append(before.Said[:len(before.Said):len(before.Said)], said))
+	for _, violation := range found {
+		f.metrics.violations.WithLabelValues(string(violation.Rule)).Inc()
+	}
+	return v, nil
+}
+
+// judge returns what can be taken of answers, the second of which was given to
+// what was wrong with the first, and what is wrong with the last one.
+func judge(s *subject, said []string) (verdict, []grounding.Violation) {
+	v := verdict{Said: said, answer: &answer.Answer{}, again: s.question.Shape(), Fallback: schema.FallbackMalformed}
+	source := grounding.NewSource(s.question.Language == english, s.question.Raw, s.question.Stated, s.question.Document)
+	var found []grounding.Violation
+	for _, one := range said {
+		a, problems, err := s.question.Shape().Decode([]byte(one))
+		if err != nil {
+			found = []grounding.Violation{{Rule: grounding.RuleShape, Where: "answer", What: err.Error()}}
+			v.refuse(found, one)
+			continue
+		}
+		v.answer.Complete(a)
+		v.answer, found = grounding.Accept(v.answer, source)
+		for _, p := range problems {
+			found = append(found, grounding.Violation{Rule: grounding.RuleShape, Where: p.Where, What: p.What})
+		}
+		open := v.again.Again(v.refuse(found, one), v.answer)
+		if v.again = open; open.Empty() && len(found) == 0 {
+			v.Violations, v.Refused = nil, ""
+		}
+		if v.Fallback = ""; v.answer.Empty() {
+			v.Fallback = schema.FallbackUngrounded
 		}
 	}
-	return verdict{}, err
+	return v, found
+}
+
+// refuse notes what is wrong with an answer, and returns where.
+func (v *verdict) refuse(found []grounding.Violation, said string) (where []string) {
+	for _, violation := range found {
+		where = append(where, violation.Where)
+		if len(v.Violations) < schema.MaxViolations {
+			v.Violations = append(v.Violations, text.Truncate(violation.String(), schema.MaxViolation))
+		}
+	}
+	if len(found) > 0 {
+		v.Refused = kept(said)
+	}
+	return where
 }
 
 // kept bounds an answer that is kept to be looked at.
 func kept(s string) string {
 	return text.Truncate(strings.ToValidUTF8(s, "\uFFFD"), schema.MaxRefused)
-}
-
-func schemaName(typed bool) string {
-	if typed {
-		return "tool_with_types"
-	}
-	return "tool"
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/toolstream/toolstream/services/standardizer/answer"
 	"github.com/toolstream/toolstream/services/standardizer/injection"
 	"github.com/toolstream/toolstream/services/standardizer/prompts"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
@@ -42,7 +41,7 @@ func (e *Estimator) Add(format, id string, raw json.RawMessage) {
 	}
 	e.seen[key] = true
 	q := prompts.Question{Raw: raw, Format: format, Document: &doc, Stated: rules.StatedBy(format, raw, &doc)}
-	cost := q.Cost(string(answer.Schema(q.Typed())))
+	cost := q.Cost()
 	e.estimate.Calls++
 	e.estimate.PromptTokens += cost.Prompt
 	e.estimate.CompletionTokens += cost.Completion

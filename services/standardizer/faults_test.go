@@ -213,7 +213,7 @@ func TestRecordedAnswersBecomeTheRecordedDocuments(t *testing.T) {
 		if err != nil || answers[q.Name] == nil {
 			return llmtest.Reply{Refusal: "not recorded"}
 		}
-		said, err := answers[q.Name].JSON(q.Typed)
+		said, err := q.Shape.JSON(answers[q.Name])
 		if err != nil {
 			return llmtest.Reply{Refusal: err.Error()}
 		}

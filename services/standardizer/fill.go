@@ -2,9 +2,7 @@ package standardizer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -17,7 +15,6 @@ import (
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/answer"
-	"github.com/toolstream/toolstream/services/standardizer/grounding"
 	"github.com/toolstream/toolstream/services/standardizer/injection"
 	"github.com/toolstream/toolstream/services/standardizer/prompts"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
@@ -123,7 +120,6 @@ type subject struct {
 	tenant   string
 	key      string
 	question prompts.Question
-	source   *grounding.Source
 }
 
 // subject returns nil where the model has nothing to say.
@@ -139,19 +135,18 @@ func (f *filler) subject(c *events.Change, byRules *schema.Document) *subject {
 		tenant:   c.Tenant,
 		key:      answerKey(f.wanted, c.Format, byRules.Name, c.Raw),
 		question: prompts.Question{Raw: c.Raw, Format: c.Format, Document: byRules, Stated: stated, Language: f.wanted.Language},
-		source:   grounding.NewSource(f.wanted.Language == english, c.Raw, stated, byRules),
 	}
 }
 
 // verdict is what became of a question. What will not change is kept.
 type verdict struct {
-	Answer     json.RawMessage `json:"answer,omitempty"` // that can be taken
-	Repaired   bool            `json:"repaired,omitempty"`
-	Fallback   schema.Fallback `json:"fallback,omitempty"`
-	Violations []string        `json:"violations,omitempty"`
-	Refused    string          `json:"refused,omitempty"` // the answer that cannot
+	Said       []string        `json:"said,omitempty"`       // the answers, as they came
+	Fallback   schema.Fallback `json:"fallback,omitempty"`   // why nothing can be taken of them
+	Violations []string        `json:"violations,omitempty"` // what is wrong with what cannot
+	Refused    string          `json:"refused,omitempty"`    // the last answer that was not taken whole
 
-	answer *answer.Answer
+	answer *answer.Answer // what can be taken
+	again  answer.Shape   // what cannot, and is worth a second attempt
 }
 
 // decide returns the verdict on a document: the one that is kept, or by asking, once
@@ -173,57 +168,38 @@ func (f *filler) decide(ctx context.Context, s *subject) (verdict, error) {
 	return shared.(verdict), err
 }
 
-// recall returns a kept verdict. What was taken once is checked again: the
-// checks may have become stricter since.
+// recall returns a kept verdict. Answers are judged again: the checks may have
+// changed since.
 func (f *filler) recall(ctx context.Context, s *subject) (verdict, bool) {
 	v, ok := f.answers.get(ctx, s.key)
-	if !ok || v.Fallback != "" {
-		return v, ok
+	if ok && len(v.Said) > 0 {
+		v, _ = judge(s, v.Said)
 	}
-	a, err := answer.Decode(v.Answer, s.question.Typed())
-	if err != nil || len(grounding.Check(a, s.source)) > 0 {
-		return verdict{}, false
-	}
-	v.answer = a
-	return v, true
+	return v, ok
 }
 
 // complete returns the document that a verdict makes of what the rules made.
 func (f *filler) complete(s *subject, v verdict) schema.Document {
-	origin := &schema.Origin{Prompt: f.wanted.Prompt, Model: f.wanted.Model, Language: f.wanted.Language}
+	origin := &schema.Origin{
+		Prompt: f.wanted.Prompt, Model: f.wanted.Model, Language: f.wanted.Language,
+		Fallback: v.Fallback, Violations: v.Violations, Refused: v.Refused,
+	}
+	doc := *s.question.Document
+	doc.Standardized = origin
 	if v.Fallback == "" {
-		m := answer.Merge(*s.question.Document, s.question.Stated, v.answer)
-		origin.Fields, origin.Missing, origin.Repaired = m.Fields, m.Missing, v.Repaired
-		m.Document.Standardized = origin
+		m := answer.Merge(doc, s.question.Stated, v.answer)
 		if f.wanted.Language != "" {
 			m.Document.Language = f.wanted.Language
 		}
 		err := m.Document.Validate()
 		if err == nil {
+			origin.Fields, origin.Missing, origin.Repaired = m.Fields, m.Missing, len(v.Said) > 1
 			return m.Document
 		}
-		v.Fallback, v.Violations = schema.FallbackUngrounded, []string{text.Truncate(err.Error(), schema.MaxViolation)}
+		origin.Fallback, origin.Violations = schema.FallbackUngrounded, []string{text.Truncate(err.Error(), schema.MaxViolation)}
 	}
-	doc := *s.question.Document
-	origin.Fields, origin.Missing, origin.Repaired = nil, nil, false
-	origin.Fallback, origin.Violations, origin.Refused = v.Fallback, v.Violations, v.Refused
-	if v.Fallback != schema.FallbackPending && v.Fallback != schema.FallbackQuarantined {
+	if origin.Fallback != schema.FallbackPending && origin.Fallback != schema.FallbackQuarantined {
 		doc.Quality = schema.QualityLow
 	}
-	doc.Standardized = origin
 	return doc
-}
-
-// findings are what is wrong with an answer, as they are kept and shown to the
-// model.
-func findings(found []grounding.Violation) []string {
-	var out []string
-	for _, v := range found[:min(len(found), schema.MaxViolations)] {
-		out = append(out, text.Truncate(v.String(), schema.MaxViolation))
-	}
-	return out
-}
-
-func malformed(err error) []string {
-	return []string{text.Truncate(fmt.Sprint(err), schema.MaxViolation)}
 }

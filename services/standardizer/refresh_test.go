@@ -78,7 +78,7 @@ func (b bench) publish(changes ...events.Change) {
 // repeats is a model that says what the document says.
 func repeats(name string) *fakeModel {
 	return &fakeModel{name: name, answer: func(_ int, r llm.Request) (string, error) {
-		q, err := scripted.Read(r.User)
+		q, err := scripted.Read(r.User + "\n" + string(r.Schema.JSON))
 		if err != nil {
 			return "", err
 		}
@@ -91,7 +91,7 @@ func asked(m *fakeModel) []string {
 	defer m.mu.Unlock()
 	var out []string
 	for _, r := range m.asked {
-		q, err := scripted.Read(r.User)
+		q, err := scripted.Read(r.User + "\n" + string(r.Schema.JSON))
 		if err == nil {
 			out = append(out, q.Name)
 		}

@@ -4,9 +4,11 @@ package answer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/toolstream/toolstream/internal/jsondoc"
 )
@@ -14,98 +16,202 @@ import (
 // Answer is what a model says of one tool. An empty text stands for what the
 // source does not tell.
 type Answer struct {
-	Description string      `json:"description"`
-	Parameters  []Parameter `json:"parameters"`
-	Response    string      `json:"response"`
-	Examples    []string    `json:"examples"`
+	Description string
+	Parameters  []Parameter
+	Response    string
+	Examples    []string
 }
 
 // Parameter is what a model says of one parameter. Type and Required are only
 // asked for where the source does not state them.
 type Parameter struct {
-	Name        string `json:"name"`
-	Type        string `json:"type,omitempty"`
-	Required    *bool  `json:"required,omitempty"`
-	Description string `json:"description"`
-	Example     string `json:"example"` // a value, as JSON text or, if it is a string, bare
+	Name        string
+	Type        string
+	Required    *bool
+	Description string
+	Example     string // a value, as JSON text or, if it is a string, bare
 }
 
-// shape is the schema of the answer, in the subset that strict structured output takes,
-// but for the members of a parameter.
-const shape = `{"type":"object","additionalProperties":false,"required":["description","parameters","response","examples"],"properties":{` +
-	`"description":{"type":"string"},` +
-	`"parameters":{"type":"array","items":{"type":"object","additionalProperties":false,"required":["name",%s"description","example"],"properties":{` +
-	`"name":{"type":"string"},%s"description":{"type":"string"},"example":{"type":"string"}}}},` +
-	`"response":{"type":"string"},` +
-	`"examples":{"type":"array","items":{"type":"string"}}}}`
-
-// Schema returns the JSON Schema of the answer: with type and required of each
-// parameter where the model is to say them.
-func Schema(typed bool) json.RawMessage {
-	if typed {
-		return json.RawMessage(fmt.Sprintf(shape, `"type","required",`, `"type":{"type":"string"},"required":{"type":"boolean"},`))
-	}
-	return json.RawMessage(fmt.Sprintf(shape, "", ""))
+// Problem is a part of an answer that does not have its shape.
+type Problem struct {
+	Where string // "parameters/city"
+	What  string
 }
 
 // errShape is in every error of Decode.
-var errShape = errors.New("the answer does not have the shape that was asked for")
+var errShape = errors.New("the answer is not one JSON object")
 
-// Decode reads an answer and refuses what does not fit Schema(typed): unknown
-// and absent members, wrong types, anything after it, repeated keys.
-func Decode(raw json.RawMessage, typed bool) (*Answer, error) {
+// Decode reads an answer part by part: what does not fit the shape is left out,
+// and is a problem; what is absent is empty. The error is for an answer that is
+// no JSON object.
+func (s Shape) Decode(raw []byte) (*Answer, []Problem, error) {
 	if _, err := jsondoc.Decode(raw, jsondoc.Limits{}); err != nil {
-		return nil, fmt.Errorf("%w: %w", errShape, err)
+		return nil, nil, fmt.Errorf("%w: %w", errShape, err)
 	}
-	var wire struct {
-		Description *string          `json:"description"`
-		Parameters  *[]wireParameter `json:"parameters"`
-		Response    *string          `json:"response"`
-		Examples    *[]*string       `json:"examples"`
+	var parts map[string]json.RawMessage
+	if json.Unmarshal(raw, &parts) != nil || parts == nil {
+		return nil, nil, errShape
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&wire); err != nil {
-		return nil, fmt.Errorf("%w: %w", errShape, err)
-	}
-	if wire.Description == nil || wire.Parameters == nil || wire.Response == nil || wire.Examples == nil {
-		return nil, fmt.Errorf("%w: description, parameters, response and examples are needed", errShape)
-	}
-	a := &Answer{Description: *wire.Description, Response: *wire.Response}
-	for _, e := range *wire.Examples {
-		if e == nil {
-			return nil, fmt.Errorf("%w: an example is null", errShape)
+	var d decoder
+	a := &Answer{}
+	for _, name := range sortedKeys(parts) {
+		part := parts[name]
+		switch name {
+		case "description":
+			read(&d, name, part, &a.Description)
+		case "response":
+			read(&d, name, part, &a.Response)
+		case "examples":
+			read(&d, name, part, &a.Examples)
+		case "parameters":
+			a.Parameters = s.parameters(&d, part)
+		default:
+			d.problem(name, "not asked for")
 		}
-		a.Examples = append(a.Examples, *e)
 	}
-	for _, p := range *wire.Parameters {
-		read, err := p.parameter(typed)
-		if err != nil {
-			return nil, err
-		}
-		a.Parameters = append(a.Parameters, read)
-	}
-	return a, nil
+	return a, d.problems, nil
 }
 
-type wireParameter struct {
-	Name        *string `json:"name"`
-	Type        *string `json:"type"`
-	Required    *bool   `json:"required"`
-	Description *string `json:"description"`
-	Example     *string `json:"example"`
+type decoder struct{ problems []Problem }
+
+func (d *decoder) problem(where, what string) {
+	d.problems = append(d.problems, Problem{where, what})
 }
 
-func (p *wireParameter) parameter(typed bool) (Parameter, error) {
-	if p.Name == nil || p.Description == nil || p.Example == nil {
-		return Parameter{}, fmt.Errorf("%w: a parameter needs name, description and example", errShape)
+// read takes a part that has the type of to.
+func read[T any](d *decoder, where string, raw json.RawMessage, to *T) {
+	var v *T
+	if err := json.Unmarshal(raw, &v); err != nil || v == nil {
+		d.problem(where, "of another type than was asked for")
+		return
 	}
-	out := Parameter{Name: *p.Name, Description: *p.Description, Example: *p.Example}
-	if given := p.Type != nil && p.Required != nil; given != typed || (p.Type != nil) != (p.Required != nil) {
-		return Parameter{}, fmt.Errorf("%w: type and required of a parameter are asked for: %t", errShape, typed)
+	*to = *v
+}
+
+func (s Shape) parameters(d *decoder, raw json.RawMessage) (out []Parameter) {
+	if s.Find {
+		var all []json.RawMessage
+		read(d, "parameters", raw, &all)
+		for i, one := range all {
+			var named struct{ Name string }
+			if json.Unmarshal(one, &named) != nil || named.Name == "" {
+				d.problem(fmt.Sprintf("parameters/%d", i), "without a name")
+				continue
+			}
+			out = append(out, s.parameter(d, named.Name, one))
+		}
+		return out
 	}
-	if typed {
-		out.Type, out.Required = *p.Type, p.Required
+	var all map[string]json.RawMessage
+	read(d, "parameters", raw, &all)
+	names := slices.DeleteFunc(slices.Clone(s.Parameters), func(n string) bool { return all[n] == nil })
+	for _, name := range sortedKeys(all) {
+		if !slices.Contains(s.Parameters, name) {
+			names = append(names, name)
+		}
 	}
-	return out, nil
+	for _, name := range names {
+		out = append(out, s.parameter(d, name, all[name]))
+	}
+	return out
+}
+
+func (s Shape) parameter(d *decoder, name string, raw json.RawMessage) Parameter {
+	var said struct {
+		Type        string
+		Required    *bool
+		Description string
+		Example     json.RawMessage
+	}
+	p := Parameter{Name: name}
+	read(d, "parameters/"+name, raw, &said)
+	p.Description = said.Description
+	if json.Unmarshal(said.Example, &p.Example) != nil {
+		p.Example = string(said.Example) // any other value is JSON text already
+	}
+	if s.Types {
+		p.Type, p.Required = said.Type, said.Required
+	}
+	return p
+}
+
+func sortedKeys(m map[string]json.RawMessage) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Empty reports whether an answer says nothing.
+func (a *Answer) Empty() bool {
+	return a.Description == "" && a.Response == "" && len(a.Examples) == 0 && len(a.Parameters) == 0
+}
+
+// Complete takes over what another answer says where this one says nothing.
+func (a *Answer) Complete(other *Answer) {
+	a.Description = cmp.Or(a.Description, other.Description)
+	a.Response = cmp.Or(a.Response, other.Response)
+	if len(a.Examples) == 0 {
+		a.Examples = other.Examples
+	}
+	for _, p := range other.Parameters {
+		i := slices.IndexFunc(a.Parameters, func(q Parameter) bool { return q.Name == p.Name })
+		if i < 0 {
+			a.Parameters = append(a.Parameters, p)
+			continue
+		}
+		have := &a.Parameters[i]
+		have.Type, have.Required = cmp.Or(have.Type, p.Type), cmp.Or(have.Required, p.Required)
+		have.Description, have.Example = cmp.Or(have.Description, p.Description), cmp.Or(have.Example, p.Example)
+	}
+}
+
+// JSON returns an answer in the shape, as a model gives it.
+func (s Shape) JSON(a *Answer) (json.RawMessage, error) {
+	type described struct {
+		Description string `json:"description"`
+		Example     string `json:"example"`
+	}
+	type typed struct {
+		Type     string `json:"type"`
+		Required bool   `json:"required"`
+		described
+	}
+	type named struct {
+		Name string `json:"name"`
+		typed
+	}
+	var list []any
+	byName := map[string]any{}
+	for _, p := range a.Parameters {
+		d := described{p.Description, p.Example}
+		t := typed{p.Type, p.Required == nil || *p.Required, d}
+		list = append(list, named{p.Name, t})
+		if byName[p.Name] = d; s.Types {
+			byName[p.Name] = t
+		}
+	}
+	out := map[string]any{}
+	if s.Description {
+		out["description"] = a.Description
+	}
+	if s.Response {
+		out["response"] = a.Response
+	}
+	if s.Examples {
+		out["examples"] = append([]string{}, a.Examples...)
+	}
+	switch {
+	case s.Find:
+		out["parameters"] = append([]any{}, list...)
+	case len(s.Parameters) > 0:
+		out["parameters"] = byName
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(out)
+	return bytes.TrimSpace(b.Bytes()), err
 }

@@ -16,29 +16,34 @@ import (
 // texts are those that JSON documents are taken with.
 var texts = rapid.StringOf(rapid.RuneFrom(nil, unicode.Letter, unicode.Digit, unicode.Punct, unicode.Space))
 
-const whole = `{"description": "d", "parameters": [{"name": "a", "description": "b", "example": "c"}], "response": "r", "examples": ["e"]}`
+const whole = `{"description": "d", "parameters": {"a": {"description": "b", "example": "c"}}, "response": "r", "examples": ["e"]}`
 
-func TestDecodeTakesTheShapeAlone(t *testing.T) {
-	if a, err := Decode(json.RawMessage(whole), false); err != nil || a.Description != "d" || len(a.Parameters) != 1 || a.Examples[0] != "e" {
-		t.Errorf("%+v, %v", a, err)
+var all = Shape{Description: true, Response: true, Examples: true, Parameters: []string{"a", "b"}}
+
+func TestDecodeTakesWhatFits(t *testing.T) {
+	a, problems, err := all.Decode([]byte(whole))
+	if want := (&Answer{"d", []Parameter{{Name: "a", Description: "b", Example: "c"}}, "r", []string{"e"}}); err != nil || len(problems) > 0 || !reflect.DeepEqual(a, want) {
+		t.Errorf("%+v, %v, %v", a, problems, err)
 	}
-	for name, raw := range map[string]string{
-		"nothing":          ``,
-		"null":             `null`,
-		"a list":           `[]`,
-		"an absent member": `{"description": "d", "parameters": [], "response": "r"}`,
-		"an extra member":  `{"description": "d", "parameters": [], "response": "r", "examples": [], "tools": []}`,
-		"a null":           `{"description": null, "parameters": [], "response": "r", "examples": []}`,
-		"a null example":   `{"description": "d", "parameters": [], "response": "r", "examples": [null]}`,
-		"another type":     `{"description": ["d"], "parameters": [], "response": "r", "examples": []}`,
-		"a bare parameter": `{"description": "d", "parameters": [{"name": "a"}], "response": "r", "examples": []}`,
-		"a repeated key":   `{"description": "d", "description": "e", "parameters": [], "response": "r", "examples": []}`,
-		"something after":  whole + `{}`,
-		"half of it":       whole[:40],
-		"a typed one":      `{"description": "d", "parameters": [{"name": "a", "type": "string", "required": true, "description": "b", "example": "c"}], "response": "r", "examples": []}`,
+	for raw, want := range map[string]string{
+		`{"tools": [], "response": "r"}`:                                                   "tools",
+		`{"description": ["d"], "response": "r"}`:                                          "description",
+		`{"description": null, "response": "r"}`:                                           "description",
+		`{"parameters": [], "response": "r"}`:                                              "parameters",
+		`{"parameters": {"a": "b"}, "response": "r"}`:                                      "parameters/a",
+		`{"parameters": {"a": {"description": 1, "example": 2}}, "response": "r"}`:         "parameters/a",
+		`{"examples": "e", "response": "r"}`:                                               "examples",
+		`{"response": "r"}`:                                                                "",
+		`{"parameters": {"a": {"description": "", "example": {"b": 1}}}, "response": "r"}`: "",
 	} {
-		if _, err := Decode(json.RawMessage(raw), false); err == nil {
-			t.Errorf("takes %s", name)
+		a, problems, err := all.Decode([]byte(raw))
+		if err != nil || a.Response != "r" || len(problems) > 1 || (want == "") != (len(problems) == 0) || want != "" && problems[0].Where != want {
+			t.Errorf("%s: %+v, %v, %v", raw, a, problems, err)
+		}
+	}
+	for _, raw := range []string{``, `null`, `[]`, `"d"`, whole[:40], whole + `{}`, `{"response": "r", "response": "s"}`} {
+		if a, _, err := all.Decode([]byte(raw)); err == nil {
+			t.Errorf("takes %s as %+v", raw, a)
 		}
 	}
 }
@@ -46,11 +51,14 @@ func TestDecodeTakesTheShapeAlone(t *testing.T) {
 // TestAnswersFitTheirSchema holds that what JSON writes fits Schema and comes
 // back from Decode.
 func TestAnswersFitTheirSchema(t *testing.T) {
-	for _, typed := range []bool{false, true} {
-		compiled := compile(t, Schema(typed))
+	for _, shape := range []Shape{
+		all, {Description: true, Examples: true}, {Response: true, Parameters: []string{"b", "a \" 1"}, Types: true},
+		{Examples: true, Find: true, Types: true},
+	} {
+		compiled := compile(t, shape.Schema())
 		rapid.Check(t, func(t *rapid.T) {
-			a := draw(t, typed)
-			raw, err := a.JSON(typed)
+			a := draw(t, shape)
+			raw, err := shape.JSON(a)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,11 +69,47 @@ func TestAnswersFitTheirSchema(t *testing.T) {
 			if err := compiled.Validate(v); err != nil {
 				t.Fatal(err)
 			}
-			back, err := Decode(raw, typed)
-			if err != nil || !reflect.DeepEqual(back, a) {
-				t.Fatalf("%+v came back as %+v: %v", a, back, err)
+			back, problems, err := shape.Decode(raw)
+			if err != nil || len(problems) > 0 || !reflect.DeepEqual(back, a) {
+				t.Fatalf("%+v came back as %+v: %v, %v", a, back, problems, err)
 			}
 		})
+	}
+}
+
+// TestNoOtherParameterFitsTheSchema holds that a grammar made of the schema
+// writes the known names alone, and one example at least.
+func TestNoOtherParameterFitsTheSchema(t *testing.T) {
+	compiled := compile(t, Shape{Parameters: []string{"a"}, Examples: true}.Schema())
+	for raw, fits := range map[string]bool{
+		`{"parameters": {"a": {"description": "", "example": ""}}, "examples": ["e"]}`:                                          true,
+		`{"parameters": {"a": {"description": "", "example": ""}, "c": {"description": "", "example": ""}}, "examples": ["e"]}`: false,
+		`{"parameters": {"a": {"description": "", "example": ""}}, "examples": []}`:                                             false,
+		`{"parameters": {"a": {"description": "", "example": ""}}, "examples": ["1", "2", "3", "4", "5", "6"]}`:                 false,
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(raw), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := compiled.Validate(v); (err == nil) != fits {
+			t.Errorf("%s: %v", raw, err)
+		}
+	}
+}
+
+func TestOnlyWhatWasRefusedAndIsMissingIsAskedAgain(t *testing.T) {
+	taken := &Answer{Description: "d", Parameters: []Parameter{{Name: "a"}, {Name: "b", Description: "b"}}}
+	for where, want := range map[string]Shape{
+		"response":                 {Response: true},
+		"examples/1":               {Examples: true},
+		"description":              {},
+		"parameters/a/description": {Parameters: []string{"a"}},
+		"parameters/b/example":     {},
+		"parameters/c":             {},
+	} {
+		if got := all.Again([]string{where}, taken); string(got.Schema()) != string(want.Schema()) {
+			t.Errorf("%s: %+v", where, got)
+		}
 	}
 }
 
@@ -86,14 +130,25 @@ func compile(t *testing.T, raw json.RawMessage) *jsonschema.Schema {
 	return s
 }
 
-func draw(t *rapid.T, typed bool) *Answer {
-	a := &Answer{Description: texts.Draw(t, "d"), Response: texts.Draw(t, "r")}
-	if list := rapid.SliceOfN(texts, 0, 3).Draw(t, "e"); len(list) > 0 {
-		a.Examples = list
+// draw returns an answer in a shape.
+func draw(t *rapid.T, s Shape) *Answer {
+	a := &Answer{}
+	if s.Description {
+		a.Description = texts.Draw(t, "d")
 	}
-	for range rapid.IntRange(0, 3).Draw(t, "n") {
-		p := Parameter{Name: texts.Draw(t, "p"), Description: texts.Draw(t, "pd"), Example: texts.Draw(t, "pe")}
-		if typed {
+	if s.Response {
+		a.Response = texts.Draw(t, "r")
+	}
+	if s.Examples {
+		a.Examples = rapid.SliceOfN(texts, 1, MaxExamples).Draw(t, "e")
+	}
+	names := s.Parameters
+	if s.Find {
+		names = rapid.SliceOfNDistinct(rapid.StringMatching(`[\p{L}_ "]{1,9}`), 0, 3, rapid.ID).Draw(t, "names")
+	}
+	for _, name := range names {
+		p := Parameter{Name: name, Description: texts.Draw(t, "pd"), Example: texts.Draw(t, "pe")}
+		if s.Types {
 			required := rapid.Bool().Draw(t, "req")
 			p.Type, p.Required = texts.Draw(t, "type"), &required
 		}
@@ -109,18 +164,9 @@ func TestMergeChangesNoStatedFact(t *testing.T) {
 		{Name: "a", Type: "string", Required: true, Default: `"x"`, Enum: []string{`"x"`}}, {Name: "b", Type: "integer"},
 	}}
 	rapid.Check(t, func(t *rapid.T) {
-		a := draw(t, true)
-		a.Parameters = []Parameter{{Name: "a"}, {Name: "b"}}
-		for i := range a.Parameters {
-			drawn := draw(t, true)
-			if len(drawn.Parameters) > 0 {
-				name := a.Parameters[i].Name
-				a.Parameters[i] = drawn.Parameters[0]
-				a.Parameters[i].Name = name
-			}
-		}
+		a := draw(t, Shape{Description: true, Response: true, Examples: true, Parameters: []string{"a", "b", "c"}, Types: true})
 		got := Merge(facts, rules.Stated{Names: true, Types: true, Required: true}, a).Document
-		if got.Name != "n" || !reflect.DeepEqual(got.Tags, facts.Tags) {
+		if got.Name != "n" || !reflect.DeepEqual(got.Tags, facts.Tags) || len(got.Parameters) != 2 {
 			t.Fatalf("%+v", got)
 		}
 		for i, p := range got.Parameters {
@@ -157,13 +203,33 @@ func TestMergeSaysWhoWroteWhat(t *testing.T) {
 	}
 }
 
+func TestMergeReplacesNothingThatTheSourceSays(t *testing.T) {
+	byRules := schema.Document{
+		Description: "Boils an egg. For guests.", Response: "The egg.", Examples: []string{"Boil one."},
+		Parameters: []schema.Parameter{{Name: "a", Description: "How long."}},
+	}
+	m := Merge(byRules, rules.Stated{Names: true, Types: true, Required: true}, &Answer{
+		Description: "Boils eggs or an egg in water.", Response: "A duck.", Examples: []string{"Boil one.", "An egg, please."},
+		Parameters: []Parameter{{Name: "a", Description: "How wide."}},
+	})
+	want := schema.Document{
+		Description: "Boils eggs or an egg in water. For guests.", Response: "The egg.", Examples: []string{"Boil one.", "An egg, please."},
+		Parameters: []schema.Parameter{{Name: "a", Description: "How long."}}, Quality: schema.QualityGood,
+	}
+	if !reflect.DeepEqual(m.Document, want) || !reflect.DeepEqual(m.Fields, []string{"description", "examples"}) {
+		t.Errorf("%+v by %v", m.Document, m.Fields)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
-	f.Add([]byte(whole), false)
-	f.Add([]byte(`{"parameters": [{"required": 1}]}`), true)
-	f.Fuzz(func(t *testing.T, raw []byte, typed bool) {
-		a, err := Decode(raw, typed)
-		if (a == nil) == (err == nil) {
-			t.Fatalf("%v, %v", a, err)
+	f.Add([]byte(whole))
+	f.Add([]byte(`{"parameters": [{"name": "a", "required": 1}], "examples": [null]}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		for _, s := range []Shape{all, {Find: true, Types: true}} {
+			a, _, err := s.Decode(raw)
+			if (a == nil) == (err == nil) {
+				t.Fatalf("%v, %v", a, err)
+			}
 		}
 	})
 }

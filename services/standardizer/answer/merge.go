@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/standardizer/injection"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
@@ -15,58 +17,64 @@ type Merged struct {
 	Missing  []string // what neither could say
 }
 
-// Merge puts an answer beside the document that the rules made. Names, tags
-// and what the source states of its parameters stay; texts of the answer
-// replace those of the rules, an empty one leaves theirs. The parameters are
-// those of the answer, in its order: that they are the source's is checked
-// before, by package grounding.
+// Merge puts an answer beside the document that the rules made. Nothing that
+// the source says is replaced: its description follows that of the answer, its
+// examples go before, and what it says of response and parameters stays. The
+// answer fills what it leaves open. That the answer says nothing else is
+// checked before, by package grounding.
 func Merge(byRules schema.Document, stated rules.Stated, a *Answer) Merged {
-	m := merger{Merged: Merged{Document: byRules}, stated: stated, known: map[string]schema.Parameter{}}
-	for _, p := range byRules.Parameters {
-		m.known[p.Name] = p
-	}
+	m := merger{Merged: Merged{Document: byRules}, stated: stated}
 	d := &m.Document
-	m.text("description", &d.Description, a.Description)
-	if a.Description != "" {
-		d.Quality = schema.QualityGood
+	if own := d.Description; a.Description != "" {
+		d.Description = ""
+		m.text("description", &d.Description, a.Description)
+		d.Description, d.Quality = beside(a.Description, own), schema.QualityGood
+	} else {
+		m.text("description", &d.Description, "")
 	}
-	d.Parameters = make([]schema.Parameter, 0, len(a.Parameters))
-	for i := range a.Parameters {
-		d.Parameters = append(d.Parameters, m.parameter(&a.Parameters[i]))
-	}
+	m.parameters(a.Parameters)
 	m.text("response", &d.Response, a.Response)
-	if len(a.Examples) > 0 {
-		d.Examples = slices.Clone(a.Examples)
-		m.Fields = append(m.Fields, "examples")
-	} else if len(d.Examples) == 0 {
-		m.Missing = append(m.Missing, "examples")
-	}
+	m.examples(a.Examples)
 	return m.Merged
 }
 
 type merger struct {
 	Merged
 	stated rules.Stated
-	known  map[string]schema.Parameter
 }
 
-// text takes over what the answer says, and notes who said it.
+// text fills what is empty, and notes who did.
 func (m *merger) text(field string, have *string, said string) {
 	switch {
+	case *have != "":
 	case said != "":
 		*have = said
 		m.Fields = append(m.Fields, field)
-	case *have == "":
+	default:
 		m.Missing = append(m.Missing, field)
 	}
 }
 
-func (m *merger) parameter(said *Parameter) schema.Parameter {
-	p, known := m.known[said.Name]
-	if !known {
-		p = schema.Parameter{Name: said.Name, Required: true}
+func (m *merger) parameters(said []Parameter) {
+	d := &m.Document
+	d.Parameters = slices.Clone(d.Parameters)
+	if !m.stated.Names {
+		for _, p := range said {
+			d.Parameters = append(d.Parameters, schema.Parameter{Name: p.Name, Required: true})
+		}
 	}
-	field := "parameters/" + said.Name
+	for i := range d.Parameters {
+		p := &d.Parameters[i]
+		var about Parameter
+		if at := slices.IndexFunc(said, func(q Parameter) bool { return q.Name == p.Name }); at >= 0 {
+			about = said[at]
+		}
+		m.parameter(p, &about)
+	}
+}
+
+func (m *merger) parameter(p *schema.Parameter, said *Parameter) {
+	field := "parameters/" + p.Name
 	if !m.stated.Types && said.Type != "" && said.Type != p.Type {
 		p.Type = said.Type
 		m.Fields = append(m.Fields, field+"/type")
@@ -80,7 +88,39 @@ func (m *merger) parameter(said *Parameter) schema.Parameter {
 		p.Example = exampleOf(said.Example, p.Type)
 		m.Fields = append(m.Fields, field+"/example")
 	}
-	return p
+}
+
+// examples adds those of the answer to the source's own.
+func (m *merger) examples(said []string) {
+	d, own := &m.Document, len(m.Document.Examples)
+	d.Examples = slices.Clone(d.Examples)
+	for _, e := range said {
+		if len(d.Examples) < MaxExamples && !slices.Contains(d.Examples, e) {
+			d.Examples = append(d.Examples, e)
+		}
+	}
+	switch {
+	case len(d.Examples) > own:
+		m.Fields = append(m.Fields, "examples")
+	case own == 0:
+		m.Missing = append(m.Missing, "examples")
+	}
+}
+
+// beside returns a text, followed by the sentences of another that have a word
+// that it lacks, but for those that instruct a model.
+func beside(said, own string) string {
+	has := map[string]bool{}
+	for _, w := range text.Words(said) {
+		has[w.Text] = true
+	}
+	for _, sentence := range text.Sentences(own) {
+		lacks := func(w text.Word) bool { return !has[w.Text] && !text.StopWord(w.Text) }
+		if slices.ContainsFunc(text.Words(sentence), lacks) && !injection.Suspicious(sentence) {
+			said += " " + sentence
+		}
+	}
+	return said
 }
 
 // exampleOf returns a value as JSON text. What is no JSON, and what is some

@@ -17,7 +17,6 @@ const (
 	MaxResponse    = 4 << 10
 	MaxParameter   = 1 << 10 // its description
 	MaxValue       = 1 << 10 // its example
-	MaxExamples    = 5
 	MaxExample     = 512
 )
 
@@ -27,12 +26,12 @@ type Rule string
 // The checks.
 const (
 	RuleUnknown    Rule = "unknown parameter"
-	RuleAbsent     Rule = "absent parameter"
+	RuleShape      Rule = "another shape"
 	RuleTwice      Rule = "parameter named twice"
 	RuleType       Rule = "another type"
 	RuleRequired   Rule = "another required flag"
 	RuleLength     Rule = "too long"
-	RuleCount      Rule = "too many"
+	RuleCount      Rule = "too many or none"
 	RuleEmpty      Rule = "empty"
 	RuleStructure  Rule = "structure instead of prose"
 	RuleName       Rule = "names a tool"
@@ -70,15 +69,54 @@ func Check(a *answer.Answer, s *Source) []Violation {
 	if m := jsonText.FindString(a.Response); m != "" {
 		c.add(RuleStructure, "response", a.Response)
 	}
-	if len(a.Examples) > MaxExamples {
-		c.add(RuleCount, "examples", fmt.Sprint(len(a.Examples)))
+	if len(a.Examples) == 0 || len(a.Examples) > answer.MaxExamples {
+		c.add(RuleCount, "examples", fmt.Sprintf("%d, not 1 to %d", len(a.Examples), answer.MaxExamples))
 	}
 	for i, e := range a.Examples {
-		c.example(fmt.Sprintf("examples/%d", i), e)
+		c.example(exampleAt(i), e)
 	}
 	c.language(a)
 	return c.found
 }
+
+// Accept returns what can be taken of an answer, field by field, and what is
+// wrong with the rest.
+func Accept(a *answer.Answer, s *Source) (*answer.Answer, []Violation) {
+	found := Check(a, s)
+	refused := map[string]bool{}
+	for _, v := range found {
+		refused[v.Where] = true
+	}
+	taken := func(where, said string) string {
+		if refused[where] {
+			return ""
+		}
+		return said
+	}
+	out := &answer.Answer{Description: taken("description", a.Description), Response: taken("response", a.Response)}
+	for _, p := range a.Parameters {
+		where := parameterAt(p.Name)
+		if refused[where] {
+			continue
+		}
+		p.Type, p.Description, p.Example = taken(where+"/type", p.Type), taken(where+"/description", p.Description), taken(where+"/example", p.Example)
+		if refused[where+"/required"] {
+			p.Required = nil
+		}
+		if !s.stated.Names || p != (answer.Parameter{Name: p.Name}) {
+			out.Parameters = append(out.Parameters, p)
+		}
+	}
+	for i, e := range a.Examples {
+		if !refused[exampleAt(i)] && len(out.Examples) < answer.MaxExamples {
+			out.Examples = append(out.Examples, e)
+		}
+	}
+	return out, found
+}
+
+func parameterAt(name string) string { return "parameters/" + text.Truncate(name, 80) }
+func exampleAt(i int) string         { return fmt.Sprintf("examples/%d", i) }
 
 // told returns the parameters of an answer, for a source that lists none.
 func told(a *answer.Answer) []schema.Parameter {
@@ -104,7 +142,7 @@ func (c *checker) parameters(said []answer.Parameter) {
 	seen := map[string]bool{}
 	for i := range said {
 		p := &said[i]
-		where := "parameters/" + text.Truncate(p.Name, 80)
+		where := parameterAt(p.Name)
 		if seen[p.Name] {
 			c.add(RuleTwice, where, "")
 		}
@@ -112,11 +150,6 @@ func (c *checker) parameters(said []answer.Parameter) {
 		c.fact(where, p)
 		c.claims(where+"/description", p.Description, MaxParameter)
 		c.value(where+"/example", p)
-	}
-	for i := range c.source.doc.Parameters {
-		if name := c.source.doc.Parameters[i].Name; !seen[name] {
-			c.add(RuleAbsent, "parameters/"+text.Truncate(name, 80), "")
-		}
 	}
 	if len(said) > schema.MaxParameters {
 		c.add(RuleCount, "parameters", fmt.Sprint(len(said)))

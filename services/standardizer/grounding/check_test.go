@@ -46,7 +46,6 @@ func TestWhatTheSourceLacksIsFound(t *testing.T) {
 		rule  Rule
 	}{
 		"an invented parameter":        {func(a *answer.Answer) { a.Parameters = append(a.Parameters, answer.Parameter{Name: "salt"}) }, RuleUnknown},
-		"a missing parameter":          {func(a *answer.Answer) { a.Parameters = a.Parameters[:1] }, RuleAbsent},
 		"a repeated parameter":         {func(a *answer.Answer) { a.Parameters = append(a.Parameters, a.Parameters[0]) }, RuleTwice},
 		"a parameter in another case":  {func(a *answer.Answer) { a.Parameters[0].Name = "Minutes" }, RuleUnknown},
 		"a required flag":              {func(a *answer.Answer) { a.Parameters[1].Required = &yes }, RuleRequired},
@@ -64,6 +63,7 @@ func TestWhatTheSourceLacksIsFound(t *testing.T) {
 		"a block of code":              {func(a *answer.Answer) { a.Response = "```\nstate\n```" }, RuleStructure},
 		"the tool's name":              {func(a *answer.Answer) { a.Examples[0] = "Call boil_egg for me." }, RuleName},
 		"six examples":                 {func(a *answer.Answer) { a.Examples = slices.Repeat([]string{"Boil an egg."}, 6) }, RuleCount},
+		"no example":                   {func(a *answer.Answer) { a.Examples = nil }, RuleCount},
 		"an empty example":             {func(a *answer.Answer) { a.Examples[1] = " " }, RuleEmpty},
 		"a long description":           {func(a *answer.Answer) { a.Description = strings.Repeat("Boils an egg. ", 400) }, RuleLength},
 		"invisible characters":         {func(a *answer.Answer) { a.Description += "\u200b\u2060" }, RuleHidden},
@@ -100,7 +100,7 @@ func TestProseIsAskedForItsParameters(t *testing.T) {
 	raw := `"Boils an egg. Give the minutes and, if you like, the size of the egg."`
 	a := &answer.Answer{Description: "Boils an egg.", Parameters: []answer.Parameter{
 		{Name: "minutes", Type: "integer", Description: "How long.", Example: "7"}, {Name: "size", Type: "string", Required: &no, Description: "Of the egg."},
-	}}
+	}, Examples: []string{"Boil an egg."}}
 	s := source(t, "text", raw, false)
 	if found := Check(a, s); len(found) > 0 {
 		t.Error(found)
@@ -111,20 +111,24 @@ func TestProseIsAskedForItsParameters(t *testing.T) {
 	}
 }
 
-// TestNoParameterComesOrGoes holds that an answer with other parameters than
-// the source's is never taken, whichever they are.
-func TestNoParameterComesOrGoes(t *testing.T) {
+// TestNoParameterIsInvented holds that nothing is taken about other parameters
+// than the source's, whichever they are.
+func TestNoParameterIsInvented(t *testing.T) {
 	s := source(t, "mcp", boil, false)
 	rapid.Check(t, func(t *rapid.T) {
 		a := sound()
 		a.Parameters = nil
-		names := rapid.SliceOfN(rapid.SampledFrom([]string{"minutes", "soft", "salt", "Minutes", "", "minutes "}), 0, 4).Draw(t, "names")
-		for _, n := range names {
-			a.Parameters = append(a.Parameters, answer.Parameter{Name: n})
+		for _, n := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"minutes", "soft", "salt", "Minutes", "", "minutes "}), 0, 4, rapid.ID).Draw(t, "names") {
+			a.Parameters = append(a.Parameters, answer.Parameter{Name: n, Description: "How it is."})
 		}
-		want := len(names) == 2 && slices.Contains(names, "minutes") && slices.Contains(names, "soft")
-		if found := Check(a, s); (len(found) == 0) != want {
-			t.Fatalf("%v: %v", names, found)
+		got, _ := Accept(a, s)
+		for _, p := range got.Parameters {
+			if p.Name != "minutes" && p.Name != "soft" {
+				t.Fatalf("%+v", got.Parameters)
+			}
+		}
+		if got.Description == "" || len(got.Examples) != 2 {
+			t.Fatalf("a parameter costs more than itself: %+v", got)
 		}
 	})
 }

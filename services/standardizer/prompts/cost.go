@@ -1,23 +1,32 @@
 package prompts
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+
+	"github.com/toolstream/toolstream/services/standardizer/answer"
+)
 
 // The tokens that a model may use for an answer.
 const (
-	answerBase         = 1200
-	answerPerParameter = 160
-	mostAnswer         = 16000
+	answerBase         = 1000
+	answerPerParameter = 120
 )
 
-// MaxAnswer returns how many tokens an answer about so many parameters may
-// have.
-func MaxAnswer(parameters int) int {
-	return min(answerBase+answerPerParameter*max(parameters, 4), mostAnswer)
+// MaxAnswer returns how many tokens an answer in a shape may have.
+func MaxAnswer(s answer.Shape) int { return answerBase + answerPerParameter*parameters(s, 12) }
+
+// parameters returns how many are asked about; unknown ones count as usual.
+func parameters(s answer.Shape, usual int) int {
+	if s.Find {
+		return usual
+	}
+	return len(s.Parameters)
 }
 
 // The tokens that an answer usually has.
 const (
-	usualAnswer       = 260
+	usualAnswer       = 120
+	usualResponse     = 60
 	usualPerParameter = 40
 )
 
@@ -30,11 +39,16 @@ type Cost struct {
 
 // Cost estimates what the question takes. The prompt is the one that would be
 // sent; its tokens are counted by Tokens.
-func (q *Question) Cost(shape string) Cost {
-	return Cost{
-		Prompt:     Tokens(System()) + Tokens(q.User()) + Tokens(shape),
-		Completion: usualAnswer + usualPerParameter*len(q.Document.Parameters),
+func (q *Question) Cost() Cost {
+	shape := q.Shape()
+	c := Cost{
+		Prompt:     Tokens(System()) + Tokens(q.User()) + Tokens(string(shape.Schema())),
+		Completion: usualAnswer + usualPerParameter*parameters(shape, 4),
 	}
+	if shape.Response {
+		c.Completion += usualResponse
+	}
+	return c
 }
 
 // Tokens estimates how many tokens a text has without a tokenizer: four bytes

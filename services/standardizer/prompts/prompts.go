@@ -6,16 +6,20 @@ package prompts
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/standardizer/answer"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
@@ -26,14 +30,16 @@ var standardize string
 var repair string
 
 // number counts the prompts that were meant to be better than the one before.
-const number = 1
+const number = 2
 
-// maxSource and maxKnown bound what a model gets to read of a document and of its
-// parameters, in bytes. Above maxKnown, names, types and required flags are all
-// that is told of them.
+// maxSource bounds what a model gets to read of a document, in bytes.
+const maxSource = 16 << 10
+
+// The most parameters that are asked about, and the longest name of one. The
+// others stay as the rules made them.
 const (
-	maxSource = 24 << 10
-	maxKnown  = 8 << 10
+	maxAsked = 64
+	maxName  = 64
 )
 
 // Version names the prompt: number and hash of its words.
@@ -51,73 +57,91 @@ type Question struct {
 	Language string // to answer in (BCP 47); empty: the document's own
 }
 
-// Typed reports whether types and required flags are asked for.
-func (q *Question) Typed() bool { return !q.Stated.Types }
+// Shape returns what is asked: what the document leaves open.
+func (q *Question) Shape() answer.Shape {
+	return answer.Shape{
+		Description: true, Examples: true, Response: q.Document.Response == "",
+		Parameters: q.asked(), Find: !q.Stated.Names, Types: !q.Stated.Types,
+	}
+}
 
-// System returns the instructions. They hold nothing of any document.
+// asked returns the parameters to describe, in their order: those that the
+// document does not, and all where their types are asked for. Of too many,
+// those without a description and the required ones come first.
+func (q *Question) asked() []string {
+	var asked []schema.Parameter
+	for _, p := range q.Document.Parameters {
+		if (p.Description == "" || !q.Stated.Types) && len(p.Name) <= maxName && plain.MatchString(p.Name) {
+			asked = append(asked, p)
+		}
+	}
+	need := func(p schema.Parameter) (n int) {
+		if p.Description != "" {
+			n += 2
+		}
+		if !p.Required {
+			n++
+		}
+		return n
+	}
+	first := slices.SortedStableFunc(slices.Values(asked), func(a, b schema.Parameter) int { return need(a) - need(b) })
+	first = first[:min(len(first), maxAsked)]
+	var names []string
+	for _, p := range asked {
+		if slices.ContainsFunc(first, func(f schema.Parameter) bool { return f.Name == p.Name }) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// plain is a name of up to three words. It becomes part of the schema, which
+// stands outside of the block of data: a sentence is none.
+var plain = regexp.MustCompile(`^[\p{L}\p{M}\p{N}_.$\[\]/@:-]+( [\p{L}\p{M}\p{N}_.$\[\]/@:-]+){0,2}$`)
+
+// System returns the instructions. They hold nothing of any document, and are
+// the same for all.
 func System() string { return standardize }
 
-// RepairSystem returns the instructions for a second attempt.
-func RepairSystem() string { return standardize + "\n" + repair }
-
-// User returns the data: what is asked for, what is known, and the document.
+// User returns the data: the language and the document.
 func (q *Question) User() string {
-	return q.ask() + delimited(q.data())
+	language := cmp.Or(q.Language, q.Document.Language, "that of the document")
+	return "language: " + language + "\n" + delimited(q.data())
 }
 
-// RepairUser returns the data of a second attempt.
+// RepairUser returns the data of a second attempt: that of the first, and what
+// was wrong with its answer.
 func (q *Question) RepairUser(findings []string) string {
-	return q.User() + "\nfindings:\n" + delimited(seen(text.Truncate(strings.Join(findings, "\n"), 4<<10)))
+	return q.User() + "\n" + repair + delimited(seen(text.Truncate(strings.Join(findings, "\n"), 2<<10)))
 }
 
-// ask is made of nothing that a document could choose.
-func (q *Question) ask() string {
-	var b strings.Builder
-	language := q.Language
-	if language == "" {
-		language = q.Document.Language
-	}
-	if language == "" {
-		language = "that of the document"
-	}
-	fmt.Fprintf(&b, "language: %s\n", language)
-	switch {
-	case !q.Stated.Names:
-		b.WriteString("ask: names, types\n")
-	case q.Typed():
-		b.WriteString("ask: types\n")
-	}
-	return b.String()
-}
-
-// data is the document with what the rules know of its parameters.
+// data is the document, after its name and, where it is not told whole or the
+// rules had to guess, what they know of the parameters asked about.
 func (q *Question) data() string {
 	type known struct {
-		Name        string   `json:"name"`
-		Type        string   `json:"type,omitempty"`
-		Required    bool     `json:"required,omitempty"`
-		Default     string   `json:"default,omitempty"`
-		Enum        []string `json:"enum,omitempty"`
-		Description string   `json:"description,omitempty"`
+		Name     string `json:"name"`
+		Type     string `json:"type,omitempty"`
+		Required bool   `json:"required,omitempty"`
 	}
-	all := make([]known, 0, len(q.Document.Parameters))
-	for _, p := range q.Document.Parameters {
-		all = append(all, known{p.Name, p.Type, p.Required, p.Default, p.Enum, p.Description})
-	}
-	told := compact(map[string]any{"known": all, "name": q.Document.Name})
-	if len(told) > maxKnown {
-		for i := range all {
-			all[i] = known{Name: all[i].Name, Type: all[i].Type, Required: all[i].Required}
+	source, whole := q.source()
+	facts := struct {
+		Name  string  `json:"name"`
+		Known []known `json:"known,omitempty"`
+	}{Name: q.Document.Name}
+	if names := q.asked(); !whole || !q.Stated.Types {
+		for _, p := range q.Document.Parameters {
+			if slices.Contains(names, p.Name) {
+				facts.Known = append(facts.Known, known{p.Name, p.Type, p.Required})
+			}
 		}
-		told = compact(map[string]any{"known": all, "name": q.Document.Name})
 	}
-	return seen(told) + "\n" + q.source()
+	return seen(compact(facts)) + "\n" + source
 }
 
 // source is the document as a model reads it: the same for equal documents, and
 // without invisible characters. A document that is too long is told by
 // what the rules took of it, and its beginning.
-func (q *Question) source() string {
+func (q *Question) source() (told string, whole bool) {
 	s := string(q.Raw)
 	var v any
 	d := json.NewDecoder(bytes.NewReader(q.Raw))
@@ -130,11 +154,11 @@ func (q *Question) source() string {
 	}
 	s = seen(s)
 	if len(s) <= maxSource {
-		return s
+		return s, true
 	}
-	told := *q.Document
-	told.Parameters = nil
-	return seen(text.Truncate(compact(told), maxSource/2)) + "\n" + text.Truncate(s, maxSource/2)
+	taken := *q.Document
+	taken.Parameters = nil
+	return seen(text.Truncate(compact(taken), maxSource/2)) + "\n" + text.Truncate(s, maxSource/2), false
 }
 
 // compact writes a value as JSON, without escapes that only HTML needs.

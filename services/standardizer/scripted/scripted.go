@@ -6,6 +6,8 @@ package scripted
 import (
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/text"
@@ -15,35 +17,35 @@ import (
 // Question is what a prompt asks, read back.
 type Question struct {
 	Language string
-	Typed    bool // types and required flags are asked for
 	Name     string
-	Known    []Parameter
+	Known    []Parameter // that the rules found, where the prompt tells them
 	Document string
+	Shape    answer.Shape
 }
 
 // Parameter is one that the rules found.
 type Parameter struct {
-	Name        string `json:"name"`
-	Type        string `json:"type"`
-	Required    bool   `json:"required"`
-	Description string `json:"description"`
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Required bool   `json:"required"`
 }
 
 // errForm is the error for a text that is no question of the standardizer.
 var errForm = errors.New("no question of the standardizer")
 
-// Read reads the user's part of a prompt, the first or that of a repair.
+// Read reads the user's part of a prompt, the first or that of a repair. The
+// schema of the answer ends it.
 func Read(user string) (*Question, error) {
 	q := &Question{}
 	head, rest, ok := strings.Cut(user, "=== ")
-	if !ok {
+	at := strings.LastIndex(user, "\n{")
+	if !ok || at < 0 || !q.readShape(user[at+1:]) {
 		return nil, errForm
 	}
 	for line := range strings.SplitSeq(head, "\n") {
 		if language, ok := strings.CutPrefix(line, "language: "); ok {
 			q.Language = language
 		}
-		q.Typed = q.Typed || strings.HasPrefix(line, "ask: ")
 	}
 	mark, rest, _ := strings.Cut(rest, "\n")
 	data, _, _ := strings.Cut(rest, "\n=== "+mark)
@@ -59,13 +61,43 @@ func Read(user string) (*Question, error) {
 	return q, nil
 }
 
+// readShape reads what is asked for off the schema of the answer.
+func (q *Question) readShape(schema string) bool {
+	type object struct {
+		Properties map[string]json.RawMessage
+		Items      struct{ Properties map[string]json.RawMessage }
+	}
+	var all, parameters object
+	if json.Unmarshal([]byte(schema), &all) != nil || len(all.Properties) == 0 {
+		return false
+	}
+	asked := func(field string) bool { return all.Properties[field] != nil }
+	q.Shape = answer.Shape{Description: asked("description"), Response: asked("response"), Examples: asked("examples")}
+	if !asked("parameters") {
+		return true
+	}
+	if json.Unmarshal(all.Properties["parameters"], &parameters) != nil {
+		return false
+	}
+	one := parameters.Items
+	q.Shape.Find = one.Properties != nil
+	q.Shape.Parameters = slices.Sorted(maps.Keys(parameters.Properties))
+	if !q.Shape.Find && json.Unmarshal(parameters.Properties[q.Shape.Parameters[0]], &one) != nil {
+		return false
+	}
+	q.Shape.Types = one.Properties["type"] != nil
+	return true
+}
+
 // Answer returns an answer that says nothing that the document does not.
 func (q *Question) Answer() *answer.Answer {
-	a := &answer.Answer{Description: first(describing(q.Document)), Parameters: []answer.Parameter{}}
-	for _, p := range q.Known {
-		a.Parameters = append(a.Parameters, answer.Parameter{
-			Name: p.Name, Type: p.Type, Required: &p.Required, Description: first(p.Description),
-		})
+	a := &answer.Answer{Description: first(describing(q.Document))}
+	for _, name := range q.Shape.Parameters {
+		p := answer.Parameter{Name: name}
+		if i := slices.IndexFunc(q.Known, func(k Parameter) bool { return k.Name == name }); i >= 0 {
+			p.Type, p.Required = q.Known[i].Type, &q.Known[i].Required
+		}
+		a.Parameters = append(a.Parameters, p)
 	}
 	if q.Language == "en" {
 		a.Response = "What was asked for, or why it could not be done."
@@ -76,7 +108,7 @@ func (q *Question) Answer() *answer.Answer {
 
 // JSON returns Answer as a model gives it.
 func (q *Question) JSON() (string, error) {
-	raw, err := q.Answer().JSON(q.Typed)
+	raw, err := q.Shape.JSON(q.Answer())
 	return string(raw), err
 }
 
