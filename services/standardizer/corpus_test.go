@@ -1,0 +1,240 @@
+package standardizer
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/standardizer/answer"
+)
+
+// corpusLine is one of a corpus file: a document, or an answer about the
+// document before it.
+type corpusLine struct {
+	ID       string          `json:"id"`
+	Format   string          `json:"format"`
+	English  bool            `json:"english"`  // answers are to be English
+	Siblings []string        `json:"siblings"` // the provider's other tools
+	Document json.RawMessage `json:"document"`
+
+	Of     string `json:"of"`
+	Good   bool   `json:"good"`
+	Bad    string `json:"bad"`   // in which way
+	Where  string `json:"where"` // and in which field; the others are good unless whole
+	Whole  bool   `json:"whole"` // all fields are bad
+	Answer struct {
+		Description string                      `json:"description"`
+		Parameters  map[string]answer.Parameter `json:"parameters"`
+		Response    string                      `json:"response"`
+		Examples    []string                    `json:"examples"`
+	} `json:"answer"`
+}
+
+// answer returns the answer without what is not asked for.
+func (l *corpusLine) answer(shape answer.Shape) *answer.Answer {
+	a := &answer.Answer{Description: l.Answer.Description, Response: l.Answer.Response, Examples: l.Answer.Examples}
+	for _, name := range slices.Sorted(maps.Keys(l.Answer.Parameters)) {
+		if p := l.Answer.Parameters[name]; shape.Find || slices.Contains(shape.Parameters, name) {
+			p.Name = name
+			a.Parameters = append(a.Parameters, p)
+		}
+	}
+	return a
+}
+
+// fieldsOf returns the texts of a document by where an answer has them.
+func fieldsOf(d *schema.Document, a *answer.Answer) map[string]string {
+	out := map[string]string{"description": d.Description, "response": d.Response}
+	for _, p := range d.Parameters {
+		where := "parameters/" + p.Name
+		out[where], out[where+"/description"], out[where+"/example"] = p.Name, p.Description, p.Example
+	}
+	for i, e := range a.Examples {
+		if slices.Contains(d.Examples, e) {
+			out[fmt.Sprintf("examples/%d", i)] = e
+		}
+	}
+	return out
+}
+
+// share counts how many of some there are.
+type share struct{ n, of int }
+
+func (s *share) add(hit bool) {
+	s.of++
+	if hit {
+		s.n++
+	}
+}
+
+func (s share) part() float64 { return float64(s.n) / float64(max(s.of, 1)) }
+
+// String adds the 95 % interval of Wilson.
+func (s share) String() string {
+	n, p, z := float64(max(s.of, 1)), s.part(), 1.96
+	mid, half := p+z*z/(2*n), z*math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return fmt.Sprintf("%d of %d, %.1f %% (%.1f to %.1f)", s.n, s.of, 100*p, 100*(mid-half)/(1+z*z/n), 100*(mid+half)/(1+z*z/n))
+}
+
+// figures are what the stage makes of a corpus.
+type figures struct {
+	accepted map[string]*share // bad fields that are stored, by way
+	unasked  int               // bad fields that would not be stored if they were good
+	refused  share             // good answers, any field of which is not stored
+	beside   share             // good fields of bad answers that are not stored
+	mistakes []string
+}
+
+func (f *figures) bad() share {
+	var sum share
+	for _, s := range f.accepted {
+		sum.n, sum.of = sum.n+s.n, sum.of+s.of
+	}
+	return sum
+}
+
+// measure runs the stage over the answers of a corpus file.
+func measure(t *testing.T, name string, heldOut bool) *figures {
+	t.Helper()
+	file, err := os.Open(filepath.Join("grounding", "testdata", "corpus", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	f := &figures{accepted: map[string]*share{}}
+	var of corpusLine
+	var s *subject
+	var stage *filler
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var l corpusLine
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			t.Fatal(err)
+		}
+		if l.Of == "" {
+			of = l
+			if hash := sha256.Sum256([]byte(l.ID)); (hash[0]%2 == 1) != heldOut {
+				t.Fatalf("%s belongs into the other half", l.ID)
+			}
+			stage, s = questionOf(t, &l)
+			continue
+		}
+		if l.Of != of.ID || l.Good == (l.Bad != "") {
+			t.Fatalf("%s: after %s, good %t, bad %q", l.Of, of.ID, l.Good, l.Bad)
+		}
+		f.judge(t, &l, stage, s)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// questionOf returns the stage and what it asks about a document.
+func questionOf(t *testing.T, l *corpusLine) (*filler, *subject) {
+	t.Helper()
+	c := Config{}
+	if l.English {
+		c.Language = english
+	}
+	f, err := newFiller(c, Deps{Model: &fakeModel{name: "m"}, Answers: newStore(), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := upsert(l.ID, l.Format, string(l.Document))
+	doc, err := f.byRules(&change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, f.subject(&change, &doc)
+}
+
+// judge compares the document that an answer makes with what it would make if
+// everything of it were taken.
+func (f *figures) judge(t *testing.T, l *corpusLine, stage *filler, s *subject) {
+	t.Helper()
+	shape := s.question.Shape()
+	a := l.answer(shape)
+	said, err := shape.JSON(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, _ := judge(s, []string{string(said)})
+	whole := answer.Merge(*s.question.Document, s.question.Stated, a).Document
+	made := stage.complete(s, v)
+	before, open, stored := fieldsOf(s.question.Document, a), fieldsOf(&whole, a), fieldsOf(&made, a)
+	maps.DeleteFunc(open, func(where, text string) bool { return before[where] == text })
+
+	spoilt := false
+	for _, where := range slices.Sorted(maps.Keys(open)) {
+		if l.Whole || l.Bad != "" && (where == l.Where || strings.HasPrefix(where, l.Where+"/")) {
+			continue
+		}
+		hit := stored[where] != open[where]
+		if spoilt = spoilt || hit; hit {
+			f.mistakes = append(f.mistakes, fmt.Sprintf("%s, good, %s not stored: %q", l.Of, where, open[where]))
+		}
+		if l.Bad != "" {
+			f.beside.add(hit)
+		}
+	}
+	if l.Good {
+		f.refused.add(spoilt)
+		return
+	}
+	if open[l.Where] == "" {
+		f.unasked++
+		return
+	}
+	hit := stored[l.Where] == open[l.Where]
+	if f.accepted[l.Bad] == nil {
+		f.accepted[l.Bad] = &share{}
+	}
+	if f.accepted[l.Bad].add(hit); hit {
+		f.mistakes = append(f.mistakes, fmt.Sprintf("%s, %s, %s stored: %q", l.Of, l.Bad, l.Where, open[l.Where]))
+	}
+}
+
+// TestCorpus measures the checks with answers that were written for it: good
+// ones, and bad ones with one bad field each. The checks may be written by
+// looking at dev.jsonl, and not at held-out.jsonl.
+func TestCorpus(t *testing.T) {
+	for _, half := range []struct {
+		file              string
+		heldOut           bool
+		bad, good, beside float64 // at most: bad fields stored, good answers not stored whole, good fields beside a bad one not stored
+	}{
+		// What the checks reach today. Wanted are .02, .05 and .05.
+		{"dev.jsonl", false, .75, .1, .05},
+		{"held-out.jsonl", true, .75, .1, .05},
+	} {
+		t.Run(half.file, func(t *testing.T) {
+			f := measure(t, half.file, half.heldOut)
+			t.Logf("bad fields stored: %s, and %d that are not asked for", f.bad(), f.unasked)
+			t.Logf("good answers not stored whole: %s", f.refused)
+			t.Logf("good fields of bad answers not stored: %s", f.beside)
+			if !half.heldOut {
+				for _, way := range slices.Sorted(maps.Keys(f.accepted)) {
+					t.Logf("%-20s %d of %d", way, f.accepted[way].n, f.accepted[way].of)
+				}
+				t.Log("\n" + strings.Join(slices.Compact(f.mistakes), "\n"))
+			}
+			if f.bad().part() > half.bad || f.refused.part() > half.good || f.beside.part() > half.beside {
+				t.Errorf("more than %g, %g, %g", half.bad, half.good, half.beside)
+			}
+		})
+	}
+}
