@@ -38,6 +38,9 @@ func (c *console) printStatus(s status.Status) {
 	if s.Bare+s.Quarantined > 0 {
 		c.printf("%d tools without vectors, %d in quarantine\n", s.Bare, s.Quarantined)
 	}
+	if s.Pending > 0 {
+		c.printf("%d tools wait for the language model, the first since %s\n", s.Pending, s.Since.Local().Format(time.DateTime))
+	}
 	for _, g := range s.Models {
 		if g.State != indexmgr.StateLive || g.Problem != "" {
 			c.printf("model %s is %s: %s\n", g.Model, g.State, cmp.Or(g.Problem, "see toolstream reindex"))

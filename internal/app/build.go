@@ -118,7 +118,8 @@ func (p *process) buildStandardizer(context.Context) error {
 		return err
 	}
 	p.run("standardizer", service.Run)
-	return p.openRefresher(service)
+	p.openRefresher(service)
+	return nil
 }
 
 func (p *process) buildEmbedder(context.Context) error {

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/adapter/openai"
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/lease"
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/services/query"
 	"github.com/toolstream/toolstream/services/query/rewriting"
@@ -116,22 +119,31 @@ func StandardizerConfig(c config.LLM) standardizer.Config {
 	return cfg
 }
 
-// openRefresher has documents made anew that another prompt or model made, or rules alone,
-// unless the settings switch it off.
-func (p *process) openRefresher(made *standardizer.Service) error {
-	if !p.standardizes() || p.cfg.LLM.Refresh == 0 {
-		return nil
+// refresherLeaseKey is where standardizers agree on the one that asks the language model.
+const refresherLeaseKey = "refresher.lease"
+
+// openRefresher has the language model asked about the documents that wait for it, by one
+// process at a time.
+func (p *process) openRefresher(made *standardizer.Service) {
+	if !p.standardizes() {
+		return
 	}
 	uses := &uses{of: map[string]map[string]float64{}}
-	r, err := standardizer.NewRefresher(standardizer.RefreshConfig{Rate: p.cfg.LLM.Refresh, Retry: p.cfg.LLM.RefreshAfter}, standardizer.RefreshDeps{
-		Wanted: made.Wanted(), Follower: p.bus, Republisher: p.bus, Publisher: p.bus, Uses: uses, Now: time.Now, Logger: p.log, Registerer: p.metrics,
-	})
-	if err != nil {
-		return err
+	run := standardizer.NewRefresher(made, standardizer.RefreshDeps{
+		Workers: p.cfg.LLM.Parallel, Follower: p.bus, Republisher: p.bus, Uses: uses,
+	}).Run
+	if p.apart {
+		turn, work := lease.New(refresherLeaseKey, rand.Text(), p.store, p.log), run
+		run = func(ctx context.Context) error {
+			for {
+				if err := turn.Run(ctx, work); !errors.Is(err, lease.ErrLost) {
+					return err
+				}
+			}
+		}
 	}
 	p.run("uses", func(ctx context.Context) error { uses.follow(ctx, p.store, p.log); return nil })
-	p.run("refresher", r.Run)
-	return nil
+	p.run("refresher", run)
 }
 
 // newRewriter returns what rewrites queries, nil where queries stay as they are.

@@ -20,7 +20,6 @@ func TestTheLanguageModelIsChecked(t *testing.T) {
 		{set + ", timeout: 0s", "llm.timeout 0s"},
 		{set + ", parallel: -1", "llm.parallel -1"},
 		{set + ", attempts: 0", "llm.attempts 0"},
-		{set + ", refresh_after: 0s", "llm.refresh_after 0s"},
 		{set + ", daily_tokens: -5", "llm.daily_tokens -5"},
 		{set + ", price_prompt: .nan", "llm.price_prompt NaN"},
 		{set + ", daily_cost: 3", "set llm.price_prompt"},

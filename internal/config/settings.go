@@ -142,8 +142,6 @@ type LLM struct {
 	Rewrite         string        `name:"rewrite" default:"auto" in:"auto,off" help:"auto: it rewrites queries where llm.base_url is set; off: it does not"`
 	Language        string        `name:"language" default:"source" in:"source,english" help:"language of what it fills: source, as the document, or english"`
 	Quarantine      string        `name:"quarantine" default:"off" in:"off,on" help:"on: documents that try to instruct it are not shown to it; off: they are only flagged"`
-	Refresh         float64       `name:"refresh" default:"1" from:"0" help:"documents a second that are made anew at most, most used first, once another prompt or model would make them, or the model is back; 0: none"`
-	RefreshAfter    time.Duration `name:"refresh_after" default:"10m0s" above:"0" help:"how long a document waits that rules made because the model was away or its budget spent, before it is tried again"`
 }
 
 // Models says where the files of models lie.

@@ -39,7 +39,7 @@ type Store interface {
 }
 
 // Lease is the part that one process has in it. Its methods may be called concurrently,
-// Run once.
+// but Run.
 type Lease struct {
 	key, holder string
 	name        string // of the holder and the process
@@ -57,8 +57,8 @@ func New(key, holder string, store Store, log *slog.Logger) *Lease {
 	return &Lease{key: key, holder: holder, name: holder + "/" + rand.Text(), store: store, log: log.With("lease", key)}
 }
 
-// Run waits until the lease is held, works, and gives it up again. It returns what work
-// does, nil if ctx ends while it waits, or ErrLost.
+// Run waits until the lease is held, works, and gives it up once work has returned. It
+// returns what work does, nil if ctx ends while it waits, or ErrLost.
 func (l *Lease) Run(ctx context.Context, work func(context.Context) error) error {
 	if !l.acquire(ctx) {
 		return nil
@@ -75,7 +75,7 @@ func (l *Lease) Run(ctx context.Context, work func(context.Context) error) error
 			l.release(context.WithoutCancel(ctx))
 			return err
 		case <-tick.C:
-			if err := l.renew(working); errors.Is(err, ErrLost) {
+			if err := l.renew(context.WithoutCancel(ctx)); errors.Is(err, ErrLost) {
 				stop()
 				return errors.Join(fmt.Errorf("lease %s: %w", l.key, err), <-done)
 			}

@@ -28,7 +28,7 @@ func sections() []section {
 	return []section{
 		{folder: "services/ingest", title: "Ingest", where: []string{"ingest"}, embedded: true},
 		{folder: "services/standardizer", title: "Standardizer", where: []string{"standardizer"}, embedded: true,
-			when: "those called refresh where a language model fills documents (`llm.refresh`)"},
+			when: "those called refresh where a language model fills documents (`llm.standardize`)"},
 		{folder: "services/embedder", title: "Embedder and index writer", where: []string{"embedder", "query"}, embedded: true,
 			only: map[string][]string{"toolstream_freshness_seconds": {"query"}}},
 		{folder: "internal/adapter/flat", title: "Index", where: []string{"query"}, embedded: true},

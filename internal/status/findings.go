@@ -173,6 +173,10 @@ func (f *findings) judgeIndex(s Status) {
 		f.check(false, fmt.Sprintf("%d of the dead letters are for %s", s.DeadLetterReasons[reason], reason),
 			"toolstream dlq list --reason "+reason+"; once that is mended: toolstream dlq replay --all --reason "+reason)
 	}
+	if s.Pending > 0 {
+		f.note(fmt.Sprintf("%d tools wait for the language model since %s: they are searched as rules made them", s.Pending, s.Since.Format(time.RFC3339)),
+			"an import may be under way: the model takes seconds for each. If the number does not fall, the log of the standardizer has the endpoint's words")
+	}
 	if s.Quarantined > 0 {
 		f.note(fmt.Sprintf("%d tools are in quarantine: searches leave them out", s.Quarantined), "their texts give instructions to a model: mend them at their source and import again, or set llm.quarantine to off")
 	}

@@ -38,6 +38,8 @@ type Status struct {
 	Providers   int        `json:"providers" doc:"Providers of the tenant in the index."`
 	Bare        int        `json:"without_vectors" doc:"Tools that have no vector: searches find them by words alone."`
 	Quarantined int        `json:"quarantined" doc:"Tools that searches leave out, because their text instructs a model."`
+	Pending     int        `json:"pending" doc:"Tools that are searched as rules made them, until the language model has answered."`
+	Since       *time.Time `json:"pending_since,omitempty" doc:"When the first of these was accepted."`
 	Settled     bool       `json:"settled" doc:"Scores are exact: right after changes some are approximate for a moment."`
 	LLM         *LLMStatus `json:"llm,omitempty" doc:"What this process asked a language model today; absent where it asks none."`
 	Degraded    []string   `json:"without,omitempty" doc:"Parts that the last searches here went without, as in degraded."`
@@ -130,7 +132,10 @@ func (r *Reporter) status(ctx context.Context) Status {
 	s := Status{
 		Version: r.Version, Mode: r.Mode, Started: r.Started, Model: live.Model, Weights: r.Query.WeightsVersion(own),
 		Epoch: r.Query.WeightsEpoch(own), Refused: r.Query.Refused(own), Settled: live.Index.Settled(), LLM: r.spent(own), Degraded: r.Query.Without(),
-		Tools: in.Tools, Providers: in.Providers, Bare: in.Bare, Quarantined: in.Quarantined,
+		Tools: in.Tools, Providers: in.Providers, Bare: in.Bare, Quarantined: in.Quarantined, Pending: in.Pending,
+	}
+	if in.Pending > 0 {
+		s.Since = &in.PendingSince
 	}
 	s.DeadLetters, s.DeadLetterReasons = r.DeadLetters.Open(ctx)
 	if !tenant.Operates(ctx) {

@@ -50,7 +50,7 @@ func newWorker(name string, topic events.Topic, ends Ends, d Deps) worker {
 func (w *worker) process(ctx context.Context, msgs []Message, begin func() (step func(context.Context) error)) error {
 	start := time.Now()
 	w.metrics.batches.Observe(float64(len(msgs)))
-	work, cancel := draining(ctx, DrainTime)
+	work, cancel := Draining(ctx)
 	defer cancel()
 	work, spans := w.trace(work, msgs)
 	step := begin()
@@ -78,11 +78,11 @@ func (w *worker) observeLag(ctx context.Context, at Message) {
 	w.metrics.lag.WithLabelValues(strconv.Itoa(at.Partition)).Set(float64(behind))
 }
 
-// draining returns a context that ends grace after ctx does.
-func draining(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+// Draining returns a context that ends DrainTime after ctx does.
+func Draining(ctx context.Context) (context.Context, context.CancelFunc) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		timer := time.NewTimer(grace)
+		timer := time.NewTimer(DrainTime)
 		defer timer.Stop()
 		select {
 		case <-timer.C:

@@ -65,6 +65,11 @@ type Origin struct {
 	Refused    string   `json:"refused,omitempty"`    // the last answer that was not taken whole, at most MaxRefused bytes of it
 }
 
+// Pending reports whether a document waits for a language model to fill its fields.
+func (d *Document) Pending() bool {
+	return d.Standardized != nil && d.Standardized.Fallback == FallbackPending
+}
+
 // Fallback says why a document was made by rules alone.
 type Fallback string
 

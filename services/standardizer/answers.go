@@ -7,7 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"sync/atomic"
+	"time"
 
+	"github.com/cenkalti/backoff/v4"
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/toolstream/toolstream/internal/health"
@@ -24,7 +27,7 @@ type Answers interface {
 }
 
 // answerKey is a hash of everything that an answer depends on.
-func answerKey(w Wanted, format, name string, raw []byte) string {
+func answerKey(w wanted, format, name string, raw []byte) string {
 	h := sha256.New()
 	for _, part := range []string{w.Prompt, w.Model, w.Language, format, name, string(raw)} {
 		sum := sha256.Sum256([]byte(part))
@@ -34,56 +37,80 @@ func answerKey(w Wanted, format, name string, raw []byte) string {
 }
 
 // answerCache is the verdicts on documents: those used last in memory, all in the
-// store. A store that cannot be reached counts as empty.
+// store.
 type answerCache struct {
 	near    *lru.Cache[string, verdict]
 	answers Answers
 	metrics *metrics
 	log     *slog.Logger
 	store   health.State
+	failed  atomic.Int64 // when the store did last, in nanoseconds
 }
 
-// remembered is how many verdicts are kept in memory.
-const remembered = 4096
+const (
+	remembered = 4096        // verdicts in memory
+	keepTime   = time.Minute // that a store may be away before an answer is lost
+	lookTime   = time.Second // that a document without an answer waits for the store
+	restTime   = 5 * time.Second
+)
 
 func newAnswerCache(answers Answers, m *metrics, log *slog.Logger) (*answerCache, error) {
 	near, err := lru.New[string, verdict](remembered)
 	return &answerCache{near: near, answers: answers, metrics: m, log: log}, err
 }
 
-func (c *answerCache) get(ctx context.Context, key string) (verdict, bool) {
+// get returns the verdict that is kept under key, if there is one. The error is that of
+// a store that cannot be read.
+func (c *answerCache) get(ctx context.Context, key string) (verdict, bool, error) {
 	if v, ok := c.near.Get(key); ok {
-		return v, true
+		return v, true, nil
 	}
 	raw, err := c.answers.Get(ctx, key)
 	if errors.Is(err, stream.ErrNotFound) {
 		c.note(ctx, nil)
-		return verdict{}, false
+		return verdict{}, false, nil
 	}
 	if c.note(ctx, err); err != nil {
-		return verdict{}, false
+		return verdict{}, false, err
 	}
 	var v verdict
 	if json.Unmarshal(raw, &v) != nil || len(v.Said) == 0 && v.Fallback == "" {
-		return verdict{}, false
+		return verdict{}, false, nil
 	}
 	c.near.Add(key, v)
-	return v, true
+	return v, true, nil
 }
 
-func (c *answerCache) put(ctx context.Context, key string, v verdict) {
-	c.near.Add(key, v)
+// put keeps a verdict. It was paid for, so that a store that is away is tried again.
+func (c *answerCache) put(ctx context.Context, key string, v verdict) error {
 	raw, err := json.Marshal(v)
-	if err == nil {
-		err = c.answers.Put(ctx, key, raw)
+	if err != nil {
+		return err
 	}
-	c.note(ctx, err)
+	pace := backoff.NewExponentialBackOff(backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(keepTime))
+	err = backoff.Retry(func() error {
+		err := c.answers.Put(ctx, key, raw)
+		c.note(ctx, err)
+		return err
+	}, backoff.WithContext(pace, ctx))
+	if err == nil {
+		c.near.Add(key, v)
+	}
+	return err
+}
+
+// rests reports whether the store has just failed: who need not, does not ask it.
+func (c *answerCache) rests() bool {
+	return c.store.Fails() && time.Since(time.Unix(0, c.failed.Load())) < restTime
 }
 
 func (c *answerCache) note(ctx context.Context, err error) {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return // who asked went away
+	}
 	if err != nil {
 		c.metrics.storeErrors.Inc()
+		c.failed.Store(time.Now().UnixNano())
 	}
-	c.store.Note(ctx, c.log, err, "standardizer: answers of the language model cannot be stored, they will be paid for again",
-		"standardizer: answers of the language model are stored again")
+	c.store.Note(ctx, c.log, err, "standardizer: answers of the language model cannot be read or kept, documents wait", "standardizer: answers of the language model are kept again")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -27,16 +28,13 @@ func NewDocuments(c Config, d Deps) (*Documents, error) {
 
 // Standardize gives a change its document, and waits for the model. Where that does not
 // answer, the document is as the rules made it. The error is a permanent one where there
-// can be none, or that of ctx.
+// can be none, or that of ctx or the store of answers.
 func (d *Documents) Standardize(ctx context.Context, c *events.Change) error {
-	return d.filler.document(ctx, c, d.filler.decideOrPend)
-}
-
-// decideOrPend decides, or lets the document wait for a model that does not answer.
-func (f *filler) decideOrPend(ctx context.Context, s *subject) (verdict, error) {
-	v, err := f.decide(ctx, s)
-	if err != nil && ctx.Err() == nil {
-		return verdict{Fallback: schema.FallbackPending}, nil
-	}
-	return v, err
+	return d.filler.document(ctx, c, func(ctx context.Context, s *subject) (verdict, error) {
+		v, err := d.filler.decide(ctx, s)
+		if llm.KindOf(err) != "" {
+			return verdict{Fallback: schema.FallbackPending}, nil
+		}
+		return v, err
+	})
 }

@@ -35,7 +35,7 @@ func (e *Estimator) Add(format, id string, raw json.RawMessage) {
 		return
 	}
 	e.estimate.Tools++
-	key := answerKey(Wanted{}, format, doc.Name, raw)
+	key := answerKey(wanted{}, format, doc.Name, raw)
 	if e.seen[key] {
 		return
 	}

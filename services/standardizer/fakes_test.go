@@ -2,13 +2,16 @@ package standardizer
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sourcegraph/conc/iter"
 
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/stream"
@@ -19,7 +22,8 @@ import (
 
 // fakeModel answers by a function.
 type fakeModel struct {
-	name string
+	name  string
+	takes time.Duration // for an answer
 
 	mu     sync.Mutex
 	asked  []llm.Request
@@ -33,8 +37,10 @@ func (m *fakeModel) Complete(ctx context.Context, r llm.Request) (llm.Answer, er
 	m.asked = append(m.asked, r)
 	n := len(m.asked)
 	m.mu.Unlock()
-	if ctx.Err() != nil {
+	select {
+	case <-ctx.Done():
 		return llm.Answer{}, ctx.Err()
+	case <-time.After(m.takes):
 	}
 	said, err := m.answer(n, r)
 	return llm.Answer{JSON: []byte(said), Model: m.name}, err
@@ -82,55 +88,34 @@ func (s *store) snapshot() map[string][]byte {
 	return maps.Clone(s.kept)
 }
 
-// began is the clock of tests.
-var began = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
-
-// service returns the stage on a bus.
-func service(t *testing.T, bus *streamtest.Bus, c Config, model Model, answers Answers) *Service {
+// documents returns what makes documents at once.
+func documents(t *testing.T, c Config, model Model, answers Answers) *Documents {
 	t.Helper()
-	s, err := New(c, Deps{
-		Groups: bus, Publisher: bus, Model: model, Answers: answers, Now: func() time.Time { return began },
-		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	d, err := NewDocuments(c, Deps{
+		Model: model, Answers: answers, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return d
 }
 
-// made runs the stage over changes and returns the documents by id.
+// made gives changes their documents, and returns them by id.
 func made(t *testing.T, c Config, model Model, answers Answers, changes ...events.Change) map[string]events.Change {
 	t.Helper()
-	bus := streamtest.NewBus()
-	s := service(t, bus, c, model, answers)
-	for _, change := range changes {
-		if err := bus.Publish(t.Context(), record(t, change)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	drain(t, bus, s)
-	return standardized(t, bus)
-}
-
-// drain runs the stage until it has committed all that is on the bus.
-func drain(t *testing.T, bus *streamtest.Bus, s *Service) {
-	t.Helper()
-	ends, err := bus.End(t.Context(), events.ToolsRaw)
-	if err != nil {
+	d := documents(t, c, model, answers)
+	out, errs := slices.Clone(changes), make([]error, len(changes))
+	iter.Iterator[events.Change]{MaxGoroutines: testWorkers}.ForEachIdx(out, func(i int, c *events.Change) {
+		errs[i] = errors.Join(d.Standardize(t.Context(), c), c.Validate())
+	})
+	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
-	defer stop()
-	run, end := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() { done <- s.Run(run) }()
-	if err := bus.Await(ctx, func() bool { return bus.Committed(events.ToolsRaw, Name)[0] == ends[0] }); err != nil {
-		t.Fatal(err)
+	byID := map[string]events.Change{}
+	for _, c := range out {
+		byID[c.ID] = c
 	}
-	end()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	return byID
 }
 
 func standardized(t *testing.T, bus *streamtest.Bus) map[string]events.Change {
@@ -140,9 +125,6 @@ func standardized(t *testing.T, bus *streamtest.Bus) map[string]events.Change {
 		c, err := events.Decode[events.Change](m.Value)
 		if err != nil {
 			t.Fatal(err)
-		}
-		if err := c.Validate(); err != nil {
-			t.Errorf("%s: %v", c.ID, err)
 		}
 		out[c.ID] = c
 	}

@@ -142,7 +142,7 @@ func quick() []llmtest.Fault {
 func survive(t *testing.T, tools int, faults llmtest.Faults) {
 	changes := changesOf(t, "mcp", tools)
 	e := newEndpoint(t, llmtest.Config{Answer: repeating, Faults: faults})
-	got := made(t, Config{Workers: testWorkers, Batch: 1000}, e.client, newStore(), changes...)
+	got := made(t, Config{}, e.client, newStore(), changes...)
 	if len(got) != len(changes) {
 		t.Errorf("%d of %d tools came through", len(got), len(changes))
 	}
@@ -219,7 +219,7 @@ func TestRecordedAnswersBecomeTheRecordedDocuments(t *testing.T) {
 		}
 		return llmtest.Reply{Content: string(said)}
 	}})
-	for id, got := range made(t, Config{Workers: testWorkers, Batch: 1000}, e.client, newStore(), changes...) {
+	for id, got := range made(t, Config{}, e.client, newStore(), changes...) {
 		d := *got.Document
 		if o := d.Standardized; o.Fallback != "" {
 			t.Errorf("%s: %+v", id, o)

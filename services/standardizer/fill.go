@@ -32,34 +32,47 @@ type Model interface {
 	Complete(ctx context.Context, r llm.Request) (llm.Answer, error)
 }
 
-// Wanted is the origin of documents that are made now.
-type Wanted struct {
+// wanted is the origin of documents that are made now.
+type wanted struct {
 	Prompt     string
 	Model      string
 	Language   string
 	Quarantine bool
 }
 
-// Outdated reports whether a document of a tool would be made otherwise now:
-// by another prompt or model, in another language, in or out of quarantine, or
-// by the model at all, where it was away.
-func (w Wanted) Outdated(flags []string, o *schema.Origin) bool {
-	held := w.Quarantine && slices.Contains(flags, injection.Flag)
-	if o == nil {
-		return w.Model != ""
+// debt is how much a document lacks of what would be made of it now.
+type debt int
+
+const (
+	none   debt = iota
+	better      // a later prompt, another model or language
+	filled      // the model was never asked about it, or may be now
+	held        // it is to be in quarantine, which takes no call
+)
+
+// owes returns what a document of a tool lacks.
+func (w wanted) owes(flags []string, o *schema.Origin) debt {
+	hold := w.Quarantine && slices.Contains(flags, injection.Flag)
+	isHeld := o != nil && o.Fallback == schema.FallbackQuarantined
+	switch {
+	case hold && !isHeld:
+		return held
+	case o == nil || o.Fallback == schema.FallbackPending || isHeld && !hold:
+		return filled
+	case o.Prompt != w.Prompt || o.Model != w.Model || o.Language != w.Language:
+		return better
 	}
-	return o.Prompt != w.Prompt || o.Model != w.Model || o.Language != w.Language ||
-		o.Fallback == schema.FallbackPending || held != (o.Fallback == schema.FallbackQuarantined)
+	return none
 }
 
 // String names the origin in a header.
-func (w Wanted) String() string { return w.Prompt + " " + w.Model }
+func (w wanted) String() string { return w.Prompt + " " + w.Model }
 
 // filler fills the fields of documents by a language model, checks what it
 // says, and falls back on what the rules made.
 type filler struct {
 	model   Model
-	wanted  Wanted
+	wanted  wanted
 	answers *answerCache
 	flights singleflight.Group // of questions that are being asked
 	now     func() time.Time
@@ -69,7 +82,7 @@ type filler struct {
 
 func newFiller(c Config, d Deps) (*filler, error) {
 	m := newMetrics(d.Registerer)
-	f := &filler{model: d.Model, now: d.Now, log: d.Logger, metrics: m, wanted: Wanted{Language: c.Language, Quarantine: c.Quarantine}}
+	f := &filler{model: d.Model, now: d.Now, log: d.Logger, metrics: m, wanted: wanted{Language: c.Language, Quarantine: c.Quarantine}}
 	if f.now == nil {
 		f.now = time.Now
 	}
@@ -115,6 +128,23 @@ func (f *filler) byRules(c *events.Change) (schema.Document, error) {
 	return doc, nil
 }
 
+// answer has the model asked about the document of a raw record, unless its answer is
+// kept or none is wanted.
+func (f *filler) answer(ctx context.Context, m stream.Message) error {
+	c, err := decode(m)
+	if err != nil {
+		return err
+	}
+	doc, err := f.byRules(&c)
+	if err != nil {
+		return err
+	}
+	if s := f.subject(&c, &doc); s != nil && !doc.Quarantined {
+		_, err = f.decide(ctx, s)
+	}
+	return err
+}
+
 // subject is a document on its way through the model.
 type subject struct {
 	tenant   string
@@ -149,19 +179,40 @@ type verdict struct {
 	again  answer.Shape   // what cannot, and is worth a second attempt
 }
 
-// decide returns the verdict on a document: the one that is kept, or by asking, once
-// where several have the same text. The error is that of the model or of ctx.
-func (f *filler) decide(ctx context.Context, s *subject) (verdict, error) {
-	if v, ok := f.recall(ctx, s); ok {
+// known returns the verdict that is kept, or that the document waits for one.
+func (f *filler) known(ctx context.Context, s *subject) (verdict, error) {
+	if v, ok := f.look(ctx, s); ok {
 		return v, nil
 	}
+	return verdict{Fallback: schema.FallbackPending}, nil
+}
+
+// look recalls a verdict unless the store keeps it waiting.
+func (f *filler) look(ctx context.Context, s *subject) (verdict, bool) {
+	if f.answers.rests() {
+		return verdict{}, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	v, ok, _ := f.recall(ctx, s) // the cache has told
+	return v, ok
+}
+
+// decide returns the verdict on a document: the one that is kept, or by asking, once
+// where several have the same text. The error is that of the model, of the store, or
+// of ctx.
+func (f *filler) decide(ctx context.Context, s *subject) (verdict, error) {
+	if v, ok, err := f.recall(ctx, s); ok || err != nil {
+		return v, err
+	}
 	shared, err, _ := f.flights.Do(s.key, func() (any, error) {
-		if v, ok := f.recall(ctx, s); ok {
-			return v, nil // the flight before ended in between
+		if v, ok, err := f.recall(ctx, s); ok || err != nil {
+			return v, err // the flight before ended in between
 		}
 		v, err := f.ask(ctx, s)
 		if err == nil {
-			f.answers.put(ctx, s.key, v)
+			f.metrics.judged(v)
+			err = f.answers.put(ctx, s.key, v)
 		}
 		return v, err
 	})
@@ -170,12 +221,12 @@ func (f *filler) decide(ctx context.Context, s *subject) (verdict, error) {
 
 // recall returns a kept verdict. Answers are judged again: the checks may have
 // changed since.
-func (f *filler) recall(ctx context.Context, s *subject) (verdict, bool) {
-	v, ok := f.answers.get(ctx, s.key)
+func (f *filler) recall(ctx context.Context, s *subject) (verdict, bool, error) {
+	v, ok, err := f.answers.get(ctx, s.key)
 	if ok && len(v.Said) > 0 {
 		v, _ = judge(s, v.Said)
 	}
-	return v, ok
+	return v, ok, err
 }
 
 // complete returns the document that a verdict makes of what the rules made.

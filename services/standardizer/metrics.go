@@ -10,6 +10,7 @@ import (
 // metrics count where documents come from.
 type metrics struct {
 	documents   *prometheus.CounterVec
+	verdicts    *prometheus.CounterVec
 	violations  *prometheus.CounterVec
 	storeErrors prometheus.Counter
 }
@@ -18,7 +19,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	auto := metric.At(reg)
 	return &metrics{
 		documents: auto.NewCounterVec("toolstream_standardized_total",
-			"Documents of tools by what made them: rules, model, repaired, or why it was rules although there is a model.", []string{"by"}),
+			"Documents of tools by what made them: rules (no model is configured), pending (rules, until the model has answered), model, repaired, or why it was rules although there is an answer.", []string{"by"}),
+		verdicts: auto.NewCounterVec("toolstream_standardize_verdicts_total",
+			"Documents that the language model was asked about and answered, by what came of it: model, repaired, or why the answer was not taken.", []string{"verdict"}),
 		violations: auto.NewCounterVec("toolstream_standardize_violations_total",
 			"Findings in answers of the language model, by check.", []string{"check"}),
 		storeErrors: auto.NewCounter("toolstream_standardize_store_errors_total",
@@ -28,29 +31,35 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 
 // made counts a document by its origin.
 func (m *metrics) made(o *schema.Origin) {
-	by := "model"
-	switch {
-	case o == nil:
-		by = "rules"
-	case o.Fallback != "":
-		by = string(o.Fallback)
-	case o.Repaired:
-		by = "repaired"
+	by := "rules"
+	if o != nil {
+		by = outcome(o.Fallback, o.Repaired)
 	}
 	m.documents.WithLabelValues(by).Inc()
 }
 
-// refreshMetrics count what a Refresher does.
-type refreshMetrics struct {
-	asked   prometheus.Counter
-	waiting prometheus.Gauge
+// judged counts what the model was asked about.
+func (m *metrics) judged(v verdict) {
+	m.verdicts.WithLabelValues(outcome(v.Fallback, len(v.Said) > 1)).Inc()
 }
 
-func newRefreshMetrics(reg prometheus.Registerer) *refreshMetrics {
-	auto := metric.At(reg)
-	return &refreshMetrics{
-		asked: auto.NewCounter("toolstream_refresh_total", "Documents that were to be made anew."),
-		waiting: auto.NewGauge("toolstream_refresh_waiting",
-			"Documents made by another prompt or model than today's, or by rules for want of one."),
+func outcome(f schema.Fallback, repaired bool) string {
+	switch {
+	case f != "":
+		return string(f)
+	case repaired:
+		return "repaired"
 	}
+	return "model"
+}
+
+// newRefreshMetrics registers gauges of what waits, and returns the counter of what was
+// made anew.
+func newRefreshMetrics(reg prometheus.Registerer, waiting, age func() float64) prometheus.Counter {
+	auto := metric.At(reg)
+	auto.NewGaugeFunc("toolstream_refresh_waiting",
+		"Documents that wait for the language model: those that it was never asked about, and those made by another prompt or model than today's. 0 where another process asks.", waiting)
+	auto.NewGaugeFunc("toolstream_refresh_oldest_age_seconds",
+		"How long the first of them has waited, since it was standardized or this process began to ask.", age)
+	return auto.NewCounter("toolstream_refresh_total", "Documents that were to be made anew, because there is an answer.")
 }

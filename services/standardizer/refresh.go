@@ -6,26 +6,34 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/cenkalti/backoff/v4"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sourcegraph/conc"
 	"github.com/sourcegraph/conc/pool"
 
 	"github.com/toolstream/toolstream/internal/health"
+	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// RefreshConfig says how documents are made anew.
-type RefreshConfig struct {
-	Rate  float64       // documents a second at most; 1 when 0
-	Retry time.Duration // before a document is tried again; 10 minutes when 0
-}
+// The pace of a Refresher.
+const (
+	idle       = time.Second      // between two looks for a document that waits
+	planFor    = 10 * time.Second // that an order of those that wait holds
+	rest       = 5 * time.Second  // when the model, the store or the bus is away
+	longRest   = time.Hour        // at most, whatever the model asks for
+	firstPause = time.Minute      // before a document is taken up again; it doubles each time
+	longPause  = time.Hour        // at most
+)
 
 // Uses tells how much tools are used.
 type Uses interface {
@@ -33,83 +41,89 @@ type Uses interface {
 	Used(tenant, tool string) float64
 }
 
-// RefreshDeps is what a refresher works with.
+// RefreshDeps is what a refresher works with beside what its service does.
 type RefreshDeps struct {
-	Wanted      Wanted // of the service
+	Workers     int // documents that the model is asked about at once
 	Follower    stream.Follower
 	Republisher stream.Republisher
-	Publisher   stream.Publisher
-	Uses        Uses        // optional: without it, what changed last comes first
-	Ready       func() bool // whether the model would answer now; nil: always
-	Now         func() time.Time
-	Logger      *slog.Logger
-	Registerer  prometheus.Registerer
+	Uses        Uses // optional: without it, what changed last comes first
 }
 
-// Refresher has documents made anew that were made by another prompt or model,
-// or by rules while the model was away: slowly, the most used first. It puts
-// the raw record of such a tool on tools.raw once more, where it keeps its place
-// in the order of its key, and only while it is the newest. One at a time is to
-// run; a second does needless work, no harm.
+// Refresher has the language model asked about the documents that wait for it. Once
+// there is an answer, it puts the raw record of the tool on tools.raw once more, where it
+// keeps its place in the order of its key, and only while it is the newest; the service
+// makes the document anew. One at a time is to run: a second one asks again what the
+// first is asking.
 type Refresher struct {
-	cfg     RefreshConfig
-	deps    RefreshDeps
-	made    *stream.Tail[document]
-	raw     *stream.Tail[uint64]
-	metrics *refreshMetrics
+	deps   RefreshDeps
+	filler *filler
+	made   *stream.Tail[document]
+	raw    *stream.Tail[uint64]
+	total  prometheus.Counter
+	health health.State
 
-	mu   sync.Mutex // guards rows
-	rows map[string]*row
+	mu      sync.Mutex // guards what follows
+	rows    map[string]*row
+	waiting map[string]*row // of rows, those whose documents lack something
+	at      map[events.Topic]map[int]uint64
+	began   time.Time
+	oldest  time.Time // since when the first of those that wait does, when the plan was made
+	plan    []string  // keys of what waits, the last one first
+	planned time.Time
+	resting time.Time // until when nothing is asked
 }
 
 // document is what a record of tools.standardized says of the making of its
 // document; the zero value, that there is none.
 type document struct {
-	ref      schema.Ref
-	version  schema.Version
-	outdated bool
-	later    bool // it was tried in vain: not again at once
+	ref     schema.Ref
+	version schema.Version
+	owes    debt
+	since   time.Time // that the model was to be asked about it; zero: not known
 }
 
-// row is a tool: its document as it was read, and its raw record.
+// row is a tool: its newest document, and its raw record.
 type row struct {
 	document
-	due       time.Time
 	raw       uint64 // revision of the raw record; 0: there is none
 	partition int
 	offset    uint64
+
+	busy  bool // a worker has it
+	tries int
+	due   time.Time
 }
 
-// NewRefresher checks its arguments and registers metrics. It starts nothing.
-func NewRefresher(c RefreshConfig, d RefreshDeps) (*Refresher, error) {
-	if c.Rate < 0 || c.Retry < 0 {
-		return nil, errors.New("refresher: rate and retry cannot be negative")
-	}
-	c.Rate = cmp.Or(c.Rate, 1)
-	c.Retry = cmp.Or(c.Retry, 10*time.Minute)
-	r := &Refresher{cfg: c, deps: d, rows: map[string]*row{}, metrics: newRefreshMetrics(d.Registerer)}
-	deps := stream.Deps{Follower: d.Follower, Publisher: d.Publisher, Logger: d.Logger, Registerer: d.Registerer}
+// NewRefresher returns the refresher of a service that has a model, and registers
+// metrics. It starts nothing.
+func NewRefresher(s *Service, d RefreshDeps) *Refresher {
+	r := &Refresher{deps: d, filler: s.filler}
+	r.deps.Workers = max(1, d.Workers)
+	r.total = newRefreshMetrics(s.deps.Registerer, r.waits, r.age)
+	deps := stream.Deps{Follower: d.Follower, Publisher: s.deps.Publisher, Logger: s.deps.Logger, Registerer: s.deps.Registerer}
 	r.made = stream.NewTail(stream.Sink[document]{
 		Name: "standardizer-refresh", Topic: events.ToolsStandardized, Decode: r.readDocument,
-		Apply: func(_ context.Context, records []stream.Record[document], _ map[int]uint64) error {
+		Apply: func(_ context.Context, records []stream.Record[document], through map[int]uint64) error {
 			for _, m := range records {
-				r.update(m.Message.Key, func(row *row) { row.learn(m.Decoded, c.Retry) })
+				r.update(m.Message.Key, func(row *row) { row.learn(m.Decoded) })
 			}
+			r.reach(events.ToolsStandardized, through)
 			return nil
 		},
 	}, deps)
 	r.raw = stream.NewTail(stream.Sink[uint64]{
 		Name: "standardizer-refresh-raw", Topic: events.ToolsRaw, Decode: readRevision,
-		Apply: func(_ context.Context, records []stream.Record[uint64], _ map[int]uint64) error {
+		Apply: func(_ context.Context, records []stream.Record[uint64], through map[int]uint64) error {
 			for _, m := range records {
 				r.update(m.Message.Key, func(row *row) {
 					row.raw, row.partition, row.offset = m.Decoded, m.Message.Partition, m.Message.Offset
 				})
 			}
+			r.reach(events.ToolsRaw, through)
 			return nil
 		},
 	}, deps)
-	return r, nil
+	return r
 }
 
 // readDocument reads the head of a record. What cannot be read is the
@@ -127,11 +141,12 @@ func (r *Refresher) readDocument(m stream.Message) (document, error) {
 	if m.IsNull() || json.Unmarshal(m.Value, &c) != nil || c.Op != events.OpUpsert || c.Kind != schema.KindTool {
 		return document{}, nil
 	}
-	origin := c.Document.Standardized
-	return document{
-		ref: c.Ref, version: c.Version, outdated: r.deps.Wanted.Outdated(c.Document.Flags, origin),
-		later: origin != nil && origin.Fallback == schema.FallbackPending,
-	}, nil
+	o := c.Document.Standardized
+	d := document{ref: c.Ref, version: c.Version, owes: r.filler.wanted.owes(c.Document.Flags, o)}
+	if o != nil && o.Fallback == schema.FallbackPending {
+		d.since = m.Time
+	}
+	return d, nil
 }
 
 // readRevision reads the head of a raw record: 0 where it deletes the tool. A record
@@ -158,100 +173,270 @@ func (r *Refresher) update(key string, change func(*row)) {
 	if x.document == (document{}) && x.raw == 0 {
 		delete(r.rows, key)
 	}
+	if x.owes == none {
+		delete(r.waiting, key)
+	} else {
+		r.waiting[key] = x
+	}
 }
 
-// learn takes over a document that was read.
-func (r *row) learn(d document, retry time.Duration) {
+// learn takes over a document that was read, unless it is older than what is known.
+func (r *row) learn(d document) {
+	if r.version.Newer(d.version) && !d.version.IsZero() {
+		return
+	}
 	if d.version.Revision != r.version.Revision {
-		r.due = time.Time{}
+		r.tries, r.due = 0, time.Time{}
 	}
 	r.document = d
-	if due := time.UnixMicro(int64(d.version.Edition)).Add(retry); d.later && r.due.Before(due) {
-		r.due = due
+}
+
+func (r *Refresher) reach(topic events.Topic, through map[int]uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for partition, offset := range through {
+		r.at[topic][partition] = offset
 	}
 }
 
-// Run refreshes until ctx ends.
+// Run has documents made anew until ctx ends and the questions under way are answered,
+// within stream.DrainTime. It may be called again once it has returned.
 func (r *Refresher) Run(ctx context.Context) error {
+	r.reset()
+	defer r.reset()
 	g := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError()
 	g.Go(func(ctx context.Context) error { return r.made.Run(ctx, nil) })
 	g.Go(func(ctx context.Context) error { return r.raw.Run(ctx, nil) })
-	g.Go(r.pace)
+	g.Go(r.work)
 	return g.Wait()
 }
 
-// pace refreshes one document after the other.
-func (r *Refresher) pace(ctx context.Context) error {
-	tick := time.NewTicker(time.Duration(float64(time.Second) / r.cfg.Rate))
-	defer tick.Stop()
-	var health health.State
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		if err := r.step(ctx); ctx.Err() == nil {
-			health.Note(ctx, r.deps.Logger, err, "refresher: trying again", "refresher: it works again")
-		}
-	}
+// reset forgets what was read.
+func (r *Refresher) reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rows, r.waiting, r.plan = map[string]*row{}, map[string]*row{}, nil
+	r.at = map[events.Topic]map[int]uint64{events.ToolsRaw: {}, events.ToolsStandardized: {}}
+	r.began = r.filler.now()
+	r.oldest = r.began
 }
 
-// step refreshes the document that is worth it most, if there is one.
-func (r *Refresher) step(ctx context.Context) error {
-	if r.deps.Ready != nil && !r.deps.Ready() {
-		return nil
+// work lets the workers work once the rows hold what was on the bus at the start: before,
+// a document may look as if it lacked something.
+func (r *Refresher) work(ctx context.Context) error {
+	for _, topic := range []events.Topic{events.ToolsRaw, events.ToolsStandardized} {
+		if err := r.catchUp(ctx, topic); err != nil {
+			return stream.OrDone(ctx, err)
+		}
 	}
-	now := r.deps.Now()
-	key, next, waiting := r.next(now)
-	r.metrics.waiting.Set(float64(waiting))
-	if key == "" {
-		return nil
+	answering, cancel := stream.Draining(ctx)
+	defer cancel()
+	var workers conc.WaitGroup
+	for range r.deps.Workers {
+		workers.Go(func() {
+			for ctx.Err() == nil {
+				if r.step(answering) {
+					continue
+				}
+				select {
+				case <-ctx.Done():
+				case <-time.After(idle):
+				}
+			}
+		})
 	}
-	m, found, err := stream.ReadAt(ctx, r.deps.Follower, events.ToolsRaw, next.partition, next.offset)
+	workers.Wait()
+	return nil
+}
+
+// catchUp waits until the rows hold what a topic holds now.
+func (r *Refresher) catchUp(ctx context.Context, topic events.Topic) error {
+	var ends map[int]uint64
+	pace := backoff.NewExponentialBackOff(backoff.WithMaxInterval(rest), backoff.WithMaxElapsedTime(0))
+	err := backoff.Retry(func() (err error) { ends, err = r.deps.Follower.End(ctx, topic); return err }, backoff.WithContext(pace, ctx))
 	if err != nil {
 		return err
 	}
-	// Not again before its answer can be there.
-	r.update(key, func(row *row) { row.due = now.Add(r.cfg.Retry) })
+	for !r.reached(topic, ends) {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(idle / 4):
+		}
+	}
+	return nil
+}
+
+func (r *Refresher) reached(topic events.Topic, ends map[int]uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for partition, end := range ends {
+		if r.at[topic][partition] < end {
+			return false
+		}
+	}
+	return true
+}
+
+// step takes up the document that is worth it most. It returns false if there is none.
+func (r *Refresher) step(ctx context.Context) bool {
+	key, x, ok := r.take()
+	if !ok {
+		return false
+	}
+	err := r.refresh(ctx, key, x)
+	r.release(key, x.version.Revision, err)
+	if ctx.Err() == nil && llm.KindOf(err) == "" { // the model's health is told by its breaker
+		r.health.Note(ctx, r.filler.log, err, "refresher: trying again", "refresher: it works again")
+	}
+	return true
+}
+
+// take returns the document that comes first of those that wait, and keeps it from the
+// other workers.
+func (r *Refresher) take() (string, row, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.filler.now()
+	if now.Before(r.resting) {
+		return "", row{}, false
+	}
+	if age := now.Sub(r.planned); age >= planFor || len(r.plan) == 0 && age >= idle {
+		r.replan(now)
+	}
+	for len(r.plan) > 0 {
+		last := len(r.plan) - 1
+		key := r.plan[last]
+		r.plan = r.plan[:last]
+		if x := r.waiting[key]; x != nil && x.ready(now) {
+			x.busy = true
+			return key, *x, true
+		}
+	}
+	return "", row{}, false
+}
+
+// ready reports whether a document can be taken up: its raw record is the one that it
+// was made of.
+func (r *row) ready(now time.Time) bool {
+	return !r.busy && !now.Before(r.due) && r.raw == r.version.Revision
+}
+
+// replan puts what waits in order: what lacks most, then what is used most, then what
+// changed last. The caller holds mu.
+func (r *Refresher) replan(now time.Time) {
+	type candidate struct {
+		key      string
+		owes     debt
+		used     float64
+		revision uint64
+	}
+	var all []candidate
+	r.planned, r.oldest = now, now
+	for key, x := range r.waiting {
+		since := x.since
+		if since.IsZero() {
+			since = r.began
+		}
+		if since.Before(r.oldest) {
+			r.oldest = since
+		}
+		if !x.ready(now) {
+			continue
+		}
+		c := candidate{key: key, owes: x.owes, revision: x.version.Revision}
+		if r.deps.Uses != nil {
+			c.used = r.deps.Uses.Used(x.ref.Tenant, x.ref.ID)
+		}
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.owes, b.owes), cmp.Compare(a.used, b.used), cmp.Compare(a.revision, b.revision), cmp.Compare(a.key, b.key))
+	})
+	r.plan = r.plan[:0]
+	for _, c := range all {
+		r.plan = append(r.plan, c.key)
+	}
+}
+
+// refresh has the model asked about a document, unless there is nothing to ask, and puts
+// its raw record on the bus again.
+func (r *Refresher) refresh(ctx context.Context, key string, x row) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = stream.Permanent(stream.ReasonPanic, fmt.Errorf("document of %s: panic: %v\n%s", key, v, debug.Stack()))
+		}
+	}()
+	m, found, err := stream.ReadAt(ctx, r.deps.Follower, events.ToolsRaw, x.partition, x.offset)
+	if err != nil {
+		return err
+	}
 	if !found || m.Key != key {
-		return nil
+		return nil // there is a newer one, which will be read
+	}
+	if err := r.filler.answer(ctx, m); err != nil {
+		return err
 	}
 	m.Headers = tracing.Without(m.Headers)
-	m.Headers[events.HeaderRefresh] = r.deps.Wanted.String()
+	m.Headers[events.HeaderRefresh] = r.filler.wanted.String()
 	done, err := r.deps.Republisher.Republish(ctx, m)
 	if err != nil {
 		return fmt.Errorf("republish %s: %w", key, err)
 	}
 	if done {
-		r.metrics.asked.Inc()
+		r.total.Inc()
 	}
 	return nil
 }
 
-// next returns the tool to refresh, "" if there is none: of those that are outdated and
-// due, and whose raw record is the one that the document was made of, the one that is
-// used most, then the one that changed last. It also counts all that wait.
-func (r *Refresher) next(now time.Time) (best string, next row, waiting int) {
+// release gives a document of a revision back. It is not taken up again before its new
+// version can be there. What the document cannot help lets all of them wait: the model
+// does not take questions, or the store or the bus is away.
+func (r *Refresher) release(key string, revision uint64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var most float64
-	for key, x := range r.rows {
-		if !x.outdated {
-			continue
-		}
-		waiting++
-		if now.Before(x.due) || x.raw != x.version.Revision {
-			continue
-		}
-		used := 0.0
-		if r.deps.Uses != nil {
-			used = r.deps.Uses.Used(x.ref.Tenant, x.ref.ID)
-		}
-		order := cmp.Or(cmp.Compare(used, most), cmp.Compare(x.version.Revision, next.version.Revision), cmp.Compare(best, key))
-		if best == "" || order > 0 {
-			best, next, most = key, *x, used
-		}
+	now := r.filler.now()
+	pause, all := pauseFor(err)
+	if all {
+		r.resting = now.Add(pause)
 	}
-	return best, next, waiting
+	x := r.rows[key]
+	if x == nil {
+		return
+	}
+	x.busy = false
+	if !all && x.version.Revision == revision {
+		x.due = now.Add(min(firstPause<<min(x.tries, 10), longPause))
+		x.tries++
+	}
+}
+
+// pauseFor returns whether a failure is of all documents, and how long they wait then.
+func pauseFor(err error) (pause time.Duration, all bool) {
+	if _, permanent := stream.AsPermanent(err); permanent || err == nil {
+		return 0, false
+	}
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		return rest, true
+	}
+	own := e.RetryAfter == 0 && (e.Kind == llm.Unavailable || e.Kind == llm.TimedOut)
+	return min(max(rest, e.RetryAfter), longRest), !own
+}
+
+// waits is how many documents wait.
+func (r *Refresher) waits() float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return float64(len(r.waiting))
+}
+
+// age is how long the first of them has waited, in seconds.
+func (r *Refresher) age() float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.waiting) == 0 {
+		return 0
+	}
+	return max(0, r.filler.now().Sub(r.oldest).Seconds())
 }

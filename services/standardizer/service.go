@@ -31,15 +31,8 @@ const (
 	ReasonBadDocument   = "bad_document"
 )
 
-// modelWorkers is how many documents are in work at once where each waits for a
-// language model.
-const modelWorkers = 16
-
 // Config of the stage.
 type Config struct {
-	Workers int // documents in work at once; 0: one per processor, or 16 where a language model is asked
-	Batch   int // most changes read at once; 0: stream.DefaultBatch, or two for each worker where a language model is asked
-
 	Language   string // of what the language model writes: "" that of the source, "en" English
 	Quarantine bool   // keep documents with instructions in their text from the language model, and out of searches
 }
@@ -56,8 +49,10 @@ type Deps struct {
 	Traces     trace.TracerProvider // optional
 }
 
-// Service is the stage.
+// Service is the stage. It does not wait for the model: what that has not answered yet
+// is as rules make it, until a Refresher has asked.
 type Service struct {
+	deps   Deps
 	loop   *stream.Loop
 	filler *filler
 }
@@ -67,12 +62,11 @@ func New(c Config, d Deps) (*Service, error) {
 	if err := c.validate(d); err != nil {
 		return nil, err
 	}
-	s := &Service{}
+	s := &Service{deps: d}
 	s.loop = stream.New(stream.Stage{
 		Name:    Name,
 		Topic:   events.ToolsRaw,
-		Handler: stream.Each(c.workers(d), s.standardize),
-		Batch:   c.batch(d),
+		Handler: stream.Each(runtime.GOMAXPROCS(0), s.standardize),
 	}, stream.Deps{Groups: d.Groups, Publisher: d.Publisher, Logger: d.Logger, Registerer: d.Registerer, Traces: d.Traces})
 	var err error
 	if s.filler, err = newFiller(c, d); err != nil {
@@ -83,8 +77,6 @@ func New(c Config, d Deps) (*Service, error) {
 
 func (c Config) validate(d Deps) error {
 	switch {
-	case c.Workers < 0 || c.Batch < 0:
-		return errors.New("standardizer: workers and batch cannot be negative")
 	case c.Language != "" && c.Language != english:
 		return fmt.Errorf("standardizer: language %q: it is that of the source (\"\") or %q", c.Language, english)
 	case d.Model != nil && (d.Answers == nil || d.Now == nil):
@@ -93,30 +85,8 @@ func (c Config) validate(d Deps) error {
 	return nil
 }
 
-func (c Config) workers(d Deps) int {
-	switch {
-	case c.Workers > 0:
-		return c.Workers
-	case d.Model != nil:
-		return modelWorkers
-	}
-	return runtime.GOMAXPROCS(0)
-}
-
-// batch keeps what waits for a language model small enough for the time that a
-// stage gives a batch.
-func (c Config) batch(d Deps) int {
-	if c.Batch > 0 || d.Model == nil {
-		return c.Batch
-	}
-	return 2 * c.workers(d)
-}
-
 // Run works until ctx ends and what was begun is done.
 func (s *Service) Run(ctx context.Context) error { return s.loop.Run(ctx) }
-
-// Wanted returns the origin that documents have if they are made now.
-func (s *Service) Wanted() Wanted { return s.filler.wanted }
 
 // standardize answers a raw change with the same change and its document, under
 // the same key. A delete and a null record, which lets a compacted topic drop
@@ -139,10 +109,10 @@ func (s *Service) standardize(ctx context.Context, m stream.Message) ([]stream.M
 		out.Value = m.Value
 		return []stream.Message{out}, nil
 	}
-	if err := s.filler.document(ctx, &c, s.filler.decideOrPend); err != nil {
+	if err := s.filler.document(ctx, &c, s.filler.known); err != nil {
 		return nil, err
 	}
-	if o := c.Document.Standardized; again && o != nil && o.Fallback == schema.FallbackPending {
+	if again && c.Document.Pending() {
 		return nil, nil // what there is is no worse
 	}
 	if c.Kind == schema.KindTool {
@@ -181,10 +151,10 @@ func decode(m stream.Message) (events.Change, error) {
 	return c, nil
 }
 
-// edition tells this document from earlier ones of the same version. Where
-// rules alone make documents they are always the same.
+// edition tells this document from earlier ones of the same version. Where rules alone
+// made it, it is always the same, and any that the model made is newer.
 func (f *filler) edition(doc *schema.Document, again bool) uint64 {
-	if doc.Standardized == nil && !again {
+	if doc.Pending() || doc.Standardized == nil && !again {
 		return 0
 	}
 	return uint64(f.now().UnixMicro())

@@ -41,7 +41,7 @@ func record(t *testing.T, c events.Change) stream.Message {
 func process(t *testing.T, msgs ...stream.Message) *streamtest.Bus {
 	t.Helper()
 	bus := streamtest.NewBus()
-	s, err := New(Config{Workers: 2}, Deps{Groups: bus, Publisher: bus, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	s, err := New(Config{}, Deps{Groups: bus, Publisher: bus, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,6 @@ func documentSteps(apart bool) []step {
 		{"ingest: PUT /v1/tools/{id}", "ingest: accept"},
 		{"ingest: accept", "ingest: send tools.raw"},
 		{"ingest: accept", "standardizer: standardizer process tools.raw"},
-		{"standardizer: standardizer process tools.raw", "standardizer: chat"},
 		{"standardizer: standardizer process tools.raw", "embedder: embedder process tools.standardized"},
 		{"embedder: embedder process tools.standardized", "query: index-writer process tools.embedded"},
 	}

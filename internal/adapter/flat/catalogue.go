@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math/bits"
 	"slices"
+	"time"
 	"unique"
 
 	"github.com/toolstream/toolstream/internal/index"
@@ -134,11 +135,13 @@ func (i *Index) Previous(ref schema.Ref) (schema.Document, events.Vectors, bool)
 // Stats is what one tenant holds.
 type Stats struct {
 	Tools, Providers int
-	Bare             int   // tools without any vector: found by words alone
-	Quarantined      int   // tools that searches leave out
-	Vectors          int64 // bytes of the quantised vectors, in memory
-	Postings         int64 // bytes of the lexical index, in memory
-	Records          int64 // bytes of documents, raw documents and exact vectors, in the file
+	Bare             int       // tools without any vector: found by words alone
+	Quarantined      int       // tools that searches leave out
+	Pending          int       // tools that a language model is to be asked about
+	PendingSince     time.Time // when the first of them was accepted
+	Vectors          int64     // bytes of the quantised vectors, in memory
+	Postings         int64     // bytes of the lexical index, in memory
+	Records          int64     // bytes of documents, raw documents and exact vectors, in the file
 }
 
 // Stats counts what every tenant holds.
@@ -179,6 +182,12 @@ func (s *Stats) add(e *entity) {
 	}
 	if e.quarantined {
 		s.Quarantined++
+	}
+	if e.pending {
+		s.Pending++
+		if s.PendingSince.IsZero() || e.accepted.Before(s.PendingSince) {
+			s.PendingSince = e.accepted
+		}
 	}
 }
 

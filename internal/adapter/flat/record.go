@@ -53,6 +53,7 @@ type meta struct {
 	Tags        []string
 	Required    []bool // one per parameter
 	Quarantined bool   // searches leave it out
+	Pending     bool   // a language model is to be asked about it
 	Dimensions  int
 	Counts      counts // of the vectors
 	Words       int    // bytes of the words
@@ -101,6 +102,7 @@ func (r *record) fill(c *events.Change) error {
 		return stream.Permanent(ReasonBadChange, fmt.Errorf("flat: document of %s: %w", c.ID, err))
 	}
 	r.Provider, r.Format, r.Hash, r.Tags, r.Quarantined = c.Provider, c.Format, c.Hash, c.Document.Tags, c.Document.Quarantined
+	r.Pending = c.Document.Pending()
 	r.document, r.raw, r.doc, r.Document = document, c.Raw, c.Document, len(document)
 	r.Required = make([]bool, len(c.Document.Parameters))
 	for i := range c.Document.Parameters {

@@ -6,17 +6,19 @@ import (
 
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// What has no vector, and what searches leave out, is counted as it is applied,
+// What has no vector, what searches leave out, and what waits for a language model is counted as it is applied,
 // and as it is read from the file.
-func TestStatsCountWhatIsBareOrQuarantined(t *testing.T) {
+func TestStatsCountWhatIsBareQuarantinedOrPending(t *testing.T) {
 	folder := t.TempDir()
 	i := open(t, folder)
 	m := newMaker(1)
 	tools := m.tools("tenant", 4)
 	tools[1].Vectors = &events.Vectors{Model: tools[1].Vectors.Model, Dimensions: m.dimensions}
 	tools[2].Document.Quarantined = true
+	tools[3].Document.Standardized = &schema.Origin{Fallback: schema.FallbackPending}
 	tools[3].Document.Description = `says "quarantined":true of itself`
 	apply(t, i, 1, tools...)
 	check := func(how string, i *Index) {
@@ -26,8 +28,8 @@ func TestStatsCountWhatIsBareOrQuarantined(t *testing.T) {
 		if err != nil || len(found) == 0 || slices.ContainsFunc(found, func(c index.Candidate) bool { return c.ID == tools[2].ID }) {
 			t.Errorf("%s: %d candidates, %v; or the one in quarantine is among them", how, len(found), err)
 		}
-		if s := i.Stats()["tenant"]; s.Tools != 4 || s.Bare != 1 || s.Quarantined != 1 {
-			t.Errorf("%s: %+v, want 4 tools, 1 bare, 1 quarantined", how, s)
+		if s := i.Stats()["tenant"]; s.Tools != 4 || s.Bare != 1 || s.Quarantined != 1 || s.Pending != 1 || !s.PendingSince.Equal(tools[3].Accepted) {
+			t.Errorf("%s: %+v, want 4 tools, 1 bare, 1 quarantined, 1 pending", how, s)
 		}
 	}
 	check("applied", i)

@@ -38,6 +38,7 @@ type entity struct {
 	dimensions  int
 	counts      counts
 	quarantined bool // searches leave it out
+	pending     bool // a language model is to be asked about it
 	place       atomic.Pointer[segmentlog.Place]
 }
 
@@ -45,7 +46,7 @@ type entity struct {
 func newEntity(m *meta, body int, p segmentlog.Place) *entity {
 	e := &entity{
 		ref: m.Ref, version: m.Version, accepted: m.Accepted, provider: unique.Make(m.Provider), required: m.Required, dimensions: m.Dimensions,
-		counts: m.Counts, quarantined: m.Quarantined, body: body,
+		counts: m.Counts, quarantined: m.Quarantined, pending: m.Pending, body: body,
 		head: body + m.Counts.total()*(vector.Stride(m.Dimensions)+4) + m.Words,
 	}
 	e.ref.Tenant = unique.Make(m.Tenant).Value() // one text for all
