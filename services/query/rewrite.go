@@ -27,6 +27,7 @@ type rewritten struct {
 	source    schema.Rewrite // where its needs come from
 	text      string         // the query as it is
 	needs     []schema.Need
+	named     bool // the needs were named, and are not the clauses of the query
 	arguments []argument
 	meanings  map[string]string // of the arguments, as they were given
 }
@@ -85,7 +86,7 @@ func parse(req schema.SearchRequest) rewritten {
 	for _, step := range req.Steps {
 		q.needs = append(q.needs, everyField(step))
 	}
-	if len(q.needs) == 0 {
+	if q.named = len(q.needs) > 0; !q.named {
 		q.needs = ownNeeds(q.text)
 	}
 	if q.text == "" {
@@ -148,7 +149,7 @@ func (q rewritten) apart(req *schema.SearchRequest) []rewritten {
 	if len(req.Steps) > 0 {
 		return q.steps(req.Steps)
 	}
-	if len(req.Needs) == 0 && q.source != schema.RewriteLLM && q.source != schema.RewriteCache {
+	if !q.named {
 		sentences := text.Sentences(q.text)
 		if len(sentences) > schema.MaxNeeds {
 			sentences = text.Clauses(q.text)

@@ -140,8 +140,9 @@ func wantSearched(t *testing.T, cfg EvalConfig, model llm.Model, want *evaluatio
 			if err != nil {
 				return err
 			}
-			needs := len(recordedRewrite(q.Rewritten).Needs) > 0
-			if resp.Rewrite != schema.RewriteLLM && resp.Rewrite != schema.RewriteCache && needs || resp.Rewrite != schema.RewriteFallback && !needs {
+			r := recordedRewrite(q.Rewritten)
+			used := len(r.Needs)+len(r.Arguments) > 0
+			if resp.Rewrite != schema.RewriteLLM && resp.Rewrite != schema.RewriteCache && used || resp.Rewrite != schema.RewriteFallback && !used {
 				t.Errorf("%s: rewrite %q", q.ID, resp.Rewrite)
 			}
 			shown := make([]evaluation.Ranked, len(resp.Results))

@@ -26,7 +26,8 @@ var ErrAnswer = errors.New("the answer cannot be used")
 
 // read returns the needs and arguments of an answer, and how many arguments it left out
 // because they give a value away. Long texts are cut and surplus needs and arguments are
-// dropped; an answer fails only where nothing can be searched with it.
+// dropped; an answer fails only where it has neither. Arguments alone go with the query's
+// own clauses.
 func read(raw json.RawMessage, q *question) (r Rewritten, withheld int, err error) {
 	var answer struct {
 		Needs     []schema.Need `json:"needs"`
@@ -41,8 +42,8 @@ func read(raw json.RawMessage, q *question) (r Rewritten, withheld int, err erro
 	arguments, withheld := general(answer.Arguments, valuesOf(q.query, q.shown))
 	r = Of(answer.Needs, arguments[:min(len(arguments), maxArguments)])
 	r.Needs = r.Needs[:min(len(r.Needs), maxNeeds)]
-	if len(r.Needs) == 0 {
-		return r, withheld, fmt.Errorf("%w: it has no need", ErrAnswer)
+	if len(r.Needs) == 0 && len(r.Arguments) == 0 {
+		return r, withheld, fmt.Errorf("%w: it has neither needs nor arguments", ErrAnswer)
 	}
 	return r, withheld, nil
 }

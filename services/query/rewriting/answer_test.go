@@ -17,7 +17,8 @@ func TestAnswersThatCanNotBeUsed(t *testing.T) {
 		"text":              `"needs"`,
 		"null":              `null`,
 		"cut":               `{"needs":[{"user_intent":"x"`,
-		"no needs":          `{"needs":[],"arguments":[]}`,
+		"nothing":           `{"needs":[],"arguments":[]}`,
+		"arguments in vain": `{"needs":[],"arguments":[{"name":" ","meaning":"a city"}]}`,
 		"empty needs":       `{"needs":[{},{"user_intent":" \u200b\n"}],"arguments":[]}`,
 		"needs in words":    `{"needs":"the weather","arguments":[]}`,
 		"a need in words":   `{"needs":["the weather"],"arguments":[]}`,
@@ -27,6 +28,13 @@ func TestAnswersThatCanNotBeUsed(t *testing.T) {
 		if got, _, err := read(json.RawMessage(answer), &question{query: "the weather"}); !errors.Is(err, ErrAnswer) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
+	}
+}
+
+func TestArgumentsWithoutNeedsAreTaken(t *testing.T) {
+	got, _, err := read(json.RawMessage(`{"needs":[],"arguments":[{"name":"city","meaning":"a city"}]}`), &question{query: "the weather"})
+	if err != nil || len(got.Needs) != 0 || got.Arguments["city"] != "a city" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
@@ -116,7 +124,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(got.Needs) < 1 || len(got.Needs) > maxNeeds || len(got.Arguments) > maxArguments {
+		if len(got.Needs)+len(got.Arguments) < 1 || len(got.Needs) > maxNeeds || len(got.Arguments) > maxArguments {
 			t.Fatalf("%d needs and %d arguments", len(got.Needs), len(got.Arguments))
 		}
 		v := valuesOf(inOrder(query), shown)
@@ -127,9 +135,7 @@ func FuzzRead(f *testing.F) {
 		}
 		req := schema.SearchRequest{Query: query}
 		got.Into(&req)
-		if req.Query = "q"; len(req.Needs) == 0 {
-			t.Fatal("no needs")
-		}
+		req.Query = "q"
 		if _, err := req.Normalize(); err != nil {
 			t.Fatalf("what a search would refuse: %v", err)
 		}

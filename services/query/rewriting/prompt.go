@@ -22,7 +22,7 @@ var answerSchema []byte
 
 // promptNumber counts the prompts that differ in intent; the hash beside it
 // tells apart those that differ at all.
-const promptNumber = 1
+const promptNumber = 2
 
 // Prompt returns the version of the prompt: its number, and the beginning of
 // the hash of its files.
