@@ -13,13 +13,15 @@ import (
 	"github.com/toolstream/toolstream/services/standardizer/prompts"
 )
 
-// ask asks the model about a document, and once more for the parts of its
-// answer that cannot be taken.
-func (f *filler) ask(ctx context.Context, s *subject) (verdict, error) {
-	v, err := f.try(ctx, s, verdict{}, s.question.Shape(), s.question.User())
-	if err != nil || v.again.Empty() {
+// ask asks the model one question about a document: about all of it or, where the verdict
+// so far is open, about the parts of the first answer that cannot be taken.
+func (f *filler) ask(ctx context.Context, s *subject, v verdict) (verdict, error) {
+	if !v.Open {
+		v, err := f.try(ctx, s, verdict{}, s.question.Shape(), s.question.User())
+		v.Open = !v.again.Empty()
 		return v, err
 	}
+	v.Open = false
 	second, err := f.try(ctx, s, v, v.again, s.question.RepairUser(v.Violations))
 	switch {
 	case ctx.Err() != nil:

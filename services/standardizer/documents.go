@@ -32,6 +32,9 @@ func NewDocuments(c Config, d Deps) (*Documents, error) {
 func (d *Documents) Standardize(ctx context.Context, c *events.Change) error {
 	return d.filler.document(ctx, c, func(ctx context.Context, s *subject) (verdict, error) {
 		v, err := d.filler.decide(ctx, s)
+		for v.Open && err == nil {
+			v, err = d.filler.decide(ctx, s)
+		}
 		if llm.KindOf(err) != "" {
 			return verdict{Fallback: schema.FallbackPending}, nil
 		}

@@ -128,21 +128,23 @@ func (f *filler) byRules(c *events.Change) (schema.Document, error) {
 	return doc, nil
 }
 
-// answer has the model asked about the document of a raw record, unless its answer is
-// kept or none is wanted.
-func (f *filler) answer(ctx context.Context, m stream.Message) error {
+// answer has the model asked one question about the document of a raw record, unless its
+// answer is kept or none is wanted. It returns whether another question is to follow.
+func (f *filler) answer(ctx context.Context, m stream.Message) (open bool, err error) {
 	c, err := decode(m)
 	if err != nil {
-		return err
+		return false, err
 	}
 	doc, err := f.byRules(&c)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if s := f.subject(&c, &doc); s != nil && !doc.Quarantined {
-		_, err = f.decide(ctx, s)
+	s := f.subject(&c, &doc)
+	if s == nil || doc.Quarantined {
+		return false, nil
 	}
-	return err
+	v, err := f.decide(ctx, s)
+	return v.Open, err
 }
 
 // subject is a document on its way through the model.
@@ -171,6 +173,7 @@ func (f *filler) subject(c *events.Change, byRules *schema.Document) *subject {
 // verdict is what became of a question. What will not change is kept.
 type verdict struct {
 	Said       []string        `json:"said,omitempty"`       // the answers, as they came
+	Open       bool            `json:"open,omitempty"`       // a second question is to follow
 	Fallback   schema.Fallback `json:"fallback,omitempty"`   // why nothing can be taken of them
 	Violations []string        `json:"violations,omitempty"` // what is wrong with what cannot
 	Refused    string          `json:"refused,omitempty"`    // the last answer that was not taken whole
@@ -199,34 +202,39 @@ func (f *filler) look(ctx context.Context, s *subject) (verdict, bool) {
 }
 
 // decide returns the verdict on a document: the one that is kept, or by asking, once
-// where several have the same text. The error is that of the model, of the store, or
-// of ctx.
+// where several have the same text. It asks one question and keeps the answer, so that
+// the verdict may be open still. The error is that of the model, of the store, or of ctx.
 func (f *filler) decide(ctx context.Context, s *subject) (verdict, error) {
 	if v, ok, err := f.recall(ctx, s); ok || err != nil {
 		return v, err
 	}
 	shared, err, _ := f.flights.Do(s.key, func() (any, error) {
-		if v, ok, err := f.recall(ctx, s); ok || err != nil {
+		v, ok, err := f.recall(ctx, s)
+		if ok || err != nil {
 			return v, err // the flight before ended in between
 		}
-		v, err := f.ask(ctx, s)
-		if err == nil {
-			f.metrics.judged(v)
-			err = f.answers.put(ctx, s.key, v)
+		v, err = f.ask(ctx, s, v)
+		if err != nil {
+			return v, err
 		}
-		return v, err
+		if !v.Open {
+			f.metrics.judged(v)
+		}
+		return v, f.answers.put(ctx, s.key, v)
 	})
 	return shared.(verdict), err
 }
 
-// recall returns a kept verdict. Answers are judged again: the checks may have
-// changed since.
+// recall returns a kept verdict, and whether it is one that will not change. Answers are
+// judged again: the checks may have changed since.
 func (f *filler) recall(ctx context.Context, s *subject) (verdict, bool, error) {
 	v, ok, err := f.answers.get(ctx, s.key)
 	if ok && len(v.Said) > 0 {
+		open := v.Open
 		v, _ = judge(s, v.Said)
+		v.Open = open && !v.again.Empty()
 	}
-	return v, ok, err
+	return v, ok && !v.Open, err
 }
 
 // complete returns the document that a verdict makes of what the rules made.

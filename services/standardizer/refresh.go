@@ -235,7 +235,7 @@ func (r *Refresher) work(ctx context.Context) error {
 	for range r.deps.Workers {
 		workers.Go(func() {
 			for ctx.Err() == nil {
-				if r.step(answering) {
+				if r.step(ctx, answering) {
 					continue
 				}
 				select {
@@ -279,14 +279,14 @@ func (r *Refresher) reached(topic events.Topic, ends map[int]uint64) bool {
 }
 
 // step takes up the document that is worth it most. It returns false if there is none.
-func (r *Refresher) step(ctx context.Context) bool {
+func (r *Refresher) step(run, ctx context.Context) bool {
 	key, x, ok := r.take()
 	if !ok {
 		return false
 	}
-	err := r.refresh(ctx, key, x)
+	err := r.refresh(run, ctx, key, x)
 	r.release(key, x.version.Revision, err)
-	if ctx.Err() == nil && llm.KindOf(err) == "" { // the model's health is told by its breaker
+	if run.Err() == nil && llm.KindOf(err) == "" { // the model's health is told by its breaker
 		r.health.Note(ctx, r.filler.log, err, "refresher: trying again", "refresher: it works again")
 	}
 	return true
@@ -360,8 +360,8 @@ func (r *Refresher) replan(now time.Time) {
 }
 
 // refresh has the model asked about a document, unless there is nothing to ask, and puts
-// its raw record on the bus again.
-func (r *Refresher) refresh(ctx context.Context, key string, x row) (err error) {
+// its raw record on the bus again. A question that has begun outlives run by ctx.
+func (r *Refresher) refresh(run, ctx context.Context, key string, x row) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = stream.Permanent(stream.ReasonPanic, fmt.Errorf("document of %s: panic: %v\n%s", key, v, debug.Stack()))
@@ -374,8 +374,13 @@ func (r *Refresher) refresh(ctx context.Context, key string, x row) (err error) 
 	if !found || m.Key != key {
 		return nil // there is a newer one, which will be read
 	}
-	if err := r.filler.answer(ctx, m); err != nil {
-		return err
+	for open := true; open; {
+		if open, err = r.filler.answer(ctx, m); err != nil {
+			return err
+		}
+		if open && run.Err() != nil {
+			return run.Err() // what was answered is kept
+		}
 	}
 	m.Headers = tracing.Without(m.Headers)
 	m.Headers[events.HeaderRefresh] = r.filler.wanted.String()

@@ -226,6 +226,26 @@ func TestNothingIsAskedTwice(t *testing.T) {
 	})
 }
 
+// TestAStopKeepsTheFirstOfTwoAnswers stops while a first answer is on its way that needs
+// a second question.
+func TestAStopKeepsTheFirstOfTwoAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, answers := bench{t, streamtest.NewBus()}, newStore()
+		b.publish(upsert("a", "mcp", boilRaw))
+		model := &fakeModel{name: "m", takes: 10 * time.Second, answer: func(n int, _ llm.Request) (string, error) {
+			return []string{boilBad, boilGood}[n-1], nil
+		}}
+		b.run(model, answers, uses{}, 5*time.Second)
+		if model.calls() != 1 {
+			t.Errorf("%d calls by a process that stops", model.calls())
+		}
+		b.run(model, answers, uses{}, time.Minute)
+		if o := origin(t, standardized(t, b.bus)["a"]); !o.Repaired || o.Fallback != "" || model.calls() != 2 {
+			t.Errorf("%+v, %d calls", o, model.calls())
+		}
+	})
+}
+
 func TestAFallbackIsMadeGoodOnceTheModelIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bench{t, streamtest.NewBus()}
