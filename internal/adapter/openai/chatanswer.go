@@ -100,9 +100,10 @@ func malformed(err error) error { return &llm.Error{Kind: llm.Malformed, Err: er
 const maxStarts = 64
 
 // jsonOf returns the object in what a model said: all of it, or what stands
-// after its reasoning, in a code fence or amid prose.
+// after its reasoning, in a code fence or amid prose. A line break amid a text, which some
+// grammars of servers let pass, is a space.
 func jsonOf(content string) (json.RawMessage, error) {
-	rest := []byte(afterReasoning(content))
+	rest := bytes.Map(withoutControl, []byte(afterReasoning(content)))
 	for range maxStarts {
 		at := bytes.IndexByte(rest, '{')
 		if at < 0 {
@@ -116,6 +117,13 @@ func jsonOf(content string) (json.RawMessage, error) {
 		rest = rest[1:]
 	}
 	return nil, malformed(errors.New("the answer holds no JSON object"))
+}
+
+func withoutControl(r rune) rune {
+	if r < ' ' {
+		return ' '
+	}
+	return r
 }
 
 // afterReasoning drops what a model thinks aloud before it answers. The tag

@@ -14,6 +14,7 @@ func TestJSONIsFoundAmidWords(t *testing.T) {
 		"<think>{\"draft\":1}</think>\n{\"a\":1}": `{"a":1}`,
 		"so {\"draft\":1} then</think>{\"a\":1}":  `{"a":1}`,
 		`{"a":"</think>"}`:                        `{"a":"</think>"}`,
+		"{\"a\":\n\"b\n\tc\\n\"}":                 `{"a": "b  c\n"}`,
 		`{"a":1`:                                  "",
 		`[1]`:                                     "",
 		"":                                        "",
