@@ -36,7 +36,7 @@ const (
 // build makes the services against the flow, so that consumers start first.
 func (p *process) build(ctx context.Context) error {
 	if p.serves(StandardizerService, QueryService) {
-		if err := p.openLLM(p.serves(StandardizerService) && p.serves(QueryService)); err != nil {
+		if err := p.openLLM(); err != nil {
 			return err
 		}
 	}

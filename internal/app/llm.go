@@ -31,22 +31,26 @@ const (
 const accountsFile = "llm.json"
 
 // openLLM makes the language model that the stages of the process ask. There may
-// be none. Where documents are filled beside searches, one try at a time is left
-// to these.
-func (p *process) openLLM(beside bool) (err error) {
-	c := p.cfg.LLM
-	if c.BaseURL == "" {
+// be none.
+func (p *process) openLLM() (err error) {
+	if p.cfg.LLM.BaseURL == "" {
 		return nil
 	}
-	reserve := 0
-	if beside && c.Standardizes() && c.Rewrites() && c.Parallel > 1 {
-		reserve = 1
-	}
-	p.llm, err = NewLLM(c, reserve, filepath.Join(p.cfg.Data, accountsFile), p.log, p.metrics)
+	p.llm, err = NewLLM(p.cfg.LLM, p.reserve(), filepath.Join(p.cfg.Data, accountsFile), p.log, p.metrics)
 	if err == nil {
 		p.run("language model", p.llm.Run)
 	}
 	return err
+}
+
+// reserve is how many requests at once are left to searches where the process fills
+// documents beside them.
+func (p *process) reserve() int {
+	c := p.cfg.LLM
+	if p.serves(StandardizerService) && p.serves(QueryService) && c.Standardizes() && c.Rewrites() && c.Parallel > 1 {
+		return 1
+	}
+	return 0
 }
 
 // NewLLM returns the language model of the settings, within their bounds. Of its
@@ -130,7 +134,7 @@ func (p *process) openRefresher(made *standardizer.Service) {
 	}
 	uses := &uses{of: map[string]map[string]float64{}}
 	run := standardizer.NewRefresher(made, standardizer.RefreshDeps{
-		Workers: p.cfg.LLM.Parallel, Follower: p.bus, Republisher: p.bus, Uses: uses,
+		Workers: p.cfg.LLM.Parallel - p.reserve(), Patience: p.cfg.LLM.Timeout, Follower: p.bus, Republisher: p.bus, Uses: uses,
 	}).Run
 	if p.apart {
 		turn, work := lease.New(refresherLeaseKey, rand.Text(), p.store, p.log), run

@@ -131,7 +131,7 @@ type LLM struct {
 	APIKey          string        `name:"api_key" secret:"true" help:"key for it, sent as a bearer token"`
 	APIKeyFile      string        `name:"api_key_file" help:"file that holds the key, in place of llm.api_key"`
 	Timeout         time.Duration `name:"timeout" default:"2m0s" above:"0" help:"time for one request"`
-	Parallel        int           `name:"parallel" default:"8" above:"0" help:"requests at once"`
+	Parallel        int           `name:"parallel" default:"8" above:"0" help:"most requests at once"`
 	Attempts        int           `name:"attempts" default:"4" above:"0" help:"how often one question is asked at most"`
 	DailyTokens     int64         `name:"daily_tokens" default:"0" from:"0" help:"tokens that a process may spend on one day (UTC); 0 is no bound"`
 	DailyCost       float64       `name:"daily_cost" default:"0" from:"0" help:"dollars that a process may spend on one day (UTC); 0 is no bound"`

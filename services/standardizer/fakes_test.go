@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ import (
 // fakeModel answers by a function.
 type fakeModel struct {
 	name  string
-	takes time.Duration // for an answer
+	takes atomic.Int64 // nanoseconds for an answer
 
 	mu     sync.Mutex
 	asked  []llm.Request
@@ -40,7 +41,7 @@ func (m *fakeModel) Complete(ctx context.Context, r llm.Request) (llm.Answer, er
 	select {
 	case <-ctx.Done():
 		return llm.Answer{}, ctx.Err()
-	case <-time.After(m.takes):
+	case <-time.After(time.Duration(m.takes.Load())):
 	}
 	said, err := m.answer(n, r)
 	return llm.Answer{JSON: []byte(said), Model: m.name}, err

@@ -43,7 +43,8 @@ type Uses interface {
 
 // RefreshDeps is what a refresher works with beside what its service does.
 type RefreshDeps struct {
-	Workers     int // documents that the model is asked about at once
+	Workers     int           // most documents that the model is asked about at once
+	Patience    time.Duration // that a call may take
 	Follower    stream.Follower
 	Republisher stream.Republisher
 	Uses        Uses // optional: without it, what changed last comes first
@@ -71,6 +72,8 @@ type Refresher struct {
 	plan    []string  // keys of what waits, the last one first
 	planned time.Time
 	resting time.Time // until when nothing is asked
+	busy    int       // workers that have a document
+	abreast int       // of them at most, now
 }
 
 // document is what a record of tools.standardized says of the making of its
@@ -217,6 +220,7 @@ func (r *Refresher) reset() {
 	defer r.mu.Unlock()
 	r.rows, r.waiting, r.plan = map[string]*row{}, map[string]*row{}, nil
 	r.at = map[events.Topic]map[int]uint64{events.ToolsRaw: {}, events.ToolsStandardized: {}}
+	r.busy, r.abreast = 0, 1
 	r.began = r.filler.now()
 	r.oldest = r.began
 }
@@ -298,7 +302,7 @@ func (r *Refresher) take() (string, row, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.filler.now()
-	if now.Before(r.resting) {
+	if now.Before(r.resting) || r.busy >= r.abreast {
 		return "", row{}, false
 	}
 	if age := now.Sub(r.planned); age >= planFor || len(r.plan) == 0 && age >= idle {
@@ -310,6 +314,7 @@ func (r *Refresher) take() (string, row, bool) {
 		r.plan = r.plan[:last]
 		if x := r.waiting[key]; x != nil && x.ready(now) {
 			x.busy = true
+			r.busy++
 			return key, *x, true
 		}
 	}
@@ -375,7 +380,10 @@ func (r *Refresher) refresh(run, ctx context.Context, key string, x row) (err er
 		return nil // there is a newer one, which will be read
 	}
 	for open := true; open; {
-		if open, err = r.filler.answer(ctx, m); err != nil {
+		began := r.filler.now()
+		open, err = r.filler.answer(ctx, m)
+		r.adapt(r.filler.now().Sub(began))
+		if err != nil {
 			return err
 		}
 		if open && run.Err() != nil {
@@ -394,6 +402,20 @@ func (r *Refresher) refresh(run, ctx context.Context, key string, x row) (err er
 	return nil
 }
 
+// adapt asks more at once after a quick answer, and fewer after a slow one: with an
+// endpoint that answers one question after the other, many would wait until their time
+// is over.
+func (r *Refresher) adapt(took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case took < r.deps.Patience/4:
+		r.abreast = min(r.abreast+1, r.deps.Workers)
+	case took > r.deps.Patience/2:
+		r.abreast = max(r.abreast-1, 1)
+	}
+}
+
 // release gives a document of a revision back. It is not taken up again before its new
 // version can be there. What the document cannot help lets all of them wait: the model
 // does not take questions, or the store or the bus is away.
@@ -401,6 +423,7 @@ func (r *Refresher) release(key string, revision uint64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.filler.now()
+	r.busy--
 	pause, all := pauseFor(err)
 	if all {
 		r.resting = now.Add(pause)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,7 +65,7 @@ func (b bench) begin(c Config, model Model, answers Answers, u Uses, workers int
 	}
 	run(s.Run)
 	if u != nil {
-		run(NewRefresher(s, RefreshDeps{Workers: workers, Follower: b.bus, Republisher: b.bus, Uses: u}).Run)
+		run(NewRefresher(s, RefreshDeps{Workers: workers, Patience: 2 * time.Minute, Follower: b.bus, Republisher: b.bus, Uses: u}).Run)
 	}
 	return func() { cancel(); done.Wait() }
 }
@@ -147,14 +148,16 @@ func TestDocumentsDoNotWaitForTheModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bench{t, streamtest.NewBus()}
 		model := repeats("one")
-		model.takes = 90 * time.Second
 		end := b.begin(Config{}, model, newStore(), uses{}, 2)
 		defer end()
+		b.publish(named("of before"))
 		time.Sleep(time.Minute)
+		model.takes.Store(int64(90 * time.Second))
 		began := time.Now()
 		b.publish(named("a"), named("b"))
 		synctest.Wait()
-		for id, c := range standardized(t, b.bus) {
+		for _, id := range []string{"a", "b"} {
+			c := standardized(t, b.bus)[id]
 			if o := origin(t, c); o.Fallback != schema.FallbackPending || c.Edition != 0 || !time.Now().Equal(began) {
 				t.Errorf("%s: %+v, edition %d, after %s", id, o, c.Edition, time.Since(began))
 			}
@@ -183,7 +186,7 @@ func TestDocumentsDoNotWaitForTheModel(t *testing.T) {
 func TestNothingIsAskedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, answers, model := bench{t, streamtest.NewPartitionedBus(3)}, newStore(), repeats("one")
-		model.takes = 10 * time.Second
+		model.takes.Store(int64(10 * time.Second))
 		b.bus.KeepAll()
 		var all []events.Change
 		for i := range 9 {
@@ -194,20 +197,20 @@ func TestNothingIsAskedTwice(t *testing.T) {
 		b.publish(append(append(all, all...), other)...)
 		idle := b.begin(Config{}, model, answers, nil, 0)
 		asks := b.begin(Config{}, model, answers, uses{}, 2)
-		time.Sleep(15 * time.Second) // in the middle of the second two
+		time.Sleep(27 * time.Second) // one answer, two, and two are on their way
 		asks()
-		if n := len(answers.snapshot()); n != 4 || model.calls() != 4 {
-			t.Errorf("%d calls and %d answers kept by an orderly stop, want 4", model.calls(), n)
+		if n := len(answers.snapshot()); n != 5 || model.calls() != 5 {
+			t.Errorf("%d calls and %d answers kept by an orderly stop, want 5", model.calls(), n)
 		}
 		away := newStore()
 		away.err = errors.New("away")
 		asks = b.begin(Config{}, model, away, uses{}, 2)
 		time.Sleep(20 * time.Second)
 		asks()
-		if model.calls() != 4 {
+		if model.calls() != 5 {
 			t.Errorf("%d calls while nothing can be kept", model.calls())
 		}
-		model.takes = time.Minute
+		model.takes.Store(int64(time.Minute))
 		asks = b.begin(Config{}, model, answers, uses{}, 2)
 		time.Sleep(2 * time.Second)
 		asks() // by force in the end
@@ -215,8 +218,8 @@ func TestNothingIsAskedTwice(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		asks()
 		idle()
-		if n := len(answers.snapshot()); n != 9 || model.calls() != 9+2 {
-			t.Errorf("%d calls and %d answers for 9 texts, want 2 calls again", model.calls(), n)
+		if n := len(answers.snapshot()); n != 9 || model.calls() != 9+1 {
+			t.Errorf("%d calls and %d answers for 9 texts, want one call again", model.calls(), n)
 		}
 		for id, c := range standardized(t, b.bus) {
 			if o := origin(t, c); o.Fallback != "" {
@@ -226,15 +229,58 @@ func TestNothingIsAskedTwice(t *testing.T) {
 	})
 }
 
+// TestAnEndpointIsAskedAsMuchAsItBears compares one that answers all questions at once
+// with one that answers one after the other.
+func TestAnEndpointIsAskedAsMuchAsItBears(t *testing.T) {
+	for name, test := range map[string]struct {
+		serial bool
+		most   int
+	}{"at once": {false, 8}, "one by one": {true, 3}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, model := bench{t, streamtest.NewBus()}, repeats("one")
+				for i := range 26 {
+					b.publish(named(string(rune('a' + i))))
+				}
+				good, turn := model.answer, make(chan struct{}, 1)
+				var busy, most atomic.Int32
+				model.answer = func(n int, r llm.Request) (string, error) {
+					now := busy.Add(1)
+					defer busy.Add(-1)
+					most.Store(max(most.Load(), now))
+					if test.serial {
+						turn <- struct{}{}
+						defer func() { <-turn }()
+					}
+					time.Sleep(20 * time.Second)
+					return good(n, r)
+				}
+				end := b.begin(Config{}, model, newStore(), uses{}, 8)
+				time.Sleep(10 * time.Minute)
+				end()
+				for id, c := range standardized(t, b.bus) {
+					if o := origin(t, c); o.Fallback != "" {
+						t.Errorf("%s: %+v", id, o)
+					}
+				}
+				if int(most.Load()) != test.most || model.calls() != 26 {
+					t.Errorf("%d calls, %d at once, want 26 and %d", model.calls(), most.Load(), test.most)
+				}
+			})
+		})
+	}
+}
+
 // TestAStopKeepsTheFirstOfTwoAnswers stops while a first answer is on its way that needs
 // a second question.
 func TestAStopKeepsTheFirstOfTwoAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, answers := bench{t, streamtest.NewBus()}, newStore()
 		b.publish(upsert("a", "mcp", boilRaw))
-		model := &fakeModel{name: "m", takes: 10 * time.Second, answer: func(n int, _ llm.Request) (string, error) {
+		model := &fakeModel{name: "m", answer: func(n int, _ llm.Request) (string, error) {
 			return []string{boilBad, boilGood}[n-1], nil
 		}}
+		model.takes.Store(int64(10 * time.Second))
 		b.run(model, answers, uses{}, 5*time.Second)
 		if model.calls() != 1 {
 			t.Errorf("%d calls by a process that stops", model.calls())
@@ -343,7 +389,7 @@ func TestARefreshNeverUndoesAChange(t *testing.T) {
 			b.publish(newer, gone)
 		}()
 		slow := repeats("two")
-		slow.takes = time.Second
+		slow.takes.Store(int64(time.Second))
 		b.run(slow, newStore(), uses{"a": 3, "b": 2}, time.Minute)
 		got := standardized(t, b.bus)
 		if c := got["a"]; c.Revision != 8 || c.Document.Description != "Does something else now." {
