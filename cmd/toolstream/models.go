@@ -178,8 +178,10 @@ func newModelsRemove(con *console, f *modelFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if used, ok := strings.CutPrefix(cfg.Embedder.Model, config.ONNXPrefix); ok && !f.force && (name == used || name == models.RuntimeName) {
-				return fmt.Errorf("embedder.model is %s, which needs %s: choose another model first, or remove it with --force", cfg.Embedder.Model, name)
+			for setting, model := range map[string]string{"embedder.model": cfg.Embedder.Model, "rerank.model": cfg.Rerank.Model} {
+				if used, ok := strings.CutPrefix(model, config.ONNXPrefix); ok && !f.force && (name == used || name == models.RuntimeName) {
+					return fmt.Errorf("%s is %s, which needs %s: choose another model first, or remove it with --force", setting, model, name)
+				}
 			}
 			if err := store.Remove(name); err != nil {
 				return err

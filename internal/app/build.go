@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -133,7 +134,7 @@ func (p *process) buildEmbedder(context.Context) error {
 }
 
 // buildQuery makes a replica: its indexes lie in the data folder and follow the bus.
-func (p *process) buildQuery(context.Context) error {
+func (p *process) buildQuery(ctx context.Context) error {
 	deps := query.Deps{
 		Snapshot: p.indexes.Live().Snapshot, Publisher: p.bus, DeadLetters: p.indexes, Watcher: p.store, Logger: p.log, Registerer: p.metrics,
 	}
@@ -149,9 +150,11 @@ func (p *process) buildQuery(context.Context) error {
 	if deps.Rewriter, err = p.newRewriter(); err != nil {
 		return err
 	}
-	if deps.Scorer, err = newCrossEncoder(p.cfg.Rerank); err != nil {
+	var closer io.Closer
+	if deps.Scorer, closer, err = embedding.OpenScorer(ctx, p.cfg); err != nil {
 		return err
 	}
+	p.opened = append(p.opened, closer)
 	p.query, err = query.New(query.Config{
 		RewriteBudget: p.cfg.Query.RewriteBudget,
 		Rerank:        schema.Rerank(p.cfg.Query.Rerank), ScoreBudget: p.cfg.Rerank.Budget,

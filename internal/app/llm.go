@@ -168,17 +168,3 @@ func (p *process) newRewriter() (query.Rewriter, error) {
 	p.run("rewriting", r.Run)
 	return r, nil
 }
-
-// newCrossEncoder returns the cross-encoder of the settings; nil where there is none.
-func newCrossEncoder(cfg config.Rerank) (query.Scorer, error) {
-	if cfg.URL == "" {
-		return nil, nil
-	}
-	r, err := openai.NewReranker(openai.RerankConfig{
-		URL: cfg.URL, Form: openai.RerankForm(cfg.Form), Key: cfg.APIKey, Name: cfg.Model, Budget: cfg.Budget,
-	}, nil)
-	if err != nil {
-		return nil, fmt.Errorf("rerank.url: %w", err)
-	}
-	return r, nil
-}

@@ -18,8 +18,8 @@ import (
 // EnvPrefix starts the environment name of every key.
 const EnvPrefix = "TOOLSTREAM_"
 
-// ONNXPrefix begins an embedding model that runs in this process, by its name
-// among the models.
+// ONNXPrefix begins a model that runs in this process, by its name among the
+// models.
 const ONNXPrefix = "onnx:"
 
 // StaticModel is the embedding model that is compiled in, and StaticPrefix
@@ -27,6 +27,13 @@ const ONNXPrefix = "onnx:"
 const (
 	StaticModel  = "static"
 	StaticPrefix = "static:"
+)
+
+// What judges the tools that a search has found, beside a model of ONNXPrefix.
+const (
+	RerankBuiltin = "builtin"
+	RerankHTTP    = "http"
+	RerankOff     = "off"
 )
 
 // Where a query replica searches vectors.

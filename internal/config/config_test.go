@@ -77,8 +77,12 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"query: {rerank: both}\n", `query.rerank is "both"`},
 		{"rerank: {form: bert}\n", `rerank.form is "bert"`},
 		{"rerank: {budget: 1m}\n", "rerank.budget 1m0s"},
+		{"rerank: {model: bert}\n", `rerank.model is "bert"`},
+		{"rerank: {model: \"onnx:\"}\n", `rerank.model is "onnx:"`},
+		{"rerank: {model: http}\n", "set rerank.url"},
 		{"rerank: {url: \"http://h/v1\"}\n", "set rerank.model"},
-		{"rerank: {url: \"h/?secret\", form: tei}\n", "rerank.url is no address such as https://host/v1"},
+		{"rerank: {model: http, url: \"http://h/v1\"}\n", "set rerank.name"},
+		{"rerank: {model: http, url: \"h/?secret\", form: tei}\n", "rerank.url is no address such as https://host/v1"},
 
 		{"trainer: {publish: soon}\n", "trainer.publish"},
 		{"trainer: {min_pairs: -3}\n", "trainer.min_pairs -3"},
@@ -155,7 +159,9 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		{"embedder.url", "http://h:80/v1?x=1", "http://h:80/v1?x=1"},
 		{"kafka.brokers", "a:9092,b:9092", "a:9092,b:9092"},
 	} {
-		c, err := Load("", map[string]any{test[0]: test[1], "rerank.model": "m", "llm.model": "m"})
+		set := map[string]any{"rerank.model": "http", "rerank.url": "http://h", "rerank.name": "m", "llm.model": "m"}
+		set[test[0]] = test[1]
+		c, err := Load("", set)
 		if err != nil {
 			t.Fatal(err)
 		}

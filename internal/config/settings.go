@@ -59,11 +59,12 @@ type Query struct {
 	Rerank        string        `name:"rerank" default:"auto" in:"auto,off,single,multi" help:"how searches reorder tools by their owners unless they say it themselves: auto, off, single or multi"`
 }
 
-// Rerank names a cross-encoder.
+// Rerank says what judges the tools that a search has found.
 type Rerank struct {
-	URL    string        `name:"url" url:"true" help:"address of a cross-encoder that orders what searches find, without the /rerank at its end; empty: none does"`
-	Form   string        `name:"form" default:"cohere" in:"cohere,tei" help:"how it is asked: cohere, which Jina and vLLM speak too, or tei"`
-	Model  string        `name:"model" help:"model that it is asked for; not with tei, which has one"`
+	Model  string        `name:"model" default:"builtin" help:"what judges the tools that a search has found: builtin, which reads their names; onnx:NAME, a cross-encoder that runs in the process; http, one behind an endpoint; or off"`
+	URL    string        `name:"url" url:"true" help:"http: address of the cross-encoder, without the /rerank at its end"`
+	Form   string        `name:"form" default:"cohere" in:"cohere,tei" help:"http: how it is asked: cohere, which Jina and vLLM speak too, or tei"`
+	Name   string        `name:"name" help:"http: model that it is asked for; not with tei, which has one"`
 	APIKey string        `name:"api_key" secret:"true" help:"key for it, sent as a bearer token"`
 	Budget time.Duration `name:"budget" default:"500ms" above:"0" to:"2.5s" help:"how long a search waits for it; then it goes on without"`
 }

@@ -160,8 +160,18 @@ func (e Embedder) validate() error {
 }
 
 func (r Rerank) validate() error {
-	if r.URL != "" && r.Form == "cohere" && r.Model == "" {
-		return errors.New("rerank.url is set: set rerank.model to the model to ask for")
+	if name, ok := strings.CutPrefix(r.Model, ONNXPrefix); !ok || name == "" {
+		if err := oneOf(r.Model, RerankBuiltin, RerankHTTP, RerankOff, ONNXPrefix+"NAME"); err != nil {
+			return fmt.Errorf("rerank.model %w", err)
+		}
+	}
+	switch {
+	case r.Model != RerankHTTP && r.URL != "":
+		return errors.New("rerank.url is set: set rerank.model to http")
+	case r.Model == RerankHTTP && r.URL == "":
+		return errors.New("rerank.model is http: set rerank.url to where the cross-encoder is")
+	case r.Model == RerankHTTP && r.Form == "cohere" && r.Name == "":
+		return errors.New("rerank.model is http: set rerank.name to the model to ask for")
 	}
 	return nil
 }

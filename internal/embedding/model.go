@@ -1,4 +1,5 @@
-// Package embedding opens the embedding model that a setting names.
+// Package embedding opens the models that settings name: the one that embeds, and the
+// one that judges what a search has found.
 package embedding
 
 import (

@@ -13,24 +13,29 @@ import (
 	"github.com/toolstream/toolstream/services/embedder"
 )
 
-// newONNX opens the model of that name in the store.
+// newONNX opens the embedding model of that name in the store.
 func newONNX(ctx context.Context, store *models.Store, name string) (embedder.Model, io.Closer, error) {
-	var model, runtime models.Entry
-	var m *onnx.Model
-	err := onnx.Supported() // before files are looked for
-	if err == nil {
-		model, err = entry(store, name, models.Model)
-	}
-	if err == nil {
-		runtime, err = entry(store, models.RuntimeName, models.Runtime)
-	}
-	if err == nil {
-		m, err = onnx.Open(ctx, runtime, model)
-	}
+	m, err := openONNX(ctx, store, name, onnx.Open)
 	if err != nil {
 		return nil, nil, fmt.Errorf("embedder.model %s%s: %w", config.ONNXPrefix, name, err)
 	}
 	return m, m, nil
+}
+
+// openONNX opens the model of that name in the store, in one of the forms of package onnx.
+func openONNX[M any](ctx context.Context, store *models.Store, name string, open func(ctx context.Context, runtime, model models.Entry) (M, error)) (m M, err error) {
+	if err := onnx.Supported(); err != nil { // before files are looked for
+		return m, err
+	}
+	model, err := entry(store, name, models.Model)
+	if err != nil {
+		return m, err
+	}
+	runtime, err := entry(store, models.RuntimeName, models.Runtime)
+	if err != nil {
+		return m, err
+	}
+	return open(ctx, runtime, model)
 }
 
 // entry returns what the store has under a name, or says how to get it.

@@ -113,7 +113,7 @@ type Result struct {
 	Score             float64          `json:"score"`               // what the order follows, before it is reranked; comparable within one weights version
 	Similarity        float64          `json:"similarity"`          // best cosine of query and entity, in [-1, 1]
 	Step              int              `json:"step,omitempty"`      // from 1, of the step that found it; of several
-	Relevance         *float64         `json:"relevance,omitempty"` // what a cross-encoder made of it, from 0 to 1; where one did, the order follows it before score
+	Relevance         *float64         `json:"relevance,omitempty"` // what rerank.model made of it, from 0 to 1; the order follows it before score, with builtin both together
 	MissingParameters []string         `json:"missing_parameters"`
 	SupportingTools   []SupportingTool `json:"supporting_tools,omitempty"` // of a provider: its tools in the ranking, best first, at most ten
 	Explanation       *Explanation     `json:"explanation,omitempty"`

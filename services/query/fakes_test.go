@@ -205,7 +205,7 @@ type bench struct {
 	watcher   *fakeWatcher
 	stale     func() bool
 	rewriter  *fakeRewriter
-	scorer    *fakeScorer
+	scorer    Scorer
 	reg       *prometheus.Registry
 	dead      dead
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Scorer is a cross-encoder: it reads the query and a text together.
+// Scorer is a cross-encoder: it reads the query and a text together, which is the name
+// of a tool, a full stop and its description.
 type Scorer interface {
 	// Score returns for each text, in order, how relevant it is to the query,
 	// from 0 to 1. It waits no longer than ctx lasts.
@@ -150,18 +151,31 @@ func (s *Service) judge(ctx context.Context, sr *search, q rewritten, out *reran
 		return items, from, bounds
 	}
 	out.relevance = make(map[schema.Ref]float64, len(kept))
+	own := make([]float64, len(kept))
+	for i, at := range kept {
+		out.relevance[out.ranked[at].Ref], own[i] = scores[i], out.ranked[at].Score
+	}
+	advisor, advises := s.deps.Scorer.(Advisor)
+	if advises {
+		scores = advised(own, scores, advisor.Weight())
+	}
 	for i, at := range kept {
 		items[at].Score = scores[i]
-		out.relevance[out.ranked[at].Ref] = scores[i]
 	}
 	for _, at := range cut {
 		items[at].Score = 0
+		if advises {
+			items[at].Score = out.ranked[at].Score
+		}
 	}
 	slices.SortStableFunc(kept, func(a, b int) int { return cmp.Compare(items[b].Score, items[a].Score) })
 	order := slices.Concat(kept, cut)
 	judged := make([]rerank.Item, len(order))
 	for i, at := range order {
 		judged[i] = items[at]
+	}
+	if advises {
+		judged = rerank.Calibrate(judged)
 	}
 	bounds.KeepSeen, bounds.KeepUnseen = len(kept), len(kept)
 	return judged, order, bounds

@@ -209,6 +209,8 @@ func TestRefusals(t *testing.T) {
 		"weaviate.url=http://weaviate:8080":                   "weaviate.grpc",
 		"llm.baseUrl=http://llm/v1":                           "llm.model",
 		"rerank.url=http://rerank":                            "rerank.model",
+		"rerank.model=http":                                   "rerank.url",
+		"rerank.model=http,rerank.url=http://rerank":          "rerank.name",
 		"rerank.apiKey=secret":                                "apiKey",
 		"tracing.env.PATH=/":                                  "PATH",
 		"tracing.env.OTEL_EXPORTER_OTLP_HEADERS=key%3Dsecret": "OTEL_EXPORTER_OTLP_HEADERS",

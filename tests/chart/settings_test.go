@@ -28,7 +28,7 @@ func own() []string {
 		"peers.ingest", "peers.query", "peers.trainer",
 		"embedder.model", "embedder.url", "embedder.name", "embedder.api_key",
 		"llm.base_url", "llm.model", "llm.api_key", "llm.api_key_file",
-		"rerank.url", "rerank.form", "rerank.model", "rerank.api_key",
+		"rerank.model", "rerank.url", "rerank.form", "rerank.name", "rerank.api_key",
 	}
 }
 
@@ -72,7 +72,7 @@ func TestOwnSettingsAreMade(t *testing.T) {
 		"nats.tls.existingSecret=n,nats.tls.caKey=ca,nats.tls.certKey=c,nats.tls.keyKey=k,nats.nkeyKey=seed,kafka.tls.certKey=c,kafka.tls.keyKey=k",
 		"nats.tokenKey=token,weaviate.url=http://w:8080,weaviate.grpc=w:50051,weaviate.existingSecret=w," +
 			"embedding.model=http,embedding.url=http://e,embedding.name=n,embedding.existingSecret=e," +
-			"llm.baseUrl=http://l/v1,llm.model=m,llm.existingSecret=l,rerank.url=http://r,rerank.model=m,rerank.existingSecret=r",
+			"llm.baseUrl=http://l/v1,llm.model=m,llm.existingSecret=l,rerank.model=http,rerank.url=http://r,rerank.name=m,rerank.existingSecret=r",
 	} {
 		maps.Copy(made, environment(t, objects(t, render(t, helm, examples(t)["distributed"], "--set", set))))
 	}

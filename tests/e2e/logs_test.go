@@ -48,7 +48,7 @@ func TestNoTextIsLogged(t *testing.T) {
 			d := process.Up(t, binary(), "TOOLSTREAM_LOG_FORMAT="+format,
 				"TOOLSTREAM_EMBEDDER_MODEL=http", "TOOLSTREAM_EMBEDDER_URL="+echoes(t, http.StatusBadRequest, "quokkasealed"), "TOOLSTREAM_EMBEDDER_NAME=words",
 				"TOOLSTREAM_LLM_BASE_URL="+echoes(t, http.StatusUnauthorized, "")+"/v1", "TOOLSTREAM_LLM_MODEL=m",
-				"TOOLSTREAM_RERANK_URL="+echoes(t, http.StatusInternalServerError, "")+"/v1", "TOOLSTREAM_RERANK_MODEL=m")
+				"TOOLSTREAM_RERANK_URL="+echoes(t, http.StatusInternalServerError, "")+"/v1", "TOOLSTREAM_RERANK_MODEL=http", "TOOLSTREAM_RERANK_NAME=m")
 			p := d.Front()
 			everythingFails(t, p)
 			log := p.Log()

@@ -13,8 +13,9 @@ const marks = 2
 
 // encoded holds the ids of texts, one after the other.
 type encoded struct {
-	ids  []int64
-	ends []int // of each text in ids
+	ids   []int64
+	ends  []int // of each text in ids
+	query int   // how many ids of each text are those of the query before it
 }
 
 func (m *Model) encode(prefix string, texts []string) encoded {
@@ -65,13 +66,15 @@ func (e encoded) batches(precision string, tokens int) iter.Seq[[]int] {
 // batch is what a run takes: rows of equal length.
 type batch struct {
 	rows, length int
-	lengths      []int   // of each row without padding
-	ids, mask    []int64 // rows of length
+	lengths      []int // of each row without padding
+	// Rows of length. A type is 0 for the first text of a row, 1 for its second.
+	ids, mask, types []int64
 }
 
 func (e encoded) batch(rows []int, padding int64) batch {
 	b := batch{rows: len(rows), length: len(e.text(rows[0])), lengths: make([]int, len(rows))}
-	b.ids, b.mask = make([]int64, b.rows*b.length), make([]int64, b.rows*b.length)
+	size := b.rows * b.length
+	b.ids, b.mask, b.types = make([]int64, size), make([]int64, size), make([]int64, size)
 	for i, row := range rows {
 		at := i * b.length
 		b.lengths[i] = copy(b.ids[at:], e.text(row))
@@ -80,6 +83,9 @@ func (e encoded) batch(rows []int, padding int64) batch {
 				b.mask[at+k] = 1
 			} else {
 				b.ids[at+k] = padding
+			}
+			if e.query > 0 && k >= e.query && k < b.lengths[i] {
+				b.types[at+k] = 1
 			}
 		}
 	}

@@ -1,7 +1,7 @@
-// Package onnx embeds texts in this process with a BERT-shaped sentence model
-// in ONNX form, run by Microsoft's ONNX Runtime. The runtime is a C library, so
-// this tier has to be asked for when the program is built, with the build tag
-// onnx; without it Open says so.
+// Package onnx runs BERT-shaped models in ONNX form in this process, by Microsoft's
+// ONNX Runtime: sentence models, which embed texts, and cross-encoders, which judge
+// texts by a query. The runtime is a C library, so this tier has to be asked for when
+// the program is built, with the build tag onnx; without it Open says so.
 //
 // Nothing is loaded whose SHA-256 is not the expected one: the loader of the
 // operating system kills a process that maps a truncated library, and a model
@@ -64,6 +64,17 @@ type Model struct {
 // is what its description says. Every model of a process runs in one runtime, the first
 // that was opened.
 func Open(ctx context.Context, runtime, model models.Entry) (*Model, error) {
+	m, err := load(ctx, runtime, model)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.try(ctx); err != nil {
+		return nil, errors.Join(err, m.run.close())
+	}
+	return m, nil
+}
+
+func load(ctx context.Context, runtime, model models.Entry) (*Model, error) {
 	if err := Supported(); err != nil {
 		return nil, err
 	}
@@ -78,11 +89,7 @@ func Open(ctx context.Context, runtime, model models.Entry) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := newModel(model, tokenizer, r)
-	if err := m.try(ctx); err != nil {
-		return nil, errors.Join(err, r.close())
-	}
-	return m, nil
+	return newModel(model, tokenizer, r), nil
 }
 
 func newModel(e models.Entry, tokenizer *wordpiece.Tokenizer, r run) *Model {
@@ -161,38 +168,48 @@ func (m *Model) EmbedQueries(ctx context.Context, texts []string) ([][]float32, 
 
 func (m *Model) embedAll(ctx context.Context, prefix string, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
-	e := m.encode(prefix, texts)
-	batches := slices.Collect(e.batches(m.description.Precision, batchTokens))
-	var err error
-	if len(batches) == 1 { // a query, say, which then waits for no other goroutine
-		err = m.embed(ctx, e, batches[0], out)
-	} else {
-		err = m.embedBatches(ctx, e, batches, out)
-	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
+	err := m.runAll(ctx, m.encode(prefix, texts), func(hidden []float32, b batch, rows []int) error {
+		vectors, err := pool(hidden, b, m.description)
+		for i, v := range vectors {
+			out[rows[i]] = v
+		}
+		return err
+	})
 	if err != nil {
-		return nil, fmt.Errorf("onnx: %w", err)
+		return nil, err
 	}
 	return out, nil
 }
 
-// embedBatches runs batches side by side until one fails.
-func (m *Model) embedBatches(ctx context.Context, e encoded, batches [][]int, out [][]float32) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(cap(m.slots))
-	for _, rows := range batches {
-		if ctx.Err() != nil {
-			break
+// runAll shows what the model says of each batch, with the numbers of its texts.
+// Batches run side by side until one fails.
+func (m *Model) runAll(ctx context.Context, e encoded, show func(hidden []float32, b batch, rows []int) error) error {
+	batches := slices.Collect(e.batches(m.description.Precision, batchTokens))
+	var err error
+	if len(batches) == 1 { // a query, say, which then waits for no other goroutine
+		err = m.runBatch(ctx, e, batches[0], show)
+	} else {
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(cap(m.slots))
+		for _, rows := range batches {
+			if ctx.Err() != nil {
+				break
+			}
+			group.Go(func() error { return m.runBatch(ctx, e, rows, show) })
 		}
-		group.Go(func() error { return m.embed(ctx, e, rows, out) })
+		err = group.Wait()
 	}
-	return group.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("onnx: %w", err)
+	}
+	return nil
 }
 
-// embed embeds the texts that rows names in one run.
-func (m *Model) embed(ctx context.Context, e encoded, rows []int, out [][]float32) error {
+// runBatch shows what the model says of the texts that rows names, in one run.
+func (m *Model) runBatch(ctx context.Context, e encoded, rows []int, show func([]float32, batch, []int) error) error {
 	select {
 	case m.slots <- struct{}{}:
 		defer func() { <-m.slots }()
@@ -202,11 +219,5 @@ func (m *Model) embed(ctx context.Context, e encoded, rows []int, out [][]float3
 		return ctx.Err()
 	}
 	b := e.batch(rows, m.tokenizer.Padding())
-	return m.run.hidden(ctx, b, func(hidden []float32) error {
-		vectors, err := pool(hidden, b, m.description)
-		for i, v := range vectors {
-			out[rows[i]] = v
-		}
-		return err
-	})
+	return m.run.hidden(ctx, b, func(hidden []float32) error { return show(hidden, b, rows) })
 }

@@ -25,8 +25,8 @@ var loaded struct {
 	sha256 string
 }
 
-// load loads the library, once.
-func load(ctx context.Context, e models.Entry) error {
+// loadLibrary loads the library, once.
+func loadLibrary(ctx context.Context, e models.Entry) error {
 	loaded.Lock()
 	defer loaded.Unlock()
 	library := e.Files[0]
@@ -54,7 +54,7 @@ type session struct {
 }
 
 func newRuntime(ctx context.Context, library, model models.Entry) (run, error) {
-	if err := load(ctx, library); err != nil {
+	if err := loadLibrary(ctx, library); err != nil {
 		return nil, fmt.Errorf("runtime library: %w", err)
 	}
 	path := model.Path(model.Weights())
@@ -183,7 +183,7 @@ func (s *session) inputs(b batch) ([]ort.Value, error) {
 	shape := ort.NewShape(int64(b.rows), int64(b.length))
 	columns := [][]int64{b.ids, b.mask}
 	if s.types {
-		columns = append(columns, make([]int64, len(b.ids))) // one text, so all are of the first
+		columns = append(columns, b.types)
 	}
 	var in []ort.Value
 	for _, column := range columns {

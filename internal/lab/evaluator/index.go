@@ -83,9 +83,14 @@ func (e *evaluator) openIndex(ctx context.Context) (err error) {
 		return err
 	}
 	e.closers = append(e.closers, e.index)
-	e.query, err = query.New(query.Config{Timeout: evalTimeout, EmbedTimeout: evalTimeout}, query.Deps{
+	scorer, closer, err := embedding.OpenScorer(ctx, e.Config)
+	if err != nil {
+		return err
+	}
+	e.closers = append(e.closers, closer)
+	e.query, err = query.New(query.Config{Timeout: evalTimeout, EmbedTimeout: evalTimeout, ScoreBudget: evalTimeout}, query.Deps{
 		Snapshot:  query.Snapshot{Index: e.index, Catalogue: e.index, Embedder: e.encoder},
-		Publisher: unrecorded{}, Logger: log, Registerer: metrics,
+		Publisher: unrecorded{}, Scorer: scorer, Logger: log, Registerer: metrics,
 	})
 	if err != nil || e.Settings.Queries != evaluation.LLM {
 		return err

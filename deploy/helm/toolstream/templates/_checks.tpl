@@ -17,8 +17,11 @@
 {{- if and $v.llm.baseUrl (not $v.llm.model) }}
   {{- fail "llm.baseUrl is set: set llm.model to the model that it is asked for" }}
 {{- end }}
-{{- if and $v.rerank.url (eq $v.rerank.form "cohere") (not $v.rerank.model) }}
-  {{- fail "rerank.url is set: set rerank.model to the model that it is asked for, or rerank.form to tei" }}
+{{- if ne (eq $v.rerank.model "http") (ne $v.rerank.url "") }}
+  {{- fail "rerank.url and rerank.model http belong together: set both, or none" }}
+{{- end }}
+{{- if and $v.rerank.url (eq $v.rerank.form "cohere") (not $v.rerank.name) }}
+  {{- fail "rerank.url is set: set rerank.name to the model that it is asked for, or rerank.form to tei" }}
 {{- end }}
 {{- if and (eq $v.embedding.model "http") (not (and $v.embedding.url $v.embedding.name)) }}
   {{- fail "embedding.model is http: set embedding.url and embedding.name" }}

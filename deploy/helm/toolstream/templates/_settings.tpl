@@ -19,10 +19,11 @@ llm.model: {{ $v.llm.model | quote }}
 llm.api_key_file: /run/toolstream/llm/api-key
 {{- end }}
 {{- with $v.rerank }}
+rerank.model: {{ .model | quote }}
 {{- if .url }}
 rerank.url: {{ .url | quote }}
 rerank.form: {{ .form }}
-rerank.model: {{ .model | quote }}
+rerank.name: {{ .name | quote }}
 {{- end }}
 {{- end }}
 {{- if $v.auth.existingSecret }}

@@ -1,0 +1,44 @@
+package embedding
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/adapter/onnx"
+	"github.com/toolstream/toolstream/internal/adapter/openai"
+	"github.com/toolstream/toolstream/internal/adapter/static"
+	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/models"
+	"github.com/toolstream/toolstream/services/query"
+)
+
+// OpenScorer returns what judges the tools that a search has found, nil where nothing
+// does. The caller closes it.
+func OpenScorer(ctx context.Context, cfg config.Config) (query.Scorer, io.Closer, error) {
+	if name, ok := strings.CutPrefix(cfg.Rerank.Model, config.ONNXPrefix); ok {
+		m, err := openONNX(ctx, models.New(cfg.ModelsDir()), name, onnx.OpenCrossEncoder)
+		if err != nil {
+			return nil, nil, fmt.Errorf("rerank.model %s: %w", cfg.Rerank.Model, err)
+		}
+		return m, m, nil
+	}
+	switch cfg.Rerank.Model {
+	case config.RerankBuiltin:
+		m, err := static.Builtin()
+		if err != nil {
+			return nil, nil, fmt.Errorf("rerank.model: %w", err)
+		}
+		return static.NewNames(m), io.NopCloser(nil), nil
+	case config.RerankHTTP:
+		r, err := openai.NewReranker(openai.RerankConfig{
+			URL: cfg.Rerank.URL, Form: openai.RerankForm(cfg.Rerank.Form), Key: cfg.Rerank.APIKey, Name: cfg.Rerank.Name, Budget: cfg.Rerank.Budget,
+		}, nil)
+		if err != nil {
+			return nil, nil, fmt.Errorf("rerank.url: %w", err)
+		}
+		return r, io.NopCloser(nil), nil
+	}
+	return nil, io.NopCloser(nil), nil
+}

@@ -1,0 +1,48 @@
+package embedding
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/adapter/onnx"
+	"github.com/toolstream/toolstream/internal/config"
+)
+
+func TestTheScorerOfTheSettings(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/rerank" || r.Header.Get("Authorization") != "Bearer k" {
+			t.Errorf("asked %s as %q", r.URL.Path, r.Header.Get("Authorization"))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte(`[{"index":0,"score":0.25}]`))
+	}))
+	defer server.Close()
+	for model, want := range map[string]float64{"builtin": 1, "http": 0.25} {
+		cfg := config.Config{Rerank: config.Rerank{Model: model, URL: server.URL, Form: "tei", APIKey: "k"}}
+		scorer, closer, err := OpenScorer(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if scores, err := scorer.Score(t.Context(), "a tide table", []string{"tide_table. High water."}); err != nil || scores[0] != want {
+			t.Errorf("%s: %v, %v", model, scores, err)
+		}
+		if err := closer.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if scorer, _, err := OpenScorer(t.Context(), config.Config{Rerank: config.Rerank{Model: "off"}}); scorer != nil || err != nil {
+		t.Errorf("off: %v, %v", scorer, err)
+	}
+	if _, _, err := OpenScorer(t.Context(), config.Config{Rerank: config.Rerank{Model: "http", URL: "http://user@h", Form: "tei"}}); err == nil || !strings.Contains(err.Error(), "rerank.url") {
+		t.Errorf("a user in the address: %v", err)
+	}
+	wants := "toolstream models add nothing --from"
+	if onnx.Supported() != nil {
+		wants = "go build -tags onnx"
+	}
+	if _, _, err := OpenScorer(t.Context(), config.Config{Data: t.TempDir(), Rerank: config.Rerank{Model: "onnx:nothing"}}); err == nil || !strings.Contains(err.Error(), wants) || !strings.Contains(err.Error(), "rerank.model") {
+		t.Errorf("%v, want it to say %q", err, wants)
+	}
+}
