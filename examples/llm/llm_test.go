@@ -98,7 +98,7 @@ func TestDocumentsAreDescribed(t *testing.T) {
 			t.Errorf("%s: %s: %v, %v", it.ID, got.JSON, problems, err)
 			continue
 		}
-		accepted, found := grounding.Accept(a, grounding.NewSource(false, it.Raw, stated, &doc))
+		accepted, found := grounding.Accept(a, grounding.NewSource(nil, false, it.Raw, stated, &doc))
 		if accepted.Description != "" {
 			taken++
 		} else {

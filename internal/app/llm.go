@@ -13,6 +13,7 @@ import (
 
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/adapter/openai"
+	"github.com/toolstream/toolstream/internal/adapter/static"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/lease"
 	"github.com/toolstream/toolstream/internal/llm"
@@ -88,6 +89,9 @@ func (p *process) newStandardizer() (*standardizer.Service, error) {
 			return nil, err
 		}
 		deps.Model, deps.Answers, deps.Now = p.llm, answers, time.Now
+		if deps.Vectors, err = static.Builtin(); err != nil {
+			return nil, err
+		}
 	}
 	return standardizer.New(StandardizerConfig(p.cfg.LLM), deps)
 }

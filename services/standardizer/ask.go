@@ -63,7 +63,7 @@ func (f *filler) try(ctx context.Context, s *subject, before verdict, shape answ
 // what was wrong with the first, and what is wrong with the last one.
 func judge(s *subject, said []string) (verdict, []grounding.Violation) {
 	v := verdict{Said: said, answer: &answer.Answer{}, again: s.question.Shape(), Fallback: schema.FallbackMalformed}
-	source := grounding.NewSource(s.question.Language == english, s.question.Raw, s.question.Stated, s.question.Document)
+	source := grounding.NewSource(s.vectors, s.question.Language == english, s.question.Raw, s.question.Stated, s.question.Document)
 	var found []grounding.Violation
 	for _, one := range said {
 		a, problems, err := s.question.Shape().Decode([]byte(one))

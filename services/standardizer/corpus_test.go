@@ -13,12 +13,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/toolstream/toolstream/internal/adapter/static"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/answer"
+	"github.com/toolstream/toolstream/services/standardizer/grounding"
 )
 
 // corpusLine is one of a corpus file: a document, or an answer about the
@@ -151,7 +154,7 @@ func questionOf(t *testing.T, l *corpusLine) (*filler, *subject) {
 	if l.English {
 		c.Language = english
 	}
-	f, err := newFiller(c, Deps{Model: &fakeModel{name: "m"}, Answers: newStore(), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	f, err := newFiller(c, Deps{Model: &fakeModel{name: "m"}, Answers: newStore(), Vectors: vectors(t), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,6 +164,18 @@ func questionOf(t *testing.T, l *corpusLine) (*filler, *subject) {
 		t.Fatal(err)
 	}
 	return f, f.subject(&change, &doc)
+}
+
+// builtin is the model in the binary.
+var builtin = sync.OnceValues(static.Builtin)
+
+func vectors(t *testing.T) grounding.Vectors {
+	t.Helper()
+	m, err := builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 // judge compares the document that an answer makes with what it would make if
@@ -220,7 +235,7 @@ func TestCorpus(t *testing.T) {
 		bad, good, beside float64 // at most: bad fields stored, good answers not stored whole, good fields of others not stored
 	}{
 		// What the checks reach today. Wanted are .02, .05 and .05.
-		{"dev", "dev.jsonl", false, false, .8, .1, .05},
+		{"dev", "dev.jsonl", false, false, .2, .05, .05},
 		{"held-out", "held-out.jsonl", true, false, .8, .1, .05},
 		{"dev of a model", "dev.jsonl", false, true, 1, 0, 0},
 	} {

@@ -15,6 +15,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/answer"
+	"github.com/toolstream/toolstream/services/standardizer/grounding"
 	"github.com/toolstream/toolstream/services/standardizer/injection"
 	"github.com/toolstream/toolstream/services/standardizer/prompts"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
@@ -72,6 +73,7 @@ func (w wanted) String() string { return w.Prompt + " " + w.Model }
 // says, and falls back on what the rules made.
 type filler struct {
 	model   Model
+	vectors grounding.Vectors
 	wanted  wanted
 	answers *answerCache
 	flights singleflight.Group // of questions that are being asked
@@ -82,7 +84,7 @@ type filler struct {
 
 func newFiller(c Config, d Deps) (*filler, error) {
 	m := newMetrics(d.Registerer)
-	f := &filler{model: d.Model, now: d.Now, log: d.Logger, metrics: m, wanted: wanted{Language: c.Language, Quarantine: c.Quarantine}}
+	f := &filler{model: d.Model, vectors: d.Vectors, now: d.Now, log: d.Logger, metrics: m, wanted: wanted{Language: c.Language, Quarantine: c.Quarantine}}
 	if f.now == nil {
 		f.now = time.Now
 	}
@@ -152,6 +154,7 @@ type subject struct {
 	tenant   string
 	key      string
 	question prompts.Question
+	vectors  grounding.Vectors
 }
 
 // subject returns nil where the model has nothing to say.
@@ -166,6 +169,7 @@ func (f *filler) subject(c *events.Change, byRules *schema.Document) *subject {
 	return &subject{
 		tenant:   c.Tenant,
 		key:      answerKey(f.wanted, c.Format, byRules.Name, c.Raw),
+		vectors:  f.vectors,
 		question: prompts.Question{Raw: c.Raw, Format: c.Format, Document: byRules, Stated: stated, Language: f.wanted.Language},
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/toolstream/toolstream/internal/adapter/static"
 	"github.com/toolstream/toolstream/internal/app"
 	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
@@ -76,6 +77,10 @@ func (e *evaluator) documents() (*standardizer.Documents, error) {
 	if e.Settings.Documents == evaluation.LLM {
 		cfg = app.StandardizerConfig(e.Config.LLM)
 		deps.Model, deps.Answers, deps.Now = e.LLM, answerFiles{dir: e.Cache}, time.Now
+		var err error
+		if deps.Vectors, err = static.Builtin(); err != nil {
+			return nil, err
+		}
 		e.Settings.LLM = e.LLM.Name()
 	}
 	return standardizer.NewDocuments(cfg, deps)

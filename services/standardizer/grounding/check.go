@@ -42,6 +42,14 @@ const (
 	RuleHidden     Rule = "invisible characters"
 	RuleModel      Rule = "speaks to a model"
 	RuleLanguage   Rule = "another language"
+	RulePath       Rule = "path that the source lacks"
+	RuleProper     Rule = "name that the source lacks"
+	RulePromise    Rule = "promise that the source does not make"
+	RuleEffect     Rule = "effect that the source lacks"
+	RuleLoop       Rule = "goes round in circles"
+	RuleTemplate   Rule = "no request of a user"
+	RuleMeaning    Rule = "about something else"
+	RuleKind       Rule = "another kind of value"
 )
 
 // Violation is one thing that is wrong with an answer.
@@ -62,11 +70,14 @@ func (v Violation) String() string {
 // Check returns everything that is wrong with an answer, nothing for one that
 // can be taken.
 func Check(a *answer.Answer, s *Source) []Violation {
-	c := checker{source: s, told: told(a)}
+	c := checker{source: s, told: told(a), about: a.Description}
 	c.parameters(a.Parameters)
 	c.claims("description", a.Description, MaxDescription)
+	if strange := c.sharesTooLittle(a.Description); strange != "" {
+		c.add(RuleMeaning, "description", strange)
+	}
 	c.claims("response", a.Response, MaxResponse)
-	if m := jsonText.FindString(a.Response); m != "" {
+	if a.Response != "" && (jsonText.MatchString(a.Response) || !prose(a.Response, 1)) {
 		c.add(RuleStructure, "response", a.Response)
 	}
 	if len(a.Examples) == 0 || len(a.Examples) > answer.MaxExamples {
@@ -130,6 +141,7 @@ func told(a *answer.Answer) []schema.Parameter {
 type checker struct {
 	source *Source
 	told   []schema.Parameter
+	about  string // what the answer says that the tool does
 	found  []Violation
 }
 
@@ -148,7 +160,14 @@ func (c *checker) parameters(said []answer.Parameter) {
 		}
 		seen[p.Name] = true
 		c.fact(where, p)
-		c.claims(where+"/description", p.Description, MaxParameter)
+		c.claims(where+"/description", withoutExamples(p), MaxParameter)
+		c.kind(where+"/description", p)
+		if p.Description != "" && squeeze(p.Description) == squeeze(c.source.doc.Name) {
+			c.add(RuleName, where+"/description", p.Description)
+		}
+		if p.Example != "" && squeeze(p.Example) == squeeze(p.Name) {
+			c.add(RuleEmpty, where+"/example", p.Example)
+		}
 		c.value(where+"/example", p)
 	}
 	if len(said) > schema.MaxParameters {
@@ -177,10 +196,59 @@ func (c *checker) fact(where string, p *answer.Parameter) {
 	}
 }
 
+// kind checks that what is said of a parameter can be its value.
+func (c *checker) kind(where string, p *answer.Parameter) {
+	i := slices.IndexFunc(c.source.doc.Parameters, func(q schema.Parameter) bool { return q.Name == p.Name })
+	if i < 0 || p.Description == "" {
+		return
+	}
+	fact := &c.source.doc.Parameters[i]
+	if !c.source.isOwn(p.Description, fact) && (!fits(kindOf(p.Description), fact) || c.source.isAnothers(p.Description, fact)) {
+		c.add(RuleKind, where, p.Description)
+	}
+}
+
+// withoutExamples returns the description of a parameter without the values that
+// it gives as examples, but for addresses.
+func withoutExamples(p *answer.Parameter) string {
+	return strings.TrimSpace(exampleOf.ReplaceAllString(p.Description, "$1") + " " + strings.Join(address.FindAllString(p.Description, -1), " "))
+}
+
 // claims checks a text that says something about the tool: it makes up no value.
 func (c *checker) claims(where, said string, limit int) {
+	if said == "" {
+		return
+	}
 	c.legible(where, said, limit)
+	if refusal.MatchString(said) {
+		c.add(RuleModel, where, said)
+	}
 	c.literals(where, said, nil)
+	language := languageOf(said, c.source.language())
+	plain := c.source.withoutSpelledOut(bold.ReplaceAllString(address.ReplaceAllString(coded.ReplaceAllString(said, " "), " "), " "))
+	for _, name := range namesIn(plain, language) {
+		if !c.source.names(name) && !c.explainsValues(where) {
+			c.add(RuleProper, where, name)
+		}
+	}
+	if p := promises[language]; p != nil {
+		for _, m := range p.FindAllStringSubmatch(said, -1) {
+			if len(m) == 1 {
+				m = append(m, m[0])
+			}
+			if !c.source.says(m[1]) {
+				c.add(RulePromise, where, m[1])
+			}
+		}
+	}
+	if where != "description" { // all else may speak of what has been done
+		return
+	}
+	for kind, word := range claimedIn(spaced(negated.ReplaceAllString(said, " ")), language) {
+		if !c.source.effects[kind] {
+			c.add(RuleEffect, where, word)
+		}
+	}
 }
 
 // identifiers checks what looks like code, and returns the text without it.
@@ -208,8 +276,17 @@ func (c *checker) legible(where, said string, limit int) {
 	if strings.ContainsFunc(said, hidden) {
 		c.add(RuleHidden, where, "")
 	}
-	if injection.Score(said) >= injection.Threshold {
+	if injection.Score(said) >= injection.Threshold || voice.MatchString(said) {
 		c.add(RuleModel, where, said)
+	}
+	if echoes(said) {
+		c.add(RuleModel, where, said)
+	}
+	if blank.MatchString(said) {
+		c.add(RuleEmpty, where, said)
+	}
+	if loops(said) {
+		c.add(RuleLoop, where, said)
 	}
 }
 
@@ -221,6 +298,15 @@ func (c *checker) example(where, said string) {
 		c.add(RuleEmpty, where, "")
 	}
 	c.namesTool(where, said)
+	if !prose(said, 2) || pairs.MatchString(said) {
+		c.add(RuleStructure, where, said)
+	}
+	if template.MatchString(said) || len(squeeze(said)) > 0 && strings.Contains(squeeze(c.source.doc.Description), squeeze(said)) {
+		c.add(RuleTemplate, where, said)
+	}
+	if languageOf(said, c.source.language()) == c.source.language() && c.source.strange(said, leastExample, 0, c.about) {
+		c.add(RuleMeaning, where, said)
+	}
 	takers := c.source.doc.Parameters
 	if !c.source.stated.Names { // the source lists none
 		takers = append(takers[:len(takers):len(takers)], c.told...)
@@ -238,6 +324,12 @@ func (c *checker) value(where string, p *answer.Parameter) {
 			fact.Description += " " + q.Description
 		}
 	}
+	if p.Example != "" && !holds(&fact, p.Example) {
+		c.add(RuleKind, where, p.Example)
+	}
+	if placeholder.MatchString(p.Example) {
+		c.add(RuleEmpty, where, p.Example)
+	}
 	c.literals(where, p.Example, []schema.Parameter{fact})
 }
 
@@ -254,20 +346,43 @@ func (c *checker) literals(where, said string, takers []schema.Parameter) {
 	}
 	said = email.ReplaceAllString(said, " ")
 	for _, m := range address.FindAllString(said, -1) {
-		if !c.source.says(strings.TrimRight(m, ".,;:!?")) && !takes(takesAddress) {
+		if isHost(m) && !c.source.says(strings.TrimRight(m, ".,;:!?")) && !takes(takesAddress) {
 			c.add(RuleAddress, where, m)
+		}
+	}
+	said = address.ReplaceAllString(said, " ")
+	for _, m := range toolName.FindAllString(said, -1) {
+		if !hyphened.MatchString(m) && !c.source.names(m) && !strings.HasSuffix(where, "/example") {
+			c.add(RuleIdentifier, where, m)
 		}
 	}
 	if takes(takesValue) {
 		return
 	}
-	said = address.ReplaceAllString(said, " ")
+	for _, m := range path.FindAllStringSubmatch(said, -1) {
+		if !c.source.says(strings.TrimRight(m[1], ".,;:!?")) {
+			c.add(RulePath, where, m[1])
+		}
+	}
 	said = c.identifiers(where, said)
 	for _, n := range numbersIn(bare(said)) {
-		if !c.source.numbers[n.value] {
+		if !c.source.numbers[n.value] && !c.source.afternoon(said, n) {
 			c.add(RuleNumber, where, n.text)
 		}
 	}
+	for _, n := range numberWordsIn(bare(said), languageOf(said, c.source.language())) {
+		if n.value != "2" && !c.source.numbers[n.value] && !c.source.counts[n.value] {
+			c.add(RuleNumber, where, n.text)
+		}
+	}
+}
+
+// explainsValues reports whether a text is about a parameter whose values are listed:
+// what they stand for may have names.
+func (c *checker) explainsValues(where string) bool {
+	return slices.ContainsFunc(c.source.doc.Parameters, func(p schema.Parameter) bool {
+		return len(p.Enum) > 0 && strings.HasPrefix(where, parameterAt(p.Name)+"/")
+	})
 }
 
 // namesTool checks that a request names no tool. A name that is an ordinary
@@ -276,6 +391,23 @@ func (c *checker) namesTool(where, said string) {
 	if name := c.source.doc.Name; isIdentifier(name) && containsWord(said, name) {
 		c.add(RuleName, where, name)
 	}
+	own := c.source.stems(text.Split(c.source.doc.Name))
+	for _, m := range compound.FindAllString(said, -1) {
+		if parts := c.source.stems(text.Split(m)); len(parts) > 1 && sameWords(parts, own) {
+			c.add(RuleName, where, m)
+		}
+	}
+	for _, m := range called.FindAllStringSubmatch(said, -1) {
+		c.add(RuleName, where, m[1])
+	}
+	for _, m := range joined.FindAllString(said, -1) {
+		enum := func(p schema.Parameter) bool {
+			return slices.ContainsFunc(p.Enum, func(v string) bool { return strings.Contains(v, m) })
+		}
+		if strings.Contains(m, "_") && c.source.names(m) && !slices.ContainsFunc(c.source.doc.Parameters, enum) {
+			c.add(RuleIdentifier, where, m)
+		}
+	}
 	for i := range c.source.doc.Parameters {
 		if name := c.source.doc.Parameters[i].Name; strings.Contains(name, "_") && containsWord(said, name) {
 			c.add(RuleIdentifier, where, name)
@@ -283,15 +415,23 @@ func (c *checker) namesTool(where, said string) {
 	}
 }
 
-// language checks that an answer is in the language that was asked for, where
-// both can be told.
+// language checks that each text is in the language that was asked for, where
+// both can be told: one that is too short to tell is in that of the others.
 func (c *checker) language(a *answer.Answer) {
 	want := c.source.doc.Language
 	if c.source.english {
 		want = "en"
 	}
-	said := string(text.Guess(a.Description + " " + a.Response + " " + strings.Join(a.Examples, " ")))
-	if want != "" && said != "" && said != want {
-		c.add(RuleLanguage, "description", said+", not "+want)
+	texts := map[string]string{"description": a.Description, "response": a.Response}
+	for i, e := range a.Examples {
+		texts[exampleAt(i)] = quoted.ReplaceAllString(e, " ")
+	}
+	for _, p := range a.Parameters {
+		texts[parameterAt(p.Name)+"/description"] = p.Description
+	}
+	for where, said := range texts {
+		if is := foreign(said, text.Language(want)); want != "" && is != "" {
+			c.add(RuleLanguage, where, is+", not "+want)
+		}
 	}
 }

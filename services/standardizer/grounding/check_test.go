@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/toolstream/toolstream/internal/adapter/static"
 	"github.com/toolstream/toolstream/services/standardizer/answer"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
@@ -20,7 +22,18 @@ func source(t interface{ Fatal(...any) }, format, raw string, english bool) *Sou
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewSource(english, json.RawMessage(raw), rules.StatedBy(format, json.RawMessage(raw), &doc), &doc)
+	return NewSource(vectors(t), english, json.RawMessage(raw), rules.StatedBy(format, json.RawMessage(raw), &doc), &doc)
+}
+
+// builtin is the model in the binary.
+var builtin = sync.OnceValues(static.Builtin)
+
+func vectors(t interface{ Fatal(...any) }) Vectors {
+	m, err := builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 // sound returns an answer about boil that can be taken.

@@ -2,28 +2,39 @@ package grounding
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
+
+	"golang.org/x/net/publicsuffix"
 
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
 var (
-	email = regexp.MustCompile(`[\p{L}\d._%+-]+@[\p{L}\d-]+(?:\.[\p{L}\d-]+)+`)
-	// A host without a scheme is one only by a well-known ending.
-	address = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s<>"')\]]+|\bwww\.[^\s<>"')\]]+|\b(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|app|info|biz|gov|edu|xyz|me|co\.uk)\b(?:/[^\s<>"')\]]*)?`)
+	email   = regexp.MustCompile(`[\p{L}\d._%+-]+@[\p{L}\d-]+(?:\.[\p{L}\d-]+)+`)
+	address = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s<>"')\]]+|\bwww\.[^\s<>"')\]]+|(?:[\p{L}\d-]+\.)+\p{L}{2,}\b(?:/[^\s<>"')\]]*)?`)
+	// A path begins with a slash after a space.
+	path    = regexp.MustCompile(`(?:^|[\s("'` + "`" + `])(/\p{L}[^\s"')` + "`" + `,;]*|/\{[^\s]+)`)
 	numeral = regexp.MustCompile(`\d+(?:[.,]\d+)*`)
 	// A digit of a well-known name.
 	standard = regexp.MustCompile(`(?i)\b(?:(?:iso|iec|rfc|ieee|itu|bcp|ansi|ecma|epsg|unicode|utf|ucs|sha|md|crc|aes|base|ipv|http|tls|oauth|openapi|json-rpc|soap|uuid ?v|wgs)(?:[-/ .:]{0,2}\d+)(?:[-/.:]\d+)*|e\.164|x\.509|x(?:64|86)|h\.26\d|mp[34]|[23]d|v\d+(?:\.\d+)*)\b`)
+	letters  = regexp.MustCompile(`(?i)\b(?:2|two|3|three)[- ]letter\b`) // of codes
 	marker   = regexp.MustCompile(`(?m)^[ \t>#*-]*\(?\d{1,2}[.)](?:[ \t]|$)`)
 	// What looks like code: joined by underscores or dots, or by a capital
 	// after a small first letter, or letters with digits among them.
-	joined    = regexp.MustCompile(`[\p{L}\d]+(?:[_][\p{L}\d]+)+|\b\p{Ll}[\p{L}\d]*\p{Ll}\p{Lu}[\p{L}\d]*\b|\b[\p{L}\d]+(?:\.[\p{L}_][\p{L}\d_]*)+\(\)|\b\w+\(\)`)
+	joined = regexp.MustCompile(`\b\p{Lu}\p{Ll}+(?:\p{Lu}\p{Ll}+)+\b|[\p{L}\d]+(?:[_][\p{L}\d]+)+|\b\p{Ll}[\p{L}\d]*\p{Ll}\p{Lu}[\p{L}\d]*\b|\b[\p{L}\d]+(?:\.[\p{L}_][\p{L}\d_]*)+\(\)|\b\w+\(\)`)
+	// The name of a tool: a verb and a noun in one word.
+	toolName  = regexp.MustCompile(`(?i)\b(?:add|book|call|cancel|check|close|convert|copy|create|delete|download|edit|execute|export|fetch|find|generate|get|import|insert|list|load|lookup|make|move|open|post|put|query|read|remove|rename|reply|reset|run|save|search|send|set|show|start|stop|submit|sync|track|translate|update|upload|validate|verify|write)(?:[_-]\p{L}[\p{L}\d]*)+\b|\b\p{L}+(?:[_-]\p{L}+)*[_-](?:finder|lookup|checker|converter|generator|api|tool|bot)\b`)
+	hyphened  = regexp.MustCompile(`(?i)-(?:on|in|out|off|up|down|only|time|back|through|over|by|to|the|and|or|once|ahead|able)\b`)
 	coded     = regexp.MustCompile("`([^`\n]+)`")
 	codeWords = regexp.MustCompile(`[\p{L}\d_]+`)
 	jsonText  = regexp.MustCompile("```|~~~|[{\\[]\\s*\"[^\"\n]*\"\\s*[:,\\]}]|(?m:^\\s*[{\\[]\\s*$)|\\{\\s*'[^'\n]*'\\s*:")
 )
+
+// pairs are the keys and values of some JSON.
+var pairs = regexp.MustCompile(`['"]\s*:\s*['"{\[]`)
 
 // literal is a value in a text, and its value in one spelling.
 type literal struct{ text, value string }
@@ -38,10 +49,19 @@ func numbersIn(s string) []literal {
 	return out
 }
 
+// digits are a number's, or parts of a pattern's.
+var digits = regexp.MustCompile(`\d+`)
+
+// afternoon reports whether a number is an hour that the source has as one of 24.
+func (s *Source) afternoon(said string, n literal) bool {
+	hour, err := strconv.Atoi(n.value)
+	return err == nil && hour < 12 && s.numbers[strconv.Itoa(hour+12)] && strings.Contains(strings.ToLower(strings.ReplaceAll(said, ".", "")), n.text+" pm")
+}
+
 // bare returns a text without what is no claim of a number: list markers and
 // the names of standards.
 func bare(s string) string {
-	return standard.ReplaceAllString(marker.ReplaceAllString(s, " "), " ")
+	return letters.ReplaceAllString(standard.ReplaceAllString(marker.ReplaceAllString(s, " "), " "), " ")
 }
 
 // plainNumber drops separators of thousands, leading zeros, and a fraction that is nothing.
@@ -64,6 +84,22 @@ func plainNumber(s string) string {
 // that a user made up: its values are not listed, and it is more than a switch.
 func takesValue(p *schema.Parameter) bool {
 	return len(p.Enum) == 0 && rules.TypeName(p.Type) != "boolean" && rules.TypeName(p.Type) != "null"
+}
+
+// isHost reports whether an address without a scheme is one: it ends in a public
+// suffix that is no usual ending of a file's name.
+func isHost(s string) bool {
+	host, _, _ := strings.Cut(strings.ToLower(s), "/")
+	if strings.Contains(s, "://") || strings.HasPrefix(host, "www.") {
+		return true
+	}
+	end := strings.LastIndexByte(host, '.') + 1
+	switch host[end:] {
+	case "zip", "py", "sh", "md", "rs", "pl", "ps", "mov":
+		return false
+	}
+	suffix, known := publicsuffix.PublicSuffix(host)
+	return (known || strings.Contains(suffix, ".")) && !unicode.IsUpper(rune(s[end])) // a capital begins a sentence
 }
 
 var (

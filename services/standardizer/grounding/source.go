@@ -2,6 +2,7 @@ package grounding
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -17,22 +18,36 @@ type Source struct {
 
 	text    string          // everything the source says, in small letters, a line each
 	letters string          // the same, but only letters and digits, a line each
-	numbers map[string]bool // that stand in it, as number writes them
+	numbers map[string]bool // that stand in it, as plainNumber writes them
+	counts  map[string]bool // of the things that it lists
+	effects map[string]bool // that it speaks of
+	meaning meaning
+
+	original string // text in the letters of the source
 }
 
 // NewSource reads a document. doc is what the rules made of raw. An answer has the
-// language of the document, unless it is to be English.
-func NewSource(english bool, raw json.RawMessage, stated rules.Stated, doc *schema.Document) *Source {
-	s := &Source{doc: doc, stated: stated, english: english, numbers: map[string]bool{}}
-	var text, letters strings.Builder
+// language of the document, unless it is to be English. Without vectors, words alone
+// tell what it is about.
+func NewSource(vectors Vectors, english bool, raw json.RawMessage, stated rules.Stated, doc *schema.Document) *Source {
+	s := &Source{doc: doc, stated: stated, english: english, numbers: map[string]bool{}, counts: map[string]bool{}}
+	var text, letters, original strings.Builder
 	add := func(said string) {
+		original.WriteString(said)
+		original.WriteByte('\n')
 		said = strings.ToLower(said)
 		text.WriteString(said)
 		text.WriteByte('\n')
 		letters.WriteString(squeeze(said))
 		letters.WriteByte('\n')
-		for _, n := range numbersIn(said) {
+		for _, n := range append(numbersIn(said), numberWordsIn(said, s.language())...) {
 			s.numbers[n.value] = true
+		}
+		for _, n := range digits.FindAllString(said, -1) {
+			s.numbers[plainNumber(n)] = true
+		}
+		for _, n := range listed(said) {
+			s.counts[strconv.Itoa(n)] = true
 		}
 	}
 	add(doc.Name)
@@ -40,8 +55,26 @@ func NewSource(english bool, raw json.RawMessage, stated rules.Stated, doc *sche
 	if json.Unmarshal(raw, &v) == nil {
 		everyText(v, add)
 	}
-	s.text, s.letters = text.String(), letters.String()
+	s.text, s.letters, s.original = text.String(), letters.String(), original.String()
+	s.effects = spokenOf(spaced(s.text))
+	for i := range doc.Parameters {
+		s.counts[strconv.Itoa(len(doc.Parameters[i].Enum))] = true
+	}
+	s.counts[strconv.Itoa(len(doc.Parameters))] = true
+	s.readMeaning(vectors)
 	return s
+}
+
+// language returns the language of the source as the tables name it; English
+// where it cannot be told.
+func (s *Source) language() string {
+	switch s.doc.Language {
+	case "zh", "ja":
+		return cjk
+	case "":
+		return "en"
+	}
+	return s.doc.Language
 }
 
 // everyText calls fn with every key, string and number of a JSON value. The

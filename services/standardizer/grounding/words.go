@@ -1,10 +1,13 @@
 package grounding
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
@@ -27,7 +30,7 @@ func isIdentifier(name string) bool {
 		if unicode.IsSpace(r) {
 			return false
 		}
-		if unicode.IsUpper(r) && small || i > 0 && strings.ContainsRune("_./:", r) {
+		if unicode.IsUpper(r) && small || i > 0 && strings.ContainsRune("_./:-", r) {
 			return true
 		}
 		small = unicode.IsLower(r)
@@ -84,3 +87,37 @@ func sameType(fact, said string) bool {
 }
 
 func knownType(s string) bool { return family(s) != "" }
+
+// sameWords reports whether two lists have the same words, in any order.
+func sameWords(a, b []string) bool {
+	lacks := func(list []string) func(string) bool {
+		return func(w string) bool { return !slices.Contains(list, w) }
+	}
+	return !slices.ContainsFunc(a, lacks(b)) && !slices.ContainsFunc(b, lacks(a))
+}
+
+// quoted is what a user quotes, which may be in any language.
+var quoted = regexp.MustCompile(`["“„«'‘].{2,}["”“»'’]`)
+
+// foreign returns the language of a text where that is clearly another than the one
+// wanted.
+func foreign(said string, want text.Language) string {
+	is := text.Guess(said)
+	if is == "" || is == want || is == "zh" && want == "ja" {
+		return ""
+	}
+	mine, theirs := 0, 0
+	for _, w := range text.Words(said) {
+		if w.FunctionWord(want) {
+			mine++
+		}
+		if w.FunctionWord(is) {
+			theirs++
+		}
+	}
+	unspaced := func(l text.Language) bool { return l == "zh" || l == "ja" || l == "ko" || l == "th" }
+	if theirs < mine+2 && is.Script() == want.Script() && !unspaced(is) && !unspaced(want) {
+		return ""
+	}
+	return string(is)
+}
