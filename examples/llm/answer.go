@@ -114,6 +114,7 @@ type need struct {
 
 type argument struct {
 	Name    string `json:"name"`
+	Type    string `json:"type"`
 	Meaning string `json:"meaning"`
 }
 
@@ -141,11 +142,11 @@ type kind struct {
 
 func kinds() []kind {
 	return []kind{
-		{argument{"email", "The e-mail address."}, regexp.MustCompile(`\S@\S+\.\S`)},
-		{argument{"url", "The web address."}, regexp.MustCompile(`\bhttps?://\S`)},
-		{argument{"date", "The day."}, regexp.MustCompile(`(?i)\b(\d{4}-\d\d-\d\d|today|tomorrow|(mon|tues|wednes|thurs|fri|satur|sun)day)\b`)},
-		{argument{"time", "The time of day."}, regexp.MustCompile(`(?i)\b\d{1,2}(:\d\d| ?[ap]m)\b`)},
-		{argument{"amount", "The amount of money."}, regexp.MustCompile(`[$€£]\s?\d|\b\d+ (dollars|euros|pounds)\b`)},
+		{argument{"email", "string", "The e-mail address."}, regexp.MustCompile(`\S@\S+\.\S`)},
+		{argument{"url", "string", "The web address."}, regexp.MustCompile(`\bhttps?://\S`)},
+		{argument{"date", "string", "The day."}, regexp.MustCompile(`(?i)\b(\d{4}-\d\d-\d\d|today|tomorrow|(mon|tues|wednes|thurs|fri|satur|sun)day)\b`)},
+		{argument{"time", "string", "The time of day."}, regexp.MustCompile(`(?i)\b\d{1,2}(:\d\d| ?[ap]m)\b`)},
+		{argument{"amount", "number", "The amount of money."}, regexp.MustCompile(`[$€£]\s?\d|\b\d+ (dollars|euros|pounds)\b`)},
 	}
 }
 

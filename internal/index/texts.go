@@ -48,9 +48,33 @@ func Texts(doc *schema.Document) Fields {
 }
 
 // ArgumentText returns an argument of a query in the form of a parameter's
-// text, so that the two compare: "name words: meaning".
+// text, so that the two compare: "name words (type): meaning". A meaning may
+// begin with the type, see Typed.
 func ArgumentText(name, meaning string) string {
-	return text.Truncate(join(": ", field(name), field(meaning)), maxField)
+	p := schema.Parameter{Name: name, Description: meaning}
+	if first, rest, ok := strings.Cut(strings.TrimSpace(meaning), ")"); ok {
+		if of, ok := strings.CutPrefix(first, "("); ok && isType(of) {
+			p.Type, p.Description = of, rest
+		}
+	}
+	return parameterText(&p)
+}
+
+// Typed returns the meaning of an argument with its type: "(type) meaning". A type that
+// JSON does not have is left out.
+func Typed(of, meaning string) string {
+	if !isType(of) {
+		return meaning
+	}
+	return join(" ", "("+of+")", meaning)
+}
+
+func isType(s string) bool {
+	switch s {
+	case "string", "integer", "number", "boolean", "object", "array":
+		return true
+	}
+	return false
 }
 
 func nameText(doc *schema.Document) string {

@@ -34,6 +34,10 @@ func TestTexts(t *testing.T) {
 		{"parameter", got.Parameters[0], "user Name (string): Who signs in."},
 		{"bare parameter", got.Parameters[1], "ttl"},
 		{"argument", ArgumentText("userName", "the account"), "user Name: the account"},
+		{"argument with a type", ArgumentText("userName", Typed("string", "the account")), "user Name (string): the account"},
+		{"argument with a type alone", ArgumentText("userName", "(string) "), "user Name (string)"},
+		{"argument of an unknown type", ArgumentText("userName", Typed("str", "the account")), "user Name: the account"},
+		{"argument in parentheses", ArgumentText("userName", "(optional) the account"), "user Name: (optional) the account"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: got  %q\nwant %q", c.field, c.got, c.want)

@@ -62,7 +62,7 @@ type SearchRequest struct {
 	Rewrite   Rewrite           `json:"rewrite,omitempty"`
 	Rerank    Rerank            `json:"rerank,omitempty"`    // as the server is set when absent
 	Needs     []Need            `json:"needs,omitempty"`     // given by the caller: skips rewriting
-	Arguments map[string]string `json:"arguments,omitempty"` // name to meaning, never a value
+	Arguments map[string]string `json:"arguments,omitempty"` // name to meaning, never a value; "(integer) meaning" tells the type
 	Steps     []string          `json:"steps,omitempty"`     // of a task, each searched by itself; not beside needs
 }
 

@@ -108,13 +108,13 @@ func TestArgumentsWithoutNeeds(t *testing.T) {
 	b := newBench(t, tool("a", "", 1))
 	b.search(t, schema.SearchRequest{Query: text})
 	plain := b.index.last().Probe
-	b.rewrites(t, Config{}, &fakeRewriter{answer: rewriting.Rewritten{Arguments: map[string]string{"island": "the name of an island"}}})
+	b.rewrites(t, Config{}, &fakeRewriter{answer: rewriting.Rewritten{Arguments: map[string]string{"island": "(string) the name of an island"}}})
 	got := b.search(t, schema.SearchRequest{Query: text})
 	p := b.index.last().Probe
 	if got.Rewrite != schema.RewriteLLM || len(p.Needs) != 2 || !reflect.DeepEqual(p.Needs, plain.Needs) {
 		t.Errorf("rewrite %q, searched for %+v", got.Rewrite, p.Needs)
 	}
-	if len(p.Arguments) != 1 || p.Arguments[0].Text.Words != "island: the name of an island" {
+	if len(p.Arguments) != 1 || p.Arguments[0].Text.Words != "island (string): the name of an island" {
 		t.Errorf("arguments %+v", p.Arguments)
 	}
 }

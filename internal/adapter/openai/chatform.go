@@ -110,7 +110,7 @@ func (f chatForm) request(model string, r llm.Request) chatRequest {
 var probeQuestion = llm.Request{
 	System: "Answer with the words that you are given.", User: "yes", MaxTokens: 32,
 	Schema: llm.Schema{Name: "answer", JSON: json.RawMessage(
-		`{"type":"object","additionalProperties":false,"required":["words"],"properties":{"words":{"type":"array","minItems":1,"maxItems":5,"items":{"type":"string"}}}}`)},
+		`{"type":"object","additionalProperties":false,"required":["words"],"properties":{"words":{"type":"array","minItems":1,"maxItems":5,"items":{"type":"string","enum":["yes","no"]}}}}`)},
 }
 
 // negotiation is how the last search for a form ended.

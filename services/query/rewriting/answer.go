@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -31,7 +32,7 @@ var ErrAnswer = errors.New("the answer cannot be used")
 func read(raw json.RawMessage, q *question) (r Rewritten, withheld int, err error) {
 	var answer struct {
 		Needs     []schema.Need `json:"needs"`
-		Arguments []Argument    `json:"arguments"`
+		Arguments []typed       `json:"arguments"`
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil {
 		return r, 0, fmt.Errorf("%w: %w", ErrAnswer, err)
@@ -48,6 +49,12 @@ func read(raw json.RawMessage, q *question) (r Rewritten, withheld int, err erro
 	return r, withheld, nil
 }
 
+// typed is an argument with its type in JSON.
+type typed struct {
+	Argument
+	Type string `json:"type"`
+}
+
 func clean(n *schema.Need) {
 	for _, s := range []*string{&n.UserIntent, &n.ToolDescription, &n.ExpectedResponse} {
 		*s = text.Truncate(text.Line(*s), maxNeedText)
@@ -56,15 +63,15 @@ func clean(n *schema.Need) {
 
 // general returns the arguments that say what a value is, and not which, and
 // how many others there were.
-func general(arguments []Argument, v values) (kept []Argument, withheld int) {
+func general(arguments []typed, v values) (kept []Argument, withheld int) {
 	for _, a := range arguments {
-		a = Argument{Name: text.Truncate(text.Line(a.Name), maxName), Meaning: text.Truncate(text.Line(a.Meaning), maxArgument)}
+		name, meaning := text.Truncate(text.Line(a.Name), maxName), text.Truncate(text.Line(a.Meaning), maxArgument)
 		switch {
-		case strings.TrimSpace(a.Name) == "":
-		case v.in(a.Name) || v.in(a.Meaning):
+		case strings.TrimSpace(name) == "":
+		case v.in(name) || v.in(meaning):
 			withheld++
 		default:
-			kept = append(kept, a)
+			kept = append(kept, Argument{Name: name, Meaning: index.Typed(a.Type, meaning)})
 		}
 	}
 	return kept, withheld

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -32,8 +33,10 @@ func TestAnswersThatCanNotBeUsed(t *testing.T) {
 }
 
 func TestArgumentsWithoutNeedsAreTaken(t *testing.T) {
-	got, _, err := read(json.RawMessage(`{"needs":[],"arguments":[{"name":"city","meaning":"a city"}]}`), &question{query: "the weather"})
-	if err != nil || len(got.Needs) != 0 || got.Arguments["city"] != "a city" {
+	raw := `{"needs":[],"arguments":[{"name":"guests","type":"integer","meaning":"How many come."},{"name":"day","type":"date","meaning":"When."},{"name":"room","meaning":"Which."}]}`
+	got, _, err := read(json.RawMessage(raw), &question{query: "a table for us"})
+	want := map[string]string{"guests": "(integer) How many come.", "day": "When.", "room": "Which."}
+	if err != nil || len(got.Needs) != 0 || !maps.Equal(got.Arguments, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -129,7 +132,7 @@ func FuzzRead(f *testing.F) {
 		}
 		v := valuesOf(inOrder(query), shown)
 		for name, meaning := range got.Arguments {
-			if len(name) > maxName || len(meaning) > maxArgument || v.in(meaning) || !utf8.ValidString(name) {
+			if len(name) > maxName || len(meaning) > maxArgument+len("(boolean) ") || v.in(meaning) || !utf8.ValidString(name) {
 				t.Fatalf("%q: %q", name, meaning)
 			}
 		}
