@@ -1,6 +1,7 @@
 package grounding
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,11 +73,13 @@ func (v Violation) String() string {
 func Check(a *answer.Answer, s *Source) []Violation {
 	c := checker{source: s, told: told(a), about: a.Description}
 	c.parameters(a.Parameters)
-	c.claims("description", a.Description, MaxDescription)
+	c.legible("description", a.Description, MaxDescription)
+	c.claims("description", a.Description)
 	if strange := c.sharesTooLittle(a.Description); strange != "" {
 		c.add(RuleMeaning, "description", strange)
 	}
-	c.claims("response", a.Response, MaxResponse)
+	c.legible("response", a.Response, MaxResponse)
+	c.claims("response", a.Response)
 	if a.Response != "" && (jsonText.MatchString(a.Response) || !prose(a.Response, 1)) {
 		c.add(RuleStructure, "response", a.Response)
 	}
@@ -87,6 +90,9 @@ func Check(a *answer.Answer, s *Source) []Violation {
 		c.example(exampleAt(i), e)
 	}
 	c.language(a)
+	slices.SortStableFunc(c.found, func(a, b Violation) int {
+		return cmp.Or(cmp.Compare(a.Where, b.Where), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.What, b.What))
+	})
 	return c.found
 }
 
@@ -160,7 +166,8 @@ func (c *checker) parameters(said []answer.Parameter) {
 		}
 		seen[p.Name] = true
 		c.fact(where, p)
-		c.claims(where+"/description", withoutExamples(p), MaxParameter)
+		c.legible(where+"/description", p.Description, MaxParameter)
+		c.claims(where+"/description", withoutExamples(p))
 		c.kind(where+"/description", p)
 		if p.Description != "" && squeeze(p.Description) == squeeze(c.source.doc.Name) {
 			c.add(RuleName, where+"/description", p.Description)
@@ -215,11 +222,7 @@ func withoutExamples(p *answer.Parameter) string {
 }
 
 // claims checks a text that says something about the tool: it makes up no value.
-func (c *checker) claims(where, said string, limit int) {
-	if said == "" {
-		return
-	}
-	c.legible(where, said, limit)
+func (c *checker) claims(where, said string) {
 	if refusal.MatchString(said) {
 		c.add(RuleModel, where, said)
 	}
@@ -276,10 +279,7 @@ func (c *checker) legible(where, said string, limit int) {
 	if strings.ContainsFunc(said, hidden) {
 		c.add(RuleHidden, where, "")
 	}
-	if injection.Score(said) >= injection.Threshold || voice.MatchString(said) {
-		c.add(RuleModel, where, said)
-	}
-	if echoes(said) {
+	if injection.Score(said) >= injection.Threshold || voice.MatchString(said) || echoes(said) {
 		c.add(RuleModel, where, said)
 	}
 	if blank.MatchString(said) {
@@ -356,7 +356,7 @@ func (c *checker) literals(where, said string, takers []schema.Parameter) {
 			c.add(RuleIdentifier, where, m)
 		}
 	}
-	if takes(takesValue) {
+	if takes(takesValue) || len(takers) == 0 && !c.source.stated.Names && strings.HasPrefix(where, "examples/") {
 		return
 	}
 	for _, m := range path.FindAllStringSubmatch(said, -1) {

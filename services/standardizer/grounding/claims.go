@@ -157,8 +157,8 @@ var exampleOf = regexp.MustCompile(`(?i)(\b(?:for example|for instance|such as|l
 // compound is a word of several.
 var compound = regexp.MustCompile(`\p{L}+(?:-\p{L}+)+|\p{Lu}\p{Ll}+(?:\p{Lu}\p{Ll}+)+|\p{L}+(?:_\p{L}+)+`)
 
-// loops reports whether a text goes round: three words in a row stand in it three
-// times, or one word makes up much of it.
+// loops reports whether a text goes round: three words in a row make up a third of
+// it, or one word makes up much of it.
 func loops(said string) bool {
 	words := text.Words(said)
 	seen, times := map[[3]string]int{}, map[string]int{}
@@ -173,7 +173,7 @@ func loops(said string) bool {
 	for i := 2; i < len(words); i++ {
 		three := [3]string{words[i-2].Text, words[i-1].Text, words[i].Text}
 		seen[three]++
-		if seen[three] > 2 || three[0] == three[1] && three[1] == three[2] {
+		if seen[three] > 2 && seen[three]*9 >= len(words) || three[0] == three[1] && three[1] == three[2] {
 			return true
 		}
 	}

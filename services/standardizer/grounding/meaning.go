@@ -29,7 +29,6 @@ const fewWords = 3
 // meaning is what a source is about: its parts, one by one and together.
 type meaning struct {
 	vectors Vectors
-	own     string // description
 	parts   [][]float32
 	words   map[string]bool // stems
 }
