@@ -86,6 +86,10 @@ func everythingFails(t *testing.T, p *process.Process) {
 		send(t, p, http.MethodPost, "/v1/events", "application/cloudevents+json", wrong)
 		send(t, p, http.MethodPost, "/v1/search", "application/json", wrong)
 	}
+	for i := range 5 { // until the language model is not asked any more
+		var answer schema.SearchResponse
+		_ = p.Client.Post(t.Context(), "/v1/search", schema.SearchRequest{Query: fmt.Sprint("quokka number ", i)}, &answer)
+	}
 	for _, query := range []schema.SearchRequest{
 		{Query: "where is a quokka"}, {Query: "quokkasealed query"}, {Query: strings.Repeat("quokka ", 20_000)},
 		{Steps: []string{"find a quokka", "feed the quokka quokkasealed"}}, {Query: "quokka", K: -1},
