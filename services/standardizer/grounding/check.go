@@ -172,9 +172,6 @@ func (c *checker) parameters(said []answer.Parameter) {
 		if p.Description != "" && squeeze(p.Description) == squeeze(c.source.doc.Name) {
 			c.add(RuleName, where+"/description", p.Description)
 		}
-		if p.Example != "" && squeeze(p.Example) == squeeze(p.Name) {
-			c.add(RuleEmpty, where+"/example", p.Example)
-		}
 		c.value(where+"/example", p)
 	}
 	if len(said) > schema.MaxParameters {
@@ -285,6 +282,9 @@ func (c *checker) legible(where, said string, limit int) {
 	if blank.MatchString(said) {
 		c.add(RuleEmpty, where, said)
 	}
+	if pairs.MatchString(said) && !strings.HasSuffix(where, "/example") {
+		c.add(RuleStructure, where, said)
+	}
 	if loops(said) {
 		c.add(RuleLoop, where, said)
 	}
@@ -298,10 +298,10 @@ func (c *checker) example(where, said string) {
 		c.add(RuleEmpty, where, "")
 	}
 	c.namesTool(where, said)
-	if !prose(said, 2) || pairs.MatchString(said) {
+	if !prose(said, 2) || torn(said) {
 		c.add(RuleStructure, where, said)
 	}
-	if template.MatchString(said) || len(squeeze(said)) > 0 && strings.Contains(squeeze(c.source.doc.Description), squeeze(said)) {
+	if template.MatchString(said) || definition.MatchString(said) && !person.MatchString(said) || len(squeeze(said)) > 0 && strings.Contains(squeeze(c.source.doc.Description), squeeze(said)) {
 		c.add(RuleTemplate, where, said)
 	}
 	if languageOf(said, c.source.language()) == c.source.language() && c.source.strange(said, leastExample, 0, c.about) {
@@ -393,7 +393,7 @@ func (c *checker) namesTool(where, said string) {
 	}
 	own := c.source.stems(text.Split(c.source.doc.Name))
 	for _, m := range compound.FindAllString(said, -1) {
-		if parts := c.source.stems(text.Split(m)); len(parts) > 1 && sameWords(parts, own) {
+		if parts := c.source.stems(text.Split(m)); len(parts) > 1 && (sameWords(parts, own) || strings.HasPrefix(said, m) && within(parts, own)) {
 			c.add(RuleName, where, m)
 		}
 	}

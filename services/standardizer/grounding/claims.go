@@ -122,7 +122,7 @@ var voice = regexp.MustCompile(`(?i)\b(?:as an? (?:ai|artificial|language model|
 var refusal = regexp.MustCompile(`(?i)\b(?:i(?:'m| am) (?:sorry|unable|not able)|i (?:cannot|can't|do not have|don't have)|es tut mir leid|ich kann (?:nicht|kein)|lo siento|je ne peux|mi dispiace|desculpe)\b`)
 
 // template is an example that waits to be filled in, or speaks of the tool.
-var template = regexp.MustCompile(`(?i)(?:^|\W)(?:insert|enter|put|type|add|write) (?:your|the|a|an)\b[^.]*\bhere\b|\byour (?:query|request|question|text) here\b|^\W*(?:example(?: request)?|user request|request|query|sample|beispiel|ejemplo|exemple|esempio|exemplo|voorbeeld|例|示例)s?\W*\d*\W*$|^\W*(?:example|beispiel|ejemplo|exemple|esempio|示例|例)(?: request)?\W*\d|<[\p{L} _]+>|\[(?:your|insert|city|name|date|value)[^\]]*\]|\{\{|^(?:string|text|n/a|todo|tbd|none|null|\.{2,})\W*$|^\W*(?:example|response|type|output|input|properties|parameters)\s*[:=]|^\W*(?:this|the)(?: \w+)? (?:tool|function|api|endpoint|method|operation|service)\b|^\W*(?:dieses|das) (?:werkzeug|tool)\b|^\W*(?:esta|la) (?:herramienta|función|api)\b|^\W*(?:esta|a) (?:ferramenta|função)\b|^\W*(?:questa|questo|la) (?:funzione|strumento)\b|^\W*(?:the |an? )?(?:parameter|field|argument|value)\b|^\W*(?:cet|l)\W?(?:outil|api)\b|^(?:本|该|此|この)(?:工具|接口|函数|ツール|関数|api)|^\W*(?:GET|POST|PUT|PATCH|DELETE) /`)
+var template = regexp.MustCompile(`(?i)(?:^|\W)(?:insert|enter|put|type|add|write) (?:your|the|a|an)\b[^.]*\bhere\b|\bgoes here\b|\byour (?:query|request|question|text) here\b|^\W*(?:example(?: request)?|user request|request|query|sample|beispiel|ejemplo|exemple|esempio|exemplo|voorbeeld|例|示例)s?\W*\d*\W*$|^\W*(?:example|beispiel|ejemplo|exemple|esempio|示例|例)(?: request)?\W*\d|<[\p{L} _]+>|\[(?:your|insert|city|name|date|value)[^\]]*\]|\{\{|^(?:string|text|n/a|todo|tbd|none|null|\.{2,})\W*$|^\W*(?:example|response|type|output|input|properties|parameters)\s*[:=]|^\W*(?:this|the)(?: \w+)? (?:tool|function|api|endpoint|method|operation|service)\b|^\W*(?:dieses|das) (?:werkzeug|tool)\b|^\W*(?:esta|la) (?:herramienta|función|api)\b|^\W*(?:esta|a) (?:ferramenta|função)\b|^\W*(?:questa|questo|la) (?:funzione|strumento)\b|^\W*(?:the |an? )?(?:parameter|field|argument|value)\b|^\W*(?:cet|l)\W?(?:outil|api)\b|^(?:本|该|此|この)(?:工具|接口|函数|ツール|関数|api)|^\W*(?:GET|POST|PUT|PATCH|DELETE) /`)
 
 // prose reports whether a text is made of so many words: of letters, if not more
 // than numbers take.
@@ -136,8 +136,19 @@ func prose(said string, words int) bool {
 			others++
 		}
 	}
-	return letters*3 > others && len(text.Words(said)) >= words
+	return letters*3 > others && len(text.Words(said)) >= words && (words < 2 || strings.ContainsFunc(strings.TrimSpace(said), unicode.IsSpace) || strings.ContainsFunc(said, unspaced))
 }
+
+// unspaced reports whether a letter is of a script without spaces.
+func unspaced(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
+
+// definition is a sentence that says what something is.
+var definition = regexp.MustCompile(`(?i)^(?:an? )?[\p{L} ]{3,40} (?:is|are) an? \p{L}+ (?:of|in|that|which) [^?]*\.$`)
+
+// person is one who asks or is asked.
+var person = regexp.MustCompile(`(?i)\b(?:i|my|me|we|our|us|you|your|please)\b`)
 
 // negated is what a text says is not so.
 var negated = regexp.MustCompile(`(?i)(?:^|\s)(?:without|instead of|not|never|no|ohne|nicht|sans|sin|senza|sem|zonder|bez|nie)\s+\S+(?:\s+\S+)?`)
@@ -244,8 +255,8 @@ var acronym = regexp.MustCompile(`\b[A-Z]{2,6}s?\b`)
 // throughout.
 func titled(sentence string) bool {
 	capitals, all := 0, 0
-	for _, w := range word.FindAllString(sentence, -1) {
-		if len(w) > 3 {
+	for i, w := range word.FindAllString(sentence, -1) {
+		if i > 0 && len(w) > 3 {
 			if all++; unicode.IsUpper([]rune(w)[0]) {
 				capitals++
 			}

@@ -34,7 +34,18 @@ var (
 )
 
 // pairs are the keys and values of some JSON.
-var pairs = regexp.MustCompile(`['"]\s*:\s*['"{\[]`)
+var pairs = regexp.MustCompile(`['"]\s*:\s*(?:['"{\[]|true|false|\d)`)
+
+// torn reports whether a text is a piece of some code: brackets without their
+// others, or the beginning of an assignment.
+func torn(said string) bool {
+	for _, pair := range []string{"{}", "[]"} {
+		if strings.Count(said, pair[:1]) != strings.Count(said, pair[1:]) {
+			return true
+		}
+	}
+	return strings.HasSuffix(strings.TrimSpace(said), "=")
+}
 
 // literal is a value in a text, and its value in one spelling.
 type literal struct{ text, value string }

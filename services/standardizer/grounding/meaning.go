@@ -26,6 +26,10 @@ const (
 // fewWords are too few to tell whether they are about something.
 const fewWords = 3
 
+// manyWords are enough to tell by words alone: a good description of a short
+// source may have none of its.
+const manyWords = 8
+
 // meaning is what a source is about: its parts, one by one and together.
 type meaning struct {
 	vectors Vectors
@@ -114,7 +118,7 @@ func (c *checker) sharesTooLittle(said string) string {
 	if languageOf(said, s.language()) != s.language() {
 		return ""
 	}
-	if len(s.stems(s.doc.Description)) >= fewWords && s.strange(said, leastDescription, fewWords+1) {
+	if len(s.stems(s.doc.Description)) >= fewWords && s.strange(said, leastDescription, manyWords) {
 		return said
 	}
 	for _, clause := range text.Clauses(said) {

@@ -90,10 +90,12 @@ func knownType(s string) bool { return family(s) != "" }
 
 // sameWords reports whether two lists have the same words, in any order.
 func sameWords(a, b []string) bool {
-	lacks := func(list []string) func(string) bool {
-		return func(w string) bool { return !slices.Contains(list, w) }
-	}
-	return !slices.ContainsFunc(a, lacks(b)) && !slices.ContainsFunc(b, lacks(a))
+	return within(a, b) && within(b, a)
+}
+
+// within reports whether all words of a list are in another.
+func within(a, b []string) bool {
+	return !slices.ContainsFunc(a, func(w string) bool { return !slices.Contains(b, w) })
 }
 
 // quoted is what a user quotes, which may be in any language.
