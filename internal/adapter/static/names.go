@@ -18,7 +18,7 @@ type Names struct{ model *Model }
 func NewNames(m *Model) *Names { return &Names{m} }
 
 // nameWeight was sought on two of three labelled sets and measured on the third:
-// decision 0017.
+// decision 0018.
 const nameWeight = 0.4
 
 // Weight returns how many standard deviations of the scores one of Score counts: a name
