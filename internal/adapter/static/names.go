@@ -36,16 +36,49 @@ const (
 // same words or in others: the mean over the words of the name, from 0 to 1. The name
 // is what stands before the first full stop. It fails only when ctx has ended.
 func (n *Names) Score(ctx context.Context, query string, texts []string) ([]float64, error) {
-	asked := n.vectors(query, queryWords, func(w string) bool { return text.StopWord(w) || text.Filler(w) })
+	asked := n.asked(query)
+	said := map[string]float64{} // what the query says of a word: names share many
 	scores := make([]float64, len(texts))
 	for i, s := range texts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		name, _, _ := strings.Cut(s, ". ")
-		scores[i] = said(n.vectors(name, nameWords, empty), asked)
+		words := firstWords(name, nameWords, empty)
+		var sum float64
+		for _, w := range words {
+			x, known := said[w]
+			if !known {
+				x = nearest(n.model.Append(nil, w), asked)
+				said[w] = x
+			}
+			sum += x
+		}
+		scores[i] = min(1, sum/float64(max(1, len(words)))) // a float32 may say that a word is more than itself
 	}
 	return scores, nil
+}
+
+// asked returns the vectors of the words of a query that say something, each once.
+func (n *Names) asked(query string) [][]float32 {
+	words := firstWords(query, queryWords, func(w string) bool { return text.StopWord(w) || text.Filler(w) })
+	slices.Sort(words)
+	var out [][]float32
+	for _, w := range slices.Compact(words) {
+		out = append(out, n.model.Append(nil, w))
+	}
+	return out
+}
+
+// nearest returns how near the nearest asked word is, from 0 for what is so by chance.
+func nearest(word []float32, asked [][]float32) float64 {
+	best := float64(unlike)
+	for _, a := range asked {
+		if len(a) == len(word) { // a word of nothing has no vector
+			best = max(best, float64(vector.Dot(word, a)))
+		}
+	}
+	return (best - unlike) / (1 - unlike)
 }
 
 // empty reports whether a word of a name says nothing of the tool's subject: whoever
@@ -58,27 +91,8 @@ func empty(word string) bool {
 	return text.StopWord(word)
 }
 
-// vectors returns the vectors of the first words of a text, but for those to leave out.
-func (n *Names) vectors(s string, limit int, leaveOut func(string) bool) [][]float32 {
+// firstWords returns the first words of a text, but for those to leave out.
+func firstWords(s string, limit int, leaveOut func(string) bool) []string {
 	words := slices.DeleteFunc(Words(s), leaveOut)
-	out := make([][]float32, 0, limit)
-	for _, w := range words[:min(len(words), limit)] {
-		out = append(out, n.model.Append(nil, w))
-	}
-	return out
-}
-
-// said returns the mean over the words of a name of how near the nearest asked one is.
-func said(name, asked [][]float32) float64 {
-	var sum float64
-	for _, word := range name {
-		best := float64(unlike)
-		for _, a := range asked {
-			if len(a) == len(word) { // a word of nothing has no vector
-				best = max(best, float64(vector.Dot(word, a)))
-			}
-		}
-		sum += (best - unlike) / (1 - unlike)
-	}
-	return min(1, sum/float64(max(1, len(name)))) // a float32 may say that a word is more than itself
+	return words[:min(len(words), limit)]
 }
