@@ -64,6 +64,7 @@ func (f *evalFlags) register(cmd *cobra.Command) {
 		"rank":      "what is ranked",
 		"steps":     "search the steps of a query one by one and fuse",
 		"rerank":    "rerank by hierarchy",
+		"tasks":     "how many queries a task is made of",
 		"baseline":  "measure plain BM25 over the raw documents instead",
 	}
 	for _, c := range evaluation.Choices() {

@@ -11,9 +11,10 @@ import (
 
 // tuneFlags are the flags of tune.
 type tuneFlags struct {
-	begin string
-	out   string
-	cache string
+	begin  string
+	out    string
+	cache  string
+	rerank bool
 }
 
 func newTune(con *console) *cobra.Command {
@@ -34,6 +35,9 @@ that were searched for without it.`,
 	flags.StringVar(&f.begin, "begin", fusion.BuiltinName, "preset to begin with")
 	flags.StringVar(&f.cache, "cache", "", "folder in which vectors are kept for the next time")
 	flags.StringVar(&f.out, "out", "", "write the weights to this file")
+	flags.BoolVar(&f.rerank, "rerank", false, "train the classifier of reranking instead, and print it")
+	cmd.MarkFlagsMutuallyExclusive("rerank", "begin")
+	cmd.MarkFlagsMutuallyExclusive("rerank", "out")
 	return cmd
 }
 
@@ -41,6 +45,9 @@ func (c *console) tune(cmd *cobra.Command, dirs []string, f tuneFlags) error {
 	cfg, err := modelConfig(cmd)
 	if err != nil {
 		return err
+	}
+	if f.rerank {
+		return c.tuneRerank(cmd, evaluator.TuneConfig{Dirs: dirs, Config: cfg, Cache: f.cache})
 	}
 	begin, err := fusion.Preset(f.begin)
 	if err != nil {
@@ -73,4 +80,23 @@ func (c *console) printTuned(tuned *evaluator.Tuned) {
 	}
 	table.add(mean.Set, fmt.Sprintf("%.4f", mean.Before), fmt.Sprintf("%.4f", mean.After), fmt.Sprintf("%.4f", *mean.LeftOut))
 	c.printTable(table)
+}
+
+// tuneRerank trains the classifier of reranking.
+func (c *console) tuneRerank(cmd *cobra.Command, cfg evaluator.TuneConfig) error {
+	report, finish := c.stages()
+	tuned, err := evaluator.TuneRerank(cmd.Context(), cfg, report)
+	finish()
+	if err != nil {
+		return err
+	}
+	return c.show(tuned, func() {
+		table := newTable("SPLIT", "MADE OF", "ONE OWNER", "QUERIES", "OFF", "SINGLE", "MULTI", "AUTO", "LEFT OUT")
+		for _, g := range tuned.Groups {
+			table.add(g.Split, g.Made, g.OneOwner, g.Queries, fmt.Sprintf("%.4f", g.Off), fmt.Sprintf("%+.4f", g.Single-g.Off),
+				fmt.Sprintf("%+.4f", g.Multi-g.Off), fmt.Sprintf("%+.4f", g.Auto-g.Off), fmt.Sprintf("%+.4f", g.LeftOut-g.Off))
+		}
+		c.printTable(table)
+		c.printf("\n%+v\n", tuned.Classifier)
+	})
 }

@@ -46,6 +46,7 @@ type Lookup struct {
 	Model   fusion.Model // decides which candidates are worth returning
 	N       int          // how many; 0 for those of Also alone
 	Also    []string     // ids of tools that are scored and returned whatever their texts score
+	Rerank  bool         // whether candidates come with what reranking compares
 }
 
 // Supplier is a tool that answers with what another one takes.
@@ -87,4 +88,8 @@ type Candidate struct {
 	Matches    []schema.Match // one per parameter, in the document's order; empty without arguments
 	BestArg    []int          // for each parameter the index of its best argument, -1 for none
 	Similarity float64        // best dense score of query and needs against the whole entity
+
+	// Set where the lookup says Rerank.
+	Needs  []float64 // what each need scores by itself against the name and flat texts, by the model of the lookup
+	Vector []float32 // of the name text
 }

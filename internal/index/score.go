@@ -181,6 +181,15 @@ func coverage(params []events.Vector, phi func(parameter []float32) float64) flo
 	return sum / float64(len(params))
 }
 
+// AddNeeds adds to what the words of each need score by themselves what its vector does.
+func AddNeeds(scores []float64, p *Probe, v *events.Vectors, w *fusion.Features) {
+	for i := range p.Needs {
+		q := p.Needs[i].Whole.Vector
+		name := cosine(q, v.Name)
+		scores[i] += w[fusion.NeedsDenseName]*name + w[fusion.NeedsDenseFlat]*cosineOr(q, v.Flat, name)
+	}
+}
+
 // similarity is the best cosine that was measured against name or whole
 // document.
 func (p *Probe) similarity(f *fusion.Features) float64 {

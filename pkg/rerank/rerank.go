@@ -1,17 +1,19 @@
 package rerank
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
 
 // Item is one tool of a ranking.
 type Item struct {
-	ID    string
-	Owner string  // empty: the tool is its own
-	Score float64 // of the ranking; Calibrate makes it a value from 0 to 1
-	Seen  bool    // whether its owner is known from labels or feedback
-	Words Words   // that its texts hold, without stop words; nil is not known
+	ID     string
+	Owner  string    // empty: the tool is its own
+	Score  float64   // of the ranking; the algorithms take calibrated ones
+	Seen   bool      // whether its owner is known from labels or feedback
+	Needs  []float64 // what it scores for each need of the query by itself; empty is not known
+	Vector []float32 // its embedding, of unit length; empty is not known
 }
 
 // owner returns what the tool belongs to, its own where it has none: ids of
@@ -30,7 +32,6 @@ type Why string
 const (
 	ClearOwner Why = "clear_owner"    // its owner has a tool that is clearly relevant
 	Extended   Why = "extended_list"  // the same, of an unseen owner and from beyond what is reordered
-	OwnNeed    Why = "own_need"       // not overtaken: it says more of a need than those of clear owners do
 	OtherOwner Why = "other_owner"    // behind the tools of clear owners
 	Front      Why = "component"      // among the first of the tools that are connected with it
 	Beyond     Why = "over_component" // behind them: enough that are connected with it come first
@@ -60,23 +61,15 @@ const (
 	slope  = 6.122
 )
 
-// Calibrate returns the items with scores from 0 to 1, in the same order. Fused
-// scores have no scale of their own: each is judged by its share of the best.
-// Where the best is not above zero, nothing is relevant and all are 0.
-func Calibrate(items []Item) []Item {
-	var most float64
-	for i := range items {
-		most = max(most, items[i].Score)
+// Calibrate returns a score as a value from 0 to 1 that thresholds can be compared
+// with, by its share of the best score of the ranking. Neither fused scores nor those
+// of cross-encoders have a scale that a threshold could know: one model gives .8 to what
+// it is sure of and another .02. Where the best is not above zero, nothing is relevant.
+func Calibrate(score, best float64) float64 {
+	if best <= 0 {
+		return 0
 	}
-	out := slices.Clone(items)
-	for i := range out {
-		if most <= 0 {
-			out[i].Score = 0
-			continue
-		}
-		out[i].Score = 1 / (1 + math.Exp(-slope*(out[i].Score/most-halfAt)))
-	}
-	return out
+	return 1 / (1 + math.Exp(-slope*(score/best-halfAt)))
 }
 
 // Truncate is the adaptive truncation: it divides the positions into those that
@@ -97,98 +90,81 @@ func (c Config) Truncate(items []Item) (kept, cut []int) {
 	return kept, cut
 }
 
-// Single is Algorithm 1, for queries that one owner answers: the tools of
-// owners of which one is clearly relevant come first, then the others. Of an
-// unseen owner, whose tools score too low for want of examples, the extended
-// list takes part: all that it has in the ranking, not only what truncation
-// keeps. Scores are calibrated.
-//
-// With the needs of the query, what speaks against its being of that kind is
-// heard: a tool that says more of a need than all tools of the clear owners, by
-// more than OwnNeed, is not overtaken.
-func (c Config) Single(items []Item, needs []Words) []Place {
-	kept, cut := c.Truncate(items)
-	clear := map[string]bool{}
-	for _, i := range kept {
-		if items[i].Score >= c.Clear {
-			clear[items[i].owner()] = true
+// clear returns the owners that Algorithm 1 takes for those that answer the query: that
+// of the first tool, and those of which a tool is clearly relevant.
+func (c Config) clear(items []Item) map[string]bool {
+	owners := map[string]bool{}
+	for i := range items {
+		if i == 0 || items[i].Score >= c.Clear {
+			owners[items[i].owner()] = true
 		}
 	}
-	isClear := func(i int) bool { return clear[items[i].owner()] }
-	front, _ := part(kept, isClear)
-	extended, cut := part(cut, func(i int) bool { return !items[i].Seen && isClear(i) })
-	held := c.held(items, needs, front)
-	var order []Place
-	for _, i := range kept {
+	return owners
+}
+
+// Unseen returns the clear owners, in the order of their first tools, whose tools score
+// too low for want of examples: all that such an owner has in the library takes part in
+// Algorithm 1, not only what was found.
+func (c Config) Unseen(items []Item) []string {
+	var owners []string
+	clear := c.clear(items)
+	for i := range items {
+		it := &items[i]
+		if clear[it.owner()] && !it.Seen && it.Owner != "" && !slices.Contains(owners, it.Owner) {
+			owners = append(owners, it.Owner)
+		}
+	}
+	return owners
+}
+
+// Single is Algorithm 1, for queries that one owner answers: the tools of clear owners
+// come first, by their scores, then the others. Items are in the order of the ranking;
+// those from the position extended on are the extended list, tools of Unseen owners.
+func (c Config) Single(items []Item, extended int) []Place {
+	clear := c.clear(items[:extended])
+	var front, rest []Place
+	for i := range items {
 		switch {
-		case isClear(i):
-			order = overtake(order, Place{i, ClearOwner})
-		case held(i):
-			order = append(order, Place{i, OwnNeed})
+		case i >= extended:
+			front = append(front, Place{i, Extended})
+		case clear[items[i].owner()]:
+			front = append(front, Place{i, ClearOwner})
 		default:
-			order = append(order, Place{i, OtherOwner})
+			rest = append(rest, Place{i, OtherOwner})
 		}
 	}
-	for _, i := range extended {
-		order = overtake(order, Place{i, Extended})
-	}
-	return append(order, places(cut, Cut)...)
-}
-
-// overtake puts a place in front of those of other owners at the end.
-func overtake(order []Place, p Place) []Place {
-	at := len(order)
-	for at > 0 && order[at-1].Why == OtherOwner {
-		at--
-	}
-	return slices.Insert(order, at, p)
-}
-
-// held returns whether a tool says more of a need than those in front.
-func (c Config) held(items []Item, needs []Words, front []int) func(i int) bool {
-	most := make([]float64, len(needs))
-	for n, need := range needs {
-		for _, i := range front {
-			most[n] = max(most[n], shareOf(need, items[i].Words))
-		}
-	}
-	return func(i int) bool {
-		for n, need := range needs {
-			if shareOf(need, items[i].Words) > most[n]+c.OwnNeed {
-				return true
-			}
-		}
-		return false
-	}
+	slices.SortStableFunc(front, func(a, b Place) int { return cmp.Compare(items[b.At].Score, items[a.At].Score) })
+	return append(front, rest...)
 }
 
 // Multi is Algorithm 2, for queries that need several owners: tools of one
 // owner, or alike, are connected, and of each connected component the best
 // PerComponent come first. Both parts stay in the order of the ranking.
 func (c Config) Multi(items []Item) []Place {
-	kept, cut := c.Truncate(items)
-	component := c.components(items, kept)
+	component := c.components(items)
 	taken := make([]int, len(items))
-	front, rest := part(kept, func(i int) bool {
-		taken[component[i]]++
-		return taken[component[i]] <= c.PerComponent
-	})
-	return slices.Concat(places(front, Front), places(rest, Beyond), places(cut, Cut))
+	var front, rest []Place
+	for i := range items {
+		if taken[component[i]]++; taken[component[i]] <= c.PerComponent {
+			front = append(front, Place{i, Front})
+		} else {
+			rest = append(rest, Place{i, Beyond})
+		}
+	}
+	return append(front, rest...)
 }
 
 // components returns for each position the first position of its component.
-func (c Config) components(items []Item, kept []int) []int {
+func (c Config) components(items []Item) []int {
 	root := make([]int, len(items))
-	for i := range root {
+	for i := range items {
 		root[i] = i
-	}
-	for at, i := range kept {
-		for _, j := range kept[:at] {
+		for j := range i {
 			if root[i] == root[j] || !c.connected(&items[i], &items[j]) {
 				continue
 			}
 			from, to := max(root[i], root[j]), min(root[i], root[j])
-			for _, k := range kept {
+			for k := range i + 1 {
 				if root[k] == from {
 					root[k] = to
 				}
@@ -199,63 +175,17 @@ func (c Config) components(items []Item, kept []int) []int {
 }
 
 func (c Config) connected(a, b *Item) bool {
-	return a.owner() == b.owner() || similarity(a.Words, b.Words) > c.Alike
+	return a.owner() == b.owner() || cosine(a.Vector, b.Vector) > c.Alike
 }
 
-// part divides positions by whether they are wanted, in their order.
-func part(positions []int, wanted func(i int) bool) (yes, no []int) {
-	for _, i := range positions {
-		if wanted(i) {
-			yes = append(yes, i)
-		} else {
-			no = append(no, i)
-		}
+// cosine of unit vectors is their inner product; 0 where one is not known.
+func cosine(a, b []float32) float64 {
+	if len(a) != len(b) {
+		return 0
 	}
-	return yes, no
-}
-
-// places gives positions the same reason.
-func places(positions []int, why Why) []Place {
-	out := make([]Place, len(positions))
-	for i, at := range positions {
-		out[i] = Place{at, why}
+	var sum float32
+	for i := range a {
+		sum += a[i] * b[i]
 	}
-	return out
-}
-
-// Choose returns the algorithm for a query by the probability that one owner
-// answers it. None is left to what is undecided, and to what has no hierarchy: a
-// ranking in which nothing has an owner.
-func (c Config) Choose(items []Item, single float64) Algorithm {
-	owned := slices.ContainsFunc(items, func(it Item) bool { return it.Owner != "" })
-	switch {
-	case !owned:
-	case single >= c.SingleFrom:
-		return Single
-	case single <= c.MultiTo:
-		return Multi
-	}
-	return None
-}
-
-// Order returns the order that an algorithm puts the items into. Scores are
-// calibrated. Needs are those of a query if it is not certain that one
-// owner answers it.
-func (c Config) Order(items []Item, needs []Words, a Algorithm) []Place {
-	switch a {
-	case Single:
-		return c.Single(items, needs)
-	case Multi:
-		return c.Multi(items)
-	}
-	order := make([]Place, len(items))
-	for i := range order {
-		order[i].At = i
-	}
-	return order
-}
-
-// shareOf returns the share of the words of need that are in words.
-func shareOf(need, words Words) float64 {
-	return float64(need.shared(words)) / float64(max(1, len(need)))
+	return float64(sum)
 }

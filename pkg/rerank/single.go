@@ -2,45 +2,80 @@ package rerank
 
 import "math"
 
-// How far down a ranking SingleProbability looks.
-const (
-	topTools   = 10 // whose scores are shared out among owners
-	ownerTools = 50 // among which the first owner's second tool is looked for
-)
-
-// SingleProbability returns the probability that one owner answers a query with so many
-// needs, from its ranking, best first, with scores that need not be calibrated: a
-// logistic regression on the share of the first ten scores that the first owner has, on
-// the score of its second tool as a share of its first, and on the number of needs. The
-// coefficients were fitted to the labels of the measured sets together.
-func SingleProbability(items []Item, needs int) float64 {
-	var mass, sibling float64
-	if len(items) > 0 && items[0].Score > 0 {
-		mass, sibling = firstOwner(items)
-	}
-	return 1 / (1 + math.Exp(4.7-8*mass-4*sibling+0.1*float64(needs)))
+// Evidence is what a ranking says of whether one owner answers a query.
+type Evidence struct {
+	Needs    int     // that are compared
+	Coverage float64 // how well the owner of the first tool does for them: 1 is as well as all tools
+	Lift     float64 // how much more it would be with the tools of a second owner
 }
 
-// firstOwner returns the share of the first scores that the owner of the first tool has,
-// and its second tool's score as a share of its first one's.
-func firstOwner(items []Item) (mass, sibling float64) {
-	first, top := items[0].owner(), items[0].Score
-	var all, own float64
-	tools := 0
-	for i := range items[:min(len(items), ownerTools)] {
-		score := max(0, items[i].Score/top)
-		if i < topTools {
-			all += score
+// compared is how many of the first tools are compared.
+const compared = 20
+
+// EvidenceOf returns the evidence of a ranking, best first: the best score of an owner's
+// tools for a need, as a share of that of all tools, in the mean over the needs. A need
+// counts by the square of its best score, because what only leads up to a request is like
+// no tool.
+func EvidenceOf(items []Item) (e Evidence) {
+	if len(items) == 0 {
+		return e
+	}
+	items = items[:min(len(items), compared)]
+	best := make([]float64, len(items[0].Needs))
+	owners := map[string][]float64{}
+	for i := range items {
+		own := owners[items[i].owner()]
+		if own == nil {
+			own = make([]float64, len(best))
+			owners[items[i].owner()] = own
 		}
-		if items[i].owner() != first {
-			continue
-		}
-		if i < topTools {
-			own += score
-		}
-		if tools++; tools == 2 {
-			sibling = score
+		for n := range min(len(best), len(items[i].Needs)) {
+			best[n], own[n] = max(best[n], items[i].Needs[n]), max(own[n], items[i].Needs[n])
 		}
 	}
-	return own / all, sibling
+	first := owners[items[0].owner()]
+	var all, alone, both float64
+	for n := range best {
+		all, alone = all+best[n]*best[n], alone+best[n]*first[n]
+	}
+	for _, own := range owners {
+		var sum float64
+		for n := range best {
+			sum += best[n] * max(first[n], own[n])
+		}
+		both = max(both, sum)
+	}
+	if all > 0 {
+		e = Evidence{Needs: len(best), Coverage: alone / all, Lift: (both - alone) / all}
+	}
+	return e
+}
+
+// Classifier tells by a logistic regression on the evidence whether one owner answers a
+// query, and what to do about it.
+type Classifier struct {
+	Bias       float64 `json:"bias"`
+	Coverage   float64 `json:"coverage"`
+	Lift       float64 `json:"lift"`
+	SingleFrom float64 `json:"single_from"` // probability from which a query is reranked as single
+	MultiTo    float64 `json:"multi_to"`    // probability to which it is as multi
+}
+
+// Single returns the probability that one owner answers a query.
+func (c *Classifier) Single(e Evidence) float64 {
+	return 1 / (1 + math.Exp(-c.Bias-c.Coverage*e.Coverage-c.Lift*e.Lift))
+}
+
+// Choose returns the algorithm for a query, none for what is undecided. A query of one
+// need is answered by one tool: there is nothing to bring together, or to spread.
+func (c *Classifier) Choose(e Evidence) Algorithm {
+	switch p := c.Single(e); {
+	case e.Needs < 2:
+		return None
+	case p >= c.SingleFrom:
+		return Single
+	case p <= c.MultiTo:
+		return Multi
+	}
+	return None
 }

@@ -146,7 +146,7 @@ type Reranking struct {
 	Calibrated float64 `json:"calibrated"`       // the relevance, or where there is none the score, on a scale from 0 to 1
 	From       int     `json:"from"`             // place by the score, from 1
 	To         int     `json:"to"`               // place by reranking
-	Why        string  `json:"why,omitempty"`    // clear_owner, extended_list, own_need, other_owner, component, over_component or truncated
+	Why        string  `json:"why,omitempty"`    // clear_owner, extended_list, other_owner, component, over_component or truncated
 }
 
 // ParameterMatch is one parameter's part in the penalty.

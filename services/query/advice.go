@@ -10,19 +10,19 @@ type Advisor interface {
 	Weight() float64
 }
 
-// advised returns the scores of some tools with what an advisor says of them. Both are
-// measured by how far apart they are, which makes them comparable whatever their scales.
-func advised(scores, says []float64, weight float64) []float64 {
-	out := append([]float64(nil), scores...)
+// advice returns how much of a score of some tools what an advisor says of them counts.
+// Both are measured by how far apart they are, which makes them comparable whatever their
+// scales.
+func advice(places []place, says []float64, weight float64) float64 {
+	scores := make([]float64, len(places))
+	for i := range places {
+		scores[i] = places[i].item.Score
+	}
 	spread := deviation(says)
 	if spread == 0 {
-		return out // it says the same of all
+		return 0 // it says the same of all
 	}
-	per := weight * deviation(scores) / spread
-	for i, x := range says {
-		out[i] += per * x
-	}
-	return out
+	return weight * deviation(scores) / spread
 }
 
 // deviation is the standard deviation.

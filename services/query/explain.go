@@ -166,10 +166,10 @@ func matchedWords(query []string, doc *schema.Document) []string {
 	said := map[string]bool{} // stems
 	var out []string
 	for _, f := range fields {
-		has := rerank.WordsOf(contentWords(f.text))
+		has := contentWords(f.text)
 		var words []string
 		for _, word := range query {
-			if stem := text.Stem(word); has.Has(stem) && !said[stem] {
+			if stem := text.Stem(word); has[stem] && !said[stem] {
 				said[stem] = true
 				words = append(words, strconv.Quote(word))
 			}
@@ -192,6 +192,17 @@ func (q rewritten) words() []string {
 	for _, token := range text.Tokens(strings.Join(texts, ". ")) {
 		if !text.StopWord(token) && !text.Filler(token) && !slices.Contains(words, token) {
 			words = append(words, token)
+		}
+	}
+	return words
+}
+
+// contentWords returns the stems of a text's words, without words that say nothing.
+func contentWords(s string) map[string]bool {
+	words := map[string]bool{}
+	for _, token := range text.Tokens(s) {
+		if !text.StopWord(token) && !text.Filler(token) {
+			words[text.Stem(token)] = true
 		}
 	}
 	return words

@@ -29,7 +29,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const testTenant = "default"
 
 // fakeIndex answers every lookup with the same candidates, of the kinds asked
-// for, and one for nothing but Also with those that it does not find otherwise.
+// for, one for nothing but Also with those that it does not find otherwise, and one of
+// some providers with all that they have.
 type fakeIndex struct {
 	found     []index.Candidate
 	hidden    []index.Candidate
@@ -54,6 +55,9 @@ func (f *fakeIndex) Candidates(ctx context.Context, l index.Lookup) ([]index.Can
 	all := f.found
 	if l.N == 0 {
 		all = slices.DeleteFunc(slices.Clone(f.hidden), func(c index.Candidate) bool { return !slices.Contains(l.Also, c.ID) })
+	}
+	if len(l.Filters.Providers) > 0 {
+		all = slices.DeleteFunc(slices.Concat(f.found, f.hidden), func(c index.Candidate) bool { return !slices.Contains(l.Filters.Providers, c.Provider) })
 	}
 	var out []index.Candidate
 	for _, c := range all {
@@ -226,6 +230,14 @@ func newBench(t testing.TB, candidates ...index.Candidate) *bench {
 	}
 	b.build(t, Config{})
 	return b
+}
+
+// add makes tools known that only a lookup of their provider finds.
+func (b *bench) add(tools ...index.Candidate) {
+	for _, c := range tools {
+		b.index.hidden = append(b.index.hidden, c)
+		b.catalogue.entities[c.Ref] = schema.Entity{Ref: c.Ref, Provider: c.Provider, Document: schema.Document{Name: "name of " + c.ID}}
+	}
 }
 
 // build makes the service anew, after a change of the fakes or limits.

@@ -84,7 +84,7 @@ func TestSearchOverHTTP(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, tool("a", "", 1))
+			b := newBench(t, tool("a", "a", 1))
 			var answer struct {
 				schema.SearchResponse
 				huma.ErrorModel

@@ -7,9 +7,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -22,14 +22,8 @@ type Scorer interface {
 	Score(ctx context.Context, query string, texts []string) ([]float64, error)
 }
 
-// maxDocuments bounds the documents whose words are cached, some three megabytes.
-const maxDocuments = 16384
-
-// documentWords are the words of one version of a document.
-type documentWords struct {
-	version schema.Version
-	words   rerank.Words
-}
+// maxExtended bounds the extended list.
+const maxExtended = 50
 
 // maxJudged bounds what a cross-encoder reads of a tool, in bytes: few read more
 // than 512 tokens.
@@ -39,156 +33,253 @@ const maxJudged = 2 << 10
 type reranked struct {
 	ranked    []ranking.Ranked
 	algorithm rerank.Algorithm
+	evidence  rerank.Evidence                 // of whether one owner answers the query, and
+	single    float64                         // the probability of it, where that decides
 	relevance map[schema.Ref]float64          // by the cross-encoder, of what it judged
 	moves     map[schema.Ref]schema.Reranking // of everything; only where it is to be explained
+}
+
+// place is a place of a ranking.
+type place struct {
+	ranking.Ranked
+	item      rerank.Item
+	from      int      // by the score, from 1
+	relevance *float64 // by the cross-encoder, of what it judged
+}
+
+// reranking returns how a search wants its results to be reordered.
+func (s *Service) reranking(sr *search) schema.Rerank { return cmp.Or(sr.req.Rerank, s.cfg.Rerank) }
+
+// Rerank returns a ranking of a step of Retrieve in the order that Search would show it
+// in, and the evidence of whether one owner answers the query, where that decides. It is
+// for evaluation and training, and fails where any part does not answer.
+func (s *Service) Rerank(ctx context.Context, req schema.SearchRequest, m *fusion.Model, usage *ranking.Usage, step Step, ranked []ranking.Ranked) ([]ranking.Ranked, rerank.Evidence, error) {
+	index, release := s.snapshot()
+	defer release()
+	sr := &search{tenant: step.lookup.Tenant, req: req, index: index, model: m, usage: usage}
+	out := s.rerank(ctx, sr, parse(req), schema.RankTools, step, ranked)
+	if without := sr.parts.names(); len(without) > 0 {
+		return nil, out.evidence, fmt.Errorf("query %q: without %v", schema.Quote(req.Query), without)
+	}
+	return out.ranked, out.evidence, nil
 }
 
 // rerank puts a ranking into the order of ToolRerank (arXiv 2403.06551), after the
 // cross-encoder has judged it, if there is one. Tools without a provider are not
 // reordered by providers, and a ranking of providers stays as it is.
-func (s *Service) rerank(ctx context.Context, sr *search, q rewritten, rank schema.Rank, ranked []ranking.Ranked) reranked {
+func (s *Service) rerank(ctx context.Context, sr *search, q rewritten, rank schema.Rank, step Step, ranked []ranking.Ranked) reranked {
 	out := reranked{ranked: ranked}
-	mode := cmp.Or(sr.req.Rerank, s.cfg.Rerank)
+	mode := s.reranking(sr)
 	owned := slices.ContainsFunc(ranked, func(r ranking.Ranked) bool { return ranking.Owner(&r.Candidate) != "" })
 	if mode == schema.RerankOff || rank == schema.RankProviders || !owned && s.deps.Scorer == nil {
 		return out
 	}
 	ctx, st := s.stage(ctx, "rerank")
 	defer st.end(nil)
-	items, err := s.items(ctx, sr, ranked)
-	if err != nil {
-		sr.parts.without(degradedRerank)
-		return out
-	}
-	bounds, single := s.cfg.Reranking, 0.
-	var needs []rerank.Words
+	kept, cut := s.truncate(placesOf(sr, ranked))
+	judging, cancel := budgeted(ctx, s.cfg.ScoreBudget)
+	defer cancel()
+	j := judge{Service: s, sr: sr, query: q.text}
+	judged := s.deps.Scorer != nil && j.judge(judging, kept)
 	switch {
 	case !owned:
 	case mode == schema.RerankAuto:
-		needs = needWords(q.needs)
-		single = rerank.SingleProbability(items, len(needs))
-		out.algorithm = bounds.Choose(items, single)
+		classifier := &s.cfg.Reranking.Classifier
+		if out.evidence = rerank.EvidenceOf(itemsOf(kept)); out.evidence.Needs > 0 {
+			out.single, out.algorithm = classifier.Single(out.evidence), classifier.Choose(out.evidence)
+		}
 	default:
 		out.algorithm = rerank.Algorithm(mode)
 	}
-	items = rerank.Calibrate(items)
-	from := make([]int, len(ranked)) // the place in ranked of each item
-	for i := range from {
-		from[i] = i
-	}
-	if s.deps.Scorer != nil {
-		items, from, bounds = s.judge(ctx, sr, q, &out, items, from)
-	}
-	order := bounds.Order(items, needs, out.algorithm)
-	out.ranked = make([]ranking.Ranked, len(order))
-	for to, place := range order {
-		out.ranked[to] = ranked[from[place.At]]
-	}
-	if sr.req.Explain {
-		out.moves = make(map[schema.Ref]schema.Reranking, len(order))
-		for to, place := range order {
-			out.moves[out.ranked[to].Ref] = schema.Reranking{
-				Algorithm: cmp.Or(schema.Rerank(out.algorithm), schema.RerankOff), Single: single,
-				Calibrated: items[place.At].Score, From: from[place.At] + 1, To: to + 1, Why: string(place.Why),
-			}
+	best := kept[0].item.Score
+	calibrate(kept, best)
+	found := len(kept)
+	if out.algorithm == rerank.Single {
+		more := s.extend(ctx, sr, step, kept)
+		if len(more) > 0 && (!judged || j.judge(judging, more)) {
+			calibrate(more, best)
+			kept = append(kept, more...)
+			cut = slices.DeleteFunc(cut, func(p place) bool { return among(more, p.Ref) })
 		}
 	}
+	order := s.reorder(out.algorithm, kept, found)
+	for i := range cut {
+		order = append(order, rerank.Place{At: len(kept) + i, Why: rerank.Cut})
+		if judged && !j.advises {
+			cut[i].item.Score = 0 // nobody judged it
+		}
+	}
+	calibrate(cut, best)
+	out.take(order, append(kept, cut...), sr.req.Explain)
 	return out
 }
 
-// items returns a ranking as package rerank sees it. Words are known of what can be
-// reordered; a tool is seen if one of its provider's was used.
-func (s *Service) items(ctx context.Context, sr *search, ranked []ranking.Ranked) ([]rerank.Item, error) {
-	bounds := s.cfg.Reranking
-	items := make([]rerank.Item, len(ranked))
+// reorder returns the order of an algorithm for what is kept; from the place extended on
+// it is the extended list.
+func (s *Service) reorder(a rerank.Algorithm, kept []place, extended int) []rerank.Place {
+	switch a {
+	case rerank.Single:
+		return s.cfg.Reranking.Single(itemsOf(kept), extended)
+	case rerank.Multi:
+		return s.cfg.Reranking.Multi(itemsOf(kept))
+	}
+	order := make([]rerank.Place, len(kept))
+	for i := range order {
+		order[i].At = i
+	}
+	return order
+}
+
+// take puts places into an order, and says of each how it moved if that is to be
+// explained.
+func (r *reranked) take(order []rerank.Place, places []place, explain bool) {
+	r.ranked = make([]ranking.Ranked, len(order))
+	r.relevance, r.moves = map[schema.Ref]float64{}, map[schema.Ref]schema.Reranking{}
+	for to, at := range order {
+		p := &places[at.At]
+		r.ranked[to] = p.Ranked
+		if p.relevance != nil {
+			r.relevance[p.Ref] = *p.relevance
+		}
+		if explain {
+			r.moves[p.Ref] = schema.Reranking{
+				Algorithm: cmp.Or(schema.Rerank(r.algorithm), schema.RerankOff), Single: r.single,
+				Calibrated: p.item.Score, From: p.from, To: to + 1, Why: string(at.Why),
+			}
+		}
+	}
+}
+
+// placesOf returns a ranking as it is reordered. A tool is seen if one of its provider's
+// was used.
+func placesOf(sr *search, ranked []ranking.Ranked) []place {
+	places := make([]place, len(ranked))
 	seen := map[string]bool{}
-	for i := range ranked {
-		r := &ranked[i]
-		items[i] = rerank.Item{ID: r.ID, Owner: ranking.Owner(&r.Candidate), Score: r.Score}
-		seen[items[i].Owner] = seen[items[i].Owner] || sr.usage.Used(r.ID)
-		if i >= max(bounds.KeepSeen, bounds.KeepUnseen) {
-			continue
-		}
-		var err error
-		if items[i].Words, err = s.words(ctx, sr.index.Catalogue, r.Ref); err != nil {
-			return nil, err
+	for i, r := range ranked {
+		item := rerank.Item{ID: r.ID, Owner: ranking.Owner(&r.Candidate), Score: r.Score, Needs: r.Needs, Vector: r.Vector}
+		places[i] = place{Ranked: r, item: item, from: i + 1}
+		seen[item.Owner] = seen[item.Owner] || sr.usage.Used(r.ID)
+	}
+	for i := range places {
+		it := &places[i].item
+		it.Seen = seen[it.Owner]
+		if it.Owner == "" {
+			it.Seen = sr.usage.Used(it.ID)
 		}
 	}
-	for i := range items {
-		items[i].Seen = seen[items[i].Owner]
-		if items[i].Owner == "" {
-			items[i].Seen = sr.usage.Used(items[i].ID)
-		}
-	}
-	return items, nil
+	return places
 }
 
-// words returns the words of an entity's document, none where it is gone.
-func (s *Service) words(ctx context.Context, c Catalogue, ref schema.Ref) (rerank.Words, error) {
-	version, _, _ := c.Version(ref)
-	if cached, ok := s.documents.Get(ref); ok && cached.version == version {
-		return cached.words, nil
+// itemsOf returns places as package rerank sees them.
+func itemsOf(places []place) []rerank.Item {
+	items := make([]rerank.Item, len(places))
+	for i := range places {
+		items[i] = places[i].item
 	}
-	e, _, ok, err := c.Get(ctx, ref)
-	if err != nil || !ok {
-		return nil, err
-	}
-	words := DocumentWords(&e.Document)
-	s.documents.Add(ref, documentWords{e.Version, words})
-	return words, nil
+	return items
 }
 
-// judge lets the cross-encoder order the items that can be reordered, and gives the
-// others, which follow as they are, no relevance. It returns bounds by which all that
-// was judged is reordered. Without an answer in time everything stays as it was.
-func (s *Service) judge(ctx context.Context, sr *search, q rewritten, out *reranked, items []rerank.Item, from []int) ([]rerank.Item, []int, rerank.Config) {
-	bounds := s.cfg.Reranking
-	kept, cut := bounds.Truncate(items)
-	scores, err := s.score(ctx, sr, q.text, out.ranked, kept)
-	s.scoring.Note(ctx, s.deps.Logger, err, "query: the cross-encoder does not answer, results stay in the order of their scores", "query: the cross-encoder answers again")
+// truncate divides places into those that are reordered and the rest.
+func (s *Service) truncate(places []place) (kept, cut []place) {
+	first, rest := s.cfg.Reranking.Truncate(itemsOf(places))
+	for _, i := range first {
+		kept = append(kept, places[i])
+	}
+	for _, i := range rest {
+		cut = append(cut, places[i])
+	}
+	return kept, cut
+}
+
+// calibrate gives places scores that thresholds can be compared with.
+func calibrate(places []place, best float64) {
+	for i := range places {
+		places[i].item.Score = rerank.Calibrate(places[i].item.Score, best)
+	}
+}
+
+func among(places []place, ref schema.Ref) bool {
+	return slices.ContainsFunc(places, func(p place) bool { return p.Ref == ref })
+}
+
+// extend returns the extended list: of clear owners that are unseen, the tools of the
+// library that are not among those kept, scored as what was found. It is empty where the
+// index does not answer.
+func (s *Service) extend(ctx context.Context, sr *search, step Step, kept []place) []place {
+	owners := s.cfg.Reranking.Unseen(itemsOf(kept))
+	if len(owners) == 0 {
+		return nil
+	}
+	l := step.lookup
+	l.Kinds, l.Filters.Providers = []schema.Kind{schema.KindTool}, owners // which the filters let through, or they were not found
+	l.Model, l.Also, l.Rerank = *sr.model, nil, false
+	l.N = len(kept) + maxExtended
+	library, err := find(ctx, sr, l)
 	if err != nil {
 		sr.parts.without(degradedRerank)
-		return items, from, bounds
+		return nil
 	}
-	out.relevance = make(map[schema.Ref]float64, len(kept))
-	own := make([]float64, len(kept))
-	for i, at := range kept {
-		out.relevance[out.ranked[at].Ref], own[i] = scores[i], out.ranked[at].Score
+	known := map[schema.Ref]bool{}
+	for i := range step.Candidates {
+		known[step.Candidates[i].Ref] = true
 	}
-	advisor, advises := s.deps.Scorer.(Advisor)
-	if advises {
-		scores = advised(own, scores, advisor.Weight())
-	}
-	for i, at := range kept {
-		items[at].Score = scores[i]
-	}
-	for _, at := range cut {
-		items[at].Score = 0
-		if advises {
-			items[at].Score = out.ranked[at].Score
+	wanted, candidates := map[schema.Ref]bool{}, slices.Clone(step.Candidates)
+	for _, c := range library {
+		wanted[c.Ref] = !among(kept, c.Ref)
+		if !known[c.Ref] {
+			candidates = append(candidates, c)
 		}
 	}
-	slices.SortStableFunc(kept, func(a, b int) int { return cmp.Compare(items[b].Score, items[a].Score) })
-	order := slices.Concat(kept, cut)
-	judged := make([]rerank.Item, len(order))
-	for i, at := range order {
-		judged[i] = items[at]
+	var more []place
+	for _, p := range placesOf(sr, ranking.Rank(candidates, sr.model, step.Signals)) {
+		if wanted[p.Ref] && len(more) < maxExtended {
+			more = append(more, p)
+		}
 	}
-	if advises {
-		judged = rerank.Calibrate(judged)
-	}
-	bounds.KeepSeen, bounds.KeepUnseen = len(kept), len(kept)
-	return judged, order, bounds
+	return more
 }
 
-// score returns the cross-encoder's scores of what stands at some places of a ranking,
-// got within its budget.
-func (s *Service) score(ctx context.Context, sr *search, query string, ranked []ranking.Ranked, places []int) ([]float64, error) {
-	ctx, cancel := budgeted(ctx, s.cfg.ScoreBudget)
-	defer cancel()
+// judge lets the Scorer of a search judge places.
+type judge struct {
+	*Service
+	sr      *search
+	query   string
+	advises bool     // whether what it says counts beside the score, not alone
+	counts  *float64 // how much, once it has judged
+}
+
+// judge orders places by what the Scorer says, within ctx. Without an answer in time they
+// stay as they were, and it returns false.
+func (j *judge) judge(ctx context.Context, places []place) bool {
+	says, err := j.score(ctx, j.sr, j.query, places)
+	j.scoring.Note(ctx, j.deps.Logger, err, "query: the cross-encoder does not answer, results stay in the order of their scores", "query: the cross-encoder answers again")
+	if err != nil {
+		j.sr.parts.without(degradedRerank)
+		return false
+	}
+	var advisor Advisor
+	if advisor, j.advises = j.deps.Scorer.(Advisor); j.advises && j.counts == nil {
+		counts := advice(places, says, advisor.Weight())
+		j.counts = &counts
+	}
+	for i := range places {
+		p := &places[i]
+		p.relevance = &says[i]
+		if j.advises {
+			p.item.Score += *j.counts * says[i]
+		} else {
+			p.item.Score = says[i]
+		}
+	}
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(b.item.Score, a.item.Score) })
+	return true
+}
+
+// score returns the cross-encoder's scores of some places.
+func (s *Service) score(ctx context.Context, sr *search, query string, places []place) ([]float64, error) {
 	texts := make([]string, len(places))
-	for i, at := range places {
-		e, _, _, err := sr.index.Catalogue.Get(ctx, ranked[at].Ref)
+	for i := range places {
+		e, _, _, err := sr.index.Catalogue.Get(ctx, places[i].Ref)
 		if err != nil {
 			return nil, err
 		}
@@ -207,36 +298,4 @@ func (s *Service) score(ctx context.Context, sr *search, query string, ranked []
 		}
 	}
 	return scores, nil
-}
-
-// NeedWords returns the words of each need of a request, as reranking compares
-// them with those of documents: stems, without words that only phrase a request.
-func NeedWords(req schema.SearchRequest) []rerank.Words {
-	return needWords(parse(req).needs)
-}
-
-func needWords(needs []schema.Need) []rerank.Words {
-	words := make([]rerank.Words, len(needs))
-	for i, n := range needs {
-		words[i] = rerank.WordsOf(contentWords(whole(n)))
-	}
-	return words
-}
-
-// DocumentWords returns the words of a tool's name and description in the form
-// of NeedWords.
-func DocumentWords(doc *schema.Document) rerank.Words {
-	fields := index.Texts(doc)
-	return rerank.WordsOf(contentWords(fields.Name + " " + fields.Description))
-}
-
-// contentWords returns the stems of a text's words, without words that say nothing.
-func contentWords(s string) []string {
-	var words []string
-	for _, token := range text.Tokens(s) {
-		if !text.StopWord(token) && !text.Filler(token) {
-			words = append(words, text.Stem(token))
-		}
-	}
-	return words
 }

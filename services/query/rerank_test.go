@@ -2,8 +2,6 @@ package query
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -59,25 +57,77 @@ func TestReorderByRequest(t *testing.T) {
 	}
 }
 
+// asking is a candidate with what two needs score by themselves.
+func asking(c index.Candidate, needs ...float64) index.Candidate {
+	c.Needs = needs
+	return c
+}
+
 func TestReorderAuto(t *testing.T) {
-	b := reranking(t, schema.RerankAuto,
-		tool("bank.transfer", "bank", 100), tool("post.track", "post", 95), tool("bank.balance", "bank", 69), tool("bank.limits", "bank", 68), tool("bank.rates", "bank", 67))
-	resp := b.search(t, schema.SearchRequest{Explain: true})
-	if got := ids(resp); resp.Reranked != schema.RerankSingle || got[4] != "post.track" {
-		t.Errorf("%v, reranked %q", got, resp.Reranked)
+	for name, test := range map[string]struct {
+		candidates []index.Candidate
+		says       schema.Rerank
+		last       string
+	}{
+		"one owner for all needs": {[]index.Candidate{
+			asking(tool("bank.transfer", "bank", 100), 9, 1), asking(tool("post.track", "post", 95), 8, 2), asking(tool("bank.balance", "bank", 60), 1, 8),
+		}, schema.RerankSingle, "post.track"},
+		"one for each": {[]index.Candidate{
+			asking(tool("bank.transfer", "bank", 100), 9, 0), asking(tool("bank.a", "bank", 99), 8, 0), asking(tool("bank.b", "bank", 98), 8, 0),
+			asking(tool("bank.c", "bank", 97), 8, 0), asking(tool("post.track", "post", 50), 0, 9),
+		}, schema.RerankMulti, "bank.c"},
+		"undecided": {[]index.Candidate{
+			asking(tool("bank.transfer", "bank", 100), 9, 5.8), asking(tool("post.track", "post", 95), 4, 8), asking(tool("bank.balance", "bank", 60), 1, 1),
+		}, "", "bank.balance"},
+		"one need": {[]index.Candidate{
+			asking(tool("bank.transfer", "bank", 100), 9), asking(tool("post.track", "post", 95), 8), asking(tool("bank.balance", "bank", 60), 1),
+		}, "", "bank.balance"},
+	} {
+		b := reranking(t, schema.RerankAuto, test.candidates...)
+		resp := b.search(t, schema.SearchRequest{Explain: true})
+		if got := ids(resp); resp.Reranked != test.says || got[len(got)-1] != test.last {
+			t.Errorf("%s: %v, reranked %q (%.2f)", name, got, resp.Reranked, resp.Results[0].Explanation.Reranking.Single)
+		}
+		if move := resp.Results[len(resp.Results)-1].Explanation.Reranking; move == nil || move.Calibrated <= 0 || (test.says == "") != (move.From == move.To) {
+			t.Errorf("%s: %+v", name, move)
+		}
 	}
-	move := resp.Results[4].Explanation.Reranking
-	if move == nil || move.From != 2 || move.To != 5 || move.Why != string(rerank.OtherOwner) || move.Single < 0.7 || move.Single > 1 || move.Calibrated <= 0 {
+}
+
+// The extended list is what clear owners have in the library, wherever it was ranked.
+func TestTheExtendedListIsOfTheLibrary(t *testing.T) {
+	b := reranking(t, schema.RerankSingle, shops()...)
+	b.add(tool("bank.loans", "bank", 1), tool("post.label", "post", 1))
+	resp := b.search(t, schema.SearchRequest{Explain: true})
+	want := []string{"bank.transfer", "bank.balance", "bank.loans", "post.track", "rail.times", "clock"}
+	if got := ids(resp); !slices.Equal(got, want) {
+		t.Fatalf("%v", got)
+	}
+	if move := resp.Results[2].Explanation.Reranking; move.Why != string(rerank.Extended) || move.From != 5 {
 		t.Errorf("%+v", move)
 	}
-	b = reranking(t, schema.RerankAuto, tool("bank.transfer", "bank", 100), tool("post.track", "post", 98),
-		tool("rail.times", "rail", 96), tool("maps.way", "maps", 94), tool("bank.balance", "bank", 50))
-	resp = b.search(t, schema.SearchRequest{Explain: true})
-	if got := ids(resp); resp.Reranked != "" || got[4] != "bank.balance" {
-		t.Errorf("undecided: %v, reranked %q", got, resp.Reranked)
+	b.start(t)
+	b.watcher.put(t, usagePrefix+testTenant, schema.Usage{Schema: schema.UsageSchema, Tenant: testTenant, Epoch: 1, Prior: map[string]float64{"bank.balance": 1}})
+	if got := ids(b.search(t, schema.SearchRequest{})); slices.Contains(got, "bank.loans") {
+		t.Errorf("of a seen owner: %v", got)
 	}
-	if move := resp.Results[0].Explanation.Reranking; move == nil || move.Algorithm != schema.RerankOff || move.From != move.To || move.Single == 0 {
-		t.Errorf("undecided: %+v", move)
+}
+
+// Tools that are alike are spread as those of one owner are.
+func TestToolsThatAreAlikeAreSpread(t *testing.T) {
+	candidates := shops()[:4]
+	candidates = append(candidates, tool("train.times", "train", 40), tool("ship.times", "ship", 30), tool("bus.times", "bus", 20), tool("rest", "", 10))
+	for i := range candidates {
+		if slices.Contains([]string{"rail", "train", "ship", "bus"}, candidates[i].Provider) {
+			candidates[i].Vector = []float32{0, 1}
+		}
+	}
+	b := reranking(t, schema.RerankMulti, candidates...)
+	if got := ids(b.search(t, schema.SearchRequest{})); got[len(got)-1] != "bus.times" {
+		t.Errorf("%v", got)
+	}
+	if l := b.index.last(); !l.Rerank {
+		t.Error("vectors were not asked for")
 	}
 }
 
@@ -110,71 +160,5 @@ func TestSeenToolsAreReorderedLess(t *testing.T) {
 	b.watcher.put(t, usagePrefix+testTenant, schema.Usage{Schema: schema.UsageSchema, Tenant: testTenant, Epoch: 1, Prior: map[string]float64{"t00": 1}})
 	if got := place(); got != 12 {
 		t.Errorf("seen at %d", got)
-	}
-}
-
-func TestACatalogueThatFailsReordersNothing(t *testing.T) {
-	b := reranking(t, schema.RerankSingle, shops()...)
-	b.catalogue.err = errors.New("away")
-	resp := b.search(t, schema.SearchRequest{})
-	if !slices.Contains(resp.Degraded, "rerank") || resp.Reranked != "" || ids(resp)[1] != "post.track" {
-		t.Errorf("%+v", resp)
-	}
-}
-
-// counted counts what is read.
-type counted struct {
-	*fakeCatalogue
-	gets int
-}
-
-func (c *counted) Get(ctx context.Context, ref schema.Ref) (schema.Entity, json.RawMessage, bool, error) {
-	c.gets++
-	return c.fakeCatalogue.Get(ctx, ref)
-}
-
-func TestDocumentsAreReadOnceAVersion(t *testing.T) {
-	b := reranking(t, schema.RerankSingle, shops()...)
-	c := &counted{fakeCatalogue: b.catalogue}
-	ref := schema.Ref{Tenant: testTenant, Kind: schema.KindTool, ID: "clock"}
-	read := func() rerank.Words {
-		words, err := b.words(context.Background(), c, ref)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return words
-	}
-	read()
-	if words := read(); c.gets != 1 || !words.Has("clock") {
-		t.Errorf("read %d times: %v", c.gets, words)
-	}
-	e := c.entities[ref]
-	e.Revision, e.Document.Name = 99, "sundial"
-	c.entities[ref] = e
-	if words := read(); c.gets != 2 || !words.Has("sundial") {
-		t.Errorf("a new version: read %d times: %v", c.gets, words)
-	}
-}
-
-func TestWordsOfNeedsAndDocuments(t *testing.T) {
-	needs := NeedWords(schema.SearchRequest{Query: "ignored", Needs: []schema.Need{
-		{UserIntent: "I want to book ferries"}, {ToolDescription: "tides of a port"},
-	}})
-	if len(needs) != 2 {
-		t.Fatalf("%d needs", len(needs))
-	}
-	doc := DocumentWords(&schema.Document{Name: "bookFerry", Description: "Sells tickets in the port."})
-	for i, want := range [][]string{{"book", "ferri"}, {"port", "tide"}} {
-		if !slices.Equal(needs[i], rerank.WordsOf(want)) {
-			t.Errorf("need %d is not %q", i, want)
-		}
-	}
-	for _, w := range []string{"book", "ferri", "ticket", "port"} {
-		if !doc.Has(w) {
-			t.Errorf("%q is missing in %v", w, doc)
-		}
-	}
-	if doc.Has("the") || doc.Has("in") {
-		t.Errorf("stop words in %v", doc)
 	}
 }

@@ -28,6 +28,8 @@ type Retrieval struct {
 type Step struct {
 	Candidates []index.Candidate // with exact features on every field
 	Signals    ranking.Signals
+
+	lookup index.Lookup // by which they were found
 }
 
 // Retrieve returns what Search would rank for a request by the model m, without usage,
@@ -172,13 +174,14 @@ func (s *Service) lookUp(ctx context.Context, sr *search, probe index.Probe, of 
 		Model:   *sr.model,
 		N:       of.n,
 		Also:    slices.Concat(of.also, uses.Tools(&sr.model.Features)),
+		Rerank:  of.rank == schema.RankTools && slices.Contains([]schema.Rerank{schema.RerankAuto, schema.RerankMulti}, s.reranking(sr)),
 	}
 	found, err := find(ctx, sr, l)
 	if err == nil && of.rank == schema.RankProviders && len(found) >= l.N && owners(found) < sr.req.K {
 		l.N *= wider
 		found, err = find(ctx, sr, l)
 	}
-	step := Step{found, ranking.Signals{Usage: uses}}
+	step := Step{found, ranking.Signals{Usage: uses}, l}
 	if err == nil && sr.model.Features[fusion.RelatedSupply] != 0 {
 		err = addSuppliers(ctx, sr, l, &step)
 	}

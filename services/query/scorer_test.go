@@ -59,7 +59,7 @@ func TestACrossEncoderOrders(t *testing.T) {
 		t.Errorf("asked %q of %q", f.queries, f.texts)
 	}
 	first := resp.Results[0]
-	if first.Relevance == nil || *first.Relevance != 0.9 || first.Explanation.Reranking.From != 5 || first.Explanation.Reranking.Calibrated != 0.9 {
+	if first.Relevance == nil || *first.Relevance != 0.9 || first.Explanation.Reranking.From != 5 {
 		t.Errorf("%+v, %+v", first, first.Explanation.Reranking)
 	}
 	if resp := b.search(t, schema.SearchRequest{Rerank: schema.RerankOff}); resp.Results[0].Relevance != nil || len(f.queries) != 1 {
@@ -67,13 +67,26 @@ func TestACrossEncoderOrders(t *testing.T) {
 	}
 }
 
-// The relevance is what the thresholds of reordering by owners are compared with.
+// Owners are clear by the relevance, as a share of the best: whether the cross-encoder is
+// sure of nothing or of all.
 func TestOwnersAreClearByRelevance(t *testing.T) {
-	f := &fakeScorer{relevance: map[string]float64{"rail.times": 0.9, "bank.transfer": 0.8, "bank.balance": 0.86}}
+	for _, most := range []float64{1, 0.02} {
+		f := &fakeScorer{relevance: map[string]float64{"rail.times": most, "bank.transfer": most * 0.8, "post.track": most * 0.97, "bank.balance": most * 0.9}}
+		b := judging(t, f, schema.RerankSingle)
+		resp := b.search(t, schema.SearchRequest{})
+		if got, want := ids(resp), []string{"rail.times", "post.track", "bank.balance", "bank.transfer", "clock"}; !slices.Equal(got, want) || resp.Reranked != schema.RerankSingle {
+			t.Errorf("%v, %q", got, resp.Reranked)
+		}
+	}
+}
+
+// What the library has of a clear owner is judged, too, and stands where that puts it.
+func TestTheExtendedListIsJudged(t *testing.T) {
+	f := &fakeScorer{relevance: map[string]float64{"bank.transfer": 0.8, "bank.loans": 0.7, "bank.balance": 0.6}}
 	b := judging(t, f, schema.RerankSingle)
-	resp := b.search(t, schema.SearchRequest{})
-	if got, want := ids(resp), []string{"rail.times", "bank.balance", "bank.transfer", "post.track", "clock"}; !slices.Equal(got, want) || resp.Reranked != schema.RerankSingle {
-		t.Errorf("%v, %q", got, resp.Reranked)
+	b.add(tool("bank.loans", "bank", 1), tool("post.label", "post", 1))
+	if got := ids(b.search(t, schema.SearchRequest{})); !slices.Equal(got[:4], []string{"bank.transfer", "bank.loans", "bank.balance", "post.track"}) || slices.Contains(got, "post.label") {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -134,7 +134,7 @@ func (s *Service) order(ctx context.Context, sr *search, q rewritten, found Retr
 	rankings := rankSteps(found.Steps, sr.model)
 	span.End()
 	if len(rankings) == 1 {
-		out.reranked = s.rerank(ctx, sr, q, found.Rank, rankings[0])
+		out.reranked = s.rerank(ctx, sr, q, found.Rank, found.Steps[0], rankings[0])
 		rankings[0] = ranking.ByClicks(out.ranked, sr.model, found.Steps[0].Signals.Usage)
 	}
 	first := ""

@@ -18,7 +18,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
@@ -113,7 +112,6 @@ type Service struct {
 	now         atomic.Pointer[snapshot]
 	weights     *watched[*fusion.Model]
 	usage       *watched[*ranking.Usage]
-	documents   *lru.Cache[schema.Ref, documentWords]
 	impressions *impressions
 
 	// Whether these work, for the log.
@@ -136,10 +134,6 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	if deps.Stale == nil {
 		deps.Stale = func() bool { return false }
 	}
-	documents, err := lru.New[schema.Ref, documentWords](maxDocuments)
-	if err != nil {
-		return nil, fmt.Errorf("query: %w", err)
-	}
 	first, err := newSnapshot(deps.Snapshot)
 	if err != nil {
 		return nil, err
@@ -151,7 +145,6 @@ func New(cfg Config, deps Deps) (*Service, error) {
 		metrics:     m,
 		weights:     newWatched("weights", weightsPrefix, decodeWeights, slog.LevelInfo, deps.Logger, m),
 		usage:       newWatched("usage", usagePrefix, decodeUsage, slog.LevelDebug, deps.Logger, m),
-		documents:   documents,
 		impressions: newImpressions(cfg.Impressions, deps.Publisher, deps.Logger, m),
 	}
 	s.now.Store(first)

@@ -236,6 +236,9 @@ func (s *search) score(ctx context.Context, slots []uint32) ([]scored, error) {
 	errs := make([]error, workers(len(slots)/minShare))
 	split(len(slots), len(errs), func(worker, from, to int) {
 		words := s.words.exact(slots[from:to])
+		if s.lookup.Rerank {
+			s.words.apart(slots[from:to], words, &s.lookup.Model.Features)
+		}
 		var r reader
 		for i := from; i < to && errs[worker] == nil && ctx.Err() == nil; i++ {
 			found[i], errs[worker] = s.scoreOne(&r, slots[i], &words[i-from])
@@ -255,10 +258,15 @@ func (s *search) scoreOne(r *reader, slot uint32, words *exact) (scored, error) 
 	}
 	found := index.Score(&s.lookup.Probe, index.Entry{Vectors: vectors, Required: e.required, Query: words.query, Needs: words.needs})
 	score, _ := s.lookup.Model.Score(&found.Features, found.Matches)
-	return scored{score: score, Candidate: index.Candidate{
+	out := scored{score: score, Candidate: index.Candidate{
 		Ref: e.ref, Provider: e.provider.Value(), Features: found.Features,
 		Matches: found.Matches, BestArg: found.BestArg, Similarity: found.Similarity,
-	}}, nil
+	}}
+	if s.lookup.Rerank {
+		index.AddNeeds(words.apart, &s.lookup.Probe, vectors, &s.lookup.Model.Features)
+		out.Needs, out.Vector = words.apart, slices.Clone(vectors.Name)
+	}
+	return out, nil
 }
 
 // reader reads exact vectors where they lie, in the mapped files: a search needs

@@ -17,6 +17,7 @@ type words struct {
 	asked    []asked
 	query    [lexical.FieldCount][]int // places in asked: one, or none
 	needs    [lexical.FieldCount][]int // the best one counts
+	wholes   [][]int                   // of each need by itself, against the name and flat texts
 }
 
 // asked is a text that a field is asked.
@@ -34,6 +35,9 @@ func newWords(s *lexical.Snapshot, p *index.Probe) *words {
 	}
 	for i := range p.Needs {
 		n := &p.Needs[i]
+		var whole [lexical.FieldCount][]int
+		w.ask(&whole, n.Whole.Words, lexical.Flat, lexical.Stem, lexical.Name, lexical.Pairs)
+		w.wholes = append(w.wholes, slices.Concat(whole[:]...))
 		w.ask(&w.needs, n.Whole.Words, lexical.Flat, lexical.Stem, lexical.Name, lexical.Pairs)
 		w.ask(&w.needs, n.Description.Words, lexical.Description)
 		w.ask(&w.needs, n.Response.Words, lexical.Response)
@@ -74,7 +78,10 @@ func (w *words) place(f lexical.Field, text string) int {
 }
 
 // exact is the lexical scores of one entity.
-type exact struct{ query, needs index.Lexical }
+type exact struct {
+	query, needs index.Lexical
+	apart        []float64 // the weighted sum of each need by itself
+}
 
 // exact returns the scores of some slots.
 func (w *words) exact(slots []uint32) []exact {
@@ -95,6 +102,26 @@ func (w *words) exact(slots []uint32) []exact {
 		}
 	}
 	return out
+}
+
+// apart sets what each need scores by itself on some slots.
+func (w *words) apart(slots []uint32, out []exact, weights *fusion.Features) {
+	sums, scores := make([]float64, len(slots)*len(w.wholes)), make([]float32, len(slots))
+	for i := range out {
+		out[i].apart = sums[i*len(w.wholes):][:len(w.wholes):len(w.wholes)]
+	}
+	for n, places := range w.wholes {
+		for _, at := range places {
+			_, feature := index.LexicalFeatures(int(w.asked[at].field))
+			if weights[feature] == 0 {
+				continue
+			}
+			w.asked[at].query.Scores(slots, scores)
+			for i, score := range scores {
+				out[i].apart[n] += weights[feature] * float64(score)
+			}
+		}
+	}
 }
 
 // best returns the best score of each slot, nothing where nothing is asked. Its

@@ -38,6 +38,7 @@ type Settings struct {
 	Rank      string `json:"rank"`
 	Steps     string `json:"steps"`
 	Rerank    string `json:"rerank"`
+	Tasks     string `json:"tasks"` // how many queries a task is made of
 	Split     string `json:"split"` // all, or a value of the queries' split
 	Baseline  string `json:"baseline"`
 	Model     string `json:"model"`         // embedding model, empty where nothing was embedded
@@ -90,6 +91,7 @@ func Choices() []Choice {
 		{"rank", []string{Tools, Providers, Auto}, func(s *Settings) *string { return &s.Rank }},
 		{"steps", []string{Off, On}, func(s *Settings) *string { return &s.Steps }},
 		{"rerank", []string{Off, Auto, Single, Multi}, func(s *Settings) *string { return &s.Rerank }},
+		{"tasks", []string{"1", "2", "3"}, func(s *Settings) *string { return &s.Tasks }},
 		{"baseline", []string{Off, FullDocument}, func(s *Settings) *string { return &s.Baseline }},
 	}
 }
@@ -114,6 +116,8 @@ func (s *Settings) Validate() error {
 	switch {
 	case s.Usage == On && s.Weights != Learned:
 		return fmt.Errorf("--usage on goes with --weights learned: uses are counted in the queries that are learned from")
+	case s.Tasks != "1" && (s.Queries != Raw || s.Weights == Learned || s.Weights == Reference):
+		return fmt.Errorf("--tasks %s goes with --queries raw and --weights %s or a file", s.Tasks, Builtin)
 	case s.Steps == On && s.Queries != Raw:
 		return fmt.Errorf("--steps on goes with --queries raw: what was rewritten is the whole query")
 	case s.Rank == Auto && (s.Weights == Learned || s.Weights == Reference):

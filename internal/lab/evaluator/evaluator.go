@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -70,6 +71,7 @@ type evaluator struct {
 	unused    []fusion.Feature        // that --retrieval leaves out
 	tools     int
 	chosen    []schema.Rank // beside queries, where a search chose what to rank
+	single    []float64     // beside queries: the probability that one owner answers it, where that decided how to rerank
 	missing   int           // labels that name no tool of the set
 	whole     int           // queries without steps, where steps are to be searched
 	notes     []string
@@ -81,12 +83,14 @@ type evaluator struct {
 	index     *flat.Index
 	query     *query.Service
 	size      int                         // entities
+	steps     []query.Step                // beside queries: what samples were made of
 	suppliers map[string][]index.Supplier // by tool
 	rewriter  *rewriting.Rewriter         // of --queries llm
 
 	mu           sync.Mutex // guards what follows
 	unrewritten  int        // queries that could not be rewritten
 	firstFailure error      // of them
+	unranked     error      // why queries could not be reranked
 }
 
 func (e *evaluator) open() (err error) {
@@ -119,6 +123,9 @@ func (e *evaluator) open() (err error) {
 	}
 	if e.queries, err = ofSplit(all, e.Settings.Split); err != nil {
 		return err
+	}
+	if n, _ := strconv.Atoi(e.Settings.Tasks); n > 1 { // one of Choices
+		e.queries = tasks(e.queries, n)
 	}
 	if err := e.judgeable(); err != nil {
 		return err
@@ -185,7 +192,7 @@ func (e *evaluator) judgeable() error {
 	if len(e.queries) == 0 {
 		return errors.New("no query has a relevant label")
 	}
-	e.chosen = make([]schema.Rank, len(e.queries))
+	e.chosen, e.single = make([]schema.Rank, len(e.queries)), make([]float64, len(e.queries))
 	e.countMissing(all, there)
 	e.countWhole()
 	return nil
@@ -253,13 +260,11 @@ func (e *evaluator) rank(ctx context.Context) (rankings [][]evaluation.Ranked, e
 		} else {
 			rankings, err = e.given(ctx)
 		}
-		if err == nil {
-			rankings, err = e.rerank(ctx, rankings)
-		}
+		e.noteReranked()
 		if e.Settings.Rank == evaluation.Auto {
 			e.noteChosen()
 		}
-		return errors.Join(err, e.noteUnrewritten())
+		return errors.Join(err, e.unranked, e.noteUnrewritten())
 	})
 	return rankings, err
 }

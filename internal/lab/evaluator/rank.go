@@ -44,7 +44,8 @@ func (e *evaluator) given(ctx context.Context) ([][]evaluation.Ranked, error) {
 		if found.Chosen != nil {
 			first = e.judgeChosen(i, found.Chosen)
 		}
-		return order(candidatesOf(found), found.Rank, first, &model, ranking.Signals{Suppliers: e.suppliersOf}), nil
+		signals := ranking.Signals{Suppliers: e.suppliersOf}
+		return order(candidatesOf(found), found.Rank, first, &model, signals, e.reorder(ctx, i, found.Steps[0], &model, nil)), nil
 	})
 }
 
@@ -74,8 +75,7 @@ func (e *evaluator) crossValidate(ctx context.Context, samples []evaluation.Samp
 		e.progress("learning", n+1, len(parts))
 		used := usageOf(fitted.Usage)
 		for _, i := range test {
-			s := &samples[i]
-			rankings[i] = e.order(s, &fitted.Model, used)
+			rankings[i] = e.order(&samples[i], &fitted.Model, used, e.reorder(ctx, i, e.steps[i], &fitted.Model, fitted.Usage))
 		}
 	}
 	return rankings, nil
@@ -105,12 +105,14 @@ func (e *evaluator) samples(ctx context.Context) ([]evaluation.Sample, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.steps = make([]query.Step, len(e.queries))
 	return each(ctx, e, func(i int) (evaluation.Sample, error) {
 		s := evaluation.Sample{Query: e.queries[i], Suppliers: e.suppliersOf}
 		found, err := e.retrieve(ctx, &e.queries[i], &model, min(e.size, maxSample))
 		if err != nil {
 			return s, err
 		}
+		e.steps[i] = found.Steps[0]
 		steps := candidatesOf(found)
 		if s.Candidates = steps[0]; len(steps) > 1 {
 			s.Candidates, s.Steps = best(slices.Concat(steps...), &model), steps
@@ -160,7 +162,7 @@ func each[T any](ctx context.Context, e *evaluator, fn func(i int) (T, error)) (
 
 // retrieve returns what serving would rank for a query.
 func (e *evaluator) retrieve(ctx context.Context, q *dataset.Query, m *fusion.Model, n int) (query.Retrieval, error) {
-	req := schema.SearchRequest{Query: q.Text, Rank: schema.Rank(e.Settings.Rank)}
+	req := schema.SearchRequest{Query: q.Text, Rank: schema.Rank(e.Settings.Rank), Rerank: schema.Rerank(e.Settings.Rerank)}
 	if e.Settings.Steps == evaluation.On {
 		req.Steps = stepsToSearch(q)
 	}
@@ -180,7 +182,10 @@ func (e *evaluator) retrieve(ctx context.Context, q *dataset.Query, m *fusion.Mo
 			e.mask(&c.Features)
 			c.BestArg = nil // only an explanation says it
 			if e.Settings.Retrieval == evaluation.Lexical {
-				c.Matches = nil // cosines
+				c.Matches, c.Vector = nil, nil // cosines, and what they are of
+			}
+			if j >= reordered {
+				c.Vector = nil // for the memory
 			}
 		}
 	}
@@ -233,22 +238,25 @@ func (e *evaluator) mask(f *fusion.Features) {
 }
 
 // order ranks a sample as a search would show it.
-func (e *evaluator) order(s *evaluation.Sample, m *fusion.Model, used func([]float32) ranking.QueryUsage) []evaluation.Ranked {
+func (e *evaluator) order(s *evaluation.Sample, m *fusion.Model, used func([]float32) ranking.QueryUsage, reorder reordering) []evaluation.Ranked {
 	signals := ranking.Signals{Usage: used(s.Vector), Suppliers: s.Suppliers}
 	steps := s.Steps
 	if len(steps) == 0 {
 		steps = [][]index.Candidate{s.Candidates}
 	}
-	return order(steps, schema.Rank(e.Settings.Rank), "", m, signals)
+	return order(steps, schema.Rank(e.Settings.Rank), "", m, signals, reorder)
 }
 
 // order ranks the candidates of each step as a search would show them.
-func order(steps [][]index.Candidate, rank schema.Rank, first string, m *fusion.Model, signals ranking.Signals) []evaluation.Ranked {
+func order(steps [][]index.Candidate, rank schema.Rank, first string, m *fusion.Model, signals ranking.Signals, reorder reordering) []evaluation.Ranked {
 	rankings := make([][]ranking.Ranked, len(steps))
 	for i, candidates := range steps {
 		rankings[i] = ranking.Rank(candidates, m, signals)
 	}
 	if len(rankings) == 1 {
+		if reorder != nil {
+			rankings[0] = reorder(rankings[0], signals)
+		}
 		rankings[0] = ranking.ByClicks(rankings[0], m, signals.Usage)
 	}
 	hits := ranking.Hits(rankings, rank, first)

@@ -272,7 +272,7 @@ func (s *simulator) ndcg(test []evaluation.Sample, m *fusion.Model, usage *schem
 	var sum float64
 	for i := range test {
 		sample := &test[i]
-		ranked := s.order(sample, m, used)
+		ranked := s.order(sample, m, used, nil)
 		judged := evaluation.Judge(sample.Query.ID, evaluation.JudgeTools(sample.Query.Labels), ranked)
 		sum += judged.Metrics.Of("ndcg@10")
 	}

@@ -160,7 +160,7 @@ func (e *evaluator) grid(ctx context.Context, samples []evaluation.Sample, base 
 
 // quality is the mean of NDCG@5 and NDCG@10 of a query.
 func (e *evaluator) quality(s *evaluation.Sample, m *fusion.Model) float64 {
-	ranked := e.order(s, m, usageOf(nil))
+	ranked := e.order(s, m, usageOf(nil), nil)
 	metrics := evaluation.Judge(s.Query.ID, evaluation.JudgeTools(s.Query.Labels), ranked).Metrics
 	return (metrics.Of("ndcg@5") + metrics.Of("ndcg@10")) / 2
 }

@@ -64,6 +64,7 @@ func IndexSuite(t *testing.T, a IndexAdapter) {
 		{"positions and restart", testIndexRestart},
 		{"exact scores", testExactScores},
 		{"lexical scores", testLexicalScores},
+		{"what reranking compares", testRerank},
 		{"penalty decides", testPenalty},
 		{"best of many", testBestOfMany},
 		{"without vectors", testWithoutVectors},

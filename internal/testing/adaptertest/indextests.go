@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/vector"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -281,6 +282,41 @@ func testLexicalScores(t *indexTest) {
 			if got := f[feature] > 0; got != want {
 				t.Errorf("%s of %s is %v", feature, c.ID, f[feature])
 			}
+		}
+	}
+}
+
+// testRerank checks that each need scores by itself what it scores where it is the only one.
+func testRerank(t *indexTest) {
+	a, b := t.tool("a", "convert currency"), t.tool("b", "forecast weather")
+	t.apply(a, b)
+	p := t.probe("weather forecasts")
+	p.Needs[1].Whole.Words = "a currency"
+	both := t.candidates(index.Lookup{Probe: p, Rerank: true})
+	m := model()
+	for i := range p.Needs {
+		alone := p
+		alone.Needs = p.Needs[i : i+1]
+		for _, c := range t.candidates(index.Lookup{Probe: alone}) {
+			var want float64
+			for _, f := range []fusion.Feature{
+				fusion.NeedsLexicalFlat, fusion.NeedsLexicalStem, fusion.NeedsLexicalName, fusion.NeedsLexicalPairs, fusion.NeedsDenseName, fusion.NeedsDenseFlat,
+			} {
+				want += m.Features[f] * c.Features[f]
+			}
+			at := slices.IndexFunc(both, func(other index.Candidate) bool { return other.ID == c.ID })
+			if got := both[at].Needs; len(got) != 2 || math.Abs(got[i]-want) > 1e-5 {
+				t.Errorf("need %d of %s: %v, not %v", i, c.ID, got, want)
+			}
+			if c.Needs != nil || c.Vector != nil {
+				t.Errorf("%s has what was not asked for", c.ID)
+			}
+		}
+	}
+	for _, c := range both {
+		want := map[string]events.Change{"a": a, "b": b}[c.ID].Vectors.Name
+		if len(c.Vector) != len(want) || vector.Dot(c.Vector, want) < 0.9999 {
+			t.Errorf("the vector of %s is another one", c.ID)
 		}
 	}
 }

@@ -1,0 +1,50 @@
+package evaluator
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/lab/dataset"
+)
+
+// tasks returns tasks made of n queries each, as many as there are queries: each query
+// and those that follow it in an order by chance, from a fixed seed. What one of them
+// asks for, the task asks for.
+func tasks(queries []dataset.Query, n int) []dataset.Query {
+	n = min(n, len(queries))
+	order := rand.New(rand.NewPCG(1, uint64(n))).Perm(len(queries))
+	out := make([]dataset.Query, len(queries))
+	for i := range order {
+		var of []dataset.Query
+		for k := range n {
+			of = append(of, queries[order[(i+k)%len(order)]])
+		}
+		out[i] = task(of...)
+	}
+	return out
+}
+
+// task joins queries into one that asks for what they ask for.
+func task(of ...dataset.Query) (out dataset.Query) {
+	var ids []string
+	for _, q := range of {
+		ids, out.Steps = append(ids, q.ID), append(out.Steps, sentence(q.Text))
+		for _, l := range q.Labels {
+			if !slices.ContainsFunc(out.Labels, func(known dataset.Label) bool { return known.ID == l.ID }) {
+				out.Labels = append(out.Labels, l)
+			}
+		}
+	}
+	out.ID, out.Text = strings.Join(ids, "+"), strings.Join(out.Steps, " ")
+	return out
+}
+
+// sentence returns a text that ends as one.
+func sentence(s string) string {
+	s = strings.TrimSpace(s)
+	if strings.ContainsAny(s[max(0, len(s)-1):], ".!?") {
+		return s
+	}
+	return s + "."
+}
