@@ -82,7 +82,6 @@ toolstream-embedded: POST /v1/search
       toolstream-embedded: suppliers
     toolstream-embedded: answer
       toolstream-embedded: fuse
-      toolstream-embedded: rerank
       toolstream-embedded: trainer-searches process searches
 `} {
 		// The trainer hears of a search once its answer is given.
