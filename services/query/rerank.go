@@ -71,7 +71,7 @@ func (s *Service) rerank(ctx context.Context, sr *search, q rewritten, rank sche
 	out := reranked{ranked: ranked}
 	mode := s.reranking(sr)
 	owned := slices.ContainsFunc(ranked, func(r ranking.Ranked) bool { return ranking.Owner(&r.Candidate) != "" })
-	if mode == schema.RerankOff || rank == schema.RankProviders || !owned && s.deps.Scorer == nil {
+	if len(ranked) == 0 || mode == schema.RerankOff || rank == schema.RankProviders || !owned && s.deps.Scorer == nil {
 		return out
 	}
 	ctx, st := s.stage(ctx, "rerank")

@@ -90,6 +90,17 @@ func TestTheExtendedListIsJudged(t *testing.T) {
 	}
 }
 
+// Where nothing is found, nothing is judged.
+func TestACrossEncoderIsNotAskedAboutNothing(t *testing.T) {
+	f := &fakeScorer{}
+	b := newBench(t)
+	b.scorer = f
+	b.build(t, Config{Rerank: schema.RerankAuto})
+	if resp := b.search(t, schema.SearchRequest{}); len(resp.Results) > 0 || len(f.queries) > 0 {
+		t.Errorf("%+v, asked %q", resp.Results, f.queries)
+	}
+}
+
 // What has no owner is judged too.
 func TestTheRestFollowsWhatWasJudged(t *testing.T) {
 	b := newBench(t, tool("a", "", 9), tool("b", "", 8), tool("c", "", 7), tool("d", "", 6))
