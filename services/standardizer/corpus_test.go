@@ -128,7 +128,7 @@ func measure(t *testing.T, name string, heldOut, ofModels bool) (f *figures) {
 		}
 		if l.Of == "" {
 			of = l
-			if hash := sha256.Sum256([]byte(l.ID)); (hash[0]%2 == 1) != heldOut {
+			if hash := sha256.Sum256([]byte(l.ID)); name != "blind.jsonl" && (hash[0]%2 == 1) != heldOut {
 				t.Fatalf("%s belongs into the other half", l.ID)
 			}
 			stage, s = questionOf(t, &l)
@@ -227,7 +227,8 @@ func (f *figures) judge(t *testing.T, l *corpusLine, stage *filler, s *subject) 
 
 // TestCorpus measures the checks with answers that were written for it, good
 // ones and such with a bad field, and with those of a very small model. The
-// checks may be written by looking at dev.jsonl, and not at held-out.jsonl.
+// checks may be written by looking at dev.jsonl, and not at held-out.jsonl nor at
+// blind.jsonl, which was written later by somebody who had not seen the checks.
 func TestCorpus(t *testing.T) {
 	for _, half := range []struct {
 		name, file        string
@@ -237,6 +238,7 @@ func TestCorpus(t *testing.T) {
 		// What the checks reach today. Wanted are .02, .05 and .05.
 		{"dev", "dev.jsonl", false, false, .24, .05, .05},
 		{"held-out", "held-out.jsonl", true, false, .33, .13, .05},
+		{"blind", "blind.jsonl", true, false, .36, .06, .05},
 		{"dev of a model", "dev.jsonl", false, true, .15, .05, .05},
 	} {
 		t.Run(half.name, func(t *testing.T) {
