@@ -66,6 +66,7 @@ func newSearch(con *console) *cobra.Command {
 	flags.StringArrayVar(&req.Filters.Providers, "provider", nil, "only tools of this provider (repeatable)")
 	flags.StringArrayVar(&req.Filters.Tags, "tag", nil, "only tools with this tag, or another one that is named (repeatable)")
 	flags.StringArrayVar(&req.Filters.IDs, "id", nil, "only this id (repeatable)")
+	flags.StringArrayVar(&req.Exclude, "exclude-flag", nil, "nothing with this flag, such as instructions-in-text (repeatable)")
 	flags.StringArrayVar(&arguments, "argument", nil, "an argument that can be provided, as name=meaning (repeatable)")
 	flags.StringArrayVar(&req.Steps, "step", nil, "a step of the task, searched by itself (repeatable)")
 	flags.StringVar(&expected, "expect", "", "fail unless this id is among the results: for tests of an installation")
@@ -148,6 +149,9 @@ func describe(r schema.Result) string {
 			ids[i] = tool.ID
 		}
 		text = "through " + strings.Join(ids, ", ") + ". " + text
+	}
+	if len(r.Flags) > 0 {
+		text = "flagged " + strings.Join(r.Flags, ", ") + ". " + text
 	}
 	if len(r.MissingParameters) > 0 {
 		text = "needs " + strings.Join(r.MissingParameters, ", ") + ". " + text

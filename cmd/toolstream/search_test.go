@@ -25,10 +25,13 @@ func TestSearchSendsWhatIsNamed(t *testing.T) {
 		var out strings.Builder
 		return run(t.Context(), append([]string{"search", "x", "--server", s.URL}, args...), strings.NewReader(""), &out, &out)
 	}
-	code := search("--id", "Geo, Inc./GET /points/{lat},{lon}", "--id", `say "hi"`, "--provider", "Geo, Inc.", "--tag", "a,b", "--argument", "filter=where x=1, y=2", "--argument", "note=")
+	code := search("--id", "Geo, Inc./GET /points/{lat},{lon}", "--id", `say "hi"`, "--provider", "Geo, Inc.", "--tag", "a,b", "--argument", "filter=where x=1, y=2", "--argument", "note=", "--exclude-flag", "bidi-characters")
 	f := got.Filters
 	if code != exitDone || len(f.IDs) != 2 || f.IDs[0] != "Geo, Inc./GET /points/{lat},{lon}" || f.IDs[1] != `say "hi"` || len(f.Providers) != 1 || f.Providers[0] != "Geo, Inc." || len(f.Tags) != 1 || f.Tags[0] != "a,b" {
 		t.Errorf("exit code %d, filters %+v", code, f)
+	}
+	if len(got.Exclude) != 1 || got.Exclude[0] != "bidi-characters" {
+		t.Errorf("excluded %q", got.Exclude)
 	}
 	if len(got.Arguments) != 2 || got.Arguments["filter"] != "where x=1, y=2" {
 		t.Errorf("arguments %q", got.Arguments)
@@ -37,6 +40,12 @@ func TestSearchSendsWhatIsNamed(t *testing.T) {
 		if code := search(wrong...); code != exitUsage {
 			t.Errorf("%q: exit code %d", wrong, code)
 		}
+	}
+}
+
+func TestFlagsComeFirstInADescription(t *testing.T) {
+	if got := describe(schema.Result{Description: "Boils.", Flags: []string{"bidi-characters", "mixed-scripts"}}); got != "flagged bidi-characters, mixed-scripts. Boils." {
+		t.Error(got)
 	}
 }
 

@@ -41,6 +41,7 @@ type Probe struct {
 type Lookup struct {
 	Tenant  string
 	Filters schema.Filters // applied before anything is chosen
+	Exclude []string       // flags: nothing that has one of them is chosen
 	Kinds   []schema.Kind  // empty: every kind
 	Probe   Probe
 	Model   fusion.Model // decides which candidates are worth returning

@@ -58,6 +58,7 @@ type SearchRequest struct {
 	K         int               `json:"k,omitempty"`    // 1 to MaxK, 10 when absent
 	Rank      Rank              `json:"rank,omitempty"` // tools when absent
 	Filters   Filters           `json:"filters,omitempty"`
+	Exclude   []string          `json:"exclude_flags,omitempty"` // what has one of these flags is left out, before the top k are chosen
 	Explain   bool              `json:"explain,omitempty"`
 	Rewrite   Rewrite           `json:"rewrite,omitempty"`
 	Rerank    Rerank            `json:"rerank,omitempty"`    // as the server is set when absent
@@ -112,6 +113,7 @@ type Result struct {
 	Description       string           `json:"description"`
 	Score             float64          `json:"score"`               // what the order follows, before it is reranked; comparable within one weights version
 	Similarity        float64          `json:"similarity"`          // best cosine of query and entity, in [-1, 1]
+	Flags             []string         `json:"flags,omitempty"`     // findings about the source text, as in Document
 	Step              int              `json:"step,omitempty"`      // from 1, of the step that found it; of several
 	Relevance         *float64         `json:"relevance,omitempty"` // what rerank.model made of it, from 0 to 1; the order follows it before score, with builtin both together
 	MissingParameters []string         `json:"missing_parameters"`

@@ -49,6 +49,7 @@ func (r *SearchRequest) validate() error {
 	c.must(len(r.Needs) > 0 || len(r.Steps) > 0 || !isBlank(r.Query), "/query", r.Query, "must not be empty")
 	c.arguments(r.Arguments)
 	r.Filters.check(&c)
+	c.texts("/exclude_flags", r.Exclude, MaxFilters, MaxID)
 	return c.err
 }
 

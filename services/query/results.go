@@ -13,7 +13,8 @@ import (
 )
 
 // results looks up the first k hits that are still in the catalogue. What was deleted
-// since the index was asked, or is in quarantine, gives its place to the next.
+// since the index was asked, is in quarantine or excluded by a flag, as the index may not
+// know of a provider that its tools found, gives its place to the next.
 func (s *Service) results(ctx context.Context, sr *search, q rewritten, found ordered) ([]schema.Result, []schema.Shown) {
 	results := []schema.Result{}
 	var shown []schema.Shown
@@ -22,7 +23,7 @@ func (s *Service) results(ctx context.Context, sr *search, q rewritten, found or
 			break
 		}
 		entity, ok := sr.entity(ctx, h)
-		if !ok || entity.Document.Quarantined {
+		if !ok || entity.Document.Quarantined || slices.ContainsFunc(entity.Document.Flags, sr.excludes) {
 			continue
 		}
 		if len(results) < maxSummaries {
@@ -51,6 +52,8 @@ func (s *Service) results(ctx context.Context, sr *search, q rewritten, found or
 	return results, shown
 }
 
+func (sr *search) excludes(flag string) bool { return slices.Contains(sr.req.Exclude, flag) }
+
 // entity returns what the catalogue says of a hit, and whether to show it. A catalogue
 // that cannot be asked hides nothing, and a provider without a document of its own is
 // known by its tools.
@@ -75,6 +78,7 @@ func show(h ranking.Hit, e schema.Entity) (schema.Result, schema.Shown) {
 		Description:       e.Document.Description,
 		Score:             h.By.Score,
 		Similarity:        min(1, max(-1, h.By.Similarity)),
+		Flags:             e.Document.Flags,
 		Step:              h.Step,
 		MissingParameters: []string{},
 		SupportingTools:   h.Supporting,

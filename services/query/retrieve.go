@@ -169,6 +169,7 @@ func (s *Service) lookUp(ctx context.Context, sr *search, probe index.Probe, of 
 	l := index.Lookup{
 		Tenant:  sr.tenant,
 		Filters: sr.req.Filters,
+		Exclude: sr.req.Exclude,
 		Kinds:   kinds,
 		Probe:   probe,
 		Model:   *sr.model,

@@ -164,6 +164,23 @@ func TestWhatIsInQuarantineGivesWay(t *testing.T) {
 	}
 }
 
+func TestFlagsAreShownAndExcluded(t *testing.T) {
+	b := newBench(t, tool("a", "", 3), tool("b", "", 2))
+	e := b.catalogue.entities[b.index.found[0].Ref]
+	e.Document.Flags = []string{"mixed-scripts"}
+	b.catalogue.entities[e.Ref] = e
+	got := b.search(t, schema.SearchRequest{Exclude: []string{"bidi-characters"}}).Results
+	if len(got) != 2 || !slices.Equal(got[0].Flags, e.Document.Flags) || got[1].Flags != nil {
+		t.Errorf("got %+v", got)
+	}
+	if got := ids(b.search(t, schema.SearchRequest{Exclude: []string{"bidi-characters", "mixed-scripts"}})); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("excluded, got %v", got)
+	}
+	if l := b.index.last(); !slices.Equal(l.Exclude, []string{"bidi-characters", "mixed-scripts"}) {
+		t.Errorf("the index was asked for all but %q", l.Exclude)
+	}
+}
+
 func TestScoresThatAreNoNumbersAreNotShown(t *testing.T) {
 	b := newBench(t, tool("a", "", math.NaN()), tool("b", "", math.Inf(1)), tool("c", "", 1))
 	if got := ids(b.search(t, schema.SearchRequest{})); !slices.Equal(got, []string{"c"}) {

@@ -14,6 +14,7 @@ type filter struct {
 	tools, providers bool
 	owners           map[unique.Handle[string]]bool // nil: any
 	tags             map[unique.Handle[string]]bool // nil: any
+	excluded         map[unique.Handle[string]]bool // flags
 	slots            map[int]uint64                 // by block, nil: any
 }
 
@@ -21,6 +22,7 @@ func newFilter(l *index.Lookup, t *tenant, s *snapshot) filter {
 	return filter{
 		tools: admits(l, schema.KindTool), providers: admits(l, schema.KindProvider),
 		owners: handles(l.Filters.Providers), tags: handles(l.Filters.Tags), slots: slotsOf(l.Filters.IDs, t, s),
+		excluded: handles(l.Exclude),
 	}
 }
 
@@ -83,12 +85,17 @@ func (f *filter) mask(n int, b *block) uint64 {
 		mask = keep(mask, func(i int) bool { return f.owners[b.owner[i]] })
 	}
 	if f.tags != nil {
-		mask = keep(mask, func(i int) bool { return slices.ContainsFunc(b.entities[i].tags, f.hasTag) })
+		mask = keep(mask, func(i int) bool { return anyOf(b.entities[i].tags, f.tags) })
+	}
+	if f.excluded != nil {
+		mask = keep(mask, func(i int) bool { return !anyOf(b.entities[i].flags, f.excluded) })
 	}
 	return mask
 }
 
-func (f *filter) hasTag(tag unique.Handle[string]) bool { return f.tags[tag] }
+func anyOf(some []unique.Handle[string], wanted map[unique.Handle[string]]bool) bool {
+	return slices.ContainsFunc(some, func(s unique.Handle[string]) bool { return wanted[s] })
+}
 
 // keep returns the bits of mask for which ok holds.
 func keep(mask uint64, ok func(i int) bool) uint64 {

@@ -24,7 +24,7 @@ import (
 // format names what the records hold. It rises whenever the same document gets
 // other bytes: another layout, other words, other quantised vectors. An index of
 // another format is built again from the bus.
-const format = 2
+const format = 3
 
 // The first byte of a record.
 const (
@@ -51,9 +51,10 @@ type meta struct {
 	Format      string
 	Hash        string
 	Tags        []string
-	Required    []bool // one per parameter
-	Quarantined bool   // searches leave it out
-	Pending     bool   // a language model is to be asked about it
+	Required    []bool   // one per parameter
+	Flags       []string `json:",omitempty"`
+	Quarantined bool     // searches leave it out
+	Pending     bool     // a language model is to be asked about it
 	Dimensions  int
 	Counts      counts // of the vectors
 	Words       int    // bytes of the words
@@ -102,7 +103,7 @@ func (r *record) fill(c *events.Change) error {
 		return stream.Permanent(ReasonBadChange, fmt.Errorf("flat: document of %s: %w", c.ID, err))
 	}
 	r.Provider, r.Format, r.Hash, r.Tags, r.Quarantined = c.Provider, c.Format, c.Hash, c.Document.Tags, c.Document.Quarantined
-	r.Pending = c.Document.Pending()
+	r.Flags, r.Pending = c.Document.Flags, c.Document.Pending()
 	r.document, r.raw, r.doc, r.Document = document, c.Raw, c.Document, len(document)
 	r.Required = make([]bool, len(c.Document.Parameters))
 	for i := range c.Document.Parameters {

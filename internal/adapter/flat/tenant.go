@@ -37,6 +37,7 @@ type entity struct {
 	required    []bool // one per parameter
 	dimensions  int
 	counts      counts
+	flags       []unique.Handle[string]
 	quarantined bool // searches leave it out
 	pending     bool // a language model is to be asked about it
 	place       atomic.Pointer[segmentlog.Place]
@@ -45,19 +46,24 @@ type entity struct {
 // newEntity returns the entity of a record, which has no slot yet.
 func newEntity(m *meta, body int, p segmentlog.Place) *entity {
 	e := &entity{
-		ref: m.Ref, version: m.Version, accepted: m.Accepted, provider: unique.Make(m.Provider), required: m.Required, dimensions: m.Dimensions,
-		counts: m.Counts, quarantined: m.Quarantined, pending: m.Pending, body: body,
+		ref: m.Ref, version: m.Version, accepted: m.Accepted, provider: unique.Make(m.Provider), tags: handlesOf(m.Tags), required: m.Required, dimensions: m.Dimensions,
+		counts: m.Counts, flags: handlesOf(m.Flags), quarantined: m.Quarantined, pending: m.Pending, body: body,
 		head: body + m.Counts.total()*(vector.Stride(m.Dimensions)+4) + m.Words,
 	}
 	e.ref.Tenant = unique.Make(m.Tenant).Value() // one text for all
-	for _, tag := range m.Tags {
-		e.tags = append(e.tags, unique.Make(tag))
-	}
 	if m.Deleted {
 		e.slot = noSlot
 	}
 	e.place.Store(&p)
 	return e
+}
+
+func handlesOf(values []string) []unique.Handle[string] {
+	var out []unique.Handle[string]
+	for _, v := range values {
+		out = append(out, unique.Make(v))
+	}
+	return out
 }
 
 func (e *entity) deleted() bool { return e.slot == noSlot }

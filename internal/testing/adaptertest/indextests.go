@@ -449,6 +449,7 @@ func testFilters(t *indexTest) {
 		c.Document.Tags = []string{fmt.Sprintf("tag%d", i%250), "all"}
 		changes = append(changes, c)
 	}
+	changes[7].Document.Flags, changes[107].Document.Flags = []string{"mixed-scripts"}, []string{"bidi-characters", "mixed-scripts"}
 	provider := t.tool("provider7", "a provider")
 	provider.Kind, provider.Provider = schema.KindProvider, ""
 	t.apply(append(changes, provider)...)
@@ -456,19 +457,22 @@ func testFilters(t *indexTest) {
 	for name, c := range map[string]struct {
 		filters schema.Filters
 		kinds   []schema.Kind
+		exclude []string
 		want    []string
 	}{
-		"owner, the provider itself included": {schema.Filters{Providers: []string{"provider7"}}, nil, []string{"provider7", "t007", "t107", "t207", "t307", "t407"}},
-		"two owners, tools":                   {schema.Filters{Providers: []string{"provider1", "provider2"}, IDs: []string{"t001", "t002", "t003"}}, tool, []string{"t001", "t002"}},
-		"tag":                                 {schema.Filters{Tags: []string{"tag9", "no such"}}, nil, []string{"t009", "t259"}},
-		"tag and owner":                       {schema.Filters{Tags: []string{"tag9"}, Providers: []string{"provider59"}}, nil, []string{"t259"}},
-		"ids":                                 {schema.Filters{IDs: []string{"t400", "provider7", "no such"}}, nil, []string{"provider7", "t400"}},
-		"providers":                           {schema.Filters{}, aProvider, []string{"provider7"}},
-		"providers by filter":                 {schema.Filters{Kinds: aProvider}, nil, []string{"provider7"}},
-		"kinds that exclude each other":       {schema.Filters{Kinds: aProvider}, tool, []string{}},
-		"nobody":                              {schema.Filters{Providers: []string{"nobody"}}, nil, []string{}},
+		"owner, the provider itself included": {schema.Filters{Providers: []string{"provider7"}}, nil, nil, []string{"provider7", "t007", "t107", "t207", "t307", "t407"}},
+		"two owners, tools":                   {schema.Filters{Providers: []string{"provider1", "provider2"}, IDs: []string{"t001", "t002", "t003"}}, tool, nil, []string{"t001", "t002"}},
+		"tag":                                 {schema.Filters{Tags: []string{"tag9", "no such"}}, nil, nil, []string{"t009", "t259"}},
+		"tag and owner":                       {schema.Filters{Tags: []string{"tag9"}, Providers: []string{"provider59"}}, nil, nil, []string{"t259"}},
+		"ids":                                 {schema.Filters{IDs: []string{"t400", "provider7", "no such"}}, nil, nil, []string{"provider7", "t400"}},
+		"providers":                           {schema.Filters{}, aProvider, nil, []string{"provider7"}},
+		"providers by filter":                 {schema.Filters{Kinds: aProvider}, nil, nil, []string{"provider7"}},
+		"kinds that exclude each other":       {schema.Filters{Kinds: aProvider}, tool, nil, []string{}},
+		"nobody":                              {schema.Filters{Providers: []string{"nobody"}}, nil, nil, []string{}},
+		"excluded by a flag":                  {schema.Filters{Providers: []string{"provider7"}}, tool, []string{"bidi-characters", "no such"}, []string{"t007", "t207", "t307", "t407"}},
+		"excluded by either flag":             {schema.Filters{Providers: []string{"provider7"}}, tool, []string{"bidi-characters", "mixed-scripts"}, []string{"t207", "t307", "t407"}},
 	} {
-		got := ids(t.candidates(index.Lookup{Probe: t.probe("weather"), Filters: c.filters, Kinds: c.kinds}))
+		got := ids(t.candidates(index.Lookup{Probe: t.probe("weather"), Filters: c.filters, Kinds: c.kinds, Exclude: c.exclude}))
 		slices.Sort(got)
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
