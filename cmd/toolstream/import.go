@@ -66,7 +66,10 @@ func (s *summary) failed(name string, line int, id, reason string) {
 }
 
 // knownFormats lists what --format may say.
-const knownFormats = "auto, mcp, openapi, function, rapidapi, card, python, json, text or provider"
+func knownFormats() string {
+	all := formats.Names()
+	return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
+}
 
 func newImport(con *console) *cobra.Command {
 	var f importFlags
@@ -74,9 +77,11 @@ func newImport(con *console) *cobra.Command {
 		Use:   "import PATH|URL...",
 		Short: "Import tool documents: files, folders, globs, URLs, or - for standard input",
 		Long: `Import tool documents in any format: MCP tools and tools/list answers, OpenAPI and
-Swagger documents, OpenAI and Anthropic function schemas, RapidAPI entries, model
-cards, Python signatures, any JSON object, prose, and JSON Lines of these. The format
-is found by itself. What is unchanged costs nothing. Ends with counts, and with the
+Swagger documents, OpenAI and Anthropic function schemas and server tools, A2A agent
+cards, SKILL.md folders, LangChain tools, Postman collections, RapidAPI entries, model
+cards, Python signatures, any JSON object, and JSON Lines of these. The format is found
+by itself; prose is taken from .md and .txt files, or with --format text. Of a folder
+with a SKILL.md only that file is read. What is unchanged costs nothing. Ends with counts, and with the
 file, line and reason of what was rejected.
 
 A tool that belongs to another provider is rejected, unless --take-over is given.
@@ -100,7 +105,7 @@ Exit code 0: all accepted; 3: some documents were rejected or are dead letters.`
 				return misused(cmd, "--estimate goes with --dry-run")
 			}
 			if !formats.KnownFormat(f.format) {
-				return misused(cmd, "--format is %q; it is one of %s", f.format, knownFormats)
+				return misused(cmd, "--format is %q; it is one of %s", f.format, knownFormats())
 			}
 			s, err := con.importAll(cmd.Context(), args, f)
 			if err != nil {
@@ -115,13 +120,13 @@ Exit code 0: all accepted; 3: some documents were rejected or are dead letters.`
 	flags := cmd.Flags()
 	flags.StringVar(&f.provider, "provider", "", "owner of the tools, whatever the documents say")
 	flags.BoolVar(&f.takeOver, "take-over", false, "tools that belong to another provider change hands")
-	flags.StringVar(&f.format, "format", "auto", knownFormats)
+	flags.StringVar(&f.format, "format", "auto", knownFormats())
 	flags.BoolVar(&f.sync, "sync", false, "also delete the tools that the imported providers no longer have")
 	flags.BoolVar(&f.wait, "wait", false, "wait until everything is searchable or a dead letter")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "read and check only, list what would be sent, and with --sync what would be deleted")
 	flags.BoolVar(&f.cost, "estimate", false, "with --dry-run: how many calls and tokens a language model would take")
 	completeProvider(con, cmd)
-	fixed(cmd, "format", strings.FieldsFunc(strings.Replace(knownFormats, " or ", ", ", 1), func(r rune) bool { return r == ',' || r == ' ' })...)
+	fixed(cmd, "format", formats.Names()...)
 	return cmd
 }
 

@@ -106,6 +106,9 @@ func appendDocuments(out []source, path string, visited map[string]bool) ([]sour
 		return out, err
 	}
 	visited[real] = true
+	if skill, found := skillFile(path); found {
+		return appendDocuments(out, skill, visited)
+	}
 	entries, err := os.ReadDir(path)
 	for _, e := range entries {
 		at := filepath.Join(path, e.Name())
@@ -116,6 +119,14 @@ func appendDocuments(out []source, path string, visited map[string]bool) ([]sour
 		out, err = appendDocuments(out, at, visited)
 	}
 	return out, err
+}
+
+// skillFile returns the SKILL.md of a folder that is an agent skill: what else is in it
+// serves the skill and is no tool.
+func skillFile(folder string) (path string, found bool) {
+	path = filepath.Join(folder, "SKILL.md")
+	info, err := os.Stat(path)
+	return path, err == nil && info.Mode().IsRegular()
 }
 
 // rank puts providers before tools, so that tools find their owners.

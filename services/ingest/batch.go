@@ -71,6 +71,10 @@ func sourceOf(contentType string) string {
 		return "-.yaml"
 	case strings.HasSuffix(media, "json"):
 		return "-.json"
+	case media == "text/markdown":
+		return "-.md"
+	case media == "text/plain":
+		return "-.txt"
 	}
 	return ""
 }

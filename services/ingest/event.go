@@ -153,7 +153,7 @@ type eventContent struct {
 func (s *Service) readEvent(e *cloudevents.Event, t eventType) (c eventContent) {
 	provider := norm.NFC.String(e.Extensions["provider"])
 	limits := s.limits(s.cfg.MaxBody)
-	subject := norm.NFC.String(e.Subject)
+	subject, source := norm.NFC.String(e.Subject), sourceOf(e.DataType)
 	switch {
 	case t.deletes:
 		subject = cmp.Or(subject, norm.NFC.String(dataMember(e, "id")))
@@ -171,11 +171,11 @@ func (s *Service) readEvent(e *cloudevents.Event, t eventType) (c eventContent) 
 		if c.provider = cmp.Or(provider, subject); c.provider == "" {
 			return unreadable("/subject", "the subject names the provider")
 		}
-		c.items, c.problems = formats.Parse(e.Data, formats.Options{Provider: c.provider, Limits: limits})
+		c.items, c.problems = formats.Parse(e.Data, formats.Options{Source: source, Provider: c.provider, Limits: limits})
 	case t.kind == schema.KindProvider:
-		c.items, c.problems = formats.Parse(e.Data, formats.Options{ID: subject, Kind: t.kind, Limits: limits})
+		c.items, c.problems = formats.Parse(e.Data, formats.Options{Source: source, ID: subject, Kind: t.kind, Limits: limits})
 	default:
-		c.items, c.problems = formats.Parse(e.Data, formats.Options{ID: subject, Provider: provider, Limits: limits})
+		c.items, c.problems = formats.Parse(e.Data, formats.Options{Source: source, ID: subject, Provider: provider, Limits: limits})
 		if slices.ContainsFunc(c.problems, func(p formats.Problem) bool { return p.Reason == formats.SeveralTools }) {
 			c.items = nil
 		}

@@ -133,13 +133,13 @@ func TestPutTool(t *testing.T) {
 func TestPutToolTakesAnyIDAndFormat(t *testing.T) {
 	s := serve(t, Config{})
 	for id, tc := range map[string]struct{ body, contentType, format string }{
-		"天気/.. *>%20?#":    {mcpTool, "application/json", "mcp"},
-		"a//b":             {`{"name":"f","parameters":{"type":"object"}}`, "application/json", "function"},
-		"yaml":             {"method: GET\npath: /a\noperation:\n  summary: Reads a.\n", "application/yaml", "openapi"},
-		"prose":            {"Sends a letter to somebody.", "text/plain; charset=utf-8", "text"},
-		"prose/by default": {"Sends a letter to somebody.", "", "text"},
-		"form":             {mcpTool, "application/x-www-form-urlencoded", "mcp"},
-		"any":              {`{"a":1}`, "application/vnd.acme+json", "json"},
+		"天気/.. *>%20?#":  {mcpTool, "application/json", "mcp"},
+		"a//b":           {`{"name":"f","parameters":{"type":"object"}}`, "application/json", "function"},
+		"yaml":           {"method: GET\npath: /a\noperation:\n  summary: Reads a.\n", "application/yaml", "openapi"},
+		"prose":          {"Sends a letter to somebody.", "text/plain; charset=utf-8", "text"},
+		"prose/markdown": {"Sends a letter to somebody.", "text/markdown", "text"},
+		"form":           {mcpTool, "application/x-www-form-urlencoded", "mcp"},
+		"any":            {`{"a":1}`, "application/vnd.acme+json", "json"},
 	} {
 		r := s.put(id, tc.body, "Content-Type", tc.contentType)
 		if r.StatusCode != http.StatusAccepted || r.member("id") != id {

@@ -24,6 +24,7 @@ type Event struct {
 	ID, Source, Type string
 	Subject          string            // optional
 	Time             time.Time         // zero if the event has no time
+	DataType         string            // the media type of Data; optional
 	Data             []byte            // the document, unquoted and decoded; empty if the event has no data
 	Extensions       map[string]string // by lower-case name
 }
@@ -160,7 +161,8 @@ func fromJSON(body []byte) (Event, *Error) {
 	if err != nil {
 		return Event{}, err
 	}
-	e.Data, err = dataOf(data, attributes["datacontenttype"])
+	e.DataType = attributes["datacontenttype"]
+	e.Data, err = dataOf(data, e.DataType)
 	return e, err
 }
 
@@ -223,7 +225,7 @@ func fromHeaders(header http.Header, body []byte) (Event, *Error) {
 		attributes[name] = value
 	}
 	e, err := fromAttributes(attributes)
-	e.Data = body
+	e.DataType, e.Data = header.Get("Content-Type"), body
 	return e, err
 }
 

@@ -34,35 +34,35 @@ func TestDecode(t *testing.T) {
 		contentType, body string
 		headers           []string
 		want              Event
-		data              string
+		data, dataType    string
 	}{
 		"structured": {structuredType,
 			`{"specversion":"1.0","id":"1","source":"/s","type":"t","subject":"a/b","time":"2026-03-01T10:00:00Z","provider":"mail","sequence":7,"data":{"b":1,"a":2}}`,
-			nil, Event{ID: "1", Source: "/s", Type: "t", Subject: "a/b", Time: at, Extensions: map[string]string{"provider": "mail", "sequence": "7"}}, `{"b":1,"a":2}`},
+			nil, Event{ID: "1", Source: "/s", Type: "t", Subject: "a/b", Time: at, Extensions: map[string]string{"provider": "mail", "sequence": "7"}}, `{"b":1,"a":2}`, ""},
 		"capitalised, numbers": {structuredType,
 			`{"Type":"t","Time":"2026-03-01T10:00:00Z","specversion":1.0,"ID":1,"SOURCE":"/s","Data":{"a":1}}`,
-			nil, Event{ID: "1", Source: "/s", Type: "t", Time: at}, `{"a":1}`},
-		"specversion 1":       {structuredType, `{"specversion":1,"id":"1","source":"/s","type":"t"}`, nil, plain, ""},
-		"plain JSON":          {"application/json", `{"specversion":"1.0","id":"1","source":"/s","type":"t"}`, nil, plain, ""},
-		"no content type":     {"", `{"specversion":"1.0","id":"1","source":"/s","type":"t"}`, nil, plain, ""},
-		"odd extensions":      {structuredType, `{"specversion":"1.0","id":"1","source":"/s","type":"t","data_version":1,"x":{"a":1},"y":null}`, nil, plain, ""},
-		"base64":              {structuredType, `{"specversion":"1.0","id":"1","source":"/s","type":"t","datacontenttype":"text/plain","data_base64":"aGVsbG8="}`, nil, plain, "hello"},
-		"text":                {structuredType, `{"specversion":"1.0","id":"1","source":"/s","type":"t","datacontenttype":"application/yaml","data":"a: 1\n"}`, nil, plain, "a: 1\n"},
-		"data before version": {structuredType, `{"data":{"a":1},"id":"1","source":"/s","type":"t","specversion":"1.0"}`, nil, plain, `{"a":1}`},
+			nil, Event{ID: "1", Source: "/s", Type: "t", Time: at}, `{"a":1}`, ""},
+		"specversion 1":       {structuredType, `{"specversion":1,"id":"1","source":"/s","type":"t"}`, nil, plain, "", ""},
+		"plain JSON":          {"application/json", `{"specversion":"1.0","id":"1","source":"/s","type":"t"}`, nil, plain, "", ""},
+		"no content type":     {"", `{"specversion":"1.0","id":"1","source":"/s","type":"t"}`, nil, plain, "", ""},
+		"odd extensions":      {structuredType, `{"specversion":"1.0","id":"1","source":"/s","type":"t","data_version":1,"x":{"a":1},"y":null}`, nil, plain, "", ""},
+		"base64":              {structuredType, `{"specversion":"1.0","id":"1","source":"/s","type":"t","datacontenttype":"text/plain","data_base64":"aGVsbG8="}`, nil, plain, "hello", "text/plain"},
+		"text":                {structuredType, `{"specversion":"1.0","id":"1","source":"/s","type":"t","datacontenttype":"application/yaml","data":"a: 1\n"}`, nil, plain, "a: 1\n", "application/yaml"},
+		"data before version": {structuredType, `{"data":{"a":1},"id":"1","source":"/s","type":"t","specversion":"1.0"}`, nil, plain, `{"a":1}`, ""},
 		"binary": {"application/yaml", "a: 1\n",
 			[]string{"ce-specversion", "1.0", "ce-id", "1", "ce-source", "/s", "ce-type", "t", "ce-subject", "caf%C3%A9", "ce-time", "2026-03-01T10:00:00Z", "ce-provider", "mail"},
-			Event{ID: "1", Source: "/s", Type: "t", Subject: "café", Time: at, Extensions: map[string]string{"provider": "mail"}}, "a: 1\n"},
-		"binary without a content type or a body": {"", "", []string{"ce-specversion", "1.0", "ce-id", "1", "ce-source", "/s", "ce-type", "t"}, plain, ""},
-		"binary without a content type":           {"", `{"a":1}`, []string{"ce-specversion", "1.0", "ce-id", "1", "ce-source", "/s", "ce-type", "t"}, plain, `{"a":1}`},
-		"binary, an extension with an escape":     {"", "", []string{"ce-specversion", "1.0", "ce-id", "1", "ce-source", "/s", "ce-type", "t", "ce-provider", "caf%C3%A9"}, Event{ID: "1", Source: "/s", Type: "t", Extensions: map[string]string{"provider": "café"}}, ""},
-		"binary beats JSON":                       {"application/json", `{"a":1}`, []string{"Ce-Specversion", "1", "Ce-Id", "1", "Ce-Source", "/s", "Ce-Type", "t"}, plain, `{"a":1}`},
+			Event{ID: "1", Source: "/s", Type: "t", Subject: "café", Time: at, Extensions: map[string]string{"provider": "mail"}}, "a: 1\n", "application/yaml"},
+		"binary without a content type or a body": {"", "", []string{"ce-specversion", "1.0", "ce-id", "1", "ce-source", "/s", "ce-type", "t"}, plain, "", ""},
+		"binary without a content type":           {"", `{"a":1}`, []string{"ce-specversion", "1.0", "ce-id", "1", "ce-source", "/s", "ce-type", "t"}, plain, `{"a":1}`, ""},
+		"binary, an extension with an escape":     {"", "", []string{"ce-specversion", "1.0", "ce-id", "1", "ce-source", "/s", "ce-type", "t", "ce-provider", "caf%C3%A9"}, Event{ID: "1", Source: "/s", Type: "t", Extensions: map[string]string{"provider": "café"}}, "", ""},
+		"binary beats JSON":                       {"application/json", `{"a":1}`, []string{"Ce-Specversion", "1", "Ce-Id", "1", "Ce-Source", "/s", "Ce-Type", "t"}, plain, `{"a":1}`, "application/json"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list, err := decode(tc.contentType, tc.body, tc.headers...)
 			if err != nil || len(list) != 1 {
 				t.Fatalf("%d events, %v", len(list), err)
 			}
-			tc.want.Data = []byte(tc.data)
+			tc.want.Data, tc.want.DataType = []byte(tc.data), tc.dataType
 			if tc.want.Extensions == nil {
 				tc.want.Extensions = map[string]string{}
 			}

@@ -11,16 +11,21 @@ import (
 
 // The formats that an Item may have. They decide which rules standardize it.
 const (
-	Auto     = "auto"     // only in Options: recognise it
-	MCP      = "mcp"      // a tool as MCP's tools/list has it
-	OpenAPI  = "openapi"  // one operation: {"method","path","operation","api"?,"servers"?}
-	Function = "function" // a function schema of OpenAI or Anthropic
-	RapidAPI = "rapidapi" // a RapidAPI endpoint as ToolBench has it
-	Card     = "card"     // a model card (Hugging Face, Gorilla)
-	Python   = "python"   // a signature or def as a JSON string, or an object that holds one in func_description
-	JSON     = "json"     // any other JSON object
-	Text     = "text"     // prose as a JSON string
-	Provider = "provider" // an owner of tools
+	Auto      = "auto"      // only in Options: recognise it
+	MCP       = "mcp"       // a tool as MCP's tools/list has it
+	OpenAPI   = "openapi"   // one operation: {"method","path","operation","api"?,"servers"?}
+	Function  = "function"  // a function schema of OpenAI or Anthropic
+	RapidAPI  = "rapidapi"  // a RapidAPI endpoint as ToolBench has it
+	Card      = "card"      // a model card (Hugging Face, Gorilla)
+	A2A       = "a2a"       // a skill of an A2A agent: {"id","name","description","agent"}
+	Skill     = "skill"     // a SKILL.md: {"front_matter","instructions"}
+	LangChain = "langchain" // a serialised LangChain tool
+	Hosted    = "hosted"    // a tool that Anthropic or OpenAI defines: {"type","name"?}
+	Postman   = "postman"   // a request of a Postman collection: {"name","request","response","collection","folders"?}
+	Python    = "python"    // a signature or def as a JSON string, or an object that holds one in func_description
+	JSON      = "json"      // any other JSON object
+	Text      = "text"      // prose as a JSON string
+	Provider  = "provider"  // an owner of tools
 )
 
 // Item is one tool or provider, or its deletion.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -47,13 +48,7 @@ func Read(r io.Reader, opt Options) iter.Seq2[Item, *Problem] {
 }
 
 // KnownFormat reports whether f may stand as Format in Options.
-func KnownFormat(f string) bool {
-	switch f {
-	case "", Auto, MCP, OpenAPI, Function, RapidAPI, Card, Python, JSON, Text, Provider:
-		return true
-	}
-	return false
-}
+func KnownFormat(f string) bool { return f == "" || slices.Contains(Names(), f) }
 
 // sniff is how far the input is looked into to tell JSON Lines from one
 // document.
@@ -103,7 +98,7 @@ func fileKind(source string) string {
 func (s *session) container(in *bufio.Reader) {
 	first, lines, err := skipSpace(in)
 	kind := fileKind(s.opt.Source)
-	prose := s.opt.Format == Text || s.opt.Format == Python
+	prose := written(s.opt.Format)
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
 		s.broken(err)
@@ -143,7 +138,7 @@ func (s *session) whole(in *bufio.Reader, first byte, kind string, prose bool) {
 		s.problem(&Problem{Reason: jsondoc.Empty, Detail: emptyBody})
 	case prose:
 		s.text(data)
-	case kind == fileYAML || first != '{' && first != '[' && s.looksLikeYAML(data):
+	case s.isYAML(data, first, kind):
 		v, text, err := s.decodeYAML(data)
 		if err != nil {
 			s.unreadable(err, "")
@@ -152,13 +147,27 @@ func (s *session) whole(in *bufio.Reader, first byte, kind string, prose bool) {
 		s.document(node{value: v, text: text}, head{}, false)
 	case first == '{' && s.linesFollow(data):
 		s.lines(bufio.NewReader(bytes.NewReader(data)), 0)
-	case kind == fileProse && !isScalar(data):
+	case kind == fileProse && s.forced() == "" && !isScalar(data):
 		s.text(data)
 	case first == '{' || first == '[' || kind == JSON || isScalar(data):
 		s.json(data, "", false)
 	default:
 		s.text(data)
 	}
+}
+
+// isYAML reports whether a document that is not prose by the caller's word is to be read
+// as YAML: by its name, because its format is one of objects and it is no JSON, or by
+// how it begins.
+func (s *session) isYAML(data []byte, first byte, kind string) bool {
+	if kind == fileYAML {
+		return true
+	}
+	bracket := first == '{' || first == '['
+	if _, _, skill := frontMatter(string(data)); bracket || skill {
+		return false
+	}
+	return s.forced() != "" && !isScalar(data) || s.looksLikeYAML(data)
 }
 
 // linesFollow recognises JSON Lines whose first line is longer than what
@@ -190,7 +199,7 @@ func (s *session) looksLikeYAML(data []byte) bool {
 			return true
 		case !found:
 			return false
-		case key == "openapi" || key == "swagger":
+		case key == "openapi" || key == "swagger" || unsupported[key] != "":
 			return true
 		case key == "info" || key == "name" || key == "tools" || key == "functions" || key == "jsonrpc" || key == "id":
 			v, _, err := s.decodeYAML(data)

@@ -7,6 +7,10 @@ func recognise(m map[string]any) string {
 		return OpenAPI
 	case isFunction(m):
 		return Function
+	case isLangChain(m):
+		return LangChain
+	case isHosted(m):
+		return Hosted
 	case isCard(m):
 		return Card
 	case isEndpoint(m):

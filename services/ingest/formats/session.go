@@ -153,8 +153,6 @@ func (s *session) object(n node, h head, several bool) {
 	switch forced := s.opt.Format; {
 	case s.kind(h) == schema.KindProvider:
 		s.single(n, h, Provider, several)
-	case forced == OpenAPI && !isDocument(m) && !isOperation(m):
-		s.refuse(h, n.path, UnknownFormat, "this is no OpenAPI document and no operation")
 	case forced == Text:
 		s.refuse(h, n.path, NotATool, "prose is wanted, and this is an object")
 	case forced == JSON:
@@ -176,15 +174,22 @@ func (s *session) recognised(n node, h head, several bool) {
 		s.recognised(result, h, true)
 		return
 	}
-	if isDocument(m) {
-		s.openapi(n, h)
+	if s.shaped(n, h) {
 		return
 	}
 	if l, ok := isList(m); ok {
 		s.list(n, h, l)
 		return
 	}
+	if why := foreign(m); why != "" && s.forced() == "" && recognise(m) == JSON {
+		s.refuse(h, n.path, NotATool, why)
+		return
+	}
 	format := s.format(m)
+	if ownFormat(format) && recognise(m) != format {
+		s.unlike(h, n.path)
+		return
+	}
 	if format == JSON && IsProvidersFile(s.opt.Source) && !h.wrapped {
 		format = Provider
 	}

@@ -30,6 +30,12 @@ func layoutOf(format string) layout {
 		return layout{[]string{"/api_name", "/name"}, []string{"/required_parameters", "/optional_parameters"}}
 	case Card:
 		return layout{[]string{"/api_name", "/modelId", "/model_id", "/name", "/model_name", "/id"}, []string{"/parameters"}}
+	case LangChain:
+		return layout{[]string{"/kwargs/name", "/name"}, []string{"/kwargs/args_schema", "/args_schema"}}
+	case Hosted:
+		return layout{[]string{"/name", "/type"}, nil}
+	case A2A, Postman:
+		return layout{[]string{"/name"}, nil}
 	case Python:
 		return layout{[]string{"/name"}, []string{"/parameters"}}
 	case OpenAPI:
@@ -58,6 +64,9 @@ func nameOf(format string, m map[string]any) (name, path string) {
 				path = pointer
 			}
 		}
+	}
+	if format == LangChain {
+		name = langChainName(m)
 	}
 	if format == Python {
 		name = pythonName(str(m, "func_description"))

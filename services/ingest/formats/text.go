@@ -16,9 +16,20 @@ func (s *session) prose(text, path string, h head, several bool) {
 		s.problem(&Problem{ID: h.id, Path: path, Reason: jsondoc.Empty, Detail: "an empty text"})
 		return
 	}
+	if s.skill(text, path, h, several) {
+		return
+	}
 	format := s.opt.Format
+	if ownFormat(format) {
+		s.unlike(h, path)
+		return
+	}
 	if format == Python || format != Text && looksLikePython(text) {
 		s.python(text, path, h, several)
+		return
+	}
+	if !s.meansProse(h) {
+		s.refuseText(text, path, h)
 		return
 	}
 	it := Item{Format: Text, Kind: s.kind(h), Path: path, Name: heading(text)}
