@@ -77,8 +77,15 @@ func (c *answerCache) get(ctx context.Context, key string) (verdict, bool, error
 	if json.Unmarshal(raw, &v) != nil || len(v.Said) == 0 && v.Fallback == "" {
 		return verdict{}, false, nil
 	}
-	c.near.Add(key, v)
+	c.remember(key, v)
 	return v, true, nil
+}
+
+// remember keeps a verdict in memory, unless another replica may have it completed.
+func (c *answerCache) remember(key string, v verdict) {
+	if !v.Open {
+		c.near.Add(key, v)
+	}
 }
 
 // put keeps a verdict. It was paid for, so that a store that is away is tried again.
@@ -94,7 +101,7 @@ func (c *answerCache) put(ctx context.Context, key string, v verdict) error {
 		return err
 	}, backoff.WithContext(pace, ctx))
 	if err == nil {
-		c.near.Add(key, v)
+		c.remember(key, v)
 	}
 	return err
 }

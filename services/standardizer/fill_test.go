@@ -160,6 +160,29 @@ func TestWhatWasAskedOnceIsNotAskedAgain(t *testing.T) {
 	}
 }
 
+// TestAReplicaSeesTheSecondAnswerOfAnother has one replica come across a document between
+// two questions of another.
+func TestAReplicaSeesTheSecondAnswerOfAnother(t *testing.T) {
+	model := &fakeModel{name: "m", answer: func(n int, _ llm.Request) (string, error) {
+		return []string{boilBad, boilGood}[n-1], nil
+	}}
+	answers := newStore()
+	asks, sees := documents(t, Config{}, model, answers).filler, documents(t, Config{}, model, answers).filler
+	m := record(t, upsert("a", "mcp", boilRaw))
+	c, err := decode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, open := range []bool{true, false} {
+		if got, err := asks.answer(t.Context(), m); got != open || err != nil {
+			t.Fatalf("another question: %v, %v", got, err)
+		}
+		if err := sees.document(t.Context(), &c, sees.known); err != nil || c.Document.Pending() != open {
+			t.Errorf("pending: %v, %v", c.Document.Pending(), err)
+		}
+	}
+}
+
 func TestADamagedAnswerCostsACallAlone(t *testing.T) {
 	answers, model := newStore(), always(boilGood, nil)
 	made(t, Config{}, model, answers, upsert("a", "mcp", boilRaw))

@@ -382,7 +382,7 @@ func (r *Refresher) refresh(run, ctx context.Context, key string, x row) (err er
 	for open := true; open; {
 		began := r.filler.now()
 		open, err = r.filler.answer(ctx, m)
-		r.adapt(r.filler.now().Sub(began))
+		r.adapt(r.filler.now().Sub(began), err)
 		if err != nil {
 			return err
 		}
@@ -402,14 +402,14 @@ func (r *Refresher) refresh(run, ctx context.Context, key string, x row) (err er
 	return nil
 }
 
-// adapt asks more at once after a quick answer, and fewer after a slow one: with an
-// endpoint that answers one question after the other, many would wait until their time
-// is over.
-func (r *Refresher) adapt(took time.Duration) {
+// adapt asks more at once after a quick answer, and fewer after a slow one or a slow
+// failure: with an endpoint that answers one question after the other, many would wait
+// until their time is over.
+func (r *Refresher) adapt(took time.Duration, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case took < r.deps.Patience/4:
+	case took < r.deps.Patience/4 && err == nil:
 		r.abreast = min(r.abreast+1, r.deps.Workers)
 	case took > r.deps.Patience/2:
 		r.abreast = max(r.abreast-1, 1)

@@ -271,6 +271,33 @@ func TestAnEndpointIsAskedAsMuchAsItBears(t *testing.T) {
 	}
 }
 
+// TestAnOutageIsNoReasonToAskMore follows an outage, which is told at once, by an endpoint
+// that answers one question after the other.
+func TestAnOutageIsNoReasonToAskMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, model, since := bench{t, streamtest.NewBus()}, repeats("one"), time.Now()
+		for i := range 26 {
+			b.publish(named(string(rune('a' + i))))
+		}
+		var busy, most atomic.Int32
+		model.answer = func(int, llm.Request) (string, error) {
+			if time.Since(since) < 5*time.Minute {
+				return "", &llm.Error{Kind: llm.Broken, Err: errors.New("away")}
+			}
+			most.Store(max(most.Load(), busy.Add(1)))
+			defer busy.Add(-1)
+			time.Sleep(90 * time.Second)
+			return "", &llm.Error{Kind: llm.TimedOut, Err: errors.New("slow")}
+		}
+		end := b.begin(Config{}, model, newStore(), uses{}, 8)
+		time.Sleep(10 * time.Minute)
+		end()
+		if most.Load() != 1 {
+			t.Errorf("%d questions at once after an outage, want 1", most.Load())
+		}
+	})
+}
+
 // TestAStopKeepsTheFirstOfTwoAnswers stops while a first answer is on its way that needs
 // a second question.
 func TestAStopKeepsTheFirstOfTwoAnswers(t *testing.T) {
