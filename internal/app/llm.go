@@ -163,8 +163,12 @@ func (p *process) newRewriter() (query.Rewriter, error) {
 	if err != nil {
 		return nil, err
 	}
+	vectors, err := static.Builtin()
+	if err != nil {
+		return nil, err
+	}
 	r, err := rewriting.New(rewriting.Config{}, rewriting.Deps{
-		Index: p.indexes, Model: p.llm, Answers: answers, Logger: p.log, Registerer: p.metrics,
+		Index: p.indexes, Model: p.llm, Vectors: vectors, Answers: answers, Logger: p.log, Registerer: p.metrics,
 	})
 	if err != nil {
 		return nil, err

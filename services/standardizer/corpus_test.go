@@ -19,9 +19,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/adapter/static"
+	"github.com/toolstream/toolstream/internal/topic"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/answer"
-	"github.com/toolstream/toolstream/services/standardizer/grounding"
 )
 
 // corpusLine is one of a corpus file: a document, or an answer about the
@@ -169,7 +169,7 @@ func questionOf(t *testing.T, l *corpusLine) (*filler, *subject) {
 // builtin is the model in the binary.
 var builtin = sync.OnceValues(static.Builtin)
 
-func vectors(t *testing.T) grounding.Vectors {
+func vectors(t *testing.T) topic.Vectors {
 	t.Helper()
 	m, err := builtin()
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/topic"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/answer"
-	"github.com/toolstream/toolstream/services/standardizer/grounding"
 	"github.com/toolstream/toolstream/services/standardizer/injection"
 	"github.com/toolstream/toolstream/services/standardizer/prompts"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
@@ -73,7 +73,7 @@ func (w wanted) String() string { return w.Prompt + " " + w.Model }
 // says, and falls back on what the rules made.
 type filler struct {
 	model   Model
-	vectors grounding.Vectors
+	vectors topic.Vectors
 	wanted  wanted
 	answers *answerCache
 	flights singleflight.Group // of questions that are being asked
@@ -154,7 +154,7 @@ type subject struct {
 	tenant   string
 	key      string
 	question prompts.Question
-	vectors  grounding.Vectors
+	vectors  topic.Vectors
 }
 
 // subject returns nil where the model has nothing to say.

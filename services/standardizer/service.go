@@ -14,9 +14,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/topic"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/services/standardizer/grounding"
 )
 
 // Name is the stage's name: of its consumer group, in metrics, logs and dead
@@ -42,10 +42,10 @@ type Config struct {
 type Deps struct {
 	Groups     stream.Groups
 	Publisher  stream.Publisher
-	Model      Model             // optional
-	Answers    Answers           // what the model said before; needed with a model
-	Vectors    grounding.Vectors // by which its answers are compared with documents; without, words decide
-	Now        func() time.Time  // needed with a model
+	Model      Model            // optional
+	Answers    Answers          // what the model said before; needed with a model
+	Vectors    topic.Vectors    // by which its answers are compared with documents; without, words decide
+	Now        func() time.Time // needed with a model
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 	Traces     trace.TracerProvider // optional

@@ -31,8 +31,8 @@ func smallSet() map[string]string {
 		"providers.jsonl": `{"id":"harbour","name":"Harbour office","description":"Ships, ferries and tides."}
 {"id":"bakery","name":"Bakery","description":"Bread and cakes."}
 `,
-		"queries.jsonl": `{"id":"q1","query":"I want to cross the strait by ferry","split":"one","labels":[{"id":"ferry","relevance":1}],"rewritten_query":{"tool_needs":[{"user_intent":"book a ferry","tool_description":"Books a ferry.","expected_response":"A ticket."},{}],"extracted_arguments":{"port":"the port of departure","":"nothing"}}}
-{"id":"q2","query":"When is low water, and who bakes a loaf of rye bread?","split":"many","labels":[{"id":"tides","relevance":1},{"id":"bread","relevance":1}],"steps":["low water at the port","bake rye bread"],"rewritten_query":{"tool_needs":[{"user_intent":"know the tides"}],"extracted_arguments":{}}}
+		"queries.jsonl": `{"id":"q1","query":"I want to cross the strait by ferry","split":"one","labels":[{"id":"ferry","relevance":1}],"rewritten_query":{"tool_needs":[{"user_intent":"book a ferry","tool_description":"Books a ferry.","expected_response":"A ticket for the ferry."},{}],"extracted_arguments":{"port":"the port of departure","":"nothing"}}}
+{"id":"q2","query":"When is low water, and who bakes a loaf of rye bread?","split":"many","labels":[{"id":"tides","relevance":1},{"id":"bread","relevance":1}],"steps":["low water at the port","bake rye bread"],"rewritten_query":{"tool_needs":[{"user_intent":"know when low water is"}],"extracted_arguments":{}}}
 {"id":"q3","query":"cake with candles","split":"one","labels":[{"id":"pastry","relevance":1,"alternatives":["cake"]}],"rewritten_query":{"tool_needs":[],"extracted_arguments":{}}}
 {"id":"q4","query":"nothing of this","labels":[{"id":"lamp","relevance":0}]}
 `,

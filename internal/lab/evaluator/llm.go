@@ -128,8 +128,12 @@ const forever = 100 * 365 * 24 * time.Hour
 // openRewriter makes what rewrites the queries of --queries llm.
 func (e *evaluator) openRewriter(log *slog.Logger, metrics prometheus.Registerer) (err error) {
 	e.Settings.LLM = e.LLM.Name()
+	vectors, err := static.Builtin()
+	if err != nil {
+		return err
+	}
 	e.rewriter, err = rewriting.New(rewriting.Config{Parallel: len(e.queries), Keep: forever}, rewriting.Deps{
-		Index: e.index, Model: e.LLM, Answers: answerFiles{e.Cache, "queries-" + e.set.Name + "-" + e.Settings.Documents},
+		Index: e.index, Model: e.LLM, Vectors: vectors, Answers: answerFiles{e.Cache, "queries-" + e.set.Name + "-" + e.Settings.Documents},
 		Logger: log, Registerer: metrics,
 	})
 	return err

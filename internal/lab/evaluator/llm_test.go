@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/toolstream/toolstream/internal/adapter/static"
 	"github.com/toolstream/toolstream/internal/app"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/lab/dataset"
@@ -108,8 +109,12 @@ func TestARewriteRanksAsTheRecordedOneDoes(t *testing.T) {
 func serving(t *testing.T, e *evaluator, model llm.Model, cfg query.Config) *query.Service {
 	t.Helper()
 	metrics := prometheus.NewRegistry()
+	vectors, err := static.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
 	rewriter, err := rewriting.New(rewriting.Config{Parallel: 1000}, rewriting.Deps{
-		Index: e.index, Model: model, Answers: answerFiles{}, Logger: slog.New(slog.DiscardHandler), Registerer: metrics,
+		Index: e.index, Model: model, Vectors: vectors, Answers: answerFiles{}, Logger: slog.New(slog.DiscardHandler), Registerer: metrics,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -204,10 +209,12 @@ type failing struct {
 func (failing) Name() string { return "failing" }
 
 func (f failing) Complete(_ context.Context, r llm.Request) (llm.Answer, error) {
-	if f.err != nil && (f.all || askedFor(llmtest.Request{User: r.User}) == "I want to cross the strait by ferry") {
+	query := askedFor(llmtest.Request{User: r.User})
+	if f.err != nil && (f.all || query == "I want to cross the strait by ferry") {
 		return llm.Answer{}, f.err
 	}
-	return llm.Answer{JSON: json.RawMessage(`{"needs":[{"user_intent":"bake a loaf of rye bread"}],"arguments":[]}`)}, nil
+	raw, err := json.Marshal(map[string]any{"needs": []schema.Need{{UserIntent: query + " Bake a loaf of rye bread."}}})
+	return llm.Answer{JSON: raw}, err
 }
 
 func TestEvaluateWithAModelThatFails(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/topic"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -25,28 +26,37 @@ const (
 // used.
 var ErrAnswer = errors.New("the answer cannot be used")
 
-// read returns the needs and arguments of an answer, and how many arguments it left out
-// because they give a value away. Long texts are cut and surplus needs and arguments are
-// dropped; an answer fails only where it has neither. Arguments alone go with the query's
-// own clauses.
-func read(raw json.RawMessage, q *question) (r Rewritten, withheld int, err error) {
+// leftOut counts what is not taken of an answer.
+type leftOut struct {
+	values  int // arguments that give a value away
+	strange int // needs and arguments for which the query gives no reason
+}
+
+// read returns the needs and arguments of an answer for which the query gives reason, and
+// what it left out. Long texts are cut and surplus needs and arguments are dropped; an
+// answer fails only where nothing is left. Arguments alone go with the query's own clauses.
+func read(raw json.RawMessage, q *question, v topic.Vectors) (r Rewritten, left leftOut, err error) {
 	var answer struct {
 		Needs     []schema.Need `json:"needs"`
 		Arguments []typed       `json:"arguments"`
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil {
-		return r, 0, fmt.Errorf("%w: %w", ErrAnswer, err)
+		return r, left, fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
 	for i := range answer.Needs {
 		clean(&answer.Needs[i])
 	}
+	needs := Of(answer.Needs, nil).Needs
+	needs = needs[:min(len(needs), maxNeeds)]
 	arguments, withheld := general(answer.Arguments, valuesOf(q.query, q.shown))
-	r = Of(answer.Needs, arguments[:min(len(arguments), maxArguments)])
-	r.Needs = r.Needs[:min(len(r.Needs), maxNeeds)]
-	if len(r.Needs) == 0 && len(r.Arguments) == 0 {
-		return r, withheld, fmt.Errorf("%w: it has neither needs nor arguments", ErrAnswer)
+	arguments = arguments[:min(len(arguments), maxArguments)]
+	said := len(needs) + len(arguments)
+	needs, arguments = groundsOf(v, q.query).of(needs, arguments)
+	left = leftOut{values: withheld, strange: said - len(needs) - len(arguments)}
+	if len(needs) == 0 && len(arguments) == 0 {
+		return r, left, fmt.Errorf("%w: it has no needs and no arguments for which the query gives reason", ErrAnswer)
 	}
-	return r, withheld, nil
+	return Of(needs, arguments), left, nil
 }
 
 // typed is an argument with its type in JSON.

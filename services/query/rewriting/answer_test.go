@@ -26,7 +26,7 @@ func TestAnswersThatCanNotBeUsed(t *testing.T) {
 		"a need of numbers": `{"needs":[{"user_intent":7}],"arguments":[]}`,
 		"an argument map":   `{"needs":[{"user_intent":"x"}],"arguments":{"city":"a city"}}`,
 	} {
-		if got, _, err := read(json.RawMessage(answer), &question{query: "the weather"}); !errors.Is(err, ErrAnswer) {
+		if got, _, err := read(json.RawMessage(answer), &question{query: "the weather"}, vectors(t)); !errors.Is(err, ErrAnswer) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
@@ -34,7 +34,7 @@ func TestAnswersThatCanNotBeUsed(t *testing.T) {
 
 func TestArgumentsWithoutNeedsAreTaken(t *testing.T) {
 	raw := `{"needs":[],"arguments":[{"name":"guests","type":"integer","meaning":"How many come."},{"name":"day","type":"date","meaning":"When."},{"name":"room","meaning":"Which."}]}`
-	got, _, err := read(json.RawMessage(raw), &question{query: "a table for us"})
+	got, _, err := read(json.RawMessage(raw), &question{query: "a table for us"}, nil)
 	want := map[string]string{"guests": "(integer) How many come.", "day": "When.", "room": "Which."}
 	if err != nil || len(got.Needs) != 0 || !maps.Equal(got.Arguments, want) {
 		t.Errorf("%+v, %v", got, err)
@@ -45,7 +45,7 @@ func TestWhatIsTakenOfAnAnswer(t *testing.T) {
 	long := strings.Repeat("word ", 1000)
 	var needs []schema.Need
 	for i := range 9 {
-		needs = append(needs, schema.Need{UserIntent: fmt.Sprint("need ", i), ToolDescription: long})
+		needs = append(needs, schema.Need{UserIntent: fmt.Sprint("room ", i), ToolDescription: long})
 	}
 	var arguments []Argument
 	for i := range 40 {
@@ -56,11 +56,11 @@ func TestWhatIsTakenOfAnAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, withheld, err := read(raw, &question{query: "I look for a room in Lisbon"})
-	if err != nil || withheld != 1 || len(got.Needs) != maxNeeds || len(got.Arguments) != maxArguments {
-		t.Fatalf("%d needs, %d arguments, %d withheld, %v", len(got.Needs), len(got.Arguments), withheld, err)
+	got, left, err := read(raw, &question{query: "I look for a room in Lisbon"}, nil)
+	if err != nil || left.values != 1 || len(got.Needs) != maxNeeds || len(got.Arguments) != maxArguments {
+		t.Fatalf("%d needs, %d arguments, %d withheld, %v", len(got.Needs), len(got.Arguments), left.values, err)
 	}
-	if got.Needs[0].UserIntent != "need 0" || len(got.Needs[0].ToolDescription) > maxNeedText {
+	if got.Needs[0].UserIntent != "room 0" || len(got.Needs[0].ToolDescription) > maxNeedText {
 		t.Errorf("%+v", got.Needs[0])
 	}
 	if got.Arguments["first_name"] != "the given name" || len(got.Arguments["argument a"]) > maxArgument {
@@ -123,7 +123,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(good), "the weather in Lisbon", "Lisbon is a city.")
 	f.Add([]byte(`{"needs":[{"user_intent":"\u0000\ud800"}],"arguments":[{"name":"a","meaning":"b 7"}]}`), `'"7" «x» www.x`, "")
 	f.Fuzz(func(t *testing.T, answer []byte, query, shown string) {
-		got, _, err := read(answer, &question{query: inOrder(query), shown: shown})
+		got, _, err := read(answer, &question{query: inOrder(query), shown: shown}, nil)
 		if err != nil {
 			return
 		}

@@ -12,12 +12,26 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"github.com/toolstream/toolstream/internal/adapter/static"
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/topic"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// builtin is the model in the binary.
+var builtin = sync.OnceValues(static.Builtin)
+
+func vectors(t testing.TB) topic.Vectors {
+	t.Helper()
+	m, err := builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
 
 // fakeIndex is near to every query.
 type fakeIndex struct {
@@ -137,7 +151,7 @@ func (b *bench) restart(t *testing.T, cfg Config) {
 	t.Helper()
 	b.reg = prometheus.NewRegistry()
 	r, err := New(cfg, Deps{
-		Index: b.index, Model: b.model, Answers: b.answers, Logger: slog.New(slog.NewTextHandler(&b.log, nil)), Registerer: b.reg,
+		Index: b.index, Model: b.model, Vectors: vectors(t), Answers: b.answers, Logger: slog.New(slog.NewTextHandler(&b.log, nil)), Registerer: b.reg,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ const faultBudget = 300 * time.Millisecond
 // TestEveryFault has a server fail in every way it knows. What a search gets is
 // what the model would have said or nothing, within its time.
 func TestEveryFault(t *testing.T) {
-	want, _, err := read([]byte(good), &question{})
+	want, _, err := read([]byte(good), &question{query: "the weather"}, vectors(t))
 	if err != nil {
 		t.Fatal(err)
 	}

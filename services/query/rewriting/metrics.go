@@ -16,6 +16,7 @@ type metrics struct {
 	outcomes    *prometheus.CounterVec
 	seconds     prometheus.Histogram
 	withheld    prometheus.Counter
+	strange     prometheus.Counter
 	storeErrors prometheus.Counter
 }
 
@@ -28,6 +29,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			prometheus.ExponentialBuckets(0.0005, 2, 14)),
 		withheld: on.NewCounter("toolstream_rewrite_arguments_withheld_total",
 			"Arguments left out of an answer because they repeated a value of the query."),
+		strange: on.NewCounter("toolstream_rewrite_strange_total",
+			"Needs and arguments left out of an answer because the query gives no reason for them."),
 		storeErrors: on.NewCounter("toolstream_rewrite_store_errors_total", "Failures to read or keep answers of the language model."),
 	}
 }

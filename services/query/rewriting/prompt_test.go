@@ -26,7 +26,7 @@ func TestWhatTheModelSees(t *testing.T) {
 	near[1].Document.Flags = []string{text.FlagTags}
 	near[2].Document.Flags = []string{"parameters-truncated"}
 	b.index.set(near...)
-	if _, err := b.Rewrite(t.Context(), query(" what\tis\u00a0as\u200bked\U000e0041 ")); err != nil {
+	if _, err := b.Rewrite(t.Context(), query(" what\tweather\u00a0is as\u200bked\U000e0041 ")); err != nil {
 		t.Fatal(err)
 	}
 	asked := b.model.asked[0]
@@ -37,7 +37,7 @@ func TestWhatTheModelSees(t *testing.T) {
 	if err := json.Unmarshal([]byte(asked.User), &m); err != nil {
 		t.Fatal(err)
 	}
-	if m.Query != "what is asked" || len(m.Descriptions) != 18 || len(m.Documents) != 3 || len(asked.User) > 60_000 {
+	if m.Query != "what weather is asked" || len(m.Descriptions) != 18 || len(m.Documents) != 3 || len(asked.User) > 60_000 {
 		t.Errorf("%q, %d descriptions, %d documents, %d bytes", m.Query, len(m.Descriptions), len(m.Documents), len(asked.User))
 	}
 	for i, name := range []string{"tool-21", "tool-22", "tool-23"} { // the nearest that are not suspected, by id
@@ -51,7 +51,7 @@ func TestWhatTheModelSees(t *testing.T) {
 			t.Errorf("a description of %d bytes: %.40s", len(d), d)
 		}
 	}
-	if _, err := b.Rewrite(t.Context(), query(strings.Repeat("word ", 10_000))); err != nil {
+	if _, err := b.Rewrite(t.Context(), query(strings.Repeat("weather ", 10_000))); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(b.model.asked[1].User); n > 60_000 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/topic"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -43,6 +44,7 @@ const Keep = 24 * time.Hour
 type Deps struct {
 	Index      Index
 	Model      llm.Model
+	Vectors    topic.Vectors // by which its answers are compared with queries; without, words decide
 	Answers    Answers
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -179,8 +181,9 @@ func (r *Rewriter) call(ctx context.Context, patience time.Duration, key string,
 		r.failure(key, q, err, textOf(err))
 		return Rewritten{}, err
 	}
-	out, withheld, err := read(answer.JSON, &asked)
-	r.metrics.withheld.Add(float64(withheld))
+	out, left, err := read(answer.JSON, &asked, r.deps.Vectors)
+	r.metrics.withheld.Add(float64(left.values))
+	r.metrics.strange.Add(float64(left.strange))
 	if err != nil {
 		r.failure(key, q, err, string(answer.JSON))
 		return Rewritten{}, err

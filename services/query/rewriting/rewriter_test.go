@@ -132,7 +132,7 @@ func TestASlowModelIsNotWaitedFor(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			began := time.Now()
-			_, err = b.Rewrite(ctx, query(fmt.Sprint("query ", n)))
+			_, err = b.Rewrite(ctx, query(fmt.Sprint("weather ", n)))
 			waited = time.Since(began)
 			synctest.Wait()
 			return waited, err
@@ -155,7 +155,7 @@ func TestASlowModelIsNotWaitedFor(t *testing.T) {
 		if waited, err := search(4 * time.Second); err != nil || waited != takes {
 			t.Errorf("who has time: waited %s, %v", waited, err)
 		}
-		if got, err := b.Rewrite(t.Context(), query("query 5")); err != nil || !got.Cached {
+		if got, err := b.Rewrite(t.Context(), query("weather 5")); err != nil || !got.Cached {
 			t.Errorf("what nobody waited for: %+v, %v", got, err)
 		}
 		takes = time.Second / 2

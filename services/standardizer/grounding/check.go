@@ -276,7 +276,7 @@ func (c *checker) legible(where, said string, limit int) {
 	if strings.ContainsFunc(said, hidden) {
 		c.add(RuleHidden, where, "")
 	}
-	if injection.Score(said) >= injection.Threshold || voice.MatchString(said) || echoes(said) {
+	if injection.Score(said) >= injection.Threshold || voice.MatchString(said) || instructed.Repeats(said, leastEcho) {
 		c.add(RuleModel, where, said)
 	}
 	if blank.MatchString(said) {
@@ -304,7 +304,7 @@ func (c *checker) example(where, said string) {
 	if template.MatchString(said) || definition.MatchString(said) && !person.MatchString(said) || len(squeeze(said)) > 0 && strings.Contains(squeeze(c.source.doc.Description), squeeze(said)) {
 		c.add(RuleTemplate, where, said)
 	}
-	if languageOf(said, c.source.language()) == c.source.language() && c.source.strange(said, leastExample, 0, c.about) {
+	if languageOf(said, c.source.language()) == c.source.language() && c.source.topic.Strange(said, leastExample, 0, c.about) {
 		c.add(RuleMeaning, where, said)
 	}
 	takers := c.source.doc.Parameters
@@ -391,9 +391,9 @@ func (c *checker) namesTool(where, said string) {
 	if name := c.source.doc.Name; isIdentifier(name) && containsWord(said, name) {
 		c.add(RuleName, where, name)
 	}
-	own := c.source.stems(text.Split(c.source.doc.Name))
+	own := c.source.topic.Stems(text.Split(c.source.doc.Name))
 	for _, m := range compound.FindAllString(said, -1) {
-		if parts := c.source.stems(text.Split(m)); len(parts) > 1 && (sameWords(parts, own) || strings.HasPrefix(said, m) && within(parts, own)) {
+		if parts := c.source.topic.Stems(text.Split(m)); len(parts) > 1 && (sameWords(parts, own) || strings.HasPrefix(said, m) && within(parts, own)) {
 			c.add(RuleName, where, m)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/toolstream/toolstream/internal/adapter/static"
+	"github.com/toolstream/toolstream/internal/topic"
 	"github.com/toolstream/toolstream/services/standardizer/answer"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
@@ -28,7 +29,7 @@ func source(t interface{ Fatal(...any) }, format, raw string, english bool) *Sou
 // builtin is the model in the binary.
 var builtin = sync.OnceValues(static.Builtin)
 
-func vectors(t interface{ Fatal(...any) }) Vectors {
+func vectors(t interface{ Fatal(...any) }) topic.Vectors {
 	m, err := builtin()
 	if err != nil {
 		t.Fatal(err)

@@ -79,8 +79,8 @@ var clauseEnd = regexp.MustCompile(`(?i)[,.;:(]|\s(?:of|in|on|at|for|to|by|para|
 
 // isOwn reports whether a description has a word of its parameter's name or values.
 func (s *Source) isOwn(said string, p *schema.Parameter) bool {
-	words := s.stems(said)
-	return slices.ContainsFunc(s.stems(text.Split(p.Name)+" "+strings.Join(p.Enum, " ")), func(w string) bool { return slices.Contains(words, w) })
+	words := s.topic.Stems(said)
+	return slices.ContainsFunc(s.topic.Stems(text.Split(p.Name)+" "+strings.Join(p.Enum, " ")), func(w string) bool { return slices.Contains(words, w) })
 }
 
 // general are words that a description of any parameter may begin with.
@@ -93,9 +93,9 @@ func (s *Source) isAnothers(said string, p *schema.Parameter) bool {
 	if at := clauseEnd.FindStringIndex(said); at != nil {
 		head = said[:at[0]]
 	}
-	stems := s.stems(head)
+	stems := s.topic.Stems(head)
 	return rules.TypeName(p.Type) != "boolean" && slices.ContainsFunc(s.doc.Parameters, func(q schema.Parameter) bool {
-		name := s.stems(text.Split(q.Name[strings.LastIndexByte(q.Name, '.')+1:]))
+		name := s.topic.Stems(text.Split(q.Name[strings.LastIndexByte(q.Name, '.')+1:]))
 		return q.Name != p.Name && rules.TypeName(q.Type) != "boolean" && len(name) > 0 && len(stems) > 0 &&
 			name[len(name)-1] == stems[len(stems)-1] && !general[name[len(name)-1]] && !slices.ContainsFunc(name, func(w string) bool { return !slices.Contains(stems, w) })
 	})

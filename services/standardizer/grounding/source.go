@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/toolstream/toolstream/internal/topic"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
@@ -21,7 +22,7 @@ type Source struct {
 	numbers map[string]bool // that stand in it, as plainNumber writes them
 	counts  map[string]bool // of the things that it lists
 	effects map[string]bool // that it speaks of
-	meaning meaning
+	topic   *topic.Topic
 
 	original string // text in the letters of the source
 }
@@ -29,7 +30,7 @@ type Source struct {
 // NewSource reads a document. doc is what the rules made of raw. An answer has the
 // language of the document, unless it is to be English. Without vectors, words alone
 // tell what it is about.
-func NewSource(vectors Vectors, english bool, raw json.RawMessage, stated rules.Stated, doc *schema.Document) *Source {
+func NewSource(vectors topic.Vectors, english bool, raw json.RawMessage, stated rules.Stated, doc *schema.Document) *Source {
 	s := &Source{doc: doc, stated: stated, english: english, numbers: map[string]bool{}, counts: map[string]bool{}}
 	var text, letters, original strings.Builder
 	add := func(said string) {
@@ -61,7 +62,7 @@ func NewSource(vectors Vectors, english bool, raw json.RawMessage, stated rules.
 		s.counts[strconv.Itoa(len(doc.Parameters[i].Enum))] = true
 	}
 	s.counts[strconv.Itoa(len(doc.Parameters))] = true
-	s.readMeaning(vectors)
+	s.readTopic(vectors)
 	return s
 }
 
