@@ -58,8 +58,12 @@ func newEndpoint(t *testing.T, c llmtest.Config) endpoint {
 			t.Error(err)
 		}
 	})
+	var timeout time.Duration // long enough for any load
+	if c.Faults.Chance[llmtest.Hang] > 0 {
+		timeout = 5 * time.Second
+	}
 	client, err := llm.New(llm.Config{
-		Timeout: 5 * time.Second, Attempts: attempts, MaxPause: 2 * time.Second, Parallel: testWorkers,
+		Timeout: timeout, Attempts: attempts, MaxPause: 2 * time.Second, Parallel: testWorkers,
 		Failures: 1 << 30,
 	}, llm.Deps{Model: chat, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
 	if err != nil {
