@@ -85,6 +85,24 @@ func (t *Topic) Strange(said string, least float64, byWords int, others ...strin
 	return readable || byWords > 0 && len(words) >= byWords
 }
 
+// Alike returns the highest cosine of a text to others, at least 0, and false where no
+// vectors can tell.
+func (t *Topic) Alike(said string, others ...string) (most float64, ok bool) {
+	if t.vectors == nil {
+		return 0, false
+	}
+	vectors, err := t.vectors.Embed(context.Background(), append([]string{said}, others...))
+	if err != nil || len(vectors[0]) == 0 {
+		return 0, false
+	}
+	for _, v := range vectors[1:] {
+		if len(v) > 0 {
+			most, ok = max(most, float64(vector.Dot(v, vectors[0]))), true
+		}
+	}
+	return most, ok
+}
+
 // Prompt is the runs of three words of what a language model is told.
 type Prompt map[[3]string]bool
 

@@ -71,7 +71,7 @@ func (v Violation) String() string {
 // Check returns everything that is wrong with an answer, nothing for one that
 // can be taken.
 func Check(a *answer.Answer, s *Source) []Violation {
-	c := checker{source: s, told: told(a), about: a.Description}
+	c := checker{source: s, told: told(a)}
 	c.parameters(a.Parameters)
 	c.legible("description", a.Description, MaxDescription)
 	c.claims("description", a.Description)
@@ -80,7 +80,7 @@ func Check(a *answer.Answer, s *Source) []Violation {
 	}
 	c.legible("response", a.Response, MaxResponse)
 	c.claims("response", a.Response)
-	if a.Response != "" && (jsonText.MatchString(a.Response) || !prose(a.Response, 1)) {
+	if a.Response != "" && !prose(a.Response, 1) {
 		c.add(RuleStructure, "response", a.Response)
 	}
 	if len(a.Examples) == 0 || len(a.Examples) > answer.MaxExamples {
@@ -147,7 +147,6 @@ func told(a *answer.Answer) []schema.Parameter {
 type checker struct {
 	source *Source
 	told   []schema.Parameter
-	about  string // what the answer says that the tool does
 	found  []Violation
 }
 
@@ -207,7 +206,7 @@ func (c *checker) kind(where string, p *answer.Parameter) {
 		return
 	}
 	fact := &c.source.doc.Parameters[i]
-	if !c.source.isOwn(p.Description, fact) && (!fits(kindOf(p.Description), fact) || c.source.isAnothers(p.Description, fact)) {
+	if !fits(kindOf(p.Description), fact) && !c.source.isOwn(p.Description, fact) || c.source.isAnothers(p.Description, fact) {
 		c.add(RuleKind, where, p.Description)
 	}
 }
@@ -220,25 +219,17 @@ func withoutExamples(p *answer.Parameter) string {
 
 // claims checks a text that says something about the tool: it makes up no value.
 func (c *checker) claims(where, said string) {
-	if refusal.MatchString(said) {
-		c.add(RuleModel, where, said)
-	}
 	c.literals(where, said, nil)
 	language := languageOf(said, c.source.language())
-	plain := c.source.withoutSpelledOut(bold.ReplaceAllString(address.ReplaceAllString(coded.ReplaceAllString(said, " "), " "), " "))
+	plain := c.source.withoutSpelledOut(bold.ReplaceAllString(address.ReplaceAllString(said, " "), " "))
 	for _, name := range namesIn(plain, language) {
-		if !c.source.names(name) && !c.explainsValues(where) {
+		if !c.source.names(name) {
 			c.add(RuleProper, where, name)
 		}
 	}
-	if p := promises[language]; p != nil {
-		for _, m := range p.FindAllStringSubmatch(said, -1) {
-			if len(m) == 1 {
-				m = append(m, m[0])
-			}
-			if !c.source.says(m[1]) {
-				c.add(RulePromise, where, m[1])
-			}
+	for _, m := range promises.FindAllStringSubmatch(said, -1) {
+		if !c.source.says(m[1]) {
+			c.add(RulePromise, where, m[1])
 		}
 	}
 	if where != "description" { // all else may speak of what has been done
@@ -253,13 +244,6 @@ func (c *checker) claims(where, said string) {
 
 // identifiers checks what looks like code, and returns the text without it.
 func (c *checker) identifiers(where, said string) string {
-	for _, m := range coded.FindAllStringSubmatch(said, -1) {
-		for _, word := range codeWords.FindAllString(m[1], -1) {
-			if !c.source.names(word) && !literalWord(word) {
-				c.add(RuleIdentifier, where, word)
-			}
-		}
-	}
 	for _, m := range joined.FindAllString(said, -1) {
 		if !c.source.names(m) {
 			c.add(RuleIdentifier, where, m)
@@ -279,10 +263,10 @@ func (c *checker) legible(where, said string, limit int) {
 	if injection.Score(said) >= injection.Threshold || voice.MatchString(said) || instructed.Repeats(said, leastEcho) {
 		c.add(RuleModel, where, said)
 	}
-	if blank.MatchString(said) {
+	if blank.MatchString(said) && !c.source.lists(said) {
 		c.add(RuleEmpty, where, said)
 	}
-	if pairs.MatchString(said) && !strings.HasSuffix(where, "/example") {
+	if jsonText.MatchString(said) && !strings.HasSuffix(where, "/example") {
 		c.add(RuleStructure, where, said)
 	}
 	if loops(said) {
@@ -298,14 +282,11 @@ func (c *checker) example(where, said string) {
 		c.add(RuleEmpty, where, "")
 	}
 	c.namesTool(where, said)
-	if !prose(said, 2) || torn(said) {
+	if !prose(said, 2) {
 		c.add(RuleStructure, where, said)
 	}
-	if template.MatchString(said) || definition.MatchString(said) && !person.MatchString(said) || len(squeeze(said)) > 0 && strings.Contains(squeeze(c.source.doc.Description), squeeze(said)) {
+	if template.MatchString(said) || len(squeeze(said)) > 0 && strings.Contains(squeeze(c.source.doc.Description), squeeze(said)) {
 		c.add(RuleTemplate, where, said)
-	}
-	if languageOf(said, c.source.language()) == c.source.language() && c.source.topic.Strange(said, leastExample, 0, c.about) {
-		c.add(RuleMeaning, where, said)
 	}
 	takers := c.source.doc.Parameters
 	if !c.source.stated.Names { // the source lists none
@@ -327,9 +308,6 @@ func (c *checker) value(where string, p *answer.Parameter) {
 	if p.Example != "" && !holds(&fact, p.Example) {
 		c.add(RuleKind, where, p.Example)
 	}
-	if placeholder.MatchString(p.Example) {
-		c.add(RuleEmpty, where, p.Example)
-	}
 	c.literals(where, p.Example, []schema.Parameter{fact})
 }
 
@@ -340,22 +318,17 @@ func (c *checker) literals(where, said string, takers []schema.Parameter) {
 		return slices.ContainsFunc(takers, func(p schema.Parameter) bool { return kind(&p) })
 	}
 	for _, m := range email.FindAllString(said, -1) {
-		if !c.source.says(m) && !takes(takesMail) {
+		if !c.source.says(m) && !takes(takesText) {
 			c.add(RuleMail, where, m)
 		}
 	}
 	said = email.ReplaceAllString(said, " ")
 	for _, m := range address.FindAllString(said, -1) {
-		if isHost(m) && !c.source.says(strings.TrimRight(m, ".,;:!?")) && !takes(takesAddress) {
+		if isHost(m) && !c.source.says(strings.TrimRight(m, ".,;:!?")) && !takes(takesText) {
 			c.add(RuleAddress, where, m)
 		}
 	}
 	said = address.ReplaceAllString(said, " ")
-	for _, m := range toolName.FindAllString(said, -1) {
-		if !hyphened.MatchString(m) && !c.source.names(m) && !strings.HasSuffix(where, "/example") {
-			c.add(RuleIdentifier, where, m)
-		}
-	}
 	if takes(takesValue) || len(takers) == 0 && !c.source.stated.Names && strings.HasPrefix(where, "examples/") {
 		return
 	}
@@ -366,51 +339,23 @@ func (c *checker) literals(where, said string, takers []schema.Parameter) {
 	}
 	said = c.identifiers(where, said)
 	for _, n := range numbersIn(bare(said)) {
-		if !c.source.numbers[n.value] && !c.source.afternoon(said, n) {
+		if !c.source.numbers[n.value] {
 			c.add(RuleNumber, where, n.text)
 		}
 	}
-	for _, n := range numberWordsIn(bare(said), languageOf(said, c.source.language())) {
+	for _, n := range numberWordsIn(bare(said)) {
 		if n.value != "2" && !c.source.numbers[n.value] && !c.source.counts[n.value] {
 			c.add(RuleNumber, where, n.text)
 		}
 	}
 }
 
-// explainsValues reports whether a text is about a parameter whose values are listed:
-// what they stand for may have names.
-func (c *checker) explainsValues(where string) bool {
-	return slices.ContainsFunc(c.source.doc.Parameters, func(p schema.Parameter) bool {
-		return len(p.Enum) > 0 && strings.HasPrefix(where, parameterAt(p.Name)+"/")
-	})
-}
-
-// namesTool checks that a request names no tool. A name that is an ordinary
-// word is one that users say.
+// namesTool checks that a request does not name the tool.
 func (c *checker) namesTool(where, said string) {
-	if name := c.source.doc.Name; isIdentifier(name) && containsWord(said, name) {
-		c.add(RuleName, where, name)
-	}
 	own := c.source.topic.Stems(text.Split(c.source.doc.Name))
 	for _, m := range compound.FindAllString(said, -1) {
 		if parts := c.source.topic.Stems(text.Split(m)); len(parts) > 1 && (sameWords(parts, own) || strings.HasPrefix(said, m) && within(parts, own)) {
 			c.add(RuleName, where, m)
-		}
-	}
-	for _, m := range called.FindAllStringSubmatch(said, -1) {
-		c.add(RuleName, where, m[1])
-	}
-	for _, m := range joined.FindAllString(said, -1) {
-		enum := func(p schema.Parameter) bool {
-			return slices.ContainsFunc(p.Enum, func(v string) bool { return strings.Contains(v, m) })
-		}
-		if strings.Contains(m, "_") && c.source.names(m) && !slices.ContainsFunc(c.source.doc.Parameters, enum) {
-			c.add(RuleIdentifier, where, m)
-		}
-	}
-	for i := range c.source.doc.Parameters {
-		if name := c.source.doc.Parameters[i].Name; strings.Contains(name, "_") && containsWord(said, name) {
-			c.add(RuleIdentifier, where, name)
 		}
 	}
 }

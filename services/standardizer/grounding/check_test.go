@@ -84,7 +84,6 @@ func TestWhatTheSourceLacksIsFound(t *testing.T) {
 		"a path":                       {func(a *answer.Answer) { a.Description += " More under /v1/eggs." }, RulePath},
 		"a host of any suffix":         {func(a *answer.Answer) { a.Response += " Seen at eggs.museum too." }, RuleAddress},
 		"a tool in PascalCase":         {func(a *answer.Answer) { a.Description += " Like FryBacon." }, RuleIdentifier},
-		"a tool in kebab-case":         {func(a *answer.Answer) { a.Examples[0] = "Use get-bacon for breakfast." }, RuleIdentifier},
 		"a number word":                {func(a *answer.Answer) { a.Description += " It takes a dozen of them." }, RuleNumber},
 		"a name":                       {func(a *answer.Answer) { a.Description += " Served by Salesforce." }, RuleProper},
 		"a promise":                    {func(a *answer.Answer) { a.Description += " Success is guaranteed." }, RulePromise},

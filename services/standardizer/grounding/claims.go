@@ -94,35 +94,14 @@ func spokenOf(said string) map[string]bool {
 	return found
 }
 
-// promises are praise, and what no tool can promise. In a language that is not
-// listed nothing is found.
-var promises = map[string]*regexp.Regexp{
-	"en": promise(`the best (and|tool|choice|one|price|exchange|service|api|app|available|possible|ever|of|in the|quality|solution|option)|best (tool|choice|price|quality|results?|in)|fastest|guarante\w+|flawless\w*|perfectly|official (tool|api|source|service|provider|partner|app|version)|officially|(highly )?recommended (tool|choice|by|for)|unrivall?ed|unmatched|unbeatable|ultimate|revolutionary|cutting-edge|state-of-the-art|world-class|award-winning|trusted|100 ?%|effortless\w*|instantly|(always|never) (use|choose|pick|call|prefer|works?|fails?|right|correct|wrong|miss\w*)|most (accurate|advanced|reliable|powerful|trusted|comprehensive|modern)|number one|nothing (is|could be) \w+er|industry-leading|world.?s leading|leading (provider|platform|tool|solution|service)|without (any )?fees|free of charge|without (exception|rival|equal)|error-free|certainty|faster than|ever written|one and only|instead of any other|better than`),
-	"de": promise(`(der|die|das|den|dem) beste[nrsm]?|bestens|schnellste\w*|garantier\w*|perfekt\w*|unschlagbar\w*|führende\w*|zuverlässigste\w*|100 ?%|immer (nutzen|verwenden|richtig)|nie wieder|kostenlos\w*`),
-	"fr": promise(`(le|la|les) meilleure?s?|garanti\w*|parfait\w*|incontournable|toujours (utiliser|choisir)|jamais d|100 ?%|gratuit\w*|(le|la) plus (rapide|fiable|complet|complète|puissante?|précise?)`),
-	"es": promise(`(el|la|los|las) mejore?s?|garantiz\w*|garantía|perfect\w*|infalible|siempre (use|utilice|funciona|elija)|(use|usa|utilice) siempre|nunca falla|100 ?%|gratis|(el|la) más (rápid[oa]|fiable|complet[oa]|precis[oa]|potente)|más fiable`),
-	"it": promise(`(il|la|i|le) miglior\w*|garanti\w*|perfett\w*|infallibil\w*|sempre (usare|usate|funziona)|100 ?%|gratis|gratuit\w*|(il|la) più (veloce|affidabile|complet[oa]|precis[oa]|potente)`),
-	"pt": promise(`[oa]s? melhore?s?|garant\w*|perfeit\w*|infalível|sempre (use|funciona|escolha)|nunca falha|100 ?%|grátis|gratuit\w*|[oa] mais (rápid[oa]|confiável|complet[oa]|precis[oa])`),
-	"nl": promise(`(de|het) beste|snelste|gegarandeerd\w*|garandeert|perfecte?|onverslaanbaar|altijd (gebruiken|goed)|nooit meer|100 ?%|gratis`),
-	"pl": promise(`najleps\w*|najszybs\w*|najtańs\w*|gwarant\w*|idealn\w*|niezawodn\w*|zawsze (używ\w*|działa)|nigdy|100 ?%`),
-	"tr": promise(`en (iyi|hızlı|ucuz|güvenilir)\w*|garanti\w*|mükemmel|her zaman|asla|tavsiye edilen`),
-	"ru": promise(`лучш\p{L}+|гарант\p{L}+|идеальн\p{L}+|всегда использ\p{L}+|никогда не`),
-	cjk:  regexp.MustCompile(`最好的|最优秀|最强|世界一|世界最|业界|業界|保证|保證|保証|百分之百|100 ?%|必ず|絶対|绝对|絕對|一定要|官方|推荐使用|完美|完璧|永远不`),
-}
+// promises are praise, and what no tool can promise, in English.
+var promises = regexp.MustCompile(`(?i)(?:^|[^\p{L}\d])(the best (and|tool|choice|one|price|exchange|service|api|app|available|possible|ever|of|in the|quality|solution|option)|best (tool|choice|price|quality|results?|in)|fastest|guarante\w+|flawless\w*|perfectly|official (tool|api|source|service|provider|partner|app|version)|officially|(highly )?recommended (tool|choice|by|for)|unrivall?ed|unmatched|unbeatable|ultimate|revolutionary|cutting-edge|state-of-the-art|world-class|award-winning|trusted|100 ?%|effortless\w*|instantly|(always|never) (use|choose|pick|call|prefer|works?|fails?|right|correct|wrong|miss\w*)|most (accurate|advanced|reliable|powerful|trusted|comprehensive|modern)|number one|nothing (is|could be) \w+er|industry-leading|world.?s leading|leading (provider|platform|tool|solution|service)|without (any )?fees|free of charge|without (exception|rival|equal)|error-free|certainty|faster than|ever written|one and only|instead of any other|better than)(?:$|[^\p{L}\d])`)
 
-// promise matches whole words.
-func promise(words string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(?:^|[^\p{L}\d])(` + words + `)(?:$|[^\p{L}\d])`)
-}
-
-// voice is what a model says of itself, and what only a template holds.
-var voice = regexp.MustCompile(`(?i)\b(?:as an? (?:ai|artificial|language model|assistant)|language model|i(?:'m| am) an? (?:ai|assistant)|(?:als|come|como|comme|en tant qu)\W+(?:une?\W+)?(?:ki|ia|ai)\b|sprachmodell|modelo de lengua|modèle de langage|modello linguistico|taalmodel|lorem ipsum|from now on,? (?:answer|always|use|you|ignore|only)|ignore (?:all|any) (?:other|previous|earlier)|do not (?:tell|inform|mention (?:it|this) to) the user|(?:this|the) (?:tool|function) only\W*$|the (?:model|assistant|agent|llm) (?:reading|must|should|has to))\b|语言模型|言語モデル|作为(?:一个)?(?:AI|人工智能)`)
-
-// refusal is what a model says that cannot or will not answer.
-var refusal = regexp.MustCompile(`(?i)\b(?:i(?:'m| am) (?:sorry|unable|not able)|i (?:cannot|can't|do not have|don't have)|es tut mir leid|ich kann (?:nicht|kein)|lo siento|je ne peux|mi dispiace|desculpe)\b`)
+// voice is what a model says of itself, or to another.
+var voice = regexp.MustCompile(`(?i)\b(?:as an? (?:ai|artificial|language model|assistant)|language model|i(?:'m| am) (?:an? (?:ai|assistant)|sorry|unable|not able)|i (?:cannot|can't|do not have|don't have)|lorem ipsum|from now on,? (?:answer|always|use|you|ignore|only)|ignore (?:all|any) (?:other|previous|earlier)|do not (?:tell|inform|mention (?:it|this) to) the user|(?:this|the) (?:tool|function) only\W*$|the (?:model|assistant|agent|llm) (?:reading|must|should|has to))\b`)
 
 // template is an example that waits to be filled in, or speaks of the tool.
-var template = regexp.MustCompile(`(?i)(?:^|\W)(?:insert|enter|put|type|add|write) (?:your|the|a|an)\b[^.]*\bhere\b|\bgoes here\b|\byour (?:query|request|question|text) here\b|^\W*(?:example(?: request)?|user request|request|query|sample|beispiel|ejemplo|exemple|esempio|exemplo|voorbeeld|例|示例)s?\W*\d*\W*$|^\W*(?:example|beispiel|ejemplo|exemple|esempio|示例|例)(?: request)?\W*\d|<[\p{L} _]+>|\[(?:your|insert|city|name|date|value)[^\]]*\]|\{\{|^(?:string|text|n/a|todo|tbd|none|null|\.{2,})\W*$|^\W*(?:example|response|type|output|input|properties|parameters)\s*[:=]|^\W*(?:this|the)(?: \w+)? (?:tool|function|api|endpoint|method|operation|service)\b|^\W*(?:dieses|das) (?:werkzeug|tool)\b|^\W*(?:esta|la) (?:herramienta|función|api)\b|^\W*(?:esta|a) (?:ferramenta|função)\b|^\W*(?:questa|questo|la) (?:funzione|strumento)\b|^\W*(?:the |an? )?(?:parameter|field|argument|value)\b|^\W*(?:cet|l)\W?(?:outil|api)\b|^(?:本|该|此|この)(?:工具|接口|函数|ツール|関数|api)|^\W*(?:GET|POST|PUT|PATCH|DELETE) /`)
+var template = regexp.MustCompile(`(?i)\b(?:goes|query|request|question|text|value) here\b|^\W*(?:example(?: request)?|user request|request|query|sample)s?\W*\d*\W*$|^\W*example(?: request)?\W*\d|<[\p{L} _]+>|\[(?:your|insert|city|name|date|value)[^\]]*\]|\{\{|^\W*(?:example|response|type|output|input|properties|parameters)\s*[:=]|^\W*(?:this|the)(?: \w+)? (?:tool|function|api|endpoint|method|operation|service)\b|^\W*(?:the |an? )?(?:parameter|field|argument|value)\b|^\W*(?:GET|POST|PUT|PATCH|DELETE) /`)
 
 // prose reports whether a text is made of so many words: of letters, if not more
 // than numbers take.
@@ -144,23 +123,11 @@ func unspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// definition is a sentence that says what something is.
-var definition = regexp.MustCompile(`(?i)^(?:an? )?[\p{L} ]{3,40} (?:is|are) an? \p{L}+ (?:of|in|that|which) [^?]*\.$`)
-
-// person is one who asks or is asked.
-var person = regexp.MustCompile(`(?i)\b(?:i|my|me|we|our|us|you|your|please)\b`)
-
 // negated is what a text says is not so.
 var negated = regexp.MustCompile(`(?i)(?:^|\s)(?:without|instead of|not|never|no|ohne|nicht|sans|sin|senza|sem|zonder|bez|nie)\s+\S+(?:\s+\S+)?`)
 
-// called is a word of several that a request has somebody run.
-var called = regexp.MustCompile(`(?i)\b(?:run|call|use|invoke|execute)\s+(\p{L}+(?:_\p{L}+)+)`)
-
-// blank is a text that stands for none.
-var blank = regexp.MustCompile(`(?i)^\W*(?:n/?a|none|null|nil|json|object|undefined|unknown|empty|todo|tbd|string|text|description|not (?:available|specified|provided|applicable))\W*$|^[\s.…*#_–—-]+$`)
-
-// placeholder is a value that stands for one.
-var placeholder = regexp.MustCompile(`(?i)^\W*(?:<.*>|\[.*\bhere\]|\{\{.*|todo|tbd|xxx+|string|value|placeholder|n/?a|insert .*|example[ _-]?(?:value|string|text)|foo|\.\.\.)\W*$`)
+// blank is a text or a value that stands for none.
+var blank = regexp.MustCompile(`(?i)^\W*(?:n/?a|none|null|nil|json|object|undefined|unknown|empty|todo|tbd|xxx+|foo|string|text|value|description|placeholder|insert .*|example[ _-]?(?:value|string|text)|not (?:available|specified|provided|applicable))\W*$|^\W*(?:<.*>|\[.*\bhere\]|\{\{.*)\W*$|^[\s.…*#_–—-]+$`)
 
 // exampleOf is a value that is given as an example, to the end of its sentence.
 var exampleOf = regexp.MustCompile(`(?i)(\b(?:for example|for instance|such as|like|e\.\s?g\.|zum beispiel|z\.\s?b\.|etwa|par exemple|por ejemplo|ad esempio|por exemplo|bijvoorbeeld|bijv\.|np\.|na przykład|örneğin|例如|例えば|比如|たとえば|（例))[ ,:：、][^;。]*`)

@@ -11,16 +11,14 @@ import (
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
-// kinds of values, by how a description of one begins. In a language that is not
-// listed nothing is found.
+// kinds of values, by how an English description of one begins.
 var kinds = []struct {
 	name   string
 	begins *regexp.Regexp
 }{
-	{"truth", regexp.MustCompile(`(?i)^\W*(?:whether|if true|ob|indica si|si (?:el|la|les|le|se|es)|se (?:il|la|o|a|deve)|of (?:de|het|er)|czy)\s|かどうか|是否`)},
-	{"count", regexp.MustCompile(`(?i)^\W*(?:how (?:many|much|loud|old|tall|heavy|fast)|(?:the )?(?:number|count) of \p{L}+s\b|(?:the )?share of|wie viele?|anzahl|combien|cuánt[oa]s?|quant[eio]s?|hoeveel|ile|kaç|(?:der|die|das|el|la|le|il|o|a|de|het) (?:preis|precio|prix|prezzo|preço|prijs|betrag|importe|montant|importo|valor|bedrag)|waga|gewicht|peso|poids)\s|の数|人数|数量`)},
-	{"date", regexp.MustCompile(`(?i)^\W*(?:(?:the )?(?:\w+ )?(?:date|day|year|month)|when|(?:der|das) (?:\w+ )?(?:tag|datum|jahr)|wann|(?:el |la )?(?:día|fecha|año)|cuándo|(?:le |la )?(?:jour|date|année)|quand|(?:il |la )?(?:giorno|data|anno)|quando|de (?:dag|datum)|wanneer|dzień|data|kiedy)\s`)},
-	{"text", regexp.MustCompile(`(?i)^\W*(?:the |a |an |der |die |das |el |la |le |l'|il |o |a |de |het )?(?:\p{L}+ )?(?:names?|titles?|e-?mail address(?:es)?|mail address(?:es)?|languages?|format|criterion|subject|colou?r|text|(?:telefon|phone|telefon) num\p{L}+|titel|nombre|nom|nome|título|titre|titolo|naam|nazwa|imię|adı|sprache|idioma|langue|lingua|taal|język)\b`)},
+	{"truth", regexp.MustCompile(`(?i)^\W*(?:whether|if true)\s`)},
+	{"count", regexp.MustCompile(`(?i)^\W*(?:how (?:many|much|loud|old|tall|heavy|fast)|(?:the )?(?:number|count) of \p{L}+s\b|(?:the )?share of)\s`)},
+	{"text", regexp.MustCompile(`(?i)^\W*(?:the |an? )?(?:\p{L}+ )?(?:names?|titles?|e-?mail address(?:es)?|mail address(?:es)?|languages?|format|criterion|subject|colou?r|text|phone number)\b`)},
 }
 
 // kindOf returns the kind of value that a description begins with, "" if that
@@ -74,29 +72,31 @@ func holds(p *schema.Parameter, value string) bool {
 	return true
 }
 
-// clauseEnd is where the first noun of a description ends, mostly.
-var clauseEnd = regexp.MustCompile(`(?i)[,.;:(]|\s(?:of|in|on|at|for|to|by|para|pour|per|al|dla|from|with|within|which|that|where|who|whom|as|is|are|has|von|für|de|del|des|du|di|da|do|que|qui|che|van|voor|dla)\s`)
-
 // isOwn reports whether a description has a word of its parameter's name or values.
 func (s *Source) isOwn(said string, p *schema.Parameter) bool {
 	words := s.topic.Stems(said)
 	return slices.ContainsFunc(s.topic.Stems(text.Split(p.Name)+" "+strings.Join(p.Enum, " ")), func(w string) bool { return slices.Contains(words, w) })
 }
 
-// general are words that a description of any parameter may begin with.
-var general = map[string]bool{"id": true, "name": true, "type": true, "valu": true, "number": true, "list": true, "key": true}
+// nearer is by how much more a description has to be like another parameter, by the
+// cosines of their vectors, than like its own to be about that one.
+const nearer = 0.5
 
-// isAnothers reports whether a description begins with the name of another
-// parameter.
+// isAnothers reports whether a description is about another parameter.
 func (s *Source) isAnothers(said string, p *schema.Parameter) bool {
-	head := said
-	if at := clauseEnd.FindStringIndex(said); at != nil {
-		head = said[:at[0]]
+	own, others := -1.0, -1.0
+	for i := range s.doc.Parameters {
+		q := &s.doc.Parameters[i]
+		name := text.Split(q.Name)
+		like, ok := s.topic.Alike(said, name, name+": "+q.Type+" "+q.Description+" "+strings.Join(q.Enum, " "))
+		switch {
+		case !ok:
+			return false
+		case q.Name == p.Name:
+			own = like
+		default:
+			others = max(others, like)
+		}
 	}
-	stems := s.topic.Stems(head)
-	return rules.TypeName(p.Type) != "boolean" && slices.ContainsFunc(s.doc.Parameters, func(q schema.Parameter) bool {
-		name := s.topic.Stems(text.Split(q.Name[strings.LastIndexByte(q.Name, '.')+1:]))
-		return q.Name != p.Name && rules.TypeName(q.Type) != "boolean" && len(name) > 0 && len(stems) > 0 &&
-			name[len(name)-1] == stems[len(stems)-1] && !general[name[len(name)-1]] && !slices.ContainsFunc(name, func(w string) bool { return !slices.Contains(stems, w) })
-	})
+	return others-own >= nearer
 }

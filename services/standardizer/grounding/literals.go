@@ -2,7 +2,6 @@ package grounding
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -24,28 +23,9 @@ var (
 	marker   = regexp.MustCompile(`(?m)^[ \t>#*-]*\(?\d{1,2}[.)](?:[ \t]|$)`)
 	// What looks like code: joined by underscores or dots, or by a capital
 	// after a small first letter, or letters with digits among them.
-	joined = regexp.MustCompile(`\b\p{Lu}\p{Ll}+(?:\p{Lu}\p{Ll}+)+\b|[\p{L}\d]+(?:[_][\p{L}\d]+)+|\b\p{Ll}[\p{L}\d]*\p{Ll}\p{Lu}[\p{L}\d]*\b|\b[\p{L}\d]+(?:\.[\p{L}_][\p{L}\d_]*)+\(\)|\b\w+\(\)`)
-	// The name of a tool: a verb and a noun in one word.
-	toolName  = regexp.MustCompile(`(?i)\b(?:add|book|call|cancel|check|close|convert|copy|create|delete|download|edit|execute|export|fetch|find|generate|get|import|insert|list|load|lookup|make|move|open|post|put|query|read|remove|rename|reply|reset|run|save|search|send|set|show|start|stop|submit|sync|track|translate|update|upload|validate|verify|write)(?:[_-]\p{L}[\p{L}\d]*)+\b|\b\p{L}+(?:[_-]\p{L}+)*[_-](?:finder|lookup|checker|converter|generator|api|tool|bot)\b`)
-	hyphened  = regexp.MustCompile(`(?i)-(?:on|in|out|off|up|down|only|time|back|through|over|by|to|the|and|or|once|ahead|able)\b`)
-	coded     = regexp.MustCompile("`([^`\n]+)`")
-	codeWords = regexp.MustCompile(`[\p{L}\d_]+`)
-	jsonText  = regexp.MustCompile("```|~~~|[{\\[]\\s*\"[^\"\n]*\"\\s*[:,\\]}]|(?m:^\\s*[{\\[]\\s*$)|\\{\\s*'[^'\n]*'\\s*:")
+	joined   = regexp.MustCompile(`\b\p{Lu}\p{Ll}+(?:\p{Lu}\p{Ll}+)+\b|[\p{L}\d]+(?:[_][\p{L}\d]+)+|\b\p{Ll}[\p{L}\d]*\p{Ll}\p{Lu}[\p{L}\d]*\b|\b[\p{L}\d]+(?:\.[\p{L}_][\p{L}\d_]*)+\(\)|\b\w+\(\)`)
+	jsonText = regexp.MustCompile("```|~~~|[{\\[]\\s*\"[^\"\n]*\"\\s*[:,\\]}]|(?m:^\\s*[{\\[]\\s*$)|\\{\\s*'[^'\n]*'\\s*:|['\"]\\s*:\\s*(?:['\"{\\[]|true|false|\\d)")
 )
-
-// pairs are the keys and values of some JSON.
-var pairs = regexp.MustCompile(`['"]\s*:\s*(?:['"{\[]|true|false|\d)`)
-
-// torn reports whether a text is a piece of some code: brackets without their
-// others, or the beginning of an assignment.
-func torn(said string) bool {
-	for _, pair := range []string{"{}", "[]"} {
-		if strings.Count(said, pair[:1]) != strings.Count(said, pair[1:]) {
-			return true
-		}
-	}
-	return strings.HasSuffix(strings.TrimSpace(said), "=")
-}
 
 // literal is a value in a text, and its value in one spelling.
 type literal struct{ text, value string }
@@ -62,12 +42,6 @@ func numbersIn(s string) []literal {
 
 // digits are a number's, or parts of a pattern's.
 var digits = regexp.MustCompile(`\d+`)
-
-// afternoon reports whether a number is an hour that the source has as one of 24.
-func (s *Source) afternoon(said string, n literal) bool {
-	hour, err := strconv.Atoi(n.value)
-	return err == nil && hour < 12 && s.numbers[strconv.Itoa(hour+12)] && strings.Contains(strings.ToLower(strings.ReplaceAll(said, ".", "")), n.text+" pm")
-}
 
 // bare returns a text without what is no claim of a number: list markers and
 // the names of standards.
@@ -113,33 +87,10 @@ func isHost(s string) bool {
 	return (known || strings.Contains(suffix, ".")) && !unicode.IsUpper(rune(s[end])) // a capital begins a sentence
 }
 
-var (
-	mailWords    = []string{"mail", "recipient", "correo", "courriel", "почт", "邮", "メール", "메일", "بريد"}
-	addressWords = []string{"url", "uri", "link", "href", "website", "web site", "webpage", "web page", "domain", "host", "endpoint", "site", "image", "photo",
-		"picture", "file", "attachment", "media", "video", "audio", "repo", "feed", "address", "webhook", "avatar", "logo", "icon", "source", "path",
-		"网址", "链接", "ссылк", "enlace", "lien", "adresse"}
-)
-
-// takesMail reports whether a parameter speaks of mail.
-func takesMail(p *schema.Parameter) bool { return speaksOf(p, mailWords) || anyShape(p) }
-
-// takesAddress reports whether a parameter speaks of something that has a URL.
-func takesAddress(p *schema.Parameter) bool { return speaksOf(p, addressWords) || anyShape(p) }
-
-// anyShape reports whether a parameter is an object without a described
-// shape.
-func anyShape(p *schema.Parameter) bool {
-	return p.Description == "" && rules.TypeName(p.Type) == "object"
-}
-
-func speaksOf(p *schema.Parameter, words []string) bool {
-	said := strings.ToLower(p.Name + " " + p.Type + " " + p.Description)
-	for _, w := range words {
-		if strings.Contains(said, w) {
-			return true
-		}
-	}
-	return false
+// takesText reports whether a parameter can take an address.
+func takesText(p *schema.Parameter) bool {
+	f := family(p.Type)
+	return len(p.Enum) == 0 && f != "number" && f != "boolean" && f != "null"
 }
 
 // hidden reports whether a text has invisible characters.

@@ -14,7 +14,6 @@ import (
 const (
 	leastDescription = 0.35 // cosine of a description
 	leastClause      = 0.3  // of a clause that adds something to it
-	leastExample     = 0.08 // of a request, which may use other words altogether
 )
 
 // fewWords are too few to tell whether they are about something.

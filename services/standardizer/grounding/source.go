@@ -2,6 +2,7 @@ package grounding
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -41,7 +42,7 @@ func NewSource(vectors topic.Vectors, english bool, raw json.RawMessage, stated 
 		text.WriteByte('\n')
 		letters.WriteString(squeeze(said))
 		letters.WriteByte('\n')
-		for _, n := range append(numbersIn(said), numberWordsIn(said, s.language())...) {
+		for _, n := range append(numbersIn(said), numberWordsIn(said)...) {
 			s.numbers[n.value] = true
 		}
 		for _, n := range digits.FindAllString(said, -1) {
@@ -120,4 +121,11 @@ func (s *Source) says(text string) bool { return strings.Contains(s.text, string
 func (s *Source) names(identifier string) bool {
 	letters := squeeze(identifier)
 	return letters == "" || strings.Contains(s.letters, letters)
+}
+
+// lists reports whether a text is one of the values that a parameter can have.
+func (s *Source) lists(said string) bool {
+	return slices.ContainsFunc(s.doc.Parameters, func(p schema.Parameter) bool {
+		return slices.ContainsFunc(p.Enum, func(v string) bool { return strings.Trim(v, `"`) == strings.Trim(said, `"`) })
+	})
 }

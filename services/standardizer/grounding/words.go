@@ -11,33 +11,6 @@ import (
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
-// literalWord reports the words that any text about an interface may set as
-// code: types and constants of JSON.
-func literalWord(s string) bool {
-	switch strings.ToLower(s) {
-	case "true", "false", "null", "string", "number", "integer", "float", "boolean", "bool", "object", "array", "list", "dict", "none", "any",
-		"key", "value", "json", "yyyy", "mm", "dd", "hh", "ss":
-		return true
-	}
-	return false
-}
-
-// isIdentifier reports whether a name cannot be meant as ordinary words: it
-// has an inner capital, an underscore or another mark that words do not have.
-func isIdentifier(name string) bool {
-	small := false
-	for i, r := range name {
-		if unicode.IsSpace(r) {
-			return false
-		}
-		if unicode.IsUpper(r) && small || i > 0 && strings.ContainsRune("_./:-", r) {
-			return true
-		}
-		small = unicode.IsLower(r)
-	}
-	return false
-}
-
 // containsWord reports whether a text has a name that neither begins nor ends
 // within another word. Case counts not.
 func containsWord(s, name string) bool {
