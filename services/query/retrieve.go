@@ -249,7 +249,7 @@ func addSuppliers(ctx context.Context, sr *search, l index.Lookup, step *Step) e
 		return nil
 	}
 	l.N, l.Also = 0, slices.Sorted(maps.Keys(shares))
-	more, err := sr.index.Index.Candidates(ctx, l)
+	more, err := find(ctx, sr, l)
 	step.Candidates = append(step.Candidates, more...)
 	return err
 }

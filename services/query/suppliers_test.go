@@ -196,3 +196,14 @@ func TestWithoutSuppliersThereIsNoAnswer(t *testing.T) {
 		t.Errorf("providers take nothing, and yet: %v", err)
 	}
 }
+
+// What a supplier is looked up without degrades the answer, as it does for the rest.
+func TestSuppliersWithoutAPartOfTheIndex(t *testing.T) {
+	b := newBench(t, tool("a", "", 3))
+	b.add(tool("login", "", 1))
+	b.index.suppliers = map[string][]index.Supplier{"a": {{ID: "login", Share: 1}}}
+	b.index.partial = &index.Partial{Without: "index", Err: errDown}
+	if resp := b.search(t, schema.SearchRequest{}); !slices.Equal(resp.Degraded, []string{"index"}) || !slices.Contains(ids(resp), "login") {
+		t.Errorf("%v without %v", ids(resp), resp.Degraded)
+	}
+}
