@@ -70,7 +70,7 @@ func (s *Service) Rerank(ctx context.Context, req schema.SearchRequest, m *fusio
 func (s *Service) rerank(ctx context.Context, sr *search, q rewritten, rank schema.Rank, step Step, ranked []ranking.Ranked) reranked {
 	out := reranked{ranked: ranked}
 	mode := s.reranking(sr)
-	owned := slices.ContainsFunc(ranked, func(r ranking.Ranked) bool { return ranking.Owner(&r.Candidate) != "" })
+	owned := slices.ContainsFunc(ranked, func(r ranking.Ranked) bool { return r.Kind == schema.KindTool && r.Provider != "" })
 	if len(ranked) == 0 || mode == schema.RerankOff || rank == schema.RankProviders || !owned && s.deps.Scorer == nil {
 		return out
 	}

@@ -162,3 +162,11 @@ func TestSeenToolsAreReorderedLess(t *testing.T) {
 		t.Errorf("seen at %d", got)
 	}
 }
+
+func TestProvidersThatAreSearchedForAreNotReordered(t *testing.T) {
+	b := reranking(t, schema.RerankSingle, provider("bank", 100), tool("bank.transfer", "bank", 90))
+	req := schema.SearchRequest{Filters: schema.Filters{Kinds: []schema.Kind{schema.KindProvider}}}
+	if got := ids(b.search(t, req)); !slices.Equal(got, []string{"bank"}) {
+		t.Errorf("%v", got)
+	}
+}
