@@ -78,10 +78,11 @@ func newImport(con *console) *cobra.Command {
 		Short: "Import tool documents: files, folders, globs, URLs, or - for standard input",
 		Long: `Import tool documents in any format: MCP tools and tools/list answers, OpenAPI and
 Swagger documents, OpenAI and Anthropic function schemas and server tools, A2A agent
-cards, SKILL.md folders, LangChain tools, Postman collections, RapidAPI entries, model
-cards, Python signatures, any JSON object, and JSON Lines of these. The format is found
-by itself; prose is taken from .md and .txt files, or with --format text. Of a folder
-with a SKILL.md only that file is read. What is unchanged costs nothing. Ends with counts, and with the
+cards, SKILL.md folders, LangChain tools, Postman collections, GraphQL schemas, protobuf
+services, RapidAPI entries, model cards, Python signatures, any JSON object, and JSON
+Lines of these. The format is found by itself; prose is taken from .md and .txt files,
+or with --format text. Of a folder with a SKILL.md only that file is read. What is
+unchanged costs nothing. Ends with counts, and with the
 file, line and reason of what was rejected.
 
 A tool that belongs to another provider is rejected, unless --take-over is given.

@@ -137,7 +137,8 @@ func rank(s source) int {
 	return 1
 }
 
-var documentEndings = []string{".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".md", ".txt", ".py"}
+var documentEndings = []string{".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".md", ".txt", ".py",
+	".graphql", ".graphqls", ".gql", ".proto", ".protoset", ".binpb", ".pb", ".desc"}
 
 func isDocument(name string) bool {
 	if formats.IsDataSetSidecar(name) {

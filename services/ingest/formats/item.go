@@ -25,6 +25,8 @@ const (
 	Python    = "python"    // a signature or def as a JSON string, or an object that holds one in func_description
 	JSON      = "json"      // any other JSON object
 	Text      = "text"      // prose as a JSON string
+	GraphQL   = "graphql"   // a field of a GraphQL schema's root type: {"name","kind","inputSchema","outputSchema"}
+	Protobuf  = "protobuf"  // a method of a protobuf service: {"name","inputSchema","outputSchema","service"}
 	Provider  = "provider"  // an owner of tools
 )
 
@@ -106,6 +108,8 @@ const (
 	TooManyParameters  = "too many parameters"
 	Decompressed       = "decompressed size over limit"
 	Unreadable         = "unreadable"
+	InvalidGraphQL     = "invalid GraphQL"
+	InvalidProtobuf    = "invalid protobuf"
 )
 
 // Options say what is known of the input beforehand.

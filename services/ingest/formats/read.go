@@ -90,14 +90,22 @@ func fileKind(source string) string {
 		return Python
 	case ".json":
 		return JSON
+	case ".graphql", ".graphqls", ".gql":
+		return GraphQL
+	case ".proto":
+		return Protobuf
 	}
 	return ""
 }
 
 // container decides how the input is cut up.
 func (s *session) container(in *bufio.Reader) {
-	first, lines, err := skipSpace(in)
 	kind := fileKind(s.opt.Source)
+	if s.isPacked(in, kind) {
+		s.packed(in)
+		return
+	}
+	first, lines, err := skipSpace(in)
 	prose := written(s.opt.Format)
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
@@ -111,6 +119,26 @@ func (s *session) container(in *bufio.Reader) {
 	default:
 		s.whole(in, first, kind, prose)
 	}
+}
+
+// isPacked recognises a descriptor set. It looks no further than the first byte of what
+// may be read piece by piece: more of it may come only after an answer.
+func (s *session) isPacked(in *bufio.Reader, kind string) bool {
+	if first, _ := in.Peek(1); !s.mayBe(Protobuf) || s.opt.Lines || kind == fileLines || !bytes.Equal(first, []byte{0x0a}) {
+		return false
+	}
+	begin, _ := in.Peek(sniff)
+	return isDescriptorSet(begin)
+}
+
+// packed reads a descriptor set, which is no text.
+func (s *session) packed(in *bufio.Reader) {
+	data, err := io.ReadAll(in)
+	if err != nil {
+		s.broken(err)
+		return
+	}
+	s.descriptorSet(data)
 }
 
 // broken reports that the rest of the input cannot be read.
@@ -167,7 +195,7 @@ func (s *session) isYAML(data []byte, first byte, kind string) bool {
 	if _, _, skill := frontMatter(string(data)); bracket || skill {
 		return false
 	}
-	return s.forced() != "" && !isScalar(data) || s.looksLikeYAML(data)
+	return s.forced() != "" && !textual(s.forced()) && !isScalar(data) || s.looksLikeYAML(data)
 }
 
 // linesFollow recognises JSON Lines whose first line is longer than what
@@ -233,12 +261,13 @@ func (s *session) json(text []byte, path string, several bool) {
 
 func (s *session) text(data []byte) {
 	switch i := bytes.IndexByte(data, 0); {
-	case len(data) > s.opt.Limits.Document:
-		s.problem(tooLarge(Item{}, len(data), s.opt.Limits.Document))
 	case i >= 0:
 		s.problem(&Problem{Line: 1 + bytes.Count(data[:i], []byte("\n")), Reason: jsondoc.NUL, Detail: fmt.Sprintf("byte %d", i)})
 	case !utf8.Valid(data):
 		s.problem(&Problem{Reason: jsondoc.InvalidUTF8})
+	case s.declares(string(data), "", head{}):
+	case len(data) > s.opt.Limits.Document:
+		s.problem(tooLarge(Item{}, len(data), s.opt.Limits.Document))
 	case fileKind(s.opt.Source) == Python && s.opt.Format != Text:
 		s.python(string(data), "", head{}, false)
 	default:

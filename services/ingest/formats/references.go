@@ -24,8 +24,8 @@ type part struct {
 }
 
 var (
-	inputs    = part{keys: []string{"parameters", "requestBody"}, depth: 8, bytes: 32 << 10, examples: true}
-	responses = part{keys: []string{"responses"}, depth: 3, bytes: 16 << 10}
+	inputs    = part{keys: []string{"parameters", "requestBody", "inputSchema"}, depth: 8, bytes: 32 << 10, examples: true}
+	responses = part{keys: []string{"responses", "outputSchema"}, depth: 3, bytes: 16 << 10}
 )
 
 // references resolves the references of one document.

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -24,6 +25,8 @@ func shapes() []shape {
 	return []shape{
 		{OpenAPI, "OpenAPI document or operation", isDocument, (*session).openapi},
 		{A2A, "A2A agent card", isAgentCard, (*session).agentCard},
+		{GraphQL, "GraphQL schema, in SDL or as introspection answers it", isIntrospection, (*session).introspection},
+		{Protobuf, "protobuf file or descriptor set", isDescriptorJSON, (*session).descriptorJSON},
 		{Postman, "Postman collection", isPostman, (*session).postman},
 	}
 }
@@ -54,6 +57,19 @@ func (s *session) forced() string {
 	return s.opt.Format
 }
 
+// declares reads a text that is a schema of several tools, and reports whether it is one.
+func (s *session) declares(text, path string, h head) bool {
+	switch {
+	case s.isProto(text):
+		s.proto(text, path, h)
+	case s.isSDL(text):
+		s.sdl(text, path, h)
+	default:
+		return false
+	}
+	return true
+}
+
 // piece is one tool of a document that holds several.
 type piece struct {
 	local string         // what tells it apart within its provider
@@ -62,6 +78,7 @@ type piece struct {
 	line  int            // in the input, 0 where it is not known
 	value map[string]any // the tool
 	head  map[string]any // what it repeats of the document; no part of its hash
+	own   string         // what it is of where that is not the whole document
 	refs  *references    // what the references in value point into; nil: it has none
 }
 
@@ -79,14 +96,14 @@ func (s *session) pieces(h head, at, format, own string, all []piece) {
 		s.refuse(h, at, TooManyOperations, fmt.Sprintf("%d, at most %d", len(all), maxOperations))
 		return
 	}
-	o := origin{head: h, own: own, several: true}
-	provider, p := s.provider(o)
-	if p != nil {
-		s.problem(p)
-		return
-	}
 	for _, t := range all {
 		if s.done {
+			return
+		}
+		o := origin{head: h, own: cmp.Or(t.own, own), local: t.local, several: true}
+		provider, p := s.provider(o)
+		if p != nil {
+			s.problem(p)
 			return
 		}
 		it := Item{Kind: s.kind(h), Format: format, Path: t.at, Line: t.line, Name: toolName(t.name, t.local)}
@@ -99,7 +116,6 @@ func (s *session) pieces(h head, at, format, own string, all []piece) {
 			s.problem(p)
 			continue
 		}
-		o.local = t.local
 		s.finish(it, o)
 	}
 }
@@ -172,14 +188,17 @@ func (s *session) unlike(h head, path string) {
 
 // Names returns what may stand as Format in Options, Auto first.
 func Names() []string {
-	return []string{Auto, MCP, OpenAPI, Function, RapidAPI, Card, A2A, Skill, LangChain, Hosted, Postman, Python, JSON, Text, Provider}
+	return []string{Auto, MCP, OpenAPI, Function, RapidAPI, Card, A2A, Skill, LangChain, Hosted, Postman, GraphQL, Protobuf, Python, JSON, Text, Provider}
 }
 
 // ownFormat reports a format whose documents only their content makes: a document that
 // does not look like one is none, whatever the caller says.
 func ownFormat(f string) bool {
-	return slices.Contains([]string{OpenAPI, A2A, Skill, LangChain, Hosted, Postman}, f)
+	return slices.Contains([]string{OpenAPI, A2A, Skill, LangChain, Hosted, Postman, GraphQL, Protobuf}, f)
 }
+
+// textual reports a format of which some documents are text and no YAML.
+func textual(f string) bool { return f == GraphQL || f == Protobuf }
 
 // written reports a format that is text and no JSON.
 func written(f string) bool { return f == Text || f == Python || f == Skill }

@@ -19,7 +19,7 @@ type layout struct {
 // layoutOf returns the layout of the documents of a format.
 func layoutOf(format string) layout {
 	switch format {
-	case MCP:
+	case MCP, GraphQL, Protobuf:
 		return layout{[]string{"/name"}, []string{"/inputSchema"}}
 	case Function:
 		return layout{

@@ -16,7 +16,7 @@ func (s *session) prose(text, path string, h head, several bool) {
 		s.problem(&Problem{ID: h.id, Path: path, Reason: jsondoc.Empty, Detail: "an empty text"})
 		return
 	}
-	if s.skill(text, path, h, several) {
+	if s.declares(text, path, h) || s.skill(text, path, h, several) {
 		return
 	}
 	format := s.opt.Format

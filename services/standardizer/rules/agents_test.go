@@ -82,3 +82,18 @@ func TestPostman(t *testing.T) {
 		t.Errorf("a form in a folder: %s", indented(d))
 	}
 }
+
+func TestDeclaredOperations(t *testing.T) {
+	same(t, standardized(t, "graphql", `{"name": "order", "kind": "query", "description": "Finds an order.", "inputSchema": {"type": "object", "required": ["id"], "properties": {
+		"id": {"type": "string", "description": "Number of it"}, "on": {"type": "Date"}, "like": {"type": "object", "properties": {"more": {"$ref": "#/$defs/Like"}}}}},
+		"outputSchema": {"type": "object", "properties": {"id": {"type": "string"}, "parent": {"$ref": "#/$defs/Order"}}}}`), schema.Document{
+		Name: "order", Description: "Finds an order.", Response: "Returns an object with id, parent.", Parameters: []schema.Parameter{
+			{Name: "id", Type: "string", Required: true, Description: "Number of it"}, {Name: "like.more", Type: "Like"}, {Name: "on", Type: "Date"},
+		},
+	})
+	same(t, standardized(t, "protobuf", `{"name": "Place", "inputSchema": {"type": "object", "properties": {"item": {"type": "string"}}}, "outputSchema": {"$ref": "#/$defs/Order"},
+		"service": {"name": "shop.v1.Orders", "description": "Takes the orders of a shop."}}`), schema.Document{
+		Name: "Place", Tags: []string{"Orders"}, Description: "Takes the orders of a shop.", Response: "Returns order.", Language: "en",
+		Parameters: []schema.Parameter{{Name: "item", Type: "string"}},
+	})
+}

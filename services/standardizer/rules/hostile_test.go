@@ -17,7 +17,7 @@ import (
 )
 
 func allFormats() []string {
-	return []string{"mcp", "openapi", "function", "rapidapi", "card", "python", "json", "text", "provider", "a2a", "skill", "langchain", "hosted", "postman"}
+	return []string{"mcp", "openapi", "function", "rapidapi", "card", "python", "json", "text", "provider", "a2a", "skill", "langchain", "hosted", "postman", "graphql", "protobuf"}
 }
 
 // withinLimits checks what every document has to keep, whatever it was made

@@ -38,6 +38,7 @@ type rule func(raw any) schema.Document
 var ruleOf = map[string]rule{
 	"mcp": onObject(function), "function": onObject(function), "openapi": onObject(openapi), "rapidapi": onObject(rapidapi),
 	"a2a": onObject(agentSkill), "skill": onObject(skillFile), "langchain": onObject(langchain), "hosted": onObject(hosted), "postman": onObject(postman),
+	"graphql": onObject(function), "protobuf": onObject(method),
 	"provider": onObject(provider), "python": python, "card": generic, "json": generic, "text": prose,
 }
 
@@ -225,7 +226,7 @@ type Stated struct {
 // used, and silence may mean required or nothing at all.
 func StatedBy(format string, raw json.RawMessage, doc *schema.Document) Stated {
 	switch format {
-	case "mcp", "openapi", "function", "rapidapi", "python", "provider", "langchain", "hosted":
+	case "mcp", "openapi", "function", "rapidapi", "python", "provider", "langchain", "hosted", "graphql", "protobuf":
 		return Stated{true, true, true}
 	}
 	s := Stated{Names: len(doc.Parameters) > 0}

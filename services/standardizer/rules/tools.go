@@ -40,6 +40,19 @@ func function(m map[string]any) schema.Document {
 	return d
 }
 
+// method reads a method of a protobuf service: {"name","inputSchema","outputSchema",
+// "service"}. Of one that nothing is said of, the service tells what it is for.
+func method(m map[string]any) schema.Document {
+	d := function(m)
+	service := object(m["service"])
+	name := str(service["name"])
+	d.Tags = append(d.Tags, name[strings.LastIndexByte(name, '.')+1:])
+	if d.Description == "" {
+		addDocumentation(&d, str(service["description"]))
+	}
+	return d
+}
+
 // rapidapi reads an endpoint as ToolBench writes those of RapidAPI.
 func rapidapi(m map[string]any) schema.Document {
 	d := schema.Document{
