@@ -50,6 +50,11 @@ type Lookup struct {
 	Rerank  bool         // whether candidates come with what reranking compares
 }
 
+// Apart reports whether candidates come with what each need scores by itself.
+func (l *Lookup) Apart() bool {
+	return l.Rerank || len(l.Probe.Needs) > 1 && l.Model.Features[fusion.RelatedNeed] != 0
+}
+
 // Supplier is a tool that answers with what another one takes.
 type Supplier struct {
 	ID    string
@@ -90,7 +95,6 @@ type Candidate struct {
 	BestArg    []int          // for each parameter the index of its best argument, -1 for none
 	Similarity float64        // best dense score of query and needs against the whole entity
 
-	// Set where the lookup says Rerank.
-	Needs  []float64 // what each need scores by itself against the name and flat texts, by the model of the lookup
-	Vector []float32 // of the name text
+	Needs  []float64 // what each need scores by itself against the name and flat texts, by the model of a lookup that asks Apart
+	Vector []float32 // of the name text, where the lookup says Rerank
 }

@@ -2,9 +2,11 @@
 // the order in which a search shows them. It adds features of their use and of
 // how they relate to each other.
 //
-// Three features need the other candidates. A tool that was used together with
+// Four features need the other candidates. A tool that was used together with
 // the front runners is likely to be wanted beside them. A tool whose provider
-// has another tool that ranks high is in the right place. And a tool that alone
+// has another tool that ranks high is in the right place. A tool that does best what
+// one part of a request asks for is wanted, however little that part says beside the
+// others. And a tool that alone
 // answers with a parameter of the front runners, such as a token or an id, has
 // to be called before them, though no request asks for it.
 package ranking
@@ -40,9 +42,9 @@ type Suppliers func(tool string) []index.Supplier
 type Signals struct {
 	Usage     UsageStats
 	Suppliers Suppliers
-	// Supplied says that the candidates have RelatedSupply as a search recorded it.
-	// It stands where Suppliers is nil.
-	Supplied bool
+	// Recorded says that the candidates have RelatedSupply and RelatedNeed as a search
+	// recorded them. They stand where Suppliers is nil.
+	Recorded bool
 }
 
 // Ranked is a candidate with its fused score. The penalty is part of the score.
@@ -127,20 +129,24 @@ func alone(rs []Ranked, m *fusion.Model, uses UsageStats) {
 
 // relate sets all features that the index does not know.
 func relate(rs []Ranked, m *fusion.Model, s Signals) {
-	var supplied []float64
-	if s.Suppliers == nil && s.Supplied {
+	var recorded []fusion.Features
+	if s.Suppliers == nil && s.Recorded {
 		for i := range rs {
-			supplied = append(supplied, rs[i].Features[fusion.RelatedSupply])
+			recorded = append(recorded, rs[i].Features)
 		}
 	}
 	alone(rs, m, s.Usage)
-	owners(rs)
+	most := highest(rs)
+	owners(rs, most)
+	needs(rs, most)
 	first := front(rs, max(fusion.Supplied, fusion.FrontRunners))
 	if s.Suppliers != nil {
 		supply(rs, first[:min(len(first), fusion.Supplied)], s.Suppliers)
 	}
-	for i, x := range supplied {
-		rs[i].Features[fusion.RelatedSupply] = x
+	for i := range recorded {
+		for _, f := range []fusion.Feature{fusion.RelatedSupply, fusion.RelatedNeed} {
+			rs[i].Features[f] = recorded[i][f]
+		}
 	}
 	if s.Usage != nil {
 		coUse(rs, first[:min(len(first), fusion.FrontRunners)], s.Usage)
@@ -171,12 +177,10 @@ func front(rs []Ranked, n int) []string {
 // owners sets what share of the best score the best tool of the same owner has.
 // A tool without an owner is its own, so that it is not behind. Where no tool has
 // an owner the feature would only repeat the score: it says nothing then.
-func owners(rs []Ranked) {
-	var most float64
+func owners(rs []Ranked, most float64) {
 	best := map[string]float64{}
 	for i := range rs {
 		r := &rs[i]
-		most = max(most, r.Score)
 		if owner := Owner(&r.Candidate); owner != "" {
 			best[owner] = max(best[owner], r.Score)
 		}
@@ -191,6 +195,38 @@ func owners(rs []Ranked) {
 			score = best[owner]
 		}
 		r.Features[fusion.RelatedOwner] = score / most
+	}
+}
+
+// highest returns the best score, 0 where none is above it.
+func highest(rs []Ranked) (most float64) {
+	for i := range rs {
+		most = max(most, rs[i].Score)
+	}
+	return most
+}
+
+// needs sets what share of the best score of all a candidate has by the need that it
+// answers best, compared with the best answer to that need. So a need that is put in few
+// or common words counts like the others. One need alone would only repeat the score.
+func needs(rs []Ranked, most float64) {
+	var best []float64
+	for i := range rs {
+		best = append(best, make([]float64, max(0, len(rs[i].Needs)-len(best)))...)
+		for n, score := range rs[i].Needs {
+			best[n] = max(best[n], score)
+		}
+	}
+	if len(best) < 2 {
+		return
+	}
+	for i := range rs {
+		for n, score := range rs[i].Needs {
+			if best[n] > 0 {
+				r := &rs[i].Features[fusion.RelatedNeed]
+				*r = max(*r, most*score/best[n])
+			}
+		}
 	}
 }
 

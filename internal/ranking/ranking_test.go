@@ -124,7 +124,7 @@ func TestWhatIsNotKnownIsZero(t *testing.T) {
 		"an owner":                {3, "mail", 1},
 	} {
 		stale := tool("a", c.owner, c.words)
-		known := []fusion.Feature{fusion.UsagePrior, fusion.UsageSimilar, fusion.UsageCoUse, fusion.RelatedOwner, fusion.RelatedSupply}
+		known := []fusion.Feature{fusion.UsagePrior, fusion.UsageSimilar, fusion.UsageCoUse, fusion.RelatedOwner, fusion.RelatedSupply, fusion.RelatedNeed}
 		for _, f := range known {
 			stale.Features[f] = 7
 		}
@@ -162,7 +162,7 @@ func TestAnProviderIsNotTheToolOfItsName(t *testing.T) {
 
 func TestFrontIgnoresRelations(t *testing.T) {
 	candidates := []index.Candidate{entity(schema.KindProvider, "provider", "", 9), tool("d", "", 1), tool("b", "", 3), tool("c", "", 3), tool("a", "rich", 2)}
-	for _, f := range []fusion.Feature{fusion.UsageCoUse, fusion.RelatedOwner, fusion.RelatedSupply} {
+	for _, f := range []fusion.Feature{fusion.UsageCoUse, fusion.RelatedOwner, fusion.RelatedSupply, fusion.RelatedNeed} {
 		candidates[1].Features[f] = 100
 	}
 	candidates = append(candidates, tool("unsound", "", math.Inf(1)), tool("no number", "", math.NaN()))
@@ -174,6 +174,34 @@ func TestFrontIgnoresRelations(t *testing.T) {
 	used := uses{prior: map[string]float64{"d": 5}, together: map[string]map[string]float64{"b": {"a": 50}}}
 	if got, want := Front(candidates, model(), used, 2), []string{"d", "c"}; !slices.Equal(got, want) {
 		t.Errorf("by their uses the first are %v, want %v", got, want)
+	}
+}
+
+// The best answer to a need that is put in few words counts like the best of all, which
+// scores 8 here.
+func TestEveryNeedCountsAlike(t *testing.T) {
+	found := func(needs ...[]float64) (got []float64) {
+		candidates := make([]index.Candidate, len(needs))
+		for i := range needs {
+			candidates[i] = tool(fmt.Sprint(i), "", float64(8-i))
+			candidates[i].Needs = needs[i]
+		}
+		for _, f := range Features(candidates, model(), Signals{}) {
+			got = append(got, f[fusion.RelatedNeed])
+		}
+		return got
+	}
+	for name, c := range map[string]struct {
+		needs [][]float64
+		want  []float64
+	}{
+		"two needs":              {[][]float64{{6, 0}, {3, 1}, {-2, 2}, nil}, []float64{8, 4, 8, 0}},
+		"one need":               {[][]float64{{6}, {3}}, []float64{0, 0}},
+		"a need without answers": {[][]float64{{6, -1}, {3, -2}, {-3, -3}}, []float64{8, 4, 0}},
+	} {
+		if got := found(c.needs...); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 }
 

@@ -79,4 +79,9 @@ func TestRecordedSearchesAreJudgedAsTheyRanked(t *testing.T) {
 	if got := s.ndcg(&m, l.known(&s)); got >= 1 {
 		t.Errorf("NDCG %v where it is known that nothing supplies it", got)
 	}
+	s.Suppliers, s.Candidates[2].Features[fusion.RelatedSupply] = nil, 0
+	s.Candidates[2].Features[fusion.RelatedNeed] = 1000
+	if got := s.ndcg(&m, l.known(&s)); got != 1 {
+		t.Errorf("NDCG %v of the best for a need, want 1", got)
+	}
 }

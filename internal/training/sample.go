@@ -40,7 +40,7 @@ type Check struct {
 
 // signals are what ranking the sample is told beside the texts, but for usage.
 func (s *Sample) signals() ranking.Signals {
-	return ranking.Signals{Suppliers: s.Suppliers, Supplied: s.Suppliers == nil}
+	return ranking.Signals{Suppliers: s.Suppliers, Recorded: s.Suppliers == nil}
 }
 
 // labelled reports whether there is something to learn from the sample.

@@ -48,6 +48,7 @@ const (
 	UsageSimilar  // how much alike the nearest query is that the tool was used for, from 0 to 1
 	RelatedOwner  // best score of a tool of the same owner, as a share of the best of all
 	RelatedSupply // mean over the front runners of how far they are ahead, where it supplies what they take
+	RelatedNeed   // best score of all, as far as it reaches the best for one of several needs
 	FeatureCount
 )
 
@@ -99,6 +100,7 @@ var names = [FeatureCount]string{
 	UsageSimilar:            "usage.similar",
 	RelatedOwner:            "related.owner",
 	RelatedSupply:           "related.supply",
+	RelatedNeed:             "related.need",
 }
 
 // String returns the feature's name, e.g. "needs.dense.description".
@@ -119,7 +121,9 @@ func (f Feature) Usage() bool { return f == UsagePrior || f == UsageCoUse || f =
 
 // Related reports whether the feature says how a candidate stands to the
 // others: it is known only once they are ranked without it.
-func (f Feature) Related() bool { return f == UsageCoUse || f == RelatedOwner || f == RelatedSupply }
+func (f Feature) Related() bool {
+	return f == UsageCoUse || f == RelatedOwner || f == RelatedSupply || f == RelatedNeed
+}
 
 // FeatureNames returns the name of every feature, in the order of Features.
 func FeatureNames() []string { return slices.Clone(names[:]) }

@@ -37,6 +37,11 @@ const ownerWeight = 8
 // tools are wanted and lose where a name is shared by chance.
 const supplyWeight = 40
 
+// needWeight is what being the best for one of several needs lends to a tool, as a
+// share of the best score of all. More gains little where tools of several owners are
+// wanted, and nothing elsewhere.
+const needWeight = 0.4
+
 // What use lends to a tool, as soon as feedback tells of any: having been used for
 // the same query, about what its texts can, and being used whenever a front runner
 // is, a fraction of that. With every label counted this is nearly all that learning
@@ -55,8 +60,9 @@ const (
 // requests that need several; and the cosine of name and whole document, half
 // for the whole query and half for its best clause.
 //
-// Beside them stand two that relate a tool to the others: the best score among
-// those of its owner, and what it supplies to the front runners.
+// Beside them stand three that relate a tool to the others: the best score among
+// those of its owner, what it supplies to the front runners, and how near it comes
+// to the best for one of several needs.
 //
 // What is used for alike queries, and together with the front runners, counts from
 // the first use on. How much a tool is used by itself does not.
@@ -82,7 +88,7 @@ func Builtin() schema.Weights {
 	for _, f := range []Feature{QueryDenseName, QueryDenseFlat, NeedsDenseName, NeedsDenseFlat} {
 		m.Features[f] = denseWeight / 4.
 	}
-	m.Features[RelatedOwner], m.Features[RelatedSupply] = ownerWeight, supplyWeight
+	m.Features[RelatedOwner], m.Features[RelatedSupply], m.Features[RelatedNeed] = ownerWeight, supplyWeight, needWeight
 	m.Features[UsageSimilar], m.Features[UsageCoUse] = similarWeight, coUseWeight
 	return preset(m, "measured default: whole documents, query and best clause")
 }

@@ -29,7 +29,7 @@ func Magnitude(f Feature) float64 {
 		return 1
 	case f == RelatedSupply:
 		return 0.1
-	case f.Related():
+	case f == RelatedOwner, f == UsageCoUse:
 		return 0.5
 	case f.Dense(), f == UsageSimilar:
 		return 0.25

@@ -68,7 +68,7 @@ const (
 func sentences(q rewritten, h ranking.Hit, doc *schema.Document, e *schema.Explanation, missing []string) []string {
 	terms := map[string]float64{} // summed by kind
 	for name, term := range e.Terms {
-		for _, kind := range []string{".lexical.", ".dense.", "usage.", "related."} {
+		for _, kind := range []string{".lexical.", ".dense."} {
 			if strings.Contains(name, kind) {
 				terms[kind] += term
 			}
@@ -98,7 +98,7 @@ func sentences(q rewritten, h ranking.Hit, doc *schema.Document, e *schema.Expla
 	say(e.Terms[fusion.UsageCoUse.String()] > 0, "is often used together with other results")
 	say(e.Terms[fusion.UsagePrior.String()] > 0, "is used often")
 	say(e.Terms[fusion.RelatedSupply.String()] > 0, "answers with what other results take as a parameter")
-	say(len(fields) == 0 && len(tools) == 0 && terms["related."] > 0 && e.Terms[fusion.RelatedSupply.String()] == 0, "a tool of its provider matches")
+	say(len(fields) == 0 && len(tools) == 0 && e.Terms[fusion.RelatedOwner.String()] > 0 && e.Terms[fusion.RelatedSupply.String()] == 0, "a tool of its provider matches")
 	if m := e.Reranking; m != nil && m.From != m.To {
 		say(true, "moved from place %d to %d: %s", m.From, m.To, moved(m.Why))
 	}

@@ -368,7 +368,7 @@ func TestImpressionsCarryWhatTheRankingSaw(t *testing.T) {
 		c.Features[i] = float64(i + 1)
 	}
 	c.Features[fusion.UsagePrior], c.Features[fusion.UsageSimilar] = 0, 0
-	c.Features[fusion.UsageCoUse], c.Features[fusion.RelatedSupply] = 0, 0
+	c.Features[fusion.UsageCoUse], c.Features[fusion.RelatedSupply], c.Features[fusion.RelatedNeed] = 0, 0, 0
 	c.Features[fusion.RelatedOwner] = 1 // no owner has a better one
 	c.Matches = []schema.Match{{Score: 0.25, Required: true}}
 	b := newBench(t, c, tool("b", "", 0.1))

@@ -236,7 +236,7 @@ func (s *search) score(ctx context.Context, slots []uint32) ([]scored, error) {
 	errs := make([]error, workers(len(slots)/minShare))
 	split(len(slots), len(errs), func(worker, from, to int) {
 		words := s.words.exact(slots[from:to])
-		if s.lookup.Rerank {
+		if s.lookup.Apart() {
 			s.words.apart(slots[from:to], words, &s.lookup.Model.Features)
 		}
 		var r reader
@@ -262,9 +262,12 @@ func (s *search) scoreOne(r *reader, slot uint32, words *exact) (scored, error) 
 		Ref: e.ref, Provider: e.provider.Value(), Features: found.Features,
 		Matches: found.Matches, BestArg: found.BestArg, Similarity: found.Similarity,
 	}}
-	if s.lookup.Rerank {
+	if s.lookup.Apart() {
 		index.AddNeeds(words.apart, &s.lookup.Probe, vectors, &s.lookup.Model.Features)
-		out.Needs, out.Vector = words.apart, slices.Clone(vectors.Name)
+		out.Needs = words.apart
+	}
+	if s.lookup.Rerank {
+		out.Vector = slices.Clone(vectors.Name)
 	}
 	return out, nil
 }

@@ -313,6 +313,12 @@ func testRerank(t *indexTest) {
 			}
 		}
 	}
+	for _, c := range t.candidates(index.Lookup{Probe: p}) {
+		at := slices.IndexFunc(both, func(other index.Candidate) bool { return other.ID == c.ID })
+		if !slices.Equal(c.Needs, both[at].Needs) || c.Vector != nil {
+			t.Errorf("%s has needs %v and a vector of %d components by their weight alone", c.ID, c.Needs, len(c.Vector))
+		}
+	}
 	for _, c := range both {
 		want := map[string]events.Change{"a": a, "b": b}[c.ID].Vectors.Name
 		if len(c.Vector) != len(want) || vector.Dot(c.Vector, want) < 0.9999 {
