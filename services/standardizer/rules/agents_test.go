@@ -87,7 +87,7 @@ func TestDeclaredOperations(t *testing.T) {
 	same(t, standardized(t, "graphql", `{"name": "order", "kind": "query", "description": "Finds an order.", "inputSchema": {"type": "object", "required": ["id"], "properties": {
 		"id": {"type": "string", "description": "Number of it"}, "on": {"type": "Date"}, "like": {"type": "object", "properties": {"more": {"$ref": "#/$defs/Like"}}}}},
 		"outputSchema": {"type": "object", "properties": {"id": {"type": "string"}, "parent": {"$ref": "#/$defs/Order"}}}}`), schema.Document{
-		Name: "order", Description: "Finds an order.", Response: "Returns an object with id, parent.", Parameters: []schema.Parameter{
+		Name: "order", Description: "Finds an order.", Response: "Returns an object with id, parent.", Language: "en", Parameters: []schema.Parameter{
 			{Name: "id", Type: "string", Required: true, Description: "Number of it"}, {Name: "like.more", Type: "Like"}, {Name: "on", Type: "Date"},
 		},
 	})
