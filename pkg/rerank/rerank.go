@@ -14,6 +14,7 @@ type Item struct {
 	Seen   bool      // whether its owner is known from labels or feedback
 	Needs  []float64 // what it scores for each need of the query by itself; empty is not known
 	Vector []float32 // its embedding, of unit length; empty is not known
+	Cut    bool      // it is not reordered, only passed
 }
 
 // owner returns what the tool belongs to, its own where it has none: ids of
@@ -72,22 +73,14 @@ func Calibrate(score, best float64) float64 {
 	return 1 / (1 + math.Exp(-slope*(score/best-halfAt)))
 }
 
-// Truncate is the adaptive truncation: it divides the positions into those that
-// are reordered, seen tools among the first KeepSeen and unseen ones among the
-// first KeepUnseen, and the rest.
-func (c Config) Truncate(items []Item) (kept, cut []int) {
-	for i := range items {
-		bound := c.KeepUnseen
-		if items[i].Seen {
-			bound = c.KeepSeen
-		}
-		if i < bound {
-			kept = append(kept, i)
-		} else {
-			cut = append(cut, i)
-		}
+// Keeps is the adaptive truncation: it reports whether a tool at a position, from 0, is
+// reordered. Seen tools are among the first KeepSeen and unseen ones among the first
+// KeepUnseen.
+func (c Config) Keeps(at int, seen bool) bool {
+	if seen {
+		return at < c.KeepSeen
 	}
-	return kept, cut
+	return at < c.KeepUnseen
 }
 
 // clear returns the owners that Algorithm 1 takes for those that answer the query: that
@@ -95,7 +88,7 @@ func (c Config) Truncate(items []Item) (kept, cut []int) {
 func (c Config) clear(items []Item) map[string]bool {
 	owners := map[string]bool{}
 	for i := range items {
-		if i == 0 || items[i].Score >= c.Clear {
+		if i == 0 || !items[i].Cut && items[i].Score >= c.Clear {
 			owners[items[i].owner()] = true
 		}
 	}
@@ -110,7 +103,7 @@ func (c Config) Unseen(items []Item) []string {
 	clear := c.clear(items)
 	for i := range items {
 		it := &items[i]
-		if clear[it.owner()] && !it.Seen && it.Owner != "" && !slices.Contains(owners, it.Owner) {
+		if clear[it.owner()] && !it.Seen && !it.Cut && it.Owner != "" && !slices.Contains(owners, it.Owner) {
 			owners = append(owners, it.Owner)
 		}
 	}
@@ -118,7 +111,7 @@ func (c Config) Unseen(items []Item) []string {
 }
 
 // Single is Algorithm 1, for queries that one owner answers: the tools of clear owners
-// come first, by their scores, then the others. Items are in the order of the ranking;
+// come first, by their scores, then the others, as far as scores allow. Items are in the order of the ranking;
 // those from the position extended on are the extended list, tools of Unseen owners.
 func (c Config) Single(items []Item, extended int) []Place {
 	clear := c.clear(items[:extended])
@@ -127,6 +120,8 @@ func (c Config) Single(items []Item, extended int) []Place {
 		switch {
 		case i >= extended:
 			front = append(front, Place{i, Extended})
+		case items[i].Cut:
+			rest = append(rest, Place{i, Cut})
 		case clear[items[i].owner()]:
 			front = append(front, Place{i, ClearOwner})
 		default:
@@ -134,33 +129,56 @@ func (c Config) Single(items []Item, extended int) []Place {
 		}
 	}
 	slices.SortStableFunc(front, func(a, b Place) int { return cmp.Compare(items[b.At].Score, items[a.At].Score) })
-	return append(front, rest...)
+	return within(items, append(front, rest...))
 }
 
 // Multi is Algorithm 2, for queries that need several owners: tools of one
 // owner, or alike, are connected, and of each connected component the best
-// PerComponent come first. Both parts stay in the order of the ranking.
+// PerComponent come first, as far as scores allow. Both parts stay in the order of the
+// ranking.
 func (c Config) Multi(items []Item) []Place {
 	component := c.components(items)
 	taken := make([]int, len(items))
 	var front, rest []Place
 	for i := range items {
-		if taken[component[i]]++; taken[component[i]] <= c.PerComponent {
+		taken[component[i]]++
+		switch {
+		case items[i].Cut:
+			front = append(front, Place{i, Cut})
+		case taken[component[i]] <= c.PerComponent:
 			front = append(front, Place{i, Front})
-		} else {
+		default:
 			rest = append(rest, Place{i, Beyond})
 		}
 	}
-	return append(front, rest...)
+	return within(items, append(front, rest...))
 }
 
-// components returns for each position the first position of its component.
+// clearly is the difference of calibrated scores beyond which one is clearly higher: that
+// of the best tool to one with three quarters of its score.
+const clearly = 0.25
+
+// within returns a wanted order but for this: nothing is behind what scores clearly less.
+// So what leaves the first k gives way to what scores about the same.
+func within(items []Item, wanted []Place) []Place {
+	order := make([]Place, 0, len(wanted))
+	for len(wanted) > 0 {
+		best := slices.MaxFunc(wanted, func(a, b Place) int { return cmp.Compare(items[a.At].Score, items[b.At].Score) })
+		next := slices.IndexFunc(wanted, func(p Place) bool { return items[p.At].Score >= items[best.At].Score-clearly })
+		order = append(order, wanted[next])
+		wanted = slices.Delete(wanted, next, next+1)
+	}
+	return order
+}
+
+// components returns for each position the first position of its component. What is not
+// reordered is in none.
 func (c Config) components(items []Item) []int {
 	root := make([]int, len(items))
 	for i := range items {
 		root[i] = i
 		for j := range i {
-			if root[i] == root[j] || !c.connected(&items[i], &items[j]) {
+			if root[i] == root[j] || items[i].Cut || items[j].Cut || !c.connected(&items[i], &items[j]) {
 				continue
 			}
 			from, to := max(root[i], root[j]), min(root[i], root[j])

@@ -24,10 +24,10 @@ func TestSingleByHand(t *testing.T) {
 		{ID: "maps.route", Owner: "maps", Score: 0.84},
 		{ID: "post.track", Owner: "post", Score: 0.85},
 		{ID: "clock", Score: 0.85, Seen: true},
-		{ID: "bank.balance", Owner: "bank", Score: 0.50, Seen: true},
+		{ID: "bank.balance", Owner: "bank", Score: 0.70, Seen: true},
 		{ID: "rail.times", Owner: "rail", Score: 0.30},
-		{ID: "bank.limits", Owner: "bank", Score: 0.10, Seen: true},
-		{ID: "post.label", Owner: "post", Score: 0.20},
+		{ID: "bank.limits", Owner: "bank", Score: 0.60, Seen: true},
+		{ID: "post.label", Owner: "post", Score: 0.65},
 	}
 	c := DefaultConfig()
 	if got := c.Unseen(items[:7]); !slices.Equal(got, []string{"post"}) {
@@ -79,9 +79,23 @@ func TestMultiByHand(t *testing.T) {
 
 func TestTruncate(t *testing.T) {
 	c := Config{KeepSeen: 1, KeepUnseen: 3}
-	kept, cut := c.Truncate([]Item{{Seen: true}, {Seen: true}, {}, {}})
-	if !slices.Equal(kept, []int{0, 2}) || !slices.Equal(cut, []int{1, 3}) {
-		t.Errorf("kept %v, cut %v", kept, cut)
+	for at, want := range []struct{ seen, unseen bool }{{true, true}, {false, true}, {false, true}, {false, false}} {
+		if seen, unseen := c.Keeps(at, true), c.Keeps(at, false); seen != want.seen || unseen != want.unseen {
+			t.Errorf("at %d: seen %v, unseen %v", at, seen, unseen)
+		}
+	}
+}
+
+// What is cut is neither brought forward nor put behind what is.
+func TestWhatIsCutIsOnlyPassed(t *testing.T) {
+	items := []Item{{ID: "a", Owner: "x", Score: 0.8}, {ID: "b", Owner: "y", Score: 0.7}, {ID: "c", Owner: "x", Score: 0.7, Cut: true}, {ID: "d", Owner: "z", Score: 0.7}, {ID: "e", Owner: "x", Score: 0.7}}
+	c := DefaultConfig()
+	if got := named(items, c.Single(items, 5)); !slices.Equal(got, []string{"a", "e", "b", "c", "d"}) {
+		t.Errorf("single: %v", got)
+	}
+	c.PerComponent = 1
+	if got := named(items, c.Multi(items)); !slices.Equal(got, []string{"a", "b", "c", "d", "e"}) {
+		t.Errorf("multi: %v", got)
 	}
 }
 
@@ -99,6 +113,7 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
+// Every order holds each tool once, and hides none behind what scores clearly less.
 func TestEveryOrderHoldsAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		item := rapid.Custom(func(t *rapid.T) Item {
@@ -107,6 +122,7 @@ func TestEveryOrderHoldsAll(t *testing.T) {
 				Owner:  rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "owner"),
 				Score:  rapid.Float64Range(-1, 1).Draw(t, "score"),
 				Seen:   rapid.Bool().Draw(t, "seen"),
+				Cut:    rapid.Bool().Draw(t, "cut"),
 				Vector: rapid.SampledFrom([][]float32{nil, {1, 0}, {0, 1}}).Draw(t, "vector"),
 			}
 		})
@@ -120,6 +136,13 @@ func TestEveryOrderHoldsAll(t *testing.T) {
 				order = append(order, p.At)
 			}
 			slices.Sort(order)
+			for i, p := range places {
+				for _, behind := range places[i:] {
+					if items[p.At].Score < items[behind.At].Score-clearly {
+						t.Fatalf("%v is before %v", items[p.At], items[behind.At])
+					}
+				}
+			}
 			for i := range items {
 				if len(order) != len(items) || order[i] != i {
 					t.Fatalf("%v of %d", order, len(items))

@@ -91,39 +91,38 @@ func (s *Service) rerank(ctx context.Context, sr *search, q rewritten, rank sche
 	default:
 		out.algorithm = rerank.Algorithm(mode)
 	}
-	best := kept[0].item.Score
-	calibrate(kept, best)
-	found := len(kept)
+	best, places := kept[0].item.Score, kept
+	for _, p := range cut { // in the order of their places, which they keep
+		if judged && !j.advises { // nobody judged it
+			p.item.Score = places[p.from-2].item.Score
+		}
+		places = slices.Insert(places, p.from-1, p)
+	}
+	calibrate(places, best)
+	found := len(places)
 	if out.algorithm == rerank.Single {
-		more := s.extend(ctx, sr, step, kept)
+		more := s.extend(ctx, sr, step, places)
 		if len(more) > 0 && (!judged || j.judge(judging, more)) {
 			calibrate(more, best)
-			kept = append(kept, more...)
-			cut = slices.DeleteFunc(cut, func(p place) bool { return among(more, p.Ref) })
+			places = slices.DeleteFunc(places, func(p place) bool { return among(more, p.Ref) })
+			found = len(places)
+			places = append(places, more...)
 		}
 	}
-	order := s.reorder(out.algorithm, kept, found)
-	for i := range cut {
-		order = append(order, rerank.Place{At: len(kept) + i, Why: rerank.Cut})
-		if judged && !j.advises {
-			cut[i].item.Score = 0 // nobody judged it
-		}
-	}
-	calibrate(cut, best)
-	out.take(order, append(kept, cut...), sr.req.Explain)
+	out.take(s.reorder(out.algorithm, places, found), places, sr.req.Explain)
 	return out
 }
 
-// reorder returns the order of an algorithm for what is kept; from the place extended on
-// it is the extended list.
-func (s *Service) reorder(a rerank.Algorithm, kept []place, extended int) []rerank.Place {
+// reorder returns the order of an algorithm; from the position extended on it is of the
+// extended list.
+func (s *Service) reorder(a rerank.Algorithm, places []place, extended int) []rerank.Place {
 	switch a {
 	case rerank.Single:
-		return s.cfg.Reranking.Single(itemsOf(kept), extended)
+		return s.cfg.Reranking.Single(itemsOf(places), extended)
 	case rerank.Multi:
-		return s.cfg.Reranking.Multi(itemsOf(kept))
+		return s.cfg.Reranking.Multi(itemsOf(places))
 	}
-	order := make([]rerank.Place, len(kept))
+	order := make([]rerank.Place, len(places))
 	for i := range order {
 		order[i].At = i
 	}
@@ -181,12 +180,13 @@ func itemsOf(places []place) []rerank.Item {
 
 // truncate divides places into those that are reordered and the rest.
 func (s *Service) truncate(places []place) (kept, cut []place) {
-	first, rest := s.cfg.Reranking.Truncate(itemsOf(places))
-	for _, i := range first {
-		kept = append(kept, places[i])
-	}
-	for _, i := range rest {
-		cut = append(cut, places[i])
+	for i := range places {
+		p := &places[i]
+		if p.item.Cut = !s.cfg.Reranking.Keeps(i, p.item.Seen); p.item.Cut {
+			cut = append(cut, *p)
+		} else {
+			kept = append(kept, *p)
+		}
 	}
 	return kept, cut
 }
@@ -203,17 +203,17 @@ func among(places []place, ref schema.Ref) bool {
 }
 
 // extend returns the extended list: of clear owners that are unseen, the tools of the
-// library that are not among those kept, scored as what was found. It is empty where the
-// index does not answer.
-func (s *Service) extend(ctx context.Context, sr *search, step Step, kept []place) []place {
-	owners := s.cfg.Reranking.Unseen(itemsOf(kept))
+// library that are not among those reordered, scored as what was found. It is empty where
+// the index does not answer.
+func (s *Service) extend(ctx context.Context, sr *search, step Step, places []place) []place {
+	owners := s.cfg.Reranking.Unseen(itemsOf(places))
 	if len(owners) == 0 {
 		return nil
 	}
 	l := step.lookup
 	l.Kinds, l.Filters.Providers = []schema.Kind{schema.KindTool}, owners // which the filters let through, or they were not found
 	l.Model, l.Also, l.Rerank = *sr.model, nil, false
-	l.N = len(kept) + maxExtended
+	l.N = s.cfg.Reranking.KeepUnseen + maxExtended
 	library, err := find(ctx, sr, l)
 	if err != nil {
 		sr.parts.without(degradedRerank)
@@ -225,7 +225,7 @@ func (s *Service) extend(ctx context.Context, sr *search, step Step, kept []plac
 	}
 	wanted, candidates := map[schema.Ref]bool{}, slices.Clone(step.Candidates)
 	for _, c := range library {
-		wanted[c.Ref] = !among(kept, c.Ref)
+		wanted[c.Ref] = !slices.ContainsFunc(places, func(p place) bool { return p.Ref == c.Ref && !p.item.Cut })
 		if !known[c.Ref] {
 			candidates = append(candidates, c)
 		}

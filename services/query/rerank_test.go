@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -70,11 +71,11 @@ func TestReorderAuto(t *testing.T) {
 		last       string
 	}{
 		"one owner for all needs": {[]index.Candidate{
-			asking(tool("bank.transfer", "bank", 100), 9, 1), asking(tool("post.track", "post", 95), 8, 2), asking(tool("bank.balance", "bank", 60), 1, 8),
+			asking(tool("bank.transfer", "bank", 100), 9, 1), asking(tool("post.track", "post", 95), 8, 2), asking(tool("bank.balance", "bank", 80), 1, 8),
 		}, schema.RerankSingle, "post.track"},
 		"one for each": {[]index.Candidate{
 			asking(tool("bank.transfer", "bank", 100), 9, 0), asking(tool("bank.a", "bank", 99), 8, 0), asking(tool("bank.b", "bank", 98), 8, 0),
-			asking(tool("bank.c", "bank", 97), 8, 0), asking(tool("post.track", "post", 50), 0, 9),
+			asking(tool("bank.c", "bank", 97), 8, 0), asking(tool("post.track", "post", 85), 0, 9),
 		}, schema.RerankMulti, "bank.c"},
 		"undecided": {[]index.Candidate{
 			asking(tool("bank.transfer", "bank", 100), 9, 5.8), asking(tool("post.track", "post", 95), 4, 8), asking(tool("bank.balance", "bank", 60), 1, 1),
@@ -99,11 +100,11 @@ func TestTheExtendedListIsOfTheLibrary(t *testing.T) {
 	b := reranking(t, schema.RerankSingle, shops()...)
 	b.add(tool("bank.loans", "bank", 1), tool("post.label", "post", 1))
 	resp := b.search(t, schema.SearchRequest{Explain: true})
-	want := []string{"bank.transfer", "bank.balance", "bank.loans", "post.track", "rail.times", "clock"}
+	want := []string{"bank.transfer", "bank.balance", "post.track", "rail.times", "bank.loans", "clock"}
 	if got := ids(resp); !slices.Equal(got, want) {
 		t.Fatalf("%v", got)
 	}
-	if move := resp.Results[2].Explanation.Reranking; move.Why != string(rerank.Extended) || move.From != 5 {
+	if move := resp.Results[4].Explanation.Reranking; move.Why != string(rerank.Extended) || move.From != 5 {
 		t.Errorf("%+v", move)
 	}
 	b.start(t)
@@ -148,9 +149,10 @@ func TestNothingToReorder(t *testing.T) {
 func TestSeenToolsAreReorderedLess(t *testing.T) {
 	var candidates []index.Candidate
 	for i := range 12 {
-		candidates = append(candidates, tool(fmt.Sprintf("t%02d", i), fmt.Sprintf("owner %d", i), float64(100-4*i)))
+		candidates = append(candidates, tool(fmt.Sprintf("t%02d", i), fmt.Sprintf("owner %d", i), float64(100-2*i)))
 	}
-	candidates = append(candidates, tool("late", "owner 0", 40))
+	candidates[0].Features[fusion.QueryLexicalFlat] = 110
+	candidates = append(candidates, tool("late", "owner 0", 72))
 	b := reranking(t, schema.RerankSingle, candidates...)
 	place := func() int { return slices.Index(ids(b.search(t, schema.SearchRequest{K: 13})), "late") }
 	if got := place(); got > 2 {
@@ -160,6 +162,24 @@ func TestSeenToolsAreReorderedLess(t *testing.T) {
 	b.watcher.put(t, usagePrefix+testTenant, schema.Usage{Schema: schema.UsageSchema, Tenant: testTenant, Epoch: 1, Prior: map[string]float64{"t00": 1}})
 	if got := place(); got != 12 {
 		t.Errorf("seen at %d", got)
+	}
+}
+
+// What is not reordered keeps its place: a tool of a used provider is not behind those
+// that score less.
+func TestWhatIsNotReorderedKeepsItsPlace(t *testing.T) {
+	var candidates []index.Candidate
+	var want []string
+	for i := range 20 {
+		candidates = append(candidates, asking(tool(fmt.Sprintf("t%02d", i), fmt.Sprintf("owner %d", i), float64(100-4*i)), 1))
+		want = append(want, candidates[i].ID)
+	}
+	b := reranking(t, schema.RerankAuto, candidates...)
+	b.start(t)
+	b.watcher.put(t, usagePrefix+testTenant, schema.Usage{Schema: schema.UsageSchema, Tenant: testTenant, Epoch: 1, Prior: map[string]float64{"t12": 1}})
+	plain := ids(b.search(t, schema.SearchRequest{K: 20, Rerank: schema.RerankOff}))
+	if got := ids(b.search(t, schema.SearchRequest{K: 20})); !slices.Equal(got, plain) || len(got) != len(want) {
+		t.Errorf("%v, want %v", got, plain)
 	}
 }
 
