@@ -112,6 +112,8 @@ func moved(why string) string {
 		return "its provider has a clearly relevant tool"
 	case rerank.Front:
 		return "it is among the first of the tools like it"
+	case "":
+		return "by its judgement"
 	case rerank.Beyond:
 		return "enough tools like it come first"
 	}

@@ -62,6 +62,9 @@ func TestACrossEncoderOrders(t *testing.T) {
 	if first.Relevance == nil || *first.Relevance != 0.9 || first.Explanation.Reranking.From != 5 {
 		t.Errorf("%+v, %+v", first, first.Explanation.Reranking)
 	}
+	if !slices.Contains(first.Explanation.Summary, "moved from place 5 to 1: by its judgement") {
+		t.Errorf("said %q", first.Explanation.Summary)
+	}
 	if resp := b.search(t, schema.SearchRequest{Rerank: schema.RerankOff}); resp.Results[0].Relevance != nil || len(f.queries) != 1 {
 		t.Errorf("asked although reranking is off: %+v", resp.Results[0])
 	}
