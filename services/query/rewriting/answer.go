@@ -26,6 +26,9 @@ const (
 // used.
 var ErrAnswer = errors.New("the answer cannot be used")
 
+// errNothing is of an answer that adds nothing to its query. It is kept as any answer.
+var errNothing = fmt.Errorf("%w: it has no needs and no arguments for which the query gives reason", ErrAnswer)
+
 // leftOut counts what is not taken of an answer.
 type leftOut struct {
 	values  int // arguments that give a value away
@@ -54,7 +57,7 @@ func read(raw json.RawMessage, q *question, v topic.Vectors) (r Rewritten, left 
 	needs, arguments = groundsOf(v, q.query).of(needs, arguments)
 	left = leftOut{values: withheld, strange: said - len(needs) - len(arguments)}
 	if len(needs) == 0 && len(arguments) == 0 {
-		return r, left, fmt.Errorf("%w: it has no needs and no arguments for which the query gives reason", ErrAnswer)
+		return r, left, errNothing
 	}
 	return Of(needs, arguments), left, nil
 }

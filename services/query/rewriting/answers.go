@@ -40,8 +40,11 @@ func (e errBefore) Unwrap() error { return e.error }
 
 // again returns the outcome to a query that did not wait for it.
 func (o outcome) again() (Rewritten, error) {
+	if o.err == nil && len(o.Needs)+len(o.Arguments) == 0 {
+		o.err = errNothing
+	}
 	if o.err != nil {
-		return Rewritten{}, errBefore{fmt.Errorf("rewriting: a moment ago: %w", o.err)}
+		return Rewritten{}, errBefore{fmt.Errorf("rewriting: before: %w", o.err)}
 	}
 	o.Rewritten.Cached = true
 	return o.Rewritten, nil

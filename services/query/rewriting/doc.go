@@ -20,7 +20,8 @@
 // filters count so that no answer leads to descriptions that its caller may not see. The
 // tools that were shown do not count: the catalogue changes all the time, and an answer
 // tells what the query is after, in words that age slowly. Two replicas that are asked at
-// the same time may both ask. Failures are kept for a few seconds, in memory.
+// the same time may both ask. An answer that adds nothing is
+// kept, too; failures are for a few seconds, in memory.
 //
 // A query that comes while the same question is under way waits for that answer. The call
 // goes on when its callers leave: an answer that is late for all of them is kept, too. Where

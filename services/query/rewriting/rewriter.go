@@ -186,6 +186,9 @@ func (r *Rewriter) call(ctx context.Context, patience time.Duration, key string,
 	r.metrics.strange.Add(float64(left.strange))
 	if err != nil {
 		r.failure(key, q, err, string(answer.JSON))
+		if errors.Is(err, errNothing) {
+			r.cache.put(ctx, key, out)
+		}
 		return Rewritten{}, err
 	}
 	r.cache.put(ctx, key, out)

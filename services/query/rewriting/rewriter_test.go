@@ -66,6 +66,28 @@ func TestARewriteIsPaidForOnce(t *testing.T) {
 	})
 }
 
+// An answer that adds nothing is paid for once, over restarts.
+func TestAnAnswerThatAddsNothingIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Config{Keep: time.Hour}, says(`{"needs":[]}`))
+		for range 3 {
+			if _, err := b.Rewrite(t.Context(), query("the weather")); !errors.Is(err, ErrAnswer) {
+				t.Error(err)
+			}
+			time.Sleep(time.Minute)
+			b.restart(t, Config{Keep: time.Hour})
+		}
+		if b.model.times() != 1 {
+			t.Errorf("%d calls", b.model.times())
+		}
+		time.Sleep(time.Hour)
+		b.model.answer = says(good)
+		if _, err := b.Rewrite(t.Context(), query("the weather")); err != nil {
+			t.Errorf("after its time: %v", err)
+		}
+	})
+}
+
 func TestTheSameQueryInFlightIsOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, Config{}, func(ctx context.Context, _ llm.Request) (llm.Answer, error) {
