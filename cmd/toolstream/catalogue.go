@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,11 +45,13 @@ func newProviders(con *console) *cobra.Command {
 }
 
 func newShelf(con *console, s shelf, remove *cobra.Command) *cobra.Command {
-	return group(&cobra.Command{Use: s.name, Short: fmt.Sprintf("List, show and delete %s", s.name)}, newShelfList(con, s), newShelfGet(con, s), remove)
+	return group(&cobra.Command{Use: s.name, Short: fmt.Sprintf("List, show, release and delete %s", s.name)},
+		newShelfList(con, s), newShelfGet(con, s), newShelfRelease(con, s), remove)
 }
 
 func newShelfList(con *console, s shelf) *cobra.Command {
 	var provider string
+	var quarantined bool
 	var limit int
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -58,13 +62,20 @@ func newShelfList(con *console, s shelf) *cobra.Command {
 			if limit < 0 {
 				return misused(cmd, "--limit is %d; it is 0 (all) or more", limit)
 			}
-			rows, err := con.list(cmd, s, provider, limit)
+			rows, err := con.list(cmd, s, provider, quarantined, limit)
 			if err != nil {
 				return err
 			}
 			t := newTable("ID", "PROVIDER", "UPDATED", "+NAME", "+STATE", "+REVISION", "DESCRIPTION…")
+			if quarantined {
+				t = newTable("ID", "PROVIDER", "UPDATED", "+NAME", "+STATE", "+REVISION", "FLAGS")
+			}
 			for _, e := range rows {
-				t.add(e.ID, e.Provider, e.Updated.Local().Format(time.DateTime), e.Name, e.State, e.Revision, e.Description)
+				last := e.Description
+				if quarantined {
+					last = strings.Join(e.Flags, ", ")
+				}
+				t.add(e.ID, e.Provider, e.Updated.Local().Format(time.DateTime), e.Name, e.State, e.Revision, last)
 			}
 			return con.show(map[string]any{s.name: rows}, func() { con.printTable(t) })
 		},
@@ -73,6 +84,7 @@ func newShelfList(con *console, s shelf) *cobra.Command {
 		cmd.Flags().StringVar(&provider, "provider", "", "only the tools of this provider")
 		completeProvider(con, cmd)
 	}
+	cmd.Flags().BoolVar(&quarantined, "quarantined", false, "only what is in quarantine, with its flags")
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many; 0 lists all")
 	return cmd
 }
@@ -80,9 +92,12 @@ func newShelfList(con *console, s shelf) *cobra.Command {
 // pageSize is how many entities are asked for at a time.
 const pageSize = 500
 
-func (c *console) list(cmd *cobra.Command, s shelf, provider string, limit int) ([]query.Entry, error) {
+func (c *console) list(cmd *cobra.Command, s shelf, provider string, quarantined bool, limit int) ([]query.Entry, error) {
 	rows := []query.Entry{}
 	params := url.Values{"limit": {strconv.Itoa(pageSize)}}
+	if quarantined {
+		params.Set("quarantined", "true")
+	}
 	if provider != "" {
 		params.Set("provider", provider)
 	}
@@ -163,6 +178,47 @@ func (c *console) printEntity(e entityView) error {
 	}
 	c.printf("raw\n")
 	return c.printData(e.Raw)
+}
+
+func newShelfRelease(con *console, s shelf) *cobra.Command {
+	return &cobra.Command{
+		Use:   "release ID...",
+		Short: fmt.Sprintf("Let %s out of quarantine, until their documents change", s.name),
+		Args:  cobra.MinimumNArgs(1), ValidArgsFunction: completeEntities(con, s),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t := newTable("RELEASED")
+			var released []string
+			var failed error
+			for _, id := range args {
+				if err := con.release(cmd, s, id); err != nil {
+					failed = errors.Join(failed, fmt.Errorf("%q: %w", id, err))
+					continue
+				}
+				released = append(released, id)
+				t.add(id)
+			}
+			if len(released) == 0 {
+				return failed
+			}
+			err := con.show(map[string]any{"released": released}, func() { con.printTable(t) })
+			if err != nil || failed == nil {
+				return err
+			}
+			return unlessNothing(len(released), failed)
+		},
+	}
+}
+
+// release lets a document out of quarantine that is the one that can be seen now.
+func (c *console) release(cmd *cobra.Command, s shelf, id string) error {
+	var e entityView
+	if err := c.client().Get(cmd.Context(), client.Path(s.endpoint, id), nil, &e); err != nil {
+		return err
+	}
+	if !e.Quarantined {
+		return errors.New("it is not in quarantine")
+	}
+	return c.client().Post(cmd.Context(), s.endpoint+":release", map[string]string{"id": e.ID, "hash": e.Hash}, nil)
 }
 
 func newToolsDelete(con *console) *cobra.Command {
@@ -286,7 +342,7 @@ func (c *console) deleteToolsOf(cmd *cobra.Command, provider string) ([]string, 
 // noteToolsStay says how many tools the providers leave behind.
 func (c *console) noteToolsStay(cmd *cobra.Command, providers []string) {
 	for _, id := range providers {
-		tools, err := c.list(cmd, toolShelf(), id, 0)
+		tools, err := c.list(cmd, toolShelf(), id, false, 0)
 		if err == nil && len(tools) > 0 {
 			c.notef("the %d tools of %s stay; `toolstream tools delete --provider %[2]s` deletes them, or --tools with this command\n", len(tools), oneLine(id))
 		}

@@ -95,7 +95,7 @@ func (c *console) printFindings(flags []string, quarantined bool, o *schema.Orig
 		c.printPairs("flag", f)
 	}
 	if quarantined {
-		c.printPairs("quarantined", "not shown in searches")
+		c.printPairs("quarantined", "not in answers until it is released: toolstream tools release, or providers release")
 	}
 	if o == nil {
 		return

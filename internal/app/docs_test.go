@@ -158,7 +158,7 @@ func members(doc openAPI, op operationDoc) string {
 	}
 	name := content.Schema.Ref[strings.LastIndexByte(content.Schema.Ref, '/')+1:]
 	s := doc.Components.Schemas[name]
-	if len(s.Properties) > 10 {
+	if len(s.Properties) > 12 {
 		return name
 	}
 	var names []string

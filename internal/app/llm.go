@@ -93,7 +93,12 @@ func (p *process) newStandardizer() (*standardizer.Service, error) {
 			return nil, err
 		}
 	}
-	return standardizer.New(StandardizerConfig(p.cfg.LLM), deps)
+	cfg := StandardizerConfig(p.cfg.LLM)
+	cfg.Quarantine, cfg.Exempt = p.cfg.Standardizer.Quarantine, p.cfg.Standardizer.Exempt
+	if err := cfg.Validate(); err != nil {
+		return nil, config.Wrong{Err: err}
+	}
+	return standardizer.New(cfg, deps)
 }
 
 // answerStore is a bucket as the stages see it that ask the language model.
@@ -119,8 +124,7 @@ func (k answerStore) Put(ctx context.Context, key string, value []byte) error {
 }
 
 // StandardizerConfig returns how the settings fill documents.
-func StandardizerConfig(c config.LLM) standardizer.Config {
-	cfg := standardizer.Config{Quarantine: c.Quarantine == "on"}
+func StandardizerConfig(c config.LLM) (cfg standardizer.Config) {
 	if c.Language == "english" {
 		cfg.Language = "en"
 	}

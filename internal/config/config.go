@@ -157,7 +157,11 @@ func (c Config) StaticFile(path string) string {
 func (c Config) Values() map[string]string {
 	values := map[string]string{}
 	for _, s := range settings() {
-		text := fmt.Sprint(reflect.ValueOf(c).FieldByIndex(s.field).Interface())
+		value := reflect.ValueOf(c).FieldByIndex(s.field).Interface()
+		text := fmt.Sprint(value)
+		if list, ok := value.([]string); ok {
+			text = strings.Join(list, ",")
+		}
 		if s.tag.Get("secret") == "true" && text != "" {
 			text = "(set)"
 		}

@@ -75,6 +75,8 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"kafka: {session: 10ms}\n", "kafka.session 10ms"},
 		{"query: {rewrite_budget: 1m}\n", "query.rewrite_budget 1m0s"},
 		{"query: {rerank: both}\n", `query.rerank is "both"`},
+		{"standardizer: {quarantine: true}\n", "standardizer.quarantine is true: want a list"},
+		{"standardizer: {exempt: [[a]]}\n", "standardizer.exempt has the member [a]: want text"},
 		{"rerank: {form: bert}\n", `rerank.form is "bert"`},
 		{"rerank: {budget: 1m}\n", "rerank.budget 1m0s"},
 		{"rerank: {model: bert}\n", `rerank.model is "bert"`},
@@ -103,6 +105,22 @@ func TestWhatIsLeftEmptyIsNotSet(t *testing.T) {
 	c, err := Load(writeFile(t, "data:\nquery:\nembedder:\n  parallel: 3.0\nlog: {}\n"), nil)
 	if err != nil || c.Query.Rerank == "" || c.Data == "" || c.Embedder.Parallel != 3 {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+func TestListsAreListsOrText(t *testing.T) {
+	bare(t)
+	for text, want := range map[string][]string{
+		"[a, 'b, c']": {"a", "b, c"}, "a, b": {"a", "b"}, "[]": nil, "off": nil, "[off]": nil, "' '": nil,
+	} {
+		c, err := Load(writeFile(t, "standardizer:\n  quarantine: "+text+"\n"), nil)
+		if err != nil || !slices.Equal(c.Standardizer.Quarantine, want) {
+			t.Errorf("%s: %q, %v", text, c.Standardizer.Quarantine, err)
+		}
+	}
+	t.Setenv("TOOLSTREAM_STANDARDIZER_QUARANTINE", "a,b")
+	if c, err := Load("", nil); err != nil || !slices.Equal(c.Standardizer.Quarantine, []string{"a", "b"}) {
+		t.Errorf("from the environment: %q, %v", c.Standardizer.Quarantine, err)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestTheLanguageModelIsChecked(t *testing.T) {
 		{set + ", standardize: always", `llm.standardize is "always"`},
 		{set + ", rewrite: always", `llm.rewrite is "always"`},
 		{set + ", language: german", `llm.language is "german"`},
-		{set + ", quarantine: maybe", `llm.quarantine is "maybe"`},
+		{set + ", quarantine: on", `"llm.quarantine"`},
 		{"temperature: 1", `"llm.temperature"`},
 	}
 	for _, test := range tests {

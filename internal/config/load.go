@@ -108,6 +108,11 @@ var errMapping = errors.New("is a mapping: want one value")
 // assign sets a field of Config to a value: text, or a number or truth value of
 // YAML.
 func assign(field reflect.Value, value any) error {
+	if _, isList := field.Interface().([]string); isList {
+		list, err := texts(value)
+		field.Set(reflect.ValueOf(list))
+		return err
+	}
 	text, isText := value.(string)
 	switch reflect.ValueOf(value).Kind() {
 	case reflect.Map:
@@ -151,4 +156,31 @@ func assign(field reflect.Value, value any) error {
 		field.SetBool(yes)
 	}
 	return nil
+}
+
+// texts reads a list, or text with commas between its members; "off" is the empty one.
+func texts(value any) (list []string, err error) {
+	members, ok := value.([]any)
+	if !ok {
+		text, ok := value.(string)
+		if !ok {
+			return nil, fmt.Errorf("is %v: want a list", value)
+		}
+		for member := range strings.SplitSeq(text, ",") {
+			members = append(members, member)
+		}
+	}
+	for _, m := range members {
+		text, ok := m.(string)
+		if !ok {
+			return nil, fmt.Errorf("has the member %v: want text", m)
+		}
+		if text = strings.TrimSpace(text); text != "" {
+			list = append(list, text)
+		}
+	}
+	if len(list) == 1 && list[0] == "off" {
+		list = nil
+	}
+	return list, nil
 }

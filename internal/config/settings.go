@@ -9,20 +9,21 @@ type Config struct {
 	Data   string `name:"data" help:"folder for the bus, the index and what was learned"`
 	Listen string `name:"listen" default:"127.0.0.1:8665" help:"HTTP address"`
 
-	Bus      Bus      `name:"bus"`
-	NATS     NATS     `name:"nats"`
-	Weaviate Weaviate `name:"weaviate"`
-	Query    Query    `name:"query"`
-	Rerank   Rerank   `name:"rerank"`
-	Kafka    Kafka    `name:"kafka"`
-	Peers    Peers    `name:"peers"`
-	Auth     Auth     `name:"auth"`
-	Events   Events   `name:"events"`
-	Log      Log      `name:"log"`
-	Embedder Embedder `name:"embedder"`
-	LLM      LLM      `name:"llm"`
-	Models   Models   `name:"models"`
-	Trainer  Trainer  `name:"trainer"`
+	Bus          Bus          `name:"bus"`
+	NATS         NATS         `name:"nats"`
+	Weaviate     Weaviate     `name:"weaviate"`
+	Query        Query        `name:"query"`
+	Rerank       Rerank       `name:"rerank"`
+	Kafka        Kafka        `name:"kafka"`
+	Peers        Peers        `name:"peers"`
+	Auth         Auth         `name:"auth"`
+	Events       Events       `name:"events"`
+	Log          Log          `name:"log"`
+	Standardizer Standardizer `name:"standardizer"`
+	Embedder     Embedder     `name:"embedder"`
+	LLM          LLM          `name:"llm"`
+	Models       Models       `name:"models"`
+	Trainer      Trainer      `name:"trainer"`
 }
 
 // Bus says how the bus is opened.
@@ -111,6 +112,12 @@ type Log struct {
 	Format string `name:"format" default:"auto" in:"auto,text,json" help:"auto (text on a terminal, else json), text or json"`
 }
 
+// Standardizer says which documents are kept out of answers until an operator releases them.
+type Standardizer struct {
+	Quarantine []string `name:"quarantine" default:"instructions-in-text,invisible-characters,tag-characters,bidi-characters" help:"flags of documents that are kept out of answers, and from the language model, until they are released: a list, or separated by commas; off: none"`
+	Exempt     []string `name:"exempt" help:"flags that are wrong for a provider, whose documents then do not get them: FLAG=PROVIDER, a list, or separated by commas"`
+}
+
 // Embedder names the embedding model, and where it is reached if it is behind an endpoint.
 type Embedder struct {
 	Model          string        `name:"model" default:"static" help:"embedding model: static, which is compiled in, static:FILE for one of 'toolstream distill', by its path or its name in models.dir, onnx:NAME for one of 'toolstream models list', or http for one behind an endpoint"`
@@ -142,7 +149,6 @@ type LLM struct {
 	Standardize     string        `name:"standardize" default:"auto" in:"auto,off" help:"auto: it fills what documents leave open where llm.base_url is set; off: it does not"`
 	Rewrite         string        `name:"rewrite" default:"auto" in:"auto,off" help:"auto: it rewrites queries where llm.base_url is set; off: it does not"`
 	Language        string        `name:"language" default:"source" in:"source,english" help:"language of what it fills: source, as the document, or english"`
-	Quarantine      string        `name:"quarantine" default:"off" in:"off,on" help:"on: documents that try to instruct it are not shown to it; off: they are only flagged"`
 }
 
 // Models says where the files of models lie.

@@ -55,6 +55,15 @@ func (l *Lookup) Apart() bool {
 	return l.Rerank || len(l.Probe.Needs) > 1 && l.Model.Features[fusion.RelatedNeed] != 0
 }
 
+// Listing asks for a page of the catalogue, in the order of ids.
+type Listing struct {
+	Kind        schema.Kind
+	Provider    string // of the tools; empty: any
+	Quarantined bool   // only what is in quarantine
+	Cursor      string // the id before the page
+	Limit       int
+}
+
 // Supplier is a tool that answers with what another one takes.
 type Supplier struct {
 	ID    string

@@ -178,7 +178,7 @@ func (f *findings) judgeIndex(s Status) {
 			"an import may be under way: the model takes seconds for each. If the number does not fall, the log of the standardizer has the endpoint's words")
 	}
 	if s.Quarantined > 0 {
-		f.note(fmt.Sprintf("%d tools are in quarantine: searches leave them out", s.Quarantined), "their texts give instructions to a model: mend them at their source and import again, or set llm.quarantine to off")
+		f.note(fmt.Sprintf("%d documents are in quarantine: answers leave them out", s.Quarantined), "`toolstream tools list --quarantined` names them and `toolstream tools get ID` their flags: let the harmless ones out with `toolstream tools release ID`")
 	}
 }
 

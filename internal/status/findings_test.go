@@ -64,7 +64,7 @@ func TestDoctorNamesWhatIsWrong(t *testing.T) {
 		"an empty index":    {func(s *Status) { s.Tools = 0 }, "0 tools", "toolstream import", false},
 		"some bare":         {func(s *Status) { s.Tools, s.Bare = 10, 2 }, "2 tools have no vectors", "toolstream reindex", true},
 		"most bare":         {func(s *Status) { s.Tools, s.Bare = 10, 6 }, "6 tools have no vectors", "toolstream reindex", false},
-		"quarantine":        {func(s *Status) { s.Quarantined = 1 }, "1 tools are in quarantine", "llm.quarantine", true},
+		"quarantine":        {func(s *Status) { s.Quarantined = 1 }, "1 documents are in quarantine", "tools release ID", true},
 		"pending":           {func(s *Status) { s.Pending, s.Since = 2, &time.Time{} }, "2 tools wait for the language model since 0001-01-01", "log of the standardizer", true},
 		"another model": {func(s *Status) {
 			s.Models = []Model{{Problem: "the index holds vectors of 384 dimensions"}}

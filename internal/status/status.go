@@ -37,7 +37,7 @@ type Status struct {
 	Tools       int        `json:"tools" doc:"Tools of the tenant in the index."`
 	Providers   int        `json:"providers" doc:"Providers of the tenant in the index."`
 	Bare        int        `json:"without_vectors" doc:"Tools that have no vector: searches find them by words alone."`
-	Quarantined int        `json:"quarantined" doc:"Tools that searches leave out, because their text instructs a model."`
+	Quarantined int        `json:"quarantined" doc:"Tools and providers that answers leave out because of their flags, until they are released."`
 	Pending     int        `json:"pending" doc:"Tools that are searched as rules made them, until the language model has answered."`
 	Since       *time.Time `json:"pending_since,omitempty" doc:"When the first of these was accepted."`
 	Settled     bool       `json:"settled" doc:"Scores are exact: right after changes some are approximate for a moment."`

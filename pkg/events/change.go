@@ -29,8 +29,9 @@ type Change struct {
 	schema.Version
 	Op       Op              `json:"op"`
 	Provider string          `json:"provider,omitempty"`
-	Format   string          `json:"format,omitempty"` // name of the recognised format; decides the standardizing rules
-	Hash     string          `json:"hash,omitempty"`   // hex SHA-256 of the raw document's canonical JSON
+	Format   string          `json:"format,omitempty"`   // name of the recognised format; decides the standardizing rules
+	Hash     string          `json:"hash,omitempty"`     // hex SHA-256 of the raw document's canonical JSON
+	Released string          `json:"released,omitempty"` // hash of the document that an operator last let out of quarantine
 	Accepted time.Time       `json:"accepted"`
 	Event    *Event          `json:"event,omitempty"` // what brought the change, where it came as an event
 	Raw      json.RawMessage `json:"raw,omitempty"`   // the document as JSON; prose is a JSON string

@@ -33,7 +33,8 @@ const (
 	ReasonTenant    = "tenant_mismatch"   // the document names another tenant than the credential
 	ReasonEmpty     = "empty_document"    // nothing to index
 	ReasonOwned     = "other_provider"    // the tool belongs to another provider, and the call does not take tools over
-	ReasonNotFound  = "not_found"         // a delete of what is not there
+	ReasonNotFound  = "not_found"         // a delete, or a release, of what is not there
+	ReasonChanged   = "changed_since"     // the document to release is not the newest one
 	ReasonWithheld  = "deletion_withheld" // not deleted, because the batch was not read whole
 )
 
@@ -46,6 +47,7 @@ type change struct {
 	request *request
 	ctx     context.Context // of the caller: for its trace, not for its end
 	opts    Options
+	release bool           // the document is the known one, let out of quarantine
 	message stream.Message // once it is accepted
 
 	outcome    *Outcome // where the answer goes
@@ -58,8 +60,12 @@ func (c *change) deletes() bool { return c.Op == events.OpDelete }
 // record is what the table is to hold once the change is durable.
 func (c *change) record() record { return recordOf(&c.Change) }
 
-// adopt gives a tool that names no provider the provider that it has.
+// adopt gives a tool that names no provider the provider that it has, and an entity the
+// release that it has.
 func (c *change) adopt(old record) {
+	if !c.deletes() && !c.release {
+		c.Released = old.releasedHash()
+	}
 	if c.owns(old) && c.Provider == "" && !c.opts.TakeOver {
 		c.Provider = old.provider.Value()
 	}
@@ -77,6 +83,9 @@ func (c *change) owns(old record) bool {
 // assigned decides first, then the time of the event, then whether anything differs.
 // Where an earlier commit ended without an answer nothing counts as unchanged.
 func decide(old record, there, uncertain bool, c *change) (State, string) {
+	if c.release {
+		return decideRelease(old, there, uncertain, c)
+	}
 	next := c.record()
 	versioned := c.Source != 0 && old.Source != 0
 	switch {
@@ -137,6 +146,8 @@ func (c *change) decided(state State, reason string, old record) {
 	switch {
 	case reason == ReasonConflict:
 		o.Detail = "version reused with different content"
+	case reason == ReasonChanged:
+		o.reject(changedSince())
 	case reason == ReasonOwned:
 		o.Detail = fmt.Sprintf("the tool belongs to provider %s; take_over (import --take-over) gives it to %s",
 			schema.Quote(old.provider.Value()), schema.Quote(c.Provider))

@@ -61,8 +61,9 @@ const following = "ingest-table"
 
 // update is what a message on tools.raw changes in the table.
 type update struct {
-	record *record // nil: nothing
-	drop   bool    // the grace time of a delete is over
+	record   *record // nil: nothing but its place
+	revision uint64  // of the message
+	drop     bool    // the grace time of a delete is over
 }
 
 func newTail(s *Service, deps Deps) *stream.Tail[update] {
@@ -73,8 +74,8 @@ func newTail(s *Service, deps Deps) *stream.Tail[update] {
 	})
 }
 
-// decode reads a message. It skips what is known, such as what the service has
-// published itself. A message that is no change is left to the standardizer,
+// decode reads a message. Of what is known, such as what the service has published
+// itself, only the place is new. A message that is no change is left to the standardizer,
 // which dead-letters it.
 func (s *Service) decode(m stream.Message) (update, error) {
 	if m.IsNull() {
@@ -82,7 +83,7 @@ func (s *Service) decode(m stream.Message) (update, error) {
 	}
 	known, there, _ := s.table.get(m.Key)
 	if there && m.Headers[events.HeaderRevision] == strconv.FormatUint(known.Revision, 10) {
-		return update{}, nil
+		return update{revision: known.Revision}, nil
 	}
 	c, ok := decodeHead(m)
 	if !ok {
@@ -90,7 +91,7 @@ func (s *Service) decode(m stream.Message) (update, error) {
 		return update{}, nil
 	}
 	r := recordOf(&c)
-	return update{record: &r}, nil
+	return update{record: &r, revision: r.Revision}, nil
 }
 
 // decodeHead decodes a change without its document, which comes last and is most
@@ -122,6 +123,7 @@ func (s *Service) apply(_ context.Context, records []stream.Record[update], posi
 			s.clock.Observe(u.record.Revision)
 			s.table.put(r.Message.Key, *u.record)
 		}
+		s.table.locate(r.Message.Key, r.Decoded.revision, r.Message.Partition, r.Message.Offset)
 	}
 	s.progress.advance(positions)
 	return nil

@@ -43,6 +43,13 @@ func (h *handlers) entityRoutes(kind schema.Kind, put, del string) {
 	add.RequestBody = rawBody()
 	add.Responses = answersOK[changeAnswer](h.api, "The same document is known")
 	huma.Register(h.api, add, func(ctx context.Context, in *putInput) (*changeOutput, error) { return h.put(ctx, in, kind) })
+	huma.Register(h.api, huma.Operation{
+		OperationID: "release-" + name, Method: http.MethodPost, Path: "/v1/" + name + "s:release", Tags: []string{name + "s"},
+		Summary: "Let a " + name + " out of quarantine",
+		Description: "As long as its document has the hash: another document is judged anew. The same release again is answered with 200. " +
+			"One that is not in quarantine may be released, too: it then stays out, and a change of it is flagged changed-after-release.",
+		DefaultStatus: http.StatusAccepted, Responses: answersOK[changeAnswer](h.api, "It is released already"), Errors: append(writeErrors(), http.StatusNotFound),
+	}, func(ctx context.Context, in *releaseInput) (*changeOutput, error) { return h.release(ctx, in, kind) })
 	huma.Register(h.api, operation("delete", http.MethodDelete, "Delete a "+name, del),
 		func(ctx context.Context, in *deleteInput) (*changeOutput, error) { return h.delete(ctx, in, kind) })
 }
@@ -90,6 +97,13 @@ type putInput struct {
 type deleteInput struct {
 	ID      string `path:"id" doc:"Id, percent-encoded."`
 	Version string `query:"version" doc:"The source's own version, a whole number: a lower one than the known one is stale."`
+}
+
+type releaseInput struct {
+	Body struct {
+		ID   string `json:"id" minLength:"1" maxLength:"1024"`
+		Hash string `json:"hash" minLength:"1" maxLength:"128" doc:"Of the document that was looked at, as the catalogue says it."`
+	}
 }
 
 type changeOutput struct {
@@ -161,7 +175,19 @@ func (h *handlers) answer(ctx context.Context, item formats.Item, opts Options) 
 	if err != nil {
 		return nil, h.s.failed(err)
 	}
-	o := outcomes[0]
+	return h.changed(outcomes[0])
+}
+
+func (h *handlers) release(ctx context.Context, in *releaseInput, kind schema.Kind) (*changeOutput, error) {
+	o, err := h.s.Release(ctx, schema.Ref{Tenant: tenant.From(ctx), Kind: kind, ID: in.Body.ID}, in.Body.Hash)
+	if err != nil {
+		return nil, h.s.failed(err)
+	}
+	return h.changed(o)
+}
+
+// changed answers with what became of one item.
+func (h *handlers) changed(o Outcome) (*changeOutput, error) {
 	if o.State == Rejected {
 		return nil, o.problem()
 	}

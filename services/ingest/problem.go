@@ -36,7 +36,9 @@ func statusOf(reason string) int {
 		return http.StatusBadRequest
 	case jsondoc.TooLarge, formats.Decompressed, ReasonTooLarge:
 		return http.StatusRequestEntityTooLarge
-	case ReasonConflict, ReasonOwned:
+	case ReasonNotFound:
+		return http.StatusNotFound
+	case ReasonConflict, ReasonOwned, ReasonChanged:
 		return http.StatusConflict
 	case ReasonTenant:
 		return http.StatusForbidden

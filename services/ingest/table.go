@@ -25,8 +25,19 @@ type record struct {
 	schema.Version
 	fingerprint fingerprint
 	provider    unique.Handle[string]
+	released    unique.Handle[string] // hash of the document that was let out of quarantine; zero: none was
+	offset      uint64                // where it lies on the bus; 0: not read yet
+	partition   int
 	event       *eventTime // of the newest event that reached the entity; nil: no event with a time did
 	deleted     bool
+}
+
+// releasedHash returns the hash of the released document, "" where none was released.
+func (r record) releasedHash() string {
+	if r.released == (unique.Handle[string]{}) {
+		return ""
+	}
+	return r.released.Value()
 }
 
 // eventTime is when the source of an event says that it happened.
@@ -36,7 +47,7 @@ type eventTime struct {
 }
 
 // A table knows the newest version of every entity on tools.raw, deleted ones included,
-// and what it said. It holds about 200 bytes an entity. Its methods may be called
+// and what it said. It holds about 220 bytes an entity. Its methods may be called
 // concurrently.
 type table struct {
 	mu        sync.RWMutex // guards all below
@@ -80,6 +91,16 @@ func (t *table) put(key string, r record) {
 		r.event = old.event
 	}
 	t.records[key] = r
+}
+
+// locate notes where the newest record of key lies, if it has this revision.
+func (t *table) locate(key string, revision uint64, partition int, offset uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r, there := t.records[key]; there && r.Revision == revision {
+		r.partition, r.offset = partition, offset
+		t.records[key] = r
+	}
 }
 
 // drop forgets key: its grace time after a delete is over.
@@ -149,11 +170,15 @@ func (e *eventTime) before(newest *eventTime) bool {
 
 // recordOf returns what the table holds of a change.
 func recordOf(c *events.Change) record {
-	return record{
+	r := record{
 		Version:     c.Version,
 		fingerprint: fingerprintOf(c.Hash, c.Provider, c.Format),
 		provider:    unique.Make(c.Provider),
 		event:       eventTimeOf(c.Event),
 		deleted:     c.Op == events.OpDelete,
 	}
+	if c.Released != "" {
+		r.released = unique.Make(c.Released)
+	}
+	return r
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -29,13 +30,15 @@ type (
 	getOutput struct{ Body entityAnswer }
 
 	listTools struct {
-		Provider string `query:"provider" doc:"Only tools of this provider."`
-		Cursor   string `query:"cursor" doc:"From the call before."`
-		Limit    int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"Entries on a page, at most: 1 to 1000, 100 by default."`
+		Provider    string `query:"provider" doc:"Only tools of this provider."`
+		Quarantined bool   `query:"quarantined" doc:"Only what is in quarantine."`
+		Cursor      string `query:"cursor" doc:"From the call before."`
+		Limit       int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"Entries on a page, at most: 1 to 1000, 100 by default."`
 	}
 	listProviders struct {
-		Cursor string `query:"cursor" doc:"From the call before."`
-		Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"Entries on a page, at most: 1 to 1000, 100 by default."`
+		Quarantined bool   `query:"quarantined" doc:"Only what is in quarantine."`
+		Cursor      string `query:"cursor" doc:"From the call before."`
+		Limit       int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"Entries on a page, at most: 1 to 1000, 100 by default."`
 	}
 	toolsOutput     struct{ Body toolsPage }
 	providersOutput struct{ Body providersPage }
@@ -63,6 +66,8 @@ type Entry struct {
 	Revision      uint64      `json:"revision"`
 	SourceVersion uint64      `json:"source_version,omitempty"`
 	State         string      `json:"state" doc:"indexed"`
+	Flags         []string    `json:"flags,omitempty" doc:"What is suspicious about the source's text."`
+	Quarantined   bool        `json:"quarantined,omitempty" doc:"Kept out of answers because of its flags, until it is released."`
 	Updated       time.Time   `json:"updated" doc:"When the change was accepted."`
 }
 
@@ -114,14 +119,16 @@ func catalogueRoutes(api huma.API, s *Service) {
 		OperationID: "list-tools", Method: http.MethodGet, Path: "/v1/tools",
 		Summary: "List tools by id", Tags: []string{"catalogue"}, Errors: []int{422, 503},
 	}, func(ctx context.Context, in *listTools) (*toolsOutput, error) {
-		lines, next, err := s.list(ctx, schema.KindTool, in.Provider, in.Cursor, in.Limit)
+		lines, next, err := s.list(ctx, index.Listing{
+			Kind: schema.KindTool, Provider: norm.NFC.String(in.Provider), Quarantined: in.Quarantined, Cursor: in.Cursor, Limit: in.Limit,
+		})
 		return &toolsOutput{toolsPage{lines, next}}, err
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "list-providers", Method: http.MethodGet, Path: "/v1/providers",
 		Summary: "List providers by id", Tags: []string{"catalogue"}, Errors: []int{422, 503},
 	}, func(ctx context.Context, in *listProviders) (*providersOutput, error) {
-		lines, next, err := s.list(ctx, schema.KindProvider, "", in.Cursor, in.Limit)
+		lines, next, err := s.list(ctx, index.Listing{Kind: schema.KindProvider, Quarantined: in.Quarantined, Cursor: in.Cursor, Limit: in.Limit})
 		return &providersOutput{providersPage{lines, next}}, err
 	})
 	huma.Register(api, huma.Operation{
@@ -151,10 +158,10 @@ func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error)
 	return entityAnswer{Entry: line(e), Format: e.Format, Hash: e.Hash, Document: e.Document, Raw: raw}, nil
 }
 
-func (s *Service) list(ctx context.Context, kind schema.Kind, provider, cursor string, limit int) ([]Entry, string, error) {
+func (s *Service) list(ctx context.Context, l index.Listing) ([]Entry, string, error) {
 	now, release := s.snapshot()
 	defer release()
-	found, next, err := now.Catalogue.List(ctx, tenant.From(ctx), kind, norm.NFC.String(provider), cursor, limit)
+	found, next, err := now.Catalogue.List(ctx, tenant.From(ctx), l)
 	if err != nil {
 		return nil, "", s.catalogueProblem(ctx, err)
 	}
@@ -177,6 +184,7 @@ func line(e schema.Entity) Entry {
 		Name: e.Document.Name, Description: e.Document.Description,
 		Revision: e.Revision, SourceVersion: e.Source,
 		State: stateIndexed, Updated: e.Updated,
+		Flags: e.Document.Flags, Quarantined: e.Document.Quarantined,
 	}
 }
 

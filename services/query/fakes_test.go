@@ -95,7 +95,7 @@ func (f *fakeCatalogue) Get(_ context.Context, ref schema.Ref) (schema.Entity, j
 	return e, json.RawMessage(`{"of":"` + ref.ID + `"}`), ok && f.err == nil, f.err
 }
 
-func (f *fakeCatalogue) List(_ context.Context, tenant string, kind schema.Kind, provider, cursor string, limit int) ([]schema.Entity, string, error) {
+func (f *fakeCatalogue) List(_ context.Context, tenant string, l index.Listing) ([]schema.Entity, string, error) {
 	if f.err != nil {
 		return nil, "", f.err
 	}
@@ -103,11 +103,11 @@ func (f *fakeCatalogue) List(_ context.Context, tenant string, kind schema.Kind,
 	var out []schema.Entity
 	for _, ref := range refs {
 		e := f.entities[ref]
-		if ref.Tenant != tenant || ref.Kind != kind || (provider != "" && e.Provider != provider) || ref.ID <= cursor {
+		if ref.Tenant != tenant || ref.Kind != l.Kind || (l.Provider != "" && e.Provider != l.Provider) || ref.ID <= l.Cursor || l.Quarantined && !e.Document.Quarantined {
 			continue
 		}
-		if len(out) == limit {
-			return out, out[limit-1].ID, nil
+		if len(out) == l.Limit {
+			return out, out[l.Limit-1].ID, nil
 		}
 		out = append(out, e)
 	}

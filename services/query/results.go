@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -131,7 +132,7 @@ func (sr *search) summarise(ctx context.Context, e *schema.Entity) {
 	if e.Kind != schema.KindProvider || e.Document.Description != "" {
 		return
 	}
-	tools, more, err := sr.index.Catalogue.List(ctx, e.Tenant, schema.KindTool, e.ID, "", summarised)
+	tools, more, err := sr.index.Catalogue.List(ctx, e.Tenant, index.Listing{Kind: schema.KindTool, Provider: e.ID, Limit: summarised})
 	if err != nil {
 		sr.parts.without(degradedCatalogue)
 		return

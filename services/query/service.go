@@ -46,7 +46,7 @@ type Catalogue interface {
 	// List returns up to limit entities above cursor in the order of their
 	// ids, and the cursor of the next page, empty at the end. An empty provider
 	// lists every owner's.
-	List(ctx context.Context, tenant string, kind schema.Kind, provider, cursor string, limit int) ([]schema.Entity, string, error)
+	List(ctx context.Context, tenant string, l index.Listing) ([]schema.Entity, string, error)
 	// Version returns the newest version applied, deletes included.
 	Version(ref schema.Ref) (v schema.Version, deleted, known bool)
 }

@@ -35,10 +35,9 @@ type Model interface {
 
 // wanted is the origin of documents that are made now.
 type wanted struct {
-	Prompt     string
-	Model      string
-	Language   string
-	Quarantine bool
+	Prompt   string
+	Model    string
+	Language string
 }
 
 // debt is how much a document lacks of what would be made of it now.
@@ -51,9 +50,8 @@ const (
 	held        // it is to be in quarantine, which takes no call
 )
 
-// owes returns what a document of a tool lacks.
-func (w wanted) owes(flags []string, o *schema.Origin) debt {
-	hold := w.Quarantine && slices.Contains(flags, injection.Flag)
+// owes returns what a document of a tool lacks that is to be in quarantine, or not.
+func (w wanted) owes(hold bool, o *schema.Origin) debt {
 	isHeld := o != nil && o.Fallback == schema.FallbackQuarantined
 	switch {
 	case hold && !isHeld:
@@ -75,6 +73,7 @@ type filler struct {
 	model   Model
 	vectors topic.Vectors
 	wanted  wanted
+	policy  policy
 	answers *answerCache
 	flights singleflight.Group // of questions that are being asked
 	now     func() time.Time
@@ -84,11 +83,14 @@ type filler struct {
 
 func newFiller(c Config, d Deps) (*filler, error) {
 	m := newMetrics(d.Registerer)
-	f := &filler{model: d.Model, vectors: d.Vectors, now: d.Now, log: d.Logger, metrics: m, wanted: wanted{Language: c.Language, Quarantine: c.Quarantine}}
+	f := &filler{model: d.Model, vectors: d.Vectors, now: d.Now, log: d.Logger, metrics: m, wanted: wanted{Language: c.Language}}
 	if f.now == nil {
 		f.now = time.Now
 	}
 	var err error
+	if f.policy, err = newPolicy(c.Quarantine, c.Exempt); err != nil {
+		return nil, err
+	}
 	if d.Model != nil {
 		f.wanted.Prompt, f.wanted.Model = prompts.Version(), text.Truncate(d.Model.Name(), schema.MaxModel)
 		f.answers, err = newAnswerCache(d.Answers, m, d.Logger)
@@ -126,7 +128,9 @@ func (f *filler) byRules(c *events.Change) (schema.Document, error) {
 	case err != nil:
 		return doc, stream.Permanent(ReasonBadDocument, err)
 	}
-	doc.Quarantined = c.Kind == schema.KindTool && f.wanted.Quarantine && slices.Contains(doc.Flags, injection.Flag)
+	from := source{c.Ref, c.Provider, c.Hash, c.Released}
+	doc.Flags = f.policy.flags(from, doc.Flags)
+	doc.Quarantined = f.policy.holds(from, doc.Flags)
 	return doc, nil
 }
 

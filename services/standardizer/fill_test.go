@@ -204,11 +204,11 @@ func TestSuspiciousDocumentsAreFlaggedAndCanBeHeld(t *testing.T) {
 	if missing := got.Standardized.Missing; !slices.Equal(missing, []string{"response"}) {
 		t.Errorf("missing %v", missing)
 	}
-	held := made(t, Config{Quarantine: true}, model, newStore(), upsert("a", "mcp", raw), upsert("b", "mcp", boilRaw))
+	held := made(t, Config{Quarantine: []string{injection.Flag}}, model, newStore(), upsert("a", "mcp", raw), upsert("b", "mcp", boilRaw))
 	if d := held["a"].Document; !d.Quarantined || d.Standardized.Fallback != schema.FallbackQuarantined || held["b"].Document.Quarantined {
 		t.Errorf("%+v", d)
 	}
-	if d := made(t, Config{Quarantine: true}, nil, nil, upsert("a", "mcp", raw))["a"].Document; !d.Quarantined {
+	if d := made(t, Config{Quarantine: []string{injection.Flag}}, nil, nil, upsert("a", "mcp", raw))["a"].Document; !d.Quarantined {
 		t.Error("without a model nothing is held")
 	}
 }

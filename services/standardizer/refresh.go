@@ -133,7 +133,7 @@ func NewRefresher(s *Service, d RefreshDeps) *Refresher {
 // embedder's to dead-letter.
 func (r *Refresher) readDocument(m stream.Message) (document, error) {
 	var c struct {
-		schema.Ref
+		source
 		schema.Version
 		Op       events.Op `json:"op"`
 		Document struct {
@@ -145,7 +145,9 @@ func (r *Refresher) readDocument(m stream.Message) (document, error) {
 		return document{}, nil
 	}
 	o := c.Document.Standardized
-	d := document{ref: c.Ref, version: c.Version, owes: r.filler.wanted.owes(c.Document.Flags, o)}
+	policy := r.filler.policy
+	hold := policy.holds(c.source, policy.flags(c.source, c.Document.Flags))
+	d := document{ref: c.Ref, version: c.Version, owes: r.filler.wanted.owes(hold, o)}
 	if o != nil && o.Fallback == schema.FallbackPending {
 		d.since = m.Time
 	}

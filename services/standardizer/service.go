@@ -34,8 +34,9 @@ const (
 
 // Config of the stage.
 type Config struct {
-	Language   string // of what the language model writes: "" that of the source, "en" English
-	Quarantine bool   // keep documents with instructions in their text from the language model, and out of searches
+	Language   string   // of what the language model writes: "" that of the source, "en" English
+	Quarantine []string // documents with one of these flags are kept from the language model, and out of answers
+	Exempt     []string // flags that are wrong for a provider, as "flag=provider": its documents do not get them
 }
 
 // Deps is what the stage works with. Without a model, rules make all documents.
@@ -77,14 +78,20 @@ func New(c Config, d Deps) (*Service, error) {
 	return s, nil
 }
 
-func (c Config) validate(d Deps) error {
-	switch {
-	case c.Language != "" && c.Language != english:
+// Validate checks that there are such a language and such flags.
+func (c Config) Validate() error {
+	if c.Language != "" && c.Language != english {
 		return fmt.Errorf("standardizer: language %q: it is that of the source (\"\") or %q", c.Language, english)
-	case d.Model != nil && (d.Answers == nil || d.Now == nil):
+	}
+	_, err := newPolicy(c.Quarantine, c.Exempt)
+	return err
+}
+
+func (c Config) validate(d Deps) error {
+	if d.Model != nil && (d.Answers == nil || d.Now == nil) {
 		return errors.New("standardizer: with a model, answers and a clock are needed")
 	}
-	return nil
+	return c.Validate()
 }
 
 // Run works until ctx ends and what was begun is done.

@@ -38,21 +38,21 @@ func (i *Index) Get(ctx context.Context, ref schema.Ref) (e schema.Entity, raw j
 // List returns up to limit entities whose ids follow cursor, in the order of
 // their ids, and the cursor of the next page, empty at the end. An empty provider
 // lists every owner's.
-func (i *Index) List(ctx context.Context, tenant string, kind schema.Kind, provider, cursor string, limit int) ([]schema.Entity, string, error) {
+func (i *Index) List(ctx context.Context, tenant string, l index.Listing) ([]schema.Entity, string, error) {
 	if err := i.ready(ctx); err != nil {
 		return nil, "", err
 	}
-	if limit < 1 {
-		return nil, "", fmt.Errorf("flat: a page of %d entities", limit)
+	if l.Limit < 1 {
+		return nil, "", fmt.Errorf("flat: a page of %d entities", l.Limit)
 	}
 	t := i.find(tenant)
 	if t == nil {
 		return nil, "", nil
 	}
-	found := t.now.Load().following(kind, provider, cursor, limit+1)
+	found := t.now.Load().following(l)
 	next := ""
-	if len(found) > limit {
-		found, next = found[:limit], found[limit-1].ref.ID
+	if len(found) > l.Limit {
+		found, next = found[:l.Limit], found[l.Limit-1].ref.ID
 	}
 	page := make([]schema.Entity, len(found))
 	for n, f := range found {
@@ -67,10 +67,9 @@ func (i *Index) List(ctx context.Context, tenant string, kind schema.Kind, provi
 	return page, next, nil
 }
 
-// following returns the first n entities of a kind and, if it is given, a
-// provider, in the order of their ids, which are above cursor.
-func (s *snapshot) following(kind schema.Kind, provider, cursor string, n int) []*entity {
-	owner := unique.Make(provider)
+// following returns the entities of a page, in the order of their ids, and one more.
+func (s *snapshot) following(l index.Listing) []*entity {
+	owner, n := unique.Make(l.Provider), l.Limit+1
 	var first []*entity
 	cut := func() {
 		slices.SortFunc(first, func(a, b *entity) int { return cmp.Compare(a.ref.ID, b.ref.ID) })
@@ -79,7 +78,7 @@ func (s *snapshot) following(kind schema.Kind, provider, cursor string, n int) [
 	for _, b := range s.blocks {
 		for live := b.live; live != 0; live &= live - 1 {
 			e := b.entities[bits.TrailingZeros64(live)]
-			if e.ref.Kind != kind || e.ref.ID <= cursor || provider != "" && e.provider != owner {
+			if e.ref.Kind != l.Kind || e.ref.ID <= l.Cursor || l.Provider != "" && e.provider != owner || l.Quarantined && !e.quarantined {
 				continue
 			}
 			if first = append(first, e); len(first) == 4*n+blockSize {
@@ -136,7 +135,7 @@ func (i *Index) Previous(ref schema.Ref) (schema.Document, events.Vectors, bool)
 type Stats struct {
 	Tools, Providers int
 	Bare             int       // tools without any vector: found by words alone
-	Quarantined      int       // tools that searches leave out
+	Quarantined      int       // tools and providers that searches leave out
 	Pending          int       // tools that a language model is to be asked about
 	PendingSince     time.Time // when the first of them was accepted
 	Vectors          int64     // bytes of the quantised vectors, in memory

@@ -75,7 +75,7 @@ func TestListOfNothing(t *testing.T) {
 	i, m := open(t, t.TempDir()), newMaker(2)
 	apply(t, i, 1, m.tool("tenant", "one"))
 	for _, limit := range []int{0, -1} {
-		if page, next, err := i.List(t.Context(), "tenant", schema.KindTool, "", "", limit); err == nil {
+		if page, next, err := i.List(t.Context(), "tenant", index.Listing{Kind: schema.KindTool, Limit: limit}); err == nil {
 			t.Errorf("limit %d: %v, %q", limit, page, next)
 		}
 	}
@@ -96,7 +96,7 @@ func TestAfterClose(t *testing.T) {
 	if _, _, _, err := i.Get(t.Context(), c.Ref); !errors.Is(err, ErrClosed) {
 		t.Errorf("get: %v", err)
 	}
-	if _, _, err := i.List(t.Context(), "tenant", schema.KindTool, "", "", 1); !errors.Is(err, ErrClosed) {
+	if _, _, err := i.List(t.Context(), "tenant", index.Listing{Kind: schema.KindTool, Limit: 1}); !errors.Is(err, ErrClosed) {
 		t.Errorf("list: %v", err)
 	}
 	if _, err := i.Candidates(t.Context(), index.Lookup{Tenant: "tenant", N: 1}); !errors.Is(err, ErrClosed) {

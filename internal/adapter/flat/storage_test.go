@@ -101,7 +101,7 @@ func TestFlippedBits(t *testing.T) {
 
 func wantHeld(t *testing.T, i *Index, want map[string]schema.Version) {
 	t.Helper()
-	all, _, err := i.List(t.Context(), "tenant", schema.KindTool, "", "", 1000)
+	all, _, err := i.List(t.Context(), "tenant", index.Listing{Kind: schema.KindTool, Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

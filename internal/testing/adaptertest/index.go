@@ -29,7 +29,7 @@ type Index interface {
 // Catalogue is what an index knows of its entities beside how to find them.
 type Catalogue interface {
 	Get(ctx context.Context, ref schema.Ref) (schema.Entity, json.RawMessage, bool, error)
-	List(ctx context.Context, tenant string, kind schema.Kind, provider, cursor string, limit int) ([]schema.Entity, string, error)
+	List(ctx context.Context, tenant string, l index.Listing) ([]schema.Entity, string, error)
 	Version(ref schema.Ref) (v schema.Version, deleted, known bool)
 }
 

@@ -538,7 +538,7 @@ func testTenants(t *indexTest) {
 	if found := t.candidates(index.Lookup{Tenant: "nobody", Probe: t.probe("theirs")}); len(found) != 0 {
 		t.Errorf("an unknown tenant finds %v", ids(found))
 	}
-	all, _, err := t.index.List(t.ctx, testTenant, schema.KindTool, "", "", 10)
+	all, _, err := t.index.List(t.ctx, testTenant, index.Listing{Kind: schema.KindTool, Limit: 10})
 	if err != nil || len(all) != 0 {
 		t.Errorf("the first tenant lists %v, %v", all, err)
 	}
@@ -567,6 +567,7 @@ func testCatalogue(t *indexTest) {
 	for i := range 25 {
 		c := t.tool(fmt.Sprintf("t%02d", i), "text")
 		c.Provider = []string{"even", "odd"}[i%2]
+		c.Document.Quarantined = i%10 == 5
 		t.apply(c)
 		want = append(want, c.ID)
 	}
@@ -576,7 +577,7 @@ func testCatalogue(t *indexTest) {
 	for cursor, pages := "", 0; cursor != "" || pages == 0; pages++ {
 		var page []schema.Entity
 		var err error
-		page, cursor, err = t.index.List(t.ctx, testTenant, schema.KindTool, "", cursor, 7)
+		page, cursor, err = t.index.List(t.ctx, testTenant, index.Listing{Kind: schema.KindTool, Cursor: cursor, Limit: 7})
 		if err != nil || len(page) > 7 || pages > 9 {
 			t.Fatalf("page %d of %d entities: %v", pages, len(page), err)
 		}
@@ -587,9 +588,13 @@ func testCatalogue(t *indexTest) {
 	if !slices.Equal(got, want) {
 		t.Errorf("listed %v, want %v", got, want)
 	}
-	odd, next, err := t.index.List(t.ctx, testTenant, schema.KindTool, "odd", "t10", 100)
+	odd, next, err := t.index.List(t.ctx, testTenant, index.Listing{Kind: schema.KindTool, Provider: "odd", Cursor: "t10", Limit: 100})
 	if err != nil || len(odd) != 7 || next != "" || !slices.IsSortedFunc(odd, func(a, b schema.Entity) int { return cmp.Compare(a.ID, b.ID) }) {
 		t.Errorf("listed %d tools of an owner, next %q, %v", len(odd), next, err)
+	}
+	held, _, err := t.index.List(t.ctx, testTenant, index.Listing{Kind: schema.KindTool, Quarantined: true, Limit: 9})
+	if err != nil || len(held) != 2 || held[0].ID != "t05" || held[1].ID != "t15" {
+		t.Errorf("in quarantine are %+v, %v", held, err)
 	}
 	c := t.tool("whole", "everything")
 	t.apply(c)

@@ -1,0 +1,75 @@
+package ingest
+
+import (
+	"context"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Release lets a document out of quarantine: the newest one of the entity, if that has the
+// hash, goes through the stages once more with the note that it is released. The note stays
+// with later changes, and holds for this content alone. The error is as that of Accept.
+func (s *Service) Release(ctx context.Context, ref schema.Ref, hash string) (Outcome, error) {
+	ref.ID = norm.NFC.String(ref.ID)
+	o := Outcome{Kind: shownKind(ref.Kind), ID: ref.ID}
+	if err := ref.Validate(); err != nil {
+		o.reject(invalid(err).reason, "/id", invalid(err).detail)
+		return o, nil
+	}
+	if err := s.awaitLoaded(ctx); err != nil {
+		return o, err
+	}
+	if err := s.catchUp(ctx); err != nil { // so that the place of what was just accepted is known
+		return o, err
+	}
+	known, there, _ := s.table.get(events.Key(ref))
+	if !there || known.deleted {
+		o.reject(ReasonNotFound, "", "there is no such "+string(ref.Kind))
+		return o, nil
+	}
+	if known.offset == 0 { // it is newer than what was read just now
+		o.reject(changedSince())
+		return o, nil
+	}
+	m, found, err := stream.ReadAt(ctx, s.follower, events.ToolsRaw, known.partition, known.offset)
+	if err != nil {
+		return o, unavailable(err)
+	}
+	c, ok := decodeChange(m.Key, m.Value)
+	if !found || !ok || c.Ref != ref || c.Hash != hash {
+		o.reject(changedSince())
+		return o, nil
+	}
+	raw := c.Raw
+	c.Raw, c.Event, c.Version, c.Released = nil, nil, schema.Version{}, hash
+	r := &request{}
+	r.Add(&change{Change: c, raw: raw, key: m.Key, outcome: &o, request: r, ctx: ctx, release: true}, len(raw))
+	if err := s.submit(ctx, r); err != nil {
+		return Outcome{}, err
+	}
+	s.metrics.count([]Outcome{o})
+	return o, nil
+}
+
+func changedSince() (reason, path, detail string) {
+	return ReasonChanged, "/hash", "the document is another one by now: look at it again"
+}
+
+// decideRelease says what becomes of a release, given what is known. Where an earlier commit
+// ended without an answer, the document may be another one.
+func decideRelease(old record, there, uncertain bool, c *change) (State, string) {
+	next := c.record()
+	switch {
+	case !there || old.deleted:
+		return Rejected, ReasonNotFound
+	case uncertain || next.fingerprint != old.fingerprint:
+		return Rejected, ReasonChanged
+	case next.released == old.released:
+		return Unchanged, ""
+	}
+	return Accepted, ""
+}

@@ -1,0 +1,122 @@
+package ingest
+
+import (
+	"cmp"
+	"net/http"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/ingest/formats"
+)
+
+func toolRef(id string) schema.Ref { return schema.Ref{Tenant: home, Kind: schema.KindTool, ID: id} }
+
+// release releases the document of an item and returns the state, or the reason of a refusal.
+func release(t *testing.T, s *Service, item formats.Item) string {
+	t.Helper()
+	o, err := s.Release(t.Context(), toolRef(item.ID), item.Hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmp.Or(o.Reason, string(o.State))
+}
+
+// A release is the same document with a higher revision and its hash, which stays with later
+// documents, in another process too, and goes with a delete.
+func TestAReleaseStaysWithItsTool(t *testing.T) {
+	bus := streamtest.NewBus()
+	s, stop := start(t, bus, Config{}, newWall().now)
+	one, two := owned(doc("a", "one"), "p"), owned(doc("a", "two"), "p")
+	accept(t, s, versioned(one, 4))
+	before := newest(t, bus, "a")
+	if got := release(t, s, one); got != "accepted" {
+		t.Fatal(got)
+	}
+	c := newest(t, bus, "a")
+	if c.Revision <= before.Revision || c.Source != 4 || c.Released != one.Hash || c.Hash != one.Hash || c.Provider != "p" || string(c.Raw) != string(before.Raw) || before.Released != "" {
+		t.Errorf("released is %+v, before %+v", c, before)
+	}
+	if got := release(t, s, one); got != "unchanged" {
+		t.Errorf("again: %s", got)
+	}
+	if got := accept(t, s, one); got != "unchanged" {
+		t.Errorf("the same document: %s", got)
+	}
+	stop()
+	s, _ = start(t, bus, Config{}, newWall().now)
+	if got := release(t, s, one); got != "unchanged" {
+		t.Errorf("after a restart: %s", got)
+	}
+	accept(t, s, versioned(two, 5))
+	if c := newest(t, bus, "a"); c.Released != one.Hash || c.Hash != two.Hash {
+		t.Errorf("another document: %+v", c)
+	}
+	if got := release(t, s, one); got != ReasonChanged {
+		t.Errorf("of what is gone: %s", got)
+	}
+	if got := release(t, s, two); got != "accepted" {
+		t.Errorf("of the other: %s", got)
+	}
+	accept(t, s, versioned(gone("a"), 6), versioned(two, 7))
+	if c := newest(t, bus, "a"); c.Released != "" {
+		t.Errorf("after a delete: %+v", c)
+	}
+}
+
+func TestWhatCannotBeReleased(t *testing.T) {
+	bus := streamtest.NewBus()
+	s, _ := start(t, bus, Config{}, newWall().now)
+	accept(t, s, doc("a", "one"), doc("b", "x"))
+	accept(t, s, gone("b"))
+	for name, c := range map[string]struct {
+		item   formats.Item
+		reason string
+		status int
+	}{
+		"unknown":          {doc("c", "one"), ReasonNotFound, http.StatusNotFound},
+		"deleted":          {doc("b", "x"), ReasonNotFound, http.StatusNotFound},
+		"another document": {doc("a", "two"), ReasonChanged, http.StatusConflict},
+		"no id":            {doc("", "one"), ReasonInvalid, http.StatusUnprocessableEntity},
+	} {
+		if got := release(t, s, c.item); got != c.reason || statusOf(got) != c.status {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if n := len(changes(t, bus)); n != 3 {
+		t.Errorf("%d changes on the bus", n)
+	}
+	other := toolRef("a")
+	other.Tenant = "another"
+	if o, err := s.Release(t.Context(), other, doc("a", "one").Hash); err != nil || o.Reason != ReasonNotFound {
+		t.Errorf("another tenant: %+v, %v", o, err)
+	}
+}
+
+// What was read may be another document, or gone, by the time of the commit; without an answer
+// from the bus, that is not known.
+func TestAReleaseUndoesNoChange(t *testing.T) {
+	one, two := &events.Change{Hash: "1"}, &events.Change{Hash: "2"}
+	there := recordOf(one)
+	deleted := recordOf(&events.Change{Op: events.OpDelete})
+	done := recordOf(&events.Change{Hash: "1", Released: "1"})
+	for name, c := range map[string]struct {
+		old              record
+		there, uncertain bool
+		state            State
+		reason           string
+	}{
+		"as it was read":   {there, true, false, Accepted, ""},
+		"another document": {recordOf(two), true, false, Rejected, ReasonChanged},
+		"in doubt":         {there, true, true, Rejected, ReasonChanged},
+		"deleted":          {deleted, true, false, Rejected, ReasonNotFound},
+		"forgotten":        {record{}, false, false, Rejected, ReasonNotFound},
+		"released already": {done, true, false, Unchanged, ""},
+	} {
+		released := &change{Change: events.Change{Hash: "1", Released: "1"}, release: true}
+		if state, reason := decide(c.old, c.there, c.uncertain, released); state != c.state || reason != c.reason {
+			t.Errorf("%s: %s %s", name, state, reason)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package standardizer
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/standardizer/injection"
+)
+
+func TestAReleaseHoldsForOneContent(t *testing.T) {
+	const hidden = `{"name": "w", "description": "Tells the wea\u200bther."}`
+	held := []string{text.FlagInvisible}
+	for name, c := range map[string]struct {
+		policy           []string
+		raw              string
+		hash, released   string
+		quarantined, was bool // was: flagged as changed since its release
+	}{
+		"not released":                       {held, hidden, "1", "", true, false},
+		"released":                           {held, hidden, "1", "1", false, false},
+		"changed":                            {held, hidden, "2", "1", true, true},
+		"changed to what is not flagged":     {held, boilRaw, "2", "1", false, true},
+		"a change is held by policy":         {append(held, FlagChanged), boilRaw, "2", "1", true, true},
+		"what was never released may change": {append(held, FlagChanged), boilRaw, "2", "", false, false},
+		"another flag":                       {[]string{injection.Flag}, hidden, "1", "", false, false},
+		"no policy":                          {nil, hidden, "1", "", false, false},
+	} {
+		change := upsert("a", "mcp", c.raw)
+		change.Hash, change.Released = c.hash, c.released
+		d := made(t, Config{Quarantine: c.policy}, nil, nil, change)["a"].Document
+		if d.Quarantined != c.quarantined || slices.Contains(d.Flags, FlagChanged) != c.was || slices.Contains(d.Flags, text.FlagInvisible) != (c.raw == hidden) {
+			t.Errorf("%s: quarantined %v, flags %q", name, d.Quarantined, d.Flags)
+		}
+	}
+}
+
+func TestAProviderIsExemptFromAFlag(t *testing.T) {
+	const both = `{"name": "w", "description": "Tells the wea\u200bther, at \u202eonce."}`
+	config := Config{Quarantine: []string{text.FlagInvisible, text.FlagBidi}, Exempt: []string{text.FlagInvisible + "=own=er", text.FlagBidi + "=own=er"}}
+	for owner, flags := range map[string][]string{"own=er": nil, "other": {text.FlagBidi, text.FlagInvisible}, "": {text.FlagBidi, text.FlagInvisible}} {
+		tool := upsert("a", "mcp", both)
+		tool.Provider = owner
+		if d := made(t, config, nil, nil, tool)["a"].Document; !slices.Equal(d.Flags, flags) || d.Quarantined != (len(flags) > 0) {
+			t.Errorf("a tool of %q: quarantined %v, flags %q", owner, d.Quarantined, d.Flags)
+		}
+		if owner == "" {
+			continue
+		}
+		provider := upsert(owner, "provider", both)
+		provider.Kind = schema.KindProvider
+		if d := made(t, config, nil, nil, provider)[owner].Document; !slices.Equal(d.Flags, flags) || d.Quarantined != (len(flags) > 0) {
+			t.Errorf("provider %q: quarantined %v, flags %q", owner, d.Quarantined, d.Flags)
+		}
+	}
+}
+
+func TestAPolicyNamesFlagsThatThereAre(t *testing.T) {
+	if err := (Config{Quarantine: Flags(), Exempt: []string{text.FlagControl + "=a, b"}}).Validate(); err != nil {
+		t.Error(err)
+	}
+	for want, c := range map[string]Config{
+		`quarantine: there is no flag "hidden"`: {Quarantine: []string{"hidden"}},
+		`exempt: there is no flag "hidden"`:     {Exempt: []string{"hidden=a"}},
+		`"mixed-scripts" is not FLAG=PROVIDER`:  {Exempt: []string{text.FlagMixedScripts}},
+		`"mixed-scripts=" is not FLAG=PROVIDER`: {Exempt: []string{text.FlagMixedScripts + "="}},
+	} {
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %s", c, err, want)
+		}
+	}
+}
