@@ -35,6 +35,27 @@ func Decode(data []byte, limits Limits) (any, error) {
 	return v, nil
 }
 
+// Embedded returns the value that a string holds as JSON text, as sources produce
+// that encode twice; any other value comes back as it is.
+func Embedded(v any) any {
+	for range 2 {
+		s, ok := v.(string)
+		if !ok {
+			return v
+		}
+		s = strings.TrimSpace(s)
+		if s == "" || !strings.ContainsRune(`{["`, rune(s[0])) {
+			return v
+		}
+		inner, err := Decode([]byte(s), Limits{Bytes: len(s), Nodes: len(s)})
+		if err != nil {
+			return v
+		}
+		v = inner
+	}
+	return v
+}
+
 // decoder turns tokens into values. Limits.Depth bounds its recursion.
 type decoder struct {
 	in     *jsontext.Decoder

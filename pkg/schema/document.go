@@ -28,6 +28,7 @@ func (d *Document) Validate() error {
 	c.text("/response", d.Response, MaxDescription)
 	c.text("/language", d.Language, MaxID)
 	c.must(d.Quality == QualityGood || d.Quality == QualityLow, "/quality", string(d.Quality), "must be absent or %q", QualityLow)
+	c.must(d.Uncovered >= 0 && d.Uncovered <= 1, "/uncovered", fmt.Sprint(d.Uncovered), "must be from 0 to 1")
 	c.texts("/tags", d.Tags, MaxTags, MaxName)
 	c.texts("/examples", d.Examples, MaxExamples, MaxExample)
 	c.texts("/flags", d.Flags, MaxFlags, MaxID)

@@ -65,6 +65,7 @@ func TestSingleTools(t *testing.T) {
 		{"Gemini's declarations", `{"functionDeclarations":[{"name":"f"}]}`, Options{}, []string{"tool function f [] f"}},
 		{"Anthropic", `{"name":"f","input_schema":{"type":"object"}}`, Options{}, []string{"tool function f [] f"}},
 		{"RapidAPI", `{"category_name":"Data","tool_name":"Anime Quotes","api_name":"Random","api_description":"","required_parameters":[],"optional_parameters":[]}`, Options{}, []string{"tool rapidapi anime-quotes/Random [anime-quotes] Random"}},
+		{"words of RapidAPI, parameters of nobody", `{"name":"a","api_name":"a","api_description":"Does it","field":"F","parameters":{"x":{"type":"str"}},"required":["x"],"responses":{}}`, Options{}, []string{"tool json a [] a"}},
 		{"Gorilla", `{"domain":"NLP","framework":"HF","functionality":"Fill","api_name":"bert","api_call":"AutoModel()"}`, Options{}, []string{"tool card bert [] bert"}},
 		{"Hugging Face", `{"modelId":"org/bert","pipeline_tag":"fill-mask","tags":["x"]}`, Options{}, []string{"tool card org/bert [] org/bert"}},
 		{"a described def", "{\"name\":\"add\",\"func_description\":\"```python\\ndef add(a, b):\\n    ...\\n```\"}", Options{}, []string{"tool python add [] add"}},

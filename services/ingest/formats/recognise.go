@@ -60,7 +60,7 @@ func isEndpoint(m map[string]any) bool {
 	if has(m, "required_parameters", "optional_parameters") {
 		return has(m, "api_name", "name")
 	}
-	return has(m, "api_name") && has(m, "api_description", "tool_name", "category_name")
+	return has(m, "api_name") && has(m, "tool_name", "category_name") && !has(m, "parameters", "responses")
 }
 
 // isDocument recognises whole OpenAPI and Swagger documents, also those that

@@ -20,7 +20,7 @@ func TestSkillFile(t *testing.T) {
 		"license": "Apache-2.0", "compatibility": "Needs Python and poppler on the machine"},
 		"instructions": "# Invoices\n\nOpen the file with pdftotext first.\n\n## Returns\n\nThe amounts as a table."}`), schema.Document{
 		Name:        "invoice-reader",
-		Description: "Reads amounts and dates out of invoices. Use when an invoice is attached. Needs Python and poppler on the machine. Invoices. Open the file with pdftotext first.",
+		Description: "Reads amounts and dates out of invoices. Use when an invoice is attached. Invoices. Open the file with pdftotext first. Needs Python and poppler on the machine",
 		Response:    "The amounts as a table.", Language: "en",
 	})
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,7 +23,7 @@ func generic(raw any) schema.Document {
 		if len(v) == 1 {
 			return generic(v[0])
 		}
-		return schema.Document{Description: leftOver(v, nil)}
+		return schema.Document{}
 	default:
 		return schema.Document{Description: str(v)}
 	}
@@ -36,14 +37,7 @@ func genericObject(m map[string]any) schema.Document {
 	var d schema.Document
 	d.Name = f.text(nameKeys...)
 	d.Title = f.text("title", "displayname", "label", "humanname")
-	for _, k := range tagKeys {
-		d.Tags = append(d.Tags, texts(f.take(k))...)
-	}
-	f.inputs(&d)
-	d.Response = f.response()
-	for _, k := range exampleKeys {
-		d.Examples = append(d.Examples, exampleRequests(f.take(k))...)
-	}
+	f.complete(&d)
 	functions := f.code()
 	addDocumentation(&d, f.description())
 	for _, function := range functions {
@@ -52,10 +46,27 @@ func genericObject(m map[string]any) schema.Document {
 		}
 		function.complete(&d)
 	}
-	if more := leftOver(f.rest(), nil); more != "" {
-		d.Description = paragraphs(d.Description, more)
-	}
 	return d
+}
+
+// complete reads the parts that a document lacks.
+func (f *fields) complete(d *schema.Document) {
+	if len(d.Tags) == 0 {
+		for _, k := range tagKeys {
+			d.Tags = append(d.Tags, texts(f.take(k))...)
+		}
+	}
+	if len(d.Parameters) == 0 {
+		f.inputs(d)
+	}
+	if d.Response == "" {
+		d.Response = f.response()
+	}
+	if len(d.Examples) == 0 {
+		for _, k := range exampleKeys {
+			d.Examples = append(d.Examples, exampleRequests(f.take(k))...)
+		}
+	}
 }
 
 // wrapped returns the document inside a wrapper such as {"function": {…}}.
@@ -140,19 +151,8 @@ var (
 	exampleKeys = []string{"examples", "example", "examplequeries", "examplerequests", "exampleprompts", "samplequeries",
 		"queries", "utterances", "userqueries", "questions", "prompts", "usecases", "userintents", "xexamples"}
 	tagKeys = []string{"category", "categories", "categoryname", "tags", "tag", "domain", "topics", "keywords", "labels",
-		"group", "framework", "task", "collection", "provider", "pipelinetag", "libraryname", "toolname"}
+		"group", "field", "framework", "task", "collection", "provider", "pipelinetag", "libraryname", "toolname"}
 )
-
-// isMetadata reports keys whose values do not help to find a tool.
-func isMetadata(folded string) bool {
-	switch folded {
-	case "url", "urls", "uri", "endpoint", "path", "method", "license", "licence", "author", "authors", "version", "code",
-		"examplecode", "apicall", "source", "install", "pythonenvironmentrequirements", "requirements", "envrequirements",
-		"headers", "security", "servers", "homepage", "repository", "createdat", "updatedat", "icon", "logo", "image", "changelog":
-		return true
-	}
-	return false
-}
 
 // inputs reads parameters wherever they stand, required and optional ones
 // apart or together.
@@ -174,8 +174,26 @@ func (f *fields) inputs(d *schema.Document) {
 		found, flags := parameters(f.values[k], k)
 		if len(found) > 0 {
 			f.taken[k] = true
+			f.require(found)
 			d.Parameters, d.Flags = found, append(d.Flags, flags...)
 		}
+	}
+}
+
+// require marks the parameters that a list beside them names, and no others.
+func (f *fields) require(found []schema.Parameter) {
+	listed, ok := f.values["required"].([]any)
+	names := words(listed)
+	if !ok || len(names) < len(listed) {
+		return
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(found, func(p schema.Parameter) bool { return p.Name == name }) {
+			return
+		}
+	}
+	for i := range found {
+		found[i].Required = slices.Contains(names, found[i].Name)
 	}
 }
 
@@ -211,58 +229,15 @@ func (f *fields) description() string {
 		if f.taken[k] {
 			continue
 		}
-		if said := strings.Join(words(f.take(k)), "\n"); said != "" {
-			parts = append(parts, said)
-		} else if object(f.values[k]) != nil {
-			parts = append(parts, leftOver(f.values[k], nil))
-		}
+		parts = append(parts, strings.Join(words(f.take(k)), "\n"))
 	}
 	return paragraphs(parts...)
-}
-
-// rest is what no rule took, in order.
-func (f *fields) rest() []any {
-	var out []any
-	for _, k := range jsondoc.Keys(f.values) {
-		if !f.taken[k] && !isMetadata(k) {
-			out = append(out, f.values[k])
-		}
-	}
-	return out
-}
-
-// leftOver joins the prose inside a value, as far as it has room.
-func leftOver(v any, found []string) string {
-	return paragraphs(collect(v, found, maxDepth)...)
-}
-
-func collect(v any, found []string, depth int) []string {
-	if depth < 0 || len(found) >= maxEnum {
-		return found
-	}
-	switch v := v.(type) {
-	case string:
-		if isProse(v) {
-			found = append(found, cut(v))
-		}
-	case []any:
-		for _, e := range v {
-			found = collect(e, found, depth-1)
-		}
-	case map[string]any:
-		for _, k := range jsondoc.Keys(v) {
-			if !isMetadata(fold(k)) {
-				found = collect(v[k], found, depth-1)
-			}
-		}
-	}
-	return found
 }
 
 // isProse reports whether a text reads like sentences: words in a row, and
 // hardly anything but letters.
 func isProse(s string) bool {
-	s = s[:min(len(s), 4*maxParameterText)]
+	s = s[:min(len(s), 4*maxExample)]
 	return (len(strings.Fields(s)) >= 4 || wideLetters(s) >= 8) && mostlyLetters(s)
 }
 

@@ -67,14 +67,8 @@ var toolVersion = regexp.MustCompile(`_20\d\d_?\d\d_?\d\d$`)
 func hosted(m map[string]any) schema.Document {
 	kind := toolVersion.ReplaceAllString(str(m["type"]), "")
 	known := hostedTools[kind]
-	d := schema.Document{
+	return schema.Document{
 		Name: cmpOr(str(m["name"]), str(m["type"])), Title: strings.ReplaceAll(kind, "_", " "),
 		Description: known.does, Response: known.answers, Parameters: known.parameters,
 	}
-	settings := foldKeys(m)
-	for _, k := range []string{"type", "name", "cachecontrol"} {
-		settings.take(k)
-	}
-	d.Description = paragraphs(d.Description, leftOver(settings.rest(), nil))
-	return d
 }

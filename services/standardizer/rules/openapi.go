@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/provenance"
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -60,7 +61,7 @@ func (w *walker) operationParameter(p map[string]any) {
 	}
 	required := p["required"] == true || in == "path"
 	switch {
-	case name == "", in == "header" && isProtocolHeader(name):
+	case name == "", in == "header" && provenance.ProtocolHeader(name):
 	case in == "body":
 		w.body(map[string]any{"description": p["description"], "allOf": []any{p["schema"]}}, name, required)
 	default:
@@ -74,18 +75,6 @@ func (w *walker) operationParameter(p map[string]any) {
 		}
 		w.add(name, n, required, 1)
 	}
-}
-
-// isProtocolHeader reports headers that are part of the protocol and not of the
-// request: the OpenAPI specification has Accept, Content-Type and
-// Authorization ignored; keys and tokens come from the caller's settings.
-func isProtocolHeader(header string) bool {
-	switch fold(header) {
-	case "accept", "contenttype", "authorization", "proxyauthorization", "cookie", "useragent", "host", "contentlength",
-		"apikey", "xapikey", "xauth", "xauthtoken", "xaccesstoken", "xrapidapikey", "xrapidapihost", "xcsrftoken":
-		return true
-	}
-	return false
 }
 
 // requestBody adds the properties of a body, each under its own name.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/provenance"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -31,7 +32,7 @@ func postman(m map[string]any) schema.Document {
 	w := newWalker(m)
 	w.address(request["url"])
 	for _, v := range list(request["header"]) {
-		if h := object(v); !isProtocolHeader(str(h["key"])) {
+		if h := object(v); !provenance.ProtocolHeader(str(h["key"])) {
 			w.pair(h, false)
 		}
 	}

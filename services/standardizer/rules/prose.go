@@ -71,7 +71,7 @@ func headline(s string) (name, heading, rest string) {
 }
 
 func firstSentence(s string) string {
-	all := text.Sentences(paragraph(text.Truncate(s, maxParameterText), maxParameterText))
+	all := text.Sentences(paragraph(text.Truncate(s, maxExample), maxExample))
 	if len(all) == 0 {
 		return ""
 	}

@@ -150,6 +150,18 @@ func TestGeneric(t *testing.T) {
 		name, raw string
 		want      schema.Document
 	}{
+		{"map of parameters, names of the required ones", `{
+			"name": "getPlanet", "api_name": "getPlanet", "api_description": "Tells what is known of a planet", "field": "Space/Astronomy",
+			"parameters": {"planet": {"type": "str", "description": "Name of the planet"}, "year": {"type": "int", "description": "Year of the view"}}, "required": ["planet"],
+			"responses": {"mass": {"type": "float", "description": "What the planet weighs"}}}`,
+			schema.Document{
+				Name: "getPlanet", Tags: []string{"Space/Astronomy"}, Language: "en", Description: "Tells what is known of a planet",
+				Parameters: []schema.Parameter{
+					{Name: "planet", Type: "string", Required: true, Description: "Name of the planet"},
+					{Name: "year", Type: "integer", Description: "Year of the view"},
+				},
+				Response: "Returns an object with mass (What the planet weighs).",
+			}},
 		{"list of parameters with types in a schema", `{
 			"category": "money", "name": "QueryBalance", "url": "x/y.py", "method": "GET", "description": "\"Asks for the balance of an account.\"",
 			"parameters": [{"name": "account", "in": "query", "schema": {"type": "str", "default": null}, "description": "The account."},

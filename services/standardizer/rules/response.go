@@ -9,8 +9,8 @@ import (
 
 // Bounds of the prose about a response.
 const (
-	maxExplained = 16 // properties whose description is told too
-	maxGloss     = 96 // bytes of such a description
+	maxExplained = 16  // properties whose description is told too
+	maxGloss     = 256 // bytes of such a description
 )
 
 // toldAt is how many properties are named of an object, by how deep it is. The
@@ -146,7 +146,7 @@ func (w *walker) aside(f node, i, level int) string {
 
 // gloss is the first sentence of a description, shortened.
 func gloss(s string) string {
-	s = line(text.Truncate(s, maxParameterText), maxParameterText)
+	s = line(text.Truncate(s, maxExample), maxExample)
 	if all := text.Sentences(s); len(all) > 0 {
 		s = all[0]
 	}

@@ -36,7 +36,7 @@ const FlagTruncated = "parameters-truncated"
 type rule func(raw any) schema.Document
 
 var ruleOf = map[string]rule{
-	"mcp": onObject(function), "function": onObject(function), "openapi": onObject(openapi), "rapidapi": onObject(rapidapi),
+	"mcp": flat(function), "function": flat(function), "openapi": onObject(openapi), "rapidapi": flat(rapidapi),
 	"a2a": onObject(agentSkill), "skill": onObject(skillFile), "langchain": onObject(langchain), "hosted": onObject(hosted), "postman": onObject(postman),
 	"graphql": onObject(function), "protobuf": onObject(method),
 	"provider": onObject(provider), "python": python, "card": generic, "json": generic, "text": prose,
@@ -51,6 +51,16 @@ func onObject(f func(map[string]any) schema.Document) rule {
 		}
 		return generic(raw)
 	}
+}
+
+// flat has the generic rule read the parts of an object that the rule of its format does
+// not know.
+func flat(f func(map[string]any) schema.Document) rule {
+	return onObject(func(m map[string]any) schema.Document {
+		d := f(m)
+		foldKeys(unwrapped(m)).complete(&d)
+		return d
+	})
 }
 
 // Standardize returns the document that the rules of the format make of raw,
@@ -69,7 +79,7 @@ func Standardize(format, id string, raw json.RawMessage) (schema.Document, error
 	if v == nil || v == "" {
 		return schema.Document{}, ErrEmpty
 	}
-	doc := finish(apply(v), id)
+	doc := finish(apply(v), id, v)
 	doc.Flags = flags(&doc, v)
 	return doc, nil
 }
@@ -111,8 +121,9 @@ func instructs(d *schema.Document) bool {
 	})
 }
 
-// finish cleans and bounds every part of a document.
-func finish(d schema.Document, id string) schema.Document {
+// finish cleans and bounds every part of the document that a reader made of v, and adds
+// what that left.
+func finish(d schema.Document, id string, v any) schema.Document {
 	d.Name = identifier(d.Name, maxName)
 	if d.Name == "" {
 		d.Name = identifier(id, maxName)
@@ -128,6 +139,7 @@ func finish(d schema.Document, id string) schema.Document {
 		d.Response = text.Truncate(returnSentence(d.Description), maxResponse)
 	}
 	d.Examples = finishList(d.Examples, maxExamples, func(s string) string { return dropPlaceholder(paragraph(s, maxExample)) })
+	remainder(&d, v)
 	d.Language = language(d)
 	if d.Description == "" || repeats(d.Name, d.Description) {
 		d.Quality = schema.QualityLow

@@ -79,7 +79,7 @@ func TestMCP(t *testing.T) {
 					{Name: "city", Type: "string", Required: true, Description: "Name of the city, in English"},
 					{Name: "days", Type: "integer", Description: "How many days", Default: "3"},
 				},
-				Response: "One entry for each day",
+				Response: "One entry for each day. Raises: ValueError: if the city is not known",
 			}},
 		{"docstring run together, nothing in the schema", `{
 			"name": "rename", "inputSchema": [],

@@ -18,16 +18,21 @@ func first(m map[string]any, keys ...string) any {
 	return nil
 }
 
+// unwrapped returns the tool inside {"type": "function", "function": …} and its like.
+func unwrapped(m map[string]any) map[string]any {
+	for _, wrapper := range []string{"function", "toolSpec", "tool"} {
+		if inner := object(m[wrapper]); inner != nil {
+			return inner
+		}
+	}
+	return m
+}
+
 // function reads a tool as the Model Context Protocol lists it, or as OpenAI,
 // Anthropic and Amazon Bedrock describe it to a model, bare or wrapped in
 // {"type": "function", "function": …}.
 func function(m map[string]any) schema.Document {
-	for _, wrapper := range []string{"function", "toolSpec", "tool"} {
-		if inner := object(m[wrapper]); inner != nil {
-			m = inner
-			break
-		}
-	}
+	m = unwrapped(m)
 	input := first(m, "inputSchema", "input_schema", "parameters", "parametersJsonSchema")
 	if wrapped := object(object(input)["json"]); wrapped != nil {
 		input = wrapped

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/provenance"
 	"github.com/toolstream/toolstream/internal/text"
 )
 
@@ -18,26 +19,8 @@ func decode(raw []byte) (any, error) {
 	return jsondoc.Decode(raw, jsondoc.Limits{Bytes: math.MaxInt, Depth: 10_000, Nodes: math.MaxInt})
 }
 
-// embedded returns the value that a string holds as JSON text, as sources
-// produce that encode twice; any other value comes back as it is.
-func embedded(v any) any {
-	for range 2 {
-		s, ok := v.(string)
-		if !ok {
-			return v
-		}
-		s = strings.TrimSpace(s)
-		if s == "" || !strings.ContainsRune(`{["`, rune(s[0])) {
-			return v
-		}
-		inner, err := decode([]byte(s))
-		if err != nil {
-			return v
-		}
-		v = inner
-	}
-	return v
-}
+// embedded is jsondoc.Embedded.
+func embedded(v any) any { return jsondoc.Embedded(v) }
 
 func object(v any) map[string]any {
 	m, _ := v.(map[string]any)
@@ -170,13 +153,13 @@ const (
 	maxTitle         = 256
 	maxTag           = 128
 	maxTags          = 16
-	maxDescription   = 4 << 10
+	maxDescription   = 8 << 10
 	maxParameters    = 256
-	maxParameterText = 512
+	maxParameterText = 2 << 10
 	maxType          = 64
 	maxValue         = 128 // of a default, an example, one value of an enum
 	maxEnum          = 32
-	maxResponse      = 2 << 10
+	maxResponse      = 8 << 10
 	maxExamples      = 5
 	maxExample       = 512
 
@@ -244,17 +227,8 @@ func dropPlaceholder(s string) string {
 	return s
 }
 
-// fold reduces a key or a short text to its lower-cased letters and digits, so
-// that "apiName", "api_name" and "API name" are one.
-func fold(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			b.WriteRune(unicode.ToLower(r))
-		}
-	}
-	return b.String()
-}
+// fold is provenance.Fold.
+func fold(s string) string { return provenance.Fold(s) }
 
 // repeats reports whether a description is only the name again. A name that is
 // a sentence is worth repeating.

@@ -1,0 +1,95 @@
+// Package provenance compares raw documents with the standardized ones that were
+// made of them: where in the source each sentence of a field comes from, which
+// texts of the source stand in no field, and why.
+//
+// It is computed from the two documents alone. Nothing of it is stored but the
+// share of the prose that is covered.
+package provenance
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// maxText bounds how many bytes of one string are looked for.
+const maxText = 64 << 10
+
+// Finder finds the texts of a source in a document.
+type Finder struct{ index *index }
+
+// NewFinder returns a finder for the document as it is.
+func NewFinder(doc *schema.Document) *Finder { return &Finder{newIndex(doc)} }
+
+// Add makes a text that a field is given known.
+func (f *Finder) Add(s string) { f.index.add("added", -1, s) }
+
+// Missing returns how many words s has, and those of its sentences, cleaned, that should
+// stand in a field and do not.
+func (f *Finder) Missing(s string) (words int, lost []string) {
+	found := f.index.find(s) >= 0
+	if words = count(f.index.buf); found {
+		return words, nil
+	}
+	if ReasonOf(s) != "" {
+		return 0, nil
+	}
+	for _, sentence := range text.Sentences(text.Clean(text.Truncate(s, maxText))) {
+		if !f.index.holds(sentence) && ReasonOf(sentence) == "" {
+			lost = append(lost, sentence)
+		}
+	}
+	return words, lost
+}
+
+// clauses splits a sentence where it is taken apart when it is standardized.
+func clauses(sentence string) []string {
+	return strings.FieldsFunc(strings.ReplaceAll(sentence, " - ", ";"), func(r rune) bool {
+		return strings.ContainsRune(":;,()[]|`\"“”«»{}=<>*•–—", r)
+	})
+}
+
+// holds reports whether a sentence stands in the document, as a whole or taken apart.
+func (x *index) holds(sentence string) bool {
+	if !Says(sentence) || x.holdsClause(sentence) {
+		return true
+	}
+	for _, clause := range clauses(sentence) {
+		if !x.holdsClause(clause) {
+			return false
+		}
+	}
+	return true
+}
+
+// holdsClause reports whether a clause stands in the document, or is nothing but whole
+// texts of it and words that mark them: "city The name of the city Returns".
+func (x *index) holdsClause(clause string) bool {
+	if x.find(clause) >= 0 {
+		return true
+	}
+	words := bytes.Clone(x.buf[1:])
+	for len(words) > 0 {
+		n := x.wholeText(words)
+		if n == 0 {
+			if n = bytes.IndexByte(words, ' ') + 1; !marks[string(words[:n-1])] {
+				return false
+			}
+		}
+		words = words[n:]
+	}
+	return true
+}
+
+// marks are the words by which texts say which part of the document follows.
+var marks = map[string]bool{}
+
+func init() {
+	for w := range strings.FieldsSeq("args arg arguments argument parameters parameter params param inputs input returns return yields response output outputs " +
+		"examples example keyword required optional default defaults type types description name value note notes usage " +
+		"yes no int integer str string float number bool boolean list dict array object any none null of or") {
+		marks[w] = true
+	}
+}

@@ -1,0 +1,76 @@
+package provenance
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+func decoded(t *testing.T, raw string) any {
+	t.Helper()
+	v, err := jsondoc.Decode([]byte(raw), jsondoc.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestTrace(t *testing.T) {
+	doc := schema.Document{
+		Name: "book", Description: "Books a room. It is held for a day.", Response: "Number of the booking",
+		Parameters: []schema.Parameter{{Name: "from", Description: "First of the nights"}, {Name: "to", Description: "Last night of all"}},
+	}
+	got := Of(decoded(t, `{
+		"name": "book", "description": "Books a room. It is *held* for a day.\n\nArgs:\n  from (str): First of the nights\n  to: Last night of all\n\nReturns:\n  Number of the booking",
+		"longer": "Books a room!", "lost": "Nobody has a place for this.",
+		"parameters": [{"name": "from", "description": "First of the nights"}, {"name": "Accept", "in": "header", "description": "What the client can read"}],
+		"license": {"name": "The Apache License, version 2"}, "docs": "No description available.",
+		"example": {"guest": "Ada of the Lovelaces"}, "source": "def book(from, to):\n  return rooms.book(from, to)",
+		"schema": {"$defs": {"Guest": {"description": "Who sleeps in the room"}, "Night": {"description": "Last night of all"}}, "$ref": "#/$defs/Night"},
+		"embedded": "{\"a\": \"It is held for a day.\"}"}`), &doc)
+	var stands, left []string
+	for _, s := range got.Sentences {
+		stands = append(stands, s.Path+" "+s.Field)
+	}
+	for _, l := range got.LeftOut {
+		left = append(left, l.Path+" "+string(l.Reason))
+	}
+	if want := []string{"/description description", "/description description", "/description parameters/to/description",
+		"/description response", "/parameters/0/description parameters/from/description", "/schema/$defs/Night/description parameters/to/description"}; !slices.Equal(stands, want) {
+		t.Errorf("in fields: %q", stands)
+	}
+	if want := []string{"/docs boilerplate", "/embedded/a repeated", "/example/guest example payload", "/license/name licence", "/longer repeated", "/lost too long",
+		"/parameters/1/description boilerplate", "/schema/$defs/Guest/description unused", "/source code"}; !slices.Equal(left, want) {
+		t.Errorf("left out: %q", left)
+	}
+	if got.Coverage < .75 || got.Coverage >= 1 {
+		t.Errorf("coverage %v", got.Coverage)
+	}
+}
+
+// What stands only in part, or in another order, is not there.
+func TestPartsAreNotTakenForTheWhole(t *testing.T) {
+	find := NewFinder(&schema.Document{Description: "Searches for flights to a city.", Parameters: []schema.Parameter{{Name: "city", Description: "Where to go"}}})
+	for s, there := range map[string]bool{
+		"searches FOR flights, to a <b>city</b>": true,
+		"Args: city (str): Where to go":          true,
+		"Searches for flights to a city cheaply": false,
+		"Searches for flights, in summer":        false,
+		"A city for searches to flights":         false,
+		"Where to go to":                         false,
+	} {
+		if _, lost := find.Missing(s); (len(lost) == 0) != there {
+			t.Errorf("%q: missing %q", s, lost)
+		}
+	}
+}
+
+func TestSays(t *testing.T) {
+	for s, want := range map[string]bool{"one two three": true, "one two": false, "a - b": false, "天气预报查询服务": true, "http://a.b/c?d=e f": false, "": false} {
+		if Says(s) != want {
+			t.Errorf("%q", s)
+		}
+	}
+}
