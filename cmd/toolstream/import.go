@@ -81,8 +81,8 @@ Swagger documents, OpenAI and Anthropic function schemas and server tools, A2A a
 cards, SKILL.md folders, LangChain tools, Postman collections, GraphQL schemas, protobuf
 services, RapidAPI entries, model cards, Python signatures, any JSON object, and JSON
 Lines of these. The format is found by itself; prose is taken from .md and .txt files,
-or with --format text. Of a folder with a SKILL.md only that file is read. What is
-unchanged costs nothing. Ends with counts, and with the
+or with --format text. Of a folder with a SKILL.md only that file is read; files that
+refer to each other are read together. What is unchanged costs nothing. Ends with counts, and with the
 file, line and reason of what was rejected.
 
 A tool that belongs to another provider is rejected, unless --take-over is given.

@@ -57,7 +57,7 @@ func (c *console) expand(arg string) ([]source, error) {
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
-		return []source{file(arg, info.Size())}, nil
+		return withReferences(arg, info.Size())
 	}
 	var out []source
 	for _, path := range paths {
@@ -66,7 +66,12 @@ func (c *console) expand(arg string) ([]source, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: there is no document (%s)", arg, strings.Join(documentEndings, ", "))
+		return nil, fmt.Errorf("%s: there is no document (%s)", arg, strings.Join(formats.DocumentEndings(), ", "))
+	}
+	if len(paths) == 1 {
+		if out, err = together(arg, out); err != nil {
+			return nil, err
+		}
 	}
 	slices.SortStableFunc(out, func(a, b source) int { return rank(a) - rank(b) })
 	return out, nil
@@ -113,7 +118,7 @@ func appendDocuments(out []source, path string, visited map[string]bool) ([]sour
 	for _, e := range entries {
 		at := filepath.Join(path, e.Name())
 		folder, statErr := os.Stat(at)
-		if err != nil || strings.HasPrefix(e.Name(), ".") || !isDocument(e.Name()) && (statErr != nil || !folder.IsDir()) {
+		if err != nil || strings.HasPrefix(e.Name(), ".") || !formats.IsDocument(e.Name()) && (statErr != nil || !folder.IsDir()) {
 			continue
 		}
 		out, err = appendDocuments(out, at, visited)
@@ -135,16 +140,6 @@ func rank(s source) int {
 		return 0
 	}
 	return 1
-}
-
-var documentEndings = []string{".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".md", ".txt", ".py",
-	".graphql", ".graphqls", ".gql", ".proto", ".protoset", ".binpb", ".pb", ".desc"}
-
-func isDocument(name string) bool {
-	if formats.IsDataSetSidecar(name) {
-		return false
-	}
-	return slices.Contains(documentEndings, strings.ToLower(filepath.Ext(strings.TrimSuffix(name, ".gz"))))
 }
 
 func download(ctx context.Context, address string) (io.ReadCloser, error) {

@@ -17,7 +17,7 @@ import (
 )
 
 // acceptedTypes is what a 415 names.
-const acceptedTypes = "application/json, application/x-ndjson, application/yaml, application/graphql, application/protobuf, text/*, application/octet-stream"
+const acceptedTypes = "application/json, application/x-ndjson, application/yaml, application/graphql, application/protobuf, application/x-tar, text/*, application/octet-stream"
 
 // overLimit is the error for a body that is too long.
 type overLimit struct {
@@ -105,7 +105,7 @@ func acceptable(media string) bool {
 	return slices.Contains([]string{
 		"application/json", "application/x-ndjson", "application/ndjson", "application/jsonl", "application/json-lines", "application/x-jsonlines",
 		"application/yaml", "application/x-yaml", "application/octet-stream", "application/x-www-form-urlencoded",
-		"application/graphql", "application/protobuf", "application/x-protobuf",
+		"application/graphql", "application/protobuf", "application/x-protobuf", "application/x-tar",
 	}, media) || strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+yaml")
 }
 

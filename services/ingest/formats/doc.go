@@ -2,15 +2,13 @@
 // and providers.
 //
 // It reads one document or thousands: JSON, YAML, JSON Lines, JSON arrays,
-// plain text and Python, gzipped or not, and in them MCP tools and tools/list
-// answers, OpenAPI and Swagger documents, function schemas, RapidAPI
-// endpoints, model cards, data-set lines and envelopes. What is not known
-// is taken as any JSON object or as prose.
+// texts, descriptor sets and tar archives of these, gzipped or not. What is not known
+// is taken as any JSON object, as prose where the caller means prose, or refused.
 //
 // Another format of single objects needs a line in recognise and one in
 // layoutOf, which says where its parts stand; what it means is read by package
-// rules. A collection of tools is told by isList, or has a splitter of its own
-// like that of OpenAPI.
+// rules. A collection of tools is told by isList, or has a line in shapes and a
+// splitter of its own; a text that declares tools, a line in declares.
 //
 // # Ids
 //
@@ -31,8 +29,8 @@
 //
 // # References
 //
-// Only references within the document are followed ("#/…"), each with bounds;
-// nothing is ever fetched. An operation with a reference outward in it is a
+// Only references within the document and to other files of its archive are
+// followed, each with bounds; nothing is ever fetched. An operation with a reference outward in it is a
 // Problem. A reference to nothing, in an example or in an extension (x-…) is
 // left as it stands.
 package formats

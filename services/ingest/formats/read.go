@@ -68,7 +68,12 @@ func (s *session) read(r io.Reader) {
 	} else {
 		s.in.r = packed
 	}
-	s.container(bufio.NewReaderSize(s.in, sniff))
+	in := bufio.NewReaderSize(s.in, sniff)
+	if !s.opt.Lines && fileKind(s.opt.Source) != fileLines && isTar(in) {
+		s.archive(in)
+		return
+	}
+	s.container(in)
 }
 
 // The kinds of files, by their extensions.

@@ -169,7 +169,7 @@ func FuzzParse(f *testing.F) {
 		`[{"tool_name":"t","api_list":[{"name":"x","required_parameters":[]}]}, "def f(a): pass"]`,
 		"@x\ndef f(a,\n):\n  '''d'''\nclass A: pass\n", "# Title\ntext", `{"id":"a","documentation":"x"}`, "\x1f\x8b", `[1,"]",{}`,
 		`{"domain":"a","framework":"b","functionality":"c","api_call":"d"}`,
-		card03, card10, skillFile, hotel, sdl, introspected17, shopProto, "\n\x0f\n\aa.proto\x12\x04shop", `{"type":"web_search"}`, `{"lc":1,"id":["tools"],"repr":"Tool(name='x')"}`,
+		card03, card10, skillFile, hotel, sdl, introspected17, shopProto, tarred(f, "openapi.yaml", petsRoot, "paths/pets.yaml", petsPath), "\n\x0f\n\aa.proto\x12\x04shop", `{"type":"web_search"}`, `{"lc":1,"id":["tools"],"repr":"Tool(name='x')"}`,
 	} {
 		f.Add([]byte(s), "x.json", "")
 		f.Add([]byte(s), "providers.jsonl", "")

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxLinked bounds the files that are looked at for references to others.
+const maxLinked = 16 << 20
+
+var (
+	fileReference = regexp.MustCompile(`["']?\$ref["']?\s*:\s*["']?([^"'\s#,{}]+)`)
+	protoImport   = regexp.MustCompile(`(?m)^\s*import\s+(?:public\s+|weak\s+)?["']([^"']+)["']`)
+)
+
+// links returns the files that an OpenAPI or a .proto file refers to, as it writes them.
+func links(path string) ([]string, error) {
+	pattern := fileReference
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".proto":
+		pattern = protoImport
+	case ".json", ".yaml", ".yml":
+	default:
+		return nil, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > maxLinked {
+		return nil, err
+	}
+	text, err := os.ReadFile(path)
+	var out []string
+	for _, m := range pattern.FindAllSubmatch(text, -1) {
+		out = append(out, string(m[1]))
+	}
+	return out, err
+}
+
+// linkedFile returns which of the files a link leads to, "" if none. An import names a file
+// from the root of its folder, wherever that is.
+func linkedFile(from, link string, files []string) string {
+	if strings.HasSuffix(from, ".proto") {
+		for _, f := range files {
+			if strings.HasSuffix(filepath.ToSlash(f), "/"+link) || filepath.ToSlash(f) == link {
+				return f
+			}
+		}
+		return ""
+	}
+	if at := filepath.Join(filepath.Dir(from), filepath.FromSlash(link)); slices.Contains(files, at) {
+		return at
+	}
+	return ""
+}
+
+// together makes one source of the files of a folder that refer to each other, and
+// leaves the others as they are.
+func together(folder string, all []source) ([]source, error) {
+	var files []string
+	for _, s := range all {
+		files = append(files, s.name)
+	}
+	linked := map[string]bool{}
+	for _, f := range files {
+		found, err := links(f)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range found {
+			if to := linkedFile(f, l, files); to != "" && to != f {
+				linked[f], linked[to] = true, true
+			}
+		}
+	}
+	if len(linked) == 0 {
+		return all, nil
+	}
+	packed := source{name: folder}
+	rest := slices.DeleteFunc(all, func(s source) bool {
+		if linked[s.name] {
+			packed.size += s.size
+		}
+		return linked[s.name]
+	})
+	files = slices.DeleteFunc(files, func(f string) bool { return !linked[f] })
+	packed.open = func(context.Context) (io.ReadCloser, error) { return pack(folder, files) }
+	return append(rest, packed), nil
+}
+
+// withReferences returns the source of a file, with the files below its folder that it
+// refers to, these included.
+func withReferences(path string, size int64) ([]source, error) {
+	folder, files := filepath.Dir(path), []string{filepath.Clean(path)}
+	for i := 0; i < len(files); i++ {
+		found, err := links(files[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range found {
+			at := filepath.Join(filepath.Dir(files[i]), filepath.FromSlash(l))
+			if strings.HasSuffix(files[i], ".proto") {
+				at = filepath.Join(folder, filepath.FromSlash(l))
+			}
+			below, err := filepath.Rel(folder, at)
+			if err != nil || !filepath.IsLocal(below) || slices.Contains(files, at) {
+				continue
+			}
+			if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() {
+				files, size = append(files, at), size+info.Size()
+			}
+		}
+	}
+	if len(files) == 1 {
+		return []source{file(path, size)}, nil
+	}
+	return []source{{name: path, size: size, open: func(context.Context) (io.ReadCloser, error) { return pack(folder, files) }}}, nil
+}
+
+// pack returns files as a tar archive, with their names from the folder.
+func pack(folder string, files []string) (io.ReadCloser, error) {
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		name, err := filepath.Rel(folder, f)
+		if err != nil {
+			return nil, err
+		}
+		if err := w.WriteHeader(&tar.Header{Name: filepath.ToSlash(name), Mode: 0o600, Size: int64(len(text))}); err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(text); err != nil {
+			return nil, err
+		}
+	}
+	return io.NopCloser(&out), w.Close()
+}

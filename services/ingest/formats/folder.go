@@ -1,0 +1,254 @@
+package formats
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/toolstream/toolstream/internal/jsondoc"
+)
+
+// maxFiles bounds the files of an archive.
+const maxFiles = 10_000
+
+// filesKey is the member of an OpenAPI document that holds the other files of its
+// folder, by their names.
+const filesKey = "x-files"
+
+// documentEndings are those of the files that may hold documents.
+var documentEndings = []string{".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".md", ".txt", ".py",
+	".graphql", ".graphqls", ".gql", ".proto", ".protoset", ".binpb", ".pb", ".desc"}
+
+// DocumentEndings returns the endings of the files that may hold documents.
+func DocumentEndings() []string { return slices.Clone(documentEndings) }
+
+// IsDocument reports whether a file of that name in a folder may hold documents.
+func IsDocument(name string) bool {
+	return !IsDataSetSidecar(name) && slices.Contains(documentEndings, extension(name))
+}
+
+// isTar recognises a tar archive: a folder in one body.
+func isTar(in *bufio.Reader) bool {
+	if first, _ := in.Peek(1); len(first) == 0 || strings.ContainsAny(string(first), "{[ \t\r\n") {
+		return false // what may be read piece by piece is not waited for
+	}
+	begin, _ := in.Peek(262)
+	return len(begin) == 262 && string(begin[257:]) == "ustar"
+}
+
+// folder is the files of an archive by their names, in its order.
+type folder struct {
+	s       *session
+	names   []string
+	texts   map[string][]byte
+	objects map[string]map[string]any // of the JSON and YAML files that are objects
+}
+
+// archive takes the files of a tar archive as those of a folder: each is a document, but
+// for those that an OpenAPI document of several files refers to, and the .proto files,
+// which are read together.
+func (s *session) archive(in io.Reader) {
+	f := &folder{s: s, texts: map[string][]byte{}, objects: map[string]map[string]any{}}
+	if p := f.unpack(tar.NewReader(in)); p != nil {
+		s.problem(p)
+		return
+	}
+	parts, protos := f.bundle(), []*descriptorpb.FileDescriptorProto{}
+	for _, name := range f.names {
+		if s.done {
+			return
+		}
+		switch {
+		case parts[name]:
+		case fileKind(name) == Protobuf && s.mayBe(Protobuf):
+			file, err := parseProto(name, string(f.texts[name]))
+			if err != nil {
+				s.problem(&Problem{Reason: InvalidProtobuf, Detail: err.Error()}) // it begins with the name
+				continue
+			}
+			protos = append(protos, file)
+		default:
+			f.document(name)
+		}
+	}
+	if len(protos) > 0 {
+		s.descriptors(protos, "", head{})
+	}
+}
+
+func (f *folder) unpack(archive *tar.Reader) *Problem {
+	left := int64(f.s.opt.Limits.File)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return &Problem{Reason: Unreadable, Detail: "the archive is cut off or broken"}
+		}
+		name := path.Clean(strings.TrimPrefix(header.Name, "/"))
+		if header.Typeflag != tar.TypeReg || !IsDocument(name) || hidden(name) {
+			continue
+		}
+		if left -= header.Size; left < 0 || len(f.names) == maxFiles {
+			return &Problem{Reason: jsondoc.TooLarge, Detail: fmt.Sprintf("an archive of more than %d bytes or %d files", f.s.opt.Limits.File, maxFiles)}
+		}
+		text, err := io.ReadAll(archive)
+		if err != nil {
+			return &Problem{Reason: Unreadable, Detail: "the archive is cut off or broken"}
+		}
+		if f.texts[name] == nil {
+			f.names = append(f.names, name)
+		}
+		f.texts[name] = text
+	}
+	f.names = slices.DeleteFunc(f.names, func(name string) bool { return f.inSkill(name) })
+	if len(f.names) == 0 {
+		return &Problem{Reason: jsondoc.Empty, Detail: "the archive holds no document"}
+	}
+	return nil
+}
+
+func hidden(name string) bool {
+	return slices.ContainsFunc(strings.Split(name, "/"), func(s string) bool { return strings.HasPrefix(s, ".") })
+}
+
+// inSkill reports files of a skill's folder that are not its SKILL.md.
+func (f *folder) inSkill(name string) bool {
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		if skill := path.Join(dir, "SKILL.md"); f.texts[skill] != nil {
+			return name != skill
+		}
+		if dir == "." || dir == "/" {
+			return false
+		}
+	}
+}
+
+// document reads one file as a document of its own.
+func (f *folder) document(name string) {
+	s, opt := f.s, f.s.opt
+	opt.Source = name
+	inner := &session{opt: opt, base: baseName(name), seen: s.seen, given: s.given}
+	inner.yield = func(it Item, p *Problem) bool {
+		if p != nil {
+			p.Detail = strings.TrimSuffix(name+": "+p.Detail, ": ")
+		}
+		s.done = !s.yield(it, p)
+		return !s.done
+	}
+	text := f.texts[name]
+	if m := f.objects[name]; m[filesKey] != nil {
+		text = jsondoc.Canonical(m)
+	}
+	l := opt.Limits
+	inner.in = &input{r: bytes.NewReader(text), left: l.Stream, piece: int64(l.File), max: int64(l.File), over: errTooMuch}
+	inner.container(bufio.NewReaderSize(inner.in, sniff))
+	s.given = inner.given
+}
+
+// bundle puts into each OpenAPI document the files that it refers to, and returns the
+// names of these files that are no documents themselves.
+func (f *folder) bundle() map[string]bool {
+	for _, name := range f.names {
+		if m := f.decode(name); m != nil {
+			f.objects[name] = m
+		}
+	}
+	parts, roots := map[string]bool{}, map[string]map[string]any{}
+	for _, name := range f.names {
+		if m := f.objects[name]; !isDocument(m) || !f.s.mayBe(OpenAPI) {
+			continue
+		}
+		b := &bundle{folder: f, root: name, files: map[string]any{}}
+		root, _ := b.rewritten(f.objects[name], name).(map[string]any)
+		if len(b.files) > 0 {
+			roots[name] = overlay(root, map[string]any{filesKey: b.files})
+		}
+		for part := range b.files {
+			parts[part] = parts[part] || !has(f.objects[part], "paths")
+		}
+	}
+	for name, root := range roots {
+		f.objects[name] = root
+	}
+	return parts
+}
+
+// decode returns the object that a JSON or YAML file is, nil if it is none.
+func (f *folder) decode(name string) map[string]any {
+	var v any
+	var err error
+	switch fileKind(name) {
+	case JSON:
+		v, err = jsondoc.Decode(f.texts[name], f.s.jsonLimits())
+	case fileYAML:
+		v, _, err = f.s.decodeYAML(f.texts[name])
+	}
+	if err != nil {
+		return nil // the reader of documents says why
+	}
+	m, _ := v.(map[string]any)
+	return m
+}
+
+// bundle is an OpenAPI document with the files that it refers to.
+type bundle struct {
+	*folder
+	root  string
+	files map[string]any
+}
+
+// rewritten returns a value of a file with references to files made ones within the
+// bundle. Files may refer to each other in circles: each is taken once.
+func (b *bundle) rewritten(v any, file string) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = b.rewritten(e, file)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			if ref, ok := e.(string); ok && k == "$ref" {
+				out[k] = b.reference(ref, file)
+			} else {
+				out[k] = b.rewritten(e, file)
+			}
+		}
+		return out
+	}
+	return v
+}
+
+// reference returns a reference of a file as one of the bundle; one that leads to no
+// file of the folder stays.
+func (b *bundle) reference(ref, file string) string {
+	target, pointer, _ := strings.Cut(ref, "#")
+	name := file
+	if target != "" {
+		name = path.Join(path.Dir(file), target)
+	}
+	if name == b.root {
+		return "#" + pointer
+	}
+	object := b.objects[name]
+	if object == nil {
+		return ref
+	}
+	if _, known := b.files[name]; !known {
+		b.files[name] = nil // a circle ends here
+		b.files[name] = b.rewritten(object, name)
+	}
+	return jsondoc.Pointer("#/"+filesKey, name) + pointer
+}
