@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/internal/provenance"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/query"
@@ -176,8 +177,34 @@ func (c *console) printEntity(e entityView) error {
 	if len(e.Raw) == 0 {
 		return nil
 	}
+	if err := c.printTrace(e); err != nil {
+		return err
+	}
 	c.printf("raw\n")
 	return c.printData(e.Raw)
+}
+
+// printTrace shows where in the raw document each sentence of a field stands, and what of
+// it stands in none.
+func (c *console) printTrace(e entityView) error {
+	t, err := provenance.OfRaw(e.Raw, &e.Document)
+	if err != nil {
+		return fmt.Errorf("the raw document: %w", err)
+	}
+	c.printf("coverage %.2f\n", t.Coverage)
+	stands := newTable("FIELD", "SOURCE", "SENTENCE…")
+	for _, s := range t.Sentences {
+		stands.add(s.Field, s.Path, s.Text)
+	}
+	c.printTable(stands)
+	left := newTable("LEFT OUT", "SOURCE", "SENTENCE…")
+	for _, l := range t.LeftOut {
+		left.add(string(l.Reason), l.Path, l.Text)
+	}
+	if len(t.LeftOut) > 0 {
+		c.printTable(left)
+	}
+	return nil
 }
 
 func newShelfRelease(con *console, s shelf) *cobra.Command {

@@ -50,6 +50,8 @@ type importDocument struct {
 	Provider string      `json:"provider,omitempty"`
 	Format   string      `json:"format,omitempty"`
 	Delete   bool        `json:"delete,omitempty"`
+	Fields   []string    `json:"fields,omitempty"`   // that are filled
+	Coverage float64     `json:"coverage,omitempty"` // share of the words of the prose that stand in a field
 }
 
 // importError is a document that was rejected.
@@ -217,13 +219,13 @@ func (c *console) printSummary(s *summary, f importFlags) {
 
 // printDryRun lists what would be sent, and what sync would delete.
 func (c *console) printDryRun(s *summary, f importFlags) {
-	t := newTable("ID", "PROVIDER", "FORMAT")
+	t := newTable("ID", "PROVIDER", "FORMAT", "FIELDS", "COVERAGE")
 	for _, d := range s.Documents {
-		format := d.Format
 		if d.Delete {
-			format = "(delete)"
+			t.add(d.ID, d.Provider, "(delete)", "", "")
+			continue
 		}
-		t.add(d.ID, d.Provider, format)
+		t.add(d.ID, d.Provider, d.Format, strings.Join(d.Fields, ","), fmt.Sprintf("%.2f", d.Coverage))
 	}
 	c.printTable(t)
 	for _, id := range s.Missing {

@@ -14,10 +14,12 @@ import (
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/internal/provenance"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 	"github.com/toolstream/toolstream/services/standardizer"
+	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
 // importer carries one import.
@@ -90,7 +92,7 @@ func (i *importer) check(ctx context.Context, r io.Reader, src source) error {
 			continue
 		}
 		i.sent(item.Kind, item.ID, item.Provider, false)
-		i.summary.Documents = append(i.summary.Documents, importDocument{item.Kind, item.ID, item.Provider, item.Format, item.Delete})
+		i.summary.Documents = append(i.summary.Documents, described(item))
 		i.summary.Accepted++
 		if i.cost != nil && item.Kind != schema.KindProvider {
 			i.cost.Add(item.Format, item.ID, item.Raw)
@@ -99,6 +101,29 @@ func (i *importer) check(ctx context.Context, r io.Reader, src source) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// described returns an item with what rules make of it.
+func described(item formats.Item) importDocument {
+	d := importDocument{Kind: item.Kind, ID: item.ID, Provider: item.Provider, Format: item.Format, Delete: item.Delete}
+	doc, err := rules.Standardize(item.Format, item.ID, item.Raw)
+	if err != nil {
+		return d
+	}
+	if trace, err := provenance.OfRaw(item.Raw, &doc); err == nil {
+		d.Coverage = trace.Coverage
+	}
+	for _, field := range []struct {
+		name   string
+		filled bool
+	}{
+		{"description", doc.Description != ""}, {"parameters", len(doc.Parameters) > 0}, {"response", doc.Response != ""}, {"examples", len(doc.Examples) > 0},
+	} {
+		if field.filled {
+			d.Fields = append(d.Fields, field.name)
+		}
+	}
+	return d
 }
 
 func (i *importer) send(ctx context.Context, r io.Reader, src source) error {

@@ -142,7 +142,7 @@ func TestImportTakeOver(t *testing.T) {
 
 func TestDryRunListsTheDocuments(t *testing.T) {
 	var out, errOut strings.Builder
-	in := strings.NewReader(enveloped("one", "mail", `{"name":"a","inputSchema":{}}`) + `{"id":"two","op":"delete"}`)
+	in := strings.NewReader(enveloped("one", "mail", `{"name":"a","description":"Does it all.","inputSchema":{"properties":{"x":{}}}}`) + `{"id":"two","op":"delete"}`)
 	if code := run(t.Context(), []string{"import", "-", "--dry-run"}, in, &out, &errOut); code != exitDone {
 		t.Fatal(errOut.String())
 	}
@@ -150,7 +150,7 @@ func TestDryRunListsTheDocuments(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		rows = append(rows, strings.Join(strings.Fields(line), " "))
 	}
-	if want := []string{"ID PROVIDER FORMAT", "one mail mcp", "two (delete)", "accepted 2, unchanged 0, rejected 0"}; !slices.Equal(rows, want) {
+	if want := []string{"ID PROVIDER FORMAT FIELDS COVERAGE", "one mail mcp description,parameters 1.00", "two (delete)", "accepted 2, unchanged 0, rejected 0"}; !slices.Equal(rows, want) {
 		t.Errorf("%q", rows)
 	}
 }

@@ -38,6 +38,9 @@ func (c *console) printStatus(s status.Status) {
 	if s.Bare+s.Quarantined > 0 {
 		c.printf("%d tools without vectors, %d in quarantine\n", s.Bare, s.Quarantined)
 	}
+	if s.Uncovered > 0 {
+		c.printf("%d documents with low coverage\n", s.Uncovered)
+	}
 	if s.Pending > 0 {
 		c.printf("%d tools wait for the language model, the first since %s\n", s.Pending, s.Since.Local().Format(time.DateTime))
 	}

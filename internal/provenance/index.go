@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"hash/maphash"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -26,8 +28,8 @@ type index struct {
 	doc     *schema.Document
 	words   []byte
 	places  []place
-	whole   map[uint64]int   // place by the hash of its words
-	begins  map[string][]int // places by their first word; nil until it is asked for
+	whole   map[uint64]int      // place by the hash of its words
+	begins  map[string][]string // texts and their sentences by their first word; nil until it is asked for
 	scanned int
 	buf     []byte
 }
@@ -72,7 +74,7 @@ func (x *index) add(part string, parameter int, s string) {
 	if _, known := x.whole[hash]; !known {
 		x.whole[hash] = len(x.places) - 1
 		if x.begins != nil {
-			x.begin(len(x.places) - 1)
+			x.begin(x.words[start:])
 		}
 	}
 }
@@ -122,25 +124,39 @@ func (x *index) field(i int) string {
 	return "parameters/" + x.doc.Parameters[p.parameter].Name + "/" + p.part
 }
 
-func (x *index) begin(i int) {
-	text := x.words[x.places[i].start+1 : x.places[i].end]
-	if word, _, ok := bytes.Cut(text, []byte{' '}); ok && len(word) > 0 {
-		x.begins[string(word)] = append(x.begins[string(word)], i)
+func (x *index) begin(words []byte) {
+	text := string(words[1:])
+	if word, _, ok := strings.Cut(text, " "); ok {
+		x.begins[word] = append(x.begins[word], text)
 	}
 }
 
-// wholeText returns the length of the longest text of the document that words begin
-// with, 0 if none.
+// beginSentences adds the sentences of a text that has several.
+func (x *index) beginSentences(s string) {
+	if all := text.Sentences(s); len(all) > 1 {
+		for _, sentence := range all {
+			x.begin(appendWords(nil, sentence))
+		}
+	}
+}
+
+// wholeText returns the length of the longest text of the document, or sentence of one,
+// that words begin with, 0 if none.
 func (x *index) wholeText(words []byte) int {
 	if x.begins == nil {
-		x.begins = map[string][]int{}
-		for i := range x.places {
-			x.begin(i)
+		x.begins = map[string][]string{}
+		for _, p := range x.places {
+			x.begin(x.words[p.start:p.end])
+		}
+		x.beginSentences(x.doc.Description)
+		x.beginSentences(x.doc.Response)
+		for i := range x.doc.Parameters {
+			x.beginSentences(x.doc.Parameters[i].Description)
 		}
 	}
 	longest := 0
-	for _, i := range x.begins[string(words[:bytes.IndexByte(words, ' ')])] {
-		if text := x.words[x.places[i].start+1 : x.places[i].end]; len(text) > longest && bytes.HasPrefix(words, text) {
+	for _, text := range x.begins[string(words[:bytes.IndexByte(words, ' ')])] {
+		if len(text) > longest && len(text) <= len(words) && string(words[:len(text)]) == text {
 			longest = len(text)
 		}
 	}

@@ -8,6 +8,7 @@ package provenance
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/text"
@@ -42,6 +43,34 @@ func (f *Finder) Missing(s string) (words int, lost []string) {
 		}
 	}
 	return words, lost
+}
+
+// WithoutRepeats returns a text without the sentences of three words or more that stand
+// in it once more, by themselves or inside a longer one.
+func WithoutRepeats(s string) string {
+	sentences := text.Sentences(s)
+	if len(sentences) < 2 {
+		return s
+	}
+	all := []byte{0}
+	kept := make([][]byte, len(sentences))
+	for i, sentence := range sentences {
+		kept[i] = appendWords(nil, sentence)
+		all = append(append(all, kept[i]...), 0)
+	}
+	repeated := false
+	for i := len(sentences) - 1; i >= 0; i-- {
+		if count(kept[i]) >= minWords && bytes.Count(all, kept[i]) > 1 {
+			whole := slices.Concat([]byte{0}, kept[i], []byte{0})
+			at := bytes.LastIndex(all, whole)
+			all = slices.Delete(all, at, at+len(whole)-1)
+			sentences[i], repeated = "", true
+		}
+	}
+	if !repeated {
+		return s
+	}
+	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
 }
 
 // clauses splits a sentence where it is taken apart when it is standardized.

@@ -74,3 +74,17 @@ func TestSays(t *testing.T) {
 		}
 	}
 }
+
+func TestWithoutRepeats(t *testing.T) {
+	for s, want := range map[string]string{
+		"Finds a cheap flight. Finds a cheap flight, and books it. Go.":  "Finds a cheap flight, and books it. Go.",
+		"Finds a cheap flight. It is fast. Finds a CHEAP flight!":        "Finds a cheap flight. It is fast.",
+		"Finds a cheap flight. Today it finds a cheap flight. Go. Go.":   "Today it finds a cheap flight. Go. Go.",
+		"Finds a cheap flight.  It is fast.":                             "Finds a cheap flight.  It is fast.",
+		"Finds a cheap flight. Today finds a cheap flight. And a train.": "Today finds a cheap flight. And a train.",
+	} {
+		if got := WithoutRepeats(s); got != want {
+			t.Errorf("%q: %q", s, got)
+		}
+	}
+}

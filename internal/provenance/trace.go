@@ -39,6 +39,15 @@ func Of(source any, doc *schema.Document) Trace {
 	return t.Trace
 }
 
+// OfRaw is Of for a document as its source had it. Its error is that of JSON.
+func OfRaw(raw []byte, doc *schema.Document) (Trace, error) {
+	source, err := jsondoc.Decode(raw, jsondoc.Limits{Bytes: len(raw), Nodes: len(raw)})
+	if err != nil {
+		return Trace{}, err
+	}
+	return Of(source, doc), nil
+}
+
 // Share returns covered of all words, 1 where there are none.
 func Share(covered, all int) float64 {
 	if all == 0 {

@@ -38,6 +38,7 @@ type Status struct {
 	Providers   int        `json:"providers" doc:"Providers of the tenant in the index."`
 	Bare        int        `json:"without_vectors" doc:"Tools that have no vector: searches find them by words alone."`
 	Quarantined int        `json:"quarantined" doc:"Tools and providers that answers leave out because of their flags, until they are released."`
+	Uncovered   int        `json:"low_coverage" doc:"Tools and providers whose fields lack more than a tenth of the words of their documents, for want of room."`
 	Pending     int        `json:"pending" doc:"Tools that are searched as rules made them, until the language model has answered."`
 	Since       *time.Time `json:"pending_since,omitempty" doc:"When the first of these was accepted."`
 	Settled     bool       `json:"settled" doc:"Scores are exact: right after changes some are approximate for a moment."`
@@ -132,7 +133,7 @@ func (r *Reporter) status(ctx context.Context) Status {
 	s := Status{
 		Version: r.Version, Mode: r.Mode, Started: r.Started, Model: live.Model, Weights: r.Query.WeightsVersion(own),
 		Epoch: r.Query.WeightsEpoch(own), Refused: r.Query.Refused(own), Settled: live.Index.Settled(), LLM: r.spent(own), Degraded: r.Query.Without(),
-		Tools: in.Tools, Providers: in.Providers, Bare: in.Bare, Quarantined: in.Quarantined, Pending: in.Pending,
+		Tools: in.Tools, Providers: in.Providers, Bare: in.Bare, Quarantined: in.Quarantined, Uncovered: in.Uncovered, Pending: in.Pending,
 	}
 	if in.Pending > 0 {
 		s.Since = &in.PendingSince

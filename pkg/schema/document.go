@@ -71,6 +71,13 @@ func (d *Document) Pending() bool {
 	return d.Standardized != nil && d.Standardized.Fallback == FallbackPending
 }
 
+// maxUncovered is which share of its source a document may lack before it counts as
+// covering little.
+const maxUncovered = .1
+
+// CoversLittle reports whether the fields had no room for much of the source.
+func (d *Document) CoversLittle() bool { return d.Uncovered > maxUncovered }
+
 // Fallback says why a document was made by rules alone.
 type Fallback string
 

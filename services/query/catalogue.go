@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/provenance"
 	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -25,7 +26,8 @@ const (
 
 type (
 	getInput struct {
-		ID string `path:"id" maxLength:"1024"`
+		ID         string `path:"id" maxLength:"1024"`
+		Provenance bool   `query:"provenance" doc:"Also say where each sentence comes from, and what of the raw document stands in no field."`
 	}
 	getOutput struct{ Body entityAnswer }
 
@@ -54,6 +56,8 @@ type entityAnswer struct {
 	Hash     string          `json:"hash,omitempty" doc:"SHA-256 of the raw document's canonical JSON."`
 	Document schema.Document `json:"document" doc:"The four fields."`
 	Raw      json.RawMessage `json:"raw,omitempty" doc:"The document as its source had it."`
+
+	Provenance *provenance.Trace `json:"provenance,omitempty" doc:"With provenance=true."`
 }
 
 // Entry is an entity as lists show it.
@@ -112,6 +116,13 @@ func catalogueRoutes(api huma.API, s *Service) {
 			Summary: "Show one " + c.name, Tags: []string{"catalogue"}, Errors: []int{404, 503},
 		}, func(ctx context.Context, in *getInput) (*getOutput, error) {
 			answer, err := s.get(ctx, refOf(tenant.From(ctx), c.kind, in.ID))
+			if err == nil && in.Provenance && len(answer.Raw) > 0 {
+				trace, why := provenance.OfRaw(answer.Raw, &answer.Document)
+				if why != nil {
+					return nil, fmt.Errorf("the raw document of %q: %w", in.ID, why)
+				}
+				answer.Provenance = &trace
+			}
 			return &getOutput{answer}, err
 		})
 	}

@@ -136,6 +136,7 @@ type Stats struct {
 	Tools, Providers int
 	Bare             int       // tools without any vector: found by words alone
 	Quarantined      int       // tools and providers that searches leave out
+	Uncovered        int       // tools and providers whose fields had no room for much of the source
 	Pending          int       // tools that a language model is to be asked about
 	PendingSince     time.Time // when the first of them was accepted
 	Vectors          int64     // bytes of the quantised vectors, in memory
@@ -181,6 +182,9 @@ func (s *Stats) add(e *entity) {
 	}
 	if e.quarantined {
 		s.Quarantined++
+	}
+	if e.uncovered {
+		s.Uncovered++
 	}
 	if e.pending {
 		s.Pending++

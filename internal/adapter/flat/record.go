@@ -55,6 +55,7 @@ type meta struct {
 	Flags       []string `json:",omitempty"`
 	Quarantined bool     // searches leave it out
 	Pending     bool     // a language model is to be asked about it
+	Uncovered   bool     `json:",omitempty"` // the fields had no room for much of the source
 	Dimensions  int
 	Counts      counts // of the vectors
 	Words       int    // bytes of the words
@@ -103,7 +104,7 @@ func (r *record) fill(c *events.Change) error {
 		return stream.Permanent(ReasonBadChange, fmt.Errorf("flat: document of %s: %w", c.ID, err))
 	}
 	r.Provider, r.Format, r.Hash, r.Tags, r.Quarantined = c.Provider, c.Format, c.Hash, c.Document.Tags, c.Document.Quarantined
-	r.Flags, r.Pending = c.Document.Flags, c.Document.Pending()
+	r.Flags, r.Pending, r.Uncovered = c.Document.Flags, c.Document.Pending(), c.Document.CoversLittle()
 	r.document, r.raw, r.doc, r.Document = document, c.Raw, c.Document, len(document)
 	r.Required = make([]bool, len(c.Document.Parameters))
 	for i := range c.Document.Parameters {

@@ -40,6 +40,7 @@ type entity struct {
 	flags       []unique.Handle[string]
 	quarantined bool // searches leave it out
 	pending     bool // a language model is to be asked about it
+	uncovered   bool // the fields had no room for much of the source
 	place       atomic.Pointer[segmentlog.Place]
 }
 
@@ -47,7 +48,7 @@ type entity struct {
 func newEntity(m *meta, body int, p segmentlog.Place) *entity {
 	e := &entity{
 		ref: m.Ref, version: m.Version, accepted: m.Accepted, provider: unique.Make(m.Provider), tags: handlesOf(m.Tags), required: m.Required, dimensions: m.Dimensions,
-		counts: m.Counts, flags: handlesOf(m.Flags), quarantined: m.Quarantined, pending: m.Pending, body: body,
+		counts: m.Counts, flags: handlesOf(m.Flags), quarantined: m.Quarantined, pending: m.Pending, uncovered: m.Uncovered, body: body,
 		head: body + m.Counts.total()*(vector.Stride(m.Dimensions)+4) + m.Words,
 	}
 	e.ref.Tenant = unique.Make(m.Tenant).Value() // one text for all

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolstream/toolstream/internal/provenance"
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/injection"
@@ -140,6 +141,7 @@ func finish(d schema.Document, id string, v any) schema.Document {
 	}
 	d.Examples = finishList(d.Examples, maxExamples, func(s string) string { return dropPlaceholder(paragraph(s, maxExample)) })
 	remainder(&d, v)
+	d.Description, d.Response = provenance.WithoutRepeats(d.Description), provenance.WithoutRepeats(d.Response)
 	d.Language = language(d)
 	if d.Description == "" || repeats(d.Name, d.Description) {
 		d.Quality = schema.QualityLow
