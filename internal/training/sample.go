@@ -20,6 +20,7 @@ type Sample struct {
 	Relevance  []float64          // of each candidate, 0 for an irrelevant one
 	Relevant   []string           // ids of the relevant tools, candidates or not, each once
 	Uses       map[string]float64 // how often each of these was used for the query; absent is once
+	Hints      []string           // of these, which too few used to rank similar queries by it
 	Suppliers  ranking.Suppliers  // of the tools of the registry; nil: the candidates say what they supply
 }
 

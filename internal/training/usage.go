@@ -39,7 +39,7 @@ func countUses(samples []Sample) *counts {
 		query := schema.NewDirection(s.Vector)
 		for _, a := range s.Relevant {
 			c.uses[a] += s.usesOf(a)
-			if query != nil {
+			if query != nil && !slices.Contains(s.Hints, a) {
 				c.queries[a] = append(c.queries[a], use{query, s.usesOf(a)})
 			}
 			for _, b := range s.Relevant {

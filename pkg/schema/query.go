@@ -139,6 +139,7 @@ type Explanation struct {
 	Penalty    float64            `json:"penalty"` // subtracted
 	Parameters []ParameterMatch   `json:"parameters,omitempty"`
 	Reranking  *Reranking         `json:"reranking,omitempty"` // where the results could be reordered
+	Clicks     *Clicks            `json:"clicks,omitempty"`    // where users used or passed over results of the same query
 }
 
 // Reranking says what reordering by owners did to a result.
@@ -149,6 +150,13 @@ type Reranking struct {
 	From       int     `json:"from"`             // place by the score, from 1
 	To         int     `json:"to"`               // place by reranking
 	Why        string  `json:"why,omitempty"`    // clear_owner, extended_list, other_owner, component, over_component or truncated
+}
+
+// Clicks says how a result moved by what users did with the results of the same query.
+type Clicks struct {
+	LogOdds float64 `json:"log_odds"` // that the result is relevant, by their clicks alone; 0: nothing is known of it
+	From    int     `json:"from"`     // place before, from 1
+	To      int     `json:"to"`       // place after
 }
 
 // ParameterMatch is one parameter's part in the penalty.

@@ -26,8 +26,13 @@ func TestAnswersFollowWhatCameOfTheSame(t *testing.T) {
 		{Query: schema.Direction{127, 10}, Tools: map[string]float64{"first": -4, "third": 3}},
 	}
 	b.watcher.put(t, "usage.default", u)
-	if got := ids(b.search(t, schema.SearchRequest{})); !slices.Equal(got, []string{"third", "second", "first"}) {
+	answer := b.search(t, schema.SearchRequest{Explain: true})
+	if got := ids(answer); !slices.Equal(got, []string{"third", "second", "first"}) {
 		t.Errorf("ranked %v", got)
+	}
+	e := answer.Results[0].Explanation
+	if e.Clicks == nil || *e.Clicks != (schema.Clicks{LogOdds: 3, From: 3, To: 1}) || e.Summary[0] != "moved from place 3 to 1: users of the same query used it" {
+		t.Errorf("the first: %+v, %q", e.Clicks, e.Summary)
 	}
 	if also := b.alsoOf(t); !slices.Equal(also, []string{"third"}) {
 		t.Errorf("%v take part", also)

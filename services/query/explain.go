@@ -85,6 +85,12 @@ func sentences(q rewritten, h ranking.Hit, doc *schema.Document, e *schema.Expla
 		tools = append(tools, tool.ID)
 	}
 	say(len(tools) > 0, "found by its tools %s", enumerate(tools))
+	if m := e.Reranking; m != nil && m.From != m.To {
+		say(true, "moved from place %d to %d: %s", m.From, m.To, moved(m.Why))
+	}
+	if c := e.Clicks; c != nil && c.From != c.To {
+		say(true, "moved from place %d to %d: %s", c.From, c.To, clicked(c.LogOdds))
+	}
 	fields := matchedWords(q.words(), doc)
 	say(len(fields) > 0, "matches %s", strings.Join(fields, ", "))
 	say(terms[".dense."] > terms[".lexical."], "means about what the query asks for (similarity %.2f)", h.By.Similarity)
@@ -99,9 +105,6 @@ func sentences(q rewritten, h ranking.Hit, doc *schema.Document, e *schema.Expla
 	say(e.Terms[fusion.UsagePrior.String()] > 0, "is used often")
 	say(e.Terms[fusion.RelatedSupply.String()] > 0, "answers with what other results take as a parameter")
 	say(len(fields) == 0 && len(tools) == 0 && e.Terms[fusion.RelatedOwner.String()] > 0 && e.Terms[fusion.RelatedSupply.String()] == 0, "a tool of its provider matches")
-	if m := e.Reranking; m != nil && m.From != m.To {
-		say(true, "moved from place %d to %d: %s", m.From, m.To, moved(m.Why))
-	}
 	return out
 }
 
@@ -118,6 +121,36 @@ func moved(why string) string {
 		return "enough tools like it come first"
 	}
 	return "others were moved"
+}
+
+// clicked says why users' clicks moved a result.
+func clicked(logOdds float64) string {
+	switch {
+	case logOdds > 0:
+		return "users of the same query used it"
+	case logOdds < 0:
+		return "users of the same query passed it over"
+	}
+	return "users of the same query moved others"
+}
+
+// movedByClicks says how a ranking was reordered by clicks.
+func movedByClicks(before, after []ranking.Ranked, uses ranking.UsageStats) map[schema.Ref]schema.Clicks {
+	from := make(map[schema.Ref]int, len(before))
+	for i := range before {
+		from[before[i].Ref] = i + 1
+	}
+	out := map[schema.Ref]schema.Clicks{}
+	for i := range after {
+		c := schema.Clicks{From: from[after[i].Ref], To: i + 1}
+		if after[i].Kind == schema.KindTool {
+			c.LogOdds = uses.ClickLogOdds(after[i].ID)
+		}
+		if c.LogOdds != 0 || c.From != c.To {
+			out[after[i].Ref] = c
+		}
+	}
+	return out
 }
 
 // enumerate joins a few items as a sentence does, and counts the others.

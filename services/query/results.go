@@ -45,6 +45,9 @@ func (s *Service) results(ctx context.Context, sr *search, q rewritten, found or
 			if move, ok := found.moves[h.By.Ref]; ok {
 				r.Explanation.Reranking = &move
 			}
+			if clicks, ok := found.clicks[h.By.Ref]; ok {
+				r.Explanation.Clicks = &clicks
+			}
 			r.Explanation.Summary = sentences(q, h, &entity.Document, r.Explanation, r.MissingParameters)
 		}
 		results = append(results, r)

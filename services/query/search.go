@@ -123,7 +123,8 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 
 // ordered is what a search found, in the order of the answer.
 type ordered struct {
-	hits []ranking.Hit
+	hits   []ranking.Hit
+	clicks map[schema.Ref]schema.Clicks // of what they say something of, or move; only where it is to be explained
 	reranked
 }
 
@@ -135,7 +136,11 @@ func (s *Service) order(ctx context.Context, sr *search, q rewritten, found Retr
 	span.End()
 	if len(rankings) == 1 {
 		out.reranked = s.rerank(ctx, sr, q, found.Rank, found.Steps[0], rankings[0])
-		rankings[0] = ranking.ByClicks(out.ranked, sr.model, found.Steps[0].Signals.Usage)
+		uses := found.Steps[0].Signals.Usage
+		rankings[0] = ranking.ByClicks(out.ranked, sr.model, uses)
+		if sr.req.Explain && uses != nil {
+			out.clicks = movedByClicks(out.ranked, rankings[0], uses)
+		}
 	}
 	first := ""
 	if found.Rank == schema.RankProviders && found.Chosen != nil {

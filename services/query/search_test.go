@@ -304,8 +304,8 @@ func TestASummarySaysWhyAResultIsThere(t *testing.T) {
 		"no more than five": {
 			req: schema.SearchRequest{Query: "rain"}, hit: hit, move: &schema.Reranking{From: 3, To: 1, Why: string(rerank.ClearOwner)},
 			terms: map[string]float64{"query.dense.flat": 1, "usage.similar": 1, "usage.co_use": 1, "usage.prior": 1, "related.supply": 1},
-			want: []string{`matches "rain" in its description`, "means about what the query asks for (similarity 0.50)", "needs `city` and `date`",
-				"was used for queries like this one", "is often used together with other results"},
+			want: []string{"moved from place 3 to 1: its provider has a clearly relevant tool", `matches "rain" in its description`,
+				"means about what the query asks for (similarity 0.50)", "needs `city` and `date`", "was used for queries like this one"},
 		},
 		"a provider": {
 			req: schema.SearchRequest{Query: "umbrella", Arguments: map[string]string{"city": "where"}}, terms: lexical,

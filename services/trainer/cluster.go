@@ -18,6 +18,7 @@ const (
 	maxSessions = 32   // the newest
 	maxTools    = 128  // different results of these
 	maxDepth    = 20   // results of a search: users hardly look further
+	maxEarlier  = 20   // uses before that a session holds, the newest
 	sameQuery   = 0.95 // cosine from which on two queries ask for the same
 )
 
@@ -68,6 +69,7 @@ type session struct {
 	Used     []int     `json:"used,omitempty"`
 	Called   []int     `json:"called,omitempty"`
 	Rejected []int     `json:"rejected,omitempty"`
+	Earlier  []int     `json:"earlier,omitempty"` // used in each of the client's sessions that this one replaced
 }
 
 // observe puts what is known of a search into its cluster, in place of what was known of
@@ -150,13 +152,23 @@ func (c *cluster) newest() time.Time {
 // add puts the session of a search into the cluster. Of the sessions of one client only
 // the newest stays, so that no client counts for several.
 func (c *cluster) add(rec *searchRecord) {
+	var earlier []int
 	c.Sessions = slices.DeleteFunc(c.Sessions, func(s session) bool {
-		return s.Search == rec.id || s.Client != "" && s.Client == rec.Client && !s.At.After(rec.at)
+		switch {
+		case s.Search == rec.id:
+			earlier = append(earlier, s.Earlier...)
+		case s.Client != "" && s.Client == rec.Client && !s.At.After(rec.at):
+			earlier = append(append(earlier, s.Earlier...), s.Used...)
+		default:
+			return false
+		}
+		return true
 	})
 	if rec.Client != "" && slices.ContainsFunc(c.Sessions, func(s session) bool { return s.Client == rec.Client }) {
 		return // of a newer search
 	}
 	added := c.session(rec)
+	added.Earlier = earlier[max(0, len(earlier)-maxEarlier):]
 	at, _ := slices.BinarySearchFunc(c.Sessions, added, func(a, b session) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Search, b.Search))
 	})
@@ -203,11 +215,38 @@ func (c *cluster) show(r *schema.Shown) int {
 	return i
 }
 
+// What a user does once may be chance. It takes two clients, or three sessions, until
+// answers follow what was done with a tool.
+const (
+	enoughClients  = 2
+	enoughSessions = 3
+)
+
+// confirmed reports whether enough users used a tool, or enough passed it over. All
+// clients without a name count as one.
+func (c *cluster) confirmed(tool int, used bool) bool {
+	sessions, clients := 0, map[string]bool{}
+	for i := range c.Sessions {
+		s := &c.Sessions[i]
+		if slices.Contains(s.Shown, tool) && slices.Contains(s.Used, tool) == used {
+			sessions++
+			clients[s.Client] = true
+		}
+		for _, earlier := range s.Earlier {
+			if used && earlier == tool {
+				sessions++
+				clients[s.Client] = true
+			}
+		}
+	}
+	return len(clients) >= enoughClients || sessions >= enoughSessions
+}
+
 // compact forgets the tools that no session showed.
 func (c *cluster) compact() {
 	moved := make([]int, len(c.Tools)) // new position plus 1; 0: no session showed it
 	for _, s := range c.Sessions {
-		for _, i := range s.Shown {
+		for _, i := range slices.Concat(s.Shown, s.Earlier) {
 			moved[i] = 1
 		}
 	}
@@ -223,7 +262,7 @@ func (c *cluster) compact() {
 	}
 	c.Tools = tools
 	for _, s := range c.Sessions {
-		for _, list := range [][]int{s.Shown, s.Used, s.Called, s.Rejected} {
+		for _, list := range [][]int{s.Shown, s.Used, s.Called, s.Rejected, s.Earlier} {
 			for j, i := range list {
 				list[j] = moved[i] - 1
 			}

@@ -114,6 +114,7 @@ func TestWhatIsRelevantTogetherNeedNotBeCalledTogether(t *testing.T) {
 func TestUsageFades(t *testing.T) {
 	b := newBench(t, Config{Model: "m", HalfLife: time.Hour})
 	b.search("s", 1, "ann", ten, []string{"t1"})
+	b.search("s2", 1, "ben", ten, []string{"t1"})
 	b.advance()
 	fresh := b.store.usage(t, "default")
 	b.now = b.now.Add(25 * time.Hour)
@@ -136,13 +137,44 @@ func TestUsageKeepsToItsBudget(t *testing.T) {
 	}
 }
 
+// It takes two clients or three uses until answers to a query, and to those like it,
+// follow what was used.
+func TestAUseIsAHint(t *testing.T) {
+	for name, c := range map[string]struct {
+		clients   []string
+		confirmed bool
+	}{
+		"one client, once":         {[]string{"ann"}, false},
+		"one client, twice":        {[]string{"ann", "ann"}, false},
+		"one client, three times":  {[]string{"ann", "ann", "ann"}, true},
+		"without a name, twice":    {[]string{"", ""}, false},
+		"without a name, 3 times":  {[]string{"", "", ""}, true},
+		"two clients":              {[]string{"ann", "ben"}, true},
+		"one with and one without": {[]string{"ann", ""}, true},
+	} {
+		b := newBench(t, Config{Model: "m"})
+		for i, client := range c.clients {
+			b.search(fmt.Sprint("s", i), 1, client, ten, []string{"t2"})
+		}
+		b.restart(Config{Model: "m"})
+		b.advance()
+		u := b.store.usage(t, "default")
+		if known := len(u.Asked["t2"]) == 1 && len(u.Came) == 1 && u.Came[0].Tools["t2"] > 0; known != c.confirmed || !known && len(u.Asked)+len(u.Came) > 0 || u.Prior["t2"] == 0 {
+			t.Errorf("%s: queries %v, outcomes %v, uses %v", name, u.Asked, u.Came, u.Prior)
+		}
+	}
+}
+
 // Usage is published with the queries of the model that is searched by.
 func TestUsageFollowsTheModel(t *testing.T) {
 	b := newBench(t, Config{Model: "old"})
-	old, recent := b.asking("s1", 1, "x", "y"), b.asking("s2", 2, "x", "y")
-	old.Model, recent.Model = "old", "new"
-	b.must(b.show(old, recent))
-	b.must(b.report(b.feedback("s1", "y", "called"), b.feedback("s2", "x", "called")))
+	for i := range enoughSessions {
+		before, after := fmt.Sprint("before", i), fmt.Sprint("after", i)
+		old, recent := b.asking(before, 1, "x", "y"), b.asking(after, 2, "x", "y")
+		old.Model, recent.Model = "old", "new"
+		b.must(b.show(old, recent))
+		b.must(b.report(b.feedback(before, "y", "called"), b.feedback(after, "x", "called")))
+	}
 	b.advance()
 	if u := b.store.usage(t, "default"); u.Model != "old" || len(u.Asked["y"]) != 1 || len(u.Asked["x"]) != 0 || u.Prior["x"] == 0 {
 		t.Errorf("%+v", u)

@@ -52,6 +52,9 @@ func (c *cluster) sample(odds []float64, now time.Time, halfLife time.Duration) 
 			relevance = 1
 			s.Relevant = append(s.Relevant, tool.ID)
 			s.Uses[tool.ID] = shown[i]
+			if !c.confirmed(i, true) {
+				s.Hints = append(s.Hints, tool.ID)
+			}
 		}
 		if tool.Step > 0 {
 			continue
@@ -151,7 +154,7 @@ func (c *cluster) outcome(evidence []float64, now time.Time, halfLife time.Durat
 	out := schema.Outcome{Query: c.Vector, Tools: map[string]float64{}}
 	for i, x := range evidence {
 		x = math.Round(100*fresh*x) / 100
-		if math.Abs(x) >= leastEvidence && c.Tools[i].Kind != schema.KindProvider {
+		if math.Abs(x) >= leastEvidence && c.Tools[i].Kind != schema.KindProvider && c.confirmed(i, x > 0) {
 			out.Tools[c.Tools[i].ID] = x
 		}
 	}
