@@ -27,22 +27,20 @@ func NewFinder(doc *schema.Document) *Finder { return &Finder{newIndex(doc)} }
 // Add makes a text that a field is given known.
 func (f *Finder) Add(s string) { f.index.add("added", -1, s) }
 
-// Missing returns how many words s has, and those of its sentences, cleaned, that should
-// stand in a field and do not.
-func (f *Finder) Missing(s string) (words int, lost []string) {
-	found := f.index.find(s) >= 0
-	if words = count(f.index.buf); found {
-		return words, nil
-	}
-	if ReasonOf(s) != "" {
-		return 0, nil
-	}
+// Count returns how many words s has, and whether they stand in a field in a row.
+func (f *Finder) Count(s string) (words int, found bool) {
+	found = f.index.find(s) >= 0
+	return count(f.index.buf), found
+}
+
+// Missing returns the sentences of s, cleaned, that may stand in a field and do not.
+func (f *Finder) Missing(s string) (lost []string) {
 	for _, sentence := range text.Sentences(text.Clean(text.Truncate(s, maxText))) {
 		if !f.index.holds(sentence) && ReasonOf(sentence) == "" {
 			lost = append(lost, sentence)
 		}
 	}
-	return words, lost
+	return lost
 }
 
 // WithoutRepeats returns a text without the sentences of three words or more that stand

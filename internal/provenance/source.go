@@ -243,7 +243,7 @@ var program = regexp.MustCompile(`(?m)^[ \t]*(?:(?:async )?def [\p{L}\w]+[(\[]|c
 // isCode tells programs and data from what is said in words.
 func isCode(s string) bool {
 	s = s[:min(len(s), maxText)]
-	if program.MatchString(s) {
+	if (strings.ContainsAny(s, "(={#$:") || strings.Contains(s, "import ") || strings.Contains(s, "curl ") || strings.Contains(s, "SELECT ")) && program.MatchString(s) {
 		return true
 	}
 	letters, all := 0, 0

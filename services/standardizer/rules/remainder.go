@@ -34,10 +34,15 @@ type rest struct {
 }
 
 func (r *rest) add(path []string, s string) {
-	words, missing := r.find.Missing(s)
-	if len(missing) > 0 && r.source.ReasonAt(path) != "" {
+	words, found := r.find.Count(s)
+	if found {
+		r.words += words
 		return
 	}
+	if r.source.ReasonAt(path) != "" || provenance.ReasonOf(s) != "" {
+		return
+	}
+	missing := r.find.Missing(s)
 	if r.words += words; len(missing) == 0 {
 		return
 	}
