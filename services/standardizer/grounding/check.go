@@ -219,6 +219,9 @@ func withoutExamples(p *answer.Parameter) string {
 
 // claims checks a text that says something about the tool: it makes up no value.
 func (c *checker) claims(where, said string) {
+	if refusal.MatchString(said) {
+		c.add(RuleModel, where, said)
+	}
 	c.literals(where, said, nil)
 	language := languageOf(said, c.source.language())
 	plain := c.source.withoutSpelledOut(bold.ReplaceAllString(address.ReplaceAllString(said, " "), " "))
