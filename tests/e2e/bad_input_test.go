@@ -135,13 +135,12 @@ const bounded = 512 << 20
 // What is odd but can be understood is taken, and found.
 func oddDocumentsAreTakenAndFound(t *testing.T, p *process.Process) {
 	for id, tc := range map[string]struct{ document, query string }{
-		"hidden":           {`{"name":"pay\u200bment_tool","description":"Settles in\u200bvoices \u202eyletefas\u2066.","inputSchema":{"type":"object"}}`, "settles invoices"},
 		"a/b//c":           {`{"name":"gate_keeper","description":"Opens the drawbridge."}`, "open the drawbridge"},
 		"../../etc/passwd": {`{"name":"compass","description":"Points north."}`, "where is north"},
 		"a?b#c&d=%2F+ e":   {`{"name":"abacus","description":"Adds beads."}`, "add beads"},
 		"工具/天气":            {`{"name":"天气","description":"查询城市的天气预报"}`, "天气预报"},
 		"cafe\u0301":       {`{"name":"espresso","description":"Brews espresso."}`, "brew espresso"},
-		"long":             {`{"name":"loom","description":"Weaves carpets. ` + strings.Repeat("This is said at great length. ", 30_000) + `"}`, "weave carpets"},
+		"long":             {`{"name":"loom","description":"Weaves carpets. ` + atLength(30_000) + `"}`, "weave carpets"},
 		"broad":            {wide(4_000), "wide desk"},
 	} {
 		put(t, p, id, tc.document)
@@ -153,4 +152,21 @@ func oddDocumentsAreTakenAndFound(t *testing.T, p *process.Process) {
 			t.Errorf("%q: there %v, described as %.100q", id, there, e.Document.Description)
 		}
 	}
+	put(t, p, "hidden", `{"name":"pay\u200bment_tool","description":"Settles in\u200bvoices \u202eyletefas\u2066.","inputSchema":{"type":"object"}}`)
+	e, there := get(t, p, "hidden")
+	if !there || !e.Document.Quarantined || strings.ContainsAny(e.Document.Description, "\u200b\u202e\u2066") {
+		t.Errorf("hidden characters: there %v, %+v", there, e.Document)
+	}
+	if got := found(t, p, "settles invoices", 3); slices.Contains(got, "hidden") {
+		t.Errorf("a document in quarantine is found: %q", got)
+	}
+}
+
+// atLength returns that many sentences, each with a word of its own.
+func atLength(sentences int) string {
+	var text strings.Builder
+	for i := range sentences {
+		fmt.Fprintf(&text, "Yarn%d is a kind of yarn. ", i)
+	}
+	return text.String()
 }

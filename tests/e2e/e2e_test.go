@@ -117,6 +117,8 @@ type summary struct {
 	Documents []struct {
 		Kind, ID, Provider, Format string
 		Delete                     bool
+		Fields                     []string
+		Coverage                   float64
 	} `json:"documents"`
 }
 
