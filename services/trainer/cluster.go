@@ -222,18 +222,18 @@ const (
 	enoughSessions = 3
 )
 
-// confirmed reports whether enough users used a tool, or enough passed it over. All
-// clients without a name count as one.
-func (c *cluster) confirmed(tool int, used bool) bool {
+// confirmed reports whether enough users used a tool; or, for what is not good of it,
+// whether enough saw it. All clients without a name count as one.
+func (c *cluster) confirmed(tool int, good bool) bool {
 	sessions, clients := 0, map[string]bool{}
 	for i := range c.Sessions {
 		s := &c.Sessions[i]
-		if slices.Contains(s.Shown, tool) && slices.Contains(s.Used, tool) == used {
+		if slices.Contains(s.Used, tool) || !good && slices.Contains(s.Shown, tool) {
 			sessions++
 			clients[s.Client] = true
 		}
 		for _, earlier := range s.Earlier {
-			if used && earlier == tool {
+			if earlier == tool {
 				sessions++
 				clients[s.Client] = true
 			}
