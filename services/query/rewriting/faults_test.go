@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -65,7 +66,7 @@ func TestEveryFault(t *testing.T) {
 	for _, fault := range llmtest.All() {
 		t.Run(string(fault), func(t *testing.T) {
 			b, server := scripted(t, llmtest.Config{RetryAfter: 5 * time.Second})
-			server.Inject(fault, fault)
+			server.Inject(slices.Repeat([]llmtest.Fault{fault}, 8)...) // attempts, and questions about the form
 			ctx, cancel := context.WithTimeout(t.Context(), faultBudget)
 			defer cancel()
 			began := time.Now()
