@@ -161,12 +161,19 @@ const clearly = 0.25
 // within returns a wanted order but for this: nothing is behind what scores clearly less.
 // So what leaves the first k gives way to what scores about the same.
 func within(items []Item, wanted []Place) []Place {
-	order := make([]Place, 0, len(wanted))
-	for len(wanted) > 0 {
-		best := slices.MaxFunc(wanted, func(a, b Place) int { return cmp.Compare(items[a.At].Score, items[b.At].Score) })
-		next := slices.IndexFunc(wanted, func(p Place) bool { return items[p.At].Score >= items[best.At].Score-clearly })
-		order = append(order, wanted[next])
-		wanted = slices.Delete(wanted, next, next+1)
+	byScore := slices.Clone(wanted)
+	slices.SortStableFunc(byScore, func(a, b Place) int { return cmp.Compare(items[b.At].Score, items[a.At].Score) })
+	order, placed := make([]Place, 0, len(wanted)), make([]bool, len(items))
+	for _, best := range byScore {
+		for !placed[best.At] { // it is the best of what is left
+			for placed[wanted[0].At] {
+				wanted = wanted[1:]
+			}
+			next := slices.IndexFunc(wanted, func(p Place) bool {
+				return !placed[p.At] && items[p.At].Score >= items[best.At].Score-clearly
+			})
+			order, placed[wanted[next].At] = append(order, wanted[next]), true
+		}
 	}
 	return order
 }
