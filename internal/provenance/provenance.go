@@ -111,14 +111,6 @@ func (x *index) holdsClause(clause string) bool {
 }
 
 // marks are the words by which texts say which part of the document follows.
-var marks = setOf("args arg arguments argument parameters parameter params param inputs input returns yields response output outputs " +
+var marks = text.WordSet("args arg arguments argument parameters parameter params param inputs input returns yields response output outputs " +
 	"examples example keyword required optional default defaults type types description name value note notes usage " +
 	"yes no int integer str string float number bool boolean list dict array object any none null of or")
-
-func setOf(words string) map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		set[w] = true
-	}
-	return set
-}

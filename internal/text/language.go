@@ -284,10 +284,11 @@ func languagesByWord(lists map[Language]string) map[string]mark {
 
 // englishToo are function words of other languages that English texts of tools
 // hold too, as words of their own or as parts of names.
-var englishToo = wordSet("no per me us he her him so am an on min max mine pro ai en war man men ham also comment plus as os do over van to " +
+var englishToo = WordSet("no per me us he her him so am an on min max mine pro ai en war man men ham also comment plus as os do over van to " +
 	"is in at has had will was all now not only page")
 
-func wordSet(list string) map[string]bool {
+// WordSet returns the words of a list.
+func WordSet(list string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range Words(list) {
 		out[w.Text] = true
