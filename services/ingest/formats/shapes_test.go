@@ -68,7 +68,7 @@ func TestForeignDocuments(t *testing.T) {
 		`{"openrpc":"1.3.2","methods":[]}`:                                           "OpenRPC",
 		`{"mcpServers":{"github":{"command":"npx","args":["-y","x"]}}}`:              "MCP servers",
 		`{"servers":{"github":{"type":"http","url":"https://a.b/mcp"}},"inputs":[]}`: "MCP servers",
-		`{"$schema":"https://modelcontextprotocol.io/schemas/2025-12-11/server.schema.json","name":"io.github.a/b","description":"Files."}`: "MCP servers",
+		`{"$schema":"https://modelcontextprotocol.io/schemas/2025-12-11/server.schema.json","name":"io.github.a/b","description":"Files."}`:        "MCP servers",
 		`{"name":"io.github.a/b","description":"Files.","version":"1.0.0","packages":[{"registryType":"npm","identifier":"@a/b"}]}`:                "MCP servers",
 		`{"servers":[{"server":{"name":"a/b","remotes":[{"type":"streamable-http","url":"https://a.b/mcp"}]},"_meta":{}}],"metadata":{"count":1}}`: "MCP servers",
 		`{"type":"mcp","server_label":"dmcp","server_url":"https://a.b/sse"}`:                                                                      "MCP servers",
