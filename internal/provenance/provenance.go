@@ -33,10 +33,12 @@ func (f *Finder) Count(s string) (words int, found bool) {
 	return count(f.index.buf), found
 }
 
-// Missing returns the sentences of s, cleaned, that may stand in a field and do not.
+// Missing returns the sentences of s, cleaned, that may stand in a field and do not. That
+// s may as a whole is known.
 func (f *Finder) Missing(s string) (lost []string) {
-	for _, sentence := range text.Sentences(text.Clean(text.Truncate(s, maxText))) {
-		if !f.index.holds(sentence) && ReasonOf(sentence) == "" {
+	sentences := text.Sentences(text.Clean(text.Truncate(s, maxText)))
+	for _, sentence := range sentences {
+		if !f.index.holds(sentence) && (len(sentences) == 1 || ReasonOf(sentence) == "") {
 			lost = append(lost, sentence)
 		}
 	}

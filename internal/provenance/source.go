@@ -37,9 +37,9 @@ type Source struct {
 // NewSource returns the source with the value.
 func NewSource(v any) *Source { return &Source{root: v} }
 
-// Strings calls f for every string of three words or more with its path, in the order of
-// the keys. The path is valid during the call.
-func (s *Source) Strings(f func(path []string, text string)) {
+// Strings calls key for every key and text for every string with its path, in the order
+// of the keys. The path is valid during the call. JSON in a string is what it holds.
+func (s *Source) Strings(key func(string), text func(path []string, s string)) {
 	var path []string
 	var walk func(v any)
 	member := func(key string, v any) {
@@ -50,15 +50,14 @@ func (s *Source) Strings(f func(path []string, text string)) {
 	walk = func(v any) {
 		switch v := embedded(v).(type) {
 		case string:
-			if Says(v) {
-				f(path, v)
-			}
+			text(path, v)
 		case []any:
 			for i, e := range v {
 				member(strconv.Itoa(i), e)
 			}
 		case map[string]any:
 			for _, k := range jsondoc.Keys(v) {
+				key(k)
 				member(k, v[k])
 			}
 		}
@@ -185,8 +184,10 @@ func (s *Source) reasonOf(path []string, key string) Reason {
 	case "default", "enum", "const", "code", "curl", "templateresponse", "mock":
 		return Payload
 	}
-	if exampleKey.MatchString(folded) {
-		return Payload
+	for _, part := range []string{"example", "sample", "snippet"} {
+		if strings.Contains(folded, part) {
+			return Payload
+		}
 	}
 	switch n := len(path); {
 	case n == 0 && (folded == "folders" || folded == "collection" || folded == "agent"),
@@ -197,8 +198,6 @@ func (s *Source) reasonOf(path []string, key string) Reason {
 	}
 	return ""
 }
-
-var exampleKey = regexp.MustCompile(`example|sample|snippet`)
 
 func (s *Source) isOperation() bool {
 	m, _ := s.root.(map[string]any)

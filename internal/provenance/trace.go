@@ -34,7 +34,7 @@ const maxShown = 1 << 10
 // Of returns the trace of a decoded source in the document that was made of it.
 func Of(source any, doc *schema.Document) Trace {
 	t := tracer{source: NewSource(source), index: newIndex(doc), doc: doc, told: map[string]int{}}
-	t.source.Strings(t.trace)
+	t.source.Strings(func(string) {}, t.trace)
 	t.Coverage = Share(t.covered, t.words)
 	return t.Trace
 }
@@ -66,6 +66,9 @@ type tracer struct {
 }
 
 func (t *tracer) trace(path []string, s string) {
+	if !Says(s) {
+		return
+	}
 	why := t.source.ReasonAt(path)
 	if why == "" && t.index.find(s) < 0 {
 		why = ReasonOf(s)

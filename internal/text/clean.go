@@ -30,7 +30,12 @@ func Clean(s string) string {
 // texts that are plain already, whose marks mean themselves.
 func Line(s string) string { return line(visible(s)) }
 
-func line(s string) string { return norm.NFC.String(strings.Join(strings.Fields(s), " ")) }
+func line(s string) string {
+	if strings.Contains(s, "\n") || strings.Contains(s, "  ") || strings.TrimSpace(s) != s || !plainASCII(s) {
+		s = norm.NFC.String(strings.Join(strings.Fields(s), " "))
+	}
+	return s
+}
 
 // protection is the offset of protected punctuation while marks are stripped: a
 // plane for private use.

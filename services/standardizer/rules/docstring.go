@@ -50,7 +50,7 @@ const (
 func parseSections(s string) sections {
 	s, doc := parseFields(s)
 	var marks [][]int
-	if strings.ContainsAny(s, ":\n") {
+	if mayHaveHeading(s) {
 		marks = withoutAsides(s, heading.FindAllStringSubmatchIndex(s, 64))
 	}
 	if len(marks) == 0 {
@@ -66,6 +66,34 @@ func parseSections(s string) sections {
 		doc.add(title(s, m), s[m[0]:m[1]], s[m[1]:end])
 	}
 	return doc
+}
+
+// headingEnds are the last words of headings.
+var headingEnds = func() map[string]bool {
+	ends := map[string]bool{"requests": true, "queries": true}
+	for title := range strings.SplitSeq(marked+"|"+plainly, "|") {
+		last := strings.ToLower(title[strings.LastIndexByte(title, ' ')+1:])
+		ends[strings.TrimSuffix(last, "?")] = true
+		ends[strings.TrimSuffix(last, "s?")] = true
+	}
+	return ends
+}()
+
+// mayHaveHeading reports whether a line or what stands before a colon ends as headings do:
+// most texts have none, and to search them costs most of what reading them does.
+func mayHaveHeading(s string) bool {
+	for at := 0; at < len(s); {
+		n := strings.IndexAny(s[at:], ":\n")
+		if n < 0 {
+			n = len(s) - at
+		}
+		part := strings.TrimRight(s[at:at+n], "*_# \t\r")
+		if headingEnds[strings.ToLower(part[strings.LastIndexAny(part, "*_# \t")+1:])] {
+			return true
+		}
+		at += n + 1
+	}
+	return false
 }
 
 // aside is a heading that also occurs within the text of a parameter.

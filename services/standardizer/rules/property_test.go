@@ -120,7 +120,7 @@ func TestNothingSaidIsLost(t *testing.T) {
 				t.Fatalf("%s: too long: %q\n%s\n%s", l.Path, l.Text, raw, indented(d))
 			}
 		}
-		everyString(source, func(s string) {
+		provenance.NewSource(source).Strings(func(string) {}, func(_ []string, s string) {
 			for _, sentence := range strings.SplitAfter(s, ".") {
 				if i := strings.Index(sentence, "numbered"); i >= 0 && !strings.Contains(all, strings.Trim(sentence[i:], ".\"}\n ")) && !listed[strings.TrimSpace(sentence)] {
 					t.Fatalf("%q is neither in a field nor listed\n%s\n%s", sentence, raw, indented(d))
@@ -128,4 +128,25 @@ func TestNothingSaidIsLost(t *testing.T) {
 			}
 		})
 	})
+}
+
+// No heading is passed over because its text does not look as if it had one.
+func TestHeadingsAreLookedFor(t *testing.T) {
+	found := 0
+	for title := range strings.SplitSeq(marked+"|"+plainly, "|") {
+		title = strings.NewReplacer("?", "", "[Rr]", "R", "[Qq]", "q").Replace(title)
+		for _, before := range []string{"", "Finds it. ", "Finds it:\n", "**", "__", "## "} {
+			for _, after := range []string{":", " :", "**:", ":**", ": x", "**", " ##", "\n---", " \r\n===", "\r\n"} {
+				if s := before + title + after; heading.MatchString(s) {
+					found++
+					if !mayHaveHeading(s) {
+						t.Errorf("%q", s)
+					}
+				}
+			}
+		}
+	}
+	if found < 1000 {
+		t.Errorf("%d headings", found)
+	}
 }

@@ -16,16 +16,7 @@ var failures = regexp.MustCompile(`^(?:Raises|Throws|Errors|Exceptions)\b`)
 // remainder puts what the reader of a format left of its source into the fields: what
 // stands below a parameter into the parameter's text, what stands below a response
 // into the response, and all else into the description.
-func remainder(d *schema.Document, v any) {
-	r := rest{doc: d, source: provenance.NewSource(v), find: provenance.NewFinder(d)}
-	r.source.Strings(r.add)
-	if r.lost > 0 {
-		d.Uncovered = min(1, math.Ceil(100*float64(r.lost)/float64(r.words))/100)
-	}
-}
-
-// rest hands out what a reader left.
-type rest struct {
+type remainder struct {
 	doc         *schema.Document
 	source      *provenance.Source
 	find        *provenance.Finder
@@ -33,7 +24,23 @@ type rest struct {
 	words, lost int
 }
 
-func (r *rest) add(path []string, s string) {
+func newRemainder(d *schema.Document, source *provenance.Source) *remainder {
+	return &remainder{doc: d, source: source, find: provenance.NewFinder(d)}
+}
+
+// uncovered is the share of the words for which there was no room, in hundredths.
+func (r *remainder) uncovered() float64 {
+	if r.lost == 0 {
+		return 0
+	}
+	return min(1, math.Ceil(100*float64(r.lost)/float64(r.words))/100)
+}
+
+// add puts the string at a path into a field, if it says something that stands in none.
+func (r *remainder) add(path []string, s string) {
+	if !provenance.Says(s) {
+		return
+	}
 	words, found := r.find.Count(s)
 	if found {
 		r.words += words

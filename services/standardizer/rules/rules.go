@@ -80,34 +80,47 @@ func Standardize(format, id string, raw json.RawMessage) (schema.Document, error
 	if v == nil || v == "" {
 		return schema.Document{}, ErrEmpty
 	}
-	doc := finish(apply(v), id, v)
-	doc.Flags = flags(&doc, v)
+	doc := apply(v)
+	clean(&doc, id)
+	source := provenance.NewSource(v)
+	left, said := newRemainder(&doc, source), suspicions{seen: map[string]bool{}, flags: doc.Flags}
+	source.Strings(said.add, func(path []string, s string) {
+		said.add(s)
+		left.add(path, s)
+	})
+	doc.Uncovered = left.uncovered()
+	finish(&doc)
+	doc.Flags = said.about(&doc)
 	return doc, nil
 }
 
-// flags adds what is suspicious about the strings of the source, keys included:
-// a model reads parameter names and defaults as well as prose. Instructions may
-// be spread over several of them. What comes again, as the keys of a list's elements
-// do, says nothing new. Of a source that is too long to be read, what became of it
-// is.
-func flags(doc *schema.Document, v any) []string {
-	found := doc.Flags
-	var all strings.Builder
-	said := map[string]bool{}
-	everyString(v, func(s string) {
-		if said[s] {
-			return
-		}
-		said[s] = true
-		found = append(found, text.Suspicious(s)...)
-		all.WriteString(s)
-		all.WriteByte('\n')
-	})
-	if injection.Suspicious(all.String()) || all.Len() > injection.MaxRead && instructs(doc) {
-		found = append(found, injection.Flag)
+// suspicions finds what is suspicious about the strings of a source, keys included:
+// a model reads parameter names and defaults as well as prose. What comes again, as the
+// keys of a list's elements do, says nothing new.
+type suspicions struct {
+	seen  map[string]bool
+	flags []string
+	all   strings.Builder // instructions may be spread over several strings
+}
+
+func (f *suspicions) add(s string) {
+	if f.seen[s] {
+		return
 	}
-	slices.Sort(found)
-	return slices.Compact(found)
+	f.seen[s] = true
+	f.flags = append(f.flags, text.Suspicious(s)...)
+	f.all.WriteString(s)
+	f.all.WriteByte('\n')
+}
+
+// about returns the flags. Of a source that is too long to be read, the document that
+// became of it is.
+func (f *suspicions) about(doc *schema.Document) []string {
+	if injection.Suspicious(f.all.String()) || f.all.Len() > injection.MaxRead && instructs(doc) {
+		f.flags = append(f.flags, injection.Flag)
+	}
+	slices.Sort(f.flags)
+	return slices.Compact(f.flags)
 }
 
 // instructs reports whether a document's own texts are suspicious.
@@ -122,9 +135,8 @@ func instructs(d *schema.Document) bool {
 	})
 }
 
-// finish cleans and bounds every part of the document that a reader made of v, and adds
-// what that left.
-func finish(d schema.Document, id string, v any) schema.Document {
+// clean cleans and bounds every part of the document that a reader made.
+func clean(d *schema.Document, id string) {
 	d.Name = identifier(d.Name, maxName)
 	if d.Name == "" {
 		d.Name = identifier(id, maxName)
@@ -140,13 +152,15 @@ func finish(d schema.Document, id string, v any) schema.Document {
 		d.Response = text.Truncate(returnSentence(d.Description), maxResponse)
 	}
 	d.Examples = finishList(d.Examples, maxExamples, func(s string) string { return dropPlaceholder(paragraph(s, maxExample)) })
-	remainder(&d, v)
+}
+
+// finish says of a complete document what can be told of it as a whole.
+func finish(d *schema.Document) {
 	d.Description, d.Response = provenance.WithoutRepeats(d.Description), provenance.WithoutRepeats(d.Response)
 	d.Language = language(d)
 	if d.Description == "" || repeats(d.Name, d.Description) {
 		d.Quality = schema.QualityLow
 	}
-	return d
 }
 
 // finishList cleans texts, and drops repetitions, placeholders and what is too many.
@@ -214,7 +228,7 @@ func limitParameters(in []schema.Parameter, n int) (kept []schema.Parameter, dro
 }
 
 // language guesses the language of a document's prose.
-func language(d schema.Document) string {
+func language(d *schema.Document) string {
 	prose := d.Description
 	for _, p := range d.Parameters {
 		if len(prose) > maxDescription {

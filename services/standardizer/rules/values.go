@@ -119,23 +119,6 @@ func fits(v any, left *int) bool {
 	return *left >= 0
 }
 
-// everyString calls f for every string and every key inside v.
-func everyString(v any, f func(string)) {
-	switch v := v.(type) {
-	case string:
-		f(v)
-	case []any:
-		for _, e := range v {
-			everyString(e, f)
-		}
-	case map[string]any:
-		for _, k := range jsondoc.Keys(v) { // what is found may lie across several
-			f(k)
-			everyString(v[k], f)
-		}
-	}
-}
-
 // paragraphs joins texts that are not empty, each once.
 func paragraphs(parts ...string) string {
 	var out []string
