@@ -2,6 +2,7 @@ package provenance
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -109,7 +110,7 @@ func (s *Source) ReasonAt(path []string) Reason {
 			continue
 		case i > 0 && (path[i-1] == "$defs" || path[i-1] == "definitions") && !s.referred(key):
 			return Unused
-		case i > 0 && described(v):
+		case i > 0 && named(path[i-1]) && described(v):
 			continue
 		}
 		if why := s.reasonOf(path[:i], key); why != "" {
@@ -119,8 +120,14 @@ func (s *Source) ReasonAt(path []string) Reason {
 	return ""
 }
 
-// described reports whether a value is something that bears a name of its own choice, as
-// a parameter called "default" does.
+// named reports whether the keys below a key are names of the author's choice: a parameter
+// may be called "default".
+func named(key string) bool {
+	folded := Fold(key)
+	return slices.ContainsFunc([]string{"properties", "parameters", "params", "arguments", "args", "inputs", "input", "fields", "options", "headers", "responses", "definitions", "defs", "schemas"},
+		func(end string) bool { return strings.HasSuffix(folded, end) })
+}
+
 func described(v any) bool {
 	m, _ := v.(map[string]any)
 	_, ok := m["description"].(string)
