@@ -178,25 +178,9 @@ func requiredNote(cell string) string {
 }
 
 var (
-	returnsPhrase = regexp.MustCompile(`^(?:(?:It|This|The|Tool|Function|Method|API|Endpoint|Operation|tool|function|method|endpoint|operation|call|also|will) )*(?:[Rr]eturns?|[Rr]esponds with|outputs) |^The (?:response|output) (?:is|contains|includes|holds|has) `)
-	quotation     = regexp.MustCompile(`"([^"\n]{8,400})"|“([^”\n]{8,400})”|«([^»\n]{8,400})»|「([^」\n]{4,200})」`)
-	listMark      = regexp.MustCompile(`^[ \t]*(?:[-*•+>]|\d+[.)])[ \t]+`)
+	quotation = regexp.MustCompile(`"([^"\n]{8,400})"|“([^”\n]{8,400})”|«([^»\n]{8,400})»|「([^」\n]{4,200})」`)
+	listMark  = regexp.MustCompile(`^[ \t]*(?:[-*•+>]|\d+[.)])[ \t]+`)
 )
-
-// returnSentence returns the sentence that says what comes back, where that is not
-// all that is said.
-func returnSentence(s string) string {
-	if !strings.Contains(s, "eturn") && !strings.Contains(s, "espon") && !strings.Contains(s, "utput") {
-		return ""
-	}
-	sentences := text.Sentences(s)
-	for _, sentence := range sentences[min(1, len(sentences)):] {
-		if bare := listMark.ReplaceAllString(sentence, ""); returnsPhrase.MatchString(bare) {
-			return bare
-		}
-	}
-	return ""
-}
 
 func quotedRequests(s string) []string {
 	var out []string

@@ -220,7 +220,6 @@ func TestText(t *testing.T) {
 					{Name: "code", Type: "string", Required: true, Description: "Number of the parcel"},
 					{Name: "lang", Type: "string", Description: "Language of the answer"},
 				},
-				Response: "Returns the last place that it was seen at.",
 				Examples: []string{"Where is my parcel 123?", "Has the book been sent yet?"},
 			}},
 		{"table", "Parcel price\n============\n\nSays what a parcel costs in any country.\n\n| Name | Type | Required | Description |\n|---|---|---|---|\n| weight | number | yes | In grams |\n| country | string | no | Where to |\n",

@@ -148,9 +148,7 @@ func clean(d *schema.Document, id string) {
 	d.Tags = finishList(d.Tags, maxTags, func(s string) string { return dropPlaceholder(line(s, maxTag)) })
 	d.Description = dropPlaceholder(paragraph(d.Description, maxDescription))
 	d.Parameters, d.Flags = finishParameters(d.Parameters, d.Flags)
-	if d.Response = dropPlaceholder(paragraph(d.Response, maxResponse)); d.Response == "" {
-		d.Response = text.Truncate(returnSentence(d.Description), maxResponse)
-	}
+	d.Response = dropPlaceholder(paragraph(d.Response, maxResponse))
 	d.Examples = finishList(d.Examples, maxExamples, func(s string) string { return dropPlaceholder(paragraph(s, maxExample)) })
 }
 
