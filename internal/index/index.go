@@ -44,7 +44,7 @@ type Lookup struct {
 	Exclude []string       // flags: nothing that has one of them is chosen
 	Kinds   []schema.Kind  // empty: every kind
 	Probe   Probe
-	Model   fusion.Model // decides which candidates are worth returning
+	Model   fusion.Model // decides which candidates are worth returning, without a penalty
 	N       int          // how many; 0 for those of Also alone
 	Also    []string     // ids of tools that are scored and returned whatever their texts score
 	Rerank  bool         // whether candidates come with what reranking compares
@@ -101,7 +101,7 @@ type Candidate struct {
 	Provider   string
 	Features   fusion.Features
 	Matches    []schema.Match // one per parameter, in the document's order; empty without arguments
-	BestArg    []int          // for each parameter the index of its best argument, -1 for none
+	BestArg    []int          // for each parameter the index of the argument that it is given, -1 for none
 	Similarity float64        // best dense score of query and needs against the whole entity
 
 	Needs  []float64 // what each need scores by itself against the name and flat texts, by the model of a lookup that asks Apart

@@ -1,6 +1,8 @@
 package index
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"github.com/toolstream/toolstream/internal/vector"
@@ -36,7 +38,7 @@ type Entry struct {
 type Scores struct {
 	Features   fusion.Features // without usage
 	Matches    []schema.Match  // one per parameter; empty without arguments
-	BestArg    []int           // index of each parameter's best argument
+	BestArg    []int           // index of the argument that each parameter is given, -1 for none
 	Similarity float64         // best cosine against the name or the whole document
 }
 
@@ -123,9 +125,10 @@ func bestNeed(p *Probe, ask func(*Need) []float32, phi func(q []float32) float64
 	return best
 }
 
-// scoreArguments matches every parameter with its best argument: s_p, S_param
-// and what the penalty is made of (arXiv 2602.05366, equations 2 and 5).
-// Without arguments there are no matches, and every entity has 0.
+// scoreArguments matches parameters with arguments: S_param, the mean of each one's best
+// (arXiv 2602.05366, equation 2), and what the penalty is made of. There, other than in
+// the paper, an argument is given to one parameter only. Without arguments there are no
+// matches, and every entity has 0.
 func (s *Scores) scoreArguments(p *Probe, e Entry) {
 	if !p.hasArguments() {
 		return
@@ -136,16 +139,52 @@ func (s *Scores) scoreArguments(p *Probe, e Entry) {
 		s.Features[fusion.NeedsDenseParameters] = s.Features[fusion.NeedsDenseName]
 		return
 	}
-	s.Matches = make([]schema.Match, len(params))
-	s.BestArg = make([]int, len(params))
+	var pairs []pair
 	at := 0
 	s.Features[fusion.NeedsDenseParameters] = coverage(params, func(parameter []float32) float64 {
-		score, arg := bestArgument(p, parameter)
-		s.Matches[at] = schema.Match{Score: max(score, 0), Required: e.Required[at]}
-		s.BestArg[at] = arg
+		best := math.Inf(-1)
+		for i := range p.Arguments {
+			if a := p.Arguments[i].Text.Vector; len(a) > 0 {
+				match := cosine(a, parameter)
+				best = max(best, match)
+				pairs = append(pairs, pair{match, at, i})
+			}
+		}
 		at++
-		return score
+		return best
 	})
+	s.assign(pairs, e.Required[:len(params)])
+}
+
+// pair is an argument that may be given to a parameter.
+type pair struct {
+	match               float64
+	parameter, argument int
+}
+
+// assign gives arguments to parameters, the best match first, required parameters before
+// others: a call needs a value for each, and one city is not two.
+func (s *Scores) assign(pairs []pair, required []bool) {
+	s.Matches, s.BestArg = make([]schema.Match, len(required)), make([]int, len(required))
+	for i := range required {
+		s.Matches[i].Required, s.BestArg[i] = required[i], -1
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int {
+		if required[a.parameter] != required[b.parameter] {
+			if required[a.parameter] {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(b.match, a.match)
+	})
+	given := map[int]bool{}
+	for _, p := range pairs {
+		if s.BestArg[p.parameter] < 0 && !given[p.argument] {
+			given[p.argument] = true
+			s.BestArg[p.parameter], s.Matches[p.parameter].Score = p.argument, max(p.match, 0)
+		}
+	}
 }
 
 // hasArguments reports whether any argument can be compared.
@@ -156,20 +195,6 @@ func (p *Probe) hasArguments() bool {
 		}
 	}
 	return false
-}
-
-func bestArgument(p *Probe, parameter []float32) (score float64, at int) {
-	at = -1
-	for i := range p.Arguments {
-		a := p.Arguments[i].Text.Vector
-		if len(a) == 0 {
-			continue
-		}
-		if s := cosine(a, parameter); at < 0 || s > score {
-			score, at = s, i
-		}
-	}
-	return score, at
 }
 
 // coverage returns the mean over the parameters of max(0, phi).

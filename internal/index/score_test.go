@@ -2,6 +2,7 @@ package index
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -96,6 +97,17 @@ func TestAnAbsentFieldIsNeutral(t *testing.T) {
 	}
 }
 
+// Of two parameters that one argument is like, the other one is missing; what is
+// required comes first.
+func TestAnArgumentIsGivenOnce(t *testing.T) {
+	p := &Probe{Arguments: []Argument{{Name: "city", Text: Text{Vector: at(1)}}, {Name: "else", Text: Text{Vector: at(-1)}}}}
+	parameters := []events.Vector{vectorAt(0.9), vectorAt(0.7), vectorAt(0.8)}
+	s := Score(p, Entry{Vectors: &events.Vectors{Parameters: parameters}, Required: []bool{false, true, true}})
+	if !slices.Equal(s.BestArg, []int{-1, 1, 0}) || s.Matches[0].Score != 0 || s.Matches[1].Score != 0 || math.Abs(s.Matches[2].Score-0.8) > 1e-6 {
+		t.Errorf("arguments %v, matches %v", s.BestArg, s.Matches)
+	}
+}
+
 func TestWithoutVectorsOnlyWordsCount(t *testing.T) {
 	entry := Entry{Vectors: &events.Vectors{Name: vectorAt(0.5), Parameters: []events.Vector{vectorAt(0.1)}}, Required: []bool{true}, Query: Lexical{3}}
 	words := &Probe{Needs: make([]Need, 2), Arguments: []Argument{{Name: "x"}}}
@@ -140,8 +152,8 @@ func TestFeaturesStayInRange(t *testing.T) {
 			t.Fatalf("%d matches, %d best arguments", len(s.Matches), len(s.BestArg))
 		}
 		for i, m := range s.Matches {
-			if m.Score < 0 || s.BestArg[i] < 0 || s.BestArg[i] >= len(p.Arguments) {
-				t.Fatalf("match %v of argument %d", m, s.BestArg[i])
+			if arg := s.BestArg[i]; m.Score < 0 || arg < 0 && m.Score > 0 || arg >= len(p.Arguments) || arg >= 0 && slices.Contains(s.BestArg[:i], arg) {
+				t.Fatalf("match %v of arguments %v", m, s.BestArg)
 			}
 		}
 	})

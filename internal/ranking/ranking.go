@@ -51,6 +51,7 @@ type Signals struct {
 type Ranked struct {
 	index.Candidate
 	Score, Penalty float64
+	Unit           float64 // of the penalty: see fusion.Model.Unit
 }
 
 // Rank returns the candidates with all features, scored by the model and best
@@ -109,7 +110,7 @@ func isSound(c *index.Candidate) bool {
 }
 
 // alone sets the features that do not depend on the other candidates, clears
-// the others and scores by what is left.
+// the others and scores by what is left, without a penalty.
 func alone(rs []Ranked, m *fusion.Model, uses UsageStats) {
 	for i := range rs {
 		r := &rs[i]
@@ -123,7 +124,7 @@ func alone(rs []Ranked, m *fusion.Model, uses UsageStats) {
 			r.Features[fusion.UsagePrior] = uses.Prior(r.ID)
 			r.Features[fusion.UsageSimilar] = uses.Similar(r.ID)
 		}
-		r.Score, r.Penalty = m.Score(&r.Features, r.Matches)
+		r.Score = m.Linear(&r.Features)
 	}
 }
 
@@ -276,7 +277,12 @@ func coUse(rs []Ranked, front []string, uses UsageStats) {
 // as trec_eval does, an order that no accident of storage decides.
 func order(rs []Ranked, m *fusion.Model) {
 	for i := range rs {
-		rs[i].Score, rs[i].Penalty = m.Score(&rs[i].Features, rs[i].Matches)
+		rs[i].Score = m.Linear(&rs[i].Features)
+	}
+	unit := m.Unit(highest(rs))
+	for i := range rs {
+		rs[i].Unit = unit
+		rs[i].Score, rs[i].Penalty = m.Score(&rs[i].Features, rs[i].Matches, unit)
 	}
 	slices.SortFunc(rs, func(a, b Ranked) int {
 		return cmp.Or(fusion.Order(a.Score, a.ID, b.Score, b.ID), cmp.Compare(b.Kind, a.Kind))

@@ -64,6 +64,25 @@ func refs(rs []Ranked) (out []string) {
 	return out
 }
 
+// What cannot be called stands behind what can and fits about as well, whatever the
+// scale of scores.
+func TestWhatCannotBeCalledGivesWay(t *testing.T) {
+	builtin, err := fusion.ModelOf(fusion.Builtin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scale := range []float64{0.1, 1, 1000} {
+		fits := tool("fits", "", 10*scale)
+		fits.Matches = []schema.Match{{Score: 0.9, Required: true}, {Score: 0.05, Required: true}}
+		callable, worse := tool("callable", "", 8*scale), tool("worse", "", 7*scale)
+		callable.Matches = []schema.Match{{Score: 0.9, Required: true}, {Score: 0}}
+		got := refs(Rank([]index.Candidate{fits, callable, worse}, &builtin, Signals{}))
+		if !slices.Equal(got, []string{"tool callable", "tool fits", "tool worse"}) {
+			t.Errorf("scores of some %v: %v", 10*scale, got)
+		}
+	}
+}
+
 // Every relation, worked by hand. By words and uses alone stand: send 8,
 // post 6 + 2·.5, orphan 4, read 2 + 1, the provider mail 1, token 0. So the front
 // are all five tools, and 8 is the best score of all.
@@ -314,7 +333,7 @@ func TestFeaturesAreThoseOfRank(t *testing.T) {
 			if byRef[r.Ref] != r.Features {
 				t.Fatalf("%v is ranked by %v, Features says %v", r.Ref, r.Features, byRef[r.Ref])
 			}
-			if score, _ := model().Score(&r.Features, r.Matches); score != r.Score || i > 0 && score > ranked[i-1].Score {
+			if score, _ := model().Score(&r.Features, r.Matches, r.Unit); score != r.Score || i > 0 && score > ranked[i-1].Score {
 				t.Fatalf("place %d has %v, its features say %v", i, r.Score, score)
 			}
 			if owner := r.Features[fusion.RelatedOwner]; owner < 0 || owner > 1 {

@@ -27,17 +27,35 @@ func (m *Model) Loss(g *Group) float64 {
 	if len(g.Worse) == 0 {
 		return 0
 	}
-	rise, _ := m.rise(g)
+	rise, _ := m.rise(g, m.best(g))
 	return softplus(rise)
+}
+
+// best is the candidate of a group that scores highest before anything is subtracted,
+// which the unit of the penalty is of.
+type best struct {
+	*Example
+	score, unit float64
+}
+
+func (m *Model) best(g *Group) best {
+	b := best{Example: &g.Better, score: m.Linear(&g.Better.Features)}
+	for i := range g.Worse {
+		if score := m.Linear(&g.Worse[i].Features); score > b.score {
+			b.Example, b.score = &g.Worse[i], score
+		}
+	}
+	b.unit = m.Unit(b.score)
+	return b
 }
 
 // rise returns the log of the sum of exp(S- - S+) and the share of each of the worse in
 // that sum.
-func (m *Model) rise(g *Group) (float64, []float64) {
+func (m *Model) rise(g *Group, b best) (float64, []float64) {
 	scores := make([]float64, len(g.Worse))
 	top := math.Inf(-1)
 	for i := range g.Worse {
-		scores[i], _ = m.Score(&g.Worse[i].Features, g.Worse[i].Matches)
+		scores[i], _ = m.Score(&g.Worse[i].Features, g.Worse[i].Matches, b.unit)
 		top = max(top, scores[i])
 	}
 	var sum float64
@@ -48,7 +66,7 @@ func (m *Model) rise(g *Group) (float64, []float64) {
 	for i := range scores {
 		scores[i] /= sum
 	}
-	better, _ := m.Score(&g.Better.Features, g.Better.Matches)
+	better, _ := m.Score(&g.Better.Features, g.Better.Matches, b.unit)
 	return finite(top - better + math.Log(sum)), scores
 }
 
@@ -66,30 +84,38 @@ func (m *Model) addGradient(grad *gradient, g *Group, scale float64) {
 	if len(g.Worse) == 0 {
 		return
 	}
-	rise, shares := m.rise(g)
+	b := m.best(g)
+	rise, shares := m.rise(g, b)
 	slope := scale / (1 + math.Exp(-rise)) // dLoss/drise
-	m.addScore(grad, &g.Better, -slope)
+	m.addScore(grad, &g.Better, -slope, &b)
 	for i, share := range shares {
 		if share > negligible {
-			m.addScore(grad, &g.Worse[i], slope*share)
+			m.addScore(grad, &g.Worse[i], slope*share, &b)
 		}
 	}
 }
 
-// addScore adds slope times the gradient of one candidate's score.
-func (m *Model) addScore(grad *gradient, e *Example, slope float64) {
+// addScore adds slope times the gradient of one candidate's score, in a group with this
+// best one.
+func (m *Model) addScore(grad *gradient, e *Example, slope float64, b *best) {
 	for i, x := range e.Features {
-		grad.features[i] += slope * x
+		grad.features[i] = finite(grad.features[i] + slope*x)
 	}
 	for _, match := range e.Matches {
 		gate, price := Gate(m.Alpha, m.Tau, match.Score), m.Optional
 		if match.Required {
-			grad.required -= slope * gate
+			grad.required = finite(grad.required - slope*gate*b.unit)
 			price = m.Required
 		} else {
-			grad.optional -= slope * gate
+			grad.optional = finite(grad.optional - slope*gate*b.unit)
 		}
-		grad.tau -= slope * m.Alpha * price * gate * (1 - gate)
+		grad.tau = finite(grad.tau - slope*m.Alpha*price*gate*(1-gate)*b.unit)
+	}
+	if m.Shares && b.score > 0 { // what the best gains, the penalty does
+		lost := slope * m.Penalty(e.Matches, 1)
+		for i, x := range b.Features {
+			grad.features[i] = finite(grad.features[i] - lost*x)
+		}
 	}
 }
 

@@ -16,12 +16,22 @@ type Model struct {
 	Alpha    float64 // steepness of the gate
 	Required float64 // what a missing required parameter costs
 	Optional float64 // what a missing optional parameter costs
+	Shares   bool    // both are shares of the best score of a ranking; else points of a score
+}
+
+// Unit returns what Required and Optional are multiplied by in a ranking whose best
+// score, before anything is subtracted, is this.
+func (m *Model) Unit(best float64) float64 {
+	if m.Shares {
+		return max(best, 0)
+	}
+	return 1
 }
 
 // Score returns the fused score of one candidate and the penalty that is part
 // of it: score = w·f + bias - penalty (arXiv 2602.05366, equations 4 to 6).
-func (m *Model) Score(f *Features, matches []schema.Match) (score, penalty float64) {
-	penalty = m.Penalty(matches)
+func (m *Model) Score(f *Features, matches []schema.Match, unit float64) (score, penalty float64) {
+	penalty = m.Penalty(matches, unit)
 	return finite(m.Linear(f) - penalty), penalty
 }
 
@@ -54,23 +64,23 @@ func finite(x float64) float64 {
 	return min(max(x, -math.MaxFloat64), math.MaxFloat64)
 }
 
-// Penalty returns the sum over the parameters of gate(s_p) times the weight of
-// a required or an optional one. No matches, no penalty.
-func (m *Model) Penalty(matches []schema.Match) float64 {
+// Penalty returns the sum over the parameters of gate(s_p) times the price of a
+// required or an optional one, in the ranking's Unit. No matches, no penalty.
+func (m *Model) Penalty(matches []schema.Match, unit float64) float64 {
 	var sum float64
 	for _, match := range matches {
-		sum += m.Missing(match)
+		sum += m.Missing(match, unit)
 	}
 	return finite(sum)
 }
 
 // Missing returns one parameter's term of the penalty.
-func (m *Model) Missing(match schema.Match) float64 {
+func (m *Model) Missing(match schema.Match, unit float64) float64 {
 	w := m.Optional
 	if match.Required {
 		w = m.Required
 	}
-	return w * Gate(m.Alpha, m.Tau, match.Score)
+	return w * Gate(m.Alpha, m.Tau, match.Score) * unit
 }
 
 // Gate returns sigmoid(alpha·(tau - s)), in [0, 1]: it rises when the match s

@@ -39,6 +39,7 @@ func drawModel(t *rapid.T) Model {
 		Alpha:    steepness,
 		Required: rapid.Float64Range(0.01, 5).Draw(t, "w_req"),
 		Optional: rapid.Float64Range(0.01, 5).Draw(t, "w_opt"),
+		Shares:   rapid.Bool().Draw(t, "shares"),
 	}
 }
 
@@ -71,9 +72,9 @@ func TestScoreRisesWithEveryField(t *testing.T) {
 		f := drawFeatures(t, anyFinite(), "features")
 		matches := drawMatches(t, rapid.Float64Range(-1, 1), "matches")
 		i := rapid.IntRange(0, int(FeatureCount)-1).Draw(t, "field")
-		low, _ := m.Score(&f, matches)
+		low, _ := m.Score(&f, matches, 1)
 		f[i] = rapid.Float64Range(f[i], math.MaxFloat64).Draw(t, "higher")
-		high, _ := m.Score(&f, matches)
+		high, _ := m.Score(&f, matches, 1)
 		if high < low-1e-12*math.Abs(low) {
 			t.Fatalf("score fell from %v to %v as %s rose", low, high, Feature(i))
 		}
@@ -85,15 +86,15 @@ func TestPenaltyFallsWithTheMatch(t *testing.T) {
 		m := drawModel(t)
 		matches := drawMatches(t, rapid.Float64Range(-1, 1), "matches")
 		if len(matches) == 0 {
-			if p := m.Penalty(matches); p != 0 {
+			if p := m.Penalty(matches, 1); p != 0 {
 				t.Fatalf("penalty %v without parameters", p)
 			}
 			return
 		}
 		i := rapid.IntRange(0, len(matches)-1).Draw(t, "parameter")
-		worse := m.Penalty(matches)
+		worse := m.Penalty(matches, 1)
 		matches[i].Score = rapid.Float64Range(matches[i].Score, 1).Draw(t, "better")
-		if better := m.Penalty(matches); better > worse {
+		if better := m.Penalty(matches, 1); better > worse {
 			t.Fatalf("penalty rose from %v to %v with a better match", worse, better)
 		}
 	})
@@ -107,7 +108,7 @@ func TestNothingIsEverNaN(t *testing.T) {
 			Better: Example{drawFeatures(t, anyFinite(), "better"), drawMatches(t, anyFinite(), "better matches")},
 			Worse:  []Example{{drawFeatures(t, anyFinite(), "worse"), drawMatches(t, anyFinite(), "worse matches")}},
 		}
-		score, penalty := m.Score(&p.Better.Features, p.Better.Matches)
+		score, penalty := m.Score(&p.Better.Features, p.Better.Matches, m.Unit(m.Linear(&p.Better.Features)))
 		var g gradient
 		m.addGradient(&g, &p, 1)
 		loss := m.Loss(&p)
@@ -159,11 +160,39 @@ func TestPenaltyIsThatOfThePaper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := m.Penalty([]schema.Match{{Score: 0.2, Required: true}, {Score: 0.9}})
+	got := m.Penalty([]schema.Match{{Score: 0.2, Required: true}, {Score: 0.9}}, m.Unit(30))
 	want := 1/(1+math.Exp(-15*(0.5-0.2))) + 0.3/(1+math.Exp(-15*(0.5-0.9)))
 	if math.Abs(got-want) > 1e-12 {
 		t.Fatalf("penalty %v, want %v", got, want)
 	}
+}
+
+// Prices of weights in points stay what they are, others follow the best score.
+func TestTheUnitOfThePenalty(t *testing.T) {
+	missing := []schema.Match{{Required: true}}
+	for _, w := range []schema.Weights{Builtin(), Heuristic()} {
+		m, err := ModelOf(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := ModelOf(mustSeal(t, m.Weights()))
+		if err != nil || back != m {
+			t.Fatalf("%s comes back as %+v, %v", w.Version, back, err)
+		}
+		of30, of60, none := m.Penalty(missing, m.Unit(30)), m.Penalty(missing, m.Unit(60)), m.Penalty(missing, m.Unit(-1))
+		if shares := w.Version == BuiltinName; shares && (of60 != 2*of30 || none != 0) || !shares && (of60 != of30 || none != of30) {
+			t.Errorf("%s: %v of 30, %v of 60, %v of less than nothing", w.Version, of30, of60, none)
+		}
+	}
+}
+
+func mustSeal(t *testing.T, w schema.Weights) schema.Weights {
+	t.Helper()
+	sealed, err := Seal(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sealed
 }
 
 func TestFieldScores(t *testing.T) {

@@ -169,6 +169,6 @@ func BenchmarkScore(b *testing.B) {
 	m, _ := ModelOf(Builtin())
 	e := separable(1, 7)[0].Better
 	for b.Loop() {
-		m.Score(&e.Features, e.Matches)
+		m.Score(&e.Features, e.Matches, 1)
 	}
 }

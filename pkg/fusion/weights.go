@@ -37,8 +37,12 @@ func Seal(w schema.Weights) (schema.Weights, error) {
 // Weights returns the model in its exchangeable form, without epoch and
 // history and not yet sealed.
 func (m *Model) Weights() schema.Weights {
+	version := schema.WeightsSchema
+	if !m.Shares {
+		version = schema.WeightsInPoints
+	}
 	return schema.Weights{
-		Schema:   schema.WeightsSchema,
+		Schema:   version,
 		Version:  m.Version,
 		Features: m.Features.ByName(),
 		Bias:     m.Bias,
@@ -56,6 +60,7 @@ func resolve(w *schema.Weights) (Model, error) {
 	m := Model{
 		Version: w.Version, Bias: w.Bias,
 		Tau: w.Tau, Alpha: w.Alpha, Required: w.Required, Optional: w.Optional,
+		Shares: w.Schema > schema.WeightsInPoints,
 	}
 	known := 0
 	for i, name := range names {

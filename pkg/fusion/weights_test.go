@@ -129,7 +129,7 @@ func FuzzModelOf(f *testing.F) {
 			return
 		}
 		features := Features{QueryDenseName: math.MaxFloat64, QueryLexicalFlat: -math.MaxFloat64}
-		score, _ := m.Score(&features, []schema.Match{{Score: math.MaxFloat64, Required: true}, {Score: -math.MaxFloat64}})
+		score, _ := m.Score(&features, []schema.Match{{Score: math.MaxFloat64, Required: true}, {Score: -math.MaxFloat64}}, m.Unit(math.MaxFloat64))
 		if math.IsNaN(score) || math.IsInf(score, 0) {
 			t.Fatalf("accepted weights score %v", score)
 		}

@@ -70,8 +70,8 @@ type Weights struct {
 	Bias     float64            `json:"bias"`
 	Tau      float64            `json:"tau"`   // in [0, 1]
 	Alpha    float64            `json:"alpha"` // steepness of the gate, fixed at 15
-	Required float64            `json:"w_req"` // > 0
-	Optional float64            `json:"w_opt"` // > 0
+	Required float64            `json:"w_req"` // > 0, a share of the best score; with schema 1 points of it
+	Optional float64            `json:"w_opt"` // > 0, the same
 	Created  time.Time          `json:"created"`
 	Source   string             `json:"source,omitempty"` // how it was made, in words
 	Trained  int                `json:"trained_pairs,omitempty"`

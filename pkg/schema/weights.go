@@ -11,7 +11,11 @@ import (
 
 // WeightsSchema is the newest version of Weights that this code reads and the
 // one that it writes.
-const WeightsSchema = 1
+const WeightsSchema = 2
+
+// WeightsInPoints is the version of Weights whose prices of missing parameters are
+// points of a score. In later ones they are shares of the best score of a ranking.
+const WeightsInPoints = 1
 
 // MaxWeight bounds every number of a fusion model, so that a score stays
 // finite whatever the features are.

@@ -33,7 +33,7 @@ func (sr *search) parameters(q rewritten, h ranking.Hit, params []schema.Paramet
 			Required: m.Required,
 			Argument: argument,
 			Match:    m.Score,
-			Penalty:  sr.model.Missing(m),
+			Penalty:  sr.model.Missing(m, h.By.Unit),
 		})
 	}
 	return out

@@ -31,6 +31,9 @@ func (s *Service) results(ctx context.Context, sr *search, q rewritten, found or
 			sr.summarise(ctx, &entity)
 		}
 		r, remembered := show(h, entity)
+		if sr.stated() {
+			remembered.Matches = h.By.Matches
+		}
 		if relevance, ok := found.relevance[h.By.Ref]; ok {
 			r.Relevance = &relevance
 		}
@@ -91,7 +94,6 @@ func show(h ranking.Hit, e schema.Entity) (schema.Result, schema.Shown) {
 		ID:       h.ID,
 		Score:    h.By.Score,
 		Features: append([]float64(nil), h.By.Features[:]...),
-		Matches:  h.By.Matches,
 		Step:     h.Step,
 	}
 	if h.Kind == schema.KindTool {

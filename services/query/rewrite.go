@@ -63,6 +63,11 @@ func (s *Service) rewrite(ctx context.Context, sr *search) rewritten {
 	return out
 }
 
+// stated reports whether the caller says what it can provide. What a language model
+// reads in a query is what somebody happened to mention: that it lacks a parameter says
+// little, and costs nothing.
+func (sr *search) stated() bool { return len(sr.req.Arguments) > 0 }
+
 // budgeted bounds how long a search waits for an optional part: the other half of the
 // time that is left stays for the search itself.
 func budgeted(ctx context.Context, budget time.Duration) (context.Context, context.CancelFunc) {

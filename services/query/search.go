@@ -91,6 +91,9 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	index, release := s.snapshot()
 	defer release()
 	sr := &search{tenant: tenant, req: req, index: index, model: s.modelOf(index, tenant), usage: s.usage.get(tenant).value}
+	if !sr.stated() {
+		sr.model = unpriced(sr.model)
+	}
 	if s.deps.Stale() {
 		sr.parts.without(degradedWeights)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query/rewriting"
 )
 
 func TestBestFirstTiesByIDDescending(t *testing.T) {
@@ -373,7 +374,7 @@ func TestImpressionsCarryWhatTheRankingSaw(t *testing.T) {
 	c.Matches = []schema.Match{{Score: 0.25, Required: true}}
 	b := newBench(t, c, tool("b", "", 0.1))
 	stop := b.start(t)
-	resp := b.search(t, schema.SearchRequest{Query: "send a message", K: 1})
+	resp := b.search(t, schema.SearchRequest{Query: "send a message", K: 1, Arguments: map[string]string{"text": "of the message"}})
 	stop()
 	all := b.impressions(t)
 	if len(all) != 1 {
@@ -394,6 +395,31 @@ func TestImpressionsCarryWhatTheRankingSaw(t *testing.T) {
 	}
 	if !slices.Equal(i.Shown[0].Matches, c.Matches) {
 		t.Errorf("matches %v", i.Shown[0].Matches)
+	}
+}
+
+// What a language model reads in a query is not all that the caller has.
+func TestOnlyStatedArgumentsCost(t *testing.T) {
+	c := tool("a", "", 1)
+	c.Features[fusion.QueryLexicalFlat] = 10
+	c.Matches = []schema.Match{{Score: 0, Required: true}}
+	b := newBench(t, c)
+	e := b.catalogue.entities[c.Ref]
+	e.Document.Parameters = []schema.Parameter{{Name: "date", Required: true}}
+	b.catalogue.entities[c.Ref] = e
+	b.rewrites(t, Config{}, &fakeRewriter{answer: rewriting.Rewritten{Arguments: map[string]string{"city": "where"}}})
+	stop := b.start(t)
+	read := b.search(t, schema.SearchRequest{Query: "rain", Explain: true}).Results[0]
+	stated := b.search(t, schema.SearchRequest{Query: "rain", Explain: true, Arguments: map[string]string{"city": "where"}}).Results[0]
+	stop()
+	if read.Explanation.Penalty != 0 || stated.Explanation.Penalty <= 0 {
+		t.Errorf("penalty %v of a rewriting, %v of what is stated", read.Explanation.Penalty, stated.Explanation.Penalty)
+	}
+	if !slices.Equal(read.MissingParameters, []string{"date"}) || !slices.Equal(stated.MissingParameters, []string{"date"}) {
+		t.Errorf("missing %v and %v", read.MissingParameters, stated.MissingParameters)
+	}
+	if all := b.impressions(t); len(all[0].Shown[0].Matches) != 0 || len(all[1].Shown[0].Matches) != 1 {
+		t.Errorf("learned from: %+v", all)
 	}
 }
 

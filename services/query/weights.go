@@ -66,6 +66,13 @@ func (s *Service) modelOf(index *snapshot, tenant string) *fusion.Model {
 	return index.builtin
 }
 
+// unpriced returns a model by which a missing parameter costs nothing.
+func unpriced(m *fusion.Model) *fusion.Model {
+	free := *m
+	free.Required, free.Optional = 0, 0
+	return &free
+}
+
 // WeightsVersion names the weights that searches of a tenant rank by.
 func (s *Service) WeightsVersion(tenant string) string {
 	return s.modelOf(s.now.Load(), tenant).Version

@@ -61,10 +61,13 @@ func (r *searchRecord) gain(m *fusion.Model) (mean float64, ok bool) {
 		return 0, false
 	}
 	live := ranks(len(r.Shown), func(i int) float64 { return -r.Shown[i].Score })
+	features, most := make([]fusion.Features, len(r.Shown)), math.Inf(-1)
+	for i := range features {
+		copy(features[i][:], r.Shown[i].Features)
+		most = max(most, m.Linear(&features[i]))
+	}
 	trial := ranks(len(r.Shown), func(i int) float64 {
-		var f fusion.Features
-		copy(f[:], r.Shown[i].Features)
-		score, _ := m.Score(&f, r.Shown[i].Matches)
+		score, _ := m.Score(&features[i], r.Shown[i].Matches, m.Unit(most))
 		return -score
 	})
 	n := 0.

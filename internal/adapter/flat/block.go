@@ -74,8 +74,6 @@ type block struct {
 	entities  [blockSize]*entity
 	owner     [blockSize]unique.Handle[string] // the tools' providers, and the providers themselves
 	rows      [kinds]rows
-
-	required []bool // for each row of rowParameters
 }
 
 // rows are the quantised vectors of one kind, in the order of slots.
@@ -134,7 +132,6 @@ func (b *block) fill(old *block, changed *[blockSize]*change, stride int) {
 	for _, e := range b.entities {
 		if e != nil {
 			total += e.counts.total()
-			b.required = append(b.required, e.required[:e.counts[rowParameters]]...)
 		}
 	}
 	codes, scales := make([]byte, 0, total*stride), make([]float32, 0, total)

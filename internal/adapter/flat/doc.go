@@ -14,7 +14,7 @@
 // # Searching
 //
 // A search is two passes. The first reads every allowed slot: lexical scores
-// by accumulation, dense ones over int8 rows, the penalty from a table. The best
+// by accumulation, dense ones over int8 rows. The best
 // of them, some more than are asked for, are then scored exactly, by package
 // index on the float32 vectors, which are read from the mapped files; only those
 // scores decide. Which hits are left out is a good guess, not a bound.

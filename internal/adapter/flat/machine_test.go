@@ -230,7 +230,7 @@ func (m *machine) wantBest(r *rapid.T, l *index.Lookup, found []index.Candidate)
 	if got, want := refs(found), refs(every)[:len(found)]; !slices.Equal(got, want) {
 		r.Fatalf("best %v, want %v", got, want)
 	}
-	score := func(c index.Candidate) float64 { s, _ := l.Model.Score(&c.Features, c.Matches); return s }
+	score := func(c index.Candidate) float64 { return l.Model.Linear(&c.Features) }
 	for i := 1; i < len(every); i++ {
 		if score(every[i]) > score(every[i-1]) {
 			r.Fatalf("%v stands before %v", every[i-1].Ref, every[i].Ref)

@@ -32,12 +32,10 @@ type question struct {
 	kind   int
 	weight float32
 	column int
-	names  int   // the column that an entity that lacks the kind is asked instead, or none
-	gate   *gate // for arguments, where missing parameters cost something
+	names  int // the column that an entity that lacks the kind is asked instead, or none
 }
 
-// bound returns what a question can add to a score at most. A gate only takes
-// off.
+// bound returns what a question can add to a score at most.
 func (p *plan) bound(q *question) float32 {
 	most := p.columns[q.column].most
 	if q.names != none {
@@ -66,16 +64,16 @@ func newPlan(l *index.Lookup, dimensions int) plan {
 		rowName: fusion.QueryDenseName, rowFlat: fusion.QueryDenseFlat, rowDescription: fusion.QueryDenseDescription,
 		rowResponse: fusion.QueryDenseResponse, rowExamples: fusion.QueryDenseExamples, rowParameters: fusion.QueryDenseParameters,
 	} {
-		b.ask(kind, feature, query, query, nil)
+		b.ask(kind, feature, query, query)
 	}
 	whole, description, response, examples := b.needs(l.Probe.Needs)
-	b.ask(rowName, fusion.NeedsDenseName, whole, nil, nil)
-	b.ask(rowFlat, fusion.NeedsDenseFlat, whole, whole, nil)
-	b.ask(rowDescription, fusion.NeedsDenseDescription, description, description, nil)
-	b.ask(rowResponse, fusion.NeedsDenseResponse, response, response, nil)
-	b.ask(rowExamples, fusion.NeedsDenseExamples, examples, examples, nil)
+	b.ask(rowName, fusion.NeedsDenseName, whole, nil)
+	b.ask(rowFlat, fusion.NeedsDenseFlat, whole, whole)
+	b.ask(rowDescription, fusion.NeedsDenseDescription, description, description)
+	b.ask(rowResponse, fusion.NeedsDenseResponse, response, response)
+	b.ask(rowExamples, fusion.NeedsDenseExamples, examples, examples)
 	if arguments := b.arguments(l.Probe.Arguments); len(arguments) > 0 {
-		b.ask(rowParameters, fusion.NeedsDenseParameters, arguments, whole, newGate(&l.Model))
+		b.ask(rowParameters, fusion.NeedsDenseParameters, arguments, whole)
 	}
 	b.order()
 	return b.plan
@@ -103,13 +101,13 @@ type planner struct {
 	queries    []vector.Query
 }
 
-func (b *planner) ask(kind int, feature fusion.Feature, texts, absent []int, g *gate) {
+func (b *planner) ask(kind int, feature fusion.Feature, texts, absent []int) {
 	weight := float32(b.model.Features[feature])
-	if len(texts) == 0 || weight == 0 && g == nil {
+	if len(texts) == 0 || weight == 0 {
 		return
 	}
-	q := question{kind: kind, weight: weight, column: b.column(kind, texts), names: none, gate: g}
-	if kind != rowName && len(absent) > 0 && weight != 0 {
+	q := question{kind: kind, weight: weight, column: b.column(kind, texts), names: none}
+	if kind != rowName && len(absent) > 0 {
 		q.names = b.column(rowName, absent)
 	}
 	for i := range b.plan.questions {
@@ -122,9 +120,9 @@ func (b *planner) ask(kind int, feature fusion.Feature, texts, absent []int, g *
 }
 
 // asksLike reports whether two questions have the same answer, whatever it
-// weighs. What missing parameters cost is counted once.
+// weighs.
 func (q *question) asksLike(o *question) bool {
-	return q.kind == o.kind && q.column == o.column && q.names == o.names && q.gate == nil && o.gate == nil
+	return q.kind == o.kind && q.column == o.column && q.names == o.names
 }
 
 // column returns the place of the column of these texts.
@@ -181,44 +179,6 @@ func (b *planner) arguments(arguments []index.Argument) []int {
 		vectors = append(vectors, arguments[i].Text.Vector)
 	}
 	return b.texts(vectors...)
-}
-
-// gateSteps is how finely a gate's table divides the scores from 0 to 1.
-const gateSteps = 1024
-
-// gate is the penalty of one parameter by its score: for the first pass, in
-// which an exponential for every parameter of every tool would cost more than
-// all the products.
-type gate struct {
-	costs [2][gateSteps + 1]float32 // of an optional parameter, and of a required one
-}
-
-// newGate returns nil where a missing parameter costs nothing. A price is
-// never negative.
-func newGate(m *fusion.Model) *gate {
-	if m.Required == 0 && m.Optional == 0 {
-		return nil
-	}
-	g := &gate{}
-	for i := range g.costs[0] {
-		shut := fusion.Gate(m.Alpha, m.Tau, float64(i)/gateSteps)
-		g.costs[0][i], g.costs[1][i] = float32(m.Optional*shut), float32(m.Required*shut)
-	}
-	return g
-}
-
-// total returns what parameters with these scores cost together.
-func (g *gate) total(scores []float32, required []bool) float32 {
-	var sum float32
-	required = required[:len(scores)]
-	for i, score := range scores {
-		table := &g.costs[0]
-		if required[i] {
-			table = &g.costs[1]
-		}
-		sum += table[min(uint32(max(score, 0)*gateSteps+0.5), gateSteps)]
-	}
-	return sum
 }
 
 // scratch is the memory of one worker of a search.
@@ -367,21 +327,17 @@ func (q *question) best(sims []float32, has uint64, s *scratch) {
 	}
 }
 
-// cover adds the weighted mean of each slot's parameters, and takes off what
-// the missing ones cost.
+// cover adds the weighted mean of each slot's parameters.
 func (q *question) cover(sims []float32, has uint64, s *scratch) {
 	first := &s.block.rows[rowParameters].first
 	for ; has != 0; has &= has - 1 {
 		i := bits.TrailingZeros64(has)
 		of := sims[first[i]:first[i+1]]
-		var sum, cost float32
+		var sum float32
 		for _, sim := range of {
 			sum += max(sim, 0)
 		}
-		if q.gate != nil {
-			cost = q.gate.total(of, s.block.required[first[i]:first[i+1]])
-		}
-		s.scores[i] += q.weight*sum/float32(len(of)) - cost
+		s.scores[i] += q.weight * sum / float32(len(of))
 	}
 }
 

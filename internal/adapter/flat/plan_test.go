@@ -99,9 +99,6 @@ func (m *maker) drawLookup(r *rapid.T) index.Lookup {
 			l.Model.Features[f] = rapid.Float64Range(-1, 2).Draw(r, "weight")
 		}
 	}
-	if rapid.Bool().Draw(r, "penalty") {
-		l.Model.Required, l.Model.Optional = 1, 0.3
-	}
 	for range rapid.IntRange(0, 3).Draw(r, "needs") {
 		need := m.probe().Needs[0]
 		if rapid.Bool().Draw(r, "same") {

@@ -40,7 +40,7 @@ type search struct {
 }
 
 // Candidates returns the N best entities that the filters allow, best first by
-// the model of the lookup, usage left out, with the tools of Also behind them
+// the model of the lookup, usage and penalty left out, with the tools of Also behind them
 // where they are not among them. It fails when ctx ends or the file cannot be
 // read.
 func (i *Index) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error) {
@@ -257,8 +257,7 @@ func (s *search) scoreOne(r *reader, slot uint32, words *exact) (scored, error) 
 		}
 	}
 	found := index.Score(&s.lookup.Probe, index.Entry{Vectors: vectors, Required: e.required, Query: words.query, Needs: words.needs})
-	score, _ := s.lookup.Model.Score(&found.Features, found.Matches)
-	out := scored{score: score, Candidate: index.Candidate{
+	out := scored{score: s.lookup.Model.Linear(&found.Features), Candidate: index.Candidate{
 		Ref: e.ref, Provider: e.provider.Value(), Features: found.Features,
 		Matches: found.Matches, BestArg: found.BestArg, Similarity: found.Similarity,
 	}}

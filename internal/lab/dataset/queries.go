@@ -16,6 +16,8 @@ type Query struct {
 	Split     string     `json:"split"`           // part of the set that the query belongs to; may be empty
 	Steps     []string   `json:"steps"`           // the single steps of a task, where the set has them
 	Rewritten *Rewritten `json:"rewritten_query"` // nil where the query was not rewritten
+
+	Arguments map[string]string `json:"arguments"` // that the caller states, name to meaning; may be empty
 }
 
 // Label is one judged tool.

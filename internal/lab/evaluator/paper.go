@@ -61,7 +61,7 @@ func (e *evaluator) reference(ctx context.Context) ([][]evaluation.Ranked, error
 		}
 		ranking := make([]evaluation.Ranked, len(scored))
 		for j, id := range scorer.Tools() {
-			score, _ := models[fold].Score(&scored[j].Features, scored[j].Matches)
+			score, _ := models[fold].Score(&scored[j].Features, scored[j].Matches, models[fold].Unit(0))
 			ranking[j] = evaluation.Ranked{ID: id, Score: score}
 		}
 		evaluation.Sort(ranking)

@@ -162,7 +162,7 @@ func each[T any](ctx context.Context, e *evaluator, fn func(i int) (T, error)) (
 
 // retrieve returns what serving would rank for a query.
 func (e *evaluator) retrieve(ctx context.Context, q *dataset.Query, m *fusion.Model, n int) (query.Retrieval, error) {
-	req := schema.SearchRequest{Query: q.Text, Rank: schema.Rank(e.Settings.Rank), Rerank: schema.Rerank(e.Settings.Rerank)}
+	req := schema.SearchRequest{Query: q.Text, Rank: schema.Rank(e.Settings.Rank), Rerank: schema.Rerank(e.Settings.Rerank), Arguments: q.Arguments}
 	if e.Settings.Steps == evaluation.On {
 		req.Steps = stepsToSearch(q)
 	}
@@ -181,6 +181,9 @@ func (e *evaluator) retrieve(ctx context.Context, q *dataset.Query, m *fusion.Mo
 			c := &step.Candidates[j]
 			e.mask(&c.Features)
 			c.BestArg = nil // only an explanation says it
+			if len(q.Arguments) == 0 {
+				c.Matches = nil // what a rewriting names costs nothing
+			}
 			if e.Settings.Retrieval == evaluation.Lexical {
 				c.Matches, c.Vector = nil, nil // cosines, and what they are of
 			}
@@ -216,7 +219,7 @@ func best(all []index.Candidate, m *fusion.Model) []index.Candidate {
 	list := make([]scored, len(all))
 	for i, c := range all {
 		list[i] = scored{Candidate: c}
-		list[i].score, _ = m.Score(&c.Features, c.Matches)
+		list[i].score = m.Linear(&c.Features)
 	}
 	slices.SortStableFunc(list, func(a, b scored) int { return fusion.Order(a.score, a.ID, b.score, b.ID) })
 	seen := make(map[schema.Ref]bool, len(all))

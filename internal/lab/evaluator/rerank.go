@@ -32,7 +32,7 @@ func (e *evaluator) reorder(ctx context.Context, i int, step query.Step, m *fusi
 	classifier := rerank.DefaultConfig().Classifier
 	return func(ranked []ranking.Ranked, signals ranking.Signals) []ranking.Ranked {
 		step.Signals = signals
-		req := schema.SearchRequest{Query: e.queries[i].Text, Rerank: schema.Rerank(e.Settings.Rerank)}
+		req := schema.SearchRequest{Query: e.queries[i].Text, Rerank: schema.Rerank(e.Settings.Rerank), Arguments: e.queries[i].Arguments}
 		out, evidence, err := e.query.Rerank(ctx, req, m, known, step, ranked)
 		if err != nil {
 			e.mu.Lock()

@@ -65,7 +65,7 @@ func IndexSuite(t *testing.T, a IndexAdapter) {
 		{"exact scores", testExactScores},
 		{"lexical scores", testLexicalScores},
 		{"what reranking compares", testRerank},
-		{"penalty decides", testPenalty},
+		{"arguments match parameters", testMatches},
 		{"best of many", testBestOfMany},
 		{"without vectors", testWithoutVectors},
 		{"nothing to embed", testNothingToEmbed},

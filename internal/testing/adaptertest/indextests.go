@@ -253,8 +253,7 @@ func testExactScores(t *indexTest) {
 func (t *indexTest) wantOrdered(found []index.Candidate, m *fusion.Model) {
 	t.Helper()
 	score := func(c index.Candidate) float64 {
-		s, _ := m.Score(&c.Features, c.Matches)
-		return s
+		return m.Linear(&c.Features)
 	}
 	if !slices.IsSortedFunc(found, func(a, b index.Candidate) int { return fusion.Order(score(a), a.ID, score(b), b.ID) }) {
 		t.Errorf("candidates are out of order: %v", ids(found))
@@ -327,23 +326,20 @@ func testRerank(t *indexTest) {
 	}
 }
 
-func testPenalty(t *indexTest) {
+func testMatches(t *indexTest) {
 	p := t.probe("same")
 	given, missing := t.tool("given", "same"), t.tool("missing", "same")
 	missing.Document.Name = given.Document.Name
 	*missing.Vectors = *given.Vectors
 	given.Vectors.Parameters = []events.Vector{p.Arguments[0].Text.Vector, p.Arguments[1].Text.Vector}
 	t.apply(given, missing)
-	m := fusion.Model{Version: "penalty", Tau: 0.5, Alpha: 15, Required: 1, Optional: 0.3}
-	found := t.candidates(index.Lookup{Probe: p, Model: m})
-	if got := ids(found); !slices.Equal(got, []string{"given", "missing"}) {
-		t.Fatalf("order %v", got)
-	}
-	if got := found[0].BestArg; !slices.Equal(got, []int{0, 1}) {
+	found := t.candidates(index.Lookup{Probe: p})
+	at := slices.IndexFunc(found, func(c index.Candidate) bool { return c.ID == "given" })
+	if got := found[at].BestArg; !slices.Equal(got, []int{0, 1}) {
 		t.Errorf("best arguments %v", got)
 	}
 	p.Arguments = nil
-	for _, c := range t.candidates(index.Lookup{Probe: p, Model: m}) {
+	for _, c := range t.candidates(index.Lookup{Probe: p}) {
 		if len(c.Matches)+len(c.BestArg) != 0 {
 			t.Errorf("%s has matches without arguments", c.ID)
 		}
@@ -401,8 +397,7 @@ func best(changes []events.Change, p *index.Probe, m *fusion.Model) []string {
 	all := make([]scored, len(changes))
 	for i, c := range changes {
 		e := exact(c, p, index.Candidate{})
-		s, _ := m.Score(&e.Features, e.Matches)
-		all[i] = scored{c.ID, s}
+		all[i] = scored{c.ID, m.Linear(&e.Features)}
 	}
 	slices.SortFunc(all, func(a, b scored) int { return fusion.Order(a.score, a.id, b.score, b.id) })
 	out := make([]string, len(all))
