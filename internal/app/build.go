@@ -155,6 +155,9 @@ func (p *process) buildQuery(ctx context.Context) error {
 		return err
 	}
 	p.opened = append(p.opened, closer)
+	if deps.Names, err = embedding.OpenNames(); err != nil {
+		return err
+	}
 	p.query, err = query.New(query.Config{
 		RewriteBudget: p.cfg.Query.RewriteBudget,
 		Rerank:        schema.Rerank(p.cfg.Query.Rerank), ScoreBudget: p.cfg.Rerank.Budget,

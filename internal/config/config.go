@@ -31,9 +31,8 @@ const (
 
 // What judges the tools that a search has found, beside a model of ONNXPrefix.
 const (
-	RerankBuiltin = "builtin"
-	RerankHTTP    = "http"
-	RerankOff     = "off"
+	RerankHTTP = "http"
+	RerankOff  = "off"
 )
 
 // Where a query replica searches vectors.

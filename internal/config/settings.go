@@ -62,7 +62,7 @@ type Query struct {
 
 // Rerank says what judges the tools that a search has found.
 type Rerank struct {
-	Model  string        `name:"model" default:"off" help:"what judges the tools that a search has found: builtin, which reads their names; onnx:NAME, a cross-encoder that runs in the process; http, one behind an endpoint; or off"`
+	Model  string        `name:"model" default:"off" help:"what judges the tools that a search has found: onnx:NAME, a cross-encoder that runs in the process; http, one behind an endpoint; or off"`
 	URL    string        `name:"url" url:"true" help:"http: address of the cross-encoder, without the /rerank at its end"`
 	Form   string        `name:"form" default:"cohere" in:"cohere,tei" help:"http: how it is asked: cohere, which Jina and vLLM speak too, or tei"`
 	Name   string        `name:"name" help:"http: model that it is asked for; not with tei, which has one"`

@@ -161,7 +161,7 @@ func (e Embedder) validate() error {
 
 func (r Rerank) validate() error {
 	if name, ok := strings.CutPrefix(r.Model, ONNXPrefix); !ok || name == "" {
-		if err := oneOf(r.Model, RerankBuiltin, RerankHTTP, RerankOff, ONNXPrefix+"NAME"); err != nil {
+		if err := oneOf(r.Model, RerankHTTP, RerankOff, ONNXPrefix+"NAME"); err != nil {
 			return fmt.Errorf("rerank.model %w", err)
 		}
 	}

@@ -25,12 +25,6 @@ func OpenScorer(ctx context.Context, cfg config.Config) (query.Scorer, io.Closer
 		return m, m, nil
 	}
 	switch cfg.Rerank.Model {
-	case config.RerankBuiltin:
-		m, err := static.Builtin()
-		if err != nil {
-			return nil, nil, fmt.Errorf("rerank.model: %w", err)
-		}
-		return static.NewNames(m), io.NopCloser(nil), nil
 	case config.RerankHTTP:
 		r, err := openai.NewReranker(openai.RerankConfig{
 			URL: cfg.Rerank.URL, Form: openai.RerankForm(cfg.Rerank.Form), Key: cfg.Rerank.APIKey, Name: cfg.Rerank.Name, Budget: cfg.Rerank.Budget,
@@ -41,4 +35,13 @@ func OpenScorer(ctx context.Context, cfg config.Config) (query.Scorer, io.Closer
 		return r, io.NopCloser(nil), nil
 	}
 	return nil, io.NopCloser(nil), nil
+}
+
+// OpenNames returns what reads the names of tools.
+func OpenNames() (query.Names, error) {
+	m, err := static.Builtin()
+	if err != nil {
+		return nil, fmt.Errorf("names: %w", err)
+	}
+	return static.NewNames(m), nil
 }

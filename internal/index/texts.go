@@ -77,6 +77,21 @@ func isType(s string) bool {
 	return false
 }
 
+// maxLabel is how many words of a name are a label: more than names have.
+const maxLabel = 16
+
+// Label returns the words by which people know a tool, in lower case and with blanks
+// between them: those of its name, or of its title where the name is a path, such as GET
+// /alerts/{id}.
+func Label(doc *schema.Document) string {
+	name := doc.Name
+	if doc.Title != "" && strings.Contains(name, "/") {
+		name = doc.Title
+	}
+	words := text.Tokens(field(name))
+	return strings.Join(words[:min(len(words), maxLabel)], " ")
+}
+
 func nameText(doc *schema.Document) string {
 	s := join(". ", titled(doc), field(doc.Description))
 	if tags := tagText(doc); tags != "" {

@@ -84,3 +84,18 @@ func TestTextsAreBoundedWhole(t *testing.T) {
 		}
 	})
 }
+
+func TestALabelIsWhatPeopleCallATool(t *testing.T) {
+	for _, c := range []struct {
+		doc  schema.Document
+		want string
+	}{
+		{schema.Document{Name: "create_card", Title: "New card"}, "create card"},
+		{schema.Document{Name: "GET /alerts/{id}", Title: "Severe weather warnings"}, "severe weather warnings"},
+		{schema.Document{Name: "GET /alerts"}, "get alerts"},
+	} {
+		if got := Label(&c.doc); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

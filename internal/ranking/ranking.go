@@ -2,13 +2,13 @@
 // the order in which a search shows them. It adds features of their use and of
 // how they relate to each other.
 //
-// Four features need the other candidates. A tool that was used together with
+// Five features need the other candidates. A tool that was used together with
 // the front runners is likely to be wanted beside them. A tool whose provider
 // has another tool that ranks high is in the right place. A tool that does best what
 // one part of a request asks for is wanted, however little that part says beside the
-// others. And a tool that alone
-// answers with a parameter of the front runners, such as a token or an id, has
-// to be called before them, though no request asks for it.
+// others. A tool that alone answers with a parameter of the front runners, such as a token
+// or an id, has to be called before them, though no request asks for it. And a tool whose
+// name the query says stands out, the more the less it says of other names.
 package ranking
 
 import (
@@ -42,8 +42,8 @@ type Suppliers func(tool string) []index.Supplier
 type Signals struct {
 	Usage     UsageStats
 	Suppliers Suppliers
-	// Recorded says that the candidates have RelatedSupply and RelatedNeed as a search
-	// recorded them. They stand where Suppliers is nil.
+	// Recorded says that the candidates have RelatedSupply, RelatedNeed and RelatedName as
+	// a search recorded them. They stand where Suppliers is nil.
 	Recorded bool
 }
 
@@ -140,12 +140,13 @@ func relate(rs []Ranked, m *fusion.Model, s Signals) {
 	most := highest(rs)
 	owners(rs, most)
 	needs(rs, most)
+	names(rs)
 	first := front(rs, max(fusion.Supplied, fusion.FrontRunners))
 	if s.Suppliers != nil {
 		supply(rs, first[:min(len(first), fusion.Supplied)], s.Suppliers)
 	}
 	for i := range recorded {
-		for _, f := range []fusion.Feature{fusion.RelatedSupply, fusion.RelatedNeed} {
+		for _, f := range []fusion.Feature{fusion.RelatedSupply, fusion.RelatedNeed, fusion.RelatedName} {
 			rs[i].Features[f] = recorded[i][f]
 		}
 	}

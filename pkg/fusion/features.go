@@ -49,6 +49,8 @@ const (
 	RelatedOwner  // best score of a tool of the same owner, as a share of the best of all
 	RelatedSupply // mean over the front runners of how far they are ahead, where it supplies what they take
 	RelatedNeed   // best score of all, as far as it reaches the best for one of several needs
+	QueryVerb     // 1 where the name says to do something else than the query: create, read, change, delete …
+	RelatedName   // how much of its name the query says, in units of how far apart the scores of the front are
 	FeatureCount
 )
 
@@ -101,6 +103,8 @@ var names = [FeatureCount]string{
 	RelatedOwner:            "related.owner",
 	RelatedSupply:           "related.supply",
 	RelatedNeed:             "related.need",
+	QueryVerb:               "query.verb",
+	RelatedName:             "related.name",
 }
 
 // String returns the feature's name, e.g. "needs.dense.description".
@@ -122,7 +126,7 @@ func (f Feature) Usage() bool { return f == UsagePrior || f == UsageCoUse || f =
 // Related reports whether the feature says how a candidate stands to the
 // others: it is known only once they are ranked without it.
 func (f Feature) Related() bool {
-	return f == UsageCoUse || f == RelatedOwner || f == RelatedSupply || f == RelatedNeed
+	return f == UsageCoUse || f == RelatedOwner || f == RelatedSupply || f == RelatedNeed || f == RelatedName
 }
 
 // FeatureNames returns the name of every feature, in the order of Features.

@@ -42,6 +42,14 @@ const supplyWeight = 40
 // wanted, and nothing elsewhere.
 const needWeight = 0.4
 
+// What the name of a tool says: nameWeight is for one spread of the scores, so it means
+// the same in every registry. verbWeight is what a tool
+// costs that does something else with the same thing.
+const (
+	nameWeight = 0.3
+	verbWeight = -4
+)
+
 // What use lends to a tool, as soon as feedback tells of any: having been used for
 // the same query, about what its texts can, and being used whenever a front runner
 // is, a fraction of that. With every label counted this is nearly all that learning
@@ -60,7 +68,7 @@ const (
 // requests that need several; and the cosine of name and whole document, half
 // for the whole query and half for its best clause.
 //
-// Beside them stand three that relate a tool to the others: the best score among
+// Beside them stand what the name says, and three that relate a tool to the others: the best score among
 // those of its owner, what it supplies to the front runners, and how near it comes
 // to the best for one of several needs.
 //
@@ -88,6 +96,7 @@ func Builtin() schema.Weights {
 		m.Features[f] = denseWeight / 4.
 	}
 	m.Features[RelatedOwner], m.Features[RelatedSupply], m.Features[RelatedNeed] = ownerWeight, supplyWeight, needWeight
+	m.Features[RelatedName], m.Features[QueryVerb] = nameWeight, verbWeight
 	m.Features[UsageSimilar], m.Features[UsageCoUse] = similarWeight, coUseWeight
 	return preset(m, "measured default: whole documents, query and best clause")
 }

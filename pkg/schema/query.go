@@ -115,7 +115,7 @@ type Result struct {
 	Similarity        float64          `json:"similarity"`          // best cosine of query and entity, in [-1, 1]
 	Flags             []string         `json:"flags,omitempty"`     // findings about the source text, as in Document
 	Step              int              `json:"step,omitempty"`      // from 1, of the step that found it; of several
-	Relevance         *float64         `json:"relevance,omitempty"` // what rerank.model made of it, from 0 to 1; the order follows it before score, with builtin both together
+	Relevance         *float64         `json:"relevance,omitempty"` // what rerank.model made of it, from 0 to 1; the order follows it before score
 	MissingParameters []string         `json:"missing_parameters"`
 	SupportingTools   []SupportingTool `json:"supporting_tools,omitempty"` // of a provider: its tools in the ranking, best first, at most ten
 	Explanation       *Explanation     `json:"explanation,omitempty"`

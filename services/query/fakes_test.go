@@ -207,6 +207,7 @@ type bench struct {
 	stale     func() bool
 	rewriter  *fakeRewriter
 	scorer    Scorer
+	names     Names
 	reg       *prometheus.Registry
 	dead      dead
 }
@@ -251,6 +252,9 @@ func (b *bench) build(t testing.TB, cfg Config) {
 	}
 	if b.rewriter != nil {
 		deps.Rewriter = b.rewriter
+	}
+	if b.names != nil {
+		deps.Names = b.names
 	}
 	if b.scorer != nil {
 		deps.Scorer = b.scorer

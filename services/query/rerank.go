@@ -93,7 +93,7 @@ func (s *Service) rerank(ctx context.Context, sr *search, q rewritten, rank sche
 	}
 	best, places := kept[0].item.Score, kept
 	for _, p := range cut { // in the order of their places, which they keep
-		if judged && !j.advises { // nobody judged it
+		if judged { // nobody judged it
 			p.item.Score = places[p.from-2].item.Score
 		}
 		places = slices.Insert(places, p.from-1, p)
@@ -214,7 +214,7 @@ func (s *Service) extend(ctx context.Context, sr *search, step Step, places []pl
 	l.Kinds, l.Filters.Providers = []schema.Kind{schema.KindTool}, owners // which the filters let through, or they were not found
 	l.Model, l.Also, l.Rerank = *sr.model, nil, false
 	l.N = s.cfg.Reranking.KeepUnseen + maxExtended
-	library, err := find(ctx, sr, l)
+	library, err := s.find(ctx, sr, l)
 	if err != nil {
 		sr.parts.without(degradedRerank)
 		return nil
@@ -242,10 +242,8 @@ func (s *Service) extend(ctx context.Context, sr *search, step Step, places []pl
 // judge lets the Scorer of a search judge places.
 type judge struct {
 	*Service
-	sr      *search
-	query   string
-	advises bool     // whether what it says counts beside the score, not alone
-	counts  *float64 // how much, once it has judged
+	sr    *search
+	query string
 }
 
 // judge orders places by what the Scorer says, within ctx. Without an answer in time they
@@ -257,19 +255,10 @@ func (j *judge) judge(ctx context.Context, places []place) bool {
 		j.sr.parts.without(degradedRerank)
 		return false
 	}
-	var advisor Advisor
-	if advisor, j.advises = j.deps.Scorer.(Advisor); j.advises && j.counts == nil {
-		counts := advice(places, says, advisor.Weight())
-		j.counts = &counts
-	}
 	for i := range places {
 		p := &places[i]
 		p.relevance = &says[i]
-		if j.advises {
-			p.item.Score += *j.counts * says[i]
-		} else {
-			p.item.Score = says[i]
-		}
+		p.item.Score = says[i]
 	}
 	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(b.item.Score, a.item.Score) })
 	return true

@@ -177,14 +177,14 @@ func (s *Service) lookUp(ctx context.Context, sr *search, probe index.Probe, of 
 		Also:    slices.Concat(of.also, uses.Tools(&sr.model.Features)),
 		Rerank:  of.rank == schema.RankTools && slices.Contains([]schema.Rerank{schema.RerankAuto, schema.RerankMulti}, s.reranking(sr)),
 	}
-	found, err := find(ctx, sr, l)
+	found, err := s.find(ctx, sr, l)
 	if err == nil && of.rank == schema.RankProviders && len(found) >= l.N && owners(found) < sr.req.K {
 		l.N *= wider
-		found, err = find(ctx, sr, l)
+		found, err = s.find(ctx, sr, l)
 	}
 	step := Step{found, ranking.Signals{Usage: uses}, l}
 	if err == nil && sr.model.Features[fusion.RelatedSupply] != 0 {
-		err = addSuppliers(ctx, sr, l, &step)
+		err = s.addSuppliers(ctx, sr, l, &step)
 	}
 	if err != nil {
 		return Step{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -192,14 +192,32 @@ func (s *Service) lookUp(ctx context.Context, sr *search, probe index.Probe, of 
 	return step, nil
 }
 
-// find asks the index, and notes a part that it went without.
-func find(ctx context.Context, sr *search, l index.Lookup) ([]index.Candidate, error) {
+// find asks the index, reads the names of what it found, and notes a part that it went
+// without.
+func (s *Service) find(ctx context.Context, sr *search, l index.Lookup) ([]index.Candidate, error) {
 	found, err := sr.index.Index.Candidates(ctx, l)
 	if partial := (*index.Partial)(nil); errors.As(err, &partial) {
 		sr.parts.without(partial.Without)
 		err = nil
 	}
+	s.readNames(l.Probe.Query.Words, found)
 	return found, err
+}
+
+// readNames sets what the names of tools say to a query.
+func (s *Service) readNames(query string, found []index.Candidate) {
+	if s.deps.Names == nil {
+		return
+	}
+	said, asked := s.deps.Names.For(query), ranking.VerbsOf(query)
+	for i := range found {
+		if c := &found[i]; c.Kind == schema.KindTool {
+			c.Named = said(c.Label)
+			if asked.Other(c.Label) {
+				c.Features[fusion.QueryVerb] = 1
+			}
+		}
+	}
 }
 
 // owners counts the providers that the candidates belong to, or are.
@@ -220,7 +238,7 @@ const leastSupply = 0.25
 // addSuppliers notes which tools answer with the parameters of the front runners, and
 // adds those that are not among the candidates: a tool that gives a token shares no
 // word with a request that takes one.
-func addSuppliers(ctx context.Context, sr *search, l index.Lookup, step *Step) error {
+func (s *Service) addSuppliers(ctx context.Context, sr *search, l index.Lookup, step *Step) error {
 	front := ranking.Front(step.Candidates, sr.model, step.Signals.Usage, fusion.Supplied)
 	if len(front) == 0 {
 		return nil
@@ -249,7 +267,7 @@ func addSuppliers(ctx context.Context, sr *search, l index.Lookup, step *Step) e
 		return nil
 	}
 	l.N, l.Also = 0, slices.Sorted(maps.Keys(shares))
-	more, err := find(ctx, sr, l)
+	more, err := s.find(ctx, sr, l)
 	step.Candidates = append(step.Candidates, more...)
 	return err
 }

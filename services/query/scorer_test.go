@@ -172,29 +172,3 @@ func TestASearchWaitsForACrossEncoderNoLongerThanItsBudget(t *testing.T) {
 		}
 	})
 }
-
-// advisor is a Scorer whose scores count beside those of the ranking.
-type advisor struct{ fakeScorer }
-
-func (*advisor) Weight() float64 { return 0.5 }
-
-// What an advisor says lifts a tool over its neighbours, and not over all: scores of 9,
-// 8, 7, 6 and 1 are 2.8 apart, and so what is said counts up to 3.5.
-func TestAnAdvisorCountsBesideTheScore(t *testing.T) {
-	b := newBench(t, tool("a", "", 9), tool("b", "", 8), tool("c", "", 7), tool("d", "", 6), tool("e", "", 1))
-	says := &advisor{fakeScorer{relevance: map[string]float64{"c": 1, "e": 1}}}
-	b.scorer = says
-	b.build(t, Config{Rerank: schema.RerankAuto})
-	resp := b.search(t, schema.SearchRequest{Explain: true})
-	if got := ids(resp); !slices.Equal(got, []string{"c", "a", "b", "d", "e"}) {
-		t.Errorf("%v", got)
-	}
-	if first := resp.Results[0]; *first.Relevance != 1 || first.Explanation.Reranking.From != 3 {
-		t.Errorf("%+v, %+v", first, first.Explanation.Reranking)
-	}
-	plain := b.search(t, schema.SearchRequest{Rerank: schema.RerankOff})
-	says.relevance = map[string]float64{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1}
-	if got := ids(b.search(t, schema.SearchRequest{})); !slices.Equal(got, ids(plain)) {
-		t.Errorf("what says the same of all moved something: %v", got)
-	}
-}

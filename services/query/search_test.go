@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -369,7 +370,9 @@ func TestImpressionsCarryWhatTheRankingSaw(t *testing.T) {
 		c.Features[i] = float64(i + 1)
 	}
 	c.Features[fusion.UsagePrior], c.Features[fusion.UsageSimilar] = 0, 0
-	c.Features[fusion.UsageCoUse], c.Features[fusion.RelatedSupply], c.Features[fusion.RelatedNeed] = 0, 0, 0
+	for _, f := range []fusion.Feature{fusion.UsageCoUse, fusion.RelatedSupply, fusion.RelatedNeed, fusion.RelatedName} {
+		c.Features[f] = 0
+	}
 	c.Features[fusion.RelatedOwner] = 1 // no owner has a better one
 	c.Matches = []schema.Match{{Score: 0.25, Required: true}}
 	b := newBench(t, c, tool("b", "", 0.1))
@@ -449,5 +452,29 @@ func TestShutdownPublishesWhatWaits(t *testing.T) {
 	}
 	if n := len(b.impressions(t)); n != 3*publishBatch {
 		t.Errorf("%d impressions published", n)
+	}
+}
+
+// reader says how much of every name a query says.
+type reader map[string]float64
+
+func (r reader) For(string) func(string) float64 { return func(name string) float64 { return r[name] } }
+
+// Of tools whose texts match alike, the one whose name the query says comes first, and
+// the one that by its name does something else last.
+func TestNamesDecideBetweenEquals(t *testing.T) {
+	tools := []index.Candidate{tool("a", "", 9), tool("b", "", 9), tool("c", "", 9), tool("d", "", 4)}
+	for i, label := range []string{"create card", "delete card", "card", "weather"} {
+		tools[i].Label = label
+	}
+	b := newBench(t, tools...)
+	b.names = reader{"create card": 1, "delete card": 0.5, "card": 0.5}
+	b.build(t, Config{})
+	resp := b.search(t, schema.SearchRequest{Query: "create a card", Explain: true})
+	if got := ids(resp); !slices.Equal(got, []string{"a", "c", "d", "b"}) {
+		t.Errorf("%v", got)
+	}
+	if why := resp.Results[3].Explanation; why.Terms["query.verb"] >= 0 || !strings.Contains(strings.Join(why.Summary, "; "), "another kind of action") {
+		t.Errorf("%+v", why)
 	}
 }

@@ -88,7 +88,7 @@ func (c Config) withDefaults() Config {
 
 // Deps are what the service works with. Optional are: DeadLetters, without which no
 // change counts as dead; Watcher, without which the built-in weights serve; Stale;
-// Rewriter; Scorer; Now, the time of day; and Nonce, without which search ids cannot be
+// Rewriter; Scorer; Names, without which the names of tools count as texts only; Now, the time of day; and Nonce, without which search ids cannot be
 // guessed.
 type Deps struct {
 	Snapshot
@@ -98,10 +98,18 @@ type Deps struct {
 	Stale       func() bool // whether weights and usage may be behind the watched store
 	Rewriter    Rewriter
 	Scorer      Scorer
+	Names       Names
 	Now         func() time.Time // of searches and feedback
 	Nonce       func() uint64    // differs with every search
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer
+}
+
+// Names tells how much of a tool's name a query says.
+type Names interface {
+	// For returns a function for one goroutine, from a name to 0 for nothing or up to 1 for
+	// all of it.
+	For(query string) func(name string) float64
 }
 
 // Service answers searches. All its methods may be called concurrently.

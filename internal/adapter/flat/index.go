@@ -218,7 +218,7 @@ func (i *Index) commit(b *batch) error {
 	values := make([][]byte, 0, len(b.records)+1)
 	for _, r := range b.records {
 		if !r.Deleted {
-			r.words = i.tenant(r.Tenant).lexical.Analyze(lexicalTexts(r.doc))
+			r.words = i.tenant(r.Tenant).lexical.Analyze(lexicalTexts(r.doc, r.Provider))
 			r.rows.add(&r.vectors)
 		}
 		value, err := r.encode()

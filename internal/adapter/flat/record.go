@@ -24,7 +24,7 @@ import (
 // format names what the records hold. It rises whenever the same document gets
 // other bytes: another layout, other words, other quantised vectors. An index of
 // another format is built again from the bus.
-const format = 3
+const format = 4
 
 // The first byte of a record.
 const (
@@ -48,6 +48,7 @@ type meta struct {
 	Deleted     bool
 	Accepted    time.Time
 	Provider    string
+	Label       string `json:",omitempty"` // as index.Label has it
 	Format      string
 	Hash        string
 	Tags        []string
@@ -104,6 +105,7 @@ func (r *record) fill(c *events.Change) error {
 		return stream.Permanent(ReasonBadChange, fmt.Errorf("flat: document of %s: %w", c.ID, err))
 	}
 	r.Provider, r.Format, r.Hash, r.Tags, r.Quarantined = c.Provider, c.Format, c.Hash, c.Document.Tags, c.Document.Quarantined
+	r.Label = index.Label(c.Document)
 	r.Flags, r.Pending, r.Uncovered = c.Document.Flags, c.Document.Pending(), c.Document.CoversLittle()
 	r.document, r.raw, r.doc, r.Document = document, c.Raw, c.Document, len(document)
 	r.Required = make([]bool, len(c.Document.Parameters))

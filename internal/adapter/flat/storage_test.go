@@ -231,7 +231,7 @@ func encodable(t testing.TB, c *events.Change) *record {
 		t.Fatal(err)
 	}
 	r.rows.add(&r.vectors)
-	r.words = lexical.New().Analyze(lexicalTexts(c.Document))
+	r.words = lexical.New().Analyze(lexicalTexts(c.Document, c.Provider))
 	return r
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/lexical"
 	"github.com/toolstream/toolstream/internal/segmentlog"
+	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/internal/vector"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -33,6 +34,7 @@ type entity struct {
 	slot        uint32 // noSlot: deleted
 	body, head  int    // where in its record the codes begin, and the exact vectors
 	provider    unique.Handle[string]
+	label       string
 	tags        []unique.Handle[string]
 	required    []bool // one per parameter
 	dimensions  int
@@ -47,7 +49,7 @@ type entity struct {
 // newEntity returns the entity of a record, which has no slot yet.
 func newEntity(m *meta, body int, p segmentlog.Place) *entity {
 	e := &entity{
-		ref: m.Ref, version: m.Version, accepted: m.Accepted, provider: unique.Make(m.Provider), tags: handlesOf(m.Tags), required: m.Required, dimensions: m.Dimensions,
+		ref: m.Ref, version: m.Version, accepted: m.Accepted, provider: unique.Make(m.Provider), label: m.Label, tags: handlesOf(m.Tags), required: m.Required, dimensions: m.Dimensions,
 		counts: m.Counts, flags: handlesOf(m.Flags), quarantined: m.Quarantined, pending: m.Pending, uncovered: m.Uncovered, body: body,
 		head: body + m.Counts.total()*(vector.Stride(m.Dimensions)+4) + m.Words,
 	}
@@ -226,15 +228,31 @@ func (t *tenant) slotOf(kind schema.Kind, id string, s *snapshot) (uint32, bool)
 	return e.slot, found != nil && found.ref.Kind == kind && found.ref.ID == id
 }
 
-// lexicalTexts returns the texts of a document, field by field.
-func lexicalTexts(doc *schema.Document) *[lexical.FieldCount]string {
+// lexicalTexts returns the texts of a document, field by field, with its owner among
+// them: who asks for a card on Trello means a tool that may not say so itself.
+func lexicalTexts(doc *schema.Document, owner string) *[lexical.FieldCount]string {
 	f := index.Texts(doc)
 	return &[lexical.FieldCount]string{
-		lexical.Flat:        f.Flat,
+		lexical.Flat:        withOwner(f.Flat, owner),
 		lexical.Name:        f.Name,
 		lexical.Description: f.Description,
 		lexical.Parameters:  strings.Join(f.Parameters, "\n"),
 		lexical.Response:    f.Response,
 		lexical.Examples:    strings.Join(f.Examples, "\n"),
 	}
+}
+
+// withOwner adds to a text the words of its owner's id that it does not say itself.
+func withOwner(flat, owner string) string {
+	said := map[string]bool{}
+	for _, word := range text.Tokens(flat) {
+		said[text.Stem(word)] = true
+	}
+	for _, word := range text.Tokens(text.Split(owner)) {
+		if stem := text.Stem(word); !said[stem] {
+			said[stem] = true
+			flat += "\n" + word
+		}
+	}
+	return flat
 }

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/lexical"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -122,5 +124,16 @@ func apply(t testing.TB, i *Index, offset uint64, changes ...events.Change) {
 	t.Helper()
 	if err := i.Apply(t.Context(), changes, map[int]uint64{0: offset}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Words of the owner find what the tool does not say itself, and count once.
+func TestToolsAreFoundByTheirOwner(t *testing.T) {
+	texts := lexicalTexts(&schema.Document{Name: "create_card", Description: "Creates cards in a list."}, "@acme/trello-card-server")
+	if want := "acme\ntrello\nserver"; !strings.HasSuffix(texts[lexical.Flat], "list.\n"+want) {
+		t.Errorf("%q does not end with %q", texts[lexical.Flat], want)
+	}
+	if strings.Contains(texts[lexical.Name], "trello") {
+		t.Errorf("the name has its owner: %q", texts[lexical.Name])
 	}
 }

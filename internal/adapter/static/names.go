@@ -1,8 +1,6 @@
 package static
 
 import (
-	"context"
-	"slices"
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/text"
@@ -17,66 +15,71 @@ type Names struct{ model *Model }
 // NewNames returns a judge of names by the vectors of a model.
 func NewNames(m *Model) *Names { return &Names{m} }
 
-// nameWeight was sought on two of three labelled sets and measured on the third:
-// decision 0018.
-const nameWeight = 0.4
-
-// Weight returns how many standard deviations of the scores one of Score counts: a name
-// alone decides nothing.
-func (n *Names) Weight() float64 { return nameWeight }
-
-// Bounds of what is compared, and the cosine that two words have by chance.
+// queryWords bounds what is read of a query, and unlike is the cosine that two words have
+// by chance.
 const (
-	nameWords  = 12
 	queryWords = 128
 	unlike     = 0.4
 )
 
-// Score returns for each text, in order, how much of its name the query says, in the
-// same words or in others: the mean over the words of the name, from 0 to 1. The name
-// is what stands before the first full stop. It fails only when ctx has ended.
-func (n *Names) Score(ctx context.Context, query string, texts []string) ([]float64, error) {
+// For returns a function that tells how much of a name a query says, in the same words or
+// in others: the mean over the words of the name, from 0 to 1. A name is words in lower
+// case with blanks between them. The function is for one goroutine.
+func (n *Names) For(query string) func(name string) float64 {
 	asked := n.asked(query)
+	const nothing = -1           // of a word that says nothing itself
 	said := map[string]float64{} // what the query says of a word: names share many
-	scores := make([]float64, len(texts))
-	for i, s := range texts {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		name, _, _ := strings.Cut(s, ". ")
-		words := firstWords(name, nameWords, empty)
-		var sum float64
-		for _, w := range words {
+	var word []float32
+	return func(name string) float64 {
+		var sum, words float64
+		for w := range strings.SplitSeq(name, " ") {
 			x, known := said[w]
 			if !known {
-				x = nearest(n.model.Append(nil, w), asked)
+				switch _, learned := n.model.words[w]; {
+				case w == "" || empty(w):
+					x = nothing
+				case learned:
+					word = n.model.Append(word[:0], w)
+					x = nearest(word, asked.vectors)
+				case asked.words[w]: // its letters tell nothing but that it is the same
+					x = 1
+				}
 				said[w] = x
 			}
-			sum += x
+			if x != nothing {
+				sum, words = sum+x, words+1
+			}
 		}
-		scores[i] = min(1, sum/float64(max(1, len(words)))) // a float32 may say that a word is more than itself
+		return min(1, sum/max(1, words)) // a float32 may say that a word is more than itself
 	}
-	return scores, nil
 }
 
-// asked returns the vectors of the words of a query that say something, each once.
-func (n *Names) asked(query string) [][]float32 {
-	words := firstWords(query, queryWords, func(w string) bool { return text.StopWord(w) || text.Filler(w) })
-	slices.Sort(words)
-	var out [][]float32
-	for _, w := range slices.Compact(words) {
-		out = append(out, n.model.Append(nil, w))
+// asked are the words of a query that say something, and the vectors of those that the
+// model learned.
+type asked struct {
+	words   map[string]bool
+	vectors [][]float32
+}
+
+func (n *Names) asked(query string) asked {
+	a := asked{words: map[string]bool{}}
+	for _, w := range Words(query) {
+		if a.words[w] || text.StopWord(w) || text.Filler(w) || len(a.words) == queryWords {
+			continue
+		}
+		a.words[w] = true
+		if _, learned := n.model.words[w]; learned {
+			a.vectors = append(a.vectors, n.model.Append(nil, w))
+		}
 	}
-	return out
+	return a
 }
 
 // nearest returns how near the nearest asked word is, from 0 for what is so by chance.
 func nearest(word []float32, asked [][]float32) float64 {
 	best := float64(unlike)
 	for _, a := range asked {
-		if len(a) == len(word) { // a word of nothing has no vector
-			best = max(best, float64(vector.Dot(word, a)))
-		}
+		best = max(best, float64(vector.Dot(word, a)))
 	}
 	return (best - unlike) / (1 - unlike)
 }
@@ -89,10 +92,4 @@ func empty(word string) bool {
 		return true
 	}
 	return text.StopWord(word)
-}
-
-// firstWords returns the first words of a text, but for those to leave out.
-func firstWords(s string, limit int, leaveOut func(string) bool) []string {
-	words := slices.DeleteFunc(Words(s), leaveOut)
-	return words[:min(len(words), limit)]
 }

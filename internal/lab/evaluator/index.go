@@ -88,9 +88,13 @@ func (e *evaluator) openIndex(ctx context.Context) (err error) {
 		return err
 	}
 	e.closers = append(e.closers, closer)
+	names, err := embedding.OpenNames()
+	if err != nil {
+		return err
+	}
 	e.query, err = query.New(query.Config{Timeout: evalTimeout, EmbedTimeout: evalTimeout, ScoreBudget: evalTimeout}, query.Deps{
 		Snapshot:  query.Snapshot{Index: e.index, Catalogue: e.index, Embedder: e.encoder},
-		Publisher: unrecorded{}, Scorer: scorer, Logger: log, Registerer: metrics,
+		Publisher: unrecorded{}, Scorer: scorer, Names: names, Logger: log, Registerer: metrics,
 	})
 	if err != nil || e.Settings.Queries != evaluation.LLM {
 		return err

@@ -121,7 +121,7 @@ func serving(t *testing.T, e *evaluator, model llm.Model, cfg query.Config) *que
 	}
 	s, err := query.New(cfg, query.Deps{
 		Snapshot:  query.Snapshot{Model: e.Settings.Model, Index: e.index, Catalogue: e.index, Embedder: e.encoder},
-		Publisher: unrecorded{}, Rewriter: rewriter,
+		Publisher: unrecorded{}, Rewriter: rewriter, Names: static.NewNames(vectors),
 		Logger: slog.New(slog.DiscardHandler), Registerer: metrics,
 	})
 	if err != nil {

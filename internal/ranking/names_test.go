@@ -1,0 +1,66 @@
+package ranking
+
+import (
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// named returns tools with scores of the texts and of the names.
+func named(scores, names []float64) []index.Candidate {
+	out := make([]index.Candidate, len(scores))
+	for i := range out {
+		out[i].Ref = schema.Ref{Kind: schema.KindTool, ID: string(rune('a' + i))}
+		out[i].Features[fusion.QueryLexicalFlat], out[i].Named = scores[i], names[i]
+	}
+	return out
+}
+
+func TestNamesCountInUnitsOfTheScores(t *testing.T) {
+	m := &fusion.Model{}
+	m.Features[fusion.QueryLexicalFlat], m.Features[fusion.RelatedName] = 1, 0.5
+	name := func(scale float64) float64 {
+		ranked := Rank(named([]float64{10 * scale, 8 * scale, 6 * scale, 4 * scale}, []float64{0, 0, 0, 1}), m, Signals{})
+		for i := range ranked {
+			if ranked[i].ID == "d" {
+				return ranked[i].Features[fusion.RelatedName]
+			}
+		}
+		return 0
+	}
+	// The scores' deviation is the square root of 5, that of the names of 3/16.
+	if got := name(1); got < 5.16 || got > 5.17 {
+		t.Errorf("%v", got)
+	}
+	if one, ten := name(1), name(10); ten < 9.99*one || ten > 10.01*one {
+		t.Errorf("ten times the scores, %v times the name", ten/one)
+	}
+	for _, r := range Rank(named([]float64{3, 2, 1}, []float64{0.5, 0.5, 0.5}), m, Signals{}) {
+		if r.Features[fusion.RelatedName] != 0 {
+			t.Errorf("names that all say the same tell %v", r.Features[fusion.RelatedName])
+		}
+	}
+}
+
+func TestVerbs(t *testing.T) {
+	for _, c := range []struct {
+		query, label string
+		other        bool
+	}{
+		{"create a jira issue", "jira create issue", false},
+		{"create a jira issue", "jira delete issue", true},
+		{"which labels are there?", "list labels", false},
+		{"which labels are there?", "create label", true},
+		{"take down one of my tweets", "delete tweet", false}, // it does not say
+		{"add or remove a member", "remove member", false},
+		{"delete my list of guests", "list guests", false}, // as nouns go, list is asked for as well
+		{"delete the guests", "guests of an event: the list", false},
+		{"delete the guests", "weather forecast", false},
+	} {
+		if got := VerbsOf(c.query).Other(c.label); got != c.other {
+			t.Errorf("%q and %q: %v", c.query, c.label, got)
+		}
+	}
+}
