@@ -16,6 +16,7 @@ func newSearch(con *console) *cobra.Command {
 	var req schema.SearchRequest
 	var expected, explain string
 	var arguments []string
+	var collapse bool
 	cmd := &cobra.Command{
 		Use:   "search QUERY | search --step STEP…",
 		Short: "Find the tools or providers for a query",
@@ -44,6 +45,9 @@ func newSearch(con *console) *cobra.Command {
 			}
 			req.Explain = explain != ""
 			req.Query = strings.Join(args, " ")
+			if !collapse {
+				req.Collapse = &collapse
+			}
 			checked := req
 			if _, err := checked.Normalize(); err != nil {
 				return refused(cmd, err)
@@ -63,6 +67,7 @@ func newSearch(con *console) *cobra.Command {
 	flags.Lookup("explain").NoOptDefVal = explainShort
 	flags.StringVar((*string)(&req.Rewrite), "rewrite", "auto", "rewrite the query first: auto or off")
 	flags.StringVar((*string)(&req.Rerank), "rerank", "", "reorder tools by their owners: auto, off, single or multi (default as the server is set)")
+	flags.BoolVar(&collapse, "collapse", true, "show a tool and its copies of other providers as one result")
 	flags.StringArrayVar(&req.Filters.Providers, "provider", nil, "only tools of this provider (repeatable)")
 	flags.StringArrayVar(&req.Filters.Tags, "tag", nil, "only tools with this tag, or another one that is named (repeatable)")
 	flags.StringArrayVar(&req.Filters.IDs, "id", nil, "only this id (repeatable)")
@@ -150,6 +155,9 @@ func describe(r schema.Result) string {
 		}
 		text = "through " + strings.Join(ids, ", ") + ". " + text
 	}
+	if len(r.AlsoOfferedBy) > 0 {
+		text = "also offered by " + others(r) + ". " + text
+	}
 	if len(r.Flags) > 0 {
 		text = "flagged " + strings.Join(r.Flags, ", ") + ". " + text
 	}
@@ -157,6 +165,20 @@ func describe(r schema.Result) string {
 		text = "needs " + strings.Join(r.MissingParameters, ", ") + ". " + text
 	}
 	return text
+}
+
+// others names who else offers a tool, in so many words as fit a line.
+func others(r schema.Result) string {
+	const named = 3
+	var providers []string
+	for _, o := range r.AlsoOfferedBy[:min(named, len(r.AlsoOfferedBy))] {
+		providers = append(providers, cmp.Or(o.Provider, o.ID))
+	}
+	out := strings.Join(providers, ", ")
+	if more := r.OtherOffers - len(providers); more > 0 {
+		out += fmt.Sprintf(" and %d others", more)
+	}
+	return out
 }
 
 // printSearched prints the needs and arguments that were searched for, where a model or the caller made

@@ -3,6 +3,7 @@
 package index
 
 import (
+	"github.com/toolstream/toolstream/internal/nearcopy"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -70,7 +71,7 @@ type Supplier struct {
 	Share float64 // of the parameters that it supplies, the largest SupplierShare
 }
 
-// MaxSuppliers is how many tools may answer with a parameter. What more of them
+// MaxSuppliers is how many tools may answer with a parameter, copies left out. What more of them
 // answer with, such as a name or a status, says nothing.
 const MaxSuppliers = 5
 
@@ -99,6 +100,8 @@ func (e *Partial) Unwrap() error { return e.Err }
 type Candidate struct {
 	schema.Ref
 	Provider   string
+	First      uint64          // revision of its first document
+	Sketch     nearcopy.Sketch // of a tool
 	Features   fusion.Features
 	Matches    []schema.Match // one per parameter, in the document's order; empty without arguments
 	BestArg    []int          // for each parameter the index of the argument that it is given, -1 for none

@@ -18,6 +18,7 @@ type Hit struct {
 	By         *Ranked
 	Step       int                     // from 1, of several steps: the one whose candidate it is
 	Supporting []schema.SupportingTool // of a provider: its tools in the ranking, best first
+	Others     []Hit                   // of a tool: its copies of other providers, best first
 }
 
 // Hits returns what a search shows, best first: the entities that were ranked, or their

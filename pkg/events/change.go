@@ -32,6 +32,7 @@ type Change struct {
 	Format   string          `json:"format,omitempty"`   // name of the recognised format; decides the standardizing rules
 	Hash     string          `json:"hash,omitempty"`     // hex SHA-256 of the raw document's canonical JSON
 	Released string          `json:"released,omitempty"` // hash of the document that an operator last let out of quarantine
+	First    uint64          `json:"first,omitempty"`    // revision under which the entity came, or came back after a delete or from another provider; absent is this one
 	Accepted time.Time       `json:"accepted"`
 	Event    *Event          `json:"event,omitempty"` // what brought the change, where it came as an event
 	Raw      json.RawMessage `json:"raw,omitempty"`   // the document as JSON; prose is a JSON string

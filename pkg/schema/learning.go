@@ -49,6 +49,7 @@ type Shown struct {
 	Score    float64   `json:"score"`
 	Features []float64 `json:"features"`          // in the order of fusion.FeatureNames
 	Matches  []Match   `json:"matches,omitempty"` // parameter matches, for the penalty's gradient
+	Also     []Offer   `json:"also,omitempty"`    // the copies that were named beside it
 	Step     int       `json:"step,omitempty"`    // from 1: the features are of that step, not of the query; of several
 }
 

@@ -61,6 +61,7 @@ type SearchRequest struct {
 	Exclude   []string          `json:"exclude_flags,omitempty"` // what has one of these flags is left out, before the top k are chosen
 	Explain   bool              `json:"explain,omitempty"`
 	Rewrite   Rewrite           `json:"rewrite,omitempty"`
+	Collapse  *bool             `json:"collapse,omitempty"`  // copies of other providers in one result; true when absent
 	Rerank    Rerank            `json:"rerank,omitempty"`    // as the server is set when absent
 	Needs     []Need            `json:"needs,omitempty"`     // given by the caller: skips rewriting
 	Arguments map[string]string `json:"arguments,omitempty"` // name to meaning, never a value; "(integer) meaning" tells the type
@@ -118,7 +119,15 @@ type Result struct {
 	Relevance         *float64         `json:"relevance,omitempty"` // what rerank.model made of it, from 0 to 1; the order follows it before score
 	MissingParameters []string         `json:"missing_parameters"`
 	SupportingTools   []SupportingTool `json:"supporting_tools,omitempty"` // of a provider: its tools in the ranking, best first, at most ten
+	AlsoOfferedBy     []Offer          `json:"also_offered_by,omitempty"`  // of a tool: its copies of other providers, best first, at most ten
+	OtherOffers       int              `json:"other_offers,omitempty"`     // how many copies were found
 	Explanation       *Explanation     `json:"explanation,omitempty"`
+}
+
+// Offer is a tool that does the same as the one shown.
+type Offer struct {
+	ID       string `json:"id"`
+	Provider string `json:"provider"`
 }
 
 // SupportingTool is a tool by which its provider was found.

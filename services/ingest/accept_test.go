@@ -153,6 +153,33 @@ func TestAToolChangesHandsOnlyByTakingOver(t *testing.T) {
 	}
 }
 
+// An update keeps the age of a tool, a restart too; what was deleted or changes hands
+// starts anew.
+func TestAToolKeepsItsAge(t *testing.T) {
+	bus := streamtest.NewBus()
+	s, stop := start(t, bus, Config{}, newWall().now)
+	came := outcomes(t, s, owned(doc("a", "x"), "p"))[0].Revision
+	first := func() uint64 { return visible(t, bus, "a").First }
+	accept(t, s, owned(doc("a", "y"), "p"))
+	if got := first(); got != came {
+		t.Errorf("after an update %d, want %d", got, came)
+	}
+	stop()
+	s, _ = start(t, bus, Config{}, newWall().now)
+	accept(t, s, doc("a", "z"))
+	if got := first(); got != came {
+		t.Errorf("after a restart %d, want %d", got, came)
+	}
+	out, err := s.Accept(t.Context(), home, []formats.Item{owned(doc("a", "z"), "q")}, Options{TakeOver: true})
+	if err != nil || first() != out[0].Revision {
+		t.Errorf("taken over: %d, want %d (%v)", first(), out[0].Revision, err)
+	}
+	accept(t, s, gone("a"))
+	if back := outcomes(t, s, doc("a", "z"))[0].Revision; first() != back {
+		t.Errorf("after a delete %d, want %d", first(), back)
+	}
+}
+
 func TestAcceptTakesTheNewestOfOneBatch(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

@@ -81,6 +81,7 @@ func (s *Service) decide(g *group, ch *change) {
 		before.decided(Superseded, "", record{})
 	}
 	ch.Version = version(s.clock.Next(), old.Version, uncertain, ch)
+	ch.First = ch.since(old, there)
 	ch.Accepted = s.now().UTC()
 	ch.outcome.Revision = ch.Revision
 	g.accepted = append(g.accepted, ch)

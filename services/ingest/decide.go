@@ -40,7 +40,7 @@ const (
 
 // change is an item on its way through acceptance.
 type change struct {
-	events.Change // without the document; Revision, Source and Accepted are set when it is decided
+	events.Change // without the document; Revision, Source, First and Accepted are set when it is decided
 
 	raw     []byte // the document, valid JSON
 	key     string
@@ -137,6 +137,16 @@ func version(revision uint64, old, uncertain schema.Version, c *change) schema.V
 		source = max(old.Source, uncertain.Source)
 	}
 	return schema.Version{Revision: revision, Source: source}
+}
+
+// since returns the revision under which the entity of an accepted change came: what is
+// known already keeps its age through every update, and what a delete ended or another
+// provider takes over is new.
+func (c *change) since(old record, there bool) uint64 {
+	if !there || old.deleted || c.moves(old) {
+		return c.Revision
+	}
+	return old.first
 }
 
 // decided writes a decision into the outcome.

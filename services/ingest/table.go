@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"strings"
 	"sync"
@@ -26,6 +27,7 @@ type record struct {
 	fingerprint fingerprint
 	provider    unique.Handle[string]
 	released    unique.Handle[string] // hash of the document that was let out of quarantine; zero: none was
+	first       uint64                // revision under which the entity came
 	offset      uint64                // where it lies on the bus; 0: not read yet
 	partition   int
 	event       *eventTime // of the newest event that reached the entity; nil: no event with a time did
@@ -47,7 +49,7 @@ type eventTime struct {
 }
 
 // A table knows the newest version of every entity on tools.raw, deleted ones included,
-// and what it said. It holds about 220 bytes an entity. Its methods may be called
+// and what it said. It holds about 230 bytes an entity. Its methods may be called
 // concurrently.
 type table struct {
 	mu        sync.RWMutex // guards all below
@@ -174,6 +176,7 @@ func recordOf(c *events.Change) record {
 		Version:     c.Version,
 		fingerprint: fingerprintOf(c.Hash, c.Provider, c.Format),
 		provider:    unique.Make(c.Provider),
+		first:       cmp.Or(c.First, c.Revision),
 		event:       eventTimeOf(c.Event),
 		deleted:     c.Op == events.OpDelete,
 	}

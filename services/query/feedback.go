@@ -76,8 +76,8 @@ func (s *Service) deleted(tenant, id string) bool {
 	return gone && (!provider || providerGone)
 }
 
-// A search id is, in base32, a nonce, how many results the search showed, a digest of
-// each of their ids, and a checksum over all of that and the tenant. So every replica
+// A search id is, in base32, a nonce, how many tools and providers the search showed, a
+// digest of each of their ids, and a checksum over all of that and the tenant. So every replica
 // can tell, without asking the one that searched, whether feedback is about a search of
 // its tenant and about something that the search showed. It is no signature: it finds
 // mistakes, and the trainer judges by what it recorded.
@@ -94,12 +94,19 @@ var idEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 // searchID returns the id of a search that showed these results.
 func searchID(tenant string, nonce uint64, shown []schema.Shown) string {
 	raw := binary.BigEndian.AppendUint64(nil, nonce)
-	if len(shown) > maxDigests {
+	var ids []string
+	for i := range shown {
+		ids = append(ids, shown[i].ID)
+		for _, other := range shown[i].Also {
+			ids = append(ids, other.ID)
+		}
+	}
+	if len(ids) > maxDigests {
 		raw = append(raw, unnamed)
 	} else {
-		raw = append(raw, byte(len(shown)))
-		for i := range shown {
-			raw = append(raw, digest(raw[:nonceSize], shown[i].ID)...)
+		raw = append(raw, byte(len(ids)))
+		for _, id := range ids {
+			raw = append(raw, digest(raw[:nonceSize], id)...)
 		}
 	}
 	return idEncoding.EncodeToString(append(raw, checksum(tenant, raw)...))

@@ -23,8 +23,8 @@ func (s *Service) results(ctx context.Context, sr *search, q rewritten, found or
 		if len(results) == sr.req.K {
 			break
 		}
-		entity, ok := sr.entity(ctx, h)
-		if !ok || entity.Document.Quarantined || slices.ContainsFunc(entity.Document.Flags, sr.excludes) {
+		h, entity, ok := sr.first(ctx, h)
+		if !ok {
 			continue
 		}
 		if len(results) < maxSummaries {
@@ -34,6 +34,7 @@ func (s *Service) results(ctx context.Context, sr *search, q rewritten, found or
 		if sr.stated() {
 			remembered.Matches = h.By.Matches
 		}
+		offer(&r, &remembered, h.Others)
 		if relevance, ok := found.relevance[h.By.Ref]; ok {
 			r.Relevance = &relevance
 		}
@@ -60,6 +61,11 @@ func (s *Service) results(ctx context.Context, sr *search, q rewritten, found or
 }
 
 func (sr *search) excludes(flag string) bool { return slices.Contains(sr.req.Exclude, flag) }
+
+// hides reports whether an entity is in quarantine or excluded by a flag.
+func (sr *search) hides(e *schema.Entity) bool {
+	return e.Document.Quarantined || slices.ContainsFunc(e.Document.Flags, sr.excludes)
+}
 
 // entity returns what the catalogue says of a hit, and whether to show it. A catalogue
 // that cannot be asked hides nothing, and a provider without a document of its own is

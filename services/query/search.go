@@ -27,7 +27,7 @@ const (
 var ErrUnavailable = errors.New("search is unavailable")
 
 // search is what the stages of one search share. No stage changes anything but parts,
-// to which it adds what it went without.
+// to which it adds what it went without; collapse may set the depth.
 type search struct {
 	tenant string
 	req    schema.SearchRequest
@@ -104,7 +104,7 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	}
 	ctx, st := s.stage(ctx, "answer")
 	defer st.end(nil)
-	answer := s.order(ctx, sr, q, found)
+	found, answer := s.collapse(ctx, sr, q, found, s.order(ctx, sr, q, found))
 	results, shown := s.results(ctx, sr, q, answer)
 	id := searchID(tenant, s.deps.Nonce(), shown)
 	s.record(ctx, sr, id, found.Vector, shown)

@@ -45,7 +45,7 @@ type searchRecord struct {
 	Model    string           `json:"model,omitempty"`  // embedding model of Vector
 	Vector   schema.Direction `json:"vector,omitempty"` // of the query
 	Shown    []schema.Shown   `json:"shown"`
-	Used     []int            `json:"used,omitempty"`     // positions that were selected, called or succeeded
+	Used     []int            `json:"used,omitempty"`     // positions, as offers.go counts them, that were selected, called or succeeded
 	Called   []int            `json:"called,omitempty"`   // positions that were called or succeeded
 	Rejected []int            `json:"rejected,omitempty"` // positions that failed or were rejected
 	Events   []string         `json:"events,omitempty"`   // identities of the events that counted
@@ -266,8 +266,10 @@ func (s *Service) join(m *memory, f schema.Feedback, rec *searchRecord) error {
 		return nil
 	}
 	t := m.tenant(f.Tenant)
-	t.observe(rec, s.cfg.Clusters)
-	t.score(rec, cmp.Or(rec.Model, s.Model()))
+	seen := rec.seen()
+	t.observe(seen, s.cfg.Clusters)
+	t.score(seen, cmp.Or(rec.Model, s.Model()))
+	rec.Cluster = seen.Cluster
 	raw, err := rec.encode()
 	m.put(keySearch+f.Tenant+"/"+f.SearchID, raw)
 	return err
@@ -275,7 +277,7 @@ func (s *Service) join(m *memory, f schema.Feedback, rec *searchRecord) error {
 
 // add notes an event and returns its outcome.
 func (r *searchRecord) add(f schema.Feedback, window time.Duration) string {
-	position := slices.IndexFunc(r.Shown, func(s schema.Shown) bool { return s.ID == f.ToolID })
+	position := r.position(f.ToolID)
 	switch {
 	case f.Time.Sub(r.at) > window:
 		return tooOld

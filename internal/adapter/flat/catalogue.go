@@ -13,7 +13,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/lexical"
-
+	"github.com/toolstream/toolstream/internal/nearcopy"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -288,14 +288,48 @@ func (e *entity) requiredNames() ([]string, error) {
 	return names, nil
 }
 
+// copiesOfSuppliers is how many tools are looked through for each supplier.
+const copiesOfSuppliers = 20
+
+// originals returns of tools those that are no copies of older ones of other providers: a
+// parameter is no less one tool's to answer with for being copied.
+func (s *snapshot) originals(slots []uint32) []uint32 {
+	if len(slots) < 2 {
+		return slots
+	}
+	slices.SortFunc(slots, func(a, b uint32) int {
+		x, y := s.at(a), s.at(b)
+		return cmp.Or(cmp.Compare(x.first, y.first), cmp.Compare(x.ref.ID, y.ref.ID))
+	})
+	var out []uint32
+	var tools []nearcopy.Tool
+	for _, slot := range slots {
+		tool := s.at(slot).sketch.Tool()
+		if !s.copies(slot, &tool, out, tools) {
+			out, tools = append(out, slot), append(tools, tool)
+		}
+	}
+	return out
+}
+
+// copies reports whether the tool in a slot is a copy of one of others.
+func (s *snapshot) copies(slot uint32, tool *nearcopy.Tool, others []uint32, tools []nearcopy.Tool) bool {
+	for i, other := range others {
+		if s.at(other).provider != s.at(slot).provider && tools[i].CopiedBy(tool) {
+			return true
+		}
+	}
+	return false
+}
+
 // suppliersOf returns the other tools that answer with what the tool in a slot
 // takes.
 func (s *snapshot) suppliersOf(taker uint32, names []string) []index.Supplier {
 	shares := map[string]float64{}
 	another := func(slot uint32) bool { return slot != taker && s.isTool(slot) }
 	for _, name := range names {
-		slots, few := s.lexical.MatchAll(lexical.Response, name, index.MaxSuppliers, another)
-		if !few {
+		slots, few := s.lexical.MatchAll(lexical.Response, name, copiesOfSuppliers*index.MaxSuppliers, another)
+		if slots = s.originals(slots); !few || len(slots) > index.MaxSuppliers {
 			continue
 		}
 		for _, slot := range slots {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/lexical"
+	"github.com/toolstream/toolstream/internal/nearcopy"
 	"github.com/toolstream/toolstream/internal/segmentlog"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/vector"
@@ -24,7 +25,7 @@ import (
 // format names what the records hold. It rises whenever the same document gets
 // other bytes: another layout, other words, other quantised vectors. An index of
 // another format is built again from the bus.
-const format = 4
+const format = 5
 
 // The first byte of a record.
 const (
@@ -51,6 +52,8 @@ type meta struct {
 	Label       string `json:",omitempty"` // as index.Label has it
 	Format      string
 	Hash        string
+	First       uint64          `json:",omitempty"` // revision of its first document; 0: this one
+	Sketch      nearcopy.Sketch `json:",omitempty"` // of a tool
 	Tags        []string
 	Required    []bool   // one per parameter
 	Flags       []string `json:",omitempty"`
@@ -106,6 +109,10 @@ func (r *record) fill(c *events.Change) error {
 	}
 	r.Provider, r.Format, r.Hash, r.Tags, r.Quarantined = c.Provider, c.Format, c.Hash, c.Document.Tags, c.Document.Quarantined
 	r.Label = index.Label(c.Document)
+	r.First = c.First
+	if c.Kind == schema.KindTool {
+		r.Sketch = nearcopy.Of(c.Document, c.Provider)
+	}
 	r.Flags, r.Pending, r.Uncovered = c.Document.Flags, c.Document.Pending(), c.Document.CoversLittle()
 	r.document, r.raw, r.doc, r.Document = document, c.Raw, c.Document, len(document)
 	r.Required = make([]bool, len(c.Document.Parameters))

@@ -258,7 +258,7 @@ func (s *search) scoreOne(r *reader, slot uint32, words *exact) (scored, error) 
 	}
 	found := index.Score(&s.lookup.Probe, index.Entry{Vectors: vectors, Required: e.required, Query: words.query, Needs: words.needs})
 	out := scored{score: s.lookup.Model.Linear(&found.Features), Candidate: index.Candidate{
-		Ref: e.ref, Provider: e.provider.Value(), Label: e.label, Features: found.Features,
+		Ref: e.ref, Provider: e.provider.Value(), Label: e.label, First: e.first, Sketch: e.sketch, Features: found.Features,
 		Matches: found.Matches, BestArg: found.BestArg, Similarity: found.Similarity,
 	}}
 	if s.lookup.Apart() {

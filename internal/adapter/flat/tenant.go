@@ -1,6 +1,7 @@
 package flat
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/lexical"
+	"github.com/toolstream/toolstream/internal/nearcopy"
 	"github.com/toolstream/toolstream/internal/segmentlog"
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/internal/vector"
@@ -30,6 +32,7 @@ type name struct {
 type entity struct {
 	ref         schema.Ref
 	version     schema.Version
+	first       uint64 // revision of its first document
 	accepted    time.Time
 	slot        uint32 // noSlot: deleted
 	body, head  int    // where in its record the codes begin, and the exact vectors
@@ -40,6 +43,7 @@ type entity struct {
 	dimensions  int
 	counts      counts
 	flags       []unique.Handle[string]
+	sketch      nearcopy.Sketch
 	quarantined bool // searches leave it out
 	pending     bool // a language model is to be asked about it
 	uncovered   bool // the fields had no room for much of the source
@@ -49,7 +53,7 @@ type entity struct {
 // newEntity returns the entity of a record, which has no slot yet.
 func newEntity(m *meta, body int, p segmentlog.Place) *entity {
 	e := &entity{
-		ref: m.Ref, version: m.Version, accepted: m.Accepted, provider: unique.Make(m.Provider), label: m.Label, tags: handlesOf(m.Tags), required: m.Required, dimensions: m.Dimensions,
+		ref: m.Ref, version: m.Version, first: cmp.Or(m.First, m.Version.Revision), sketch: m.Sketch, accepted: m.Accepted, provider: unique.Make(m.Provider), label: m.Label, tags: handlesOf(m.Tags), required: m.Required, dimensions: m.Dimensions,
 		counts: m.Counts, flags: handlesOf(m.Flags), quarantined: m.Quarantined, pending: m.Pending, uncovered: m.Uncovered, body: body,
 		head: body + m.Counts.total()*(vector.Stride(m.Dimensions)+4) + m.Words,
 	}

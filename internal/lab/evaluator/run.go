@@ -192,7 +192,8 @@ func (r *run) search(ctx context.Context, user *simulation.User, asked *evaluati
 	if user.Thorough {
 		k = allShown
 	}
-	resp, err := r.query.Search(ctx, tenant.Default, schema.SearchRequest{Query: asked.Query.Text, K: k})
+	each := false // tools are judged one by one
+	resp, err := r.query.Search(ctx, tenant.Default, schema.SearchRequest{Query: asked.Query.Text, K: k, Collapse: &each})
 	if err != nil {
 		return nil, false, err
 	}

@@ -73,6 +73,7 @@ func IndexSuite(t *testing.T, a IndexAdapter) {
 		{"also", testAlso},
 		{"suppliers", testSuppliers},
 		{"suppliers through changes", testSuppliersThroughChanges},
+		{"suppliers with copies", testSuppliersWithCopies},
 		{"described", testDescribed},
 		{"tenants", testTenants},
 		{"ids of any kind", testIDs},

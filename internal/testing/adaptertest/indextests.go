@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/nearcopy"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/vector"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -163,7 +165,9 @@ func testIndexRestart(t *indexTest) {
 	if got := t.index.Positions(); len(got) != 0 {
 		t.Fatalf("positions of an empty index: %v", got)
 	}
-	t.apply(t.tool("a", "first"), t.tool("b", "second"))
+	old := t.tool("b", "second")
+	old.First = 1
+	t.apply(t.tool("a", "first"), old)
 	if err := t.index.Apply(t.ctx, []events.Change{t.tool("c", "third")}, map[int]uint64{3: 17}); err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +191,7 @@ func testIndexRestart(t *indexTest) {
 
 func sameCandidate(a, b index.Candidate) bool {
 	near := func(x, y float64) bool { return math.Abs(x-y) < 1e-5 }
-	return a.Ref == b.Ref && a.Provider == b.Provider && near(a.Similarity, b.Similarity) && slices.Equal(a.BestArg, b.BestArg) &&
+	return a.Ref == b.Ref && a.Provider == b.Provider && a.First == b.First && bytes.Equal(a.Sketch, b.Sketch) && near(a.Similarity, b.Similarity) && slices.Equal(a.BestArg, b.BestArg) &&
 		slices.EqualFunc(a.Features[:], b.Features[:], near) &&
 		slices.EqualFunc(a.Matches, b.Matches, func(x, y schema.Match) bool { return x.Required == y.Required && near(x.Score, y.Score) })
 }
@@ -208,7 +212,8 @@ func exact(c events.Change, p *index.Probe, got index.Candidate) index.Candidate
 	}
 	s := index.Score(p, e)
 	return ofWords(index.Candidate{
-		Ref: c.Ref, Provider: c.Provider, Features: s.Features, Matches: s.Matches, BestArg: s.BestArg, Similarity: s.Similarity,
+		Ref: c.Ref, Provider: c.Provider, First: cmp.Or(c.First, c.Revision), Sketch: nearcopy.Of(c.Document, c.Provider),
+		Features: s.Features, Matches: s.Matches, BestArg: s.BestArg, Similarity: s.Similarity,
 	}, got)
 }
 

@@ -121,3 +121,17 @@ func testSuppliersThroughChanges(t *indexTest) {
 	t.wantSuppliers("within", "late 1")
 	t.wantSuppliers("beyond", "")
 }
+
+// A tool that answers with a parameter counts no less for being copied.
+func testSuppliersWithCopies(t *indexTest) {
+	original := t.answering("login", "a token")
+	changes := []events.Change{t.taking("taker", "token"), original}
+	for i := range index.MaxSuppliers + 1 {
+		c := t.answering(fmt.Sprint("login ", i), "a token")
+		c.Provider = fmt.Sprint("copies ", i)
+		c.Document.Description = original.Document.Description
+		changes = append(changes, c)
+	}
+	t.apply(changes...)
+	t.wantSuppliers("taker", "login 1")
+}

@@ -1,0 +1,102 @@
+package ranking
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/toolstream/toolstream/internal/nearcopy"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Collapse puts tools and their copies of other providers into one hit each, where the
+// first of them stands, until there are at least n hits of the best that are given. The
+// hit shows the preferred tool: the most used one, of those the one that came first. The
+// others are in Others.
+//
+// The texts of two providers may differ in the very word that a query asks for. So a tool
+// that is clearly behind its copy for this query does not stand for it.
+func Collapse(hits []Hit, n int, uses UsageStats) []Hit {
+	for size := min(4*n, len(hits)); ; size = min(2*size, len(hits)) {
+		rows := collapse(hits[:size], uses)
+		if len(rows) >= n || size == len(hits) {
+			return append(rows, hits[size:]...)
+		}
+	}
+}
+
+// behind is the share of a copy's score below which a tool is clearly behind it.
+const behind = .75
+
+// offer is a hit that may be a copy, or have copies.
+type offer struct {
+	*Hit
+	at   int // among the hits
+	tool nearcopy.Tool
+	used float64
+}
+
+func collapse(hits []Hit, uses UsageStats) []Hit {
+	offers := offersOf(hits, uses)
+	of := make([]int, len(hits)) // the place of the tool that stands for each
+	for i := range of {
+		of[i] = i
+	}
+	var preferred []*offer
+	for _, o := range offers {
+		at := slices.IndexFunc(preferred, func(p *offer) bool { return p.standsFor(o) })
+		if at < 0 {
+			preferred = append(preferred, o)
+		} else {
+			of[o.at] = preferred[at].at
+		}
+	}
+	return rows(hits, of)
+}
+
+// offersOf returns the tools among hits, the preferred ones first.
+func offersOf(hits []Hit, uses UsageStats) []*offer {
+	all := make([]offer, len(hits))
+	out := make([]*offer, 0, len(hits))
+	for i := range hits {
+		h := &hits[i]
+		if h.Kind != schema.KindTool || len(h.By.Sketch) == 0 {
+			continue
+		}
+		all[i] = offer{Hit: h, at: i, tool: h.By.Sketch.Tool()}
+		if uses != nil {
+			all[i].used = uses.Prior(h.ID)
+		}
+		out = append(out, &all[i])
+	}
+	slices.SortFunc(out, func(a, b *offer) int {
+		if order := cmp.Or(cmp.Compare(b.used, a.used), cmp.Compare(a.By.First, b.By.First)); order != 0 {
+			return order
+		}
+		return cmp.Compare(a.ID, b.ID)
+	})
+	return out
+}
+
+// standsFor reports whether o is a copy of p that p may be shown in place of.
+func (p *offer) standsFor(o *offer) bool {
+	return p.By.Provider != o.By.Provider && o.By.Score-p.By.Score <= (1-behind)*math.Abs(o.By.Score) && p.tool.CopiedBy(&o.tool)
+}
+
+// rows returns one hit for each tool that stands for itself.
+func rows(hits []Hit, of []int) []Hit {
+	out := make([]Hit, 0, len(hits))
+	row := make([]int, len(hits)) // by place of the tool shown, from 1
+	for i := range hits {
+		shown := of[i]
+		if row[shown] == 0 {
+			out = append(out, hits[shown])
+			row[shown] = len(out)
+		}
+		if shown != i {
+			r := &out[row[shown]-1]
+			r.Others = append(r.Others, hits[i])
+		}
+	}
+	return out
+}
