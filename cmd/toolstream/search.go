@@ -137,6 +137,9 @@ func (c *console) printSearch(a schema.SearchResponse, full bool) {
 			c.printExplanation(i+1, r, full)
 		}
 	}
+	if a.NothingFits {
+		c.notef("nothing fits: no result is likely to be what the query wants\n")
+	}
 	if a.KCapped {
 		c.notef("-k is at most %d\n", schema.MaxK)
 	}

@@ -15,6 +15,8 @@ type tuneFlags struct {
 	out    string
 	cache  string
 	rerank bool
+
+	confidence bool
 }
 
 func newTune(con *console) *cobra.Command {
@@ -36,8 +38,10 @@ that were searched for without it.`,
 	flags.StringVar(&f.cache, "cache", "", "folder in which vectors are kept for the next time")
 	flags.StringVar(&f.out, "out", "", "write the weights to this file")
 	flags.BoolVar(&f.rerank, "rerank", false, "train the classifier of reranking instead, and print it")
-	cmd.MarkFlagsMutuallyExclusive("rerank", "begin")
-	cmd.MarkFlagsMutuallyExclusive("rerank", "out")
+	flags.BoolVar(&f.confidence, "confidence", false, "fit the models of confidence instead, and print them")
+	for _, flag := range []string{"begin", "out"} {
+		cmd.MarkFlagsMutuallyExclusive("rerank", "confidence", flag)
+	}
 	return cmd
 }
 
@@ -48,6 +52,9 @@ func (c *console) tune(cmd *cobra.Command, dirs []string, f tuneFlags) error {
 	}
 	if f.rerank {
 		return c.tuneRerank(cmd, evaluator.TuneConfig{Dirs: dirs, Config: cfg, Cache: f.cache})
+	}
+	if f.confidence {
+		return c.tuneConfidence(cmd, evaluator.TuneConfig{Dirs: dirs, Config: cfg, Cache: f.cache})
 	}
 	begin, err := fusion.Preset(f.begin)
 	if err != nil {
@@ -100,3 +107,33 @@ func (c *console) tuneRerank(cmd *cobra.Command, cfg evaluator.TuneConfig) error
 		c.printf("\n%+v\n", tuned.Classifier)
 	})
 }
+
+// tuneConfidence fits the models of confidence.
+func (c *console) tuneConfidence(cmd *cobra.Command, cfg evaluator.TuneConfig) error {
+	report, finish := c.stages()
+	tuned, err := evaluator.TuneConfidence(cmd.Context(), cfg, report)
+	finish()
+	if err != nil {
+		return err
+	}
+	return c.show(tuned, func() {
+		for _, m := range tuned.Models {
+			c.printf("by %s\n\n", m.By)
+			table := newTable("SET", "QUERIES", "FIRST RIGHT", "MEAN", "ECE", "BRIER", "TEN RIGHT", "ECE", "BRIER", "NOTHING FITS", "FOREIGN", "NOTHING FITS")
+			for _, s := range m.Sets {
+				table.add(s.Set, s.Queries, decimal(s.First.Right), decimal(s.First.Mean), decimal(s.First.ECE), decimal(s.First.Brier),
+					decimal(s.Ten.Right), decimal(s.Ten.ECE), decimal(s.Ten.Brier), decimal(s.NothingFits), s.Foreign, decimal(s.Refused))
+			}
+			c.printTable(table)
+			c.printf("\n")
+			bins := newTable("CONFIDENCE", "SHARE", "MEAN", "RIGHT")
+			for i, b := range m.Bins {
+				bins.add(fmt.Sprintf("%.1f to %.1f", float64(i)/10, float64(i+1)/10), decimal(b.Share), decimal(b.Mean), decimal(b.Right))
+			}
+			c.printTable(bins)
+			c.printf("\n%+v\n\n", m.Model)
+		}
+	})
+}
+
+func decimal(x float64) string { return fmt.Sprintf("%.3f", x) }

@@ -355,3 +355,31 @@ func TestSmallChangesMergeLittle(t *testing.T) {
 		t.Errorf("%d changes merged %d documents, want %d at most", changes, merged, limit)
 	}
 }
+
+// What is covered is a share of the query's words, however often a document holds them and
+// wherever it lies. Words that no document holds count, too.
+func TestCover(t *testing.T) {
+	x := New()
+	put(x, &[FieldCount]string{Flat: "weather weather forecast"}, &[FieldCount]string{Flat: "weather map"}, &[FieldCount]string{Flat: "currency"})
+	x.Rebuild()
+	s := put(x, &[FieldCount]string{Flat: "forecast of rain"})
+	covered := func(query string) []float32 {
+		q, slots := s.Query(Flat, s.Analyze(Flat, query)), []uint32{0, 1, 2}
+		scores, want, out := make([]float32, 3), make([]float32, 3), make([]float32, 3)
+		q.Scores(slots, want)
+		if q.Cover(slots, scores, out); !slices.Equal(scores, want) {
+			t.Errorf("%q scores %v, want %v", query, scores, want)
+		}
+		return out
+	}
+	if got := covered("weather map"); got[0] != 0 || got[1] != 1 || got[2] != 0 {
+		t.Errorf("all words are those of one: %v", got)
+	}
+	both := covered("weather forecast map")
+	if rest := covered("weather forecast map zeppelin"); !(rest[1] < both[1] && rest[1] > 0) {
+		t.Errorf("an unknown word takes nothing off: %v of %v", rest, both)
+	}
+	if got := covered("zeppelin"); got[0]+got[1]+got[2] != 0 {
+		t.Errorf("of nothing: %v", got)
+	}
+}

@@ -53,6 +53,7 @@ func (s *Snapshot) Bytes() int64 {
 type Query struct {
 	snapshot *Snapshot
 	spans    []span
+	mass     float64 // sum of the weights of all terms, those that no document holds too
 }
 
 // span is the list of one term in one part.
@@ -60,6 +61,7 @@ type span struct {
 	list   []posting
 	weight float32
 	dead   slotSet
+	term   int // its place in the query
 }
 
 // Query looks the terms up. Terms that no document holds are dropped.
@@ -72,8 +74,10 @@ func (s *Snapshot) Query(f Field, terms Terms) Query {
 			df += q.look(f, v.Text, v.Weight)
 		}
 		weight := float32(float64(term.Count) * idf(s.sums[f].docs, df))
-		for i := first; i < len(q.spans); i++ {
-			q.spans[i].weight *= weight
+		q.mass += float64(weight)
+		for at := first; at < len(q.spans); at++ {
+			q.spans[at].weight *= weight
+			q.spans[at].term = i
 		}
 	}
 	return q
@@ -138,6 +142,29 @@ func (q Query) Scores(slots []uint32, out []float32) {
 	clear(out)
 	for i := range q.spans {
 		q.spans[i].lookUp(slots, out)
+	}
+}
+
+// Cover is Scores, and puts into covered what share of the query the document in each of
+// the slots holds, from 0 to 1: a term counts by how rare it is, however often it occurs.
+// What no document holds counts as the rarest.
+func (q Query) Cover(slots []uint32, out, covered []float32) {
+	clear(out)
+	clear(covered)
+	last := make([]int, len(slots)) // one more than the term that was counted last
+	for i := range q.spans {
+		s, at := &q.spans[i], 0
+		share := s.weight / float32(q.mass)
+		for n, slot := range slots {
+			if at = s.seek(at, slot); at == len(s.list) || s.list[at].slot() != slot || s.dead.has(slot) {
+				continue
+			}
+			out[n] += float32(s.weight * s.list[at].impact)
+			if last[n] <= s.term {
+				last[n] = s.term + 1
+				covered[n] += share
+			}
+		}
 	}
 }
 

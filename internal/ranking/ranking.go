@@ -52,6 +52,8 @@ type Ranked struct {
 	index.Candidate
 	Score, Penalty float64
 	Unit           float64 // of the penalty: see fusion.Model.Unit
+	Best           float64 // score of the ranking
+	Lead           float64 // of the score over the mean of the tail: see Confidence
 }
 
 // Rank returns the candidates with all features, scored by the model and best
@@ -61,6 +63,7 @@ func Rank(candidates []index.Candidate, m *fusion.Model, s Signals) []Ranked {
 	rs := sound(candidates)
 	relate(rs, m, s)
 	order(rs, m)
+	stand(rs)
 	return rs
 }
 

@@ -66,20 +66,23 @@ type SearchRequest struct {
 	Needs     []Need            `json:"needs,omitempty"`     // given by the caller: skips rewriting
 	Arguments map[string]string `json:"arguments,omitempty"` // name to meaning, never a value; "(integer) meaning" tells the type
 	Steps     []string          `json:"steps,omitempty"`     // of a task, each searched by itself; not beside needs
+
+	MinConfidence float64 `json:"min_confidence,omitempty"` // from 0 to 1: results below are left out
 }
 
 // SearchResponse answers a SearchRequest.
 type SearchResponse struct {
-	SearchID string    `json:"search_id"`
-	Weights  string    `json:"weights"` // version that ranked this answer
-	Rewrite  Rewrite   `json:"rewrite"`
-	Degraded []string  `json:"degraded"` // parts that could not be asked; never null
-	TookMS   float64   `json:"took_ms"`
-	Reranked Rerank    `json:"reranked,omitempty"` // how results were reordered: single or multi
-	KCapped  bool      `json:"k_capped,omitempty"`
-	Chosen   *Chosen   `json:"chosen,omitempty"`   // where the request left open what to rank
-	Searched *Searched `json:"searched,omitempty"` // where an explanation was asked for
-	Results  []Result  `json:"results"`            // best first; never null
+	SearchID    string    `json:"search_id"`
+	Weights     string    `json:"weights"` // version that ranked this answer
+	Rewrite     Rewrite   `json:"rewrite"`
+	Degraded    []string  `json:"degraded"` // parts that could not be asked; never null
+	TookMS      float64   `json:"took_ms"`
+	Reranked    Rerank    `json:"reranked,omitempty"` // how results were reordered: single or multi
+	KCapped     bool      `json:"k_capped,omitempty"`
+	Chosen      *Chosen   `json:"chosen,omitempty"`   // where the request left open what to rank
+	NothingFits bool      `json:"nothing_fits"`       // whether it is unlikely of everything that was found to be what the query wants
+	Searched    *Searched `json:"searched,omitempty"` // where an explanation was asked for
+	Results     []Result  `json:"results"`            // best first; never null
 }
 
 // Chosen says what a search ranked that was to choose by itself, and why.
@@ -114,6 +117,7 @@ type Result struct {
 	Description       string           `json:"description"`
 	Score             float64          `json:"score"`               // what the order follows, before it is reranked; comparable within one weights version
 	Similarity        float64          `json:"similarity"`          // best cosine of query and entity, in [-1, 1]
+	Confidence        float64          `json:"confidence"`          // probability that it is what the query wants, from 0 to 1; comparable between registries, models and weights
 	Flags             []string         `json:"flags,omitempty"`     // findings about the source text, as in Document
 	Step              int              `json:"step,omitempty"`      // from 1, of the step that found it; of several
 	Relevance         *float64         `json:"relevance,omitempty"` // what rerank.model made of it, from 0 to 1; the order follows it before score

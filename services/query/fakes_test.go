@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -263,6 +264,7 @@ func (b *bench) build(t testing.TB, cfg Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.now.Load().scale.Store(&ranking.Scale{Same: 1}) // or the first search would ask for it
 	b.Service = s
 }
 

@@ -70,6 +70,7 @@ func TestSearchOverHTTP(t *testing.T) {
 		{"blank query", `{"query":" \n\t\u200b"}`, 422, "empty"},
 		{"no query", `{}`, 422, "query"},
 		{"negative k", `{"query":"q","k":-1}`, 422, "/k"},
+		{"confidence above 1", `{"query":"q","min_confidence":1.1}`, 422, "/min_confidence"},
 		{"k is a text", `{"query":"q","k":"5"}`, 422, ""},
 		{"k is not whole", `{"query":"q","k":1.5}`, 422, ""},
 		{"k is NaN", `{"query":"q","k":NaN}`, 400, ""},

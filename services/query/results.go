@@ -27,10 +27,15 @@ func (s *Service) results(ctx context.Context, sr *search, q rewritten, found or
 		if !ok {
 			continue
 		}
+		confidence := h.By.Evidence(sr.model, found.scale).Confidence()
+		if confidence < sr.req.MinConfidence {
+			continue
+		}
 		if len(results) < maxSummaries {
 			sr.summarise(ctx, &entity)
 		}
 		r, remembered := show(h, entity)
+		r.Confidence = confidence
 		if sr.stated() {
 			remembered.Matches = h.By.Matches
 		}

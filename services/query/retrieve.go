@@ -22,6 +22,7 @@ type Retrieval struct {
 	Chosen *schema.Chosen // why, where the request left it open
 	Vector []float32      // of the query, empty where it could not be embedded
 	Steps  []Step         // one where the request has no steps
+	Scale  ranking.Scale  // of similarities
 }
 
 // Step is a part of a search that is searched by itself.
@@ -80,6 +81,7 @@ func (s *Service) retrieve(ctx context.Context, sr *search, q rewritten) (Retrie
 	}
 	var err error
 	out.Steps, err = s.candidates(ctx, sr, steps, vectors, of)
+	out.Scale = sr.scale()
 	return out, err
 }
 
@@ -112,19 +114,26 @@ func (s *Service) embed(ctx context.Context, sr *search, texts []string) map[str
 	st.note(tracing.Model.String(sr.index.Model), tracing.Texts.Int(len(texts)))
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.EmbedTimeout)
 	defer cancel()
+	asked := texts
+	if sr.index.scale.Load() == nil { // the first search asks for what all need
+		asked = slices.Concat(texts, scaleTexts())
+	}
 	var vectors [][]float32
 	err := errNoEmbedder
 	if sr.index.Embedder != nil {
-		vectors, err = sr.index.Embedder.Embed(ctx, texts)
+		vectors, err = sr.index.Embedder.Embed(ctx, asked)
 	}
-	if err == nil && len(vectors) != len(texts) {
-		err = fmt.Errorf("%d vectors for %d texts", len(vectors), len(texts))
+	if err == nil && len(vectors) != len(asked) {
+		err = fmt.Errorf("%d vectors for %d texts", len(vectors), len(asked))
 	}
 	st.end(err)
 	sr.index.embedding.Note(ctx, s.deps.Logger, err, "query: queries cannot be embedded, searches go by words alone", "query: queries are embedded again")
 	if err != nil {
 		sr.parts.without(degradedVectors)
 		return nil
+	}
+	if len(asked) > len(texts) {
+		sr.index.scale.Store(scaleOf(vectors[len(texts):]))
 	}
 	byText := make(map[string][]float32, len(texts))
 	for i, t := range texts {

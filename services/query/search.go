@@ -105,18 +105,20 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	ctx, st := s.stage(ctx, "answer")
 	defer st.end(nil)
 	found, answer := s.collapse(ctx, sr, q, found, s.order(ctx, sr, q, found))
+	answer.scale = found.Scale
 	results, shown := s.results(ctx, sr, q, answer)
 	id := searchID(tenant, s.deps.Nonce(), shown)
 	s.record(ctx, sr, id, found.Vector, shown)
 	resp := schema.SearchResponse{
-		SearchID: id,
-		Weights:  sr.model.Version,
-		Rewrite:  q.source,
-		Degraded: sr.parts.names(),
-		Reranked: schema.Rerank(answer.algorithm),
-		KCapped:  capped,
-		Chosen:   found.Chosen,
-		Results:  results,
+		SearchID:    id,
+		Weights:     sr.model.Version,
+		Rewrite:     q.source,
+		Degraded:    sr.parts.names(),
+		Reranked:    schema.Rerank(answer.algorithm),
+		KCapped:     capped,
+		Chosen:      found.Chosen,
+		NothingFits: sr.nothingFits(answer.hits, found.Scale),
+		Results:     results,
 	}
 	if req.Explain {
 		resp.Searched = q.searched()
@@ -127,6 +129,7 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 // ordered is what a search found, in the order of the answer.
 type ordered struct {
 	hits   []ranking.Hit
+	scale  ranking.Scale                // of similarities
 	clicks map[schema.Ref]schema.Clicks // of what they say something of, or move; only where it is to be explained
 	reranked
 }

@@ -184,9 +184,10 @@ type Snapshot struct {
 // snapshot is a Snapshot at work.
 type snapshot struct {
 	Snapshot
-	builtin   *fusion.Model // its model's weights, until others are learned
-	embedding health.State  // of queries
-	readers   sync.RWMutex  // read-locked by each
+	builtin   *fusion.Model                 // its model's weights, until others are learned
+	embedding health.State                  // of queries
+	scale     atomic.Pointer[ranking.Scale] // of the model, once a query was embedded
+	readers   sync.RWMutex                  // read-locked by each
 }
 
 func newSnapshot(from Snapshot) (*snapshot, error) {

@@ -242,6 +242,7 @@ func (s *search) score(ctx context.Context, slots []uint32) ([]scored, error) {
 		var r reader
 		for i := from; i < to && errs[worker] == nil && ctx.Err() == nil; i++ {
 			found[i], errs[worker] = s.scoreOne(&r, slots[i], &words[i-from])
+			found[i].Covered = words[i-from].covered
 		}
 	})
 	return found, errors.Join(append(errs, ctx.Err())...)

@@ -80,15 +80,16 @@ func (w *words) place(f lexical.Field, text string) int {
 // exact is the lexical scores of one entity.
 type exact struct {
 	query, needs index.Lexical
+	covered      float64   // share of the need that it covers best
 	apart        []float64 // the weighted sum of each need by itself
 }
 
 // exact returns the scores of some slots.
 func (w *words) exact(slots []uint32) []exact {
 	out := make([]exact, len(slots))
-	scores := make([]float32, 2*len(slots))
+	m := newLookedUp(len(slots))
 	for f := range lexical.FieldCount {
-		for i, score := range w.best(w.query[f], slots, scores) {
+		for i, score := range w.best(w.query[f], slots, m) {
 			out[i].query[f], out[i].needs[f] = float64(score), float64(score)
 		}
 		if slices.Equal(w.query[f], w.needs[f]) {
@@ -97,9 +98,12 @@ func (w *words) exact(slots []uint32) []exact {
 		for i := range out {
 			out[i].needs[f] = 0
 		}
-		for i, score := range w.best(w.needs[f], slots, scores) {
+		for i, score := range w.best(w.needs[f], slots, m) {
 			out[i].needs[f] = float64(score)
 		}
+	}
+	for i, share := range m.covered {
+		out[i].covered = float64(share)
 	}
 	return out
 }
@@ -124,19 +128,41 @@ func (w *words) apart(slots []uint32, out []exact, weights *fusion.Features) {
 	}
 }
 
+// lookedUp holds what some slots score, and what they cover by stems.
+type lookedUp struct {
+	best, covered []float32
+	one, more     []float32 // of another text
+}
+
+func newLookedUp(slots int) *lookedUp {
+	all := make([]float32, 4*slots)
+	return &lookedUp{all[:slots], all[slots : 2*slots], all[2*slots : 3*slots], all[3*slots:]}
+}
+
 // best returns the best score of each slot, nothing where nothing is asked. Its
-// answer lies in memory, which holds two scores a slot.
-func (w *words) best(places []int, slots []uint32, memory []float32) []float32 {
+// answer lies in m.
+func (w *words) best(places []int, slots []uint32, m *lookedUp) []float32 {
 	if len(places) == 0 {
 		return nil
 	}
-	out, one := memory[:len(slots)], memory[len(slots):]
-	w.asked[places[0]].query.Scores(slots, out)
+	w.asked[places[0]].scores(slots, m.best, m.covered)
 	for _, at := range places[1:] {
-		w.asked[at].query.Scores(slots, one)
-		raise(out, one)
+		w.asked[at].scores(slots, m.one, m.more)
+		raise(m.best, m.one)
+		if w.asked[at].field == lexical.Stem {
+			raise(m.covered, m.more)
+		}
 	}
-	return out
+	return m.best
+}
+
+// scores scores slots; by stems it also says what they cover.
+func (a *asked) scores(slots []uint32, out, covered []float32) {
+	if a.field == lexical.Stem {
+		a.query.Cover(slots, out, covered)
+	} else {
+		a.query.Scores(slots, out)
+	}
 }
 
 func raise(to, from []float32) {

@@ -275,6 +275,9 @@ func testLexicalScores(t *indexTest) {
 		Arguments: []index.Argument{{Name: "first", Text: index.Text{Words: "first: of all"}}},
 	}
 	for _, c := range t.candidates(index.Lookup{Probe: p}) {
+		if want := map[string]float64{"a": 0, "b": 1, "c": 0}[c.ID]; math.Abs(c.Covered-want) > 1e-6 {
+			t.Errorf("%s covers %v of a need, want %v", c.ID, c.Covered, want)
+		}
 		f := &c.Features
 		for feature, want := range map[fusion.Feature]bool{
 			fusion.QueryLexicalFlat: c.ID == "a", fusion.QueryLexicalStem: c.ID == "a", fusion.QueryLexicalName: c.ID == "a",
