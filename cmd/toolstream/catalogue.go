@@ -242,8 +242,8 @@ func (c *console) release(cmd *cobra.Command, s shelf, id string) error {
 	if err := c.client().Get(cmd.Context(), client.Path(s.endpoint, id), nil, &e); err != nil {
 		return err
 	}
-	if !e.Quarantined {
-		return errors.New("it is not in quarantine")
+	if !e.Quarantined && len(e.Flags) == 0 {
+		return errors.New("it is not in quarantine, and has no flag")
 	}
 	return c.client().Post(cmd.Context(), s.endpoint+":release", map[string]string{"id": e.ID, "hash": e.Hash}, nil)
 }

@@ -161,6 +161,9 @@ func describe(r schema.Result) string {
 	if len(r.AlsoOfferedBy) > 0 {
 		text = "also offered by " + others(r) + ". " + text
 	}
+	if r.HeldBack != "" {
+		text = "held back. " + text
+	}
 	if len(r.Flags) > 0 {
 		text = "flagged " + strings.Join(r.Flags, ", ") + ". " + text
 	}

@@ -1,18 +1,22 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolstream/toolstream/internal/lab/attack"
 	"github.com/toolstream/toolstream/internal/lab/evaluator"
 )
 
 func newSimulate(con *console) *cobra.Command {
 	var cfg evaluator.SimulateConfig
+	var kind string
 	cmd := &cobra.Command{
 		Use:   "simulate DIR",
-		Short: "See what learning from users would bring",
+		Short: "See what learning from users would bring, or what hostile tools would do",
 		Long: `Replay a data set as users who search and click, through the query service and
 the trainer that serve, in this process. A user looks at rank r of the ten shown
 with probability 1/r and errs in one of ten looks. The queries of four of five
@@ -24,13 +28,23 @@ the most that clicks could: what is never shown teaches nothing.
 --drift shows how learning follows when a third of the tools that are asked for
 is replaced at half time, --silent what it comes to where every fifth user never
 reports anything, --thorough what it comes to where users look at all of
-100 results and never err.`,
+100 results and never err.
+
+--attack injects one tool for each hundred instead, made to be found where nobody
+wants it, and shows how many searches have it among the first five, for queries that
+the attacker knows and for others: flood, of the queries themselves; stuff, of the
+words that are common in them; copy, near copies of the tools that answer them;
+imitate, their names.`,
 		Example: `  toolstream simulate my-tools
   toolstream simulate my-tools --seeds 5 --json
-  toolstream simulate my-tools --drift --thorough`,
+  toolstream simulate my-tools --drift --thorough
+  toolstream simulate my-tools --attack flood --seeds 3`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg.Dir = args[0]
+			if kind != "" {
+				return con.attack(cmd, evaluator.AttackConfig{Dir: args[0], Kind: kind, Seeds: cfg.Seeds})
+			}
 			return con.simulate(cmd, cfg)
 		},
 	}
@@ -41,8 +55,39 @@ reports anything, --thorough what it comes to where users look at all of
 	flags.BoolVar(&cfg.Drift, "drift", false, "change what is right at half time, too")
 	flags.BoolVar(&cfg.Silent, "silent", false, "let every fifth user report nothing, too")
 	flags.BoolVar(&cfg.Thorough, "thorough", false, "let users look at everything, too")
+	flags.StringVar(&kind, "attack", "", "inject hostile tools: "+strings.Join(attack.Kinds(), ", "))
+	cmd.MarkFlagsMutuallyExclusive("attack", "rounds")
+	cmd.MarkFlagsMutuallyExclusive("attack", "drift")
 	addModelFlags(cmd)
 	return cmd
+}
+
+func (c *console) attack(cmd *cobra.Command, cfg evaluator.AttackConfig) (err error) {
+	if cfg.Seeds < 1 || !slices.Contains(attack.Kinds(), cfg.Kind) {
+		return misused(cmd, "--seeds is at least 1, and --attack one of %s", strings.Join(attack.Kinds(), ", "))
+	}
+	if cfg.Config, err = modelConfig(cmd); err != nil {
+		return err
+	}
+	report, finish := c.stages()
+	out, err := evaluator.Attack(cmd.Context(), cfg, report)
+	finish()
+	if err != nil {
+		return err
+	}
+	return c.show(out, func() { c.printAttacked(out) })
+}
+
+func (c *console) printAttacked(a *evaluator.Attacked) {
+	c.printf("%s: %d tools, %d queries, every second one targeted, mean of %d\n", a.Dataset, a.Tools, a.Queries, a.Seeds)
+	c.printf("before: a right tool among the first five for %.1f %%, NDCG@10 %.4f\n\n", 100*a.Right, a.NDCG)
+	t := newTable("FORM", "PROVIDERS", "TOOLS", "FLAGGED", "IN TOP 5", "OTHERS", "RIGHT", "BEFORE", "NDCG@10")
+	percent := func(x float64) string { return fmt.Sprintf("%.1f", 100*x) }
+	for _, f := range a.Forms {
+		t.add(f.Form, f.Providers, f.Injected, percent(f.Flagged), percent(f.Targeted), percent(f.Others),
+			percent(f.Right), percent(f.RightBefore), fmt.Sprintf("%.4f", f.NDCG))
+	}
+	c.printTable(t)
 }
 
 func (c *console) simulate(cmd *cobra.Command, cfg evaluator.SimulateConfig) (err error) {

@@ -24,6 +24,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/standardizer"
 	"github.com/toolstream/toolstream/services/trainer"
 )
 
@@ -158,7 +159,12 @@ func (p *process) buildQuery(ctx context.Context) error {
 	if deps.Names, err = embedding.OpenNames(); err != nil {
 		return err
 	}
+	held, err := query.ParseHoldBack(p.cfg.Query.HoldBack, standardizer.Flags())
+	if err != nil {
+		return config.Wrong{Err: err}
+	}
 	p.query, err = query.New(query.Config{
+		HoldBack:      held,
 		RewriteBudget: p.cfg.Query.RewriteBudget,
 		Rerank:        schema.Rerank(p.cfg.Query.Rerank), ScoreBudget: p.cfg.Rerank.Budget,
 	}, deps)

@@ -58,6 +58,7 @@ type Query struct {
 	Vectors       string        `name:"vectors" default:"replica" in:"replica,weaviate" help:"where a replica of 'toolstream serve query' searches vectors: replica, in its own index, or weaviate; then a replica holds none"`
 	RewriteBudget time.Duration `name:"rewrite_budget" default:"1.5s" above:"0" to:"2.5s" help:"how long a search waits for the language model that rewrites its query; then it goes on without, and the answer serves the next one"`
 	Rerank        string        `name:"rerank" default:"auto" in:"auto,off,single,multi" help:"how searches reorder tools by their owners unless they say it themselves: auto, off, single or multi"`
+	HoldBack      []string      `name:"hold_back" default:"requests-in-text,many-subjects" help:"flags of tools that stand behind all others in answers: a list, or separated by commas; TENANT=FLAG is for a tenant that has a list of its own, TENANT=off an empty one; off: none"`
 }
 
 // Rerank says what judges the tools that a search has found.

@@ -43,6 +43,7 @@ type Lookup struct {
 	Tenant  string
 	Filters schema.Filters // applied before anything is chosen
 	Exclude []string       // flags: nothing that has one of them is chosen
+	Behind  []string       // flags: what has one of them comes behind all others, where these are fewer than N, or is one of Also
 	Kinds   []schema.Kind  // empty: every kind
 	Probe   Probe
 	Model   fusion.Model // decides which candidates are worth returning, without a penalty
@@ -100,6 +101,7 @@ func (e *Partial) Unwrap() error { return e.Err }
 type Candidate struct {
 	schema.Ref
 	Provider   string
+	HeldBack   string          // the flag of Behind that it has
 	First      uint64          // revision of its first document
 	Sketch     nearcopy.Sketch // of a tool
 	Features   fusion.Features

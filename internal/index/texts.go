@@ -115,10 +115,31 @@ func flatText(doc *schema.Document) string {
 	if doc.Response != "" {
 		parts = append(parts, "Returns: "+field(doc.Response))
 	}
+	said := stems(join(" ", parts...))
 	for _, example := range doc.Examples {
-		parts = append(parts, field(example))
+		example = field(example)
+		words, shared := stems(example), 0
+		for word := range words {
+			if said[word] {
+				shared++
+			}
+		}
+		if 3*shared >= len(words) {
+			parts = append(parts, example)
+		}
 	}
 	return text.Truncate(join(". ", parts...), maxFlat)
+}
+
+// stems returns the stems of the words of a text that say something.
+func stems(s string) map[string]bool {
+	out := map[string]bool{}
+	for _, word := range text.Tokens(s) {
+		if !text.StopWord(word) && !text.Filler(word) {
+			out[text.Stem(word)] = true
+		}
+	}
+	return out
 }
 
 // titled returns the words of the name, and the title where it says more.

@@ -21,16 +21,17 @@ func TestTexts(t *testing.T) {
 			{Name: "ttl"},
 		},
 		Response: "A token.",
-		Examples: []string{"log me in"},
+		Examples: []string{"give me a token", "log me in", "book a taxi to the airport"},
 	}
 	got := Texts(doc)
 	for _, c := range []struct{ field, got, want string }{
 		{"name", got.Name, "get User Token Sign in. Returns a token. Call before list orders. [auth, user Accounts]"},
 		{"flat", got.Flat, "get User Token Sign in. Returns a token. Call before list orders. auth, user Accounts. " +
-			"Parameters: user Name: Who signs in.; ttl. Returns: A token. log me in"},
+			"Parameters: user Name: Who signs in.; ttl. Returns: A token. give me a token"},
 		{"description", got.Description, "Returns a token. Call before list orders."},
 		{"response", got.Response, "A token."},
-		{"example", got.Examples[0], "log me in"},
+		{"example", got.Examples[0], "give me a token"},
+		{"example about something else", got.Examples[2], "book a taxi to the airport"},
 		{"parameter", got.Parameters[0], "user Name (string): Who signs in."},
 		{"bare parameter", got.Parameters[1], "ttl"},
 		{"argument", ArgumentText("userName", "the account"), "user Name: the account"},

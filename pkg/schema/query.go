@@ -119,6 +119,7 @@ type Result struct {
 	Similarity        float64          `json:"similarity"`          // best cosine of query and entity, in [-1, 1]
 	Confidence        float64          `json:"confidence"`          // probability that it is what the query wants, from 0 to 1; comparable between registries, models and weights
 	Flags             []string         `json:"flags,omitempty"`     // findings about the source text, as in Document
+	HeldBack          string           `json:"held_back,omitempty"` // the flag for which it stands behind all others
 	Step              int              `json:"step,omitempty"`      // from 1, of the step that found it; of several
 	Relevance         *float64         `json:"relevance,omitempty"` // what rerank.model made of it, from 0 to 1; the order follows it before score
 	MissingParameters []string         `json:"missing_parameters"`

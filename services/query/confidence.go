@@ -66,6 +66,15 @@ func (sr *search) scale() ranking.Scale {
 // nothingFits reports whether none of the hits is likely to be what the query wants.
 func (sr *search) nothingFits(hits []ranking.Hit, s ranking.Scale) bool {
 	return !slices.ContainsFunc(hits, func(h ranking.Hit) bool {
-		return h.By.Evidence(sr.model, s).Confidence() >= ranking.NothingFits
+		return sr.confidence(h, s) >= ranking.NothingFits
 	})
+}
+
+// confidence returns how likely a hit is what the query wants; 0 for one that is held back,
+// whose texts say nothing of that.
+func (sr *search) confidence(h ranking.Hit, s ranking.Scale) float64 {
+	if h.By.HeldBack != "" {
+		return 0
+	}
+	return h.By.Evidence(sr.model, s).Confidence()
 }

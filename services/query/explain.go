@@ -84,6 +84,7 @@ func sentences(q rewritten, h ranking.Hit, doc *schema.Document, e *schema.Expla
 	for _, tool := range h.Supporting {
 		tools = append(tools, tool.ID)
 	}
+	say(h.By.HeldBack != "", "held back behind all others: flagged %s", h.By.HeldBack)
 	say(len(tools) > 0, "found by its tools %s", enumerate(tools))
 	if m := e.Reranking; m != nil && m.From != m.To {
 		say(true, "moved from place %d to %d: %s", m.From, m.To, moved(m.Why))

@@ -36,6 +36,7 @@ type fakeIndex struct {
 	found     []index.Candidate
 	hidden    []index.Candidate
 	suppliers map[string][]index.Supplier
+	flags     map[string][]string // by tool
 	err       error
 	partial   error // beside the candidates
 	takes     time.Duration
@@ -62,7 +63,13 @@ func (f *fakeIndex) Candidates(ctx context.Context, l index.Lookup) ([]index.Can
 	}
 	var out []index.Candidate
 	for _, c := range all {
-		if slices.Contains(l.Kinds, c.Kind) {
+		excluded := slices.ContainsFunc(f.flags[c.ID], func(flag string) bool { return slices.Contains(l.Exclude, flag) })
+		for _, flag := range f.flags[c.ID] {
+			if slices.Contains(l.Behind, flag) {
+				c.HeldBack = flag
+			}
+		}
+		if slices.Contains(l.Kinds, c.Kind) && !excluded {
 			out = append(out, c)
 		}
 	}

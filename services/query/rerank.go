@@ -211,6 +211,7 @@ func (s *Service) extend(ctx context.Context, sr *search, step Step, places []pl
 		return nil
 	}
 	l := step.lookup
+	l.Exclude = slices.Concat(l.Exclude, l.Behind)
 	l.Kinds, l.Filters.Providers = []schema.Kind{schema.KindTool}, owners // which the filters let through, or they were not found
 	l.Model, l.Also, l.Rerank = *sr.model, nil, false
 	l.N = s.cfg.Reranking.KeepUnseen + maxExtended

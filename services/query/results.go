@@ -27,7 +27,7 @@ func (s *Service) results(ctx context.Context, sr *search, q rewritten, found or
 		if !ok {
 			continue
 		}
-		confidence := h.By.Evidence(sr.model, found.scale).Confidence()
+		confidence := sr.confidence(h, found.scale)
 		if confidence < sr.req.MinConfidence {
 			continue
 		}
@@ -100,6 +100,7 @@ func show(h ranking.Hit, e schema.Entity) (schema.Result, schema.Shown) {
 		Step:              h.Step,
 		MissingParameters: []string{},
 		SupportingTools:   h.Supporting,
+		HeldBack:          h.By.HeldBack,
 	}
 	s := schema.Shown{
 		ID:       h.ID,

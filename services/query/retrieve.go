@@ -30,7 +30,8 @@ type Step struct {
 	Candidates []index.Candidate // with exact features on every field
 	Signals    ranking.Signals
 
-	lookup index.Lookup // by which they were found
+	held   []index.Candidate // come behind all others
+	lookup index.Lookup      // by which they were found
 }
 
 // Retrieve returns what Search would rank for a request by the model m, without usage,
@@ -44,7 +45,7 @@ func (s *Service) Retrieve(ctx context.Context, tenant string, req schema.Search
 	defer cancel()
 	index, release := s.snapshot()
 	defer release()
-	sr := &search{tenant: tenant, req: req, index: index, model: m, depth: n}
+	sr := &search{tenant: tenant, req: req, index: index, model: m, held: s.cfg.HoldBack.of(tenant), depth: n}
 	found, err := s.retrieve(ctx, sr, parse(req))
 	if without := sr.parts.names(); err == nil && len(without) > 0 {
 		err = fmt.Errorf("query %q: without %v", schema.Quote(req.Query), without)
@@ -179,6 +180,7 @@ func (s *Service) lookUp(ctx context.Context, sr *search, probe index.Probe, of 
 		Tenant:  sr.tenant,
 		Filters: sr.req.Filters,
 		Exclude: sr.req.Exclude,
+		Behind:  sr.held,
 		Kinds:   kinds,
 		Probe:   probe,
 		Model:   *sr.model,
@@ -191,7 +193,8 @@ func (s *Service) lookUp(ctx context.Context, sr *search, probe index.Probe, of 
 		l.N *= wider
 		found, err = s.find(ctx, sr, l)
 	}
-	step := Step{found, ranking.Signals{Usage: uses}, l}
+	step := Step{Signals: ranking.Signals{Usage: uses}, lookup: l}
+	step.Candidates, step.held = apart(found, uses)
 	if err == nil && sr.model.Features[fusion.RelatedSupply] != 0 {
 		err = s.addSuppliers(ctx, sr, l, &step)
 	}
@@ -275,7 +278,7 @@ func (s *Service) addSuppliers(ctx context.Context, sr *search, l index.Lookup, 
 	if len(shares) == 0 {
 		return nil
 	}
-	l.N, l.Also = 0, slices.Sorted(maps.Keys(shares))
+	l.N, l.Also, l.Exclude = 0, slices.Sorted(maps.Keys(shares)), slices.Concat(l.Exclude, l.Behind)
 	more, err := s.find(ctx, sr, l)
 	step.Candidates = append(step.Candidates, more...)
 	return err

@@ -34,7 +34,8 @@ type search struct {
 	index  *snapshot // what is searched, from beginning to end
 	model  *fusion.Model
 	usage  *ranking.Usage
-	depth  int // candidates of each step; 0: enough for the request
+	held   []string // flags of what stands behind all others
+	depth  int      // candidates of each step; 0: enough for the request
 	parts  parts
 }
 
@@ -90,7 +91,7 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	defer cancel()
 	index, release := s.snapshot()
 	defer release()
-	sr := &search{tenant: tenant, req: req, index: index, model: s.modelOf(index, tenant), usage: s.usage.get(tenant).value}
+	sr := &search{tenant: tenant, req: req, index: index, model: s.modelOf(index, tenant), usage: s.usage.get(tenant).value, held: s.cfg.HoldBack.of(tenant)}
 	if !sr.stated() {
 		sr.model = unpriced(sr.model)
 	}
@@ -106,6 +107,7 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	defer st.end(nil)
 	found, answer := s.collapse(ctx, sr, q, found, s.order(ctx, sr, q, found))
 	answer.scale = found.Scale
+	answer.hits = behind(answer.hits, found, sr.model)
 	results, shown := s.results(ctx, sr, q, answer)
 	id := searchID(tenant, s.deps.Nonce(), shown)
 	s.record(ctx, sr, id, found.Vector, shown)

@@ -73,6 +73,7 @@ type Config struct {
 	ScoreBudget   time.Duration // for which a search waits for a cross-encoder; 500 ms
 	Rerank        schema.Rerank // of searches that do not say it themselves; off
 	Reranking     rerank.Config // its bounds; rerank.DefaultConfig
+	HoldBack      HoldBack      // what stands behind all others; nothing
 }
 
 func (c Config) withDefaults() Config {

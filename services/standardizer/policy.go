@@ -18,7 +18,7 @@ const FlagChanged = "changed-after-release"
 func Flags() []string {
 	return []string{
 		injection.Flag, text.FlagInvisible, text.FlagTags, text.FlagBidi, text.FlagControl, text.FlagMixedScripts,
-		rules.FlagTruncated, FlagChanged,
+		rules.FlagTruncated, rules.FlagRequests, rules.FlagSubjects, FlagChanged,
 	}
 }
 
@@ -61,10 +61,16 @@ type source struct {
 	Released string `json:"released"`
 }
 
+// released reports whether an operator has let out this very document.
+func (s source) released() bool { return s.Released != "" && s.Released == s.Hash }
+
 // flags returns the flags of a document, given those of its text.
 func (p policy) flags(s source, found []string) []string {
 	if s.Released != "" && s.Released != s.Hash {
 		found = append(slices.Clone(found), FlagChanged)
+	}
+	if s.released() { // somebody has looked at it
+		found = slices.DeleteFunc(slices.Clone(found), func(flag string) bool { return flag == rules.FlagRequests || flag == rules.FlagSubjects })
 	}
 	own := s.Provider
 	if s.Kind == schema.KindProvider {
@@ -79,6 +85,5 @@ func (p policy) flags(s source, found []string) []string {
 
 // holds reports whether a document with these flags is in quarantine.
 func (p policy) holds(s source, flags []string) bool {
-	released := s.Released != "" && s.Released == s.Hash
-	return !released && slices.ContainsFunc(flags, func(flag string) bool { return slices.Contains(p.held, flag) })
+	return !s.released() && slices.ContainsFunc(flags, func(flag string) bool { return slices.Contains(p.held, flag) })
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/injection"
+	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
 func TestAReleaseHoldsForOneContent(t *testing.T) {
@@ -33,6 +34,17 @@ func TestAReleaseHoldsForOneContent(t *testing.T) {
 		d := made(t, Config{Quarantine: c.policy}, nil, nil, change)["a"].Document
 		if d.Quarantined != c.quarantined || slices.Contains(d.Flags, FlagChanged) != c.was || slices.Contains(d.Flags, text.FlagInvisible) != (c.raw == hidden) {
 			t.Errorf("%s: quarantined %v, flags %q", name, d.Quarantined, d.Flags)
+		}
+	}
+}
+
+// What an operator has looked at is not held back for how it is written.
+func TestWhatIsReleasedIsNotTakenForAFlood(t *testing.T) {
+	for released, want := range map[string][]string{"": {rules.FlagRequests}, "1": {}, "2": {rules.FlagRequests, FlagChanged}} {
+		change := upsert("a", "mcp", `{"name": "w", "description": "Can you tell me the weather? I want to fly."}`)
+		change.Hash, change.Released = "1", released
+		if d := made(t, Config{}, nil, nil, change)["a"].Document; !slices.Equal(d.Flags, want) && len(d.Flags)+len(want) > 0 {
+			t.Errorf("released %q: flags %q, want %q", released, d.Flags, want)
 		}
 	}
 }

@@ -71,6 +71,7 @@ type block struct {
 	live      uint64 // bit i: slot i holds an entity
 	providers uint64 // bit i: it is a provider
 	hidden    uint64 // bit i: it is in quarantine
+	flagged   uint64 // bit i: it has flags
 	entities  [blockSize]*entity
 	owner     [blockSize]unique.Handle[string] // the tools' providers, and the providers themselves
 	rows      [kinds]rows
@@ -94,7 +95,7 @@ func (r *rows) of(from, to, stride int) ([]byte, []float32) {
 // with returns a block in which some slots hold something else; of two changes
 // to one slot the later counts. stride is the bytes of a row.
 func (b *block) with(changes []change, stride int) *block {
-	out := &block{live: b.live, providers: b.providers, hidden: b.hidden, entities: b.entities, owner: b.owner}
+	out := &block{live: b.live, providers: b.providers, hidden: b.hidden, flagged: b.flagged, entities: b.entities, owner: b.owner}
 	var changed [blockSize]*change
 	for n := range changes {
 		c := &changes[n]
@@ -108,7 +109,7 @@ func (b *block) with(changes []change, stride int) *block {
 
 func (b *block) set(i int, e *entity) {
 	bit := uint64(1) << i
-	b.live, b.providers, b.hidden = b.live&^bit, b.providers&^bit, b.hidden&^bit
+	b.live, b.providers, b.hidden, b.flagged = b.live&^bit, b.providers&^bit, b.hidden&^bit, b.flagged&^bit
 	b.entities[i], b.owner[i] = nil, unique.Handle[string]{}
 	if e.deleted() {
 		return
@@ -118,6 +119,9 @@ func (b *block) set(i int, e *entity) {
 	b.owner[i] = e.provider
 	if e.quarantined {
 		b.hidden |= bit
+	}
+	if len(e.flags) > 0 {
+		b.flagged |= bit
 	}
 	if e.ref.Kind == schema.KindProvider {
 		b.providers |= bit

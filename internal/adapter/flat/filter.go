@@ -15,6 +15,7 @@ type filter struct {
 	owners           map[unique.Handle[string]]bool // nil: any
 	tags             map[unique.Handle[string]]bool // nil: any
 	excluded         map[unique.Handle[string]]bool // flags
+	behind           map[unique.Handle[string]]bool // flags
 	slots            map[int]uint64                 // by block, nil: any
 }
 
@@ -22,7 +23,7 @@ func newFilter(l *index.Lookup, t *tenant, s *snapshot) filter {
 	return filter{
 		tools: admits(l, schema.KindTool), providers: admits(l, schema.KindProvider),
 		owners: handles(l.Filters.Providers), tags: handles(l.Filters.Tags), slots: slotsOf(l.Filters.IDs, t, s),
-		excluded: handles(l.Exclude),
+		excluded: handles(l.Exclude), behind: handles(l.Behind),
 	}
 }
 
@@ -88,9 +89,30 @@ func (f *filter) mask(n int, b *block) uint64 {
 		mask = keep(mask, func(i int) bool { return anyOf(b.entities[i].tags, f.tags) })
 	}
 	if f.excluded != nil {
-		mask = keep(mask, func(i int) bool { return !anyOf(b.entities[i].flags, f.excluded) })
+		mask = mask&^b.flagged | keep(mask&b.flagged, func(i int) bool { return !anyOf(b.entities[i].flags, f.excluded) })
 	}
 	return mask
+}
+
+// divide takes what is to come behind all others out of the slots of each block. It
+// returns both, and how many come before.
+func (f *filter) divide(blocks []*block, open []uint64, n int) (before, behind []uint64, allowed int) {
+	if f.behind == nil {
+		return open, nil, n
+	}
+	before = slices.Clone(open)
+	for i, b := range blocks {
+		flagged := keep(open[i]&b.flagged, func(j int) bool { return anyOf(b.entities[j].flags, f.behind) })
+		if flagged == 0 {
+			continue
+		}
+		if behind == nil {
+			behind = make([]uint64, len(blocks))
+		}
+		before[i], behind[i] = open[i]&^flagged, flagged
+		n -= bits.OnesCount64(flagged)
+	}
+	return before, behind, n
 }
 
 func anyOf(some []unique.Handle[string], wanted map[unique.Handle[string]]bool) bool {

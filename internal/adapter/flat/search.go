@@ -35,8 +35,10 @@ type search struct {
 	tenant  *tenant
 	words   *words
 	given   map[schema.Ref]*events.Vectors // in place of those of the index
-	masks   []uint64                       // by block: the slots that may be chosen
-	allowed int
+	open    []uint64                       // by block: the slots that the filters allow
+	masks   []uint64                       // by block: those of them that may be chosen
+	behind  []uint64                       // by block: the others, which come behind them; nil for none
+	allowed int                            // to be chosen
 }
 
 // Candidates returns the N best entities that the filters allow, best first by
@@ -73,7 +75,9 @@ func (i *Index) search(ctx context.Context, l *index.Lookup, find func(*search, 
 func (i *Index) begin(t *tenant, l *index.Lookup) *search {
 	s := &search{snapshot: t.now.Load(), lookup: l, tenant: t}
 	f := newFilter(l, t, s.snapshot)
-	s.masks, s.allowed = f.allowed(s.blocks)
+	open, n := f.allowed(s.blocks)
+	s.open = open
+	s.masks, s.behind, s.allowed = f.divide(s.blocks, open, n)
 	s.words = newWords(s.lexical, &l.Probe)
 	return s
 }
@@ -82,21 +86,46 @@ func (i *Index) begin(t *tenant, l *index.Lookup) *search {
 // Also, and all that are allowed or, where they are many, the best of a first pass.
 func (s *search) find(ctx context.Context) ([]scored, error) {
 	slots := s.also()
-	switch size := enough(s.lookup.N); {
-	case s.lookup.N == 0:
-	case s.allowed <= size:
-		slots = s.everything()
-	default:
-		first, span := tracing.Begin(ctx, "first pass")
-		p := newPlan(s.lookup, s.dimensions())
-		hits, err := s.firstPass(first, &p, size)
-		tracing.End(span, err)
+	if s.lookup.N > 0 {
+		best, err := s.best(ctx)
+		if err == nil && s.room() {
+			var more []uint32
+			more, err = s.others().best(ctx)
+			best = append(best, more...)
+		}
 		if err != nil {
 			return nil, err
 		}
-		slots = distinct(slots, hits)
+		slots = distinct(append(slots, best...), nil)
 	}
 	return s.score(ctx, slots)
+}
+
+// best returns the slots that are worth exact scores: all that may be chosen or, where they
+// are many, the best of a first pass.
+func (s *search) best(ctx context.Context) ([]uint32, error) {
+	size := enough(s.lookup.N)
+	if s.allowed <= size {
+		return s.everything(), nil
+	}
+	ctx, span := tracing.Begin(ctx, "first pass")
+	p := newPlan(s.lookup, s.dimensions())
+	hits, err := s.firstPass(ctx, &p, size)
+	tracing.End(span, err)
+	return distinct(nil, hits), err
+}
+
+// room reports whether what comes behind all others is wanted, too.
+func (s *search) room() bool { return s.behind != nil && s.allowed < s.lookup.N }
+
+// others returns the same search for what comes behind all others.
+func (s *search) others() *search {
+	o := *s
+	o.masks, o.behind, o.allowed = s.behind, nil, 0
+	for _, mask := range o.masks {
+		o.allowed += bits.OnesCount64(mask)
+	}
+	return &o
 }
 
 // distinct returns slots and those of hits, each once, rising: so what is looked up
@@ -133,7 +162,7 @@ func (s *search) also() []uint32 {
 	return slots
 }
 
-func (s *search) allows(slot uint32) bool { return s.masks[slot/blockSize]&(1<<(slot%blockSize)) != 0 }
+func (s *search) allows(slot uint32) bool { return s.open[slot/blockSize]&(1<<(slot%blockSize)) != 0 }
 
 // firstPass returns the size best hits by approximate scores: those of the words, and
 // those of a plan.
@@ -217,9 +246,9 @@ type scored struct {
 	score float64
 }
 
-// byScore orders as every ranking does, tools before providers of the same id.
+// byScore orders as every ranking does, what is held back behind all others, tools before providers of the same id.
 func byScore(a, b scored) int {
-	return cmp.Or(fusion.Order(a.score, a.ID, b.score, b.ID), cmp.Compare(b.Kind, a.Kind))
+	return cmp.Or(cmp.Compare(min(1, len(a.HeldBack)), min(1, len(b.HeldBack))), fusion.Order(a.score, a.ID, b.score, b.ID), cmp.Compare(b.Kind, a.Kind))
 }
 
 // score scores slots exactly.
@@ -260,7 +289,7 @@ func (s *search) scoreOne(r *reader, slot uint32, words *exact) (scored, error) 
 	found := index.Score(&s.lookup.Probe, index.Entry{Vectors: vectors, Required: e.required, Query: words.query, Needs: words.needs})
 	out := scored{score: s.lookup.Model.Linear(&found.Features), Candidate: index.Candidate{
 		Ref: e.ref, Provider: e.provider.Value(), Label: e.label, First: e.first, Sketch: e.sketch, Features: found.Features,
-		Matches: found.Matches, BestArg: found.BestArg, Similarity: found.Similarity,
+		Matches: found.Matches, BestArg: found.BestArg, Similarity: found.Similarity, HeldBack: e.heldBack(s.lookup.Behind),
 	}}
 	if s.lookup.Apart() {
 		index.AddNeeds(words.apart, &s.lookup.Probe, vectors, &s.lookup.Model.Features)
@@ -352,7 +381,12 @@ func (s *search) chosen(ctx context.Context, proposed []schema.Ref) ([]uint32, e
 	case s.lookup.N == 0:
 		return s.also(), nil
 	case s.allowed <= size:
-		return s.everything(), nil
+		slots := s.everything()
+		if s.room() {
+			others := s.others().everything()
+			slots = append(slots, others[:min(len(others), size)]...)
+		}
+		return distinct(append(s.also(), slots...), nil), nil
 	}
 	hits, err := s.firstPass(ctx, &plan{}, size)
 	if err != nil {
@@ -360,7 +394,8 @@ func (s *search) chosen(ctx context.Context, proposed []schema.Ref) ([]uint32, e
 	}
 	// Where no word matches there is nothing to choose by.
 	hits = slices.DeleteFunc(hits, func(h lexical.Hit) bool { return h.Score == 0 })
-	return distinct(append(s.also(), s.slotsOfRefs(proposed)...), hits), nil
+	chosen := slices.DeleteFunc(s.slotsOfRefs(proposed), func(slot uint32) bool { return s.masks[slot/blockSize]&(1<<(slot%blockSize)) == 0 })
+	return distinct(append(s.also(), chosen...), hits), nil
 }
 
 // slotsOfRefs returns the slots of entities, those that the filters allow.

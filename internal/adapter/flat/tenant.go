@@ -50,6 +50,16 @@ type entity struct {
 	place       atomic.Pointer[segmentlog.Place]
 }
 
+// heldBack returns the first of some flags that an entity has.
+func (e *entity) heldBack(flags []string) string {
+	for _, flag := range e.flags {
+		if slices.Contains(flags, flag.Value()) {
+			return flag.Value()
+		}
+	}
+	return ""
+}
+
 // newEntity returns the entity of a record, which has no slot yet.
 func newEntity(m *meta, body int, p segmentlog.Place) *entity {
 	e := &entity{

@@ -19,6 +19,7 @@ import (
 	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/embedder"
@@ -82,7 +83,9 @@ type evaluator struct {
 	encoder   *embedder.Encoder
 	index     *flat.Index
 	query     *query.Service
+	scorer    query.Scorer
 	size      int                         // entities
+	indexed   []events.Change             // what the index was filled with
 	steps     []query.Step                // beside queries: what samples were made of
 	suppliers map[string][]index.Supplier // by tool
 	rewriter  *rewriting.Rewriter         // of --queries llm

@@ -28,6 +28,7 @@ import (
 	"github.com/toolstream/toolstream/services/embedder"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/standardizer"
 	"github.com/toolstream/toolstream/services/standardizer/answer"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
@@ -79,27 +80,40 @@ func (e *evaluator) openIndex(ctx context.Context) (err error) {
 	if e.encoder, err = embedder.NewEncoder(embedder.Config{Timeout: evalTimeout}, model, metrics); err != nil {
 		return err
 	}
-	if e.index, err = flat.Open(ctx, flat.Config{Path: e.dir, Logger: log, Registerer: metrics}); err != nil {
-		return err
-	}
-	e.closers = append(e.closers, e.index)
 	scorer, closer, err := embedding.OpenScorer(ctx, e.Config)
 	if err != nil {
 		return err
 	}
-	e.closers = append(e.closers, closer)
-	names, err := embedding.OpenNames()
-	if err != nil {
-		return err
+	e.closers, e.scorer = append(e.closers, closer), scorer
+	e.index, e.query, err = e.openSearch(ctx, e.dir, log, metrics)
+	if e.index != nil {
+		e.closers = append(e.closers, e.index)
 	}
-	e.query, err = query.New(query.Config{Timeout: evalTimeout, EmbedTimeout: evalTimeout, ScoreBudget: evalTimeout}, query.Deps{
-		Snapshot:  query.Snapshot{Index: e.index, Catalogue: e.index, Embedder: e.encoder},
-		Publisher: unrecorded{}, Scorer: scorer, Names: names, Logger: log, Registerer: metrics,
-	})
 	if err != nil || e.Settings.Queries != evaluation.LLM {
 		return err
 	}
 	return e.openRewriter(log, metrics)
+}
+
+// openSearch opens an index in a folder, and what searches it.
+func (e *evaluator) openSearch(ctx context.Context, dir string, log *slog.Logger, metrics prometheus.Registerer) (*flat.Index, *query.Service, error) {
+	ix, err := flat.Open(ctx, flat.Config{Path: dir, Logger: log, Registerer: metrics})
+	if err != nil {
+		return nil, nil, err
+	}
+	held, err := query.ParseHoldBack(e.Config.Query.HoldBack, standardizer.Flags())
+	if err != nil {
+		return ix, nil, err
+	}
+	names, err := embedding.OpenNames()
+	if err != nil {
+		return ix, nil, err
+	}
+	q, err := query.New(query.Config{Timeout: evalTimeout, EmbedTimeout: evalTimeout, ScoreBudget: evalTimeout, HoldBack: held}, query.Deps{
+		Snapshot:  query.Snapshot{Index: ix, Catalogue: ix, Embedder: e.encoder},
+		Publisher: unrecorded{}, Scorer: e.scorer, Names: names, Logger: log, Registerer: metrics,
+	})
+	return ix, q, err
 }
 
 // unrecorded is the bus of an evaluation, which leaves no impressions.
@@ -126,6 +140,27 @@ func (e *evaluator) fill(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := e.embed(ctx, changes); err != nil {
+		return err
+	}
+	e.size, e.indexed = len(changes), changes
+	if err := e.index.Apply(ctx, changes, map[int]uint64{0: uint64(len(changes))}); err != nil {
+		return err
+	}
+	ids := make([]string, len(changes))
+	for i := range changes {
+		ids[i] = changes[i].ID
+	}
+	lists, err := e.index.Suppliers(ctx, tenant.Default, ids)
+	e.suppliers = make(map[string][]index.Supplier, len(ids))
+	for i, list := range lists {
+		e.suppliers[ids[i]] = list
+	}
+	return err
+}
+
+// embed gives changes their vectors.
+func (e *evaluator) embed(ctx context.Context, changes []events.Change) error {
 	done := 0
 	for chunk := range slices.Chunk(changes, embedChunk) {
 		docs := make([]*schema.Document, len(chunk))
@@ -142,20 +177,7 @@ func (e *evaluator) fill(ctx context.Context) error {
 		done += len(chunk)
 		e.progress("embedding", done, len(changes))
 	}
-	e.size = len(changes)
-	if err := e.index.Apply(ctx, changes, map[int]uint64{0: uint64(len(changes))}); err != nil {
-		return err
-	}
-	ids := make([]string, len(changes))
-	for i := range changes {
-		ids[i] = changes[i].ID
-	}
-	lists, err := e.index.Suppliers(ctx, tenant.Default, ids)
-	e.suppliers = make(map[string][]index.Supplier, len(ids))
-	for i, list := range lists {
-		e.suppliers[ids[i]] = list
-	}
-	return err
+	return nil
 }
 
 // suppliersOf returns the suppliers of a tool: looked up once for all queries.
@@ -164,33 +186,12 @@ func (e *evaluator) suppliersOf(tool string) []index.Supplier { return e.supplie
 // changes reads the set's tools, and its providers where providers are ranked, as
 // ingest reads what is imported.
 func (e *evaluator) changes() ([]events.Change, error) {
-	var changes []events.Change
-	var refused []error
-	accept := func(document any, opt formats.Options) {
-		raw, err := json.Marshal(document)
-		if err != nil {
-			refused = append(refused, err)
-			return
-		}
-		opt.Lines = true
-		items, problems := formats.Parse(raw, opt)
-		for i := range problems {
-			refused = append(refused, &problems[i])
-		}
-		for _, item := range items {
-			changes = append(changes, events.Change{
-				Schema: events.ChangeSchema, Op: events.OpUpsert,
-				Ref:      schema.Ref{Tenant: tenant.Default, Kind: cmp.Or(item.Kind, schema.KindTool), ID: item.ID},
-				Version:  schema.Version{Revision: uint64(len(changes) + 1)},
-				Provider: item.Provider, Format: item.Format, Hash: item.Hash, Raw: item.Raw,
-			})
-		}
-	}
+	var r reader
 	for tool, err := range e.set.Tools() {
 		if err != nil {
 			return nil, err
 		}
-		accept(tool, formats.Options{})
+		r.accept(tool, formats.Options{})
 	}
 	if e.Settings.Rank != evaluation.Tools {
 		providers, err := e.set.Providers()
@@ -198,16 +199,44 @@ func (e *evaluator) changes() ([]events.Change, error) {
 			return nil, err
 		}
 		for _, provider := range providers {
-			accept(provider, formats.Options{ID: provider.ID, Kind: schema.KindProvider})
+			r.accept(provider, formats.Options{ID: provider.ID, Kind: schema.KindProvider})
 		}
 	}
-	if len(refused) > 0 {
-		e.note("%d documents cannot be read and are not in the index, the first for: %v", len(refused), refused[0])
+	if len(r.refused) > 0 {
+		e.note("%d documents cannot be read and are not in the index, the first for: %v", len(r.refused), r.refused[0])
 	}
-	if len(changes) == 0 {
+	if len(r.changes) == 0 {
 		return nil, errors.New("no tool can be read")
 	}
-	return changes, nil
+	return r.changes, nil
+}
+
+// reader reads documents as ingest reads what is imported.
+type reader struct {
+	first   uint64 // revision before those of the changes
+	changes []events.Change
+	refused []error
+}
+
+func (r *reader) accept(document any, opt formats.Options) {
+	raw, err := json.Marshal(document)
+	if err != nil {
+		r.refused = append(r.refused, err)
+		return
+	}
+	opt.Lines = true
+	items, problems := formats.Parse(raw, opt)
+	for i := range problems {
+		r.refused = append(r.refused, &problems[i])
+	}
+	for _, item := range items {
+		r.changes = append(r.changes, events.Change{
+			Schema: events.ChangeSchema, Op: events.OpUpsert,
+			Ref:      schema.Ref{Tenant: tenant.Default, Kind: cmp.Or(item.Kind, schema.KindTool), ID: item.ID},
+			Version:  schema.Version{Revision: r.first + uint64(len(r.changes)+1)},
+			Provider: item.Provider, Format: item.Format, Hash: item.Hash, Raw: item.Raw,
+		})
+	}
 }
 
 // standardize makes the documents, and drops the changes that none can be

@@ -487,9 +487,40 @@ func testFilters(t *indexTest) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
+	testBehind(t, schema.Filters{Providers: []string{"provider7"}}, tool)
 	many := t.candidates(index.Lookup{Probe: t.probe("weather"), Filters: schema.Filters{Tags: []string{"all"}}, Kinds: tool, N: 1000})
 	if len(many) != 500 {
 		t.Errorf("%d candidates of 500 that the filter allows", len(many))
+	}
+}
+
+// testBehind asks for some of five tools, of which t007 and t107 are flagged.
+func testBehind(t *indexTest, filters schema.Filters, kinds []schema.Kind) {
+	for name, c := range map[string]struct {
+		n    int
+		also []string
+		held int
+	}{
+		"room for all":           {10, nil, 2},
+		"room for one more":      {4, nil, 1},
+		"no room":                {3, nil, 0},
+		"no room, but it is one": {3, []string{"t007"}, 1},
+	} {
+		found := t.candidates(index.Lookup{Probe: t.probe("weather"), Filters: filters, Kinds: kinds, Behind: []string{"mixed-scripts"}, N: c.n, Also: c.also})
+		others := ids(found)[:len(found)-c.held]
+		slices.Sort(others)
+		if !slices.Equal(others, []string{"t207", "t307", "t407"}) || slices.ContainsFunc(found[:3], func(c index.Candidate) bool { return c.HeldBack != "" }) {
+			t.Errorf("%s: %v", name, ids(found))
+		}
+		for _, f := range found[3:] {
+			if f.HeldBack != "mixed-scripts" {
+				t.Errorf("%s: %s is held back for %q", name, f.ID, f.HeldBack)
+			}
+		}
+	}
+	flagged := t.candidates(index.Lookup{Probe: t.probe("weather"), Filters: schema.Filters{IDs: []string{"t007"}}, Behind: []string{"mixed-scripts"}})
+	if len(flagged) != 1 {
+		t.Errorf("%v where there is nothing else", ids(flagged))
 	}
 }
 

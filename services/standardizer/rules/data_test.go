@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -76,7 +77,7 @@ func TestRealDocuments(t *testing.T) {
 			if n = min(n, set.n); len(all) != n {
 				t.Errorf("%d documents, want %d", len(all), n)
 			}
-			low := 0
+			low, floods := 0, 0
 			for _, item := range all {
 				d, err := rules.Standardize(item.Format, item.ID, item.Raw)
 				if err == nil {
@@ -88,6 +89,12 @@ func TestRealDocuments(t *testing.T) {
 				if d.Quality == schema.QualityLow {
 					low++
 				}
+				if slices.Contains(d.Flags, rules.FlagRequests) || slices.Contains(d.Flags, rules.FlagSubjects) {
+					floods++
+				}
+			}
+			if share := float64(floods) / float64(n); share > .005 {
+				t.Errorf("%.4f are taken for floods", share)
 			}
 			if share := float64(low) / float64(n); share > most {
 				t.Errorf("%.3f of low quality, want at most %.3f", share, most)

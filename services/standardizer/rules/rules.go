@@ -119,6 +119,7 @@ func (f *suspicions) about(doc *schema.Document) []string {
 	if injection.Suspicious(f.all.String()) || f.all.Len() > injection.MaxRead && instructs(doc) {
 		f.flags = append(f.flags, injection.Flag)
 	}
+	f.flags = append(f.flags, flooding(doc)...)
 	slices.Sort(f.flags)
 	return slices.Compact(f.flags)
 }

@@ -1,0 +1,131 @@
+package rules
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// The flags of documents whose texts match requests without describing what answers
+// them.
+const (
+	FlagRequests = "requests-in-text" // the description is made of requests, or the name is a sentence
+	FlagSubjects = "many-subjects"    // the description is about more things than one tool
+)
+
+// Of real documents, 1 in 300 has that many requests, 1 in 1,000 such a name, and
+// 1 in 4,000 so many words.
+const (
+	requestsIn     = 4   // of so many sentences of a description, one request is suspicious
+	someRequests   = 2   // are suspicious in however many
+	fewestRequests = 3   // in a response
+	leastWords     = 3   // of a sentence
+	sentenceName   = 12  // words
+	manySubjects   = 150 // distinct words that say something
+)
+
+// flooding returns the flags of a document that may have been written to be found for
+// requests that it does not answer.
+func flooding(d *schema.Document) (found []string) {
+	response, of := countRequests(d.Response)
+	if saysMuch(d.Name) || madeOfRequests(d.Description) || response >= fewestRequests && 2*response >= of {
+		found = append(found, FlagRequests)
+	}
+	if subjects(d.Description) > manySubjects {
+		found = append(found, FlagSubjects)
+	}
+	return found
+}
+
+// saysMuch reports whether a name is a sentence. A method and a path may be long.
+func saysMuch(name string) bool {
+	words := strings.Fields(name)
+	return len(words) >= sentenceName && words[0] != strings.ToUpper(words[0])
+}
+
+// madeOfRequests reports whether many sentences of a description are requests of users.
+// What it quotes are examples, unless it does little else.
+func madeOfRequests(description string) bool {
+	if rest := quotes.ReplaceAllString(description, " "); 3*len(rest) >= len(description) {
+		description = rest
+	}
+	n, of := countRequests(description)
+	return n >= someRequests || n > 0 && requestsIn*n >= of
+}
+
+// quotes finds what stands between quotation marks. An apostrophe is none.
+var quotes = regexp.MustCompile("\"[^\"]*\"|“[^”]*”|`[^`]*`|(?:^|[\\s(])['‘].+?['’](?:$|[\\s).,;:?!])")
+
+// countRequests counts the sentences of a text that are requests of users, and all.
+func countRequests(s string) (n, of int) {
+	for _, sentence := range text.Sentences(s) {
+		words := strings.FieldsFunc(sentence, isGap)
+		if len(words) < leastWords {
+			continue
+		}
+		of++
+		if asks(sentence, words) {
+			n++
+		}
+	}
+	return n, of
+}
+
+// isGap reports whether a character stands between words.
+func isGap(r rune) bool {
+	return !strings.ContainsRune("'’-_./@#", r) && (r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' && r < 0x80)
+}
+
+// asks reports whether a sentence is one that a user says: about himself, or a question.
+func asks(sentence string, words []string) bool {
+	if strings.ContainsAny(sentence[max(0, len(sentence)-4):], "?？") {
+		return true
+	}
+	for i := range words {
+		if ofMyself(words, i) {
+			return true
+		}
+	}
+	first, second := strings.ToLower(words[0]), strings.ToLower(words[1])
+	switch first {
+	case "hi", "hello", "hey":
+		return true
+	case "can", "could", "would", "will":
+		return second == "you" || second == "we"
+	case "help", "tell", "give", "show", "let":
+		return second == "us"
+	case "is", "are", "was", "were":
+		return second == "there"
+	}
+	return false
+}
+
+// ofMyself reports whether a word says that somebody speaks of himself. A numeral, an
+// index and a code do not.
+func ofMyself(words []string, at int) bool {
+	word := strings.ReplaceAll(strings.Trim(words[at], "'’-_./@#"), "’", "'")
+	switch {
+	case strings.EqualFold(word, "i"):
+		return at == 0 || word == "I" && words[at-1] == strings.ToLower(words[at-1])
+	case word == strings.ToUpper(word):
+		return false
+	}
+	switch strings.ToLower(word) {
+	case "i'm", "i'd", "i've", "i'll", "me", "my", "mine", "myself":
+		return true
+	}
+	return false
+}
+
+// subjects counts the distinct words of a text that say something, of scripts with words.
+func subjects(s string) int {
+	distinct := map[string]bool{}
+	for _, w := range text.Words(s) {
+		if w.Spaced() && !text.StopWord(w.Text) && !w.Filler() {
+			distinct[text.Stem(w.Plain)] = true
+		}
+	}
+	return len(distinct)
+}

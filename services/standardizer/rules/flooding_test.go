@@ -1,0 +1,56 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+func TestFlooding(t *testing.T) {
+	many := make([]string, manySubjects+1)
+	for i := range many {
+		many[i] = fmt.Sprintf("subject%d", i)
+	}
+	both := []string{FlagRequests, FlagSubjects}
+	for text, want := range map[string][]string{
+		"Can you tell me the weather in Lisbon? I want to fly there. Book a room.": both[:1],
+		"I need a table for two.": both[:1],
+		"Does it rain?":           both[:1],
+		"现在的天气怎么样 in Lisbon this week？":     both[:1],
+		"Could you find a book on bees":     both[:1],
+		"Hello there, find a book on bees.": both[:1],
+		"Finds old books. Finds old films. Finds old songs. Finds old maps. Finds old roads. Finds old towns. Finds old ships. Find my train. Find my plane.": both[:1],
+		strings.Join(many, " "): both[1:],
+
+		"": nil,
+		"Finds books about bees, wasps and i. e. hornets.":                                                 nil,
+		"Finds old books. Finds old films. Finds old songs. Finds old maps. Finds the trains that I take.": nil,
+		"Answers questions such as \"Will it rain?\" and 'What's my weather like?' for any town.":          nil,
+		"Returns facts about World War I and about Maine (ME). MY is Malaysia.":                            nil,
+		"Will there be a second page, the cursor is in the answer. There are at most ten on each page":     nil,
+		strings.Repeat("Finds a book by its title. ", 200):                                                 nil,
+	} {
+		if got := flooding(&schema.Document{Name: "find", Description: text}); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text[:min(len(text), 60)], got, want)
+		}
+	}
+}
+
+func TestFloodingOfOtherTexts(t *testing.T) {
+	for name, d := range map[string]struct {
+		schema.Document
+		found bool
+	}{
+		"a name that is a sentence":  {schema.Document{Name: "find the cheapest train from Lisbon to Porto on the second of May"}, true},
+		"a name that is a long path": {schema.Document{Name: "GET v1 towns town Id stations station Id trains train Id seats seat Id"}, false},
+		"requests in the response":   {schema.Document{Response: "I want a train. Book me a room. Call me a taxi. Returns rooms."}, true},
+		"members of the response":    {schema.Document{Response: "Returns my number, i and me."}, false},
+	} {
+		if got := flooding(&d.Document); (len(got) > 0) != d.found {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
