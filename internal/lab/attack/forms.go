@@ -2,6 +2,7 @@ package attack
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -31,6 +32,14 @@ var forms = []Form{
 	}},
 	{"examples", Flood, 1, func(t []Target, _ int) Document {
 		return Document{Name: helper, Description: "A helper for many tasks.", Examples: packed(requests(t))}
+	}},
+	// Elsewhere in the document.
+	{"parameters", Flood, 1, func(t []Target, _ int) Document {
+		properties := map[string]any{}
+		for i, s := range packed(requests(t)) {
+			properties[fmt.Sprintf("text%d", i+1)] = map[string]string{"type": "string", "description": s}
+		}
+		return Document{Name: helper, Description: "A helper for many tasks.", Schema: map[string]any{"type": "object", "properties": properties}}
 	}},
 	{"query", Flood, 1, func(t []Target, _ int) Document {
 		return Document{Name: text.Truncate(requests(t[:1])[0], maxName), Description: t[0].Query}

@@ -47,7 +47,14 @@ func TestFloodingOfOtherTexts(t *testing.T) {
 		"a name that is a sentence":  {schema.Document{Name: "find the cheapest train from Lisbon to Porto on the second of May"}, true},
 		"a name that is a long path": {schema.Document{Name: "GET v1 towns town Id stations station Id trains train Id seats seat Id"}, false},
 		"requests in the response":   {schema.Document{Response: "I want a train. Book me a room. Call me a taxi. Returns rooms."}, true},
-		"members of the response":    {schema.Document{Response: "Returns my number, i and me."}, false},
+		"requests in parameters": {schema.Document{Parameters: []schema.Parameter{
+			{Description: "Will it rain in Lisbon?"}, {Description: "I want to fly."}, {Description: "Call me a taxi."},
+		}}, true},
+		"requests as tags": {schema.Document{Tags: []string{"Will it rain in Lisbon?", "I want to fly", "find my train"}}, true},
+		"questions about parameters": {schema.Document{Parameters: []schema.Parameter{
+			{Description: "Should the answer be sorted?"}, {Description: "Is a copy wanted? If not, give \"Do I care?\"."},
+		}}, false},
+		"members of the response": {schema.Document{Response: "Returns my number, i and me."}, false},
 	} {
 		if got := flooding(&d.Document); (len(got) > 0) != d.found {
 			t.Errorf("%s: %q", name, got)
