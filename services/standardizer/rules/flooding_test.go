@@ -23,8 +23,10 @@ func TestFlooding(t *testing.T) {
 		"Could you find a book on bees":     both[:1],
 		"Hello there, find a book on bees.": both[:1],
 		"Finds old books. Finds old films. Finds old songs. Finds old maps. Finds old roads. Finds old towns. Finds old ships. Find my train. Find my plane.": both[:1],
-		strings.Join(many, " "): both[1:],
+		strings.Join(many, " "):                   both[1:],
+		"Of " + strings.Join(many, ", of ") + ".": nil,
 
+		strings.Repeat("Finds old books. ", 40) + "Which book is it? Does it have pages?": nil,
 		"": nil,
 		"Finds books about bees, wasps and i. e. hornets.":                                                 nil,
 		"Finds old books. Finds old films. Finds old songs. Finds old maps. Finds the trains that I take.": nil,
