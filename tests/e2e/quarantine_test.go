@@ -30,13 +30,13 @@ func TestDeploymentQuarantinesUntilReleased(t *testing.T) {
 				}
 			}
 		}
-		release := func(code int, says string) {
+		release := func(id string, code int, says string) {
 			t.Helper()
-			if o := at(t, p, "tools", "release", "zeppelin"); o.code != code || !strings.Contains(o.out+o.errOut, says) {
+			if o := at(t, p, "tools", "release", id); o.code != code || !strings.Contains(o.out+o.errOut, says) {
 				t.Fatalf("release: %+v, want %d and %q", o, code, says)
 			}
 		}
-		release(1, "404")
+		release("zeppelin", 1, "404")
 		put(t, p, "boat", ferry)
 		put(t, p, "zeppelin", hostile(1))
 		agree(t, d)
@@ -47,9 +47,9 @@ func TestDeploymentQuarantinesUntilReleased(t *testing.T) {
 		if o := at(t, p, "doctor"); !strings.Contains(o.out, "1 documents are in quarantine") {
 			t.Errorf("doctor: %+v", o)
 		}
-		release(0, "zeppelin")
+		release("zeppelin", 0, "zeppelin")
 		shown(true)
-		release(1, "not in quarantine")
+		release("boat", 1, "not in quarantine")
 		var answer schema.SearchResponse
 		at(t, p, "search", "zeppelins", "--json").decode(t, &answer)
 		if r := answer.Results[0]; r.ID != "zeppelin" || !slices.Equal(r.Flags, []string{"instructions-in-text"}) {
