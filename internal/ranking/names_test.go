@@ -37,10 +37,20 @@ func TestNamesCountInUnitsOfTheScores(t *testing.T) {
 	if one, ten := name(1), name(10); ten < 9.99*one || ten > 10.01*one {
 		t.Errorf("ten times the scores, %v times the name", ten/one)
 	}
-	for _, r := range Rank(named([]float64{3, 2, 1}, []float64{0.5, 0.5, 0.5}), m, Signals{}) {
-		if r.Features[fusion.RelatedName] != 0 {
-			t.Errorf("names that all say the same tell %v", r.Features[fusion.RelatedName])
-		}
+}
+
+// Where the first tools have one name, what rounding makes of its mean is no spread: the
+// scores decide between them, and a tool far behind stays there whatever its name.
+func TestOneNameTellsNothing(t *testing.T) {
+	m := &fusion.Model{}
+	m.Features[fusion.QueryLexicalFlat], m.Features[fusion.RelatedName] = 1, 0.1 // of five deviations of the scores
+	var scores, said []float64
+	for i := range namesCompared {
+		scores, said = append(scores, float64(20-i)), append(said, 0.7)
+	}
+	ranked := Rank(named(append(scores, 1), append(said, 0.9)), m, Signals{})
+	if first, last := ranked[0], ranked[namesCompared]; first.ID != "a" || last.ID != "k" || first.Score > 22 {
+		t.Errorf("%s has %v, %s at the end %v", first.ID, first.Score, last.ID, last.Score)
 	}
 }
 

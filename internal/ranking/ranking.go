@@ -87,7 +87,7 @@ func Features(candidates []index.Candidate, m *fusion.Model, s Signals) []fusion
 func Front(candidates []index.Candidate, m *fusion.Model, uses UsageStats, n int) []string {
 	rs := sound(candidates)
 	alone(rs, m, uses)
-	return front(rs, n)
+	return tools(front(rs, n))
 }
 
 // sound returns the candidates whose features and matches are all finite numbers.
@@ -144,7 +144,7 @@ func relate(rs []Ranked, m *fusion.Model, s Signals) {
 	owners(rs, most)
 	needs(rs, most)
 	names(rs)
-	first := front(rs, max(fusion.Supplied, fusion.FrontRunners))
+	first := tools(front(rs, max(fusion.Supplied, fusion.FrontRunners)))
 	if s.Suppliers != nil {
 		supply(rs, first[:min(len(first), fusion.Supplied)], s.Suppliers)
 	}
@@ -158,8 +158,8 @@ func relate(rs []Ranked, m *fusion.Model, s Signals) {
 	}
 }
 
-// front returns the ids of the n tools with the highest scores.
-func front(rs []Ranked, n int) []string {
+// front returns the n tools with the highest scores, best first.
+func front(rs []Ranked, n int) []*Ranked {
 	best := make([]*Ranked, 0, n+1)
 	for i := range rs {
 		r := &rs[i]
@@ -172,8 +172,12 @@ func front(rs []Ranked, n int) []string {
 			best = best[:min(len(best), n)]
 		}
 	}
-	ids := make([]string, len(best))
-	for i, r := range best {
+	return best
+}
+
+func tools(rs []*Ranked) []string {
+	ids := make([]string, len(rs))
+	for i, r := range rs {
 		ids[i] = r.ID
 	}
 	return ids
