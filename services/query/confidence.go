@@ -1,8 +1,10 @@
 package query
 
 import (
+	"context"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/toolstream/toolstream/internal/ranking"
 )
@@ -54,10 +56,40 @@ func cosine(a, b []float32) (sum float64) {
 	return sum
 }
 
-// scale returns how the similarities of a search compare with those of other models; by
-// words alone they do not.
+// measuring is how long a model may take for scaleTexts.
+const measuring = 30 * time.Second
+
+// measure lets an index know the scale of its model. The first searches wait for it as long
+// as ctx lasts, all for one call, which goes on after that: a model that embeds a query in
+// time may be too slow for so many texts.
+func (now *snapshot) measure(ctx context.Context) {
+	if now.scale.Load() != nil {
+		return
+	}
+	asked := now.measured.DoChan("", func() (any, error) {
+		if !now.readers.TryRLock() {
+			return nil, nil // searches go to another index now
+		}
+		defer now.readers.RUnlock()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), measuring)
+		defer cancel()
+		vectors, err := now.embed(ctx, scaleTexts())
+		if err == nil {
+			now.scale.Store(scaleOf(vectors))
+		}
+		return nil, err
+	})
+	select {
+	case <-asked:
+	case <-ctx.Done():
+	}
+}
+
+// scale returns how the similarities of a search compare with those of other models; where
+// words alone were searched they do not.
 func (sr *search) scale() ranking.Scale {
-	if known := sr.index.scale.Load(); known != nil && !slices.Contains(sr.parts.names(), degradedVectors) {
+	wordsAlone := func(part string) bool { return part == degradedVectors || part == degradedIndex }
+	if known := sr.index.scale.Load(); known != nil && !slices.ContainsFunc(sr.parts.names(), wordsAlone) {
 		return *known
 	}
 	return ranking.Scale{}

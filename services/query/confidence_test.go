@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/ranking"
@@ -41,11 +43,16 @@ func TestConfidenceOfResults(t *testing.T) {
 	}
 }
 
-// Where the query cannot be embedded, similarities say nothing.
+// Where the query cannot be embedded, or the vectors of tools are away, similarities say
+// nothing.
 func TestConfidenceByWordsAlone(t *testing.T) {
-	b := newBench(t, scoring("a", 20, 1, 0))
+	b, away := newBench(t, scoring("a", 20, 1, 0)), newBench(t, scoring("a", 20, 1, 0))
 	b.embedder.err = errDown
+	away.index.partial = &index.Partial{Without: "index", Err: errDown}
 	resp := b.search(t, schema.SearchRequest{})
+	if got := away.search(t, schema.SearchRequest{}); got.Results[0].Confidence != resp.Results[0].Confidence {
+		t.Errorf("confidence %v without vectors of tools, %v without that of the query", got.Results[0].Confidence, resp.Results[0].Confidence)
+	}
 	model := b.now.Load().builtin
 	alone := ranking.Rank([]index.Candidate{scoring("a", 20, 1, 0)}, model, ranking.Signals{})[0]
 	want, wrong := alone.Evidence(model, ranking.Scale{}).Confidence(), alone.Evidence(model, ranking.Scale{Same: 1}).Confidence()
@@ -63,7 +70,7 @@ func TestTheScaleOfAModel(t *testing.T) {
 	b.embedder.err = nil
 	b.search(t, schema.SearchRequest{Query: "two"})
 	b.search(t, schema.SearchRequest{Query: "three"})
-	if calls := b.embedder.calls; len(calls) != 3 || len(calls[1]) != 1+len(scaleTexts()) || len(calls[2]) != 1 {
+	if calls := b.embedder.calls; len(calls) != 4 || len(calls[1]) != 1 || len(calls[2]) != len(scaleTexts()) || len(calls[3]) != 1 {
 		t.Fatalf("calls %v", calls)
 	}
 	vectors, err := meaner{}.Embed(context.Background(), scaleTexts())
@@ -76,6 +83,24 @@ func TestTheScaleOfAModel(t *testing.T) {
 	if s := scaleOf(make([][]float32, len(vectors))); s.Known() {
 		t.Errorf("of a model that tells nothing: %+v", s)
 	}
+}
+
+// Many texts take a slow model longer than a search may wait. Its queries are embedded all
+// the same, and the scale is known once it has answered.
+func TestTheScaleOfASlowModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, tool("a", "", 1))
+		b.embedder.takes = 200 * time.Millisecond
+		b.now.Load().scale.Store(nil)
+		for range 5 {
+			if resp := b.search(t, schema.SearchRequest{}); len(resp.Degraded) > 0 {
+				t.Errorf("without %v", resp.Degraded)
+			}
+		}
+		if calls := len(b.embedder.calls); calls != 6 || b.now.Load().scale.Load() == nil {
+			t.Errorf("%d calls, scale %v", calls, b.now.Load().scale.Load())
+		}
+	})
 }
 
 // meaner knows what the texts of the scale mean, and gives each meaning an axis.

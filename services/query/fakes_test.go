@@ -133,16 +133,22 @@ func (f *fakeCatalogue) Version(ref schema.Ref) (schema.Version, bool, bool) {
 // fakeEmbedder gives every text a vector of its own.
 type fakeEmbedder struct {
 	err   error
-	short bool // answers one vector too few
+	short bool          // answers one vector too few
+	takes time.Duration // for each text
 
 	mu    sync.Mutex
 	calls [][]string
 }
 
-func (f *fakeEmbedder) Embed(_ context.Context, texts []string) ([][]float32, error) {
+func (f *fakeEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.calls = append(f.calls, texts)
+	f.mu.Unlock()
+	select {
+	case <-time.After(time.Duration(len(texts)) * f.takes):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	if f.err != nil {
 		return nil, f.err
 	}

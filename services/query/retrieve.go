@@ -115,32 +115,31 @@ func (s *Service) embed(ctx context.Context, sr *search, texts []string) map[str
 	st.note(tracing.Model.String(sr.index.Model), tracing.Texts.Int(len(texts)))
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.EmbedTimeout)
 	defer cancel()
-	asked := texts
-	if sr.index.scale.Load() == nil { // the first search asks for what all need
-		asked = slices.Concat(texts, scaleTexts())
-	}
-	var vectors [][]float32
-	err := errNoEmbedder
-	if sr.index.Embedder != nil {
-		vectors, err = sr.index.Embedder.Embed(ctx, asked)
-	}
-	if err == nil && len(vectors) != len(asked) {
-		err = fmt.Errorf("%d vectors for %d texts", len(vectors), len(asked))
-	}
+	vectors, err := sr.index.embed(ctx, texts)
 	st.end(err)
 	sr.index.embedding.Note(ctx, s.deps.Logger, err, "query: queries cannot be embedded, searches go by words alone", "query: queries are embedded again")
 	if err != nil {
 		sr.parts.without(degradedVectors)
 		return nil
 	}
-	if len(asked) > len(texts) {
-		sr.index.scale.Store(scaleOf(vectors[len(texts):]))
-	}
+	sr.index.measure(ctx)
 	byText := make(map[string][]float32, len(texts))
 	for i, t := range texts {
 		byText[t] = vectors[i]
 	}
 	return byText
+}
+
+// embed returns a vector for each text.
+func (now *snapshot) embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if now.Embedder == nil {
+		return nil, errNoEmbedder
+	}
+	vectors, err := now.Embedder.Embed(ctx, texts)
+	if err == nil && len(vectors) != len(texts) {
+		err = fmt.Errorf("%d vectors for %d texts", len(vectors), len(texts))
+	}
+	return vectors, err
 }
 
 // lookupsAtOnce bounds the lookups of one search that the index works on together.

@@ -16,6 +16,7 @@ import (
 // The parts that an answer may have gone without.
 const (
 	degradedVectors     = "vectors"     // no embedding: ranked by words alone
+	degradedIndex       = "index"       // a part of the index: ranked by words alone
 	degradedCatalogue   = "catalogue"   // some results lack what the catalogue says of them
 	degradedWeights     = "weights"     // the store of weights and usage is away: the last known serve
 	degradedImpressions = "impressions" // the search is not recorded, feedback on it is lost

@@ -20,6 +20,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/toolstream/toolstream/internal/health"
 	"github.com/toolstream/toolstream/internal/index"
@@ -187,7 +188,8 @@ type snapshot struct {
 	Snapshot
 	builtin   *fusion.Model                 // its model's weights, until others are learned
 	embedding health.State                  // of queries
-	scale     atomic.Pointer[ranking.Scale] // of the model, once a query was embedded
+	scale     atomic.Pointer[ranking.Scale] // of the model, once it is measured
+	measured  singleflight.Group            // so that one search measures it for all
 	readers   sync.RWMutex                  // read-locked by each
 }
 
