@@ -45,24 +45,24 @@ func (h HoldBack) of(tenant string) []string {
 	return h[""]
 }
 
-// apart takes what is held back out of candidates. What was used for queries like this one
-// is not: agents know it.
+// apart takes what is held back out of candidates, in place. What was used for queries like
+// this one is not: agents know it.
 func apart(found []index.Candidate, uses ranking.UsageStats) (kept, held []index.Candidate) {
-	for _, c := range found {
-		if c.HeldBack != "" && c.Kind == schema.KindTool && uses.Similar(c.ID) > 0 {
+	for i := range found {
+		if c := &found[i]; c.HeldBack != "" && c.Kind == schema.KindTool && uses.Similar(c.ID) > 0 {
 			c.HeldBack = ""
-		}
-		if c.HeldBack != "" {
-			held = append(held, c)
-		} else {
-			kept = append(kept, c)
+		} else if c.HeldBack != "" {
+			held = append(held, *c)
 		}
 	}
-	return kept, held
+	return slices.DeleteFunc(found, func(c index.Candidate) bool { return c.HeldBack != "" }), held
 }
 
 // behind returns the hits of an answer with what is held back behind them.
 func behind(hits []ranking.Hit, found Retrieval, m *fusion.Model) []ranking.Hit {
+	if !slices.ContainsFunc(found.Steps, func(step Step) bool { return len(step.held) > 0 }) {
+		return hits
+	}
 	there := map[schema.Ref]bool{}
 	for _, h := range hits {
 		there[h.Ref] = true

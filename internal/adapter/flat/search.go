@@ -67,7 +67,6 @@ func (i *Index) search(ctx context.Context, l *index.Lookup, find func(*search, 
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(found, byScore)
 	return s.answer(found), nil
 }
 
@@ -246,8 +245,9 @@ type scored struct {
 	score float64
 }
 
-// byScore orders as every ranking does, what is held back behind all others, tools before providers of the same id.
-func byScore(a, b scored) int {
+// byScore orders as every ranking does, what is held back behind all others, tools before
+// providers of the same id.
+func byScore(a, b *scored) int {
 	return cmp.Or(cmp.Compare(min(1, len(a.HeldBack)), min(1, len(b.HeldBack))), fusion.Order(a.score, a.ID, b.score, b.ID), cmp.Compare(b.Kind, a.Kind))
 }
 
@@ -320,13 +320,19 @@ func (r *reader) vectors(e *entity) (*events.Vectors, error) {
 	return &r.found, err
 }
 
-// answer returns the N best and the tools of Also behind them.
+// answer returns the N best and the tools of Also behind them. Candidates are large, and
+// copied once.
 func (s *search) answer(found []scored) []index.Candidate {
-	n := min(s.lookup.N, len(found))
-	out := make([]index.Candidate, 0, n+len(s.lookup.Also))
+	best := make([]*scored, len(found))
 	for i := range found {
-		if i < n || found[i].Kind == schema.KindTool && slices.Contains(s.lookup.Also, found[i].ID) {
-			out = append(out, found[i].Candidate)
+		best[i] = &found[i]
+	}
+	slices.SortFunc(best, byScore)
+	n := min(s.lookup.N, len(best))
+	out := make([]index.Candidate, 0, n+len(s.lookup.Also))
+	for i, c := range best {
+		if i < n || c.Kind == schema.KindTool && slices.Contains(s.lookup.Also, c.ID) {
+			out = append(out, c.Candidate)
 		}
 	}
 	return out
