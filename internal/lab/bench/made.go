@@ -23,11 +23,12 @@ func newMaker(seed uint64) *maker {
 	return &maker{rng: rng, zipf: rand.NewZipf(rng, 1.1, 4, vocabulary-1)}
 }
 
-// word is a pronounceable word for a rank, the same for the same rank.
+// word is a pronounceable word for a rank, the same for the same rank. It has two syllables
+// or more: with "me" in it, half of the tools would be taken for requests and held back.
 func word(rank uint64) string {
 	const consonants, vowels = "bdfgklmnprstvz", "aeiou"
 	var b strings.Builder
-	for rank += 17; rank > 0; rank /= uint64(len(consonants) * len(vowels)) {
+	for rank += 70; rank > 0; rank /= uint64(len(consonants) * len(vowels)) {
 		syllable := rank % uint64(len(consonants)*len(vowels))
 		b.WriteByte(consonants[syllable%uint64(len(consonants))])
 		b.WriteByte(vowels[syllable/uint64(len(consonants))])
