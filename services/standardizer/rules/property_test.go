@@ -3,6 +3,7 @@ package rules
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,13 +12,13 @@ import (
 	"github.com/toolstream/toolstream/internal/provenance"
 )
 
-// drawSentence draws a sentence of nine words or fewer that ends in a number of its own,
+// drawSentence draws a sentence of ten words or fewer that ends in a number of its own,
 // so that it stands nowhere by chance.
 func drawSentence(t *rapid.T, n *int) string {
 	words := []string{"the", "city", "of", "a", "rail", "ticket", "finds", "every", "weather", "report", "for", "people", "in", "named", "street", "price", "list"}
 	said := rapid.SliceOfN(rapid.SampledFrom(words), 3, 8).Draw(t, "words")
 	*n++
-	return strings.Join(said, " ") + " numbered" + fmt.Sprint(*n) + "."
+	return "All " + strings.Join(said, " ") + " numbered" + fmt.Sprint(*n) + "."
 }
 
 // drawNamed writes a name in one of the styles that people use.
@@ -77,10 +78,15 @@ func drawDocument(t *rapid.T) map[string]any {
 	for range rapid.IntRange(0, 4).Draw(t, "texts") {
 		m[drawNamed(t, rapid.SampledFrom([]string{"api", "tool", "long", "extra"}).Draw(t, "first"), rapid.SampledFrom([]string{"description", "notes", "summary", "info"}).Draw(t, "second"))] = drawSentence(t, &n) + " " + drawSentence(t, &n)
 	}
+	said := ""
 	for _, k := range []string{"description", "title", "remarks", "method", "version"} {
 		if rapid.Bool().Draw(t, k) {
 			m[k] = drawSentence(t, &n)
+			said += m[k].(string) + " "
 		}
+	}
+	if said != "" && rapid.Bool().Draw(t, "repeated") {
+		m[rapid.SampledFrom([]string{"overview", "long_description", "comment"}).Draw(t, "again")] = said + drawSentence(t, &n)
 	}
 	m[rapid.SampledFrom([]string{"parameters", "inputSchema", "input_schema", "args", "required_parameters", "arguments", "fields"}).Draw(t, "inputs")] = drawParameters(t, &n, 2)
 	switch key := rapid.SampledFrom([]string{"responses", "returns", "outputSchema", "result", "comes back"}).Draw(t, "outputs"); rapid.IntRange(0, 3).Draw(t, "answer") {
@@ -97,8 +103,9 @@ func drawDocument(t *rapid.T) map[string]any {
 	return m
 }
 
-// Whatever the shape of a document and whatever it is taken for, each of its strings stands
-// in a field, or is left out for a reason; and while the fields have room, want of it is none.
+// Whatever the shape of a document and whatever it is taken for, each of its sentences stands
+// in a field, once, or is left out for a reason; and while the fields have room, want of it is
+// none.
 func TestNothingSaidIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		source := drawDocument(t)
@@ -113,6 +120,9 @@ func TestNothingSaidIsLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := jsonText(d)
+		untitled := d
+		untitled.Name, untitled.Title = "", ""
+		prose := jsonText(untitled)
 		listed := map[string]bool{}
 		for _, l := range trace.LeftOut {
 			listed[l.Text] = true
@@ -122,8 +132,16 @@ func TestNothingSaidIsLost(t *testing.T) {
 		}
 		provenance.NewSource(source).Strings(func(string) {}, func(_ []string, s string) {
 			for _, sentence := range strings.SplitAfter(s, ".") {
-				if i := strings.Index(sentence, "numbered"); i >= 0 && !strings.Contains(all, strings.Trim(sentence[i:], ".\"}\n ")) && !listed[strings.TrimSpace(sentence)] {
+				i := strings.Index(sentence, "numbered")
+				if i < 0 {
+					continue
+				}
+				last := strings.Trim(sentence[i:], ".\"}\n ")
+				if !strings.Contains(all, last) && !listed[strings.TrimSpace(sentence)] {
 					t.Fatalf("%q is neither in a field nor listed\n%s\n%s", sentence, raw, indented(d))
+				}
+				if n := len(regexp.MustCompile(last+`\b`).FindAllString(prose, -1)); n > 1 {
+					t.Fatalf("%q is said %d times\n%s\n%s", sentence, n, raw, indented(d))
 				}
 			}
 		})
