@@ -36,6 +36,7 @@ type Probe struct {
 	Query     Text
 	Needs     []Need
 	Arguments []Argument // empty: no penalty, whatever the model says
+	Tau       float64    // match from which on an argument is for a parameter, as fusion.Model has it
 }
 
 // Lookup asks for candidates.

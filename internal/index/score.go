@@ -153,7 +153,7 @@ func (s *Scores) scoreArguments(p *Probe, e Entry) {
 		at++
 		return best
 	})
-	s.assign(pairs, e.Required[:len(params)])
+	s.assign(pairs, e.Required[:len(params)], p.Tau)
 }
 
 // pair is an argument that may be given to a parameter.
@@ -162,21 +162,22 @@ type pair struct {
 	parameter, argument int
 }
 
-// assign gives arguments to parameters, the best match first, required parameters before
-// others: a call needs a value for each, and one city is not two.
-func (s *Scores) assign(pairs []pair, required []bool) {
+// assign gives arguments to parameters, the best match first: a call needs a value for each,
+// and one city is not two. Required parameters come before others, unless the argument is
+// not for them.
+func (s *Scores) assign(pairs []pair, required []bool, tau float64) {
 	s.Matches, s.BestArg = make([]schema.Match, len(required)), make([]int, len(required))
 	for i := range required {
 		s.Matches[i].Required, s.BestArg[i] = required[i], -1
 	}
-	slices.SortStableFunc(pairs, func(a, b pair) int {
-		if required[a.parameter] != required[b.parameter] {
-			if required[a.parameter] {
-				return -1
-			}
-			return 1
+	urgent := func(p pair) int {
+		if required[p.parameter] && p.match >= tau {
+			return 0
 		}
-		return cmp.Compare(b.match, a.match)
+		return 1
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int {
+		return cmp.Or(cmp.Compare(urgent(a), urgent(b)), cmp.Compare(b.match, a.match))
 	})
 	given := map[int]bool{}
 	for _, p := range pairs {

@@ -106,6 +106,12 @@ func TestAnArgumentIsGivenOnce(t *testing.T) {
 	if !slices.Equal(s.BestArg, []int{-1, 1, 0}) || s.Matches[0].Score != 0 || s.Matches[1].Score != 0 || math.Abs(s.Matches[2].Score-0.8) > 1e-6 {
 		t.Errorf("arguments %v, matches %v", s.BestArg, s.Matches)
 	}
+	p = &Probe{Arguments: p.Arguments[:1], Tau: 0.3}
+	parameters = []events.Vector{vectorAt(0.9), vectorAt(0.2)}
+	s = Score(p, Entry{Vectors: &events.Vectors{Parameters: parameters}, Required: []bool{false, true}})
+	if !slices.Equal(s.BestArg, []int{0, -1}) {
+		t.Errorf("a city is given to a required parameter that it is not for: %v", s.BestArg)
+	}
 }
 
 func TestWithoutVectorsOnlyWordsCount(t *testing.T) {

@@ -168,6 +168,7 @@ const wider = 8
 // lookUp asks the index for the candidates of one query.
 func (s *Service) lookUp(ctx context.Context, sr *search, probe index.Probe, of wanted) (Step, error) {
 	uses := sr.usage.For(sr.index.Model, probe.Query.Vector)
+	probe.Tau = sr.model.Tau
 	kinds := sr.req.Filters.Kinds
 	if len(kinds) == 0 {
 		kinds = []schema.Kind{schema.KindTool}
