@@ -72,6 +72,7 @@ func newSearch(con *console) *cobra.Command {
 	flags.StringArrayVar(&req.Filters.Tags, "tag", nil, "only tools with this tag, or another one that is named (repeatable)")
 	flags.StringArrayVar(&req.Filters.IDs, "id", nil, "only this id (repeatable)")
 	flags.StringArrayVar(&req.Exclude, "exclude-flag", nil, "nothing with this flag, such as instructions-in-text (repeatable)")
+	flags.Float64Var(&req.MinConfidence, "min-confidence", 0, "leave out results that are less likely than this to be what the query wants, 0 to 1")
 	flags.StringArrayVar(&arguments, "argument", nil, "an argument that can be provided, as name=meaning (repeatable)")
 	flags.StringArrayVar(&req.Steps, "step", nil, "a step of the task, searched by itself (repeatable)")
 	flags.StringVar(&expected, "expect", "", "fail unless this id is among the results: for tests of an installation")
@@ -118,16 +119,16 @@ func (c *console) printSearch(a schema.SearchResponse, full bool) {
 		c.notef("degraded: %s could not be asked\n", strings.Join(a.Degraded, ", "))
 	}
 	if len(a.Results) == 0 {
-		c.notef("nothing found: no document matches the query and its filters; `toolstream tools list` shows what is indexed\n")
+		c.notef("nothing found: no document matches the query, its filters and its least confidence; `toolstream tools list` shows what is indexed\n")
 		return
 	}
 	if a.Chosen != nil {
 		c.notef("%s: %s\n", a.Chosen.Rank, oneLine(a.Chosen.Why))
 	}
-	t := newTable("#", "SCORE", "SIMILARITY", "ID", "DESCRIPTION…")
+	t := newTable("#", "SCORE", "CONFIDENCE", "ID", "DESCRIPTION…")
 	t.names = 3
 	for i, r := range a.Results {
-		t.add(i+1, fmt.Sprintf("%.3f", r.Score), fmt.Sprintf("%.3f", r.Similarity), r.ID, describe(r))
+		t.add(i+1, fmt.Sprintf("%.3f", r.Score), fmt.Sprintf("%.2f", r.Confidence), r.ID, describe(r))
 	}
 	c.printTable(t)
 	c.printSearched(a)
@@ -242,6 +243,10 @@ func (c *console) printExplanation(rank int, r schema.Result, full bool) {
 		c.printf("             reranked (%s) from %d to %d: %s\n", m.Algorithm, m.From, m.To, m.Why)
 	}
 	for _, p := range e.Parameters {
-		c.printf("             %s: best match %q %.2f, costs %.3f\n", oneLine(p.Name), oneLine(p.Argument), p.Match, p.Penalty)
+		given := "no argument"
+		if p.Argument != "" {
+			given = fmt.Sprintf("%q (match %.2f)", oneLine(p.Argument), p.Match)
+		}
+		c.printf("             %s: %s, costs %.3f\n", oneLine(p.Name), given, p.Penalty)
 	}
 }

@@ -56,15 +56,20 @@ imitate, their names.`,
 	flags.BoolVar(&cfg.Silent, "silent", false, "let every fifth user report nothing, too")
 	flags.BoolVar(&cfg.Thorough, "thorough", false, "let users look at everything, too")
 	flags.StringVar(&kind, "attack", "", "inject hostile tools: "+strings.Join(attack.Kinds(), ", "))
-	cmd.MarkFlagsMutuallyExclusive("attack", "rounds")
-	cmd.MarkFlagsMutuallyExclusive("attack", "drift")
+	fixed(cmd, "attack", attack.Kinds()...)
+	for _, flag := range []string{"rounds", "users", "drift", "silent", "thorough"} {
+		cmd.MarkFlagsMutuallyExclusive("attack", flag)
+	}
 	addModelFlags(cmd)
 	return cmd
 }
 
 func (c *console) attack(cmd *cobra.Command, cfg evaluator.AttackConfig) (err error) {
-	if cfg.Seeds < 1 || !slices.Contains(attack.Kinds(), cfg.Kind) {
-		return misused(cmd, "--seeds is at least 1, and --attack one of %s", strings.Join(attack.Kinds(), ", "))
+	if !slices.Contains(attack.Kinds(), cfg.Kind) {
+		return misused(cmd, "--attack is %q; it is one of %s", cfg.Kind, strings.Join(attack.Kinds(), ", "))
+	}
+	if cfg.Seeds < 1 {
+		return misused(cmd, "--seeds is at least 1")
 	}
 	if cfg.Config, err = modelConfig(cmd); err != nil {
 		return err
@@ -79,15 +84,17 @@ func (c *console) attack(cmd *cobra.Command, cfg evaluator.AttackConfig) (err er
 }
 
 func (c *console) printAttacked(a *evaluator.Attacked) {
-	c.printf("%s: %d tools, %d queries, every second one targeted, mean of %d\n", a.Dataset, a.Tools, a.Queries, a.Seeds)
-	c.printf("before: a right tool among the first five for %.1f %%, NDCG@10 %.4f\n\n", 100*a.Right, a.NDCG)
-	t := newTable("FORM", "PROVIDERS", "TOOLS", "FLAGGED", "IN TOP 5", "OTHERS", "RIGHT", "BEFORE", "NDCG@10")
+	c.printf("%s: %d tools, %d queries, of which the attacker knows half; seeds: %d\n", a.Dataset, a.Tools, a.Queries, a.Seeds)
+	c.printf("before the attack: a right tool among the first five for %.1f %% of the queries, NDCG@10 %.4f\n\n", 100*a.Right, a.NDCG)
+	t := newTable("FORM", "PROVIDERS", "INJECTED", "FLAGGED", "HIT, KNOWN", "HIT, OTHERS", "RIGHT BEFORE", "RIGHT AFTER", "NDCG@10")
 	percent := func(x float64) string { return fmt.Sprintf("%.1f", 100*x) }
 	for _, f := range a.Forms {
 		t.add(f.Form, f.Providers, f.Injected, percent(f.Flagged), percent(f.Targeted), percent(f.Others),
-			percent(f.Right), percent(f.RightBefore), fmt.Sprintf("%.4f", f.NDCG))
+			percent(f.RightBefore), percent(f.Right), fmt.Sprintf("%.4f", f.NDCG))
 	}
 	c.printTable(t)
+	c.printf("\nFLAGGED is percent of the injected tools. HIT is percent of the queries with one of them among the\n")
+	c.printf("first five; RIGHT, with a right tool there, of the queries that injected tools begin with.\n")
 }
 
 func (c *console) simulate(cmd *cobra.Command, cfg evaluator.SimulateConfig) (err error) {
