@@ -62,7 +62,7 @@ type Ranked struct {
 func Rank(candidates []index.Candidate, m *fusion.Model, s Signals) []Ranked {
 	rs := sound(candidates)
 	relate(rs, m, s)
-	order(rs, m)
+	rs = ordered(rs, m)
 	stand(rs)
 	return rs
 }
@@ -281,18 +281,24 @@ func coUse(rs []Ranked, front []string, uses UsageStats) {
 	}
 }
 
-// order scores rs and puts the best first: equal scores by id, both descending,
-// as trec_eval does, an order that no accident of storage decides.
-func order(rs []Ranked, m *fusion.Model) {
+// ordered scores rs and returns them best first: equal scores by id, both descending,
+// as trec_eval does, an order that no accident of storage decides. They are large, and
+// moved once.
+func ordered(rs []Ranked, m *fusion.Model) []Ranked {
 	for i := range rs {
 		rs[i].Score = m.Linear(&rs[i].Features)
 	}
-	unit := m.Unit(highest(rs))
+	unit, best := m.Unit(highest(rs)), make([]*Ranked, len(rs))
 	for i := range rs {
-		rs[i].Unit = unit
+		best[i], rs[i].Unit = &rs[i], unit
 		rs[i].Score, rs[i].Penalty = m.Score(&rs[i].Features, rs[i].Matches, unit)
 	}
-	slices.SortFunc(rs, func(a, b Ranked) int {
+	slices.SortFunc(best, func(a, b *Ranked) int {
 		return cmp.Or(fusion.Order(a.Score, a.ID, b.Score, b.ID), cmp.Compare(b.Kind, a.Kind))
 	})
+	out := make([]Ranked, len(rs))
+	for i, r := range best {
+		out[i] = *r
+	}
+	return out
 }
