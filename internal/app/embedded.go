@@ -15,6 +15,7 @@ import (
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/rungroup"
+	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -84,9 +85,13 @@ func (e *Embedded) verifyBus(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-	if err := e.server.Verify(ctx); err != nil && ctx.Err() == nil {
+	switch err := e.server.Verify(ctx); {
+	case err == nil || ctx.Err() != nil:
+	case stream.Reason(err) == stream.ReasonLost:
 		e.log.Error("the bus is damaged", "error", err)
 		e.damage.Store(&err)
+	default:
+		e.log.Warn("the bus was not verified whole", "error", err)
 	}
 	<-ctx.Done()
 	return nil
