@@ -25,6 +25,10 @@ tenth of the rounds. The same is done with every fifth user hostile, and with on
 hostile user who never stops. What the labels of all that was shown would teach is
 the most that clicks could: what is never shown teaches nothing.
 
+--invented adds one hostile user who asks five times as often as all others together
+and reports, under 50 names, a tool that nobody asks for wherever it is among the ten
+shown: by a credential of his own beside ten of the others, and by the one of all.
+
 --drift shows how learning follows when a third of the tools that are asked for
 is replaced at half time, --silent what it comes to where every fifth user never
 reports anything, --thorough what it comes to where users look at all of
@@ -55,6 +59,7 @@ imitate, their names.`,
 	flags.BoolVar(&cfg.Drift, "drift", false, "change what is right at half time, too")
 	flags.BoolVar(&cfg.Silent, "silent", false, "let every fifth user report nothing, too")
 	flags.BoolVar(&cfg.Thorough, "thorough", false, "let users look at everything, too")
+	flags.BoolVar(&cfg.Invented, "invented", false, "let a hostile user report under 50 names, too")
 	flags.StringVar(&kind, "attack", "", "inject hostile tools: "+strings.Join(attack.Kinds(), ", "))
 	fixed(cmd, "attack", attack.Kinds()...)
 	for _, flag := range []string{"rounds", "users", "drift", "silent", "thorough"} {
@@ -137,6 +142,10 @@ func (c *console) printSimulated(s *evaluator.Simulated) {
 		rows = append(rows, row{"thorough users", func(o *evaluator.Outcome) float64 { return o.Thorough }},
 			row{"  against labels", func(o *evaluator.Outcome) float64 { return o.Thorough - o.FullLabels }})
 	}
+	if s.Invented.Before > 0 {
+		rows = append(rows, row{"50 invented names", func(o *evaluator.Outcome) float64 { return o.Invented.NDCG }},
+			row{"  one credential for all", func(o *evaluator.Outcome) float64 { return o.InventedAmong.NDCG }})
+	}
 	for _, r := range rows {
 		c.printf("%-24s %7.4f", r.name, r.of(&s.Outcome))
 		if margin := s.Margin(r.of); margin > 0 {
@@ -145,6 +154,10 @@ func (c *console) printSimulated(s *evaluator.Simulated) {
 		c.printf("\n")
 	}
 	c.printf("%-24s %7.4f\n", "share of the gain", s.GainShare)
+	if s.Invented.Before > 0 {
+		c.printf("\nThe tool of 50 invented names is among the first five of %.1f %% of the queries, and %.1f %% before;\nwhere all have one credential, of %.1f %%.\n",
+			100*s.Invented.After, 100*s.Invented.Before, 100*s.InventedAmong.After)
+	}
 	c.printCurve(s.Curve, s.Start, s.FullLabels)
 	if d := s.Drift; d != nil {
 		c.printDrift(d)

@@ -18,7 +18,7 @@ import (
 )
 
 func newWeights(con *console) *cobra.Command {
-	return group(&cobra.Command{Use: "weights", Short: "List, show, promote, pin and roll back versions of the fusion weights"},
+	return group(&cobra.Command{Use: "weights", Short: "List, show, promote, pin and roll back versions of the fusion weights, and take back what was taught"},
 		&cobra.Command{
 			Use: "list", Short: "List the versions, newest first", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return con.listWeights(cmd) },
@@ -62,7 +62,35 @@ func newWeights(con *console) *cobra.Command {
 			Use: "rollback", Short: "Go back to the version before the live one", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return con.switchWeights(cmd, "/v1/weights:rollback", nil) },
 		},
+		newForget(con),
 	)
+}
+
+func newForget(con *console) *cobra.Command {
+	var who struct {
+		Client     string `json:"client,omitempty"`
+		Credential string `json:"credential,omitempty"`
+	}
+	cmd := &cobra.Command{
+		Use: "forget", Short: "Take back what a client or a credential taught until now", Args: cobra.NoArgs,
+		Long: `Take back what a client taught by its searches until now, usage and learned weights
+included: the built-in weights serve until others are learned from what is left. To
+keep it from teaching again, take its token away.`,
+		Example: "  toolstream weights forget --client eve\n  toolstream weights forget --credential crawler",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var taken trainer.TakenBack
+			if err := con.client().Post(cmd.Context(), "/v1/weights:forget", who, &taken); err != nil {
+				return err
+			}
+			return con.show(taken, func() {
+				con.printf("taken back: %d searches, for %d queries\n", taken.Searches, taken.Queries)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&who.Client, "client", "", "name in the bodies of feedback, of any credential if none is named")
+	cmd.Flags().StringVar(&who.Credential, "credential", "", "name of a token, with all its clients if none is named")
+	cmd.MarkFlagsOneRequired("client", "credential")
+	return cmd
 }
 
 func (c *console) listWeights(cmd *cobra.Command) error {

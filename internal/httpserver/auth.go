@@ -12,12 +12,15 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// credentials maps the hash of a token to its tenant. Hashing makes the lookup
-// take the same time whatever a caller guesses.
-type credentials map[[sha256.Size]byte]string
+// credentials maps the hash of a token to whose it is. Hashing makes the lookup take the
+// same time whatever a caller guesses.
+type credentials map[[sha256.Size]byte]owner
 
-// readCredentials reads the lines "tenant:token" of a file. Blank lines and
-// lines that start with # are skipped.
+// owner is whose a token is: a tenant, and a name in it, which may be empty.
+type owner struct{ tenant, name string }
+
+// readCredentials reads the lines "tenant:token" or "tenant/name:token" of a file. Blank
+// lines and lines that start with # are skipped.
 func readCredentials(path string) (credentials, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -31,19 +34,25 @@ func readCredentials(path string) (credentials, error) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		name, token, ok := strings.Cut(line, ":")
-		name, token = strings.TrimSpace(name), strings.TrimSpace(token)
+		whose, token, ok := strings.Cut(line, ":")
+		whose, token = strings.TrimSpace(whose), strings.TrimSpace(token)
 		if !ok || len(token) < minToken {
-			return nil, fmt.Errorf("auth.tokens_file: %s:%d: want tenant:token, with a token of at least %d characters", path, n, minToken)
+			return nil, fmt.Errorf("auth.tokens_file: %s:%d: want tenant:token or tenant/name:token, with a token of at least %d characters", path, n, minToken)
 		}
-		if err := schema.ValidateTenant(name); err != nil {
+		var of owner
+		var named bool
+		of.tenant, of.name, named = strings.Cut(whose, "/")
+		if err := schema.ValidateTenant(of.tenant); err != nil {
 			return nil, fmt.Errorf("auth.tokens_file: %s:%d: %w", path, n, err)
 		}
-		hash := sha256.Sum256([]byte(token))
-		if other, ok := known[hash]; ok && other != name {
-			return nil, fmt.Errorf("auth.tokens_file: %s:%d: %s has the token of %s: give each its own", path, n, name, other)
+		if err := schema.ValidateTenant(of.name); named && err != nil { // of the same form
+			return nil, fmt.Errorf("auth.tokens_file: %s:%d: the name of the token %w", path, n, err)
 		}
-		known[hash] = name
+		hash := sha256.Sum256([]byte(token))
+		if other, ok := known[hash]; ok && other != of {
+			return nil, fmt.Errorf("auth.tokens_file: %s:%d: %s has the token of %s: give each its own", path, n, of, other)
+		}
+		known[hash] = of
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("auth.tokens_file: %w", err)
@@ -56,8 +65,15 @@ func readCredentials(path string) (credentials, error) {
 
 const minToken = 16
 
-// authenticate puts the tenant of the caller's bearer token into the request's
-// context and refuses callers without one. Nil credentials let every caller in as
+// String returns the owner as a line of the file names it.
+func (o owner) String() string {
+	if o.name == "" {
+		return o.tenant
+	}
+	return o.tenant + "/" + o.name
+}
+
+// authenticate puts the owner of the caller's bearer token into the request's context and refuses callers without one. Nil credentials let every caller in as
 // the default tenant.
 func authenticate(known credentials, next http.Handler) http.Handler {
 	if known == nil {
@@ -70,12 +86,12 @@ func authenticate(known credentials, next http.Handler) http.Handler {
 		}
 		// The scheme's case does not count (RFC 9110, section 11.1).
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		name, ok := known[sha256.Sum256([]byte(strings.TrimSpace(token)))]
+		of, ok := known[sha256.Sum256([]byte(strings.TrimSpace(token)))]
 		if !ok || !strings.EqualFold(scheme, "Bearer") {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="toolstream"`)
 			WriteProblem(w, http.StatusUnauthorized, "a valid bearer token is required")
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(tenant.With(r.Context(), name)))
+		next.ServeHTTP(w, r.WithContext(tenant.WithCredential(tenant.With(r.Context(), of.tenant), of.name)))
 	})
 }

@@ -25,6 +25,34 @@ func tokensFile(t *testing.T, text string) string {
 	return path
 }
 
+func TestATokenMayHaveAName(t *testing.T) {
+	known, err := readCredentials(tokensFile(t, "team-a/planner:"+tokenA+"\nteam-a:"+tokenB+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := authenticate(known, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Write([]byte(tenant.From(r.Context()) + " " + tenant.Credential(r.Context())))
+	}))
+	for token, want := range map[string]string{tokenA: "team-a planner", tokenB: "team-a "} {
+		r := httptest.NewRequest("GET", "/v1/tools", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Body.String() != want {
+			t.Errorf("got %q, want %q", w.Body, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"team-a/:" + tokenA:          "name of the token",
+		"team-a/A b:" + tokenA:       "name of the token",
+		"team-a/planner:a":           "at least 16 characters",
+		"team-a/planner/x:" + tokenA: "name of the token",
+	} {
+		if _, err := readCredentials(tokensFile(t, text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
 func TestTheTokenNamesTheTenant(t *testing.T) {
 	known, err := readCredentials(tokensFile(t, "# who may call\n\nteam-a: "+tokenA+"\nteam-b :"+tokenB+"\nteam-b:"+tokenB+"\n"))
 	if err != nil {

@@ -23,9 +23,14 @@ func (f *Feedback) Validate() error {
 	if f.Tenant != "" {
 		c.add(ValidateTenant(f.Tenant))
 	}
+	c.text("/client", f.Client, MaxClient)
+	c.text("/credential", f.Credential, MaxClient)
+	if f.Event == Forget {
+		c.must(f.Client+f.Credential != "", "/client", "", "must name a client, or credential must name one")
+		return c.err
+	}
 	c.add(checkID("/search_id", f.SearchID))
 	c.add(checkID("/tool_id", f.ToolID))
-	c.text("/client", f.Client, MaxClient)
 	c.must(slices.Contains(FeedbackEvents(), f.Event), "/event", string(f.Event), "must be one of %v", FeedbackEvents())
 	return c.err
 }

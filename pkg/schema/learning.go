@@ -14,6 +14,10 @@ const (
 	Rejected  FeedbackEvent = "rejected"
 )
 
+// Forget stands in records alone, nobody reports it: what the client or the credential of
+// the record taught before is taken back.
+const Forget FeedbackEvent = "forget"
+
 // Feedback reports one event on one shown tool. The same ID counts once; an
 // empty ID is replaced by search, tool and event.
 type Feedback struct {
@@ -23,8 +27,10 @@ type Feedback struct {
 	SearchID string        `json:"search_id"`
 	ToolID   string        `json:"tool_id"`
 	Event    FeedbackEvent `json:"event"`
-	Client   string        `json:"client,omitempty"` // who reports, among those of the tenant
+	Client   string        `json:"client,omitempty"` // who reports, among those of the credential
 	Time     time.Time     `json:"time"`
+
+	Credential string `json:"credential,omitempty"` // name of the caller's token in the tenant, never from a body
 }
 
 // Impression records what a search showed, with the features it was ranked

@@ -12,6 +12,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -20,11 +21,11 @@ import (
 // ErrUnreported is wrapped by the error for feedback that the bus does not take now.
 var ErrUnreported = errors.New("feedback cannot be taken now")
 
-// Feedback accepts what an agent did with a result: once it returns nil, the
+// Feedback accepts what an agent of a tenant did with a result: once it returns nil, the
 // event is durable. Its error is a *schema.Invalid for an event that is not
 // acceptable, else it wraps ErrUnreported.
-func (s *Service) Feedback(ctx context.Context, tenant string, f schema.Feedback) error {
-	f.Tenant, f.Time = tenant, s.deps.Now().UTC()
+func (s *Service) Feedback(ctx context.Context, of string, f schema.Feedback) error {
+	f.Tenant, f.Credential, f.Time = of, tenant.Credential(ctx), s.deps.Now().UTC()
 	if reason, err := s.checkFeedback(&f); err != nil {
 		s.metrics.unfit.WithLabelValues(reason).Inc()
 		return err
@@ -38,7 +39,7 @@ func (s *Service) Feedback(ctx context.Context, tenant string, f schema.Feedback
 	defer cancel()
 	ctx, span := tracing.Begin(ctx, "send "+string(events.FeedbackTopic), trace.WithSpanKind(trace.SpanKindProducer))
 	span.SetAttributes(tracing.Search.String(f.SearchID))
-	err = s.deps.Publisher.Publish(ctx, message(events.FeedbackTopic, tenant, f.SearchID, value, headersOf(ctx, events.FeedbackSchema)))
+	err = s.deps.Publisher.Publish(ctx, message(events.FeedbackTopic, of, f.SearchID, value, headersOf(ctx, events.FeedbackSchema)))
 	tracing.End(span, err)
 	if err != nil {
 		return fmt.Errorf("%w: publish: %w", ErrUnreported, err)
@@ -56,6 +57,8 @@ func (s *Service) checkFeedback(f *schema.Feedback) (reason string, err error) {
 	}
 	shown, ok := readSearchID(f.Tenant, f.SearchID)
 	switch {
+	case f.Event == schema.Forget:
+		return unfitInvalid, &schema.Invalid{Path: "/event", Value: string(f.Event), Reason: "is not reported: see POST /v1/weights:forget"}
 	case !ok:
 		return unfitSearch, &schema.Invalid{Path: "/search_id", Value: schema.Quote(f.SearchID), Reason: "is not the id of a search of this tenant"}
 	case !shown.has(f.ToolID):

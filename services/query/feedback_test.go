@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -44,6 +45,7 @@ func TestFeedbackIsAboutWhatASearchOfTheTenantShowed(t *testing.T) {
 		"with a line break":      {testTenant, schema.Feedback{SearchID: id + "\n", ToolID: "a"}, "/search_id"},
 		"not an id at all":       {testTenant, schema.Feedback{SearchID: "quokka", ToolID: "a"}, "/search_id"},
 		"unknown event, however": {testTenant, schema.Feedback{SearchID: id, ToolID: "a", Event: "liked"}, "/event"},
+		"not to be reported":     {testTenant, schema.Feedback{SearchID: id, ToolID: "a", Event: schema.Forget, Client: "eve"}, "/event"},
 	} {
 		if c.f.Event == "" {
 			c.f.Event = schema.Called
@@ -54,7 +56,7 @@ func TestFeedbackIsAboutWhatASearchOfTheTenantShowed(t *testing.T) {
 			}
 		}
 	}
-	if n := b.metric(t, "toolstream_feedback_refused_total"); n != 8 {
+	if n := b.metric(t, "toolstream_feedback_refused_total"); n != 9 {
 		t.Errorf("%v refusals counted", n)
 	}
 	if n := len(replica.bus.Published(events.FeedbackTopic)); n != 1 {
@@ -91,5 +93,19 @@ func TestFeedbackOnAToolThatWasDeletedIsRefused(t *testing.T) {
 		if got := refusedFor(t, b.Feedback(deadline(t), testTenant, schema.Feedback{SearchID: search, ToolID: id, Event: schema.Called})); got != refused {
 			t.Errorf("%s: refused for %q, want %q", id, got, refused)
 		}
+	}
+}
+
+// The credential is the caller's, whatever a body says.
+func TestFeedbackIsOfTheCredential(t *testing.T) {
+	b := newBench(t, tool("a", "", 1))
+	id := b.search(t, schema.SearchRequest{K: 1}).SearchID
+	f := schema.Feedback{SearchID: id, ToolID: "a", Event: schema.Called, Credential: "another"}
+	if err := b.Feedback(tenant.WithCredential(deadline(t), "planner"), testTenant, f); err != nil {
+		t.Fatal(err)
+	}
+	got, err := events.Decode[schema.Feedback](b.bus.Published(events.FeedbackTopic)[0].Value)
+	if err != nil || got.Credential != "planner" {
+		t.Errorf("%+v: %v", got, err)
 	}
 }

@@ -36,7 +36,7 @@ type feedbackBody struct {
 	SearchID string               `json:"search_id" doc:"From the answer to the search."`
 	ToolID   string               `json:"tool_id" doc:"The result that the event is about."`
 	Event    schema.FeedbackEvent `json:"event" doc:"selected, called, succeeded, failed or rejected."`
-	Client   string               `json:"client,omitempty" doc:"Who reports, among those of one tenant."`
+	Client   string               `json:"client,omitempty" doc:"Who reports, among those who share a token."`
 }
 
 type feedbackAnswer struct {

@@ -30,7 +30,7 @@ type cluster struct {
 	Model    string           `json:"model,omitempty"` // embedding model of Vector and of the features
 	Vector   schema.Direction `json:"vector,omitempty"`
 	Tools    []clusterTool    `json:"tools"`
-	Sessions []session        `json:"sessions"` // in the order of their times, one for each client
+	Sessions []session        `json:"sessions"` // in the order of their times, one for each client of a credential
 }
 
 // clusterTool is a result as the newest search of the cluster showed it.
@@ -60,16 +60,22 @@ func (p packed) features() (f fusion.Features) {
 	return f
 }
 
+// reporter is who reports: a client as the credential names it, which may invent names.
+type reporter struct {
+	Credential string `json:"credential,omitempty"`
+	Client     string `json:"client,omitempty"`
+}
+
 // session is a search of the cluster that users gave feedback on.
 type session struct {
-	Search   string    `json:"search"`
-	At       time.Time `json:"at"`
-	Client   string    `json:"client,omitempty"`
-	Shown    []int     `json:"shown"` // positions in Tools, by rank
-	Used     []int     `json:"used,omitempty"`
-	Called   []int     `json:"called,omitempty"`
-	Rejected []int     `json:"rejected,omitempty"`
-	Earlier  []int     `json:"earlier,omitempty"` // used in each of the client's sessions that this one replaced
+	Search string    `json:"search"`
+	At     time.Time `json:"at"`
+	reporter
+	Shown    []int `json:"shown"` // positions in Tools, by rank
+	Used     []int `json:"used,omitempty"`
+	Called   []int `json:"called,omitempty"`
+	Rejected []int `json:"rejected,omitempty"`
+	Earlier  []int `json:"earlier,omitempty"` // used in each of the client's sessions that this one replaced
 }
 
 // observe puts what is known of a search into its cluster, in place of what was known of
@@ -157,14 +163,14 @@ func (c *cluster) add(rec *searchRecord) {
 		switch {
 		case s.Search == rec.id:
 			earlier = append(earlier, s.Earlier...)
-		case s.Client != "" && s.Client == rec.Client && !s.At.After(rec.at):
+		case s.Client != "" && s.reporter == rec.reporter && !s.At.After(rec.at):
 			earlier = append(append(earlier, s.Earlier...), s.Used...)
 		default:
 			return false
 		}
 		return true
 	})
-	if rec.Client != "" && slices.ContainsFunc(c.Sessions, func(s session) bool { return s.Client == rec.Client }) {
+	if rec.Client != "" && slices.ContainsFunc(c.Sessions, func(s session) bool { return s.reporter == rec.reporter }) {
 		return // of a newer search
 	}
 	added := c.session(rec)
@@ -173,15 +179,38 @@ func (c *cluster) add(rec *searchRecord) {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Search, b.Search))
 	})
 	c.Sessions = slices.Insert(c.Sessions, at, added)
-	c.Sessions = c.Sessions[max(0, len(c.Sessions)-maxSessions):]
-	for c.compact(); len(c.Tools) > maxTools; c.compact() {
-		c.Sessions = c.Sessions[1:]
+	if len(c.Sessions) > maxSessions {
+		c.dropSession()
 	}
+	for c.compact(); len(c.Tools) > maxTools; c.compact() {
+		c.dropSession()
+	}
+}
+
+// dropSession forgets the oldest session of the credential with the most, so that none
+// pushes out what the others reported.
+func (c *cluster) dropSession() {
+	sessions := c.byCredential()
+	most := 0
+	for _, n := range sessions {
+		most = max(most, n)
+	}
+	oldest := slices.IndexFunc(c.Sessions, func(s session) bool { return sessions[s.Credential] == most })
+	c.Sessions = slices.Delete(c.Sessions, oldest, oldest+1)
+}
+
+// byCredential counts the sessions of each credential.
+func (c *cluster) byCredential() map[string]int {
+	sessions := map[string]int{}
+	for i := range c.Sessions {
+		sessions[c.Sessions[i].Credential]++
+	}
+	return sessions
 }
 
 // session returns the session of a search, and notes what it showed.
 func (c *cluster) session(rec *searchRecord) session {
-	s := session{Search: rec.id, At: rec.at, Client: rec.Client}
+	s := session{Search: rec.id, At: rec.at, reporter: rec.reporter}
 	at := map[int]int{} // position in Tools, by rank
 	for rank := range rec.Shown {
 		if rank < maxDepth || slices.Contains(rec.Used, rank) {
@@ -215,31 +244,31 @@ func (c *cluster) show(r *schema.Shown) int {
 	return i
 }
 
-// What a user does once may be chance. It takes two clients, or three sessions, until
+// What a user does once may be chance. It takes two credentials, or three sessions, until
 // answers follow what was done with a tool.
 const (
-	enoughClients  = 2
-	enoughSessions = 3
+	enoughCredentials = 2
+	enoughSessions    = 3
 )
 
 // confirmed reports whether enough users used a tool; or, for what is not good of it,
-// whether enough saw it. All clients without a name count as one.
+// whether enough saw it. Clients are as many as a credential cares to name.
 func (c *cluster) confirmed(tool int, good bool) bool {
-	sessions, clients := 0, map[string]bool{}
+	sessions, credentials := 0, map[string]bool{}
 	for i := range c.Sessions {
 		s := &c.Sessions[i]
 		if slices.Contains(s.Used, tool) || !good && slices.Contains(s.Shown, tool) {
 			sessions++
-			clients[s.Client] = true
+			credentials[s.Credential] = true
 		}
 		for _, earlier := range s.Earlier {
 			if earlier == tool {
 				sessions++
-				clients[s.Client] = true
+				credentials[s.Credential] = true
 			}
 		}
 	}
-	return len(clients) >= enoughClients || sessions >= enoughSessions
+	return len(credentials) >= enoughCredentials || sessions >= enoughSessions
 }
 
 // compact forgets the tools that no session showed.

@@ -254,14 +254,19 @@ func (b *bench) feedback(search, tool string, event schema.FeedbackEvent) schema
 	return schema.Feedback{Tenant: "default", SearchID: search, ToolID: tool, Event: event, Time: b.now}
 }
 
-// search shows tools for the query of an axis and lets a client call some of them.
+// search shows tools for the query of an axis and lets a client, or credential/client, call
+// some of them.
 func (b *bench) search(id string, axis int, client string, shown, called []string) {
 	b.t.Helper()
 	b.now = b.now.Add(time.Second)
 	b.must(b.show(b.asking(id, axis, shown...)))
 	for _, tool := range called {
 		f := b.feedback(id, tool, schema.Called)
-		f.Client = client
+		if credential, name, named := strings.Cut(client, "/"); named {
+			f.Credential, f.Client = credential, name
+		} else {
+			f.Client = client
+		}
 		b.must(b.report(f))
 	}
 }

@@ -16,7 +16,14 @@ type (
 	keptOutput    struct{ Body KeptWeights }
 	listOutput    struct{ Body weightsList }
 	weightsInput  struct{ Body schema.Weights }
-	versionInput  struct {
+	forgetOutput  struct{ Body TakenBack }
+	forgetInput   struct {
+		Body struct {
+			Client     string `json:"client,omitempty" maxLength:"256" doc:"As the bodies of feedback name it."`
+			Credential string `json:"credential,omitempty" maxLength:"256" doc:"As the file of tokens names it, without the tenant."`
+		}
+	}
+	versionInput struct {
 		Version string `path:"version" maxLength:"64" doc:"A version's name, \"live\", \"builtin\" or \"heuristic\"."`
 	}
 )
@@ -73,6 +80,17 @@ func Routes(api huma.API, s *Service) {
 		Summary: "Go back to the version before the live one", Tags: tags, Errors: []int{409, 404, 503},
 	}, func(ctx context.Context, _ *struct{}) (*weightsOutput, error) {
 		return answer(s.Rollback(ctx, tenant.From(ctx)))
+	})
+	huma.Register(api, huma.Operation{
+		OperationID: "forget-client", Method: http.MethodPost, Path: "/v1/weights:forget",
+		Summary: "Take back what a client or a credential taught until now", Tags: tags,
+		DefaultStatus: http.StatusAccepted, MaxBodyBytes: maxWeights, Errors: []int{413, 422, 503},
+	}, func(ctx context.Context, in *forgetInput) (*forgetOutput, error) {
+		taken, err := s.Forget(ctx, tenant.From(ctx), in.Body.Credential, in.Body.Client)
+		if err != nil {
+			return nil, problem(err)
+		}
+		return &forgetOutput{taken}, nil
 	})
 }
 

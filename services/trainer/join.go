@@ -26,6 +26,7 @@ const (
 	tooEarly      = "before_search"
 	future        = "future"
 	capped        = "capped" // more events than one search may bring
+	takenBack     = "taken_back"
 	invalid       = "invalid"
 	badImpression = "invalid_impression"
 )
@@ -49,8 +50,8 @@ type searchRecord struct {
 	Called   []int            `json:"called,omitempty"`   // positions that were called or succeeded
 	Rejected []int            `json:"rejected,omitempty"` // positions that failed or were rejected
 	Events   []string         `json:"events,omitempty"`   // identities of the events that counted
-	Client   string           `json:"client,omitempty"`   // that reported first
 	Cluster  string           `json:"cluster,omitempty"`  // that holds its session
+	reporter                  // who reported first
 
 	id string
 	at time.Time // stored in front of the record
@@ -239,6 +240,9 @@ func (s *Service) event(m *memory, f schema.Feedback) error {
 		return nil
 	}
 	m.saw(events.FeedbackTopic, f.Time)
+	if f.Event == schema.Forget {
+		return s.forget(m, f.Tenant, markOf(f))
+	}
 	rec, err := m.search(f.Tenant, f.SearchID)
 	switch {
 	case err != nil:
@@ -260,12 +264,19 @@ func (s *Service) event(m *memory, f schema.Feedback) error {
 
 // join adds an event to its search, and the search to its query cluster.
 func (s *Service) join(m *memory, f schema.Feedback, rec *searchRecord) error {
+	t := m.tenant(f.Tenant)
+	if t.takenBack(reporter{f.Credential, f.Client}, rec.at) {
+		m.outcomes[takenBack]++
+		return nil
+	}
+	if t.takenBack(rec.reporter, rec.at) {
+		rec.reporter, rec.Used, rec.Called, rec.Rejected = reporter{}, nil, nil, nil
+	}
 	outcome := rec.add(f, s.cfg.Window)
 	m.outcomes[outcome]++
 	if outcome != accepted {
 		return nil
 	}
-	t := m.tenant(f.Tenant)
 	seen := rec.seen()
 	t.observe(seen, s.cfg.Clusters)
 	t.score(seen, cmp.Or(rec.Model, s.Model()))
@@ -290,8 +301,10 @@ func (r *searchRecord) add(f schema.Feedback, window time.Duration) string {
 	case len(r.Events) >= maxEvents:
 		return capped
 	}
+	if r.Client == "" && (r.Credential == "" || r.Credential == f.Credential) {
+		r.reporter = reporter{f.Credential, f.Client}
+	}
 	r.Events = append(r.Events, f.Identity())
-	r.Client = cmp.Or(r.Client, f.Client)
 	switch f.Event {
 	case schema.Failed, schema.Rejected:
 		r.Rejected = include(r.Rejected, position)

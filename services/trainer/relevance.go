@@ -36,29 +36,40 @@ type relevance struct {
 	evidence map[string][]float64 // by cluster, for each of its tools: log likelihood ratio of its sessions
 	odds     map[string][]float64 // the same, log odds that it is relevant
 	prior    [maxDepth]float64    // by rank: log odds that a tool without evidence is relevant
-	reliable map[string]float64   // by client: probability that it clicks relevant tools
+	reliable map[reporter]float64 // probability that it clicks relevant tools
+	apart    bool                 // there are several credentials: each is one client, whatever names it gives
 }
 
 // relevance estimates the relevance of tools, how many tools are relevant at each rank, and
 // the reliability of clients in turn (Dawid and Skene 1979): a client whose clicks fall
 // where those of the other clients do is reliable, and one who clicks at random is not.
 func (t *tenantState) relevance() *relevance {
-	r := &relevance{evidence: map[string][]float64{}, odds: map[string][]float64{}, reliable: map[string]float64{}}
+	r := &relevance{evidence: map[string][]float64{}, odds: map[string][]float64{}, reliable: map[reporter]float64{}}
 	clusters := t.byAge()
+	r.apart = severalCredentials(clusters)
 	for range rounds {
 		r.setPrior(clusters)
-		agreement := map[string]float64{}
+		agreement := map[reporter]float64{}
 		for _, c := range clusters {
 			r.judge(c)
-			for i := range c.Sessions {
-				agreement[c.Sessions[i].Client] += r.agreement(c, &c.Sessions[i])
-			}
+			r.agreements(c, agreement)
 		}
 		for client, sum := range agreement {
 			r.reliable[client] = logistic(trusted + max(-maxAgreement, min(sum, maxAgreement)))
 		}
 	}
 	return r
+}
+
+// severalCredentials reports whether sessions of more than one credential are known.
+func severalCredentials(clusters []*cluster) bool {
+	credentials := map[string]bool{}
+	for _, c := range clusters {
+		for i := range c.Sessions {
+			credentials[c.Sessions[i].Credential] = true
+		}
+	}
+	return len(credentials) > 1
 }
 
 // priorClusters is how many clusters the first estimate counts for, by which the tool at
@@ -69,12 +80,20 @@ const priorClusters = 3
 func (r *relevance) setPrior(clusters []*cluster) {
 	var relevant, all [maxDepth]float64
 	for _, c := range clusters {
+		odds := r.odds[c.id]
+		if odds == nil {
+			continue
+		}
+		weights, total := r.weights(c), 0.
+		for i := range weights {
+			weights[i] = r.saw(weights[i])
+			total += weights[i]
+		}
 		for i := range c.Sessions {
+			share := weights[i] / max(total, 1)
 			for rank, tool := range c.Sessions[i].Shown[:min(len(c.Sessions[i].Shown), maxDepth)] {
-				if odds := r.odds[c.id]; odds != nil {
-					relevant[rank] += logistic(odds[tool]) / float64(len(c.Sessions))
-					all[rank] += 1 / float64(len(c.Sessions))
-				}
+				relevant[rank] += share * logistic(odds[tool])
+				all[rank] += share
 			}
 		}
 	}
@@ -84,19 +103,56 @@ func (r *relevance) setPrior(clusters []*cluster) {
 	}
 }
 
-// judge adds up what the sessions of a cluster say of its tools, oldest first, each as far
-// as its client is reliable.
+// fullCredential is how many sessions of a cluster a credential among others counts for at
+// most: as many as take the evidence to its bound.
+const fullCredential = 4
+
+// client returns whom a session is of, as far as that is sure: a credential may give any
+// name. Where there is one credential only, names are all that tells clients apart.
+func (r *relevance) client(s *session) reporter {
+	if r.apart {
+		return reporter{Credential: s.Credential}
+	}
+	return s.reporter
+}
+
+// weights returns how much each session of a cluster counts: as far as its client is
+// reliable, and those of one credential among others together for fullCredential.
+func (r *relevance) weights(c *cluster) []float64 {
+	sessions, out := c.byCredential(), make([]float64, len(c.Sessions))
+	for i := range c.Sessions {
+		s := &c.Sessions[i]
+		out[i] = r.of(r.client(s))
+		if r.apart {
+			out[i] *= min(1, fullCredential/float64(sessions[s.Credential]))
+		}
+	}
+	return out
+}
+
+// saw is how much it counts at which rank a session of that weight saw a tool. Credentials
+// that are not believed may have brought it there themselves.
+func (r *relevance) saw(weight float64) float64 {
+	if r.apart {
+		return weight
+	}
+	return 1
+}
+
+// judge adds up what the sessions of a cluster say of its tools, oldest first, each by its
+// weight.
 func (r *relevance) judge(c *cluster) {
 	evidence, before := make([]float64, len(c.Tools)), r.odds[c.id]
 	odds, times := make([]float64, len(c.Tools)), make([]float64, len(c.Tools))
+	weights := r.weights(c)
 	for i := range c.Sessions {
 		s := &c.Sessions[i]
 		clicks := make([]float64, len(s.Shown)) // the probability of each, by the round before
 		nothing := 1.
 		for rank, tool := range s.Shown {
 			prior := r.prior[min(rank, maxDepth-1)]
-			odds[tool] += prior
-			times[tool]++
+			odds[tool] += r.saw(weights[i]) * prior
+			times[tool] += r.saw(weights[i])
 			if before != nil {
 				prior = before[tool]
 			}
@@ -105,11 +161,12 @@ func (r *relevance) judge(c *cluster) {
 		}
 		for rank, tool := range s.Shown {
 			says := s.evidence(rank, tool) + reported(rank, nothing/(1-clicks[rank]))
-			evidence[tool] = max(minEvidence, min(evidence[tool]+r.of(s.Client)*says, maxEvidence))
+			evidence[tool] = max(minEvidence, min(evidence[tool]+weights[i]*says, maxEvidence))
 		}
 	}
 	for tool := range odds {
-		odds[tool] = odds[tool]/max(times[tool], 1) + evidence[tool]
+		unseen := max(0, 1-times[tool])
+		odds[tool] = (odds[tool]+unseen*r.prior[maxDepth-1])/(times[tool]+unseen) + evidence[tool]
 	}
 	r.evidence[c.id], r.odds[c.id] = evidence, odds
 }
@@ -123,9 +180,10 @@ func reported(rank int, nothing float64) float64 {
 	return math.Log((1 - nothing*(1-clicked(rank, 0))) / (1 - nothing*(1-clicked(rank, 1))))
 }
 
-// of returns how reliable a client is. A client without a name is one of many.
-func (r *relevance) of(client string) float64 {
-	if p, known := r.reliable[client]; known && client != "" {
+// of returns how reliable a client is. Where names tell clients apart, one without a name is
+// one of many.
+func (r *relevance) of(client reporter) float64 {
+	if p, known := r.reliable[client]; known && (r.apart || client.Client != "") {
 		return p
 	}
 	return 1
@@ -142,16 +200,39 @@ func (s *session) evidence(rank, tool int) float64 {
 	return math.Log((1 - clicked(rank, 1)) / (1 - clicked(rank, 0)))
 }
 
-// agreement is the log likelihood ratio of the clicks of a session: of a client who clicks
-// what the other clients find relevant, against one who clicks at random.
-func (r *relevance) agreement(c *cluster, s *session) (sum float64) {
-	for rank, tool := range s.Shown {
-		if slices.Contains(s.Used, tool) {
-			others := r.odds[c.id][tool] - r.of(s.Client)*s.evidence(rank, tool)
-			sum += math.Log(clicked(rank, logistic(others)) * float64(len(s.Shown)))
+// agreements adds to sums what the sessions of a cluster say of their clients: the log
+// likelihood ratio of the clicks, of a client who clicks what the other clients find
+// relevant, against one who clicks at random; or for a credential among others, against one
+// who clicks as the ranks alone would have it: what it has brought to the top itself does
+// not speak for it.
+func (r *relevance) agreements(c *cluster, sums map[reporter]float64) {
+	weights := r.weights(c)
+	own := map[reporter][]float64{} // part of the odds of each tool
+	for i := range c.Sessions {
+		s := &c.Sessions[i]
+		client := r.client(s)
+		if own[client] == nil {
+			own[client] = make([]float64, len(c.Tools))
+		}
+		for rank, tool := range s.Shown {
+			own[client][tool] += weights[i] * s.evidence(rank, tool)
 		}
 	}
-	return sum
+	for i := range c.Sessions {
+		s := &c.Sessions[i]
+		client := r.client(s)
+		for rank, tool := range s.Shown {
+			if slices.Contains(s.Used, tool) {
+				odds := r.odds[c.id][tool]
+				others := clicked(rank, logistic(odds-own[client][tool]))
+				chance := 1 / float64(len(s.Shown))
+				if r.apart {
+					chance = clicked(rank, logistic(odds-r.evidence[c.id][tool]))
+				}
+				sums[client] += math.Log(others / chance)
+			}
+		}
+	}
 }
 
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

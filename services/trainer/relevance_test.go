@@ -88,12 +88,35 @@ func TestAClientWhoClicksAtRandomIsNotBelieved(t *testing.T) {
 	m, err := b.loaded()
 	b.must(err)
 	r := m.tenant("default").relevance()
-	if r.of("spammer") > 0.5 || r.of("c1") < 0.9 || r.of("") != 1 {
-		t.Errorf("spammer %.2f, honest client %.2f", r.of("spammer"), r.of("c1"))
+	if r.of(reporter{Client: "spammer"}) > 0.5 || r.of(reporter{Client: "c1"}) < 0.9 {
+		t.Errorf("spammer %.2f, honest client %.2f", r.of(reporter{Client: "spammer"}), r.of(reporter{Client: "c1"}))
 	}
 	b.advance()
 	if u := b.store.usage(t, "default"); u.Prior["t9"] > 0 {
 		t.Errorf("usage %v", u.Prior)
+	}
+}
+
+// A credential counts as one client, whatever names it gives: however often it reports, the
+// others decide.
+func TestInventedNamesAreOneClient(t *testing.T) {
+	b := newBench(t, Config{Model: "m"})
+	for q := range 12 {
+		for i := range 4 {
+			b.search(fmt.Sprint("q", q, "s", i), q, fmt.Sprint("app", i, "/ann"), ten, []string{"t1"})
+		}
+		for i := range maxSessions {
+			b.search(fmt.Sprint("q", q, "spam", i), q, fmt.Sprint("eve/", i), ten, []string{"t3"})
+		}
+	}
+	for _, c := range b.clusters() {
+		if n := c.byCredential(); len(n) != 5 {
+			t.Fatalf("sessions by credential: %v", n)
+		}
+	}
+	b.advance()
+	if u := b.store.usage(t, "default"); u.Prior["t3"] > 0 || u.Prior["t1"] == 0 || u.Came[0].Tools["t3"] > 0 {
+		t.Errorf("uses %v, outcome %v", u.Prior, u.Came[0])
 	}
 }
 
@@ -113,8 +136,8 @@ func TestWhatIsRelevantTogetherNeedNotBeCalledTogether(t *testing.T) {
 
 func TestUsageFades(t *testing.T) {
 	b := newBench(t, Config{Model: "m", HalfLife: time.Hour})
-	b.search("s", 1, "ann", ten, []string{"t1"})
-	b.search("s2", 1, "ben", ten, []string{"t1"})
+	b.search("s", 1, "app/ann", ten, []string{"t1"})
+	b.search("s2", 1, "web/ben", ten, []string{"t1"})
 	b.advance()
 	fresh := b.store.usage(t, "default")
 	b.now = b.now.Add(25 * time.Hour)
@@ -127,7 +150,7 @@ func TestUsageFades(t *testing.T) {
 func TestUsageKeepsToItsBudget(t *testing.T) {
 	b := newBench(t, Config{Model: "m", UsageBytes: 3000})
 	for i := range 40 {
-		b.search(fmt.Sprint("s", i), i%32, fmt.Sprint("c", i), []string{fmt.Sprint("tool", i), "both"}, []string{fmt.Sprint("tool", i), "both"})
+		b.search(fmt.Sprint("s", i), i%32, fmt.Sprint("c", i, "/"), []string{fmt.Sprint("tool", i), "both"}, []string{fmt.Sprint("tool", i), "both"})
 	}
 	b.advance()
 	e, err := b.store.Get(t.Context(), UsageKey("default"))
@@ -137,20 +160,22 @@ func TestUsageKeepsToItsBudget(t *testing.T) {
 	}
 }
 
-// It takes two clients or three uses until answers to a query, and to those like it,
+// It takes two credentials or three uses until answers to a query, and to those like it,
 // follow what was used.
 func TestAUseIsAHint(t *testing.T) {
 	for name, c := range map[string]struct {
 		clients   []string
 		confirmed bool
 	}{
-		"one client, once":         {[]string{"ann"}, false},
-		"one client, twice":        {[]string{"ann", "ann"}, false},
-		"one client, three times":  {[]string{"ann", "ann", "ann"}, true},
-		"without a name, twice":    {[]string{"", ""}, false},
-		"without a name, 3 times":  {[]string{"", "", ""}, true},
-		"two clients":              {[]string{"ann", "ben"}, true},
-		"one with and one without": {[]string{"ann", ""}, true},
+		"one client, once":          {[]string{"ann"}, false},
+		"one client, twice":         {[]string{"ann", "ann"}, false},
+		"one client, three times":   {[]string{"ann", "ann", "ann"}, true},
+		"without a name, twice":     {[]string{"", ""}, false},
+		"without a name, 3 times":   {[]string{"", "", ""}, true},
+		"two names of a credential": {[]string{"ann", "ben"}, false},
+		"two names of another":      {[]string{"app/ann", "app/ben"}, false},
+		"two credentials":           {[]string{"app/ann", "web/ann"}, true},
+		"one with and one without":  {[]string{"app/", ""}, true},
 	} {
 		b := newBench(t, Config{Model: "m"})
 		for i, client := range c.clients {

@@ -27,6 +27,7 @@ type tenantRecord struct {
 	UsageEpoch uint64                 `json:"usage_epoch"`
 	UsageMade  time.Time              `json:"usage_made"`
 	Withheld   bool                   `json:"withheld,omitempty"` // usage does not rank: it does harm
+	Forgotten  []forgotten            `json:"forgotten,omitempty"`
 }
 
 // modelState is what was learned from searches by one embedding model: features of two

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -30,14 +32,17 @@ const (
 	pause    = time.Minute // between two searches
 	together = 32          // searches before their feedback comes
 	restless = 5           // searches of the user who never stops, in a pause
+	invented = 50          // names of this user, where he takes several
+	apps     = 10          // credentials of the others, where he has one of his own
 	looked   = 10          // results that are shown
 	allShown = 100         // to those who look at all of them
 )
 
 // trace is what a run leaves.
 type trace struct {
-	curve []LearningPoint
-	shown shown
+	curve  []LearningPoint
+	shown  shown
+	wanted []float64 // of a hostile user with invented names, as the curve: see Invented
 }
 
 // shown is which entities were shown for a query, by their ids.
@@ -47,7 +52,7 @@ type shown map[string]map[string]bool
 // half time on, which is measured twice then, what is right is what later says; nil
 // for no change.
 func (s *simulator) simulate(ctx context.Context, seed uint64, at split, later *split, scenario simulation.Scenario) (out trace, err error) {
-	r, err := s.newRun(seed, at.train, scenario)
+	r, err := s.newRun(seed, at, scenario)
 	if err != nil {
 		return trace{}, err
 	}
@@ -63,8 +68,12 @@ func (s *simulator) simulate(ctx context.Context, seed uint64, at split, later *
 	if err := r.bus.Await(gctx, 2, 2); err != nil {
 		return trace{}, err
 	}
+	all := slices.Concat(at.train, at.test)
 	measure := func() error {
 		m, usage, err := r.learned(gctx)
+		if scenario.Invented > 0 {
+			out.wanted = append(out.wanted, s.amongFive(all, r.one.Wants, &m, usage))
+		}
 		out.curve = append(out.curve, LearningPoint{Events: float64(r.events), NDCG: s.ndcg(at.test, &m, usage)})
 		return err
 	}
@@ -74,7 +83,7 @@ func (s *simulator) simulate(ctx context.Context, seed uint64, at split, later *
 				return trace{}, err
 			}
 			runs := 3 // as in replay
-			for _, more := range []bool{s.cfg.Silent, s.cfg.Thorough, s.cfg.Drift} {
+			for _, more := range []bool{s.cfg.Silent, s.cfg.Thorough, s.cfg.Invented, s.cfg.Invented, s.cfg.Drift} {
 				if more {
 					runs++
 				}
@@ -108,16 +117,21 @@ type run struct {
 	shown    shown
 	ids      uint64 // of searches
 	asks     int    // of the users who take turns
+	names    int    // that the hostile user took
 	events   int    // of feedback
 }
 
-func (s *simulator) newRun(seed uint64, train []evaluation.Sample, scenario simulation.Scenario) (*run, error) {
+func (s *simulator) newRun(seed uint64, at split, scenario simulation.Scenario) (*run, error) {
+	train := at.train
 	rng, spammers := rand.New(rand.NewPCG(seed, uint64(len(train)))), rand.New(rand.NewPCG(seed, 1<<32))
 	wanted := wantedTools(train)
 	r := &run{
 		shown: shown{}, seed: seed, rng: rng, spammers: spammers, bus: simulation.NewBus(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), scenario: scenario,
 		users: simulation.Crowd(spammers, s.cfg.Users, scenario, wanted),
 		one:   simulation.User{Name: "restless", Hostile: true, Wants: wanted[spammers.IntN(len(wanted))]},
+	}
+	if scenario.Invented > 0 {
+		r.one = simulation.User{Hostile: true, Patient: true, Wants: s.useless(slices.Concat(at.train, at.test))}
 	}
 	log, metrics := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	var err error
@@ -148,6 +162,41 @@ func wantedTools(train []evaluation.Sample) []string {
 	return ids
 }
 
+// useless returns the tool that is shown for the most queries among those that no query
+// asks for.
+func (s *simulator) useless(samples []evaluation.Sample) (most string) {
+	base, err := s.baseModel()
+	if err != nil {
+		return ""
+	}
+	shown := map[string]int{}
+	for i := range samples {
+		ranked := s.order(&samples[i], &base, usageOf(nil), nil)
+		for _, r := range ranked[:min(looked, len(ranked))] {
+			shown[r.ID]++
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(shown)) {
+		asked := slices.ContainsFunc(samples, func(s evaluation.Sample) bool { return relevantTo(&s)(id) })
+		if !asked && shown[id] > shown[most] {
+			most = id
+		}
+	}
+	return most
+}
+
+// amongFive returns the share of the queries that have a tool among the first five.
+func (s *simulator) amongFive(samples []evaluation.Sample, tool string, m *fusion.Model, usage *schema.Usage) float64 {
+	used, n := usageOf(usage), 0
+	for i := range samples {
+		ranked := s.order(&samples[i], m, used, nil)
+		if slices.ContainsFunc(ranked[:min(5, len(ranked))], func(r evaluation.Ranked) bool { return r.ID == tool }) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(samples))
+}
+
 func (r *run) nonce() uint64 {
 	r.ids++
 	return r.ids
@@ -164,7 +213,12 @@ func (r *run) round(ctx context.Context, train []evaluation.Sample) error {
 			asking := []*simulation.User{&r.users[r.rng.IntN(len(r.users))]}
 			asked := []*evaluation.Sample{&train[i]}
 			for range r.scenario.Restless {
-				asking, asked = append(asking, &r.one), append(asked, &train[r.spammers.IntN(len(train))])
+				one := r.one
+				if r.scenario.Invented > 0 {
+					r.names++
+					one.Name = fmt.Sprintf("invented-%d", r.names%r.scenario.Invented)
+				}
+				asking, asked = append(asking, &one), append(asked, &train[r.spammers.IntN(len(train))])
 			}
 			for n, user := range asking {
 				clicks, shown, err := r.search(ctx, user, asked[n], rand.New(rand.NewPCG(r.seed, uint64(r.asks))))
@@ -203,7 +257,7 @@ func (r *run) search(ctx context.Context, user *simulation.User, asked *evaluati
 	}
 	r.shown.add(asked.Query.ID, ids)
 	for _, i := range user.Clicks(rng, ids, relevantTo(asked)) {
-		clicks = append(clicks, schema.Feedback{SearchID: resp.SearchID, ToolID: ids[i], Event: schema.Called, Client: user.Name})
+		clicks = append(clicks, schema.Feedback{SearchID: resp.SearchID, ToolID: ids[i], Event: schema.Called, Client: user.Name, Credential: user.App})
 	}
 	return clicks, len(ids) > 0, nil
 }
@@ -257,7 +311,7 @@ func (r *run) learn(ctx context.Context, searches int, feedback []schema.Feedbac
 		return err
 	}
 	for _, f := range feedback {
-		if err := r.query.Feedback(ctx, tenant.Default, f); err != nil {
+		if err := r.query.Feedback(tenant.WithCredential(ctx, f.Credential), tenant.Default, f); err != nil {
 			return err
 		}
 	}

@@ -28,6 +28,7 @@ type SimulateConfig struct {
 	Drift    bool // what is right changes at half time, too
 	Silent   bool // every fifth user reports nothing, too
 	Thorough bool // users who look at all of 100 results and never err, too
+	Invented bool // a hostile user under many names, too
 }
 
 // How often each query is asked by default: few queries need to be asked often
@@ -60,8 +61,19 @@ type Outcome struct {
 	Attack20    float64 `json:"attack_20"`    // clicks, where every fifth user is hostile
 	AttackOne   float64 `json:"attack_one"`   // clicks, with one hostile user who never stops
 
+	Invented      Invented `json:"invented,omitzero"`       // by 50 names of one hostile user, who has a credential of his own
+	InventedAmong Invented `json:"invented_among,omitzero"` // the same, where everybody has the same credential
+
 	Silent20 float64 `json:"silent_20,omitzero"` // clicks, where every fifth user reports nothing
 	Thorough float64 `json:"thorough,omitzero"`  // clicks of users who look at everything
+}
+
+// Invented is what one hostile user comes to who reports a tool that nobody asks for under
+// many names: the share of all queries that have it among the first five.
+type Invented struct {
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+	NDCG   float64 `json:"ndcg"` // at the end
 }
 
 // Margin returns the half of the 95 % interval of the mean of a value over the
@@ -212,6 +224,14 @@ func (s *simulator) replay(ctx context.Context, seed uint64, at split) (r replay
 	if s.cfg.Thorough {
 		learn(simulation.Scenario{Thorough: true}, end(&r.Thorough))
 	}
+	if s.cfg.Invented {
+		for of, apps := range map[*Invented]int{&r.Invented: apps, &r.InventedAmong: 0} {
+			learn(simulation.Scenario{Restless: restless, Invented: invented, Apps: apps}, func(t trace) error {
+				*of = Invented{Before: t.wanted[0], After: t.wanted[len(t.wanted)-1], NDCG: atEnd(t.curve)}
+				return nil
+			})
+		}
+	}
 	if s.cfg.Drift {
 		runs.Go(func(ctx context.Context) (err error) {
 			r.drift, err = s.drift(ctx, seed, &base, at)
@@ -241,6 +261,8 @@ func (s *simulator) add(r *replayed, share float64) {
 	s.out.Clicks += r.Clicks * share
 	s.out.Attack20 += r.Attack20 * share
 	s.out.AttackOne += r.AttackOne * share
+	s.out.Invented.add(&r.Invented, share)
+	s.out.InventedAmong.add(&r.InventedAmong, share)
 	s.out.Silent20 += r.Silent20 * share
 	s.out.Thorough += r.Thorough * share
 	s.out.Curve = added(s.out.Curve, r.curve, share)
@@ -252,6 +274,12 @@ func (s *simulator) add(r *replayed, share float64) {
 	}
 	s.out.Drift.FullLabels += r.drift.FullLabels * share
 	s.out.Drift.Curve = added(s.out.Drift.Curve, r.drift.Curve, share)
+}
+
+func (i *Invented) add(other *Invented, share float64) {
+	i.Before += other.Before * share
+	i.After += other.After * share
+	i.NDCG += other.NDCG * share
 }
 
 // added returns the sum of curves with a share of another.

@@ -24,7 +24,7 @@ func simulateConfig(t *testing.T) SimulateConfig {
 
 func TestSimulateRepeats(t *testing.T) {
 	cfg := simulateConfig(t)
-	cfg.Drift, cfg.Silent, cfg.Thorough = true, true, true
+	cfg.Drift, cfg.Silent, cfg.Thorough, cfg.Invented = true, true, true, true
 	first, err := Simulate(t.Context(), cfg, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,10 @@ const Noise = 0.1
 // User searches and clicks.
 type User struct {
 	Name     string
+	App      string // name of the credential
 	Hostile  bool   // clicks for another end than to find what was asked for
 	Wants    string // of a hostile user, the tool that is clicked wherever it is shown
+	Patient  bool   // of a hostile user, clicks nothing where that tool is not shown
 	Silent   bool   // never clicks, whatever is shown
 	Thorough bool   // looks at all that is shown and never errs
 }
@@ -47,7 +49,7 @@ func (u *User) attack(shown []string) []int {
 			return []int{i}
 		}
 	}
-	if len(shown) == 0 {
+	if len(shown) == 0 || u.Patient {
 		return nil
 	}
 	return []int{len(shown) - 1}
@@ -59,6 +61,9 @@ func Crowd(rng *rand.Rand, n int, s Scenario, wanted []string) []User {
 	users := make([]User, n)
 	for i := range users {
 		users[i].Name, users[i].Thorough = fmt.Sprintf("user-%d", i), s.Thorough
+		if s.Apps > 0 {
+			users[i].App = fmt.Sprintf("app-%d", i%s.Apps)
+		}
 		users[i].Hostile = float64(i) < s.Hostile*float64(n)
 		users[i].Silent = float64(i) < s.Silent*float64(n)
 		if users[i].Hostile && i%2 == 0 && len(wanted) > 0 {
@@ -73,5 +78,7 @@ type Scenario struct {
 	Hostile  float64 // share of the users who are hostile
 	Silent   float64 // share of the users who report nothing
 	Restless int     // searches of one more, hostile user after each of the others'
+	Invented int     // names that this user takes in turn, to pass for as many
+	Apps     int     // credentials that the others share; 0: everybody has the same one
 	Thorough bool    // every user looks at all that is shown, and more is shown
 }
