@@ -32,7 +32,9 @@ func Samples(impressions []schema.Impression, feedback []schema.Feedback) (out [
 			f.Time = rec.at
 		}
 		if rec.add(f, defaultWindow) == accepted {
-			t.observe(rec, len(impressions))
+			seen := rec.seen()
+			t.observe(seen, len(impressions))
+			rec.Cluster = seen.Cluster
 		}
 	}
 	r := t.relevance()

@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -34,5 +35,16 @@ func TestAUseOfAnotherOfferCountsForIt(t *testing.T) {
 		if s := seen.Shown[at]; s.ID != "other" || s.Provider != "q" || len(seen.Shown) != 1+len(order) {
 			t.Errorf("%s: seen %+v", name, seen.Shown)
 		}
+	}
+}
+
+// Recorded searches say the same as live ones.
+func TestARecordedUseOfAnotherOfferCountsForIt(t *testing.T) {
+	b := newBench(t, Config{})
+	i := b.asking("s", 1, "a", "b")
+	i.Shown[0].Also = []schema.Offer{{ID: "other", Provider: "q"}}
+	samples := Samples([]schema.Impression{i}, []schema.Feedback{b.feedback("s", "other", schema.Called)})
+	if len(samples) != 1 || !slices.Equal(samples[0].Relevant, []string{"other"}) {
+		t.Errorf("%+v", samples)
 	}
 }
