@@ -16,9 +16,9 @@ const (
 
 func weightOf(sign string) float64 {
 	switch sign {
-	case signTags, signRepetition:
+	case signTags:
 		return 1
-	case signHidden:
+	case signHidden, signRepetition: // samples and rules of dashes repeat, too
 		return 0.6
 	}
 	for i := range signals {
