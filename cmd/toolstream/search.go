@@ -182,7 +182,10 @@ func others(r schema.Result) string {
 		providers = append(providers, cmp.Or(o.Provider, o.ID))
 	}
 	out := strings.Join(providers, ", ")
-	if more := r.OtherOffers - len(providers); more > 0 {
+	switch more := r.OtherOffers - len(providers); {
+	case more == 1:
+		out += " and 1 other"
+	case more > 1:
 		out += fmt.Sprintf(" and %d others", more)
 	}
 	return out
