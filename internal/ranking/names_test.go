@@ -68,6 +68,13 @@ func TestVerbs(t *testing.T) {
 		{"delete my list of guests", "list guests", false}, // as nouns go, list is asked for as well
 		{"delete the guests", "guests of an event: the list", false},
 		{"delete the guests", "weather forecast", false},
+		{"leave a comment on the file", "post comment", false},
+		{"could you leave a comment on the file", "delete comment", true},
+		{"find the file and wipe it", "delete file", false},
+		{"the comments of a leave", "delete comment", false}, // a noun
+		{"store the value", "set value", false},
+		{"store the value", "create value", false},
+		{"store the value", "delete value", true},
 	} {
 		if got := VerbsOf(c.query).Other(c.label); got != c.other {
 			t.Errorf("%q and %q: %v", c.query, c.label, got)

@@ -12,9 +12,10 @@ type Verbs map[verb]bool
 // verb is a kind of action.
 type verb string
 
-// verbs are the words that say what a tool does, by kind. Nouns that are no verbs of
-// these kinds in the names of tools are left out, and so are verbs of several kinds.
-var verbs = verbsByWord(map[verb]string{
+// verbs are the words that say what is done wherever they stand, by kind. Nouns that are
+// no verbs of these kinds in the names of tools are left out, and so are verbs of several
+// kinds.
+var verbs = kindsByWord(map[verb]string{
 	"create": "create add new insert make generate register schedule book append post open",
 	"delete": "delete remove clear drop cancel uninstall purge erase unsubscribe destroy",
 	"read":   "get list find search show fetch retrieve read view lookup query check describe display count what which who when where how tell give see browse",
@@ -24,11 +25,23 @@ var verbs = verbsByWord(map[verb]string{
 	"run":    "start run execute enable launch trigger resume play invoke restart unlock unblock",
 })
 
-func verbsByWord(lists map[verb]string) map[string]verb {
-	out := map[string]verb{}
+// heads are words that say what is done at the head of a request; elsewhere they are
+// nouns or go with another verb. One of several kinds is in each.
+var heads = kindsByWord(map[verb]string{
+	"create": "put leave write draw compose draft upload save store build produce submit log record attach define design establish introduce enter reserve order buy raise assign message text mail tweet respond answer open start begin",
+	"delete": "wipe trash discard eliminate detach revoke undo dismiss scrap forget clean empty withdraw retract",
+	"read":   "look locate explore inspect examine discover download load pull open",
+	"change": "put write save store assign raise lower increase decrease extend shorten adjust alter revise correct fix swap transfer postpone delay mark switch toggle turn",
+	"send":   "forward deliver dispatch submit upload write compose draft transfer message text mail tweet respond answer",
+	"stop":   "halt suspend deactivate quit abort interrupt freeze mute shut switch turn",
+	"run":    "activate begin continue open load switch turn",
+})
+
+func kindsByWord(lists map[verb]string) map[string][]verb {
+	out := map[string][]verb{}
 	for kind, list := range lists {
 		for word := range text.WordSet(list) {
-			out[word] = kind
+			out[word] = append(out[word], kind)
 		}
 	}
 	return out
@@ -37,12 +50,34 @@ func verbsByWord(lists map[verb]string) map[string]verb {
 // VerbsOf returns what a query asks to be done, nothing where it does not say.
 func VerbsOf(query string) Verbs {
 	asked := Verbs{}
-	for _, word := range text.Tokens(text.Split(query)) {
-		if kind := verbs[word]; kind != "" {
-			asked[kind] = true
+	for clause := range strings.FieldsFuncSeq(query, endsClause) {
+		head := true
+		for _, word := range text.Tokens(text.Split(clause)) {
+			kinds := verbs[word]
+			if head {
+				kinds = append(kinds[:len(kinds):len(kinds)], heads[word]...)
+			}
+			for _, kind := range kinds {
+				asked[kind] = true
+			}
+			head = joins(word) || head && len(kinds) == 0 && polite(word)
 		}
 	}
 	return asked
+}
+
+func endsClause(r rune) bool { return strings.ContainsRune(".,;:!?\n", r) }
+
+// joins reports whether another request may follow a word.
+func joins(word string) bool { return word == "and" || word == "or" || word == "then" }
+
+// polite reports whether a word may come before the request itself.
+func polite(word string) bool {
+	switch word {
+	case "please", "can", "could", "would", "you", "i", "we", "us", "me", "want", "need", "like", "to", "help", "let", "lets":
+		return true
+	}
+	return false
 }
 
 // verbAmong is within how many words of a label its verb stands, behind a prefix such as
@@ -57,8 +92,8 @@ func (asked Verbs) Other(label string) bool {
 	}
 	n := 0
 	for word := range strings.SplitSeq(label, " ") {
-		if kind := verbs[word]; kind != "" {
-			return !asked[kind]
+		if kinds := verbs[word]; len(kinds) > 0 {
+			return !asked[kinds[0]]
 		}
 		if n++; n == verbAmong {
 			break
