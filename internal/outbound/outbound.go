@@ -1,0 +1,214 @@
+// Package outbound makes HTTP clients for addresses that tenants name. They reach
+// public addresses, and others only as far as a policy allows, which is checked of
+// the address that is dialled: so a name that resolves to another address later, and a
+// redirect, are covered. They read bodies up to a limit, and send a credential to no host
+// that it is not bound to.
+package outbound
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ErrAddress is wrapped by the error of a connection to an address that the policy
+// refuses.
+var ErrAddress = errors.New("the address is not public")
+
+// ErrTooLarge is wrapped by the error of reading a body beyond its limit.
+var ErrTooLarge = errors.New("the answer is too large")
+
+// Policy says which addresses may be reached beside the public ones.
+type Policy struct {
+	Private  []netip.Prefix // for sources that ask for private addresses
+	Loopback bool           // loopback, for every source
+	All      bool           // private ones, for sources that ask for them, without being listed; still no link-local ones
+}
+
+// special are the addresses that are not public (IANA's special-purpose registries,
+// RFC 6890), and those that embed an IPv4 address, which may be none.
+var special = prefixes(
+	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24",
+	"192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+	"::/128", "::1/128", "::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fc00::/7", "fe80::/10", "ff00::/8",
+)
+
+// ordinary are the private addresses of ordinary hosts: none that a cloud answers
+// metadata at.
+var ordinary = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
+
+// metadata are the addresses in ordinary ranges at which clouds answer with the machine's
+// own credentials.
+var metadata = prefixes("fd00:ec2::254/128", "fd20:ce::254/128")
+
+func prefixes(list ...string) []netip.Prefix {
+	out := make([]netip.Prefix, len(list))
+	for i, p := range list {
+		out[i] = netip.MustParsePrefix(p)
+	}
+	return out
+}
+
+func within(list []netip.Prefix, ip netip.Addr) bool {
+	for _, p := range list {
+		if p.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
+
+// check says why a source may not reach an address, or nil. Private says that it asks for
+// private ones.
+func (p Policy) check(ip netip.Addr, private bool) error {
+	ip = ip.Unmap().WithZone("")
+	switch {
+	case !within(special, ip):
+		return nil
+	case ip.IsLoopback() && p.Loopback:
+		return nil
+	case private && within(p.Private, ip):
+		return nil
+	case private && p.All && within(ordinary, ip) && !within(metadata, ip):
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrAddress, ip)
+}
+
+// Times of a request.
+const (
+	dialTimeout   = 10 * time.Second
+	headerTimeout = 20 * time.Second
+	idleTimeout   = 2 * time.Minute
+)
+
+// Transports are the connections of all clients of one policy.
+type Transports struct {
+	public, private *http.Transport
+}
+
+// NewTransports returns the transports of a policy. Proxies of the environment are not
+// used: they would dial what the policy has not seen.
+func NewTransports(p Policy) *Transports {
+	return &Transports{public: transport(p, false), private: transport(p, true)}
+}
+
+func transport(p Policy, private bool) *http.Transport {
+	dialer := &net.Dialer{Timeout: dialTimeout, ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return fmt.Errorf("%w: %s", ErrAddress, address)
+		}
+		return p.check(at.Addr(), private)
+	}}
+	return &http.Transport{
+		DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTimeout, ResponseHeaderTimeout: headerTimeout,
+		IdleConnTimeout: idleTimeout, MaxIdleConns: 1000, MaxIdleConnsPerHost: 4, MaxResponseHeaderBytes: 256 << 10,
+	}
+}
+
+// Close closes connections that are not in use.
+func (t *Transports) Close() {
+	t.public.CloseIdleConnections()
+	t.private.CloseIdleConnections()
+}
+
+// Options are those of one client.
+type Options struct {
+	Private bool   // private addresses may be reached, as far as the policy allows
+	Limit   int64  // bytes of a body, decompressed; of a stream of events there is none
+	Secret  Secret // sent with requests to its hosts
+	Only    bool   // no other hosts than those of Secret are reached
+}
+
+// Secret is a header that is sent to some hosts.
+type Secret struct {
+	Header, Value string
+	Hosts         []string // host or host:port
+	Plain         bool     // also where the connection is not encrypted
+}
+
+// maxRedirects bounds the redirects of a request.
+const maxRedirects = 5
+
+// Client returns a client. It has no time limit of its own beyond that for the first bytes
+// of an answer: requests have contexts.
+func (t *Transports) Client(o Options) *http.Client {
+	next := t.public
+	if o.Private {
+		next = t.private
+	}
+	return &http.Client{
+		Transport: &roundTripper{next: next, o: o},
+		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects {
+				return fmt.Errorf("more than %d redirects", maxRedirects)
+			}
+			return nil
+		},
+	}
+}
+
+type roundTripper struct {
+	next http.RoundTripper
+	o    Options
+}
+
+// RoundTrip implements http.RoundTripper.
+func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
+	bound := Bound(r.o.Secret.Hosts, req.URL.Host)
+	if r.o.Only && !bound {
+		return nil, fmt.Errorf("%s is not among the hosts that the credential is bound to", req.URL.Host)
+	}
+	if s := r.o.Secret; s.Value != "" {
+		req = req.Clone(req.Context()) // a RoundTripper leaves the request as it is
+		req.Header.Del(s.Header)
+		if bound && (s.Plain || req.URL.Scheme == "https") {
+			req.Header.Set(s.Header, s.Value)
+		}
+	}
+	resp, err := r.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if r.o.Limit > 0 && !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		resp.Body = &limited{ReadCloser: resp.Body, left: r.o.Limit, limit: r.o.Limit}
+	}
+	return resp, nil
+}
+
+// Bound reports whether a host, with its port where the address names one, is in a list of
+// hosts. An entry without a port is for every port.
+func Bound(hosts []string, host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	for _, h := range hosts {
+		if strings.EqualFold(h, host) || strings.EqualFold(h, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// limited is a body that may be read up to a limit.
+type limited struct {
+	io.ReadCloser
+	left, limit int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.ReadCloser.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, fmt.Errorf("%w: at most %d bytes", ErrTooLarge, l.limit)
+	}
+	return n, err
+}

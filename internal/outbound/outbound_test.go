@@ -1,0 +1,187 @@
+package outbound
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestOnlyPublicAddressesAreReached(t *testing.T) {
+	none, listed := Policy{}, Policy{Private: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("169.254.169.254/32")}}
+	operator := Policy{Loopback: true, All: true}
+	for _, tc := range []struct {
+		ip      string
+		policy  Policy
+		private bool
+		want    bool
+	}{
+		{"93.184.216.34", none, false, true},
+		{"2606:2800:220:1::1", none, false, true},
+		{"10.1.2.3", none, true, false},
+		{"10.1.2.3", listed, false, false},
+		{"10.1.2.3", listed, true, true},
+		{"10.2.2.3", listed, true, false},
+		{"::ffff:10.2.2.3", listed, true, false},
+		{"::ffff:10.1.2.3", listed, true, true},
+		{"64:ff9b::a01:203", none, false, false},
+		{"2002:a01:203::1", none, false, false},
+		{"127.0.0.1", none, true, false},
+		{"127.0.0.1", operator, false, true},
+		{"::1", operator, false, true},
+		{"0.0.0.0", operator, true, false},
+		{"192.168.1.1", operator, false, false},
+		{"192.168.1.1", operator, true, true},
+		{"169.254.169.254", operator, true, false},
+		{"169.254.169.254", listed, true, true},
+		{"fd00:ec2::254", operator, true, false},
+		{"fe80::1%eth0", operator, true, false},
+		{"100.100.100.200", operator, true, false},
+		{"255.255.255.255", operator, true, false},
+	} {
+		if got := tc.policy.check(netip.MustParseAddr(tc.ip), tc.private) == nil; got != tc.want {
+			t.Errorf("%s, private %v, with %+v: reached %v", tc.ip, tc.private, tc.policy, got)
+		}
+	}
+}
+
+func get(t *testing.T, c *http.Client, address string) (*http.Response, string, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return nil, "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp, string(body), err
+}
+
+func clients(t *testing.T, p Policy) *Transports {
+	all := NewTransports(p)
+	t.Cleanup(all.Close)
+	return all
+}
+
+// The name localhost is no address: what counts is what it resolves to.
+func TestNamesAndRedirectsAreJudgedByTheAddress(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://169.254.169.254/latest/meta-data", http.StatusFound)
+	}))
+	defer server.Close()
+	byName := strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
+	if _, _, err := get(t, clients(t, Policy{}).Client(Options{Private: true}), byName); !errors.Is(err, ErrAddress) || !strings.Contains(err.Error(), "127.0.0.1") && !strings.Contains(err.Error(), "::1") {
+		t.Errorf("loopback by name: %v", err)
+	}
+	if _, _, err := get(t, clients(t, Policy{Loopback: true, All: true}).Client(Options{Private: true}), byName); !errors.Is(err, ErrAddress) || !strings.Contains(err.Error(), "169.254.169.254") {
+		t.Errorf("redirect to the metadata address: %v", err)
+	}
+}
+
+func TestBodiesHaveALimitAfterDecompression(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		io.WriteString(z, strings.Repeat("0", 1<<20))
+		z.Close()
+	}))
+	defer server.Close()
+	all := clients(t, Policy{Loopback: true})
+	if _, _, err := get(t, all.Client(Options{Limit: 1 << 19}), server.URL); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("a body of twice the limit: %v", err)
+	}
+	if _, body, err := get(t, all.Client(Options{Limit: 1 << 20}), server.URL); err != nil || len(body) != 1<<20 {
+		t.Errorf("a body of the limit: %d bytes, %v", len(body), err)
+	}
+}
+
+func TestASecretGoesToItsHostsAlone(t *testing.T) {
+	var heard []string
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		heard = append(heard, r.Header.Get("X-Key"))
+	}
+	other := httptest.NewServer(http.HandlerFunc(echo))
+	defer other.Close()
+	first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		echo(w, r)
+		if r.URL.Path == "/away" {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		}
+	}))
+	defer first.Close()
+	u, _ := url.Parse(first.URL)
+	all := clients(t, Policy{Loopback: true})
+	secret := Secret{Header: "X-Key", Value: "s3cret", Hosts: []string{u.Host}, Plain: true}
+	if _, _, err := get(t, all.Client(Options{Secret: secret}), first.URL+"/away"); err != nil {
+		t.Fatal(err)
+	}
+	secret.Plain = false
+	if _, _, err := get(t, all.Client(Options{Secret: secret}), first.URL); err != nil {
+		t.Fatal(err)
+	}
+	if len(heard) != 3 || heard[0] != "s3cret" || heard[1] != "" || heard[2] != "" {
+		t.Errorf("heard %q: want the secret by the first host alone, and not without encryption", heard)
+	}
+	if _, _, err := get(t, all.Client(Options{Secret: secret, Only: true}), other.URL); err == nil || !strings.Contains(err.Error(), "bound") {
+		t.Errorf("another host than those of the secret: %v", err)
+	}
+}
+
+func TestBoundHosts(t *testing.T) {
+	for _, tc := range []struct {
+		host string
+		want bool
+	}{
+		{"a.example", true}, {"A.Example:443", true}, {"b.example:8443", true}, {"b.example", false}, {"x.a.example", false}, {"a.example.evil", false},
+	} {
+		if got := Bound([]string{"a.example", "b.example:8443"}, tc.host); got != tc.want {
+			t.Errorf("%s: %v", tc.host, got)
+		}
+	}
+}
+
+func TestCredentials(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte("from-file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SOURCE_TOKEN", "from-env")
+	for _, tc := range []struct {
+		c             Credential
+		header, value string
+	}{
+		{Credential{Kind: Bearer, Hosts: []string{"h"}, Env: "SOURCE_TOKEN"}, "Authorization", "Bearer from-env"},
+		{Credential{Kind: Header, Header: "X-Key", Hosts: []string{"h"}, File: file}, "X-Key", "from-file"},
+		{Credential{Kind: OAuth, ClientID: "me", Hosts: []string{"h"}, File: file}, "", ""},
+	} {
+		s, err := tc.c.Secret(false)
+		if err != nil || tc.c.Validate() != nil || s.Header != tc.header || s.Value != tc.value {
+			t.Errorf("%+v: %+v, %v, %v", tc.c, s, err, tc.c.Validate())
+		}
+	}
+	for _, wrong := range []Credential{
+		{Kind: "basic", Hosts: []string{"h"}, Env: "A"}, {Kind: Bearer, Env: "A"}, {Kind: Bearer, Hosts: []string{"h"}},
+		{Kind: Bearer, Hosts: []string{"h"}, Env: "A", File: "b"}, {Kind: Header, Hosts: []string{"h"}, Env: "A"}, {Kind: OAuth, Hosts: []string{"h"}, Env: "A"},
+	} {
+		if wrong.Validate() == nil {
+			t.Errorf("%+v is taken", wrong)
+		}
+	}
+	if _, err := (Credential{Kind: Bearer, Env: "SOURCE_TOKEN_THAT_IS_NOT_SET"}).Value(); err == nil {
+		t.Error("an empty secret is taken")
+	}
+	own, shared := Credential{}, Credential{Tenants: []string{"acme"}}
+	if !own.For("default", "default") || own.For("acme", "default") || !shared.For("acme", "default") || shared.For("default", "default") {
+		t.Error("tenants use what is not theirs, or not what is")
+	}
+}

@@ -1,0 +1,211 @@
+// Package source is what the service that keeps sources and the connectors that reach
+// them agree on: how a source is declared, what it lists, and how it fails.
+package source
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// The kinds of sources.
+const (
+	MCP     = "mcp"     // an MCP server
+	OpenAPI = "openapi" // OpenAPI documents behind a URL
+	Folder  = "folder"  // documents in a folder
+)
+
+// What becomes of tools that a source no longer lists.
+const (
+	Guarded = "guarded" // they are deleted, but more than half at once only once an operator confirms it
+	Always  = "always"  // they are deleted
+	Never   = "never"   // they stay
+)
+
+// Spec is a source as it is declared.
+type Spec struct {
+	Kind         string   `json:"kind" doc:"mcp, openapi or folder."`
+	URL          string   `json:"url,omitempty" maxLength:"2048" doc:"Where the source is: http or https, and of a folder its path."`
+	Command      []string `json:"command,omitempty" nullable:"false" maxItems:"64" doc:"In place of url, of an MCP server that is started: the program and its arguments."`
+	Auth         *Auth    `json:"auth,omitempty"`
+	Every        Duration `json:"every,omitempty" doc:"Longest time between two looks at the source, such as 5m; absent: what the source asks for, else five minutes."`
+	Provider     string   `json:"provider,omitempty" doc:"Provider that owns the tools; absent: the source's name. Where there are several documents, each has a provider below it."`
+	AllowPrivate bool     `json:"allow_private,omitempty" doc:"Private addresses may be reached, as far as the operator's settings allow them."`
+	Deletes      string   `json:"deletes,omitempty" enum:"guarded,always,never" doc:"What becomes of tools that the source no longer lists. guarded (the default): they are deleted, but more than half at once only once that is confirmed."`
+	Paused       bool     `json:"paused,omitempty" doc:"The source is not looked at."`
+}
+
+// Auth names what a source is asked with.
+type Auth struct {
+	Credential string `json:"credential" doc:"Name of a credential in the operator's settings."`
+}
+
+// Duration is a time span that is text in JSON, such as "5m0s".
+type Duration time.Duration
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(text []byte) error {
+	parsed, err := time.ParseDuration(string(text))
+	if err != nil {
+		return errors.New("want a time with its unit, such as 30s or 5m")
+	}
+	*d = Duration(parsed)
+	return nil
+}
+
+// The bounds of Spec.Every.
+const (
+	MinEvery = 5 * time.Second
+	MaxEvery = 7 * 24 * time.Hour
+)
+
+// nameForm is that of a source's name.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+
+// ValidateName checks the name of a source. The error is a *schema.Invalid.
+func ValidateName(name string) error {
+	if !nameForm.MatchString(name) {
+		return invalid("/name", name, "must be 1 to 64 letters, digits, _ and -, the first a letter or a digit")
+	}
+	return nil
+}
+
+func invalid(path, value, reason string) error {
+	return &schema.Invalid{Path: path, Value: schema.Quote(value), Reason: reason}
+}
+
+// Validate checks what can be checked without the operator's settings. The error is a
+// *schema.Invalid.
+func (s Spec) Validate() error {
+	every := time.Duration(s.Every)
+	switch {
+	case s.Deletes != "" && !slices.Contains([]string{Guarded, Always, Never}, s.Deletes):
+		return invalid("/deletes", s.Deletes, "must be guarded, always or never")
+	case every != 0 && (every < MinEvery || every > MaxEvery):
+		return invalid("/every", every.String(), "must be 5s to 168h")
+	case s.Provider != "" && schema.ValidateID(s.Provider) != nil:
+		return invalid("/provider", s.Provider, "is no id")
+	case s.Kind == Folder:
+		if !filepath.IsAbs(s.URL) {
+			return invalid("/url", s.URL, "must be the absolute path of a folder")
+		}
+		return nil
+	case s.Kind == MCP && len(s.Command) > 0:
+		if s.URL != "" || s.Command[0] == "" {
+			return invalid("/command", "", "must be a program and its arguments, without a url beside it")
+		}
+		return nil
+	case len(s.Command) > 0:
+		return invalid("/command", "", "is for the kind mcp alone")
+	}
+	return validURL(s.URL)
+}
+
+func validURL(address string) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return &schema.Invalid{Path: "/url", Reason: "must be an address such as https://host/path"}
+	case u.User != nil:
+		return &schema.Invalid{Path: "/url", Reason: "must not hold a user or password: name a credential"}
+	}
+	return nil
+}
+
+// Root returns the provider that owns what the source of the name lists, or that stands
+// above those that do.
+func (s Spec) Root(name string) string { return cmp.Or(s.Provider, name) }
+
+// Describe returns where the source is, in a line.
+func (s Spec) Describe() string { return cmp.Or(s.URL, strings.Join(s.Command, " ")) }
+
+// Place is where a connector finds a source, within what the operator allows.
+type Place struct {
+	URL     string
+	Command []string
+	Client  *http.Client // reaches what may be reached, and sends the credential
+	OAuth   *OAuth       // nil: no token is to be fetched
+	Limits  Limits
+}
+
+// OAuth is what a token is fetched with (RFC 6749, section 4.4).
+type OAuth struct {
+	ClientID, Secret string
+	Client           *http.Client // reaches the hosts that may learn the secret, and no others
+}
+
+// Limits bound one list of what a source has.
+type Limits struct {
+	Pages int   // of a list in pages
+	Tools int   // of all pages
+	Bytes int64 // of all pages or documents, decompressed
+}
+
+// Connector reaches sources of one kind.
+type Connector interface {
+	// Connect reaches a source. Changed is called, from any goroutine, when the source says
+	// that its list has changed, or may have changed unheard.
+	Connect(ctx context.Context, at Place, changed func()) (Session, error)
+}
+
+// Session is the connection to one source. Its methods are not called concurrently, and
+// after an error nothing but Close.
+type Session interface {
+	// List returns all that the source has, or an error: never a part. Unless whole is set
+	// it may say that this is the same as the last time.
+	List(ctx context.Context, whole bool) (Listing, error)
+	// Live reports whether the source says when its list changes.
+	Live() bool
+	Close()
+}
+
+// Listing is all that a source has.
+type Listing struct {
+	Same      bool            // it is what the session listed before; all else is empty
+	Documents []Document      // each of the same provider, or of its own, as Several says
+	Several   bool            // each document has a provider of its own
+	Owner     json.RawMessage // what the source says of itself, as a provider's document; nil: nothing
+	Fresh     time.Duration   // how long the source takes the list to be true; 0: it does not say
+	Private   bool            // the list is for the credential alone
+}
+
+// Document is one document of a listing, in any format.
+type Document struct {
+	Name   string // file name or address, for messages and to recognise the format
+	Format string // as package formats names it; empty: recognise it
+	Tool   bool   // it is one tool, and says nothing of others where it cannot be read
+	Raw    []byte
+
+	Problem string // of a tool, called Name, that must not be indexed: why; empty: it may be
+}
+
+// ErrAuth is wrapped by the error of a source that wants a credential, or another one.
+var ErrAuth = errors.New("the source wants a credential")
+
+// ErrRefused is wrapped by the error of a source that must not be looked at, or whose list
+// must not be indexed.
+var ErrRefused = errors.New("refused")
+
+// RetryError is the error of a source that says when to ask again.
+type RetryError struct {
+	After time.Duration
+	Err   error
+}
+
+func (e *RetryError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *RetryError) Unwrap() error { return e.Err }
