@@ -5,6 +5,7 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
@@ -58,6 +59,7 @@ type setting struct {
 	Key
 	field []int // its place in Config
 	tag   reflect.StructTag
+	whole bool // it is a mapping as a whole
 }
 
 // settings lists the fields of Config in their order.
@@ -71,7 +73,7 @@ func settingsOf(t reflect.Type, prefix string, at []int) (out []setting) {
 			out = append(out, settingsOf(f.Type, name+".", place)...)
 			continue
 		}
-		s := setting{Key{name, f.Tag.Get("default"), f.Tag.Get("help")}, place, f.Tag}
+		s := setting{Key{name, f.Tag.Get("default"), f.Tag.Get("help")}, place, f.Tag, f.Type.Kind() == reflect.Map}
 		if name == "data" {
 			s.Default = defaultData()
 		}
@@ -161,12 +163,25 @@ func (c Config) Values() map[string]string {
 		if list, ok := value.([]string); ok {
 			text = strings.Join(list, ",")
 		}
+		if s.whole {
+			values[s.Name] = mappingText(value)
+			continue
+		}
 		if s.tag.Get("secret") == "true" && text != "" {
 			text = "(set)"
 		}
 		values[s.Name] = redact(text)
 	}
 	return values
+}
+
+// mappingText returns a mapping as JSON, "" where there is none. It holds no secrets.
+func mappingText(value any) string {
+	if reflect.ValueOf(value).Len() == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(value) // settings always encode
+	return string(text)
 }
 
 // secretParameter is what a query parameter is called that may hold a key.

@@ -3,10 +3,13 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/toolstream/toolstream/internal/source"
 )
 
 // bare hides what the environment says of any setting.
@@ -90,6 +93,15 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"trainer: {min_pairs: -3}\n", "trainer.min_pairs -3"},
 		{"trainer: {sample: -3}\n", "trainer.sample -3"},
 		{"trainer: {half_life: 0s}\n", "trainer.half_life 0s"},
+		{"sources: [a]\n", "sources is one value, or a list: want a mapping"},
+		{"sources: {a: {kind: mcp}}\n", "sources: a: /url"},
+		{"sources: {a.b: {kind: mcp, url: \"https://h\"}}\n", "sources: a.b: /name"},
+		{"sources: {a: {knd: mcp}}\n", `unknown field "knd"`},
+		{"sources: {a: {kind: mcp, url: \"https://h\", every: soon}}\n", "sources want a time"},
+		{"crawl: {credentials: {a: {kind: bearer, env: A}}}\n", "crawl.credentials: a: hosts is empty"},
+		{"crawl: {private: [ten]}\n", `crawl.private: "ten"`},
+		{"crawl: {folders: [specs]}\n", `crawl.folders: "specs"`},
+		{"crawl: {secrets: {a: b}}\n", `no setting is called "crawl.secrets.a"`},
 		{": : :\n", "read "},
 	}
 	for _, test := range tests {
@@ -197,5 +209,27 @@ func TestStraysAreNamed(t *testing.T) {
 	})
 	if want := []string{"TOOLSTREAM_EMBEDDER_MODLE", "TOOLSTREAM_LLM_KEY"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestSourcesAreMappings(t *testing.T) {
+	bare(t)
+	want := source.Spec{Kind: "mcp", URL: "https://h/mcp", Every: source.Duration(5 * time.Minute), Auth: &source.Auth{Credential: "c"}}
+	file := writeFile(t, "sources:\n  a: {kind: mcp, url: \"https://h/mcp\", every: 5m, auth: {credential: c}}\ncrawl:\n  commands: [npx server]\n  private: [10.0.0.1, 10.1.0.0/16]\n"+
+		"  credentials: {c: {kind: bearer, hosts: [h], env: TOKEN}}\n")
+	c, err := Load(file, nil)
+	if err != nil || !reflect.DeepEqual(c.Sources, map[string]source.Spec{"a": want}) || c.Crawl.Credentials["c"].Env != "TOKEN" || len(c.Crawl.Commands) != 1 {
+		t.Fatalf("%+v, %+v, %v", c.Sources, c.Crawl, err)
+	}
+	if p, err := c.Crawl.Prefixes(); err != nil || len(p) != 2 || p[0].Bits() != 32 {
+		t.Errorf("%v, %v", p, err)
+	}
+	text := c.Values()["sources"]
+	t.Setenv("TOOLSTREAM_SOURCES", text)
+	if again, err := Load("", nil); err != nil || !reflect.DeepEqual(again.Sources, c.Sources) {
+		t.Errorf("from the environment as it is printed, %s: %+v, %v", text, again.Sources, err)
+	}
+	if owner, name := SourceName("acme/a"); owner != "acme" || name != "a" {
+		t.Errorf("%q, %q", owner, name)
 	}
 }

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -64,7 +66,11 @@ func readFile(path string, values map[string]any) error {
 	if !ok && file != nil {
 		return errors.New("it is no mapping: want settings such as listen: 127.0.0.1:8665")
 	}
-	flatten(tree, "", values)
+	whole := map[string]bool{}
+	for _, s := range settings() {
+		whole[s.Name] = s.whole
+	}
+	flatten(tree, "", whole, values)
 	for _, key := range Keys() {
 		for name, value := range values {
 			none, isMap := value.(map[string]any)
@@ -78,11 +84,11 @@ func readFile(path string, values map[string]any) error {
 }
 
 // flatten writes the leaves of a tree under their names, such as query.shadow. An
-// empty mapping is a leaf, too.
-func flatten(tree map[string]any, prefix string, values map[string]any) {
+// empty mapping is a leaf, too, and a setting that is a mapping as a whole.
+func flatten(tree map[string]any, prefix string, whole map[string]bool, values map[string]any) {
 	for name, value := range tree {
-		if inner, ok := value.(map[string]any); ok && len(inner) > 0 {
-			flatten(inner, prefix+name+".", values)
+		if inner, ok := value.(map[string]any); ok && len(inner) > 0 && !whole[prefix+name] {
+			flatten(inner, prefix+name+".", whole, values)
 			continue
 		}
 		values[prefix+name] = value
@@ -112,6 +118,9 @@ func assign(field reflect.Value, value any) error {
 		list, err := texts(value)
 		field.Set(reflect.ValueOf(list))
 		return err
+	}
+	if field.Kind() == reflect.Map {
+		return mapping(field, value)
 	}
 	text, isText := value.(string)
 	switch reflect.ValueOf(value).Kind() {
@@ -183,4 +192,30 @@ func texts(value any) (list []string, err error) {
 		list = nil
 	}
 	return list, nil
+}
+
+// mapping sets a field that is a map to one of YAML, or to text that holds one.
+func mapping(field reflect.Value, value any) error {
+	if text, ok := value.(string); ok {
+		value = nil
+		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
+			return fmt.Errorf("is no mapping: %w", err)
+		}
+	}
+	if value == nil {
+		return nil
+	}
+	if _, ok := value.(map[string]any); !ok {
+		return errors.New("is one value, or a list: want a mapping of names")
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("is no mapping of names: %w", err)
+	}
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	if err := in.Decode(field.Addr().Interface()); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
 }

@@ -1,6 +1,11 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/source"
+)
 
 // Config is everything that can be set. The tag name names a setting, default and help
 // describe it, secret keeps its value from being printed, and in, from, above, to and url
@@ -24,6 +29,9 @@ type Config struct {
 	LLM          LLM          `name:"llm"`
 	Models       Models       `name:"models"`
 	Trainer      Trainer      `name:"trainer"`
+	Crawl        Crawl        `name:"crawl"`
+
+	Sources map[string]source.Spec `name:"sources" help:"sources by name, or by TENANT/NAME, as in docs/sources.md: a mapping, in the environment as JSON"`
 }
 
 // Bus says how the bus is opened.
@@ -163,4 +171,12 @@ type Trainer struct {
 	MinPairs int           `name:"min_pairs" default:"100" above:"0" help:"pairs of a used and a skipped result before learned weights serve"`
 	Sample   int           `name:"sample" default:"30" above:"0" help:"searches that decide whether learned weights serve"`
 	HalfLife time.Duration `name:"half_life" default:"336h0m0s" above:"0" help:"how long it takes until what was used counts half"`
+}
+
+// Crawl says what sources that tenants add may take of what is the operator's.
+type Crawl struct {
+	Credentials map[string]outbound.Credential `name:"credentials" help:"credentials by the names that sources refer to, as in docs/sources.md: a mapping, in the environment as JSON"`
+	Commands    []string                       `name:"commands" help:"commands that sources may start, with their arguments: a list, or separated by commas"`
+	Private     []string                       `name:"private" help:"addresses that are not public and that sources may reach if they ask for it, such as 10.0.0.0/8: a list, or separated by commas"`
+	Folders     []string                       `name:"folders" help:"folders that sources may read, with those below: a list, or separated by commas"`
 }

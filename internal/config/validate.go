@@ -24,7 +24,8 @@ func (c Config) Validate() error {
 		}
 	}
 	for _, err := range []error{
-		listens("listen", c.Listen), c.NATS.validate(), c.Kafka.validate(), c.validateVectors(), c.Rerank.validate(), c.Embedder.validate(), c.LLM.validate(),
+		listens("listen", c.Listen), c.NATS.validate(), c.Kafka.validate(), c.validateVectors(), c.Rerank.validate(), c.Embedder.validate(), c.LLM.validate(), c.Crawl.validate(),
+		c.validateSources(),
 	} {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("config: %w", err))

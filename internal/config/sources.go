@@ -1,0 +1,73 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Prefixes returns crawl.private as ranges of addresses.
+func (c Crawl) Prefixes() ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, text := range c.Private {
+		p, err := netip.ParsePrefix(text)
+		if ip, single := netip.ParseAddr(text); single == nil {
+			p, err = netip.PrefixFrom(ip, ip.BitLen()), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("crawl.private: %q is no range of addresses such as 10.0.0.0/8", text)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+func (c Crawl) validate() error {
+	if _, err := c.Prefixes(); err != nil {
+		return err
+	}
+	for _, folder := range c.Folders {
+		if !filepath.IsAbs(folder) {
+			return fmt.Errorf("crawl.folders: %q is no absolute path", folder)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Credentials)) {
+		if err := c.Credentials[name].Validate(); err != nil {
+			return fmt.Errorf("crawl.credentials: %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// SourceName splits the key of a source in the settings.
+func SourceName(key string) (owner, name string) {
+	owner, name, named := strings.Cut(key, "/")
+	if !named {
+		return tenant.Default, key
+	}
+	return owner, name
+}
+
+func (c Config) validateSources() error {
+	for _, key := range slices.Sorted(maps.Keys(c.Sources)) {
+		owner, name := SourceName(key)
+		err := schema.ValidateTenant(owner)
+		if err == nil {
+			err = source.ValidateName(name)
+		}
+		if err == nil {
+			err = c.Sources[key].Validate()
+		}
+		if err != nil {
+			return fmt.Errorf("sources: %s: %w", key, err)
+		}
+	}
+	return nil
+}
