@@ -1,8 +1,8 @@
 // Package lease lets one of several processes do a piece of work, and another one take
 // over once the first is gone, by a key in a store that compares before it writes.
 //
-// The holder writes the key anew every third of DefaultTTL. A process that waits takes it
-// over once it has not changed for DefaultTTL, by its own clock: clocks are never
+// The holder writes the key anew every third of its TTL. A process that waits takes it
+// over once it has not changed for that long, by its own clock: clocks are never
 // compared. A holder that was paused or cut off may work on until it reaches the store
 // again. The writes of the work must be fenced: each names the revision that it replaces
 // (Gray and Cheriton 1989).
@@ -27,7 +27,7 @@ var ErrLost = errors.New("another process has taken over")
 // errNotHeld is the error of what the holder alone may do.
 var errNotHeld = errors.New("another process does this work at the moment")
 
-// DefaultTTL is how long a holder may be silent.
+// DefaultTTL is how long a holder may be silent unless a lease says otherwise.
 const DefaultTTL = 15 * time.Second
 
 // Store is where the key lies. Create fails with stream.ErrConflict if there is the key,
@@ -41,6 +41,8 @@ type Store interface {
 // Lease is the part that one process has in it. Its methods may be called concurrently,
 // but Run.
 type Lease struct {
+	TTL time.Duration // how long a holder may be silent, the same for all: set before Run
+
 	key, holder string
 	name        string // of the holder and the process
 	store       Store
@@ -54,7 +56,7 @@ type Lease struct {
 // New returns a lease that is not held. The holder's name has no slash, and is the same
 // after a restart: a holder need not wait for itself.
 func New(key, holder string, store Store, log *slog.Logger) *Lease {
-	return &Lease{key: key, holder: holder, name: holder + "/" + rand.Text(), store: store, log: log.With("lease", key)}
+	return &Lease{TTL: DefaultTTL, key: key, holder: holder, name: holder + "/" + rand.Text(), store: store, log: log.With("lease", key)}
 }
 
 // Run waits until the lease is held, works, and gives it up once work has returned. It
@@ -67,7 +69,7 @@ func (l *Lease) Run(ctx context.Context, work func(context.Context) error) error
 	defer stop()
 	done := make(chan error, 1)
 	go func() { done <- work(working) }()
-	tick := time.NewTicker(DefaultTTL / 3)
+	tick := time.NewTicker(l.TTL / 3)
 	defer tick.Stop()
 	for {
 		select {
@@ -122,7 +124,7 @@ func (l *Lease) acquire(ctx context.Context) bool {
 		holder, _, _ := strings.Cut(string(e.Value), "/")
 		switch free := holder == "" || holder == l.holder; {
 		case err != nil:
-		case free || e.Revision == seen && asked.Sub(since) >= DefaultTTL:
+		case free || e.Revision == seen && asked.Sub(since) >= l.TTL:
 			err = l.write(ctx, []byte(l.name), e.Revision)
 		case e.Revision != seen:
 			seen, since = e.Revision, asked
@@ -136,7 +138,7 @@ func (l *Lease) acquire(ctx context.Context) bool {
 			return true
 		}
 		select {
-		case <-time.After(DefaultTTL / 5):
+		case <-time.After(l.TTL / 5):
 		case <-ctx.Done():
 			return false
 		}
@@ -145,7 +147,7 @@ func (l *Lease) acquire(ctx context.Context) bool {
 
 // get returns an empty entry if there is no key.
 func (l *Lease) get(ctx context.Context) (stream.Entry, error) {
-	ctx, cancel := context.WithTimeout(ctx, DefaultTTL/3)
+	ctx, cancel := context.WithTimeout(ctx, l.TTL/3)
 	defer cancel()
 	e, err := l.store.Get(ctx, l.key)
 	if errors.Is(err, stream.ErrNotFound) {
@@ -157,7 +159,7 @@ func (l *Lease) get(ctx context.Context) (stream.Entry, error) {
 // write sets the key to the holder's name, or to nothing, if it has the revision, 0 for
 // no key.
 func (l *Lease) write(ctx context.Context, name []byte, revision uint64) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, DefaultTTL/3)
+	ctx, cancel := context.WithTimeout(ctx, l.TTL/3)
 	defer cancel()
 	if revision == 0 {
 		_, err = l.store.Create(ctx, l.key, name)

@@ -27,6 +27,7 @@ func sections() []section {
 	all := services()
 	return []section{
 		{folder: "services/ingest", title: "Ingest", where: []string{"ingest"}, embedded: true},
+		{folder: "services/ingest/sources", title: "Sources", where: []string{"ingest"}, embedded: true},
 		{folder: "services/standardizer", title: "Standardizer", where: []string{"standardizer"}, embedded: true,
 			when: "those called refresh where a language model fills documents (`llm.standardize`)"},
 		{folder: "services/embedder", title: "Embedder and index writer", where: []string{"embedder", "query"}, embedded: true,

@@ -34,6 +34,7 @@ type Change struct {
 	Released string          `json:"released,omitempty"` // hash of the document that an operator last let out of quarantine
 	First    uint64          `json:"first,omitempty"`    // revision under which the entity came, or came back after a delete or from another provider; absent is this one
 	Accepted time.Time       `json:"accepted"`
+	Seen     time.Time       `json:"seen,omitzero"`    // when the change was seen at a source that is crawled
 	Event    *Event          `json:"event,omitempty"` // what brought the change, where it came as an event
 	Raw      json.RawMessage `json:"raw,omitempty"`   // the document as JSON; prose is a JSON string
 

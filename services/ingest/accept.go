@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/text/unicode/norm"
@@ -35,11 +36,12 @@ type Outcome struct {
 
 // Options apply to all items of one call.
 type Options struct {
-	TakeOver bool // a tool that belongs to another provider may change hands
+	TakeOver bool      // a tool that belongs to another provider may change hands
+	UpTo     uint64    // of deletes: only what has at most this revision; 0: whatever is there
+	Seen     time.Time // when the change was seen at a source that is crawled; zero: it was sent
 
 	event   *events.Event // that brought the items
 	version uint64        // source version of items that have none of their own
-	upTo    uint64        // of deletes: only what has at most this revision; 0: whatever is there
 }
 
 func (o *Outcome) reject(reason, path, detail string) {
@@ -151,6 +153,7 @@ func (s *Service) change(tenant string, item formats.Item, opts Options) (*chang
 			Version: schema.Version{Source: cmp.Or(item.SourceVersion, opts.version)},
 			Op:      events.OpDelete,
 			Event:   opts.event,
+			Seen:    opts.Seen.UTC(),
 		},
 		opts: opts,
 	}

@@ -93,7 +93,7 @@ func decide(old record, there, uncertain bool, c *change) (State, string) {
 		return Accepted, ReasonNotFound
 	case !there:
 		return Accepted, ""
-	case c.opts.upTo != 0 && (old.deleted || old.Revision > c.opts.upTo):
+	case c.opts.UpTo != 0 && (old.deleted || old.Revision > c.opts.UpTo):
 		return Unchanged, ""
 	case versioned && c.Source < old.Source, !versioned && next.event.before(old.event):
 		return Stale, ReasonStale

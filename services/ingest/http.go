@@ -272,7 +272,7 @@ func (h *handlers) syncTools(ctx context.Context, in *syncInput) (*syncOutput, e
 		answer.Missing = missing
 		return &syncOutput{answer}, nil
 	}
-	deleted, err := h.s.remove(ctx, t, missing, Options{upTo: in.Body.UpTo})
+	deleted, err := h.s.Remove(ctx, t, missing, Options{UpTo: in.Body.UpTo})
 	if err != nil {
 		return nil, h.s.failed(err)
 	}

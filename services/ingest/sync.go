@@ -4,9 +4,12 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
+	"unique"
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
@@ -108,12 +111,17 @@ func (b *batch) begin(ctx context.Context) error {
 	if b.start != 0 {
 		return nil
 	}
-	if err := b.s.awaitLoaded(ctx); err != nil {
-		return err
+	start, err := b.s.Revision(ctx)
+	b.start, b.Summary.Start = start, start
+	return err
+}
+
+// Revision returns a revision above those of all changes that are known.
+func (s *Service) Revision(ctx context.Context) (uint64, error) {
+	if err := s.awaitLoaded(ctx); err != nil {
+		return 0, err
 	}
-	b.start = b.s.clock.Next()
-	b.Summary.Start = b.start
-	return nil
+	return s.clock.Next(), nil
 }
 
 // Reject counts items that could not be read.
@@ -150,8 +158,8 @@ func (b *batch) Finish(ctx context.Context) ([]Outcome, error) {
 		return nil, err
 	}
 	opts := b.opts
-	opts.upTo = b.start
-	outcomes, err := b.s.remove(ctx, b.tenant, ids, opts)
+	opts.UpTo = b.start
+	outcomes, err := b.s.Remove(ctx, b.tenant, ids, opts)
 	b.Summary.add(outcomes)
 	return outcomes, err
 }
@@ -165,15 +173,37 @@ func (s *Service) missing(ctx context.Context, tenant string, providers []string
 	if err := s.catchUp(ctx); err != nil {
 		return nil, err
 	}
-	ids := slices.DeleteFunc(s.table.owned(tenant, providers, upTo), func(id string) bool { return keep[id] })
+	wanted := map[unique.Handle[string]]bool{}
+	for _, p := range providers {
+		wanted[unique.Make(p)] = true
+	}
+	owned := s.table.owned(tenant, upTo, func(p unique.Handle[string]) bool { return wanted[p] })
+	ids := slices.DeleteFunc(owned, func(id string) bool { return keep[id] })
 	slices.Sort(ids)
 	return ids, nil
 }
 
-// remove deletes tools and returns the outcomes of those that were there. It goes
+// Owned returns the ids, in order, of the tools that belong to a provider or to one below
+// it, whose id begins with that of the provider and a slash.
+func (s *Service) Owned(ctx context.Context, tenant, provider string) ([]string, error) {
+	if err := s.awaitLoaded(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	ids := s.table.owned(tenant, events.MaxRevision, func(p unique.Handle[string]) bool {
+		rest, below := strings.CutPrefix(p.Value(), provider)
+		return below && (rest == "" || rest[0] == '/')
+	})
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// Remove deletes tools and returns the outcomes of those that were there. It goes
 // piece by piece: one commit of very many would exceed its time, and end so however
 // often it is tried. After an error the outcomes are of the pieces before.
-func (s *Service) remove(ctx context.Context, tenant string, ids []string, opts Options) (removed []Outcome, err error) {
+func (s *Service) Remove(ctx context.Context, tenant string, ids []string, opts Options) (removed []Outcome, err error) {
 	for piece := range slices.Chunk(ids, groupItems) {
 		items := make([]formats.Item, len(piece))
 		for i, id := range piece {

@@ -134,23 +134,19 @@ func (t *table) putUncertain(key string, v schema.Version) {
 	}
 }
 
-// owned returns the ids of the tools that belong to providers, deleted ones left out,
-// with a revision of at most upTo, in no order. It reads the whole table.
-func (t *table) owned(tenant string, providers []string, upTo uint64) []string {
-	wanted := map[unique.Handle[string]]bool{}
-	for _, p := range providers {
-		wanted[unique.Make(p)] = true
-	}
+// owned returns the ids of the tools that belong to wanted providers, deleted ones left
+// out, with a revision of at most upTo, in no order. It reads the whole table.
+func (t *table) owned(tenant string, upTo uint64, wanted func(provider unique.Handle[string]) bool) []string {
 	tools := events.Key(schema.Ref{Tenant: tenant, Kind: schema.KindTool})
 	others := events.Key(schema.Ref{Tenant: tenant, Kind: schema.KindProvider})
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	var ids []string
 	for key, r := range t.records {
-		if r.deleted || r.Revision > upTo || !wanted[r.provider] || strings.HasPrefix(key, others) {
+		if r.deleted || r.Revision > upTo || strings.HasPrefix(key, others) {
 			continue
 		}
-		if id, found := strings.CutPrefix(key, tools); found {
+		if id, found := strings.CutPrefix(key, tools); found && wanted(r.provider) {
 			ids = append(ids, id)
 		}
 	}

@@ -53,7 +53,7 @@ func TestTableListsTheToolsOfProviders(t *testing.T) {
 	} {
 		table.put(events.Key(e.ref), record{Version: schema.Version{Revision: e.revision}, provider: unique.Make(e.provider), deleted: e.deleted})
 	}
-	got := table.owned("one", []string{"x", "y"}, 8)
+	got := table.owned("one", 8, func(p unique.Handle[string]) bool { return p.Value() == "x" || p.Value() == "y" })
 	slices.Sort(got)
 	if !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("%q", got)

@@ -336,3 +336,14 @@ func TestProblemReads(t *testing.T) {
 		t.Errorf("the problem does not name the place in a broken array: %+v", problems)
 	}
 }
+
+func TestProvidersStandBelowAnother(t *testing.T) {
+	doc := `{"openapi":"3.1.0","info":{"title":"Pet Store","version":"1"},"paths":{"/pets":{"get":{"summary":"List pets"}}}}`
+	items, problems := Parse([]byte(doc), Options{Below: "shop"})
+	if len(problems) > 0 || len(items) != 1 || items[0].Provider != "shop/pet-store" || items[0].ID != "shop/pet-store/GET /pets" {
+		t.Errorf("%+v, %v", items, problems)
+	}
+	if items, _ = Parse([]byte(`{"name":"one","inputSchema":{"type":"object"}}`), Options{Below: "shop"}); len(items) != 1 || items[0].Provider != "shop" || items[0].ID != "shop/one" {
+		t.Errorf("of a document without a provider: %+v", items)
+	}
+}

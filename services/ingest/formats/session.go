@@ -312,6 +312,9 @@ func (s *session) provider(o origin) (string, *Problem) {
 	if provider == "" && o.several && !o.wrapped {
 		provider = s.base
 	}
+	if s.opt.Below != "" {
+		provider = strings.TrimSuffix(s.opt.Below+"/"+provider, "/")
+	}
 	if provider == "" {
 		return "", nil
 	}

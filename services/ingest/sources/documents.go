@@ -1,0 +1,117 @@
+package sources
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/ingest/formats"
+)
+
+// content is what a listing holds.
+type content struct {
+	tools    []formats.Item  // one for each id
+	owner    []formats.Item  // the provider's own document, if there is one
+	kept     map[string]bool // ids of tools that are there and could not be read
+	problems []string
+	unsure   bool // a document could not be read: any tool may have been in it
+}
+
+// maxProblems is how many problems a status shows, and maxProblem how long each is in
+// bytes.
+const (
+	maxProblems = 10
+	maxProblem  = 300
+)
+
+func (c *content) problem(text string) {
+	if len(c.problems) < maxProblems {
+		if len(text) > maxProblem {
+			text = strings.ToValidUTF8(text[:maxProblem], "") + "…"
+		}
+		c.problems = append(c.problems, text)
+	}
+}
+
+// read takes a listing apart. Tools belong to the provider root, or to one below it where
+// each document has its own.
+func read(l source.Listing, root string) content {
+	c := content{kept: map[string]bool{}}
+	if len(l.Owner) > 0 {
+		c.owner, _ = formats.Parse(l.Owner, formats.Options{ID: root, Kind: schema.KindProvider}) // what cannot be read is not said
+	}
+	seen := map[string]bool{}
+	for _, d := range l.Documents {
+		if d.Problem != "" {
+			c.problem(strings.TrimPrefix(d.Name+": "+d.Problem, ": "))
+			c.kept[below(root, d.Name)] = true
+			continue
+		}
+		opt := formats.Options{Source: d.Name, Format: d.Format, Provider: root}
+		if l.Several {
+			opt.Provider, opt.Below = "", root
+		}
+		items, problems := formats.Parse(d.Raw, opt)
+		for _, item := range items {
+			item.ID = below(root, item.ID)
+			switch {
+			case item.Kind != schema.KindTool || item.Delete:
+			case schema.ValidateID(item.ID) != nil:
+				c.problem(fmt.Sprintf("%s: the id is too long", item.ID))
+			case seen[item.ID]:
+				c.problem(fmt.Sprintf("%s: it is there twice", item.ID))
+			default:
+				seen[item.ID] = true
+				item.SourceVersion = 0 // the order of listings decides
+				c.tools = append(c.tools, item)
+			}
+		}
+		for _, p := range problems {
+			c.problem(p.Error())
+			if p.ID == "" && d.Tool {
+				p.ID = d.Name
+			}
+			c.unsure = c.unsure || p.ID == "" && !d.Tool
+			c.kept[below(root, p.ID)] = true
+		}
+	}
+	return c
+}
+
+// below returns an id that begins with the provider root: a document that names its own id
+// must not name that of another source's tool.
+func below(root, id string) string {
+	if strings.HasPrefix(id, root+"/") {
+		return id
+	}
+	return root + "/" + id
+}
+
+// digest stands for all that a listing says.
+func digest(l source.Listing) [sha256.Size]byte {
+	h := sha256.New()
+	part := func(b []byte) {
+		_ = binary.Write(h, binary.LittleEndian, int64(len(b))) // a hash takes everything
+		h.Write(b)
+	}
+	part(l.Owner)
+	for _, d := range l.Documents {
+		part([]byte(d.Name))
+		part(d.Raw)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// lossOf describes tools that are gone, sorted by id.
+func lossOf(ids []string) *Loss {
+	var all []any
+	for _, i := range ids {
+		all = append(all, i)
+	}
+	return &Loss{Missing: len(ids), Some: slices.Clone(ids[:min(len(ids), maxProblems)]), Digest: jsondoc.Hash(all)}
+}

@@ -1,0 +1,240 @@
+package sources
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Errors of calls.
+var (
+	errStore    = errors.New("the store of sources cannot be reached")
+	errNotFound = errors.New("there is no source of this name")
+	errDeclared = errors.New("the source stands in the settings: change it there")
+	errRemoving = errors.New("the source is being removed")
+	errNotHeld  = errors.New("the source holds nothing that waits for a confirmation")
+	errTaken    = errors.New("two sources cannot fill one provider")
+	errProvider = errors.New("the provider of a source stays: remove the source, and add it anew")
+)
+
+func decode(e stream.Entry, into any) error {
+	if err := json.Unmarshal(e.Value, into); err != nil {
+		return fmt.Errorf("%s: %w", e.Key, err)
+	}
+	return nil
+}
+
+// maxTries bounds how often a write is tried that others came before.
+const maxTries = 10
+
+// modify changes a source in the store, and makes one where create says so.
+func (s *Service) modify(ctx context.Context, i id, create bool, change func(*record) error) (Source, error) {
+	var err error
+	for range maxTries {
+		var shown Source
+		if shown, err = s.modifyOnce(ctx, i, create, change); !errors.Is(err, stream.ErrConflict) {
+			return shown, err
+		}
+	}
+	return Source{}, fmt.Errorf("%w: %w", errStore, err)
+}
+
+func (s *Service) modifyOnce(ctx context.Context, i id, create bool, change func(*record) error) (Source, error) {
+	e, err := s.store.Get(ctx, specKey(i))
+	rec := &record{}
+	switch {
+	case errors.Is(err, stream.ErrNotFound) && !create:
+		return Source{}, errNotFound
+	case errors.Is(err, stream.ErrNotFound):
+	case err != nil:
+		return Source{}, fmt.Errorf("%w: %w", errStore, err)
+	default:
+		if err := decode(e, rec); err != nil {
+			return Source{}, err
+		}
+	}
+	before, _ := json.Marshal(rec) // texts, numbers and times always encode
+	if err := change(rec); err != nil {
+		return Source{}, err
+	}
+	value, _ := json.Marshal(rec)
+	switch {
+	case e.Revision == 0:
+		e.Revision, err = s.store.Create(ctx, specKey(i), value)
+	case string(before) != string(value):
+		e.Revision, err = s.store.Update(ctx, specKey(i), value, e.Revision)
+	}
+	if err != nil && !errors.Is(err, stream.ErrConflict) {
+		err = fmt.Errorf("%w: %w", errStore, err)
+	}
+	if err != nil {
+		return Source{}, err
+	}
+	s.readSpec(i, stream.Entry{Key: specKey(i), Value: value, Revision: e.Revision})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shown(i, &held{spec: rec, status: s.known[i].status}), nil
+}
+
+// admit says whether a source may be as it is declared.
+func (s *Service) admit(i id, spec source.Spec) (source.Spec, error) {
+	if err := source.ValidateName(i.name); err != nil {
+		return spec, err
+	}
+	if s.connectors[spec.Kind] == nil {
+		return spec, &schema.Invalid{Path: "/kind", Value: schema.Quote(spec.Kind), Reason: "is no kind of source"}
+	}
+	if err := spec.Validate(); err != nil {
+		return spec, err
+	}
+	if _, err := s.place(i.tenant, spec); err != nil {
+		return spec, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for other, h := range s.known {
+		if other.tenant == i.tenant && other.name != i.name && h.spec != nil && overlap(spec.Root(i.name), h.spec.Root(other.name)) {
+			return spec, fmt.Errorf("%w: provider %q is that of the source %s", errTaken, spec.Root(i.name), other.name)
+		}
+	}
+	return spec, nil
+}
+
+// put adds or replaces a source.
+func (s *Service) put(ctx context.Context, i id, spec source.Spec) (Source, error) {
+	if err := s.awaitLoaded(ctx); err != nil {
+		return Source{}, err
+	}
+	spec, err := s.admit(i, spec)
+	if err != nil {
+		return Source{}, err
+	}
+	return s.modify(ctx, i, true, func(rec *record) error {
+		switch {
+		case rec.Declared:
+			return errDeclared
+		case rec.Removed:
+			return errRemoving
+		case rec.Kind != "" && rec.Root(i.name) != spec.Root(i.name):
+			return errProvider
+		}
+		rec.Spec = spec
+		return nil
+	})
+}
+
+// edit changes something of a source that is there.
+func (s *Service) edit(ctx context.Context, i id, change func(*record) error) (Source, error) {
+	return s.modify(ctx, i, false, func(rec *record) error {
+		if rec.Removed {
+			return errRemoving
+		}
+		return change(rec)
+	})
+}
+
+// remove lets a source go, with its tools unless they are to be kept.
+func (s *Service) remove(ctx context.Context, i id, keep bool) (Source, error) {
+	return s.edit(ctx, i, func(rec *record) error {
+		if rec.Declared {
+			return errDeclared
+		}
+		rec.Removed, rec.KeepTools = true, keep
+		return nil
+	})
+}
+
+// pause stops or resumes looking at a source.
+func (s *Service) pause(ctx context.Context, i id, paused bool) (Source, error) {
+	return s.edit(ctx, i, func(rec *record) error {
+		if rec.Declared {
+			return errDeclared
+		}
+		rec.Paused = paused
+		return nil
+	})
+}
+
+// ask has a source looked at now, and everything of it compared anew.
+func (s *Service) ask(ctx context.Context, i id) (Source, error) {
+	return s.edit(ctx, i, func(rec *record) error {
+		rec.Asked = time.Now().UTC()
+		return nil
+	})
+}
+
+// confirm lets the tools that are gone from a source be deleted.
+func (s *Service) confirm(ctx context.Context, i id) (Source, error) {
+	all, err := s.get(ctx, i)
+	if err != nil {
+		return Source{}, err
+	}
+	if all.Held == nil {
+		return Source{}, errNotHeld
+	}
+	return s.edit(ctx, i, func(rec *record) error {
+		rec.Confirmed, rec.Asked = all.Held.Digest, time.Now().UTC()
+		return nil
+	})
+}
+
+// get returns one source.
+func (s *Service) get(ctx context.Context, i id) (Source, error) {
+	if err := s.awaitLoaded(ctx); err != nil {
+		return Source{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.known[i]; h != nil && h.spec != nil {
+		return s.shown(i, h), nil
+	}
+	return Source{}, errNotFound
+}
+
+// Trial is what a look at a source found that changed nothing.
+type Trial struct {
+	Tools    int      `json:"tools"`
+	Names    []string `json:"names" nullable:"false" doc:"The ids of the first tools."`
+	Live     bool     `json:"live" doc:"The source says itself when its list changes."`
+	Problems []string `json:"problems,omitempty" doc:"The first of the documents and tools that could not be taken, with the reason."`
+	Took     float64  `json:"took_ms"`
+}
+
+// test looks at a source, and changes nothing. An error says what a look would run into.
+func (s *Service) test(ctx context.Context, i id) (Trial, error) {
+	src, err := s.get(ctx, i)
+	if err != nil {
+		return Trial{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	start := time.Now()
+	place, err := s.place(i.tenant, src.Spec)
+	if err != nil {
+		return Trial{}, err
+	}
+	session, err := s.connectors[src.Kind].Connect(ctx, place, func() {})
+	if err != nil {
+		return Trial{}, err
+	}
+	defer s.hangUp(session)
+	listing, err := session.List(ctx, true)
+	if err == nil && listing.Private {
+		err = errPrivate
+	}
+	if err != nil {
+		return Trial{}, err
+	}
+	c := read(listing, src.Root(i.name))
+	t := Trial{Tools: len(c.tools), Names: []string{}, Live: session.Live(), Problems: c.problems, Took: float64(time.Since(start).Microseconds()) / 1000}
+	for _, item := range c.tools[:min(len(c.tools), maxProblems)] {
+		t.Names = append(t.Names, item.ID)
+	}
+	return t, nil
+}

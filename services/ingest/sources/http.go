@@ -1,0 +1,124 @@
+package sources
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+type (
+	nameInput struct {
+		Name string `path:"name" doc:"Name of the source: 1 to 64 letters, digits, _ and -."`
+	}
+	putInput struct {
+		Name string `path:"name" doc:"Name of the source: 1 to 64 letters, digits, _ and -."`
+		Body source.Spec
+	}
+	removeInput struct {
+		Name string `path:"name" doc:"Name of the source: 1 to 64 letters, digits, _ and -."`
+		Keep bool   `query:"keep_tools" doc:"The tools of the source stay."`
+	}
+	sourceOutput struct{ Body Source }
+	listOutput   struct {
+		Body struct {
+			Sources []Source `json:"sources" nullable:"false" doc:"By name."`
+		}
+	}
+	trialOutput struct{ Body Trial }
+)
+
+// Routes registers the calls of sources; a nil service describes them only.
+func Routes(api huma.API, s *Service) {
+	operation := func(op, method, path, summary, description string) huma.Operation {
+		o := huma.Operation{
+			OperationID: op, Method: method, Path: "/v1/sources" + path, Tags: []string{"sources"}, Summary: summary, Description: description,
+			Errors: []int{http.StatusServiceUnavailable},
+		}
+		if path != "" {
+			o.Errors = append(o.Errors, http.StatusNotFound, http.StatusConflict)
+		}
+		return o
+	}
+	huma.Register(api, operation("list-sources", http.MethodGet, "", "List sources by name", ""), s.listAll)
+	huma.Register(api, operation("get-source", http.MethodGet, "/{name}", "Show one source, and how it is", ""),
+		func(ctx context.Context, in *nameInput) (*sourceOutput, error) {
+			return answer(s.get(ctx, id{tenant.From(ctx), in.Name}))
+		})
+	put := operation("put-source", http.MethodPut, "/{name}", "Add or replace a source",
+		"What of it is the operator's, such as a credential, a command or a private address, is taken as far as the settings allow it. Its provider stays as it was.")
+	put.Errors = append(put.Errors, http.StatusForbidden, http.StatusUnprocessableEntity)
+	huma.Register(api, put, func(ctx context.Context, in *putInput) (*sourceOutput, error) {
+		return answer(s.put(ctx, id{tenant.From(ctx), in.Name}, in.Body))
+	})
+	remove := operation("delete-source", http.MethodDelete, "/{name}", "Remove a source", "With its tools, unless they are to be kept.")
+	remove.DefaultStatus = http.StatusAccepted
+	huma.Register(api, remove, func(ctx context.Context, in *removeInput) (*sourceOutput, error) {
+		return answer(s.remove(ctx, id{tenant.From(ctx), in.Name}, in.Keep))
+	})
+	for _, action := range []struct {
+		word, summary, description string
+		do                         func(context.Context, id) (Source, error)
+	}{
+		{"sync", "Look at a source now", "Everything of it is compared anew.", s.ask},
+		{"confirm", "Delete the tools that are gone from a source and are held", "Of exactly those that held names. If the source has others by then, they are held anew.", s.confirm},
+		{"pause", "Stop looking at a source", "Its tools stay.", func(ctx context.Context, i id) (Source, error) { return s.pause(ctx, i, true) }},
+		{"resume", "Look at a source again", "", func(ctx context.Context, i id) (Source, error) { return s.pause(ctx, i, false) }},
+	} {
+		op := operation(action.word+"-source", http.MethodPost, "/{name}:"+action.word, action.summary, action.description)
+		op.DefaultStatus = http.StatusAccepted
+		huma.Register(api, op, func(ctx context.Context, in *nameInput) (*sourceOutput, error) {
+			return answer(action.do(ctx, id{tenant.From(ctx), in.Name}))
+		})
+	}
+	test := operation("test-source", http.MethodPost, "/{name}:test", "Look at a source and change nothing", "The answer says what the look found, or 422 why it failed.")
+	test.Errors = append(test.Errors, http.StatusForbidden, http.StatusUnprocessableEntity)
+	huma.Register(api, test, func(ctx context.Context, in *nameInput) (*trialOutput, error) {
+		t, err := s.test(ctx, id{tenant.From(ctx), in.Name})
+		if err != nil {
+			return nil, problem(err)
+		}
+		return &trialOutput{t}, nil
+	})
+}
+
+func (s *Service) listAll(ctx context.Context, _ *struct{}) (*listOutput, error) {
+	all, err := s.All(ctx, tenant.From(ctx))
+	if err != nil {
+		return nil, problem(err)
+	}
+	out := &listOutput{}
+	out.Body.Sources = all
+	return out, nil
+}
+
+func answer(s Source, err error) (*sourceOutput, error) {
+	if err != nil {
+		return nil, problem(err)
+	}
+	return &sourceOutput{s}, nil
+}
+
+// problem turns an error into an answer (RFC 9457).
+func problem(err error) error {
+	var invalid *schema.Invalid
+	switch {
+	case errors.As(err, &invalid):
+		return huma.NewError(http.StatusUnprocessableEntity, invalid.Error(), &huma.ErrorDetail{Message: invalid.Reason, Location: invalid.Path})
+	case errors.Is(err, errNotFound):
+		return huma.Error404NotFound(err.Error())
+	case errors.Is(err, source.ErrRefused), errors.Is(err, outbound.ErrAddress):
+		return huma.Error403Forbidden(err.Error())
+	case errors.Is(err, errDeclared), errors.Is(err, errRemoving), errors.Is(err, errNotHeld), errors.Is(err, errProvider), errors.Is(err, errTaken):
+		return huma.Error409Conflict(err.Error())
+	case errors.Is(err, errStore), errors.Is(err, context.Canceled):
+		return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(errStore.Error()), http.Header{"Retry-After": {"5"}})
+	}
+	return huma.Error422UnprocessableEntity(explain(err))
+}

@@ -1,0 +1,111 @@
+package sources
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/tenant"
+)
+
+// Permit says what sources may take of what is the operator's.
+type Permit struct {
+	Credentials map[string]outbound.Credential
+	Commands    []string // with their arguments, separated by spaces
+	Folders     []string // absolute paths
+	Private     bool     // some private addresses may be reached
+
+	// Trusted says that whoever can add a source is the operator: then every command,
+	// folder and private address is allowed.
+	Trusted bool
+}
+
+// refuse returns an error of what the settings do not allow.
+func refuse(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", source.ErrRefused, fmt.Sprintf(format, args...))
+}
+
+// place returns where a source is, within what is permitted. The error of what is not
+// wraps source.ErrRefused.
+func (s *Service) place(owner string, spec source.Spec) (source.Place, error) {
+	p, at := s.cfg.Permit, source.Place{URL: spec.URL, Command: spec.Command, Limits: s.cfg.Limits}
+	switch {
+	case len(spec.Command) > 0:
+		return at, p.command(spec)
+	case spec.Kind == source.Folder:
+		var err error
+		at.URL, err = p.folder(spec.URL)
+		return at, err
+	case spec.AllowPrivate && !p.Private && !p.Trusted:
+		return at, refuse("allow_private is not allowed: crawl.private names no addresses")
+	}
+	options := outbound.Options{Private: spec.AllowPrivate, Limit: s.cfg.Limits.Bytes}
+	if spec.Auth != nil {
+		if err := s.authorize(&at, &options, owner, spec); err != nil {
+			return at, err
+		}
+	}
+	at.Client = s.transports.Client(options)
+	return at, nil
+}
+
+func (p Permit) command(spec source.Spec) error {
+	switch {
+	case spec.Auth != nil:
+		return refuse("a command is sent no credential")
+	case p.Trusted, slices.ContainsFunc(p.Commands, func(allowed string) bool { return slices.Equal(strings.Fields(allowed), spec.Command) }):
+		return nil
+	}
+	return refuse("the command is not among crawl.commands")
+}
+
+// folder returns the real path of a folder.
+func (p Permit) folder(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil && p.Trusted {
+		return "", err
+	}
+	for _, allowed := range p.Folders {
+		root, rootErr := filepath.EvalSymlinks(allowed)
+		if below, relErr := filepath.Rel(root, real); err == nil && rootErr == nil && relErr == nil && filepath.IsLocal(below) {
+			return real, nil
+		}
+	}
+	if p.Trusted {
+		return real, nil
+	}
+	return "", refuse("the folder is not among crawl.folders") // whether it is there is not the tenant's to know
+}
+
+// authorize lets a source be asked with the credential that it names.
+func (s *Service) authorize(at *source.Place, options *outbound.Options, owner string, spec source.Spec) error {
+	name := spec.Auth.Credential
+	c, there := s.cfg.Permit.Credentials[name]
+	u, err := url.Parse(spec.URL)
+	switch {
+	case !there, !c.For(owner, tenant.Default):
+		return refuse("there is no credential %q for this tenant among crawl.credentials", name)
+	case err != nil:
+		return err
+	case !outbound.Bound(c.Hosts, u.Host):
+		return refuse("the credential %q may not be sent to %s", name, u.Host)
+	}
+	options.Secret, err = c.Secret(u.Scheme == "http")
+	if err == nil && c.Kind == outbound.OAuth {
+		at.OAuth = &source.OAuth{ClientID: c.ClientID}
+		at.OAuth.Secret, err = c.Value()
+		at.OAuth.Client = s.transports.Client(outbound.Options{
+			Private: options.Private, Limit: options.Limit, Only: true, Secret: outbound.Secret{Hosts: c.Hosts},
+		})
+	}
+	if err != nil {
+		s.log.Warn("sources: a credential cannot be read", "credential", name, "error", err)
+		return errors.New("the credential cannot be read: the server's log says why")
+	}
+	return nil
+}

@@ -1,0 +1,328 @@
+package sources
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/services/ingest"
+	"github.com/toolstream/toolstream/services/ingest/formats"
+)
+
+func TestTheIndexFollowsASource(t *testing.T) {
+	a := newShop("one", "two", "three")
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+		p.put("shop", "mcp")
+		src := p.want("shop", Polling, 3)
+		p.wantIndexed("shop/one shop/three shop/two")
+		if src.Changed != (Changed{Added: 3}) || src.LastChange.IsZero() {
+			p.t.Errorf("%+v", src.Changed)
+		}
+		before := p.published()
+		p.pass(12 * time.Minute)
+		if n := p.published(); n != before {
+			p.t.Errorf("%d changes were published of a source that has none", n-before)
+		}
+		a.with(func(s *shop) {
+			s.tools["two"] = "Does it anew."
+			s.tools["four"] = "Does four."
+			delete(s.tools, "one")
+		})
+		p.pass(6 * time.Minute)
+		if src = p.want("shop", Polling, 3); src.Changed != (Changed{1, 1, 1}) {
+			p.t.Errorf("%+v", src.Changed)
+		}
+		p.wantIndexed("shop/four shop/three shop/two")
+		if n := p.published() - before; n != 3 {
+			p.t.Errorf("%d changes were published, want 3", n)
+		}
+	})
+}
+
+func TestASourceThatSpeaksUpIsHeardAtOnce(t *testing.T) {
+	a := newShop("one")
+	a.live = true
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+		p.put("shop", "mcp")
+		p.want("shop", Live, 1)
+		p.pass(time.Minute)
+		a.set("one", "two")
+		for range 50 {
+			a.tell()
+		}
+		p.pass(200 * time.Millisecond)
+		p.want("shop", Live, 2)
+		for range 100 { // it keeps saying so
+			a.tell()
+			p.pass(50 * time.Millisecond)
+		}
+		if a.lists > 10 {
+			p.t.Errorf("it was listed %d times", a.lists)
+		}
+	})
+}
+
+func TestTheTimeBetweenLooksIsTheSourcesOrTheUsers(t *testing.T) {
+	a, b := newShop("one"), newShop("one")
+	a.fresh, b.fresh = 10*time.Minute, 10*time.Minute
+	run(t, Config{}, map[string]*shop{"mcp": a, "openapi": b}, func(p *places) {
+		p.put("a", "mcp")
+		p.put("b", "openapi", func(s *source.Spec) { s.Every = source.Duration(time.Minute) })
+		p.pass(55 * time.Minute)
+		if a.lists < 5 || a.lists > 7 || b.lists < 50 || b.lists > 62 {
+			p.t.Errorf("%d and %d looks in 55 minutes", a.lists, b.lists)
+		}
+	})
+}
+
+// Whatever a source does but list other tools, what it had stays.
+func TestAFailureCostsNoTools(t *testing.T) {
+	a := newShop("one", "two")
+	run(t, Config{Timeout: 10 * time.Second}, map[string]*shop{"mcp": a}, func(p *places) {
+		p.put("shop", "mcp")
+		for _, tc := range []struct {
+			name  string
+			fails func(*shop)
+			state State
+			says  string
+		}{
+			{"an error of the list", func(s *shop) { s.fails = errors.New("broken") }, Stale, "broken"},
+			{"no connection", func(s *shop) { s.closed, s.fails = errors.New("no route"), errors.New("lost") }, Stale, "no route"},
+			{"no answer", func(s *shop) { s.hang = true }, Stale, "in time"},
+			{"a credential", func(s *shop) { s.closed, s.fails = source.ErrAuth, source.ErrAuth }, AuthNeeded, "credential"},
+			{"an address", func(s *shop) { s.closed, s.fails = fmt.Errorf("dial: %w", outbound.ErrAddress), errors.New("lost") }, Refused, "not public"},
+			{"a private list", func(s *shop) { s.private = true }, Refused, "private"},
+			{"too many tools", func(s *shop) { s.extra = make([]source.Document, 20_001) }, Stale, "more tools"},
+		} {
+			a.with(tc.fails)
+			p.pass(30 * time.Minute)
+			src := p.want("shop", tc.state, 2)
+			if !strings.Contains(src.LastError, tc.says) || src.Next.IsZero() || src.LastSuccess.IsZero() {
+				p.t.Errorf("%s: %+v", tc.name, src.Status)
+			}
+			if src.State == Stale && !src.Since.Equal(src.LastSuccess) {
+				p.t.Errorf("%s: stale since %v, last seen %v", tc.name, src.Since, src.LastSuccess)
+			}
+			p.wantIndexed("shop/one shop/two")
+			a.with(func(s *shop) { s.fails, s.closed, s.hang, s.private, s.extra = nil, nil, false, false, nil })
+			p.pass(15 * time.Minute)
+			if src = p.want("shop", Polling, 2); src.LastError != "" {
+				p.t.Errorf("%s, and then it works: %+v", tc.name, src.Status)
+			}
+		}
+	})
+}
+
+// A connection that was lost is made anew within the same look.
+func TestALostConnectionIsNoFailure(t *testing.T) {
+	a := newShop("one")
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+		p.put("shop", "mcp")
+		a.with(func(s *shop) { s.lost = s.connects })
+		a.set("one", "two")
+		p.pass(6 * time.Minute)
+		src := p.want("shop", Polling, 2)
+		if src.LastError != "" || a.connects != 2 {
+			p.t.Errorf("%d connections, %s", a.connects, src.LastError)
+		}
+	})
+}
+
+func TestALargeLossIsAskedAgainAndThenHeld(t *testing.T) {
+	a := newShop(many(10)...)
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+		p.put("shop", "mcp")
+		all := p.indexed()
+		a.set()
+		p.pass(5*time.Minute + 31*time.Second) // the first look that sees it
+		a.set(many(10)...)                     // it was a moment's fault, or the look that asks again sees the loss
+		p.pass(6 * time.Minute)
+		p.want("shop", Polling, 10)
+		p.wantIndexed(all)
+
+		a.set("t00", "new")
+		p.pass(7 * time.Minute)
+		src := p.want("shop", Held, 11)
+		p.wantIndexed("shop/new " + all)
+		if src.Held == nil || src.Held.Missing != 9 || len(src.Held.Some) != 9 || src.Held.Some[0] != "shop/t01" {
+			p.t.Fatalf("%+v", src.Held)
+		}
+		p.stop() // what is held stays so through a restart
+		p.start(nil)
+		p.pass(time.Minute)
+		p.want("shop", Held, 11)
+
+		if _, err := p.s.confirm(p.t.Context(), id{home, "shop"}); err != nil {
+			p.t.Fatal(err)
+		}
+		p.pass(time.Second)
+		if src = p.want("shop", Polling, 2); src.Changed.Removed != 9 || src.Held != nil {
+			p.t.Errorf("%+v", src.Status)
+		}
+		p.wantIndexed("shop/new shop/t00")
+		if _, err := p.s.confirm(p.t.Context(), id{home, "shop"}); !errors.Is(err, errNotHeld) {
+			p.t.Errorf("confirm of nothing: %v", err)
+		}
+	})
+}
+
+// What was confirmed is one loss, not any.
+func TestAnotherLossIsNotConfirmed(t *testing.T) {
+	a := newShop(many(10)...)
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+		p.put("shop", "mcp")
+		a.set("t00", "t01")
+		p.pass(7 * time.Minute)
+		p.want("shop", Held, 10)
+		a.set()
+		if _, err := p.s.confirm(p.t.Context(), id{home, "shop"}); err != nil {
+			p.t.Fatal(err)
+		}
+		p.pass(time.Second)
+		if src := p.want("shop", Held, 10); src.Held.Missing != 10 {
+			p.t.Errorf("%+v", src.Held)
+		}
+	})
+}
+
+func TestDeletesAreAsDeclared(t *testing.T) {
+	for deletes, want := range map[string]string{source.Always: "", source.Never: "shop/one shop/two"} {
+		a := newShop("one", "two")
+		run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+			p.put("shop", "mcp", func(s *source.Spec) { s.Deletes = deletes })
+			a.set()
+			p.pass(6 * time.Minute)
+			p.wantIndexed(want)
+		})
+	}
+}
+
+func TestAToolThatCannotBeReadStaysAsItWas(t *testing.T) {
+	a := newShop("one", "two", "three")
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+		p.put("shop", "mcp")
+		a.set("one", "four")
+		a.with(func(s *shop) {
+			s.extra = []source.Document{
+				{Name: "two", Format: "mcp", Tool: true, Raw: []byte(`{"name":"two"}`), Problem: "it is wrong"},
+				{Name: "three", Format: "mcp", Tool: true, Raw: []byte(`{"name":"three","inputSchema":{"type":"object","type":"object"}}`)},
+				{Format: "mcp", Tool: true, Raw: []byte(`{"description":"nameless"}`)},
+			}
+		})
+		p.pass(7 * time.Minute)
+		src := p.want("shop", Polling, 4)
+		if len(src.Problems) != 3 || !strings.Contains(src.Problems[0], "it is wrong") {
+			p.t.Errorf("%q", src.Problems)
+		}
+		p.wantIndexed("shop/four shop/one shop/three shop/two")
+	})
+}
+
+// A source writes below its own provider, whatever its documents say.
+func TestASourceTakesNothingOfOthers(t *testing.T) {
+	a := newShop("one")
+	a.extra = []source.Document{{Name: "x", Format: "mcp", Tool: true, Raw: []byte(`{"id":"weather/now","provider":"weather","name":"x","inputSchema":{}}`)}}
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+		item := formats.Item{ID: "weather/now", Provider: "weather", Kind: "tool", Format: "mcp", Raw: []byte(`{"name":"now"}`), Hash: "h"}
+		other := formats.Item{ID: "shop/one", Provider: "weather", Kind: "tool", Format: "mcp", Raw: []byte(`{"name":"one"}`), Hash: "h"}
+		if _, err := p.index.Accept(p.t.Context(), home, []formats.Item{item, other}, ingest.Options{}); err != nil {
+			p.t.Fatal(err)
+		}
+		p.put("shop", "mcp")
+		src := p.want("shop", Polling, 1)
+		if len(src.Problems) != 1 || !strings.Contains(src.Problems[0], "shop/one: other_provider") {
+			p.t.Errorf("%q", src.Problems)
+		}
+		p.wantIndexed("shop/one shop/x weather/now")
+	})
+}
+
+func TestSourcesAreBulkheads(t *testing.T) {
+	shops := map[string]*shop{"mcp": newShop("one"), "openapi": newShop("one")}
+	shops["openapi"].hang = true
+	run(t, Config{Parallel: 4}, shops, func(p *places) {
+		for i := range 20 {
+			p.put(fmt.Sprintf("hangs%d", i), "openapi")
+		}
+		p.pass(30 * time.Minute)
+		p.put("works", "mcp", func(s *source.Spec) { s.Every = source.Duration(10 * time.Second) })
+		p.pass(10 * time.Minute)
+		p.want("works", Polling, 1)
+		if n := shops["mcp"].lists; n < 50 {
+			p.t.Errorf("it was listed %d times in ten minutes, beside those that hang", n)
+		}
+	})
+}
+
+func TestPauseResumeSyncRemove(t *testing.T) {
+	a := newShop("one")
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+		ctx := p.t.Context()
+		p.put("shop", "mcp")
+		shop := id{home, "shop"}
+		if _, err := p.s.pause(ctx, shop, true); err != nil {
+			p.t.Fatal(err)
+		}
+		a.set("one", "two")
+		p.pass(time.Hour)
+		p.want("shop", Paused, 1)
+		if _, err := p.s.pause(ctx, shop, false); err != nil {
+			p.t.Fatal(err)
+		}
+		p.pass(time.Second)
+		p.want("shop", Polling, 2)
+
+		if _, err := p.index.Remove(ctx, home, []string{"shop/two"}, ingest.Options{}); err != nil {
+			p.t.Fatal(err)
+		}
+		if _, err := p.s.ask(ctx, shop); err != nil {
+			p.t.Fatal(err)
+		}
+		p.pass(time.Second)
+		p.wantIndexed("shop/one shop/two") // everything is compared anew
+
+		if _, err := p.s.remove(ctx, shop, false); err != nil {
+			p.t.Fatal(err)
+		}
+		if _, err := p.s.get(ctx, shop); err != nil && !errors.Is(err, errNotFound) {
+			p.t.Fatal(err)
+		}
+		p.pass(time.Second)
+		p.wantIndexed("")
+		if _, err := p.s.get(ctx, shop); !errors.Is(err, errNotFound) {
+			p.t.Errorf("after it was removed: %v", err)
+		}
+		p.put("shop", "mcp")
+		p.want("shop", Polling, 2)
+		if _, err := p.s.remove(ctx, shop, true); err != nil {
+			p.t.Fatal(err)
+		}
+		p.pass(time.Second)
+		p.wantIndexed("shop/one shop/two")
+	})
+}
+
+// A process that starts goes on where the one before it stopped.
+func TestARestartLosesAndRepeatsNothing(t *testing.T) {
+	a := newShop(many(6)...)
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+		p.put("shop", "mcp")
+		p.stop()
+		before := p.published()
+		names := append(many(5), "new")
+		a.set(names...)
+		p.start(nil)
+		p.pass(10 * time.Second)
+		src := p.want("shop", Polling, 6)
+		if src.Changed != (Changed{Added: 1, Removed: 1}) {
+			p.t.Errorf("%+v", src.Changed)
+		}
+		if n := p.published() - before; n != 2 {
+			p.t.Errorf("%d changes were published, want 2", n)
+		}
+	})
+}
