@@ -24,7 +24,7 @@ type rule struct {
 const std = "std"
 
 func rules() []rule {
-	vendors := []string{"github.com/nats-io", "github.com/segmentio", "github.com/weaviate", "go.etcd.io", "github.com/openai"}
+	vendors := []string{"github.com/nats-io", "github.com/segmentio", "github.com/weaviate", "go.etcd.io", "github.com/openai", "github.com/modelcontextprotocol"}
 	return []rule{
 		{from: "pkg/", deny: []string{""}, allow: []string{std, "golang.org/x/", module + "pkg/"},
 			reason: "pkg is the public vocabulary: a client imports it without a server's dependencies"},

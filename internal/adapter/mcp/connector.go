@@ -1,0 +1,196 @@
+// Package mcp lists the tools of MCP servers with the official SDK: over streamable HTTP,
+// the older HTTP with server-sent events, and the standard streams of a command; servers
+// of the stateless protocol (2026-07-28), and those before it, which have sessions.
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/auth/extauth"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"github.com/toolstream/toolstream/internal/source"
+)
+
+// Connector reaches MCP servers.
+type Connector struct {
+	Version string // of this program, as servers are told
+}
+
+const (
+	maxEvent  = 16 << 20         // bytes of one event, which holds a page of a list
+	pingEvery = 30 * time.Second // servers that have sessions: a connection that is dead says nothing
+	retries   = 2                // of a stream that broke, before the session counts as lost
+
+	agreeWithin = 2 * time.Second // what a stateless server may take to acknowledge a subscription
+)
+
+// Connect implements source.Connector.
+func (c Connector) Connect(ctx context.Context, at source.Place, changed func()) (source.Session, error) {
+	if len(at.Command) > 0 {
+		t := newCommand(at.Command)
+		s, err := c.open(ctx, at, t, &wire{}, changed)
+		if err != nil {
+			return nil, t.explain(err)
+		}
+		return s, nil
+	}
+	w := &wire{next: at.Client.Transport, limit: at.Limits.Bytes, changed: changed}
+	client := &http.Client{Transport: w, CheckRedirect: at.Client.CheckRedirect}
+	oauth, err := authorizer(at.OAuth)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.open(ctx, at, &sdk.StreamableClientTransport{
+		Endpoint: at.URL, HTTPClient: client, MaxRetries: retries, MaxEventSize: maxEvent, OAuthHandler: oauth,
+	}, w, changed)
+	if err == nil || !w.older() || ctx.Err() != nil {
+		return s, err
+	}
+	// A server of before 2025-03-26 has another transport, which answers a GET alone.
+	events := &wire{next: w.next, limit: w.limit, changed: func() {}}
+	client = &http.Client{Transport: events, CheckRedirect: at.Client.CheckRedirect}
+	old, oldErr := c.open(ctx, at, &sdk.SSEClientTransport{Endpoint: at.URL, HTTPClient: client, MaxEventSize: maxEvent}, events, changed)
+	if oldErr != nil {
+		return nil, err
+	}
+	return old, nil
+}
+
+// authorizer fetches tokens where the server asks for one, nil if o is.
+func authorizer(o *source.OAuth) (auth.OAuthHandler, error) {
+	if o == nil {
+		return nil, nil
+	}
+	h, err := extauth.NewClientCredentialsHandler(&extauth.ClientCredentialsHandlerConfig{
+		Credentials: &oauthex.ClientCredentials{ClientID: o.ClientID, ClientSecretAuth: &oauthex.ClientSecretAuth{ClientSecret: o.Secret}},
+		HTTPClient:  o.Client,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// open negotiates with a server. The connection outlives ctx. The SDK's own negotiation
+// may outlast it, too: it is then left behind, and ends by its own limits.
+func (c Connector) open(ctx context.Context, at source.Place, t sdk.Transport, w *wire, changed func()) (source.Session, error) {
+	lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
+	agreed := make(chan struct{})
+	s := &session{wire: w, limits: at.Limits, changed: changed, stop: stop, acknowledged: sync.OnceFunc(func() { close(agreed) })}
+	if _, streamable := t.(*sdk.StreamableClientTransport); !streamable {
+		t = &sdk.LoggingTransport{Transport: t, Writer: &s.page}
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "toolstream", Version: c.Version}, &sdk.ClientOptions{
+		Capabilities: &sdk.ClientCapabilities{}, KeepAlive: pingEvery,
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed() },
+	})
+	client.AddSendingMiddleware(s.sending)
+	client.AddReceivingMiddleware(s.receiving)
+	type outcome struct {
+		session *sdk.ClientSession
+		err     error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		session, err := client.Connect(lasting, t, nil)
+		done <- outcome{session, err}
+	}()
+	select {
+	case o := <-done:
+		if o.err != nil {
+			stop()
+			return nil, w.explain(fmt.Errorf("connect: %w", o.err))
+		}
+		s.session = o.session
+	case <-ctx.Done():
+		stop()
+		go func() {
+			if o := <-done; o.err == nil {
+				_ = o.session.Close()
+			}
+		}()
+		return nil, w.explain(fmt.Errorf("connect: %w", context.Cause(ctx)))
+	}
+	go s.watch()
+	if s.stateless() && s.tells() {
+		select {
+		case <-agreed:
+		case <-time.After(agreeWithin): // then it is looked at from time to time
+		case <-ctx.Done():
+		}
+	}
+	return s, nil
+}
+
+// session is the connection to one server.
+type session struct {
+	wire    *wire
+	limits  source.Limits
+	changed func()
+	stop    context.CancelFunc
+	session *sdk.ClientSession
+	page    lines // messages, where they do not go over the wire
+
+	acknowledged func() // tells open that the server has answered a subscription
+
+	mu     sync.Mutex // guards what follows
+	closed bool
+	ended  bool // the connection is lost
+	heard  bool // the server has agreed to say when its tools change
+}
+
+// watch tells that the connection was lost.
+func (s *session) watch() {
+	_ = s.session.Wait() // whatever the reason, the next list meets it
+	s.mu.Lock()
+	s.ended = true
+	closed := s.closed
+	s.mu.Unlock()
+	if !closed {
+		s.changed()
+	}
+}
+
+// Live implements source.Session. A server that has sessions says that it tells, and needs
+// a stream to do so; one without agrees to each subscription.
+func (s *session) Live() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return false
+	}
+	return s.tells() && (!s.stateless() || s.heard) && (s.wire.next == nil || s.wire.listens())
+}
+
+// tells reports whether the server can say when its tools change. Of stateless servers some
+// say nothing of what they can.
+func (s *session) tells() bool {
+	r := s.session.InitializeResult()
+	return r != nil && r.Capabilities != nil && r.Capabilities.Tools != nil && r.Capabilities.Tools.ListChanged
+}
+
+// stateless reports whether the server speaks the protocol without sessions.
+func (s *session) stateless() bool {
+	r := s.session.InitializeResult()
+	return r != nil && r.ProtocolVersion >= "2026-07-28"
+}
+
+// Close implements source.Session.
+func (s *session) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.wire.close()
+	_ = s.session.Close() // the server may be gone
+	s.stop()
+}
+
+var errPages = errors.New("the list does not end")

@@ -1,0 +1,181 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolstream/toolstream/internal/source"
+)
+
+// page is one page of a list, as the server wrote it.
+type page struct {
+	Tools  []json.RawMessage `json:"tools"`
+	Cursor string            `json:"nextCursor"`
+	TTL    float64           `json:"ttlMs"`
+	Scope  string            `json:"cacheScope"`
+}
+
+// List implements source.Session. It reads the pages as the server wrote them: the SDK
+// drops members that it does not know, and refuses a page for one tool that is not as it
+// should be.
+func (s *session) List(ctx context.Context, _ bool) (source.Listing, error) {
+	l := source.Listing{Owner: s.owner()}
+	var size int64
+	seen := map[string]bool{}
+	cursor := ""
+	for n := 0; ; n++ {
+		if n == s.limits.Pages || seen[cursor] {
+			return source.Listing{}, errPages
+		}
+		seen[cursor] = true
+		p, valid, err := s.ask(ctx, cursor)
+		if err != nil {
+			return source.Listing{}, err
+		}
+		for _, raw := range p.Tools {
+			size += int64(len(raw))
+			l.Documents = append(l.Documents, document(raw, valid))
+		}
+		if size > s.limits.Bytes || len(l.Documents) > s.limits.Tools {
+			return source.Listing{}, fmt.Errorf("the list is too large: more than %d bytes or %d tools", s.limits.Bytes, s.limits.Tools)
+		}
+		l.Private = l.Private || p.Scope == "private"
+		if n == 0 && p.TTL > 0 {
+			l.Fresh = time.Duration(min(p.TTL, float64(time.Hour.Milliseconds()))) * time.Millisecond
+		}
+		if cursor = p.Cursor; cursor == "" {
+			return l, nil
+		}
+	}
+}
+
+// document is one tool. One that the SDK takes for invalid costs nothing else.
+func document(raw []byte, valid map[string]bool) source.Document {
+	d := source.Document{Format: "mcp", Tool: true, Raw: raw}
+	var t struct {
+		Name string `json:"name"`
+	}
+	if json.Unmarshal(raw, &t) == nil {
+		d.Name = t.Name
+	}
+	if !valid[d.Name] {
+		d.Problem = "the tool is not as the protocol wants it"
+	}
+	return d
+}
+
+// ask asks for one page, and returns the names of its valid tools.
+func (s *session) ask(ctx context.Context, cursor string) (page, map[string]bool, error) {
+	s.page.reset()
+	s.wire.reset()
+	result, err := s.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+	if err != nil {
+		return page{}, nil, s.wire.explain(fmt.Errorf("list tools: %w", err))
+	}
+	p, err := s.answer()
+	if err != nil {
+		return page{}, nil, err
+	}
+	valid := map[string]bool{}
+	for _, t := range result.Tools {
+		valid[t.Name] = t.Name != ""
+	}
+	return p, valid, nil
+}
+
+// answer returns the page that came last.
+func (s *session) answer() (page, error) {
+	for _, message := range slices.Concat(s.wire.messages(), s.page.messages()) {
+		var m struct {
+			Result *struct {
+				page
+				Tools *[]json.RawMessage `json:"tools"`
+			} `json:"result"`
+		}
+		if json.Unmarshal(message, &m) == nil && m.Result != nil && m.Result.Tools != nil {
+			m.Result.page.Tools = *m.Result.Tools
+			return m.Result.page, nil
+		}
+	}
+	return page{}, errors.New("list tools: the answer holds no list")
+}
+
+// sending sees the requests of the SDK. It lets no list be answered from the SDK's own
+// cache, and takes a page whose tools are not all as they should be for one without them.
+func (s *session) sending(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		result, err := next(ctx, method, req)
+		if method != "tools/list" {
+			return result, err
+		}
+		if err != nil {
+			p, none := s.answer()
+			if none != nil {
+				return nil, err
+			}
+			return p.valid(), nil
+		}
+		if r, ok := result.(*sdk.ListToolsResult); ok {
+			r.TTLMs = 0
+		}
+		return result, nil
+	}
+}
+
+// valid returns a page with the tools of it that the SDK can read.
+func (p page) valid() *sdk.ListToolsResult {
+	r := &sdk.ListToolsResult{NextCursor: p.Cursor}
+	for _, raw := range p.Tools {
+		t := &sdk.Tool{}
+		if json.Unmarshal(raw, t) == nil {
+			r.Tools = append(r.Tools, t)
+		}
+	}
+	return r
+}
+
+// receiving sees which changes the server has agreed to tell.
+func (s *session) receiving(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		if p, ok := req.GetParams().(*sdk.SubscriptionsAcknowledgedParams); ok {
+			s.mu.Lock()
+			s.heard = p.Notifications.ToolsListChanged
+			s.mu.Unlock()
+			s.acknowledged()
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// maxInstructions bounds what a server says of itself, in bytes.
+const maxInstructions = 4 << 10
+
+// owner returns what the server says of itself, nil if nothing.
+func (s *session) owner() json.RawMessage {
+	r := s.session.InitializeResult()
+	if r == nil {
+		return nil
+	}
+	about := map[string]string{}
+	if i := r.ServerInfo; i != nil {
+		about["name"] = i.Name
+		if i.Title != "" {
+			about["name"] = i.Title
+		}
+	}
+	if r.Instructions != "" {
+		about["description"] = strings.ToValidUTF8(r.Instructions[:min(len(r.Instructions), maxInstructions)], "")
+	}
+	if about["name"] == "" {
+		return nil
+	}
+	raw, _ := json.Marshal(about) // texts always encode
+	return raw
+}

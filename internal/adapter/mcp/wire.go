@@ -1,0 +1,243 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/source"
+)
+
+// wire sees what goes over HTTP: the lists as the server writes them, whether a stream is
+// open on which it speaks up, and why a request failed, of which the SDK keeps the text
+// alone. Without next it sees nothing.
+type wire struct {
+	next    http.RoundTripper
+	limit   int64 // bytes of a list in a stream of events
+	changed func()
+
+	mu      sync.Mutex // guards what follows
+	closed  bool
+	streams int           // that are open
+	posted  int           // status of the last answer to a POST
+	refused int           // status of the last answer that was none of success, 0: all were
+	after   time.Duration // that it asked to wait
+	err     error         // of the last request that had no answer
+	list    *copied       // of the last list; nil: none came
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
+	method := methodOf(req)
+	resp, err := w.next.RoundTrip(req)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		w.err = err
+		return nil, err
+	}
+	if req.Method == http.MethodPost {
+		w.posted = resp.StatusCode
+	}
+	if resp.StatusCode >= 300 {
+		w.refused, w.after = resp.StatusCode, retryAfter(resp)
+		return resp, nil
+	}
+	events := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+	switch {
+	case events && (req.Method == http.MethodGet || method == "subscriptions/listen"):
+		w.streams++
+		resp.Body = &stream{ReadCloser: resp.Body, end: sync.OnceFunc(w.ended)}
+	case method == "tools/list":
+		w.list = &copied{ReadCloser: resp.Body, events: events, limit: w.limit}
+		resp.Body = w.list
+	}
+	return resp, nil
+}
+
+// methodOf returns the method of a JSON-RPC request, "" where there is none.
+func methodOf(req *http.Request) string {
+	if req.Method != http.MethodPost || req.GetBody == nil {
+		return ""
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return ""
+	}
+	defer body.Close()
+	var m struct {
+		Method string `json:"method"`
+	}
+	_ = json.NewDecoder(body).Decode(&m) // the SDK has written it
+	return m.Method
+}
+
+// retryAfter reads the header of the name in its form of seconds.
+func retryAfter(resp *http.Response) time.Duration {
+	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // a date is not waited for
+	return time.Duration(max(seconds, 0)) * time.Second
+}
+
+// ended notes that a stream has ended: what the server says until there is another one is
+// not heard.
+func (w *wire) ended() {
+	w.mu.Lock()
+	w.streams--
+	closed := w.closed
+	w.mu.Unlock()
+	if !closed {
+		w.changed()
+	}
+}
+
+// listens reports whether a stream is open.
+func (w *wire) listens() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.streams > 0
+}
+
+// older reports whether the server took no POST, as the transport before streamable HTTP
+// does.
+func (w *wire) older() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.posted == http.StatusBadRequest || w.posted == http.StatusNotFound || w.posted == http.StatusMethodNotAllowed
+}
+
+func (w *wire) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+}
+
+// reset forgets what was seen before a request.
+func (w *wire) reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refused, w.after, w.err, w.list = 0, 0, nil, nil
+}
+
+// explain adds to an error of the SDK what was seen.
+func (w *wire) explain(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.refused == http.StatusUnauthorized, w.refused == http.StatusForbidden:
+		return fmt.Errorf("%w: %w", source.ErrAuth, err)
+	case w.refused != 0 && w.after > 0:
+		return &source.RetryError{After: w.after, Err: err}
+	case w.err != nil && errors.Is(w.err, outbound.ErrAddress) && !errors.Is(err, outbound.ErrAddress):
+		return fmt.Errorf("%w: %w", err, w.err)
+	}
+	return err
+}
+
+// messages returns those of the last list.
+func (w *wire) messages() [][]byte {
+	w.mu.Lock()
+	list := w.list
+	w.mu.Unlock()
+	if list == nil {
+		return nil
+	}
+	return list.messages()
+}
+
+// stream is a body that tells when it has ended.
+type stream struct {
+	io.ReadCloser
+	end func()
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	if err != nil {
+		s.end()
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (s *stream) Close() error {
+	defer s.end()
+	return s.ReadCloser.Close()
+}
+
+// copied is a body of which a copy is kept.
+type copied struct {
+	io.ReadCloser
+	events bool // it is a stream of events
+	limit  int64
+
+	mu   sync.Mutex // guards kept
+	kept bytes.Buffer
+}
+
+func (c *copied) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kept.Write(p[:n])
+	if int64(c.kept.Len()) > c.limit {
+		return 0, fmt.Errorf("%w: at most %d bytes", outbound.ErrTooLarge, c.limit)
+	}
+	return n, err
+}
+
+// messages returns the JSON-RPC messages that came.
+func (c *copied) messages() [][]byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.events {
+		return [][]byte{bytes.Clone(c.kept.Bytes())}
+	}
+	var out [][]byte
+	var data []byte
+	for line := range bytes.Lines(c.kept.Bytes()) {
+		line = bytes.TrimRight(line, "\r\n")
+		if more, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			data = append(append(data, bytes.TrimPrefix(more, []byte(" "))...), '\n')
+		}
+		if len(line) == 0 && len(data) > 0 {
+			out, data = append(out, data), nil
+		}
+	}
+	return out
+}
+
+// lines keeps the lists among the messages that the SDK logs of a transport.
+type lines struct {
+	mu   sync.Mutex // guards kept
+	kept [][]byte
+}
+
+// Write implements io.Writer: the SDK logs each message with one call.
+func (l *lines) Write(p []byte) (int, error) {
+	if message, read := bytes.CutPrefix(p, []byte("read: ")); read && bytes.Contains(message, []byte(`"tools"`)) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.kept = append(l.kept, bytes.Clone(message))
+	}
+	return len(p), nil
+}
+
+func (l *lines) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept = nil
+}
+
+func (l *lines) messages() [][]byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.kept
+}
