@@ -5,7 +5,6 @@ package httpserver
 import (
 	"encoding/json"
 	"math"
-	"net/http"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -16,8 +15,8 @@ import (
 
 // NewAPI returns the HTTP API that the services add their operations to, and
 // the mux behind it.
-func NewAPI(version string) (huma.API, *http.ServeMux) {
-	mux := http.NewServeMux()
+func NewAPI(version string) (huma.API, *Mux) {
+	mux := NewMux()
 	conf := huma.DefaultConfig("toolstream", version)
 	conf.Info.Description = "The streaming index that finds the right tool for an agent among thousands."
 	strict := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshalStrictly}

@@ -24,7 +24,7 @@ type Config struct {
 }
 
 // Handler returns the mux within the middleware. Errors are of the tokens file.
-func Handler(mux *http.ServeMux, c Config) (http.Handler, error) {
+func Handler(mux *Mux, c Config) (http.Handler, error) {
 	var tokens credentials
 	if c.TokensFile != "" {
 		var err error
@@ -35,13 +35,13 @@ func Handler(mux *http.ServeMux, c Config) (http.Handler, error) {
 	anybody := tokens == nil && c.Loopback
 	panics := metric.At(c.Registerer).NewCounter("toolstream_http_panics_total",
 		"Requests whose handler panicked: they are answered 500, and the log has the stack.")
-	handler := describeNotFound(mux)
+	handler := describeNotFound(mux.ServeMux)
 	for _, wrap := range []func(http.Handler) http.Handler{ // from the innermost to the outermost
 		func(h http.Handler) http.Handler { return authenticate(tokens, h) },
 		refuseCrossOrigin,
 		func(h http.Handler) http.Handler { return refuseForeignHosts(anybody, c.Hosts, h) },
 		func(h http.Handler) http.Handler { return recoverPanics(panics, c.Logger, h) },
-		func(h http.Handler) http.Handler { return trace(c.Traces, mux, h) },
+		func(h http.Handler) http.Handler { return trace(c.Traces, mux.ServeMux, h) },
 		limitBody,
 	} {
 		handler = wrap(handler)

@@ -20,7 +20,7 @@ import (
 )
 
 func TestAPanicIsAnsweredCountedAndLogged(t *testing.T) {
-	mux := http.NewServeMux()
+	mux := NewMux()
 	mux.HandleFunc("/v1/before", func(http.ResponseWriter, *http.Request) { panic("no content type") })
 	mux.HandleFunc("/v1/during", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "half an ans")
@@ -109,7 +109,7 @@ func TestASlowBodyEnds(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				mux := http.NewServeMux()
+				mux := NewMux()
 				read := make(chan error, 1)
 				mux.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) {
 					_, err := io.ReadAll(r.Body)

@@ -11,7 +11,7 @@ import (
 
 // AddHealth serves liveness, readiness and metrics, and makes readiness a metric. A
 // process that drains or still catches up is alive and not ready.
-func AddHealth(mux *http.ServeMux, ready func() error, reg prometheus.Registerer, metrics prometheus.Gatherer) {
+func AddHealth(mux *Mux, ready func() error, reg prometheus.Registerer, metrics prometheus.Gatherer) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "ok")
 	})

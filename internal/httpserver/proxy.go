@@ -18,7 +18,7 @@ import (
 
 // Forward hands the operations of a service that runs elsewhere to its address,
 // so that a client which knows one service reaches all of them.
-func Forward(mux *http.ServeMux, name, address string, propagator propagation.TextMapPropagator, routes func(huma.API)) error {
+func Forward(mux *Mux, name, address string, propagator propagation.TextMapPropagator, routes func(huma.API)) error {
 	peer, err := url.Parse(address)
 	if err != nil {
 		return fmt.Errorf("peers.%s: %w", name, err)
