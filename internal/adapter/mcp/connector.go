@@ -42,7 +42,7 @@ func (c Connector) Connect(ctx context.Context, at source.Place, changed func())
 		}
 		return s, nil
 	}
-	w := &wire{next: at.Client.Transport, limit: at.Limits.Bytes, changed: changed}
+	w := &wire{next: at.Client.Transport, limit: at.Limits.Bytes, changed: changed, authorizes: at.OAuth != nil}
 	client := &http.Client{Transport: w, CheckRedirect: at.Client.CheckRedirect}
 	oauth, err := authorizer(at.OAuth)
 	if err != nil {
@@ -107,7 +107,7 @@ func (c Connector) open(ctx context.Context, at source.Place, t sdk.Transport, w
 	case o := <-done:
 		if o.err != nil {
 			stop()
-			return nil, w.explain(fmt.Errorf("connect: %w", o.err))
+			return nil, w.explain("connect", o.err)
 		}
 		s.session = o.session
 	case <-ctx.Done():
@@ -117,7 +117,7 @@ func (c Connector) open(ctx context.Context, at source.Place, t sdk.Transport, w
 				_ = o.session.Close()
 			}
 		}()
-		return nil, w.explain(fmt.Errorf("connect: %w", context.Cause(ctx)))
+		return nil, fmt.Errorf("connect: %w", context.Cause(ctx))
 	}
 	go s.watch()
 	if s.stateless() && s.tells() {

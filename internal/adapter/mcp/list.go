@@ -77,7 +77,7 @@ func (s *session) ask(ctx context.Context, cursor string) (page, map[string]bool
 	s.wire.reset()
 	result, err := s.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 	if err != nil {
-		return page{}, nil, s.wire.explain(fmt.Errorf("list tools: %w", err))
+		return page{}, nil, s.wire.explain("list tools", err)
 	}
 	p, err := s.answer()
 	if err != nil {

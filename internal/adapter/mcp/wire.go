@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"github.com/toolstream/toolstream/internal/outbound"
 	"github.com/toolstream/toolstream/internal/source"
 )
@@ -20,17 +23,19 @@ import (
 // open on which it speaks up, and why a request failed, of which the SDK keeps the text
 // alone. Without next it sees nothing.
 type wire struct {
-	next    http.RoundTripper
-	limit   int64 // bytes of a list in a stream of events
-	changed func()
+	next  http.RoundTripper
+	limit int64 // bytes of a list in a stream of events
+
+	authorizes bool // a token is fetched where the server asks for one
+	changed    func()
 
 	mu      sync.Mutex // guards what follows
 	closed  bool
 	streams int           // that are open
 	posted  int           // status of the last answer to a POST
-	refused int           // status of the last answer that was none of success, 0: all were
+	refused int           // status of the last answer, 0: it was one of success
 	after   time.Duration // that it asked to wait
-	err     error         // of the last request that had no answer
+	err     error         // of the last request, if it had no answer
 	list    *copied       // of the last list; nil: none came
 }
 
@@ -40,8 +45,8 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := w.next.RoundTrip(req)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.refused, w.after, w.err = 0, 0, err
 	if err != nil {
-		w.err = err
 		return nil, err
 	}
 	if req.Method == http.MethodPost {
@@ -126,17 +131,24 @@ func (w *wire) reset() {
 	w.refused, w.after, w.err, w.list = 0, 0, nil, nil
 }
 
-// explain adds to an error of the SDK what was seen.
-func (w *wire) explain(err error) error {
+// explain returns what was seen in place of an error of the SDK, which may only follow
+// from it.
+func (w *wire) explain(doing string, err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	var said *jsonrpc.Error
+	switch {
+	case w.err != nil && !errors.Is(w.err, context.Canceled):
+		err = w.err
+	case w.refused != 0 && !errors.As(err, &said) && !w.authorizes:
+		err = fmt.Errorf("the server answers %d %s", w.refused, http.StatusText(w.refused))
+	}
+	err = fmt.Errorf("%s: %w", doing, err)
 	switch {
 	case w.refused == http.StatusUnauthorized, w.refused == http.StatusForbidden:
 		return fmt.Errorf("%w: %w", source.ErrAuth, err)
 	case w.refused != 0 && w.after > 0:
 		return &source.RetryError{After: w.after, Err: err}
-	case w.err != nil && errors.Is(w.err, outbound.ErrAddress) && !errors.Is(err, outbound.ErrAddress):
-		return fmt.Errorf("%w: %w", err, w.err)
 	}
 	return err
 }

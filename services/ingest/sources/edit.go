@@ -35,6 +35,9 @@ const maxTries = 10
 
 // modify changes a source in the store, and makes one where create says so.
 func (s *Service) modify(ctx context.Context, i id, create bool, change func(*record) error) (Source, error) {
+	if source.ValidateName(i.name) != nil {
+		return Source{}, errNotFound
+	}
 	var err error
 	for range maxTries {
 		var shown Source

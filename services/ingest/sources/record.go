@@ -27,6 +27,7 @@ const (
 type Status struct {
 	State       State     `json:"state" enum:"live,polling,stale,auth_needed,refused,held,paused,removing"`
 	Since       time.Time `json:"since,omitzero" doc:"When the state began; of stale, when the source was last seen."`
+	LastLook    time.Time `json:"last_look,omitzero" doc:"When the source was last looked at."`
 	LastSuccess time.Time `json:"last_success,omitzero" doc:"When the source was last listed whole."`
 	LastChange  time.Time `json:"last_change,omitzero" doc:"When that last changed anything."`
 	LastError   string    `json:"last_error,omitempty" doc:"Why the last look failed; absent after a success."`

@@ -95,7 +95,8 @@ type Service struct {
 	known   map[id]*held
 	held    map[int]bool // shards
 	workers map[id]*worker
-	running context.Context // of workers; nil before Run
+	running context.Context // of workers
+	begun   bool            // the store was read
 }
 
 // held is what is known of a source. A revision is that of the store's entry; 0: there is none.
@@ -147,7 +148,7 @@ func (s *Service) Run(ctx context.Context) error {
 // follow reads the store until ctx ends, and again whenever it was lost.
 func (s *Service) follow(ctx context.Context) {
 	pace := backoff.NewExponentialBackOff(backoff.WithMaxInterval(30*time.Second), backoff.WithMaxElapsedTime(0))
-	once := sync.OnceFunc(func() { close(s.loaded) })
+	once := sync.OnceFunc(s.begin)
 	follow := func() error {
 		err := s.store.Follow(ctx, "", func(e stream.Entry) error { s.read(e); return nil }, func() { pace.Reset(); once() })
 		return stream.OrDone(ctx, cmp.Or(err, errors.New("the watch ended")))
@@ -155,6 +156,18 @@ func (s *Service) follow(ctx context.Context) {
 	_ = backoff.RetryNotify(follow, backoff.WithContext(pace, ctx), func(err error, _ time.Duration) {
 		s.log.Debug("sources: the store is away, what is known holds", "error", err)
 	})
+}
+
+// begin starts looking at sources, once all of the store was read: a source is not to be
+// looked at without its last status.
+func (s *Service) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begun = true
+	for i := range s.known {
+		s.reconcile(i)
+	}
+	close(s.loaded)
 }
 
 // read takes an entry of the store.
@@ -249,7 +262,7 @@ func (s *Service) leave(shard int) {
 func (s *Service) reconcile(i id) {
 	h, w := s.known[i], s.workers[i]
 	switch {
-	case h.spec == nil || !s.held[shardOf(i)] || s.running == nil || s.running.Err() != nil:
+	case h.spec == nil || !s.held[shardOf(i)] || !s.begun || s.running.Err() != nil:
 		s.stop(i)
 	case w == nil:
 		ctx, cancel := context.WithCancel(s.running)

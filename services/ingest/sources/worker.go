@@ -284,6 +284,7 @@ func (s *Service) hangUp(session source.Session) {
 func (w *worker) judge(ctx context.Context, rec *record, fresh time.Duration, f found, err error) time.Time {
 	now := time.Now().UTC()
 	status := w.status()
+	status.LastLook = now
 	wait := w.pause(err)
 	switch {
 	case err == nil:
@@ -394,7 +395,7 @@ func (w *worker) set(ctx context.Context, status Status) {
 	w.now = status
 	w.mu.Unlock()
 	timeless := func(s Status) string {
-		s.LastSuccess, s.Next, s.StaleAt = time.Time{}, time.Time{}, time.Time{}
+		s.LastLook, s.LastSuccess, s.Next, s.StaleAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 		text, _ := json.Marshal(s) // texts, numbers and times always encode
 		return string(text)
 	}

@@ -154,7 +154,9 @@ func TestALargeLossIsAskedAgainAndThenHeld(t *testing.T) {
 		p.stop() // what is held stays so through a restart
 		p.start(nil)
 		p.pass(time.Minute)
-		p.want("shop", Held, 11)
+		if again := p.want("shop", Held, 11); !again.LastChange.Equal(src.LastChange) {
+			p.t.Errorf("the last change was at %v, after a restart at %v", src.LastChange, again.LastChange)
+		}
 
 		if _, err := p.s.confirm(p.t.Context(), id{home, "shop"}); err != nil {
 			p.t.Fatal(err)
@@ -318,7 +320,7 @@ func TestARestartLosesAndRepeatsNothing(t *testing.T) {
 		p.start(nil)
 		p.pass(10 * time.Second)
 		src := p.want("shop", Polling, 6)
-		if src.Changed != (Changed{Added: 1, Removed: 1}) {
+		if src.Changed != (Changed{Added: 1, Removed: 1}) || src.Problems != nil {
 			p.t.Errorf("%+v", src.Changed)
 		}
 		if n := p.published() - before; n != 2 {

@@ -1,0 +1,173 @@
+package sources
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/httpserver"
+	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/tenant"
+)
+
+// call sends a request as a tenant and returns the answer.
+func (p *places) call(owner, method, path, body string) (int, map[string]any) {
+	p.t.Helper()
+	api, mux := httpserver.NewAPI("test")
+	Routes(api, p.s)
+	r := httptest.NewRequestWithContext(tenant.With(p.t.Context(), owner), method, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, r)
+	var answer map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+		p.t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+	return w.Code, answer
+}
+
+func TestSourcesOverHTTP(t *testing.T) {
+	shops := map[string]*shop{"mcp": newShop("one"), "openapi": newShop("one")}
+	config := Config{Declared: map[string]map[string]source.Spec{home: {"fixed": {Kind: "openapi", URL: "https://fixed.example"}}}}
+	run(t, config, shops, func(p *places) {
+		p.pass(time.Second)
+		for _, tc := range []struct {
+			owner, method, path, body string
+			status                    int
+			says                      string
+		}{
+			{home, "PUT", "/v1/sources/shop", `{"kind":"mcp","url":"https://shop.example/mcp","every":"1m"}`, 200, `"every":"1m0s"`},
+			{home, "GET", "/v1/sources/shop", "", 200, `"state":"polling"`},
+			{home, "GET", "/v1/sources", "", 200, `"tools":1`},
+			{home, "POST", "/v1/sources/shop:test", "", 200, `"shop/one"`},
+			{home, "POST", "/v1/sources/shop:sync", "", 202, `"name":"shop"`},
+			{home, "POST", "/v1/sources/shop:confirm", "", 409, "nothing"},
+			{home, "POST", "/v1/sources/shop:pause", "", 202, `"state":"paused"`},
+			{home, "POST", "/v1/sources/shop:resume", "", 202, `"name":"shop"`},
+			{home, "POST", "/v1/sources/shop:burn", "", 404, "no such path"},
+			{home, "POST", "/v1/sources/a%2E%2Eb%20c:sync", "", 404, "no source"},
+			{home, "DELETE", "/v1/sources/%C3%A9", "", 404, "no source"},
+			{"acme", "GET", "/v1/sources/shop", "", 404, "no source"},
+			{"acme", "GET", "/v1/sources", "", 200, `"sources":[]`},
+			{"acme", "POST", "/v1/sources/shop:sync", "", 404, "no source"},
+			{"acme", "DELETE", "/v1/sources/shop", "", 404, "no source"},
+			{home, "PUT", "/v1/sources/other", `{"kind":"mcp","url":"https://x.example","provider":"shop/a"}`, 409, "one provider"},
+			{"acme", "PUT", "/v1/sources/other", `{"kind":"mcp","url":"https://x.example","provider":"shop/a"}`, 200, `"name":"other"`},
+			{home, "PUT", "/v1/sources/shop", `{"kind":"mcp","url":"https://shop.example/mcp","provider":"x"}`, 409, "provider"},
+			{home, "PUT", "/v1/sources/a.b", `{"kind":"mcp","url":"https://x.example"}`, 422, "/name"},
+			{home, "PUT", "/v1/sources/x", `{"kind":"ftp","url":"https://x.example"}`, 422, "/kind"},
+			{home, "PUT", "/v1/sources/x", `{"kind":"mcp","url":"https://a:b@x.example"}`, 422, "credential"},
+			{home, "PUT", "/v1/sources/x", `{"kind":"mcp","url":"https://x.example","every":"soon"}`, 422, "every"},
+			{home, "PUT", "/v1/sources/x", `{"kind":"mcp","url":"https://x.example","sate":1}`, 422, "sate"},
+			{home, "PUT", "/v1/sources/x", `{"kind":"mcp","url":"https://x.example","auth":{"credential":"none"}}`, 403, "crawl.credentials"},
+			{home, "PUT", "/v1/sources/x", `{"kind":"mcp","command":["sh"]}`, 403, "crawl.commands"},
+			{home, "PUT", "/v1/sources/x", `{"kind":"mcp","url":"https://x.example","allow_private":true}`, 403, "crawl.private"},
+			{home, "GET", "/v1/sources/fixed", "", 200, `"declared":true`},
+			{home, "PUT", "/v1/sources/fixed", `{"kind":"mcp","url":"https://x.example"}`, 409, "settings"},
+			{home, "DELETE", "/v1/sources/fixed", "", 409, "settings"},
+			{home, "DELETE", "/v1/sources/shop", "", 202, `"state":"removing"`},
+		} {
+			code, answer := p.call(tc.owner, tc.method, tc.path, tc.body)
+			text, _ := json.Marshal(answer)
+			if code != tc.status || !strings.Contains(string(text), tc.says) {
+				p.t.Errorf("%s %s %s: %d %s, want %d and %q", tc.method, tc.path, tc.body, code, text, tc.status, tc.says)
+			}
+			p.pass(time.Second)
+		}
+		if code, _ := p.call(home, "GET", "/v1/sources/shop", ""); code != 404 {
+			p.t.Errorf("after it was removed: %d", code)
+		}
+		p.wantIndexed("fixed/one shop/a/one")
+		p.store.mu.Lock()
+		p.store.away = http.ErrServerClosed
+		p.store.mu.Unlock()
+		if code, _ := p.call(home, "POST", "/v1/sources/fixed:sync", ""); code != 503 {
+			p.t.Errorf("while the store is away: %d", code)
+		}
+		p.store.mu.Lock()
+		p.store.away = nil
+		p.store.mu.Unlock()
+	})
+}
+
+// What is no longer in the settings stays.
+func TestDeclaredSourcesAreThoseOfTheSettings(t *testing.T) {
+	declared := func(names ...string) Config {
+		all := map[string]source.Spec{}
+		for _, name := range names {
+			all[name] = source.Spec{Kind: "mcp", URL: "https://" + name + ".example"}
+		}
+		return Config{Declared: map[string]map[string]source.Spec{home: all}}
+	}
+	run(t, declared("a", "b"), map[string]*shop{"mcp": newShop("one")}, func(p *places) {
+		p.pass(time.Second)
+		p.wantIndexed("a/one b/one")
+		p.stop()
+		p.config = declared("b", "c")
+		p.start(nil)
+		p.pass(10 * time.Second)
+		p.wantIndexed("a/one b/one c/one")
+		if a, b := p.want("a", Polling, 1), p.want("b", Polling, 1); a.Declared || !b.Declared {
+			p.t.Errorf("a declared %v, b %v", a.Declared, b.Declared)
+		}
+	})
+}
+
+func TestWhatIsTheOperatorsIsTakenAsFarAsItIsAllowed(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(folder, "in"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/", filepath.Join(folder, "out")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SOURCE_TOKEN", "s3cret")
+	allowed := Permit{
+		Commands: []string{"npx -y server"}, Folders: []string{folder}, Private: true,
+		Credentials: map[string]outbound.Credential{
+			"shop":   {Kind: outbound.Bearer, Hosts: []string{"shop.example"}, Env: "SOURCE_TOKEN"},
+			"shared": {Kind: outbound.OAuth, ClientID: "me", Hosts: []string{"shop.example"}, Tenants: []string{"*"}, Env: "SOURCE_TOKEN"},
+		},
+	}
+	spec := func(text string) source.Spec {
+		var s source.Spec
+		if err := json.Unmarshal([]byte(text), &s); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for _, tc := range []struct {
+		permit Permit
+		owner  string
+		spec   string
+		want   bool
+	}{
+		{allowed, home, `{"kind":"mcp","command":["npx","-y","server"]}`, true},
+		{allowed, home, `{"kind":"mcp","command":["npx","-y","server","/etc"]}`, false},
+		{Permit{Trusted: true}, home, `{"kind":"mcp","command":["sh"]}`, true},
+		{allowed, home, `{"kind":"folder","url":"` + folder + `/in"}`, true},
+		{allowed, home, `{"kind":"folder","url":"` + folder + `/out/etc"}`, false},
+		{allowed, home, `{"kind":"folder","url":"` + folder + `/none"}`, false},
+		{allowed, home, `{"kind":"folder","url":"/"}`, false},
+		{Permit{Trusted: true}, home, `{"kind":"folder","url":"/"}`, true},
+		{allowed, home, `{"kind":"mcp","url":"https://shop.example/mcp","auth":{"credential":"shop"}}`, true},
+		{allowed, home, `{"kind":"mcp","url":"https://evil.example/mcp","auth":{"credential":"shop"}}`, false},
+		{allowed, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","auth":{"credential":"shop"}}`, false},
+		{allowed, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","auth":{"credential":"shared"}}`, true},
+		{allowed, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","allow_private":true}`, true},
+		{Permit{}, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","allow_private":true}`, false},
+	} {
+		s := &Service{cfg: Config{Permit: tc.permit}, transports: outbound.NewTransports(outbound.Policy{})}
+		if at, err := s.place(tc.owner, spec(tc.spec)); (err == nil) != tc.want {
+			t.Errorf("%s of %s: %v, want allowed %v", tc.spec, tc.owner, err, tc.want)
+		} else if err == nil && strings.Contains(tc.spec, "shared") && (at.OAuth == nil || at.OAuth.Secret != "s3cret") {
+			t.Errorf("%s: no client credentials", tc.spec)
+		}
+	}
+}
