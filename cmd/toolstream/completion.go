@@ -32,13 +32,13 @@ func completing(con *console, list, path string, query url.Values, further ...st
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionLimit)
 		defer cancel()
 		var page map[string]json.RawMessage
-		var rows []struct{ ID, Version string }
+		var rows []struct{ ID, Version, Name string }
 		if con.client().Get(ctx, path, query, &page) != nil || json.Unmarshal(page[list], &rows) != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		values := slices.Clone(further)
 		for _, row := range rows {
-			values = append(values, cmp.Or(row.ID, row.Version))
+			values = append(values, cmp.Or(row.ID, row.Version, row.Name))
 		}
 		return values, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -64,4 +64,9 @@ func completeDeadLetters(con *console) cobra.CompletionFunc {
 // completeWeights completes versions of the weights.
 func completeWeights(con *console) cobra.CompletionFunc {
 	return completing(con, "versions", "/v1/weights", nil, "live")
+}
+
+// completeSources completes names of sources.
+func completeSources(con *console) cobra.CompletionFunc {
+	return completing(con, "sources", "/v1/sources", nil)
 }

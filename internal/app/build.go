@@ -23,6 +23,7 @@ import (
 	"github.com/toolstream/toolstream/internal/status"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest"
+	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/query"
 	"github.com/toolstream/toolstream/services/standardizer"
 	"github.com/toolstream/toolstream/services/trainer"
@@ -101,6 +102,9 @@ func (p *process) buildIngest(context.Context) error {
 	}
 	p.openDeadLetters()
 	p.run("ingest", p.ingest.Run)
+	if err := p.buildSources(); err != nil {
+		return err
+	}
 	p.ready = append(p.ready, func() error {
 		if !p.ingest.Ready() {
 			return errors.New("still reading what was accepted before")
@@ -109,6 +113,7 @@ func (p *process) buildIngest(context.Context) error {
 	})
 	p.routes[IngestService] = func(api huma.API) {
 		ingest.Routes(api, p.ingest)
+		sources.Routes(api, p.sources)
 		deadletter.Routes(api, p.dead)
 	}
 	return nil

@@ -20,6 +20,7 @@ import (
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/status"
 	"github.com/toolstream/toolstream/services/ingest"
+	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/query"
 	"github.com/toolstream/toolstream/services/trainer"
 )
@@ -96,7 +97,7 @@ func (s *Served) connect(ctx context.Context) (err error) {
 		return err
 	}
 	keepsAnswers := s.serves(StandardizerService) && s.cfg.LLM.Standardizes()
-	if !s.serves(EmbedderService, QueryService, TrainerService) && !keepsAnswers {
+	if !s.serves(IngestService, EmbedderService, QueryService, TrainerService) && !keepsAnswers {
 		return nil
 	}
 	n := s.cfg.NATS
@@ -165,7 +166,7 @@ type peer struct {
 // peers are the services that other processes run, and requests are forwarded to.
 func (s *Served) peers() []peer {
 	all := []peer{
-		{IngestService, s.cfg.Peers.Ingest, func(api huma.API) { ingest.Routes(api, nil); deadletter.Routes(api, nil) }},
+		{IngestService, s.cfg.Peers.Ingest, func(api huma.API) { ingest.Routes(api, nil); sources.Routes(api, nil); deadletter.Routes(api, nil) }},
 		{QueryService, s.cfg.Peers.Query, func(api huma.API) {
 			query.Routes(api, nil)
 			(*status.Reporter)(nil).Routes(api)

@@ -29,6 +29,7 @@ import (
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/tracing/export"
 	"github.com/toolstream/toolstream/services/ingest"
+	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/query"
 )
 
@@ -75,6 +76,7 @@ type process struct {
 	indexes  *indexmgr.Manager // nil: no model is used
 	dead     *deadletter.Store // nil: neither ingest nor query runs
 	ingest   *ingest.Service   // nil: it does not run here
+	sources  *sources.Service  // nil: ingest does not run here
 	query    *query.Service    // nil: it does not run here
 	reporter *status.Reporter  // nil where nothing is searched
 

@@ -23,17 +23,17 @@ const (
 // folder, which one process has open at a time, so that a trainer that was killed
 // goes on at once.
 func (p *process) trainerLease() (*lease.Lease, error) {
-	name, err := folderName(p.cfg.Data)
+	name, err := folderName(p.cfg.Data, trainerNameFile)
 	if err != nil {
 		return nil, fmt.Errorf("name of the data folder: %w", err)
 	}
 	return lease.New(trainerLeaseKey, name, p.store, p.log), nil
 }
 
-// folderName returns the name that a data folder has among trainers, a new one where it
-// has none.
-func folderName(folder string) (string, error) {
-	path := filepath.Join(folder, trainerNameFile)
+// folderName returns the name that a file of a data folder holds, a new one where it holds
+// none.
+func folderName(folder, file string) (string, error) {
+	path := filepath.Join(folder, file)
 	name, err := os.ReadFile(path)
 	if err == nil && len(name) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return string(name), err

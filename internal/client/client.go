@@ -74,6 +74,11 @@ func (c *Client) Post(ctx context.Context, path string, in, out any) error {
 	return c.call(ctx, http.MethodPost, path, nil, in, out)
 }
 
+// Put sends in as JSON and reads the answer into out.
+func (c *Client) Put(ctx context.Context, path string, in, out any) error {
+	return c.call(ctx, http.MethodPut, path, nil, in, out)
+}
+
 // Delete deletes what is at path and reads the answer into out.
 func (c *Client) Delete(ctx context.Context, path string, out any) error {
 	return c.call(ctx, http.MethodDelete, path, nil, nil, out)

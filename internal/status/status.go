@@ -60,7 +60,7 @@ type Operator struct {
 	Stages       []Stage      `json:"stages,omitempty" doc:"In the order of the pipeline."`
 	Freshness    *Freshness   `json:"freshness,omitempty" doc:"How long changes took to become searchable since the start; absent where there was none."`
 	Models       []Model      `json:"models,omitempty" doc:"The embedding models that are indexed: GET /v1/reindex says more."`
-	Processes    []Process    `json:"processes,omitempty" doc:"Where services run apart: the processes that answered over NATS. Ingest never does, and the standardizer only where it asks a language model."`
+	Processes    []Process    `json:"processes,omitempty" doc:"Where services run apart: the processes that answered over NATS. The standardizer does only where it asks a language model."`
 	Dependencies []Dependency `json:"dependencies,omitempty" doc:"What the process that answers needs of others."`
 	Data         string       `json:"data,omitempty" doc:"Data folder."`
 	Disk         *Disk        `json:"disk,omitempty" doc:"File system of the data folder; absent where the system does not say."`

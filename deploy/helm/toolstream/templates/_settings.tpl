@@ -63,9 +63,9 @@ peers.trainer: http://{{ include "toolstream.fullname" . }}-trainer:8665
 {{- end }}
 {{- end }}
 
-{{/* A setting as text: whole numbers without an exponent. */}}
+{{/* A setting as text: whole numbers without an exponent, mappings as JSON. */}}
 {{- define "toolstream.value" -}}
-{{- if and (kindIs "float64" .) (eq (. | int64 | float64) .) }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
+{{- if kindIs "map" . }}{{ toJson . }}{{ else if and (kindIs "float64" .) (eq (. | int64 | float64) .) }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
 {{- end }}
 
 {{- define "toolstream.tls" -}}
@@ -102,9 +102,10 @@ OTEL_TRACES_SAMPLER_ARG: {{ .ratio | toString | quote }}
 {{- $v := .root.Values }}
 {{- $apart := eq $v.mode "distributed" }}
 {{- $model := has .service (list "embedder" "query" "trainer" "embedded") }}
+{{- $meets := has .service (list "ingest" "embedder" "query" "trainer") }}
 {{- $language := and (not (empty $v.llm.baseUrl)) (has .service (list "standardizer" "query" "embedded")) }}
 kafka: {{ $apart }}
-nats: {{ and $apart (or $model $language) }}
+nats: {{ and $apart (or $meets $language) }}
 weaviate: {{ and (not (empty (include "toolstream.weaviate" .root))) (has .service (list "embedder" "query")) }}
 embedding: {{ and (eq $v.embedding.model "http") $model }}
 llm: {{ $language }}
@@ -185,6 +186,13 @@ auth:
   secretName: {{ .existingSecret }}
   defaultMode: 0440
   items: [{key: {{ .tokensKey }}, path: tokens}]
+{{- end }}
+{{- end }}
+{{- with $v.sources.existingSecret }}
+{{- if has $.service (list "ingest" "embedded") }}
+sources:
+  secretName: {{ . }}
+  defaultMode: 0440
 {{- end }}
 {{- end }}
 {{- with $v.llm }}

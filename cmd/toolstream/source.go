@@ -1,0 +1,244 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolstream/toolstream/internal/client"
+	spec "github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/services/ingest/sources"
+)
+
+const sourcesPath = "/v1/sources"
+
+func newSources(con *console) *cobra.Command {
+	return group(&cobra.Command{Use: "sources", Short: "Where tools come from by themselves: list, add, test, sync, pause and remove sources"},
+		newSourcesList(con), newSourcesShow(con), newSourcesAdd(con), newSourcesTest(con), newSourcesSync(con), newSourcesRemove(con),
+		newSourcesDo(con, "pause", "Stop looking at a source; its tools stay"),
+		newSourcesDo(con, "resume", "Look at a source again"))
+}
+
+func newSourcesList(con *console) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List sources, and how each is", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var list struct {
+				Sources []sources.Source `json:"sources"`
+			}
+			if err := con.client().Get(cmd.Context(), sourcesPath, nil, &list); err != nil {
+				return err
+			}
+			return con.show(list, func() {
+				t := newTable("NAME", "KIND", "STATE", "TOOLS", "SEEN", "CHANGED", "NEXT", "+WHERE", "ERROR…")
+				for _, s := range list.Sources {
+					t.add(s.Name, s.Kind, s.State, s.Tools, ago(s.LastSuccess), ago(s.LastChange), until(s.Next), s.Describe(), s.LastError)
+				}
+				con.printTable(t)
+			})
+		},
+	}
+}
+
+// ago is how long ago a time was, "" for none.
+func ago(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return max(0, time.Since(t)).Round(time.Second).String() + " ago"
+}
+
+// until is how long it is to a time, "" for none and for one that is over.
+func until(t time.Time) string {
+	if d := time.Until(t); d > 0 {
+		return "in " + d.Round(time.Second).String()
+	}
+	return ""
+}
+
+func newSourcesShow(con *console) *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", ValidArgsFunction: completeSources(con), Short: "Show a source: what it is, how fresh it is, what its last change came to", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var s sources.Source
+			if err := con.client().Get(cmd.Context(), client.Path(sourcesPath, args[0]), nil, &s); err != nil {
+				return err
+			}
+			return con.show(s, func() { con.printSource(s) })
+		},
+	}
+}
+
+func (c *console) printSource(s sources.Source) {
+	c.printName(s.Name)
+	credential, every, held := "", "", ""
+	if s.Auth != nil {
+		credential = s.Auth.Credential
+	}
+	if s.Every > 0 {
+		every = time.Duration(s.Every).String()
+	}
+	if h := s.Held; h != nil {
+		held = fmt.Sprintf("%d tools are gone, such as %s: toolstream sources sync %s --confirm deletes them", h.Missing, strings.Join(h.Some, ", "), s.Name)
+	}
+	changed := ago(s.LastChange)
+	if changed != "" {
+		changed += fmt.Sprintf(": %d added, %d changed, %d removed", s.Changed.Added, s.Changed.Changed, s.Changed.Removed)
+	}
+	c.printPairs(
+		"name", s.Name, "kind", s.Kind, "where", s.Describe(), "credential", credential, "every", every, "provider", s.Root(s.Name), "deletes", s.Deletes,
+		"state", strings.TrimSuffix(fmt.Sprintf("%s, since %s", s.State, s.Since.Local().Format(time.DateTime)), ", since "+time.Time{}.Local().Format(time.DateTime)),
+		"tools", fmt.Sprint(s.Tools), "seen", ago(s.LastSuccess), "changed", changed, "next", until(s.Next), "error", s.LastError, "held", held,
+		"problems", strings.Join(s.Problems, "; "),
+	)
+}
+
+func newSourcesAdd(con *console) *cobra.Command {
+	var declared spec.Spec
+	var credential string
+	var every time.Duration
+	var wait bool
+	cmd := &cobra.Command{
+		Use: "add NAME --url URL | NAME -- COMMAND [ARGUMENT...]", Short: "Add a source, or replace it", Args: cobra.MinimumNArgs(1),
+		Example: "  toolstream sources add shop --url https://shop.example/mcp --auth shop-token\n" +
+			"  toolstream sources add files --wait -- npx -y @modelcontextprotocol/server-filesystem /srv",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			declared.Command, declared.Every = args[1:], spec.Duration(every)
+			if credential != "" {
+				declared.Auth = &spec.Auth{Credential: credential}
+			}
+			if err := cmp.Or(spec.ValidateName(args[0]), declared.Validate()); err != nil {
+				return refused(cmd, err)
+			}
+			var s sources.Source
+			if err := con.client().Put(cmd.Context(), client.Path(sourcesPath, args[0]), declared, &s); err != nil {
+				return err
+			}
+			return con.looked(cmd.Context(), s, wait)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&declared.Kind, "kind", spec.MCP, "kind of source")
+	flags.StringVar(&declared.URL, "url", "", "where it is")
+	flags.StringVar(&credential, "auth", "", "`NAME` of a credential in the server's settings (crawl.credentials)")
+	flags.DurationVar(&every, "every", 0, "longest time between two looks; 0: what the source asks for, else 5m")
+	flags.StringVar(&declared.Provider, "provider", "", "`ID` of the provider that owns the tools; the source's name if it is not given")
+	flags.BoolVar(&declared.AllowPrivate, "allow-private", false, "private addresses may be reached, as far as the server's settings allow them")
+	flags.StringVar(&declared.Deletes, "deletes", spec.Guarded, "what becomes of tools that are gone: guarded, always or never")
+	flags.BoolVar(&wait, "wait", false, "wait for the first look")
+	fixed(cmd, "deletes", spec.Guarded, spec.Always, spec.Never)
+	return cmd
+}
+
+// lookPause is how long to wait between two questions about a look.
+const lookPause = 200 * time.Millisecond
+
+// looked prints a source, with wait after the next look at it.
+func (c *console) looked(ctx context.Context, s sources.Source, wait bool) error {
+	for last := s.LastLook; wait && !s.LastLook.After(last); {
+		select {
+		case <-time.After(lookPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := c.client().Get(ctx, client.Path(sourcesPath, s.Name), nil, &s); err != nil {
+			return err
+		}
+	}
+	err := c.show(s, func() {
+		c.printName(s.Name)
+		c.printf("%s is %s, with %d tools\n", s.Name, s.State, s.Tools)
+	})
+	if err == nil && wait && s.LastError != "" {
+		err = errors.New(s.LastError)
+	}
+	return err
+}
+
+func newSourcesTest(con *console) *cobra.Command {
+	return &cobra.Command{
+		Use: "test NAME", ValidArgsFunction: completeSources(con), Short: "Look at a source and change nothing", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var t sources.Trial
+			if err := con.client().Post(cmd.Context(), client.Path(sourcesPath, args[0])+":test", nil, &t); err != nil {
+				return err
+			}
+			return con.show(t, func() {
+				live := "it is looked at from time to time"
+				if t.Live {
+					live = "it says itself when they change"
+				}
+				c := con
+				c.printf("%d tools in %.0f ms; %s\n", t.Tools, t.Took, live)
+				for _, name := range t.Names {
+					c.printf("  %s\n", oneLine(name))
+				}
+				for _, p := range t.Problems {
+					c.printf("not taken: %s\n", oneLine(p))
+				}
+			})
+		},
+	}
+}
+
+func newSourcesSync(con *console) *cobra.Command {
+	var confirm, wait bool
+	cmd := &cobra.Command{
+		Use: "sync NAME", ValidArgsFunction: completeSources(con), Short: "Look at a source now, and compare everything anew", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			action := ":sync"
+			if confirm {
+				action = ":confirm"
+			}
+			var s sources.Source
+			if err := con.client().Post(cmd.Context(), client.Path(sourcesPath, args[0])+action, nil, &s); err != nil {
+				return err
+			}
+			return con.looked(cmd.Context(), s, wait)
+		},
+	}
+	cmd.Flags().BoolVar(&confirm, "confirm", false, "delete the tools that are gone and held")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until it was looked at")
+	return cmd
+}
+
+func newSourcesDo(con *console, verb, short string) *cobra.Command {
+	return &cobra.Command{
+		Use: verb + " NAME", ValidArgsFunction: completeSources(con), Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var s sources.Source
+			if err := con.client().Post(cmd.Context(), client.Path(sourcesPath, args[0])+":"+verb, nil, &s); err != nil {
+				return err
+			}
+			return con.looked(cmd.Context(), s, false)
+		},
+	}
+}
+
+func newSourcesRemove(con *console) *cobra.Command {
+	var keep bool
+	cmd := &cobra.Command{
+		Use: "remove NAME", ValidArgsFunction: completeSources(con), Short: "Remove a source, and its tools", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			query := url.Values{}
+			if keep {
+				query.Set("keep_tools", "true")
+			}
+			answer, err := con.client().Send(cmd.Context(), http.MethodDelete, client.Path(sourcesPath, args[0]), query, "", nil)
+			if err != nil {
+				return err
+			}
+			defer answer.Close()
+			return con.show(map[string]string{"name": args[0], "state": string(sources.Removing)}, func() { con.printf("%s is being removed\n", args[0]) })
+		},
+	}
+	cmd.Flags().BoolVar(&keep, "keep-tools", false, "leave its tools in the index")
+	return cmd
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestSourcesAreAddedShownAndRemoved(t *testing.T) {
+	var asked []string
+	looks := 0
+	source := func() string {
+		looks++
+		return fmt.Sprintf(`{"name":"shop","kind":"mcp","url":"https://shop.example/mcp","state":"held","tools":3,"last_look":"2026-01-01T00:00:%02dZ",
+			"last_success":"2026-01-01T00:00:00Z","last_change":"2026-01-01T00:00:00Z","changed":{"added":3,"changed":0,"removed":0},
+			"held":{"missing":2,"some":["shop/a","shop/b"],"digest":"d"}}`, min(looks, 3))
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, strings.TrimSpace(r.Method+" "+r.URL.String()+" "+string(body)))
+		switch {
+		case r.URL.Path == "/v1/sources":
+			io.WriteString(w, `{"sources":[`+source()+`]}`)
+		case strings.HasSuffix(r.URL.Path, ":test"):
+			io.WriteString(w, `{"tools":1,"names":["shop/a"],"live":true,"took_ms":12,"problems":["shop/b: invalid"]}`)
+		default:
+			io.WriteString(w, source())
+		}
+	}))
+	defer s.Close()
+	t.Setenv("TOOLSTREAM_SERVER", s.URL)
+	for _, tc := range []struct {
+		args  string
+		asks  string
+		shows string
+		code  int
+	}{
+		{"add shop --url https://shop.example/mcp --auth token --every 1m --wait", `PUT /v1/sources/shop {"kind":"mcp","url":"https://shop.example/mcp","auth":{"credential":"token"},"every":"1m0s","deletes":"guarded"}`, "shop is held, with 3 tools", exitDone},
+		{"add files -- npx -y server", `PUT /v1/sources/files {"kind":"mcp","command":["npx","-y","server"],"deletes":"guarded"}`, "with 3 tools", exitDone},
+		{"add shop --url ftp://x", "", "--url: must be an address", exitUsage},
+		{"add a.b --url https://x", "", "NAME is", exitUsage},
+		{"list", "GET /v1/sources", "held   3", exitDone},
+		{"list -o name", "GET /v1/sources", "shop\n", exitDone},
+		{"show shop", "GET /v1/sources/shop", "toolstream sources sync shop --confirm", exitDone},
+		{"test shop", "POST /v1/sources/shop:test", "1 tools in 12 ms; it says itself when they change\n  shop/a\nnot taken: shop/b: invalid", exitDone},
+		{"sync shop", "POST /v1/sources/shop:sync", "shop is held", exitDone},
+		{"sync shop --confirm", "POST /v1/sources/shop:confirm", "shop is held", exitDone},
+		{"pause shop", "POST /v1/sources/shop:pause", "shop is held", exitDone},
+		{"resume shop", "POST /v1/sources/shop:resume", "shop is held", exitDone},
+		{"remove shop --keep-tools", "DELETE /v1/sources/shop?keep_tools=true", "shop is being removed", exitDone},
+	} {
+		asked, looks = nil, 0
+		code, out, errOut := called(t, append([]string{"sources"}, strings.Fields(tc.args)...)...)
+		if code != tc.code || !strings.Contains(out+errOut, tc.shows) || tc.asks != "" && (len(asked) == 0 || asked[0] != tc.asks) || tc.asks == "" && len(asked) > 0 {
+			t.Errorf("%s: code %d, asked %q\n%s%s", tc.args, code, asked, out, errOut)
+		}
+		if strings.Contains(tc.args, "--wait") && len(asked) != 2 {
+			t.Errorf("%s: asked %q", tc.args, asked)
+		}
+	}
+	code, out, _ := called(t, "sources", "list", "--json")
+	var list struct{ Sources []struct{ Name string } }
+	if err := json.Unmarshal([]byte(out), &list); err != nil || code != exitDone || len(list.Sources) != 1 || list.Sources[0].Name != "shop" {
+		t.Errorf("%d %s %v", code, out, err)
+	}
+}

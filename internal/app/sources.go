@@ -1,0 +1,101 @@
+package app
+
+import (
+	"fmt"
+
+	"github.com/toolstream/toolstream/internal/adapter/mcp"
+	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
+	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/services/ingest/sources"
+)
+
+// Buckets of sources, and of the processes that look at them.
+const (
+	sourcesBucket = "sources"
+	membersBucket = "source_members"
+)
+
+// shareNameFile is where a data folder keeps its name among the processes that share
+// sources.
+const shareNameFile = "sources.name"
+
+// openSources opens the store of sources.
+func (p *process) openSources() (*natsadapter.KV, error) {
+	return natsadapter.NewKV(p.nats.bucket(sourcesBucket), p.conn)
+}
+
+// buildSources makes the service that keeps sources, beside ingest.
+func (p *process) buildSources() error {
+	store, err := p.openSources()
+	if err != nil {
+		return err
+	}
+	prefixes, err := p.cfg.Crawl.Prefixes()
+	if err != nil {
+		return config.Wrong{Err: err}
+	}
+	trusted := p.trusted()
+	deps := sources.Deps{
+		Index: p.ingest, Store: store, Connectors: p.connectors(), Logger: p.log, Registerer: p.metrics,
+		Transports: outbound.NewTransports(outbound.Policy{Private: prefixes, Loopback: trusted, All: trusted}),
+	}
+	declared, err := p.declared(deps.Connectors)
+	if err != nil {
+		return err
+	}
+	if p.apart {
+		if deps.Shares, err = p.shares(store); err != nil {
+			return err
+		}
+	}
+	p.sources = sources.New(sources.Config{
+		Declared: declared,
+		Permit: sources.Permit{
+			Credentials: p.cfg.Crawl.Credentials, Commands: p.cfg.Crawl.Commands, Folders: p.cfg.Crawl.Folders,
+			Private: len(prefixes) > 0, Trusted: trusted,
+		},
+	}, deps)
+	p.run("sources", p.sources.Run)
+	return nil
+}
+
+// connectors are those of the kinds of sources.
+func (p *process) connectors() map[string]source.Connector {
+	return map[string]source.Connector{source.MCP: mcp.Connector{Version: p.version}}
+}
+
+// trusted reports whether whoever can call is the operator: on loopback, without
+// authentication, and where no name is let in that a proxy may publish.
+func (p *process) trusted() bool {
+	return !p.apart && config.Loopback(p.cfg.Listen) && p.cfg.Auth.TokensFile == "" && p.cfg.Auth.Hosts == ""
+}
+
+// declared are the sources of the settings, by tenant and name.
+func (p *process) declared(kinds map[string]source.Connector) (map[string]map[string]source.Spec, error) {
+	out := map[string]map[string]source.Spec{}
+	for key, spec := range p.cfg.Sources {
+		if kinds[spec.Kind] == nil {
+			return nil, config.Wrong{Err: fmt.Errorf("sources: %s: kind %q is no kind of source", key, spec.Kind)}
+		}
+		owner, name := config.SourceName(key)
+		if out[owner] == nil {
+			out[owner] = map[string]source.Spec{}
+		}
+		out[owner][name] = spec
+	}
+	return out, nil
+}
+
+// shares divides sources among the processes that serve ingest.
+func (p *process) shares(store *natsadapter.KV) (*sources.Shares, error) {
+	name, err := folderName(p.cfg.Data, shareNameFile)
+	if err != nil {
+		return nil, fmt.Errorf("name of the data folder: %w", err)
+	}
+	bucket := p.nats.bucket(membersBucket)
+	bucket.TTL = sources.MemberTTL
+	members, err := natsadapter.NewKV(bucket, p.conn)
+	return &sources.Shares{Name: name, Members: members, Leases: store, Logger: p.log}, err
+}
