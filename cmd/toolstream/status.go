@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +54,7 @@ func (c *console) printStatus(s status.Status) {
 	if f := s.Freshness; f != nil {
 		c.printf("half searchable within %s, 99 of 100 within %s, of %d changes since the start\n", seconds(f.Half), seconds(f.Most), f.Changes)
 	}
+	c.printSources(s.Sources)
 	c.printSpent(s.LLM)
 	if s.Data != "" {
 		c.printf("data in %s", s.Data)
@@ -63,6 +66,22 @@ func (c *console) printStatus(s status.Status) {
 	}
 	c.printProcesses(s.Processes)
 	c.printDependencies(s.Dependencies)
+}
+
+func (c *console) printSources(s *status.Sources) {
+	if s == nil {
+		return
+	}
+	n := 0
+	var states []string
+	for _, state := range slices.Sorted(maps.Keys(s.States)) {
+		n += s.States[state]
+		states = append(states, fmt.Sprintf("%d %s", s.States[state], state))
+	}
+	c.printf("%d sources: %s\n", n, strings.Join(states, ", "))
+	for _, u := range s.Unwell {
+		c.printf("  %s is %s since %s: %s\n", u.Name, u.State, u.Since.Local().Format(time.DateTime), oneLine(u.Error))
+	}
 }
 
 // seconds is a bound of the freshness metric in words.

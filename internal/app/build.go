@@ -183,6 +183,9 @@ func (p *process) buildQuery(ctx context.Context) error {
 		Live: p.searched, Models: p.models, Query: p.query, DeadLetters: p.dead, LLM: p.llm, Metrics: p.indexes, Ready: p.whyNotReady, Checks: p.checks(),
 		Backlog: status.NewBacklog(p.bus, p.searched, p.started, p.log, p.metrics),
 	}
+	if p.reporter.Sources, err = p.listSources(); err != nil {
+		return err
+	}
 	p.run("backlog", p.reporter.Backlog.Run)
 	if p.apart {
 		p.ready = append(p.ready, p.indexes.Ready)

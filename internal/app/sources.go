@@ -1,7 +1,10 @@
 package app
 
 import (
+	"context"
 	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/adapter/mcp"
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
@@ -59,6 +62,21 @@ func (p *process) buildSources() error {
 	}, deps)
 	p.run("sources", p.sources.Run)
 	return nil
+}
+
+// listSources returns what lists the sources of a tenant. Where ingest runs elsewhere they
+// are read from the store.
+func (p *process) listSources() (func(ctx context.Context, tenant string) ([]sources.Source, error), error) {
+	if p.serves(IngestService) {
+		return func(ctx context.Context, tenant string) ([]sources.Source, error) { return p.sources.All(ctx, tenant) }, nil
+	}
+	store, err := p.openSources()
+	if err != nil {
+		return nil, err
+	}
+	watched := sources.New(sources.Config{}, sources.Deps{Store: store, Logger: p.log, Registerer: prometheus.NewRegistry()})
+	p.run("sources", watched.Watch)
+	return watched.All, nil
 }
 
 // connectors are those of the kinds of sources.

@@ -31,7 +31,7 @@ func sections() []section {
 		{folder: "services/standardizer", title: "Standardizer", where: []string{"standardizer"}, embedded: true,
 			when: "those called refresh where a language model fills documents (`llm.standardize`)"},
 		{folder: "services/embedder", title: "Embedder and index writer", where: []string{"embedder", "query"}, embedded: true,
-			only: map[string][]string{"toolstream_freshness_seconds": {"query"}}},
+			only: map[string][]string{"toolstream_freshness_seconds": {"query"}, "toolstream_source_lag_seconds": {"query"}}},
 		{folder: "internal/adapter/flat", title: "Index", where: []string{"query"}, embedded: true},
 		{folder: "services/query", title: "Search", where: []string{"query"}, embedded: true},
 		{folder: "services/query/rewriting", title: "Rewriting", where: []string{"query"}, embedded: true, when: "where queries are rewritten (`llm.rewrite`)"},

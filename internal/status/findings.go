@@ -49,6 +49,7 @@ func (f *findings) note(what, remedy string) {
 func (f *findings) judgeTenant(s Status) {
 	f.judgeIndex(s)
 	f.judgeRanking(s)
+	f.judgeSources(s.Sources)
 }
 
 // judgeOperator judges what all tenants share.

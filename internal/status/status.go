@@ -15,6 +15,7 @@ import (
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/query"
 )
 
@@ -45,6 +46,8 @@ type Status struct {
 	LLM         *LLMStatus `json:"llm,omitempty" doc:"What this process asked a language model today; absent where it asks none."`
 	Degraded    []string   `json:"without,omitempty" doc:"Parts that the last searches here went without, as in degraded."`
 	Findings    []Finding  `json:"findings" doc:"What was checked, and what to do about what is wrong. Tenants other than default see what concerns their own tools."`
+
+	Sources *Sources `json:"sources,omitempty" doc:"The tenant's sources; absent where there are none, or their store is away."`
 
 	DeadLetters       int            `json:"dead_letters" doc:"Open dead letters of the tenant."`
 	DeadLetterReasons map[string]int `json:"dead_letter_reasons,omitempty" doc:"How many of them for which reason."`
@@ -110,7 +113,8 @@ type Reporter struct {
 	Checks        []Check
 	Processes     func(ctx context.Context, tenant string) []Process // nil: this process is the only one
 	BusDamage     func() error                                       // what the bus cannot read any more; nil: it cannot be asked
-	Topics        func() []string                                    // findings on the topics of Kafka; nil: there is no Kafka
+	Sources       func(ctx context.Context, tenant string) ([]sources.Source, error)
+	Topics        func() []string // findings on the topics of Kafka; nil: there is no Kafka
 }
 
 type output struct{ Body Status }
@@ -139,6 +143,7 @@ func (r *Reporter) status(ctx context.Context) Status {
 		s.Since = &in.PendingSince
 	}
 	s.DeadLetters, s.DeadLetterReasons = r.DeadLetters.Open(ctx)
+	s.Sources = r.sourcesOf(ctx, own)
 	if !tenant.Operates(ctx) {
 		s.Ready = answered(ctx, r.Ready) == nil
 		(*findings)(&s.Findings).judgeTenant(s)

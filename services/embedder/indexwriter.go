@@ -58,6 +58,7 @@ type IndexWriter struct {
 	topic     events.Topic
 	tail      *stream.Tail[events.Change]
 	freshness prometheus.Histogram
+	lag       prometheus.Histogram
 	end       atomic.Pointer[map[int]uint64] // where the topic ended when the writer began, by partition; nil: not known yet
 	rebuilds  bool                           // what is read up to end is old news
 }
@@ -65,7 +66,7 @@ type IndexWriter struct {
 // NewIndexWriter returns a writer; Run lets it work, once.
 func NewIndexWriter(deps WriterDeps) (*IndexWriter, error) {
 	version := max(deps.IndexVersion, 1)
-	w := &IndexWriter{deps: deps, topic: events.Embedded(version), freshness: newFreshness(deps.Registerer)}
+	w := &IndexWriter{deps: deps, topic: events.Embedded(version), freshness: newFreshness(deps.Registerer), lag: newLag(deps.Registerer)}
 	w.tail = stream.NewTail(stream.Sink[events.Change]{
 		Name: events.Numbered(WriterName, version), Topic: w.topic, Decode: decodeOrNull, Apply: w.apply, Traced: true,
 	}, stream.Deps{
@@ -167,6 +168,9 @@ func (w *IndexWriter) observe(records []stream.Record[events.Change]) {
 		old := w.rebuilds && m.Offset <= (*w.end.Load())[m.Partition]
 		if !old && m.Headers[events.HeaderRefreshed] == "" && !r.Decoded.Accepted.IsZero() {
 			w.freshness.Observe(max(0, now.Sub(r.Decoded.Accepted).Seconds()))
+			if seen := r.Decoded.Seen; !seen.IsZero() {
+				w.lag.Observe(max(0, now.Sub(seen).Seconds()))
+			}
 		}
 	}
 }

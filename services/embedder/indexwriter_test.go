@@ -142,11 +142,17 @@ func TestFreshnessIsOfWhatIsSearchedForTheFirstTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.await(t, 2)
-	publish(t, bus, "b")
+	seen := upsert("b", 1, weather())
+	seen.Seen = time.Now()
+	if err := bus.Publish(deadline(t), message(t, events.ToolsEmbedded, seen)); err != nil {
+		t.Fatal(err)
+	}
 	s.await(t, 3)
 	stop()
-	if n := metricOf(t, reg, "toolstream_freshness_seconds"); n != 1 {
-		t.Errorf("%v changes counted", n)
+	for _, name := range []string{"toolstream_freshness_seconds", "toolstream_source_lag_seconds"} {
+		if n := metricOf(t, reg, name); n != 1 {
+			t.Errorf("%s: %v changes counted", name, n)
+		}
 	}
 }
 

@@ -77,5 +77,15 @@ func (m *metrics) hit(from string) { m.hits.WithLabelValues(from).Inc() }
 func newFreshness(reg prometheus.Registerer) prometheus.Histogram {
 	return metric.At(reg).NewHistogram("toolstream_freshness_seconds",
 		"Time from a change's being accepted to its being searchable, in the index that is searched.",
-		[]float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 21600})
+		freshnessBounds())
+}
+
+// newLag returns the metric of what sources bring.
+func newLag(reg prometheus.Registerer) prometheus.Histogram {
+	return metric.At(reg).NewHistogram("toolstream_source_lag_seconds",
+		"Time from a change's being seen at a source to its being searchable, in the index that is searched.", freshnessBounds())
+}
+
+func freshnessBounds() []float64 {
+	return []float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 21600}
 }

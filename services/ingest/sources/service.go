@@ -145,6 +145,12 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
+// Watch reads the store until ctx ends, for All alone: nothing is looked at.
+func (s *Service) Watch(ctx context.Context) error {
+	s.follow(ctx)
+	return nil
+}
+
 // follow reads the store until ctx ends, and again whenever it was lost.
 func (s *Service) follow(ctx context.Context) {
 	pace := backoff.NewExponentialBackOff(backoff.WithMaxInterval(30*time.Second), backoff.WithMaxElapsedTime(0))

@@ -1,0 +1,71 @@
+package status
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/toolstream/toolstream/services/ingest/sources"
+)
+
+// Sources is how the sources of a tenant are.
+type Sources struct {
+	States map[sources.State]int `json:"states" doc:"How many are in which state."`
+	Unwell []Unwell              `json:"unwell" nullable:"false" doc:"The first of those that are stale, refused, held or want a credential."`
+}
+
+// Unwell is a source that is not followed as it should be.
+type Unwell struct {
+	Name  string        `json:"name"`
+	State sources.State `json:"state"`
+	Since time.Time     `json:"since"`
+	Tools int           `json:"tools"`
+	Error string        `json:"error,omitempty"`
+}
+
+// maxUnwell is how many sources a status names.
+const maxUnwell = 20
+
+// sourcesOf sums up the sources of a tenant, nil where there are none or they cannot be
+// asked for.
+func (r *Reporter) sourcesOf(ctx context.Context, tenant string) *Sources {
+	if r.Sources == nil {
+		return nil
+	}
+	all, err := r.Sources(ctx, tenant)
+	if err != nil || len(all) == 0 {
+		return nil
+	}
+	s := &Sources{States: map[sources.State]int{}, Unwell: []Unwell{}}
+	for _, one := range all {
+		s.States[one.State]++
+		switch one.State {
+		case sources.Stale, sources.AuthNeeded, sources.Refused, sources.Held:
+			if len(s.Unwell) < maxUnwell {
+				s.Unwell = append(s.Unwell, Unwell{one.Name, one.State, one.Since, one.Tools, one.LastError})
+			}
+		}
+	}
+	return s
+}
+
+// judgeSources looks for sources that are not followed.
+func (f *findings) judgeSources(s *Sources) {
+	if s == nil {
+		return
+	}
+	remedies := map[sources.State]string{
+		sources.Stale:      "bring it back; what it had is still searched. `toolstream sources test %s` asks it now",
+		sources.AuthNeeded: "name a credential that it takes, or renew the one in crawl.credentials, and then: toolstream sources sync %s",
+		sources.Refused:    "the settings under crawl say what is allowed: docs/sources.md. After a change: toolstream sources sync %s",
+		sources.Held:       "if they are gone for good: toolstream sources sync %s --confirm",
+	}
+	for _, u := range s.Unwell {
+		what := fmt.Sprintf("source %s is %s since %s: %s", u.Name, u.State, u.Since.Format(time.RFC3339), cmp.Or(u.Error, "more than half of its tools are gone"))
+		f.check(false, what, fmt.Sprintf(remedies[u.State], u.Name))
+	}
+	if len(s.Unwell) == 0 {
+		f.check(true, "every source is followed", "")
+	}
+}
