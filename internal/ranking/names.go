@@ -11,13 +11,9 @@ import (
 // sooner than in a large one.
 const namesCompared = 10
 
-// How far apart names are taken to be at least, as they are and as a share of what is said
-// of them in the mean: where the query says about the same of all, as of those of copies, a
-// little more of one is no reason to put it first.
-const (
-	leastSpread      = 0.02
-	leastSpreadShare = 0.2
-)
+// leastSpread is how far apart names are taken to be at least: where the query says about
+// the same of all, as of those of copies, a little more of one is no reason to put it first.
+const leastSpread = 0.02
 
 // names sets how much of its name the query says. The spread of the scores is its unit,
 // so that a weight means the same in every registry, and the spread of what is said
@@ -25,23 +21,23 @@ const (
 // does say tells more.
 func names(rs []Ranked) {
 	best := front(rs, namesCompared)
-	mean, said := moments(best, func(r *Ranked) float64 { return r.Named })
-	_, apart := moments(best, func(r *Ranked) float64 { return r.Score })
-	unit := apart / max(said, leastSpread, leastSpreadShare*mean)
+	said := deviation(best, func(r *Ranked) float64 { return r.Named })
+	apart := deviation(best, func(r *Ranked) float64 { return r.Score })
+	unit := apart / max(said, leastSpread)
 	for i := range rs {
 		rs[i].Features[fusion.RelatedName] = rs[i].Named * unit
 	}
 }
 
-// moments returns the mean and the standard deviation, 0 of nothing.
-func moments(rs []*Ranked, of func(*Ranked) float64) (mean, deviation float64) {
+// deviation returns the standard deviation, 0 of nothing.
+func deviation(rs []*Ranked, of func(*Ranked) float64) float64 {
+	var mean, squares float64
 	n := float64(max(1, len(rs)))
 	for _, r := range rs {
 		mean += of(r) / n
 	}
-	var squares float64
 	for _, r := range rs {
 		squares += (of(r) - mean) * (of(r) - mean) / n
 	}
-	return mean, math.Sqrt(squares)
+	return math.Sqrt(squares)
 }
