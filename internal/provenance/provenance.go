@@ -33,10 +33,17 @@ func (f *Finder) Count(s string) (words int, found bool) {
 	return count(f.index.buf), found
 }
 
+// Sentences returns the sentences of a source's text as they stand in fields.
+func Sentences(s string) []string { return text.Sentences(text.Clean(text.Truncate(s, maxText))) }
+
+// FoldWords returns the words of a text in lower case: texts that differ in nothing else
+// are the same.
+func FoldWords(s string) string { return string(appendWords(nil, s)) }
+
 // Missing returns the sentences of s, cleaned, that may stand in a field and do not. That
 // s may as a whole is known.
 func (f *Finder) Missing(s string) (lost []string) {
-	sentences := text.Sentences(text.Clean(text.Truncate(s, maxText)))
+	sentences := Sentences(s)
 	for _, sentence := range sentences {
 		if !f.index.holds(sentence) && (len(sentences) == 1 || ReasonOf(sentence) == "") {
 			lost = append(lost, sentence)

@@ -88,3 +88,15 @@ func TestWithoutRepeats(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatTheDocumentLeavesOutIsBoilerplate(t *testing.T) {
+	doc := schema.Document{Name: "book", Description: "Books a room.", Boilerplate: []string{"By using it you agree to our terms."}}
+	got := Of(decoded(t, `{"name": "book", "description": "Books a room. By using it, you agree to our terms. It is held for a day."}`), &doc)
+	var left []Reason
+	for _, l := range got.LeftOut {
+		left = append(left, l.Reason)
+	}
+	if !slices.Equal(left, []Reason{Boilerplate, TooLong}) {
+		t.Errorf("%q", left)
+	}
+}

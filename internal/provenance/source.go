@@ -18,7 +18,7 @@ type Reason string
 const (
 	Payload     Reason = "example payload" // a value or code that shows how the tool is called or answers
 	Licence     Reason = "licence"
-	Boilerplate Reason = "boilerplate" // about the catalogue, the whole API or its protocol, or a placeholder
+	Boilerplate Reason = "boilerplate" // about the catalogue, the whole API or its protocol, a placeholder, or in a hundred tools
 	Unused      Reason = "unused"      // a definition that nothing refers to
 	Code        Reason = "code"        // the source of the tool
 	Repeated    Reason = "repeated"    // it stands in a field already, from another place

@@ -1,6 +1,8 @@
 package provenance
 
 import (
+	"slices"
+
 	"github.com/toolstream/toolstream/internal/jsondoc"
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -74,7 +76,7 @@ func (t *tracer) trace(path []string, s string) {
 		why = ReasonOf(s)
 	}
 	at := jsondoc.Pointer("", path...)
-	for _, sentence := range text.Sentences(text.Clean(text.Truncate(s, maxText))) {
+	for _, sentence := range Sentences(s) {
 		if CountWords(sentence) > 0 {
 			t.sentence(at, sentence, why)
 		}
@@ -85,6 +87,9 @@ func (t *tracer) sentence(path, sentence string, why Reason) {
 	field, again := t.fieldOf(sentence)
 	if field == "" && why == "" {
 		why = ReasonOf(sentence)
+		if slices.ContainsFunc(t.doc.Boilerplate, func(s string) bool { return FoldWords(s) == FoldWords(sentence) }) {
+			why = Boilerplate
+		}
 	}
 	n := CountWords(sentence)
 	switch {

@@ -73,8 +73,9 @@ type Document struct {
 	Examples    []string    `json:"examples,omitempty"` // requests that the tool answers
 	Language    string      `json:"language,omitempty"` // BCP 47, where known
 	Quality     Quality     `json:"quality,omitempty"`
-	Uncovered   float64     `json:"uncovered,omitempty"` // share of the words of the source that its fields have no room for: 0 to 1
-	Flags       []string    `json:"flags,omitempty"`     // findings about the source text, e.g. "invisible-characters"
+	Uncovered   float64     `json:"uncovered,omitempty"`   // share of the words of the source that its fields have no room for: 0 to 1
+	Boilerplate []string    `json:"boilerplate,omitempty"` // sentences that the fields leave out, because they stand in a hundred tools
+	Flags       []string    `json:"flags,omitempty"`       // findings about the source text, e.g. "invisible-characters"
 
 	Quarantined  bool    `json:"quarantined,omitempty"`  // kept out of searches, because of its flags
 	Standardized *Origin `json:"standardized,omitempty"` // where a language model was to fill the fields

@@ -161,7 +161,7 @@ func (s *Service) change(tenant string, item formats.Item, opts Options) (*chang
 		c.Op, c.Provider, c.Format, c.Hash = events.OpUpsert, norm.NFC.String(item.Provider), item.Format, item.Hash
 		c.raw = item.Raw
 	}
-	c.key = events.Key(c.Ref)
+	c.key, c.said = events.Key(c.Ref), c.sentences()
 	return c, s.validate(c)
 }
 

@@ -91,8 +91,10 @@ func (s *Service) decide(g *group, ch *change) {
 // publish makes the accepted changes of a group durable and remembers them.
 func (s *Service) publish(g *group) error {
 	var changes []*change
+	var outdated []string
 	for _, ch := range g.accepted {
 		if !ch.superseded {
+			outdated = append(outdated, s.mark(ch)...)
 			ch.encode()
 			changes = append(changes, ch)
 		}
@@ -113,6 +115,7 @@ func (s *Service) publish(g *group) error {
 			s.table.put(ch.key, ch.record())
 		}
 	}
+	s.outdated.add(outdated)
 	if err != nil {
 		return unavailable(err)
 	}

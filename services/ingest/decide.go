@@ -42,12 +42,14 @@ const (
 type change struct {
 	events.Change // without the document; Revision, Source, First and Accepted are set when it is decided
 
-	raw     []byte // the document, valid JSON
+	raw     []byte   // the document, valid JSON
+	said    []string // the sentences of a tool's document that are counted
 	key     string
 	request *request
 	ctx     context.Context // of the caller: for its trace, not for its end
 	opts    Options
 	release bool           // the document is the known one, let out of quarantine
+	marks   uint64         // revision of the known record, of which nothing but the boilerplate changes; 0: it is another change
 	message stream.Message // once it is accepted
 
 	outcome    *Outcome // where the answer goes
@@ -85,6 +87,12 @@ func (c *change) owns(old record) bool {
 func decide(old record, there, uncertain bool, c *change) (State, string) {
 	if c.release {
 		return decideRelease(old, there, uncertain, c)
+	}
+	if c.marks != 0 {
+		if there && !uncertain && old.Revision == c.marks {
+			return Accepted, ""
+		}
+		return Unchanged, ""
 	}
 	next := c.record()
 	versioned := c.Source != 0 && old.Source != 0

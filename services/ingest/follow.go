@@ -13,6 +13,7 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 
+	"github.com/toolstream/toolstream/internal/boilerplate"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -63,7 +64,8 @@ const following = "ingest-table"
 type update struct {
 	record   *record // nil: nothing but its place
 	revision uint64  // of the message
-	drop     bool    // the grace time of a delete is over
+	tool     *boilerplate.Tool
+	drop     bool // the grace time of a delete is over
 }
 
 func newTail(s *Service, deps Deps) *stream.Tail[update] {
@@ -91,7 +93,7 @@ func (s *Service) decode(m stream.Message) (update, error) {
 		return update{}, nil
 	}
 	r := recordOf(&c)
-	return update{record: &r, revision: r.Revision}, nil
+	return update{record: &r, revision: r.Revision, tool: toolIn(m, &c)}, nil
 }
 
 // decodeHead decodes a change without its document, which comes last and is most
@@ -122,6 +124,9 @@ func (s *Service) apply(_ context.Context, records []stream.Record[update], posi
 		case u.record != nil:
 			s.clock.Observe(u.record.Revision)
 			s.table.put(r.Message.Key, *u.record)
+		}
+		if r.Decoded.tool != nil {
+			s.outdated.add(s.counter.Add(*r.Decoded.tool))
 		}
 		s.table.locate(r.Message.Key, r.Decoded.revision, r.Message.Partition, r.Message.Offset)
 	}

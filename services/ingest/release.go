@@ -47,7 +47,9 @@ func (s *Service) Release(ctx context.Context, ref schema.Ref, hash string) (Out
 	raw := c.Raw
 	c.Raw, c.Event, c.Version, c.Released = nil, nil, schema.Version{}, hash
 	r := &request{}
-	r.Add(&change{Change: c, raw: raw, key: m.Key, outcome: &o, request: r, ctx: ctx, release: true}, len(raw))
+	released := &change{Change: c, raw: raw, key: m.Key, outcome: &o, request: r, ctx: ctx, release: true}
+	released.said = released.sentences()
+	r.Add(released, len(raw))
 	if err := s.submit(ctx, r); err != nil {
 		return Outcome{}, err
 	}

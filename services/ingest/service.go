@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/toolstream/toolstream/internal/boilerplate"
 	"github.com/toolstream/toolstream/internal/health"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/services/ingest/formats"
@@ -76,6 +77,8 @@ type Service struct {
 
 	clock      *clock
 	table      *table
+	counter    *boilerplate.Counter
+	outdated   *outdated
 	tail       *stream.Tail[update]
 	progress   *progress
 	commits    *stream.Batcher[*change]
@@ -97,6 +100,8 @@ func New(cfg Config, deps Deps) (*Service, error) {
 		log:        deps.Logger,
 		clock:      newClock(deps.Now),
 		table:      newTable(),
+		counter:    boilerplate.New(),
+		outdated:   newOutdated(),
 		progress:   newProgress(),
 		eventTypes: eventTypes(cfg.EventTypes),
 		loaded:     make(chan struct{}),
@@ -121,6 +126,7 @@ func (s *Service) Run(ctx context.Context) error {
 	g.Go(func() error { s.commits.Run(); return nil })
 	g.Go(func() error { return s.tail.Run(ctx, nil) })
 	g.Go(func() error { s.load(ctx); return nil })
+	g.Go(func() error { return s.markAgain(ctx) })
 	return g.Wait()
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/toolstream/toolstream/internal/boilerplate"
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/text"
@@ -128,10 +129,30 @@ func (f *filler) byRules(c *events.Change) (schema.Document, error) {
 	case err != nil:
 		return doc, stream.Permanent(ReasonBadDocument, err)
 	}
+	leaveOut(&doc, c.Boilerplate)
 	from := source{c.Ref, c.Provider, c.Hash, c.Released}
 	doc.Flags = f.policy.flags(from, doc.Flags)
 	doc.Quarantined = f.policy.holds(from, doc.Flags)
 	return doc, nil
+}
+
+// leaveOut takes the sentences that are boilerplate out of the description and the response
+// of a document. A description that has no others keeps its first: it may say what many
+// tools do alike, each to something else.
+func leaveOut(d *schema.Document, sentences []string) {
+	if len(sentences) == 0 {
+		return
+	}
+	rest, gone := boilerplate.Without(d.Description, sentences)
+	if rest == "" && len(gone) > 0 {
+		rest, gone = gone[0], gone[1:]
+	}
+	d.Description, d.Boilerplate = rest, gone
+	rest, gone = boilerplate.Without(d.Response, sentences)
+	d.Response, d.Boilerplate = rest, append(d.Boilerplate, gone...)
+	if len(d.Boilerplate) > 0 {
+		d.Flags = append(slices.Clone(d.Flags), FlagBoilerplate)
+	}
 }
 
 // answer has the model asked one question about the document of a raw record, unless its

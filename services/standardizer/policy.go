@@ -14,11 +14,14 @@ import (
 // FlagChanged marks a document that has changed since an operator released it.
 const FlagChanged = "changed-after-release"
 
+// FlagBoilerplate marks a document some of whose source stands in a hundred tools.
+const FlagBoilerplate = "boilerplate-in-text"
+
 // Flags lists every flag that a document may have.
 func Flags() []string {
 	return []string{
 		injection.Flag, text.FlagInvisible, text.FlagTags, text.FlagBidi, text.FlagControl, text.FlagMixedScripts,
-		rules.FlagTruncated, rules.FlagRequests, rules.FlagSubjects, FlagChanged,
+		rules.FlagTruncated, rules.FlagRequests, rules.FlagSubjects, FlagBoilerplate, FlagChanged,
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/sourcegraph/conc/iter"
 
 	"github.com/toolstream/toolstream/internal/adapter/flat"
+	"github.com/toolstream/toolstream/internal/boilerplate"
 	"github.com/toolstream/toolstream/internal/embedding"
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
@@ -208,7 +209,23 @@ func (e *evaluator) changes() ([]events.Change, error) {
 	if len(r.changes) == 0 {
 		return nil, errors.New("no tool can be read")
 	}
+	mark(r.changes)
 	return r.changes, nil
+}
+
+// mark has the changes of tools say what is boilerplate in them, as ingest does in the end.
+func mark(changes []events.Change) {
+	count := boilerplate.New()
+	said := make([][]string, len(changes))
+	for i := range changes {
+		if c := &changes[i]; c.Kind == schema.KindTool {
+			said[i] = boilerplate.Sentences(c.Raw)
+			count.Add(boilerplate.ToolOf(c, said[i]))
+		}
+	}
+	for i := range changes {
+		changes[i].Boilerplate = count.Of(changes[i].Tenant, said[i])
+	}
 }
 
 // reader reads documents as ingest reads what is imported.
