@@ -18,7 +18,42 @@ const maxLinked = 16 << 20
 var (
 	fileReference = regexp.MustCompile(`["']?\$ref["']?\s*:\s*["']?([^"'\s#,{}]+)`)
 	protoImport   = regexp.MustCompile(`(?m)^\s*import\s+(?:public\s+|weak\s+)?["']([^"']+)["']`)
+	definesType   = regexp.MustCompile(`(?m)^[ \t]*(?:type|input|enum|interface|union|scalar)[ \t]+(\w+)`)
+	usesType      = regexp.MustCompile(`(?:[:\[|&=]|\bimplements|\bextend[ \t]+\w+)[ \t]*(\w+)`)
 )
+
+func isGraphQL(path string) bool {
+	return slices.Contains([]string{".graphql", ".graphqls", ".gql"}, strings.ToLower(filepath.Ext(path)))
+}
+
+// linkTypes marks the GraphQL files that use a type which only another one defines, and
+// those that define it.
+func linkTypes(files []string, linked map[string]bool) error {
+	defined, used := map[string][]string{}, map[string][]string{}
+	for _, f := range files {
+		if !isGraphQL(f) {
+			continue
+		}
+		text, err := os.ReadFile(f)
+		if err != nil {
+			return err
+		}
+		for _, m := range definesType.FindAllSubmatch(text, -1) {
+			defined[string(m[1])] = append(defined[string(m[1])], f)
+		}
+		for _, m := range usesType.FindAllSubmatch(text, -1) {
+			used[f] = append(used[f], string(m[1]))
+		}
+	}
+	for f, types := range used {
+		for _, name := range types {
+			if by := defined[name]; len(by) == 1 && by[0] != f {
+				linked[f], linked[by[0]] = true, true
+			}
+		}
+	}
+	return nil
+}
 
 // links returns the files that an OpenAPI or a .proto file refers to, as it writes them.
 func links(path string) ([]string, error) {
@@ -77,6 +112,9 @@ func together(folder string, all []source) ([]source, error) {
 				linked[f], linked[to] = true, true
 			}
 		}
+	}
+	if err := linkTypes(files, linked); err != nil {
+		return nil, err
 	}
 	if len(linked) == 0 {
 		return all, nil

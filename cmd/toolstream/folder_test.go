@@ -32,6 +32,8 @@ func TestFilesThatReferToEachOtherAreReadTogether(t *testing.T) {
 		"pdf/SKILL.md":           "---\nname: pdf\ndescription: Fills in forms.\n---\nRead.\n",
 		"pdf/reference/forms.md": "# Forms",
 		"alone.json":             `{"name":"alone","inputSchema":{}}`,
+		"graph/query.graphql":    "type Query { product(id: ID!): Product }",
+		"graph/product.graphql":  "type Product { name: String! }",
 	} {
 		path := filepath.Join(folder, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -42,7 +44,7 @@ func TestFilesThatReferToEachOtherAreReadTogether(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"": "alone,pdf,pets/GET /pets,shop.v1/Orders/Pay", "api/openapi.yaml": "pets/GET /pets", "alone.json": "alone",
+		"": "alone,pdf,pets/GET /pets,shop.v1/Orders/Pay,graph/Query.product", "api/openapi.yaml": "pets/GET /pets", "alone.json": "alone",
 	} {
 		ids, s := dryRun(t, filepath.Join(folder, path))
 		if strings.Join(ids, ",") != want || len(s.Errors) > 0 {

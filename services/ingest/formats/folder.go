@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vektah/gqlparser/v2/ast"
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/toolstream/toolstream/internal/jsondoc"
@@ -53,15 +54,16 @@ type folder struct {
 }
 
 // archive takes the files of a tar archive as those of a folder: each is a document, but
-// for those that an OpenAPI document of several files refers to, and the .proto files,
-// which are read together.
+// for those that an OpenAPI document of several files refers to, and the .proto files and
+// those of GraphQL, which are read together.
 func (s *session) archive(in io.Reader) {
 	f := &folder{s: s, texts: map[string][]byte{}, objects: map[string]map[string]any{}}
 	if p := f.unpack(tar.NewReader(in)); p != nil {
 		s.problem(p)
 		return
 	}
-	parts, protos := f.bundle(), []*descriptorpb.FileDescriptorProto{}
+	parts, protos, schema := f.bundle(), []*descriptorpb.FileDescriptorProto{}, &ast.SchemaDocument{}
+	var schemas []string // names of the files of schema
 	for _, name := range f.names {
 		if s.done {
 			return
@@ -75,6 +77,15 @@ func (s *session) archive(in io.Reader) {
 				continue
 			}
 			protos = append(protos, file)
+		case fileKind(name) == GraphQL && s.mayBe(GraphQL):
+			doc, p := parseSDL(string(f.texts[name]))
+			if p != nil {
+				p.Detail, p.Line = name+": "+p.Detail, 0
+				s.problem(p)
+				continue
+			}
+			schema.Merge(doc)
+			schemas = append(schemas, name)
 		default:
 			f.document(name)
 		}
@@ -82,6 +93,23 @@ func (s *session) archive(in io.Reader) {
 	if len(protos) > 0 {
 		s.descriptors(protos, "", head{})
 	}
+	if len(schemas) > 0 {
+		if dir := commonFolder(schemas); dir != "." {
+			s.base = path.Base(dir)
+		}
+		s.schema(schema, "/", head{}) // no line: which file it is of is not known
+	}
+}
+
+// commonFolder returns the innermost folder that holds all of the files.
+func commonFolder(names []string) string {
+	dir := path.Dir(names[0])
+	for _, name := range names {
+		for dir != "." && !strings.HasPrefix(name, dir+"/") {
+			dir = path.Dir(dir)
+		}
+	}
+	return dir
 }
 
 func (f *folder) unpack(archive *tar.Reader) *Problem {

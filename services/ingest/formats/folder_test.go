@@ -62,3 +62,22 @@ func TestArchives(t *testing.T) {
 		t.Errorf("an archive over the limit: %v", problems)
 	}
 }
+
+func TestGraphQLFilesOfAFolderAreOneSchema(t *testing.T) {
+	items, problems := Parse([]byte(tarred(t,
+		"shop/query.graphql", "type Query { \"Finds a product.\" product(id: ID!): Product }",
+		"shop/types/product.graphql", "type Product { \"What it is called in the shop.\" name: String! }",
+		"shop/cart.graphql", "extend type Query { cart: [Product!] }",
+		"shop/broken.graphql", "type Query {",
+	)), Options{Source: "all"})
+	var got []string
+	for _, it := range items {
+		got = append(got, it.ID)
+	}
+	if strings.Join(got, ",") != "shop/Query.product,shop/Query.cart" || !strings.Contains(string(items[0].Raw), "What it is called in the shop.") {
+		t.Errorf("%q: %s", got, items[0].Raw)
+	}
+	if len(problems) != 1 || !strings.HasPrefix(problems[0].Detail, "shop/broken.graphql: ") {
+		t.Errorf("%v", problems)
+	}
+}

@@ -36,21 +36,34 @@ func (s *session) isSDL(text string) bool {
 
 // sdl takes a GraphQL schema as its definition language writes it.
 func (s *session) sdl(text, path string, h head) {
-	if executable.MatchString(strings.TrimSpace(text)) {
-		s.refuse(h, path, NotATool, "looks like a GraphQL operation: its schema is wanted, in SDL or as introspection answers it")
-		return
-	}
-	doc, err := parser.ParseSchemaWithLimit(&ast.Source{Input: text}, maxGraphQLTokens)
-	if err != nil {
-		p := &Problem{ID: h.id, Path: path, Reason: InvalidGraphQL, Detail: err.Error()}
-		if wrong := (*gqlerror.Error)(nil); errors.As(err, &wrong) {
-			if p.Detail = wrong.Message; len(wrong.Locations) > 0 {
-				p.Line = wrong.Locations[0].Line
-			}
-		}
+	doc, p := parseSDL(text)
+	if p != nil {
+		p.ID, p.Path = h.id, path
 		s.problem(p)
 		return
 	}
+	s.schema(doc, path, h)
+}
+
+func parseSDL(text string) (*ast.SchemaDocument, *Problem) {
+	if executable.MatchString(strings.TrimSpace(text)) {
+		return nil, &Problem{Reason: NotATool, Detail: "looks like a GraphQL operation: its schema is wanted, in SDL or as introspection answers it"}
+	}
+	doc, err := parser.ParseSchemaWithLimit(&ast.Source{Input: text}, maxGraphQLTokens)
+	if err == nil {
+		return doc, nil
+	}
+	p := &Problem{Reason: InvalidGraphQL, Detail: err.Error()}
+	if wrong := (*gqlerror.Error)(nil); errors.As(err, &wrong) {
+		if p.Detail = wrong.Message; len(wrong.Locations) > 0 {
+			p.Line = wrong.Locations[0].Line
+		}
+	}
+	return nil, p
+}
+
+// schema takes a schema that was parsed, of one file or several.
+func (s *session) schema(doc *ast.SchemaDocument, path string, h head) {
 	g := newGraph(append(doc.Definitions, doc.Extensions...))
 	for _, d := range append(doc.Schema, doc.SchemaExtension...) {
 		for _, root := range d.OperationTypes {
