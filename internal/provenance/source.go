@@ -110,7 +110,7 @@ func (s *Source) ReasonAt(path []string) Reason {
 			continue
 		case i > 0 && (path[i-1] == "$defs" || path[i-1] == "definitions") && !s.referred(key):
 			return Unused
-		case i > 0 && named(path[i-1]) && described(v):
+		case i > 0 && named(path[i-1]) && described(v), key == "body" && describes(v):
 			continue
 		}
 		if why := s.reasonOf(path[:i], key); why != "" {
@@ -132,6 +132,17 @@ func described(v any) bool {
 	m, _ := v.(map[string]any)
 	_, ok := m["description"].(string)
 	return ok
+}
+
+// describes reports whether a value is a map of what is described.
+func describes(v any) bool {
+	m, _ := v.(map[string]any)
+	for _, member := range m {
+		if described(member) {
+			return true
+		}
+	}
+	return false
 }
 
 // ReasonOf returns why a text belongs in no field, wherever it stands; empty where it may.

@@ -22,6 +22,9 @@ func parameters(v any, name string) ([]schema.Parameter, []string) {
 		if isSchema(v) {
 			return schemaParameters(v, name)
 		}
+		if body := object(v["body"]); body != nil && len(v) == 1 && !onlyKeywords(body) {
+			return parameters(body, name)
+		}
 		return fromMap(v)
 	case string:
 		return fromText(v), nil

@@ -283,3 +283,14 @@ func TestAPathVariableIsItsOwnParameter(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// The parameters of a request stand in its body, whatever they are called.
+func TestParametersInABody(t *testing.T) {
+	d, err := Standardize("json", "id", []byte(`{"name": "book", "description": "Books a room.", "request": {"body": {
+		"city": {"type": "string", "description": "Name of the city to stay in", "required": true},
+		"response": {"type": "string", "description": "How the guest wants the answer", "required": false}}}}`))
+	want := []schema.Parameter{{Name: "city", Type: "string", Required: true, Description: "Name of the city to stay in"}, {Name: "response", Type: "string", Description: "How the guest wants the answer"}}
+	if err != nil || !reflect.DeepEqual(d.Parameters, want) || d.Response != "" {
+		t.Errorf("%v: %+v", err, d)
+	}
+}
