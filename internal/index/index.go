@@ -49,7 +49,7 @@ type Lookup struct {
 	Probe   Probe
 	Model   fusion.Model // decides which candidates are worth returning, without a penalty
 	N       int          // how many; 0 for those of Also alone
-	Also    []string     // ids of tools that are scored and returned whatever their texts score
+	Also    []string     // ids of entities that are scored and returned whatever their texts score
 	Rerank  bool         // whether candidates come with what reranking compares
 }
 

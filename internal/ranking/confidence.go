@@ -64,7 +64,11 @@ const farthest = 1.5
 // this scale.
 func (r *Ranked) Evidence(m *fusion.Model, s Scale) Evidence {
 	e := Evidence{Named: r.Named * r.Named, Words: r.Covered * r.Covered, Vectors: s.Known()}
-	if above := r.Best - s.floor(m); r.Best > 0 && above > 0 {
+	floor := s.floor(m)
+	if r.Features[fusion.RelatedProvider] != 0 {
+		floor += m.Features[fusion.RelatedProvider] * s.Unrelated
+	}
+	if above := r.Best - floor; r.Best > 0 && above > 0 {
 		e.Standing = min(r.Lead/above, 1)
 	}
 	if e.Vectors {

@@ -28,7 +28,7 @@ func Hits(rankings [][]Ranked, rank schema.Rank, first string) []Hit {
 	lists := make([][]Hit, len(rankings))
 	for i, ranked := range rankings {
 		if rank == schema.RankProviders {
-			lists[i] = providers(ranked)
+			lists[i] = byProvider(ranked)
 		} else {
 			lists[i] = entities(ranked)
 		}
@@ -49,11 +49,11 @@ func entities(rs []Ranked) []Hit {
 	return hits
 }
 
-// providers is Algorithm 1 of Tool-to-Agent Retrieval (arXiv 2511.01854): down the
+// byProvider is Algorithm 1 of Tool-to-Agent Retrieval (arXiv 2511.01854): down the
 // ranking of tools and providers together, each entity gives way to its provider, and a
 // provider stands where the first of its entities does. Tools without a provider are
 // left out.
-func providers(rs []Ranked) []Hit {
+func byProvider(rs []Ranked) []Hit {
 	var hits []Hit
 	place := map[string]int{}
 	for i := range rs {

@@ -2,13 +2,14 @@
 // the order in which a search shows them. It adds features of their use and of
 // how they relate to each other.
 //
-// Five features need the other candidates. A tool that was used together with
+// Six features need the other candidates. A tool that was used together with
 // the front runners is likely to be wanted beside them. A tool whose provider
 // has another tool that ranks high is in the right place. A tool that does best what
 // one part of a request asks for is wanted, however little that part says beside the
 // others. A tool that alone answers with a parameter of the front runners, such as a token
 // or an id, has to be called before them, though no request asks for it. And a tool whose
-// name the query says stands out, the more the less it says of other names.
+// name the query says stands out, the more the less it says of other names. Where providers
+// are ranked, what one says of itself counts for its tools.
 package ranking
 
 import (
@@ -42,9 +43,11 @@ type Suppliers func(tool string) []index.Supplier
 type Signals struct {
 	Usage     UsageStats
 	Suppliers Suppliers
-	// Recorded says that the candidates have RelatedSupply, RelatedNeed and RelatedName as
-	// a search recorded them. They stand where Suppliers is nil.
+	// Recorded says that the candidates have the features that relate them as a search
+	// recorded them. Those but RelatedOwner stand where Suppliers is nil.
 	Recorded bool
+	// Providers says that providers are ranked, by themselves and by their tools.
+	Providers bool
 }
 
 // Ranked is a candidate with its fused score. The penalty is part of the score.
@@ -144,12 +147,15 @@ func relate(rs []Ranked, m *fusion.Model, s Signals) {
 	owners(rs, most)
 	needs(rs, most)
 	names(rs)
+	if s.Providers {
+		providers(rs)
+	}
 	first := tools(front(rs, max(fusion.Supplied, fusion.FrontRunners)))
 	if s.Suppliers != nil {
 		supply(rs, first[:min(len(first), fusion.Supplied)], s.Suppliers)
 	}
 	for i := range recorded {
-		for _, f := range []fusion.Feature{fusion.RelatedSupply, fusion.RelatedNeed, fusion.RelatedName} {
+		for _, f := range []fusion.Feature{fusion.RelatedSupply, fusion.RelatedNeed, fusion.RelatedName, fusion.RelatedProvider} {
 			rs[i].Features[f] = recorded[i][f]
 		}
 	}

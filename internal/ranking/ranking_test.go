@@ -290,7 +290,7 @@ func drawn(t *rapid.T) ([]index.Candidate, Signals) {
 			lists[id] = []index.Supplier{{ID: other, Share: index.SupplierShare(1 + few.Draw(t, "suppliers"))}}
 		}
 	}
-	k := Signals{}
+	k := Signals{Providers: rapid.Bool().Draw(t, "providers")}
 	if rapid.Bool().Draw(t, "uses") {
 		k.Usage = u
 	}

@@ -50,6 +50,11 @@ const (
 	verbWeight = -4
 )
 
+// providerWeight is what a unit of the cosine of the query and a provider's own document
+// is worth where providers are ranked. Twice as much gains for single steps and loses for
+// long texts.
+const providerWeight = 2 * denseWeight
+
 // What use lends to a tool, as soon as feedback tells of any: having been used for
 // the same query, about what its texts can, and being used whenever a front runner
 // is, a fraction of that. With every label counted this is nearly all that learning
@@ -97,6 +102,7 @@ func Builtin() schema.Weights {
 	}
 	m.Features[RelatedOwner], m.Features[RelatedSupply], m.Features[RelatedNeed] = ownerWeight, supplyWeight, needWeight
 	m.Features[RelatedName], m.Features[QueryVerb] = nameWeight, verbWeight
+	m.Features[RelatedProvider] = providerWeight
 	m.Features[UsageSimilar], m.Features[UsageCoUse] = similarWeight, coUseWeight
 	return preset(m, "measured default: whole documents, query and best clause")
 }

@@ -78,7 +78,7 @@ func TestRankAuto(t *testing.T) {
 func TestRankAutoOfALongTextLooksForAFewParts(t *testing.T) {
 	b, ix := newTravel(t)
 	resp := b.search(t, schema.SearchRequest{Query: strings.Repeat("find a train to Porto\n", 300), Rank: schema.RankAuto, Explain: true})
-	if n := len(resp.Chosen.Needs); n < 2 || n > schema.MaxNeeds || len(ix.asked) > n+1 || len(ix.asked) < n {
+	if n := len(resp.Chosen.Needs); n < 2 || n > schema.MaxNeeds || len(ix.asked) > n+2 || len(ix.asked) < n {
 		t.Errorf("%d needs, %d lookups", n, len(ix.asked))
 	}
 }
@@ -88,7 +88,7 @@ func TestRankAutoOfALongTextLooksForAFewParts(t *testing.T) {
 func TestTheToolsOfTheChosenProviderTakePart(t *testing.T) {
 	b, ix := newTravel(t)
 	b.search(t, schema.SearchRequest{Query: "Find a train to Porto. Buy a train ticket.", Rank: schema.RankAuto})
-	if l := ix.asked[len(ix.asked)-1]; !slices.Contains(l.Also, "book") {
-		t.Errorf("of the last lookup also %v take part", l.Also)
+	if l := ix.asked[len(ix.asked)-2]; !slices.Contains(l.Also, "book") { // the last one is for what providers say of themselves
+		t.Errorf("of the last lookup of tools also %v take part", l.Also)
 	}
 }

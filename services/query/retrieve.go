@@ -193,7 +193,10 @@ func (s *Service) lookUp(ctx context.Context, sr *search, probe index.Probe, of 
 		l.N *= wider
 		found, err = s.find(ctx, sr, l)
 	}
-	step := Step{Signals: ranking.Signals{Usage: uses}, lookup: l}
+	if err == nil && of.rank == schema.RankProviders {
+		found, err = s.addProviders(ctx, sr, l, found)
+	}
+	step := Step{Signals: ranking.Signals{Usage: uses, Providers: of.rank == schema.RankProviders}, lookup: l}
 	step.Candidates, step.held = apart(found, uses)
 	if err == nil && sr.model.Features[fusion.RelatedSupply] != 0 {
 		err = s.addSuppliers(ctx, sr, l, &step)
@@ -241,6 +244,27 @@ func owners(found []index.Candidate) int {
 		}
 	}
 	return len(distinct)
+}
+
+// addProviders adds the documents of the providers whose tools were found. What is held
+// back speaks for nobody.
+func (s *Service) addProviders(ctx context.Context, sr *search, l index.Lookup, found []index.Candidate) ([]index.Candidate, error) {
+	there, missing := map[string]bool{}, map[string]bool{}
+	for i := range found {
+		if c := &found[i]; c.Kind == schema.KindProvider {
+			there[c.ID] = true
+		} else if c.Provider != "" {
+			missing[c.Provider] = true
+		}
+	}
+	maps.DeleteFunc(missing, func(id string, _ bool) bool { return there[id] })
+	l.Kinds = slices.DeleteFunc(slices.Clone(l.Kinds), func(k schema.Kind) bool { return k != schema.KindProvider })
+	if len(missing) == 0 || len(l.Kinds) == 0 {
+		return found, nil
+	}
+	l.N, l.Also, l.Exclude = 0, slices.Sorted(maps.Keys(missing)), slices.Concat(l.Exclude, l.Behind)
+	more, err := s.find(ctx, sr, l)
+	return append(found, more...), err
 }
 
 // leastSupply is the share of the front runners' parameters from which on a supplier

@@ -214,8 +214,11 @@ func TestProvidersStandWhereTheirFirstEntityStands(t *testing.T) {
 	if r := resp.Results[1]; r.Name != "chat" || r.Score >= resp.Results[0].Score || r.Score <= resp.Results[2].Score {
 		t.Errorf("an owner nobody described is %+v", r)
 	}
-	if n := b.index.last().N; n < 30 {
+	if n := b.index.lookups[0].N; n < 30 {
 		t.Errorf("%d entities asked for 3 providers", n)
+	}
+	if l := b.index.last(); l.N != 0 || !slices.Equal(l.Also, []string{"chat"}) || !slices.Equal(l.Kinds, []schema.Kind{schema.KindProvider}) {
+		t.Errorf("of the provider that was not found itself: %+v", l)
 	}
 	if got := ids(b.search(t, schema.SearchRequest{Rank: schema.RankProviders, Filters: schema.Filters{Kinds: []schema.Kind{schema.KindProvider}}})); !slices.Equal(got, []string{"wiki", "mail"}) {
 		t.Errorf("providers alone: %v", got)
@@ -240,12 +243,12 @@ func TestAnOwnerOfAllTheBestToolsDoesNotHideTheOthers(t *testing.T) {
 	if got := ids(b.search(t, schema.SearchRequest{Rank: schema.RankProviders, K: 2})); !slices.Equal(got, []string{"giant", "dwarf"}) {
 		t.Errorf("found %v", got)
 	}
-	if n := len(b.index.lookups); n != 2 {
+	if n := len(b.index.lookups); n != 3 { // the last for what the providers say of themselves
 		t.Errorf("%d lookups", n)
 	}
 	b.search(t, schema.SearchRequest{Rank: schema.RankProviders, K: 1})
-	if n := len(b.index.lookups); n != 3 {
-		t.Errorf("%d lookups although the first brings all that is wanted", n-2)
+	if n := len(b.index.lookups); n != 5 {
+		t.Errorf("%d lookups although the first brings all that is wanted", n-3)
 	}
 }
 
@@ -370,7 +373,7 @@ func TestImpressionsCarryWhatTheRankingSaw(t *testing.T) {
 		c.Features[i] = float64(i + 1)
 	}
 	c.Features[fusion.UsagePrior], c.Features[fusion.UsageSimilar] = 0, 0
-	for _, f := range []fusion.Feature{fusion.UsageCoUse, fusion.RelatedSupply, fusion.RelatedNeed, fusion.RelatedName} {
+	for _, f := range []fusion.Feature{fusion.UsageCoUse, fusion.RelatedSupply, fusion.RelatedNeed, fusion.RelatedName, fusion.RelatedProvider} {
 		c.Features[f] = 0
 	}
 	c.Features[fusion.RelatedOwner] = 1 // no owner has a better one

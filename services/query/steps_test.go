@@ -30,7 +30,7 @@ func (b *byWords) Candidates(_ context.Context, l index.Lookup) ([]index.Candida
 		b.needs = append(b.needs, n.Whole.Words)
 	}
 	for word, found := range b.found {
-		if strings.Contains(l.Probe.Query.Words, word) {
+		if l.N > 0 && strings.Contains(l.Probe.Query.Words, word) { // its providers have no documents
 			return found, b.err
 		}
 	}

@@ -148,14 +148,16 @@ func (s *search) everything() []uint32 {
 	return slots
 }
 
-// also returns the slots of the tools that are wanted whatever they score, as
+// also returns the slots of the entities that are wanted whatever they score, as
 // far as the filters allow them.
 func (s *search) also() []uint32 {
 	var slots []uint32
 	for _, id := range s.lookup.Also {
-		slot, ok := s.tenant.slotOf(schema.KindTool, id, s.snapshot)
-		if ok && s.allows(slot) && !slices.Contains(slots, slot) {
-			slots = append(slots, slot)
+		for _, kind := range []schema.Kind{schema.KindTool, schema.KindProvider} {
+			slot, ok := s.tenant.slotOf(kind, id, s.snapshot)
+			if ok && s.allows(slot) && !slices.Contains(slots, slot) {
+				slots = append(slots, slot)
+			}
 		}
 	}
 	return slots
@@ -320,7 +322,7 @@ func (r *reader) vectors(e *entity) (*events.Vectors, error) {
 	return &r.found, err
 }
 
-// answer returns the N best and the tools of Also behind them. Candidates are large, and
+// answer returns the N best and those of Also behind them. Candidates are large, and
 // copied once.
 func (s *search) answer(found []scored) []index.Candidate {
 	best := make([]*scored, len(found))
@@ -331,7 +333,7 @@ func (s *search) answer(found []scored) []index.Candidate {
 	n := min(s.lookup.N, len(best))
 	out := make([]index.Candidate, 0, n+len(s.lookup.Also))
 	for i, c := range best {
-		if i < n || c.Kind == schema.KindTool && slices.Contains(s.lookup.Also, c.ID) {
+		if i < n || slices.Contains(s.lookup.Also, c.ID) {
 			out = append(out, c.Candidate)
 		}
 	}

@@ -44,7 +44,7 @@ func (e *evaluator) given(ctx context.Context) ([][]evaluation.Ranked, error) {
 		if found.Chosen != nil {
 			first = e.judgeChosen(i, found.Chosen)
 		}
-		signals := ranking.Signals{Suppliers: e.suppliersOf}
+		signals := ranking.Signals{Suppliers: e.suppliersOf, Providers: found.Rank == schema.RankProviders}
 		return order(candidatesOf(found), found.Rank, first, &model, signals, e.reorder(ctx, i, found.Steps[0], &model, nil)), nil
 	})
 }
@@ -242,7 +242,7 @@ func (e *evaluator) mask(f *fusion.Features) {
 
 // order ranks a sample as a search would show it.
 func (e *evaluator) order(s *evaluation.Sample, m *fusion.Model, used func([]float32) ranking.QueryUsage, reorder reordering) []evaluation.Ranked {
-	signals := ranking.Signals{Usage: used(s.Vector), Suppliers: s.Suppliers}
+	signals := ranking.Signals{Usage: used(s.Vector), Suppliers: s.Suppliers, Providers: e.Settings.Rank == evaluation.Providers}
 	steps := s.Steps
 	if len(steps) == 0 {
 		steps = [][]index.Candidate{s.Candidates}

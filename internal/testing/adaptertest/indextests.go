@@ -542,6 +542,13 @@ func testAlso(t *indexTest) {
 	if got := ids(found); !slices.Equal(got, all[:2]) {
 		t.Errorf("a filter does not hold for what is wanted also: %v", got)
 	}
+	owner := t.tool("p", "nothing like it")
+	owner.Kind, owner.Provider = schema.KindProvider, ""
+	t.apply(owner)
+	both := []schema.Kind{schema.KindTool, schema.KindProvider}
+	if found := t.candidates(index.Lookup{Probe: p, Kinds: both, N: 1, Also: []string{"p"}}); !slices.ContainsFunc(found, func(c index.Candidate) bool { return c.Kind == schema.KindProvider && c.ID == "p" }) {
+		t.Errorf("a provider that is wanted also is not among %v", ids(found))
+	}
 	// No candidates but those of Also.
 	for name, l := range map[string]index.Lookup{
 		"nothing":   {},
