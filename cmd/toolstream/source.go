@@ -108,6 +108,7 @@ func newSourcesAdd(con *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "add NAME --url URL | NAME -- COMMAND [ARGUMENT...]", Short: "Add a source, or replace it", Args: cobra.MinimumNArgs(1),
 		Example: "  toolstream sources add shop --url https://shop.example/mcp --auth shop-token\n" +
+			"  toolstream sources add pets --kind openapi --url https://pets.example/openapi.json\n  toolstream sources add specs --kind folder --url /srv/specs\n" +
 			"  toolstream sources add files --wait -- npx -y @modelcontextprotocol/server-filesystem /srv",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			declared.Command, declared.Every = args[1:], spec.Duration(every)
@@ -125,14 +126,15 @@ func newSourcesAdd(con *console) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&declared.Kind, "kind", spec.MCP, "kind of source")
-	flags.StringVar(&declared.URL, "url", "", "where it is")
+	flags.StringVar(&declared.Kind, "kind", spec.MCP, "kind of source: mcp, openapi or folder")
+	flags.StringVar(&declared.URL, "url", "", "where it is; of a folder, its absolute path")
 	flags.StringVar(&credential, "auth", "", "`NAME` of a credential in the server's settings (crawl.credentials)")
 	flags.DurationVar(&every, "every", 0, "longest time between two looks; 0: what the source asks for, else 5m")
 	flags.StringVar(&declared.Provider, "provider", "", "`ID` of the provider that owns the tools; the source's name if it is not given")
 	flags.BoolVar(&declared.AllowPrivate, "allow-private", false, "private addresses may be reached, as far as the server's settings allow them")
 	flags.StringVar(&declared.Deletes, "deletes", spec.Guarded, "what becomes of tools that are gone: guarded, always or never")
 	flags.BoolVar(&wait, "wait", false, "wait for the first look")
+	fixed(cmd, "kind", spec.MCP, spec.OpenAPI, spec.Folder)
 	fixed(cmd, "deletes", spec.Guarded, spec.Always, spec.Never)
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/toolstream/toolstream/internal/outbound"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/services/ingest/sources"
+	"github.com/toolstream/toolstream/services/ingest/sources/documents"
 )
 
 // Buckets of sources, and of the processes that look at them.
@@ -81,7 +82,9 @@ func (p *process) listSources() (func(ctx context.Context, tenant string) ([]sou
 
 // connectors are those of the kinds of sources.
 func (p *process) connectors() map[string]source.Connector {
-	return map[string]source.Connector{source.MCP: mcp.Connector{Version: p.version}}
+	return map[string]source.Connector{
+		source.MCP: mcp.Connector{Version: p.version}, source.OpenAPI: documents.URL{}, source.Folder: documents.Folder{},
+	}
 }
 
 // trusted reports whether whoever can call is the operator: on loopback, without

@@ -187,6 +187,7 @@ type Document struct {
 	Name   string // file name or address, for messages and to recognise the format
 	Format string // as package formats names it; empty: recognise it
 	Tool   bool   // it is one tool, and says nothing of others where it cannot be read
+	Base   string // address against which relative addresses in it are resolved, of an archive that of its root; empty: none
 	Raw    []byte
 
 	Problem string // of a tool, called Name, that must not be indexed: why; empty: it may be

@@ -165,6 +165,9 @@ func (f *folder) inSkill(name string) bool {
 func (f *folder) document(name string) {
 	s, opt := f.s, f.s.opt
 	opt.Source = name
+	if opt.Base != "" {
+		opt.Base = strings.TrimSuffix(opt.Base, "/") + "/" + name
+	}
 	inner := &session{opt: opt, base: baseName(name), seen: s.seen, given: s.given}
 	inner.yield = func(it Item, p *Problem) bool {
 		if p != nil {

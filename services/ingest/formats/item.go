@@ -117,6 +117,7 @@ type Options struct {
 	Source   string      // file name or URL, for messages and the default provider
 	Provider string      // owner of every tool; wins over the input
 	Below    string      // provider below which every provider of the input stands: "Below/own"; not with Provider
+	Base     string      // address of the document, or of the root of an archive: relative servers are resolved against it
 	ID       string      // id of the one tool or provider in the input
 	Kind     schema.Kind // KindProvider: every document is a provider
 	Format   string      // Auto or empty, or the format of every document

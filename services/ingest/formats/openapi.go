@@ -1,10 +1,13 @@
 package formats
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -24,6 +27,7 @@ type api struct {
 	doc  map[string]any
 	refs *references
 	head map[string]any // title, description and version, for Raw
+	base *url.URL       // of the document; nil: it is not known
 }
 
 // operation is one method of one path.
@@ -43,7 +47,7 @@ func (s *session) openapi(n node, h head) {
 		return
 	}
 	info, _ := doc["info"].(map[string]any)
-	a := &api{doc: doc, refs: &references{doc: doc, sizes: map[uintptr]int{}}, head: headOf(info)}
+	a := &api{doc: doc, refs: &references{doc: doc, sizes: map[uintptr]int{}}, head: headOf(info), base: baseOf(s.opt.Base)}
 	operations, refused := s.operations(a, n.path+"/paths")
 	switch {
 	case len(operations) == 0 && !refused:
@@ -267,22 +271,59 @@ func (a *api) encode(op operation, value map[string]any, limit int) (raw []byte,
 	return raw, hex.EncodeToString(sum[:]), nil
 }
 
+// baseOf returns the address of a document, nil where it is not known.
+func baseOf(address string) *url.URL {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	return u
+}
+
 // servers returns where the operation is called: its own servers, its path's
-// or the document's, nil if there are none or too many to repeat.
+// or the document's, nil if there are none or too many to repeat. Where the document's
+// address is known, that is where servers without one are.
 func (a *api) servers(op operation, value map[string]any) any {
 	for _, m := range []map[string]any{value, op.item, a.doc} {
 		list, _ := m["servers"].([]any)
 		if len(list) > 0 && len(jsondoc.Canonical(list)) <= maxServers {
-			return list
+			return a.absolute(list)
 		}
 	}
 	host := str(a.doc, "host")
-	if host == "" {
+	switch {
+	case host == "" && a.base == nil:
 		return nil
+	case host == "":
+		at := a.base.Scheme + "://" + a.base.Host + cmp.Or(str(a.doc, "basePath"), "/")
+		return []any{map[string]any{"url": cut(at, maxServers)}}
 	}
 	scheme := "https"
 	if schemes, _ := a.doc["schemes"].([]any); len(schemes) > 0 && !slices.Contains(schemes, any("https")) {
 		scheme = fmt.Sprint(schemes[0])
 	}
 	return []any{map[string]any{"url": cut(scheme+"://"+host+str(a.doc, "basePath"), maxServers)}}
+}
+
+// absolute returns servers with their addresses resolved against the document's. One with
+// variables is resolved where it begins with a path.
+func (a *api) absolute(list []any) []any {
+	if a.base == nil {
+		return list
+	}
+	out := make([]any, len(list))
+	for i, server := range list {
+		out[i] = server
+		m, _ := server.(map[string]any)
+		address, _ := m["url"].(string)
+		if m == nil || strings.Contains(address, "://") || strings.HasPrefix(address, "{") {
+			continue
+		}
+		root := a.base.Scheme + "://" + a.base.Host
+		if !strings.HasPrefix(address, "/") {
+			address = path.Join("/", path.Dir(a.base.Path), address)
+		}
+		out[i] = overlay(m, map[string]any{"url": root + address})
+	}
+	return out
 }

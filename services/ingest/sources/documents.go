@@ -52,7 +52,7 @@ func read(l source.Listing, root string) content {
 			c.kept[below(root, d.Name)] = true
 			continue
 		}
-		opt := formats.Options{Source: d.Name, Format: d.Format, Provider: root}
+		opt := formats.Options{Source: d.Name, Format: d.Format, Provider: root, Base: d.Base}
 		if l.Several {
 			opt.Provider, opt.Below = "", root
 		}
