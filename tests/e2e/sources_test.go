@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/testing/process"
+	"github.com/toolstream/toolstream/services/ingest/sources"
+)
+
+// shopTool adds a tool to an MCP server.
+func shopTool(s *mcp.Server, name, does string) {
+	s.AddTool(&mcp.Tool{Name: name, Description: does, InputSchema: map[string]any{"type": "object"}},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{}, nil
+		})
+}
+
+// comeTo waits until a process shows tools of these ids, and no others.
+func comeTo(t *testing.T, p *process.Process, ids ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var have []string
+	start := time.Now()
+	err := process.Until(ctx, func() (bool, error) {
+		have = have[:0]
+		for id := range revisions(t, p, "") {
+			have = append(have, id)
+		}
+		slices.Sort(have)
+		return slices.Equal(have, ids), nil
+	})
+	if err != nil {
+		t.Fatalf("there are %q, want %q\n%s", have, ids, p.Log())
+	}
+	t.Logf("%v until there were %d tools", time.Since(start).Round(time.Millisecond), len(ids))
+}
+
+// The index follows a server through its changes, its restart and those of the
+// deployment, and does as its source is told.
+func TestASourceIsFollowed(t *testing.T) {
+	t.Parallel()
+	const private = "TOOLSTREAM_CRAWL_PRIVATE=127.0.0.0/8"
+	t.Run("embedded", func(t *testing.T) { followed(t, process.Up(t, binary(), private)) })
+	t.Run("distributed", func(t *testing.T) {
+		followed(t, process.ServeIn(t, &cluster, binary(), []string{private}, config.VectorsReplica))
+	})
+}
+
+func followed(t *testing.T, d process.Deployment) {
+	shop := mcp.NewServer(&mcp.Implementation{Name: "shop", Version: "1"}, nil)
+	shopTool(shop, "rent_boat", "Rents a boat for a day.")
+	shopTool(shop, "sell_rope", "Sells rope by the metre.")
+	serve := func() http.Handler {
+		return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return shop }, nil)
+	}
+	handler := serve()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+
+	var s sources.Source
+	spec := source.Spec{Kind: source.MCP, URL: server.URL, AllowPrivate: true}
+	if err := d.Front().Client.Put(t.Context(), "/v1/sources/shop", spec, &s); err != nil {
+		t.Fatal(err)
+	}
+	comeTo(t, d.Front(), "shop/rent_boat", "shop/sell_rope")
+	shopTool(shop, "mend_net", "Mends a fishing net.")
+	comeTo(t, d.Front(), "shop/mend_net", "shop/rent_boat", "shop/sell_rope")
+	shop.RemoveTools("sell_rope")
+	comeTo(t, d.Front(), "shop/mend_net", "shop/rent_boat")
+
+	handler = serve() // it knows no session of before
+	server.CloseClientConnections()
+	shopTool(shop, "paint_hull", "Paints the hull of a boat.")
+	comeTo(t, d.Front(), "shop/mend_net", "shop/paint_hull", "shop/rent_boat")
+
+	d.Crash(t, "ingest")
+	shopTool(shop, "tow_boat", "Tows a boat to the harbour.")
+	comeTo(t, d.Front(), "shop/mend_net", "shop/paint_hull", "shop/rent_boat", "shop/tow_boat")
+	if ids := found(t, d.Front(), "my boat cannot move, bring it to the port", 1); len(ids) == 0 || !strings.HasPrefix(ids[0], "shop/tow") {
+		t.Errorf("found %q", ids)
+	}
+
+	if err := d.Front().Client.Delete(t.Context(), "/v1/sources/shop", &s); err != nil {
+		t.Fatal(err)
+	}
+	comeTo(t, d.Front())
+}
