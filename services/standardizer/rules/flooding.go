@@ -137,6 +137,9 @@ func ofMyself(words []string, at int) bool {
 // listsSubjects reports whether a text, of scripts with words, lists words of many things
 // and repeats few of any kind, as prose does.
 func listsSubjects(s string) bool {
+	if len(s) < 2*manySubjects { // most texts
+		return false
+	}
 	words, distinct, subjects := 0, map[string]bool{}, map[string]bool{}
 	for _, w := range text.Words(s) {
 		if !w.Spaced() {
