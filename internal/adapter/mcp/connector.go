@@ -29,6 +29,7 @@ const (
 	pingEvery = 30 * time.Second // servers that have sessions: a connection that is dead says nothing
 	retries   = 2                // of a stream that broke, before the session counts as lost
 
+	closeWithin = 10 * time.Second
 	agreeWithin = 2 * time.Second // what a stateless server may take to acknowledge a subscription
 )
 
@@ -183,13 +184,24 @@ func (s *session) stateless() bool {
 	return r != nil && r.ProtocolVersion >= "2026-07-28"
 }
 
-// Close implements source.Session.
+// Close implements source.Session. What a server holds up beyond closeWithin is left
+// behind.
 func (s *session) Close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
 	s.wire.close()
-	_ = s.session.Close() // the server may be gone
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = s.session.Close() // the server may be gone
+	}()
+	timer := time.NewTimer(closeWithin)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
 	s.stop()
 }
 

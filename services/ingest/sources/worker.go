@@ -430,6 +430,9 @@ func (s *Service) keep(i id, status Status) {
 func (w *worker) clear(ctx context.Context, rec *record) bool {
 	w.hangUp()
 	err := w.discard(ctx, rec)
+	if again, _ := w.sight(); !again.Removed { // the settings name it anew
+		return false
+	}
 	if err == nil {
 		err = w.s.store.Delete(ctx, stateKey(w.id))
 	}
