@@ -179,7 +179,7 @@ type Listing struct {
 	Several   bool            // each document has a provider of its own
 	Owner     json.RawMessage // what the source says of itself, as a provider's document; nil: nothing
 	Fresh     time.Duration   // how long the source takes the list to be true; 0: it does not say
-	Private   bool            // the list is for the credential alone
+	Private   bool            // the source says that the list is for who asked alone
 }
 
 // Document is one document of a listing, in any format.

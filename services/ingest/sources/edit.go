@@ -228,7 +228,7 @@ func (s *Service) test(ctx context.Context, i id) (Trial, error) {
 	}
 	defer s.hangUp(session)
 	listing, err := session.List(ctx, true)
-	if err == nil && listing.Private {
+	if err == nil && private(src.Spec, listing) {
 		err = errPrivate
 	}
 	if err != nil {

@@ -39,7 +39,7 @@ func TestNothingIsLostThroughFaults(t *testing.T) {
 		case 2:
 			s.hang = true
 		case 3:
-			s.private = true
+			s.fails = source.ErrRefused
 		case 4:
 			s.extra = make([]source.Document, 20_001)
 		case 5:
@@ -69,7 +69,7 @@ func TestNothingIsLostThroughFaults(t *testing.T) {
 				s.tools[d.Name] = "Does " + d.Name + " again."
 			}
 		}
-		s.fails, s.closed, s.hang, s.private, s.extra = nil, nil, false, false, nil
+		s.fails, s.closed, s.hang, s.extra = nil, nil, false, nil
 	}
 	run(t, Config{Timeout: 10 * time.Second}, shops, func(p *places) {
 		for _, kind := range kinds {

@@ -35,6 +35,10 @@ const (
 // errPrivate is the error of a list that is for one credential alone.
 var errPrivate = refuse("the list is private to the credential (cacheScope): it is not for every caller of this index")
 
+// private reports whether a list is for one credential alone. What a server answers to
+// whoever asks without one is not, whatever it says: some say so of every list.
+func private(spec source.Spec, l source.Listing) bool { return l.Private && spec.Auth != nil }
+
 // worker looks at one source. What has no comment is used by its goroutine alone.
 type worker struct {
 	s      *Service
@@ -229,7 +233,7 @@ func (w *worker) visit(ctx context.Context, rec *record, seen time.Time) (time.D
 	switch {
 	case err != nil:
 		return 0, found{}, err
-	case listing.Private:
+	case private(rec.Spec, listing):
 		return 0, found{}, errPrivate
 	case len(listing.Documents) > w.s.cfg.Limits.Tools:
 		return 0, found{}, errTools

@@ -82,8 +82,10 @@ func TestTheTimeBetweenLooksIsTheSourcesOrTheUsers(t *testing.T) {
 // Whatever a source does but list other tools, what it had stays.
 func TestAFailureCostsNoTools(t *testing.T) {
 	a := newShop("one", "two")
-	run(t, Config{Timeout: 10 * time.Second}, map[string]*shop{"mcp": a}, func(p *places) {
-		p.put("shop", "mcp")
+	t.Setenv("SOURCE_TOKEN", "s3cret")
+	credentials := map[string]outbound.Credential{"own": {Kind: outbound.Bearer, Hosts: []string{"mcp.example"}, Env: "SOURCE_TOKEN"}}
+	run(t, Config{Timeout: 10 * time.Second, Permit: Permit{Credentials: credentials}}, map[string]*shop{"mcp": a}, func(p *places) {
+		p.put("shop", "mcp", func(s *source.Spec) { s.Auth = &source.Auth{Credential: "own"} })
 		for _, tc := range []struct {
 			name  string
 			fails func(*shop)
@@ -326,5 +328,16 @@ func TestARestartLosesAndRepeatsNothing(t *testing.T) {
 		if n := p.published() - before; n != 2 {
 			p.t.Errorf("%d changes were published, want 2", n)
 		}
+	})
+}
+
+// Some servers call every list private. What they answer without a credential is for
+// everyone.
+func TestAListForEveryoneIsNotPrivate(t *testing.T) {
+	a := newShop("one")
+	a.private = true
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+		p.put("shop", "mcp")
+		p.want("shop", Polling, 1)
 	})
 }
