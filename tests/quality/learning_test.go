@@ -39,7 +39,7 @@ func TestUsersTeachWhatLabelsDo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(process.Build(t), "simulate", dir, "--seeds", "3", "--rounds", "12", "--users", "50", "--drift", "--thorough", "--json")
+	cmd := exec.Command(process.Build(t), "simulate", dir, "--seeds", "3", "--rounds", "24", "--users", "50", "--drift", "--thorough", "--json")
 	cmd.Stderr = os.Stderr
 	raw, err := cmd.Output()
 	if err != nil {
