@@ -111,6 +111,7 @@ type Candidate struct {
 	Similarity float64        // best dense score of query and needs against the whole entity
 	Label      string         // the words by which people know it, see Label
 	Named      float64        // how much of its label the query says, from 0 to 1; the index leaves it at 0
+	Naming     []string       // the words of a query that name its provider; the index leaves them out
 	Covered    float64        // largest share of a need's words that the whole entity holds, rare words counting most
 
 	Needs  []float64 // what each need scores by itself against the name and flat texts, by the model of a lookup that asks Apart

@@ -2,14 +2,15 @@
 // the order in which a search shows them. It adds features of their use and of
 // how they relate to each other.
 //
-// Six features need the other candidates. A tool that was used together with
+// Seven features need the other candidates. A tool that was used together with
 // the front runners is likely to be wanted beside them. A tool whose provider
 // has another tool that ranks high is in the right place. A tool that does best what
 // one part of a request asks for is wanted, however little that part says beside the
 // others. A tool that alone answers with a parameter of the front runners, such as a token
-// or an id, has to be called before them, though no request asks for it. And a tool whose
-// name the query says stands out, the more the less it says of other names. Where providers
-// are ranked, what one says of itself counts for its tools.
+// or an id, has to be called before them, though no request asks for it. A tool whose
+// name the query says stands out, the more the less it says of other names. Where the
+// query names a provider, its tools are meant. And where providers are ranked, what one
+// says of itself counts for its tools.
 package ranking
 
 import (
@@ -147,6 +148,7 @@ func relate(rs []Ranked, m *fusion.Model, s Signals) {
 	owners(rs, most)
 	needs(rs, most)
 	names(rs)
+	namedProviders(rs)
 	if s.Providers {
 		providers(rs)
 	}
@@ -155,7 +157,7 @@ func relate(rs []Ranked, m *fusion.Model, s Signals) {
 		supply(rs, first[:min(len(first), fusion.Supplied)], s.Suppliers)
 	}
 	for i := range recorded {
-		for _, f := range []fusion.Feature{fusion.RelatedSupply, fusion.RelatedNeed, fusion.RelatedName, fusion.RelatedProvider} {
+		for _, f := range []fusion.Feature{fusion.RelatedSupply, fusion.RelatedNeed, fusion.RelatedName, fusion.RelatedProvider, fusion.RelatedProviderName} {
 			rs[i].Features[f] = recorded[i][f]
 		}
 	}

@@ -45,13 +45,14 @@ const (
 	UsageCoUse        // sum over the front runners of the share of their decayed uses that was together with it
 	QueryLexicalPairs // pairs of neighbouring words in name, title, description and tags
 	NeedsLexicalPairs
-	UsageSimilar    // how much alike the nearest query is that the tool was used for, from 0 to 1
-	RelatedOwner    // best score of a tool of the same owner, as a share of the best of all
-	RelatedSupply   // mean over the front runners of how far they are ahead, where it supplies what they take
-	RelatedNeed     // best score of all, as far as it reaches the best for one of several needs
-	QueryVerb       // 1 where the name says to do something else than the query: create, read, change, delete …
-	RelatedName     // how much of its name the query says, in units of how far apart the scores of the front are
-	RelatedProvider // where providers are ranked: cosine of the query and the provider's own document
+	UsageSimilar        // how much alike the nearest query is that the tool was used for, from 0 to 1
+	RelatedOwner        // best score of a tool of the same owner, as a share of the best of all
+	RelatedSupply       // mean over the front runners of how far they are ahead, where it supplies what they take
+	RelatedNeed         // best score of all, as far as it reaches the best for one of several needs
+	QueryVerb           // 1 where the name says to do something else than the query: create, read, change, delete …
+	RelatedName         // how much of its name the query says, in units of how far apart the scores of the front are
+	RelatedProvider     // where providers are ranked: cosine of the query and the provider's own document
+	RelatedProviderName // which share of what the query says of the names of providers its own provider has
 	FeatureCount
 )
 
@@ -107,6 +108,7 @@ var names = [FeatureCount]string{
 	QueryVerb:               "query.verb",
 	RelatedName:             "related.name",
 	RelatedProvider:         "related.provider",
+	RelatedProviderName:     "related.provider_name",
 }
 
 // String returns the feature's name, e.g. "needs.dense.description".
@@ -128,7 +130,7 @@ func (f Feature) Usage() bool { return f == UsagePrior || f == UsageCoUse || f =
 // Related reports whether the feature says how a candidate stands to the
 // others: it is known only once they are ranked without it.
 func (f Feature) Related() bool {
-	return f == UsageCoUse || f >= RelatedOwner && f <= RelatedNeed || f == RelatedName || f == RelatedProvider
+	return f == UsageCoUse || f >= RelatedOwner && f <= RelatedNeed || f == RelatedName || f == RelatedProvider || f == RelatedProviderName
 }
 
 // FeatureNames returns the name of every feature, in the order of Features.

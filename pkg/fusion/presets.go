@@ -55,6 +55,10 @@ const (
 // long texts.
 const providerWeight = 2 * denseWeight
 
+// providerNameWeight is what being of the provider that the query names lends to a tool. A
+// third less finds fewer of them, and a third more finds no others.
+const providerNameWeight = 6
+
 // What use lends to a tool, as soon as feedback tells of any: having been used for
 // the same query, about what its texts can, and being used whenever a front runner
 // is, a fraction of that. With every label counted this is nearly all that learning
@@ -73,8 +77,8 @@ const (
 // requests that need several; and the cosine of name and whole document, half
 // for the whole query and half for its best clause.
 //
-// Beside them stand what the name says, and three that relate a tool to the others: the best score among
-// those of its owner, what it supplies to the front runners, and how near it comes
+// Beside them stand what the names of tool and provider say, and three that relate a tool to the others: the best
+// score among those of its owner, what it supplies to the front runners, and how near it comes
 // to the best for one of several needs.
 //
 // What is used for alike queries, and together with the front runners, counts from
@@ -102,7 +106,7 @@ func Builtin() schema.Weights {
 	}
 	m.Features[RelatedOwner], m.Features[RelatedSupply], m.Features[RelatedNeed] = ownerWeight, supplyWeight, needWeight
 	m.Features[RelatedName], m.Features[QueryVerb] = nameWeight, verbWeight
-	m.Features[RelatedProvider] = providerWeight
+	m.Features[RelatedProvider], m.Features[RelatedProviderName] = providerWeight, providerNameWeight
 	m.Features[UsageSimilar], m.Features[UsageCoUse] = similarWeight, coUseWeight
 	return preset(m, "measured default: whole documents, query and best clause")
 }

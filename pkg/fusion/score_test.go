@@ -61,7 +61,7 @@ func TestEveryFeatureHasAUniqueName(t *testing.T) {
 	if _, ok := FeatureNamed("query.lexical.nothing"); ok {
 		t.Fatal("an unknown name has a feature")
 	}
-	if got := FeatureCount.String(); got != "feature.37" {
+	if got := FeatureCount.String(); got != "feature.38" {
 		t.Fatalf("out of range: %q", got)
 	}
 }

@@ -94,6 +94,7 @@ func sentences(q rewritten, h ranking.Hit, doc *schema.Document, e *schema.Expla
 	}
 	fields := matchedWords(q.words(), doc)
 	say(len(fields) > 0, "matches %s", strings.Join(fields, ", "))
+	say(e.Features[fusion.RelatedProviderName.String()] > .5, "is of a provider that the query names")
 	say(e.Terms[fusion.QueryVerb.String()] < 0, "does something else: by its name it is for another kind of action")
 	say(terms[".dense."] > terms[".lexical."], "means about what the query asks for (similarity %.2f)", h.By.Similarity)
 	if len(q.arguments) > 0 {

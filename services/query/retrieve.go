@@ -224,9 +224,11 @@ func (s *Service) readNames(query string, found []index.Candidate) {
 	if s.deps.Names == nil {
 		return
 	}
-	said, asked := s.deps.Names.For(query), ranking.VerbsOf(query)
+	said, asked, naming := s.deps.Names.For(query), ranking.VerbsOf(query), ranking.Naming(query)
 	for i := range found {
-		if c := &found[i]; c.Kind == schema.KindTool {
+		c := &found[i]
+		c.Naming = naming(ranking.Owner(c))
+		if c.Kind == schema.KindTool {
 			c.Named = said(c.Label)
 			if asked.Other(c.Label) {
 				c.Features[fusion.QueryVerb] = 1

@@ -373,7 +373,7 @@ func TestImpressionsCarryWhatTheRankingSaw(t *testing.T) {
 		c.Features[i] = float64(i + 1)
 	}
 	c.Features[fusion.UsagePrior], c.Features[fusion.UsageSimilar] = 0, 0
-	for _, f := range []fusion.Feature{fusion.UsageCoUse, fusion.RelatedSupply, fusion.RelatedNeed, fusion.RelatedName, fusion.RelatedProvider} {
+	for _, f := range []fusion.Feature{fusion.UsageCoUse, fusion.RelatedSupply, fusion.RelatedNeed, fusion.RelatedName, fusion.RelatedProvider, fusion.RelatedProviderName} {
 		c.Features[f] = 0
 	}
 	c.Features[fusion.RelatedOwner] = 1 // no owner has a better one
@@ -462,6 +462,17 @@ func TestShutdownPublishesWhatWaits(t *testing.T) {
 type reader map[string]float64
 
 func (r reader) For(string) func(string) float64 { return func(name string) float64 { return r[name] } }
+
+// Users name a product, and the tools of others may say all the rest.
+func TestANamedProviderDecidesBetweenEquals(t *testing.T) {
+	b := newBench(t, tool("a", "miro-mcp", 9), tool("b", "@x/mcp-server-trello", 9), tool("c", "", 9))
+	b.names = reader{}
+	b.build(t, Config{})
+	resp := b.search(t, schema.SearchRequest{Query: "create a card on my Trello board", Explain: true})
+	if first := resp.Results[0]; first.ID != "b" || !strings.Contains(strings.Join(first.Explanation.Summary, "; "), "provider that the query names") {
+		t.Errorf("%+v", first)
+	}
+}
 
 // Of tools whose texts match alike, the one whose name the query says comes first, and
 // the one that by its name does something else last.

@@ -20,8 +20,8 @@ import (
 
 // least is what the halves reach, less a margin.
 var least = map[string]figures{
-	"dev":      {recall1: .36, recall5: .68},
-	"held-out": {recall1: .38, recall5: .68},
+	"dev":      {recall1: .52, recall5: .81},
+	"held-out": {recall1: .44, recall5: .73},
 }
 
 type figures struct{ queries, recall1, recall5 float64 }

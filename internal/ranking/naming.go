@@ -1,0 +1,81 @@
+package ranking
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/pkg/fusion"
+)
+
+// Naming returns a function that tells which words of a query stand in a provider's id, by
+// their stems. Users name the product ("a card on my Trello board"), and the tools of others
+// may say all the rest. The function is for one goroutine.
+func Naming(query string) func(provider string) []string {
+	asked := map[string]bool{}
+	for _, word := range text.Tokens(text.Split(query)) {
+		if len(word) > 1 && !text.StopWord(word) && !text.Filler(word) {
+			asked[text.Stem(word)] = true
+		}
+	}
+	known := map[string][]string{} // candidates share providers
+	return func(provider string) []string {
+		said, ok := known[provider]
+		if !ok {
+			seen := map[string]bool{}
+			for _, word := range text.Tokens(text.Split(provider)) {
+				if stem := text.Stem(word); asked[stem] && !seen[stem] {
+					seen[stem] = true
+					said = append(said, stem)
+				}
+			}
+			known[provider] = said
+		}
+		return said
+	}
+}
+
+// providersCompared is how many of the best tools say which providers have a word: as
+// many as every search finds.
+const providersCompared = 100
+
+// namedProviders sets which share of the words that name providers names that of each
+// candidate. A word counts the more the fewer providers have it: one that all of them have
+// tells them apart no more than one that none has.
+func namedProviders(rs []Ranked) {
+	naming := map[string][]string{}
+	for _, r := range front(rs, providersCompared) {
+		if owner := Owner(&r.Candidate); owner != "" {
+			naming[owner] = r.Naming
+		}
+	}
+	weights := rarity(naming)
+	var all float64
+	for _, word := range slices.Sorted(maps.Keys(weights)) {
+		all += weights[word]
+	}
+	if all == 0 {
+		return
+	}
+	for i := range rs {
+		for _, word := range rs[i].Naming {
+			rs[i].Features[fusion.RelatedProviderName] += weights[word] / all
+		}
+	}
+}
+
+// rarity returns for each word how few of the keys have it: the logarithm of their number
+// to that of those which do.
+func rarity(words map[string][]string) map[string]float64 {
+	out := map[string]float64{}
+	for _, some := range words {
+		for _, word := range some {
+			out[word]++
+		}
+	}
+	for word, having := range out {
+		out[word] = math.Log(float64(len(words)) / having)
+	}
+	return out
+}
