@@ -17,7 +17,7 @@ func TestNaming(t *testing.T) {
 		"github":                      nil,
 		"":                            nil,
 	} {
-		if got := naming(provider); !slices.Equal(got, want) {
+		if got := naming(ProviderWords(provider)); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", provider, got, want)
 		}
 	}
@@ -30,7 +30,7 @@ func TestANamedProviderCountsTheMoreTheFewerAreNamedAlike(t *testing.T) {
 	related := func(query string) []float64 {
 		naming, out := Naming(query), []float64(nil)
 		for i := range candidates {
-			candidates[i].Naming = naming(candidates[i].Provider)
+			candidates[i].Naming = naming(ProviderWords(candidates[i].Provider))
 		}
 		for _, f := range Features(candidates, &fusion.Model{}, Signals{}) {
 			out = append(out, f[fusion.RelatedProviderName])

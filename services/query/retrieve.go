@@ -227,7 +227,7 @@ func (s *Service) readNames(query string, found []index.Candidate) {
 	said, asked, naming := s.deps.Names.For(query), ranking.VerbsOf(query), ranking.Naming(query)
 	for i := range found {
 		c := &found[i]
-		c.Naming = naming(ranking.Owner(c))
+		c.Naming = naming(s.providerWords(ranking.Owner(c)))
 		if c.Kind == schema.KindTool {
 			c.Named = said(c.Label)
 			if asked.Other(c.Label) {
@@ -235,6 +235,17 @@ func (s *Service) readNames(query string, found []index.Candidate) {
 			}
 		}
 	}
+}
+
+// providerWords returns the words of a provider's id. They are kept: candidates share
+// providers, and so do searches.
+func (s *Service) providerWords(id string) []string {
+	words, ok := s.providers.Get(id)
+	if !ok {
+		words = ranking.ProviderWords(id)
+		s.providers.Add(id, words)
+	}
+	return words
 }
 
 // owners counts the providers that the candidates belong to, or are.

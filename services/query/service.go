@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/singleflight"
@@ -123,10 +124,14 @@ type Service struct {
 	weights     *watched[*fusion.Model]
 	usage       *watched[*ranking.Usage]
 	impressions *impressions
+	providers   *lru.Cache[string, []string] // words of providers, by id
 
 	// Whether these work, for the log.
 	searching, reporting, reading, scoring health.State
 }
+
+// providersKept bounds the words of providers that are kept: a few MiB.
+const providersKept = 1 << 14
 
 // New returns a service that answers at once, with the built-in weights; Run lets it
 // follow newer ones and publish impressions.
@@ -156,6 +161,9 @@ func New(cfg Config, deps Deps) (*Service, error) {
 		weights:     newWatched("weights", weightsPrefix, decodeWeights, slog.LevelInfo, deps.Logger, m),
 		usage:       newWatched("usage", usagePrefix, decodeUsage, slog.LevelDebug, deps.Logger, m),
 		impressions: newImpressions(cfg.Impressions, deps.Publisher, deps.Logger, m),
+	}
+	if s.providers, err = lru.New[string, []string](providersKept); err != nil {
+		return nil, fmt.Errorf("query: %w", err)
 	}
 	s.now.Store(first)
 	s.showEpochs(deps.Registerer)

@@ -1,7 +1,8 @@
 // Package questions holds questions as people and agents ask them, with the
 // right tools among those of 2,120 real MCP servers: the data set "mcp" of
 // TOOLSTREAM_DATA. A question that names no vendor is right with the tool of
-// any vendor; what else answers it is an alternative of the label. Half of the
+// any vendor; what else answers it, by what its documentation says, is an alternative of
+// the label: not what has to be misused for it, nor what does a part of it. Half of the
 // questions are held out: nothing is chosen by them, and the test shows their
 // totals alone.
 package questions
