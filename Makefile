@@ -58,7 +58,7 @@ static-model: ## make the built-in embedding model anew (wants `make models`, do
 	TOOLSTREAM_MODELS_DIR="$(MODELS)" go run -tags onnx ./cmd/toolstream distill \
 	  --texts "$(DOCUMENTS)/mcp/tools.jsonl.gz" --texts "$(DOCUMENTS)/openapi/operations.jsonl.gz" \
 	  --wordnet "$(WORDNET)" --per-vendor 250 --language en --min-vendors 2 \
-	  --teacher onnx:minilm --name en-2 --out internal/adapter/static/builtin.static \
+	  --teacher onnx:minilm --name en-1 --out internal/adapter/static/builtin.static \
 	  --licence "all-MiniLM-L6-v2: Apache-2.0" --licence "WordNet 3.0: WordNet License" \
 	  --licence "Toucan MCP tools: MIT" --licence "OpenAPI directory: MIT"
 

@@ -53,7 +53,7 @@ type Info struct {
 	Buckets    int      `json:"buckets"`  // rows of n-grams, at least 1
 	Teachers   []string `json:"teachers"` // names of the models it was learned from
 	Texts      int      `json:"texts"`    // how many texts it was learned from
-	Cosine     float64  `json:"cosine"`   // mean to the teachers on texts held out, before words were emphasised
+	Cosine     float64  `json:"cosine"`   // mean to the teachers on texts held out
 	Licences   []string `json:"licences,omitempty"`
 }
 

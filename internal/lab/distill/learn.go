@@ -6,8 +6,7 @@
 // al. 2017, "A simple but tough-to-beat baseline for sentence embeddings"), and
 // are then trained until the sum over a text points where the teacher's vector
 // of that text points. A random tenth of the words goes through their n-grams
-// in every epoch, so that unknown words come to mean something too. At last, words that
-// say much are given more weight than they have in the teacher's vectors.
+// in every epoch, so that unknown words come to mean something too.
 //
 // The same texts, teachers and settings give the same bytes, whatever the
 // number of processors.
@@ -17,7 +16,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -67,7 +65,7 @@ type Report struct {
 	Kept    float64 `json:"energy_kept"`      // of the teachers' vectors in the dimensions that remain
 	Loss    float64 `json:"loss"`             // mean of 1 - cosine in the last epoch
 	Start   float64 `json:"cosine_untrained"` // on the texts held out, before training
-	Cosine  float64 `json:"cosine"`           // the same after training, quantised
+	Cosine  float64 `json:"cosine"`           // the same of the finished model, quantised
 	Overlap float64 `json:"overlap_10"`       // of the 10 nearest texts by the teachers, found among the model's 10
 	Bytes   int     `json:"bytes"`
 }
@@ -201,8 +199,7 @@ func (w *work) finish(ctx context.Context) ([]byte, Report, error) {
 	if w.report.Cosine, w.report.Overlap, err = w.measure(data); err != nil {
 		return nil, w.report, err
 	}
-	emphasise(rows)
-	if data, err = w.encode(rows); err != nil {
+	if data, err = w.encode(rows); err != nil { // now with its cosine
 		return nil, w.report, err
 	}
 	w.report.Bytes = len(data)
@@ -229,19 +226,6 @@ func (w *work) initial() matrix {
 		}
 	}
 	return rows
-}
-
-// emphasise brings each row to the power 1.5 of its length. Training weighs words as the
-// teacher does, which reads them all; beside a search by words, the model finds more
-// tools where words that say much count more.
-func emphasise(rows matrix) {
-	for i := range rows.rows() {
-		row := rows.row(i)
-		weight := math.Sqrt(math.Sqrt(float64(dot(row, row))))
-		for d := range row {
-			row[d] = float32(float64(row[d]) * weight)
-		}
-	}
 }
 
 // encode returns the file of the rows, quantised.

@@ -167,14 +167,3 @@ func TestTextsWithoutAWordAreRefused(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-func TestEmphasiseRaisesLengthsAndKeepsDirections(t *testing.T) {
-	rows := matrix{2, []float32{3, 4, 0.03, -0.04, 0, 0}}
-	emphasise(rows)
-	for i, want := range []float64{math.Pow(5, 1.5), math.Pow(0.05, 1.5), 0} {
-		x, y := float64(rows.row(i)[0]), float64(rows.row(i)[1])
-		if got := math.Hypot(x, y); math.Abs(got-want) > 1e-5*want || math.Abs(math.Abs(x)*4-math.Abs(y)*3) > 1e-5 {
-			t.Errorf("row %d is %v %v, of length %v, want %v", i, x, y, got, want)
-		}
-	}
-}
