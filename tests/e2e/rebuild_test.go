@@ -34,7 +34,7 @@ func imported(t *testing.T) pristine {
 	p := up(t, dir)
 	load(t, p, registry)
 	queries, _ := labelled(t)
-	s := &session{t: t, p: p, wanted: favourites(t, p, queries)} // weights go live where they gain
+	s := &session{t: t, p: p, wanted: thirds(t, p, queries)} // weights go live where they gain
 	s.learn(queries)
 	s.waitUntilSettled()
 	usage := usageEpoch(t, p)
