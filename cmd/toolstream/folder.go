@@ -1,7 +1,6 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
 	"io"
@@ -10,28 +9,25 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
 // maxLinked bounds the files that are looked at for references to others.
 const maxLinked = 16 << 20
 
 var (
-	fileReference = regexp.MustCompile(`["']?\$ref["']?\s*:\s*["']?([^"'\s#,{}]+)`)
-	protoImport   = regexp.MustCompile(`(?m)^\s*import\s+(?:public\s+|weak\s+)?["']([^"']+)["']`)
-	definesType   = regexp.MustCompile(`(?m)^[ \t]*(?:type|input|enum|interface|union|scalar)[ \t]+(\w+)`)
-	usesType      = regexp.MustCompile(`(?:[:\[|&=]|\bimplements|\bextend[ \t]+\w+)[ \t]*(\w+)`)
+	protoImport = regexp.MustCompile(`(?m)^\s*import\s+(?:public\s+|weak\s+)?["']([^"']+)["']`)
+	definesType = regexp.MustCompile(`(?m)^[ \t]*(?:type|input|enum|interface|union|scalar)[ \t]+(\w+)`)
+	usesType    = regexp.MustCompile(`(?:[:\[|&=]|\bimplements|\bextend[ \t]+\w+)[ \t]*(\w+)`)
 )
-
-func isGraphQL(path string) bool {
-	return slices.Contains([]string{".graphql", ".graphqls", ".gql"}, strings.ToLower(filepath.Ext(path)))
-}
 
 // linkTypes marks the GraphQL files that use a type which only another one defines, and
 // those that define it.
 func linkTypes(files []string, linked map[string]bool) error {
 	defined, used := map[string][]string{}, map[string][]string{}
 	for _, f := range files {
-		if !isGraphQL(f) {
+		if !formats.IsGraphQL(f) {
 			continue
 		}
 		text, err := os.ReadFile(f)
@@ -57,12 +53,8 @@ func linkTypes(files []string, linked map[string]bool) error {
 
 // links returns the files that an OpenAPI or a .proto file refers to, as it writes them.
 func links(path string) ([]string, error) {
-	pattern := fileReference
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".proto":
-		pattern = protoImport
-	case ".json", ".yaml", ".yml":
-	default:
+	ext := strings.ToLower(filepath.Ext(path))
+	if !slices.Contains([]string{".proto", ".json", ".yaml", ".yml"}, ext) {
 		return nil, nil
 	}
 	info, err := os.Stat(path)
@@ -70,8 +62,11 @@ func links(path string) ([]string, error) {
 		return nil, err
 	}
 	text, err := os.ReadFile(path)
+	if ext != ".proto" {
+		return formats.References(text), err
+	}
 	var out []string
-	for _, m := range pattern.FindAllSubmatch(text, -1) {
+	for _, m := range protoImport.FindAllSubmatch(text, -1) {
 		out = append(out, string(m[1]))
 	}
 	return out, err
@@ -162,8 +157,7 @@ func withReferences(path string, size int64) ([]source, error) {
 
 // pack returns files as a tar archive, with their names from the folder.
 func pack(folder string, files []string) (io.ReadCloser, error) {
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
+	var packed []formats.File
 	for _, f := range files {
 		text, err := os.ReadFile(f)
 		if err != nil {
@@ -173,12 +167,8 @@ func pack(folder string, files []string) (io.ReadCloser, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := w.WriteHeader(&tar.Header{Name: filepath.ToSlash(name), Mode: 0o600, Size: int64(len(text))}); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(text); err != nil {
-			return nil, err
-		}
+		packed = append(packed, formats.File{Name: filepath.ToSlash(name), Text: text})
 	}
-	return io.NopCloser(&out), w.Close()
+	raw, err := formats.Archive(packed)
+	return io.NopCloser(bytes.NewReader(raw)), err
 }

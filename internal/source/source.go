@@ -7,11 +7,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -210,3 +212,22 @@ func (e *RetryError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *RetryError) Unwrap() error { return e.Err }
+
+// Refusal returns the error of an HTTP answer that is none of success: one that wants a
+// credential, one that says after what time to ask again, or err as it is.
+func Refusal(status int, after time.Duration, err error) error {
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return fmt.Errorf("%w: %w", ErrAuth, err)
+	case after > 0:
+		return &RetryError{After: after, Err: err}
+	}
+	return err
+}
+
+// RetryAfter returns after what time an answer says to ask again (RFC 9110, section 10.2.3),
+// 0 where it does not say. A date is not waited for.
+func RetryAfter(resp *http.Response) time.Duration {
+	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+	return time.Duration(max(seconds, 0)) * time.Second
+}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -53,7 +52,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		w.posted = resp.StatusCode
 	}
 	if resp.StatusCode >= 300 {
-		w.refused, w.after = resp.StatusCode, retryAfter(resp)
+		w.refused, w.after = resp.StatusCode, source.RetryAfter(resp)
 		return resp, nil
 	}
 	events := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
@@ -83,12 +82,6 @@ func methodOf(req *http.Request) string {
 	}
 	_ = json.NewDecoder(body).Decode(&m) // the SDK has written it
 	return m.Method
-}
-
-// retryAfter reads the header of the name in its form of seconds.
-func retryAfter(resp *http.Response) time.Duration {
-	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // a date is not waited for
-	return time.Duration(max(seconds, 0)) * time.Second
 }
 
 // ended notes that a stream has ended: what the server says until there is another one is
@@ -143,14 +136,7 @@ func (w *wire) explain(doing string, err error) error {
 	case w.refused != 0 && !errors.As(err, &said) && !w.authorizes:
 		err = fmt.Errorf("the server answers %d %s", w.refused, http.StatusText(w.refused))
 	}
-	err = fmt.Errorf("%s: %w", doing, err)
-	switch {
-	case w.refused == http.StatusUnauthorized, w.refused == http.StatusForbidden:
-		return fmt.Errorf("%w: %w", source.ErrAuth, err)
-	case w.refused != 0 && w.after > 0:
-		return &source.RetryError{After: w.after, Err: err}
-	}
-	return err
+	return source.Refusal(w.refused, w.after, fmt.Errorf("%s: %w", doing, err))
 }
 
 // messages returns those of the last list.

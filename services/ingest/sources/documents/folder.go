@@ -1,8 +1,6 @@
 package documents
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -122,14 +120,14 @@ func (f *folder) walk(dir string, depth int, fn func(string, fs.FileInfo) error)
 
 // List implements source.Session.
 func (f *folder) List(context.Context, bool) (source.Listing, error) {
-	var files []packed
+	var files []formats.File
 	left := f.limits.Bytes
 	err := f.each(func(name string, info fs.FileInfo) error {
 		if left -= info.Size(); left < 0 {
 			return errSize
 		}
 		text, err := f.root.ReadFile(name)
-		files = append(files, packed{name, text})
+		files = append(files, formats.File{Name: name, Text: text})
 		return err
 	})
 	if err != nil {
@@ -138,27 +136,6 @@ func (f *folder) List(context.Context, bool) (source.Listing, error) {
 	if len(files) == 0 {
 		return source.Listing{Several: true}, nil
 	}
-	raw, err := pack(files)
+	raw, err := formats.Archive(files)
 	return source.Listing{Several: true, Documents: []source.Document{{Name: f.name, Raw: raw}}}, err
-}
-
-// packed is a file of an archive.
-type packed struct {
-	name string
-	text []byte
-}
-
-// pack returns files as a tar archive.
-func pack(files []packed) ([]byte, error) {
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	for _, f := range files {
-		if err := w.WriteHeader(&tar.Header{Name: f.name, Mode: 0o600, Size: int64(len(f.text))}); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(f.text); err != nil {
-			return nil, err
-		}
-	}
-	return out.Bytes(), w.Close()
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
 // URL reads OpenAPI documents behind a URL: one document, with the files beside it that it
@@ -109,15 +110,7 @@ func (s *site) get(ctx context.Context, address string, known validator) (*http.
 		return resp, nil
 	}
 	resp.Body.Close()
-	err = fmt.Errorf("%s answers %s", address, resp.Status)
-	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // a date is not waited for
-	switch {
-	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
-		err = fmt.Errorf("%w: %w", source.ErrAuth, err)
-	case seconds > 0:
-		err = &source.RetryError{After: time.Duration(seconds) * time.Second, Err: err}
-	}
-	return nil, err
+	return nil, source.Refusal(resp.StatusCode, source.RetryAfter(resp), fmt.Errorf("%s answers %s", address, resp.Status))
 }
 
 // reading is one list of a site.
@@ -293,14 +286,12 @@ func matches(form *regexp.Regexp, text []byte) (out []string) {
 // documentForm is that of paths which lead to documents.
 var documentForm = regexp.MustCompile(`(?i)openapi|swagger|api-docs|\.(?:json|ya?ml)$`)
 
-var referenceForm = regexp.MustCompile(`["']?\$ref["']?\s*:\s*["']?([^"'\s#,{}]+)`)
-
 // document returns a document, with the files of its host that it refers to.
 func (r *reading) document(ctx context.Context, at *url.URL, text []byte) (source.Document, error) {
-	files := []packed{{nameOf(at, text), text}}
+	files := []formats.File{{Name: nameOf(at, text), Text: text}}
 	known := map[string]bool{at.String(): true}
 	for i, from := 0, []*url.URL{at}; i < len(files); i++ {
-		for _, reference := range matches(referenceForm, files[i].text) {
+		for _, reference := range formats.References(files[i].Text) {
 			to, err := from[i].Parse(reference)
 			if err != nil || to.Host != at.Host || to.Scheme != at.Scheme || known[to.String()] {
 				continue
@@ -310,7 +301,7 @@ func (r *reading) document(ctx context.Context, at *url.URL, text []byte) (sourc
 			if err != nil {
 				return source.Document{}, err
 			}
-			files, from = append(files, packed{nameOf(to, text), text}), append(from, to)
+			files, from = append(files, formats.File{Name: nameOf(to, text), Text: text}), append(from, to)
 		}
 	}
 	base := *at
@@ -319,7 +310,7 @@ func (r *reading) document(ctx context.Context, at *url.URL, text []byte) (sourc
 		return source.Document{Name: nameOf(at, text), Base: base.String(), Raw: text}, nil
 	}
 	base.Path, base.RawPath = "/", ""
-	raw, err := pack(files)
+	raw, err := formats.Archive(files)
 	return source.Document{Name: at.String(), Base: base.String(), Raw: raw}, err
 }
 
