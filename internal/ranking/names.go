@@ -15,12 +15,11 @@ const namesCompared = 10
 // the same of all, as of those of copies, a little more of one is no reason to put it first.
 const leastSpread = 0.02
 
-// names sets how much of its name the query says. The spread of the scores is its unit,
+// names sets how much of its name the query says, given the best tools. The spread of the scores is its unit,
 // so that a weight means the same in every registry, and the spread of what is said
 // takes off what most names share: where the query says little of any name, one that it
 // does say tells more.
-func names(rs []Ranked) {
-	best := front(rs, namesCompared)
+func names(rs []Ranked, best []*Ranked) {
 	said := deviation(best, func(r *Ranked) float64 { return r.Named })
 	apart := deviation(best, func(r *Ranked) float64 { return r.Score })
 	unit := apart / max(said, leastSpread)

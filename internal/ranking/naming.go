@@ -41,16 +41,12 @@ func Naming(query string) func(provider []string) []string {
 	}
 }
 
-// providersCompared is how many of the best tools say which providers have a word: as
-// many as every search finds.
-const providersCompared = 100
-
 // namedProviders sets which share of the words that name providers names that of each
-// candidate. A word counts the more the fewer providers have it: one that all of them have
-// tells them apart no more than one that none has.
-func namedProviders(rs []Ranked) {
+// candidate. A word counts the more the fewer providers of the best tools have it: one that
+// all of them have tells them apart no more than one that none has.
+func namedProviders(rs []Ranked, best []*Ranked) {
 	naming := map[string][]string{}
-	for _, r := range front(rs, providersCompared) {
+	for _, r := range best {
 		if owner := Owner(&r.Candidate); owner != "" {
 			naming[owner] = r.Naming
 		}

@@ -135,6 +135,10 @@ func alone(rs []Ranked, m *fusion.Model, uses UsageStats) {
 	}
 }
 
+// compared is how many of the best tools relate the others to them at most: as many as
+// every search finds.
+const compared = 100
+
 // relate sets all features that the index does not know.
 func relate(rs []Ranked, m *fusion.Model, s Signals) {
 	var recorded []fusion.Features
@@ -147,12 +151,13 @@ func relate(rs []Ranked, m *fusion.Model, s Signals) {
 	most := highest(rs)
 	owners(rs, most)
 	needs(rs, most)
-	names(rs)
-	namedProviders(rs)
+	best := front(rs, compared)
+	names(rs, best[:min(len(best), namesCompared)])
+	namedProviders(rs, best)
 	if s.Providers {
 		providers(rs)
 	}
-	first := tools(front(rs, max(fusion.Supplied, fusion.FrontRunners)))
+	first := tools(best[:min(len(best), max(fusion.Supplied, fusion.FrontRunners))])
 	if s.Suppliers != nil {
 		supply(rs, first[:min(len(first), fusion.Supplied)], s.Suppliers)
 	}
