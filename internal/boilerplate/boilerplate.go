@@ -90,11 +90,7 @@ func New() *Counter { return &Counter{seed: maphash.MakeSeed(), uses: map[uint64
 // Add counts a tool, and returns the keys of the tools whose records do not say what is
 // boilerplate by now.
 func (c *Counter) Add(t Tool) (outdated []string) {
-	name := maphash.String(c.seed, t.Name)
-	known := map[string]bool{}
-	for _, s := range t.Known {
-		known[provenance.FoldWords(s)] = true
-	}
+	name, known := maphash.String(c.seed, t.Name), provenance.FoldedSet(t.Known)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range t.Sentences {
@@ -155,12 +151,12 @@ func (c *Counter) Of(tenant string, sentences []string) (found []string) {
 	return found
 }
 
-// Without returns a text without the sentences that are boilerplate, and which these are.
-func Without(s string, boilerplate []string) (rest string, gone []string) {
+// Without returns a text without the sentences that are boilerplate, a set of
+// provenance.FoldedSet, and which these are.
+func Without(s string, boilerplate map[string]bool) (rest string, gone []string) {
 	var kept []string
 	for _, sentence := range text.Sentences(s) {
-		folded := provenance.FoldWords(sentence)
-		if slices.ContainsFunc(boilerplate, func(b string) bool { return provenance.FoldWords(b) == folded }) {
+		if boilerplate[provenance.FoldWords(sentence)] {
 			gone = append(gone, sentence)
 		} else {
 			kept = append(kept, sentence)

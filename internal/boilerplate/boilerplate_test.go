@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/provenance"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -65,11 +66,11 @@ func TestWhatStandsInAHundredToolsIsBoilerplate(t *testing.T) {
 }
 
 func TestWithout(t *testing.T) {
-	rest, gone := Without("Books a room. By using it, you agree to our TERMS. It is held.", []string{terms})
+	rest, gone := Without("Books a room. By using it, you agree to our TERMS. It is held.", provenance.FoldedSet([]string{terms}))
 	if rest != "Books a room. It is held." || !slices.Equal(gone, []string{"By using it, you agree to our TERMS."}) {
 		t.Errorf("%q, %q", rest, gone)
 	}
-	if rest, gone := Without("Books  a room", []string{terms}); rest != "Books  a room" || gone != nil {
+	if rest, gone := Without("Books  a room", provenance.FoldedSet([]string{terms})); rest != "Books  a room" || gone != nil {
 		t.Errorf("%q, %q", rest, gone)
 	}
 }

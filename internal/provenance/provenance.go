@@ -40,6 +40,15 @@ func Sentences(s string) []string { return text.Sentences(text.Clean(text.Trunca
 // are the same.
 func FoldWords(s string) string { return string(appendWords(nil, s)) }
 
+// FoldedSet returns the set of what FoldWords makes of texts.
+func FoldedSet(texts []string) map[string]bool {
+	set := make(map[string]bool, len(texts))
+	for _, s := range texts {
+		set[FoldWords(s)] = true
+	}
+	return set
+}
+
 // Missing returns the sentences of s, cleaned, that may stand in a field and do not. That
 // s may as a whole is known.
 func (f *Finder) Missing(s string) (lost []string) {

@@ -1,8 +1,6 @@
 package provenance
 
 import (
-	"slices"
-
 	"github.com/toolstream/toolstream/internal/jsondoc"
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -35,7 +33,7 @@ const maxShown = 1 << 10
 
 // Of returns the trace of a decoded source in the document that was made of it.
 func Of(source any, doc *schema.Document) Trace {
-	t := tracer{source: NewSource(source), index: newIndex(doc), doc: doc, told: map[string]int{}}
+	t := tracer{source: NewSource(source), index: newIndex(doc), doc: doc, boilerplate: FoldedSet(doc.Boilerplate), told: map[string]int{}}
 	t.source.Strings(func(string) {}, t.trace)
 	t.Coverage = Share(t.covered, t.words)
 	return t.Trace
@@ -63,7 +61,8 @@ type tracer struct {
 	source         *Source
 	index          *index
 	doc            *schema.Document
-	told           map[string]int // how often a text came before
+	boilerplate    map[string]bool // sentences of doc that are, as FoldedSet has them
+	told           map[string]int  // how often a text came before
 	words, covered int
 }
 
@@ -87,7 +86,7 @@ func (t *tracer) sentence(path, sentence string, why Reason) {
 	field, again := t.fieldOf(sentence)
 	if field == "" && why == "" {
 		why = ReasonOf(sentence)
-		if slices.ContainsFunc(t.doc.Boilerplate, func(s string) bool { return FoldWords(s) == FoldWords(sentence) }) {
+		if t.boilerplate[FoldWords(sentence)] {
 			why = Boilerplate
 		}
 	}

@@ -126,11 +126,7 @@ func (s *Service) markSome(ctx context.Context, keys []string) error {
 		if !found || !ok || c.Revision != known.Revision {
 			continue // there is a newer one, which is counted when it is read
 		}
-		raw := c.Raw
-		c.Raw, c.Event, c.Version = nil, nil, schema.Version{}
-		again := &change{Change: c, raw: raw, key: key, outcome: &Outcome{}, request: r, ctx: ctx, marks: known.Revision}
-		again.said = again.sentences()
-		r.Add(again, len(raw))
+		again(ctx, r, key, c, &Outcome{}).marks = known.Revision
 	}
 	if len(r.Items) == 0 {
 		return nil

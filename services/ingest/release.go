@@ -44,17 +44,23 @@ func (s *Service) Release(ctx context.Context, ref schema.Ref, hash string) (Out
 		o.reject(changedSince())
 		return o, nil
 	}
-	raw := c.Raw
-	c.Raw, c.Event, c.Version, c.Released = nil, nil, schema.Version{}, hash
 	r := &request{}
-	released := &change{Change: c, raw: raw, key: m.Key, outcome: &o, request: r, ctx: ctx, release: true}
-	released.said = released.sentences()
-	r.Add(released, len(raw))
+	released := again(ctx, r, m.Key, c, &o)
+	released.Released, released.release = hash, true
 	if err := s.submit(ctx, r); err != nil {
 		return Outcome{}, err
 	}
 	s.metrics.count([]Outcome{o})
 	return o, nil
+}
+
+// again adds to a request the change that writes a record as it is once more.
+func again(ctx context.Context, r *request, key string, record events.Change, outcome *Outcome) *change {
+	c := &change{Change: record, raw: record.Raw, key: key, outcome: outcome, request: r, ctx: ctx}
+	c.Raw, c.Event, c.Version = nil, nil, schema.Version{}
+	c.said = c.sentences()
+	r.Add(c, len(c.raw))
+	return c
 }
 
 func changedSince() (reason, path, detail string) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/boilerplate"
 	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/provenance"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/internal/topic"
@@ -143,12 +144,13 @@ func leaveOut(d *schema.Document, sentences []string) {
 	if len(sentences) == 0 {
 		return
 	}
-	rest, gone := boilerplate.Without(d.Description, sentences)
+	folded := provenance.FoldedSet(sentences)
+	rest, gone := boilerplate.Without(d.Description, folded)
 	if rest == "" && len(gone) > 0 {
 		rest, gone = gone[0], gone[1:]
 	}
 	d.Description, d.Boilerplate = rest, gone
-	rest, gone = boilerplate.Without(d.Response, sentences)
+	rest, gone = boilerplate.Without(d.Response, folded)
 	d.Response, d.Boilerplate = rest, append(d.Boilerplate, gone...)
 	if len(d.Boilerplate) > 0 {
 		d.Flags = append(slices.Clone(d.Flags), FlagBoilerplate)
