@@ -88,13 +88,17 @@ func (c *console) printSource(s sources.Source) {
 	if h := s.Held; h != nil {
 		held = fmt.Sprintf("%d tools are gone, such as %s: toolstream sources sync %s --confirm deletes them", h.Missing, strings.Join(h.Some, ", "), s.Name)
 	}
+	state := string(s.State)
+	if !s.Since.IsZero() {
+		state += ", since " + s.Since.Local().Format(time.DateTime)
+	}
 	changed := ago(s.LastChange)
 	if changed != "" {
 		changed += fmt.Sprintf(": %d added, %d changed, %d removed", s.Changed.Added, s.Changed.Changed, s.Changed.Removed)
 	}
 	c.printPairs(
 		"name", s.Name, "kind", s.Kind, "where", s.Describe(), "credential", credential, "every", every, "provider", s.Root(s.Name), "deletes", s.Deletes,
-		"state", strings.TrimSuffix(fmt.Sprintf("%s, since %s", s.State, s.Since.Local().Format(time.DateTime)), ", since "+time.Time{}.Local().Format(time.DateTime)),
+		"state", state,
 		"tools", fmt.Sprint(s.Tools), "seen", ago(s.LastSuccess), "changed", changed, "next", until(s.Next), "error", s.LastError, "held", held,
 		"problems", strings.Join(s.Problems, "; "),
 	)
@@ -177,13 +181,12 @@ func newSourcesTest(con *console) *cobra.Command {
 				if t.Live {
 					live = "it says itself when they change"
 				}
-				c := con
-				c.printf("%d tools in %.0f ms; %s\n", t.Tools, t.Took, live)
+				con.printf("%d tools in %.0f ms; %s\n", t.Tools, t.Took, live)
 				for _, name := range t.Names {
-					c.printf("  %s\n", oneLine(name))
+					con.printf("  %s\n", oneLine(name))
 				}
 				for _, p := range t.Problems {
-					c.printf("not taken: %s\n", oneLine(p))
+					con.printf("not taken: %s\n", oneLine(p))
 				}
 			})
 		},

@@ -73,8 +73,8 @@ func (o owner) String() string {
 	return o.tenant + "/" + o.name
 }
 
-// authenticate puts the owner of the caller's bearer token into the request's context and refuses callers without one. Nil credentials let every caller in as
-// the default tenant.
+// authenticate puts the owner of the caller's bearer token into the request's context and
+// refuses callers without one. Nil credentials let every caller in as the default tenant.
 func authenticate(known credentials, next http.Handler) http.Handler {
 	if known == nil {
 		return next

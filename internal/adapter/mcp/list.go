@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/text"
 )
 
 // page is one page of a list, as the server wrote it.
@@ -171,7 +171,7 @@ func (s *session) owner() json.RawMessage {
 		}
 	}
 	if r.Instructions != "" {
-		about["description"] = strings.ToValidUTF8(r.Instructions[:min(len(r.Instructions), maxInstructions)], "")
+		about["description"] = text.Truncate(r.Instructions, maxInstructions)
 	}
 	if about["name"] == "" {
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/jsondoc"
 	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
@@ -29,13 +30,18 @@ const (
 	maxProblem  = 300
 )
 
-func (c *content) problem(text string) {
+func (c *content) problem(says string) {
 	if len(c.problems) < maxProblems {
-		if len(text) > maxProblem {
-			text = strings.ToValidUTF8(text[:maxProblem], "") + "…"
-		}
-		c.problems = append(c.problems, text)
+		c.problems = append(c.problems, shorten(says, maxProblem))
 	}
+}
+
+// shorten returns a text of at most so many bytes, and an ellipsis where more follows.
+func shorten(s string, bytes int) string {
+	if len(s) <= bytes {
+		return s
+	}
+	return text.Truncate(s, bytes) + "…"
 }
 
 // read takes a listing apart. Tools belong to the provider root, or to one below it where

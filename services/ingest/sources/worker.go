@@ -385,11 +385,7 @@ func jitter(d time.Duration) time.Duration {
 const maxError = 500
 
 func explain(err error) string {
-	text := err.Error()
-	if len(text) > maxError {
-		text = text[:maxError] + "…"
-	}
-	return text
+	return shorten(err.Error(), maxError)
 }
 
 // set takes a status, and stores it if others should know: that it changed but for its

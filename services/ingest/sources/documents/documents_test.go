@@ -138,8 +138,8 @@ func TestADocumentIsReadAgainWhereItHasChanged(t *testing.T) {
 func TestADocumentIsReadWithTheFilesBesideIt(t *testing.T) {
 	w := &web{etags: true, files: map[string]string{
 		"/api/v1/openapi":      "openapi: 3.0.0\ninfo: {title: Pets, version: '1'}\npaths:\n  /a:\n    $ref: paths/a.yaml\n",
-		"/api/v1/paths/a.yaml": "get:\n  summary: Gets a\n  parameters:\n    - $ref: '../../shared/p.json#/limit'\n",
-		"/api/shared/p.json":   `{"limit":{"name":"limit","in":"query","description":"how many","schema":{"type":"integer"}}}`,
+		"/api/v1/paths/a.yaml": "get:\n  summary: Gets a\n  parameters:\n    - $ref: '../../common/p.json#/limit'\n",
+		"/api/common/p.json":   `{"limit":{"name":"limit","in":"query","description":"how many","schema":{"type":"integer"}}}`,
 	}}
 	s := open(t, w, "/api/v1/openapi")
 	ids, raw := tools(t, list(t, s, true))
@@ -149,7 +149,7 @@ func TestADocumentIsReadWithTheFilesBesideIt(t *testing.T) {
 	if l := list(t, s, false); !l.Same {
 		t.Error("no file has changed")
 	}
-	delete(w.files, "/api/shared/p.json")
+	delete(w.files, "/api/common/p.json")
 	if _, err := s.List(t.Context(), false); err == nil {
 		t.Error("a file that is gone is no error")
 	}
