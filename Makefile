@@ -69,7 +69,7 @@ test: ## every test that needs nothing but Go
 	go test -count=1 -timeout 10m ./tests/...
 
 # The packages in which goroutines share state.
-CONCURRENT := ./internal/stream ./internal/deadletter ./internal/lexical ./internal/adapter/... ./services/embedder ./services/ingest ./services/query ./services/trainer
+CONCURRENT := ./internal/stream ./internal/deadletter ./internal/lexical ./internal/boilerplate ./internal/adapter/... ./services/embedder ./services/ingest ./services/ingest/sources/... ./services/query ./services/trainer
 race: ## the packages with concurrency, with the race detector (wants a C compiler)
 	TOOLSTREAM_DATA= go test -race -short -timeout 15m $(CONCURRENT)
 
