@@ -182,6 +182,15 @@ type Listing struct {
 	Owner     json.RawMessage // what the source says of itself, as a provider's document; nil: nothing
 	Fresh     time.Duration   // how long the source takes the list to be true; 0: it does not say
 	Private   bool            // the source says that the list is for who asked alone
+	Found     []Found         // other sources that it names
+}
+
+// Found is a source that another one names, such as a server in a registry.
+type Found struct {
+	Name    string          // as the other one calls it, unique in its listing
+	Spec    Spec            // kind and place; the rest is that of the source that names it
+	Owner   json.RawMessage // what is said of it, as a provider's document; nil: nothing
+	Problem string          // why it cannot be looked at; empty: it can
 }
 
 // Document is one document of a listing, in any format.
