@@ -11,10 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
-	"github.com/modelcontextprotocol/go-sdk/auth/extauth"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/toolstream/toolstream/internal/source"
 )
@@ -45,7 +42,7 @@ func (c Connector) Connect(ctx context.Context, at source.Place, changed func())
 	}
 	w := &wire{next: at.Client.Transport, limit: at.Limits.Bytes, changed: changed, authorizes: at.OAuth != nil}
 	client := &http.Client{Transport: w, CheckRedirect: at.Client.CheckRedirect}
-	oauth, err := authorizer(at.OAuth)
+	oauth, err := authorizer(at.OAuth, at.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -63,21 +60,6 @@ func (c Connector) Connect(ctx context.Context, at source.Place, changed func())
 		return nil, err
 	}
 	return old, nil
-}
-
-// authorizer fetches tokens where the server asks for one, nil if o is.
-func authorizer(o *source.OAuth) (auth.OAuthHandler, error) {
-	if o == nil {
-		return nil, nil
-	}
-	h, err := extauth.NewClientCredentialsHandler(&extauth.ClientCredentialsHandlerConfig{
-		Credentials: &oauthex.ClientCredentials{ClientID: o.ClientID, ClientSecretAuth: &oauthex.ClientSecretAuth{ClientSecret: o.Secret}},
-		HTTPClient:  o.Client,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return h, nil
 }
 
 // open negotiates with a server. The connection outlives ctx. The SDK's own negotiation

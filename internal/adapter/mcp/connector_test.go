@@ -341,7 +341,8 @@ func TestATokenIsFetched(t *testing.T) {
 		})
 	})
 	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
-		if r.FormValue("client_id") != "me" || r.FormValue("client_secret") != "s3cret" || r.FormValue("grant_type") != "client_credentials" {
+		if r.FormValue("client_id") != "me" || r.FormValue("client_secret") != "s3cret" || r.FormValue("grant_type") != "client_credentials" ||
+			r.FormValue("resource") != address+"/mcp" {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}

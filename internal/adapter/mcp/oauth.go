@@ -1,0 +1,94 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/auth/extauth"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"github.com/toolstream/toolstream/internal/source"
+)
+
+// authorizer fetches tokens for a server where that asks for one, nil if o is.
+func authorizer(o *source.OAuth, server string) (auth.OAuthHandler, error) {
+	if o == nil {
+		return nil, nil
+	}
+	client := *o.Client
+	client.Transport = &audience{next: client.Transport, server: server}
+	h, err := extauth.NewClientCredentialsHandler(&extauth.ClientCredentialsHandlerConfig{
+		Credentials: &oauthex.ClientCredentials{ClientID: o.ClientID, ClientSecretAuth: &oauthex.ClientSecretAuth{ClientSecret: o.Secret}},
+		HTTPClient:  &client,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// audience names the server that a token is for in the request of the token (RFC 8707,
+// section 2), which the protocol demands and the SDK leaves out. The name is that of the
+// metadata of the protected resource (RFC 9728), which come before.
+type audience struct {
+	next http.RoundTripper
+
+	mu     sync.Mutex // guards server
+	server string
+}
+
+// maxDocument bounds the request of a token, and metadata, in bytes.
+const maxDocument = 1 << 20
+
+// RoundTrip implements http.RoundTripper.
+func (a *audience) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method == http.MethodPost {
+		return a.ask(req)
+	}
+	resp, err := a.next.RoundTrip(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return resp, err
+	}
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument))
+	_ = resp.Body.Close() // all that is wanted of it was read
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(raw))
+	var metadata struct {
+		Resource string `json:"resource"`
+	}
+	if json.Unmarshal(raw, &metadata) == nil && metadata.Resource != "" {
+		a.mu.Lock()
+		a.server = metadata.Resource
+		a.mu.Unlock()
+	}
+	return resp, nil
+}
+
+// ask asks for a token.
+func (a *audience) ask(req *http.Request) (*http.Response, error) {
+	defer req.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(req.Body, maxDocument))
+	if err != nil {
+		return nil, err
+	}
+	form, err := url.ParseQuery(string(raw))
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	form.Set("resource", a.server)
+	a.mu.Unlock()
+	body := form.Encode()
+	named := req.Clone(req.Context())
+	named.Body, named.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+	named.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil }
+	return a.next.RoundTrip(named)
+}
