@@ -1,0 +1,234 @@
+// Package sources holds tests with real servers as sources: those of the MCP project,
+// FastMCP, FastAPI and Caddy, which `make provision` makes.
+package sources
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/testing/level"
+	"github.com/toolstream/toolstream/internal/testing/process"
+	"github.com/toolstream/toolstream/internal/testing/servers"
+	"github.com/toolstream/toolstream/services/ingest/sources"
+)
+
+// patience is how long a test waits for what has to come: a guard, not an expectation.
+const patience = 2 * time.Minute
+
+// program is a server that a test starts, and may start again at the same address.
+type program struct {
+	argv, env []string
+	addr      string
+	cmd       *exec.Cmd
+	ended     chan struct{}
+	log       strings.Builder
+}
+
+// start starts a program and returns once it can be connected to.
+func (p *program) start(t *testing.T) {
+	t.Helper()
+	p.cmd = exec.Command(p.argv[0], p.argv[1:]...)
+	p.cmd.Env = append(os.Environ(), p.env...)
+	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
+	p.ended = make(chan struct{})
+	if err := servers.Child(p.cmd, func() { _ = p.cmd.Wait(); close(p.ended) }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	await(t, p.argv[0], func() (bool, error) {
+		conn, err := net.Dial("tcp", p.addr)
+		if err != nil {
+			return false, nil
+		}
+		return true, conn.Close()
+	})
+}
+
+func (p *program) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended
+	<-p.ended
+}
+
+// await waits until check says yes.
+func await(t *testing.T, what string, check func() (bool, error)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := process.Until(ctx, check); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// freePort returns a port that is free now.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}
+
+// serve starts a program that gets its port by %s in one of its arguments or variables.
+func serve(t *testing.T, env []string, argv ...string) *program {
+	t.Helper()
+	port := freePort(t)
+	fill := func(all []string) []string {
+		out := make([]string, len(all))
+		for i, s := range all {
+			out[i] = strings.ReplaceAll(s, "%s", port)
+		}
+		return out
+	}
+	p := &program{argv: fill(argv), env: fill(env), addr: "127.0.0.1:" + port}
+	p.start(t)
+	return p
+}
+
+// index is a running toolstream.
+type index struct{ *process.Process }
+
+// add adds a source.
+func (x index) add(t *testing.T, name string, spec source.Spec) {
+	t.Helper()
+	if err := x.Client.Put(t.Context(), "/v1/sources/"+name, spec, nil); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+// comes waits until a source is in a state and has so many tools, at least.
+func (x index) comes(t *testing.T, name string, state sources.State, tools int) sources.Source {
+	t.Helper()
+	var s sources.Source
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	err := process.Until(ctx, func() (bool, error) {
+		err := x.Client.Get(t.Context(), "/v1/sources/"+name, nil, &s)
+		return s.State == state && s.Tools >= tools, err
+	})
+	if err != nil {
+		t.Fatalf("%s: %v; it is %s with %d tools (%s), want %s with %d\n%s", name, err, s.State, s.Tools, s.LastError, state, tools, x.Log())
+	}
+	return s
+}
+
+// has waits until a tool is searchable, or is not any more.
+func (x index) has(t *testing.T, id string, there bool) {
+	t.Helper()
+	start := time.Now()
+	await(t, id, func() (bool, error) {
+		err := x.Client.Get(t.Context(), client.Path("/v1/tools", id), nil, nil)
+		if client.NotFound(err) {
+			return !there, nil
+		}
+		return there, err
+	})
+	t.Logf("%s: %v after %v", id, there, time.Since(start).Round(time.Millisecond))
+}
+
+func post(t *testing.T, method, url string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusNoContent {
+		t.Fatalf("%s %s: %s", method, url, resp.Status)
+	}
+}
+
+// Every server that others run is listed over every transport that it has, and followed
+// through its changes and its end.
+func TestRealServersAreFollowed(t *testing.T) {
+	if os.Getenv(level.Servers) == "" || !servers.Provisioned(servers.MCPName) {
+		t.Skip("`make integration` runs this test")
+	}
+	home, err := servers.Provision(t.Context(), servers.MCPName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := index{process.Up(t, process.Build(t)).Front()}
+
+	repo := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", repo).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	commands := map[string][]string{
+		"everything": servers.Node(home, "mcp-server-everything", "stdio"),
+		"filesystem": servers.Node(home, "mcp-server-filesystem", t.TempDir()),
+		"memory":     servers.Node(home, "mcp-server-memory"),
+		"git":        servers.Python(home, "mcp_server_git", "--repository", repo),
+		"time":       servers.Python(home, "mcp_server_time"),
+	}
+	for name, argv := range commands {
+		x.add(t, name, source.Spec{Kind: source.MCP, Command: argv})
+	}
+	streamable := serve(t, []string{"PORT=%s"}, servers.Node(home, "mcp-server-everything", "streamableHttp")...)
+	x.add(t, "streamable", source.Spec{Kind: source.MCP, URL: "http://" + streamable.addr + "/mcp"})
+	events := serve(t, []string{"PORT=%s"}, servers.Node(home, "mcp-server-everything", "sse")...)
+	x.add(t, "events", source.Spec{Kind: source.MCP, URL: "http://" + events.addr + "/sse"})
+	harbour := serve(t, nil, append(python(home), "testdata/harbour.py", "%s")...)
+	x.add(t, "harbour", source.Spec{Kind: source.MCP, URL: "http://" + harbour.addr + "/mcp", Every: source.Duration(source.MinEvery)})
+	pets := serve(t, []string{"PYTHONDONTWRITEBYTECODE=1"}, servers.Python(home, "uvicorn", "pets:app", "--port", "%s", "--app-dir", "testdata")...)
+	x.add(t, "pets", source.Spec{Kind: source.OpenAPI, URL: "http://" + pets.addr + "/docs", Every: source.Duration(source.MinEvery)})
+	files := t.TempDir()
+	write(t, files, "rope", "Sells rope by the metre")
+	caddy := serve(t, []string{"HOME=" + t.TempDir()}, filepath.Join(home, "venv", "bin", "caddy"), "file-server", "--listen", "127.0.0.1:%s", "--root", files)
+	x.add(t, "shop", source.Spec{Kind: source.OpenAPI, URL: "http://" + caddy.addr + "/shop.yaml", Every: source.Duration(source.MinEvery)})
+
+	for name, least := range map[string]int{"everything": 10, "filesystem": 10, "memory": 9, "streamable": 10, "events": 10} {
+		x.comes(t, name, sources.Live, least)
+	}
+	for name, least := range map[string]int{"git": 8, "time": 2, "harbour": 1, "pets": 1, "shop": 1} {
+		x.comes(t, name, sources.Polling, least)
+	}
+
+	post(t, http.MethodPost, "http://"+harbour.addr+"/tools/mend_net")
+	x.has(t, "harbour/mend_net", true)
+	post(t, http.MethodDelete, "http://"+harbour.addr+"/tools/mend_net")
+	x.has(t, "harbour/mend_net", false)
+	post(t, http.MethodPost, "http://"+pets.addr+"/operations/groom")
+	x.comes(t, "pets", sources.Polling, 2)
+	write(t, files, "paint", "Sells paint for hulls")
+	x.has(t, "shop/POST /paint", true)
+
+	before := x.comes(t, "streamable", sources.Live, 10)
+	streamable.kill()
+	await(t, "the end of a server is seen", func() (bool, error) {
+		var s sources.Source
+		err := x.Client.Get(t.Context(), "/v1/sources/streamable", nil, &s)
+		return s.LastError != "" && s.Tools == before.Tools, err
+	})
+	streamable.start(t)
+	if after := x.comes(t, "streamable", sources.Live, before.Tools); after.Changed != before.Changed {
+		t.Errorf("a restart changed tools: %+v, before %+v", after.Changed, before.Changed)
+	}
+}
+
+func python(home string) []string { return servers.Python(home, "")[:1] }
+
+// write writes an OpenAPI document with one operation.
+func write(t *testing.T, folder, operation, does string) {
+	t.Helper()
+	text := fmt.Sprintf(`{"openapi":"3.1.0","info":{"title":"Shop","version":"1"},"paths":{"/%[1]s":{"post":{"operationId":%[1]q,"summary":%[2]q}}}}`, operation, does)
+	if err := os.WriteFile(filepath.Join(folder, "shop.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
