@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,7 +29,8 @@ func newSources(con *console) *cobra.Command {
 }
 
 func newSourcesList(con *console) *cobra.Command {
-	return &cobra.Command{
+	var found bool
+	cmd := &cobra.Command{
 		Use: "list", Short: "List sources, and how each is", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var list struct {
@@ -36,15 +39,28 @@ func newSourcesList(con *console) *cobra.Command {
 			if err := con.client().Get(cmd.Context(), sourcesPath, nil, &list); err != nil {
 				return err
 			}
+			if !found {
+				list.Sources = slices.DeleteFunc(list.Sources, func(s sources.Source) bool { return s.Parent != "" })
+			}
 			return con.show(list, func() {
-				t := newTable("NAME", "KIND", "STATE", "TOOLS", "SEEN", "CHANGED", "NEXT", "+WHERE", "ERROR…")
+				t := newTable("NAME", "KIND", "STATE", "TOOLS", "FOUND", "SEEN", "CHANGED", "NEXT", "+WHERE", "ERROR…")
 				for _, s := range list.Sources {
-					t.add(s.Name, s.Kind, s.State, s.Tools, ago(s.LastSuccess), ago(s.LastChange), until(s.Next), s.Describe(), s.LastError)
+					t.add(s.Name, s.Kind, s.State, s.Tools, count(s.Found), ago(s.LastSuccess), ago(s.LastChange), until(s.Next), s.Describe(), s.LastError)
 				}
 				con.printTable(t)
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&found, "found", false, "also the sources that others name, below those")
+	return cmd
+}
+
+// count is a number, "" for none.
+func count(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }
 
 // ago is how long ago a time was, "" for none.
@@ -86,7 +102,7 @@ func (c *console) printSource(s sources.Source) {
 		every = time.Duration(s.Every).String()
 	}
 	if h := s.Held; h != nil {
-		held = fmt.Sprintf("%d tools are gone, such as %s: toolstream sources sync %s --confirm deletes them", h.Missing, strings.Join(h.Some, ", "), s.Name)
+		held = fmt.Sprintf("%s are gone, such as %s: toolstream sources sync %s --confirm deletes them", lost(s), strings.Join(h.Some, ", "), s.Name)
 	}
 	state := string(s.State)
 	if !s.Since.IsZero() {
@@ -97,11 +113,20 @@ func (c *console) printSource(s sources.Source) {
 		changed += fmt.Sprintf(": %d added, %d changed, %d removed", s.Changed.Added, s.Changed.Changed, s.Changed.Removed)
 	}
 	c.printPairs(
-		"name", s.Name, "kind", s.Kind, "where", s.Describe(), "credential", credential, "every", every, "provider", s.Root(s.Name), "deletes", s.Deletes,
+		"name", s.Name, "named by", s.Parent, "as", s.Called, "kind", s.Kind, "where", s.Describe(), "credential", credential, "every", every, "provider", s.Root(s.Name), "deletes", s.Deletes,
+		"allow", strings.Join(s.Allow, ", "), "deny", strings.Join(s.Deny, ", "), "limit", count(s.Limit),
 		"state", state,
-		"tools", fmt.Sprint(s.Tools), "seen", ago(s.LastSuccess), "changed", changed, "next", until(s.Next), "error", s.LastError, "held", held,
+		"tools", fmt.Sprint(s.Tools), "found", count(s.Found), "seen", ago(s.LastSuccess), "changed", changed, "next", until(s.Next), "error", s.LastError, "held", held,
 		"problems", strings.Join(s.Problems, "; "),
 	)
+}
+
+// lost says how much is held.
+func lost(s sources.Source) string {
+	if s.Found > 0 {
+		return fmt.Sprintf("%d tools and sources", s.Held.Missing)
+	}
+	return fmt.Sprintf("%d tools", s.Held.Missing)
 }
 
 func newSourcesAdd(con *console) *cobra.Command {
@@ -137,6 +162,9 @@ func newSourcesAdd(con *console) *cobra.Command {
 	flags.StringVar(&declared.Provider, "provider", "", "`ID` of the provider that owns the tools; the source's name if it is not given")
 	flags.BoolVar(&declared.AllowPrivate, "allow-private", false, "private addresses may be reached, as far as the server's settings allow them")
 	flags.StringVar(&declared.Deletes, "deletes", spec.Guarded, "what becomes of tools that are gone: guarded, always or never")
+	flags.StringSliceVar(&declared.Allow, "allow", nil, "of a source that names others: `PATTERN` of names that are taken, such as io.github.acme/*; may be repeated")
+	flags.StringSliceVar(&declared.Deny, "deny", nil, "`PATTERN` of names that are not taken; may be repeated")
+	flags.IntVar(&declared.Limit, "limit", 0, "how many sources are taken; 0: 500")
 	flags.BoolVar(&wait, "wait", false, "wait for the first look")
 	fixed(cmd, "kind", spec.MCP, spec.OpenAPI, spec.Folder)
 	fixed(cmd, "deletes", spec.Guarded, spec.Always, spec.Never)
@@ -181,7 +209,11 @@ func newSourcesTest(con *console) *cobra.Command {
 				if t.Live {
 					live = "it says itself when they change"
 				}
-				con.printf("%d tools in %.0f ms; %s\n", t.Tools, t.Took, live)
+				what := fmt.Sprintf("%d tools", t.Tools)
+				if t.Found > 0 {
+					what += fmt.Sprintf(" and %d sources", t.Found)
+				}
+				con.printf("%s in %.0f ms; %s\n", what, t.Took, live)
 				for _, name := range t.Names {
 					con.printf("  %s\n", oneLine(name))
 				}
@@ -209,7 +241,7 @@ func newSourcesSync(con *console) *cobra.Command {
 			return con.looked(cmd.Context(), s, wait)
 		},
 	}
-	cmd.Flags().BoolVar(&confirm, "confirm", false, "delete the tools that are gone and held")
+	cmd.Flags().BoolVar(&confirm, "confirm", false, "delete the tools and sources that are gone and held")
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until it was looked at")
 	return cmd
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	pathpkg "path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,7 +26,17 @@ const (
 	MCP     = "mcp"     // an MCP server
 	OpenAPI = "openapi" // OpenAPI documents behind a URL
 	Folder  = "folder"  // documents in a folder
+
+	// What these list are other sources.
+	MCPRegistry = "mcp-registry" // a registry of MCP servers
 )
+
+// Findable are the kinds of the sources that another one may name: none that reads files,
+// and none that names others in its turn.
+var Findable = []string{MCP, OpenAPI}
+
+// Finds reports whether sources of a kind name other ones.
+func Finds(kind string) bool { return kind != Folder && !slices.Contains(Findable, kind) }
 
 // What becomes of tools that a source no longer lists.
 const (
@@ -45,6 +56,9 @@ type Spec struct {
 	AllowPrivate bool     `json:"allow_private,omitempty" doc:"Private addresses may be reached, as far as the operator's settings allow them."`
 	Deletes      string   `json:"deletes,omitempty" enum:"guarded,always,never" doc:"What becomes of tools that the source no longer lists. guarded (the default): they are deleted, but more than half at once only once that is confirmed."`
 	Paused       bool     `json:"paused,omitempty" doc:"The source is not looked at."`
+	Allow        []string `json:"allow,omitempty" nullable:"false" maxItems:"1000" doc:"Of a source that names others: patterns of the names that are taken, such as io.github.acme/*; absent: all."`
+	Deny         []string `json:"deny,omitempty" nullable:"false" maxItems:"1000" doc:"Patterns of the names that are not taken, allowed or not."`
+	Limit        int      `json:"limit,omitempty" minimum:"0" maximum:"10000" doc:"How many sources are taken; absent: 500."`
 }
 
 // Auth names what a source is asked with.
@@ -100,6 +114,13 @@ func (s Spec) Validate() error {
 		return invalid("/every", every.String(), "must be 5s to 168h")
 	case s.Provider != "" && schema.ValidateID(s.Provider) != nil:
 		return invalid("/provider", s.Provider, "is no id")
+	case s.Limit < 0 || s.Limit > MaxFound:
+		return invalid("/limit", strconv.Itoa(s.Limit), "must be 0 to 10000")
+	}
+	if err := cmp.Or(validPatterns("/allow", s.Allow), validPatterns("/deny", s.Deny)); err != nil {
+		return err
+	}
+	switch {
 	case s.Kind == Folder:
 		if !filepath.IsAbs(s.URL) {
 			return invalid("/url", s.URL, "must be the absolute path of a folder")
@@ -114,6 +135,33 @@ func (s Spec) Validate() error {
 		return invalid("/command", "", "is for the kind mcp alone")
 	}
 	return validURL(s.URL)
+}
+
+// The bounds of Spec.Limit, and what it is where none is given.
+const (
+	DefaultFound = 500
+	MaxFound     = 10_000
+)
+
+func validPatterns(path string, patterns []string) error {
+	for _, p := range patterns {
+		if _, err := pathpkg.Match(p, ""); err != nil || p == "" {
+			return invalid(path, p, "must be a pattern such as io.github.acme/*")
+		}
+	}
+	return nil
+}
+
+// Takes reports whether a name that the source gives another one is one of those that are
+// taken. In a pattern * stands for any letters but a slash (path.Match).
+func (s Spec) Takes(name string) bool {
+	within := func(patterns []string) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool {
+			ok, _ := pathpkg.Match(p, name) // Validate has refused patterns that are none
+			return ok
+		})
+	}
+	return (len(s.Allow) == 0 || within(s.Allow)) && !within(s.Deny)
 }
 
 func validURL(address string) error {
@@ -187,7 +235,7 @@ type Listing struct {
 
 // Found is a source that another one names, such as a server in a registry.
 type Found struct {
-	Name    string          // as the other one calls it, unique in its listing
+	Name    string          // as the other one calls it, unique in its listing; empty: of one that cannot be read
 	Spec    Spec            // kind and place; the rest is that of the source that names it
 	Owner   json.RawMessage // what is said of it, as a provider's document; nil: nothing
 	Problem string          // why it cannot be looked at; empty: it can

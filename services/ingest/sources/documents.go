@@ -3,6 +3,7 @@ package sources
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -110,10 +111,14 @@ func digest(l source.Listing) [sha256.Size]byte {
 		part([]byte(d.Name))
 		part(d.Raw)
 	}
+	for _, f := range l.Found {
+		raw, _ := json.Marshal(f) // texts and JSON
+		part(raw)
+	}
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// lossOf describes tools that are gone, sorted by id.
+// lossOf describes what is gone, by ids and names in order.
 func lossOf(ids []string) *Loss {
 	var all []any
 	for _, i := range ids {

@@ -20,6 +20,7 @@ var (
 	errRemoving = errors.New("the source is being removed")
 	errNotHeld  = errors.New("the source holds nothing that waits for a confirmation")
 	errTaken    = errors.New("two sources cannot fill one provider")
+	errNamed    = errors.New("the source is named by the source")
 	errProvider = errors.New("the provider of a source stays: remove the source, and add it anew")
 )
 
@@ -35,7 +36,7 @@ const maxTries = 10
 
 // modify changes a source in the store, and makes one where create says so.
 func (s *Service) modify(ctx context.Context, i id, create bool, change func(*record) error) (Source, error) {
-	if source.ValidateName(i.name) != nil {
+	if !isName(i.name) {
 		return Source{}, errNotFound
 	}
 	var err error
@@ -102,7 +103,7 @@ func (s *Service) admit(i id, spec source.Spec) (source.Spec, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for other, h := range s.known {
-		if other.tenant == i.tenant && other.name != i.name && h.spec != nil && overlap(spec.Root(i.name), h.spec.Root(other.name)) {
+		if other.tenant == i.tenant && other.name != i.name && h.spec != nil && h.spec.Parent != i.name && overlap(spec.Root(i.name), h.spec.Root(other.name)) {
 			return spec, fmt.Errorf("%w: provider %q is that of the source %s", errTaken, spec.Root(i.name), other.name)
 		}
 	}
@@ -113,6 +114,9 @@ func (s *Service) admit(i id, spec source.Spec) (source.Spec, error) {
 func (s *Service) put(ctx context.Context, i id, spec source.Spec) (Source, error) {
 	if err := s.awaitLoaded(ctx); err != nil {
 		return Source{}, err
+	}
+	if there, err := s.get(ctx, i); err == nil && there.Parent != "" {
+		return Source{}, (&record{Parent: there.Parent}).changeable()
 	}
 	spec, err := s.admit(i, spec)
 	if err != nil {
@@ -145,8 +149,8 @@ func (s *Service) edit(ctx context.Context, i id, change func(*record) error) (S
 // remove lets a source go, with its tools unless they are to be kept.
 func (s *Service) remove(ctx context.Context, i id, keep bool) (Source, error) {
 	return s.edit(ctx, i, func(rec *record) error {
-		if rec.Declared {
-			return errDeclared
+		if err := rec.changeable(); err != nil {
+			return err
 		}
 		rec.Removed, rec.KeepTools = true, keep
 		return nil
@@ -156,8 +160,8 @@ func (s *Service) remove(ctx context.Context, i id, keep bool) (Source, error) {
 // pause stops or resumes looking at a source.
 func (s *Service) pause(ctx context.Context, i id, paused bool) (Source, error) {
 	return s.edit(ctx, i, func(rec *record) error {
-		if rec.Declared {
-			return errDeclared
+		if err := rec.changeable(); err != nil {
+			return err
 		}
 		rec.Paused = paused
 		return nil
@@ -172,7 +176,7 @@ func (s *Service) ask(ctx context.Context, i id) (Source, error) {
 	})
 }
 
-// confirm lets the tools that are gone from a source be deleted.
+// confirm lets the tools and sources that are gone from a source be deleted.
 func (s *Service) confirm(ctx context.Context, i id) (Source, error) {
 	all, err := s.get(ctx, i)
 	if err != nil {
@@ -203,7 +207,8 @@ func (s *Service) get(ctx context.Context, i id) (Source, error) {
 // Trial is what a look at a source found that changed nothing.
 type Trial struct {
 	Tools    int      `json:"tools"`
-	Names    []string `json:"names" nullable:"false" doc:"The ids of the first tools."`
+	Found    int      `json:"found,omitempty" doc:"Sources that the source names and that would be taken."`
+	Names    []string `json:"names" nullable:"false" doc:"The ids of the first tools, and what the source calls the first sources."`
 	Live     bool     `json:"live" doc:"The source says itself when its list changes."`
 	Problems []string `json:"problems,omitempty" doc:"The first of the documents and tools that could not be taken, with the reason."`
 	Took     float64  `json:"took_ms"`
@@ -235,9 +240,13 @@ func (s *Service) test(ctx context.Context, i id) (Trial, error) {
 		return Trial{}, err
 	}
 	c := read(listing, src.Root(i.name))
-	t := Trial{Tools: len(c.tools), Names: []string{}, Live: session.Live(), Problems: c.problems, Took: float64(time.Since(start).Microseconds()) / 1000}
+	wanted := s.choose(i, src.Spec, listing.Found, &c).wanted
+	t := Trial{Tools: len(c.tools), Found: len(wanted), Names: []string{}, Live: session.Live(), Problems: c.problems, Took: float64(time.Since(start).Microseconds()) / 1000}
 	for _, item := range c.tools[:min(len(c.tools), maxProblems)] {
 		t.Names = append(t.Names, item.ID)
+	}
+	for _, f := range wanted[:min(len(wanted), maxProblems)] {
+		t.Names = append(t.Names, f.Name)
 	}
 	return t, nil
 }

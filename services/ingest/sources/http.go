@@ -15,7 +15,7 @@ import (
 
 type (
 	nameInput struct {
-		Name string `path:"name" doc:"Name of the source: 1 to 64 letters, digits, _ and -."`
+		Name string `path:"name" doc:"Name of the source: 1 to 64 letters, digits, _ and -, and of one that another source names, that one's, a dot and such a name."`
 	}
 	putInput struct {
 		Name string `path:"name" doc:"Name of the source: 1 to 64 letters, digits, _ and -."`
@@ -67,7 +67,7 @@ func Routes(api huma.API, s *Service) {
 		do                         func(context.Context, id) (Source, error)
 	}{
 		{"sync", "Look at a source now", "Everything of it is compared anew.", s.ask},
-		{"confirm", "Delete the tools that are gone from a source and are held", "Of exactly those that held names. If the source has others by then, they are held anew.", s.confirm},
+		{"confirm", "Delete the tools and sources that are gone from a source and are held", "Of exactly those that held names. If the source has others by then, they are held anew.", s.confirm},
 		{"pause", "Stop looking at a source", "Its tools stay.", func(ctx context.Context, i id) (Source, error) { return s.pause(ctx, i, true) }},
 		{"resume", "Look at a source again", "", func(ctx context.Context, i id) (Source, error) { return s.pause(ctx, i, false) }},
 	} {
@@ -115,7 +115,7 @@ func problem(err error) error {
 		return huma.Error404NotFound(err.Error())
 	case errors.Is(err, source.ErrRefused), errors.Is(err, outbound.ErrAddress):
 		return huma.Error403Forbidden(err.Error())
-	case errors.Is(err, errDeclared), errors.Is(err, errRemoving), errors.Is(err, errNotHeld), errors.Is(err, errProvider), errors.Is(err, errTaken):
+	case errors.Is(err, errDeclared), errors.Is(err, errNamed), errors.Is(err, errRemoving), errors.Is(err, errNotHeld), errors.Is(err, errProvider), errors.Is(err, errTaken):
 		return huma.Error409Conflict(err.Error())
 	case errors.Is(err, errStore), errors.Is(err, context.Canceled):
 		return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(errStore.Error()), http.Header{"Retry-After": {"5"}})

@@ -146,6 +146,7 @@ type shop struct {
 	lost     int // connections that are lost, the first ones
 	changed  func()
 	extra    []source.Document
+	found    []source.Found
 }
 
 func newShop(names ...string) *shop {
@@ -161,6 +162,16 @@ func (s *shop) set(names ...string) {
 	clear(s.tools)
 	for _, name := range names {
 		s.tools[name] = "Does " + name + "."
+	}
+}
+
+// name makes the sources that the shop names MCP servers of the names.
+func (s *shop) name(names ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.found = nil
+	for _, name := range names {
+		s.found = append(s.found, source.Found{Name: name, Spec: source.Spec{Kind: source.MCP, URL: "https://mcp.example/" + name}})
 	}
 }
 
@@ -212,7 +223,7 @@ func (v *visit) List(ctx context.Context, _ bool) (source.Listing, error) {
 	if v.fails != nil {
 		return source.Listing{}, v.fails
 	}
-	l := source.Listing{Private: v.private, Fresh: v.fresh, Owner: []byte(`{"name":"The shop"}`), Documents: slices.Clone(v.extra)}
+	l := source.Listing{Private: v.private, Fresh: v.fresh, Owner: []byte(`{"name":"The shop"}`), Documents: slices.Clone(v.extra), Found: slices.Clone(v.found)}
 	for _, name := range slices.Sorted(maps.Keys(v.tools)) {
 		raw, _ := json.Marshal(map[string]any{"name": name, "description": v.tools[name], "inputSchema": map[string]any{"type": "object"}})
 		l.Documents = append(l.Documents, source.Document{Name: name, Format: "mcp", Tool: true, Raw: raw})

@@ -20,7 +20,8 @@ type shelf struct {
 	tools     map[string]string // hash of each tool's document, by id; empty: it is not known
 	owner     string            // hash of the provider's document
 	listed    [sha256.Size]byte // digest of the listing that was published last
-	last      found             // what came of that
+	last      result            // what came of that
+	wanted    []source.Found    // the sources that it names and that are taken
 	filled    time.Time         // when tools was read from the index
 	suspected string            // digest of a loss that was seen once
 }
@@ -31,32 +32,38 @@ var errTools = errors.New("the source has more tools than one source may have")
 const piece = 256
 
 // publish brings the index in step with a listing.
-func (w *worker) publish(ctx context.Context, rec *record, l source.Listing, opts ingest.Options) (found, error) {
+func (w *worker) publish(ctx context.Context, rec *record, l source.Listing, opts ingest.Options) (result, error) {
 	k := &w.shelf
 	sum := digest(l)
 	if l.Same || k.current() && sum == k.listed && k.suspected == "" {
-		return k.repeated(), nil
+		f := k.repeated()
+		return f, w.adopt(ctx, rec, k.wanted, &f)
 	}
 	c := read(l, rec.Root(w.id.name))
 	switch {
 	case len(c.tools) > w.s.cfg.Limits.Tools:
-		return found{}, errTools
+		return result{}, errTools
 	case len(c.tools) == 0 && c.unsure:
-		return found{}, fmt.Errorf("nothing that the source answers is a tool: %s", c.problems[0])
+		return result{}, fmt.Errorf("nothing that the source answers is a tool: %s", c.problems[0])
 	}
 	if !k.current() {
 		if err := w.fill(ctx, rec); err != nil {
-			return found{}, err
+			return result{}, err
 		}
 	}
 	before := len(k.tools)
-	f := found{}
+	f := result{}
 	if err := w.accept(ctx, &c, opts, &f); err != nil {
-		return found{}, err
+		return result{}, err
 	}
-	lost := k.lost(c)
-	if err := w.drop(ctx, rec, lost, before, c.unsure, opts, &f); err != nil {
-		return found{}, err
+	gone := loss{tools: k.lost(c), hadTools: before, unsure: c.unsure}
+	if w.names(rec) {
+		if err := w.follow(ctx, rec, l.Found, &c, &gone, &f); err != nil {
+			return result{}, err
+		}
+	}
+	if err := w.drop(ctx, rec, gone, opts, &f); err != nil {
+		return result{}, err
 	}
 	f.problems = c.problems
 	k.listed, k.last = sum, f
@@ -67,15 +74,15 @@ func (w *worker) publish(ctx context.Context, rec *record, l source.Listing, opt
 func (k *shelf) current() bool { return time.Since(k.filled) < reconcileEvery }
 
 // repeated is what comes of a listing that is as the one before.
-func (k *shelf) repeated() found {
+func (k *shelf) repeated() result {
 	f := k.last
-	f.changed = Changed{}
+	f.changed, f.again = Changed{}, false
 	return f
 }
 
 // fill reads from the index what the source has, without what it says.
 func (w *worker) fill(ctx context.Context, rec *record) error {
-	ids, err := w.s.index.Owned(ctx, w.id.tenant, rec.Root(w.id.name))
+	ids, err := w.owned(ctx, rec)
 	if err != nil {
 		return err
 	}
@@ -87,7 +94,7 @@ func (w *worker) fill(ctx context.Context, rec *record) error {
 }
 
 // accept publishes the tools that differ from what is known, and the provider.
-func (w *worker) accept(ctx context.Context, c *content, opts ingest.Options, f *found) error {
+func (w *worker) accept(ctx context.Context, c *content, opts ingest.Options, f *result) error {
 	k := &w.shelf
 	opts.UpTo = 0
 	for _, item := range c.owner {
@@ -144,49 +151,88 @@ func (k *shelf) lost(c content) []string {
 	return lost
 }
 
-// drop deletes tools that are gone, as far as that may be believed. Before is how many
-// tools the source had.
-func (w *worker) drop(ctx context.Context, rec *record, lost []string, before int, unsure bool, opts ingest.Options, f *found) error {
+// follow makes sources of what a listing names, and notes those that it lacks.
+func (w *worker) follow(ctx context.Context, rec *record, found []source.Found, c *content, gone *loss, f *result) error {
+	n := w.s.choose(w.id, rec.Spec, found, c)
+	there, _ := w.s.children(w.id)
+	gone.hadSources, gone.unsure = len(there), gone.unsure || n.unsure
+	if err := w.adopt(ctx, rec, n.wanted, f); err != nil {
+		return err
+	}
+	w.shelf.wanted = n.wanted
+	lost, denied := n.missing(there)
+	gone.sources = lost
+	f.changed.Removed = len(denied)
+	return w.abandon(ctx, denied, false)
+}
+
+// loss is what a source had and a listing lacks.
+type loss struct {
+	tools                []string // ids, in order
+	sources              []named
+	hadTools, hadSources int  // before
+	unsure               bool // something could not be read: it may be any of these
+}
+
+func (l loss) empty() bool { return len(l.tools)+len(l.sources) == 0 }
+
+// large reports whether it is more than half of what there was.
+func (l loss) large() bool { return 2*len(l.tools) > l.hadTools || 2*len(l.sources) > l.hadSources }
+
+// shown describes it for an operator.
+func (l loss) shown() *Loss {
+	all := slices.Clone(l.tools)
+	for _, n := range l.sources {
+		all = append(all, n.id.name)
+	}
+	return lossOf(all)
+}
+
+// drop deletes what is gone, as far as that may be believed.
+func (w *worker) drop(ctx context.Context, rec *record, gone loss, opts ingest.Options, f *result) error {
 	k := &w.shelf
 	doubted := k.suspected
 	k.suspected = ""
-	if len(lost) == 0 || unsure || rec.Deletes == source.Never {
+	if gone.empty() || gone.unsure || rec.Deletes == source.Never {
 		return nil
 	}
-	if loss := lossOf(lost); rec.Deletes != source.Always && 2*len(lost) > before && rec.Confirmed != loss.Digest {
-		k.suspected = loss.Digest
+	if held := gone.shown(); rec.Deletes != source.Always && gone.large() && rec.Confirmed != held.Digest {
+		k.suspected = held.Digest
 		if doubted != "" {
-			f.loss = loss
+			f.loss = held
 			return nil
 		}
-		f.doubt = true
+		f.again = true
 		w.hangUp() // a new connection may know better
 		return nil
 	}
-	removed, err := w.s.index.Remove(ctx, w.id.tenant, lost, opts)
+	if err := w.abandon(ctx, gone.sources, false); err != nil {
+		return err
+	}
+	removed, err := w.s.index.Remove(ctx, w.id.tenant, gone.tools, opts)
 	if err != nil {
 		return err
 	}
-	f.changed.Removed = len(removed)
-	for _, i := range lost {
+	f.changed.Removed += len(removed) + len(gone.sources)
+	for _, i := range gone.tools {
 		delete(k.tools, i)
 	}
 	return nil
 }
 
-// discard deletes what the index has of a source.
+// discard deletes what the index has of a source, and lets the sources go that it names.
 func (w *worker) discard(ctx context.Context, rec *record) error {
-	if rec.KeepTools {
-		return nil
+	there, _ := w.s.children(w.id)
+	if err := w.abandon(ctx, slices.Collect(maps.Values(there)), rec.KeepTools); err != nil || rec.KeepTools {
+		return err
 	}
-	root := rec.Root(w.id.name)
-	ids, err := w.s.index.Owned(ctx, w.id.tenant, root)
+	ids, err := w.owned(ctx, rec)
 	if err != nil {
 		return err
 	}
 	if _, err := w.s.index.Remove(ctx, w.id.tenant, ids, ingest.Options{}); err != nil {
 		return err
 	}
-	_, err = w.s.index.Accept(ctx, w.id.tenant, []formats.Item{{ID: root, Kind: schema.KindProvider, Delete: true}}, ingest.Options{})
+	_, err = w.s.index.Accept(ctx, w.id.tenant, []formats.Item{{ID: rec.Root(w.id.name), Kind: schema.KindProvider, Delete: true}}, ingest.Options{})
 	return err
 }

@@ -1,6 +1,8 @@
 package sources
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -35,22 +37,23 @@ type Status struct {
 	Tools       int       `json:"tools" doc:"Tools that the source has."`
 	Changed     Changed   `json:"changed" doc:"What the last change came to."`
 	Problems    []string  `json:"problems,omitempty" doc:"The first of the documents and tools that could not be taken, with the reason."`
-	Held        *Loss     `json:"held,omitempty" doc:"The tools that are gone from the source and wait for a confirmation."`
+	Held        *Loss     `json:"held,omitempty" doc:"The tools and sources that are gone from the source and wait for a confirmation."`
+	Found       int       `json:"found,omitempty" doc:"Sources that the source names, each one of its own."`
 
 	StaleAt time.Time `json:"stale_at,omitzero" doc:"When the source becomes stale unless it is seen before."`
 }
 
-// Changed counts tools.
+// Changed counts tools, and sources that the source names.
 type Changed struct {
 	Added   int `json:"added"`
 	Changed int `json:"changed"`
 	Removed int `json:"removed"`
 }
 
-// Loss is a set of tools that a source no longer lists.
+// Loss is a set of tools and sources that a source no longer lists.
 type Loss struct {
 	Missing int      `json:"missing" doc:"How many they are."`
-	Some    []string `json:"some" nullable:"false" doc:"The first of their ids."`
+	Some    []string `json:"some" nullable:"false" doc:"The first of their ids and names."`
 	Digest  string   `json:"digest" doc:"Stands for exactly these."`
 }
 
@@ -68,7 +71,9 @@ func (s Status) at(now time.Time) Status {
 type Source struct {
 	Name string `json:"name"`
 	source.Spec
-	Declared bool `json:"declared,omitempty" doc:"The source stands in the settings, where alone it can be changed."`
+	Declared bool   `json:"declared,omitempty" doc:"The source stands in the settings, where alone it can be changed."`
+	Parent   string `json:"parent,omitempty" doc:"Name of the source that names this one."`
+	Called   string `json:"called,omitempty" doc:"What that one calls it."`
 	Status
 }
 
@@ -85,6 +90,30 @@ type record struct {
 	Confirmed string    `json:"confirmed,omitempty"`  // digest of the loss that an operator confirmed
 	Removed   bool      `json:"removed,omitempty"`    // it is to go
 	KeepTools bool      `json:"keep_tools,omitempty"` // but not its tools
+
+	// Of a source that another one names.
+	Parent string          `json:"parent,omitempty"` // the name of that one
+	Called string          `json:"called,omitempty"` // what it calls this one
+	About  json.RawMessage `json:"about,omitempty"`  // what it says of it, as a provider's document
+}
+
+// form is what a source has to be looked at anew for when it changes.
+type form struct {
+	source.Spec
+	About json.RawMessage `json:"about,omitempty"`
+}
+
+func (r *record) form() form { return form{r.Spec, r.About} }
+
+// changeable says why a source cannot be changed by hand, or nil.
+func (r *record) changeable() error {
+	switch {
+	case r.Declared:
+		return errDeclared
+	case r.Parent != "":
+		return fmt.Errorf("%w %s: use its deny list", errNamed, r.Parent)
+	}
+	return nil
 }
 
 // The keys of the store.
@@ -96,10 +125,16 @@ const (
 func specKey(i id) string  { return specPrefix + i.tenant + "." + i.name }
 func stateKey(i id) string { return statePrefix + i.tenant + "." + i.name }
 
-// idOf reads a key without its prefix. Neither part of it may hold a dot.
+// idOf reads a key without its prefix. A tenant holds no dot.
 func idOf(rest string) (id, bool) {
 	tenant, name, ok := strings.Cut(rest, ".")
-	return id{tenant, name}, ok && source.ValidateName(name) == nil
+	return id{tenant, name}, ok && isName(name)
+}
+
+// isName reports whether a source may have a name: that of a declared one, or PARENT.NAME.
+func isName(name string) bool {
+	parent, found, is := strings.Cut(name, ".")
+	return source.ValidateName(parent) == nil && (!is || source.ValidateName(found) == nil)
 }
 
 // overlap reports whether a provider stands at or below another one.

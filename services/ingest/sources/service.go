@@ -1,5 +1,5 @@
 // Package sources keeps tools in step with where they come from: MCP servers, OpenAPI
-// documents, folders. A source is declared once; from then on it is looked at, and what
+// documents, folders, and registries, which name other sources. A source is declared once; from then on it is looked at, and what
 // has changed is accepted as package ingest accepts everything else.
 //
 // The store holds what is declared and how each source is. Sources are divided among the
@@ -378,7 +378,7 @@ func (s *Service) awaitLoaded(ctx context.Context) error {
 	}
 }
 
-// All returns the sources of a tenant by name.
+// All returns the sources of a tenant by name, those that a source names below it.
 func (s *Service) All(ctx context.Context, tenant string) ([]Source, error) {
 	if err := s.awaitLoaded(ctx); err != nil {
 		return nil, err
@@ -391,7 +391,9 @@ func (s *Service) All(ctx context.Context, tenant string) ([]Source, error) {
 			all = append(all, s.shown(i, h))
 		}
 	}
-	slices.SortFunc(all, func(a, b Source) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b Source) int {
+		return cmp.Or(cmp.Compare(cmp.Or(a.Parent, a.Name), cmp.Or(b.Parent, b.Name)), cmp.Compare(a.Name, b.Name))
+	})
 	return all, nil
 }
 
@@ -410,7 +412,7 @@ func (s *Service) shown(i id, h *held) Source {
 	case status.State == "" || status.State == Paused:
 		status.State = Polling // it will be
 	}
-	return Source{Name: i.name, Spec: h.spec.Spec, Declared: h.spec.Declared, Status: status}
+	return Source{Name: i.name, Spec: h.spec.Spec, Declared: h.spec.Declared, Parent: h.spec.Parent, Called: h.spec.Called, Status: status}
 }
 
 // count counts the sources that this process looks at, by state.

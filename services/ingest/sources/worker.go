@@ -3,6 +3,7 @@ package sources
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -53,7 +54,7 @@ type worker struct {
 	now  Status
 	seen time.Time // when the source first spoke up since the last look; zero: it did not
 
-	spec    source.Spec // that the session is of
+	form    form // that the session is of
 	session source.Session
 	pace    *backoff.ExponentialBackOff
 	asked   time.Time // of the last look that was asked for
@@ -109,7 +110,7 @@ func (w *worker) run(ctx context.Context) {
 	if !w.now.LastSuccess.IsZero() {
 		due = due.Add(rand.N(startWithin))
 	}
-	last := time.Time{}
+	last, resting := time.Time{}, false
 	for ctx.Err() == nil {
 		rec, seen := w.sight()
 		now := time.Now()
@@ -122,7 +123,10 @@ func (w *worker) run(ctx context.Context) {
 		case rec.Paused:
 			w.hangUp()
 			due = now
-		case rec.Asked.After(w.asked), w.spec.Kind != "" && differ(rec.Spec, w.spec), !now.Before(due):
+			if resting = w.rest(ctx) == nil; !resting {
+				due = now.Add(w.pace.NextBackOff())
+			}
+		case rec.Asked.After(w.asked), w.form.Kind != "" && differ(rec.form(), w.form), !now.Before(due):
 			due = w.look(ctx, rec)
 			last = time.Now()
 		case !seen.IsZero():
@@ -130,7 +134,7 @@ func (w *worker) run(ctx context.Context) {
 		}
 		timer := time.NewTimer(time.Until(due))
 		tick := timer.C
-		if rec.Paused && !rec.Removed {
+		if rec.Paused && !rec.Removed && resting {
 			tick = nil
 		}
 		select {
@@ -157,8 +161,8 @@ func later(a, b time.Time) time.Time {
 }
 
 // differ reports whether a source is another one.
-func differ(a, b source.Spec) bool {
-	x, _ := json.Marshal(a) // texts and numbers always encode
+func differ(a, b form) bool {
+	x, _ := json.Marshal(a) // texts, numbers and JSON always encode
 	y, _ := json.Marshal(b)
 	return string(x) != string(y)
 }
@@ -172,10 +176,10 @@ func (w *worker) sight() (*record, time.Time) {
 
 // look looks at the source, notes what came of it, and returns when to look again.
 func (w *worker) look(ctx context.Context, rec *record) time.Time {
-	if differ(rec.Spec, w.spec) {
+	if differ(rec.form(), w.form) {
 		w.hangUp()
 		w.pace.Reset()
-		w.spec = rec.Spec
+		w.form, w.shelf.listed = rec.form(), [sha256.Size]byte{}
 	}
 	if rec.Asked.After(w.asked) {
 		w.asked = rec.Asked
@@ -201,7 +205,7 @@ func (w *worker) look(ctx context.Context, rec *record) time.Time {
 	}
 	looking, cancel := context.WithTimeoutCause(ctx, w.s.cfg.Timeout, errSlow)
 	defer cancel()
-	fresh, found, err := w.visit(looking, rec, seen)
+	fresh, r, err := w.visit(looking, rec, seen)
 	if ctx.Err() != nil {
 		return time.Time{}
 	}
@@ -209,36 +213,40 @@ func (w *worker) look(ctx context.Context, rec *record) time.Time {
 		err = errors.Join(context.Cause(looking), err)
 	}
 	w.s.metrics.looked(time.Since(start), err)
-	return w.judge(ctx, rec, fresh, found, err)
+	return w.judge(ctx, rec, fresh, r, err)
 }
 
 var errSlow = errors.New("the source did not answer in time")
 
-// found is what a look that succeeded came to.
-type found struct {
+// result is what a look that succeeded came to.
+type result struct {
 	changed  Changed
 	problems []string
 	loss     *Loss // that is held
-	doubt    bool  // a loss is to be looked at again
+	again    bool  // soon: a loss is doubted, or a source is named anew that is being removed
 }
 
 // visit lists the source and publishes what has changed. It returns for how long the
 // source takes its list to be true.
-func (w *worker) visit(ctx context.Context, rec *record, seen time.Time) (time.Duration, found, error) {
+func (w *worker) visit(ctx context.Context, rec *record, seen time.Time) (time.Duration, result, error) {
 	revision, err := w.s.index.Revision(ctx)
 	if err != nil {
-		return 0, found{}, err
+		return 0, result{}, err
 	}
 	listing, err := w.list(ctx, rec)
 	switch {
 	case err != nil:
-		return 0, found{}, err
+		return 0, result{}, err
 	case private(rec.Spec, listing):
-		return 0, found{}, errPrivate
-	case len(listing.Documents) > w.s.cfg.Limits.Tools:
-		return 0, found{}, errTools
+		return 0, result{}, errPrivate
+	case len(listing.Documents) > w.s.cfg.Limits.Tools, len(listing.Found) > w.s.cfg.Limits.Tools:
+		return 0, result{}, errTools
 	}
+	listing.Owner = about(rec.About, listing.Owner)
 	f, err := w.publish(ctx, rec, listing, ingest.Options{Seen: seen, UpTo: revision})
+	if err != nil { // what was listed is not the last state that was published
+		w.shelf.filled = time.Time{}
+	}
 	return listing.Fresh, f, err
 }
 
@@ -285,7 +293,7 @@ func (s *Service) hangUp(session source.Session) {
 }
 
 // judge sets the status after a look, and returns when to look again.
-func (w *worker) judge(ctx context.Context, rec *record, fresh time.Duration, f found, err error) time.Time {
+func (w *worker) judge(ctx context.Context, rec *record, fresh time.Duration, f result, err error) time.Time {
 	now := time.Now().UTC()
 	status := w.status()
 	status.LastLook = now
@@ -295,12 +303,16 @@ func (w *worker) judge(ctx context.Context, rec *record, fresh time.Duration, f 
 		period := w.period(rec, fresh)
 		w.pace.Reset()
 		wait = jitter(period)
-		if f.doubt {
+		if f.again {
 			wait = jitter(askAgain)
 		}
 		status.LastSuccess, status.LastError, status.Problems, status.Held = now, "", f.problems, f.loss
 		status.StaleAt = now.Add(max(stalePeriods*period, leastStale))
 		status.Tools = len(w.shelf.tools)
+		if w.names(rec) {
+			there, _ := w.s.children(w.id)
+			status.Found = len(there)
+		}
 		if f.changed != (Changed{}) {
 			status.Changed, status.LastChange = f.changed, now
 		}
@@ -325,7 +337,7 @@ func (w *worker) judge(ctx context.Context, rec *record, fresh time.Duration, f 
 }
 
 // reached is the state of a source that was listed.
-func (w *worker) reached(f found) State {
+func (w *worker) reached(f result) State {
 	switch {
 	case f.loss != nil:
 		return Held
@@ -426,7 +438,8 @@ func (s *Service) keep(i id, status Status) {
 	s.entry(i).status = status
 }
 
-// clear deletes the tools of a source that is to go, and then the source.
+// clear deletes the tools of a source that is to go, and then the source. Those that it
+// names go by themselves.
 func (w *worker) clear(ctx context.Context, rec *record) bool {
 	w.hangUp()
 	err := w.discard(ctx, rec)

@@ -1,0 +1,377 @@
+package sources
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+const registry = source.MCPRegistry
+
+// registered runs a test with a registry that names MCP servers, each with the tool one.
+func registered(t *testing.T, names []string, test func(p *places, r *shop)) {
+	r := newShop()
+	r.name(names...)
+	run(t, Config{}, map[string]*shop{registry: r, source.MCP: newShop("one")}, func(p *places) { test(p, r) })
+}
+
+func (p *places) names() string {
+	p.t.Helper()
+	all, err := p.s.All(p.t.Context(), home)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var names []string
+	for _, s := range all {
+		names = append(names, s.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestASourceThatAnotherNamesIsOneOfItsOwn(t *testing.T) {
+	registered(t, []string{"io.github.acme/files", "io.github.acme/mail"}, func(p *places, r *shop) {
+		p.put("official", registry, func(s *source.Spec) { s.Every, s.Deletes = source.Duration(time.Minute), source.Always })
+		p.pass(time.Second)
+		if src := p.want("official", Polling, 0); src.Found != 2 {
+			p.t.Errorf("%d sources are found", src.Found)
+		}
+		src := p.want("official.io-github-acme_files", Polling, 1)
+		if src.Parent != "official" || src.Called != "io.github.acme/files" || time.Duration(src.Every) != time.Minute || src.Deletes != source.Always {
+			p.t.Errorf("%+v", src)
+		}
+		p.wantIndexed("official/io.github.acme/files/one official/io.github.acme/mail/one")
+
+		r.with(func(s *shop) { s.found[0].Spec.URL = "https://other.example" })
+		p.pass(2 * time.Minute)
+		if src = p.want("official.io-github-acme_files", Polling, 1); src.URL != "https://other.example" {
+			p.t.Errorf("it is still at %s", src.URL)
+		}
+		r.name("io.github.acme/mail")
+		p.pass(2 * time.Minute)
+		p.wantIndexed("official/io.github.acme/mail/one")
+		if names := p.names(); names != "official official.io-github-acme_mail" {
+			p.t.Errorf("the sources are %s", names)
+		}
+		r.name("io.github.acme/mail", "io.github.acme/files") // and it is back
+		p.pass(2 * time.Minute)
+		p.wantIndexed("official/io.github.acme/files/one official/io.github.acme/mail/one")
+	})
+}
+
+func TestAFoundSourceIsChangedThroughItsParentAlone(t *testing.T) {
+	registered(t, []string{"a"}, func(p *places, _ *shop) {
+		p.put("official", registry)
+		for _, tc := range []struct {
+			method, path, body string
+			status             int
+		}{
+			{"PUT", "/v1/sources/official.a", `{"kind":"mcp","url":"https://x.example"}`, 409},
+			{"PUT", "/v1/sources/official.b", `{"kind":"mcp","url":"https://x.example"}`, 422},
+			{"DELETE", "/v1/sources/official.a", "", 409},
+			{"POST", "/v1/sources/official.a:pause", "", 409},
+			{"POST", "/v1/sources/official.a:sync", "", 202},
+			{"POST", "/v1/sources/official.a:test", "", 200},
+			{"POST", "/v1/sources/official:test", "", 200},
+			{"GET", "/v1/sources/official.a", "", 200},
+		} {
+			code, answer := p.call(home, tc.method, tc.path, tc.body)
+			text, _ := json.Marshal(answer)
+			if code != tc.status || code == 409 && !strings.Contains(string(text), "deny list") {
+				p.t.Errorf("%s %s: %d %s", tc.method, tc.path, code, text)
+			}
+			p.pass(time.Second)
+		}
+		p.wantIndexed("official/a/one")
+	})
+}
+
+// The tools of found sources are none of those that the source has itself.
+func TestASourceMayHaveToolsAndNameSources(t *testing.T) {
+	registered(t, []string{"a", "b"}, func(p *places, r *shop) {
+		r.set("own")
+		p.put("official", registry)
+		p.pass(time.Second)
+		p.want("official", Polling, 1)
+		p.wantIndexed("official/a/one official/b/one official/own")
+		if _, err := p.s.ask(p.t.Context(), id{home, "official"}); err != nil {
+			p.t.Fatal(err)
+		}
+		p.pass(10 * time.Minute)
+		p.want("official", Polling, 1)
+		p.wantIndexed("official/a/one official/b/one official/own")
+	})
+}
+
+func TestRemovingASourceRemovesWhatItFound(t *testing.T) {
+	for keep, want := range map[bool]string{false: "", true: "official/a/one official/b/one official/own"} {
+		registered(t, []string{"a", "b"}, func(p *places, r *shop) {
+			r.set("own")
+			p.put("official", registry)
+			p.pass(time.Second)
+			if _, err := p.s.remove(p.t.Context(), id{home, "official"}, keep); err != nil {
+				p.t.Fatal(err)
+			}
+			p.pass(time.Minute)
+			p.wantIndexed(want)
+			if names := p.names(); names != "" {
+				p.t.Errorf("left are %s", names)
+			}
+		})
+	}
+}
+
+func TestPausingASourcePausesWhatItFound(t *testing.T) {
+	registered(t, []string{"a"}, func(p *places, _ *shop) {
+		p.put("official", registry)
+		p.pass(time.Second)
+		if _, err := p.s.pause(p.t.Context(), id{home, "official"}, true); err != nil {
+			p.t.Fatal(err)
+		}
+		p.pass(time.Second)
+		p.want("official.a", Paused, 1)
+		if _, err := p.s.pause(p.t.Context(), id{home, "official"}, false); err != nil {
+			p.t.Fatal(err)
+		}
+		p.pass(time.Second)
+		p.want("official.a", Polling, 1)
+	})
+}
+
+// A registry that shows less than half of its servers is asked again, and then held.
+func TestALargeLossOfSourcesIsHeld(t *testing.T) {
+	registered(t, many(10), func(p *places, r *shop) {
+		p.put("official", registry)
+		p.pass(time.Second)
+		all := p.indexed()
+		r.name("t00", "new")
+		p.pass(7 * time.Minute)
+		src := p.want("official", Held, 0)
+		if src.Held == nil || src.Held.Missing != 9 || src.Held.Some[0] != "official.t01" || src.Found != 11 {
+			p.t.Fatalf("%+v", src.Status)
+		}
+		p.wantIndexed("official/new/one " + all)
+		r.with(func(s *shop) { s.fails = errors.New("half, and then 500") })
+		p.pass(30 * time.Minute)
+		p.wantIndexed("official/new/one " + all)
+		r.with(func(s *shop) { s.fails = nil })
+		p.pass(10 * time.Minute)
+		if _, err := p.s.confirm(p.t.Context(), id{home, "official"}); err != nil {
+			p.t.Fatal(err)
+		}
+		p.pass(10 * time.Second)
+		if src = p.want("official", Polling, 0); src.Changed.Removed != 9 || src.Found != 2 {
+			p.t.Errorf("%+v", src.Status)
+		}
+		p.wantIndexed("official/new/one official/t00/one")
+	})
+}
+
+// What the user does not want goes at once, however much it is.
+func TestPolicyDecidesWhatIsTaken(t *testing.T) {
+	registered(t, []string{"acme/a", "acme/b", "evil/a", "acme/c"}, func(p *places, _ *shop) {
+		policy := func(allow, deny string, limit int) func(*source.Spec) {
+			return func(s *source.Spec) {
+				s.Limit = limit
+				if allow != "" {
+					s.Allow = []string{allow}
+				}
+				if deny != "" {
+					s.Deny = []string{deny}
+				}
+			}
+		}
+		for _, tc := range []struct {
+			allow, deny string
+			limit       int
+			want        string
+			problem     string
+		}{
+			{"", "", 0, "acme/a acme/b acme/c evil/a", ""},
+			{"acme/*", "", 0, "acme/a acme/b acme/c", ""},
+			{"acme/*", "*/c", 0, "acme/a acme/b", ""},
+			{"", "acme/*", 0, "evil/a", ""},
+			{"", "", 1, "evil/a", "beyond the limit of 1"}, // what is there stays
+			{"nobody/*", "", 0, "", ""},
+		} {
+			p.put("r", registry, policy(tc.allow, tc.deny, tc.limit))
+			p.pass(10 * time.Second)
+			var want []string
+			for _, name := range strings.Fields(tc.want) {
+				want = append(want, "r/"+name+"/one")
+			}
+			p.wantIndexed(strings.Join(want, " "))
+			src := p.want("r", Polling, 0)
+			if src.Found != len(want) || (tc.problem != "") != (len(src.Problems) > 0) || !strings.Contains(strings.Join(src.Problems, ""), tc.problem) {
+				p.t.Errorf("%+v: %d found, %q", tc, src.Found, src.Problems)
+			}
+		}
+	})
+}
+
+func TestWhatCannotBeLookedAtIsNamed(t *testing.T) {
+	registered(t, []string{"good"}, func(p *places, r *shop) {
+		r.with(func(s *shop) {
+			s.found = append(s.found,
+				source.Found{Name: "starts", Spec: source.Spec{Kind: source.MCP, Command: []string{"sh", "-c", "id"}}},
+				source.Found{Name: "reads", Spec: source.Spec{Kind: source.Folder, URL: "/etc"}},
+				source.Found{Name: "names", Spec: source.Spec{Kind: registry, URL: "https://x.example"}},
+				source.Found{Name: "nowhere", Spec: source.Spec{Kind: source.MCP, URL: "file:///etc/passwd"}},
+				source.Found{Name: "secret", Problem: "needs the header X-Key"},
+				source.Found{Name: "secret2", Problem: "needs the header X-Key"},
+				source.Found{Name: "inside", Spec: source.Spec{Kind: source.MCP, URL: "https://10.0.0.1/mcp", AllowPrivate: true}},
+			)
+		})
+		p.put("r", registry)
+		p.pass(10 * time.Second)
+		src := p.want("r", Polling, 0)
+		if names := p.names(); names != "r r.good r.inside" || src.Found != 2 || len(src.Problems) != 5 {
+			p.t.Errorf("%s: %d found, %q", names, src.Found, src.Problems)
+		}
+		if !strings.Contains(strings.Join(src.Problems, "; "), "secret and 1 others: needs the header X-Key") {
+			p.t.Errorf("%q", src.Problems)
+		}
+		if src = p.want("r.inside", Polling, 1); src.AllowPrivate {
+			p.t.Error("a registry lets a private address be reached")
+		}
+	})
+}
+
+// What is still named stays, though it cannot be read or looked at just now.
+func TestAFoundSourceThatCannotBeReadStays(t *testing.T) {
+	registered(t, []string{"a", "b", "c", "d"}, func(p *places, r *shop) {
+		p.put("r", registry)
+		p.pass(time.Second)
+		all := p.indexed()
+		r.with(func(s *shop) { s.found[0].Problem = "it is strange" })
+		p.pass(10 * time.Minute)
+		p.wantIndexed(all)
+		r.name("a", "b", "c")
+		r.with(func(s *shop) { s.found = append(s.found, source.Found{Problem: "no name"}) })
+		p.pass(10 * time.Minute)
+		p.wantIndexed(all)
+		r.name("a", "b", "c")
+		p.pass(10 * time.Minute)
+		p.wantIndexed("r/a/one r/b/one r/c/one")
+	})
+}
+
+func TestNamesOfFoundSources(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	registered(t, []string{"io.github.a/b", "io-github-a/b", "Ärger & mehr", "..", "a", "a/b", "c/d", "c", long[:200]}, func(p *places, _ *shop) {
+		p.put("r", registry)
+		p.pass(time.Second)
+		all, err := p.s.All(p.t.Context(), home)
+		if err != nil || len(all) != 10 {
+			p.t.Fatalf("%d sources, %v", len(all), err)
+		}
+		providers := map[string]string{}
+		for _, s := range all[1:] {
+			providers[s.Called] = s.Provider
+			if !isName(s.Name) || s.Tools != 1 {
+				p.t.Errorf("%q is %q with %d tools", s.Called, s.Name, s.Tools)
+			}
+		}
+		for called, want := range map[string]string{"io.github.a/b": "r/io.github.a/b", "Ärger & mehr": "r/Ärger & mehr", "a": "r/a", "a/b": "r/a_b", "c/d": "r/c/d", "c": "r/c-" + mark("c")} {
+			if providers[called] != want {
+				p.t.Errorf("%q has the provider %q, want %q", called, providers[called], want)
+			}
+		}
+	})
+}
+
+// A credential goes to the hosts that it is bound to, and to none over a connection that is
+// less safe than that to the source of its user.
+func TestTheCredentialIsLentToItsHostsAlone(t *testing.T) {
+	s := New(Config{Permit: Permit{Credentials: map[string]outbound.Credential{"own": {Hosts: []string{"mcp.example"}}}}}, Deps{})
+	parent := source.Spec{Kind: registry, URL: "https://registry.example", Auth: &source.Auth{Credential: "own"}}
+	for address, want := range map[string]bool{"https://mcp.example/a": true, "http://mcp.example/a": false, "https://other.example": false} {
+		if got := s.inherit(parent, source.Spec{Kind: source.MCP, URL: address}).Auth != nil; got != want {
+			t.Errorf("%s: %v", address, got)
+		}
+	}
+}
+
+func TestTheProviderIsWhatIsSaidOfIt(t *testing.T) {
+	for _, tc := range []struct{ found, own, want string }{
+		{`{"name":"Files","description":"Of the registry."}`, `{"name":"files-server"}`, `{"description":"Of the registry.","name":"files-server"}`},
+		{`{"name":"Files"}`, ``, `{"name":"Files"}`},
+		{``, `{"name":"x"}`, `{"name":"x"}`},
+		{`[]`, ``, ``},
+	} {
+		if got := string(about([]byte(tc.found), []byte(tc.own))); got != tc.want {
+			t.Errorf("%s and %s: %s, want %s", tc.found, tc.own, got, tc.want)
+		}
+	}
+}
+
+// A replica that takes over knows what the one before found, and finds nothing twice.
+func TestFoundSourcesOutliveARestart(t *testing.T) {
+	registered(t, []string{"a", "b", "c"}, func(p *places, r *shop) {
+		p.put("r", registry)
+		p.pass(time.Second)
+		before := p.published()
+		p.stop()
+		r.name("b", "c")
+		p.start(nil)
+		p.pass(time.Minute)
+		if names := p.names(); names != "r r.b r.c" {
+			p.t.Errorf("the sources are %s", names)
+		}
+		for _, m := range p.bus.Published(events.ToolsRaw)[before:] {
+			var c events.Change
+			if err := json.Unmarshal(m.Value, &c); err != nil || c.Kind == schema.KindTool && c.ID != "r/a/one" {
+				p.t.Errorf("%s is published anew: %v", c.ID, err)
+			}
+		}
+	})
+}
+
+// A store that fails meanwhile delays what is found, and loses nothing.
+func TestTheStoreFailsWhileSourcesAreFound(t *testing.T) {
+	registered(t, []string{"a"}, func(p *places, r *shop) {
+		p.put("r", registry)
+		p.pass(time.Second)
+		away := func(err error) {
+			p.store.mu.Lock()
+			defer p.store.mu.Unlock()
+			p.store.away = err
+		}
+		away(stream.ErrClosed)
+		r.name("a", "b")
+		p.pass(10 * time.Minute)
+		p.wantIndexed("r/a/one")
+		away(nil)
+		p.pass(10 * time.Minute)
+		p.wantIndexed("r/a/one r/b/one")
+		if src := p.want("r", Polling, 0); src.LastError != "" || src.Found != 2 {
+			p.t.Errorf("%+v", src.Status)
+		}
+	})
+}
+
+func TestManySourcesAreFound(t *testing.T) {
+	var names []string
+	for i := range 700 {
+		names = append(names, fmt.Sprintf("io.github.a%d/b", i))
+	}
+	registered(t, names, func(p *places, _ *shop) {
+		p.put("r", registry)
+		p.pass(time.Minute)
+		src := p.want("r", Polling, 0)
+		if src.Found != 500 || len(src.Problems) != 1 || !strings.Contains(src.Problems[0], "199 others") {
+			p.t.Errorf("%d found, %q", src.Found, src.Problems)
+		}
+		if n := len(strings.Fields(p.indexed())); n != 500 {
+			p.t.Errorf("%d tools", n)
+		}
+	})
+}
