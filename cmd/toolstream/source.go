@@ -138,6 +138,7 @@ func newSourcesAdd(con *console) *cobra.Command {
 		Use: "add NAME --url URL | NAME -- COMMAND [ARGUMENT...]", Short: "Add a source, or replace it", Args: cobra.MinimumNArgs(1),
 		Example: "  toolstream sources add shop --url https://shop.example/mcp --auth shop-token\n" +
 			"  toolstream sources add pets --kind openapi --url https://pets.example/openapi.json\n  toolstream sources add specs --kind folder --url /srv/specs\n" +
+			"  toolstream sources add acme --kind mcp-registry --url https://registry.example --allow 'com.acme/*'\n" +
 			"  toolstream sources add files --wait -- npx -y @modelcontextprotocol/server-filesystem /srv",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			declared.Command, declared.Every = args[1:], spec.Duration(every)
@@ -155,7 +156,7 @@ func newSourcesAdd(con *console) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&declared.Kind, "kind", spec.MCP, "kind of source: mcp, openapi or folder")
+	flags.StringVar(&declared.Kind, "kind", spec.MCP, "kind of source: mcp, openapi, folder or mcp-registry")
 	flags.StringVar(&declared.URL, "url", "", "where it is; of a folder, its absolute path")
 	flags.StringVar(&credential, "auth", "", "`NAME` of a credential in the server's settings (crawl.credentials)")
 	flags.DurationVar(&every, "every", 0, "longest time between two looks; 0: what the source asks for, else 5m")
@@ -166,7 +167,7 @@ func newSourcesAdd(con *console) *cobra.Command {
 	flags.StringSliceVar(&declared.Deny, "deny", nil, "`PATTERN` of names that are not taken; may be repeated")
 	flags.IntVar(&declared.Limit, "limit", 0, "how many sources are taken; 0: 500")
 	flags.BoolVar(&wait, "wait", false, "wait for the first look")
-	fixed(cmd, "kind", spec.MCP, spec.OpenAPI, spec.Folder)
+	fixed(cmd, "kind", spec.MCP, spec.OpenAPI, spec.Folder, spec.MCPRegistry)
 	fixed(cmd, "deletes", spec.Guarded, spec.Always, spec.Never)
 	return cmd
 }

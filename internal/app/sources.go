@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/adapter/mcp"
+	"github.com/toolstream/toolstream/internal/adapter/mcpregistry"
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/outbound"
@@ -84,6 +85,7 @@ func (p *process) listSources() (func(ctx context.Context, tenant string) ([]sou
 func (p *process) connectors() map[string]source.Connector {
 	return map[string]source.Connector{
 		source.MCP: mcp.Connector{Version: p.version}, source.OpenAPI: documents.URL{}, source.Folder: documents.Folder{},
+		source.MCPRegistry: mcpregistry.Connector{},
 	}
 }
 

@@ -47,7 +47,7 @@ const (
 
 // Spec is a source as it is declared.
 type Spec struct {
-	Kind         string   `json:"kind" doc:"mcp, openapi or folder."`
+	Kind         string   `json:"kind" doc:"mcp, openapi, folder or mcp-registry."`
 	URL          string   `json:"url,omitempty" maxLength:"2048" doc:"Where the source is: http or https, and of a folder its path."`
 	Command      []string `json:"command,omitempty" nullable:"false" maxItems:"64" doc:"In place of url, of an MCP server that is started: the program and its arguments."`
 	Auth         *Auth    `json:"auth,omitempty"`
@@ -240,6 +240,10 @@ type Found struct {
 	Owner   json.RawMessage // what is said of it, as a provider's document; nil: nothing
 	Problem string          // why it cannot be looked at; empty: it can
 }
+
+// NeedsCommand is the problem of a found source that is a program to be started: nothing
+// that a source names may start one.
+const NeedsCommand = "it needs a command on your own machine: add it by hand"
 
 // Document is one document of a listing, in any format.
 type Document struct {

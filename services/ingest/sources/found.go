@@ -146,7 +146,7 @@ const (
 func unfit(f source.Found) string {
 	switch {
 	case len(f.Spec.Command) > 0:
-		return "it needs a command on your own machine: add it by hand"
+		return source.NeedsCommand
 	case !slices.Contains(source.Findable, f.Spec.Kind):
 		return fmt.Sprintf("a source of kind %s has to be added by hand", schema.Quote(f.Spec.Kind))
 	case len(f.Name) > maxName:
