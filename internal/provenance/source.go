@@ -296,6 +296,9 @@ func ProtocolHeader(header string) bool {
 // Fold reduces a key or a short text to its lower-cased letters and digits, so that
 // "apiName", "api_name" and "API name" are one.
 func Fold(s string) string {
+	if foldedAlready(s) {
+		return s
+	}
 	var b strings.Builder
 	for _, r := range s {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -303,4 +306,13 @@ func Fold(s string) string {
 		}
 	}
 	return b.String()
+}
+
+func foldedAlready(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c >= utf8.RuneSelf || folded[c] != c || c == 0 {
+			return false
+		}
+	}
+	return true
 }

@@ -43,15 +43,19 @@ type entrance struct {
 }
 
 // entrances are those of all signals, by the first two bytes.
-type entrances map[uint16][]entrance
+type entrances struct {
+	known [1 << 16]bool // which pairs begin any: most places of a text begin none
+	of    map[uint16][]entrance
+}
 
-func newEntrances(all []signal) entrances {
-	out := entrances{}
+func newEntrances(all []signal) *entrances {
+	out := &entrances{of: map[uint16][]entrance{}}
 	for i := range all {
 		for j, c := range all[i].chains {
 			for _, stem := range c[0].stems {
 				at := pair(stem)
-				out[at] = append(out[at], entrance{stem, i, j})
+				out.known[at] = true
+				out.of[at] = append(out.of[at], entrance{stem, i, j})
 			}
 		}
 	}
@@ -62,13 +66,17 @@ func pair(s string) uint16 { return uint16(s[0])<<8 | uint16(s[1]) }
 
 // shown reports which signals a text, as reveal returns it, shows. It looks at
 // each place once.
-func (e entrances) shown(s string, all []signal) []bool {
+func (e *entrances) shown(s string, all []signal) []bool {
 	out := make([]bool, len(all))
 	for i := 0; i+1 < len(s); i++ {
 		if i > 0 && asciiLetter(s[i]) && asciiLetter(s[i-1]) {
 			continue // within a word
 		}
-		for _, in := range e[pair(s[i:])] {
+		first := pair(s[i:])
+		if !e.known[first] {
+			continue
+		}
+		for _, in := range e.of[first] {
 			if out[in.signal] {
 				continue
 			}

@@ -104,22 +104,35 @@ func plain(s string) bool {
 
 // together joins runs of at least five letters that stand alone.
 func together(s string) string {
-	words := strings.Fields(s)
-	out := words[:0:0]
-	for i := 0; i < len(words); {
-		n := 0
-		for i+n < len(words) && len(words[i+n]) == 1 && words[i+n][0] >= 'a' && words[i+n][0] <= 'z' {
-			n++
+	var b strings.Builder
+	b.Grow(len(s))
+	var apart []string // letters that stand alone, in a row
+	flush := func() {
+		between := " "
+		if len(apart) >= 5 {
+			between = ""
 		}
-		if n >= 5 {
-			out = append(out, strings.Join(words[i:i+n], ""))
-			i += n
+		for i, letter := range apart {
+			if b.Len() > 0 && (i == 0 || between != "") {
+				b.WriteByte(' ')
+			}
+			b.WriteString(letter)
+		}
+		apart = apart[:0]
+	}
+	for word := range strings.FieldsSeq(s) {
+		if len(word) == 1 && asciiLetter(word[0]) {
+			apart = append(apart, word)
 			continue
 		}
-		out = append(out, words[i])
-		i++
+		flush()
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(word)
 	}
-	return strings.Join(out, " ")
+	flush()
+	return b.String()
 }
 
 // monotonous reports whether a long text says hardly anything: it repeats

@@ -1,8 +1,9 @@
 package rules
 
 import (
-	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -49,7 +50,7 @@ func saysMuch(name string) bool {
 // madeOfRequests reports whether many sentences of a description are requests of users.
 // What it quotes are examples, unless it does little else.
 func madeOfRequests(description string) bool {
-	if rest := quotes.ReplaceAllString(description, " "); 3*len(rest) >= len(description) {
+	if rest := withoutQuotes(description); 3*len(rest) >= len(description) {
 		description = rest
 	}
 	n, of := countRequests(description)
@@ -64,14 +65,97 @@ func elsewhere(d *schema.Document) (n int) {
 		texts = append(texts, d.Parameters[i].Description)
 	}
 	for _, s := range texts {
-		more, _ := countRequests(quotes.ReplaceAllString(s, " "))
+		more, _ := countRequests(withoutQuotes(s))
 		n += more
 	}
 	return n
 }
 
-// quotes finds what stands between quotation marks. An apostrophe is none.
-var quotes = regexp.MustCompile("\"[^\"]*\"|“[^”]*”|`[^`]*`|(?:^|[\\s(])['‘].+?['’](?:$|[\\s).,;:?!])")
+// withoutQuotes returns a text without what stands between quotation marks.
+func withoutQuotes(s string) string {
+	q := quotations{text: s}
+	var rest []byte
+	from := 0
+	for i := 0; i < len(s); i++ {
+		if end := q.endOf(i); end > 0 {
+			rest = append(append(rest, s[from:i]...), ' ')
+			from, i = end, end-1
+		}
+	}
+	if from == 0 {
+		return s
+	}
+	return string(append(rest, s[from:]...))
+}
+
+// quotations finds the quotations of a text.
+type quotations struct {
+	text     string
+	unclosed int // before it, no more quotation between single marks closes
+}
+
+// endOf returns where the quotation that begins at i ends, 0 if none begins there.
+func (q *quotations) endOf(i int) int {
+	switch q.text[i] {
+	case '"', '`':
+		return q.upTo(i+1, q.text[i:i+1])
+	case ' ', '\t', '\n', '\f', '\r', '(':
+		return q.single(i + 1)
+	}
+	if strings.HasPrefix(q.text[i:], "“") {
+		return q.upTo(i+len("“"), "”")
+	}
+	if i == 0 {
+		return q.single(0)
+	}
+	return 0
+}
+
+// upTo returns where the first mark at or after from ends, 0 if there is none.
+func (q *quotations) upTo(from int, mark string) int {
+	if n := strings.Index(q.text[from:], mark); n >= 0 {
+		return from + n + len(mark)
+	}
+	return 0
+}
+
+// single returns where a quotation of one line between single marks ends that begins at
+// i, with the character after it, 0 if there is none. A mark before a letter is an
+// apostrophe.
+func (q *quotations) single(i int) int {
+	at := i + markLength(q.text[i:], "'", "‘")
+	if at == i || i < q.unclosed {
+		return 0
+	}
+	line, _, _ := strings.Cut(q.text[at:], "\n")
+	lineEnd := at + len(line)
+	_, first := utf8.DecodeRuneInString(line)
+	for at += first; ; {
+		next := strings.IndexAny(q.text[at:lineEnd], "'’")
+		if next < 0 {
+			q.unclosed = lineEnd
+			return 0
+		}
+		at += next
+		at += markLength(q.text[at:], "'", "’")
+		switch {
+		case at == len(q.text):
+			return at
+		case strings.IndexByte(" \t\n\f\r).,;:?!", q.text[at]) >= 0:
+			return at + 1
+		}
+	}
+}
+
+// markLength returns the length of the mark at the beginning of s, 0 if there is none.
+func markLength(s string, marks ...string) int {
+	for _, m := range marks {
+		if strings.HasPrefix(s, m) {
+			return len(m)
+		}
+	}
+	return 0
+}
 
 // countRequests counts the sentences of a text that are requests of users, and all.
 func countRequests(s string) (n, of int) {
@@ -90,7 +174,7 @@ func countRequests(s string) (n, of int) {
 
 // isGap reports whether a character stands between words.
 func isGap(r rune) bool {
-	return !strings.ContainsRune("'’-_./@#", r) && (r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' && r < 0x80)
+	return (r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' && r < 0x80) && !strings.ContainsRune("'-_./@#", r)
 }
 
 // asks reports whether a sentence is one that a user says: about himself, or a question.
@@ -103,16 +187,15 @@ func asks(sentence string, words []string) bool {
 			return true
 		}
 	}
-	first, second := strings.ToLower(words[0]), strings.ToLower(words[1])
-	switch first {
+	switch strings.ToLower(words[0]) {
 	case "hi", "hello", "hey":
 		return true
 	case "can", "could", "would", "will":
-		return second == "you" || second == "we"
+		return strings.EqualFold(words[1], "you") || strings.EqualFold(words[1], "we")
 	case "help", "tell", "give", "show", "let":
-		return second == "us"
+		return strings.EqualFold(words[1], "us")
 	case "is", "are", "was", "were":
-		return second == "there"
+		return strings.EqualFold(words[1], "there")
 	}
 	return false
 }
@@ -120,7 +203,11 @@ func asks(sentence string, words []string) bool {
 // ofMyself reports whether a word says that somebody speaks of himself. A numeral, an
 // index and a code do not.
 func ofMyself(words []string, at int) bool {
-	word := strings.ReplaceAll(strings.Trim(words[at], "'’-_./@#"), "’", "'")
+	word := strings.Trim(words[at], "'’-_./@#")
+	if word == "" || !strings.ContainsRune("iImM", rune(word[0])) { // most words
+		return false
+	}
+	word = strings.ReplaceAll(word, "’", "'")
 	switch {
 	case strings.EqualFold(word, "i"):
 		return at == 0 || word == "I" && words[at-1] == strings.ToLower(words[at-1])
@@ -140,16 +227,19 @@ func listsSubjects(s string) bool {
 	if len(s) < 2*manySubjects { // most texts
 		return false
 	}
-	words, distinct, subjects := 0, map[string]bool{}, map[string]bool{}
-	for _, w := range text.Words(s) {
-		if !w.Spaced() {
-			continue
-		}
-		words++
-		distinct[w.Plain] = true
+	words := slices.DeleteFunc(text.Words(s), func(w text.Word) bool { return !w.Spaced() })
+	distinct := map[string]bool{}
+	for i := range words {
+		distinct[words[i].Plain] = true
+	}
+	if len(distinct) <= manySubjects || float64(len(words)) >= repetition*float64(len(distinct)) {
+		return false
+	}
+	subjects := map[string]bool{}
+	for _, w := range words {
 		if !text.StopWord(w.Text) && !w.Filler() {
 			subjects[text.Stem(w.Plain)] = true
 		}
 	}
-	return len(subjects) > manySubjects && float64(words) < repetition*float64(len(distinct))
+	return len(subjects) > manySubjects
 }

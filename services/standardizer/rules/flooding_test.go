@@ -63,3 +63,20 @@ func TestFloodingOfOtherTexts(t *testing.T) {
 		}
 	}
 }
+
+func TestWithoutQuotes(t *testing.T) {
+	for text, want := range map[string]string{
+		`Say "hello" or “goodbye”, run ` + "`ls`":      "Say   or  , run  ",
+		"'Will it rain?' and (‘What is new?’) and 'x'": " and   and ",
+		"Answers 'what's on?', not more":               "Answers  not more",
+		"The user's and the users' books":              "The user's and the users' books",
+		"Ends with 'a quotation'":                      "Ends with ",
+		"Over 'two\nlines' none":                       "Over 'two\nlines' none",
+		"One \" mark, an empty '' and \"\" it":         "One  \" it",
+		"An empty '' and “ alone":                      "An empty '' and “ alone",
+	} {
+		if got := withoutQuotes(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -83,7 +83,8 @@ func Standardize(format, id string, raw json.RawMessage) (schema.Document, error
 	doc := apply(v)
 	clean(&doc, id)
 	source := provenance.NewSource(v)
-	left, said := newRemainder(&doc, source), suspicions{seen: map[string]bool{}, flags: doc.Flags}
+	left, said := newRemainder(&doc, source), suspicions{seen: make(map[string]bool, min(64, len(raw)/32)), flags: doc.Flags}
+	said.all.Grow(len(raw))
 	source.Strings(said.add, func(path []string, s string) {
 		said.add(s)
 		left.add(path, s)
