@@ -138,6 +138,9 @@ func (c *console) printSearch(a schema.SearchResponse, full bool) {
 			c.printExplanation(i+1, r, full)
 		}
 	}
+	if a.Quarantined {
+		c.notef("there are tools in quarantine: `toolstream tools list --quarantined` names them\n")
+	}
 	if a.NothingFits {
 		c.notef("nothing fits: no result is likely to be what the query wants\n")
 	}

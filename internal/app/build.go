@@ -170,6 +170,7 @@ func (p *process) buildQuery(ctx context.Context) error {
 	}
 	p.query, err = query.New(query.Config{
 		HoldBack:      held,
+		Flags:         standardizer.Flags(),
 		RewriteBudget: p.cfg.Query.RewriteBudget,
 		Rerank:        schema.Rerank(p.cfg.Query.Rerank), ScoreBudget: p.cfg.Rerank.Budget,
 	}, deps)

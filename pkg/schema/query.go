@@ -79,10 +79,11 @@ type SearchResponse struct {
 	TookMS      float64   `json:"took_ms"`
 	Reranked    Rerank    `json:"reranked,omitempty"` // how results were reordered: single or multi
 	KCapped     bool      `json:"k_capped,omitempty"`
-	Chosen      *Chosen   `json:"chosen,omitempty"`   // where the request left open what to rank
-	NothingFits bool      `json:"nothing_fits"`       // whether it is unlikely of everything that was found to be what the query wants
-	Searched    *Searched `json:"searched,omitempty"` // where an explanation was asked for
-	Results     []Result  `json:"results"`            // best first; never null
+	Chosen      *Chosen   `json:"chosen,omitempty"`      // where the request left open what to rank
+	NothingFits bool      `json:"nothing_fits"`          // whether it is unlikely of everything that was found to be what the query wants
+	Quarantined bool      `json:"quarantined,omitempty"` // of an answer without results: tools of the providers that it is for are in quarantine
+	Searched    *Searched `json:"searched,omitempty"`    // where an explanation was asked for
+	Results     []Result  `json:"results"`               // best first; never null
 }
 
 // Chosen says what a search ranked that was to choose by itself, and why.

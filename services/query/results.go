@@ -65,11 +65,41 @@ func (s *Service) results(ctx context.Context, sr *search, q rewritten, found or
 	return results, shown
 }
 
+// knowsFlags refuses flags that no document can have.
+func (s *Service) knowsFlags(flags []string) error {
+	for i, flag := range flags {
+		if len(s.cfg.Flags) > 0 && !slices.Contains(s.cfg.Flags, flag) {
+			return &schema.Invalid{
+				Path: fmt.Sprintf("/exclude_flags/%d", i), Value: schema.Quote(flag),
+				Reason: "must be one of " + strings.Join(s.cfg.Flags, ", "),
+			}
+		}
+	}
+	return nil
+}
+
 func (sr *search) excludes(flag string) bool { return slices.Contains(sr.req.Exclude, flag) }
 
 // hides reports whether an entity is in quarantine or excluded by a flag.
 func (sr *search) hides(e *schema.Entity) bool {
 	return e.Document.Quarantined || slices.ContainsFunc(e.Document.Flags, sr.excludes)
+}
+
+// quarantined reports whether tools of the providers that the search is for, or of all, are
+// in quarantine. A catalogue that cannot be asked knows of none.
+func (sr *search) quarantined(ctx context.Context) bool {
+	providers := sr.req.Filters.Providers
+	if len(providers) == 0 {
+		providers = []string{""}
+	}
+	return slices.ContainsFunc(providers, func(provider string) bool {
+		l := index.Listing{Kind: schema.KindTool, Provider: provider, Quarantined: true, Limit: 1}
+		list, _, err := sr.index.Catalogue.List(ctx, sr.tenant, l)
+		if err != nil {
+			sr.parts.without(degradedCatalogue)
+		}
+		return len(list) > 0
+	})
 }
 
 // entity returns what the catalogue says of a hit, and whether to show it. A catalogue

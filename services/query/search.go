@@ -85,6 +85,9 @@ func (s *Service) Search(ctx context.Context, tenant string, req schema.SearchRe
 // search takes a request through the stages: rewrite, retrieve, order, show, record.
 func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRequest) (schema.SearchResponse, error) {
 	capped, err := req.Normalize()
+	if err == nil {
+		err = s.knowsFlags(req.Exclude)
+	}
 	if err != nil {
 		return schema.SearchResponse{}, err
 	}
@@ -112,6 +115,7 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	results, shown := s.results(ctx, sr, q, answer)
 	id := searchID(tenant, s.deps.Nonce(), shown)
 	s.record(ctx, sr, id, found.Vector, shown)
+	quarantined := len(results) == 0 && sr.quarantined(ctx)
 	resp := schema.SearchResponse{
 		SearchID:    id,
 		Weights:     sr.model.Version,
@@ -121,6 +125,7 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 		KCapped:     capped,
 		Chosen:      found.Chosen,
 		NothingFits: sr.nothingFits(answer.hits, found.Scale),
+		Quarantined: quarantined,
 		Results:     results,
 	}
 	if req.Explain {

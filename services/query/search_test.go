@@ -183,6 +183,36 @@ func TestFlagsAreShownAndExcluded(t *testing.T) {
 	}
 }
 
+func TestFlagsThatDoNotExistAreRefused(t *testing.T) {
+	b := newBench(t, tool("a", "", 3))
+	b.build(t, Config{Flags: []string{"loud", "long"}})
+	_, err := b.Search(t.Context(), testTenant, schema.SearchRequest{Query: "q", Exclude: []string{"loud", "lond"}})
+	var refused *schema.Invalid
+	if !errors.As(err, &refused) || refused.Path != "/exclude_flags/1" || !strings.Contains(err.Error(), "loud, long, have \"lond\"") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAnAnswerWithoutResultsSaysThatToolsAreInQuarantine(t *testing.T) {
+	b := newBench(t, tool("a", "x", 3), tool("b", "y", 2))
+	e := b.catalogue.entities[b.index.found[0].Ref]
+	e.Document.Quarantined = true
+	b.catalogue.entities[e.Ref] = e
+	if got := b.search(t, schema.SearchRequest{}); got.Quarantined || len(got.Results) != 1 {
+		t.Errorf("with a result: %+v", got)
+	}
+	b.index.found = b.index.found[:1]
+	for provider, want := range map[string]bool{"x": true, "y": false} {
+		got := b.search(t, schema.SearchRequest{Filters: schema.Filters{Providers: []string{provider}}})
+		if got.Quarantined != want || len(got.Results) > 0 {
+			t.Errorf("of %s: %+v, want %v", provider, got, want)
+		}
+	}
+	if !b.search(t, schema.SearchRequest{}).Quarantined {
+		t.Error("of any provider: not said")
+	}
+}
+
 func TestScoresThatAreNoNumbersAreNotShown(t *testing.T) {
 	b := newBench(t, tool("a", "", math.NaN()), tool("b", "", math.Inf(1)), tool("c", "", 1))
 	if got := ids(b.search(t, schema.SearchRequest{})); !slices.Equal(got, []string{"c"}) {

@@ -76,6 +76,7 @@ type Config struct {
 	Rerank        schema.Rerank // of searches that do not say it themselves; off
 	Reranking     rerank.Config // its bounds; rerank.DefaultConfig
 	HoldBack      HoldBack      // what stands behind all others; nothing
+	Flags         []string      // that documents may have: a search that excludes others is refused; any
 }
 
 func (c Config) withDefaults() Config {
