@@ -18,6 +18,7 @@ import (
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/embedding"
 	"github.com/toolstream/toolstream/internal/indexmgr"
+	"github.com/toolstream/toolstream/internal/registry"
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/snapshot"
 	"github.com/toolstream/toolstream/internal/status"
@@ -195,6 +196,7 @@ func (p *process) buildQuery(ctx context.Context) error {
 		query.Routes(api, p.query)
 		p.reporter.Routes(api)
 		p.indexes.Routes(api)
+		(&registry.Registry{Sources: p.reporter.Sources, Providers: p.query}).Routes(api)
 	}
 	return p.answer(natsadapter.Config{
 		Name: "toolstream-query", Subject: p.nats.subject("search"),

@@ -17,6 +17,7 @@ import (
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/indexmgr"
+	"github.com/toolstream/toolstream/internal/registry"
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/status"
 	"github.com/toolstream/toolstream/services/ingest"
@@ -171,6 +172,7 @@ func (s *Served) peers() []peer {
 			query.Routes(api, nil)
 			(*status.Reporter)(nil).Routes(api)
 			(*indexmgr.Manager)(nil).Routes(api)
+			(*registry.Registry)(nil).Routes(api)
 		}},
 		{TrainerService, s.cfg.Peers.Trainer, func(api huma.API) { trainer.Routes(api, nil) }},
 	}

@@ -76,7 +76,8 @@ func plainNames(v any) {
 var pathSeparators = strings.NewReplacer(".", "․", "[", "［") // one dot leader, fullwidth bracket
 
 // refuseUnknownParameters lets a mistyped query parameter fail by its name. Senders of
-// events have parameters of their own in the address that they were given.
+// events have parameters of their own in the address that they were given, and readers of
+// the registry those of other registries.
 func refuseUnknownParameters(_ *huma.OpenAPI, op *huma.Operation) {
-	op.RejectUnknownQueryParameters = op.OperationID != "post-events"
+	op.RejectUnknownQueryParameters = op.OperationID != "post-events" && !strings.HasPrefix(op.Path, RegistryPath)
 }

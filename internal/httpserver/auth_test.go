@@ -1,12 +1,15 @@
 package httpserver
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/tenant"
 )
@@ -99,6 +102,43 @@ func TestBadCredentialFilesAreNamed(t *testing.T) {
 	} {
 		if _, err := readCredentials(tokensFile(t, text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// The registry is read by other programs: with a token where there are tokens, and from
+// pages of any origin.
+func TestTheRegistryIsSharedAndGuarded(t *testing.T) {
+	file := tokensFile(t, "acme:"+tokenA+"\n")
+	for _, tc := range []struct {
+		config Config
+		method string
+		token  string
+		status int
+		shared bool
+	}{
+		{Config{TokensFile: file, Loopback: true}, "GET", "", 401, true},
+		{Config{TokensFile: file, Loopback: true}, "GET", tokenA, 200, true},
+		{Config{TokensFile: file}, "OPTIONS", "", 204, true},
+		{Config{}, "GET", "", 200, true},
+		{Config{Loopback: true}, "GET", "", 200, false},
+	} {
+		mux := NewMux()
+		mux.HandleFunc("GET /v0.1/servers", func(http.ResponseWriter, *http.Request) {})
+		tc.config.Logger, tc.config.Registerer = slog.New(slog.DiscardHandler), prometheus.NewRegistry()
+		h, err := Handler(mux, tc.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest(tc.method, "http://127.0.0.1/v0.1/servers", nil)
+		r.Header.Set("Origin", "https://editor.example")
+		if tc.token != "" {
+			r.Header.Set("Authorization", "Bearer "+tc.token)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != tc.status || (w.Header().Get("Access-Control-Allow-Origin") == "*") != tc.shared {
+			t.Errorf("%+v: %d %v", tc, w.Code, w.Header())
 		}
 	}
 }

@@ -38,6 +38,7 @@ func Handler(mux *Mux, c Config) (http.Handler, error) {
 	handler := describeNotFound(mux.ServeMux)
 	for _, wrap := range []func(http.Handler) http.Handler{ // from the innermost to the outermost
 		func(h http.Handler) http.Handler { return authenticate(tokens, h) },
+		func(h http.Handler) http.Handler { return shareRegistry(!anybody, h) },
 		refuseCrossOrigin,
 		func(h http.Handler) http.Handler { return refuseForeignHosts(anybody, c.Hosts, h) },
 		func(h http.Handler) http.Handler { return recoverPanics(panics, c.Logger, h) },

@@ -19,6 +19,34 @@ func refuseCrossOrigin(next http.Handler) http.Handler {
 	return p.Handler(next)
 }
 
+// RegistryPath begins the paths of the registry that other programs read, by a contract
+// that is not this project's.
+const RegistryPath = "/v0.1/"
+
+// shareRegistry lets pages of every origin read the registry, as GitHub and VS Code demand
+// of one (docs.github.com, "Configure an MCP registry"). A server on loopback that asks for
+// no token (not wanted) does not: any page that its user opens could read what it follows.
+func shareRegistry(wanted bool, next http.Handler) http.Handler {
+	if !wanted {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, RegistryPath) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		h := w.Header()
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Access-Control-Allow-Methods", "GET, OPTIONS")
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
+		if r.Method == http.MethodOptions {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // refuseForeignHosts refuses requests to a host name that anyone may register, except
 // for those in hosts, separated by commas. A page can have its own name resolve to its
 // reader's machine (DNS rebinding); it is then of the same origin as the server that

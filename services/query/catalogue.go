@@ -169,6 +169,13 @@ func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error)
 	return entityAnswer{Entry: line(e), Format: e.Format, Hash: e.Hash, Document: e.Document, Raw: raw}, nil
 }
 
+// Provider returns a provider as lists show it. The error is one for an answer over HTTP;
+// that of none has status 404.
+func (s *Service) Provider(ctx context.Context, tenant, id string) (Entry, error) {
+	answer, err := s.get(ctx, refOf(tenant, schema.KindProvider, id))
+	return answer.Entry, err
+}
+
 func (s *Service) list(ctx context.Context, l index.Listing) ([]Entry, string, error) {
 	now, release := s.snapshot()
 	defer release()

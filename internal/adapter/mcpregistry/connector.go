@@ -55,7 +55,7 @@ type session struct {
 
 // known is an entry as it was listed.
 type known struct {
-	Entry
+	ServerEntry
 	raw     json.RawMessage
 	problem string // why it cannot be read
 }
@@ -128,7 +128,7 @@ func (s *session) found() []source.Found {
 	for _, name := range slices.Sorted(maps.Keys(s.servers)) {
 		k := s.servers[name]
 		switch k.Meta.Official.Status {
-		case deleted, deprecated:
+		case Deleted, Deprecated:
 			continue
 		}
 		f := source.Found{Name: name, Problem: k.problem}
@@ -142,18 +142,18 @@ func (s *session) found() []source.Found {
 }
 
 // owner returns what is said of the server, as a provider's document.
-func (s Server) owner() json.RawMessage {
+func (s ServerDetail) owner() json.RawMessage {
 	raw, _ := json.Marshal(map[string]string{"name": cmp.Or(s.Title, s.Name), "description": s.Description}) // texts always encode
 	return raw
 }
 
 // reached returns how the server is reached, or why it cannot be.
-func (s Server) reached() (source.Spec, string) {
+func (s ServerDetail) reached() (source.Spec, string) {
 	problem := "it names no address that can be asked"
 	if len(s.Packages) > 0 {
 		problem = source.NeedsCommand
 	}
-	for _, kind := range []string{streamable, sse} {
+	for _, kind := range []string{Streamable, SSE} {
 		for _, r := range s.Remotes {
 			if r.Type != kind {
 				continue
@@ -171,7 +171,7 @@ func (s Server) reached() (source.Spec, string) {
 var variableForm = regexp.MustCompile(`\{([^{}]+)\}`)
 
 // address returns the address with its variables filled, or what a user has to give first.
-func (r Remote) address() (address, needs string) {
+func (r ServerRemote) address() (address, needs string) {
 	address = variableForm.ReplaceAllStringFunc(r.URL, func(braced string) string {
 		name := braced[1 : len(braced)-1]
 		value := cmp.Or(r.Variables[name].Value, r.Variables[name].Default)
@@ -282,7 +282,7 @@ func (r *reading) page(ctx context.Context, query url.Values) (page, error) {
 // parse reads an entry. One that cannot be read has its name, if there is one, and a problem.
 func parse(raw json.RawMessage) known {
 	k := known{raw: raw}
-	err := json.Unmarshal(raw, &k.Entry)
+	err := json.Unmarshal(raw, &k.ServerEntry)
 	if err == nil && k.Server.Name == "" {
 		err = json.Unmarshal(raw, &k.Server) // before version 0.1
 	}

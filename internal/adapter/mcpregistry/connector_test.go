@@ -106,12 +106,12 @@ func TestARegistryIsListedPageByPage(t *testing.T) {
 	for _, path := range []string{"", "/", "/v0.1", "/v0.1/servers", "/v0.1/servers/"} {
 		g := &registry{}
 		g.set(
-			entry("a/x", "1", active, 1, true, remote("https://a.example/mcp")),
-			entry("b/x", "1", active, 1, true, `{"type":"sse","url":"https://b.example/sse"},`+remote("https://b.example/mcp")),
-			entry("b/x", "2", active, 2, false, remote("https://old.example/mcp")),
-			entry("c/x", "1", deprecated, 3, true, remote("https://c.example/mcp")),
-			entry("d/x", "1", active, 1, false, remote("https://d1.example/mcp")),
-			entry("d/x", "2", active, 2, false, remote("https://d2.example/mcp")),
+			entry("a/x", "1", Active, 1, true, remote("https://a.example/mcp")),
+			entry("b/x", "1", Active, 1, true, `{"type":"sse","url":"https://b.example/sse"},`+remote("https://b.example/mcp")),
+			entry("b/x", "2", Active, 2, false, remote("https://old.example/mcp")),
+			entry("c/x", "1", Deprecated, 3, true, remote("https://c.example/mcp")),
+			entry("d/x", "1", Active, 1, false, remote("https://d1.example/mcp")),
+			entry("d/x", "2", Active, 2, false, remote("https://d2.example/mcp")),
 		)
 		if strings.HasSuffix(path, "servers/") {
 			path = strings.TrimSuffix(path, "/")
@@ -141,7 +141,7 @@ func TestTheEndpointIsFound(t *testing.T) {
 
 func TestChangesAreAskedForBetweenWholeLists(t *testing.T) {
 	g := &registry{}
-	a, b := entry("a/x", "1", active, 1, true, remote("https://a.example")), entry("b/x", "1", active, 30, true, remote("https://b.example"))
+	a, b := entry("a/x", "1", Active, 1, true, remote("https://a.example")), entry("b/x", "1", Active, 30, true, remote("https://b.example"))
 	g.set(a, b)
 	s := open(t, g, "")
 	list(t, s, true)
@@ -152,11 +152,11 @@ func TestChangesAreAskedForBetweenWholeLists(t *testing.T) {
 	if since := g.asked[0].Get("updated_since"); since != "2026-01-01T00:25:00Z" { // on the registry's clock, and before the last change
 		t.Errorf("asked since %s", since)
 	}
-	g.set(entry("a/x", "2", active, 40, true, remote("https://a2.example")), b, entry("c/x", "1", active, 41, true, remote("https://c.example")))
+	g.set(entry("a/x", "2", Active, 40, true, remote("https://a2.example")), b, entry("c/x", "1", Active, 41, true, remote("https://c.example")))
 	if got, want := list(t, s, false), "a/x https://a2.example\nb/x https://b.example\nc/x https://c.example"; got != want {
 		t.Errorf("after a change:\n%s", got)
 	}
-	g.set(entry("a/x", "2", deleted, 50, true, remote("https://a2.example")))
+	g.set(entry("a/x", "2", Deleted, 50, true, remote("https://a2.example")))
 	if got, want := list(t, s, false), "b/x https://b.example\nc/x https://c.example"; got != want {
 		t.Errorf("after one was deleted:\n%s", got)
 	}
@@ -172,7 +172,7 @@ func TestChangesAreAskedForBetweenWholeLists(t *testing.T) {
 // A time of the future would hide every change until it comes.
 func TestTheClockOfARegistryMayBeWrong(t *testing.T) {
 	g := &registry{}
-	far := strings.ReplaceAll(entry("a/x", "1", active, 1, true, remote("https://a.example")), "2026", "2926")
+	far := strings.ReplaceAll(entry("a/x", "1", Active, 1, true, remote("https://a.example")), "2026", "2926")
 	g.set(far)
 	s := open(t, g, "")
 	list(t, s, true)
@@ -273,7 +273,7 @@ func TestARegistryFails(t *testing.T) {
 			g := &registry{answer: tc.answer}
 			var entries []string
 			for i := range 4 {
-				entries = append(entries, entry(fmt.Sprintf("s/%d", i), "1", active, i, true, remote("https://x.example")))
+				entries = append(entries, entry(fmt.Sprintf("s/%d", i), "1", Active, i, true, remote("https://x.example")))
 			}
 			g.set(entries...)
 			s := open(t, g, "")
@@ -286,7 +286,7 @@ func TestARegistryFails(t *testing.T) {
 
 func TestNothingIsFoundTwice(t *testing.T) {
 	g := &registry{}
-	e := entry("a/x", "1", active, 1, true, remote("https://a.example"))
+	e := entry("a/x", "1", Active, 1, true, remote("https://a.example"))
 	g.set(e, e, e)
 	l, err := open(t, g, "").List(t.Context(), true)
 	if err != nil || len(l.Found) != 1 {

@@ -8,78 +8,80 @@ import (
 	"time"
 )
 
-// List is a page of servers.
-type List struct {
-	Servers  []Entry  `json:"servers" nullable:"false"`
-	Metadata Metadata `json:"metadata"`
+// ServerList is a page of servers.
+type ServerList struct {
+	Servers  []ServerEntry `json:"servers" nullable:"false"`
+	Metadata ListMetadata  `json:"metadata"`
 }
 
-// Metadata says what a page is.
-type Metadata struct {
+// ListMetadata says what a page is.
+type ListMetadata struct {
 	NextCursor string `json:"nextCursor,omitempty" doc:"Of the next page; absent on the last."`
 	Count      int    `json:"count" doc:"Servers on this page."`
 }
 
-// Entry is a version of a server.
-type Entry struct {
-	Server Server `json:"server"`
-	Meta   Meta   `json:"_meta"`
+// ServerEntry is a version of a server.
+type ServerEntry struct {
+	Server ServerDetail `json:"server"`
+	Meta   EntryMeta    `json:"_meta"`
 }
 
-// Server is what is said of a server, as far as it is read or told here (server.json).
-type Server struct {
-	Schema      string   `json:"$schema,omitempty"`
-	Name        string   `json:"name" doc:"NAMESPACE/NAME, the namespace a domain read from its end."`
-	Title       string   `json:"title,omitempty"`
-	Description string   `json:"description"`
-	Version     string   `json:"version"`
-	WebsiteURL  string   `json:"websiteUrl,omitempty"`
-	Remotes     []Remote `json:"remotes,omitempty" nullable:"false"`
+// ServerDetail is what is said of a server, as far as it is read or told here (server.json).
+type ServerDetail struct {
+	Schema      string         `json:"$schema,omitempty"`
+	Name        string         `json:"name" doc:"NAMESPACE/NAME, the namespace a domain read from its end."`
+	Title       string         `json:"title,omitempty"`
+	Description string         `json:"description"`
+	Version     string         `json:"version"`
+	WebsiteURL  string         `json:"websiteUrl,omitempty"`
+	Remotes     []ServerRemote `json:"remotes,omitempty" nullable:"false"`
 
 	Packages []json.RawMessage `json:"packages,omitempty" hidden:"true"`
 }
 
-// The types of Remote.
+// The types of ServerRemote.
 const (
-	streamable = "streamable-http"
-	sse        = "sse"
+	Streamable = "streamable-http"
+	SSE        = "sse"
 )
 
-// Remote is where a server is reached.
-type Remote struct {
-	Type      string           `json:"type" enum:"streamable-http,sse"`
-	URL       string           `json:"url"`
-	Headers   []Header         `json:"headers,omitempty" hidden:"true"`
-	Variables map[string]Input `json:"variables,omitempty" hidden:"true"`
+// ServerRemote is where a server is reached.
+type ServerRemote struct {
+	Type      string                 `json:"type" enum:"streamable-http,sse"`
+	URL       string                 `json:"url"`
+	Headers   []RemoteHeader         `json:"headers,omitempty" nullable:"false"`
+	Variables map[string]RemoteInput `json:"variables,omitempty" hidden:"true"`
 }
 
-// Input is a value that a user may have to give.
-type Input struct {
-	Value    string `json:"value,omitempty"`
-	Default  string `json:"default,omitempty"`
-	Required bool   `json:"isRequired,omitempty"`
+// RemoteInput is a value that a user may have to give.
+type RemoteInput struct {
+	Description string `json:"description,omitempty"`
+	Value       string `json:"value,omitempty"`
+	Default     string `json:"default,omitempty"`
+	Required    bool   `json:"isRequired,omitempty"`
+	Secret      bool   `json:"isSecret,omitempty"`
 }
 
-// Header is one that a server is asked with.
-type Header struct {
+// RemoteHeader is one that a server is asked with.
+type RemoteHeader struct {
 	Name string `json:"name"`
-	Input
+	RemoteInput
 }
 
-// Meta is what the registry says of an entry.
-type Meta struct {
-	Official Official `json:"io.modelcontextprotocol.registry/official"`
+// EntryMeta is what the registry says of an entry.
+type EntryMeta struct {
+	Official EntryStatus `json:"io.modelcontextprotocol.registry/official"`
 }
 
-// The values of Official.Status.
+// The values of EntryStatus.Status.
 const (
-	active     = "active"
-	deprecated = "deprecated"
-	deleted    = "deleted"
+	Active     = "active"
+	Deprecated = "deprecated"
+	Deleted    = "deleted"
 )
 
-// Official is the part of Meta that the contract names.
-type Official struct {
+// EntryStatus is the part of EntryMeta that the contract names.
+type EntryStatus struct {
 	Status          string    `json:"status" enum:"active,deprecated,deleted"`
 	StatusChangedAt time.Time `json:"statusChangedAt"`
 	PublishedAt     time.Time `json:"publishedAt"`
