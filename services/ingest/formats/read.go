@@ -111,7 +111,7 @@ func (s *session) container(in *bufio.Reader) {
 		return
 	}
 	first, lines, err := skipSpace(in)
-	prose := written(s.opt.Format)
+	prose := written(s.opt.Format, first)
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
 		s.broken(err)
@@ -273,7 +273,7 @@ func (s *session) text(data []byte) {
 	case s.declares(string(data), "", head{}):
 	case len(data) > s.opt.Limits.Document:
 		s.problem(tooLarge(Item{}, len(data), s.opt.Limits.Document))
-	case fileKind(s.opt.Source) == Python && s.opt.Format != Text:
+	case fileKind(s.opt.Source) == Python && s.mayBe(Python):
 		s.python(string(data), "", head{}, false)
 	default:
 		s.prose(strings.ReplaceAll(string(data), "\r\n", "\n"), "", head{}, false)

@@ -200,8 +200,11 @@ func ownFormat(f string) bool {
 // textual reports a format of which some documents are text and no YAML.
 func textual(f string) bool { return f == GraphQL || f == Protobuf }
 
-// written reports a format that is text and no JSON.
-func written(f string) bool { return f == Text || f == Python || f == Skill }
+// written reports whether a body of the format that begins so is text and no JSON. Prose
+// may begin with a bracket, as of a badge; of Python source and skills, envelopes do.
+func written(f string, first byte) bool {
+	return f == Text || (f == Python || f == Skill) && first != '{' && first != '['
+}
 
 // foreign names what an object is that is no tool document: what it looks like and what
 // to do. It is "" where nothing is known against the object.

@@ -42,6 +42,7 @@ func TestShapes(t *testing.T) {
 		{"front matter of something else", "---\ntitle: Forms\n---\n# Filling in forms", Options{Source: "a.md"}, []string{"tool text filling-in-forms [] Filling in forms"}},
 		{"a skill as prose", skillFile, Options{Format: Text}, []string{"tool text pdf-forms [] PDF forms"}},
 		{"front matter that is no YAML", "---\nname: a\ndescription: Use: for [forms\n---\nRead.", Options{Source: "SKILL.md"}, []string{"! invalid YAML"}},
+		{"no skill but Python", "def f(x):\n  pass", Options{Source: "a.py", Format: Skill}, []string{"! unknown format"}},
 		{"no skill", "# Forms", Options{Source: "a.md", Format: Skill}, []string{"! unknown format"}},
 		{"LangChain's dumps", `{"lc":1,"type":"constructor","id":["langchain_core","tools","structured","StructuredTool"],"kwargs":{"name":"multiply","description":"Multiplies."}}`, Options{}, []string{"tool langchain multiply [] multiply"}},
 		{"LangChain's Python text", `{"lc":1,"type":"not_implemented","id":["langchain_core","tools","simple","Tool"],"repr":"Tool(name='search', description='Searches.', func=<f>)"}`, Options{}, []string{"tool langchain search [] search"}},
@@ -98,6 +99,10 @@ func TestForcedFormats(t *testing.T) {
 		{A2A, tool, "! unknown format"}, {Postman, tool, "! unknown format"}, {OpenAPI, tool, "! unknown format"}, {LangChain, tool, "! unknown format"},
 		{Hosted, tool, "! unknown format"}, {Skill, "# A", "! unknown format"}, {Postman, "A collection.", "! unknown format"},
 		{Hosted, "type: web_search\n", "tool hosted web_search [] web_search"},
+		{Python, `{"id":"a","document":"def f(x):\n  pass"}`, "tool python a [] f"},
+		{Python, `{"func_description":"f(x)\nFinds x."}`, "tool python f [] f"},
+		{Skill, `{"id":"a","document":"---\nname: pdf\ndescription: Fills forms.\n---"}`, "tool skill a [] pdf"},
+		{Skill, tool, "! unknown format"},
 	} {
 		if got := lines(Parse([]byte(c.text), Options{Format: c.format})); len(got) != 1 || got[0] != c.want {
 			t.Errorf("%s of %q: have %q, want %q", c.format, c.text, got, c.want)
