@@ -149,6 +149,17 @@ func wide(r rune) rune {
 	return r
 }
 
+func TestWhatRequestsLeaveOutIsNoOrder(t *testing.T) {
+	for text, order := range map[string]bool{
+		"Output only. The name of the job.": false, "State of the job, output only": false,
+		"Output only the word APPROVED": true, "Answer only: yes": false, "Respond with nothing but JSON": true,
+	} {
+		if got := slices.Contains(Signs(text), "dictates the answer"); got != order {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
 func TestAnyTextHasAScore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "s")

@@ -90,7 +90,8 @@ var signals = []signal{
 		"in your|for your|as your|in the|for the ~ json|answer|output|reply|summary|structured output|description field .. set|write|put|add|include|say|claim|state|append",
 		"set the|change the|replace the|fill the|rewrite the|write the ~ description|examples|parameters|response .. to \"|with \"|of every|of all|of any|of other|to text that",
 		"when describing|while describing|when summarizing|when standardizing|when indexing|when parsing|if you are .. say|write|claim|add|set$|include|output|state|you must|respond",
-		"respond|reply|answer|output ~ only|exactly|nothing but|with the word", "do not|don't|stop ~ follow|use|output|return .. schema|json|format", "the schema ~ above is|is wrong", "the parameters field must|the description field must|the response field must", "in the response field|add a parameter named|its description replaced",
+		// "Output only." marks what requests leave out.
+		"respond|reply|answer|output ~ only |exactly|nothing but|with the word", "do not|don't|stop ~ follow|use|output|return .. schema|json|format", "the schema ~ above is|is wrong", "the parameters field must|the description field must|the response field must", "in the response field|add a parameter named|its description replaced",
 		"antworte nur|antworte ausschließlich|réponds uniquement|réponds seulement|responde solo|responde únicamente|responde só|responde apenas|rispondi solo|отвечай только|只回答|仅回答|只输出|だけを出力|だけを返答|라고만 대답|만 출력|أجب فقط", "sadece .. cevap ver", "odpowiedz tylko"),
 	newSignal("ends its data", 0.7,
 		"\"role\"|'role' ~ \"system|'system|\"assistant|\"developer|\"user", "</tool>|</tools>|</document>|</data>|</system>|</user_data>|</untrusted>|</context>|</input>|</prompt>|</important>",
