@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -167,7 +168,7 @@ func (f *fields) inputs(d *schema.Document) {
 		}
 		d.Parameters, d.Flags = append(d.Parameters, found...), append(d.Flags, flags...)
 	}
-	for _, k := range inputKeys {
+	for _, k := range slices.Concat(inputKeys, f.otherInputs()) {
 		if len(d.Parameters) > 0 || f.values[k] == nil {
 			continue
 		}
@@ -178,6 +179,30 @@ func (f *fields) inputs(d *schema.Document) {
 			d.Parameters, d.Flags = found, append(d.Flags, flags...)
 		}
 	}
+}
+
+// otherInputs returns the keys that name inputs in other words, or in other languages, and
+// hold objects.
+func (f *fields) otherInputs() (found []string) {
+	isObject := func(v any) bool { return object(v) != nil }
+	for _, k := range jsondoc.Keys(f.values) {
+		if f.taken[k] || !namesInputs(k) {
+			continue
+		}
+		if slices.ContainsFunc(list(f.values[k]), isObject) || slices.ContainsFunc(slices.Collect(maps.Values(object(f.values[k]))), isObject) {
+			found = append(found, k)
+		}
+	}
+	return found
+}
+
+// inputWords stand in keys that name inputs: "queryParams", "paramètres".
+var inputWords = []string{"param", "argument", "input", "eingabe", "entrada", "параметр", "аргумент", "参数", "參數", "パラメータ", "引数", "매개변수", "인수"}
+
+// namesInputs reports whether a folded key names inputs and not outputs.
+func namesInputs(folded string) bool {
+	in := func(word string) bool { return strings.Contains(folded, word) }
+	return slices.ContainsFunc(inputWords, in) && !slices.ContainsFunc([]string{"output", "response", "return", "result", "example", "sample"}, in)
 }
 
 // require marks the parameters that a list beside them names, and no others.

@@ -126,7 +126,7 @@ func (p *places) of(path []string) (field *string, limit int) {
 			}
 		case slices.Contains(outputKeys, folded):
 			return &p.doc.Response, maxResponse
-		case folded == "requestbody" || strings.HasSuffix(folded, "parameters") || folded != "properties" && slices.Contains(inputKeys, folded):
+		case folded == "requestbody" || strings.HasSuffix(folded, "parameters") || namesInputs(folded) || folded != "properties" && slices.Contains(inputKeys, folded):
 			input = true
 		}
 	}
