@@ -85,7 +85,7 @@ func (p *process) listSources() (func(ctx context.Context, tenant string) ([]sou
 func (p *process) connectors() map[string]source.Connector {
 	return map[string]source.Connector{
 		source.MCP: mcp.Connector{Version: p.version}, source.OpenAPI: documents.URL{}, source.Folder: documents.Folder{},
-		source.MCPRegistry: mcpregistry.Connector{},
+		source.A2A: documents.Card{}, source.MCPRegistry: mcpregistry.Connector{}, source.DockerCatalog: documents.Catalog{},
 	}
 }
 

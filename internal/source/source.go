@@ -26,14 +26,16 @@ const (
 	MCP     = "mcp"     // an MCP server
 	OpenAPI = "openapi" // OpenAPI documents behind a URL
 	Folder  = "folder"  // documents in a folder
+	A2A     = "a2a"     // an agent, by its card
 
 	// What these list are other sources.
-	MCPRegistry = "mcp-registry" // a registry of MCP servers
+	MCPRegistry   = "mcp-registry"   // a registry of MCP servers
+	DockerCatalog = "docker-catalog" // a catalogue of Docker's MCP Toolkit
 )
 
 // Findable are the kinds of the sources that another one may name: none that reads files,
 // and none that names others in its turn.
-var Findable = []string{MCP, OpenAPI}
+var Findable = []string{MCP, OpenAPI, A2A}
 
 // Finds reports whether sources of a kind name other ones.
 func Finds(kind string) bool { return kind != Folder && !slices.Contains(Findable, kind) }
@@ -47,7 +49,7 @@ const (
 
 // Spec is a source as it is declared.
 type Spec struct {
-	Kind         string   `json:"kind" doc:"mcp, openapi, folder or mcp-registry."`
+	Kind         string   `json:"kind" doc:"mcp, openapi, folder, a2a, mcp-registry or docker-catalog."`
 	URL          string   `json:"url,omitempty" maxLength:"2048" doc:"Where the source is: http or https, and of a folder its path."`
 	Command      []string `json:"command,omitempty" nullable:"false" maxItems:"64" doc:"In place of url, of an MCP server that is started: the program and its arguments."`
 	Auth         *Auth    `json:"auth,omitempty"`
@@ -252,6 +254,7 @@ type Document struct {
 	Tool   bool   // it is one tool, and says nothing of others where it cannot be read
 	Base   string // address against which relative addresses in it are resolved, of an archive that of its root; empty: none
 	Raw    []byte
+	Group  string // of a source that names others: that of them which the document is about
 
 	Problem string // of a tool, called Name, that must not be indexed: why; empty: it may be
 }

@@ -375,3 +375,23 @@ func TestManySourcesAreFound(t *testing.T) {
 		}
 	})
 }
+
+// The tools that a catalogue describes itself are below its provider, as far as its policy
+// takes the server.
+func TestACatalogueMayDescribeTools(t *testing.T) {
+	registered(t, []string{"remote"}, func(p *places, r *shop) {
+		tool := func(server string) source.Document {
+			raw := fmt.Sprintf(`{"provider":%q,"id":"%s/now","document":{"name":"now","description":"Tells it.","inputSchema":{"type":"object"}}}`, server, server)
+			return source.Document{Name: server + "/now", Format: "mcp", Tool: true, Group: server, Raw: []byte(raw)}
+		}
+		r.with(func(s *shop) { s.several, s.extra = true, []source.Document{tool("time"), tool("evil")} })
+		p.put("docker", registry, func(s *source.Spec) { s.Deny = []string{"evil"} })
+		p.pass(time.Second)
+		p.want("docker", Polling, 1)
+		p.wantIndexed("docker/remote/one docker/time/now")
+		r.with(func(s *shop) { s.extra, s.several = nil, false })
+		r.name("remote", "time") // it runs elsewhere by now
+		p.pass(20 * time.Minute)
+		p.wantIndexed("docker/remote/one docker/time/one")
+	})
+}

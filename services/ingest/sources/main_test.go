@@ -147,6 +147,7 @@ type shop struct {
 	changed  func()
 	extra    []source.Document
 	found    []source.Found
+	several  bool
 }
 
 func newShop(names ...string) *shop {
@@ -223,7 +224,7 @@ func (v *visit) List(ctx context.Context, _ bool) (source.Listing, error) {
 	if v.fails != nil {
 		return source.Listing{}, v.fails
 	}
-	l := source.Listing{Private: v.private, Fresh: v.fresh, Owner: []byte(`{"name":"The shop"}`), Documents: slices.Clone(v.extra), Found: slices.Clone(v.found)}
+	l := source.Listing{Private: v.private, Fresh: v.fresh, Owner: []byte(`{"name":"The shop"}`), Documents: slices.Clone(v.extra), Found: slices.Clone(v.found), Several: v.several}
 	for _, name := range slices.Sorted(maps.Keys(v.tools)) {
 		raw, _ := json.Marshal(map[string]any{"name": name, "description": v.tools[name], "inputSchema": map[string]any{"type": "object"}})
 		l.Documents = append(l.Documents, source.Document{Name: name, Format: "mcp", Tool: true, Raw: raw})

@@ -34,6 +34,9 @@ const piece = 256
 // publish brings the index in step with a listing.
 func (w *worker) publish(ctx context.Context, rec *record, l source.Listing, opts ingest.Options) (result, error) {
 	k := &w.shelf
+	if source.Finds(rec.Kind) {
+		l.Documents = slices.DeleteFunc(l.Documents, func(d source.Document) bool { return d.Group != "" && !rec.Takes(d.Group) })
+	}
 	sum := digest(l)
 	if l.Same || k.current() && sum == k.listed && k.suspected == "" {
 		f := k.repeated()

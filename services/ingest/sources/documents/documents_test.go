@@ -64,11 +64,16 @@ func petStore(title string, paths ...string) string {
 // open connects to a site at a path.
 func open(t *testing.T, w *web, path string) source.Session {
 	t.Helper()
+	return openAs(t, URL{}, w, path)
+}
+
+func openAs(t *testing.T, c source.Connector, w *web, path string) source.Session {
+	t.Helper()
 	server := httptest.NewServer(w)
 	t.Cleanup(server.Close)
 	all := outbound.NewTransports(outbound.Policy{Loopback: true})
 	t.Cleanup(all.Close)
-	s, err := URL{}.Connect(t.Context(), source.Place{URL: server.URL + path, Client: all.Client(outbound.Options{Limit: 1 << 20}), Limits: source.Limits{Bytes: 1 << 20}}, func() {})
+	s, err := c.Connect(t.Context(), source.Place{URL: server.URL + path, Client: all.Client(outbound.Options{Limit: 1 << 20}), Limits: source.Limits{Bytes: 1 << 20}}, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,13 +31,14 @@ func (URL) Connect(_ context.Context, at source.Place, _ func()) (source.Session
 	if err != nil {
 		return nil, err
 	}
-	return &site{at: at, root: root}, nil
+	return &site{at: at, root: root, read: (*reading).list}, nil
 }
 
 // site is what is known of a URL.
 type site struct {
 	at   source.Place
 	root *url.URL
+	read func(*reading, context.Context) (source.Listing, error)
 	seen map[string]validator // of every file of the last list, by its address
 }
 
@@ -60,7 +61,7 @@ func (s *site) List(ctx context.Context, whole bool) (source.Listing, error) {
 		}
 	}
 	r := &reading{site: s, left: s.at.Limits.Bytes, seen: map[string]validator{}}
-	l, err := r.list(ctx)
+	l, err := s.read(r, ctx)
 	if err != nil {
 		return source.Listing{}, err
 	}
