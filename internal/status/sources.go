@@ -12,12 +12,13 @@ import (
 // Sources is how the sources of a tenant are.
 type Sources struct {
 	States map[sources.State]int `json:"states" doc:"How many are in which state."`
-	Unwell []Unwell              `json:"unwell" nullable:"false" doc:"The first of those that are stale, refused, held or want a credential."`
+	Unwell []Unwell              `json:"unwell" nullable:"false" doc:"The first of those that are stale, refused, held or want a credential; of those that a source names one for each state."`
 }
 
 // Unwell is a source that is not followed as it should be.
 type Unwell struct {
 	Name  string        `json:"name"`
+	More  int           `json:"more,omitempty" doc:"Further ones in this state that the same source names."`
 	State sources.State `json:"state"`
 	Since time.Time     `json:"since"`
 	Tools int           `json:"tools"`
@@ -38,16 +39,31 @@ func (r *Reporter) sourcesOf(ctx context.Context, tenant string) *Sources {
 		return nil
 	}
 	s := &Sources{States: map[sources.State]int{}, Unwell: []Unwell{}}
+	shown := map[[2]string]int{} // of found ones: where in Unwell, by parent and state
 	for _, one := range all {
 		s.States[one.State]++
 		switch one.State {
 		case sources.Stale, sources.AuthNeeded, sources.Refused, sources.Held:
-			if len(s.Unwell) < maxUnwell {
-				s.Unwell = append(s.Unwell, Unwell{one.Name, one.State, one.Since, one.Tools, one.LastError})
+			family := [2]string{one.Parent, string(one.State)}
+			if i, there := shown[family]; there {
+				s.Unwell[i].More++
+			} else if len(s.Unwell) < maxUnwell {
+				if one.Parent != "" {
+					shown[family] = len(s.Unwell)
+				}
+				s.Unwell = append(s.Unwell, Unwell{Name: one.Name, State: one.State, Since: one.Since, Tools: one.Tools, Error: one.LastError})
 			}
 		}
 	}
 	return s
+}
+
+// Others says how many more there are.
+func (u Unwell) Others() string {
+	if u.More == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" with %d others of its registry", u.More)
 }
 
 // judgeSources looks for sources that are not followed.
@@ -62,7 +78,7 @@ func (f *findings) judgeSources(s *Sources) {
 		sources.Held:       "if they are gone for good: toolstream sources sync %s --confirm",
 	}
 	for _, u := range s.Unwell {
-		what := fmt.Sprintf("source %s is %s since %s: %s", u.Name, u.State, u.Since.Format(time.RFC3339), cmp.Or(u.Error, "more than half of its tools are gone"))
+		what := fmt.Sprintf("source %s%s is %s since %s: %s", u.Name, u.Others(), u.State, u.Since.Format(time.RFC3339), cmp.Or(u.Error, "more than half of its tools are gone"))
 		f.check(false, what, fmt.Sprintf(remedies[u.State], u.Name))
 	}
 	if len(s.Unwell) == 0 {

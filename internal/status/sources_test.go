@@ -37,6 +37,15 @@ func TestSourcesThatAreNotFollowedAreNamed(t *testing.T) {
 			t.Errorf("%+v, want %q", f[i], want)
 		}
 	}
+	found := one("r.a", sources.AuthNeeded, "401")
+	found.Parent = "r"
+	f = nil
+	f.judgeSources((&Reporter{Sources: func(context.Context, string) ([]sources.Source, error) {
+		return []sources.Source{one("r", sources.Polling, ""), found, found, found}, nil
+	}}).sourcesOf(t.Context(), "default"))
+	if len(f) != 1 || !strings.Contains(f[0].What, "r.a with 2 others of its registry is auth_needed") {
+		t.Errorf("found ones: %+v", f)
+	}
 	if r.sourcesOf(t.Context(), "acme") != nil {
 		t.Error("a tenant sees the sources of another")
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -393,5 +395,97 @@ func TestACatalogueMayDescribeTools(t *testing.T) {
 		r.name("remote", "time") // it runs elsewhere by now
 		p.pass(20 * time.Minute)
 		p.wantIndexed("docker/remote/one docker/time/one")
+	})
+}
+
+// Through random faults of a registry, nothing that it still names is deleted, and in the
+// end there is a source for each name, with its tool.
+func TestNothingFoundIsLostThroughFaults(t *testing.T) {
+	const seed = 11
+	r := rand.New(rand.NewPCG(seed, seed))
+	names := many(12)
+	givenUp := map[string]bool{}
+	registered(t, names, func(p *places, g *shop) {
+		p.put("r", registry, func(s *source.Spec) { s.Every = source.Duration(20 * time.Second) })
+		for n := range 300 {
+			g.with(func(s *shop) { s.fails, s.closed, s.hang = nil, nil, false })
+			g.name(names...)
+			switch r.IntN(7) {
+			case 0:
+				g.with(func(s *shop) { s.fails = errors.New("half, and then 500") })
+			case 1:
+				g.with(func(s *shop) { s.closed, s.lost = errors.New("no route"), s.connects })
+			case 2:
+				g.with(func(s *shop) { s.hang = true })
+			case 3:
+				g.with(func(s *shop) { s.found[r.IntN(len(s.found))].Problem = "it is strange" })
+			case 4: // one cannot be read, and may be any
+				g.with(func(s *shop) { s.found[r.IntN(len(s.found))] = source.Found{Problem: "no name"} })
+			case 5: // less than half for a moment, which is no list to be believed
+				g.with(func(s *shop) { s.found = s.found[:2] })
+			case 6: // a change, which is none of its faults
+				i := r.IntN(len(names))
+				givenUp["r/"+names[i]+"/one"] = true
+				names[i] = fmt.Sprintf("new%d", n)
+				g.name(names...)
+			}
+			p.pass(time.Duration(r.IntN(20)) * time.Second)
+			if n%100 == 50 {
+				p.stop()
+				p.start(nil)
+			}
+		}
+		g.with(func(s *shop) { s.fails, s.closed, s.hang = nil, nil, false })
+		g.name(names...)
+		p.pass(20 * time.Minute)
+		var want []string
+		for _, name := range names {
+			want = append(want, "r/"+name+"/one")
+		}
+		slices.Sort(want)
+		if src := p.want("r", Polling, 0); src.Found != len(names) {
+			p.t.Errorf("%+v", src.Status)
+		}
+		p.wantIndexed(strings.Join(want, " "))
+		for _, m := range p.bus.Published(events.ToolsRaw) {
+			var c events.Change
+			if err := json.Unmarshal(m.Value, &c); err != nil {
+				p.t.Fatal(err)
+			}
+			if c.Op == events.OpDelete && c.Kind == schema.KindTool && !givenUp[c.ID] {
+				p.t.Errorf("%s was deleted, and its registry had not given it up", c.ID)
+			}
+		}
+	})
+}
+
+// Found sources are divided among processes like others, whoever found them.
+func TestFoundSourcesAreShared(t *testing.T) {
+	registered(t, many(40), func(p *places, r *shop) {
+		p.stop()
+		members := newMemory()
+		members.ttl = MemberTTL
+		first := p.replica("first", members, p.store)
+		second := p.replica("second", members, p.store)
+		p.s = first.s
+		p.pass(30 * time.Second)
+		p.put("r", registry)
+		p.pass(30 * time.Second)
+		p.wantOnce(41, first, second)
+		if n := len(second.looks()); n < 5 || n > 36 {
+			p.t.Errorf("the second process has %d of 41", n)
+		}
+		r.name(many(30)...)
+		p.pass(6 * time.Minute)
+		p.wantOnce(31, first, second)
+		if _, err := p.s.remove(p.t.Context(), id{home, "r"}, false); err != nil {
+			p.t.Fatal(err)
+		}
+		p.pass(time.Minute)
+		p.wantOnce(0, first, second)
+		p.wantIndexed("")
+		second.stop()
+		first.stop()
+		p.start(nil)
 	})
 }
