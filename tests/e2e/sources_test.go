@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolstream/toolstream/internal/adapter/mcpregistry"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/testing/process"
@@ -95,4 +97,52 @@ func followed(t *testing.T, d process.Deployment) {
 		t.Fatal(err)
 	}
 	comeTo(t, d.Front())
+}
+
+// A registry's servers are followed, and served as those of a registry, wherever services
+// run.
+func TestARegistryIsFollowedAndServed(t *testing.T) {
+	t.Parallel()
+	const private = "TOOLSTREAM_CRAWL_PRIVATE=127.0.0.0/8"
+	t.Run("embedded", func(t *testing.T) { registered(t, process.Up(t, binary(), private)) })
+	t.Run("distributed", func(t *testing.T) {
+		registered(t, process.ServeIn(t, &cluster, binary(), []string{private}, config.VectorsReplica))
+	})
+}
+
+func registered(t *testing.T, d process.Deployment) {
+	shop := mcp.NewServer(&mcp.Implementation{Name: "shop", Version: "1"}, nil)
+	shopTool(shop, "rent_boat", "Rents a boat for a day.")
+	mux := http.NewServeMux()
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	mux.Handle("/mcp", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return shop }, nil))
+	mux.HandleFunc("/v0.1/servers", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"servers":[{"server":{"name":"example.harbour/shop","description":"Boats.","version":"1","remotes":[{"type":"streamable-http","url":"%s/mcp"}]}}],"metadata":{"count":1}}`, server.URL)
+	})
+
+	var s sources.Source
+	front := d.Front()
+	if err := front.Client.Put(t.Context(), "/v1/sources/r", source.Spec{Kind: source.MCPRegistry, URL: server.URL, AllowPrivate: true}, &s); err != nil {
+		t.Fatal(err)
+	}
+	comeTo(t, front, "r/example.harbour/shop/rent_boat")
+
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var entry mcpregistry.ServerEntry
+	if err := process.Until(ctx, func() (bool, error) {
+		err := front.Client.Get(ctx, "/v0.1/servers/example.harbour%2Fshop/versions/latest", nil, &entry)
+		return err == nil && entry.Server.Description == "Boats.", nil
+	}); err != nil {
+		t.Fatalf("%+v: %v\n%s", entry, err, front.Log())
+	}
+	var list mcpregistry.ServerList
+	if err := front.Client.Get(ctx, "/v0.1/servers", nil, &list); err != nil || len(list.Servers) != 1 || list.Servers[0].Server.Remotes[0].URL != server.URL+"/mcp" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if err := front.Client.Delete(t.Context(), "/v1/sources/r", &s); err != nil {
+		t.Fatal(err)
+	}
+	comeTo(t, front)
 }
