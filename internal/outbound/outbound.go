@@ -91,13 +91,13 @@ const (
 
 // Transports are the connections of all clients of one policy.
 type Transports struct {
-	public, private *http.Transport
+	public, private, strict *http.Transport
 }
 
 // NewTransports returns the transports of a policy. Proxies of the environment are not
 // used: they would dial what the policy has not seen.
 func NewTransports(p Policy) *Transports {
-	return &Transports{public: transport(p, false), private: transport(p, true)}
+	return &Transports{public: transport(p, false), private: transport(p, true), strict: transport(Policy{}, false)}
 }
 
 func transport(p Policy, private bool) *http.Transport {
@@ -118,11 +118,13 @@ func transport(p Policy, private bool) *http.Transport {
 func (t *Transports) Close() {
 	t.public.CloseIdleConnections()
 	t.private.CloseIdleConnections()
+	t.strict.CloseIdleConnections()
 }
 
 // Options are those of one client.
 type Options struct {
 	Private bool   // private addresses may be reached, as far as the policy allows
+	Strict  bool   // without Private: public addresses alone are reached, whatever the policy allows every source
 	Limit   int64  // bytes of a body, decompressed; of a stream of events there is none
 	Secret  Secret // sent with requests to its hosts
 	Only    bool   // no other hosts than those of Secret are reached
@@ -142,8 +144,11 @@ const maxRedirects = 5
 // of an answer: requests have contexts.
 func (t *Transports) Client(o Options) *http.Client {
 	next := t.public
-	if o.Private {
+	switch {
+	case o.Private:
 		next = t.private
+	case o.Strict:
+		next = t.strict
 	}
 	return &http.Client{
 		Transport: &roundTripper{next: next, o: o},

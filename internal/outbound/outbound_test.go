@@ -88,6 +88,19 @@ func TestNamesAndRedirectsAreJudgedByTheAddress(t *testing.T) {
 	}
 }
 
+// A source that another one names does not reach the operator's machine unasked.
+func TestAStrictClientReachesPublicAddressesAlone(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	all := clients(t, Policy{Loopback: true, All: true})
+	if _, _, err := get(t, all.Client(Options{Strict: true}), server.URL); !errors.Is(err, ErrAddress) {
+		t.Errorf("loopback: %v", err)
+	}
+	if _, _, err := get(t, all.Client(Options{Strict: true, Private: true}), server.URL); err != nil {
+		t.Errorf("loopback that is asked for: %v", err)
+	}
+}
+
 func TestBodiesHaveALimitAfterDecompression(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")

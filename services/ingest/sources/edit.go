@@ -97,7 +97,7 @@ func (s *Service) admit(i id, spec source.Spec) (source.Spec, error) {
 	if err := spec.Validate(); err != nil {
 		return spec, err
 	}
-	if _, err := s.place(i.tenant, spec); err != nil {
+	if _, err := s.place(i.tenant, spec, false); err != nil {
 		return spec, err
 	}
 	s.mu.Lock()
@@ -223,7 +223,7 @@ func (s *Service) test(ctx context.Context, i id) (Trial, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	start := time.Now()
-	place, err := s.place(i.tenant, src.Spec)
+	place, err := s.place(i.tenant, src.Spec, src.Parent != "")
 	if err != nil {
 		return Trial{}, err
 	}

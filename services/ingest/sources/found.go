@@ -233,14 +233,14 @@ func (w *worker) abandon(ctx context.Context, all []named, keep bool) error {
 	return nil
 }
 
-// rest pauses the sources that a paused source names.
-func (w *worker) rest(ctx context.Context) error {
+// rest pauses or resumes the sources that the source names, as it is itself.
+func (w *worker) rest(ctx context.Context, paused bool) error {
 	there, _ := w.s.children(w.id)
 	for _, n := range there {
-		if n.rec.Paused {
+		if n.rec.Paused == paused {
 			continue
 		}
-		if _, err := w.s.modify(ctx, n.id, false, func(rec *record) error { rec.Paused = true; return nil }); err != nil && !errors.Is(err, errNotFound) {
+		if _, err := w.s.modify(ctx, n.id, false, func(rec *record) error { rec.Paused = paused; return nil }); err != nil && !errors.Is(err, errNotFound) {
 			return err
 		}
 	}

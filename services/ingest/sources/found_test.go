@@ -132,19 +132,23 @@ func TestRemovingASourceRemovesWhatItFound(t *testing.T) {
 }
 
 func TestPausingASourcePausesWhatItFound(t *testing.T) {
-	registered(t, []string{"a"}, func(p *places, _ *shop) {
+	registered(t, []string{"a", "strange"}, func(p *places, r *shop) {
 		p.put("official", registry)
 		p.pass(time.Second)
+		r.with(func(s *shop) { s.found[1].Problem = "it is strange" })
+		p.pass(10 * time.Minute)
 		if _, err := p.s.pause(p.t.Context(), id{home, "official"}, true); err != nil {
 			p.t.Fatal(err)
 		}
 		p.pass(time.Second)
 		p.want("official.a", Paused, 1)
+		p.want("official.strange", Paused, 1)
 		if _, err := p.s.pause(p.t.Context(), id{home, "official"}, false); err != nil {
 			p.t.Fatal(err)
 		}
 		p.pass(time.Second)
 		p.want("official.a", Polling, 1)
+		p.want("official.strange", Polling, 1)
 	})
 }
 

@@ -164,7 +164,7 @@ func TestWhatIsTheOperatorsIsTakenAsFarAsItIsAllowed(t *testing.T) {
 		{Permit{}, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","allow_private":true}`, false},
 	} {
 		s := &Service{cfg: Config{Permit: tc.permit}, transports: outbound.NewTransports(outbound.Policy{})}
-		if at, err := s.place(tc.owner, spec(tc.spec)); (err == nil) != tc.want {
+		if at, err := s.place(tc.owner, spec(tc.spec), false); (err == nil) != tc.want {
 			t.Errorf("%s of %s: %v, want allowed %v", tc.spec, tc.owner, err, tc.want)
 		} else if err == nil && strings.Contains(tc.spec, "shared") && (at.OAuth == nil || at.OAuth.Secret != "s3cret") {
 			t.Errorf("%s: no client credentials", tc.spec)

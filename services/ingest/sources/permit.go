@@ -31,8 +31,9 @@ func refuse(format string, args ...any) error {
 }
 
 // place returns where a source is, within what is permitted. The error of what is not
-// wraps source.ErrRefused.
-func (s *Service) place(owner string, spec source.Spec) (source.Place, error) {
+// wraps source.ErrRefused. One that another source has found reaches no address that its
+// user has not asked for: also the operator's own machine only with allow_private.
+func (s *Service) place(owner string, spec source.Spec, found bool) (source.Place, error) {
 	p, at := s.cfg.Permit, source.Place{URL: spec.URL, Command: spec.Command, Limits: s.cfg.Limits}
 	switch {
 	case len(spec.Command) > 0:
@@ -44,7 +45,7 @@ func (s *Service) place(owner string, spec source.Spec) (source.Place, error) {
 	case spec.AllowPrivate && !p.Private && !p.Trusted:
 		return at, refuse("allow_private is not allowed: crawl.private names no addresses")
 	}
-	options := outbound.Options{Private: spec.AllowPrivate, Limit: s.cfg.Limits.Bytes}
+	options := outbound.Options{Private: spec.AllowPrivate, Strict: found, Limit: s.cfg.Limits.Bytes}
 	if spec.Auth != nil {
 		if err := s.authorize(&at, &options, owner, spec); err != nil {
 			return at, err
@@ -100,7 +101,7 @@ func (s *Service) authorize(at *source.Place, options *outbound.Options, owner s
 		at.OAuth = &source.OAuth{ClientID: c.ClientID}
 		at.OAuth.Secret, err = c.Value()
 		at.OAuth.Client = s.transports.Client(outbound.Options{
-			Private: options.Private, Limit: options.Limit, Only: true, Secret: outbound.Secret{Hosts: c.Hosts},
+			Private: options.Private, Strict: options.Strict, Limit: options.Limit, Only: true, Secret: outbound.Secret{Hosts: c.Hosts},
 		})
 	}
 	if err != nil {

@@ -123,7 +123,7 @@ func (w *worker) run(ctx context.Context) {
 		case rec.Paused:
 			w.hangUp()
 			due = now
-			if resting = w.rest(ctx) == nil; !resting {
+			if resting = w.rest(ctx, true) == nil; !resting {
 				due = now.Add(w.pace.NextBackOff())
 			}
 		case rec.Asked.After(w.asked), w.form.Kind != "" && differ(rec.form(), w.form), !now.Before(due):
@@ -263,7 +263,7 @@ func (w *worker) list(ctx context.Context, rec *record) (source.Listing, error) 
 		}
 		w.log.Debug("sources: the connection was lost", "error", err)
 	}
-	place, err := w.s.place(w.id.tenant, rec.Spec)
+	place, err := w.s.place(w.id.tenant, rec.Spec, rec.Parent != "")
 	if err != nil {
 		return source.Listing{}, err
 	}
