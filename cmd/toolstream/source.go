@@ -135,10 +135,11 @@ func newSourcesAdd(con *console) *cobra.Command {
 	var every time.Duration
 	var wait bool
 	cmd := &cobra.Command{
-		Use: "add NAME --url URL | NAME -- COMMAND [ARGUMENT...]", Short: "Add a source, or replace it", Args: cobra.MinimumNArgs(1),
+		Use: "add NAME --url URL | NAME --kind kubernetes | NAME -- COMMAND [ARGUMENT...]", Short: "Add a source, or replace it", Args: cobra.MinimumNArgs(1),
 		Example: "  toolstream sources add shop --url https://shop.example/mcp --auth shop-token\n" +
 			"  toolstream sources add pets --kind openapi --url https://pets.example/openapi.json\n  toolstream sources add specs --kind folder --url /srv/specs\n" +
 			"  toolstream sources add acme --kind mcp-registry --url https://registry.example --allow 'com.acme/*'\n" +
+			"  toolstream sources add cluster --kind kubernetes --namespaces shop\n" +
 			"  toolstream sources add files --wait -- npx -y @modelcontextprotocol/server-filesystem /srv",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			declared.Command, declared.Every = args[1:], spec.Duration(every)
@@ -156,7 +157,7 @@ func newSourcesAdd(con *console) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&declared.Kind, "kind", spec.MCP, "kind of source: mcp, openapi, folder, a2a, mcp-registry or docker-catalog")
+	flags.StringVar(&declared.Kind, "kind", spec.MCP, "kind of source: mcp, openapi, folder, a2a, mcp-registry, docker-catalog or kubernetes")
 	flags.StringVar(&declared.URL, "url", "", "where it is; of a folder, its absolute path")
 	flags.StringVar(&credential, "auth", "", "`NAME` of a credential in the server's settings (crawl.credentials)")
 	flags.DurationVar(&every, "every", 0, "longest time between two looks; 0: what the source asks for, else 5m")
@@ -166,8 +167,10 @@ func newSourcesAdd(con *console) *cobra.Command {
 	flags.StringSliceVar(&declared.Allow, "allow", nil, "of a source that names others: `PATTERN` of names that are taken, such as io.github.acme/*; may be repeated")
 	flags.StringSliceVar(&declared.Deny, "deny", nil, "`PATTERN` of names that are not taken; may be repeated")
 	flags.IntVar(&declared.Limit, "limit", 0, "how many sources are taken; 0: 500")
+	flags.StringSliceVar(&declared.Namespaces, "namespaces", nil, "of the kind kubernetes: where to look, separated by commas; all that the server's settings allow if not given")
+	flags.StringVar(&declared.Selector, "selector", "", "of the kind kubernetes: `LABELS` that objects have, such as team=shop")
 	flags.BoolVar(&wait, "wait", false, "wait for the first look")
-	fixed(cmd, "kind", spec.MCP, spec.OpenAPI, spec.Folder, spec.A2A, spec.MCPRegistry, spec.DockerCatalog)
+	fixed(cmd, "kind", spec.MCP, spec.OpenAPI, spec.Folder, spec.A2A, spec.MCPRegistry, spec.DockerCatalog, spec.Kubernetes)
 	fixed(cmd, "deletes", spec.Guarded, spec.Always, spec.Never)
 	return cmd
 }

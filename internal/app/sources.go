@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/toolstream/toolstream/internal/adapter/kubernetes"
 	"github.com/toolstream/toolstream/internal/adapter/mcp"
 	"github.com/toolstream/toolstream/internal/adapter/mcpregistry"
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
@@ -46,6 +47,9 @@ func (p *process) buildSources() error {
 		Index: p.ingest, Store: store, Connectors: p.connectors(), Logger: p.log, Registerer: p.metrics,
 		Transports: outbound.NewTransports(outbound.Policy{Private: prefixes, Loopback: trusted, All: trusted}),
 	}
+	if err := kubernetes.ValidateKinds(p.cfg.Crawl.Kubernetes.Kinds); err != nil {
+		return config.Wrong{Err: fmt.Errorf("crawl.kubernetes.kinds: %w", err)}
+	}
 	declared, err := p.declared(deps.Connectors)
 	if err != nil {
 		return err
@@ -59,7 +63,7 @@ func (p *process) buildSources() error {
 		Declared: declared,
 		Permit: sources.Permit{
 			Credentials: p.cfg.Crawl.Credentials, Commands: p.cfg.Crawl.Commands, Folders: p.cfg.Crawl.Folders,
-			Private: len(prefixes) > 0, Trusted: trusted,
+			Private: len(prefixes) > 0, Namespaces: p.cfg.Crawl.Kubernetes.Namespaces, Trusted: trusted,
 		},
 	}, deps)
 	p.run("sources", p.sources.Run)
@@ -83,8 +87,10 @@ func (p *process) listSources() (func(ctx context.Context, tenant string) ([]sou
 
 // connectors are those of the kinds of sources.
 func (p *process) connectors() map[string]source.Connector {
+	k := p.cfg.Crawl.Kubernetes
 	return map[string]source.Connector{
-		source.MCP: mcp.Connector{Version: p.version}, source.OpenAPI: documents.URL{}, source.Folder: documents.Folder{},
+		source.Kubernetes: kubernetes.Connector{Kubeconfig: k.Kubeconfig, Context: k.Context, Kinds: k.Kinds, Version: p.version},
+		source.MCP:        mcp.Connector{Version: p.version}, source.OpenAPI: documents.URL{}, source.Folder: documents.Folder{},
 		source.A2A: documents.Card{}, source.MCPRegistry: mcpregistry.Connector{}, source.DockerCatalog: documents.Catalog{},
 	}
 }

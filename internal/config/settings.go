@@ -179,4 +179,13 @@ type Crawl struct {
 	Commands    []string                       `name:"commands" help:"commands that sources may start, with their arguments: a list, or separated by commas"`
 	Private     []string                       `name:"private" help:"addresses that are not public and that sources may reach if they ask for it, such as 10.0.0.0/8: a list, or separated by commas"`
 	Folders     []string                       `name:"folders" help:"folders that sources may read, with those below: a list, or separated by commas"`
+	Kubernetes  Kubernetes                     `name:"kubernetes"`
+}
+
+// Kubernetes says which cluster sources of the kind kubernetes look into, and how far.
+type Kubernetes struct {
+	Namespaces map[string][]string `name:"namespaces" help:"namespaces of the cluster that sources may look into, by tenant, * for all: a mapping, in the environment as JSON"`
+	Kinds      []string            `name:"kinds" help:"resources that are read, such as services and httproutes.gateway.networking.k8s.io, as in docs/sources.md; empty is all: a list, or separated by commas"`
+	Kubeconfig string              `name:"kubeconfig" help:"file that says how the cluster is reached; empty: as kubectl finds it, and in a pod by its service account"`
+	Context    string              `name:"context" help:"context of the kubeconfig; empty is its current one"`
 }

@@ -31,6 +31,7 @@ const (
 	// What these list are other sources.
 	MCPRegistry   = "mcp-registry"   // a registry of MCP servers
 	DockerCatalog = "docker-catalog" // a catalogue of Docker's MCP Toolkit
+	Kubernetes    = "kubernetes"     // the operator's cluster, by its objects
 )
 
 // Findable are the kinds of the sources that another one may name: none that reads files,
@@ -49,7 +50,7 @@ const (
 
 // Spec is a source as it is declared.
 type Spec struct {
-	Kind         string   `json:"kind" doc:"mcp, openapi, folder, a2a, mcp-registry or docker-catalog."`
+	Kind         string   `json:"kind" doc:"mcp, openapi, folder, a2a, mcp-registry, docker-catalog or kubernetes."`
 	URL          string   `json:"url,omitempty" maxLength:"2048" doc:"Where the source is: http or https, and of a folder its path."`
 	Command      []string `json:"command,omitempty" nullable:"false" maxItems:"64" doc:"In place of url, of an MCP server that is started: the program and its arguments."`
 	Auth         *Auth    `json:"auth,omitempty"`
@@ -61,6 +62,8 @@ type Spec struct {
 	Allow        []string `json:"allow,omitempty" nullable:"false" maxItems:"1000" doc:"Of a source that names others: patterns of the names that are taken, such as io.github.acme/*; absent: all."`
 	Deny         []string `json:"deny,omitempty" nullable:"false" maxItems:"1000" doc:"Patterns of the names that are not taken, allowed or not."`
 	Limit        int      `json:"limit,omitempty" minimum:"0" maximum:"10000" doc:"How many sources are taken; absent: 500."`
+	Namespaces   []string `json:"namespaces,omitempty" nullable:"false" maxItems:"100" doc:"Of the kind kubernetes: where objects are looked for; absent: wherever the operator's settings allow it."`
+	Selector     string   `json:"selector,omitempty" maxLength:"1024" doc:"Of the kind kubernetes: labels that the objects have, such as team=shop."`
 }
 
 // Auth names what a source is asked with.
@@ -123,6 +126,10 @@ func (s Spec) Validate() error {
 		return err
 	}
 	switch {
+	case s.Kind == Kubernetes:
+		return s.validCluster()
+	case len(s.Namespaces) > 0 || s.Selector != "":
+		return invalid("/namespaces", "", "namespaces and selector are for the kind kubernetes alone")
 	case s.Kind == Folder:
 		if !filepath.IsAbs(s.URL) {
 			return invalid("/url", s.URL, "must be the absolute path of a folder")
@@ -149,6 +156,21 @@ func validPatterns(path string, patterns []string) error {
 	for _, p := range patterns {
 		if _, err := pathpkg.Match(p, ""); err != nil || p == "" {
 			return invalid(path, p, "must be a pattern such as io.github.acme/*")
+		}
+	}
+	return nil
+}
+
+// namespaceForm is that of a namespace (RFC 1123).
+var namespaceForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+func (s Spec) validCluster() error {
+	if s.URL != "" || len(s.Command) > 0 || s.Auth != nil {
+		return invalid("/url", s.URL, "the cluster is that of the server's settings: give no url, command or auth")
+	}
+	for _, n := range s.Namespaces {
+		if !namespaceForm.MatchString(n) {
+			return invalid("/namespaces", n, "is no name of a namespace")
 		}
 	}
 	return nil
@@ -182,15 +204,21 @@ func validURL(address string) error {
 func (s Spec) Root(name string) string { return cmp.Or(s.Provider, name) }
 
 // Describe returns where the source is, in a line.
-func (s Spec) Describe() string { return cmp.Or(s.URL, strings.Join(s.Command, " ")) }
+func (s Spec) Describe() string {
+	return cmp.Or(s.URL, strings.Join(s.Command, " "), strings.Join(s.Namespaces, ","))
+}
 
 // Place is where a connector finds a source, within what the operator allows.
 type Place struct {
 	URL     string
 	Command []string
-	Client  *http.Client // reaches what may be reached, and sends the credential
-	OAuth   *OAuth       // nil: no token is to be fetched
-	Limits  Limits
+
+	Namespaces []string // of a cluster; none: all
+	Selector   string   // of labels of its objects
+
+	Client *http.Client // reaches what may be reached, and sends the credential
+	OAuth  *OAuth       // nil: no token is to be fetched
+	Limits Limits
 }
 
 // OAuth is what a token is fetched with (RFC 6749, section 4.4).

@@ -12,19 +12,25 @@ import (
 
 func TestSpecsAreChecked(t *testing.T) {
 	for text, wrong := range map[string]string{
-		`{"kind":"mcp","url":"https://host/mcp","every":"5m"}`:        "",
-		`{"kind":"mcp","command":["npx","server"],"deletes":"never"}`: "",
-		`{"kind":"folder","url":"/srv/specs"}`:                        "",
-		`{"kind":"folder","url":"specs"}`:                             "/url",
-		`{"kind":"mcp"}`:                                              "/url",
-		`{"kind":"mcp","url":"https://host","command":["npx"]}`:       "/command",
-		`{"kind":"mcp","command":[""]}`:                               "/command",
-		`{"kind":"openapi","command":["npx"]}`:                        "/command",
-		`{"kind":"openapi","url":"file:///etc/passwd"}`:               "/url",
-		`{"kind":"openapi","url":"https://me:secret@host/"}`:          "/url",
-		`{"kind":"mcp","url":"https://host","every":"1s"}`:            "/every",
-		`{"kind":"mcp","url":"https://host","deletes":"sometimes"}`:   "/deletes",
-		`{"kind":"mcp","url":"https://host","provider":" a"}`:         "/provider",
+		`{"kind":"mcp","url":"https://host/mcp","every":"5m"}`:            "",
+		`{"kind":"mcp","command":["npx","server"],"deletes":"never"}`:     "",
+		`{"kind":"folder","url":"/srv/specs"}`:                            "",
+		`{"kind":"folder","url":"specs"}`:                                 "/url",
+		`{"kind":"kubernetes"}`:                                           "",
+		`{"kind":"kubernetes","namespaces":["shop"],"selector":"team=a"}`: "",
+		`{"kind":"kubernetes","namespaces":["shop/x"]}`:                   "/namespaces",
+		`{"kind":"kubernetes","url":"https://host"}`:                      "/url",
+		`{"kind":"kubernetes","auth":{"credential":"a"}}`:                 "/url",
+		`{"kind":"mcp","url":"https://host","selector":"team=a"}`:         "/namespaces",
+		`{"kind":"mcp"}`: "/url",
+		`{"kind":"mcp","url":"https://host","command":["npx"]}`:     "/command",
+		`{"kind":"mcp","command":[""]}`:                             "/command",
+		`{"kind":"openapi","command":["npx"]}`:                      "/command",
+		`{"kind":"openapi","url":"file:///etc/passwd"}`:             "/url",
+		`{"kind":"openapi","url":"https://me:secret@host/"}`:        "/url",
+		`{"kind":"mcp","url":"https://host","every":"1s"}`:          "/every",
+		`{"kind":"mcp","url":"https://host","deletes":"sometimes"}`: "/deletes",
+		`{"kind":"mcp","url":"https://host","provider":" a"}`:       "/provider",
 	} {
 		var s Spec
 		if err := json.Unmarshal([]byte(text), &s); err != nil {

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,7 @@ func TestWhatIsTheOperatorsIsTakenAsFarAsItIsAllowed(t *testing.T) {
 	t.Setenv("SOURCE_TOKEN", "s3cret")
 	allowed := Permit{
 		Commands: []string{"npx -y server"}, Folders: []string{folder}, Private: true,
+		Namespaces: map[string][]string{home: {"*"}, "acme": {"shop", "pets"}},
 		Credentials: map[string]outbound.Credential{
 			"shop":   {Kind: outbound.Bearer, Hosts: []string{"shop.example"}, Env: "SOURCE_TOKEN"},
 			"shared": {Kind: outbound.OAuth, ClientID: "me", Hosts: []string{"shop.example"}, Tenants: []string{"*"}, Env: "SOURCE_TOKEN"},
@@ -161,6 +163,13 @@ func TestWhatIsTheOperatorsIsTakenAsFarAsItIsAllowed(t *testing.T) {
 		{allowed, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","auth":{"credential":"shop"}}`, false},
 		{allowed, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","auth":{"credential":"shared"}}`, true},
 		{allowed, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","allow_private":true}`, true},
+		{Permit{Trusted: true}, home, `{"kind":"kubernetes"}`, true},
+		{Permit{}, home, `{"kind":"kubernetes"}`, false},
+		{allowed, home, `{"kind":"kubernetes","namespaces":["any"]}`, true},
+		{allowed, "acme", `{"kind":"kubernetes"}`, true},
+		{allowed, "acme", `{"kind":"kubernetes","namespaces":["pets"]}`, true},
+		{allowed, "acme", `{"kind":"kubernetes","namespaces":["pets","kube-system"]}`, false},
+		{allowed, "other", `{"kind":"kubernetes","namespaces":["shop"]}`, false},
 		{Permit{}, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","allow_private":true}`, false},
 	} {
 		s := &Service{cfg: Config{Permit: tc.permit}, transports: outbound.NewTransports(outbound.Policy{})}
@@ -168,6 +177,22 @@ func TestWhatIsTheOperatorsIsTakenAsFarAsItIsAllowed(t *testing.T) {
 			t.Errorf("%s of %s: %v, want allowed %v", tc.spec, tc.owner, err, tc.want)
 		} else if err == nil && strings.Contains(tc.spec, "shared") && (at.OAuth == nil || at.OAuth.Secret != "s3cret") {
 			t.Errorf("%s: no client credentials", tc.spec)
+		}
+	}
+}
+
+func TestASourceLooksWhereItsTenantMay(t *testing.T) {
+	p := Permit{Namespaces: map[string][]string{"acme": {"shop", "pets"}, "all": {"*"}}}
+	for _, tc := range []struct {
+		owner      string
+		asks, gets []string
+	}{
+		{"acme", nil, []string{"shop", "pets"}}, {"acme", []string{"pets"}, []string{"pets"}}, {"all", nil, nil}, {"all", []string{"x"}, []string{"x"}},
+	} {
+		s := &Service{cfg: Config{Permit: p}}
+		at, err := s.place(tc.owner, source.Spec{Kind: source.Kubernetes, Namespaces: tc.asks, Selector: "a=b"})
+		if err != nil || !slices.Equal(at.Namespaces, tc.gets) || at.Selector != "a=b" {
+			t.Errorf("%+v: %+v, %v", tc, at, err)
 		}
 	}
 }

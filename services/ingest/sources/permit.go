@@ -20,8 +20,11 @@ type Permit struct {
 	Folders     []string // absolute paths
 	Private     bool     // some private addresses may be reached
 
+	// Namespaces are those of the cluster that tenants may look into, by tenant: "*" is any.
+	Namespaces map[string][]string
+
 	// Trusted says that whoever can add a source is the operator: then every command,
-	// folder and private address is allowed.
+	// folder, namespace and private address is allowed.
 	Trusted bool
 }
 
@@ -38,6 +41,11 @@ func (s *Service) place(owner string, spec source.Spec, found bool) (source.Plac
 	switch {
 	case len(spec.Command) > 0:
 		return at, p.command(spec)
+	case spec.Kind == source.Kubernetes:
+		var err error
+		at.Selector = spec.Selector
+		at.Namespaces, err = p.namespaces(owner, spec)
+		return at, err
 	case spec.Kind == source.Folder:
 		var err error
 		at.URL, err = p.folder(spec.URL)
@@ -81,6 +89,25 @@ func (p Permit) folder(path string) (string, error) {
 		return real, nil
 	}
 	return "", refuse("the folder is not among crawl.folders") // whether it is there is not the tenant's to know
+}
+
+// namespaces returns where a source may look in the cluster, none for everywhere.
+func (p Permit) namespaces(owner string, spec source.Spec) ([]string, error) {
+	allowed := p.Namespaces[owner]
+	switch {
+	case p.Trusted, slices.Contains(allowed, "*"):
+		return spec.Namespaces, nil
+	case len(allowed) == 0:
+		return nil, refuse("this tenant is not among crawl.kubernetes.namespaces")
+	case len(spec.Namespaces) == 0:
+		return allowed, nil
+	}
+	for _, n := range spec.Namespaces {
+		if !slices.Contains(allowed, n) {
+			return nil, refuse("the namespace %s is not among those of this tenant in crawl.kubernetes.namespaces", n)
+		}
+	}
+	return spec.Namespaces, nil
 }
 
 // authorize lets a source be asked with the credential that it names.

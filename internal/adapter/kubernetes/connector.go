@@ -1,0 +1,109 @@
+// Package kubernetes finds MCP servers and OpenAPI documents by the objects of a cluster:
+// annotated Services, Ingresses and HTTPRoutes, and the resources of the projects that run
+// MCP servers there. It watches them, without types of theirs.
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/toolstream/toolstream/internal/source"
+)
+
+// Connector reaches the cluster of the operator's settings.
+type Connector struct {
+	Kubeconfig string   // path; empty: as kubectl finds it, and in a pod its service account
+	Context    string   // of the kubeconfig; empty: its current one
+	Kinds      []string // names of Kinds that are read; empty: all
+	Version    string   // of this program, as the cluster is told
+}
+
+// requestTimeout bounds a request that is no watch.
+const requestTimeout = 20 * time.Second
+
+// rediscover is how long a resource that is added to the API may go unseen.
+const rediscover = 10 * time.Second
+
+// Connect implements source.Connector. What is watched is in the namespaces of the place,
+// all if it names none.
+func (c Connector) Connect(ctx context.Context, at source.Place, changed func()) (source.Session, error) {
+	if _, err := labels.Parse(at.Selector); err != nil {
+		return nil, fmt.Errorf("selector: %w", err)
+	}
+	config, err := c.config()
+	if err != nil {
+		return nil, fmt.Errorf("%w: no cluster: %w", source.ErrRefused, err)
+	}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := dynamic.NewForConfigAndClient(config, client)
+	if err != nil {
+		return nil, err
+	}
+	return c.open(ctx, at, changed, objects, &discovery{client: client, base: base}, client.CloseIdleConnections)
+}
+
+// config is how to reach the API server, and as whom.
+func (c Connector) config() (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	if c.Kubeconfig != "" {
+		rules.ExplicitPath = c.Kubeconfig
+	}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.Context}).ClientConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.UserAgent = "toolstream/" + c.Version
+	config.QPS = -1 // the server has limits of its own, by caller
+	config.WarningHandler = rest.NoWarnings{}
+	return config, nil
+}
+
+// resources is the discovery of what the API has.
+type resources interface {
+	// served returns which of the kinds the API has, in the version that it prefers.
+	served(ctx context.Context, kinds []kind) ([]watched, error)
+}
+
+// open begins to watch. The session outlives ctx.
+func (c Connector) open(ctx context.Context, at source.Place, changed func(), objects dynamic.Interface, has resources, hangUp func()) (*session, error) {
+	// What the library would log, the session notes as the state of its watches.
+	lasting, stop := context.WithCancel(logr.NewContext(context.WithoutCancel(ctx), logr.Discard()))
+	namespaces := at.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{""} // all
+	}
+	s := &session{
+		objects: objects, has: has, kinds: chosen(c.Kinds), namespaces: slices.Compact(slices.Sorted(slices.Values(namespaces))), selector: at.Selector,
+		limit: at.Limits.Tools, changed: changed, ctx: lasting, stop: stop, hangUp: hangUp, moved: make(chan struct{}), watches: map[place]*watch{},
+	}
+	if err := s.discover(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.running.Go(s.follow)
+	return s, nil
+}
+
+// refusal names what an answer of the API means for the source.
+func refusal(status int, err error) error {
+	if status == http.StatusForbidden {
+		return fmt.Errorf("%w: %w: grant it, or leave the kind out of crawl.kubernetes.kinds", source.ErrRefused, err)
+	}
+	return source.Refusal(status, 0, err)
+}
