@@ -50,7 +50,7 @@ func (w *worker) names(rec *record) bool { return source.Finds(rec.Kind) || w.st
 // that it names.
 func (w *worker) owned(ctx context.Context, rec *record) ([]string, error) {
 	ids, err := w.s.index.Owned(ctx, w.id.tenant, rec.Root(w.id.name))
-	if err != nil || len(ids) == 0 {
+	if err != nil || !w.names(rec) {
 		return ids, err
 	}
 	_, providers := w.s.children(w.id)
