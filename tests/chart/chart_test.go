@@ -219,11 +219,12 @@ func TestRefusals(t *testing.T) {
 		"query.autoscaling.minReplicas=9":                     "maxReplicas",
 		"embedder.autoscaling.type=hpa,embedder.autoscaling.maxReplicas=9": "partitions",
 		"query.autoscaling.type=keda,query.autoscaling.inFlight=4":         "prometheusUrl",
-		"ingress.enabled=true":             "ingress.hosts",
-		"httpRoute.enabled=true":           "parentRefs",
-		"trainer.replicas=2":               "replicas",
-		"kafka.password=secret":            "password",
-		"settings.kafka\\.password=secret": "kafka.password",
+		"sources.kubernetes.enabled=true":                                  "kubernetes.namespaces",
+		"ingress.enabled=true":                                             "ingress.hosts",
+		"httpRoute.enabled=true":                                           "parentRefs",
+		"trainer.replicas=2":                                               "replicas",
+		"kafka.password=secret":                                            "password",
+		"settings.kafka\\.password=secret":                                 "kafka.password",
 	} {
 		argv := template(helm)
 		for _, s := range append(base, set) {

@@ -13,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/toolstream/toolstream/internal/adapter/kubernetes"
 	"github.com/toolstream/toolstream/internal/config"
 )
 
@@ -29,6 +30,7 @@ func own() []string {
 		"embedder.model", "embedder.url", "embedder.name", "embedder.api_key",
 		"llm.base_url", "llm.model", "llm.api_key", "llm.api_key_file",
 		"rerank.model", "rerank.url", "rerank.form", "rerank.name", "rerank.api_key",
+		"crawl.kubernetes.kinds", "crawl.kubernetes.namespaces",
 	}
 }
 
@@ -72,7 +74,7 @@ func TestOwnSettingsAreMade(t *testing.T) {
 		"nats.tls.existingSecret=n,nats.tls.caKey=ca,nats.tls.certKey=c,nats.tls.keyKey=k,nats.nkeyKey=seed,kafka.tls.certKey=c,kafka.tls.keyKey=k",
 		"nats.tokenKey=token,weaviate.url=http://w:8080,weaviate.grpc=w:50051,weaviate.existingSecret=w," +
 			"embedding.model=http,embedding.url=http://e,embedding.name=n,embedding.existingSecret=e," +
-			"llm.baseUrl=http://l/v1,llm.model=m,llm.existingSecret=l,rerank.model=http,rerank.url=http://r,rerank.name=m,rerank.existingSecret=r",
+			"llm.baseUrl=http://l/v1,llm.model=m,llm.existingSecret=l,sources.kubernetes.enabled=true,sources.kubernetes.namespaces.default={shop},rerank.model=http,rerank.url=http://r,rerank.name=m,rerank.existingSecret=r",
 	} {
 		maps.Copy(made, environment(t, objects(t, render(t, helm, examples(t)["distributed"], "--set", set))))
 	}
@@ -81,6 +83,20 @@ func TestOwnSettingsAreMade(t *testing.T) {
 		if _, ok := made[key.Env()]; slices.Contains(own(), key.Name) && ok == slices.Contains(never, key.Name) {
 			t.Errorf("%s is made by no values", key.Name)
 		}
+	}
+}
+
+// The kinds of a cluster that are read by default are all that can be.
+func TestEveryKindOfAClusterCanBeChosen(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(folder, "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values struct {
+		Sources struct{ Kubernetes struct{ Kinds []string } }
+	}
+	if err := yaml.Unmarshal(text, &values); err != nil || !slices.Equal(values.Sources.Kubernetes.Kinds, kubernetes.Kinds()) {
+		t.Errorf("values.yaml has the kinds\n%q, there are\n%q: %v", values.Sources.Kubernetes.Kinds, kubernetes.Kinds(), err)
 	}
 }
 

@@ -11,6 +11,9 @@
 {{- else if $v.trial.enabled }}
   {{- fail "mode embedded has everything in its process: trial.enabled is for mode distributed" }}
 {{- end }}
+{{- if and $v.sources.kubernetes.enabled (not $v.sources.kubernetes.namespaces) }}
+  {{- fail "sources.kubernetes.enabled is set: set sources.kubernetes.namespaces to {TENANT: [NAMESPACE, …]}" }}
+{{- end }}
 {{- if ne (empty $v.weaviate.url) (empty $v.weaviate.grpc) }}
   {{- fail "weaviate.url and weaviate.grpc belong together: set both, or none" }}
 {{- end }}

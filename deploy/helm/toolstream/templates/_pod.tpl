@@ -23,7 +23,7 @@ metadata:
     {{- end }}
 spec:
   serviceAccountName: {{ include "toolstream.serviceAccount" .root }}
-  automountServiceAccountToken: false
+  automountServiceAccountToken: {{ and $v.sources.kubernetes.enabled (has .service (list "ingest" "embedded")) }}
   # The variables of Services would be read as settings: TOOLSTREAM_….
   enableServiceLinks: false
   terminationGracePeriodSeconds: {{ $v.terminationGracePeriodSeconds }}

@@ -26,6 +26,12 @@ rerank.form: {{ .form }}
 rerank.name: {{ .name | quote }}
 {{- end }}
 {{- end }}
+{{- with $v.sources.kubernetes }}
+{{- if .enabled }}
+crawl.kubernetes.kinds: {{ join "," .kinds | quote }}
+crawl.kubernetes.namespaces: {{ toJson .namespaces | quote }}
+{{- end }}
+{{- end }}
 {{- if $v.auth.existingSecret }}
 auth.tokens_file: /run/toolstream/auth/tokens
 {{- end }}
