@@ -37,7 +37,7 @@ const rediscover = 10 * time.Second
 // all if it names none.
 func (c Connector) Connect(ctx context.Context, at source.Place, changed func()) (source.Session, error) {
 	if _, err := labels.Parse(at.Selector); err != nil {
-		return nil, fmt.Errorf("selector: %w", err)
+		return nil, fmt.Errorf("%w: selector: %w", source.ErrRefused, err)
 	}
 	config, err := c.config()
 	if err != nil {

@@ -38,6 +38,7 @@ type session struct {
 
 	mu      sync.Mutex // guards what follows, and what is in watches
 	watches map[place]*watch
+	listed  bool          // changes are told only after that
 	moved   chan struct{} // closed, and made anew, when a watch is in another state
 }
 
@@ -93,7 +94,7 @@ func (s *session) discover(ctx context.Context) error {
 		if _, still := wanted[at]; !still {
 			w.stop()
 			delete(s.watches, at)
-			s.changed()
+			s.tell()
 		}
 	}
 	for at, k := range wanted {
@@ -158,7 +159,14 @@ func (w *watch) note(open bool, err error) {
 	w.open, w.failed = open, err
 	w.s.move()
 	if lost {
-		w.s.changed()
+		w.s.tell()
+	}
+}
+
+// tell says that the list may be another one. The caller holds mu.
+func (s *session) tell() {
+	if s.listed {
+		s.changed()
 	}
 }
 
@@ -189,7 +197,7 @@ func (w *watch) put(obj any) error {
 		w.entries[keyOf(o)] = e
 	}
 	if !reflect.DeepEqual(before, e) {
-		w.s.changed()
+		w.s.tell()
 	}
 	return nil
 }
@@ -209,7 +217,7 @@ func (w *watch) Delete(obj any) error {
 	defer w.s.mu.Unlock()
 	if _, there := w.entries[keyOf(o)]; there {
 		delete(w.entries, keyOf(o))
-		w.s.changed()
+		w.s.tell()
 	}
 	return nil
 }
@@ -229,7 +237,7 @@ func (w *watch) Replace(objects []any, _ string) error {
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
 	if !reflect.DeepEqual(w.entries, entries) {
-		w.s.changed()
+		w.s.tell()
 	}
 	w.entries = entries
 	w.s.move()
@@ -259,6 +267,7 @@ func (s *session) List(ctx context.Context, _ bool) (source.Listing, error) {
 		final, err := s.behind()
 		if err == nil {
 			defer s.mu.Unlock()
+			s.listed = true
 			return s.listing()
 		}
 		moved := s.moved

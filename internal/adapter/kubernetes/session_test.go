@@ -173,6 +173,9 @@ func TestWhatIsNoServerSaysNothing(t *testing.T) {
 	a := newAPI(services)
 	w := open(t, a, source.Place{})
 	w.await(t)
+	if n := w.changes.Load(); n > 0 {
+		t.Errorf("%d changes were told before the first list", n)
+	}
 	before := w.changes.Load()
 	a.create(t, services, named(plain, "a"))
 	a.create(t, services, named(served, "b"))
@@ -270,7 +273,7 @@ func TestMoreServersThanMayBeAreAnError(t *testing.T) {
 }
 
 func TestASelectorIsChecked(t *testing.T) {
-	if _, err := (Connector{}).Connect(t.Context(), source.Place{Selector: "a in"}, func() {}); err == nil {
-		t.Error("a selector that is none is taken")
+	if _, err := (Connector{}).Connect(t.Context(), source.Place{Selector: "a in"}, func() {}); !errors.Is(err, source.ErrRefused) {
+		t.Errorf("a selector that is none: %v", err)
 	}
 }

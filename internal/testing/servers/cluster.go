@@ -230,6 +230,11 @@ func (c *Cluster) send(ctx context.Context, method, url string, body []byte) (in
 	return res.StatusCode, answer, err
 }
 
+// APIServer is the one of the control plane, which a test may kill and restart.
+func (c *Cluster) APIServer() *Server {
+	return c.servers[slices.IndexFunc(c.servers, func(s *Server) bool { return s.Name == "kube-apiserver" })]
+}
+
 // File is the path of one of the files that were made with Kubernetes: below crds
 // or stages.
 func (c *Cluster) File(path string) string { return filepath.Join(c.home, filepath.FromSlash(path)) }
