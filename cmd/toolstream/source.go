@@ -157,7 +157,7 @@ func newSourcesAdd(con *console) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&declared.Kind, "kind", spec.MCP, "kind of source: mcp, openapi, folder, a2a, mcp-registry, docker-catalog or kubernetes")
+	flags.StringVar(&declared.Kind, "kind", spec.MCP, "kind of source: mcp, openapi, folder, a2a, mcp-registry, docker-catalog, kubernetes, caddy or traefik")
 	flags.StringVar(&declared.URL, "url", "", "where it is; of a folder, its absolute path")
 	flags.StringVar(&credential, "auth", "", "`NAME` of a credential in the server's settings (crawl.credentials)")
 	flags.DurationVar(&every, "every", 0, "longest time between two looks; 0: what the source asks for, else 5m")
@@ -168,9 +168,10 @@ func newSourcesAdd(con *console) *cobra.Command {
 	flags.StringSliceVar(&declared.Deny, "deny", nil, "`PATTERN` of names that are not taken; may be repeated")
 	flags.IntVar(&declared.Limit, "limit", 0, "how many sources are taken; 0: 500")
 	flags.StringSliceVar(&declared.Namespaces, "namespaces", nil, "of the kind kubernetes: where to look, separated by commas; all that the server's settings allow if not given")
+	flags.StringVar(&declared.Document, "document", "", "of the kinds caddy and traefik: `PATH` of the OpenAPI document below each route; openapi.json if not given")
 	flags.StringVar(&declared.Selector, "selector", "", "of the kind kubernetes: `LABELS` that objects have, such as team=shop")
 	flags.BoolVar(&wait, "wait", false, "wait for the first look")
-	fixed(cmd, "kind", spec.MCP, spec.OpenAPI, spec.Folder, spec.A2A, spec.MCPRegistry, spec.DockerCatalog, spec.Kubernetes)
+	fixed(cmd, "kind", spec.MCP, spec.OpenAPI, spec.Folder, spec.A2A, spec.MCPRegistry, spec.DockerCatalog, spec.Kubernetes, spec.Caddy, spec.Traefik)
 	fixed(cmd, "deletes", spec.Guarded, spec.Always, spec.Never)
 	return cmd
 }

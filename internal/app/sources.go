@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/toolstream/toolstream/internal/adapter/gateway"
 	"github.com/toolstream/toolstream/internal/adapter/kubernetes"
 	"github.com/toolstream/toolstream/internal/adapter/mcp"
 	"github.com/toolstream/toolstream/internal/adapter/mcpregistry"
@@ -89,6 +90,7 @@ func (p *process) listSources() (func(ctx context.Context, tenant string) ([]sou
 func (p *process) connectors() map[string]source.Connector {
 	k := p.cfg.Crawl.Kubernetes
 	return map[string]source.Connector{
+		source.Caddy: gateway.Caddy{}, source.Traefik: gateway.Traefik{},
 		source.Kubernetes: kubernetes.Connector{Kubeconfig: k.Kubeconfig, Context: k.Context, Kinds: k.Kinds, Version: p.version},
 		source.MCP:        mcp.Connector{Version: p.version}, source.OpenAPI: documents.URL{}, source.Folder: documents.Folder{},
 		source.A2A: documents.Card{}, source.MCPRegistry: mcpregistry.Connector{}, source.DockerCatalog: documents.Catalog{},

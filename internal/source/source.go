@@ -32,6 +32,8 @@ const (
 	MCPRegistry   = "mcp-registry"   // a registry of MCP servers
 	DockerCatalog = "docker-catalog" // a catalogue of Docker's MCP Toolkit
 	Kubernetes    = "kubernetes"     // the operator's cluster, by its objects
+	Caddy         = "caddy"          // a Caddy, by its routes
+	Traefik       = "traefik"        // a Traefik, by its routes
 )
 
 // Findable are the kinds of the sources that another one may name: none that reads files,
@@ -50,7 +52,7 @@ const (
 
 // Spec is a source as it is declared.
 type Spec struct {
-	Kind         string   `json:"kind" doc:"mcp, openapi, folder, a2a, mcp-registry, docker-catalog or kubernetes."`
+	Kind         string   `json:"kind" doc:"mcp, openapi, folder, a2a, mcp-registry, docker-catalog, kubernetes, caddy or traefik."`
 	URL          string   `json:"url,omitempty" maxLength:"2048" doc:"Where the source is: http or https, and of a folder its path."`
 	Command      []string `json:"command,omitempty" nullable:"false" maxItems:"64" doc:"In place of url, of an MCP server that is started: the program and its arguments."`
 	Auth         *Auth    `json:"auth,omitempty"`
@@ -63,6 +65,7 @@ type Spec struct {
 	Deny         []string `json:"deny,omitempty" nullable:"false" maxItems:"1000" doc:"Patterns of the names that are not taken, allowed or not."`
 	Limit        int      `json:"limit,omitempty" minimum:"0" maximum:"10000" doc:"How many sources are taken; absent: 500."`
 	Namespaces   []string `json:"namespaces,omitempty" nullable:"false" maxItems:"100" doc:"Of the kind kubernetes: where objects are looked for; absent: wherever the operator's settings allow it."`
+	Document     string   `json:"document,omitempty" maxLength:"1024" doc:"Of the kinds caddy and traefik: path below each route at which its OpenAPI document is; absent: openapi.json."`
 	Selector     string   `json:"selector,omitempty" maxLength:"1024" doc:"Of the kind kubernetes: labels that the objects have, such as team=shop."`
 }
 
@@ -128,6 +131,8 @@ func (s Spec) Validate() error {
 	switch {
 	case s.Kind == Kubernetes:
 		return s.validCluster()
+	case s.Document != "" && s.Kind != Caddy && s.Kind != Traefik:
+		return invalid("/document", s.Document, "is for the kinds caddy and traefik alone")
 	case len(s.Namespaces) > 0 || s.Selector != "":
 		return invalid("/namespaces", "", "namespaces and selector are for the kind kubernetes alone")
 	case s.Kind == Folder:
@@ -215,6 +220,7 @@ type Place struct {
 
 	Namespaces []string // of a cluster; none: all
 	Selector   string   // of labels of its objects
+	Document   string   // path of a document below each route of a gateway; empty: the usual one
 
 	Client *http.Client // reaches what may be reached, and sends the credential
 	OAuth  *OAuth       // nil: no token is to be fetched

@@ -190,7 +190,7 @@ func TestASourceLooksWhereItsTenantMay(t *testing.T) {
 		{"acme", nil, []string{"shop", "pets"}}, {"acme", []string{"pets"}, []string{"pets"}}, {"all", nil, nil}, {"all", []string{"x"}, []string{"x"}},
 	} {
 		s := &Service{cfg: Config{Permit: p}}
-		at, err := s.place(tc.owner, source.Spec{Kind: source.Kubernetes, Namespaces: tc.asks, Selector: "a=b"})
+		at, err := s.place(tc.owner, source.Spec{Kind: source.Kubernetes, Namespaces: tc.asks, Selector: "a=b"}, false)
 		if err != nil || !slices.Equal(at.Namespaces, tc.gets) || at.Selector != "a=b" {
 			t.Errorf("%+v: %+v, %v", tc, at, err)
 		}
