@@ -155,7 +155,7 @@ func (s *server) locate(k kind, o *unstructured.Unstructured, fields map[string]
 	switch {
 	case host == "" || strings.Contains(host, "*"):
 		s.fail("it names no host")
-	case port == "" && k.secure == nil:
+	case port == "" && k.host == "":
 		s.fail("it has no such port")
 	default:
 		s.address = addressOf(scheme, host, port, s.path)
@@ -328,6 +328,8 @@ func set(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return false
+	case bool:
+		return v
 	case string:
 		return v != ""
 	case map[string]any:

@@ -129,6 +129,21 @@ func TestObjectsAreRead(t *testing.T) {
 			"apiVersion: mcp.x-k8s.io/v1alpha1\nkind: MCPServer\nmetadata: {name: a}\nspec: {config: {port: 8081, path: /m}}",
 			"mcp http://a.shop.svc:8081/m",
 		},
+		{
+			"one with TLS", "mcpservers.mcp.x-k8s.io",
+			"apiVersion: mcp.x-k8s.io/v1alpha1\nkind: MCPServer\nmetadata: {name: a}\nspec: {config: {port: 8081}, transport: {tls: {enabled: true}}}",
+			"mcp https://a.shop.svc:8081/mcp",
+		},
+		{
+			"one without", "mcpservers.mcp.x-k8s.io",
+			"apiVersion: mcp.x-k8s.io/v1alpha1\nkind: MCPServer\nmetadata: {name: a}\nspec: {config: {port: 8081}, transport: {tls: {enabled: false}}}",
+			"mcp http://a.shop.svc:8081/mcp",
+		},
+		{
+			"one whose address is known", "mcpservers.mcp.x-k8s.io",
+			"apiVersion: mcp.x-k8s.io/v1alpha1\nkind: MCPServer\nmetadata: {name: a}\nspec: {config: {port: 8081}}\nstatus: {address: {url: \"http://a.shop.svc.cluster.local:8081/mcp\"}}",
+			"mcp http://a.shop.svc.cluster.local:8081/mcp",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			targets := map[reference]reference{

@@ -23,7 +23,7 @@ type kind struct {
 	port, path   []string
 	ports        string   // the ports of a Service, one of which is meant
 	standardPort int      // where no port is given; 0: that of the scheme
-	secure       []string // it is reached with TLS if one is set; absent: as the port says
+	secure       []string // it is reached with TLS if one is set; else as the port says
 
 	wants       []string // it wants headers or certificates of its own if one is set
 	description []string
@@ -87,7 +87,7 @@ var kinds = []kind{
 	},
 	{
 		GroupResource: resource("mcpservers", "mcp.x-k8s.io"), url: []string{"status.address.url"},
-		port: []string{"spec.config.port", "spec.port"}, path: []string{"spec.config.path", "spec.path"},
+		port: []string{"spec.config.port", "spec.port"}, path: []string{"spec.config.path", "spec.path"}, secure: []string{"spec.transport.tls.enabled"},
 	},
 }
 
