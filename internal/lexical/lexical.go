@@ -86,10 +86,10 @@ const (
 // in both forms, and the name, short as it is, stemmed.
 func (f Field) stemmed() bool { return f == Stem || f == Name || f == Pairs }
 
-// Term is a word of a text and how often it occurs there.
+// Term is a word of a query. It counts once, however often it is said: a long text
+// repeats what it tells, not what it asks for.
 type Term struct {
-	Text  string
-	Count int
+	Text string
 	// Also are other terms that stand for the same word of a query: its stems
 	// in other languages, compounds that it is part of. Together they are one
 	// term, as rare as all of them are.

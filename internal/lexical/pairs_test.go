@@ -50,7 +50,7 @@ func TestPairsOfQueries(t *testing.T) {
 		{"How do I convert my currency?", [][2]string{{"convert", "currenc"}}},
 		{"please convert", nil}, // a filler makes no pair as long as there is a word
 		{"who are you", [][2]string{{"who", "you"}}},
-		{"tic tac tic tac", [][2]string{{"tic", "tac"}, {"tic", "tac"}, {"tac", "tic"}}},
+		{"tic tac tic tac", [][2]string{{"tic", "tac"}, {"tac", "tic"}}},
 		{"查询 天气", nil},
 		{"какая погода в Москве", [][2]string{{"погод", "москв"}}},
 	} {

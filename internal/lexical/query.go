@@ -40,10 +40,10 @@ func (a *inquiry) idle(w text.Word) bool {
 
 // pairs returns the distinct pairs of neighbouring words.
 func (a *inquiry) pairs(words []text.Word) Terms {
-	d := distinct{make(Terms, 0, len(words)), make(map[string]int, len(words))}
+	d := distinct{make(Terms, 0, len(words)), make(map[string]bool, len(words))}
 	pairs(words, a.stem, func(term string) {
-		if !d.again(term) {
-			d.add(Term{Text: term, Count: 1})
+		if !d.there[term] {
+			d.add(Term{Text: term})
 		}
 	})
 	return d.terms
@@ -52,30 +52,21 @@ func (a *inquiry) pairs(words []text.Word) Terms {
 // distinct are terms, each once.
 type distinct struct {
 	terms Terms
-	at    map[string]int // of each
-}
-
-// again counts a term that is there, and reports whether it is.
-func (d *distinct) again(term string) bool {
-	i, known := d.at[term]
-	if known {
-		d.terms[i].Count++
-	}
-	return known
+	there map[string]bool
 }
 
 // add adds a term that is not there.
 func (d *distinct) add(t Term) {
-	d.at[t.Text] = len(d.terms)
+	d.there[t.Text] = true
 	d.terms = append(d.terms, t)
 }
 
 // terms returns the distinct terms of the words.
 func (a *inquiry) terms(words []text.Word) Terms {
-	d := distinct{make(Terms, 0, len(words)), make(map[string]int, len(words))}
+	d := distinct{make(Terms, 0, len(words)), make(map[string]bool, len(words))}
 	add := func(term string, w *text.Word) {
-		if !d.again(term) {
-			d.add(Term{Text: term, Count: 1, Also: a.variants(term, w)})
+		if !d.there[term] {
+			d.add(Term{Text: term, Also: a.variants(term, w)})
 		}
 	}
 	for i := range words {

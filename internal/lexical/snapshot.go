@@ -73,7 +73,7 @@ func (s *Snapshot) Query(f Field, terms Terms) Query {
 		for _, v := range term.Also {
 			df += q.look(f, v.Text, v.Weight)
 		}
-		weight := float32(float64(term.Count) * idf(s.sums[f].docs, df))
+		weight := float32(idf(s.sums[f].docs, df))
 		q.mass += float64(weight)
 		for at := first; at < len(q.spans); at++ {
 			q.spans[at].weight *= weight
