@@ -37,6 +37,7 @@ type relevance struct {
 	odds     map[string][]float64 // the same, log odds that it is relevant
 	prior    [maxDepth]float64    // by rank: log odds that a tool without evidence is relevant
 	reliable map[reporter]float64 // probability that it clicks relevant tools
+	broad    map[string]bool      // ids of tools that are used for too many queries to say anything of one
 	apart    bool                 // there are several credentials: each is one client, whatever names it gives
 }
 
@@ -50,8 +51,13 @@ func (t *tenantState) relevance() *relevance {
 	for range rounds {
 		r.setPrior(clusters)
 		agreement := map[reporter]float64{}
+		r.judgeAll(clusters)
+		if r.broad == nil && !r.apart {
+			if r.broad = r.usedForMost(clusters); len(r.broad) > 0 {
+				r.judgeAll(clusters)
+			}
+		}
 		for _, c := range clusters {
-			r.judge(c)
 			r.agreements(c, agreement)
 		}
 		for client, sum := range agreement {
@@ -59,6 +65,58 @@ func (t *tenantState) relevance() *relevance {
 		}
 	}
 	return r
+}
+
+// What is used for nearly everything says nothing of a query. Who reports one tool wherever
+// it is shown looks like as many users as he invents names, until it is used for most
+// queries: no other tool is.
+const (
+	enoughQueries = 32  // clusters from which on that is judged
+	mostQueries   = 0.4 // share of the clusters that a tool is used for at most
+)
+
+// usedForMost returns the tools that are used for more than mostQueries, before anybody is
+// judged. Searches without a vector are left out: any number of them may ask for the same.
+func (r *relevance) usedForMost(clusters []*cluster) map[string]bool {
+	queries, used := 0, map[string]int{}
+	for _, c := range clusters {
+		if len(c.Vector) == 0 {
+			continue
+		}
+		queries++
+		for i, x := range r.evidence[c.id] {
+			if x >= leastEvidence {
+				used[c.Tools[i].ID]++
+			}
+		}
+	}
+	broad := map[string]bool{}
+	for id, n := range used {
+		if queries >= enoughQueries && float64(n) > mostQueries*float64(queries) {
+			broad[id] = true
+		}
+	}
+	return broad
+}
+
+// judgeAll judges every cluster, and takes back what was found for tools that are used for
+// most queries. It leaves what speaks against them.
+func (r *relevance) judgeAll(clusters []*cluster) {
+	for _, c := range clusters {
+		r.judge(c)
+		evidence, odds := r.evidence[c.id], r.odds[c.id]
+		for i := range c.Tools {
+			if r.broad[c.Tools[i].ID] && evidence[i] > 0 {
+				odds[i], evidence[i] = min(0, odds[i]-evidence[i]), 0
+			}
+		}
+	}
+}
+
+// saysNothing reports whether a session uses nothing but what is used for most queries.
+func (r *relevance) saysNothing(c *cluster, s *session) bool {
+	other := func(tool int) bool { return !r.broad[c.Tools[tool].ID] }
+	return len(s.Used) > 0 && !slices.ContainsFunc(s.Used, other)
 }
 
 // severalCredentials reports whether sessions of more than one credential are known.
@@ -122,6 +180,9 @@ func (r *relevance) weights(c *cluster) []float64 {
 	sessions, out := c.byCredential(), make([]float64, len(c.Sessions))
 	for i := range c.Sessions {
 		s := &c.Sessions[i]
+		if r.saysNothing(c, s) {
+			continue
+		}
 		out[i] = r.of(r.client(s))
 		if r.apart {
 			out[i] *= min(1, fullCredential/float64(sessions[s.Credential]))
@@ -222,7 +283,7 @@ func (r *relevance) agreements(c *cluster, sums map[reporter]float64) {
 		s := &c.Sessions[i]
 		client := r.client(s)
 		for rank, tool := range s.Shown {
-			if slices.Contains(s.Used, tool) {
+			if slices.Contains(s.Used, tool) && !r.broad[c.Tools[tool].ID] {
 				odds := r.odds[c.id][tool]
 				others := clicked(rank, logistic(odds-own[client][tool]))
 				chance := 1 / float64(len(s.Shown))

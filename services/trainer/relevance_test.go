@@ -120,6 +120,30 @@ func TestInventedNamesAreOneClient(t *testing.T) {
 	}
 }
 
+// Where all share a credential, invented names pass for users. What they report for nearly
+// every query counts for none, and what the others use still does.
+func TestWhatIsUsedForNearlyEverythingCountsForNothing(t *testing.T) {
+	for reported, counts := range map[int]bool{enoughQueries / 4: true, enoughQueries: false} {
+		b := newBench(t, Config{Model: "m"})
+		for q := range enoughQueries {
+			right := fmt.Sprint("right", q)
+			shown := []string{"useless", right, "a", "b"}
+			for i := range 12 {
+				if i < 4 && (q >= reported || !counts) {
+					b.search(fmt.Sprint("q", q, "s", i), q, fmt.Sprint("/ann", i), shown, []string{right})
+				}
+				if q < reported {
+					b.search(fmt.Sprint("q", q, "spam", i), q, fmt.Sprint("/eve", i), shown, []string{"useless"})
+				}
+			}
+		}
+		b.advance()
+		if u := b.store.usage(t, "default"); u.Prior["useless"] > 0 != counts || u.Prior["right31"] == 0 {
+			t.Errorf("reported for %d queries: uses %v", reported, u.Prior)
+		}
+	}
+}
+
 // Tools that are relevant to the same queries are used together, though no user clicks
 // both.
 func TestWhatIsRelevantTogetherNeedNotBeCalledTogether(t *testing.T) {
