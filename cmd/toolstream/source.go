@@ -94,7 +94,10 @@ func newSourcesShow(con *console) *cobra.Command {
 
 func (c *console) printSource(s sources.Source) {
 	c.printName(s.Name)
-	credential, every, held := "", "", ""
+	credential, every, held, events := "", "", "", ""
+	if s.Hook != nil {
+		events = "POST " + client.Path(sourcesPath, s.Name) + ":event, proven by " + s.Hook.Credential
+	}
 	if s.Auth != nil {
 		credential = s.Auth.Credential
 	}
@@ -113,7 +116,7 @@ func (c *console) printSource(s sources.Source) {
 		changed += fmt.Sprintf(": %d added, %d changed, %d removed", s.Changed.Added, s.Changed.Changed, s.Changed.Removed)
 	}
 	c.printPairs(
-		"name", s.Name, "named by", s.Parent, "as", s.Called, "kind", s.Kind, "where", s.Describe(), "credential", credential, "every", every, "provider", s.Root(s.Name), "deletes", s.Deletes,
+		"name", s.Name, "named by", s.Parent, "as", s.Called, "kind", s.Kind, "where", s.Describe(), "credential", credential, "events", events, "every", every, "provider", s.Root(s.Name), "deletes", s.Deletes,
 		"allow", strings.Join(s.Allow, ", "), "deny", strings.Join(s.Deny, ", "), "limit", count(s.Limit),
 		"state", state,
 		"tools", fmt.Sprint(s.Tools), "found", count(s.Found), "seen", ago(s.LastSuccess), "changed", changed, "next", until(s.Next), "error", s.LastError, "held", held,
@@ -131,7 +134,7 @@ func lost(s sources.Source) string {
 
 func newSourcesAdd(con *console) *cobra.Command {
 	var declared spec.Spec
-	var credential string
+	var credential, hook string
 	var every time.Duration
 	var wait bool
 	cmd := &cobra.Command{
@@ -145,6 +148,9 @@ func newSourcesAdd(con *console) *cobra.Command {
 			declared.Command, declared.Every = args[1:], spec.Duration(every)
 			if credential != "" {
 				declared.Auth = &spec.Auth{Credential: credential}
+			}
+			if hook != "" {
+				declared.Hook = &spec.Auth{Credential: hook}
 			}
 			if err := cmp.Or(spec.ValidateName(args[0]), declared.Validate()); err != nil {
 				return refused(cmd, err)
@@ -160,6 +166,7 @@ func newSourcesAdd(con *console) *cobra.Command {
 	flags.StringVar(&declared.Kind, "kind", spec.MCP, "kind of source: mcp, openapi, folder, a2a, mcp-registry, docker-catalog, kubernetes, caddy or traefik")
 	flags.StringVar(&declared.URL, "url", "", "where it is; of a folder, its absolute path")
 	flags.StringVar(&credential, "auth", "", "`NAME` of a credential in the server's settings (crawl.credentials)")
+	flags.StringVar(&hook, "hook", "", "`NAME` of a credential of kind hook there, which the senders of the source's events prove themselves with")
 	flags.DurationVar(&every, "every", 0, "longest time between two looks; 0: what the source asks for, else 5m")
 	flags.StringVar(&declared.Provider, "provider", "", "`ID` of the provider that owns the tools; the source's name if it is not given")
 	flags.BoolVar(&declared.AllowPrivate, "allow-private", false, "private addresses may be reached, as far as the server's settings allow them")

@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/toolstream/toolstream/internal/webhook"
 )
 
 // The kinds of credentials.
@@ -12,15 +14,17 @@ const (
 	Bearer = "bearer" // a token in the header Authorization
 	Header = "header" // a value in another header
 	OAuth  = "oauth"  // a client's id and secret, for which a token is fetched
+	Hook   = "hook"   // what senders of events prove themselves with: it is sent to nobody
 )
 
-// Credential is a secret that sources may be asked with: an operator's, of which tenants
-// know the name alone.
+// Credential is a secret that sources may be asked with, or that their events are signed
+// with: an operator's, of which tenants know the name alone.
 type Credential struct {
 	Kind     string   `json:"kind"`
-	Hosts    []string `json:"hosts"`               // host or host:port: the only ones that it is sent to
+	Hosts    []string `json:"hosts,omitempty"`     // host or host:port: the only ones that it is sent to
 	Tenants  []string `json:"tenants,omitempty"`   // that may use it; the operator's alone where there are none; "*" is any
-	Header   string   `json:"header,omitempty"`    // of kind header
+	Header   string   `json:"header,omitempty"`    // of kind header, and of kind hook but for the scheme standard
+	Scheme   string   `json:"scheme,omitempty"`    // of kind hook, as package webhook names it
 	ClientID string   `json:"client_id,omitempty"` // of kind oauth
 	Env      string   `json:"env,omitempty"`       // environment variable that holds the secret
 	File     string   `json:"file,omitempty"`      // file that holds it, read at every connection
@@ -29,12 +33,19 @@ type Credential struct {
 // Validate says what is wrong with a credential as it is set.
 func (c Credential) Validate() error {
 	switch {
-	case !slices.Contains([]string{Bearer, Header, OAuth}, c.Kind):
-		return fmt.Errorf("kind is %q; it is one of %s, %s, %s", c.Kind, Bearer, Header, OAuth)
-	case len(c.Hosts) == 0:
-		return fmt.Errorf("hosts is empty: name the hosts that it may be sent to")
+	case !slices.Contains([]string{Bearer, Header, OAuth, Hook}, c.Kind):
+		return fmt.Errorf("kind is %q; it is one of %s, %s, %s, %s", c.Kind, Bearer, Header, OAuth, Hook)
 	case (c.Env == "") == (c.File == ""):
 		return fmt.Errorf("set either env or file to where the secret is")
+	case c.Kind == Hook:
+		if len(c.Hosts) > 0 || c.ClientID != "" {
+			return fmt.Errorf("hosts and client_id are not for kind hook, which is sent to nobody")
+		}
+		return webhook.Proof{Scheme: c.Scheme, Header: c.Header}.Validate()
+	case c.Scheme != "":
+		return fmt.Errorf("scheme is for kind hook")
+	case len(c.Hosts) == 0:
+		return fmt.Errorf("hosts is empty: name the hosts that it may be sent to")
 	case (c.Kind == Header) != (c.Header != ""):
 		return fmt.Errorf("header is for kind header, which needs it")
 	case (c.Kind == OAuth) != (c.ClientID != ""):
@@ -87,4 +98,10 @@ func (c Credential) Secret(plain bool) (Secret, error) {
 		s.Header, s.Value = c.Header, value
 	}
 	return s, nil
+}
+
+// Proof returns how the senders of events prove themselves, of kind hook.
+func (c Credential) Proof() (webhook.Proof, error) {
+	value, err := c.Value()
+	return webhook.Proof{Scheme: c.Scheme, Header: c.Header, Secret: value}, err
 }

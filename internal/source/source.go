@@ -56,6 +56,7 @@ type Spec struct {
 	URL          string   `json:"url,omitempty" maxLength:"2048" doc:"Where the source is: http or https, and of a folder its path."`
 	Command      []string `json:"command,omitempty" nullable:"false" maxItems:"64" doc:"In place of url, of an MCP server that is started: the program and its arguments."`
 	Auth         *Auth    `json:"auth,omitempty"`
+	Hook         *Auth    `json:"hook,omitempty" doc:"What the senders of events prove themselves with: a credential of kind hook. Absent: the source takes no events."`
 	Every        Duration `json:"every,omitempty" doc:"Longest time between two looks at the source, such as 5m; absent: what the source asks for, else five minutes."`
 	Provider     string   `json:"provider,omitempty" doc:"Provider that owns the tools; absent: the source's name. Where there are several documents, each has a provider below it."`
 	AllowPrivate bool     `json:"allow_private,omitempty" doc:"Private addresses may be reached, as far as the operator's settings allow them."`

@@ -21,6 +21,7 @@ var (
 	errNotHeld  = errors.New("the source holds nothing that waits for a confirmation")
 	errTaken    = errors.New("two sources cannot fill one provider")
 	errNamed    = errors.New("the source is named by the source")
+	errUnproven = errors.New("events of this source cannot be verified: the server's log says why")
 	errProvider = errors.New("the provider of a source stays: remove the source, and add it anew")
 )
 
@@ -99,6 +100,11 @@ func (s *Service) admit(i id, spec source.Spec) (source.Spec, error) {
 	}
 	if _, err := s.place(i.tenant, spec, false); err != nil {
 		return spec, err
+	}
+	if spec.Hook != nil {
+		if _, err := s.proof(i.tenant, spec); err != nil {
+			return spec, err
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -86,6 +86,7 @@ func Routes(api huma.API, s *Service) {
 		}
 		return &trialOutput{t}, nil
 	})
+	s.eventRoutes(api)
 }
 
 func (s *Service) listAll(ctx context.Context, _ *struct{}) (*listOutput, error) {
@@ -117,6 +118,8 @@ func problem(err error) error {
 		return huma.Error403Forbidden(err.Error())
 	case errors.Is(err, errDeclared), errors.Is(err, errNamed), errors.Is(err, errRemoving), errors.Is(err, errNotHeld), errors.Is(err, errProvider), errors.Is(err, errTaken):
 		return huma.Error409Conflict(err.Error())
+	case errors.Is(err, errUnproven):
+		return huma.Error503ServiceUnavailable(err.Error())
 	case errors.Is(err, errStore), errors.Is(err, context.Canceled):
 		return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(errStore.Error()), http.Header{"Retry-After": {"5"}})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/toolstream/toolstream/internal/outbound"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/internal/webhook"
 )
 
 // Permit says what sources may take of what is the operator's.
@@ -61,6 +62,27 @@ func (s *Service) place(owner string, spec source.Spec, found bool) (source.Plac
 	}
 	at.Client = s.transports.Client(options)
 	return at, nil
+}
+
+// proof returns how the senders of a source's events prove themselves.
+func (s *Service) proof(owner string, spec source.Spec) (webhook.Proof, error) {
+	name := spec.Hook.Credential
+	c, there := s.cfg.Permit.Credentials[name]
+	if !there || !c.For(owner, tenant.Default) || c.Kind != outbound.Hook {
+		return webhook.Proof{}, refuse("there is no credential %q of kind hook for this tenant among crawl.credentials", name)
+	}
+	proof, err := c.Proof()
+	if err != nil {
+		return proof, s.unreadable(name, err)
+	}
+	return proof, nil
+}
+
+// unreadable returns the error of a credential that cannot be read, without what only the
+// operator may see.
+func (s *Service) unreadable(name string, err error) error {
+	s.log.Warn("sources: a credential cannot be read", "credential", name, "error", err)
+	return errors.New("the credential cannot be read: the server's log says why")
 }
 
 func (p Permit) command(spec source.Spec) error {
@@ -116,8 +138,8 @@ func (s *Service) authorize(at *source.Place, options *outbound.Options, owner s
 	c, there := s.cfg.Permit.Credentials[name]
 	u, err := url.Parse(spec.URL)
 	switch {
-	case !there, !c.For(owner, tenant.Default):
-		return refuse("there is no credential %q for this tenant among crawl.credentials", name)
+	case !there, !c.For(owner, tenant.Default), c.Kind == outbound.Hook:
+		return refuse("there is no credential %q to send for this tenant among crawl.credentials", name)
 	case err != nil:
 		return err
 	case !outbound.Bound(c.Hosts, u.Host):
@@ -132,8 +154,7 @@ func (s *Service) authorize(at *source.Place, options *outbound.Options, owner s
 		})
 	}
 	if err != nil {
-		s.log.Warn("sources: a credential cannot be read", "credential", name, "error", err)
-		return errors.New("the credential cannot be read: the server's log says why")
+		return s.unreadable(name, err)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/outbound"
@@ -90,6 +91,7 @@ type Service struct {
 	failing    chan struct{} // the same for the others
 	loaded     chan struct{} // closed once the store was read
 	hangups    sync.WaitGroup
+	events     *lru.Cache[eventKey, struct{}] // that came before
 
 	mu      sync.Mutex // guards what follows
 	known   map[id]*held
@@ -105,6 +107,7 @@ type held struct {
 	specRevision  uint64
 	status        Status
 	stateRevision uint64
+	bell          *bell // nil before the first event
 }
 
 // New returns a service that looks at nothing until Run.
@@ -115,6 +118,7 @@ func New(cfg Config, deps Deps) *Service {
 		answering: make(chan struct{}, cfg.Parallel), failing: make(chan struct{}, max(1, cfg.Parallel/4)), loaded: make(chan struct{}),
 		known: map[id]*held{}, held: map[int]bool{}, workers: map[id]*worker{},
 	}
+	s.events, _ = lru.New[eventKey, struct{}](keptEvents) // which fails for none at all
 	s.metrics = newMetrics(deps.Registerer)
 	return s
 }

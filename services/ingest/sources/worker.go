@@ -71,10 +71,14 @@ func newWorker(s *Service, i id, rec *record, last Status, cancel context.Cancel
 	}
 }
 
-// tell hands over another declaration.
+// tell hands over another record. An event that it notes may have arrived elsewhere, by
+// another clock.
 func (w *worker) tell(rec *record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !rec.Told.Equal(w.rec.Told) && w.seen.IsZero() {
+		w.seen = earlier(rec.Told, time.Now())
+	}
 	w.rec = rec
 	w.nudge()
 }
