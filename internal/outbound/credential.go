@@ -1,10 +1,20 @@
 package outbound
 
 import (
+	"context"
+	"crypto/sha256"
 	"fmt"
+	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awssign "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
 
 	"github.com/toolstream/toolstream/internal/webhook"
 )
@@ -14,6 +24,7 @@ const (
 	Bearer = "bearer" // a token in the header Authorization
 	Header = "header" // a value in another header
 	OAuth  = "oauth"  // a client's id and secret, for which a token is fetched
+	AWS    = "aws"    // the secret of an access key, with which requests are signed (Signature Version 4)
 	Hook   = "hook"   // what senders of events prove themselves with: it is sent to nobody
 )
 
@@ -25,7 +36,9 @@ type Credential struct {
 	Tenants  []string `json:"tenants,omitempty"`   // that may use it; the operator's alone where there are none; "*" is any
 	Header   string   `json:"header,omitempty"`    // of kind header, and of kind hook but for the scheme standard
 	Scheme   string   `json:"scheme,omitempty"`    // of kind hook, as package webhook names it
-	ClientID string   `json:"client_id,omitempty"` // of kind oauth
+	ClientID string   `json:"client_id,omitempty"` // of kind oauth, and the access key's id of kind aws
+	TokenURL string   `json:"token_url,omitempty"` // of kind oauth: where tokens are; empty: the MCP server says it
+	Scope    string   `json:"scope,omitempty"`     // of kind oauth, with token_url
 	Env      string   `json:"env,omitempty"`       // environment variable that holds the secret
 	File     string   `json:"file,omitempty"`      // file that holds it, read at every connection
 }
@@ -33,8 +46,8 @@ type Credential struct {
 // Validate says what is wrong with a credential as it is set.
 func (c Credential) Validate() error {
 	switch {
-	case !slices.Contains([]string{Bearer, Header, OAuth, Hook}, c.Kind):
-		return fmt.Errorf("kind is %q; it is one of %s, %s, %s, %s", c.Kind, Bearer, Header, OAuth, Hook)
+	case !slices.Contains([]string{Bearer, Header, OAuth, AWS, Hook}, c.Kind):
+		return fmt.Errorf("kind is %q; it is one of %s, %s, %s, %s, %s", c.Kind, Bearer, Header, OAuth, AWS, Hook)
 	case (c.Env == "") == (c.File == ""):
 		return fmt.Errorf("set either env or file to where the secret is")
 	case c.Kind == Hook:
@@ -48,8 +61,10 @@ func (c Credential) Validate() error {
 		return fmt.Errorf("hosts is empty: name the hosts that it may be sent to")
 	case (c.Kind == Header) != (c.Header != ""):
 		return fmt.Errorf("header is for kind header, which needs it")
-	case (c.Kind == OAuth) != (c.ClientID != ""):
-		return fmt.Errorf("client_id is for kind oauth, which needs it")
+	case (c.Kind == OAuth || c.Kind == AWS) != (c.ClientID != ""):
+		return fmt.Errorf("client_id is for kinds oauth and aws, which need it")
+	case c.TokenURL != "" && c.Kind != OAuth, c.Scope != "" && c.TokenURL == "":
+		return fmt.Errorf("token_url is for kind oauth, and scope for that with token_url")
 	}
 	return nil
 }
@@ -83,9 +98,10 @@ func (c Credential) Value() (string, error) {
 	return value, nil
 }
 
-// Secret returns the header that the credential is sent in, none for kind oauth. Plain
-// says that it may be sent over a connection that is not encrypted.
-func (c Credential) Secret(plain bool) (Secret, error) {
+// Secret returns how the credential is sent. For kind oauth it is only where the credential
+// says where tokens are, which client fetches. Plain says that it may be sent over a
+// connection that is not encrypted.
+func (c Credential) Secret(plain bool, client *http.Client) (Secret, error) {
 	value, err := c.Value()
 	if err != nil {
 		return Secret{}, err
@@ -96,8 +112,51 @@ func (c Credential) Secret(plain bool) (Secret, error) {
 		s.Header, s.Value = "Authorization", "Bearer "+value
 	case Header:
 		s.Header, s.Value = c.Header, value
+	case AWS:
+		s.Header, s.Sign = "Authorization", signAWS(c.ClientID, value)
+	case OAuth:
+		if c.TokenURL != "" {
+			s.Header, s.Sign = "Authorization", c.fetchToken(value, client)
+		}
 	}
 	return s, nil
+}
+
+// tokenTimeout bounds how long a token is waited for.
+const tokenTimeout = 30 * time.Second
+
+// fetchToken returns what sets a token that is fetched with client credentials (RFC 6749,
+// section 4.4), and again when it expires.
+func (c Credential) fetchToken(secret string, client *http.Client) func(*http.Request) error {
+	bounded := *client
+	bounded.Timeout = tokenTimeout
+	conf := clientcredentials.Config{ClientID: c.ClientID, ClientSecret: secret, TokenURL: c.TokenURL, Scopes: strings.Fields(c.Scope)}
+	tokens := conf.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, &bounded))
+	return func(req *http.Request) error {
+		token, err := tokens.Token()
+		if err != nil {
+			return fmt.Errorf("no token from %s: %w", c.TokenURL, err)
+		}
+		token.SetAuthHeader(req)
+		return nil
+	}
+}
+
+// awsHost is that of a service of a region. The name of a service in it is also that in
+// signatures.
+var awsHost = regexp.MustCompile(`^([a-z0-9-]+)\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|api\.aws)$`)
+
+// signAWS returns what signs requests without a body.
+func signAWS(key, secret string) func(*http.Request) error {
+	signer := awssign.NewSigner()
+	empty := fmt.Sprintf("%x", sha256.Sum256(nil))
+	return func(req *http.Request) error {
+		service, region := "apigateway", "us-east-1" // of what stands in for AWS
+		if m := awsHost.FindStringSubmatch(req.URL.Hostname()); m != nil {
+			service, region = m[1], m[2]
+		}
+		return signer.SignHTTP(req.Context(), aws.Credentials{AccessKeyID: key, SecretAccessKey: secret}, req, empty, service, region, time.Now())
+	}
 }
 
 // Proof returns how the senders of events prove themselves, of kind hook.

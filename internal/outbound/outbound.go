@@ -130,11 +130,12 @@ type Options struct {
 	Only    bool   // no other hosts than those of Secret are reached
 }
 
-// Secret is a header that is sent to some hosts.
+// Secret is a header that is sent to some hosts, or what signs requests to them.
 type Secret struct {
 	Header, Value string
-	Hosts         []string // host or host:port
-	Plain         bool     // also where the connection is not encrypted
+	Sign          func(*http.Request) error // in place of Header: changes the headers of a request
+	Hosts         []string                  // host or host:port
+	Plain         bool                      // also where the connection is not encrypted
 }
 
 // maxRedirects bounds the redirects of a request.
@@ -172,11 +173,13 @@ func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	if r.o.Only && !bound {
 		return nil, fmt.Errorf("%s is not among the hosts that the credential is bound to", req.URL.Host)
 	}
-	if s := r.o.Secret; s.Value != "" {
+	if s := r.o.Secret; s.Value != "" || s.Sign != nil {
 		req = req.Clone(req.Context()) // a RoundTripper leaves the request as it is
 		req.Header.Del(s.Header)
 		if bound && (s.Plain || req.URL.Scheme == "https") {
-			req.Header.Set(s.Header, s.Value)
+			if err := s.apply(req); err != nil {
+				return nil, err
+			}
 		}
 	}
 	resp, err := r.next.RoundTrip(req)
@@ -187,6 +190,14 @@ func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = &limited{ReadCloser: resp.Body, left: r.o.Limit, limit: r.o.Limit}
 	}
 	return resp, nil
+}
+
+func (s Secret) apply(req *http.Request) error {
+	if s.Sign != nil {
+		return s.Sign(req)
+	}
+	req.Header.Set(s.Header, s.Value)
+	return nil
 }
 
 // Bound reports whether a host, with its port where the address names one, is in a list of

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/webhook"
 )
 
 func TestOnlyPublicAddressesAreReached(t *testing.T) {
@@ -177,7 +179,7 @@ func TestCredentials(t *testing.T) {
 		{Credential{Kind: Header, Header: "X-Key", Hosts: []string{"h"}, File: file}, "X-Key", "from-file"},
 		{Credential{Kind: OAuth, ClientID: "me", Hosts: []string{"h"}, File: file}, "", ""},
 	} {
-		s, err := tc.c.Secret(false)
+		s, err := tc.c.Secret(false, nil)
 		if err != nil || tc.c.Validate() != nil || s.Header != tc.header || s.Value != tc.value {
 			t.Errorf("%+v: %+v, %v, %v", tc.c, s, err, tc.c.Validate())
 		}
@@ -185,6 +187,8 @@ func TestCredentials(t *testing.T) {
 	for _, wrong := range []Credential{
 		{Kind: "basic", Hosts: []string{"h"}, Env: "A"}, {Kind: Bearer, Env: "A"}, {Kind: Bearer, Hosts: []string{"h"}},
 		{Kind: Bearer, Hosts: []string{"h"}, Env: "A", File: "b"}, {Kind: Header, Hosts: []string{"h"}, Env: "A"}, {Kind: OAuth, Hosts: []string{"h"}, Env: "A"},
+		{Kind: AWS, Hosts: []string{"h"}, Env: "A"}, {Kind: Bearer, TokenURL: "https://h", Hosts: []string{"h"}, Env: "A"}, {Kind: OAuth, ClientID: "me", Scope: "s", Hosts: []string{"h"}, Env: "A"},
+		{Kind: Hook, Scheme: webhook.Standard, Hosts: []string{"h"}, Env: "A"}, {Kind: Hook, Scheme: webhook.Key, Env: "A"}, {Kind: Bearer, Scheme: webhook.Standard, Hosts: []string{"h"}, Env: "A"},
 	} {
 		if wrong.Validate() == nil {
 			t.Errorf("%+v is taken", wrong)
@@ -196,5 +200,82 @@ func TestCredentials(t *testing.T) {
 	own, shared := Credential{}, Credential{Tenants: []string{"acme"}}
 	if !own.For("default", "default") || own.For("acme", "default") || !shared.For("acme", "default") || shared.For("default", "default") {
 		t.Error("tenants use what is not theirs, or not what is")
+	}
+}
+
+func TestAWSRequestsAreSignedForTheirRegion(t *testing.T) {
+	t.Setenv("SOURCE_TOKEN", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
+	c := Credential{Kind: AWS, ClientID: "AKIDEXAMPLE", Hosts: []string{"amazonaws.com"}, Env: "SOURCE_TOKEN"}
+	s, err := c.Secret(false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, scope := range map[string]string{
+		"https://apigateway.eu-west-1.amazonaws.com/restapis?limit=500": "/eu-west-1/apigateway/aws4_request, SignedHeaders=host;x-amz-date, Signature=",
+		"https://apigateway.cn-north-1.amazonaws.com.cn/restapis":       "/cn-north-1/apigateway/aws4_request",
+		"http://127.0.0.1:5000/restapis":                                "/us-east-1/apigateway/aws4_request",
+		"https://apigateway.eu-west-1.amazonaws.com.evil.example/x?y=1": "/us-east-1/apigateway/aws4_request",
+	} {
+		req := httptest.NewRequest(http.MethodGet, address, nil)
+		if err := s.Sign(req); err != nil {
+			t.Fatal(err)
+		}
+		if got := req.Header.Get("Authorization"); !strings.HasPrefix(got, "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/") || !strings.Contains(got, scope) {
+			t.Errorf("%s: %s, want %s", address, got, scope)
+		}
+	}
+}
+
+func TestTokensAreFetchedAndSentToBoundHostsAlone(t *testing.T) {
+	var asked int
+	var saw []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/token" {
+			saw = append(saw, r.Header.Get("Authorization"))
+			return
+		}
+		asked++
+		if id, secret, _ := r.BasicAuth(); id != "me" || secret != "s3cret" || r.FormValue("scope") != "https://management.azure.com/.default" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"access_token":"t0ken","token_type":"Bearer","expires_in":3600}`)
+	}))
+	defer server.Close()
+	host := strings.TrimPrefix(server.URL, "http://")
+	t.Setenv("SOURCE_TOKEN", "s3cret")
+	c := Credential{Kind: OAuth, ClientID: "me", TokenURL: server.URL + "/token", Scope: "https://management.azure.com/.default", Hosts: []string{host}, Env: "SOURCE_TOKEN"}
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	all := NewTransports(Policy{Loopback: true})
+	defer all.Close()
+	get := func(hosts []string) error {
+		secret, err := c.Secret(true, all.Client(Options{Only: true, Secret: Secret{Hosts: c.Hosts}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret.Hosts = hosts
+		client := all.Client(Options{Secret: secret})
+		for range 2 {
+			resp, err := client.Get(server.URL + "/apis")
+			if err != nil {
+				return err
+			}
+			resp.Body.Close()
+		}
+		return nil
+	}
+	if err := get(c.Hosts); err != nil || asked != 1 || strings.Join(saw, " ") != "Bearer t0ken Bearer t0ken" {
+		t.Errorf("%v, tokens asked for %d times, sent %q", err, asked, saw)
+	}
+	saw = nil
+	if err := get([]string{"elsewhere.example"}); err != nil || strings.TrimSpace(strings.Join(saw, "")) != "" {
+		t.Errorf("%v, sent to a host that is not bound: %q", err, saw)
+	}
+	c.ClientID = "other"
+	if err := get(c.Hosts); err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("a token is refused: %v", err)
 	}
 }

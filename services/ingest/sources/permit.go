@@ -145,13 +145,13 @@ func (s *Service) authorize(at *source.Place, options *outbound.Options, owner s
 	case !outbound.Bound(c.Hosts, u.Host):
 		return refuse("the credential %q may not be sent to %s", name, u.Host)
 	}
-	options.Secret, err = c.Secret(u.Scheme == "http")
-	if err == nil && c.Kind == outbound.OAuth {
-		at.OAuth = &source.OAuth{ClientID: c.ClientID}
+	hosts := s.transports.Client(outbound.Options{
+		Private: options.Private, Strict: options.Strict, Limit: options.Limit, Only: true, Secret: outbound.Secret{Hosts: c.Hosts},
+	})
+	options.Secret, err = c.Secret(u.Scheme == "http", hosts)
+	if err == nil && c.Kind == outbound.OAuth && c.TokenURL == "" {
+		at.OAuth = &source.OAuth{ClientID: c.ClientID, Client: hosts}
 		at.OAuth.Secret, err = c.Value()
-		at.OAuth.Client = s.transports.Client(outbound.Options{
-			Private: options.Private, Strict: options.Strict, Limit: options.Limit, Only: true, Secret: outbound.Secret{Hosts: c.Hosts},
-		})
 	}
 	if err != nil {
 		return s.unreadable(name, err)
