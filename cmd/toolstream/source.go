@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -134,7 +135,7 @@ func lost(s sources.Source) string {
 
 func newSourcesAdd(con *console) *cobra.Command {
 	var declared spec.Spec
-	var credential, hook string
+	var credential, hook, mapping string
 	var every time.Duration
 	var wait bool
 	cmd := &cobra.Command{
@@ -143,6 +144,7 @@ func newSourcesAdd(con *console) *cobra.Command {
 			"  toolstream sources add pets --kind openapi --url https://pets.example/openapi.json\n  toolstream sources add specs --kind folder --url /srv/specs\n" +
 			"  toolstream sources add acme --kind mcp-registry --url https://registry.example --allow 'com.acme/*'\n" +
 			"  toolstream sources add cluster --kind kubernetes --namespaces shop\n" +
+			"  toolstream sources add kong --kind kong --url http://kong:8001 --proxy https://api.example --allow-private\n" +
 			"  toolstream sources add files --wait -- npx -y @modelcontextprotocol/server-filesystem /srv",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			declared.Command, declared.Every = args[1:], spec.Duration(every)
@@ -151,6 +153,11 @@ func newSourcesAdd(con *console) *cobra.Command {
 			}
 			if hook != "" {
 				declared.Hook = &spec.Auth{Credential: hook}
+			}
+			if mapping != "" {
+				if err := json.Unmarshal([]byte(mapping), &declared.Mapping); err != nil {
+					return refused(cmd, fmt.Errorf("--mapping: %w", err))
+				}
 			}
 			if err := cmp.Or(spec.ValidateName(args[0]), declared.Validate()); err != nil {
 				return refused(cmd, err)
@@ -163,9 +170,11 @@ func newSourcesAdd(con *console) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&declared.Kind, "kind", spec.MCP, "kind of source: mcp, openapi, folder, a2a, mcp-registry, docker-catalog, kubernetes, caddy or traefik")
+	flags.StringVar(&declared.Kind, "kind", spec.MCP, "kind of source: mcp, openapi, folder, a2a, mcp-registry, docker-catalog, kubernetes, kong, azure, aws, caddy, traefik or gateway")
 	flags.StringVar(&declared.URL, "url", "", "where it is; of a folder, its absolute path")
 	flags.StringVar(&credential, "auth", "", "`NAME` of a credential in the server's settings (crawl.credentials)")
+	flags.StringVar(&declared.Proxy, "proxy", "", "of the kind kong, the address at which the gateway serves its routes")
+	flags.StringVar(&mapping, "mapping", "", "of the kind gateway, a `JSON` object that says by JSON paths what its list holds: items, id, document, and next, cursor, version, kind")
 	flags.StringVar(&hook, "hook", "", "`NAME` of a credential of kind hook there, which the senders of the source's events prove themselves with")
 	flags.DurationVar(&every, "every", 0, "longest time between two looks; 0: what the source asks for, else 5m")
 	flags.StringVar(&declared.Provider, "provider", "", "`ID` of the provider that owns the tools; the source's name if it is not given")
@@ -178,7 +187,7 @@ func newSourcesAdd(con *console) *cobra.Command {
 	flags.StringVar(&declared.Document, "document", "", "of the kinds caddy and traefik: `PATH` of the OpenAPI document below each route; openapi.json if not given")
 	flags.StringVar(&declared.Selector, "selector", "", "of the kind kubernetes: `LABELS` that objects have, such as team=shop")
 	flags.BoolVar(&wait, "wait", false, "wait for the first look")
-	fixed(cmd, "kind", spec.MCP, spec.OpenAPI, spec.Folder, spec.A2A, spec.MCPRegistry, spec.DockerCatalog, spec.Kubernetes, spec.Caddy, spec.Traefik)
+	fixed(cmd, "kind", spec.MCP, spec.OpenAPI, spec.Folder, spec.A2A, spec.MCPRegistry, spec.DockerCatalog, spec.Kubernetes, spec.Kong, spec.Azure, spec.AWS, spec.Caddy, spec.Traefik, spec.Gateway)
 	fixed(cmd, "deletes", spec.Guarded, spec.Always, spec.Never)
 	return cmd
 }

@@ -34,6 +34,12 @@ const (
 	Kubernetes    = "kubernetes"     // the operator's cluster, by its objects
 	Caddy         = "caddy"          // a Caddy, by its routes
 	Traefik       = "traefik"        // a Traefik, by its routes
+	Kong          = "kong"           // the routes of a Kong gateway
+	Gateway       = "gateway"        // the APIs that a gateway or a portal lists as JSON, as a mapping says
+
+	// What hands out the documents of others.
+	Azure = "azure" // the APIs of an Azure API Management service
+	AWS   = "aws"   // the stages of Amazon API Gateway in a region
 )
 
 // Findable are the kinds of the sources that another one may name: none that reads files,
@@ -52,12 +58,14 @@ const (
 
 // Spec is a source as it is declared.
 type Spec struct {
-	Kind         string   `json:"kind" doc:"mcp, openapi, folder, a2a, mcp-registry, docker-catalog, kubernetes, caddy or traefik."`
+	Kind         string   `json:"kind" doc:"mcp, openapi, folder, a2a, mcp-registry, docker-catalog, kubernetes, kong, azure, aws, caddy, traefik or gateway."`
 	URL          string   `json:"url,omitempty" maxLength:"2048" doc:"Where the source is: http or https, and of a folder its path."`
 	Command      []string `json:"command,omitempty" nullable:"false" maxItems:"64" doc:"In place of url, of an MCP server that is started: the program and its arguments."`
 	Auth         *Auth    `json:"auth,omitempty"`
 	Hook         *Auth    `json:"hook,omitempty" doc:"What the senders of events prove themselves with: a credential of kind hook. Absent: the source takes no events."`
 	Every        Duration `json:"every,omitempty" doc:"Longest time between two looks at the source, such as 5m; absent: what the source asks for, else five minutes."`
+	Proxy        string   `json:"proxy,omitempty" maxLength:"2048" doc:"Of the kind kong: the address at which the gateway serves its routes."`
+	Mapping      *Mapping `json:"mapping,omitempty"`
 	Provider     string   `json:"provider,omitempty" doc:"Provider that owns the tools; absent: the source's name. Where there are several documents, each has a provider below it."`
 	AllowPrivate bool     `json:"allow_private,omitempty" doc:"Private addresses may be reached, as far as the operator's settings allow them."`
 	Deletes      string   `json:"deletes,omitempty" enum:"guarded,always,never" doc:"What becomes of tools that the source no longer lists. guarded (the default): they are deleted, but more than half at once only once that is confirmed."`
@@ -148,8 +156,20 @@ func (s Spec) Validate() error {
 		return nil
 	case len(s.Command) > 0:
 		return invalid("/command", "", "is for the kind mcp alone")
+	case (s.Kind == Kong) != (s.Proxy != ""):
+		return invalid("/proxy", s.Proxy, "is for the kind kong, which needs it")
+	case (s.Kind == Gateway) != (s.Mapping != nil):
+		return invalid("/mapping", "", "is for the kind gateway, which needs it")
+	case s.Mapping != nil:
+		if err := s.Mapping.Validate(); err != nil {
+			return err
+		}
+	case s.Proxy != "":
+		if err := validURL("/proxy", s.Proxy); err != nil {
+			return err
+		}
 	}
-	return validURL(s.URL)
+	return validURL("/url", s.URL)
 }
 
 // The bounds of Spec.Limit, and what it is where none is given.
@@ -194,13 +214,13 @@ func (s Spec) Takes(name string) bool {
 	return (len(s.Allow) == 0 || within(s.Allow)) && !within(s.Deny)
 }
 
-func validURL(address string) error {
+func validURL(path, address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return &schema.Invalid{Path: "/url", Reason: "must be an address such as https://host/path"}
+		return &schema.Invalid{Path: path, Reason: "must be an address such as https://host/path"}
 	case u.User != nil:
-		return &schema.Invalid{Path: "/url", Reason: "must not hold a user or password: name a credential"}
+		return &schema.Invalid{Path: path, Reason: "must not hold a user or password: name a credential"}
 	}
 	return nil
 }
@@ -222,6 +242,9 @@ type Place struct {
 	Namespaces []string // of a cluster; none: all
 	Selector   string   // of labels of its objects
 	Document   string   // path of a document below each route of a gateway; empty: the usual one
+
+	Proxy   string   // as Spec has it
+	Mapping *Mapping // as Spec has it
 
 	Client *http.Client // reaches what may be reached, and sends the credential
 	OAuth  *OAuth       // nil: no token is to be fetched
@@ -291,7 +314,9 @@ type Document struct {
 	Raw    []byte
 	Group  string // of a source that names others: that of them which the document is about
 
-	Problem string // of a tool, called Name, that must not be indexed: why; empty: it may be
+	Provider string // of its own, below the source's; empty: what it says of itself. Of listings of several.
+
+	Problem string // of a tool, called Name, or of Provider, that must not be indexed: why; empty: it may be
 }
 
 // ErrAuth is wrapped by the error of a source that wants a credential, or another one.

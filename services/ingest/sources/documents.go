@@ -21,7 +21,13 @@ type content struct {
 	owner    []formats.Item  // the provider's own document, if there is one
 	kept     map[string]bool // ids of tools that are there and could not be read
 	problems []string
-	unsure   bool // a document could not be read: any tool may have been in it
+	unread   []string // providers of documents that could not be read: any of their tools may have been in them
+	unsure   bool     // another document could not be read: any tool may have been in it
+}
+
+// keeps reports whether a tool may be there, though the listing does not show it.
+func (c *content) keeps(id string) bool {
+	return c.kept[id] || slices.ContainsFunc(c.unread, func(provider string) bool { return strings.HasPrefix(id, provider+"/") })
 }
 
 // maxProblems is how many problems a status shows, and maxProblem how long each is in
@@ -57,11 +63,17 @@ func read(l source.Listing, root string) content {
 		if d.Problem != "" {
 			c.problem(strings.TrimPrefix(d.Name+": "+d.Problem, ": "))
 			c.kept[below(root, d.Name)] = true
+			if d.Provider != "" {
+				c.unread = append(c.unread, root+"/"+d.Provider)
+			}
 			continue
 		}
 		opt := formats.Options{Source: d.Name, Format: d.Format, Provider: root, Base: d.Base}
 		if l.Several {
 			opt.Provider, opt.Below = "", root
+		}
+		if d.Provider != "" {
+			opt.Provider, opt.Below = root+"/"+d.Provider, ""
 		}
 		items, problems := formats.Parse(d.Raw, opt)
 		for _, item := range items {
@@ -83,7 +95,13 @@ func read(l source.Listing, root string) content {
 			if p.ID == "" && d.Tool {
 				p.ID = d.Name
 			}
-			c.unsure = c.unsure || p.ID == "" && !d.Tool
+			switch {
+			case p.ID != "" || d.Tool:
+			case d.Provider != "":
+				c.unread = append(c.unread, opt.Provider)
+			default:
+				c.unsure = true
+			}
 			c.kept[below(root, p.ID)] = true
 		}
 	}
@@ -109,6 +127,7 @@ func digest(l source.Listing) [sha256.Size]byte {
 	part(l.Owner)
 	for _, d := range l.Documents {
 		part([]byte(d.Name))
+		part([]byte(d.Provider))
 		part(d.Raw)
 	}
 	for _, f := range l.Found {

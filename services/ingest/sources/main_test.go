@@ -146,8 +146,8 @@ type shop struct {
 	lost     int // connections that are lost, the first ones
 	changed  func()
 	extra    []source.Document
+	several  bool // each has a provider of its own
 	found    []source.Found
-	several  bool
 }
 
 func newShop(names ...string) *shop {

@@ -38,7 +38,7 @@ func refuse(format string, args ...any) error {
 // wraps source.ErrRefused. One that another source has found reaches no address that its
 // user has not asked for: also the operator's own machine only with allow_private.
 func (s *Service) place(owner string, spec source.Spec, found bool) (source.Place, error) {
-	p, at := s.cfg.Permit, source.Place{URL: spec.URL, Command: spec.Command, Document: spec.Document, Limits: s.cfg.Limits}
+	p, at := s.cfg.Permit, source.Place{URL: spec.URL, Command: spec.Command, Document: spec.Document, Proxy: spec.Proxy, Mapping: spec.Mapping, Limits: s.cfg.Limits}
 	switch {
 	case len(spec.Command) > 0:
 		return at, p.command(spec)

@@ -145,13 +145,13 @@ func (w *worker) accept(ctx context.Context, c *content, opts ingest.Options, f 
 
 // lost returns the ids, in order, of the tools that a listing lacks.
 func (k *shelf) lost(c content) []string {
-	there := maps.Clone(c.kept)
+	there := map[string]bool{}
 	for _, item := range c.tools {
 		there[item.ID] = true
 	}
 	var lost []string
 	for i := range k.tools {
-		if !there[i] {
+		if !there[i] && !c.keeps(i) {
 			lost = append(lost, i)
 		}
 	}

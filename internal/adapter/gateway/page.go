@@ -1,0 +1,124 @@
+// Package gateway reads which APIs gateways serve, from where they are managed.
+//
+// A gateway names other sources, as source.Found: MCP servers, and OpenAPI documents that
+// have an address. Where only the gateway itself hands a document out, it is part of the
+// listing.
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+
+	"github.com/toolstream/toolstream/internal/source"
+)
+
+// reader reads one list of a gateway, within the limits of the source.
+type reader struct {
+	at    source.Place
+	read  atomic.Int64 // bytes
+	pages int
+	seen  map[string]bool // addresses of pages
+}
+
+func newReader(at source.Place) *reader { return &reader{at: at, seen: map[string]bool{}} }
+
+var (
+	errPages  = errors.New("the list has too many pages")
+	errCircle = errors.New("the pages of the list lead in a circle")
+	errSize   = errors.New("the list is too large")
+)
+
+// page reads a page of a list into a value. Numbers of an any are json.Number.
+func (r *reader) page(ctx context.Context, address *url.URL, into any) error {
+	switch r.pages++; {
+	case r.pages > r.at.Limits.Pages:
+		return errPages
+	case r.seen[address.String()]:
+		return errCircle
+	}
+	r.seen[address.String()] = true
+	text, err := r.get(ctx, address, "application/json")
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("%s answers no JSON that is a list: %w", address.Redacted(), err)
+	}
+	return nil
+}
+
+// get reads what an address answers. An answer that is none of success is an error. It may
+// be called concurrently.
+func (r *reader) get(ctx context.Context, address *url.URL, accept string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", accept)
+	resp, err := r.at.Client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, source.Refusal(resp.StatusCode, source.RetryAfter(resp), fmt.Errorf("%s answers %s", address.Redacted(), resp.Status))
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, r.at.Limits.Bytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if r.read.Add(int64(len(text))) > r.at.Limits.Bytes {
+		return nil, errSize
+	}
+	return text, nil
+}
+
+// next returns the address of the page that a page calls the next one.
+func next(page *url.URL, address string) (*url.URL, error) {
+	to, err := page.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("the address of the next page: %w", err)
+	}
+	if to.Host != page.Host || to.Scheme != page.Scheme {
+		return nil, fmt.Errorf("the next page is on another host: %s", to.Host)
+	}
+	return to, nil
+}
+
+// with returns an address with a query parameter.
+func with(address *url.URL, name, value string) *url.URL {
+	to := *address
+	query := to.Query()
+	query.Set(name, value)
+	to.RawQuery = query.Encode()
+	return &to
+}
+
+// polled is a session that is asked from time to time: its list function has all that it
+// keeps.
+type polled func(ctx context.Context, whole bool) (source.Listing, error)
+
+// List implements source.Session.
+func (p polled) List(ctx context.Context, whole bool) (source.Listing, error) { return p(ctx, whole) }
+
+// Live implements source.Session. Events come another way.
+func (polled) Live() bool { return false }
+
+// Close implements source.Session.
+func (polled) Close() {}
+
+// about returns what a gateway says of an API, as a provider's document. Its version is
+// there so that the API is looked at when it has changed.
+func about(name, version string) json.RawMessage {
+	raw, _ := json.Marshal(map[string]string{"name": name, "version": version}) // texts always encode
+	return raw
+}
