@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"regexp"
@@ -146,16 +147,25 @@ func (c Credential) fetchToken(secret string, client *http.Client) func(*http.Re
 // signatures.
 var awsHost = regexp.MustCompile(`^([a-z0-9-]+)\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|api\.aws)$`)
 
-// signAWS returns what signs requests without a body.
+// signAWS returns what signs requests.
 func signAWS(key, secret string) func(*http.Request) error {
 	signer := awssign.NewSigner()
-	empty := fmt.Sprintf("%x", sha256.Sum256(nil))
 	return func(req *http.Request) error {
+		var body []byte
+		if req.GetBody != nil {
+			r, err := req.GetBody()
+			if err != nil {
+				return err
+			}
+			if body, err = io.ReadAll(r); err != nil {
+				return err
+			}
+		}
 		service, region := "apigateway", "us-east-1" // of what stands in for AWS
 		if m := awsHost.FindStringSubmatch(req.URL.Hostname()); m != nil {
 			service, region = m[1], m[2]
 		}
-		return signer.SignHTTP(req.Context(), aws.Credentials{AccessKeyID: key, SecretAccessKey: secret}, req, empty, service, region, time.Now())
+		return signer.SignHTTP(req.Context(), aws.Credentials{AccessKeyID: key, SecretAccessKey: secret}, req, fmt.Sprintf("%x", sha256.Sum256(body)), service, region, time.Now())
 	}
 }
 

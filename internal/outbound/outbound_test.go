@@ -216,13 +216,43 @@ func TestAWSRequestsAreSignedForTheirRegion(t *testing.T) {
 		"http://127.0.0.1:5000/restapis":                                "/us-east-1/apigateway/aws4_request",
 		"https://apigateway.eu-west-1.amazonaws.com.evil.example/x?y=1": "/us-east-1/apigateway/aws4_request",
 	} {
-		req := httptest.NewRequest(http.MethodGet, address, nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := s.Sign(req); err != nil {
 			t.Fatal(err)
 		}
 		if got := req.Header.Get("Authorization"); !strings.HasPrefix(got, "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/") || !strings.Contains(got, scope) {
 			t.Errorf("%s: %s, want %s", address, got, scope)
 		}
+	}
+}
+
+// The signature covers the body, which is sent all the same.
+func TestAWSRequestsAreSignedWithTheirBody(t *testing.T) {
+	t.Setenv("SOURCE_TOKEN", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
+	s, err := Credential{Kind: AWS, ClientID: "AKIDEXAMPLE", Hosts: []string{"h"}, Env: "SOURCE_TOKEN"}.Secret(false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signatures := map[string]bool{}
+	for _, body := range []string{`{"maxResults":100}`, `{"maxResults":200}`} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://agent-registry.eu-west-1.api.aws/registries/a", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Sign(req); err != nil {
+			t.Fatal(err)
+		}
+		if sent, err := io.ReadAll(req.Body); err != nil || string(sent) != body {
+			t.Errorf("sent %q, %v", sent, err)
+		}
+		_, signature, _ := strings.Cut(req.Header.Get("Authorization"), "Signature=")
+		signatures[signature] = true
+	}
+	if len(signatures) != 2 {
+		t.Error("two bodies of one length have one signature")
 	}
 }
 

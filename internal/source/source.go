@@ -39,7 +39,7 @@ const (
 
 	// What hands out the documents of others.
 	Azure = "azure" // the APIs of an Azure API Management service
-	AWS   = "aws"   // the stages of Amazon API Gateway in a region
+	AWS   = "aws"   // the stages of Amazon API Gateway in a region, or the records of an AWS Agent Registry
 )
 
 // Findable are the kinds of the sources that another one may name: none that reads files,

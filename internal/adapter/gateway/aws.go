@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/toolstream/toolstream/internal/source"
 )
@@ -14,6 +15,9 @@ import (
 // each of their stages serves as OpenAPI
 // (https://docs.aws.amazon.com/apigateway/latest/api/, and apigatewayv2/latest/api-reference).
 // The address of the source is that of the region: https://apigateway.REGION.amazonaws.com
+//
+// Where the address is that of a registry of AWS Agent Registry, its approved records are
+// read: https://agent-registry.REGION.api.aws/registries/ID
 type AWS struct{}
 
 // awsAPI is an API. Version 2 of the service has other names for the same.
@@ -43,6 +47,9 @@ func (AWS) Connect(_ context.Context, at source.Place, _ func()) (source.Session
 	region, err := url.Parse(at.URL)
 	if err != nil {
 		return nil, err
+	}
+	if strings.HasPrefix(region.Path, "/registries/") {
+		return registry(at, region), nil
 	}
 	var last []awsExport
 	return polled(func(ctx context.Context, whole bool) (source.Listing, error) {

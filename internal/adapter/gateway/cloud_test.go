@@ -99,3 +99,56 @@ func TestAWSExportsWhatItsStagesServe(t *testing.T) {
 		}
 	}
 }
+
+// registryAnswers has the members of AWS Agent Registry's reference, version 2025-12-01.
+func registryAnswers() map[string]string {
+	summary := func(id, name, kind string) string {
+		return fmt.Sprintf(`{"registryArn":"arn:aws:agent-registry:eu-west-1:123456789012:registry/abcdefghijkl","recordArn":"arn","recordId":%q,"name":%q,"displayName":"x",`+
+			`"recordType":%q,"recordVersion":"1.0","status":"APPROVED","createdAt":"2026-10-01T00:00:00Z","updatedAt":"2026-10-02T00:00:00Z"`, id, name, kind)
+	}
+	record := func(id, name, kind, descriptors string) string {
+		return summary(id, name, kind) + fmt.Sprintf(`,"descriptors":%s}`, descriptors)
+	}
+	return map[string]string{
+		`/registries/abcdefghijkl/discoverable-records-list {"maxResults":100}`: `{"registryRecords":[` + summary("r1", "weather", "MCP") + `,"descriptorTypes":["mcpServer"]},` + summary("r2", "weather", "MCP") + `}],"nextToken":"t"}`,
+		`/registries/abcdefghijkl/discoverable-records-list {"maxResults":100,"nextToken":"t"}`: `{"registryRecords":[` + summary("r3", "planner", "AGENT") + `},` +
+			summary("r4", "pdf", "SKILL") + `},` + summary("r5", "local", "MCP") + `},` + summary("r6", "withdrawn", "MCP") + `}]}`,
+		`/discoverable-records-batch {"entries":[{"recordIds":["r1","r2","r3","r4","r5","r6"],"registryId":"abcdefghijkl"}]}`: `{"registryRecords":[` +
+			record("r1", "weather", "MCP", `{"mcpServer":{"data":"{\"name\":\"io.example/weather\",\"remotes\":[{\"type\":\"sse\",\"url\":\"https://w.example/sse\"},{\"type\":\"streamable-http\",\"url\":\"https://w.example/mcp\"}]}"}}`) + `,` +
+			record("r2", "weather", "MCP", `{"mcpServer":{"data":"{}","additionalData":{"tools":{"data":"{\"tools\":[]}"}}}}`) + `,` +
+			record("r3", "planner", "AGENT", `{"a2aAgentCard":{"data":"{\"name\":\"planner\"}"}}`) + `,` +
+			record("r4", "pdf", "SKILL", `{"agentSkillsDefinition":{"additionalData":{"skillMd":{"data":"# Pdf"}}}}`) + `,` +
+			record("r5", "local", "MCP", `{"mcpServer":{"data":"{\"packages\":[{}],\"remotes\":[{\"type\":\"sse\",\"url\":\"https://{host}/sse\"}]}"}}`) +
+			`],"errors":[{"registryId":"abcdefghijkl","recordId":"r6","errorCode":"RESOURCE_NOT_FOUND"}]}`,
+	}
+}
+
+func TestAWSListsTheApprovedRecordsOfARegistry(t *testing.T) {
+	const path = "/registries/abcdefghijkl"
+	s := serve(t, registryAnswers())
+	session := s.open(t, AWS{}, path, func(*source.Place) {})
+	wantLines(t, list(t, session), "weather-r1 mcp https://w.example/mcp", `weather-r2: {"tools":[]}`, `planner: {"name":"planner"}`, "pdf: # Pdf",
+		"local: a record of type MCP that names neither a server nor tools")
+	s.asked = nil
+	if l, err := session.List(t.Context(), false); err != nil || !l.Same || len(s.asked) != 2 {
+		t.Errorf("no record has changed: same %v, %v, asked for %q", l.Same, err, s.asked)
+	}
+	for name, change := range map[string]func(key, answer string) string{
+		"the second page": func(key, answer string) string {
+			return map[bool]string{true: "500 ", false: answer}[strings.Contains(key, "nextToken")]
+		},
+		"a record": func(_, answer string) string {
+			return strings.Replace(answer, "RESOURCE_NOT_FOUND", "INTERNAL_ERROR", 1)
+		},
+		"records are left out": func(_, answer string) string { return strings.Replace(answer, `"errors":`, `"none":`, 1) },
+		"tokens in a circle":   func(_, answer string) string { return strings.Replace(answer, `}]}`, `}],"nextToken":"t"}`, 1) },
+	} {
+		answers := registryAnswers()
+		for key, answer := range answers {
+			answers[key] = change(key, answer)
+		}
+		if l, err := serve(t, answers).open(t, AWS{}, path, func(*source.Place) {}).List(t.Context(), true); err == nil {
+			t.Errorf("%s: %+v", name, l)
+		}
+	}
+}

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// site answers paths with their queries. A body that begins with a number and a space is
+// site answers paths with their queries, and of a POST with its body. An answer that begins with a number and a space is
 // of that status.
 type site struct {
 	answers map[string]string
@@ -38,8 +38,13 @@ func serve(t *testing.T, answers map[string]string) *site {
 }
 
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.asked = append(s.asked, r.URL.RequestURI())
-	body, there := s.answers[r.URL.RequestURI()]
+	key := r.URL.RequestURI()
+	if r.Method == http.MethodPost {
+		question, _ := io.ReadAll(r.Body)
+		key += " " + string(question)
+	}
+	s.asked = append(s.asked, key)
+	body, there := s.answers[key]
 	var status int
 	switch n, _ := fmt.Sscanf(body, "%d ", &status); {
 	case !there:

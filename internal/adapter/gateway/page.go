@@ -64,13 +64,35 @@ func (r *reader) get(ctx context.Context, address *url.URL, accept string) ([]by
 		return nil, err
 	}
 	req.Header.Set("Accept", accept)
+	return r.do(req)
+}
+
+// post sends a question and reads the answer into a value.
+func (r *reader) post(ctx context.Context, address *url.URL, question, into any) error {
+	body, err := json.Marshal(question)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address.String(), bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	text, err := r.do(req)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+func (r *reader) do(req *http.Request) ([]byte, error) {
 	resp, err := r.at.Client.Do(req)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, source.Refusal(resp.StatusCode, source.RetryAfter(resp), fmt.Errorf("%s answers %s", address.Redacted(), resp.Status))
+		return nil, source.Refusal(resp.StatusCode, source.RetryAfter(resp), fmt.Errorf("%s answers %s", req.URL.Redacted(), resp.Status))
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, r.at.Limits.Bytes+1))
 	if err != nil {
