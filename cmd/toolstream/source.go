@@ -98,6 +98,9 @@ func (c *console) printSource(s sources.Source) {
 	credential, every, held, events := "", "", "", ""
 	if s.Hook != nil {
 		events = "POST " + client.Path(sourcesPath, s.Name) + ":event, proven by " + s.Hook.Credential
+		if !s.LastEvent.IsZero() {
+			events += ", the last one " + ago(s.LastEvent)
+		}
 	}
 	if s.Auth != nil {
 		credential = s.Auth.Credential

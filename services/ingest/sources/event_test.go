@@ -61,6 +61,9 @@ func TestAnEventHasItsSourceLookedAt(t *testing.T) {
 		}
 		p.pass(2 * settleFor)
 		p.wantIndexed("shop/one shop/three")
+		if src := p.want("shop", Polling, 2); !src.LastEvent.Equal(arrived) {
+			p.t.Errorf("the last event is shown at %v, it arrived at %v", src.LastEvent, arrived)
+		}
 		changes := p.bus.Published(events.ToolsRaw)
 		var last events.Change
 		if err := json.Unmarshal(changes[len(changes)-1].Value, &last); err != nil || !last.Seen.Equal(arrived) {

@@ -75,6 +75,7 @@ type Source struct {
 	Parent   string `json:"parent,omitempty" doc:"Name of the source that names this one."`
 	Called   string `json:"called,omitempty" doc:"What that one calls it."`
 	Status
+	LastEvent time.Time `json:"last_event,omitzero" doc:"When an event last said that there is something to look at."`
 }
 
 // id names a source.
