@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/toolstream/toolstream/internal/outbound"
 	"github.com/toolstream/toolstream/internal/source"
@@ -180,8 +181,9 @@ func (s *Service) lends(parent source.Spec, address string) bool {
 	return err == nil && (u.Scheme == "https" || plain) && outbound.Bound(s.cfg.Permit.Credentials[parent.Auth.Credential].Hosts, u.Host)
 }
 
-// adopt makes sources of those that the source names.
-func (w *worker) adopt(ctx context.Context, rec *record, wanted []source.Found, f *result) error {
+// adopt makes sources of those that the source names, which was seen at a time: their lag
+// begins there.
+func (w *worker) adopt(ctx context.Context, rec *record, wanted []source.Found, seen time.Time, f *result) error {
 	there, providers := w.s.children(w.id)
 	for _, found := range wanted {
 		old, known := there[found.Name]
@@ -202,7 +204,7 @@ func (w *worker) adopt(ctx context.Context, rec *record, wanted []source.Found, 
 			if rec.Removed {
 				return errRemoving
 			}
-			rec.Parent, rec.Called, rec.Spec, rec.About = w.id.name, found.Name, found.Spec, found.Owner
+			rec.Parent, rec.Called, rec.Spec, rec.About, rec.Told = w.id.name, found.Name, found.Spec, found.Owner, seen.UTC()
 			return nil
 		})
 		switch {

@@ -3,6 +3,7 @@ package sources
 import (
 	"crypto/hmac"
 	"crypto/sha1"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/toolstream/toolstream/internal/outbound"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/webhook"
+	"github.com/toolstream/toolstream/pkg/events"
 )
 
 // pets is the document of an API that a gateway hands out.
@@ -59,7 +61,7 @@ func TestAnEventReadsTheAPIThatHasChanged(t *testing.T) {
 		})
 		p.pass(time.Minute)
 		p.wantIndexed("kong/pets/one kong/shop/one")
-		looks := api.lists
+		looks, arrived := api.lists, time.Now()
 		api.set("one", "two")
 		kong.with(func(s *shop) { s.found[0].Owner = []byte(`{"name":"pets","version":"1422386600"}`) })
 		body := `{"source":"crud","event":"services","operation":"update","schema":"services","entity":{"name":"pets"},"old_entity":{"name":"pets"}}`
@@ -70,6 +72,12 @@ func TestAnEventReadsTheAPIThatHasChanged(t *testing.T) {
 		}
 		p.pass(2 * time.Second)
 		p.wantIndexed("kong/pets/one kong/pets/two kong/shop/one")
+		for _, m := range p.bus.Published(events.ToolsRaw) {
+			var c events.Change
+			if err := json.Unmarshal(m.Value, &c); err != nil || c.ID == "kong/pets/two" && !c.Seen.Equal(arrived) {
+				p.t.Errorf("the change was seen %v after the event arrived, %v", c.Seen.Sub(arrived), err)
+			}
+		}
 		if n := api.lists - looks; n != 1 {
 			p.t.Errorf("%d APIs were read, and one has changed", n)
 		}

@@ -45,7 +45,7 @@ func (w *worker) publish(ctx context.Context, rec *record, l source.Listing, opt
 	sum := digest(l)
 	if l.Same || k.current() && sum == k.listed && k.suspected == "" {
 		f := k.repeated()
-		return f, w.adopt(ctx, rec, k.wanted, &f)
+		return f, w.adopt(ctx, rec, k.wanted, opts.Seen, &f)
 	}
 	c := read(l, rec.Root(w.id.name))
 	switch {
@@ -66,7 +66,7 @@ func (w *worker) publish(ctx context.Context, rec *record, l source.Listing, opt
 	}
 	gone := loss{tools: k.lost(c), hadTools: before, unsure: c.unsure}
 	if w.names(rec) {
-		if err := w.follow(ctx, rec, l.Found, &c, &gone, &f); err != nil {
+		if err := w.follow(ctx, rec, l.Found, opts.Seen, &c, &gone, &f); err != nil {
 			return result{}, err
 		}
 	}
@@ -160,11 +160,11 @@ func (k *shelf) lost(c content) []string {
 }
 
 // follow makes sources of what a listing names, and notes those that it lacks.
-func (w *worker) follow(ctx context.Context, rec *record, found []source.Found, c *content, gone *loss, f *result) error {
+func (w *worker) follow(ctx context.Context, rec *record, found []source.Found, seen time.Time, c *content, gone *loss, f *result) error {
 	n := w.s.choose(w.id, rec.Spec, found, c)
 	there, _ := w.s.children(w.id)
 	gone.hadSources, gone.unsure = len(there), gone.unsure || n.unsure
-	if err := w.adopt(ctx, rec, n.wanted, f); err != nil {
+	if err := w.adopt(ctx, rec, n.wanted, seen, f); err != nil {
 		return err
 	}
 	w.shelf.wanted = n.wanted

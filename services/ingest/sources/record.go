@@ -88,7 +88,7 @@ type record struct {
 	source.Spec
 	Declared  bool      `json:"declared,omitempty"`
 	Asked     time.Time `json:"asked,omitzero"`       // when a look was last asked for
-	Told      time.Time `json:"told,omitzero"`        // when the event arrived that was noted last
+	Told      time.Time `json:"told,omitzero"`        // when the event arrived that was noted last, or this was seen at the source that names it
 	Confirmed string    `json:"confirmed,omitempty"`  // digest of the loss that an operator confirmed
 	Removed   bool      `json:"removed,omitempty"`    // it is to go
 	KeepTools bool      `json:"keep_tools,omitempty"` // but not its tools

@@ -416,7 +416,11 @@ func (s *Service) shown(i id, h *held) Source {
 	case status.State == "" || status.State == Paused:
 		status.State = Polling // it will be
 	}
-	return Source{Name: i.name, Spec: h.spec.Spec, Declared: h.spec.Declared, Parent: h.spec.Parent, Called: h.spec.Called, Status: status, LastEvent: h.spec.Told}
+	out := Source{Name: i.name, Spec: h.spec.Spec, Declared: h.spec.Declared, Parent: h.spec.Parent, Called: h.spec.Called, Status: status}
+	if h.spec.Hook != nil {
+		out.LastEvent = h.spec.Told
+	}
+	return out
 }
 
 // count counts the sources that this process looks at, by state.

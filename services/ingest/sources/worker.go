@@ -64,11 +64,15 @@ type worker struct {
 }
 
 func newWorker(s *Service, i id, rec *record, last Status, cancel context.CancelFunc) *worker {
-	return &worker{
+	w := &worker{
 		s: s, id: i, log: s.log.With("source", i.String()), cancel: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1),
 		rec: rec, now: last, saved: last, asked: rec.Asked, fails: last.LastError != "", shelf: shelf{suspected: last.held()},
 		pace: backoff.NewExponentialBackOff(backoff.WithInitialInterval(firstRetry), backoff.WithMultiplier(2), backoff.WithMaxInterval(lastRetry), backoff.WithMaxElapsedTime(0)),
 	}
+	if last.LastLook.IsZero() { // another source may have named it
+		w.seen = earlier(rec.Told, time.Now())
+	}
+	return w
 }
 
 // tell hands over another record. An event that it notes may have arrived elsewhere, by
