@@ -78,7 +78,7 @@ type bell struct {
 }
 
 // ring notes an event in the store, from where the process that looks at the source has
-// it. The events of a second are noted together.
+// it. Events that come while one is being noted are noted together by the next.
 func (s *Service) ring(ctx context.Context, i id) error {
 	arrived := time.Now()
 	s.mu.Lock()
@@ -94,15 +94,8 @@ func (s *Service) ring(ctx context.Context, i id) error {
 		return ctx.Err()
 	}
 	defer func() { <-b.turn }()
-	if b.noted.After(arrived) {
+	if !b.noted.Before(arrived) {
 		return nil
-	}
-	wait := time.NewTimer(time.Until(b.noted.Add(leastPause)))
-	defer wait.Stop()
-	select {
-	case <-wait.C:
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 	begun := time.Now()
 	if _, err := s.edit(ctx, i, func(rec *record) error { rec.Told = arrived.UTC(); return nil }); err != nil {
@@ -163,7 +156,7 @@ func (s *Service) eventRoutes(api huma.API) {
 		OperationID: "receive-event", Method: http.MethodPost, Path: "/v1/sources/{name}:event", Tags: []string{"sources"},
 		Summary: "Tell that a source has changed",
 		Description: "For gateways and other senders of events. The call needs no token: it is proven by the credential that the source names as its hook, over the body as it was sent. " +
-			"The body may be anything, and is not read: the source is looked at, once for all events of a second. " +
+			"The body may be anything, and is not read: the source is looked at, at most once a second. " +
 			"The validation events of Azure's Event Grid are answered.",
 		DefaultStatus: http.StatusAccepted,
 		Errors:        []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
