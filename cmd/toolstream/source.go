@@ -173,11 +173,11 @@ func newSourcesAdd(con *console) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&declared.Kind, "kind", spec.MCP, "kind of source: mcp, openapi, folder, a2a, mcp-registry, docker-catalog, kubernetes, kong, azure, aws, caddy, traefik or gateway")
+	flags.StringVar(&declared.Kind, "kind", spec.MCP, "kind of source: mcp, openapi, folder, a2a, mcp-registry, docker-catalog, kubernetes, kong, azure, aws, caddy, traefik or events")
 	flags.StringVar(&declared.URL, "url", "", "where it is; of a folder, its absolute path")
 	flags.StringVar(&credential, "auth", "", "`NAME` of a credential in the server's settings (crawl.credentials)")
 	flags.StringVar(&declared.Proxy, "proxy", "", "of the kind kong, the address at which the gateway serves its routes")
-	flags.StringVar(&mapping, "mapping", "", "of the kind gateway, a `JSON` object that says by JSON paths what its list holds: items, id, document, and next, cursor, version, kind")
+	flags.StringVar(&mapping, "mapping", "", "of the kind events, a `JSON` object that says by JSON paths what its list holds: items, id, document, and next, cursor, version, kind")
 	flags.StringVar(&hook, "hook", "", "`NAME` of a credential of kind hook there, which the senders of the source's events prove themselves with")
 	flags.DurationVar(&every, "every", 0, "longest time between two looks; 0: what the source asks for, else 5m")
 	flags.StringVar(&declared.Provider, "provider", "", "`ID` of the provider that owns the tools; the source's name if it is not given")
@@ -190,7 +190,7 @@ func newSourcesAdd(con *console) *cobra.Command {
 	flags.StringVar(&declared.Document, "document", "", "of the kinds caddy and traefik: `PATH` of the OpenAPI document below each route; openapi.json if not given")
 	flags.StringVar(&declared.Selector, "selector", "", "of the kind kubernetes: `LABELS` that objects have, such as team=shop")
 	flags.BoolVar(&wait, "wait", false, "wait for the first look")
-	fixed(cmd, "kind", spec.MCP, spec.OpenAPI, spec.Folder, spec.A2A, spec.MCPRegistry, spec.DockerCatalog, spec.Kubernetes, spec.Kong, spec.Azure, spec.AWS, spec.Caddy, spec.Traefik, spec.Gateway)
+	fixed(cmd, "kind", spec.MCP, spec.OpenAPI, spec.Folder, spec.A2A, spec.MCPRegistry, spec.DockerCatalog, spec.Kubernetes, spec.Kong, spec.Azure, spec.AWS, spec.Caddy, spec.Traefik, spec.Events)
 	fixed(cmd, "deletes", spec.Guarded, spec.Always, spec.Never)
 	return cmd
 }

@@ -94,7 +94,7 @@ func (p *process) connectors() map[string]source.Connector {
 		source.Kubernetes: kubernetes.Connector{Kubeconfig: k.Kubeconfig, Context: k.Context, Kinds: k.Kinds, Version: p.version},
 		source.MCP:        mcp.Connector{Version: p.version}, source.OpenAPI: documents.URL{}, source.Folder: documents.Folder{},
 		source.A2A: documents.Card{}, source.MCPRegistry: mcpregistry.Connector{}, source.DockerCatalog: documents.Catalog{},
-		source.Kong: gateway.Kong{}, source.Azure: gateway.Azure{}, source.AWS: gateway.AWS{}, source.Gateway: gateway.List{},
+		source.Kong: gateway.Kong{}, source.Azure: gateway.Azure{}, source.AWS: gateway.AWS{}, source.Events: gateway.List{},
 	}
 }
 

@@ -38,12 +38,12 @@ func TestMappingsAreChecked(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, tc.where)
 		}
 	}
-	spec := Spec{Kind: Gateway, URL: "https://portal.example/apis", Mapping: &good}
+	spec := Spec{Kind: Events, URL: "https://portal.example/apis", Mapping: &good}
 	if err := spec.Validate(); err != nil {
 		t.Error(err)
 	}
 	for _, wrong := range []Spec{
-		{Kind: Gateway, URL: "https://portal.example/apis"}, {Kind: MCP, URL: "https://mcp.example", Mapping: &good}, {Kind: Gateway, URL: "https://portal.example/apis", Mapping: &Mapping{}},
+		{Kind: Events, URL: "https://portal.example/apis"}, {Kind: MCP, URL: "https://mcp.example", Mapping: &good}, {Kind: Events, URL: "https://portal.example/apis", Mapping: &Mapping{}},
 		{Kind: Kong, URL: "https://admin.example"}, {Kind: Kong, URL: "https://admin.example", Proxy: "api.example"}, {Kind: MCP, URL: "https://mcp.example", Proxy: "https://api.example"},
 	} {
 		if wrong.Validate() == nil {

@@ -35,7 +35,7 @@ const (
 	Caddy         = "caddy"          // a Caddy, by its routes
 	Traefik       = "traefik"        // a Traefik, by its routes
 	Kong          = "kong"           // the routes of a Kong gateway
-	Gateway       = "gateway"        // the APIs that a gateway or a portal lists as JSON, as a mapping says
+	Events        = "events"         // any gateway or portal that lists its APIs as JSON, as a mapping says
 
 	// What hands out the documents of others.
 	Azure = "azure" // the APIs of an Azure API Management service
@@ -58,7 +58,7 @@ const (
 
 // Spec is a source as it is declared.
 type Spec struct {
-	Kind         string   `json:"kind" doc:"mcp, openapi, folder, a2a, mcp-registry, docker-catalog, kubernetes, kong, azure, aws, caddy, traefik or gateway."`
+	Kind         string   `json:"kind" doc:"mcp, openapi, folder, a2a, mcp-registry, docker-catalog, kubernetes, kong, azure, aws, caddy, traefik or events."`
 	URL          string   `json:"url,omitempty" maxLength:"2048" doc:"Where the source is: http or https, and of a folder its path."`
 	Command      []string `json:"command,omitempty" nullable:"false" maxItems:"64" doc:"In place of url, of an MCP server that is started: the program and its arguments."`
 	Auth         *Auth    `json:"auth,omitempty"`
@@ -158,8 +158,8 @@ func (s Spec) Validate() error {
 		return invalid("/command", "", "is for the kind mcp alone")
 	case (s.Kind == Kong) != (s.Proxy != ""):
 		return invalid("/proxy", s.Proxy, "is for the kind kong, which needs it")
-	case (s.Kind == Gateway) != (s.Mapping != nil):
-		return invalid("/mapping", "", "is for the kind gateway, which needs it")
+	case (s.Kind == Events) != (s.Mapping != nil):
+		return invalid("/mapping", "", "is for the kind events, which needs it")
 	case s.Mapping != nil:
 		if err := s.Mapping.Validate(); err != nil {
 			return err
