@@ -35,7 +35,7 @@ type program struct {
 }
 
 // start starts a program and returns once it can be connected to.
-func (p *program) start(t *testing.T) {
+func (p *program) start(t testing.TB) {
 	t.Helper()
 	p.cmd = exec.Command(p.argv[0], p.argv[1:]...)
 	p.cmd.Env = append(os.Environ(), p.env...)
@@ -60,7 +60,7 @@ func (p *program) kill() {
 }
 
 // await waits until check says yes.
-func await(t *testing.T, what string, check func() (bool, error)) {
+func await(t testing.TB, what string, check func() (bool, error)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -70,7 +70,7 @@ func await(t *testing.T, what string, check func() (bool, error)) {
 }
 
 // freePort returns a port that is free now.
-func freePort(t *testing.T) string {
+func freePort(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -82,7 +82,7 @@ func freePort(t *testing.T) string {
 }
 
 // serve starts a program that gets its port by %s in one of its arguments or variables.
-func serve(t *testing.T, env []string, argv ...string) *program {
+func serve(t testing.TB, env []string, argv ...string) *program {
 	t.Helper()
 	port := freePort(t)
 	fill := func(all []string) []string {
@@ -101,7 +101,7 @@ func serve(t *testing.T, env []string, argv ...string) *program {
 type index struct{ *process.Process }
 
 // add adds a source.
-func (x index) add(t *testing.T, name string, spec source.Spec) {
+func (x index) add(t testing.TB, name string, spec source.Spec) {
 	t.Helper()
 	if err := x.Client.Put(t.Context(), "/v1/sources/"+name, spec, nil); err != nil {
 		t.Fatalf("%s: %v", name, err)
@@ -109,7 +109,7 @@ func (x index) add(t *testing.T, name string, spec source.Spec) {
 }
 
 // comes waits until a source is in a state and has so many tools, at least.
-func (x index) comes(t *testing.T, name string, state sources.State, tools int) sources.Source {
+func (x index) comes(t testing.TB, name string, state sources.State, tools int) sources.Source {
 	t.Helper()
 	var s sources.Source
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -125,7 +125,7 @@ func (x index) comes(t *testing.T, name string, state sources.State, tools int) 
 }
 
 // has waits until a tool is searchable, or is not any more.
-func (x index) has(t *testing.T, id string, there bool) {
+func (x index) has(t testing.TB, id string, there bool) {
 	t.Helper()
 	start := time.Now()
 	await(t, id, func() (bool, error) {
@@ -138,7 +138,7 @@ func (x index) has(t *testing.T, id string, there bool) {
 	t.Logf("%s: %v after %v", id, there, time.Since(start).Round(time.Millisecond))
 }
 
-func post(t *testing.T, method, url string) {
+func post(t testing.TB, method, url string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
 	if err != nil {
@@ -225,7 +225,7 @@ func TestRealServersAreFollowed(t *testing.T) {
 func python(home string) []string { return servers.Python(home, "")[:1] }
 
 // write writes an OpenAPI document with one operation.
-func write(t *testing.T, folder, operation, does string) {
+func write(t testing.TB, folder, operation, does string) {
 	t.Helper()
 	text := fmt.Sprintf(`{"openapi":"3.1.0","info":{"title":"Shop","version":"1"},"paths":{"/%[1]s":{"post":{"operationId":%[1]q,"summary":%[2]q}}}}`, operation, does)
 	if err := os.WriteFile(filepath.Join(folder, "shop.yaml"), []byte(text), 0o600); err != nil {

@@ -23,7 +23,7 @@ import (
 )
 
 // postgres starts PostgreSQL, which does not run as root, and returns its address.
-func postgres(t *testing.T) string {
+func postgres(t testing.TB) string {
 	t.Helper()
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	if err != nil || len(found) == 0 {
@@ -55,7 +55,7 @@ func postgres(t *testing.T) string {
 // registry is the official registry, as a publisher sees it.
 type registry struct{ address, token string }
 
-func startRegistry(t *testing.T) registry {
+func startRegistry(t testing.TB) registry {
 	t.Helper()
 	home, err := servers.Provision(t.Context(), servers.RegistryName)
 	if err != nil {
@@ -81,7 +81,7 @@ func startRegistry(t *testing.T) registry {
 	return r
 }
 
-func (r registry) send(t *testing.T, method, path string, body any) []byte {
+func (r registry) send(t testing.TB, method, path string, body any) []byte {
 	t.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -113,7 +113,7 @@ const (
 )
 
 // publish publishes a version of a server.
-func (r registry) publish(t *testing.T, name, version, path string) {
+func (r registry) publish(t testing.TB, name, version, path string) {
 	t.Helper()
 	r.send(t, http.MethodPost, "/v0.1/publish", map[string]any{
 		"$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
@@ -123,7 +123,7 @@ func (r registry) publish(t *testing.T, name, version, path string) {
 }
 
 // behind returns the address of a proxy that puts another address in place of host.
-func (r registry) behind(t *testing.T, address string) string {
+func (r registry) behind(t testing.TB, address string) string {
 	t.Helper()
 	target, err := url.Parse(r.address)
 	if err != nil {

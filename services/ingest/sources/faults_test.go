@@ -16,14 +16,14 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Through a thousand random faults of twenty sources that change meanwhile, nothing is
+// Through a thousand random faults of fifty sources that change meanwhile, nothing is
 // deleted that a source has not given up, and in the end the index has what the sources
 // list.
 func TestNothingIsLostThroughFaults(t *testing.T) {
 	const seed = 7
 	r := rand.New(rand.NewPCG(seed, seed))
 	shops := map[string]*shop{}
-	for i := range 20 {
+	for i := range 50 {
 		s := newShop(many(10)...)
 		s.live = i%2 == 0
 		shops[fmt.Sprintf("s%d", i)] = s
