@@ -398,6 +398,11 @@ func TestACatalogueMayDescribeTools(t *testing.T) {
 		r.with(func(s *shop) { s.extra, s.several = nil, false })
 		r.name("remote", "time") // it runs elsewhere by now
 		p.pass(20 * time.Minute)
+		p.want("docker.time", Held, 2) // it has none of those that were described
+		if _, err := p.s.confirm(p.t.Context(), id{home, "docker.time"}); err != nil {
+			p.t.Fatal(err)
+		}
+		p.pass(time.Second)
 		p.wantIndexed("docker/remote/one docker/time/one")
 	})
 }

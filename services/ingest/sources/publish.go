@@ -73,9 +73,26 @@ func (w *worker) publish(ctx context.Context, rec *record, l source.Listing, opt
 	if err := w.drop(ctx, rec, gone, opts, &f); err != nil {
 		return result{}, err
 	}
+	if err := w.forget(ctx, rec.Confirmed); err != nil {
+		return result{}, err
+	}
 	f.problems = c.problems
 	k.listed, k.last = sum, f
 	return f, nil
+}
+
+// forget ends a confirmation, which is for the one look that followed it.
+func (w *worker) forget(ctx context.Context, confirmed string) error {
+	if confirmed == "" {
+		return nil
+	}
+	_, err := w.s.modify(ctx, w.id, false, func(rec *record) error {
+		if rec.Confirmed == confirmed {
+			rec.Confirmed = ""
+		}
+		return nil
+	})
+	return err
 }
 
 // current reports whether what is known was read from the index not too long ago.
@@ -204,7 +221,10 @@ func (w *worker) drop(ctx context.Context, rec *record, gone loss, opts ingest.O
 	if gone.empty() || gone.unsure || rec.Deletes == source.Never {
 		return nil
 	}
-	if held := gone.shown(); rec.Deletes != source.Always && gone.large() && rec.Confirmed != held.Digest {
+	// What is new meanwhile makes a loss that was large no smaller.
+	held := gone.shown()
+	large := gone.large() || doubted == held.Digest
+	if rec.Deletes != source.Always && large && rec.Confirmed != held.Digest {
 		k.suspected = held.Digest
 		if doubted != "" {
 			f.loss = held

@@ -174,6 +174,44 @@ func TestALargeLossIsAskedAgainAndThenHeld(t *testing.T) {
 	})
 }
 
+// As many others in place of all tools are no reason to believe that those are gone.
+func TestALossIsHeldWhateverIsNew(t *testing.T) {
+	a := newShop(many(10)...)
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+		p.put("shop", "mcp")
+		var others []string
+		for _, name := range many(20) {
+			others = append(others, "x"+name)
+		}
+		a.set(others...)
+		p.pass(20 * time.Minute)
+		if src := p.want("shop", Held, 30); src.Held == nil || src.Held.Missing != 10 {
+			p.t.Errorf("%+v", src.Status)
+		}
+	})
+}
+
+// A confirmation is for once: the same tools, lost again, are held again.
+func TestAConfirmationIsForOnce(t *testing.T) {
+	a := newShop(many(10)...)
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+		p.put("shop", "mcp")
+		a.set("t00", "t01")
+		p.pass(7 * time.Minute)
+		if _, err := p.s.confirm(p.t.Context(), id{home, "shop"}); err != nil {
+			p.t.Fatal(err)
+		}
+		p.pass(time.Second)
+		p.want("shop", Polling, 2)
+		a.set(many(10)...)
+		p.pass(7 * time.Minute)
+		p.want("shop", Polling, 10)
+		a.set("t00", "t01")
+		p.pass(7 * time.Minute)
+		p.want("shop", Held, 10)
+	})
+}
+
 // What was confirmed is one loss, not any.
 func TestAnotherLossIsNotConfirmed(t *testing.T) {
 	a := newShop(many(10)...)
