@@ -100,6 +100,19 @@ func TestACatalogueNamesSourcesAndDescribesTools(t *testing.T) {
 	}
 }
 
+// A small catalogue whose entries refer to one large part is no more than others may be.
+func TestACatalogueThatUnfoldsIsTooLarge(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("part: &part {type: object, description: \"" + strings.Repeat("x", 10<<10) + "\"}\nregistry:\n")
+	for i := range 2000 {
+		fmt.Fprintf(&text, "  s%d: {tools: [{name: a, description: b, parameters: *part}]}\n", i)
+	}
+	s := openAs(t, Catalog{}, &web{files: map[string]string{"/c": text.String()}}, "/c")
+	if l, err := s.List(t.Context(), true); !errors.Is(err, errSize) {
+		t.Errorf("%d documents, %v", len(l.Documents), err)
+	}
+}
+
 func TestWhatIsNoCatalogue(t *testing.T) {
 	for _, text := range []string{`<html>Sign in</html>`, `{"error":"gone"}`, "registry: 1", "", "a: [", "registry:\n"} {
 		if _, err := openAs(t, Catalog{}, &web{files: map[string]string{"/c": text}}, "/c").List(t.Context(), true); !errors.Is(err, errCatalog) {

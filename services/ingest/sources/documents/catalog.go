@@ -74,7 +74,11 @@ func (r *reading) catalog(ctx context.Context) (source.Listing, error) {
 		return source.Listing{}, errCatalog
 	}
 	l := source.Listing{Several: true}
+	left, counted := r.at.Limits.Bytes, 0 // an alias may stand for much more than its text
 	for _, name := range slices.Sorted(maps.Keys(all.Registry)) {
+		if err := ctx.Err(); err != nil {
+			return source.Listing{}, err
+		}
 		node := all.Registry[name]
 		var t tile
 		if node.Decode(&t) != nil {
@@ -82,6 +86,12 @@ func (r *reading) catalog(ctx context.Context) (source.Listing, error) {
 			continue
 		}
 		t.list(name, &l)
+		for ; counted < len(l.Documents); counted++ {
+			left -= int64(len(l.Documents[counted].Raw))
+		}
+		if left < 0 {
+			return source.Listing{}, errSize
+		}
 	}
 	return l, nil
 }
