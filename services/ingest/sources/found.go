@@ -83,8 +83,9 @@ func (s *Service) choose(parent id, spec source.Spec, found []source.Found, c *c
 	slices.SortStableFunc(found, func(a, b source.Found) int { return order(a) - order(b) })
 	var wrong faults
 	seen := map[string]bool{}
-	limit := cmp.Or(spec.Limit, source.DefaultFound)
+	room := room{limit: cmp.Or(spec.Limit, source.DefaultFound), all: len(there)}
 	for _, f := range found {
+		_, known := there[f.Name]
 		fault := cmp.Or(f.Problem, unfit(f))
 		switch {
 		case f.Name == "":
@@ -96,10 +97,11 @@ func (s *Service) choose(parent id, spec source.Spec, found []source.Found, c *c
 			n.denied[f.Name] = true
 		case fault != "":
 			n.kept[f.Name] = true
+			room.keep(known)
 			wrong.add(f.Name, fault)
-		case len(n.wanted) == limit:
+		case !room.take(known):
 			n.denied[f.Name] = true
-			wrong.add(f.Name, fmt.Sprintf("beyond the limit of %d sources", limit))
+			wrong.add(f.Name, fmt.Sprintf("beyond the limit of %d sources", room.limit))
 		default:
 			f.Spec = s.inherit(spec, f.Spec)
 			n.wanted = append(n.wanted, f)
@@ -108,6 +110,32 @@ func (s *Service) choose(parent id, spec source.Spec, found []source.Found, c *c
 	}
 	wrong.each(c.problem)
 	return n
+}
+
+// room is how many sources may still be taken. Those that are not named any more and not
+// gone yet may be as many again as the limit: they must not grow with every list that names
+// others.
+type room struct {
+	limit, taken, all int // all: with those that are there and not taken
+}
+
+// keep counts one that cannot be looked at now and stays if it is there.
+func (r *room) keep(there bool) {
+	if there {
+		r.taken++
+	}
+}
+
+// take takes one, unless there is no room.
+func (r *room) take(there bool) bool {
+	if r.taken >= r.limit || !there && r.all >= 2*r.limit {
+		return false
+	}
+	r.taken++
+	if !there {
+		r.all++
+	}
+	return true
 }
 
 // faults groups what is wrong with sources: very many may have the same fault.

@@ -498,3 +498,61 @@ func TestFoundSourcesAreShared(t *testing.T) {
 		p.start(nil)
 	})
 }
+
+// A registry that names others at every look, in place of those before or beside them, is
+// held by the limit: what stays of what it named counts, too.
+func TestTheLimitHoldsWhatStays(t *testing.T) {
+	for how, stays := range map[string]func(*shop){
+		"unconfirmed": func(*shop) {},
+		"unreadable": func(s *shop) {
+			for i := range 100 {
+				s.found = append(s.found, source.Found{Name: fmt.Sprintf("n%d", i), Problem: "it is strange"})
+			}
+		},
+	} {
+		registered(t, nil, func(p *places, r *shop) {
+			p.put("r", registry, func(s *source.Spec) { s.Limit = 4 })
+			for n := range 10 {
+				r.name(fmt.Sprintf("n%d", 4*n), fmt.Sprintf("n%d", 4*n+1), fmt.Sprintf("n%d", 4*n+2), fmt.Sprintf("n%d", 4*n+3))
+				r.with(stays)
+				p.pass(10 * time.Minute)
+			}
+			if src, err := p.s.get(p.t.Context(), id{home, "r"}); err != nil || src.Found > 8 {
+				p.t.Errorf("%s: %d sources are found, %v", how, src.Found, err)
+			}
+		})
+	}
+}
+
+// What a source found is looked at again once the source is, though that cannot be seen.
+func TestFoundSourcesResumeWithoutTheirParent(t *testing.T) {
+	registered(t, []string{"a"}, func(p *places, r *shop) {
+		p.put("r", registry)
+		p.pass(time.Second)
+		for _, paused := range []bool{true, false} {
+			if _, err := p.s.pause(p.t.Context(), id{home, "r"}, paused); err != nil {
+				p.t.Fatal(err)
+			}
+			r.with(func(s *shop) { s.fails = errors.New("away") })
+			p.pass(time.Minute)
+		}
+		p.want("r.a", Polling, 1)
+	})
+}
+
+// Sources that a registry names and that hang do not hold up those that work.
+func TestFoundSourcesThatHangHoldUpNoOthers(t *testing.T) {
+	r, hangs := newShop(), newShop("one")
+	r.name(many(40)...)
+	hangs.hang = true
+	run(t, Config{Parallel: 4, Every: 30 * time.Second}, map[string]*shop{registry: r, source.MCP: hangs, source.OpenAPI: newShop("good")}, func(p *places) {
+		p.put("good", source.OpenAPI)
+		p.put("r", registry)
+		for range 20 {
+			p.pass(35 * time.Second)
+			if src := p.want("good", Polling, 1); time.Since(src.LastSuccess) > 35*time.Second {
+				p.t.Fatalf("it was not seen for %v", time.Since(src.LastSuccess))
+			}
+		}
+	})
+}

@@ -34,11 +34,6 @@ const piece = 256
 // publish brings the index in step with a listing.
 func (w *worker) publish(ctx context.Context, rec *record, l source.Listing, opts ingest.Options) (result, error) {
 	k := &w.shelf
-	if w.names(rec) {
-		if err := w.rest(ctx, false); err != nil {
-			return result{}, err
-		}
-	}
 	if source.Finds(rec.Kind) {
 		l.Documents = slices.DeleteFunc(l.Documents, func(d source.Document) bool { return d.Group != "" && !rec.Takes(d.Group) })
 	}

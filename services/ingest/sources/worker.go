@@ -58,15 +58,16 @@ type worker struct {
 	session source.Session
 	pace    *backoff.ExponentialBackOff
 	asked   time.Time // of the last look that was asked for
-	fails   bool      // the last look did
+	fails   bool      // the last look did, or may
 	saved   Status    // as the store has it
 	shelf   shelf     // what the source has
 }
 
 func newWorker(s *Service, i id, rec *record, last Status, cancel context.CancelFunc) *worker {
+	untried := rec.Parent != "" && last.LastSuccess.IsZero() // whoever names it may name very many that hang
 	w := &worker{
 		s: s, id: i, log: s.log.With("source", i.String()), cancel: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1),
-		rec: rec, now: last, saved: last, asked: rec.Asked, fails: last.LastError != "", shelf: shelf{suspected: last.held()},
+		rec: rec, now: last, saved: last, asked: rec.Asked, fails: untried || last.LastError != "", shelf: shelf{suspected: last.held()},
 		pace: backoff.NewExponentialBackOff(backoff.WithInitialInterval(firstRetry), backoff.WithMultiplier(2), backoff.WithMaxInterval(lastRetry), backoff.WithMaxElapsedTime(0)),
 	}
 	if last.LastLook.IsZero() { // another source may have named it
@@ -240,6 +241,11 @@ func (w *worker) visit(ctx context.Context, rec *record, seen time.Time) (time.D
 	revision, err := w.s.index.Revision(ctx)
 	if err != nil {
 		return 0, result{}, err
+	}
+	if w.names(rec) {
+		if err := w.rest(ctx, false); err != nil {
+			return 0, result{}, err
+		}
 	}
 	listing, err := w.list(ctx, rec)
 	switch {
