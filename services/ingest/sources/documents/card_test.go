@@ -3,6 +3,7 @@ package documents
 import (
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -110,6 +111,19 @@ func TestACatalogueThatUnfoldsIsTooLarge(t *testing.T) {
 	s := openAs(t, Catalog{}, &web{files: map[string]string{"/c": text.String()}}, "/c")
 	if l, err := s.List(t.Context(), true); !errors.Is(err, errSize) {
 		t.Errorf("%d documents, %v", len(l.Documents), err)
+	}
+}
+
+func TestACatalogueIsBounded(t *testing.T) {
+	w := &web{files: map[string]string{"/c": "registry: {}\n#" + strings.Repeat("x", maxCatalog)}}
+	server := httptest.NewServer(w)
+	t.Cleanup(server.Close)
+	s, err := Catalog{}.Connect(t.Context(), source.Place{URL: server.URL + "/c", Client: server.Client(), Limits: source.Limits{Bytes: 2 * maxCatalog}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.List(t.Context(), true); !errors.Is(err, errSize) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -59,6 +60,10 @@ type argument struct {
 	Optional bool   `yaml:"optional"`
 }
 
+// maxCatalog bounds the text of a catalogue: as a tree it is a hundred times as large.
+// Docker's own is far below it.
+const maxCatalog = 4 << 20
+
 var errCatalog = errors.New("the address answers no catalogue: it may be a login")
 
 // catalog reads the one document of a catalogue.
@@ -66,6 +71,9 @@ func (r *reading) catalog(ctx context.Context) (source.Listing, error) {
 	text, err := r.file(ctx, r.root)
 	if err != nil {
 		return source.Listing{}, err
+	}
+	if len(text) > maxCatalog {
+		return source.Listing{}, fmt.Errorf("%w: a catalogue has at most %d bytes", errSize, maxCatalog)
 	}
 	var all struct {
 		Registry map[string]yaml.Node `yaml:"registry"`
