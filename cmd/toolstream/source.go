@@ -165,11 +165,12 @@ func newSourcesAdd(con *console) *cobra.Command {
 			if err := cmp.Or(spec.ValidateName(args[0]), declared.Validate()); err != nil {
 				return refused(cmd, err)
 			}
+			last := con.lastLook(cmd.Context(), args[0], wait)
 			var s sources.Source
 			if err := con.client().Put(cmd.Context(), client.Path(sourcesPath, args[0]), declared, &s); err != nil {
 				return err
 			}
-			return con.looked(cmd.Context(), s, wait)
+			return con.looked(cmd.Context(), s, last, wait)
 		},
 	}
 	flags := cmd.Flags()
@@ -198,9 +199,19 @@ func newSourcesAdd(con *console) *cobra.Command {
 // lookPause is how long to wait between two questions about a look.
 const lookPause = 200 * time.Millisecond
 
-// looked prints a source, with wait after the next look at it.
-func (c *console) looked(ctx context.Context, s sources.Source, wait bool) error {
-	for last := s.LastLook; wait && !s.LastLook.After(last); {
+// lastLook returns when a source was last looked at, zero if it was not. It is asked before
+// a change: a look may be over before the change is answered.
+func (c *console) lastLook(ctx context.Context, name string, wait bool) time.Time {
+	var s sources.Source
+	if wait {
+		_ = c.client().Get(ctx, client.Path(sourcesPath, name), nil, &s) // what fails here fails at the change, too
+	}
+	return s.LastLook
+}
+
+// looked prints a source, with wait once it was looked at after the last time.
+func (c *console) looked(ctx context.Context, s sources.Source, last time.Time, wait bool) error {
+	for wait && !s.LastLook.After(last) {
 		select {
 		case <-time.After(lookPause):
 		case <-ctx.Done():
@@ -258,11 +269,12 @@ func newSourcesSync(con *console) *cobra.Command {
 			if confirm {
 				action = ":confirm"
 			}
+			last := con.lastLook(cmd.Context(), args[0], wait)
 			var s sources.Source
 			if err := con.client().Post(cmd.Context(), client.Path(sourcesPath, args[0])+action, nil, &s); err != nil {
 				return err
 			}
-			return con.looked(cmd.Context(), s, wait)
+			return con.looked(cmd.Context(), s, last, wait)
 		},
 	}
 	cmd.Flags().BoolVar(&confirm, "confirm", false, "delete the tools and sources that are gone and held")
@@ -278,7 +290,7 @@ func newSourcesDo(con *console, verb, short string) *cobra.Command {
 			if err := con.client().Post(cmd.Context(), client.Path(sourcesPath, args[0])+":"+verb, nil, &s); err != nil {
 				return err
 			}
-			return con.looked(cmd.Context(), s, false)
+			return con.looked(cmd.Context(), s, time.Time{}, false)
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -55,7 +56,7 @@ func TestSourcesAreAddedShownAndRemoved(t *testing.T) {
 	} {
 		asked, looks = nil, 0
 		code, out, errOut := called(t, append([]string{"sources"}, strings.Fields(tc.args)...)...)
-		if code != tc.code || !strings.Contains(out+errOut, tc.shows) || tc.asks != "" && (len(asked) == 0 || asked[0] != tc.asks) || tc.asks == "" && len(asked) > 0 {
+		if code != tc.code || !strings.Contains(out+errOut, tc.shows) || tc.asks != "" && !slices.Contains(asked, tc.asks) || tc.asks == "" && len(asked) > 0 {
 			t.Errorf("%s: code %d, asked %q\n%s%s", tc.args, code, asked, out, errOut)
 		}
 		if strings.Contains(tc.args, "--wait") && len(asked) != 2 {
@@ -66,5 +67,23 @@ func TestSourcesAreAddedShownAndRemoved(t *testing.T) {
 	var list struct{ Sources []struct{ Name string } }
 	if err := json.Unmarshal([]byte(out), &list); err != nil || code != exitDone || len(list.Sources) != 1 || list.Sources[0].Name != "shop" {
 		t.Errorf("%d %s %v", code, out, err)
+	}
+}
+
+// A look that is over before the source is answered is the one that was waited for.
+func TestAFastLookIsWaitedForOnce(t *testing.T) {
+	var asked []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method)
+		if len(asked) == 1 && r.Method == http.MethodGet {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprintf(w, `{"name":"a","kind":"mcp","state":"refused","last_look":"2026-01-01T00:00:%02dZ","last_error":"not allowed"}`, len(asked))
+	}))
+	defer s.Close()
+	t.Setenv("TOOLSTREAM_SERVER", s.URL)
+	if code, _, _ := called(t, "sources", "add", "a", "--url", "https://a.example/mcp", "--wait"); code == exitDone || !slices.Equal(asked, []string{"GET", "PUT"}) {
+		t.Errorf("code %d, asked %q", code, asked)
 	}
 }
