@@ -41,7 +41,7 @@ func (c Connector) Connect(ctx context.Context, at source.Place, changed func())
 	}
 	config, err := c.config()
 	if err != nil {
-		return nil, fmt.Errorf("%w: no cluster: %w", source.ErrRefused, err)
+		return nil, fmt.Errorf("%w: no cluster (%w): set crawl.kubernetes.kubeconfig", source.ErrRefused, err)
 	}
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -275,5 +276,12 @@ func TestMoreServersThanMayBeAreAnError(t *testing.T) {
 func TestASelectorIsChecked(t *testing.T) {
 	if _, err := (Connector{}).Connect(t.Context(), source.Place{Selector: "a in"}, func() {}); !errors.Is(err, source.ErrRefused) {
 		t.Errorf("a selector that is none: %v", err)
+	}
+}
+
+func TestWithoutAClusterTheErrorSaysWhatToSet(t *testing.T) {
+	_, err := Connector{Kubeconfig: filepath.Join(t.TempDir(), "none")}.Connect(t.Context(), source.Place{}, func() {})
+	if !errors.Is(err, source.ErrRefused) || !strings.Contains(err.Error(), "set crawl.kubernetes.kubeconfig") {
+		t.Error(err)
 	}
 }
