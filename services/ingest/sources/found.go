@@ -203,7 +203,12 @@ func (s *Service) inherit(parent, found source.Spec) source.Spec {
 }
 
 // lends reports whether the credential of a source is for an address that it names, too.
+// That of a gateway administers it, and is not for what it stands before, at the same host
+// or not.
 func (s *Service) lends(parent source.Spec, address string) bool {
+	if slices.Contains([]string{source.Kong, source.Caddy, source.Traefik}, parent.Kind) {
+		return false
+	}
 	u, err := url.Parse(address)
 	plain := strings.HasPrefix(parent.URL, "http:")
 	return err == nil && (u.Scheme == "https" || plain) && outbound.Bound(s.cfg.Permit.Credentials[parent.Auth.Credential].Hosts, u.Host)

@@ -304,6 +304,10 @@ func TestTheCredentialIsLentToItsHostsAlone(t *testing.T) {
 			t.Errorf("%s: %v", address, got)
 		}
 	}
+	parent.Kind = source.Kong
+	if s.inherit(parent, source.Spec{Kind: source.MCP, URL: "https://mcp.example/a"}).Auth != nil {
+		t.Error("what stands behind a gateway gets the credential of its administrator")
+	}
 }
 
 func TestTheProviderIsWhatIsSaidOfIt(t *testing.T) {
