@@ -26,8 +26,12 @@ const (
 	Header = "header" // a value in another header
 	OAuth  = "oauth"  // a client's id and secret, for which a token is fetched
 	AWS    = "aws"    // the secret of an access key, with which requests are signed (Signature Version 4)
-	Hook   = "hook"   // what senders of events prove themselves with: it is sent to nobody
+
+	Variable = "variable" // an environment variable of a command
+	Hook     = "hook"     // what senders of events prove themselves with: it is sent to nobody
 )
+
+var kinds = []string{Bearer, Header, OAuth, AWS, Variable, Hook}
 
 // Credential is a secret that sources may be asked with, or that their events are signed
 // with: an operator's, of which tenants know the name alone.
@@ -40,6 +44,8 @@ type Credential struct {
 	ClientID string   `json:"client_id,omitempty"` // of kind oauth, and the access key's id of kind aws
 	TokenURL string   `json:"token_url,omitempty"` // of kind oauth: where tokens are; empty: the MCP server says it
 	Scope    string   `json:"scope,omitempty"`     // of kind oauth, with token_url
+	Variable string   `json:"variable,omitempty"`  // of kind variable: its name
+	Commands []string `json:"commands,omitempty"`  // of kind variable: with all arguments, the only ones that get it
 	Env      string   `json:"env,omitempty"`       // environment variable that holds the secret
 	File     string   `json:"file,omitempty"`      // file that holds it, read at every connection
 }
@@ -47,8 +53,8 @@ type Credential struct {
 // Validate says what is wrong with a credential as it is set.
 func (c Credential) Validate() error {
 	switch {
-	case !slices.Contains([]string{Bearer, Header, OAuth, AWS, Hook}, c.Kind):
-		return fmt.Errorf("kind is %q; it is one of %s, %s, %s, %s, %s", c.Kind, Bearer, Header, OAuth, AWS, Hook)
+	case !slices.Contains(kinds, c.Kind):
+		return fmt.Errorf("kind is %q; it is one of %s", c.Kind, strings.Join(kinds, ", "))
 	case (c.Env == "") == (c.File == ""):
 		return fmt.Errorf("set either env or file to where the secret is")
 	case c.Kind == Hook:
@@ -56,6 +62,10 @@ func (c Credential) Validate() error {
 			return fmt.Errorf("hosts and client_id are not for kind hook, which is sent to nobody")
 		}
 		return webhook.Proof{Scheme: c.Scheme, Header: c.Header}.Validate()
+	case c.Kind == Variable:
+		return c.validVariable()
+	case c.Variable != "" || len(c.Commands) > 0:
+		return fmt.Errorf("variable and commands are for kind variable")
 	case c.Scheme != "":
 		return fmt.Errorf("scheme is for kind hook")
 	case len(c.Hosts) == 0:
@@ -66,6 +76,21 @@ func (c Credential) Validate() error {
 		return fmt.Errorf("client_id is for kinds oauth and aws, which need it")
 	case c.TokenURL != "" && c.Kind != OAuth, c.Scope != "" && c.TokenURL == "":
 		return fmt.Errorf("token_url is for kind oauth, and scope for that with token_url")
+	}
+	return nil
+}
+
+// variableForm is that of the name of an environment variable.
+var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func (c Credential) validVariable() error {
+	switch {
+	case !variableForm.MatchString(c.Variable):
+		return fmt.Errorf("variable is %q; it is the name of an environment variable", c.Variable)
+	case len(c.Commands) == 0:
+		return fmt.Errorf("commands is empty: name the commands, with all arguments, that get the variable")
+	case len(c.Hosts) > 0 || c.Header != "" || c.Scheme != "" || c.ClientID != "" || c.TokenURL != "":
+		return fmt.Errorf("kind variable has no hosts, header, scheme, client_id and token_url")
 	}
 	return nil
 }

@@ -188,6 +188,7 @@ func TestCredentials(t *testing.T) {
 		{Kind: "basic", Hosts: []string{"h"}, Env: "A"}, {Kind: Bearer, Env: "A"}, {Kind: Bearer, Hosts: []string{"h"}},
 		{Kind: Bearer, Hosts: []string{"h"}, Env: "A", File: "b"}, {Kind: Header, Hosts: []string{"h"}, Env: "A"}, {Kind: OAuth, Hosts: []string{"h"}, Env: "A"},
 		{Kind: AWS, Hosts: []string{"h"}, Env: "A"}, {Kind: Bearer, TokenURL: "https://h", Hosts: []string{"h"}, Env: "A"}, {Kind: OAuth, ClientID: "me", Scope: "s", Hosts: []string{"h"}, Env: "A"},
+		{Kind: Variable, Variable: "A B", Commands: []string{"c"}, Env: "A"}, {Kind: Variable, Variable: "A", Env: "A"}, {Kind: Bearer, Hosts: []string{"h"}, Commands: []string{"c"}, Env: "A"},
 		{Kind: Hook, Scheme: webhook.Standard, Hosts: []string{"h"}, Env: "A"}, {Kind: Hook, Scheme: webhook.Key, Env: "A"}, {Kind: Bearer, Scheme: webhook.Standard, Hosts: []string{"h"}, Env: "A"},
 	} {
 		if wrong.Validate() == nil {

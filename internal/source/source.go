@@ -238,6 +238,7 @@ func (s Spec) Describe() string {
 type Place struct {
 	URL     string
 	Command []string
+	Env     []string // variables of the command beside those that every one gets, KEY=VALUE
 
 	Namespaces []string // of a cluster; none: all
 	Selector   string   // of labels of its objects

@@ -23,17 +23,25 @@ var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC
 
 // command is a transport over the standard streams of a command.
 type command struct {
-	cmd    *exec.Cmd
-	errors tail
+	cmd     *exec.Cmd
+	errors  tail
+	secrets *strings.Replacer // hides the variables that are the operator's
 }
 
-func newCommand(argv []string) *command {
+func newCommand(argv, env []string) *command {
 	c := &command{cmd: exec.Command(argv[0], argv[1:]...)}
 	for _, name := range inherited {
 		if value, set := os.LookupEnv(name); set {
 			c.cmd.Env = append(c.cmd.Env, name+"="+value)
 		}
 	}
+	c.cmd.Env = append(c.cmd.Env, env...)
+	var hidden []string
+	for _, variable := range env {
+		name, value, _ := strings.Cut(variable, "=")
+		hidden = append(hidden, value, "$"+name)
+	}
+	c.secrets = strings.NewReplacer(hidden...)
 	c.cmd.Stderr = &c.errors
 	c.cmd.WaitDelay = stopWithin
 	ownGroup(c.cmd)
@@ -80,7 +88,7 @@ func (p *process) Close() error {
 // explain adds to an error what the command last wrote to its standard error.
 func (c *command) explain(err error) error {
 	if said := c.errors.last(); said != "" {
-		return fmt.Errorf("%w; the command says: %s", err, said)
+		return fmt.Errorf("%w; the command says: %s", err, c.secrets.Replace(said))
 	}
 	return err
 }

@@ -33,7 +33,7 @@ const (
 // Connect implements source.Connector.
 func (c Connector) Connect(ctx context.Context, at source.Place, changed func()) (source.Session, error) {
 	if len(at.Command) > 0 {
-		t := newCommand(at.Command)
+		t := newCommand(at.Command, at.Env)
 		s, err := c.open(ctx, at, t, &wire{}, changed)
 		if err != nil {
 			return nil, t.explain(err)

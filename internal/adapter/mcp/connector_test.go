@@ -207,6 +207,10 @@ func TestACommandThatFailsSaysWhy(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "it is broken") {
 		t.Errorf("%v", err)
 	}
+	_, _, err = connect(t, source.Place{Command: []string{"/bin/sh", "-c", "echo bad token $SHOP_TOKEN >&2; exit 3"}, Env: []string{"SHOP_TOKEN=s3cret"}, Limits: limits()})
+	if err == nil || !strings.Contains(err.Error(), "bad token $SHOP_TOKEN") || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("a command with a variable: %v", err)
+	}
 	if _, _, err = connect(t, source.Place{Command: []string{"/no/such/program"}, Limits: limits()}); err == nil {
 		t.Error("a program that is not there starts")
 	}

@@ -130,11 +130,12 @@ func TestWhatIsTheOperatorsIsTakenAsFarAsItIsAllowed(t *testing.T) {
 	}
 	t.Setenv("SOURCE_TOKEN", "s3cret")
 	allowed := Permit{
-		Commands: []string{"npx -y server"}, Folders: []string{folder}, Private: true,
+		Commands: []string{"npx -y server", "npx -y other"}, Folders: []string{folder}, Private: true,
 		Namespaces: map[string][]string{home: {"*"}, "acme": {"shop", "pets"}},
 		Credentials: map[string]outbound.Credential{
-			"shop":   {Kind: outbound.Bearer, Hosts: []string{"shop.example"}, Env: "SOURCE_TOKEN"},
-			"shared": {Kind: outbound.OAuth, ClientID: "me", Hosts: []string{"shop.example"}, Tenants: []string{"*"}, Env: "SOURCE_TOKEN"},
+			"shop":     {Kind: outbound.Bearer, Hosts: []string{"shop.example"}, Env: "SOURCE_TOKEN"},
+			"shared":   {Kind: outbound.OAuth, ClientID: "me", Hosts: []string{"shop.example"}, Tenants: []string{"*"}, Env: "SOURCE_TOKEN"},
+			"variable": {Kind: outbound.Variable, Variable: "SHOP_TOKEN", Commands: []string{"npx -y server"}, Env: "SOURCE_TOKEN"},
 		},
 	}
 	spec := func(text string) source.Spec {
@@ -152,6 +153,11 @@ func TestWhatIsTheOperatorsIsTakenAsFarAsItIsAllowed(t *testing.T) {
 	}{
 		{allowed, home, `{"kind":"mcp","command":["npx","-y","server"]}`, true},
 		{allowed, home, `{"kind":"mcp","command":["npx","-y","server","/etc"]}`, false},
+		{allowed, home, `{"kind":"mcp","command":["npx","-y","server"],"auth":{"credential":"variable"}}`, true},
+		{allowed, "acme", `{"kind":"mcp","command":["npx","-y","server"],"auth":{"credential":"variable"}}`, false},
+		{allowed, home, `{"kind":"mcp","command":["npx","-y","server"],"auth":{"credential":"shop"}}`, false},
+		{allowed, home, `{"kind":"mcp","command":["npx","-y","other"],"auth":{"credential":"variable"}}`, false},
+		{allowed, home, `{"kind":"mcp","url":"https://shop.example/mcp","auth":{"credential":"variable"}}`, false},
 		{Permit{Trusted: true}, home, `{"kind":"mcp","command":["sh"]}`, true},
 		{allowed, home, `{"kind":"folder","url":"` + folder + `/in"}`, true},
 		{allowed, home, `{"kind":"folder","url":"` + folder + `/out/etc"}`, false},
@@ -175,6 +181,8 @@ func TestWhatIsTheOperatorsIsTakenAsFarAsItIsAllowed(t *testing.T) {
 		s := &Service{cfg: Config{Permit: tc.permit}, transports: outbound.NewTransports(outbound.Policy{})}
 		if at, err := s.place(tc.owner, spec(tc.spec), false); (err == nil) != tc.want {
 			t.Errorf("%s of %s: %v, want allowed %v", tc.spec, tc.owner, err, tc.want)
+		} else if err == nil && strings.Contains(tc.spec, "variable") && !slices.Equal(at.Env, []string{"SHOP_TOKEN=s3cret"}) {
+			t.Errorf("%s: the command gets %q", tc.spec, at.Env)
 		} else if err == nil && strings.Contains(tc.spec, "shared") && (at.OAuth == nil || at.OAuth.Secret != "s3cret") {
 			t.Errorf("%s: no client credentials", tc.spec)
 		}

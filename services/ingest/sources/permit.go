@@ -41,7 +41,11 @@ func (s *Service) place(owner string, spec source.Spec, found bool) (source.Plac
 	p, at := s.cfg.Permit, source.Place{URL: spec.URL, Command: spec.Command, Document: spec.Document, Proxy: spec.Proxy, Mapping: spec.Mapping, Limits: s.cfg.Limits}
 	switch {
 	case len(spec.Command) > 0:
-		return at, p.command(spec)
+		var err error
+		if at.Env, err = s.environment(owner, spec); err == nil {
+			err = p.command(spec)
+		}
+		return at, err
 	case spec.Kind == source.Kubernetes:
 		var err error
 		at.Selector = spec.Selector
@@ -86,13 +90,36 @@ func (s *Service) unreadable(name string, err error) error {
 }
 
 func (p Permit) command(spec source.Spec) error {
-	switch {
-	case spec.Auth != nil:
-		return refuse("a command is sent no credential")
-	case p.Trusted, slices.ContainsFunc(p.Commands, func(allowed string) bool { return slices.Equal(strings.Fields(allowed), spec.Command) }):
+	if p.Trusted || isOne(p.Commands, spec.Command) {
 		return nil
 	}
 	return refuse("the command is not among crawl.commands")
+}
+
+// isOne reports whether a command is one of those, with all its arguments.
+func isOne(of, command []string) bool {
+	return slices.ContainsFunc(of, func(one string) bool { return slices.Equal(strings.Fields(one), command) })
+}
+
+// environment returns the variables that a command gets: the credential that the source
+// names.
+func (s *Service) environment(owner string, spec source.Spec) ([]string, error) {
+	if spec.Auth == nil {
+		return nil, nil
+	}
+	name := spec.Auth.Credential
+	c, there := s.cfg.Permit.Credentials[name]
+	switch {
+	case !there || !c.For(owner, tenant.Default) || c.Kind != outbound.Variable:
+		return nil, refuse("there is no credential %q of kind variable for this tenant among crawl.credentials", name)
+	case !isOne(c.Commands, spec.Command):
+		return nil, refuse("the credential %q is not for this command", name)
+	}
+	value, err := c.Value()
+	if err != nil {
+		return nil, s.unreadable(name, err)
+	}
+	return []string{c.Variable + "=" + value}, nil
 }
 
 // folder returns the real path of a folder.
@@ -138,7 +165,7 @@ func (s *Service) authorize(at *source.Place, options *outbound.Options, owner s
 	c, there := s.cfg.Permit.Credentials[name]
 	u, err := url.Parse(spec.URL)
 	switch {
-	case !there, !c.For(owner, tenant.Default), c.Kind == outbound.Hook:
+	case !there, !c.For(owner, tenant.Default), c.Kind == outbound.Hook, c.Kind == outbound.Variable:
 		return refuse("there is no credential %q to send for this tenant among crawl.credentials", name)
 	case err != nil:
 		return err
