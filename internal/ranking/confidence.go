@@ -20,8 +20,8 @@ type Confidence struct {
 // The models, as `toolstream tune --confidence` fits them to the sets that
 // docs/quality.md names, with the built-in embedding model.
 var (
-	byMeaningAndWords = Confidence{Bias: -5.49, Standing: 4.75, Meaning: 1.18, Named: 1.60, Words: 1.34}
-	byWords           = Confidence{Bias: -4.79, Standing: 3.91, Named: 2.60, Words: 2.58}
+	byMeaningAndWords = Confidence{Bias: -5.41, Standing: 4.77, Meaning: 1.24, Named: 1.43, Words: 1.37}
+	byWords           = Confidence{Bias: -4.64, Standing: 3.84, Named: 2.55, Words: 2.61}
 )
 
 // NothingFits is the confidence that a result has to have for anything to fit a query.
