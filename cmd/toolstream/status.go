@@ -80,7 +80,7 @@ func (c *console) printSources(s *status.Sources) {
 	}
 	c.printf("%d sources: %s\n", n, strings.Join(states, ", "))
 	for _, u := range s.Unwell {
-		c.printf("  %s%s is %s since %s: %s\n", u.Name, u.Others(), u.State, u.Since.Local().Format(time.DateTime), oneLine(u.Error))
+		c.printf("  %s%s is %s since %s: %s\n", u.Name, u.Others(), u.State, u.Since.Local().Format(time.DateTime), oneLine(u.Why()))
 	}
 }
 

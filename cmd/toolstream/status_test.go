@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/trainer"
 )
 
@@ -38,5 +40,15 @@ func TestDoctorSaysWhichWeightsAreRefused(t *testing.T) {
 		if said := strings.Contains(out.String(), "unexpected end") && strings.Contains(out.String(), "weights promote") && strings.Contains(out.String(), "w4-00000000"); said != (refused != nil) || (code == exitDone) == said {
 			t.Errorf("refused %q: exit code %d, %s%s", refused, code, &out, &errOut)
 		}
+	}
+}
+
+func TestStatusSaysWhyASourceIsHeld(t *testing.T) {
+	var out strings.Builder
+	newConsole(nil, &out, io.Discard).printSources(&status.Sources{
+		States: map[sources.State]int{sources.Held: 1}, Unwell: []status.Unwell{{Name: "shop", State: sources.Held}},
+	})
+	if !strings.Contains(out.String(), "more than half of its tools are gone") {
+		t.Errorf("%s", out.String())
 	}
 }

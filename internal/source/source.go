@@ -120,6 +120,9 @@ func invalid(path, value, reason string) error {
 	return &schema.Invalid{Path: path, Value: schema.Quote(value), Reason: reason}
 }
 
+// misplaced is what is wrong, whatever its value.
+func misplaced(path, reason string) error { return &schema.Invalid{Path: path, Reason: reason} }
+
 // Validate checks what can be checked without the operator's settings. The error is a
 // *schema.Invalid.
 func (s Spec) Validate() error {
@@ -143,7 +146,7 @@ func (s Spec) Validate() error {
 	case s.Document != "" && s.Kind != Caddy && s.Kind != Traefik:
 		return invalid("/document", s.Document, "is for the kinds caddy and traefik alone")
 	case len(s.Namespaces) > 0 || s.Selector != "":
-		return invalid("/namespaces", "", "namespaces and selector are for the kind kubernetes alone")
+		return misplaced("/namespaces", "namespaces and selector are for the kind kubernetes alone")
 	case s.Kind == Folder:
 		if !filepath.IsAbs(s.URL) {
 			return invalid("/url", s.URL, "must be the absolute path of a folder")
@@ -151,15 +154,15 @@ func (s Spec) Validate() error {
 		return nil
 	case s.Kind == MCP && len(s.Command) > 0:
 		if s.URL != "" || s.Command[0] == "" {
-			return invalid("/command", "", "must be a program and its arguments, without a url beside it")
+			return misplaced("/command", "must be a program and its arguments, without a url beside it")
 		}
 		return nil
 	case len(s.Command) > 0:
-		return invalid("/command", "", "is for the kind mcp alone")
+		return misplaced("/command", "is for the kind mcp alone")
 	case (s.Kind == Kong) != (s.Proxy != ""):
-		return invalid("/proxy", s.Proxy, "is for the kind kong, which needs it")
+		return misplaced("/proxy", "is for the kind kong, which needs it")
 	case (s.Kind == Events) != (s.Mapping != nil):
-		return invalid("/mapping", "", "is for the kind events, which needs it")
+		return misplaced("/mapping", "is for the kind events, which needs it")
 	case s.Mapping != nil:
 		if err := s.Mapping.Validate(); err != nil {
 			return err
@@ -218,9 +221,9 @@ func validURL(path, address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return &schema.Invalid{Path: path, Reason: "must be an address such as https://host/path"}
+		return misplaced(path, "must be an address such as https://host/path")
 	case u.User != nil:
-		return &schema.Invalid{Path: path, Reason: "must not hold a user or password: name a credential"}
+		return misplaced(path, "must not hold a user or password: name a credential")
 	}
 	return nil
 }

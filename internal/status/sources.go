@@ -66,6 +66,9 @@ func (u Unwell) Others() string {
 	return fmt.Sprintf(" with %d others of its registry", u.More)
 }
 
+// Why says what is wrong.
+func (u Unwell) Why() string { return cmp.Or(u.Error, "more than half of its tools are gone") }
+
 // judgeSources looks for sources that are not followed.
 func (f *findings) judgeSources(s *Sources) {
 	if s == nil {
@@ -78,7 +81,7 @@ func (f *findings) judgeSources(s *Sources) {
 		sources.Held:       "if they are gone for good: toolstream sources sync %s --confirm",
 	}
 	for _, u := range s.Unwell {
-		what := fmt.Sprintf("source %s%s is %s since %s: %s", u.Name, u.Others(), u.State, u.Since.Format(time.RFC3339), cmp.Or(u.Error, "more than half of its tools are gone"))
+		what := fmt.Sprintf("source %s%s is %s since %s: %s", u.Name, u.Others(), u.State, u.Since.Format(time.RFC3339), u.Why())
 		f.check(false, what, fmt.Sprintf(remedies[u.State], u.Name))
 	}
 	if len(s.Unwell) == 0 {
