@@ -209,9 +209,10 @@ func (c *console) lastLook(ctx context.Context, name string, wait bool) time.Tim
 	return s.LastLook
 }
 
-// looked prints a source, with wait once it was looked at after the last time.
+// looked prints a source, with wait once it was looked at after the last time. A paused
+// source is not looked at.
 func (c *console) looked(ctx context.Context, s sources.Source, last time.Time, wait bool) error {
-	for wait && !s.LastLook.After(last) {
+	for wait && s.State != sources.Paused && !s.LastLook.After(last) {
 		select {
 		case <-time.After(lookPause):
 		case <-ctx.Done():
@@ -223,12 +224,20 @@ func (c *console) looked(ctx context.Context, s sources.Source, last time.Time, 
 	}
 	err := c.show(s, func() {
 		c.printName(s.Name)
-		c.printf("%s is %s, with %d tools\n", s.Name, s.State, s.Tools)
+		c.printf("%s is %s, with %s\n", s.Name, s.State, holds(s.Tools, s.Found))
 	})
 	if err == nil && wait && s.LastError != "" {
 		err = errors.New(s.LastError)
 	}
 	return err
+}
+
+// holds says how many tools and sources there are.
+func holds(tools, found int) string {
+	if found == 0 {
+		return fmt.Sprintf("%d tools", tools)
+	}
+	return fmt.Sprintf("%d tools and %d sources", tools, found)
 }
 
 func newSourcesTest(con *console) *cobra.Command {
@@ -244,11 +253,7 @@ func newSourcesTest(con *console) *cobra.Command {
 				if t.Live {
 					live = "it says itself when they change"
 				}
-				what := fmt.Sprintf("%d tools", t.Tools)
-				if t.Found > 0 {
-					what += fmt.Sprintf(" and %d sources", t.Found)
-				}
-				con.printf("%s in %.0f ms; %s\n", what, t.Took, live)
+				con.printf("%s in %.0f ms; %s\n", holds(t.Tools, t.Found), t.Took, live)
 				for _, name := range t.Names {
 					con.printf("  %s\n", oneLine(name))
 				}

@@ -26,6 +26,8 @@ func TestSourcesAreAddedShownAndRemoved(t *testing.T) {
 		switch {
 		case r.URL.Path == "/v1/sources":
 			io.WriteString(w, `{"sources":[`+source()+`]}`)
+		case r.URL.Path == "/v1/sources/cold":
+			io.WriteString(w, `{"name":"cold","kind":"openapi","state":"paused","tools":1,"found":2}`)
 		case strings.HasSuffix(r.URL.Path, ":test"):
 			io.WriteString(w, `{"tools":1,"names":["shop/a"],"live":true,"took_ms":12,"problems":["shop/b: invalid"]}`)
 		default:
@@ -43,6 +45,8 @@ func TestSourcesAreAddedShownAndRemoved(t *testing.T) {
 		{"add shop --url https://shop.example/mcp --auth token --every 1m --wait", `PUT /v1/sources/shop {"kind":"mcp","url":"https://shop.example/mcp","auth":{"credential":"token"},"every":"1m0s","deletes":"guarded"}`, "shop is held, with 3 tools", exitDone},
 		{"add files -- npx -y server", `PUT /v1/sources/files {"kind":"mcp","command":["npx","-y","server"],"deletes":"guarded"}`, "with 3 tools", exitDone},
 		{"add shop --url ftp://x", "", "--url: must be an address", exitUsage},
+		{"add shop --kind openapi -- npx", "", "COMMAND: is for the kind mcp alone", exitUsage},
+		{"add shop --kind events --url https://x", "", "--mapping: is for the kind events, which needs it", exitUsage},
 		{"add a.b --url https://x", "", "NAME is", exitUsage},
 		{"list", "GET /v1/sources", "held   3", exitDone},
 		{"list -o name", "GET /v1/sources", "shop\n", exitDone},
@@ -62,6 +66,9 @@ func TestSourcesAreAddedShownAndRemoved(t *testing.T) {
 		if strings.Contains(tc.args, "--wait") && len(asked) != 2 {
 			t.Errorf("%s: asked %q", tc.args, asked)
 		}
+	}
+	if code, out, errOut := called(t, "sources", "add", "cold", "--kind", "openapi", "--url", "https://cold.example", "--wait"); code != exitDone || out != "cold is paused, with 1 tools and 2 sources\n" {
+		t.Errorf("a look at a paused source is waited for: code %d\n%s%s", code, out, errOut)
 	}
 	code, out, _ := called(t, "sources", "list", "--json")
 	var list struct{ Sources []struct{ Name string } }

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/toolstream/toolstream/internal/source"
@@ -18,6 +21,7 @@ var (
 	errNotFound = errors.New("there is no source of this name")
 	errDeclared = errors.New("the source stands in the settings: change it there")
 	errRemoving = errors.New("the source is being removed")
+	errPaused   = errors.New("the source is paused: resume it first")
 	errNotHeld  = errors.New("the source holds nothing that waits for a confirmation")
 	errTaken    = errors.New("two sources cannot fill one provider")
 	errNamed    = errors.New("the source is named by the source")
@@ -93,7 +97,7 @@ func (s *Service) admit(i id, spec source.Spec) (source.Spec, error) {
 		return spec, err
 	}
 	if s.connectors[spec.Kind] == nil {
-		return spec, &schema.Invalid{Path: "/kind", Value: schema.Quote(spec.Kind), Reason: "is no kind of source"}
+		return spec, &schema.Invalid{Path: "/kind", Value: schema.Quote(spec.Kind), Reason: "must be one of " + strings.Join(slices.Sorted(maps.Keys(s.connectors)), ", ")}
 	}
 	if err := spec.Validate(); err != nil {
 		return spec, err
@@ -177,6 +181,9 @@ func (s *Service) pause(ctx context.Context, i id, paused bool) (Source, error) 
 // ask has a source looked at now, and everything of it compared anew.
 func (s *Service) ask(ctx context.Context, i id) (Source, error) {
 	return s.edit(ctx, i, func(rec *record) error {
+		if rec.Paused {
+			return errPaused
+		}
 		rec.Asked = time.Now().UTC()
 		return nil
 	})
@@ -192,6 +199,9 @@ func (s *Service) confirm(ctx context.Context, i id) (Source, error) {
 		return Source{}, errNotHeld
 	}
 	return s.edit(ctx, i, func(rec *record) error {
+		if rec.Paused {
+			return errPaused
+		}
 		rec.Confirmed, rec.Asked = all.Held.Digest, time.Now().UTC()
 		return nil
 	})

@@ -62,7 +62,7 @@ func TestSourcesOverHTTP(t *testing.T) {
 			{"acme", "PUT", "/v1/sources/other", `{"kind":"mcp","url":"https://x.example","provider":"shop/a"}`, 200, `"name":"other"`},
 			{home, "PUT", "/v1/sources/shop", `{"kind":"mcp","url":"https://shop.example/mcp","provider":"x"}`, 409, "provider"},
 			{home, "PUT", "/v1/sources/a.b", `{"kind":"mcp","url":"https://x.example"}`, 422, "/name"},
-			{home, "PUT", "/v1/sources/x", `{"kind":"ftp","url":"https://x.example"}`, 422, "/kind"},
+			{home, "PUT", "/v1/sources/x", `{"kind":"ftp","url":"https://x.example"}`, 422, "must be one of "},
 			{home, "PUT", "/v1/sources/x", `{"kind":"mcp","url":"https://a:b@x.example"}`, 422, "credential"},
 			{home, "PUT", "/v1/sources/x", `{"kind":"mcp","url":"https://x.example","every":"soon"}`, 422, "every"},
 			{home, "PUT", "/v1/sources/x", `{"kind":"mcp","url":"https://x.example","sate":1}`, 422, "sate"},

@@ -410,9 +410,9 @@ func (s *Service) shown(i id, h *held) Source {
 	status = status.at(time.Now())
 	switch {
 	case h.spec.Removed:
-		status.State = Removing
+		status.State, status.Next = Removing, time.Time{}
 	case h.spec.Paused:
-		status.State = Paused
+		status.State, status.Next = Paused, time.Time{}
 	case status.State == "" || status.State == Paused:
 		status.State = Polling // it will be
 	}

@@ -312,6 +312,12 @@ func TestPauseResumeSyncRemove(t *testing.T) {
 		a.set("one", "two")
 		p.pass(time.Hour)
 		p.want("shop", Paused, 1)
+		if shown, err := p.s.get(ctx, shop); err != nil || !shown.Next.IsZero() {
+			p.t.Errorf("a paused source is looked at next at %s, %v", shown.Next, err)
+		}
+		if _, err := p.s.ask(ctx, shop); !errors.Is(err, errPaused) {
+			p.t.Errorf("a paused source is asked: %v", err)
+		}
 		if _, err := p.s.pause(ctx, shop, false); err != nil {
 			p.t.Fatal(err)
 		}
