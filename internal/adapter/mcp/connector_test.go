@@ -311,6 +311,9 @@ func TestFailuresHaveTheirKind(t *testing.T) {
 	if _, _, err := connect(t, at); !errors.Is(err, outbound.ErrAddress) {
 		t.Errorf("a private address: %v", err)
 	}
+	if _, _, err := connect(t, status(200, "Content-Type", "text/html; charset=utf-8")); err == nil || !strings.Contains(err.Error(), "no MCP server: it answers text/html") {
+		t.Errorf("a login page: %v", err)
+	}
 	if _, _, err := connect(t, place(t, serve(t, http.NotFoundHandler()))); err == nil {
 		t.Error("a server that is none")
 	}

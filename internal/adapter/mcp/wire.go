@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"strings"
 	"sync"
@@ -35,6 +36,7 @@ type wire struct {
 	refused int           // status of the last answer, 0: it was one of success
 	after   time.Duration // that it asked to wait
 	err     error         // of the last request, if it had no answer
+	strange string        // type of the last answer to a POST, if no server of MCP gives it
 	list    *copied       // of the last list; nil: none came
 }
 
@@ -49,7 +51,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if req.Method == http.MethodPost {
-		w.posted = resp.StatusCode
+		w.posted, w.strange = resp.StatusCode, strangeType(resp)
 	}
 	if resp.StatusCode >= 300 {
 		w.refused, w.after = resp.StatusCode, source.RetryAfter(resp)
@@ -65,6 +67,15 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = w.list
 	}
 	return resp, nil
+}
+
+// strangeType returns the media type of a successful answer that no server of MCP gives.
+func strangeType(resp *http.Response) string {
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // empty where there is none
+	if resp.StatusCode >= 300 || media == "" || media == "application/json" || media == "text/event-stream" {
+		return ""
+	}
+	return media
 }
 
 // methodOf returns the method of a JSON-RPC request, "" where there is none.
@@ -135,6 +146,8 @@ func (w *wire) explain(doing string, err error) error {
 		err = w.err
 	case w.refused != 0 && !errors.As(err, &said) && !w.authorizes:
 		err = fmt.Errorf("the server answers %d %s", w.refused, http.StatusText(w.refused))
+	case w.refused == 0 && w.strange != "":
+		err = fmt.Errorf("it is no MCP server: it answers %s, which may be a login page", w.strange)
 	}
 	return source.Refusal(w.refused, w.after, fmt.Errorf("%s: %w", doing, err))
 }

@@ -411,7 +411,11 @@ func jitter(d time.Duration) time.Duration {
 const maxError = 500
 
 func explain(err error) string {
-	return shorten(err.Error(), maxError)
+	says := err.Error()
+	if errors.Is(err, outbound.ErrAddress) {
+		says += " (a source with allow_private reaches those in the setting crawl.private)"
+	}
+	return shorten(says, maxError)
 }
 
 // set takes a status, and stores it if others should know: that it changed but for its
