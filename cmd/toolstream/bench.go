@@ -17,7 +17,7 @@ func newBench(con *console) *cobra.Command {
 		Use:   "bench",
 		Short: "Measure rate, latency and memory of this build on this machine",
 		Long: `Measure this build on this machine, in this process and a scratch folder: how fast
-tools are taken and become searchable, how long a search takes, alone and beside an
+tools are taken and become searchable, how long a search takes, alone, with many callers and beside an
 import, how much memory is needed, how long a start takes. Beside each figure stands
 what a bare loop reaches in the same run, and the ratio of this build to that: more is
 better where it is a rate, less where it is a time or memory.`,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -140,6 +141,10 @@ func (p *process) buildEmbedder(context.Context) error {
 	}, p.indexes.Handle)
 }
 
+// waitsForWeaviate is how many times more searches work at once where each of them waits
+// for Weaviate most of the time.
+const waitsForWeaviate = 8
+
 // buildQuery makes a replica: its indexes lie in the data folder and follow the bus.
 func (p *process) buildQuery(ctx context.Context) error {
 	deps := query.Deps{
@@ -165,11 +170,17 @@ func (p *process) buildQuery(ctx context.Context) error {
 	if deps.Names, err = embedding.OpenNames(); err != nil {
 		return err
 	}
+	deps.ScoresElsewhere = p.cfg.Rerank.Model == config.RerankHTTP
 	held, err := query.ParseHoldBack(p.cfg.Query.HoldBack, standardizer.Flags())
 	if err != nil {
 		return config.Wrong{Err: err}
 	}
+	places := runtime.GOMAXPROCS(0)
+	if p.indexes.SearchesWeaviate() {
+		places *= waitsForWeaviate
+	}
 	p.query, err = query.New(query.Config{
+		Places:        places,
 		HoldBack:      held,
 		Flags:         standardizer.Flags(),
 		RewriteBudget: p.cfg.Query.RewriteBudget,

@@ -75,6 +75,7 @@ toolstream-embedded: PUT /v1/tools/{id}
 `, searchTrace: `
 toolstream-embedded: POST /v1/search
   toolstream-embedded: search
+    toolstream-embedded: wait
     toolstream-embedded: embed
       toolstream-embedded: embeddings
     toolstream-embedded: index

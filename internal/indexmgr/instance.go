@@ -205,6 +205,7 @@ func (m *Manager) openSnapshot(in *Instance) error {
 		}
 		in.Snapshot.Embedder = encoder
 	}
+	_, in.Snapshot.EmbedsElsewhere = in.model.(endpoint)
 	if m.SearchesWeaviate() {
 		in.Snapshot.Index = weaviate.NewSearch(m.Vectors, in.Index, m.Logger)
 	}
@@ -219,9 +220,12 @@ func (absentModel) Embed(context.Context, []string) ([][]float32, error) {
 	return nil, errors.New("the model of the index is not there")
 }
 
+// endpoint is a model of another process, which may be away.
+type endpoint interface{ Ready(context.Context) error }
+
 // Ready asks the model, if it lies behind an endpoint.
 func (in *Instance) Ready(ctx context.Context) error {
-	if away, ok := in.model.(interface{ Ready(context.Context) error }); ok {
+	if away, ok := in.model.(endpoint); ok {
 		return away.Ready(ctx)
 	}
 	return nil

@@ -216,6 +216,7 @@ type bench struct {
 	index     *fakeIndex
 	catalogue *fakeCatalogue
 	embedder  *fakeEmbedder
+	elsewhere bool // where the embedder works
 	bus       *streamtest.Bus
 	watcher   *fakeWatcher
 	stale     func() bool
@@ -257,7 +258,7 @@ func (b *bench) build(t testing.TB, cfg Config) {
 	t.Helper()
 	b.reg = prometheus.NewRegistry()
 	deps := Deps{
-		Snapshot:  Snapshot{Model: b.model, Index: b.index, Catalogue: b.catalogue},
+		Snapshot:  Snapshot{Model: b.model, Index: b.index, Catalogue: b.catalogue, EmbedsElsewhere: b.elsewhere},
 		Publisher: b.bus, DeadLetters: b.dead,
 		Watcher: b.watcher, Stale: b.stale, Logger: slog.New(slog.DiscardHandler), Registerer: b.reg,
 	}

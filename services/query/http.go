@@ -103,13 +103,16 @@ func (s *Service) problem(ctx context.Context, err error, state *health.State, f
 			Message: invalid.Reason, Location: "body" + strings.ReplaceAll(invalid.Path, "/", "."), Value: invalid.Value,
 		})
 	}
-	if status >= http.StatusInternalServerError {
+	if status >= http.StatusInternalServerError && !errors.Is(err, ErrBusy) { // which is counted, and would flood the log
 		state.Note(ctx, s.deps.Logger, err, fails, "")
 	}
 	if status == http.StatusServiceUnavailable {
 		away := ErrUnavailable
-		if errors.Is(err, ErrUnreported) {
+		switch {
+		case errors.Is(err, ErrUnreported):
 			away = ErrUnreported
+		case errors.Is(err, ErrBusy):
+			away = ErrBusy
 		}
 		return huma.ErrorWithHeaders(huma.NewError(status, away.Error()), http.Header{"Retry-After": {"1"}})
 	}

@@ -21,6 +21,7 @@ const (
 	outcomeDegraded = "degraded"
 	outcomeInvalid  = "invalid"
 	outcomeFailed   = "failed"
+	outcomeRefused  = "refused"
 )
 
 // Why feedback is not taken.
@@ -56,9 +57,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return &metrics{
 		seconds: on.NewHistogramVec("toolstream_search_seconds", "Time a search spends in each stage; stage \"total\" is the whole.",
 			[]string{"stage"}, prometheus.ExponentialBuckets(0.0001, 2, 16)),
-		searches: on.NewCounterVec("toolstream_searches_total", "Searches by ranking and outcome (ok, degraded, invalid, failed).",
+		searches: on.NewCounterVec("toolstream_searches_total", "Searches by ranking and outcome (ok, degraded, invalid, failed; refused: too many others waited).",
 			[]string{"rank", "outcome"}, []string{string(schema.RankTools), string(schema.RankProviders)},
-			[]string{outcomeOK, outcomeDegraded, outcomeInvalid, outcomeFailed}),
+			[]string{outcomeOK, outcomeDegraded, outcomeInvalid, outcomeFailed, outcomeRefused}),
 		degraded: on.NewCounterVec("toolstream_search_degraded_total", "Searches that were answered without a part that could not be asked.",
 			[]string{"part"}, []string{degradedVectors, degradedCatalogue, degradedWeights, degradedImpressions, degradedRerank}),
 		rewrites: on.NewCounterVec("toolstream_search_rewrites_total",
@@ -88,6 +89,12 @@ func (s *Service) showEpochs(reg prometheus.Registerer) {
 	}
 }
 
+// showQueue shows how many searches wait.
+func (m *metrics) showQueue(reg prometheus.Registerer, q *queue) {
+	metric.At(reg).NewGaugeFunc("toolstream_searches_waiting", "Searches that wait for their turn: as many work at once as there are processors.",
+		func() float64 { return float64(q.length()) })
+}
+
 // searched counts one search.
 func (m *metrics) searched(rank schema.Rank, resp schema.SearchResponse, err error, took time.Duration) {
 	m.seconds.WithLabelValues("total").Observe(took.Seconds())
@@ -102,6 +109,8 @@ func (m *metrics) searched(rank schema.Rank, resp schema.SearchResponse, err err
 	switch {
 	case errors.As(err, &invalid):
 		outcome = outcomeInvalid
+	case errors.Is(err, ErrBusy):
+		outcome = outcomeRefused
 	case err != nil:
 		outcome = outcomeFailed
 	case len(resp.Degraded) > 0:

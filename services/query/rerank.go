@@ -275,7 +275,9 @@ func (s *Service) score(ctx context.Context, sr *search, query string, places []
 		}
 		texts[i] = text.Truncate(e.Document.Name+". "+e.Document.Description, maxJudged)
 	}
-	scores, err := s.deps.Scorer.Score(ctx, query, texts)
+	var scores []float64
+	var err error
+	sr.turn.away(s.deps.ScoresElsewhere, func() { scores, err = s.deps.Scorer.Score(ctx, query, texts) })
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,9 @@ func (s *Service) embed(ctx context.Context, sr *search, texts []string) map[str
 	st.note(tracing.Model.String(sr.index.Model), tracing.Texts.Int(len(texts)))
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.EmbedTimeout)
 	defer cancel()
-	vectors, err := sr.index.embed(ctx, texts)
+	var vectors [][]float32
+	var err error
+	sr.turn.away(sr.index.EmbedsElsewhere, func() { vectors, err = sr.index.embed(ctx, texts) })
 	st.end(err)
 	sr.index.embedding.Note(ctx, s.deps.Logger, err, "query: queries cannot be embedded, searches go by words alone", "query: queries are embedded again")
 	if err != nil {

@@ -37,6 +37,7 @@ type search struct {
 	usage  *ranking.Usage
 	held   []string // flags of what stands behind all others
 	depth  int      // candidates of each step; 0: enough for the request
+	turn   *turn    // nil for evaluation and training
 	parts  parts
 }
 
@@ -63,7 +64,8 @@ func (p *parts) names() []string {
 
 // Search answers a request of a tenant. Its error is a *schema.Invalid for a
 // request that is not acceptable, wraps ErrUnavailable where nothing could be
-// searched, and is the context's once that has ended.
+// searched, which is ErrBusy where too many others are, and is the context's once that
+// has ended.
 func (s *Service) Search(ctx context.Context, tenant string, req schema.SearchRequest) (schema.SearchResponse, error) {
 	start := time.Now()
 	ctx, span := tracing.Begin(ctx, "search")
@@ -82,7 +84,7 @@ func (s *Service) Search(ctx context.Context, tenant string, req schema.SearchRe
 	return resp, err
 }
 
-// search takes a request through the stages: rewrite, retrieve, order, show, record.
+// search takes a request through the stages: rewrite, wait, retrieve, order, show, record.
 func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRequest) (schema.SearchResponse, error) {
 	capped, err := req.Normalize()
 	if err == nil {
@@ -103,6 +105,10 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 		sr.parts.without(degradedWeights)
 	}
 	q := s.rewrite(ctx, sr)
+	if err := s.enter(ctx, sr); err != nil {
+		return schema.SearchResponse{}, err
+	}
+	defer sr.turn.leave()
 	found, err := s.retrieve(ctx, sr, q)
 	if err != nil {
 		return schema.SearchResponse{}, err
@@ -132,6 +138,14 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 		resp.Searched = q.searched()
 	}
 	return resp, nil
+}
+
+// enter waits until it is the search's turn.
+func (s *Service) enter(ctx context.Context, sr *search) (err error) {
+	ctx, st := s.stage(ctx, "wait")
+	sr.turn, err = s.queue.enter(ctx)
+	st.end(err)
+	return err
 }
 
 // ordered is what a search found, in the order of the answer.

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,6 +71,8 @@ type DeadLetters interface {
 type Config struct {
 	Timeout       time.Duration // of a whole search; 5 s
 	EmbedTimeout  time.Duration // of the one embed call; 1 s
+	Places        int           // searches that work at once, the others wait; one for each processor
+	MaxWait       time.Duration // a search that would wait longer is refused; 1 s
 	Impressions   int           // how many may wait to be published; 4096
 	RewriteBudget time.Duration // for which a search waits for its rewriting, from its arrival; 1.5 s
 	ScoreBudget   time.Duration // for which a search waits for a cross-encoder; 500 ms
@@ -82,6 +85,8 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, 5*time.Second)
 	c.EmbedTimeout = cmp.Or(c.EmbedTimeout, time.Second)
+	c.Places = cmp.Or(c.Places, runtime.GOMAXPROCS(0))
+	c.MaxWait = cmp.Or(c.MaxWait, time.Second)
 	c.Impressions = cmp.Or(c.Impressions, 4096)
 	c.RewriteBudget = cmp.Or(c.RewriteBudget, 1500*time.Millisecond)
 	c.ScoreBudget = cmp.Or(c.ScoreBudget, 500*time.Millisecond)
@@ -96,17 +101,18 @@ func (c Config) withDefaults() Config {
 // guessed.
 type Deps struct {
 	Snapshot
-	Publisher   stream.Publisher
-	DeadLetters DeadLetters
-	Watcher     stream.Watcher
-	Stale       func() bool // whether weights and usage may be behind the watched store
-	Rewriter    Rewriter
-	Scorer      Scorer
-	Names       Names
-	Now         func() time.Time // of searches and feedback
-	Nonce       func() uint64    // differs with every search
-	Logger      *slog.Logger
-	Registerer  prometheus.Registerer
+	Publisher       stream.Publisher
+	DeadLetters     DeadLetters
+	Watcher         stream.Watcher
+	Stale           func() bool // whether weights and usage may be behind the watched store
+	Rewriter        Rewriter
+	Scorer          Scorer
+	Names           Names
+	ScoresElsewhere bool             // the Scorer waits for another process, which takes no processor here
+	Now             func() time.Time // of searches and feedback
+	Nonce           func() uint64    // differs with every search
+	Logger          *slog.Logger
+	Registerer      prometheus.Registerer
 }
 
 // Names tells how much of a tool's name a query says.
@@ -125,6 +131,7 @@ type Service struct {
 	weights     *watched[*fusion.Model]
 	usage       *watched[*ranking.Usage]
 	impressions *impressions
+	queue       *queue
 	providers   *lru.Cache[string, []string] // words of providers, by id
 
 	// Whether these work, for the log.
@@ -166,6 +173,8 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	if s.providers, err = lru.New[string, []string](providersKept); err != nil {
 		return nil, fmt.Errorf("query: %w", err)
 	}
+	s.queue = newQueue(cfg.Places, cfg.MaxWait)
+	m.showQueue(deps.Registerer, s.queue)
 	s.now.Store(first)
 	s.showEpochs(deps.Registerer)
 	return s, nil
@@ -186,10 +195,11 @@ func (s *Service) Run(ctx context.Context) error {
 // Snapshot is what searches see: the index of one embedding model and what belongs to
 // it.
 type Snapshot struct {
-	Model     string // name of the embedding model, which decides the weights and what queries can be compared with
-	Index     Index
-	Catalogue Catalogue
-	Embedder  Embedder // of the model; nil: there is none here, and searches go by words alone
+	Model           string // name of the embedding model, which decides the weights and what queries can be compared with
+	Index           Index
+	Catalogue       Catalogue
+	Embedder        Embedder // of the model; nil: there is none here, and searches go by words alone
+	EmbedsElsewhere bool     // the Embedder waits for another process, which takes no processor here
 }
 
 // snapshot is a Snapshot at work.

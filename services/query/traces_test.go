@@ -20,13 +20,13 @@ func TestASearchIsAFewSpans(t *testing.T) {
 		with func(*bench)
 		want string
 	}{
-		"plain": {schema.SearchRequest{}, func(*bench) {}, "search [embed, index [suppliers], answer [fuse]]"},
+		"plain": {schema.SearchRequest{}, func(*bench) {}, "search [wait, embed, index [suppliers], answer [fuse]]"},
 		"rewritten": {schema.SearchRequest{}, func(b *bench) {
 			b.rewriter = &fakeRewriter{answer: rewriting.Rewritten{Needs: []schema.Need{{UserIntent: secret}}}}
-		}, "search [rewrite, embed, index [suppliers], answer [fuse]]"},
-		"reranked":      {schema.SearchRequest{Rerank: schema.RerankMulti}, func(*bench) {}, "search [embed, index [suppliers], answer [fuse, rerank]]"},
-		"by steps":      {schema.SearchRequest{Steps: []string{secret}}, func(*bench) {}, "search [embed, index [suppliers], answer [fuse]]"},
-		"embedder away": {schema.SearchRequest{}, func(b *bench) { b.embedder.err = errDown }, "search [embed, index [suppliers], answer [fuse]]"},
+		}, "search [rewrite, wait, embed, index [suppliers], answer [fuse]]"},
+		"reranked":      {schema.SearchRequest{Rerank: schema.RerankMulti}, func(*bench) {}, "search [wait, embed, index [suppliers], answer [fuse, rerank]]"},
+		"by steps":      {schema.SearchRequest{Steps: []string{secret}}, func(*bench) {}, "search [wait, embed, index [suppliers], answer [fuse]]"},
+		"embedder away": {schema.SearchRequest{}, func(b *bench) { b.embedder.err = errDown }, "search [wait, embed, index [suppliers], answer [fuse]]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, tool("a", "mail", 2), tool("b", "bank", 1))

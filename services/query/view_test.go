@@ -25,7 +25,7 @@ func (g gated) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidat
 }
 
 func (b *bench) snapshotOf(model string) Snapshot {
-	return Snapshot{model, b.index, b.catalogue, b.embedder}
+	return Snapshot{model, b.index, b.catalogue, b.embedder, false}
 }
 
 // A search that has begun ends with the snapshot that it began with, and that is not
@@ -105,7 +105,7 @@ func TestSwitchingUnderLoad(t *testing.T) {
 	}
 	for range 20 {
 		closed := &closing{Index: b.index}
-		wait, err := b.Switch(Snapshot{"m", closed, b.catalogue, b.embedder})
+		wait, err := b.Switch(Snapshot{"m", closed, b.catalogue, b.embedder, false})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,6 @@
 // Package bench measures this build on this machine: how fast documents are
 // taken, how fast they become searchable, how long a search takes, alone and
-// beside an import, and how much memory it needs. Beside each figure stands
+// with many callers and beside an import, and how much memory it needs. Beside each figure stands
 // what a bare loop reaches on the same machine in the same run, because an
 // absolute figure says more about the machine than about the program.
 package bench
@@ -210,6 +210,11 @@ func (r *run) search(ctx context.Context) error {
 	}
 	r.compare("search, median", at(idle, 0.5), "ms", barePass(r.report.Tools), "one int8 pass over as many vectors, one core")
 	r.add("search, 99th percentile", at(idle, 0.99), "ms")
+
+	r.opt.Notify("searching with many callers")
+	if err := r.saturate(ctx, queries); err != nil {
+		return err
+	}
 
 	r.opt.Notify("searching beside an import")
 	importing, stop := context.WithCancel(ctx)

@@ -1,0 +1,221 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// arrival is a search that holds its place for a time, or until it is stopped while it
+// waits.
+type arrival struct {
+	turn *turn
+	err  error
+}
+
+// arrive lets a search join the queue; it is in the queue, or beyond it, when arrive returns.
+func arrive(ctx context.Context, q *queue) *arrival {
+	a := &arrival{}
+	go func() { a.turn, a.err = q.enter(ctx) }()
+	synctest.Wait()
+	return a
+}
+
+func TestSearchesAreAdmittedInTheOrderInWhichTheyCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(2, time.Second)
+		var all []*arrival
+		for range 6 {
+			all = append(all, arrive(t.Context(), q))
+		}
+		for admitted := 2; admitted <= 6; admitted++ {
+			for i, a := range all {
+				if (a.turn != nil) != (i < admitted) {
+					t.Fatalf("with %d admitted: search %d: %+v", admitted, i, a)
+				}
+			}
+			all[admitted-2].turn.leave()
+			synctest.Wait()
+		}
+		if q.length() != 0 {
+			t.Errorf("%d wait", q.length())
+		}
+	})
+}
+
+func TestASearchThatWouldWaitTooLongIsRefusedAtOnce(t *testing.T) {
+	for _, took := range []time.Duration{2 * time.Millisecond, 50 * time.Millisecond} {
+		t.Run(took.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := newQueue(2, time.Second)
+				for range 50 * meanOver { // until the mean is what they take
+					a := arrive(t.Context(), q)
+					time.Sleep(took)
+					a.turn.leave()
+				}
+				var all []*arrival
+				for {
+					a := arrive(t.Context(), q)
+					if a.err != nil {
+						if !errors.Is(a.err, ErrBusy) || !errors.Is(a.err, ErrUnavailable) {
+							t.Fatal(a.err)
+						}
+						break
+					}
+					all = append(all, a)
+				}
+				start := time.Now()
+				for i := 0; i < len(all); i += 2 {
+					time.Sleep(took)
+					for _, a := range all[i:min(i+2, len(all))] {
+						a.turn.leave()
+					}
+					synctest.Wait()
+				}
+				if last := time.Since(start) - took; last < 950*time.Millisecond || last > 1050*time.Millisecond {
+					t.Errorf("%d were admitted, the last of them after %s", len(all), last)
+				}
+			})
+		})
+	}
+}
+
+func TestASearchWhoseCallerLeavesGivesItsPlaceToTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(1, time.Minute)
+		first := arrive(t.Context(), q)
+		ctx, cancel := context.WithCancel(t.Context())
+		left := arrive(ctx, q)
+		late, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		overdue := arrive(late, q)
+		next := arrive(t.Context(), q)
+		cancel()
+		synctest.Wait()
+		if !errors.Is(left.err, context.Canceled) || errors.Is(left.err, ErrBusy) {
+			t.Error(left.err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !errors.Is(overdue.err, ErrBusy) {
+			t.Error(overdue.err)
+		}
+		first.turn.leave()
+		synctest.Wait()
+		if next.turn == nil || q.length() != 0 {
+			t.Errorf("%+v, %d wait", next, q.length())
+		}
+	})
+}
+
+// TestAPlaceIsNotHeldWhileAnotherProcessWorks lets searches that take 100 ms elsewhere and
+// 10 ms here come together: here they work one after the other.
+func TestAPlaceIsNotHeldWhileAnotherProcessWorks(t *testing.T) {
+	const searches = 10
+	tests := map[string]struct {
+		change func(*bench)
+		took   time.Duration
+	}{
+		"a language model": {func(b *bench) { b.rewriter = &fakeRewriter{answer: sampleRewrite(), takes: 100 * time.Millisecond} }, 200 * time.Millisecond},
+		"an endpoint of vectors": {func(b *bench) {
+			b.embedder.takes = 100 * time.Millisecond
+			b.elsewhere = true
+		}, 200 * time.Millisecond},
+		"a model of this process": {func(b *bench) { b.embedder.takes = 100 * time.Millisecond }, searches * 110 * time.Millisecond},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, tool("a", "", 1))
+				b.index.takes = 10 * time.Millisecond
+				test.change(b)
+				b.build(t, Config{Places: 1, MaxWait: time.Minute})
+				start := time.Now()
+				ended := make(chan error, searches)
+				for range searches {
+					go func() {
+						_, err := b.Search(t.Context(), testTenant, schema.SearchRequest{Query: "weather"})
+						ended <- err
+					}()
+				}
+				for range searches {
+					if err := <-ended; err != nil {
+						t.Error(err)
+					}
+				}
+				if took := time.Since(start); took != test.took {
+					t.Errorf("took %s, want %s", took, test.took)
+				}
+			})
+		})
+	}
+}
+
+func TestWhoComesBackIsServedBeforeThoseWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(1, time.Minute)
+		first := arrive(t.Context(), q)
+		second := arrive(t.Context(), q)
+		third := arrive(t.Context(), q)
+		var order []string
+		go func() {
+			first.turn.away(true, func() { time.Sleep(time.Second) })
+			order = append(order, "first")
+			first.turn.leave()
+		}()
+		synctest.Wait()
+		if second.turn == nil || third.turn != nil {
+			t.Fatalf("%+v, %+v", second, third)
+		}
+		time.Sleep(2 * time.Second)
+		second.turn.leave()
+		synctest.Wait()
+		order = append(order, "third")
+		if third.turn == nil || !slices.Equal(order, []string{"first", "third"}) {
+			t.Error(order)
+		}
+	})
+}
+
+func TestARefusedSearchIsAnsweredWhenToComeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, tool("a", "", 1))
+		b.build(t, Config{Places: 1})
+		b.queue.held = 2 * time.Second // each takes so long that a second one would wait too long
+		working := arrive(t.Context(), b.queue)
+		req := httptest.NewRequest("POST", "/v1/search", strings.NewReader(`{"query":"q"}`))
+		req.Header.Set("Content-Type", "application/json")
+		rec := httptest.NewRecorder()
+		b.handler().ServeHTTP(rec, req)
+		if rec.Code != 503 || rec.Header().Get("Retry-After") != "1" || !strings.Contains(rec.Body.String(), "wait for their turn") {
+			t.Errorf("%d %v %s", rec.Code, rec.Header(), rec.Body)
+		}
+		if _, err := b.Handle(t.Context(), testTenant, []byte(`{"query":"q"}`)); Status(err) != 503 {
+			t.Errorf("over NATS: %v", err)
+		}
+		working.turn.leave()
+		b.search(t, schema.SearchRequest{})
+		if refused := b.outcomes(t, outcomeRefused); refused != 2 {
+			t.Errorf("%v are counted as refused", refused)
+		}
+	})
+}
+
+// outcomes returns how many searches ended so.
+func (b *bench) outcomes(t *testing.T, outcome string) float64 {
+	t.Helper()
+	var m dto.Metric
+	if err := b.metrics.searches.WithLabelValues(string(schema.RankTools), outcome).Write(&m); err != nil {
+		t.Fatal(err)
+	}
+	return m.GetCounter().GetValue()
+}
