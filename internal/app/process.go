@@ -146,7 +146,7 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 	var err error
 	p.handler, err = httpserver.Handler(mux, httpserver.Config{
 		TokensFile: p.cfg.Auth.TokensFile, Hosts: p.cfg.Auth.Hosts, Loopback: config.Loopback(p.cfg.Listen),
-		Traces: p.traces, Logger: p.log, Registerer: p.metrics,
+		Limits: httpserver.Limits(p.cfg.Limits), Traces: p.traces, Logger: p.log, Registerer: p.metrics,
 	})
 	if err != nil {
 		return config.Wrong{Err: err}

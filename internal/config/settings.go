@@ -22,6 +22,7 @@ type Config struct {
 	Kafka        Kafka        `name:"kafka"`
 	Peers        Peers        `name:"peers"`
 	Auth         Auth         `name:"auth"`
+	Limits       Limits       `name:"limits"`
 	Events       Events       `name:"events"`
 	Log          Log          `name:"log"`
 	Standardizer Standardizer `name:"standardizer"`
@@ -51,6 +52,14 @@ type NATS struct {
 	CAFile          string `name:"ca_file" help:"certificates that the NATS server's is checked by; empty: the system's"`
 	CertFile        string `name:"cert_file" help:"client certificate for NATS"`
 	KeyFile         string `name:"key_file" help:"its key"`
+}
+
+// Limits bound what one tenant may ask of a process in a minute.
+type Limits struct {
+	Requests int `name:"requests" default:"0" from:"0" help:"HTTP requests of a tenant that a process answers in a minute, beyond which it answers 429; 0: no limit"`
+	Searches int `name:"searches" default:"0" from:"0" help:"searches among them; 0: no limit"`
+	Feedback int `name:"feedback" default:"0" from:"0" help:"reports of feedback among them; 0: no limit"`
+	Bytes    int `name:"bytes" default:"0" from:"0" help:"bytes of bodies that a process reads of a tenant in a minute: a body that is begun is read to its end, and the next one waits for the rest; 0: no limit"`
 }
 
 // Weaviate searches vectors, where services run apart.

@@ -17,6 +17,7 @@ type Config struct {
 	TokensFile string // lines tenant:token; empty: every caller is the default tenant
 	Hosts      string // names, separated by commas, by which a server on loopback without tokens may be called
 	Loopback   bool   // only this machine reaches the server
+	Limits     Limits
 
 	Traces     *export.Traces // may be nil
 	Logger     *slog.Logger
@@ -37,6 +38,7 @@ func Handler(mux *Mux, c Config) (http.Handler, error) {
 		"Requests whose handler panicked: they are answered 500, and the log has the stack.")
 	handler := describeNotFound(mux.ServeMux)
 	for _, wrap := range []func(http.Handler) http.Handler{ // from the innermost to the outermost
+		newLimiter(c.Limits, c.Registerer).wrap,
 		func(h http.Handler) http.Handler { return authenticate(tokens, h) },
 		func(h http.Handler) http.Handler { return shareRegistry(!anybody, h) },
 		refuseCrossOrigin,

@@ -83,6 +83,9 @@ func toPeer(name string, peer *url.URL, propagator propagation.TextMapPropagator
 			// lose the connection, and the answer with it. HTTP/2 needs no such call.
 			_ = http.NewResponseController(w).EnableFullDuplex()
 		}
+		for _, field := range []string{policyField, limitField} { // the peer adds its own
+			w.Header().Del(field)
+		}
 		ctx, span := tracing.Ask(r.Context(), "pass on to "+name)
 		defer span.End()
 		proxy.ServeHTTP(w, r.WithContext(ctx))
