@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/httpserver"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/services/ingest"
@@ -36,7 +37,9 @@ func ingesting(t *testing.T) (server string, bus *streamtest.Bus) {
 	go func() { done <- service.Run(ctx) }()
 	api, mux := httpserver.NewAPI("test")
 	ingest.Routes(api, service)
-	s := httptest.NewServer(mux)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mux.ServeHTTP(w, r.WithContext(identity.With(r.Context(), identity.Anybody)))
+	}))
 	t.Cleanup(func() {
 		s.Close()
 		cancel()

@@ -14,9 +14,9 @@ import (
 	"github.com/toolstream/toolstream/internal/adapter/jetstream"
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -109,12 +109,12 @@ func (e *Embedded) busDamage() error {
 func (e *Embedded) NATS() string { return e.server.Addr() }
 
 // Stats counts what the index holds of the default tenant.
-func (e *Embedded) Stats() flat.Stats { return e.indexes.Live().Index.Stats()[tenant.Default] }
+func (e *Embedded) Stats() flat.Stats { return e.indexes.Live().Index.Stats()[identity.DefaultTenant] }
 
 // Lag returns how many records all stages together have yet to read.
 func (e *Embedded) Lag(ctx context.Context) (uint64, error) { return e.searched().Lag(ctx, e.bus) }
 
 // Search answers a request of the default tenant, without HTTP in between.
 func (e *Embedded) Search(ctx context.Context, req schema.SearchRequest) (schema.SearchResponse, error) {
-	return e.query.Search(ctx, tenant.Default, req)
+	return e.query.Search(ctx, identity.DefaultTenant, req)
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -50,7 +50,7 @@ func (c Crawl) validate() error {
 func SourceName(key string) (owner, name string) {
 	owner, name, named := strings.Cut(key, "/")
 	if !named {
-		return tenant.Default, key
+		return identity.DefaultTenant, key
 	}
 	return owner, name
 }

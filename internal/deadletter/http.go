@@ -12,8 +12,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/tenant"
 )
 
 // Filter chooses dead letters. Empty fields choose all.
@@ -77,7 +77,7 @@ type bulk struct {
 func Routes(api huma.API, s *Store) {
 	operation := func(id, method, path, summary string) huma.Operation {
 		return huma.Operation{
-			OperationID: id, Method: method, Path: path, Summary: summary,
+			OperationID: id, Security: identity.Needs(identity.Operator), Method: method, Path: path, Summary: summary,
 			Tags: []string{"dead letters"}, Errors: []int{404, 409, 422, 503},
 		}
 	}
@@ -98,7 +98,7 @@ func (s *Store) page(ctx context.Context, in *listInput) (*listOutput, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	owner := tenant.From(ctx)
+	owner := identity.From(ctx).Tenant
 	out := page{Letters: []Letter{}, Forgotten: s.letters.of(owner).forgotten}
 	for _, l := range slices.Backward(s.letters.ordered(owner)) {
 		if !in.matches(l) || in.State != "all" && in.State != string(l.State) {
@@ -199,7 +199,7 @@ func (s *Store) many(decide decide) func(context.Context, *bulkInput) (*bulkOutp
 func (s *Store) openBetween(ctx context.Context, f Filter, after Letter, until time.Time) (found []Letter, forgotten int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	owner := tenant.From(ctx)
+	owner := identity.From(ctx).Tenant
 	for _, l := range s.letters.ordered(owner) {
 		if l.open() && f.matches(l) && l.compare(after) > 0 && (until.IsZero() || !l.Failed.After(until)) {
 			found = append(found, *l)

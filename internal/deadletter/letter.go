@@ -6,7 +6,7 @@ import (
 	"time"
 	"unique"
 
-	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -42,7 +42,7 @@ func newLetter(l events.DeadLetter, partition int, offset uint64) Letter {
 	out := Letter{
 		ID: l.ID, State: events.DeadLetterState(one(string(l.State))), Stage: one(l.Stage), Topic: events.Topic(one(string(l.Topic))),
 		Key: l.Key, Reason: one(l.Reason), Detail: one(detail), Attempts: l.Attempts, Failed: l.Failed,
-		tenant: tenant.Default, partition: partition, offset: offset,
+		tenant: identity.DefaultTenant, partition: partition, offset: offset,
 	}
 	// A key that names no tenant was not written by a stage.
 	if name, _, ok := strings.Cut(l.Key, "/"); ok && name != "" {

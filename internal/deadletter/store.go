@@ -13,8 +13,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -139,7 +139,7 @@ func (s *Store) Of(key string) []Letter {
 func (s *Store) Open(ctx context.Context) (open int, reasons map[string]int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.letters.of(tenant.From(ctx))
+	t := s.letters.of(identity.From(ctx).Tenant)
 	reasons = map[string]int{}
 	for _, l := range t.letters {
 		if l.open() {
@@ -184,7 +184,7 @@ func (s *Store) get(ctx context.Context, id string) (Letter, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.letters.letters[id]
-	if l == nil || l.tenant != tenant.From(ctx) {
+	if l == nil || l.tenant != identity.From(ctx).Tenant {
 		return Letter{}, false
 	}
 	return *l, true

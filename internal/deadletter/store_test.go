@@ -20,8 +20,8 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -126,20 +126,20 @@ func TestListAndShow(t *testing.T) {
 		f.wantKeys(ctx, "all", Filter{Stage: "other"})
 		f.wantKeys(ctx, "all", Filter{Reason: "other"})
 		f.wantKeys(ctx, events.DeadLetterDropped, Filter{})
-		f.wantKeys(tenant.With(ctx, "other"), "all", Filter{}, "other/c")
+		f.wantKeys(identity.With(ctx, identity.Caller{Tenant: "other"}), "all", Filter{}, "other/c")
 
 		l, err := f.store.Show(ctx, f.id(ctx, "default/a"))
 		if err != nil || string(l.Original) != "{" || l.Headers[events.HeaderRevision] != "2" || l.Detail != "not JSON" {
 			f.Errorf("show: %+v, %v", l, err)
 		}
-		foreign := f.id(tenant.With(ctx, "other"), "other/c")
+		foreign := f.id(identity.With(ctx, identity.Caller{Tenant: "other"}), "other/c")
 		if _, err := f.store.Show(ctx, foreign); !errors.Is(err, ErrNotFound) {
 			f.Errorf("show of another tenant's letter: %v, want ErrNotFound", err)
 		}
 		if out, err := f.store.Drop(ctx, foreign); err != nil || out[0].State != "" || out[0].Error == "" {
 			f.Errorf("drop of another tenant's letter: %+v, %v", out, err)
 		}
-		f.wantKeys(tenant.With(ctx, "other"), events.DeadLetterOpen, Filter{}, "other/c")
+		f.wantKeys(identity.With(ctx, identity.Caller{Tenant: "other"}), events.DeadLetterOpen, Filter{}, "other/c")
 	})
 }
 
@@ -551,7 +551,7 @@ func TestHTTP(t *testing.T) {
 		if all.Done != 4 {
 			f.Errorf("drop: %+v, want 4 done", all)
 		}
-		f.wantKeys(tenant.With(f.Context(), "other"), events.DeadLetterOpen, Filter{}, "other/x")
+		f.wantKeys(identity.With(f.Context(), identity.Caller{Tenant: "other"}), events.DeadLetterOpen, Filter{}, "other/x")
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/jsondoc"
 )
 
@@ -26,11 +27,14 @@ func NewAPI(version string) (huma.API, *Mux) {
 		"application/x-www-form-urlencoded": strict, // the content type of curl -d
 	}
 	conf.Transformers = append(conf.Transformers, boundProblem)
+	conf.Components.SecuritySchemes = map[string]*huma.SecurityScheme{identity.Scheme: {
+		Type: "http", Scheme: identity.Scheme, Description: "The token decides the tenant, the subject and the role. An operation names the role that it needs.",
+	}}
 	conf.DocsPath = ""     // the page would load a script from elsewhere
 	conf.CreateHooks = nil // no $schema member in every answer
 	conf.OnAddOperation = append(conf.OnAddOperation, refuseUnknownParameters)
 	api := humago.New(mux, conf)
-	api.UseMiddleware(watchBody)
+	api.UseMiddleware(requireRole(api), watchBody)
 	return api, mux
 }
 

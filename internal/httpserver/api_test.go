@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/toolstream/toolstream/internal/identity"
 )
 
 func TestWhatNoRouteMatchesIsAProblemDocument(t *testing.T) {
@@ -88,7 +90,7 @@ func TestTheAPIReadsWhatCurlSendsAndRefusesUnknownParameters(t *testing.T) {
 	}
 	type output struct{ Body struct{ Got string } }
 	for _, id := range []string{"search", "post-events"} {
-		huma.Register(api, huma.Operation{OperationID: id, Method: "POST", Path: "/" + id}, func(_ context.Context, in *input) (*output, error) {
+		huma.Register(api, huma.Operation{OperationID: id, Security: identity.ProvenOtherwise(), Method: "POST", Path: "/" + id}, func(_ context.Context, in *input) (*output, error) {
 			out := &output{}
 			out.Body.Got = in.Body.Query
 			return out, nil
@@ -183,7 +185,7 @@ func TestErrorsNameThePlaceAndQuoteLittle(t *testing.T) {
 			K     int    `json:"k,omitempty"`
 		}
 	}
-	huma.Register(api, huma.Operation{OperationID: "search", Method: "POST", Path: "/search", MaxBodyBytes: 8 << 20},
+	huma.Register(api, huma.Operation{OperationID: "search", Security: identity.ProvenOtherwise(), Method: "POST", Path: "/search", MaxBodyBytes: 8 << 20},
 		func(context.Context, *input) (*struct{}, error) { return nil, nil })
 	for _, tc := range []struct{ name, body, says string }{
 		{"invalid UTF-8", "{\"query\":\"a\xff\"}", "invalid UTF-8 at byte 11 (/query)"},

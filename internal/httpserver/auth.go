@@ -2,22 +2,22 @@ package httpserver
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"os"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // credentials maps the hash of a token to whose it is. Hashing makes the lookup take the
 // same time whatever a caller guesses.
-type credentials map[[sha256.Size]byte]owner
-
-// owner is whose a token is: a tenant, and a name in it, which may be empty.
-type owner struct{ tenant, name string }
+type credentials map[[sha256.Size]byte]identity.Caller
 
 // readCredentials reads the lines "tenant:token" or "tenant/name:token" of a file. Blank
 // lines and lines that start with # are skipped.
@@ -39,13 +39,13 @@ func readCredentials(path string) (credentials, error) {
 		if !ok || len(token) < minToken {
 			return nil, fmt.Errorf("auth.tokens_file: %s:%d: want tenant:token or tenant/name:token, with a token of at least %d characters", path, n, minToken)
 		}
-		var of owner
+		of := identity.Caller{Role: identity.Admin}
 		var named bool
-		of.tenant, of.name, named = strings.Cut(whose, "/")
-		if err := schema.ValidateTenant(of.tenant); err != nil {
+		of.Tenant, of.Subject, named = strings.Cut(whose, "/")
+		if err := schema.ValidateTenant(of.Tenant); err != nil {
 			return nil, fmt.Errorf("auth.tokens_file: %s:%d: %w", path, n, err)
 		}
-		if err := schema.ValidateTenant(of.name); named && err != nil { // of the same form
+		if err := schema.ValidateTenant(of.Subject); named && err != nil { // of the same form
 			return nil, fmt.Errorf("auth.tokens_file: %s:%d: the name of the token %w", path, n, err)
 		}
 		hash := sha256.Sum256([]byte(token))
@@ -65,19 +65,13 @@ func readCredentials(path string) (credentials, error) {
 
 const minToken = 16
 
-// String returns the owner as a line of the file names it.
-func (o owner) String() string {
-	if o.name == "" {
-		return o.tenant
-	}
-	return o.tenant + "/" + o.name
-}
-
-// authenticate puts the owner of the caller's bearer token into the request's context and
-// refuses callers without one. Nil credentials let every caller in as the default tenant.
+// authenticate puts the caller whose bearer token a request has into its context, and
+// refuses requests without one. Nil credentials let every caller in as anybody.
 func authenticate(known credentials, next http.Handler) http.Handler {
 	if known == nil {
-		return next
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			next.ServeHTTP(w, r.WithContext(identity.With(r.Context(), identity.Anybody)))
+		})
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if provesItself(r) || !strings.HasPrefix(r.URL.Path, "/v1/") && !strings.HasPrefix(r.URL.Path, RegistryPath) {
@@ -92,8 +86,20 @@ func authenticate(known credentials, next http.Handler) http.Handler {
 			WriteProblem(w, http.StatusUnauthorized, "a valid bearer token is required")
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(tenant.WithCredential(tenant.With(r.Context(), of.tenant), of.name)))
+		next.ServeHTTP(w, r.WithContext(identity.With(r.Context(), of)))
 	})
+}
+
+// requireRole refuses callers without the role that an operation needs.
+func requireRole(api huma.API) func(huma.Context, func(huma.Context)) {
+	return func(hc huma.Context, next func(huma.Context)) {
+		needed, has := identity.Needed(hc.Operation().Security), identity.From(hc.Context()).Role
+		if needed != "" && !has.Includes(needed) {
+			_ = huma.WriteErr(api, hc, http.StatusForbidden, fmt.Sprintf("this needs the role %s; the caller has %s", needed, cmp.Or(has, "none")))
+			return
+		}
+		next(hc)
+	}
 }
 
 // provesItself reports whether a request is to the one call of which the sender proves

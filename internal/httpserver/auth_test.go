@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -9,9 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/internal/identity"
 )
 
 const (
@@ -34,7 +36,8 @@ func TestATokenMayHaveAName(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := authenticate(known, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Write([]byte(tenant.From(r.Context()) + " " + tenant.Credential(r.Context())))
+		of := identity.From(r.Context())
+		w.Write([]byte(of.Tenant + " " + of.Subject))
 	}))
 	for token, want := range map[string]string{tokenA: "team-a planner", tokenB: "team-a "} {
 		r := httptest.NewRequest("GET", "/v1/tools", nil)
@@ -62,7 +65,7 @@ func TestTheTokenNamesTheTenant(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := authenticate(known, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Write([]byte(tenant.From(r.Context())))
+		w.Write([]byte(identity.From(r.Context()).Tenant))
 	}))
 	for _, tc := range []struct {
 		path, credential string
@@ -76,7 +79,7 @@ func TestTheTokenNamesTheTenant(t *testing.T) {
 		{"/v1/tools", "Bearer", 401, ""},
 		{"/v1/tools", "Bearer " + tokenA + "x", 401, ""},
 		{"/v1/tools", "", 401, ""},
-		{"/healthz", "", 200, tenant.Default},
+		{"/healthz", "", 200, identity.DefaultTenant},
 	} {
 		r := httptest.NewRequest("GET", tc.path, nil)
 		r.Header.Set("Authorization", tc.credential)
@@ -139,6 +142,29 @@ func TestTheRegistryIsSharedAndGuarded(t *testing.T) {
 		h.ServeHTTP(w, r)
 		if w.Code != tc.status || (w.Header().Get("Access-Control-Allow-Origin") == "*") != tc.shared {
 			t.Errorf("%+v: %d %v", tc, w.Code, w.Header())
+		}
+	}
+}
+
+// An operation serves whoever has its role, or one that includes it, and tells the others
+// which one is missing. One that declares none serves admins only.
+func TestAnOperationNeedsItsRole(t *testing.T) {
+	api, mux := NewAPI("test")
+	for path, security := range map[string][]map[string][]string{
+		"/v1/search": identity.Needs(identity.Reader), "/v1/dlq": identity.Needs(identity.Operator), "/v1/new": nil, "/v1/hook": identity.ProvenOtherwise(),
+	} {
+		huma.Register(api, huma.Operation{OperationID: path, Method: "GET", Path: path, Security: security},
+			func(context.Context, *struct{}) (*struct{}, error) { return nil, nil })
+	}
+	for path, least := range map[string]identity.Role{"/v1/search": identity.Reader, "/v1/dlq": identity.Operator, "/v1/new": identity.Admin, "/v1/hook": ""} {
+		for _, role := range append(identity.Roles(), "", "root") {
+			r := httptest.NewRequest("GET", path, nil)
+			w := httptest.NewRecorder()
+			mux.ServeHTTP(w, r.WithContext(identity.With(r.Context(), identity.Caller{Tenant: "acme", Role: role})))
+			allowed := least == "" || role.Includes(least)
+			if allowed != (w.Code == 204) || !allowed && (w.Code != 403 || !strings.Contains(w.Body.String(), "needs the role "+string(least))) {
+				t.Errorf("%s as %q: %d %s", path, role, w.Code, w.Body)
+			}
 		}
 	}
 }

@@ -8,18 +8,20 @@ import (
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/toolstream/toolstream/internal/identity"
 )
 
 // Whoever tells of a change of a source proves itself to the call, by other means.
 func TestEventsOfSourcesNeedNoToken(t *testing.T) {
-	known := credentials{sha256.Sum256([]byte("0123456789abcdef")): {tenant: "acme"}}
+	known := credentials{sha256.Sum256([]byte("0123456789abcdef")): {Tenant: "acme", Role: identity.Admin}}
 	api, mux := NewAPI("test")
 	answer := func(context.Context, *struct{}) (*struct{ Body string }, error) {
 		return &struct{ Body string }{"heard"}, nil
 	}
 	for _, path := range []string{"POST /v1/sources/{name}:event", "OPTIONS /v1/sources/{name}:event", "POST /v1/sources/{name}:sync", "PUT /v1/sources/{name}", "POST /v1/tools:event"} {
 		method, path, _ := strings.Cut(path, " ")
-		huma.Register(api, huma.Operation{OperationID: method + path, Method: method, Path: path}, answer)
+		huma.Register(api, huma.Operation{OperationID: method + path, Method: method, Path: path, Security: identity.ProvenOtherwise()}, answer)
 	}
 	for request, want := range map[string]int{
 		"POST /v1/sources/a:event": 200, "OPTIONS /v1/sources/a:event": 200, "PUT /v1/sources/a:event": 401, "DELETE /v1/sources/a:event": 401,

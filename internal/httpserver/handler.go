@@ -14,7 +14,7 @@ import (
 
 // Config says who may call, and where requests are traced, counted and logged.
 type Config struct {
-	TokensFile string // lines tenant:token; empty: every caller is the default tenant
+	TokensFile string // lines tenant:token; empty: every caller is anybody
 	Hosts      string // names, separated by commas, by which a server on loopback without tokens may be called
 	Loopback   bool   // only this machine reaches the server
 	Limits     Limits

@@ -19,6 +19,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/toolstream/toolstream/internal/identity"
 )
 
 func TestAPanicIsAnsweredCountedAndLogged(t *testing.T) {
@@ -69,7 +71,7 @@ func TestAPanicIsAnsweredCountedAndLogged(t *testing.T) {
 func queries(t *testing.T) *httptest.Server {
 	t.Helper()
 	api, mux := NewAPI("test")
-	huma.Register(api, huma.Operation{OperationID: "search", Method: "POST", Path: "/search"}, func(context.Context, *struct {
+	huma.Register(api, huma.Operation{OperationID: "search", Security: identity.ProvenOtherwise(), Method: "POST", Path: "/search"}, func(context.Context, *struct {
 		Body struct {
 			Query string `json:"query"`
 		}

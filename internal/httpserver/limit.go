@@ -16,8 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/metric"
-	"github.com/toolstream/toolstream/internal/tenant"
 )
 
 // Limits bound what one tenant may ask of a process in a minute; 0 sets no bound. A tenant
@@ -89,7 +89,7 @@ func newLimiter(l Limits, reg prometheus.Registerer) *limiter {
 }
 
 // limited is who shares the buckets of a request.
-func limited(ctx context.Context) string { return tenant.From(ctx) }
+func limited(ctx context.Context) string { return identity.From(ctx).Tenant }
 
 // of returns somebody's buckets.
 func (l *limiter) of(who string) []*rate.Limiter {

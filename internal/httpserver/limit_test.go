@@ -15,14 +15,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/propagation"
 
-	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/internal/identity"
 )
 
 // ask sends a request of a tenant through a limiter.
 func ask(t *testing.T, h http.Handler, who, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	rec := httptest.NewRecorder()
-	r := httptest.NewRequestWithContext(tenant.With(t.Context(), who), method, path, nil)
+	r := httptest.NewRequestWithContext(identity.With(t.Context(), identity.Caller{Tenant: who}), method, path, nil)
 	h.ServeHTTP(rec, r)
 	return rec
 }

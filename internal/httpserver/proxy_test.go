@@ -16,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"go.opentelemetry.io/otel/propagation"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/testing/tracingtest"
 )
 
@@ -63,7 +64,7 @@ func TestAnAnswerArrivesHoweverSoonItComes(t *testing.T) {
 // peer that does not answer.
 func TestARefusalArrivesHoweverLargeTheBody(t *testing.T) {
 	api, mux := NewAPI("test")
-	huma.Register(api, huma.Operation{Method: http.MethodPost, Path: "/", MaxBodyBytes: 100 << 10}, func(context.Context, *struct {
+	huma.Register(api, huma.Operation{Security: identity.ProvenOtherwise(), Method: http.MethodPost, Path: "/", MaxBodyBytes: 100 << 10}, func(context.Context, *struct {
 		Body struct{ Query string }
 	}) (*struct{}, error) {
 		return nil, nil

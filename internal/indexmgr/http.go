@@ -7,8 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/tenant"
 )
 
 // The states of an index version.
@@ -80,18 +80,18 @@ type (
 func (m *Manager) Routes(api huma.API) {
 	tags := []string{"operations"}
 	huma.Register(api, huma.Operation{
-		OperationID: "show-reindex", Method: http.MethodGet, Path: "/v1/reindex",
+		OperationID: "show-reindex", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/reindex",
 		Summary: "Which embedding models are indexed, and how far", Tags: tags,
 	}, func(ctx context.Context, _ *struct{}) (*reportOutput, error) {
 		return &reportOutput{visible(ctx, m.Report(ctx))}, nil
 	})
 	huma.Register(api, huma.Operation{
-		OperationID: "reindex", Method: http.MethodPost, Path: "/v1/reindex",
+		OperationID: "reindex", Security: identity.Needs(identity.Admin), Method: http.MethodPost, Path: "/v1/reindex",
 		Summary: "Change the embedding model while searches go on, step back, or give up the other one", Tags: tags,
 		DefaultStatus: http.StatusAccepted, Errors: []int{403, 409, 422, 503},
 	}, func(ctx context.Context, in *requestInput) (*reportOutput, error) {
-		if !tenant.Operates(ctx) {
-			return nil, huma.Error403Forbidden("all tenants share the model: only the tenant " + tenant.Default + " may change it")
+		if !identity.From(ctx).Operates() {
+			return nil, huma.Error403Forbidden("all tenants share the model: only the tenant " + identity.DefaultTenant + " may change it")
 		}
 		if !in.Body.one() {
 			return nil, huma.Error422UnprocessableEntity("name one thing to do: model, back or finish")
@@ -117,7 +117,7 @@ func (o Request) one() bool {
 
 // visible leaves out what concerns all tenants.
 func visible(ctx context.Context, r Report) Report {
-	if tenant.Operates(ctx) {
+	if identity.From(ctx).Operates() {
 		return r
 	}
 	for i := range r.Versions {

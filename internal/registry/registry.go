@@ -20,8 +20,8 @@ import (
 
 	"github.com/toolstream/toolstream/internal/adapter/mcpregistry"
 	"github.com/toolstream/toolstream/internal/httpserver"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/query"
 )
@@ -69,7 +69,7 @@ const latest = "latest"
 func (r *Registry) Routes(api huma.API) {
 	operation := func(id, path, summary string, errors ...int) huma.Operation {
 		return huma.Operation{
-			OperationID: id, Method: http.MethodGet, Path: httpserver.RegistryPath + "servers" + path, Summary: summary, Tags: []string{"registry"},
+			OperationID: id, Security: identity.Needs(identity.Reader), Method: http.MethodGet, Path: httpserver.RegistryPath + "servers" + path, Summary: summary, Tags: []string{"registry"},
 			Errors: append(errors, http.StatusServiceUnavailable),
 		}
 	}
@@ -146,7 +146,7 @@ func (s server) version() string { return fmt.Sprintf("1.0.%d", s.changed().Unix
 // servers returns the servers of the caller's tenant, by name: those at an address that were
 // seen. Of two with one name, which two registries list, the first source's is told.
 func (r *Registry) servers(ctx context.Context) ([]server, error) {
-	all, err := r.Sources(ctx, tenant.From(ctx))
+	all, err := r.Sources(ctx, identity.From(ctx).Tenant)
 	if err != nil {
 		return nil, huma.ErrorWithHeaders(huma.Error503ServiceUnavailable("the sources cannot be read"), http.Header{"Retry-After": {"5"}})
 	}
@@ -188,7 +188,7 @@ func nameOf(s sources.Source, parent string) string {
 
 // entry returns what is told of a server, false where its provider is in quarantine.
 func (r *Registry) entry(ctx context.Context, s server) (mcpregistry.ServerEntry, bool, error) {
-	about, err := r.Providers.Provider(ctx, tenant.From(ctx), s.Root(s.Name))
+	about, err := r.Providers.Provider(ctx, identity.From(ctx).Tenant, s.Root(s.Name))
 	var status huma.StatusError
 	if errors.As(err, &status) && status.GetStatus() == http.StatusNotFound {
 		about, err = query.Entry{}, nil // it says nothing of itself

@@ -15,8 +15,8 @@ import (
 
 	"github.com/toolstream/toolstream/internal/adapter/mcpregistry"
 	"github.com/toolstream/toolstream/internal/httpserver"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/query"
 )
@@ -63,7 +63,7 @@ func example() *Registry {
 	return &Registry{
 		Sources: func(_ context.Context, owner string) ([]sources.Source, error) {
 			switch owner {
-			case tenant.Default:
+			case identity.DefaultTenant:
 				return all, nil
 			case "acme":
 				return nil, nil
@@ -85,7 +85,7 @@ func handler(r *Registry) http.Handler {
 
 func get(t *testing.T, owner, path string) (int, string) {
 	t.Helper()
-	req := httptest.NewRequestWithContext(tenant.With(t.Context(), owner), http.MethodGet, path, nil)
+	req := httptest.NewRequestWithContext(identity.With(t.Context(), identity.Caller{Tenant: owner, Role: identity.Admin}), http.MethodGet, path, nil)
 	w := httptest.NewRecorder()
 	handler(example()).ServeHTTP(w, req)
 	return w.Code, w.Body.String()
@@ -119,7 +119,7 @@ func TestServersAreListed(t *testing.T) {
 		"?limit=2&cursor=" + files: local,
 		"?unknown=1":               shop + " " + files + " " + local,
 	} {
-		code, body := get(t, tenant.Default, "/v0.1/servers"+query)
+		code, body := get(t, identity.DefaultTenant, "/v0.1/servers"+query)
 		if code != http.StatusOK {
 			t.Fatalf("%s: %d %s", query, code, body)
 		}
@@ -144,14 +144,14 @@ func TestOneServerIsShown(t *testing.T) {
 		"?limit=101":                                       422,
 		"?updated_since=yesterday":                         422,
 	} {
-		if code, body := get(t, tenant.Default, "/v0.1/servers"+path); code != want {
+		if code, body := get(t, identity.DefaultTenant, "/v0.1/servers"+path); code != want {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
 	}
 	if code, _ := get(t, "broken", "/v0.1/servers"); code != http.StatusServiceUnavailable {
 		t.Errorf("without the sources: %d", code)
 	}
-	_, body := get(t, tenant.Default, "/v0.1/servers/example.shop.mcp%2Fshop/versions/latest")
+	_, body := get(t, identity.DefaultTenant, "/v0.1/servers/example.shop.mcp%2Fshop/versions/latest")
 	for _, part := range []string{`"title":"The shop"`, `"isRequired":true,"isSecret":true`, `"status":"active"`, `"isLatest":true`, `"type":"streamable-http","url":"https://mcp.shop.example/mcp"`} {
 		if !strings.Contains(body, part) {
 			t.Errorf("%s lacks %s", body, part)
@@ -209,7 +209,7 @@ func TestEntriesHaveTheFormOfTheContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, body := get(t, tenant.Default, "/v0.1/servers")
+	_, body := get(t, identity.DefaultTenant, "/v0.1/servers")
 	answer, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +229,7 @@ func TestEntriesHaveTheFormOfTheContract(t *testing.T) {
 func TestAnotherIndexReadsTheRegistry(t *testing.T) {
 	h := handler(example())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r.WithContext(tenant.With(r.Context(), tenant.Default)))
+		h.ServeHTTP(w, r.WithContext(identity.With(r.Context(), identity.Caller{Tenant: identity.DefaultTenant, Role: identity.Admin})))
 	}))
 	defer server.Close()
 	s, err := mcpregistry.Connector{}.Connect(t.Context(), source.Place{URL: server.URL, Client: server.Client(), Limits: source.Limits{Pages: 9, Tools: 9, Bytes: 1 << 20}}, func() {})

@@ -7,8 +7,8 @@ import (
 
 	"github.com/sourcegraph/conc"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/services/embedder"
 	"github.com/toolstream/toolstream/services/standardizer"
@@ -114,7 +114,7 @@ func (r *Reporter) ask(ctx context.Context, s *Status, live Live) {
 		}
 	})
 	if r.Processes != nil {
-		asked.Go(func() { s.Processes = r.Processes(ctx, tenant.From(ctx)) })
+		asked.Go(func() { s.Processes = r.Processes(ctx, identity.From(ctx).Tenant) })
 	}
 	asked.Wait()
 	s.Ready = s.Reason == ""

@@ -13,8 +13,8 @@ import (
 	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/query"
 )
@@ -122,7 +122,7 @@ type output struct{ Body Status }
 // Routes adds the operation; a nil reporter describes it only.
 func (r *Reporter) Routes(api huma.API) {
 	huma.Register(api, huma.Operation{
-		OperationID: "status", Method: http.MethodGet, Path: "/v1/status",
+		OperationID: "status", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/status",
 		Summary: "What runs and how far behind it is", Tags: []string{"operations"}, Errors: []int{503},
 	}, func(ctx context.Context, _ *struct{}) (*output, error) {
 		return &output{r.status(ctx)}, nil
@@ -131,7 +131,7 @@ func (r *Reporter) Routes(api huma.API) {
 
 // status answers within moments: it says which dependency does not.
 func (r *Reporter) status(ctx context.Context) Status {
-	own := tenant.From(ctx)
+	own := identity.From(ctx).Tenant
 	live := r.Live()
 	in := live.Index.Stats()[own]
 	s := Status{
@@ -144,7 +144,7 @@ func (r *Reporter) status(ctx context.Context) Status {
 	}
 	s.DeadLetters, s.DeadLetterReasons = r.DeadLetters.Open(ctx)
 	s.Sources = r.sourcesOf(ctx, own)
-	if !tenant.Operates(ctx) {
+	if !identity.From(ctx).Operates() {
 		s.Ready = answered(ctx, r.Ready) == nil
 		(*findings)(&s.Findings).judgeTenant(s)
 		return s

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/queryhistory"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -150,7 +150,7 @@ func (c *counts) usage() *schema.Usage {
 		return nil
 	}
 	u := &schema.Usage{
-		Schema: schema.UsageSchema, Tenant: tenant.Default,
+		Schema: schema.UsageSchema, Tenant: identity.DefaultTenant,
 		Prior: map[string]float64{}, CoUse: map[string]map[string]float64{}, Asked: c.asked,
 	}
 	for id, uses := range c.uses {

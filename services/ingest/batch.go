@@ -12,7 +12,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
@@ -33,7 +33,7 @@ type batchInput struct {
 func (h *handlers) batchRoute() {
 	lines := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	huma.Register(h.api, huma.Operation{
-		OperationID: "batch-tools", Method: http.MethodPost, Path: "/v1/tools:batch", Tags: []string{"tools"},
+		OperationID: "batch-tools", Security: identity.Needs(identity.Writer), Method: http.MethodPost, Path: "/v1/tools:batch", Tags: []string{"tools"},
 		Summary: "Add, replace and delete many tools and providers",
 		Description: "The body is JSON Lines, one document or envelope a line, or one whole document: an OpenAPI document, a tools/list answer, an array. " +
 			`An envelope is {"id", "provider"?, "kind"?, "op"?, "source_version"?, "document"}. ` +
@@ -48,7 +48,7 @@ func (h *handlers) batchRoute() {
 }
 
 func (h *handlers) batch(ctx context.Context, in *batchInput) (*huma.StreamResponse, error) {
-	t := tenant.From(ctx)
+	t := identity.From(ctx).Tenant
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		c := &chunks{s: h.s, ctx: hc.Context(), batch: h.s.newBatch(t, in.Provider, in.Sync, Options{TakeOver: in.TakeOver}), out: newLineWriter(hc)}
 		if err := c.finish(c.read(hc, in)); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
@@ -35,7 +35,7 @@ func (h *handlers) entityRoutes(kind schema.Kind, put, del string) {
 	name := string(kind)
 	operation := func(id, method, summary, description string) huma.Operation {
 		return huma.Operation{
-			OperationID: id + "-" + name, Method: method, Path: "/v1/" + name + "s/{id}", Tags: []string{name + "s"},
+			OperationID: id + "-" + name, Security: identity.Needs(identity.Writer), Method: method, Path: "/v1/" + name + "s/{id}", Tags: []string{name + "s"},
 			Summary: summary, Description: description, DefaultStatus: http.StatusAccepted, Errors: writeErrors(),
 		}
 	}
@@ -44,7 +44,7 @@ func (h *handlers) entityRoutes(kind schema.Kind, put, del string) {
 	add.Responses = answersOK[changeAnswer](h.api, "The same document is known")
 	huma.Register(h.api, add, func(ctx context.Context, in *putInput) (*changeOutput, error) { return h.put(ctx, in, kind) })
 	huma.Register(h.api, huma.Operation{
-		OperationID: "release-" + name, Method: http.MethodPost, Path: "/v1/" + name + "s:release", Tags: []string{name + "s"},
+		OperationID: "release-" + name, Security: identity.Needs(identity.Operator), Method: http.MethodPost, Path: "/v1/" + name + "s:release", Tags: []string{name + "s"},
 		Summary: "Let a " + name + " out of quarantine",
 		Description: "As long as its document has the hash: another document is judged anew. The same release again is answered with 200. " +
 			"One that is not in quarantine may be released, too: it then stays out, and a change of it is flagged changed-after-release.",
@@ -171,7 +171,7 @@ func (h *handlers) delete(ctx context.Context, in *deleteInput, kind schema.Kind
 // answer accepts one item. A stale item is answered like an accepted one: the
 // sender has done all that it can.
 func (h *handlers) answer(ctx context.Context, item formats.Item, opts Options) (*changeOutput, error) {
-	outcomes, err := h.s.Accept(ctx, tenant.From(ctx), []formats.Item{item}, opts)
+	outcomes, err := h.s.Accept(ctx, identity.From(ctx).Tenant, []formats.Item{item}, opts)
 	if err != nil {
 		return nil, h.s.failed(err)
 	}
@@ -179,7 +179,7 @@ func (h *handlers) answer(ctx context.Context, item formats.Item, opts Options) 
 }
 
 func (h *handlers) release(ctx context.Context, in *releaseInput, kind schema.Kind) (*changeOutput, error) {
-	o, err := h.s.Release(ctx, schema.Ref{Tenant: tenant.From(ctx), Kind: kind, ID: in.Body.ID}, in.Body.Hash)
+	o, err := h.s.Release(ctx, schema.Ref{Tenant: identity.From(ctx).Tenant, Kind: kind, ID: in.Body.ID}, in.Body.Hash)
 	if err != nil {
 		return nil, h.s.failed(err)
 	}
@@ -236,7 +236,7 @@ type (
 
 func (h *handlers) syncRoute() {
 	huma.Register(h.api, huma.Operation{
-		OperationID: "sync-tools", Method: http.MethodPost, Path: "/v1/tools:sync", Tags: []string{"tools"},
+		OperationID: "sync-tools", Security: identity.Needs(identity.Writer), Method: http.MethodPost, Path: "/v1/tools:sync", Tags: []string{"tools"},
 		Summary: "Delete what providers no longer have",
 		Description: "For providers whose tools came in several batches; one batch that holds them all can say sync itself. " +
 			"Deletes the providers' tools that are not in the list and were there before the first batch.",
@@ -262,7 +262,7 @@ func (h *handlers) syncTools(ctx context.Context, in *syncInput) (*syncOutput, e
 	for _, id := range in.Body.Keep {
 		keep[norm.NFC.String(id)] = true
 	}
-	t := tenant.From(ctx)
+	t := identity.From(ctx).Tenant
 	missing, err := h.s.missing(ctx, t, providers, keep, in.Body.UpTo)
 	if err != nil {
 		return nil, h.s.failed(err)

@@ -18,8 +18,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -42,7 +42,7 @@ func serve(t testing.TB, cfg Config) *site {
 	Routes(humago.New(mux, huma.DefaultConfig("toolstream", "1")), s)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if name := r.Header.Get("Test-Tenant"); name != "" {
-			r = r.WithContext(tenant.With(r.Context(), name))
+			r = r.WithContext(identity.With(r.Context(), identity.Caller{Tenant: name, Role: identity.Admin}))
 		}
 		mux.ServeHTTP(w, r)
 	}))

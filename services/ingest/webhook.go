@@ -8,14 +8,14 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/services/ingest/cloudevents"
 )
 
 func (h *handlers) eventRoutes() {
 	huma.Register(h.api, huma.Operation{
-		OperationID: "post-events", Method: http.MethodPost, Path: "/v1/events", Tags: []string{"events"},
+		OperationID: "post-events", Security: identity.Needs(identity.Writer), Method: http.MethodPost, Path: "/v1/events", Tags: []string{"events"},
 		Summary: "Receive CloudEvents",
 		Description: "CloudEvents 1.0: structured (application/cloudevents+json), batched (application/cloudevents-batch+json) or binary (ce- headers). " +
 			"Types: " + TypeToolUpserted + ", " + TypeToolDeleted + ", " + TypeProviderUpserted + ", " + TypeProviderDeleted + "; " +
@@ -29,7 +29,7 @@ func (h *handlers) eventRoutes() {
 		}},
 	}, h.postEvents)
 	huma.Register(h.api, huma.Operation{
-		OperationID: "options-events", Method: http.MethodOptions, Path: "/v1/events", Tags: []string{"events"},
+		OperationID: "options-events", Security: identity.Needs(identity.Writer), Method: http.MethodOptions, Path: "/v1/events", Tags: []string{"events"},
 		Summary:       "Agree to receive webhooks",
 		Description:   "The handshake of CloudEvents' Web Hooks for Event Delivery: an origin on the list of allowed ones is told so.",
 		DefaultStatus: http.StatusOK, Errors: []int{http.StatusForbidden},
@@ -58,7 +58,7 @@ func (h *handlers) postEvents(ctx context.Context, in *eventsInput) (*eventsOutp
 	if err != nil {
 		return nil, eventProblem(err)
 	}
-	t := tenant.From(ctx)
+	t := identity.From(ctx).Tenant
 	for i := range list {
 		if named, ok := list[i].Extensions["tenant"]; ok && named != t {
 			return nil, problem(http.StatusForbidden, "/tenant", "the event names another tenant than the credential")

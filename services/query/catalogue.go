@@ -10,9 +10,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/provenance"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -112,10 +112,10 @@ func catalogueRoutes(api huma.API, s *Service) {
 		kind schema.Kind
 	}{{"tool", schema.KindTool}, {"provider", schema.KindProvider}} {
 		huma.Register(api, huma.Operation{
-			OperationID: "get-" + c.name, Method: http.MethodGet, Path: "/v1/" + c.name + "s/{id}",
+			OperationID: "get-" + c.name, Security: identity.Needs(identity.Reader), Method: http.MethodGet, Path: "/v1/" + c.name + "s/{id}",
 			Summary: "Show one " + c.name, Tags: []string{"catalogue"}, Errors: []int{404, 503},
 		}, func(ctx context.Context, in *getInput) (*getOutput, error) {
-			answer, err := s.get(ctx, refOf(tenant.From(ctx), c.kind, in.ID))
+			answer, err := s.get(ctx, refOf(identity.From(ctx).Tenant, c.kind, in.ID))
 			if err == nil && in.Provenance && len(answer.Raw) > 0 {
 				trace, why := provenance.OfRaw(answer.Raw, &answer.Document)
 				if why != nil {
@@ -127,7 +127,7 @@ func catalogueRoutes(api huma.API, s *Service) {
 		})
 	}
 	huma.Register(api, huma.Operation{
-		OperationID: "list-tools", Method: http.MethodGet, Path: "/v1/tools",
+		OperationID: "list-tools", Security: identity.Needs(identity.Reader), Method: http.MethodGet, Path: "/v1/tools",
 		Summary: "List tools by id", Tags: []string{"catalogue"}, Errors: []int{422, 503},
 	}, func(ctx context.Context, in *listTools) (*toolsOutput, error) {
 		lines, next, err := s.list(ctx, index.Listing{
@@ -136,17 +136,17 @@ func catalogueRoutes(api huma.API, s *Service) {
 		return &toolsOutput{toolsPage{lines, next}}, err
 	})
 	huma.Register(api, huma.Operation{
-		OperationID: "list-providers", Method: http.MethodGet, Path: "/v1/providers",
+		OperationID: "list-providers", Security: identity.Needs(identity.Reader), Method: http.MethodGet, Path: "/v1/providers",
 		Summary: "List providers by id", Tags: []string{"catalogue"}, Errors: []int{422, 503},
 	}, func(ctx context.Context, in *listProviders) (*providersOutput, error) {
 		lines, next, err := s.list(ctx, index.Listing{Kind: schema.KindProvider, Quarantined: in.Quarantined, Cursor: in.Cursor, Limit: in.Limit})
 		return &providersOutput{providersPage{lines, next}}, err
 	})
 	huma.Register(api, huma.Operation{
-		OperationID: "states", Method: http.MethodPost, Path: "/v1/tools:states",
+		OperationID: "states", Security: identity.Needs(identity.Writer), Method: http.MethodPost, Path: "/v1/tools:states",
 		Summary: "Tell what became of accepted changes", Tags: []string{"catalogue"}, MaxBodyBytes: 4 << 20, Errors: []int{400, 413, 422},
 	}, func(ctx context.Context, in *statesInput) (*statesOutput, error) {
-		return &statesOutput{s.states(tenant.From(ctx), in.Body.Changes)}, nil
+		return &statesOutput{s.states(identity.From(ctx).Tenant, in.Body.Changes)}, nil
 	})
 }
 
@@ -179,7 +179,7 @@ func (s *Service) Provider(ctx context.Context, tenant, id string) (Entry, error
 func (s *Service) list(ctx context.Context, l index.Listing) ([]Entry, string, error) {
 	now, release := s.snapshot()
 	defer release()
-	found, next, err := now.Catalogue.List(ctx, tenant.From(ctx), l)
+	found, next, err := now.Catalogue.List(ctx, identity.From(ctx).Tenant, l)
 	if err != nil {
 		return nil, "", s.catalogueProblem(ctx, err)
 	}

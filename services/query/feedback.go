@@ -12,7 +12,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -25,7 +25,7 @@ var ErrUnreported = errors.New("feedback cannot be taken now")
 // event is durable. Its error is a *schema.Invalid for an event that is not
 // acceptable, else it wraps ErrUnreported.
 func (s *Service) Feedback(ctx context.Context, of string, f schema.Feedback) error {
-	f.Tenant, f.Credential, f.Time = of, tenant.Credential(ctx), s.deps.Now().UTC()
+	f.Tenant, f.Credential, f.Time = of, identity.From(ctx).Subject, s.deps.Now().UTC()
 	if reason, err := s.checkFeedback(&f); err != nil {
 		s.metrics.unfit.WithLabelValues(reason).Inc()
 		return err

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -101,7 +101,7 @@ func TestFeedbackIsOfTheCredential(t *testing.T) {
 	b := newBench(t, tool("a", "", 1))
 	id := b.search(t, schema.SearchRequest{K: 1}).SearchID
 	f := schema.Feedback{SearchID: id, ToolID: "a", Event: schema.Called, Credential: "another"}
-	if err := b.Feedback(tenant.WithCredential(deadline(t), "planner"), testTenant, f); err != nil {
+	if err := b.Feedback(identity.With(deadline(t), identity.Caller{Subject: "planner"}), testTenant, f); err != nil {
 		t.Fatal(err)
 	}
 	got, err := events.Decode[schema.Feedback](b.bus.Published(events.FeedbackTopic)[0].Value)

@@ -14,7 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/toolstream/toolstream/internal/health"
-	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query/rewriting"
 )
@@ -46,11 +46,11 @@ type feedbackAnswer struct {
 // Routes adds the calls of the service to an API.
 func Routes(api huma.API, s *Service) {
 	huma.Register(api, huma.Operation{
-		OperationID: "search", Method: http.MethodPost, Path: "/v1/search",
+		OperationID: "search", Security: identity.Needs(identity.Reader), Method: http.MethodPost, Path: "/v1/search",
 		Summary: "Find the tools or providers for a query", Tags: []string{"search"},
 		MaxBodyBytes: maxRequest, Errors: []int{400, 413, 422, 503},
 	}, func(ctx context.Context, in *searchInput) (*searchOutput, error) {
-		resp, err := s.Search(ctx, tenant.From(ctx), in.Body)
+		resp, err := s.Search(ctx, identity.From(ctx).Tenant, in.Body)
 		if err != nil {
 			return nil, s.problem(ctx, err, &s.searching, "query: searches fail")
 		}
@@ -58,12 +58,12 @@ func Routes(api huma.API, s *Service) {
 		return &searchOutput{resp}, nil
 	})
 	huma.Register(api, huma.Operation{
-		OperationID: "feedback", Method: http.MethodPost, Path: "/v1/feedback",
+		OperationID: "feedback", Security: identity.Needs(identity.Calling), Method: http.MethodPost, Path: "/v1/feedback",
 		Summary: "Report what was done with a result", Tags: []string{"search"},
 		DefaultStatus: http.StatusAccepted, MaxBodyBytes: maxRequest, Errors: []int{400, 413, 422, 503},
 	}, func(ctx context.Context, in *feedbackInput) (*feedbackOutput, error) {
 		f := schema.Feedback{ID: in.Body.ID, SearchID: in.Body.SearchID, ToolID: in.Body.ToolID, Event: in.Body.Event, Client: in.Body.Client}
-		if err := s.Feedback(ctx, tenant.From(ctx), f); err != nil {
+		if err := s.Feedback(ctx, identity.From(ctx).Tenant, f); err != nil {
 			return nil, s.problem(ctx, err, &s.reporting, "query: feedback fails")
 		}
 		s.reporting.Note(ctx, s.deps.Logger, nil, "", "query: feedback is taken again")
@@ -167,12 +167,12 @@ type failedRewrites struct {
 // rewriteRoutes adds the list of failed rewrites.
 func rewriteRoutes(api huma.API, s *Service) {
 	huma.Register(api, huma.Operation{
-		OperationID: "list-failed-rewrites", Method: http.MethodGet, Path: "/v1/rewrites/failed",
+		OperationID: "list-failed-rewrites", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/rewrites/failed",
 		Summary: "Show answers of the language model that could not be used as rewrites", Tags: []string{"search"},
 	}, func(ctx context.Context, _ *struct{}) (*failedOutput, error) {
 		out := failedRewrites{Failed: []rewriting.Failed{}}
 		if s.deps.Rewriter != nil {
-			out.Failed = s.deps.Rewriter.Failed(tenant.From(ctx))
+			out.Failed = s.deps.Rewriter.Failed(identity.From(ctx).Tenant)
 		}
 		return &failedOutput{out}, nil
 	})

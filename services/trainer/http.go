@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -43,50 +43,50 @@ type weightsList struct {
 func Routes(api huma.API, s *Service) {
 	tags := []string{"weights"}
 	huma.Register(api, huma.Operation{
-		OperationID: "list-weights", Method: http.MethodGet, Path: "/v1/weights",
+		OperationID: "list-weights", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/weights",
 		Summary: "List the versions of the fusion weights", Tags: tags, Errors: []int{503},
 	}, s.listWeights)
 	huma.Register(api, huma.Operation{
-		OperationID: "get-weights", Method: http.MethodGet, Path: "/v1/weights/{version}",
+		OperationID: "get-weights", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/weights/{version}",
 		Summary: "Show one version of the fusion weights", Tags: tags, Errors: []int{404, 503},
 	}, s.getWeights)
 	huma.Register(api, huma.Operation{
-		OperationID: "promote-weights", Method: http.MethodPost, Path: "/v1/weights/{version}/promote",
+		OperationID: "promote-weights", Security: identity.Needs(identity.Operator), Method: http.MethodPost, Path: "/v1/weights/{version}/promote",
 		Summary: "Make a version live again, under a new epoch", Tags: tags, Errors: []int{404, 409, 503},
 	}, func(ctx context.Context, in *versionInput) (*weightsOutput, error) {
-		return answer(s.Promote(ctx, tenant.From(ctx), in.Version))
+		return answer(s.Promote(ctx, identity.From(ctx).Tenant, in.Version))
 	})
 	huma.Register(api, huma.Operation{
-		OperationID: "pin-weights", Method: http.MethodPost, Path: "/v1/weights/{version}/pin",
+		OperationID: "pin-weights", Security: identity.Needs(identity.Operator), Method: http.MethodPost, Path: "/v1/weights/{version}/pin",
 		Summary: "Make a version live and keep it live whatever is learned", Tags: tags, Errors: []int{404, 409, 503},
 	}, func(ctx context.Context, in *versionInput) (*weightsOutput, error) {
-		return answer(s.Pin(ctx, tenant.From(ctx), in.Version))
+		return answer(s.Pin(ctx, identity.From(ctx).Tenant, in.Version))
 	})
 	huma.Register(api, huma.Operation{
-		OperationID: "unpin-weights", Method: http.MethodPost, Path: "/v1/weights:unpin",
+		OperationID: "unpin-weights", Security: identity.Needs(identity.Operator), Method: http.MethodPost, Path: "/v1/weights:unpin",
 		Summary: "Let learned weights replace the live version again", Tags: tags, Errors: []int{503},
 	}, func(ctx context.Context, _ *struct{}) (*weightsOutput, error) {
-		return answer(s.Unpin(ctx, tenant.From(ctx)))
+		return answer(s.Unpin(ctx, identity.From(ctx).Tenant))
 	})
 	huma.Register(api, huma.Operation{
-		OperationID: "take-weights", Method: http.MethodPost, Path: "/v1/weights",
+		OperationID: "take-weights", Security: identity.Needs(identity.Operator), Method: http.MethodPost, Path: "/v1/weights",
 		Summary: "Make weights that were made elsewhere live, under a new epoch", Tags: tags,
 		MaxBodyBytes: maxWeights, Errors: []int{409, 413, 422, 503},
 	}, func(ctx context.Context, in *weightsInput) (*weightsOutput, error) {
-		return answer(s.Take(ctx, tenant.From(ctx), in.Body))
+		return answer(s.Take(ctx, identity.From(ctx).Tenant, in.Body))
 	})
 	huma.Register(api, huma.Operation{
-		OperationID: "rollback-weights", Method: http.MethodPost, Path: "/v1/weights:rollback",
+		OperationID: "rollback-weights", Security: identity.Needs(identity.Operator), Method: http.MethodPost, Path: "/v1/weights:rollback",
 		Summary: "Go back to the version before the live one", Tags: tags, Errors: []int{409, 404, 503},
 	}, func(ctx context.Context, _ *struct{}) (*weightsOutput, error) {
-		return answer(s.Rollback(ctx, tenant.From(ctx)))
+		return answer(s.Rollback(ctx, identity.From(ctx).Tenant))
 	})
 	huma.Register(api, huma.Operation{
-		OperationID: "forget-client", Method: http.MethodPost, Path: "/v1/weights:forget",
+		OperationID: "forget-client", Security: identity.Needs(identity.Operator), Method: http.MethodPost, Path: "/v1/weights:forget",
 		Summary: "Take back what a client or a credential taught until now", Tags: tags,
 		DefaultStatus: http.StatusAccepted, MaxBodyBytes: maxWeights, Errors: []int{413, 422, 503},
 	}, func(ctx context.Context, in *forgetInput) (*forgetOutput, error) {
-		taken, err := s.Forget(ctx, tenant.From(ctx), in.Body.Credential, in.Body.Client)
+		taken, err := s.Forget(ctx, identity.From(ctx).Tenant, in.Body.Credential, in.Body.Client)
 		if err != nil {
 			return nil, problem(err)
 		}
@@ -95,11 +95,11 @@ func Routes(api huma.API, s *Service) {
 }
 
 func (s *Service) listWeights(ctx context.Context, _ *struct{}) (*listOutput, error) {
-	live, pinned, err := s.Live(tenant.From(ctx))
+	live, pinned, err := s.Live(identity.From(ctx).Tenant)
 	if err != nil {
 		return nil, problem(err)
 	}
-	versions, damaged, err := s.Versions(ctx, tenant.From(ctx))
+	versions, damaged, err := s.Versions(ctx, identity.From(ctx).Tenant)
 	if err != nil {
 		return nil, problem(err)
 	}
@@ -107,14 +107,14 @@ func (s *Service) listWeights(ctx context.Context, _ *struct{}) (*listOutput, er
 }
 
 func (s *Service) getWeights(ctx context.Context, in *versionInput) (*keptOutput, error) {
-	w, _, err := s.Live(tenant.From(ctx))
+	w, _, err := s.Live(identity.From(ctx).Tenant)
 	if err == nil && in.Version != "live" {
-		w, err = s.Version(ctx, tenant.From(ctx), in.Version)
+		w, err = s.Version(ctx, identity.From(ctx).Tenant, in.Version)
 	}
 	if err != nil {
 		return nil, problem(err)
 	}
-	return &keptOutput{KeptWeights{w, s.History(tenant.From(ctx), w)}}, nil
+	return &keptOutput{KeptWeights{w, s.History(identity.From(ctx).Tenant, w)}}, nil
 }
 
 func answer(w schema.Weights, err error) (*weightsOutput, error) {

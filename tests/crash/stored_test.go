@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/adapter/kafka"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -110,7 +110,7 @@ func (f *fleet) checkWeaviate(d *process.Distributed) {
 	defer cancel()
 	var held map[string]string
 	err := process.Until(ctx, func() (bool, error) {
-		held = d.InWeaviate(f.t, tenant.Default)
+		held = d.InWeaviate(f.t, identity.DefaultTenant)
 		return maps.Equal(held, want), nil
 	})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
@@ -130,7 +130,7 @@ func kept(t *testing.T, d *process.Distributed, revisions map[string]uint64) {
 	defer cancel()
 	for id, revision := range revisions {
 		err := process.Until(ctx, func() (bool, error) {
-			return d.InWeaviate(t, tenant.Default)[id] == fmt.Sprint(revision), nil
+			return d.InWeaviate(t, identity.DefaultTenant)[id] == fmt.Sprint(revision), nil
 		})
 		if err != nil {
 			t.Fatalf("Weaviate does not come to hold %s in revision %d: %v", id, revision, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 	"go.opentelemetry.io/otel/propagation"
 
-	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -55,7 +55,7 @@ func (h headers) tenant() (string, error) {
 	if name := h.Get(HeaderTenant); name != "" {
 		return name, schema.ValidateTenant(name)
 	}
-	return tenant.Default, nil
+	return identity.DefaultTenant, nil
 }
 
 // timeout returns how long the caller waits, most where it does not say.

@@ -3,7 +3,7 @@ package dataset
 import (
 	"cmp"
 
-	"github.com/toolstream/toolstream/internal/tenant"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -17,7 +17,7 @@ type Recorded struct {
 type ofTenant struct{ tenant, id string }
 
 // within returns the name of an id, of the tenant that the default one stands for.
-func within(of, id string) ofTenant { return ofTenant{cmp.Or(of, tenant.Default), id} }
+func within(of, id string) ofTenant { return ofTenant{cmp.Or(of, identity.DefaultTenant), id} }
 
 // Searches reads the recorded searches, in the order of the file, with their feedback.
 // What a topic holds twice, as it was sent again, counts once.

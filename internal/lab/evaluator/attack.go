@@ -15,10 +15,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/lab/attack"
 	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
@@ -248,7 +248,7 @@ func (a *attacked) under(ctx context.Context, injected []events.Change) (found [
 // searched returns what searches answer to the queries.
 func (a *attacked) searched(ctx context.Context, q *query.Service) ([]rankedFirst, error) {
 	return each(ctx, a.evaluator, func(i int) (out rankedFirst, err error) {
-		resp, err := q.Search(ctx, tenant.Default, schema.SearchRequest{Query: a.queries[i].Text, K: looked, Rerank: schema.Rerank(a.Config.Query.Rerank)})
+		resp, err := q.Search(ctx, identity.DefaultTenant, schema.SearchRequest{Query: a.queries[i].Text, K: looked, Rerank: schema.Rerank(a.Config.Query.Rerank)})
 		if err != nil {
 			return out, err
 		}

@@ -8,10 +8,10 @@ import (
 
 	"github.com/sourcegraph/conc/iter"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/ranking"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -173,7 +173,7 @@ func (s *labelledSet) ask(ctx context.Context, queries []dataset.Query, words bo
 	}
 	out, errs := make([][]judgedResult, len(queries)), make([]error, len(queries))
 	iter.ForEachIdx(queries, func(i int, q *dataset.Query) {
-		found, err := s.query.Retrieve(ctx, tenant.Default, schema.SearchRequest{Query: q.Text}, &model, observed)
+		found, err := s.query.Retrieve(ctx, identity.DefaultTenant, schema.SearchRequest{Query: q.Text}, &model, observed)
 		if err != nil {
 			errs[i] = err
 			return

@@ -18,12 +18,12 @@ import (
 	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/boilerplate"
 	"github.com/toolstream/toolstream/internal/embedding"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/lab/recorded"
 	"github.com/toolstream/toolstream/internal/lab/vectorcache"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/embedder"
@@ -152,7 +152,7 @@ func (e *evaluator) fill(ctx context.Context) error {
 	for i := range changes {
 		ids[i] = changes[i].ID
 	}
-	lists, err := e.index.Suppliers(ctx, tenant.Default, ids)
+	lists, err := e.index.Suppliers(ctx, identity.DefaultTenant, ids)
 	e.suppliers = make(map[string][]index.Supplier, len(ids))
 	for i, list := range lists {
 		e.suppliers[ids[i]] = list
@@ -249,7 +249,7 @@ func (r *reader) accept(document any, opt formats.Options) {
 	for _, item := range items {
 		r.changes = append(r.changes, events.Change{
 			Schema: events.ChangeSchema, Op: events.OpUpsert,
-			Ref:      schema.Ref{Tenant: tenant.Default, Kind: cmp.Or(item.Kind, schema.KindTool), ID: item.ID},
+			Ref:      schema.Ref{Tenant: identity.DefaultTenant, Kind: cmp.Or(item.Kind, schema.KindTool), ID: item.ID},
 			Version:  schema.Version{Revision: r.first + uint64(len(r.changes)+1)},
 			Provider: item.Provider, Format: item.Format, Hash: item.Hash, Raw: item.Raw,
 		})

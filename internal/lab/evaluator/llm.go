@@ -14,11 +14,11 @@ import (
 
 	"github.com/toolstream/toolstream/internal/adapter/static"
 	"github.com/toolstream/toolstream/internal/app"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/internal/wholefile"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -39,7 +39,7 @@ func recordedRewrite(r *dataset.Rewritten) rewriting.Rewritten {
 // query of which it can make nothing stays as it is, as in a search; a model
 // that is not there is an error, for it was to be measured.
 func (e *evaluator) rewrite(ctx context.Context, req *schema.SearchRequest) error {
-	got, err := e.rewriter.Rewrite(ctx, rewriting.Query{Tenant: tenant.Default, Text: req.Query})
+	got, err := e.rewriter.Rewrite(ctx, rewriting.Query{Tenant: identity.DefaultTenant, Text: req.Query})
 	switch kind := llm.KindOf(err); {
 	case err == nil:
 		got.Into(req)

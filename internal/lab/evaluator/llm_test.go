@@ -16,11 +16,11 @@ import (
 	"github.com/toolstream/toolstream/internal/adapter/static"
 	"github.com/toolstream/toolstream/internal/app"
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/ranking"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/internal/testing/llmtest"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query"
@@ -141,7 +141,7 @@ func wantSearched(t *testing.T, cfg EvalConfig, model llm.Model, want *evaluatio
 	err := e.withIndex(t.Context(), func() error {
 		s := serving(t, e, model, query.Config{RewriteBudget: evalTimeout, Timeout: evalTimeout})
 		for i, q := range e.queries {
-			resp, err := s.Search(t.Context(), tenant.Default, schema.SearchRequest{Query: q.Text, K: e.size})
+			resp, err := s.Search(t.Context(), identity.DefaultTenant, schema.SearchRequest{Query: q.Text, K: e.size})
 			if err != nil {
 				return err
 			}
@@ -181,7 +181,7 @@ func TestARewriteWithoutArgumentsCostsNoPenalty(t *testing.T) {
 		for _, arguments := range [][]rewriting.Argument{{}, {{Name: "unrelated", Meaning: "colour of the sky"}}} {
 			req := schema.SearchRequest{Query: "cross the strait"}
 			rewriting.Of([]schema.Need{{UserIntent: "book a ferry"}}, arguments).Into(&req)
-			found, err := e.query.Retrieve(t.Context(), tenant.Default, req, &model, 10)
+			found, err := e.query.Retrieve(t.Context(), identity.DefaultTenant, req, &model, 10)
 			if err != nil {
 				return err
 			}

@@ -12,13 +12,13 @@ import (
 
 	"github.com/sourcegraph/conc/iter"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/lab/evaluation/bm25"
 	"github.com/toolstream/toolstream/internal/lab/evaluation/paper"
 	"github.com/toolstream/toolstream/internal/ranking"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query"
@@ -175,7 +175,7 @@ func (e *evaluator) retrieve(ctx context.Context, q *dataset.Query, m *fusion.Mo
 			return query.Retrieval{}, err
 		}
 	}
-	found, err := e.query.Retrieve(ctx, tenant.Default, req, m, n)
+	found, err := e.query.Retrieve(ctx, identity.DefaultTenant, req, m, n)
 	for _, step := range found.Steps {
 		for j := range step.Candidates {
 			c := &step.Candidates[j]

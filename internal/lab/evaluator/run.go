@@ -15,11 +15,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/toolstream/toolstream/internal/app"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/lab/simulation"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -247,7 +247,7 @@ func (r *run) search(ctx context.Context, user *simulation.User, asked *evaluati
 		k = allShown
 	}
 	each := false // tools are judged one by one
-	resp, err := r.query.Search(ctx, tenant.Default, schema.SearchRequest{Query: asked.Query.Text, K: k, Collapse: &each})
+	resp, err := r.query.Search(ctx, identity.DefaultTenant, schema.SearchRequest{Query: asked.Query.Text, K: k, Collapse: &each})
 	if err != nil {
 		return nil, false, err
 	}
@@ -311,7 +311,7 @@ func (r *run) learn(ctx context.Context, searches int, feedback []schema.Feedbac
 		return err
 	}
 	for _, f := range feedback {
-		if err := r.query.Feedback(tenant.WithCredential(ctx, f.Credential), tenant.Default, f); err != nil {
+		if err := r.query.Feedback(identity.With(ctx, identity.Caller{Subject: f.Credential}), identity.DefaultTenant, f); err != nil {
 			return err
 		}
 	}
@@ -325,7 +325,7 @@ func (r *run) learn(ctx context.Context, searches int, feedback []schema.Feedbac
 
 // learned returns what searches rank by now.
 func (r *run) learned(ctx context.Context) (fusion.Model, *schema.Usage, error) {
-	w, _, err := r.trainer.Live(tenant.Default)
+	w, _, err := r.trainer.Live(identity.DefaultTenant)
 	if err != nil {
 		return fusion.Model{}, nil, err
 	}
@@ -333,7 +333,7 @@ func (r *run) learned(ctx context.Context) (fusion.Model, *schema.Usage, error) 
 	if err != nil {
 		return fusion.Model{}, nil, err
 	}
-	e, err := r.bus.Get(ctx, trainer.UsageKey(tenant.Default))
+	e, err := r.bus.Get(ctx, trainer.UsageKey(identity.DefaultTenant))
 	if errors.Is(err, stream.ErrNotFound) {
 		return m, nil, nil
 	}

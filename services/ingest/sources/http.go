@@ -7,9 +7,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/outbound"
 	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -38,7 +38,7 @@ type (
 func Routes(api huma.API, s *Service) {
 	operation := func(op, method, path, summary, description string) huma.Operation {
 		o := huma.Operation{
-			OperationID: op, Method: method, Path: "/v1/sources" + path, Tags: []string{"sources"}, Summary: summary, Description: description,
+			OperationID: op, Security: identity.Needs(identity.Writer), Method: method, Path: "/v1/sources" + path, Tags: []string{"sources"}, Summary: summary, Description: description,
 			Errors: []int{http.StatusServiceUnavailable},
 		}
 		if path != "" {
@@ -49,18 +49,18 @@ func Routes(api huma.API, s *Service) {
 	huma.Register(api, operation("list-sources", http.MethodGet, "", "List sources by name", ""), s.listAll)
 	huma.Register(api, operation("get-source", http.MethodGet, "/{name}", "Show one source, and how it is", ""),
 		func(ctx context.Context, in *nameInput) (*sourceOutput, error) {
-			return answer(s.get(ctx, id{tenant.From(ctx), in.Name}))
+			return answer(s.get(ctx, id{identity.From(ctx).Tenant, in.Name}))
 		})
 	put := operation("put-source", http.MethodPut, "/{name}", "Add or replace a source",
 		"What of it is the operator's, such as a credential, a command or a private address, is taken as far as the settings allow it. Its provider stays as it was.")
 	put.Errors = append(put.Errors, http.StatusForbidden, http.StatusUnprocessableEntity)
 	huma.Register(api, put, func(ctx context.Context, in *putInput) (*sourceOutput, error) {
-		return answer(s.put(ctx, id{tenant.From(ctx), in.Name}, in.Body))
+		return answer(s.put(ctx, id{identity.From(ctx).Tenant, in.Name}, in.Body))
 	})
 	remove := operation("delete-source", http.MethodDelete, "/{name}", "Remove a source", "With its tools, unless they are to be kept.")
 	remove.DefaultStatus = http.StatusAccepted
 	huma.Register(api, remove, func(ctx context.Context, in *removeInput) (*sourceOutput, error) {
-		return answer(s.remove(ctx, id{tenant.From(ctx), in.Name}, in.Keep))
+		return answer(s.remove(ctx, id{identity.From(ctx).Tenant, in.Name}, in.Keep))
 	})
 	for _, action := range []struct {
 		word, summary, description string
@@ -74,13 +74,13 @@ func Routes(api huma.API, s *Service) {
 		op := operation(action.word+"-source", http.MethodPost, "/{name}:"+action.word, action.summary, action.description)
 		op.DefaultStatus = http.StatusAccepted
 		huma.Register(api, op, func(ctx context.Context, in *nameInput) (*sourceOutput, error) {
-			return answer(action.do(ctx, id{tenant.From(ctx), in.Name}))
+			return answer(action.do(ctx, id{identity.From(ctx).Tenant, in.Name}))
 		})
 	}
 	test := operation("test-source", http.MethodPost, "/{name}:test", "Look at a source and change nothing", "The answer says what the look found, or 422 why it failed.")
 	test.Errors = append(test.Errors, http.StatusForbidden, http.StatusUnprocessableEntity)
 	huma.Register(api, test, func(ctx context.Context, in *nameInput) (*trialOutput, error) {
-		t, err := s.test(ctx, id{tenant.From(ctx), in.Name})
+		t, err := s.test(ctx, id{identity.From(ctx).Tenant, in.Name})
 		if err != nil {
 			return nil, problem(err)
 		}
@@ -90,7 +90,7 @@ func Routes(api huma.API, s *Service) {
 }
 
 func (s *Service) listAll(ctx context.Context, _ *struct{}) (*listOutput, error) {
-	all, err := s.All(ctx, tenant.From(ctx))
+	all, err := s.All(ctx, identity.From(ctx).Tenant)
 	if err != nil {
 		return nil, problem(err)
 	}

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/httpserver"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/outbound"
 	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/tenant"
 )
 
 // call sends a request as a tenant and returns the answer.
@@ -22,7 +22,7 @@ func (p *places) call(owner, method, path, body string) (int, map[string]any) {
 	p.t.Helper()
 	api, mux := httpserver.NewAPI("test")
 	Routes(api, p.s)
-	r := httptest.NewRequestWithContext(tenant.With(p.t.Context(), owner), method, path, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(identity.With(p.t.Context(), identity.Caller{Tenant: owner, Role: identity.Admin}), method, path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, r)

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/outbound"
 	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/tenant"
 	"github.com/toolstream/toolstream/internal/webhook"
 )
 
@@ -72,7 +72,7 @@ func (s *Service) place(owner string, spec source.Spec, found bool) (source.Plac
 func (s *Service) proof(owner string, spec source.Spec) (webhook.Proof, error) {
 	name := spec.Hook.Credential
 	c, there := s.cfg.Permit.Credentials[name]
-	if !there || !c.For(owner, tenant.Default) || c.Kind != outbound.Hook {
+	if !there || !c.For(owner, identity.DefaultTenant) || c.Kind != outbound.Hook {
 		return webhook.Proof{}, refuse("there is no credential %q of kind hook for this tenant among crawl.credentials", name)
 	}
 	proof, err := c.Proof()
@@ -110,7 +110,7 @@ func (s *Service) environment(owner string, spec source.Spec) ([]string, error) 
 	name := spec.Auth.Credential
 	c, there := s.cfg.Permit.Credentials[name]
 	switch {
-	case !there || !c.For(owner, tenant.Default) || c.Kind != outbound.Variable:
+	case !there || !c.For(owner, identity.DefaultTenant) || c.Kind != outbound.Variable:
 		return nil, refuse("there is no credential %q of kind variable for this tenant among crawl.credentials", name)
 	case !isOne(c.Commands, spec.Command):
 		return nil, refuse("the credential %q is not for this command", name)
@@ -165,7 +165,7 @@ func (s *Service) authorize(at *source.Place, options *outbound.Options, owner s
 	c, there := s.cfg.Permit.Credentials[name]
 	u, err := url.Parse(spec.URL)
 	switch {
-	case !there, !c.For(owner, tenant.Default), c.Kind == outbound.Hook, c.Kind == outbound.Variable:
+	case !there, !c.For(owner, identity.DefaultTenant), c.Kind == outbound.Hook, c.Kind == outbound.Variable:
 		return refuse("there is no credential %q to send for this tenant among crawl.credentials", name)
 	case err != nil:
 		return err

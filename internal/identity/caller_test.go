@@ -1,0 +1,49 @@
+package identity
+
+import "testing"
+
+func TestFrom(t *testing.T) {
+	if got := From(t.Context()); got != (Caller{Tenant: DefaultTenant}) || got.Role.Includes(Reader) {
+		t.Errorf("without a credential: %+v", got)
+	}
+	acme := Caller{Tenant: "acme", Subject: "planner", Role: Reader}
+	if got := From(With(t.Context(), acme)); got != acme {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestARoleIncludesThoseBeforeIt(t *testing.T) {
+	for i, role := range Roles() {
+		for j, other := range Roles() {
+			if role.Includes(other) != (i >= j) {
+				t.Errorf("%s includes %s: %v", role, other, role.Includes(other))
+			}
+		}
+		if Role("").Includes(role) || Role("root").Includes(role) {
+			t.Errorf("no role, or an unknown one, includes %s", role)
+		}
+	}
+}
+
+func TestOnlyOperatorsOfTheDefaultTenantOperate(t *testing.T) {
+	for c, want := range map[Caller]bool{
+		Anybody: true, {Tenant: DefaultTenant, Role: Operator}: true, {Tenant: DefaultTenant, Role: Writer}: false,
+		{Tenant: DefaultTenant}: false, {Tenant: "acme", Role: Admin}: false,
+	} {
+		if c.Operates() != want {
+			t.Errorf("%+v operates: %v", c, !want)
+		}
+	}
+}
+
+func TestWhatDeclaresNoRoleNeedsAnAdmin(t *testing.T) {
+	if got := Needed(nil); got != Admin {
+		t.Errorf("nothing declared: %q", got)
+	}
+	if got := Needed(Needs(Writer)); got != Writer {
+		t.Errorf("got %q", got)
+	}
+	if got := Needed(ProvenOtherwise()); got != "" {
+		t.Errorf("proven otherwise: %q", got)
+	}
+}
