@@ -11,11 +11,11 @@ import (
 func TestFilesOfSettingsAreSettings(t *testing.T) {
 	dir := t.TempDir()
 	tokens := filepath.Join(dir, "tokens")
-	if err := os.WriteFile(tokens, []byte("a:short\n"), 0o600); err != nil {
+	if err := os.WriteFile(tokens, []byte("acme\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ command, setting, value, says string }{
-		{"up", "AUTH_TOKENS_FILE", tokens, "tokens:1: want tenant:token"},
+		{"up", "AUTH_TOKENS_FILE", tokens, "tokens:1: want TENANT"},
 		{"up", "AUTH_TOKENS_FILE", filepath.Join(dir, "none"), "auth.tokens_file"},
 		{"up", "LLM_API_KEY_FILE", filepath.Join(dir, "none"), "llm.api_key_file"},
 		{"serve ingest", "KAFKA_CA_FILE", filepath.Join(dir, "none"), "certificates to trust"},

@@ -3,20 +3,30 @@ package app
 import (
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/tokenfile"
 )
 
 // A tenant sees its own tools, and nothing of the deployment or of other tenants.
 func TestATenantSeesItsOwnStatus(t *testing.T) {
-	tokens := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(tokens, []byte("default:0123456789abcdef\nacme:fedcba9876543210\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	cfg := emptyFolder(t)
-	cfg.Auth.TokensFile = tokens
+	cfg.Auth.TokensFile = filepath.Join(t.TempDir(), "tokens")
+	secrets := map[string]string{}
+	for _, tenant := range []string{identity.DefaultTenant, "acme"} {
+		token, secret, err := tokenfile.Create(identity.Caller{Tenant: tenant, Role: identity.Operator}, time.Time{})
+		if err == nil {
+			err = tokenfile.Add(cfg.Auth.TokensFile, token)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets[tenant] = secret
+	}
 	e, _ := up(t, cfg)
 	get := func(path, token string) string {
 		w := httptest.NewRecorder()
@@ -32,14 +42,14 @@ func TestATenantSeesItsOwnStatus(t *testing.T) {
 		"/v1/status":  {cfg.Data, `"stages"`, `"models"`, `"disk"`},
 		"/v1/reindex": {`"setting"`},
 	} {
-		operator, tenant := get(path, "0123456789abcdef"), get(path, "fedcba9876543210")
+		operator, tenant := get(path, secrets[identity.DefaultTenant]), get(path, secrets["acme"])
 		for _, part := range shared {
 			if !strings.Contains(operator, part) || strings.Contains(tenant, part) {
 				t.Errorf("%s: %s is shown to the tenant or hidden from the operator:\n%s\n%s", path, part, tenant, operator)
 			}
 		}
 	}
-	if own := get("/v1/status", "fedcba9876543210"); !strings.Contains(own, "0 tools are indexed") || !strings.Contains(own, `"ready":true`) {
+	if own := get("/v1/status", secrets["acme"]); !strings.Contains(own, "0 tools are indexed") || !strings.Contains(own, `"ready":true`) {
 		t.Errorf("a tenant is told %s", own)
 	}
 }

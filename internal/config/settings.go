@@ -114,7 +114,7 @@ type Peers struct {
 
 // Auth decides who may call.
 type Auth struct {
-	TokensFile string `name:"tokens_file" help:"file with a line tenant:token or tenant/name:token for each credential; empty switches authentication off"`
+	TokensFile string `name:"tokens_file" help:"file of the tokens of callers, as toolstream token writes it; it is read again when it changes; empty switches authentication off"`
 	Hosts      string `name:"hosts" help:"names by which a server on loopback without tokens may be called, separated by commas, beside localhost, addresses, names without a dot and those under .localhost, .local, .internal and .home.arpa"`
 }
 

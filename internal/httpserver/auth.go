@@ -1,92 +1,41 @@
 package httpserver
 
 import (
-	"bufio"
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/internal/tokenfile"
 )
 
-// credentials maps the hash of a token to whose it is. Hashing makes the lookup take the
-// same time whatever a caller guesses.
-type credentials map[[sha256.Size]byte]identity.Caller
-
-// readCredentials reads the lines "tenant:token" or "tenant/name:token" of a file. Blank
-// lines and lines that start with # are skipped.
-func readCredentials(path string) (credentials, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("auth.tokens_file: %w", err)
-	}
-	defer f.Close()
-	known := credentials{}
-	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		whose, token, ok := strings.Cut(line, ":")
-		whose, token = strings.TrimSpace(whose), strings.TrimSpace(token)
-		if !ok || len(token) < minToken {
-			return nil, fmt.Errorf("auth.tokens_file: %s:%d: want tenant:token or tenant/name:token, with a token of at least %d characters", path, n, minToken)
-		}
-		of := identity.Caller{Role: identity.Admin}
-		var named bool
-		of.Tenant, of.Subject, named = strings.Cut(whose, "/")
-		if err := schema.ValidateTenant(of.Tenant); err != nil {
-			return nil, fmt.Errorf("auth.tokens_file: %s:%d: %w", path, n, err)
-		}
-		if err := schema.ValidateTenant(of.Subject); named && err != nil { // of the same form
-			return nil, fmt.Errorf("auth.tokens_file: %s:%d: the name of the token %w", path, n, err)
-		}
-		hash := sha256.Sum256([]byte(token))
-		if other, ok := known[hash]; ok && other != of {
-			return nil, fmt.Errorf("auth.tokens_file: %s:%d: %s has the token of %s: give each its own", path, n, of, other)
-		}
-		known[hash] = of
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("auth.tokens_file: %w", err)
-	}
-	if len(known) == 0 {
-		return nil, fmt.Errorf("auth.tokens_file: %s holds no credential", path)
-	}
-	return known, nil
-}
-
-const minToken = 16
-
 // authenticate puts the caller whose bearer token a request has into its context, and
-// refuses requests without one. Nil credentials let every caller in as anybody.
-func authenticate(known credentials, next http.Handler) http.Handler {
-	if known == nil {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			next.ServeHTTP(w, r.WithContext(identity.With(r.Context(), identity.Anybody)))
-		})
-	}
+// refuses requests without one. Without tokens it lets every caller in as anybody.
+func authenticate(tokens *tokenfile.File, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if tokens == nil {
+			next.ServeHTTP(w, r.WithContext(identity.With(r.Context(), identity.Anybody)))
+			return
+		}
 		if provesItself(r) || !strings.HasPrefix(r.URL.Path, "/v1/") && !strings.HasPrefix(r.URL.Path, RegistryPath) {
 			next.ServeHTTP(w, r)
 			return
 		}
 		// The scheme's case does not count (RFC 9110, section 11.1).
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		of, ok := known[sha256.Sum256([]byte(strings.TrimSpace(token)))]
-		if !ok || !strings.EqualFold(scheme, "Bearer") {
+		if !strings.EqualFold(scheme, "Bearer") {
+			token = ""
+		}
+		caller, err := tokens.Caller(strings.TrimSpace(token))
+		if err != nil {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="toolstream"`)
-			WriteProblem(w, http.StatusUnauthorized, "a valid bearer token is required")
+			WriteProblem(w, http.StatusUnauthorized, err.Error())
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(identity.With(r.Context(), of)))
+		next.ServeHTTP(w, r.WithContext(identity.With(r.Context(), caller)))
 	})
 }
 

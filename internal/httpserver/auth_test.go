@@ -5,106 +5,80 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/tokenfile"
 )
 
-const (
-	tokenA = "0123456789abcdef"
-	tokenB = "fedcba9876543210"
-)
-
-func tokensFile(t *testing.T, text string) string {
+// tokensFor makes a file with a token for each caller, and returns them in that order.
+func tokensFor(t *testing.T, callers ...identity.Caller) (path string, secrets []string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	path = filepath.Join(t.TempDir(), "tokens")
+	for _, c := range callers {
+		token, secret, err := tokenfile.Create(c, time.Time{})
+		if err == nil {
+			err = tokenfile.Add(path, token)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets = append(secrets, secret)
 	}
-	return path
+	return path, secrets
 }
 
-func TestATokenMayHaveAName(t *testing.T) {
-	known, err := readCredentials(tokensFile(t, "team-a/planner:"+tokenA+"\nteam-a:"+tokenB+"\n"))
+func opened(t *testing.T, path string) *tokenfile.File {
+	t.Helper()
+	f, err := tokenfile.Open(path, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := authenticate(known, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		of := identity.From(r.Context())
-		w.Write([]byte(of.Tenant + " " + of.Subject))
-	}))
-	for token, want := range map[string]string{tokenA: "team-a planner", tokenB: "team-a "} {
-		r := httptest.NewRequest("GET", "/v1/tools", nil)
-		r.Header.Set("Authorization", "Bearer "+token)
-		w := httptest.NewRecorder()
-		if h.ServeHTTP(w, r); w.Body.String() != want {
-			t.Errorf("got %q, want %q", w.Body, want)
-		}
-	}
-	for text, want := range map[string]string{
-		"team-a/:" + tokenA:          "name of the token",
-		"team-a/A b:" + tokenA:       "name of the token",
-		"team-a/planner:a":           "at least 16 characters",
-		"team-a/planner/x:" + tokenA: "name of the token",
-	} {
-		if _, err := readCredentials(tokensFile(t, text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
-	}
+	return f
 }
 
-func TestTheTokenNamesTheTenant(t *testing.T) {
-	known, err := readCredentials(tokensFile(t, "# who may call\n\nteam-a: "+tokenA+"\nteam-b :"+tokenB+"\nteam-b:"+tokenB+"\n"))
+func TestTheTokenSaysWhoCalls(t *testing.T) {
+	planner := identity.Caller{Tenant: "team-a", Subject: "planner", Role: identity.Reader}
+	admin := identity.Caller{Tenant: "team-b", Role: identity.Admin}
+	path, secrets := tokensFor(t, planner, admin)
+	late, expired, err := tokenfile.Create(planner, time.Unix(1, 0))
+	if err == nil {
+		err = tokenfile.Add(path, late)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := authenticate(known, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Write([]byte(identity.From(r.Context()).Tenant))
-	}))
+	var got identity.Caller
+	h := authenticate(opened(t, path), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = identity.From(r.Context()) }))
 	for _, tc := range []struct {
 		path, credential string
-		status           int
-		tenant           string
+		want             identity.Caller // none: 401
+		says             string
 	}{
-		{"/v1/tools", "Bearer " + tokenA, 200, "team-a"},
-		{"/v1/tools", "bearer  " + tokenB, 200, "team-b"}, // RFC 9110, section 11.1
-		{"/v1/tools", "Basic " + tokenA, 401, ""},
-		{"/v1/tools", tokenA, 401, ""},
-		{"/v1/tools", "Bearer", 401, ""},
-		{"/v1/tools", "Bearer " + tokenA + "x", 401, ""},
-		{"/v1/tools", "", 401, ""},
-		{"/healthz", "", 200, identity.DefaultTenant},
+		{"/v1/tools", "Bearer " + secrets[0], planner, ""},
+		{"/v1/tools", "bearer  " + secrets[1], admin, ""}, // RFC 9110, section 11.1
+		{"/v1/tools", "Basic " + secrets[0], identity.Caller{}, "valid bearer token"},
+		{"/v1/tools", secrets[0], identity.Caller{}, "valid bearer token"},
+		{"/v1/tools", "Bearer", identity.Caller{}, "valid bearer token"},
+		{"/v1/tools", "Bearer " + secrets[0] + "x", identity.Caller{}, "valid bearer token"},
+		{"/v1/tools", "", identity.Caller{}, "valid bearer token"},
+		{"/v1/tools", "Bearer " + expired, identity.Caller{}, "has expired"},
+		{"/healthz", "", identity.Caller{Tenant: identity.DefaultTenant}, ""},
 	} {
+		got = identity.Caller{}
 		r := httptest.NewRequest("GET", tc.path, nil)
 		r.Header.Set("Authorization", tc.credential)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if w.Code != tc.status || tc.status == 200 && w.Body.String() != tc.tenant {
-			t.Errorf("%s with %q: %d %q", tc.path, tc.credential, w.Code, w.Body)
-		}
-		if (w.Header().Get("WWW-Authenticate") != "") != (tc.status == 401) {
-			t.Errorf("%s with %q: WWW-Authenticate %q", tc.path, tc.credential, w.Header().Get("WWW-Authenticate"))
-		}
-	}
-}
-
-func TestBadCredentialFilesAreNamed(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                               "holds no credential",
-		"team-a\n":                       ":1: want tenant:token",
-		"# x\nteam-a:short\n":            ":2: want tenant:token",
-		"a:" + tokenA + "\nb: " + tokenA: ":2: b has the token of a",
-		"Team A:" + tokenA + "\n":        ":1: /tenant",
-		"a:" + tokenA + "\n:" + tokenB:   ":2: /tenant",
-	} {
-		if _, err := readCredentials(tokensFile(t, text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
+		refused := tc.want == identity.Caller{}
+		if got != tc.want || refused != (w.Code == 401) || refused != (w.Header().Get("WWW-Authenticate") != "") || !strings.Contains(w.Body.String(), tc.says) {
+			t.Errorf("%s with %q: %d %s %+v", tc.path, tc.credential, w.Code, w.Body, got)
 		}
 	}
 }
@@ -112,7 +86,7 @@ func TestBadCredentialFilesAreNamed(t *testing.T) {
 // The registry is read by other programs: with a token where there are tokens, and from
 // pages of any origin.
 func TestTheRegistryIsSharedAndGuarded(t *testing.T) {
-	file := tokensFile(t, "acme:"+tokenA+"\n")
+	file, secrets := tokensFor(t, identity.Caller{Tenant: "acme", Role: identity.Reader})
 	for _, tc := range []struct {
 		config Config
 		method string
@@ -121,7 +95,7 @@ func TestTheRegistryIsSharedAndGuarded(t *testing.T) {
 		shared bool
 	}{
 		{Config{TokensFile: file, Loopback: true}, "GET", "", 401, true},
-		{Config{TokensFile: file, Loopback: true}, "GET", tokenA, 200, true},
+		{Config{TokensFile: file, Loopback: true}, "GET", secrets[0], 200, true},
 		{Config{TokensFile: file}, "OPTIONS", "", 204, true},
 		{Config{}, "GET", "", 200, true},
 		{Config{Loopback: true}, "GET", "", 200, false},

@@ -2,7 +2,6 @@ package httpserver
 
 import (
 	"context"
-	"crypto/sha256"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -14,7 +13,8 @@ import (
 
 // Whoever tells of a change of a source proves itself to the call, by other means.
 func TestEventsOfSourcesNeedNoToken(t *testing.T) {
-	known := credentials{sha256.Sum256([]byte("0123456789abcdef")): {Tenant: "acme", Role: identity.Admin}}
+	path, _ := tokensFor(t, identity.Caller{Tenant: "acme", Role: identity.Admin})
+	tokens := opened(t, path)
 	api, mux := NewAPI("test")
 	answer := func(context.Context, *struct{}) (*struct{ Body string }, error) {
 		return &struct{ Body string }{"heard"}, nil
@@ -29,7 +29,7 @@ func TestEventsOfSourcesNeedNoToken(t *testing.T) {
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		w := httptest.NewRecorder()
-		authenticate(known, mux).ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		authenticate(tokens, mux).ServeHTTP(w, httptest.NewRequest(method, path, nil))
 		if w.Code != want {
 			t.Errorf("%s: %d, want %d", request, w.Code, want)
 		}

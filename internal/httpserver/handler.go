@@ -9,12 +9,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/metric"
+	"github.com/toolstream/toolstream/internal/tokenfile"
 	"github.com/toolstream/toolstream/internal/tracing/export"
 )
 
 // Config says who may call, and where requests are traced, counted and logged.
 type Config struct {
-	TokensFile string // lines tenant:token; empty: every caller is anybody
+	TokensFile string // as package tokenfile has it; empty: every caller is anybody
 	Hosts      string // names, separated by commas, by which a server on loopback without tokens may be called
 	Loopback   bool   // only this machine reaches the server
 	Limits     Limits
@@ -26,11 +27,11 @@ type Config struct {
 
 // Handler returns the mux within the middleware. Errors are of the tokens file.
 func Handler(mux *Mux, c Config) (http.Handler, error) {
-	var tokens credentials
+	var tokens *tokenfile.File
 	if c.TokensFile != "" {
 		var err error
-		if tokens, err = readCredentials(c.TokensFile); err != nil {
-			return nil, err
+		if tokens, err = tokenfile.Open(c.TokensFile, c.Logger); err != nil {
+			return nil, fmt.Errorf("auth.tokens_file: %w", err)
 		}
 	}
 	anybody := tokens == nil && c.Loopback

@@ -216,7 +216,7 @@ func (r *Reporter) judgeSettings(f *findings, models []Model) {
 	}
 	c := r.Config
 	if c.Auth.TokensFile == "" && !config.Loopback(c.Listen) {
-		f.note("everyone who reaches "+c.Listen+" may call", "set auth.tokens_file to a file with a line tenant:token for each credential, or let only trusted callers in")
+		f.note("everyone who reaches "+c.Listen+" may call", "set auth.tokens_file and make tokens with `toolstream token create`, or let only trusted callers in")
 	}
 	if r.Mode != ModeDistributed {
 		return

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/tokenfile"
+)
+
+func newToken(con *console) *cobra.Command {
+	cmd := group(&cobra.Command{
+		Use:   "token",
+		Short: "Create, list and revoke the tokens of callers",
+		Long: `Edit the file of tokens on this host: --file, or the setting auth.tokens_file. Servers
+notice each change and need no restart. The file belongs to who runs these commands: let it
+be the user that runs the server. It holds hashes of the tokens, never the tokens.`,
+	}, newTokenCreate(con), newTokenList(con), newTokenRevoke(con))
+	cmd.PersistentFlags().String("config", "", configHelp)
+	cmd.PersistentFlags().String("file", "", "`FILE` of tokens (TOOLSTREAM_AUTH_TOKENS_FILE)")
+	return cmd
+}
+
+// tokensFile returns the file that a command is to read or edit.
+func tokensFile(cmd *cobra.Command) (string, error) {
+	cfg, err := loadConfig(cmd, map[string]string{"file": "auth.tokens_file"})
+	if err == nil && cfg.Auth.TokensFile == "" {
+		err = misused(cmd, "name the file of tokens with --file, or with the setting auth.tokens_file")
+	}
+	return cfg.Auth.TokensFile, err
+}
+
+// tokenFlags are the flags of token create.
+type tokenFlags struct {
+	tenant, name, role, expires string
+	admin                       bool
+}
+
+func newTokenCreate(con *console) *cobra.Command {
+	var f tokenFlags
+	cmd := &cobra.Command{
+		Use:   "create",
+		Short: "Make a token and print it, this once",
+		Long: `Make a token and print it. It cannot be shown again. To rotate a token, create another
+one with the same name, hand it out, and revoke the old one.
+
+Roles, each of which includes those before it: reader searches and describes, caller reports
+what it used, writer imports and manages sources, operator cares for dead letters, weights,
+quarantine and status, admin may do everything.`,
+		Example: `  toolstream token create --file tokens --admin
+  toolstream token create --file tokens --tenant team-a --name planner --role caller --expires 30d`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			path, err := tokensFile(cmd)
+			if err != nil {
+				return err
+			}
+			return con.createToken(cmd, path, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.tenant, "tenant", identity.DefaultTenant, "tenant of the token")
+	flags.StringVar(&f.name, "name", "", "who in the tenant has it; all without a name are one")
+	flags.StringVar(&f.role, "role", string(identity.Reader), "what it allows: reader, caller, writer, operator or admin")
+	flags.BoolVar(&f.admin, "admin", false, "short for --role admin")
+	flags.StringVar(&f.expires, "expires", "90d", "how long it is valid: such as 90d or 12h, or never")
+	return cmd
+}
+
+// shownToken is a token as programs read it.
+type shownToken struct {
+	ID      string        `json:"id"`
+	Tenant  string        `json:"tenant"`
+	Name    string        `json:"name,omitempty"`
+	Role    identity.Role `json:"role"`
+	Expires *time.Time    `json:"expires,omitempty"`
+	Token   string        `json:"token,omitempty"` // of the one that is made
+}
+
+func shown(t tokenfile.Token) shownToken {
+	s := shownToken{ID: t.ID(), Tenant: t.Caller.Tenant, Name: t.Caller.Subject, Role: t.Caller.Role}
+	if !t.Expires.IsZero() {
+		s.Expires = &t.Expires
+	}
+	return s
+}
+
+func (c *console) createToken(cmd *cobra.Command, path string, f tokenFlags) error {
+	expires, err := expiry(f.expires, time.Now())
+	if err != nil {
+		return misused(cmd, "--expires: %v", err)
+	}
+	caller := identity.Caller{Tenant: f.tenant, Subject: f.name, Role: identity.Role(f.role)}
+	if f.admin && cmd.Flags().Changed("role") {
+		return misused(cmd, "give --role or --admin, not both")
+	}
+	if f.admin {
+		caller.Role = identity.Admin
+	}
+	t, secret, err := tokenfile.Create(caller, expires)
+	if err != nil {
+		return refused(cmd, err)
+	}
+	if err := tokenfile.Add(path, t); err != nil {
+		return err
+	}
+	s := shown(t)
+	s.Token = secret
+	c.printName(s.ID)
+	return c.show(s, func() {
+		c.printf("%s\n", secret)
+		if !c.quiet {
+			c.notef("token %s of %s, %s, expires %s; it is not shown again\n", s.ID, caller, caller.Role, expiresAt(t))
+		}
+	})
+}
+
+// expiry returns the end of a validity such as 90d, 12h or never, for which it is zero.
+func expiry(text string, now time.Time) (time.Time, error) {
+	if text == "never" {
+		return time.Time{}, nil
+	}
+	d, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n uint64
+		n, err = strconv.ParseUint(days, 10, 16) // time.Duration holds that many
+		d = time.Duration(n) * 24 * time.Hour
+	}
+	if err != nil || d <= 0 {
+		return time.Time{}, fmt.Errorf("%q is no validity: want such as 90d or 12h, or never", text)
+	}
+	return now.Add(d), nil
+}
+
+// expiresAt says when a token expires.
+func expiresAt(t tokenfile.Token) string {
+	if t.Expires.IsZero() {
+		return "never"
+	}
+	return t.Expires.Format(time.RFC3339)
+}
+
+func newTokenList(con *console) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the tokens by their ids, with those that have expired",
+		Example: "  toolstream token list --file tokens",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			path, err := tokensFile(cmd)
+			if err != nil {
+				return err
+			}
+			tokens, err := tokenfile.Read(path)
+			if err != nil {
+				return err
+			}
+			return con.listTokens(tokens)
+		},
+	}
+}
+
+func (c *console) listTokens(tokens []tokenfile.Token) error {
+	all := []shownToken{}
+	t := newTable("ID", "TENANT…", "NAME…", "ROLE", "EXPIRES")
+	for _, token := range tokens {
+		all = append(all, shown(token))
+		expires := expiresAt(token)
+		if token.Expired(time.Now()) {
+			expires += " (expired)"
+		}
+		t.add(token.ID(), token.Caller.Tenant, token.Caller.Subject, token.Caller.Role, expires)
+	}
+	return c.show(map[string]any{"tokens": all}, func() { c.printTable(t) })
+}
+
+func newTokenRevoke(con *console) *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke ID…", Short: "Take tokens out of the file: the next request with one is refused",
+		Example: "  toolstream token revoke 3f9a1c07b2d4 --file tokens",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			path, err := tokensFile(cmd)
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				if err := tokenfile.Remove(path, id); errors.Is(err, tokenfile.ErrUnknown) || errors.Is(err, os.ErrNotExist) {
+					return misused(cmd, "%v; see toolstream token list", err)
+				} else if err != nil {
+					return err
+				}
+				con.printName(id)
+			}
+			return con.show(map[string]any{"revoked": ids}, func() { con.printf("revoked %s\n", strings.Join(ids, ", ")) })
+		},
+	}
+}
