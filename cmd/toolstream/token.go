@@ -115,9 +115,7 @@ func (c *console) createToken(cmd *cobra.Command, path string, f tokenFlags) err
 	c.printName(s.ID)
 	return c.show(s, func() {
 		c.printf("%s\n", secret)
-		if !c.quiet {
-			c.notef("token %s of %s, %s, expires %s; it is not shown again\n", s.ID, caller, caller.Role, expiresAt(t))
-		}
+		c.notef("token %s of %s, %s, expires %s; it is not shown again\n", s.ID, caller, caller.Role, expiresAt(t))
 	})
 }
 

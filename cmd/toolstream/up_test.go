@@ -7,6 +7,21 @@ import (
 	"testing"
 )
 
+func TestAServerThatOthersReachWantsTokens(t *testing.T) {
+	t.Setenv("TOOLSTREAM_DATA", t.TempDir())
+	t.Setenv("TOOLSTREAM_LISTEN", "0.0.0.0:0")
+	for _, command := range []string{"up", "serve ingest"} {
+		if code, _, errOut := called(t, strings.Fields(command)...); code != exitUsage || !strings.Contains(errOut, "auth.tokens_file") || !strings.Contains(errOut, "auth.mode") {
+			t.Errorf("%s: exit code %d: %s", command, code, errOut)
+		}
+	}
+	t.Setenv("TOOLSTREAM_AUTH_MODE", "none")
+	t.Setenv("TOOLSTREAM_AUTH_TOKENS_FILE", "tokens")
+	if code, _, errOut := called(t, "up"); code != exitUsage || !strings.Contains(errOut, "take one of them away") {
+		t.Errorf("both: exit code %d: %s", code, errOut)
+	}
+}
+
 // Settings that name files which cannot be used are wrong ones, as others.
 func TestFilesOfSettingsAreSettings(t *testing.T) {
 	dir := t.TempDir()

@@ -48,6 +48,9 @@ func Serve(ctx context.Context, cfg config.Config, names []string, log *slog.Log
 			err = errors.Join(err, s.close())
 		}
 	}()
+	if err := cfg.Guarded(); err != nil {
+		return nil, config.Wrong{Err: err}
+	}
 	if err := s.openTraces(ctx, names...); err != nil {
 		return nil, err
 	}

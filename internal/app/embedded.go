@@ -39,6 +39,9 @@ func OpenEmbedded(ctx context.Context, cfg config.Config, log *slog.Logger, vers
 			err = errors.Join(err, e.close())
 		}
 	}()
+	if err := cfg.Guarded(); err != nil {
+		return nil, config.Wrong{Err: err}
+	}
 	if err := e.openTraces(ctx, "embedded"); err != nil {
 		return nil, err
 	}

@@ -114,7 +114,8 @@ type Peers struct {
 
 // Auth decides who may call.
 type Auth struct {
-	TokensFile string `name:"tokens_file" help:"file of the tokens of callers, as toolstream token writes it; it is read again when it changes; empty switches authentication off"`
+	Mode       string `name:"mode" default:"auto" in:"auto,none" help:"auto: callers present tokens where auth.tokens_file is set, and a server that other machines reach wants it set; none: whoever reaches the server is an admin of the tenant default"`
+	TokensFile string `name:"tokens_file" help:"file of the tokens of callers, as toolstream token writes it; it is read again when it changes; empty: nobody is asked for one"`
 	Hosts      string `name:"hosts" help:"names by which a server on loopback without tokens may be called, separated by commas, beside localhost, addresses, names without a dot and those under .localhost, .local, .internal and .home.arpa"`
 }
 

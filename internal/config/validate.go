@@ -24,7 +24,7 @@ func (c Config) Validate() error {
 		}
 	}
 	for _, err := range []error{
-		listens("listen", c.Listen), c.NATS.validate(), c.Kafka.validate(), c.validateVectors(), c.Rerank.validate(), c.Embedder.validate(), c.LLM.validate(), c.Crawl.validate(),
+		listens("listen", c.Listen), c.NATS.validate(), c.Auth.validate(), c.Kafka.validate(), c.validateVectors(), c.Rerank.validate(), c.Embedder.validate(), c.LLM.validate(), c.Crawl.validate(),
 		c.validateSources(),
 	} {
 		if err != nil {
@@ -99,6 +99,22 @@ func (n NATS) validate() error {
 		return fmt.Errorf("nats.listen %q is open to other machines: set nats.token, or listen on 127.0.0.1", n.Listen)
 	}
 	return nil
+}
+
+func (a Auth) validate() error {
+	if a.Mode == "none" && a.TokensFile != "" {
+		return errors.New("auth.mode is none, but auth.tokens_file is set: take one of them away")
+	}
+	return nil
+}
+
+// Guarded refuses settings of a server that other machines reach and that asks nobody who
+// it is, unless they say that this is wanted. Other commands have no use for it.
+func (c Config) Guarded() error {
+	if c.Auth.Mode == "none" || c.Auth.TokensFile != "" || Loopback(c.Listen) {
+		return nil
+	}
+	return fmt.Errorf("listen %q is open to other machines: set auth.tokens_file, and make tokens with `toolstream token create`; or listen on 127.0.0.1; or set auth.mode to none, and whoever reaches the server is an admin", c.Listen)
 }
 
 // listens refuses an address at which no server can listen.

@@ -201,9 +201,11 @@ func TestOtherAPIsAreNotNeeded(t *testing.T) {
 // What cannot work is refused with what to do.
 func TestRefusals(t *testing.T) {
 	helm := helm(t)
-	base := []string{"kafka.brokers={kafka:9092}", "nats.url=nats://nats:4222"}
+	base := []string{"kafka.brokers={kafka:9092}", "nats.url=nats://nats:4222", "auth.existingSecret=tokens"}
 	for set, says := range map[string]string{
 		"kafka.brokers=null":                                  "kafka.brokers",
+		"auth.existingSecret=":                                "auth.mode",
+		"auth.mode=none":                                      "auth.existingSecret",
 		"nats.url=":                                           "nats.url",
 		"mode=embedded,trial.enabled=true":                    "mode distributed",
 		"weaviate.url=http://weaviate:8080":                   "weaviate.grpc",

@@ -21,7 +21,7 @@ import (
 // chart decides.
 func own() []string {
 	return []string{
-		"data", "listen", "log.format", "nats.listen", "auth.tokens_file", "auth.hosts",
+		"data", "listen", "log.format", "nats.listen", "auth.mode", "auth.tokens_file", "auth.hosts",
 		"kafka.brokers", "kafka.prefix", "kafka.tls", "kafka.ca_file", "kafka.cert_file", "kafka.key_file",
 		"kafka.sasl", "kafka.username", "kafka.password",
 		"nats.url", "nats.prefix", "nats.token", "nats.credentials_file", "nats.nkey_file", "nats.ca_file", "nats.cert_file", "nats.key_file",

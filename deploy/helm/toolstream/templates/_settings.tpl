@@ -32,6 +32,7 @@ crawl.kubernetes.kinds: {{ join "," .kinds | quote }}
 crawl.kubernetes.namespaces: {{ toJson .namespaces | quote }}
 {{- end }}
 {{- end }}
+auth.mode: {{ $v.auth.mode }}
 {{- if $v.auth.existingSecret }}
 auth.tokens_file: /run/toolstream/auth/tokens
 {{- end }}
