@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
+	"github.com/toolstream/toolstream/internal/adapter/oidc"
 	"github.com/toolstream/toolstream/internal/adapter/weaviate"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
@@ -143,9 +144,12 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 		metrics = p.indexes
 	}
 	httpserver.AddHealth(mux, p.whyNotReady, p.metrics, metrics)
-	var err error
+	provider, err := p.provider()
+	if err != nil {
+		return config.Wrong{Err: err}
+	}
 	p.handler, err = httpserver.Handler(mux, httpserver.Config{
-		TokensFile: p.cfg.Auth.TokensFile, Hosts: p.cfg.Auth.Hosts, Loopback: config.Loopback(p.cfg.Listen),
+		TokensFile: p.cfg.Auth.TokensFile, Provider: provider, Issuer: p.cfg.Auth.OIDC.Issuer, Resource: p.cfg.Auth.OIDC.Audience, Hosts: p.cfg.Auth.Hosts, Loopback: config.Loopback(p.cfg.Listen),
 		Limits: httpserver.Limits(p.cfg.Limits), Traces: p.traces, Logger: p.log, Registerer: p.metrics,
 	})
 	if err != nil {
@@ -161,6 +165,19 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 		return fmt.Errorf("listen on %s: %w; name another address with --listen", p.cfg.Listen, err)
 	}
 	return nil
+}
+
+// provider returns the identity provider of the settings, or nil.
+func (p *process) provider() (httpserver.Provider, error) {
+	o := p.cfg.Auth.OIDC
+	if o.Issuer == "" {
+		return nil, nil
+	}
+	roles, err := o.RoleOf()
+	return oidc.New(oidc.Config{
+		Issuer: o.Issuer, Audience: o.Audience, Algorithms: o.Algorithms, Skew: o.Skew,
+		TenantClaim: o.TenantClaim, SubjectClaim: o.SubjectClaim, GroupsClaim: o.GroupsClaim, Roles: roles,
+	}), err
 }
 
 // URL is where the HTTP API listens.

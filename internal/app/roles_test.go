@@ -45,3 +45,29 @@ func TestEveryOperationDeclaresARole(t *testing.T) {
 		}
 	}
 }
+
+// Without its identity provider a server starts, and says to those who have a token of it
+// that it cannot check the token.
+func TestAServerStartsWithoutItsIdentityProvider(t *testing.T) {
+	cfg := emptyFolder(t)
+	cfg.Auth.OIDC.Issuer, cfg.Auth.OIDC.Audience = "http://127.0.0.1:1", "https://tools.example.com"
+	e, _ := up(t, cfg)
+	for _, tc := range []struct {
+		path, token string
+		code        int
+	}{
+		{"/v1/tools", "", http.StatusUnauthorized},
+		{"/v1/tools", "a.b.c", http.StatusServiceUnavailable},
+		{"/readyz", "", http.StatusOK},
+		{"/.well-known/oauth-protected-resource", "", http.StatusOK},
+	} {
+		r := httptest.NewRequest(http.MethodGet, local+tc.path, nil)
+		if tc.token != "" {
+			r.Header.Set("Authorization", "Bearer "+tc.token)
+		}
+		w := httptest.NewRecorder()
+		if e.handler.ServeHTTP(w, r); w.Code != tc.code {
+			t.Errorf("%s with %q: %d %s", tc.path, tc.token, w.Code, w.Body)
+		}
+	}
+}

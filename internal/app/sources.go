@@ -101,7 +101,7 @@ func (p *process) connectors() map[string]source.Connector {
 // trusted reports whether whoever can call is the operator: on loopback, without
 // authentication, and where no name is let in that a proxy may publish.
 func (p *process) trusted() bool {
-	return !p.apart && config.Loopback(p.cfg.Listen) && p.cfg.Auth.TokensFile == "" && p.cfg.Auth.Hosts == ""
+	return !p.apart && config.Loopback(p.cfg.Listen) && p.cfg.Auth.Open() && p.cfg.Auth.Hosts == ""
 }
 
 // declared are the sources of the settings, by tenant and name.

@@ -1,6 +1,10 @@
 package config
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/identity"
+)
 
 // A server that other machines reach does not start open by an oversight.
 func TestAnOpenServerIsToBeWanted(t *testing.T) {
@@ -19,9 +23,17 @@ func TestAnOpenServerIsToBeWanted(t *testing.T) {
 		{"tools.example:8665", Auth{}, false},
 		{"0.0.0.0:8665", Auth{TokensFile: "tokens"}, true},
 		{"0.0.0.0:8665", Auth{Mode: "none"}, true},
+		{"0.0.0.0:8665", Auth{OIDC: OIDC{Issuer: "https://id.example.com"}}, true},
 	} {
 		if err := (Config{Listen: tc.listen, Auth: tc.auth}).Guarded(); (err == nil) != tc.starts {
 			t.Errorf("%+v: %v", tc, err)
 		}
+	}
+}
+
+func TestNamesOfGroupsMayHoldAnything(t *testing.T) {
+	got, err := OIDC{Roles: []string{"cn=tools,ou=ops=operator", "*=reader"}}.RoleOf()
+	if err != nil || len(got) != 2 || got["cn=tools,ou=ops"] != identity.Operator || got["*"] != identity.Reader {
+		t.Errorf("%v %v", got, err)
 	}
 }

@@ -116,7 +116,20 @@ type Peers struct {
 type Auth struct {
 	Mode       string `name:"mode" default:"auto" in:"auto,none" help:"auto: callers present tokens where auth.tokens_file is set, and a server that other machines reach wants it set; none: whoever reaches the server is an admin of the tenant default"`
 	TokensFile string `name:"tokens_file" help:"file of the tokens of callers, as toolstream token writes it; it is read again when it changes; empty: nobody is asked for one"`
+	OIDC       OIDC   `name:"oidc"`
 	Hosts      string `name:"hosts" help:"names by which a server on loopback without tokens may be called, separated by commas, beside localhost, addresses, names without a dot and those under .localhost, .local, .internal and .home.arpa"`
+}
+
+// OIDC says which tokens of an identity provider are taken, and what they say.
+type OIDC struct {
+	Issuer       string        `name:"issuer" url:"true" help:"identity provider (OpenID Connect) whose tokens are taken; empty: none"`
+	Audience     string        `name:"audience" help:"audience that tokens are for: the address of this server, where clients look for the provider by RFC 9728"`
+	Algorithms   []string      `name:"algorithms" default:"RS256,PS256,ES256,EdDSA" help:"algorithms by which tokens may be signed: a list, or separated by commas"`
+	Skew         time.Duration `name:"skew" default:"30s" from:"0s" to:"5m" help:"how far the clock of the provider may be behind or ahead"`
+	TenantClaim  string        `name:"tenant_claim" help:"claim that names the tenant; empty: every caller is of the tenant default"`
+	SubjectClaim string        `name:"subject_claim" default:"sub" help:"claim that names the caller in its tenant"`
+	GroupsClaim  string        `name:"groups_claim" default:"groups" help:"claim that names the caller's groups"`
+	Roles        []string      `name:"roles" help:"roles of groups: GROUP=ROLE, a list, or separated by commas; the group * is every caller, and the highest role counts"`
 }
 
 // Events says which events are taken.

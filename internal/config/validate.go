@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/toolstream/toolstream/internal/identity"
 )
 
 // Validate reports every setting that cannot work, by name and value.
@@ -102,19 +104,52 @@ func (n NATS) validate() error {
 }
 
 func (a Auth) validate() error {
-	if a.Mode == "none" && a.TokensFile != "" {
-		return errors.New("auth.mode is none, but auth.tokens_file is set: take one of them away")
+	if a.Mode == "none" && !a.Open() {
+		return errors.New("auth.mode is none, but auth.tokens_file or auth.oidc.issuer is set: take one of them away")
 	}
-	return nil
+	if a.OIDC.Issuer == "" {
+		return nil
+	}
+	for name, value := range map[string]string{"audience": a.OIDC.Audience, "subject_claim": a.OIDC.SubjectClaim, "groups_claim": a.OIDC.GroupsClaim} {
+		if value == "" {
+			return fmt.Errorf("auth.oidc.issuer is set: set auth.oidc.%s", name)
+		}
+	}
+	if len(a.OIDC.Algorithms) == 0 {
+		return errors.New("auth.oidc.algorithms is empty")
+	}
+	for _, name := range a.OIDC.Algorithms {
+		if err := oneOf(name, "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"); err != nil {
+			return fmt.Errorf("auth.oidc.algorithms %w", err)
+		}
+	}
+	_, err := a.OIDC.RoleOf()
+	return err
+}
+
+// Open reports whether nobody is asked who it is.
+func (a Auth) Open() bool { return a.TokensFile == "" && a.OIDC.Issuer == "" }
+
+// RoleOf returns the roles by group. The names of groups may hold a =.
+func (o OIDC) RoleOf() (map[string]identity.Role, error) {
+	roles := map[string]identity.Role{}
+	for _, entry := range o.Roles {
+		at := strings.LastIndexByte(entry, '=')
+		if at < 1 || !slices.Contains(identity.Roles(), identity.Role(entry[at+1:])) {
+			return nil, fmt.Errorf("auth.oidc.roles: %q is not GROUP=ROLE, with one of the roles %v", entry, identity.Roles())
+		}
+		roles[entry[:at]] = identity.Role(entry[at+1:])
+	}
+	return roles, nil
 }
 
 // Guarded refuses settings of a server that other machines reach and that asks nobody who
 // it is, unless they say that this is wanted. Other commands have no use for it.
 func (c Config) Guarded() error {
-	if c.Auth.Mode == "none" || c.Auth.TokensFile != "" || Loopback(c.Listen) {
+	if c.Auth.Mode == "none" || !c.Auth.Open() || Loopback(c.Listen) {
 		return nil
 	}
-	return fmt.Errorf("listen %q is open to other machines: set auth.tokens_file, and make tokens with `toolstream token create`; or listen on 127.0.0.1; or set auth.mode to none, and whoever reaches the server is an admin", c.Listen)
+	return fmt.Errorf("listen %q is open to other machines: set auth.tokens_file, and make tokens with `toolstream token create`, or auth.oidc; or listen on 127.0.0.1; or set auth.mode to none, and whoever reaches the server is an admin", c.Listen)
 }
 
 // listens refuses an address at which no server can listen.

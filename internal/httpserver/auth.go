@@ -2,8 +2,13 @@ package httpserver
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -12,11 +17,41 @@ import (
 	"github.com/toolstream/toolstream/internal/tokenfile"
 )
 
+// Provider tells whose a token is that an identity provider has given. Its error wraps one
+// of those of package identity.
+type Provider interface {
+	Caller(ctx context.Context, token string) (identity.Caller, error)
+}
+
+// credentials are by what callers prove who they are. Where there are none, every caller is
+// anybody.
+type credentials struct {
+	tokens   *tokenfile.File // may be nil
+	provider Provider        // may be nil
+	metadata string          // where callers learn of the provider; may be empty
+	log      *slog.Logger
+}
+
+func (c credentials) none() bool { return c.tokens == nil && c.provider == nil }
+
+// caller returns whose a token is.
+func (c credentials) caller(ctx context.Context, token string) (identity.Caller, error) {
+	if c.tokens != nil {
+		if who, err := c.tokens.Caller(token); c.provider == nil || !errors.Is(err, identity.ErrInvalid) {
+			return who, err
+		}
+	}
+	if token == "" {
+		return identity.Caller{}, identity.ErrInvalid
+	}
+	return c.provider.Caller(ctx, token)
+}
+
 // authenticate puts the caller whose bearer token a request has into its context, and
-// refuses requests without one. Without tokens it lets every caller in as anybody.
-func authenticate(tokens *tokenfile.File, next http.Handler) http.Handler {
+// refuses requests without one.
+func authenticate(c credentials, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if tokens == nil {
+		if c.none() {
 			next.ServeHTTP(w, r.WithContext(identity.With(r.Context(), identity.Anybody)))
 			return
 		}
@@ -26,17 +61,58 @@ func authenticate(tokens *tokenfile.File, next http.Handler) http.Handler {
 		}
 		// The scheme's case does not count (RFC 9110, section 11.1).
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		if !strings.EqualFold(scheme, "Bearer") {
+		if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") {
 			token = ""
 		}
-		caller, err := tokens.Caller(strings.TrimSpace(token))
+		caller, err := c.caller(r.Context(), token)
 		if err != nil {
-			w.Header().Set("WWW-Authenticate", `Bearer realm="toolstream"`)
-			WriteProblem(w, http.StatusUnauthorized, err.Error())
+			c.refuse(w, r, token, err)
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(identity.With(r.Context(), caller)))
 	})
+}
+
+// refuse answers a request of which it is not known who sends it. Details are for the log.
+func (c credentials) refuse(w http.ResponseWriter, r *http.Request, token string, err error) {
+	if errors.Is(err, identity.ErrUnavailable) {
+		c.log.WarnContext(r.Context(), "a token cannot be checked", "error", err)
+		WriteProblem(w, http.StatusServiceUnavailable, identity.ErrUnavailable.Error())
+		return
+	}
+	c.log.DebugContext(r.Context(), "a token is refused", "error", err)
+	challenge := `Bearer realm="toolstream"`
+	if c.metadata != "" { // RFC 9728, section 5.1
+		challenge += fmt.Sprintf(`, resource_metadata=%q`, c.metadata)
+	}
+	if token != "" { // RFC 6750, section 3.1
+		challenge += `, error="invalid_token"`
+	}
+	reason := identity.ErrInvalid
+	if errors.Is(err, identity.ErrExpired) {
+		reason = identity.ErrExpired
+	}
+	w.Header().Set("WWW-Authenticate", challenge)
+	WriteProblem(w, http.StatusUnauthorized, reason.Error())
+}
+
+// describeResource serves the metadata of a resource that tokens are for (RFC 9728), and
+// returns its address. A resource without an address has none.
+func describeResource(mux *Mux, resource, issuer string) (address string) {
+	u, err := url.Parse(resource)
+	if err != nil || u.Host == "" || issuer == "" {
+		return ""
+	}
+	u.Path = "/.well-known/oauth-protected-resource" + strings.TrimSuffix(u.Path, "/")
+	about, _ := json.Marshal(map[string]any{ // strings have a form in JSON
+		"resource": resource, "authorization_servers": []string{issuer}, "bearer_methods_supported": []string{"header"},
+	})
+	mux.HandleFunc("GET "+u.Path, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Access-Control-Allow-Origin", "*") // clients in browsers look for it
+		_, _ = w.Write(about)
+	})
+	return u.String()
 }
 
 // requireRole refuses callers without the role that an operation needs.

@@ -2,10 +2,14 @@ package httpserver
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +59,7 @@ func TestTheTokenSaysWhoCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got identity.Caller
-	h := authenticate(opened(t, path), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = identity.From(r.Context()) }))
+	h := authenticate(credentials{tokens: opened(t, path), log: slog.New(slog.DiscardHandler)}, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = identity.From(r.Context()) }))
 	for _, tc := range []struct {
 		path, credential string
 		want             identity.Caller // none: 401
@@ -76,8 +80,8 @@ func TestTheTokenSaysWhoCalls(t *testing.T) {
 		r.Header.Set("Authorization", tc.credential)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		refused := tc.want == identity.Caller{}
-		if got != tc.want || refused != (w.Code == 401) || refused != (w.Header().Get("WWW-Authenticate") != "") || !strings.Contains(w.Body.String(), tc.says) {
+		refused := tc.want.Tenant == ""
+		if !reflect.DeepEqual(got, tc.want) || refused != (w.Code == 401) || refused != (w.Header().Get("WWW-Authenticate") != "") || !strings.Contains(w.Body.String(), tc.says) {
 			t.Errorf("%s with %q: %d %s %+v", tc.path, tc.credential, w.Code, w.Body, got)
 		}
 	}
@@ -140,5 +144,62 @@ func TestAnOperationNeedsItsRole(t *testing.T) {
 				t.Errorf("%s as %q: %d %s", path, role, w.Code, w.Body)
 			}
 		}
+	}
+}
+
+// provider knows the token "known", and is away for "unreached".
+type provider struct{}
+
+func (provider) Caller(_ context.Context, token string) (identity.Caller, error) {
+	switch token {
+	case "known":
+		return identity.Caller{Tenant: "acme", Subject: "ann", Role: identity.Reader}, nil
+	case "unreached":
+		return identity.Caller{}, fmt.Errorf("%w: no route to 10.0.0.7", identity.ErrUnavailable)
+	}
+	return identity.Caller{}, fmt.Errorf("%w: no signature", identity.ErrInvalid)
+}
+
+// Callers learn where they get a token (RFC 9728), and nothing of what is behind.
+func TestAProviderIsNamedAndAsked(t *testing.T) {
+	file, secrets := tokensFor(t, identity.Caller{Tenant: "acme", Role: identity.Reader})
+	mux := NewMux()
+	mux.HandleFunc("GET /v1/tools", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, identity.From(r.Context())) })
+	h, err := Handler(mux, Config{
+		TokensFile: file, Provider: provider{}, Issuer: "https://id.example.com", Resource: "https://tools.example.com/api",
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const metadata = "https://tools.example.com/.well-known/oauth-protected-resource/api"
+	for _, tc := range []struct {
+		token, says, challenge string
+		code                   int
+	}{
+		{"known", "acme/ann", "", 200},
+		{secrets[0], "acme", "", 200},
+		{"", "valid bearer token", `Bearer realm="toolstream", resource_metadata="` + metadata + `"`, 401},
+		{"forged", "valid bearer token", `Bearer realm="toolstream", resource_metadata="` + metadata + `", error="invalid_token"`, 401},
+		{"unreached", "does not answer", "", 503},
+	} {
+		r := httptest.NewRequest("GET", "/v1/tools", nil)
+		if tc.token != "" {
+			r.Header.Set("Authorization", "Bearer "+tc.token)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != tc.code || !strings.Contains(w.Body.String(), tc.says) || w.Header().Get("WWW-Authenticate") != tc.challenge || strings.Contains(w.Body.String(), "10.0.0.7") {
+			t.Errorf("%q: %d %s %q", tc.token, w.Code, w.Body, w.Header().Get("WWW-Authenticate"))
+		}
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", metadata, nil))
+	var about struct {
+		Resource string
+		Servers  []string `json:"authorization_servers"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &about); err != nil || about.Resource != "https://tools.example.com/api" || !slices.Equal(about.Servers, []string{"https://id.example.com"}) {
+		t.Errorf("%v: %d %s", err, w.Code, w.Body)
 	}
 }

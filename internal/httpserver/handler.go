@@ -15,10 +15,13 @@ import (
 
 // Config says who may call, and where requests are traced, counted and logged.
 type Config struct {
-	TokensFile string // as package tokenfile has it; empty: every caller is anybody
-	Hosts      string // names, separated by commas, by which a server on loopback without tokens may be called
-	Loopback   bool   // only this machine reaches the server
-	Limits     Limits
+	TokensFile string   // as package tokenfile has it; may be empty
+	Provider   Provider // may be nil; without a file either, every caller is anybody
+	Issuer     string   // the provider, to callers
+	Resource   string   // what its tokens are for, an address if callers are to learn of the provider
+	Hosts      string   // names, separated by commas, by which a server on loopback without tokens may be called
+	Loopback   bool     // only this machine reaches the server
+	Limits     Limits   // of each tenant
 
 	Traces     *export.Traces // may be nil
 	Logger     *slog.Logger
@@ -27,20 +30,20 @@ type Config struct {
 
 // Handler returns the mux within the middleware. Errors are of the tokens file.
 func Handler(mux *Mux, c Config) (http.Handler, error) {
-	var tokens *tokenfile.File
+	known := credentials{provider: c.Provider, metadata: describeResource(mux, c.Resource, c.Issuer), log: c.Logger}
 	if c.TokensFile != "" {
 		var err error
-		if tokens, err = tokenfile.Open(c.TokensFile, c.Logger); err != nil {
+		if known.tokens, err = tokenfile.Open(c.TokensFile, c.Logger); err != nil {
 			return nil, fmt.Errorf("auth.tokens_file: %w", err)
 		}
 	}
-	anybody := tokens == nil && c.Loopback
+	anybody := known.none() && c.Loopback
 	panics := metric.At(c.Registerer).NewCounter("toolstream_http_panics_total",
 		"Requests whose handler panicked: they are answered 500, and the log has the stack.")
 	handler := describeNotFound(mux.ServeMux)
 	for _, wrap := range []func(http.Handler) http.Handler{ // from the innermost to the outermost
 		newLimiter(c.Limits, c.Registerer).wrap,
-		func(h http.Handler) http.Handler { return authenticate(tokens, h) },
+		func(h http.Handler) http.Handler { return authenticate(known, h) },
 		func(h http.Handler) http.Handler { return shareRegistry(!anybody, h) },
 		refuseCrossOrigin,
 		func(h http.Handler) http.Handler { return refuseForeignHosts(anybody, c.Hosts, h) },

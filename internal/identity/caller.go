@@ -4,6 +4,7 @@ package identity
 
 import (
 	"context"
+	"errors"
 	"slices"
 )
 
@@ -13,7 +14,8 @@ const DefaultTenant = "default"
 // Caller is who sends a request.
 type Caller struct {
 	Tenant  string
-	Subject string // name in the tenant; all callers of a tenant without one are one
+	Subject string   // name in the tenant; all callers of a tenant without one are one
+	Groups  []string // that an identity provider names
 	Role    Role
 }
 
@@ -31,6 +33,13 @@ func (c Caller) String() string {
 // Operates reports whether the caller sees and changes what all tenants share: as an
 // operator of the tenant default.
 func (c Caller) Operates() bool { return c.Tenant == DefaultTenant && c.Role.Includes(Operator) }
+
+// The reasons why it is not known who calls.
+var (
+	ErrInvalid     = errors.New("a valid bearer token is required")
+	ErrExpired     = errors.New("the token has expired")
+	ErrUnavailable = errors.New("the identity provider does not answer")
+)
 
 type key struct{}
 

@@ -1,13 +1,16 @@
 package identity
 
-import "testing"
+import (
+	"reflect"
+	"testing"
+)
 
 func TestFrom(t *testing.T) {
-	if got := From(t.Context()); got != (Caller{Tenant: DefaultTenant}) || got.Role.Includes(Reader) {
+	if got := From(t.Context()); !reflect.DeepEqual(got, Caller{Tenant: DefaultTenant}) || got.Role.Includes(Reader) {
 		t.Errorf("without a credential: %+v", got)
 	}
 	acme := Caller{Tenant: "acme", Subject: "planner", Role: Reader}
-	if got := From(With(t.Context(), acme)); got != acme {
+	if got := From(With(t.Context(), acme)); !reflect.DeepEqual(got, acme) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -26,12 +29,15 @@ func TestARoleIncludesThoseBeforeIt(t *testing.T) {
 }
 
 func TestOnlyOperatorsOfTheDefaultTenantOperate(t *testing.T) {
-	for c, want := range map[Caller]bool{
-		Anybody: true, {Tenant: DefaultTenant, Role: Operator}: true, {Tenant: DefaultTenant, Role: Writer}: false,
-		{Tenant: DefaultTenant}: false, {Tenant: "acme", Role: Admin}: false,
+	for _, tc := range []struct {
+		c    Caller
+		want bool
+	}{
+		{Anybody, true}, {Caller{Tenant: DefaultTenant, Role: Operator}, true}, {Caller{Tenant: DefaultTenant, Role: Writer}, false},
+		{Caller{Tenant: DefaultTenant}, false}, {Caller{Tenant: "acme", Role: Admin}, false},
 	} {
-		if c.Operates() != want {
-			t.Errorf("%+v operates: %v", c, !want)
+		if tc.c.Operates() != tc.want {
+			t.Errorf("%+v operates: %v", tc.c, !tc.want)
 		}
 	}
 }

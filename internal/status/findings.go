@@ -215,7 +215,7 @@ func (r *Reporter) judgeSettings(f *findings, models []Model) {
 			fmt.Sprintf("change the model with `toolstream reindex --model %s`, or set embedder.model back to %s", r.Setting, searched))
 	}
 	c := r.Config
-	if c.Auth.TokensFile == "" && !config.Loopback(c.Listen) {
+	if c.Auth.Open() && !config.Loopback(c.Listen) {
 		f.note("everyone who reaches "+c.Listen+" may call", "set auth.tokens_file and make tokens with `toolstream token create`, or let only trusted callers in")
 	}
 	if r.Mode != ModeDistributed {

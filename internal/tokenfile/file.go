@@ -2,7 +2,6 @@ package tokenfile
 
 import (
 	"crypto/sha256"
-	"errors"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -41,22 +40,16 @@ func (f *File) read() error {
 	return nil
 }
 
-// The reasons why a token is refused.
-var (
-	ErrInvalid = errors.New("a valid bearer token is required")
-	ErrExpired = errors.New("the token has expired")
-)
-
-// Caller returns whose a token is. It looks at the file first, so that a change of it is
+// Caller returns whose a token is, or identity.ErrInvalid or ErrExpired. It looks at the file first, so that a change of it is
 // in force with the next request. The hash makes the lookup take the same time whatever a
 // caller guesses.
 func (f *File) Caller(secret string) (identity.Caller, error) {
 	t, ok := f.current()[sha256.Sum256([]byte(secret))]
 	switch {
 	case !ok:
-		return identity.Caller{}, ErrInvalid
+		return identity.Caller{}, identity.ErrInvalid
 	case t.Expired(time.Now()):
-		return identity.Caller{}, ErrExpired
+		return identity.Caller{}, identity.ErrExpired
 	}
 	return t.Caller, nil
 }

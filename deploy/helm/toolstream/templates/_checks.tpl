@@ -11,8 +11,8 @@
 {{- else if $v.trial.enabled }}
   {{- fail "mode embedded has everything in its process: trial.enabled is for mode distributed" }}
 {{- end }}
-{{- if eq (empty $v.auth.existingSecret) (ne $v.auth.mode "none") }}
-  {{- fail "set auth.existingSecret to a secret with the file that `toolstream token create` writes, or auth.mode to none, and whoever reaches it is an admin; not both" }}
+{{- if eq (empty (or $v.auth.existingSecret (index $v.settings "auth.oidc.issuer"))) (ne $v.auth.mode "none") }}
+  {{- fail "set auth.existingSecret to a secret with the file that `toolstream token create` writes, or settings.auth.oidc.issuer, or auth.mode to none, and whoever reaches it is an admin; not both" }}
 {{- end }}
 {{- if and $v.sources.kubernetes.enabled (not $v.sources.kubernetes.namespaces) }}
   {{- fail "sources.kubernetes.enabled is set: set sources.kubernetes.namespaces to {TENANT: [NAMESPACE, …]}" }}

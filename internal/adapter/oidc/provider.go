@@ -1,0 +1,142 @@
+// Package oidc learns who calls from the tokens of an identity provider (OpenID Connect).
+package oidc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
+
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Config says which tokens are taken, and what their claims mean.
+type Config struct {
+	Issuer     string // as discovery and tokens name it
+	Audience   string // that tokens are for
+	Algorithms []string
+	Skew       time.Duration // by which the clocks of the provider and of this machine may differ
+
+	TenantClaim  string // empty: every caller is of the default tenant
+	SubjectClaim string
+	GroupsClaim  string
+	Roles        map[string]identity.Role // by group; that of "*" is for every caller
+}
+
+// Provider verifies tokens. It is asked for its keys with the first token, and when a
+// token is signed by a key that is not known yet; the keys that it named hold while it is
+// away.
+type Provider struct {
+	cfg    Config
+	client *http.Client
+
+	reaching singleflight.Group
+	verifier atomic.Pointer[oidc.IDTokenVerifier] // nil: it was not reached yet
+}
+
+// New returns a provider that is not asked for anything yet.
+func New(cfg Config) *Provider {
+	return &Provider{cfg: cfg, client: &http.Client{Timeout: askTimeout, Transport: bounded{rate.NewLimiter(perSecond, burst)}}}
+}
+
+// Anybody can send tokens that are signed by unknown keys. However many come, the
+// provider is asked for its keys as often as this.
+const (
+	askTimeout = 5 * time.Second
+	perSecond  = 1
+	burst      = 10
+)
+
+// bounded is http.DefaultTransport up to a rate.
+type bounded struct{ limit *rate.Limiter }
+
+// RoundTrip implements http.RoundTripper.
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !b.limit.Allow() {
+		return nil, errors.New("the provider was asked too often just now")
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// Caller returns whose a token is. Its error wraps one of those of package identity.
+func (p *Provider) Caller(ctx context.Context, token string) (identity.Caller, error) {
+	verifier, err := p.reach(ctx)
+	if err != nil {
+		return identity.Caller{}, fmt.Errorf("%w: %w", identity.ErrUnavailable, err)
+	}
+	verified, err := verifier.Verify(ctx, token)
+	if errors.As(err, new(*oidc.TokenExpiredError)) {
+		return identity.Caller{}, identity.ErrExpired
+	}
+	var claims map[string]any
+	if err == nil {
+		err = verified.Claims(&claims)
+	}
+	var c identity.Caller
+	if err == nil {
+		c, err = p.caller(claims)
+	}
+	if err != nil {
+		return identity.Caller{}, fmt.Errorf("%w: %w", identity.ErrInvalid, err)
+	}
+	return c, nil
+}
+
+// reach returns what verifies tokens, once the provider was reached. Requests that wait for
+// it share one attempt.
+func (p *Provider) reach(ctx context.Context) (*oidc.IDTokenVerifier, error) {
+	if v := p.verifier.Load(); v != nil {
+		return v, nil
+	}
+	_, err, _ := p.reaching.Do("", func() (any, error) {
+		// Keys are asked for long after this request.
+		found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.cfg.Issuer)
+		if err != nil {
+			return nil, err
+		}
+		p.verifier.Store(found.Verifier(&oidc.Config{
+			ClientID: p.cfg.Audience, SupportedSigningAlgs: p.cfg.Algorithms,
+			Now: func() time.Time { return time.Now().Add(-p.cfg.Skew) }, // for a token that is not valid yet, the library allows five minutes
+		}))
+		return nil, nil
+	})
+	return p.verifier.Load(), err
+}
+
+// caller reads the claims.
+func (p *Provider) caller(claims map[string]any) (identity.Caller, error) {
+	c := identity.Caller{Tenant: identity.DefaultTenant, Role: p.cfg.Roles["*"]}
+	if p.cfg.TenantClaim != "" {
+		c.Tenant, _ = claims[p.cfg.TenantClaim].(string)
+		if err := schema.ValidateTenant(c.Tenant); err != nil {
+			return identity.Caller{}, fmt.Errorf("the claim %s names no tenant", p.cfg.TenantClaim)
+		}
+	}
+	c.Subject, _ = claims[p.cfg.SubjectClaim].(string)
+	if c.Subject == "" || len(c.Subject) > schema.MaxClient {
+		return identity.Caller{}, fmt.Errorf("the claim %s names no subject of at most %d bytes", p.cfg.SubjectClaim, schema.MaxClient)
+	}
+	switch groups := claims[p.cfg.GroupsClaim].(type) {
+	case string:
+		c.Groups = []string{groups}
+	case []any:
+		for _, group := range groups {
+			if name, ok := group.(string); ok {
+				c.Groups = append(c.Groups, name)
+			}
+		}
+	}
+	for _, group := range c.Groups {
+		if role := p.cfg.Roles[group]; group != "*" && role != "" && !c.Role.Includes(role) {
+			c.Role = role
+		}
+	}
+	return c, nil
+}
