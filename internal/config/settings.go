@@ -208,7 +208,7 @@ type Crawl struct {
 // Kubernetes says which cluster sources of the kind kubernetes look into, and how far.
 type Kubernetes struct {
 	Namespaces map[string][]string `name:"namespaces" help:"namespaces of the cluster that sources may look into, by tenant, * for all: a mapping, in the environment as JSON"`
-	Kinds      []string            `name:"kinds" help:"resources that are read, such as services and httproutes.gateway.networking.k8s.io, as in docs/sources.md; empty is all: a list, or separated by commas"`
+	Kinds      []string            `name:"kinds" help:"resources that are read, such as services and httproutes.gateway.networking.k8s.io, as in docs/kubernetes.md; empty is all: a list, or separated by commas"`
 	Kubeconfig string              `name:"kubeconfig" help:"file that says how the cluster is reached; empty: as kubectl finds it, and in a pod by its service account"`
 	Context    string              `name:"context" help:"context of the kubeconfig; empty is its current one"`
 }
