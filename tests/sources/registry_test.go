@@ -160,7 +160,7 @@ func TestTheOfficialRegistryIsFollowed(t *testing.T) {
 	r.publish(t, "away", "1.0.0", "/nowhere")
 
 	x := index{process.Up(t, process.Build(t)).Front()}
-	x.add(t, "official", source.Spec{Kind: source.MCPRegistry, URL: r.behind(t, "http://"+everything.addr), Every: source.Duration(source.MinEvery)})
+	x.add(t, "official", source.Spec{Kind: source.MCPRegistry, URL: r.behind(t, "http://"+everything.addr), AllowPrivate: true, Every: source.Duration(source.MinEvery)})
 	x.comes(t, "official", sources.Polling, 0)
 	x.has(t, "official/"+anonymous+"everything/echo", true)
 
