@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	pathpkg "path"
@@ -358,4 +359,28 @@ func Refusal(status int, after time.Duration, err error) error {
 func RetryAfter(resp *http.Response) time.Duration {
 	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
 	return time.Duration(max(seconds, 0)) * time.Second
+}
+
+// ErrSize is the error of an answer that is larger than it may be.
+var ErrSize = errors.New("the list is too large")
+
+// Fetch sends a request and returns the body of the answer, of at most limit bytes, and its
+// header fields. An answer that is not 200 is an error, as Refusal returns it.
+func Fetch(client *http.Client, req *http.Request, limit int64) ([]byte, http.Header, error) {
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, nil, Refusal(resp.StatusCode, RetryAfter(resp), fmt.Errorf("%s answers %s", req.URL.Redacted(), resp.Status))
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("%s: %w", req.URL.Redacted(), err)
+	case int64(len(text)) > limit:
+		return nil, nil, ErrSize
+	}
+	return text, resp.Header, nil
 }

@@ -143,7 +143,7 @@ func awsList[T any](ctx context.Context, r *reader, at *url.URL) (all []T, err e
 			Items     []T    `json:"items"`
 			NextToken string `json:"nextToken"`
 		}
-		if err := r.page(ctx, at, &page); err != nil {
+		if _, err := r.page(ctx, at, &page); err != nil {
 			return nil, err
 		}
 		all = append(append(all, page.Item...), page.Items...)

@@ -67,7 +67,7 @@ func listAzure(ctx context.Context, r *reader, apis *url.URL) ([]azureAPI, error
 			Value []azureAPI `json:"value"`
 			Next  string     `json:"nextLink"`
 		}
-		if err := r.page(ctx, at, &page); err != nil {
+		if _, err := r.page(ctx, at, &page); err != nil {
 			return nil, err
 		}
 		if page.Value == nil {

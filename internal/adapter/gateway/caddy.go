@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"net"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -32,13 +33,13 @@ type caddyRoute struct {
 }
 
 // caddyRoutes returns the routes that lead to other servers.
-func caddyRoutes(ctx context.Context, s *session) ([]route, error) {
+func caddyRoutes(ctx context.Context, r *reader, api *url.URL) ([]route, error) {
 	var config *struct {
 		Apps struct {
 			HTTP struct{ Servers map[string]caddyServer } `json:"http"`
 		}
 	}
-	if _, err := s.get(ctx, "config/", "", &config); err != nil {
+	if _, err := r.page(ctx, api.JoinPath("config/"), &config); err != nil {
 		return nil, err
 	}
 	if config == nil {

@@ -52,6 +52,7 @@ type named struct {
 	Name string `json:"name"`
 }
 
+// String implements fmt.Stringer.
 func (n named) String() string { return cmp.Or(n.Name, n.ID) }
 
 type kongService struct {
@@ -92,7 +93,7 @@ func kongList[T any](ctx context.Context, r *reader, admin *url.URL, collection 
 			Data   []T    `json:"data"`
 			Offset string `json:"offset"`
 		}
-		if err := r.page(ctx, at, &page); err != nil {
+		if _, err := r.page(ctx, at, &page); err != nil {
 			return nil, err
 		}
 		if page.Data == nil {

@@ -48,7 +48,7 @@ type mapped struct {
 func (m *mapped) list(ctx context.Context, page *url.URL) (source.Listing, error) {
 	for page != nil {
 		var values any
-		if err := m.page(ctx, page, &values); err != nil {
+		if _, err := m.page(ctx, page, &values); err != nil {
 			return source.Listing{}, err
 		}
 		for _, item := range m.paths[m.Items].Select(values) {

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -32,39 +31,52 @@ func newReader(at source.Place) *reader { return &reader{at: at, seen: map[strin
 var (
 	errPages  = errors.New("the list has too many pages")
 	errCircle = errors.New("the pages of the list lead in a circle")
-	errSize   = errors.New("the list is too large")
 )
 
-// page reads a page of a list into a value. Numbers of an any are json.Number.
-func (r *reader) page(ctx context.Context, address *url.URL, into any) error {
+// page reads a page of a list into a value, and returns the header fields that came with
+// it. Numbers of an any are json.Number.
+func (r *reader) page(ctx context.Context, address *url.URL, into any) (http.Header, error) {
 	switch r.pages++; {
 	case r.pages > r.at.Limits.Pages:
-		return errPages
+		return nil, errPages
 	case r.seen[address.String()]:
-		return errCircle
+		return nil, errCircle
 	}
 	r.seen[address.String()] = true
-	text, err := r.get(ctx, address, "application/json")
+	req, err := asking(ctx, address, "application/json")
 	if err != nil {
-		return err
+		return nil, err
+	}
+	text, header, err := r.do(req)
+	if err != nil {
+		return nil, err
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("%s answers no JSON that is a list: %w", address.Redacted(), err)
+		return nil, fmt.Errorf("%s answers no JSON that is a list: %w", address.Redacted(), err)
 	}
-	return nil
+	return header, nil
 }
 
-// get reads what an address answers. An answer that is none of success is an error. It may
-// be called concurrently.
-func (r *reader) get(ctx context.Context, address *url.URL, accept string) ([]byte, error) {
+func asking(ctx context.Context, address *url.URL, accept string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Accept", accept)
-	return r.do(req)
+	return req, nil
+}
+
+// get reads what an address answers. An answer that is none of success is an error. It may
+// be called concurrently.
+func (r *reader) get(ctx context.Context, address *url.URL, accept string) ([]byte, error) {
+	req, err := asking(ctx, address, accept)
+	if err != nil {
+		return nil, err
+	}
+	text, _, err := r.do(req)
+	return text, err
 }
 
 // post sends a question and reads the answer into a value.
@@ -78,30 +90,19 @@ func (r *reader) post(ctx context.Context, address *url.URL, question, into any)
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	text, err := r.do(req)
+	text, _, err := r.do(req)
 	if err != nil {
 		return err
 	}
 	return json.Unmarshal(text, into)
 }
 
-func (r *reader) do(req *http.Request) ([]byte, error) {
-	resp, err := r.at.Client.Do(req)
-	if err != nil {
-		return nil, err
+func (r *reader) do(req *http.Request) ([]byte, http.Header, error) {
+	text, header, err := source.Fetch(r.at.Client, req, r.at.Limits.Bytes)
+	if err == nil && r.read.Add(int64(len(text))) > r.at.Limits.Bytes {
+		err = source.ErrSize
 	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, source.Refusal(resp.StatusCode, source.RetryAfter(resp), fmt.Errorf("%s answers %s", req.URL.Redacted(), resp.Status))
-	}
-	text, err := io.ReadAll(io.LimitReader(resp.Body, r.at.Limits.Bytes+1))
-	if err != nil {
-		return nil, err
-	}
-	if r.read.Add(int64(len(text))) > r.at.Limits.Bytes {
-		return nil, errSize
-	}
-	return text, nil
+	return text, header, err
 }
 
 // next returns the address of the page that a page calls the next one.

@@ -24,7 +24,7 @@ func lists(t *testing.T, c source.Connector, at source.Place) ([]string, error) 
 	t.Helper()
 	all := outbound.NewTransports(outbound.Policy{Loopback: true})
 	t.Cleanup(all.Close)
-	at.Client, at.Limits = all.Client(outbound.Options{Limit: 1 << 20}), source.Limits{Pages: 3, Tools: 50}
+	at.Client, at.Limits = all.Client(outbound.Options{Limit: 1 << 20}), source.Limits{Pages: 3, Bytes: 1 << 20}
 	s, err := c.Connect(t.Context(), at, func() {})
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"regexp"
 	"strings"
@@ -14,12 +13,9 @@ var (
 	pathRule = regexp.MustCompile("(?:^|[^!\\w])Path(?:Prefix)?\\([`\"]([^`\"]+)[`\"]")
 )
 
-// errTraefikPages is the error of a list whose pages do not end.
-var errTraefikPages = errors.New("the list of routers does not end")
-
 // traefikRoutes returns the routes of the enabled routers, without Traefik's own.
-func traefikRoutes(ctx context.Context, s *session) ([]route, error) {
-	ports, err := traefikPorts(ctx, s)
+func traefikRoutes(ctx context.Context, r *reader, api *url.URL) ([]route, error) {
+	ports, err := traefikPorts(ctx, r, api)
 	if err != nil {
 		return nil, err
 	}
@@ -29,38 +25,33 @@ func traefikRoutes(ctx context.Context, s *session) ([]route, error) {
 		TLS                    any
 	}
 	var out []route
-	page := "1"
-	for n := 0; ; n++ {
-		if n == s.at.Limits.Pages {
-			return nil, errTraefikPages
-		}
+	for page := "1"; ; {
 		var routers []router
-		next, err := s.get(ctx, "api/http/routers", url.Values{"page": {page}}.Encode(), &routers)
+		header, err := r.page(ctx, with(api.JoinPath("api/http/routers"), "page", page), &routers)
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range routers {
-			if r.Status != "enabled" || r.Provider == "internal" {
+		for _, router := range routers {
+			if router.Status != "enabled" || router.Provider == "internal" {
 				continue
 			}
-			one := ruled(r.Rule)
-			one.tls = r.TLS != nil
-			if len(r.EntryPoints) > 0 {
-				one.port = ports[r.EntryPoints[0]]
+			to := ruled(router.Rule)
+			to.tls = router.TLS != nil
+			if len(router.EntryPoints) > 0 {
+				to.port = ports[router.EntryPoints[0]]
 			}
-			out = append(out, one)
+			out = append(out, to)
 		}
-		if next == "" || next == "1" { // the last page names the first
+		if page = header.Get("X-Next-Page"); page == "" || page == "1" { // the last page names the first
 			return out, nil
 		}
-		page = next
 	}
 }
 
 // traefikPorts returns the ports of the entry points, by name.
-func traefikPorts(ctx context.Context, s *session) (map[string]string, error) {
+func traefikPorts(ctx context.Context, r *reader, api *url.URL) (map[string]string, error) {
 	var points []struct{ Name, Address string }
-	if _, err := s.get(ctx, "api/entrypoints", "", &points); err != nil {
+	if _, err := r.page(ctx, api.JoinPath("api/entrypoints"), &points); err != nil {
 		return nil, err
 	}
 	out := map[string]string{}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -199,7 +198,6 @@ type reading struct {
 var (
 	errPages = errors.New("the list has no end, or too many pages")
 	errMany  = errors.New("the registry has more servers than one source may name")
-	errSize  = errors.New("the list is too large")
 )
 
 // pageSize is the most that the contract lets be asked for.
@@ -254,23 +252,13 @@ func (r *reading) page(ctx context.Context, query url.Values) (page, error) {
 		return page{}, err
 	}
 	req.Header.Set("Accept", "application/json")
-	resp, err := r.at.Client.Do(req)
+	text, header, err := source.Fetch(r.at.Client, req, r.left)
 	if err != nil {
 		return page{}, err
 	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return page{}, source.Refusal(resp.StatusCode, source.RetryAfter(resp), fmt.Errorf("%s answers %s", r.endpoint, resp.Status))
-	}
-	text, err := io.ReadAll(io.LimitReader(resp.Body, r.left+1))
-	if err != nil {
-		return page{}, fmt.Errorf("%s: %w", r.endpoint, err)
-	}
-	if r.left -= int64(len(text)); r.left < 0 {
-		return page{}, errSize
-	}
+	r.left -= int64(len(text))
 	if r.now.IsZero() {
-		r.now, _ = http.ParseTime(resp.Header.Get("Date")) // zero where it does not say
+		r.now, _ = http.ParseTime(header.Get("Date")) // zero where it does not say
 	}
 	var p page
 	if err := json.Unmarshal(text, &p); err != nil || p.Servers == nil {

@@ -261,7 +261,7 @@ func TestARegistryFails(t *testing.T) {
 		}), func(err error) bool { return errors.Is(err, errMany) }},
 		"too many bytes": {second(func(w http.ResponseWriter) {
 			fmt.Fprintf(w, `{"servers":[{"server":{"name":"%s"}}],"metadata":{}}`, strings.Repeat("x", 1<<20))
-		}), func(err error) bool { return errors.Is(err, errSize) }},
+		}), func(err error) bool { return errors.Is(err, source.ErrSize) }},
 		"a login page":  {second(func(w http.ResponseWriter) { fmt.Fprint(w, `<html>Sign in</html>`) }), func(err error) bool { return strings.Contains(err.Error(), "login") }},
 		"no credential": {second(func(w http.ResponseWriter) { w.WriteHeader(401) }), func(err error) bool { return errors.Is(err, source.ErrAuth) }},
 		"later": {second(func(w http.ResponseWriter) { w.Header().Set("Retry-After", "7"); w.WriteHeader(429) }), func(err error) bool {
