@@ -2,28 +2,18 @@ package app
 
 import (
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/identity"
 )
 
 // Every operation declares a role, except for events of sources, which are proven by other
 // means: a new one that declares none fails here.
 func TestEveryOperationDeclaresARole(t *testing.T) {
-	cfg, err := config.Load("", map[string]any{"data": t.TempDir(), "listen": "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := OpenEmbedded(t.Context(), cfg, slog.New(slog.DiscardHandler), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.close()
+	e := embedded(t)
 	w := httptest.NewRecorder()
 	e.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/openapi.json", nil))
 	var doc struct {

@@ -1,7 +1,6 @@
 package sources
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,8 +11,6 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/pkg/events"
-	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // Through a thousand random faults of fifty sources that change meanwhile, nothing is
@@ -100,14 +97,6 @@ func TestNothingIsLostThroughFaults(t *testing.T) {
 		}
 		slices.Sort(want)
 		p.wantIndexed(strings.Join(want, " "))
-		for _, m := range p.bus.Published(events.ToolsRaw) {
-			var c events.Change
-			if err := json.Unmarshal(m.Value, &c); err != nil {
-				p.t.Fatal(err)
-			}
-			if c.Op == events.OpDelete && c.Kind == schema.KindTool && !givenUp[c.ID] {
-				p.t.Errorf("%s was deleted, and its source had not given it up", c.ID)
-			}
-		}
+		p.wantDeleted(givenUp)
 	})
 }

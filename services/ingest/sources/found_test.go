@@ -460,15 +460,7 @@ func TestNothingFoundIsLostThroughFaults(t *testing.T) {
 			p.t.Errorf("%+v", src.Status)
 		}
 		p.wantIndexed(strings.Join(want, " "))
-		for _, m := range p.bus.Published(events.ToolsRaw) {
-			var c events.Change
-			if err := json.Unmarshal(m.Value, &c); err != nil {
-				p.t.Fatal(err)
-			}
-			if c.Op == events.OpDelete && c.Kind == schema.KindTool && !givenUp[c.ID] {
-				p.t.Errorf("%s was deleted, and its registry had not given it up", c.ID)
-			}
-		}
+		p.wantDeleted(givenUp)
 	})
 }
 

@@ -374,3 +374,17 @@ func many(n int) (names []string) {
 	}
 	return names
 }
+
+// wantDeleted wants no tool to have been deleted but those that were given up.
+func (p *places) wantDeleted(givenUp map[string]bool) {
+	p.t.Helper()
+	for _, m := range p.bus.Published(events.ToolsRaw) {
+		var c events.Change
+		if err := json.Unmarshal(m.Value, &c); err != nil {
+			p.t.Fatal(err)
+		}
+		if c.Op == events.OpDelete && c.Kind == schema.KindTool && !givenUp[c.ID] {
+			p.t.Errorf("%s was deleted, and its source had not given it up", c.ID)
+		}
+	}
+}
