@@ -174,7 +174,7 @@ func newSourcesAdd(con *console) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&declared.Kind, "kind", spec.MCP, "kind of source: mcp, openapi, folder, a2a, mcp-registry, docker-catalog, kubernetes, kong, azure, aws, caddy, traefik or events")
+	flags.StringVar(&declared.Kind, "kind", spec.MCP, "kind of source: "+strings.Join(spec.Kinds, ", "))
 	flags.StringVar(&declared.URL, "url", "", "where it is; of a folder, its absolute path")
 	flags.StringVar(&credential, "auth", "", "`NAME` of a credential in the server's settings (crawl.credentials)")
 	flags.StringVar(&declared.Proxy, "proxy", "", "of the kind kong, the address at which the gateway serves its routes")
@@ -191,7 +191,7 @@ func newSourcesAdd(con *console) *cobra.Command {
 	flags.StringVar(&declared.Document, "document", "", "of the kinds caddy and traefik: `PATH` of the OpenAPI document below each route; openapi.json if not given")
 	flags.StringVar(&declared.Selector, "selector", "", "of the kind kubernetes: `LABELS` that objects have, such as team=shop")
 	flags.BoolVar(&wait, "wait", false, "wait for the first look")
-	fixed(cmd, "kind", spec.MCP, spec.OpenAPI, spec.Folder, spec.A2A, spec.MCPRegistry, spec.DockerCatalog, spec.Kubernetes, spec.Kong, spec.Azure, spec.AWS, spec.Caddy, spec.Traefik, spec.Events)
+	fixed(cmd, "kind", spec.Kinds...)
 	fixed(cmd, "deletes", spec.Guarded, spec.Always, spec.Never)
 	return cmd
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -109,7 +110,7 @@ func (p *process) declared(kinds map[string]source.Connector) (map[string]map[st
 	out := map[string]map[string]source.Spec{}
 	for key, spec := range p.cfg.Sources {
 		if kinds[spec.Kind] == nil {
-			return nil, config.Wrong{Err: fmt.Errorf("sources: %s: kind %q is no kind of source", key, spec.Kind)}
+			return nil, config.Wrong{Err: fmt.Errorf("sources: %s: kind %q is none of %s", key, spec.Kind, strings.Join(source.Kinds, ", "))}
 		}
 		owner, name := config.SourceName(key)
 		if out[owner] == nil {

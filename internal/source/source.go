@@ -43,6 +43,9 @@ const (
 	AWS   = "aws"   // the stages of Amazon API Gateway in a region, or the records of an AWS Agent Registry
 )
 
+// Kinds are all of them, in the order in which they are explained.
+var Kinds = []string{MCP, OpenAPI, Folder, A2A, MCPRegistry, DockerCatalog, Kubernetes, Kong, Azure, AWS, Caddy, Traefik, Events}
+
 // Findable are the kinds of the sources that another one may name: none that reads files,
 // and none that names others in its turn.
 var Findable = []string{MCP, OpenAPI, A2A}
