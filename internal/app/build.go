@@ -18,6 +18,7 @@ import (
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/embedding"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/indexmgr"
 	"github.com/toolstream/toolstream/internal/registry"
 	"github.com/toolstream/toolstream/internal/rungroup"
@@ -213,7 +214,9 @@ func (p *process) buildQuery(ctx context.Context) error {
 		Name: "toolstream-query", Subject: p.nats.subject("search"),
 		Description: "Finds tools: the request and answer of POST /v1/search.",
 		Status:      query.Status,
-	}, p.query.Handle)
+	}, func(ctx context.Context, tenant string, body []byte) ([]byte, error) {
+		return p.query.Handle(ctx, identity.Caller{Tenant: tenant, Role: identity.Reader}, body)
+	})
 }
 
 // answer answers requests of other processes over NATS, if there are any.

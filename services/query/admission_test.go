@@ -143,7 +143,7 @@ func TestAPlaceIsNotHeldWhileAnotherProcessWorks(t *testing.T) {
 				ended := make(chan error, searches)
 				for range searches {
 					go func() {
-						_, err := b.Search(t.Context(), testTenant, schema.SearchRequest{Query: "weather"})
+						_, err := b.Search(t.Context(), testCaller, schema.SearchRequest{Query: "weather"})
 						ended <- err
 					}()
 				}
@@ -199,7 +199,7 @@ func TestARefusedSearchIsAnsweredWhenToComeAgain(t *testing.T) {
 		if rec.Code != 503 || rec.Header().Get("Retry-After") != "1" || !strings.Contains(rec.Body.String(), "wait for their turn") {
 			t.Errorf("%d %v %s", rec.Code, rec.Header(), rec.Body)
 		}
-		if _, err := b.Handle(t.Context(), testTenant, []byte(`{"query":"q"}`)); Status(err) != 503 {
+		if _, err := b.Handle(t.Context(), testCaller, []byte(`{"query":"q"}`)); Status(err) != 503 {
 			t.Errorf("over NATS: %v", err)
 		}
 		working.turn.leave()

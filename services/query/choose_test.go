@@ -69,7 +69,7 @@ func TestRankAuto(t *testing.T) {
 		t.Errorf("%+v by %d calls, without %v", c, len(b.embedder.calls), steps.Degraded)
 	}
 	ix.err = errDown
-	if _, err := b.Search(t.Context(), testTenant, schema.SearchRequest{Query: "train", Rank: schema.RankAuto}); err == nil {
+	if _, err := b.Search(t.Context(), testCaller, schema.SearchRequest{Query: "train", Rank: schema.RankAuto}); err == nil {
 		t.Error("it chooses without an index")
 	}
 }

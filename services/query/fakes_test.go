@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/internal/stream"
@@ -28,6 +29,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const testTenant = "default"
+
+// testCaller may do everything there.
+var testCaller = identity.Caller{Tenant: testTenant, Role: identity.Admin}
 
 // fakeIndex answers every lookup with the same candidates, of the kinds asked
 // for, one for nothing but Also with those that it does not find otherwise, and one of
@@ -306,7 +310,7 @@ func (b *bench) search(t testing.TB, req schema.SearchRequest) schema.SearchResp
 	if req.Query == "" && len(req.Needs) == 0 && len(req.Steps) == 0 {
 		req.Query = "send a message"
 	}
-	resp, err := b.Search(context.Background(), testTenant, req)
+	resp, err := b.Search(context.Background(), testCaller, req)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func Routes(api huma.API, s *Service) {
 		Summary: "Find the tools or providers for a query", Tags: []string{"search"},
 		MaxBodyBytes: maxRequest, Errors: []int{400, 413, 422, 503},
 	}, func(ctx context.Context, in *searchInput) (*searchOutput, error) {
-		resp, err := s.Search(ctx, identity.From(ctx).Tenant, in.Body)
+		resp, err := s.Search(ctx, identity.From(ctx), in.Body)
 		if err != nil {
 			return nil, s.problem(ctx, err, &s.searching, "query: searches fail")
 		}
@@ -123,7 +123,7 @@ func (s *Service) problem(ctx context.Context, err error, state *health.State, f
 // request and answer as POST /v1/search. Its errors are those of Search; bytes
 // that are no request are a *schema.Invalid, too many an ErrTooLarge. A request
 // whose caller has given up is not worked on.
-func (s *Service) Handle(ctx context.Context, tenant string, body []byte) ([]byte, error) {
+func (s *Service) Handle(ctx context.Context, caller identity.Caller, body []byte) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (s *Service) Handle(ctx context.Context, tenant string, body []byte) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	resp, err := s.Search(ctx, tenant, req)
+	resp, err := s.Search(ctx, caller, req)
 	if err != nil {
 		return nil, err
 	}

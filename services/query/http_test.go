@@ -265,7 +265,7 @@ func TestStates(t *testing.T) {
 
 func TestHandle(t *testing.T) {
 	b := newBench(t, tool("a", "", 1))
-	raw, err := b.Handle(t.Context(), testTenant, []byte(`{"query":"send a message"}`))
+	raw, err := b.Handle(t.Context(), testCaller, []byte(`{"query":"send a message"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,19 +277,19 @@ func TestHandle(t *testing.T) {
 		"empty": "", "not JSON": "{", "unknown field": `{"query":"q","tenant":"x"}`, "two": `{"query":"q"}{"query":"q"}`,
 		"blank": `{"query":" "}`, "no UTF-8": "{\"query\":\"a\xff\"}", "negative k": `{"query":"q","k":-1}`,
 	} {
-		_, err := b.Handle(t.Context(), testTenant, []byte(body))
+		_, err := b.Handle(t.Context(), testCaller, []byte(body))
 		var invalid *schema.Invalid
 		if !errors.As(err, &invalid) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	if _, err := b.Handle(t.Context(), testTenant, make([]byte, maxRequest+1)); !errors.Is(err, ErrTooLarge) {
+	if _, err := b.Handle(t.Context(), testCaller, make([]byte, maxRequest+1)); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a large request: %v", err)
 	}
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
 	calls := len(b.index.lookups)
-	if _, err := b.Handle(late, testTenant, []byte(`{"query":"q"}`)); !errors.Is(err, context.Canceled) || len(b.index.lookups) != calls {
+	if _, err := b.Handle(late, testCaller, []byte(`{"query":"q"}`)); !errors.Is(err, context.Canceled) || len(b.index.lookups) != calls {
 		t.Errorf("a request given up: %v, %d lookups", err, len(b.index.lookups)-calls)
 	}
 }

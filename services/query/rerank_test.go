@@ -53,7 +53,7 @@ func TestReorderByRequest(t *testing.T) {
 			}
 		})
 	}
-	if _, err := reranking(t, "", shops()...).Search(context.Background(), testTenant, schema.SearchRequest{Query: "q", Rerank: "both"}); err == nil {
+	if _, err := reranking(t, "", shops()...).Search(context.Background(), testCaller, schema.SearchRequest{Query: "q", Rerank: "both"}); err == nil {
 		t.Error("taken: rerank both")
 	}
 }

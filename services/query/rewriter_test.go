@@ -189,7 +189,7 @@ func TestHowLongASearchWaitsForItsRewriting(t *testing.T) {
 					defer cancel()
 				}
 				began := time.Now()
-				got, err := b.Search(ctx, testTenant, schema.SearchRequest{Query: "will it rain, and where"})
+				got, err := b.Search(ctx, testCaller, schema.SearchRequest{Query: "will it rain, and where"})
 				if took := time.Since(began); err != nil || got.Rewrite != c.want || took != c.took || !slices.Equal(ids(got), []string{"a"}) {
 					t.Errorf("%q after %s, %v; want %q after %s", got.Rewrite, took, err, c.want, c.took)
 				}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/fusion"
@@ -62,17 +63,17 @@ func (p *parts) names() []string {
 	return append([]string{}, slices.Sorted(slices.Values(p.list))...)
 }
 
-// Search answers a request of a tenant. Its error is a *schema.Invalid for a
+// Search answers a request of a caller. Its error is a *schema.Invalid for a
 // request that is not acceptable, wraps ErrUnavailable where nothing could be
 // searched, which is ErrBusy where too many others are, and is the context's once that
 // has ended.
-func (s *Service) Search(ctx context.Context, tenant string, req schema.SearchRequest) (schema.SearchResponse, error) {
+func (s *Service) Search(ctx context.Context, caller identity.Caller, req schema.SearchRequest) (schema.SearchResponse, error) {
 	start := time.Now()
 	ctx, span := tracing.Begin(ctx, "search")
-	resp, err := s.search(ctx, tenant, req)
+	resp, err := s.search(ctx, caller, req)
 	if span.IsRecording() { // never the words of the query
 		span.SetAttributes(
-			tracing.Tenant.String(tenant), tracing.Rank.String(string(req.Rank)), tracing.K.Int(req.K), tracing.QueryLength.Int(len(req.Query)),
+			tracing.Tenant.String(caller.Tenant), tracing.Rank.String(string(req.Rank)), tracing.K.Int(req.K), tracing.QueryLength.Int(len(req.Query)),
 			tracing.Search.String(resp.SearchID), tracing.Weights.String(resp.Weights), tracing.Results.Int(len(resp.Results)),
 			tracing.Rewrite.String(string(resp.Rewrite)), tracing.Reranked.String(string(resp.Reranked)), tracing.Degraded.StringSlice(resp.Degraded),
 		)
@@ -85,7 +86,7 @@ func (s *Service) Search(ctx context.Context, tenant string, req schema.SearchRe
 }
 
 // search takes a request through the stages: rewrite, wait, retrieve, order, show, record.
-func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRequest) (schema.SearchResponse, error) {
+func (s *Service) search(ctx context.Context, caller identity.Caller, req schema.SearchRequest) (schema.SearchResponse, error) {
 	capped, err := req.Normalize()
 	if err == nil {
 		err = s.knowsFlags(req.Exclude)
@@ -97,6 +98,7 @@ func (s *Service) search(ctx context.Context, tenant string, req schema.SearchRe
 	defer cancel()
 	index, release := s.snapshot()
 	defer release()
+	tenant := caller.Tenant
 	sr := &search{tenant: tenant, req: req, index: index, model: s.modelOf(index, tenant), usage: s.usage.get(tenant).value, held: s.cfg.HoldBack.of(tenant)}
 	if !sr.stated() {
 		sr.model = unpriced(sr.model)

@@ -143,7 +143,7 @@ func TestDegradedAnswers(t *testing.T) {
 func TestWithoutAnIndexThereIsNoAnswer(t *testing.T) {
 	b := newBench(t)
 	b.index.err = errDown
-	if _, err := b.Search(t.Context(), testTenant, schema.SearchRequest{Query: "q"}); !errors.Is(err, ErrUnavailable) || !errors.Is(err, errDown) {
+	if _, err := b.Search(t.Context(), testCaller, schema.SearchRequest{Query: "q"}); !errors.Is(err, ErrUnavailable) || !errors.Is(err, errDown) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -186,7 +186,7 @@ func TestFlagsAreShownAndExcluded(t *testing.T) {
 func TestFlagsThatDoNotExistAreRefused(t *testing.T) {
 	b := newBench(t, tool("a", "", 3))
 	b.build(t, Config{Flags: []string{"loud", "long"}})
-	_, err := b.Search(t.Context(), testTenant, schema.SearchRequest{Query: "q", Exclude: []string{"loud", "lond"}})
+	_, err := b.Search(t.Context(), testCaller, schema.SearchRequest{Query: "q", Exclude: []string{"loud", "lond"}})
 	var refused *schema.Invalid
 	if !errors.As(err, &refused) || refused.Path != "/exclude_flags/1" || !strings.Contains(err.Error(), "loud, long, have \"lond\"") {
 		t.Errorf("%v", err)

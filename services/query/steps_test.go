@@ -95,7 +95,7 @@ func TestStepsWithoutAnswer(t *testing.T) {
 		t.Errorf("%+v", resp)
 	}
 	ix.err = errDown
-	if _, err := b.Search(t.Context(), testTenant, steps); !errors.Is(err, ErrUnavailable) {
+	if _, err := b.Search(t.Context(), testCaller, steps); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -41,7 +41,7 @@ func TestProvidersAreDescribedByTheirTools(t *testing.T) {
 	s := newSupplied(t)
 	describe := func() string {
 		t.Helper()
-		resp, err := s.Search(t.Context(), testTenant, schema.SearchRequest{Query: "weather forecast", Rank: schema.RankProviders})
+		resp, err := s.Search(t.Context(), testCaller, schema.SearchRequest{Query: "weather forecast", Rank: schema.RankProviders})
 		at := slices.Index(ids(resp), "weather")
 		if err != nil || at < 0 {
 			t.Fatalf("%v, %v", ids(resp), err)

@@ -92,7 +92,7 @@ func (s *supplied) apply(t *testing.T, revision uint64, changes ...events.Change
 func (s *supplied) search(t *testing.T, req schema.SearchRequest) schema.SearchResponse {
 	t.Helper()
 	req.Query, req.K, req.Explain = "weather forecast", 3, true
-	resp, err := s.Search(t.Context(), testTenant, req)
+	resp, err := s.Search(t.Context(), testCaller, req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,12 +187,12 @@ func (mute) Suppliers(context.Context, string, []string) ([][]index.Supplier, er
 func TestWithoutSuppliersThereIsNoAnswer(t *testing.T) {
 	b := newBench(t, tool("a", "", 1))
 	b.now.Load().Index = mute{b.index}
-	if _, err := b.Search(t.Context(), testTenant, schema.SearchRequest{Query: "q"}); !errors.Is(err, ErrUnavailable) || !errors.Is(err, errDown) {
+	if _, err := b.Search(t.Context(), testCaller, schema.SearchRequest{Query: "q"}); !errors.Is(err, ErrUnavailable) || !errors.Is(err, errDown) {
 		t.Errorf("got %v", err)
 	}
 	b.index.found = []index.Candidate{provider("a", 1)}
 	req := schema.SearchRequest{Query: "q", Filters: schema.Filters{Kinds: []schema.Kind{schema.KindProvider}}}
-	if _, err := b.Search(t.Context(), testTenant, req); err != nil {
+	if _, err := b.Search(t.Context(), testCaller, req); err != nil {
 		t.Errorf("providers take nothing, and yet: %v", err)
 	}
 }

@@ -35,7 +35,7 @@ func TestASearchIsAFewSpans(t *testing.T) {
 			spans := tracingtest.Record(t)
 			ctx, root := spans.Root(t.Context())
 			tc.req.Query = "buy a " + secret
-			resp, err := b.Search(ctx, testTenant, tc.req)
+			resp, err := b.Search(ctx, testCaller, tc.req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +57,7 @@ func TestRecordsGoOnWithTheTrace(t *testing.T) {
 	stop := b.start(t)
 	spans := tracingtest.Record(t)
 	ctx, root := spans.Root(t.Context())
-	resp, err := b.Search(ctx, testTenant, schema.SearchRequest{Query: "q"})
+	resp, err := b.Search(ctx, testCaller, schema.SearchRequest{Query: "q"})
 	if err != nil {
 		t.Fatal(err)
 	}

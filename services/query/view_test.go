@@ -97,7 +97,7 @@ func TestSwitchingUnderLoad(t *testing.T) {
 	for range 4 {
 		searchers.Go(func() {
 			for ctx.Err() == nil {
-				if _, err := b.Search(context.Background(), testTenant, schema.SearchRequest{Query: "q"}); err != nil {
+				if _, err := b.Search(context.Background(), testCaller, schema.SearchRequest{Query: "q"}); err != nil {
 					t.Error(err)
 				}
 			}

@@ -248,7 +248,7 @@ func (a *attacked) under(ctx context.Context, injected []events.Change) (found [
 // searched returns what searches answer to the queries.
 func (a *attacked) searched(ctx context.Context, q *query.Service) ([]rankedFirst, error) {
 	return each(ctx, a.evaluator, func(i int) (out rankedFirst, err error) {
-		resp, err := q.Search(ctx, identity.DefaultTenant, schema.SearchRequest{Query: a.queries[i].Text, K: looked, Rerank: schema.Rerank(a.Config.Query.Rerank)})
+		resp, err := q.Search(ctx, identity.Anybody, schema.SearchRequest{Query: a.queries[i].Text, K: looked, Rerank: schema.Rerank(a.Config.Query.Rerank)})
 		if err != nil {
 			return out, err
 		}

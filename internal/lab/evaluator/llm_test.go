@@ -141,7 +141,7 @@ func wantSearched(t *testing.T, cfg EvalConfig, model llm.Model, want *evaluatio
 	err := e.withIndex(t.Context(), func() error {
 		s := serving(t, e, model, query.Config{RewriteBudget: evalTimeout, Timeout: evalTimeout})
 		for i, q := range e.queries {
-			resp, err := s.Search(t.Context(), identity.DefaultTenant, schema.SearchRequest{Query: q.Text, K: e.size})
+			resp, err := s.Search(t.Context(), identity.Anybody, schema.SearchRequest{Query: q.Text, K: e.size})
 			if err != nil {
 				return err
 			}

@@ -247,7 +247,7 @@ func (r *run) search(ctx context.Context, user *simulation.User, asked *evaluati
 		k = allShown
 	}
 	each := false // tools are judged one by one
-	resp, err := r.query.Search(ctx, identity.DefaultTenant, schema.SearchRequest{Query: asked.Query.Text, K: k, Collapse: &each})
+	resp, err := r.query.Search(ctx, identity.Anybody, schema.SearchRequest{Query: asked.Query.Text, K: k, Collapse: &each})
 	if err != nil {
 		return nil, false, err
 	}
