@@ -20,6 +20,7 @@ import (
 	"github.com/toolstream/toolstream/internal/embedding"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/indexmgr"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/registry"
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/snapshot"
@@ -148,7 +149,11 @@ const waitsForWeaviate = 8
 
 // buildQuery makes a replica: its indexes lie in the data folder and follow the bus.
 func (p *process) buildQuery(ctx context.Context) error {
+	if err := p.openPolicy(); err != nil {
+		return err
+	}
 	deps := query.Deps{
+		Policy:   p.policy,
 		Snapshot: p.indexes.Live().Snapshot, Publisher: p.bus, DeadLetters: p.indexes, Watcher: p.store, Logger: p.log, Registerer: p.metrics,
 	}
 	if p.apart {
@@ -208,6 +213,7 @@ func (p *process) buildQuery(ctx context.Context) error {
 		query.Routes(api, p.query)
 		p.reporter.Routes(api)
 		p.indexes.Routes(api)
+		(&policy.API{Store: p.policy, Tools: p.query.Tools}).Routes(api)
 		(&registry.Registry{Sources: p.reporter.Sources, Providers: p.query}).Routes(api)
 	}
 	return p.answer(natsadapter.Config{
@@ -217,6 +223,23 @@ func (p *process) buildQuery(ctx context.Context) error {
 	}, func(ctx context.Context, tenant string, body []byte) ([]byte, error) {
 		return p.query.Handle(ctx, identity.Caller{Tenant: tenant, Role: identity.Reader}, body)
 	})
+}
+
+// openPolicy opens the grants. Where everybody is an admin they have no effect.
+func (p *process) openPolicy() (err error) {
+	switch {
+	case p.cfg.Auth.Open():
+		return nil
+	case p.cfg.Auth.PolicyFile != "":
+		if p.policy, err = policy.OpenFile(p.cfg.Auth.PolicyFile, p.log); err != nil {
+			return config.Wrong{Err: fmt.Errorf("auth.policy_file: %w", err)}
+		}
+	default:
+		p.policy = policy.NewStore(p.store, p.cfg.Auth.PolicyGrace, p.log)
+	}
+	p.run("grants", p.policy.Run)
+	p.ready = append(p.ready, p.policy.Ready)
+	return nil
 }
 
 // answer answers requests of other processes over NATS, if there are any.

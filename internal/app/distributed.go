@@ -17,6 +17,7 @@ import (
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/indexmgr"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/registry"
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/status"
@@ -176,6 +177,7 @@ func (s *Served) peers() []peer {
 			(*status.Reporter)(nil).Routes(api)
 			(*indexmgr.Manager)(nil).Routes(api)
 			(*registry.Registry)(nil).Routes(api)
+			(*policy.API)(nil).Routes(api)
 		}},
 		{TrainerService, s.cfg.Peers.Trainer, func(api huma.API) { trainer.Routes(api, nil) }},
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/toolstream/toolstream/internal/indexmgr"
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/metric"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/status"
 	"github.com/toolstream/toolstream/internal/stream"
@@ -70,7 +71,7 @@ type process struct {
 	bus     bus
 	conn    *nats.Conn       // nil: the process needs no NATS
 	answers bool             // searches and embed requests over NATS are answered
-	store   *natsadapter.KV  // of weights, usage and the plan; nil without conn
+	store   *natsadapter.KV  // of weights, usage, grants and the plan; nil without conn
 	vectors *weaviate.Client // nil: there is no Weaviate
 
 	llm      *llm.Client       // nil where no language model is asked
@@ -79,6 +80,7 @@ type process struct {
 	ingest   *ingest.Service   // nil: it does not run here
 	sources  *sources.Service  // nil: ingest does not run here
 	query    *query.Service    // nil: it does not run here
+	policy   *policy.Store     // nil: there is no authentication, or nothing is searched
 	reporter *status.Reporter  // nil where nothing is searched
 
 	background []rungroup.Service // that run before the services do

@@ -114,10 +114,12 @@ type Peers struct {
 
 // Auth decides who may call.
 type Auth struct {
-	Mode       string `name:"mode" default:"auto" in:"auto,none" help:"auto: callers present tokens where auth.tokens_file is set, and a server that other machines reach wants it set; none: whoever reaches the server is an admin of the tenant default"`
-	TokensFile string `name:"tokens_file" help:"file of the tokens of callers, as toolstream token writes it; it is read again when it changes; empty: nobody is asked for one"`
-	OIDC       OIDC   `name:"oidc"`
-	Hosts      string `name:"hosts" help:"names by which a server on loopback without tokens may be called, separated by commas, beside localhost, addresses, names without a dot and those under .localhost, .local, .internal and .home.arpa"`
+	Mode        string        `name:"mode" default:"auto" in:"auto,none" help:"auto: callers present tokens where auth.tokens_file is set, and a server that other machines reach wants it set; none: whoever reaches the server is an admin of the tenant default"`
+	TokensFile  string        `name:"tokens_file" help:"file of the tokens of callers, as toolstream token writes it; it is read again when it changes; empty: nobody is asked for one"`
+	OIDC        OIDC          `name:"oidc"`
+	PolicyFile  string        `name:"policy_file" help:"YAML file of the grants of tenants: a list for each, by its name; it is read again when it changes, and while it cannot be read nothing is shown; empty: grants are kept where weights are, and toolstream grants changes them"`
+	PolicyGrace time.Duration `name:"policy_grace" default:"1m0s" from:"0s" to:"24h" help:"how long a server goes on with the grants that it knows where their store is lost; then it shows nothing"`
+	Hosts       string        `name:"hosts" help:"names by which a server on loopback without tokens may be called, separated by commas, beside localhost, addresses, names without a dot and those under .localhost, .local, .internal and .home.arpa"`
 }
 
 // OIDC says which tokens of an identity provider are taken, and what they say.

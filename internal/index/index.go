@@ -4,6 +4,7 @@ package index
 
 import (
 	"github.com/toolstream/toolstream/internal/nearcopy"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -42,6 +43,7 @@ type Probe struct {
 // Lookup asks for candidates.
 type Lookup struct {
 	Tenant  string
+	Scope   *policy.Scope  // what the caller may find; nil: everything
 	Filters schema.Filters // applied before anything is chosen
 	Exclude []string       // flags: nothing that has one of them is chosen
 	Behind  []string       // flags: what has one of them comes behind all others, where these are fewer than N, or is one of Also
@@ -61,9 +63,10 @@ func (l *Lookup) Apart() bool {
 // Listing asks for a page of the catalogue, in the order of ids.
 type Listing struct {
 	Kind        schema.Kind
-	Provider    string // of the tools; empty: any
-	Quarantined bool   // only what is in quarantine
-	Cursor      string // the id before the page
+	Scope       *policy.Scope // what the caller may find; nil: everything
+	Provider    string        // of the tools; empty: any
+	Quarantined bool          // only what is in quarantine
+	Cursor      string        // the id before the page
 	Limit       int
 }
 

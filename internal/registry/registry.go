@@ -28,7 +28,9 @@ import (
 
 // Providers tells what is indexed of a provider: the service that searches.
 type Providers interface {
-	Provider(ctx context.Context, tenant, id string) (query.Entry, error)
+	Provider(ctx context.Context, id string) (query.Entry, error)
+	// Visible reports whether the caller may find the provider of a source.
+	Visible(ctx context.Context, provider, source string) (bool, error)
 }
 
 // Registry serves the servers.
@@ -186,9 +188,14 @@ func nameOf(s sources.Source, parent string) string {
 	return "localhost/" + s.Name // a host in letters that the form does not know
 }
 
-// entry returns what is told of a server, false where its provider is in quarantine.
+// entry returns what is told of a server, false where its provider is in quarantine or the
+// caller may not find it.
 func (r *Registry) entry(ctx context.Context, s server) (mcpregistry.ServerEntry, bool, error) {
-	about, err := r.Providers.Provider(ctx, identity.From(ctx).Tenant, s.Root(s.Name))
+	provider := s.Root(s.Name)
+	if visible, err := r.Providers.Visible(ctx, provider, s.Name); err != nil || !visible {
+		return mcpregistry.ServerEntry{}, false, err
+	}
+	about, err := r.Providers.Provider(ctx, provider)
 	var status huma.StatusError
 	if errors.As(err, &status) && status.GetStatus() == http.StatusNotFound {
 		about, err = query.Entry{}, nil // it says nothing of itself

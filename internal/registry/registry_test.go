@@ -23,11 +23,16 @@ import (
 
 type providers map[string]query.Entry
 
-func (p providers) Provider(_ context.Context, _, id string) (query.Entry, error) {
+func (p providers) Provider(_ context.Context, id string) (query.Entry, error) {
 	if e, there := p[id]; there {
 		return e, nil
 	}
 	return query.Entry{}, huma.Error404NotFound("none")
+}
+
+// Visible hides the source secret.
+func (p providers) Visible(_ context.Context, provider, source string) (bool, error) {
+	return provider != "secret" || source != "secret", nil
 }
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -55,6 +60,7 @@ func example() *Registry {
 		at("local", "http://127.0.0.1:9000/sse", func(s *sources.Source) { s.LastChange = noon.Add(time.Minute) }),
 		at("twin", "https://files.example/other", found("official", "io.github.acme/files")),
 		at("hidden", "https://bad.example/mcp"),
+		at("secret", "https://secret.example/mcp"),
 		at("starts", "", func(s *sources.Source) { s.Command = []string{"npx"} }),
 		at("pets", "https://pets.example/openapi.json", func(s *sources.Source) { s.Kind = source.OpenAPI }),
 		at("unseen", "https://unseen.example/mcp", func(s *sources.Source) { s.LastSuccess = time.Time{} }),

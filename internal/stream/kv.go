@@ -33,9 +33,14 @@ type Watcher interface {
 // WatchAgain watches keys until ctx ends, and once more whenever the store is lost. It
 // tells note of each loss, and with nil that entries come.
 func WatchAgain(ctx context.Context, store Watcher, prefix string, fn func(Entry) error, note func(error)) {
+	FollowAgain(ctx, store.Watch, prefix, fn, note)
+}
+
+// FollowAgain is WatchAgain for any function that watches.
+func FollowAgain(ctx context.Context, watch func(ctx context.Context, prefix string, fn func(Entry) error) error, prefix string, fn func(Entry) error, note func(error)) {
 	pace := backoff.NewExponentialBackOff(backoff.WithMaxInterval(30*time.Second), backoff.WithMaxElapsedTime(0))
-	watch := func() error {
-		err := store.Watch(ctx, prefix, func(e Entry) error {
+	once := func() error {
+		err := watch(ctx, prefix, func(e Entry) error {
 			note(nil)
 			pace.Reset()
 			return fn(e)
@@ -45,5 +50,5 @@ func WatchAgain(ctx context.Context, store Watcher, prefix string, fn func(Entry
 		}
 		return OrDone(ctx, err)
 	}
-	_ = backoff.RetryNotify(watch, backoff.WithContext(pace, ctx), func(err error, _ time.Duration) { note(err) })
+	_ = backoff.RetryNotify(once, backoff.WithContext(pace, ctx), func(err error, _ time.Duration) { note(err) })
 }

@@ -29,6 +29,7 @@ type Change struct {
 	schema.Version
 	Op          Op              `json:"op"`
 	Provider    string          `json:"provider,omitempty"`
+	From        string          `json:"from,omitempty"`     // name of the source that the document was read from; empty: it was sent
 	Format      string          `json:"format,omitempty"`   // name of the recognised format; decides the standardizing rules
 	Hash        string          `json:"hash,omitempty"`     // hex SHA-256 of the raw document's canonical JSON
 	Released    string          `json:"released,omitempty"` // hash of the document that an operator last let out of quarantine

@@ -107,6 +107,7 @@ type Entity struct {
 	Ref
 	Version
 	Provider string    `json:"provider,omitempty"` // owner(tool); empty for providers and for tools without an owner
+	From     string    `json:"from,omitempty"`     // name of the source that it was read from; empty: it was sent
 	Hash     string    `json:"hash,omitempty"`     // content hash of the raw document
 	Format   string    `json:"format,omitempty"`
 	Document Document  `json:"document"`

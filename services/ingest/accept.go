@@ -38,6 +38,7 @@ type Outcome struct {
 type Options struct {
 	TakeOver bool      // a tool that belongs to another provider may change hands
 	UpTo     uint64    // of deletes: only what has at most this revision; 0: whatever is there
+	Source   string    // that the items were read from; empty: they were sent
 	Seen     time.Time // when the change was seen at a source that is crawled; zero: it was sent
 
 	event   *events.Event // that brought the items
@@ -159,7 +160,7 @@ func (s *Service) change(tenant string, item formats.Item, opts Options) (*chang
 	}
 	if !item.Delete {
 		c.Op, c.Provider, c.Format, c.Hash = events.OpUpsert, norm.NFC.String(item.Provider), item.Format, item.Hash
-		c.raw = item.Raw
+		c.raw, c.From = item.Raw, opts.Source
 	}
 	c.key, c.said = events.Key(c.Ref), c.sentences()
 	return c, s.validate(c)

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"unique"
@@ -63,10 +64,11 @@ func (c *change) deletes() bool { return c.Op == events.OpDelete }
 func (c *change) record() record { return recordOf(&c.Change) }
 
 // adopt gives a tool that names no provider the provider that it has, and an entity the
-// release that it has.
+// release and, where it was sent, the source that it has.
 func (c *change) adopt(old record) {
 	if !c.deletes() && !c.release {
 		c.Released = old.releasedHash()
+		c.From = cmp.Or(c.From, old.source())
 	}
 	if c.owns(old) && c.Provider == "" && !c.opts.TakeOver {
 		c.Provider = old.provider.Value()

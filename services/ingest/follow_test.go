@@ -55,7 +55,7 @@ func TestTableReadsWhatOthersWrote(t *testing.T) {
 			s, _ := start(t, bus, Config{}, newWall().now)
 			<-s.loaded
 			k, there, _ := s.table.get(key)
-			if there != tc.known || there && (k.Revision != 7 || k.fingerprint != fingerprintOf("h", "", "")) {
+			if there != tc.known || there && (k.Revision != 7 || k.fingerprint != fingerprintOf("h", "", "", "")) {
 				t.Errorf("%+v, %v", k, there)
 			}
 			if got := accept(t, s, doc("a", "x")); got != "accepted" {

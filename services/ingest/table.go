@@ -16,8 +16,8 @@ import (
 // enough to tell the contents of one entity apart.
 type fingerprint [16]byte
 
-func fingerprintOf(hash, provider, format string) fingerprint {
-	sum := sha256.Sum256([]byte(hash + "\x00" + provider + "\x00" + format))
+func fingerprintOf(hash, provider, format, from string) fingerprint {
+	sum := sha256.Sum256([]byte(hash + "\x00" + provider + "\x00" + format + "\x00" + from))
 	return fingerprint(sum[:16])
 }
 
@@ -27,6 +27,7 @@ type record struct {
 	fingerprint fingerprint
 	provider    unique.Handle[string]
 	released    unique.Handle[string] // hash of the document that was let out of quarantine; zero: none was
+	from        unique.Handle[string] // source that it was read from; zero: it was sent
 	first       uint64                // revision under which the entity came
 	offset      uint64                // where it lies on the bus; 0: not read yet
 	partition   int
@@ -35,11 +36,16 @@ type record struct {
 }
 
 // releasedHash returns the hash of the released document, "" where none was released.
-func (r record) releasedHash() string {
-	if r.released == (unique.Handle[string]{}) {
+func (r record) releasedHash() string { return valueOf(r.released) }
+
+// source returns the source that the entity was read from, "" where it was sent.
+func (r record) source() string { return valueOf(r.from) }
+
+func valueOf(h unique.Handle[string]) string {
+	if h == (unique.Handle[string]{}) {
 		return ""
 	}
-	return r.released.Value()
+	return h.Value()
 }
 
 // eventTime is when the source of an event says that it happened.
@@ -170,11 +176,14 @@ func (e *eventTime) before(newest *eventTime) bool {
 func recordOf(c *events.Change) record {
 	r := record{
 		Version:     c.Version,
-		fingerprint: fingerprintOf(c.Hash, c.Provider, c.Format),
+		fingerprint: fingerprintOf(c.Hash, c.Provider, c.Format, c.From),
 		provider:    unique.Make(c.Provider),
 		first:       cmp.Or(c.First, c.Revision),
 		event:       eventTimeOf(c.Event),
 		deleted:     c.Op == events.OpDelete,
+	}
+	if c.From != "" {
+		r.from = unique.Make(c.From)
 	}
 	if c.Released != "" {
 		r.released = unique.Make(c.Released)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/provenance"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -65,6 +67,7 @@ type Entry struct {
 	ID            string      `json:"id"`
 	Kind          schema.Kind `json:"kind"`
 	Provider      string      `json:"provider,omitempty"`
+	Source        string      `json:"source,omitempty" doc:"The source that it was read from; absent where it was sent."`
 	Name          string      `json:"name"`
 	Description   string      `json:"description"`
 	Revision      uint64      `json:"revision"`
@@ -157,9 +160,13 @@ func refOf(tenant string, kind schema.Kind, id string) schema.Ref {
 }
 
 func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error) {
+	scope, err := s.scope(identity.From(ctx))
+	if err != nil {
+		return entityAnswer{}, s.unknownGrants()
+	}
 	now, release := s.snapshot()
 	defer release()
-	e, raw, ok, err := now.Catalogue.Get(ctx, ref)
+	e, raw, ok, err := now.Catalogue.Get(ctx, ref, scope)
 	if err != nil {
 		return entityAnswer{}, s.catalogueProblem(ctx, err)
 	}
@@ -169,17 +176,47 @@ func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error)
 	return entityAnswer{Entry: line(e), Format: e.Format, Hash: e.Hash, Document: e.Document, Raw: raw}, nil
 }
 
-// Provider returns a provider as lists show it. The error is one for an answer over HTTP;
-// that of none has status 404.
-func (s *Service) Provider(ctx context.Context, tenant, id string) (Entry, error) {
-	answer, err := s.get(ctx, refOf(tenant, schema.KindProvider, id))
+// Provider returns a provider as lists show it to the caller. The error is one for an answer
+// over HTTP; that of none has status 404.
+func (s *Service) Provider(ctx context.Context, id string) (Entry, error) {
+	answer, err := s.get(ctx, refOf(identity.From(ctx).Tenant, schema.KindProvider, id))
 	return answer.Entry, err
 }
 
+// Visible reports whether the caller may find the provider of a source. The error is one for
+// an answer over HTTP.
+func (s *Service) Visible(ctx context.Context, provider, source string) (bool, error) {
+	scope, err := s.scope(identity.From(ctx))
+	if err != nil {
+		return false, s.unknownGrants()
+	}
+	of := policy.ToolOf(schema.Ref{Kind: schema.KindProvider, ID: provider}, "", source, nil)
+	return scope.Allows(&of), nil
+}
+
+// Tools yields what grants know of every tool and provider of a tenant.
+func (s *Service) Tools(tenant string) iter.Seq[policy.Tool] {
+	return func(yield func(policy.Tool) bool) {
+		now, release := s.snapshot()
+		defer release()
+		now.Catalogue.Tools(tenant)(yield)
+	}
+}
+
+// unknownGrants is the answer while nobody knows what the caller may see.
+func (s *Service) unknownGrants() error {
+	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(policy.ErrUnknown.Error()), http.Header{"Retry-After": {"1"}})
+}
+
 func (s *Service) list(ctx context.Context, l index.Listing) ([]Entry, string, error) {
+	caller := identity.From(ctx)
+	var err error
+	if l.Scope, err = s.scope(caller); err != nil {
+		return nil, "", s.unknownGrants()
+	}
 	now, release := s.snapshot()
 	defer release()
-	found, next, err := now.Catalogue.List(ctx, identity.From(ctx).Tenant, l)
+	found, next, err := now.Catalogue.List(ctx, caller.Tenant, l)
 	if err != nil {
 		return nil, "", s.catalogueProblem(ctx, err)
 	}
@@ -198,7 +235,7 @@ func (s *Service) catalogueProblem(ctx context.Context, err error) error {
 
 func line(e schema.Entity) Entry {
 	return Entry{
-		ID: e.ID, Kind: e.Kind, Provider: e.Provider,
+		ID: e.ID, Kind: e.Kind, Provider: e.Provider, Source: e.From,
 		Name: e.Document.Name, Description: e.Document.Description,
 		Revision: e.Revision, SourceVersion: e.Source,
 		State: stateIndexed, Updated: e.Updated,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
@@ -81,7 +83,7 @@ func (f *fakeIndex) Candidates(ctx context.Context, l index.Lookup) ([]index.Can
 }
 
 // Suppliers returns those that a test names.
-func (f *fakeIndex) Suppliers(_ context.Context, _ string, tools []string) ([][]index.Supplier, error) {
+func (f *fakeIndex) Suppliers(_ context.Context, _ string, _ *policy.Scope, tools []string) ([][]index.Supplier, error) {
 	out := make([][]index.Supplier, len(tools))
 	for i, id := range tools {
 		out[i] = f.suppliers[id]
@@ -102,8 +104,9 @@ type fakeCatalogue struct {
 	err      error
 }
 
-func (f *fakeCatalogue) Get(_ context.Context, ref schema.Ref) (schema.Entity, json.RawMessage, bool, error) {
+func (f *fakeCatalogue) Get(_ context.Context, ref schema.Ref, scope *policy.Scope) (schema.Entity, json.RawMessage, bool, error) {
 	e, ok := f.entities[ref]
+	ok = ok && inScope(e, scope)
 	return e, json.RawMessage(`{"of":"` + ref.ID + `"}`), ok && f.err == nil, f.err
 }
 
@@ -115,7 +118,7 @@ func (f *fakeCatalogue) List(_ context.Context, tenant string, l index.Listing) 
 	var out []schema.Entity
 	for _, ref := range refs {
 		e := f.entities[ref]
-		if ref.Tenant != tenant || ref.Kind != l.Kind || (l.Provider != "" && e.Provider != l.Provider) || ref.ID <= l.Cursor || l.Quarantined && !e.Document.Quarantined {
+		if ref.Tenant != tenant || ref.Kind != l.Kind || (l.Provider != "" && e.Provider != l.Provider) || ref.ID <= l.Cursor || l.Quarantined && !e.Document.Quarantined || !inScope(e, l.Scope) {
 			continue
 		}
 		if len(out) == l.Limit {
@@ -124,6 +127,25 @@ func (f *fakeCatalogue) List(_ context.Context, tenant string, l index.Listing) 
 		out = append(out, e)
 	}
 	return out, "", nil
+}
+
+func (f *fakeCatalogue) Tools(tenant string) iter.Seq[policy.Tool] {
+	return func(yield func(policy.Tool) bool) {
+		for _, e := range f.entities {
+			if e.Tenant == tenant && !yield(toolOf(e)) {
+				return
+			}
+		}
+	}
+}
+
+func toolOf(e schema.Entity) policy.Tool {
+	return policy.ToolOf(e.Ref, e.Provider, e.From, e.Document.Tags)
+}
+
+func inScope(e schema.Entity, scope *policy.Scope) bool {
+	of := toolOf(e)
+	return scope.Allows(&of)
 }
 
 func (f *fakeCatalogue) Version(ref schema.Ref) (schema.Version, bool, bool) {

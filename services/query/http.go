@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/health"
 	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query/rewriting"
 )
@@ -113,6 +114,8 @@ func (s *Service) problem(ctx context.Context, err error, state *health.State, f
 			away = ErrUnreported
 		case errors.Is(err, ErrBusy):
 			away = ErrBusy
+		case errors.Is(err, policy.ErrUnknown):
+			away = policy.ErrUnknown
 		}
 		return huma.ErrorWithHeaders(huma.NewError(status, away.Error()), http.Header{"Retry-After": {"1"}})
 	}

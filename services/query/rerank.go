@@ -269,7 +269,7 @@ func (j *judge) judge(ctx context.Context, places []place) bool {
 func (s *Service) score(ctx context.Context, sr *search, query string, places []place) ([]float64, error) {
 	texts := make([]string, len(places))
 	for i := range places {
-		e, _, _, err := sr.index.Catalogue.Get(ctx, places[i].Ref)
+		e, _, _, err := sr.index.Catalogue.Get(ctx, places[i].Ref, sr.scope)
 		if err != nil {
 			return nil, err
 		}

@@ -93,7 +93,7 @@ func (sr *search) quarantined(ctx context.Context) bool {
 		providers = []string{""}
 	}
 	return slices.ContainsFunc(providers, func(provider string) bool {
-		l := index.Listing{Kind: schema.KindTool, Provider: provider, Quarantined: true, Limit: 1}
+		l := index.Listing{Kind: schema.KindTool, Scope: sr.scope, Provider: provider, Quarantined: true, Limit: 1}
 		list, _, err := sr.index.Catalogue.List(ctx, sr.tenant, l)
 		if err != nil {
 			sr.parts.without(degradedCatalogue)
@@ -106,7 +106,7 @@ func (sr *search) quarantined(ctx context.Context) bool {
 // that cannot be asked hides nothing, and a provider without a document of its own is
 // known by its tools.
 func (sr *search) entity(ctx context.Context, h ranking.Hit) (schema.Entity, bool) {
-	entity, _, ok, err := sr.index.Catalogue.Get(ctx, h.Ref)
+	entity, _, ok, err := sr.index.Catalogue.Get(ctx, h.Ref, sr.scope)
 	if err != nil {
 		sr.parts.without(degradedCatalogue)
 	}
@@ -179,7 +179,7 @@ func (sr *search) summarise(ctx context.Context, e *schema.Entity) {
 	if e.Kind != schema.KindProvider || e.Document.Description != "" {
 		return
 	}
-	tools, more, err := sr.index.Catalogue.List(ctx, e.Tenant, index.Listing{Kind: schema.KindTool, Provider: e.ID, Limit: summarised})
+	tools, more, err := sr.index.Catalogue.List(ctx, e.Tenant, index.Listing{Kind: schema.KindTool, Scope: sr.scope, Provider: e.ID, Limit: summarised})
 	if err != nil {
 		sr.parts.without(degradedCatalogue)
 		return

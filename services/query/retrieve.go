@@ -180,6 +180,7 @@ func (s *Service) lookUp(ctx context.Context, sr *search, probe index.Probe, of 
 	}
 	l := index.Lookup{
 		Tenant:  sr.tenant,
+		Scope:   sr.scope,
 		Filters: sr.req.Filters,
 		Exclude: sr.req.Exclude,
 		Behind:  sr.held,
@@ -296,7 +297,7 @@ func (s *Service) addSuppliers(ctx context.Context, sr *search, l index.Lookup, 
 	}
 	ctx, span := tracing.Begin(ctx, "suppliers")
 	defer span.End()
-	lists, err := sr.index.Index.Suppliers(ctx, sr.tenant, front)
+	lists, err := sr.index.Index.Suppliers(ctx, sr.tenant, sr.scope, front)
 	if err != nil {
 		return err
 	}

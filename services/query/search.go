@@ -3,11 +3,13 @@ package query
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/fusion"
@@ -32,6 +34,7 @@ var ErrUnavailable = errors.New("search is unavailable")
 // to which it adds what it went without; collapse may set the depth.
 type search struct {
 	tenant string
+	scope  *policy.Scope // what the caller may find
 	req    schema.SearchRequest
 	index  *snapshot // what is searched, from beginning to end
 	model  *fusion.Model
@@ -94,12 +97,16 @@ func (s *Service) search(ctx context.Context, caller identity.Caller, req schema
 	if err != nil {
 		return schema.SearchResponse{}, err
 	}
+	scope, err := s.scope(caller)
+	if err != nil {
+		return schema.SearchResponse{}, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	index, release := s.snapshot()
 	defer release()
 	tenant := caller.Tenant
-	sr := &search{tenant: tenant, req: req, index: index, model: s.modelOf(index, tenant), usage: s.usage.get(tenant).value, held: s.cfg.HoldBack.of(tenant)}
+	sr := &search{tenant: tenant, scope: scope, req: req, index: index, model: s.modelOf(index, tenant), usage: s.usage.get(tenant).value, held: s.cfg.HoldBack.of(tenant)}
 	if !sr.stated() {
 		sr.model = unpriced(sr.model)
 	}
@@ -140,6 +147,15 @@ func (s *Service) search(ctx context.Context, caller identity.Caller, req schema
 		resp.Searched = q.searched()
 	}
 	return resp, nil
+}
+
+// scope returns what a caller may find. The error wraps ErrUnavailable.
+func (s *Service) scope(caller identity.Caller) (*policy.Scope, error) {
+	scope, err := s.deps.Policy.Scope(caller, policy.Find)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return scope, nil
 }
 
 // enter waits until it is the search's turn.

@@ -13,6 +13,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"log/slog"
 	"runtime"
 	"sync"
@@ -26,6 +27,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/health"
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/fusion"
@@ -39,19 +41,21 @@ type Index interface {
 	// could be found without a part of the index.
 	Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error)
 	// Suppliers returns for each tool those that answer with what it takes.
-	Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error)
+	Suppliers(ctx context.Context, tenant string, scope *policy.Scope, tools []string) ([][]index.Supplier, error)
 }
 
 // Catalogue says what is known of entities.
 type Catalogue interface {
-	// Get returns the entity, its raw document, and whether it is there.
-	Get(ctx context.Context, ref schema.Ref) (schema.Entity, json.RawMessage, bool, error)
+	// Get returns the entity, its raw document, and whether it is there for a scope.
+	Get(ctx context.Context, ref schema.Ref, scope *policy.Scope) (schema.Entity, json.RawMessage, bool, error)
 	// List returns up to limit entities above cursor in the order of their
 	// ids, and the cursor of the next page, empty at the end. An empty provider
 	// lists every owner's.
 	List(ctx context.Context, tenant string, l index.Listing) ([]schema.Entity, string, error)
 	// Version returns the newest version applied, deletes included.
 	Version(ref schema.Ref) (v schema.Version, deleted, known bool)
+	// Tools yields what grants know of every tool and provider of a tenant.
+	Tools(tenant string) iter.Seq[policy.Tool]
 }
 
 // Embedder turns texts into unit vectors, one each and in order; an empty
@@ -101,6 +105,7 @@ func (c Config) withDefaults() Config {
 // guessed.
 type Deps struct {
 	Snapshot
+	Policy          *policy.Store // nil: every caller may do what its role may
 	Publisher       stream.Publisher
 	DeadLetters     DeadLetters
 	Watcher         stream.Watcher

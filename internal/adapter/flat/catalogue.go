@@ -14,17 +14,19 @@ import (
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/lexical"
 	"github.com/toolstream/toolstream/internal/nearcopy"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Get returns an entity and its raw document, and whether it is there.
-func (i *Index) Get(ctx context.Context, ref schema.Ref) (e schema.Entity, raw json.RawMessage, there bool, err error) {
+// Get returns an entity and its raw document, and whether it is there for the scope. What
+// is not takes no longer than what does not exist.
+func (i *Index) Get(ctx context.Context, ref schema.Ref, scope *policy.Scope) (e schema.Entity, raw json.RawMessage, there bool, err error) {
 	if err := i.ready(ctx); err != nil {
 		return schema.Entity{}, nil, false, err
 	}
 	found := i.entity(ref)
-	if found == nil || found.deleted() {
+	if found == nil || found.deleted() || !found.inScope(scope) {
 		return schema.Entity{}, nil, false, nil
 	}
 	r, err := found.read()
@@ -78,7 +80,7 @@ func (s *snapshot) following(l index.Listing) []*entity {
 	for _, b := range s.blocks {
 		for live := b.live; live != 0; live &= live - 1 {
 			e := b.entities[bits.TrailingZeros64(live)]
-			if e.ref.Kind != l.Kind || e.ref.ID <= l.Cursor || l.Provider != "" && e.provider != owner || l.Quarantined && !e.quarantined {
+			if e.ref.Kind != l.Kind || e.ref.ID <= l.Cursor || l.Provider != "" && e.provider != owner || l.Quarantined && !e.quarantined || !e.inScope(l.Scope) {
 				continue
 			}
 			if first = append(first, e); len(first) == 4*n+blockSize {
@@ -88,6 +90,21 @@ func (s *snapshot) following(l index.Listing) []*entity {
 	}
 	cut()
 	return first
+}
+
+// Tools yields what grants know of every tool and provider of a tenant, in no order.
+func (i *Index) Tools(tenant string) iter.Seq[policy.Tool] {
+	return func(yield func(policy.Tool) bool) {
+		t := i.find(tenant)
+		if t == nil {
+			return
+		}
+		for _, e := range t.known() {
+			if !e.deleted() && !yield(e.tool()) {
+				return
+			}
+		}
+	}
 }
 
 // Version returns the newest version applied of an entity, deletes included,
@@ -234,7 +251,7 @@ func (i *Index) Described(ctx context.Context, tenant, words string, filters sch
 // those, few enough, whose response holds all words of a parameter's name. They
 // stand in the order of their ids, and are not to be changed. A tool that is not
 // there has none.
-func (i *Index) Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error) {
+func (i *Index) Suppliers(ctx context.Context, tenant string, scope *policy.Scope, tools []string) ([][]index.Supplier, error) {
 	out := make([][]index.Supplier, len(tools))
 	if err := i.ready(ctx); err != nil {
 		return nil, err
@@ -250,17 +267,33 @@ func (i *Index) Suppliers(ctx context.Context, tenant string, tools []string) ([
 			continue
 		}
 		if kept, ok := s.suppliers.Load(slot); ok {
-			out[n] = kept.([]index.Supplier)
+			out[n] = s.inScope(kept.([]index.Supplier), scope, t)
 			continue
 		}
 		names, err := s.at(slot).requiredNames()
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return nil, err
 		}
-		out[n] = s.suppliersOf(slot, names)
-		s.suppliers.Store(slot, out[n])
+		all := s.suppliersOf(slot, names)
+		s.suppliers.Store(slot, all)
+		out[n] = s.inScope(all, scope, t)
 	}
 	return out, nil
+}
+
+// inScope returns the suppliers that a scope allows. What each counts for does not depend on
+// the scope, like the words of a tenant.
+func (s *snapshot) inScope(all []index.Supplier, scope *policy.Scope, t *tenant) []index.Supplier {
+	if scope == nil {
+		return all
+	}
+	var out []index.Supplier
+	for _, supplier := range all {
+		if slot, there := t.slotOf(schema.KindTool, supplier.ID, s); there && s.at(slot).inScope(scope) {
+			out = append(out, supplier)
+		}
+	}
+	return out
 }
 
 // requiredNames returns the names of the first parameters that an entity

@@ -93,7 +93,7 @@ func TestAfterClose(t *testing.T) {
 	if err := i.Apply(t.Context(), []events.Change{c}, nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("apply: %v", err)
 	}
-	if _, _, _, err := i.Get(t.Context(), c.Ref); !errors.Is(err, ErrClosed) {
+	if _, _, _, err := i.Get(t.Context(), c.Ref, nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("get: %v", err)
 	}
 	if _, _, err := i.List(t.Context(), "tenant", index.Listing{Kind: schema.KindTool, Limit: 1}); !errors.Is(err, ErrClosed) {

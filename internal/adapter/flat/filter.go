@@ -17,12 +17,13 @@ type filter struct {
 	excluded         map[unique.Handle[string]]bool // flags
 	behind           map[unique.Handle[string]]bool // flags
 	slots            map[int]uint64                 // by block, nil: any
+	scope            []uint64                       // by block, nil: any
 }
 
 func newFilter(l *index.Lookup, t *tenant, s *snapshot) filter {
 	return filter{
 		tools: admits(l, schema.KindTool), providers: admits(l, schema.KindProvider),
-		owners: handles(l.Filters.Providers), tags: handles(l.Filters.Tags), slots: slotsOf(l.Filters.IDs, t, s),
+		owners: handles(l.Filters.Providers), tags: handles(l.Filters.Tags), slots: slotsOf(l.Filters.IDs, t, s), scope: t.scopes.masks(l.Scope, s.blocks),
 		excluded: handles(l.Exclude), behind: handles(l.Behind),
 	}
 }
@@ -78,6 +79,9 @@ func (f *filter) mask(n int, b *block) uint64 {
 	}
 	if !f.providers {
 		mask &^= b.providers
+	}
+	if f.scope != nil {
+		mask &= f.scope[n]
 	}
 	if f.slots != nil {
 		mask &= f.slots[n]

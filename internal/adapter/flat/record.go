@@ -49,6 +49,7 @@ type meta struct {
 	Deleted     bool
 	Accepted    time.Time
 	Provider    string
+	From        string `json:",omitempty"` // source that it was read from
 	Label       string `json:",omitempty"` // as index.Label has it
 	Format      string
 	Hash        string
@@ -108,7 +109,7 @@ func (r *record) fill(c *events.Change) error {
 		return stream.Permanent(ReasonBadChange, fmt.Errorf("flat: document of %s: %w", c.ID, err))
 	}
 	r.Provider, r.Format, r.Hash, r.Tags, r.Quarantined = c.Provider, c.Format, c.Hash, c.Document.Tags, c.Document.Quarantined
-	r.Label = index.Label(c.Document)
+	r.From, r.Label = c.From, index.Label(c.Document)
 	r.First = c.First
 	if c.Kind == schema.KindTool {
 		r.Sketch = nearcopy.Of(c.Document, c.Provider)
@@ -277,7 +278,7 @@ func (s *state) advance(through map[int]uint64) {
 
 // entity returns the record as the catalogue shows it.
 func (r *record) entity() (schema.Entity, error) {
-	e := schema.Entity{Ref: r.Ref, Version: r.Version, Provider: r.Provider, Hash: r.Hash, Format: r.Format, Updated: r.Accepted}
+	e := schema.Entity{Ref: r.Ref, Version: r.Version, Provider: r.Provider, From: r.From, Hash: r.Hash, Format: r.Format, Updated: r.Accepted}
 	if err := stdjson.Unmarshal(r.document, &e.Document); err != nil {
 		return e, fmt.Errorf("document of %s: %w", r.ID, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/lexical"
 	"github.com/toolstream/toolstream/internal/nearcopy"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/segmentlog"
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/internal/vector"
@@ -37,6 +38,7 @@ type entity struct {
 	slot        uint32 // noSlot: deleted
 	body, head  int    // where in its record the codes begin, and the exact vectors
 	provider    unique.Handle[string]
+	from        string
 	label       string
 	tags        []unique.Handle[string]
 	required    []bool // one per parameter
@@ -63,7 +65,7 @@ func (e *entity) heldBack(flags []string) string {
 // newEntity returns the entity of a record, which has no slot yet.
 func newEntity(m *meta, body int, p segmentlog.Place) *entity {
 	e := &entity{
-		ref: m.Ref, version: m.Version, first: cmp.Or(m.First, m.Version.Revision), sketch: m.Sketch, accepted: m.Accepted, provider: unique.Make(m.Provider), label: m.Label, tags: handlesOf(m.Tags), required: m.Required, dimensions: m.Dimensions,
+		ref: m.Ref, version: m.Version, first: cmp.Or(m.First, m.Version.Revision), sketch: m.Sketch, accepted: m.Accepted, provider: unique.Make(m.Provider), from: unique.Make(m.From).Value(), label: m.Label, tags: handlesOf(m.Tags), required: m.Required, dimensions: m.Dimensions,
 		counts: m.Counts, flags: handlesOf(m.Flags), quarantined: m.Quarantined, pending: m.Pending, uncovered: m.Uncovered, body: body,
 		head: body + m.Counts.total()*(vector.Stride(m.Dimensions)+4) + m.Words,
 	}
@@ -81,6 +83,24 @@ func handlesOf(values []string) []unique.Handle[string] {
 		out = append(out, unique.Make(v))
 	}
 	return out
+}
+
+// inScope reports whether a scope allows the entity.
+func (e *entity) inScope(s *policy.Scope) bool {
+	if s == nil {
+		return true
+	}
+	t := e.tool()
+	return s.Allows(&t)
+}
+
+// tool returns what grants know the entity by.
+func (e *entity) tool() policy.Tool {
+	tags := make([]string, len(e.tags))
+	for i, tag := range e.tags {
+		tags[i] = tag.Value()
+	}
+	return policy.ToolOf(e.ref, e.provider.Value(), e.from, tags)
 }
 
 func (e *entity) deleted() bool { return e.slot == noSlot }
@@ -101,6 +121,7 @@ type tenant struct {
 	mu       sync.RWMutex
 	entities map[name]*entity
 
+	scopes  scopes   // what searches of them may choose
 	free    []uint32 // slots to be used again
 	slots   uint32   // how many were ever given out
 	lexical *lexical.Index
@@ -115,7 +136,7 @@ type snapshot struct {
 }
 
 func newTenant() *tenant {
-	t := &tenant{lexical: lexical.New(), entities: map[name]*entity{}}
+	t := &tenant{lexical: lexical.New(), entities: map[name]*entity{}, scopes: newScopes()}
 	t.show(nil)
 	return t
 }

@@ -8,17 +8,19 @@ import (
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // The properties of an object.
 const (
-	propKind     = "kind"
-	propKey      = "key" // the id of the entity
-	propProvider = "provider"
-	propTags     = "tags"
-	propRevision = "revision" // a text: a float64 may not hold it
+	propKind      = "kind"
+	propKey       = "key" // the id of the entity
+	propProvider  = "provider"
+	propTags      = "tags"
+	propGrantable = "grantable" // what the grants that concern the entity name
+	propRevision  = "revision"  // a text: a float64 may not hold it
 )
 
 // The kinds of objects that are no entities. There is one of each in a shard.
@@ -46,8 +48,14 @@ func (i *Index) object(c *events.Change, mask uint32) (*pb.BatchObject, error) {
 		return nil, err
 	}
 	o.Vectors = encodeVectors(c.Vectors, mask)
+	var tags []string
 	if c.Document != nil && len(c.Document.Tags) > 0 {
-		o.Properties.TextArrayProperties = []*pb.TextArrayProperties{{PropName: propTags, Values: c.Document.Tags}}
+		tags = c.Document.Tags
+		o.Properties.TextArrayProperties = append(o.Properties.TextArrayProperties, &pb.TextArrayProperties{PropName: propTags, Values: tags})
+	}
+	tool := policy.ToolOf(c.Ref, c.Provider, c.From, tags)
+	if names := tool.Names(); len(names) > 0 {
+		o.Properties.TextArrayProperties = append(o.Properties.TextArrayProperties, &pb.TextArrayProperties{PropName: propGrantable, Values: names})
 	}
 	return o, nil
 }

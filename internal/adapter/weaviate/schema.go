@@ -15,7 +15,7 @@ import (
 
 // schemaVersion rises with every change to the properties or vectors of a
 // class. It is part of the name, so that a class is never changed in place.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // The named vectors of an object. The last two are lists with one vector for
 // each text.
@@ -99,12 +99,12 @@ func (c *Client) ensure(ctx context.Context, m Model) (string, error) {
 // who look into Weaviate: nothing filters by it.
 func properties() []*models.Property {
 	var out []*models.Property
-	for _, name := range []string{propKind, propKey, propProvider, propTags, propRevision} {
+	for _, name := range []string{propKind, propKey, propProvider, propTags, propGrantable, propRevision} {
 		p := &models.Property{
 			Name: name, DataType: []string{"text"}, Tokenization: models.PropertyTokenizationField,
 			IndexFilterable: new(name != propRevision), IndexSearchable: new(bool),
 		}
-		if name == propTags {
+		if name == propTags || name == propGrantable {
 			p.DataType = []string{"text[]"}
 		}
 		out = append(out, p)

@@ -13,6 +13,7 @@ import (
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -30,7 +31,7 @@ type Replica interface {
 	// ScoreCandidates chooses among the entities that the vectors belong to.
 	ScoreCandidates(ctx context.Context, l index.Lookup, vectors map[schema.Ref]*events.Vectors) ([]index.Candidate, error)
 	// Suppliers returns for each tool those that answer with what it takes.
-	Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error)
+	Suppliers(ctx context.Context, tenant string, scope *policy.Scope, tools []string) ([][]index.Supplier, error)
 }
 
 // vectorsOf are vectors by entity.
@@ -118,8 +119,8 @@ func (s *Search) share(ctx context.Context) time.Duration {
 }
 
 // Suppliers returns for each tool the tools that answer with what it requires.
-func (s *Search) Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error) {
-	return s.replica.Suppliers(ctx, tenant, tools)
+func (s *Search) Suppliers(ctx context.Context, tenant string, scope *policy.Scope, tools []string) ([][]index.Supplier, error) {
+	return s.replica.Suppliers(ctx, tenant, scope, tools)
 }
 
 // chosen returns the entities that are worth exact scores, with their vectors.
@@ -310,6 +311,7 @@ func filter(l *index.Lookup) *pb.Filters {
 	}
 	some(propTags, l.Filters.Tags)
 	some(propKey, l.Filters.IDs)
+	all = append(all, inScope(l.Scope)...)
 	switch len(all) {
 	case 0:
 		return nil
@@ -318,6 +320,31 @@ func filter(l *index.Lookup) *pb.Filters {
 	}
 	return &pb.Filters{Operator: pb.Filters_OPERATOR_AND, Filters: all}
 }
+
+// inScope admits what a scope allows.
+func inScope(s *policy.Scope) []*pb.Filters {
+	if s == nil {
+		return nil
+	}
+	var all []*pb.Filters
+	if s.Deny.All {
+		all = append(all, anyOf(propKind, []string{kindFence})) // nothing: no vector is a fence's
+	}
+	if !s.Allow.All {
+		all = append(all, anyOf(propGrantable, append(s.Allow.Names(), nobody)))
+	}
+	for _, name := range s.Deny.Names() {
+		all = append(all, &pb.Filters{
+			Operator:  pb.Filters_OPERATOR_NOT_EQUAL,
+			Target:    &pb.FilterTarget{Target: &pb.FilterTarget_Property{Property: propGrantable}},
+			TestValue: &pb.Filters_ValueText{ValueText: name},
+		})
+	}
+	return all
+}
+
+// nobody is no name of a grant: a filter needs a value.
+const nobody = "-"
 
 // anyOf admits objects with one of the values in a property.
 func anyOf(property string, values []string) *pb.Filters {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/testing/adaptertest"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -37,8 +38,8 @@ func (d *deployment) Candidates(ctx context.Context, l index.Lookup) ([]index.Ca
 	return d.Search.Candidates(ctx, l)
 }
 
-func (d *deployment) Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error) {
-	return d.Search.Suppliers(ctx, tenant, tools)
+func (d *deployment) Suppliers(ctx context.Context, tenant string, scope *policy.Scope, tools []string) ([][]index.Supplier, error) {
+	return d.Search.Suppliers(ctx, tenant, scope, tools)
 }
 
 // replica opens the local store of a query replica, which has no vectors.

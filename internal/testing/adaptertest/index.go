@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -21,14 +22,14 @@ type Index interface {
 	Positions() map[int]uint64
 	Apply(ctx context.Context, changes []events.Change, through map[int]uint64) error
 	Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error)
-	Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error)
+	Suppliers(ctx context.Context, tenant string, scope *policy.Scope, tools []string) ([][]index.Supplier, error)
 	Described(ctx context.Context, tenant, words string, filters schema.Filters, n int) ([]schema.Entity, error)
 	Catalogue
 }
 
 // Catalogue is what an index knows of its entities beside how to find them.
 type Catalogue interface {
-	Get(ctx context.Context, ref schema.Ref) (schema.Entity, json.RawMessage, bool, error)
+	Get(ctx context.Context, ref schema.Ref, scope *policy.Scope) (schema.Entity, json.RawMessage, bool, error)
 	List(ctx context.Context, tenant string, l index.Listing) ([]schema.Entity, string, error)
 	Version(ref schema.Ref) (v schema.Version, deleted, known bool)
 }
@@ -70,6 +71,7 @@ func IndexSuite(t *testing.T, a IndexAdapter) {
 		{"without vectors", testWithoutVectors},
 		{"nothing to embed", testNothingToEmbed},
 		{"filters", testFilters},
+		{"scopes", testScopes},
 		{"also", testAlso},
 		{"suppliers", testSuppliers},
 		{"suppliers through changes", testSuppliersThroughChanges},

@@ -36,7 +36,7 @@ func testFound(t *indexTest) {
 func (t *indexTest) wantDocument(id, description string) {
 	t.Helper()
 	ref := schema.Ref{Tenant: testTenant, Kind: schema.KindTool, ID: id}
-	e, _, ok, err := t.index.Get(t.ctx, ref)
+	e, _, ok, err := t.index.Get(t.ctx, ref, nil)
 	if err != nil || ok != (description != "") || e.Document.Description != description {
 		t.Fatalf("%s is %q (there: %v, %v), want %q", id, e.Document.Description, ok, err, description)
 	}
@@ -639,7 +639,7 @@ func testCatalogue(t *indexTest) {
 	}
 	c := t.tool("whole", "everything")
 	t.apply(c)
-	e, raw, ok, err := t.index.Get(t.ctx, c.Ref)
+	e, raw, ok, err := t.index.Get(t.ctx, c.Ref, nil)
 	if err != nil || !ok || string(raw) != string(c.Raw) || e.Hash != c.Hash || e.Format != c.Format || e.Provider != c.Provider ||
 		e.Version != c.Version || !e.Updated.Equal(c.Accepted) || len(e.Document.Parameters) != 2 {
 		t.Errorf("got %+v with %s, %v, %v", e, raw, ok, err)

@@ -257,7 +257,7 @@ func (w *worker) visit(ctx context.Context, rec *record, seen time.Time) (time.D
 		return 0, result{}, errTools
 	}
 	listing.Owner = about(rec.About, listing.Owner)
-	f, err := w.publish(ctx, rec, listing, ingest.Options{Seen: seen, UpTo: revision})
+	f, err := w.publish(ctx, rec, listing, ingest.Options{Seen: seen, UpTo: revision, Source: w.id.name})
 	if err != nil { // what was listed is not the last state that was published
 		w.shelf.filled = time.Time{}
 	}

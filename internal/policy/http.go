@@ -1,0 +1,237 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Tools yields what grants know of every tool and provider of a tenant.
+type Tools func(tenant string) iter.Seq[Tool]
+
+// API serves the grants of a tenant to its administrators.
+type API struct {
+	Store *Store // nil: there is no authentication
+	Tools Tools
+}
+
+// maxGrants is the largest body with grants that is read, in bytes.
+const maxGrants = 4 << 20
+
+// errOpen says why a server without authentication has no grants.
+const errOpen = "without authentication everybody is an admin, and grants have no effect: set auth.tokens_file or auth.oidc"
+
+type (
+	policyOutput struct{ Body Policy }
+	changeInput  struct {
+		DryRun bool   `query:"dry_run" doc:"Change nothing, and tell who would lose and gain what."`
+		Body   Policy `doc:"All grants of the tenant, with the version that they replace. No grants: the roles of callers alone decide."`
+	}
+	changeOutput struct{ Body Replaced }
+	explainInput struct {
+		Who  string `query:"who" required:"true" doc:"subject:NAME, group:NAME and role:ROLE, separated by commas; without a role, that of a reader." example:"group:developers,role:caller"`
+		Tool string `query:"tool" required:"true" maxLength:"1024" doc:"The id of a tool."`
+	}
+	explainOutput struct{ Body grantVerdicts }
+)
+
+type grantVerdicts struct {
+	Version string    `json:"version"`
+	Actions []Verdict `json:"actions"`
+}
+
+// Replaced is a policy, and what it changes.
+type Replaced struct {
+	Policy
+	Effects []Effects `json:"effects" doc:"What callers lose and gain, for all that a grant before or after names, and for each role."`
+}
+
+// Effects are what a change of grants means to some callers.
+type Effects struct {
+	Who    string `json:"who" doc:"A caller with this and the role reader: *, group:NAME, subject:NAME or role:ROLE."`
+	Action Action `json:"action"`
+	Loses  Count  `json:"loses"`
+	Gains  Count  `json:"gains"`
+}
+
+// Count is how many tools, and the first of them.
+type Count struct {
+	Tools int      `json:"tools"`
+	First []string `json:"first" doc:"Ids, at most 20."`
+}
+
+// firstTools is how many tools a Count names.
+const firstTools = 20
+
+// Routes adds the calls of the API.
+func (a *API) Routes(api huma.API) {
+	tags := []string{"grants"}
+	huma.Register(api, huma.Operation{
+		OperationID: "get-grants", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/grants",
+		Summary: "List the grants of the tenant", Tags: tags, Errors: []int{409, 503},
+	}, func(ctx context.Context, _ *struct{}) (*policyOutput, error) {
+		p, err := a.of(identity.From(ctx).Tenant)
+		if err != nil {
+			return nil, problem(err)
+		}
+		return &policyOutput{Policy{p.Version, append([]Grant{}, p.Grants...)}}, nil
+	})
+	huma.Register(api, huma.Operation{
+		OperationID: "replace-grants", Security: identity.Needs(identity.Admin), Method: http.MethodPut, Path: "/v1/grants",
+		Summary: "Replace the grants of the tenant", Tags: tags, MaxBodyBytes: maxGrants, Errors: []int{400, 409, 413, 422, 503},
+	}, a.replace)
+	huma.Register(api, huma.Operation{
+		OperationID: "explain-grants", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/grants:explain",
+		Summary: "Tell why a caller may do something with a tool, or may not", Tags: tags, Errors: []int{404, 409, 422, 503},
+	}, a.explain)
+}
+
+// errNone says that there is no store.
+var errNone = errors.New(errOpen)
+
+func (a *API) of(tenant string) (*Policy, error) {
+	if a.Store == nil {
+		return nil, errNone
+	}
+	return a.Store.Of(tenant)
+}
+
+func (a *API) replace(ctx context.Context, in *changeInput) (*changeOutput, error) {
+	tenant := identity.From(ctx).Tenant
+	before, err := a.of(tenant)
+	if err != nil {
+		return nil, problem(err)
+	}
+	after, err := New(in.Body.Version, in.Body.Grants)
+	if err != nil {
+		return nil, problem(err)
+	}
+	if in.Body.Version != before.Version {
+		return nil, problem(ErrChanged)
+	}
+	if !in.DryRun {
+		if after, err = a.Store.Replace(ctx, tenant, after.Grants, before.Version); err != nil {
+			return nil, problem(err)
+		}
+	}
+	return &changeOutput{Replaced{Policy{after.Version, append([]Grant{}, after.Grants...)}, effects(before, after, a.Tools(tenant))}}, nil
+}
+
+func (a *API) explain(ctx context.Context, in *explainInput) (*explainOutput, error) {
+	tenant := identity.From(ctx).Tenant
+	p, err := a.of(tenant)
+	if err != nil {
+		return nil, problem(err)
+	}
+	caller, err := callerOf(in.Who)
+	if err != nil {
+		return nil, problem(err)
+	}
+	id := norm.NFC.String(in.Tool)
+	for t := range a.Tools(tenant) {
+		if t.Kind == schema.KindTool && t.ID == id {
+			return &explainOutput{grantVerdicts{p.Version, p.Explain(caller, &t)}}, nil
+		}
+	}
+	return nil, huma.Error404NotFound("there is no tool " + schema.Quote(id))
+}
+
+// callerOf returns the caller that subject:NAME, group:NAME and role:ROLE describe.
+func callerOf(who string) (identity.Caller, error) {
+	out := identity.Caller{Role: identity.Reader} // the least that finds anything
+	for part := range strings.SplitSeq(norm.NFC.String(who), ",") {
+		part = strings.TrimSpace(part)
+		kind, name, _ := strings.Cut(part, ":")
+		g, err := Grant{Effect: Allow, Action: Find, On: Anything, To: part}.normalize()
+		if err != nil || g.To == Anything {
+			return out, &schema.Invalid{Path: "/who", Value: schema.Quote(part), Reason: "must be subject:NAME, group:NAME or role:ROLE"}
+		}
+		switch kind {
+		case toSubject:
+			out.Subject = name
+		case toGroup:
+			out.Groups = append(out.Groups, name)
+		case toRole:
+			out.Role = identity.Role(name)
+		}
+	}
+	return out, nil
+}
+
+// effects returns who loses and gains what by a change, those who do.
+func effects(before, after *Policy, tools iter.Seq[Tool]) []Effects {
+	who := []string{Anything}
+	for _, role := range identity.Roles() {
+		who = append(who, toRole+":"+string(role))
+	}
+	for _, g := range slices.Concat(before.Grants, after.Grants) {
+		who = append(who, g.To)
+	}
+	all := slices.Collect(tools)
+	slices.SortFunc(all, func(a, b Tool) int { return cmp.Compare(a.ID, b.ID) })
+	slices.Sort(who)
+	out := []Effects{}
+	for _, one := range slices.Compact(who) {
+		caller, err := callerOf(one)
+		if err != nil { // it is *
+			caller = identity.Caller{Role: identity.Reader}
+		}
+		for _, action := range Actions() {
+			e := Effects{Who: one, Action: action}
+			e.count(before.Scope(caller, action), after.Scope(caller, action), all)
+			if e.Loses.Tools > 0 || e.Gains.Tools > 0 {
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
+func (e *Effects) count(before, after *Scope, all []Tool) {
+	e.Loses.First, e.Gains.First = []string{}, []string{}
+	for i := range all {
+		t := &all[i]
+		if t.Kind != schema.KindTool {
+			continue
+		}
+		switch was, is := before.Allows(t), after.Allows(t); {
+		case was && !is:
+			e.Loses.add(t.ID)
+		case is && !was:
+			e.Gains.add(t.ID)
+		}
+	}
+}
+
+func (c *Count) add(id string) {
+	c.Tools++
+	if len(c.First) < firstTools {
+		c.First = append(c.First, id)
+	}
+}
+
+// problem turns an error into an answer.
+func problem(err error) error {
+	var invalid *schema.Invalid
+	switch {
+	case errors.As(err, &invalid):
+		return huma.NewError(http.StatusUnprocessableEntity, invalid.Error(), &huma.ErrorDetail{
+			Message: invalid.Reason, Location: "body" + strings.ReplaceAll(invalid.Path, "/", "."), Value: invalid.Value,
+		})
+	case errors.Is(err, ErrChanged), errors.Is(err, ErrFile), errors.Is(err, errNone):
+		return huma.Error409Conflict(err.Error())
+	case errors.Is(err, ErrUnknown):
+		return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(ErrUnknown.Error()), http.Header{"Retry-After": {"1"}})
+	}
+	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable("the store of grants does not answer"), http.Header{"Retry-After": {"1"}})
+}

@@ -1,0 +1,250 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/health"
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// KeyPrefix is that of the keys under which the bucket holds the grants of tenants.
+const KeyPrefix = "policy."
+
+// The reasons why there is no policy, or not another one.
+var (
+	ErrUnknown = errors.New("the grants cannot be read, so that nothing is shown")
+	ErrChanged = errors.New("the grants were changed meanwhile: read them again")
+)
+
+// Bucket holds the grants of all tenants.
+type Bucket interface {
+	// Follow calls fn with what is there and with each change, and current once fn had all
+	// that was there.
+	Follow(ctx context.Context, prefix string, fn func(stream.Entry) error, current func()) error
+	Create(ctx context.Context, key string, value []byte) (uint64, error)
+	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
+	MaxValue() int
+}
+
+// Store knows the grants of all tenants, as the bucket has them. What it cannot know it
+// denies. Its methods may be called concurrently.
+type Store struct {
+	file   *file // nil: the bucket has the grants
+	bucket Bucket
+	grace  time.Duration
+	log    *slog.Logger
+	now    func() time.Time
+
+	mu       sync.RWMutex
+	policies map[string]*Policy // by tenant; nil: of it the bucket holds what cannot be read
+	current  bool               // the bucket is watched, and all that it has is known
+	until    time.Time          // how long what is known holds, where the bucket is not watched
+	wakened  chan struct{}      // closed when something is learned
+}
+
+// NewStore returns a store that knows nothing until Run does. Where the bucket is lost, what
+// was known holds for grace.
+func NewStore(bucket Bucket, grace time.Duration, log *slog.Logger) *Store {
+	return &Store{bucket: bucket, grace: grace, log: log, now: time.Now, policies: map[string]*Policy{}, wakened: make(chan struct{})}
+}
+
+// Run follows the bucket, if there is one, until ctx ends.
+func (s *Store) Run(ctx context.Context) error {
+	if s.file != nil {
+		<-ctx.Done()
+		return nil
+	}
+	var watching health.State
+	stream.FollowAgain(ctx, s.follow, KeyPrefix, s.learn, func(err error) {
+		if err != nil {
+			s.lose()
+		}
+		watching.Note(ctx, s.log, err, "the store of grants is lost: without it nothing can be shown after a while", "the store of grants is watched again", "after", s.grace)
+	})
+	return nil
+}
+
+// follow learns what the bucket holds from nothing: keys may have gone meanwhile.
+func (s *Store) follow(ctx context.Context, prefix string, fn func(stream.Entry) error) error {
+	fresh := map[string]bool{}
+	all := false
+	return s.bucket.Follow(ctx, prefix, func(e stream.Entry) error {
+		if !all {
+			fresh[strings.TrimPrefix(e.Key, KeyPrefix)] = true
+		}
+		return fn(e)
+	}, func() {
+		all = true
+		s.complete(fresh)
+	})
+}
+
+// learn takes what the bucket says of a key.
+func (s *Store) learn(e stream.Entry) error {
+	tenant := strings.TrimPrefix(e.Key, KeyPrefix)
+	p, err := decode(e)
+	if err != nil {
+		s.log.Error("the grants of a tenant cannot be read: nothing is shown to it", "tenant", tenant, "error", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p == nil && err == nil {
+		delete(s.policies, tenant)
+	} else {
+		s.policies[tenant] = p
+	}
+	s.wake()
+	return nil
+}
+
+// decode returns the policy of an entry, nil for one that was deleted.
+func decode(e stream.Entry) (*Policy, error) {
+	if e.Value == nil {
+		return nil, nil
+	}
+	var grants []Grant
+	if err := json.Unmarshal(e.Value, &grants); err != nil {
+		return nil, err
+	}
+	p, err := New(strconv.FormatUint(e.Revision, 10), grants)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// complete notes that the tenants in fresh are all that have grants.
+func (s *Store) complete(fresh map[string]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for tenant := range s.policies {
+		if !fresh[tenant] {
+			delete(s.policies, tenant)
+		}
+	}
+	s.current = true
+	s.wake()
+}
+
+// lose notes that changes are not heard of any more.
+func (s *Store) lose() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current {
+		s.current, s.until = false, s.now().Add(s.grace)
+	}
+}
+
+// wake lets those go on that wait for something to be learned. It is called under the lock.
+func (s *Store) wake() {
+	close(s.wakened)
+	s.wakened = make(chan struct{})
+}
+
+// Of returns the policy of a tenant, which is not to be changed, or ErrUnknown.
+func (s *Store) Of(tenant string) (*Policy, error) {
+	if s.file != nil {
+		return s.file.of(tenant)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if !s.current && !s.now().Before(s.until) {
+		return nil, ErrUnknown
+	}
+	p, there := s.policies[tenant]
+	switch {
+	case !there:
+		return &Policy{Version: noGrants}, nil
+	case p == nil:
+		return nil, ErrUnknown
+	}
+	return p, nil
+}
+
+// noGrants is the version of a tenant that never had any.
+const noGrants = "0"
+
+// Ready returns nil once grants are known, or ErrUnknown.
+func (s *Store) Ready() error {
+	_, err := s.Of("")
+	return err
+}
+
+// Scope returns the tools with which a caller may do something, or ErrUnknown. A nil store
+// is that of a server without authentication, where everybody may do everything.
+func (s *Store) Scope(c identity.Caller, a Action) (*Scope, error) {
+	if s == nil {
+		return nil, nil
+	}
+	p, err := s.Of(c.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	return p.Scope(c, a), nil
+}
+
+// Replace makes the grants those of a tenant, if its policy still has the given version. It
+// returns the policy that is now in force, here too. The error is a *schema.Invalid for grants
+// that are not acceptable, or ErrChanged.
+func (s *Store) Replace(ctx context.Context, tenant string, grants []Grant, version string) (*Policy, error) {
+	if s.file != nil {
+		return nil, ErrFile
+	}
+	grants, err := normalizeAll(grants)
+	if err != nil {
+		return nil, err
+	}
+	value, err := json.Marshal(grants)
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	if most := s.bucket.MaxValue(); len(value) > most {
+		return nil, &schema.Invalid{Path: "/grants", Reason: fmt.Sprintf("are %d bytes, and the store takes %d at most: name providers, sources or tags in place of tools", len(value), most)}
+	}
+	before, err := strconv.ParseUint(version, 10, 64)
+	if err != nil {
+		return nil, &schema.Invalid{Path: "/version", Reason: "must be the version of the grants that the change is of"}
+	}
+	var revision uint64
+	if before == 0 {
+		revision, err = s.bucket.Create(ctx, KeyPrefix+tenant, value)
+	} else {
+		revision, err = s.bucket.Update(ctx, KeyPrefix+tenant, value, before)
+	}
+	if errors.Is(err, stream.ErrConflict) {
+		return nil, ErrChanged
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.await(ctx, tenant, revision)
+}
+
+// await returns the policy of a tenant once it is at least of a revision.
+func (s *Store) await(ctx context.Context, tenant string, revision uint64) (*Policy, error) {
+	for {
+		s.mu.RLock()
+		p, wakened := s.policies[tenant], s.wakened
+		s.mu.RUnlock()
+		if p != nil {
+			if has, err := strconv.ParseUint(p.Version, 10, 64); err == nil && has >= revision {
+				return p, nil
+			}
+		}
+		select {
+		case <-wakened:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("policy: the change is stored, and was not heard of here: %w", ctx.Err())
+		}
+	}
+}

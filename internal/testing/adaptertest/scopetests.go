@@ -1,0 +1,114 @@
+package adaptertest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// testScopes compares searches in the scope of random grants with a ranking of everything,
+// from which what the scope does not allow is taken out.
+func testScopes(t *indexTest) {
+	changes := t.granted(600)
+	t.apply(changes...)
+	for n := range 60 {
+		scope := t.randomScope(changes)
+		l := index.Lookup{Probe: t.probe("weather"), N: 1000, Kinds: []schema.Kind{schema.KindTool, schema.KindProvider}}
+		want := []string{}
+		for _, c := range t.candidates(l) {
+			if allows(scope, changes, c.Ref) && len(want) < 10 {
+				want = append(want, c.ID)
+			}
+		}
+		l.N, l.Scope = 10, scope
+		if got := ids(t.candidates(l)); !slices.Equal(got, want) {
+			t.Fatalf("policy %d (%+v): found %v, want %v", n, scope, got, want)
+		}
+		if n%20 == 0 { // changes between searches of a scope
+			changed := t.granted(7)
+			copy(changes, changed)
+			t.apply(changed...)
+		}
+	}
+	t.catalogueInScope(changes)
+}
+
+// granted returns n tools and providers that grants can tell apart.
+func (t *indexTest) granted(n int) []events.Change {
+	changes := make([]events.Change, n)
+	for i := range changes {
+		c := t.tool(fmt.Sprintf("t%03d", i), "weather", fmt.Sprint("word", i%7))
+		c.Provider = []string{"", "a", "a/b", "a/b/c", "ab", "b"}[t.rng.IntN(6)]
+		c.From = []string{"", "crawl", "crawl/x", "crawler"}[t.rng.IntN(4)]
+		c.Document.Tags = []string{fmt.Sprint("tag", t.rng.IntN(4)), fmt.Sprint("tag", t.rng.IntN(4))}
+		if i%50 == 49 {
+			c.Kind, c.ID, c.Provider = schema.KindProvider, []string{"a", "a/b", "b"}[i/50%3], ""
+		}
+		changes[i] = c
+	}
+	return changes
+}
+
+// randomScope returns the scope of a few grants, now and then of a tool alone.
+func (t *indexTest) randomScope(changes []events.Change) *policy.Scope {
+	grants := make([]policy.Grant, 1+t.rng.IntN(6))
+	for i := range grants {
+		on := []string{
+			"*", "provider:a", "provider:a/b", "provider:b", "provider:none", "source:crawl", "source:crawl/x", "tag:tag1", "tag:tag2",
+			"tool:" + changes[t.rng.IntN(len(changes))].ID, "tool:" + changes[t.rng.IntN(len(changes))].ID,
+		}
+		grants[i] = policy.Grant{Effect: policy.Allow, Action: policy.Find, On: on[t.rng.IntN(len(on))], To: "*"}
+		if i > 0 && t.rng.IntN(3) == 0 {
+			grants[i].Effect = policy.Deny
+		}
+	}
+	p, err := policy.New("1", grants)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Scope(identity.Caller{Role: identity.Reader}, policy.Find)
+}
+
+// allows reports whether a scope allows the newest change of an entity.
+func allows(scope *policy.Scope, changes []events.Change, ref schema.Ref) bool {
+	allowed := false
+	for _, c := range changes {
+		if c.Ref == ref {
+			of := policy.ToolOf(c.Ref, c.Provider, c.From, c.Document.Tags)
+			allowed = scope.Allows(&of)
+		}
+	}
+	return allowed
+}
+
+// catalogueInScope: what is hidden is like what does not exist.
+func (t *indexTest) catalogueInScope(changes []events.Change) {
+	scope := t.randomScope(changes)
+	for _, c := range changes {
+		_, _, there, err := t.index.Get(t.ctx, c.Ref, scope)
+		if err != nil || there != allows(scope, changes, c.Ref) {
+			t.Fatalf("get %s: there %v, %v", c.ID, there, err)
+		}
+	}
+	page, _, err := t.index.List(t.ctx, testTenant, index.Listing{Kind: schema.KindTool, Scope: scope, Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed, want []schema.Ref
+	for _, e := range page {
+		listed = append(listed, e.Ref)
+	}
+	for _, c := range changes {
+		if c.Kind == schema.KindTool && allows(scope, changes, c.Ref) {
+			want = append(want, c.Ref)
+		}
+	}
+	if !slices.Equal(listed, want) {
+		t.Fatalf("listed %d, want %d", len(listed), len(want))
+	}
+}
