@@ -83,7 +83,7 @@ func (f *fakeIndex) Candidates(ctx context.Context, l index.Lookup) ([]index.Can
 }
 
 // Suppliers returns those that a test names.
-func (f *fakeIndex) Suppliers(_ context.Context, _ string, _ *policy.Scope, tools []string) ([][]index.Supplier, error) {
+func (f *fakeIndex) Suppliers(_ context.Context, _ string, tools []string) ([][]index.Supplier, error) {
 	out := make([][]index.Supplier, len(tools))
 	for i, id := range tools {
 		out[i] = f.suppliers[id]

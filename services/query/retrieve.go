@@ -289,7 +289,8 @@ const leastSupply = 0.25
 
 // addSuppliers notes which tools answer with the parameters of the front runners, and
 // adds those that are not among the candidates: a tool that gives a token shares no
-// word with a request that takes one.
+// word with a request that takes one. Suppliers that the caller may not find are no
+// candidates, and so lift nothing.
 func (s *Service) addSuppliers(ctx context.Context, sr *search, l index.Lookup, step *Step) error {
 	front := ranking.Front(step.Candidates, sr.model, step.Signals.Usage, fusion.Supplied)
 	if len(front) == 0 {
@@ -297,7 +298,7 @@ func (s *Service) addSuppliers(ctx context.Context, sr *search, l index.Lookup, 
 	}
 	ctx, span := tracing.Begin(ctx, "suppliers")
 	defer span.End()
-	lists, err := sr.index.Index.Suppliers(ctx, sr.tenant, sr.scope, front)
+	lists, err := sr.index.Index.Suppliers(ctx, sr.tenant, front)
 	if err != nil {
 		return err
 	}

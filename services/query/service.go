@@ -41,7 +41,7 @@ type Index interface {
 	// could be found without a part of the index.
 	Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error)
 	// Suppliers returns for each tool those that answer with what it takes.
-	Suppliers(ctx context.Context, tenant string, scope *policy.Scope, tools []string) ([][]index.Supplier, error)
+	Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error)
 }
 
 // Catalogue says what is known of entities.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -181,7 +180,7 @@ func TestWhichSuppliersAreLookedUp(t *testing.T) {
 // mute is an index that finds candidates and no suppliers.
 type mute struct{ *fakeIndex }
 
-func (mute) Suppliers(context.Context, string, *policy.Scope, []string) ([][]index.Supplier, error) {
+func (mute) Suppliers(context.Context, string, []string) ([][]index.Supplier, error) {
 	return nil, errDown
 }
 

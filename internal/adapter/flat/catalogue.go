@@ -251,7 +251,7 @@ func (i *Index) Described(ctx context.Context, tenant, words string, filters sch
 // those, few enough, whose response holds all words of a parameter's name. They
 // stand in the order of their ids, and are not to be changed. A tool that is not
 // there has none.
-func (i *Index) Suppliers(ctx context.Context, tenant string, scope *policy.Scope, tools []string) ([][]index.Supplier, error) {
+func (i *Index) Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error) {
 	out := make([][]index.Supplier, len(tools))
 	if err := i.ready(ctx); err != nil {
 		return nil, err
@@ -267,33 +267,17 @@ func (i *Index) Suppliers(ctx context.Context, tenant string, scope *policy.Scop
 			continue
 		}
 		if kept, ok := s.suppliers.Load(slot); ok {
-			out[n] = s.inScope(kept.([]index.Supplier), scope, t)
+			out[n] = kept.([]index.Supplier)
 			continue
 		}
 		names, err := s.at(slot).requiredNames()
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return nil, err
 		}
-		all := s.suppliersOf(slot, names)
-		s.suppliers.Store(slot, all)
-		out[n] = s.inScope(all, scope, t)
+		out[n] = s.suppliersOf(slot, names)
+		s.suppliers.Store(slot, out[n])
 	}
 	return out, nil
-}
-
-// inScope returns the suppliers that a scope allows. What each counts for does not depend on
-// the scope, like the words of a tenant.
-func (s *snapshot) inScope(all []index.Supplier, scope *policy.Scope, t *tenant) []index.Supplier {
-	if scope == nil {
-		return all
-	}
-	var out []index.Supplier
-	for _, supplier := range all {
-		if slot, there := t.slotOf(schema.KindTool, supplier.ID, s); there && s.at(slot).inScope(scope) {
-			out = append(out, supplier)
-		}
-	}
-	return out
 }
 
 // requiredNames returns the names of the first parameters that an entity

@@ -31,7 +31,7 @@ type Replica interface {
 	// ScoreCandidates chooses among the entities that the vectors belong to.
 	ScoreCandidates(ctx context.Context, l index.Lookup, vectors map[schema.Ref]*events.Vectors) ([]index.Candidate, error)
 	// Suppliers returns for each tool those that answer with what it takes.
-	Suppliers(ctx context.Context, tenant string, scope *policy.Scope, tools []string) ([][]index.Supplier, error)
+	Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error)
 }
 
 // vectorsOf are vectors by entity.
@@ -119,8 +119,8 @@ func (s *Search) share(ctx context.Context) time.Duration {
 }
 
 // Suppliers returns for each tool the tools that answer with what it requires.
-func (s *Search) Suppliers(ctx context.Context, tenant string, scope *policy.Scope, tools []string) ([][]index.Supplier, error) {
-	return s.replica.Suppliers(ctx, tenant, scope, tools)
+func (s *Search) Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error) {
+	return s.replica.Suppliers(ctx, tenant, tools)
 }
 
 // chosen returns the entities that are worth exact scores, with their vectors.

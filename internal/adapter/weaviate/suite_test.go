@@ -11,7 +11,6 @@ import (
 
 	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/testing/adaptertest"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -38,8 +37,8 @@ func (d *deployment) Candidates(ctx context.Context, l index.Lookup) ([]index.Ca
 	return d.Search.Candidates(ctx, l)
 }
 
-func (d *deployment) Suppliers(ctx context.Context, tenant string, scope *policy.Scope, tools []string) ([][]index.Supplier, error) {
-	return d.Search.Suppliers(ctx, tenant, scope, tools)
+func (d *deployment) Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error) {
+	return d.Search.Suppliers(ctx, tenant, tools)
 }
 
 // replica opens the local store of a query replica, which has no vectors.

@@ -152,7 +152,7 @@ func (e *evaluator) fill(ctx context.Context) error {
 	for i := range changes {
 		ids[i] = changes[i].ID
 	}
-	lists, err := e.index.Suppliers(ctx, identity.DefaultTenant, nil, ids)
+	lists, err := e.index.Suppliers(ctx, identity.DefaultTenant, ids)
 	e.suppliers = make(map[string][]index.Supplier, len(ids))
 	for i, list := range lists {
 		e.suppliers[ids[i]] = list

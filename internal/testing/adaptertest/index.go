@@ -22,7 +22,7 @@ type Index interface {
 	Positions() map[int]uint64
 	Apply(ctx context.Context, changes []events.Change, through map[int]uint64) error
 	Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error)
-	Suppliers(ctx context.Context, tenant string, scope *policy.Scope, tools []string) ([][]index.Supplier, error)
+	Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error)
 	Described(ctx context.Context, tenant, words string, filters schema.Filters, n int) ([]schema.Entity, error)
 	Catalogue
 }

@@ -32,7 +32,7 @@ func (t *indexTest) taking(id string, names ...string) events.Change {
 // suppliers returns the suppliers of tools as "id share", in one line a tool.
 func (t *indexTest) suppliers(tenant string, tools ...string) []string {
 	t.Helper()
-	lists, err := t.index.Suppliers(t.ctx, tenant, nil, tools)
+	lists, err := t.index.Suppliers(t.ctx, tenant, tools)
 	if err != nil || len(lists) != len(tools) {
 		t.Fatalf("suppliers of %d tools: %d lists, %v", len(tools), len(lists), err)
 	}
@@ -91,7 +91,7 @@ func testSuppliers(t *indexTest) {
 	}
 	ctx, cancel := context.WithCancel(t.ctx)
 	cancel()
-	if _, err := t.index.Suppliers(ctx, testTenant, nil, []string{"one"}); err == nil {
+	if _, err := t.index.Suppliers(ctx, testTenant, []string{"one"}); err == nil {
 		t.Error("a cancelled call does not fail")
 	}
 }

@@ -1,0 +1,51 @@
+package query
+
+import (
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Every lookup of a search is in the scope of the caller, so that the index chooses among
+// what the caller may find; and without grants that can be read there is no search.
+func TestASearchIsInTheScopeOfItsCaller(t *testing.T) {
+	b := newBench(t, shops()...)
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("default:\n  - {effect: allow, action: find, on: 'tag:none', to: 'subject:anna'}\n")
+	store, err := policy.OpenFile(path, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.deps.Policy = store
+	caller := identity.Caller{Tenant: testTenant, Subject: "anna", Role: identity.Reader}
+	for _, rank := range []schema.Rank{schema.RankTools, schema.RankProviders, schema.RankAuto} {
+		if _, err := b.Search(t.Context(), caller, schema.SearchRequest{Query: "shop", Rank: rank}); err != nil {
+			t.Errorf("%s: %v", rank, err)
+		}
+	}
+	for _, l := range b.index.lookups {
+		if l.Scope == nil || !slices.Equal(l.Scope.Allow.Names(), []string{"tag:none"}) {
+			t.Errorf("a lookup in the scope %+v", l.Scope)
+		}
+	}
+	if len(b.index.lookups) < 3 {
+		t.Errorf("%d lookups", len(b.index.lookups))
+	}
+	write("default: no list")
+	if _, err := b.Search(t.Context(), caller, schema.SearchRequest{Query: "shop"}); Status(err) != http.StatusServiceUnavailable {
+		t.Errorf("without grants: %v", err)
+	}
+}
