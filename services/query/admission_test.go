@@ -12,6 +12,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -24,8 +25,12 @@ type arrival struct {
 
 // arrive lets a search join the queue; it is in the queue, or beyond it, when arrive returns.
 func arrive(ctx context.Context, q *queue) *arrival {
+	return arriveAs(ctx, q, identity.Caller{Tenant: testTenant})
+}
+
+func arriveAs(ctx context.Context, q *queue, caller identity.Caller) *arrival {
 	a := &arrival{}
-	go func() { a.turn, a.err = q.enter(ctx) }()
+	go func() { a.turn, a.err = q.enter(ctx, caller) }()
 	synctest.Wait()
 	return a
 }
@@ -113,6 +118,61 @@ func TestASearchWhoseCallerLeavesGivesItsPlaceToTheNext(t *testing.T) {
 		synctest.Wait()
 		if next.turn == nil || q.length() != 0 {
 			t.Errorf("%+v, %d wait", next, q.length())
+		}
+	})
+}
+
+func TestTenantsAndTheirCallersTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(1, time.Minute)
+		last := arrive(t.Context(), q)
+		names := map[*arrival]string{}
+		for _, who := range []string{"a/x 1", "a/x 2", "a/x 3", "a/x 4", "a/y 1", "b/z 1", "b/z 2", "a/y 2"} {
+			tenant, subject, _ := strings.Cut(who[:3], "/")
+			names[arriveAs(t.Context(), q, identity.Caller{Tenant: tenant, Subject: subject})] = who
+		}
+		var order []string
+		for len(names) > 0 {
+			last.turn.leave()
+			synctest.Wait()
+			for a, who := range names {
+				if a.turn != nil {
+					order, last = append(order, who), a
+					delete(names, a)
+				}
+			}
+		}
+		if want := []string{"a/x 1", "b/z 1", "a/y 1", "b/z 2", "a/x 2", "a/y 2", "a/x 3", "a/x 4"}; !slices.Equal(order, want) {
+			t.Errorf("%q", order)
+		}
+	})
+}
+
+func TestOnlyTheSearchesOfWhoSendsTooManyAreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(1, time.Second)
+		q.held = 100 * time.Millisecond
+		arrive(t.Context(), q)
+		as := func(tenant, subject string) *arrival {
+			return arriveAs(t.Context(), q, identity.Caller{Tenant: tenant, Subject: subject})
+		}
+		admitted := 0
+		for as("a", "x").err == nil {
+			admitted++
+		}
+		if admitted != 10 {
+			t.Errorf("%d were admitted", admitted)
+		}
+		for _, who := range []struct{ tenant, subject string }{{"a", "y"}, {"b", "z"}} {
+			if a := as(who.tenant, who.subject); a.err != nil {
+				t.Errorf("%v: %v", who, a.err)
+			}
+		}
+		if a := as("a", "x"); !errors.Is(a.err, ErrBusy) {
+			t.Errorf("one more of the first: %v", a.err)
+		}
+		if waiting := q.length(); waiting != 12 || len(q.lines) != 2 {
+			t.Errorf("%d wait in %d lines", waiting, len(q.lines))
 		}
 	})
 }

@@ -114,7 +114,7 @@ func (s *Service) search(ctx context.Context, caller identity.Caller, req schema
 		sr.parts.without(degradedWeights)
 	}
 	q := s.rewrite(ctx, sr)
-	if err := s.enter(ctx, sr); err != nil {
+	if err := s.enter(ctx, caller, sr); err != nil {
 		return schema.SearchResponse{}, err
 	}
 	defer sr.turn.leave()
@@ -159,9 +159,9 @@ func (s *Service) scope(caller identity.Caller) (*policy.Scope, error) {
 }
 
 // enter waits until it is the search's turn.
-func (s *Service) enter(ctx context.Context, sr *search) (err error) {
+func (s *Service) enter(ctx context.Context, caller identity.Caller, sr *search) (err error) {
 	ctx, st := s.stage(ctx, "wait")
-	sr.turn, err = s.queue.enter(ctx)
+	sr.turn, err = s.queue.enter(ctx, caller)
 	st.end(err)
 	return err
 }
