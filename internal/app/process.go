@@ -150,9 +150,16 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 	if err != nil {
 		return config.Wrong{Err: err}
 	}
+	limits, err := p.cfg.Limits.Quotas()
+	if err != nil {
+		return config.Wrong{Err: err}
+	}
 	p.handler, err = httpserver.Handler(mux, httpserver.Config{
 		TokensFile: p.cfg.Auth.TokensFile, Provider: provider, Issuer: p.cfg.Auth.OIDC.Issuer, Resource: p.cfg.Auth.OIDC.Audience, Hosts: p.cfg.Auth.Hosts, Loopback: config.Loopback(p.cfg.Listen),
-		Limits: httpserver.Limits(p.cfg.Limits), Traces: p.traces, Logger: p.log, Registerer: p.metrics,
+		Limits: httpserver.Limits{
+			Requests: limits.Requests, Searches: limits.Searches, Feedback: limits.Feedback, Bytes: limits.Bytes, SubjectShare: limits.SubjectShare,
+		},
+		Traces: p.traces, Logger: p.log, Registerer: p.metrics,
 	})
 	if err != nil {
 		return config.Wrong{Err: err}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/quota"
 	"github.com/toolstream/toolstream/internal/source"
 )
 
@@ -80,6 +82,9 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"nats: {listen: \"4222\"}\n", `nats.listen "4222"`},
 		{"nats: {replicas: 0}\n", "nats.replicas 0"},
 		{"nats: {prefix: \"a.b\"}\n", `nats.prefix "a.b"`},
+		{"limits: {searches: many}\n", `limits.searches: "many"`},
+		{"limits: {requests: [600, a/b=5]}\n", `limits.requests: "a/b=5"`},
+		{"limits: {subject_share: [50, acme=0]}\n", "limits.subject_share: 0 is not 1 to 100"},
 		{"data: \"\"\n", "data is empty"},
 		{"kafka: {session: 10ms}\n", "kafka.session 10ms"},
 		{"query: {rewrite_budget: 1m}\n", "query.rewrite_budget 1m0s"},
@@ -139,6 +144,20 @@ func TestListsAreListsOrText(t *testing.T) {
 	t.Setenv("TOOLSTREAM_STANDARDIZER_QUARANTINE", "a,b")
 	if c, err := Load("", nil); err != nil || !slices.Equal(c.Standardizer.Quarantine, []string{"a", "b"}) {
 		t.Errorf("from the environment: %q, %v", c.Standardizer.Quarantine, err)
+	}
+}
+
+func TestLimitsAreNumbersOrListsOfThem(t *testing.T) {
+	bare(t)
+	want := quota.Quota{"": 600, "acme": 3000}
+	for _, text := range []string{"[600, acme=3000]", "600,acme=3000"} {
+		c, err := Load(writeFile(t, "limits:\n  bytes: 1000000\n  searches: "+text+"\n"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q, err := c.Limits.Quotas(); err != nil || !maps.Equal(q.Searches, want) || q.Bytes.Of("acme") != 1_000_000 || q.SubjectShare.Of("acme") != 100 || !q.Requests.None() {
+			t.Errorf("%s: %v, %v", text, q, err)
+		}
 	}
 }
 

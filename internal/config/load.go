@@ -168,10 +168,11 @@ func assign(field reflect.Value, value any) error {
 }
 
 // texts reads a list, or text with commas between its members; "off" is the empty one.
+// A whole number is text, too.
 func texts(value any) (list []string, err error) {
 	members, ok := value.([]any)
 	if !ok {
-		text, ok := value.(string)
+		text, ok := wholeText(value)
 		if !ok {
 			return nil, fmt.Errorf("is %v: want a list", value)
 		}
@@ -180,7 +181,7 @@ func texts(value any) (list []string, err error) {
 		}
 	}
 	for _, m := range members {
-		text, ok := m.(string)
+		text, ok := wholeText(m)
 		if !ok {
 			return nil, fmt.Errorf("has the member %v: want text", m)
 		}
@@ -192,6 +193,14 @@ func texts(value any) (list []string, err error) {
 		list = nil
 	}
 	return list, nil
+}
+
+func wholeText(value any) (string, bool) {
+	if n, whole := value.(int); whole {
+		return strconv.Itoa(n), true
+	}
+	text, ok := value.(string)
+	return text, ok
 }
 
 // mapping sets a field that is a map to one of YAML, or to text that holds one.

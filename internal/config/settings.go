@@ -56,10 +56,11 @@ type NATS struct {
 
 // Limits bound what one tenant may ask of a process in a minute.
 type Limits struct {
-	Requests int `name:"requests" default:"0" from:"0" help:"HTTP requests of a tenant that a process answers in a minute, beyond which it answers 429; 0: no limit"`
-	Searches int `name:"searches" default:"0" from:"0" help:"searches among them; 0: no limit"`
-	Feedback int `name:"feedback" default:"0" from:"0" help:"reports of feedback among them; 0: no limit"`
-	Bytes    int `name:"bytes" default:"0" from:"0" help:"bytes of bodies that a process reads of a tenant in a minute: a body that is begun is read to its end, and the next one waits for the rest; 0: no limit"`
+	Requests     []string `name:"requests" default:"0" help:"HTTP requests of a tenant that a process answers in a minute, beyond which it answers 429: a number, or a list, also separated by commas, with TENANT=NUMBER for tenants that have their own; 0: no limit"`
+	Searches     []string `name:"searches" default:"0" help:"searches among them, in the same form"`
+	Feedback     []string `name:"feedback" default:"0" help:"reports of feedback among them, in the same form"`
+	Bytes        []string `name:"bytes" default:"0" help:"bytes of bodies that a process reads of a tenant in a minute, in the same form: a body that is begun is read to its end, and the next one waits for the rest"`
+	SubjectShare []string `name:"subject_share" default:"100" help:"percent of each of these that one caller of a tenant may have, 1 to 100, in the same form; callers without a name are one"`
 }
 
 // Weaviate searches vectors, where services run apart.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/quota"
 )
 
 // Validate reports every setting that cannot work, by name and value.
@@ -26,7 +27,7 @@ func (c Config) Validate() error {
 		}
 	}
 	for _, err := range []error{
-		listens("listen", c.Listen), c.NATS.validate(), c.Auth.validate(), c.Kafka.validate(), c.validateVectors(), c.Rerank.validate(), c.Embedder.validate(), c.LLM.validate(), c.Crawl.validate(),
+		listens("listen", c.Listen), c.NATS.validate(), c.Auth.validate(), c.Limits.validate(), c.Kafka.validate(), c.validateVectors(), c.Rerank.validate(), c.Embedder.validate(), c.LLM.validate(), c.Crawl.validate(),
 		c.validateSources(),
 	} {
 		if err != nil {
@@ -141,6 +142,36 @@ func (o OIDC) RoleOf() (map[string]identity.Role, error) {
 		roles[entry[:at]] = identity.Role(entry[at+1:])
 	}
 	return roles, nil
+}
+
+// Quotas are the limits of tenants as numbers.
+type Quotas struct{ Requests, Searches, Feedback, Bytes, SubjectShare quota.Quota }
+
+// Quotas reads the limits. The error names the setting.
+func (l Limits) Quotas() (q Quotas, err error) {
+	for _, of := range []struct {
+		name string
+		list []string
+		into *quota.Quota
+	}{
+		{"requests", l.Requests, &q.Requests}, {"searches", l.Searches, &q.Searches}, {"feedback", l.Feedback, &q.Feedback}, {"bytes", l.Bytes, &q.Bytes},
+		{"subject_share", l.SubjectShare, &q.SubjectShare},
+	} {
+		if *of.into, err = quota.Parse(of.list); err != nil {
+			return Quotas{}, fmt.Errorf("limits.%s: %w", of.name, err)
+		}
+	}
+	return q, nil
+}
+
+func (l Limits) validate() error {
+	q, err := l.Quotas()
+	for _, percent := range q.SubjectShare {
+		if percent < 1 || percent > 100 {
+			err = fmt.Errorf("limits.subject_share: %d is not 1 to 100", percent)
+		}
+	}
+	return err
 }
 
 // Guarded refuses settings of a server that other machines reach and that asks nobody who

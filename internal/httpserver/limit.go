@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,15 +20,18 @@ import (
 
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/metric"
+	"github.com/toolstream/toolstream/internal/quota"
 )
 
-// Limits bound what one tenant may ask of a process in a minute; 0 sets no bound. A tenant
-// that was silent may ask for all of a minute at once.
+// Limits bound what one tenant may ask of a process in a minute. A tenant that was silent
+// may ask for all of a minute at once.
 type Limits struct {
-	Requests int // of any kind
-	Searches int
-	Feedback int
-	Bytes    int // of bodies
+	Requests quota.Quota // of any kind
+	Searches quota.Quota
+	Feedback quota.Quota
+	Bytes    quota.Quota // of bodies
+
+	SubjectShare quota.Quota // percent of each that one caller may have
 }
 
 // The header fields that tell of limits.
@@ -35,142 +40,290 @@ const (
 	limitField  = "RateLimit"
 )
 
-// minute is the window of every limit.
-const minute = time.Minute
+const (
+	minute      = time.Minute // the window of every limit
+	maxSubjects = 1024        // callers of a tenant that have buckets of their own at once
+	almost      = 1e-6        // of a token: time and rates are rounded
+)
 
 // limit is one of the limits: a name, what it allows in a minute, and to what it applies.
 type limit struct {
 	name    string
-	quota   int
+	quota   quota.Quota
 	bytes   bool // it counts the bytes of bodies, not requests
 	applies func(*http.Request) bool
 }
 
-// policy is the limit as an item of RateLimit-Policy.
-func (l *limit) policy() string {
-	policy := fmt.Sprintf("%q;q=%d;w=%.0f", l.name, l.quota, minute.Seconds())
-	if l.bytes {
-		policy += `;qu="content-bytes"`
-	}
-	return policy
-}
-
-// limiter has a bucket for each limit of each tenant. Tenants are as many as the
-// credentials name.
-type limiter struct {
-	limits  []limit
-	refused *prometheus.CounterVec
-
-	mu      sync.Mutex
-	buckets map[string][]*rate.Limiter // by whose they are, in the order of limits
-}
-
-func newLimiter(l Limits, reg prometheus.Registerer) *limiter {
+// table lists the limits.
+func (c Limits) table() []limit {
 	posts := func(path string) func(*http.Request) bool {
 		return func(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == path }
 	}
-	calls := func(r *http.Request) bool {
+	every := func(r *http.Request) bool {
 		return strings.HasPrefix(r.URL.Path, "/v1/") || strings.HasPrefix(r.URL.Path, RegistryPath)
 	}
-	out := &limiter{buckets: map[string][]*rate.Limiter{}, refused: metric.At(reg).NewCounterVec("toolstream_http_limited_total",
-		"Requests that were refused (429), by the limit of their tenant (requests, searches, feedback, bytes).",
-		[]string{"limit"}, []string{"requests", "searches", "feedback", "bytes"})}
-	for _, of := range []limit{
-		{name: "requests", quota: l.Requests, applies: calls},
-		{name: "searches", quota: l.Searches, applies: posts("/v1/search")},
-		{name: "feedback", quota: l.Feedback, applies: posts("/v1/feedback")},
-		{name: "bytes", quota: l.Bytes, bytes: true, applies: calls},
-	} {
-		if of.quota > 0 {
+	return []limit{
+		{name: "requests", quota: c.Requests, applies: every},
+		{name: "searches", quota: c.Searches, applies: posts("/v1/search")},
+		{name: "feedback", quota: c.Feedback, applies: posts("/v1/feedback")},
+		{name: "bytes", quota: c.Bytes, applies: every, bytes: true},
+	}
+}
+
+// ofSubject ends the name of the limit of one caller.
+const ofSubject = "-subject"
+
+// limiter has a bucket for each limit of each tenant, and for each limit of each caller
+// that has a share of its tenant's. Who has full buckets is forgotten: new ones are as full.
+type limiter struct {
+	limits  []limit
+	share   quota.Quota
+	refused *prometheus.CounterVec
+
+	mu      sync.Mutex
+	tenants map[string]*account
+	sweepAt int // how many tenants there are when full ones are looked for next
+}
+
+// account is the buckets of one tenant and of its callers.
+type account struct {
+	own      buckets
+	subjects map[string]buckets
+	others   buckets   // of the callers that come while maxSubjects have buckets that are not full
+	swept    time.Time // when full ones were looked for last
+}
+
+// buckets are those of the limits, in their order; nil where there is no limit.
+type buckets []*rate.Limiter
+
+func newLimiter(c Limits, reg prometheus.Registerer) *limiter {
+	out := &limiter{share: c.SubjectShare, tenants: map[string]*account{}, sweepAt: maxSubjects}
+	var names []string
+	for _, of := range c.table() {
+		names = append(names, of.name, of.name+ofSubject)
+		if !of.quota.None() {
 			out.limits = append(out.limits, of)
+		}
+	}
+	out.refused = metric.At(reg).NewCounterVec("toolstream_http_limited_total",
+		"Requests that were refused (429), by the limit of their tenant (requests, searches, feedback, bytes) or of their caller (requests-subject and so on).",
+		[]string{"limit"}, names)
+	return out
+}
+
+// limited is who shares the buckets of a request: its tenant, and in it the subject. Those
+// that prove themselves otherwise, to one operation, are none of a tenant: they share
+// buckets of their own.
+func limited(ctx context.Context) identity.Caller {
+	c := identity.From(ctx)
+	if c.Subject == "" && c.Role == "" {
+		return identity.Caller{}
+	}
+	return c
+}
+
+// of returns the buckets that a caller takes from: its own, if it has a share, and its
+// tenant's.
+func (l *limiter) of(c identity.Caller, now time.Time) (subject, tenant buckets) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.tenants[c.Tenant]
+	if a == nil {
+		if len(l.tenants) >= l.sweepAt {
+			maps.DeleteFunc(l.tenants, func(_ string, a *account) bool { return a.full(now) })
+			l.sweepAt = max(maxSubjects, 2*len(l.tenants))
+		}
+		a = &account{own: l.fill(c.Tenant, 100), subjects: map[string]buckets{}}
+		l.tenants[c.Tenant] = a
+	}
+	share := l.share.Of(c.Tenant)
+	if share == 0 || share == 100 {
+		return nil, a.own
+	}
+	return a.of(c.Subject, now, func() buckets { return l.fill(c.Tenant, share) }), a.own
+}
+
+// fill returns full buckets that have a percentage of what a tenant has.
+func (l *limiter) fill(tenant string, percent int) buckets {
+	out := make(buckets, len(l.limits))
+	for i, of := range l.limits {
+		if n := of.quota.Of(tenant); n > 0 {
+			n = max(1, n*percent/100)
+			out[i] = rate.NewLimiter(rate.Limit(float64(n)/minute.Seconds()), n)
 		}
 	}
 	return out
 }
 
-// limited is who shares the buckets of a request.
-func limited(ctx context.Context) string { return identity.From(ctx).Tenant }
+// of returns the buckets of a caller.
+func (a *account) of(subject string, now time.Time, fill func() buckets) buckets {
+	if b := a.subjects[subject]; b != nil {
+		return b
+	}
+	if len(a.subjects) >= maxSubjects && now.Sub(a.swept) >= time.Second {
+		maps.DeleteFunc(a.subjects, func(_ string, b buckets) bool { return b.full(now) })
+		a.swept = now
+	}
+	if len(a.subjects) < maxSubjects {
+		a.subjects[subject] = fill()
+		return a.subjects[subject]
+	}
+	if a.others == nil {
+		a.others = fill()
+	}
+	return a.others
+}
 
-// of returns somebody's buckets.
-func (l *limiter) of(who string) []*rate.Limiter {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.buckets[who] == nil {
-		for _, of := range l.limits {
-			l.buckets[who] = append(l.buckets[who], rate.NewLimiter(rate.Limit(float64(of.quota)/minute.Seconds()), of.quota))
+func (a *account) full(now time.Time) bool {
+	for _, b := range a.subjects {
+		if !b.full(now) {
+			return false
 		}
 	}
-	return l.buckets[who]
+	return a.own.full(now) && a.others.full(now)
+}
+
+func (b buckets) full(now time.Time) bool {
+	for _, bucket := range b {
+		if bucket != nil && bucket.TokensAt(now) < float64(bucket.Burst())-almost {
+			return false
+		}
+	}
+	return true
 }
 
 // wrap refuses requests over a limit, and tells of each limit how much of it is left, as
-// draft-ietf-httpapi-ratelimit-headers-10 has it.
+// draft-ietf-httpapi-ratelimit-headers-11 has it. A request that is refused takes nothing.
 func (l *limiter) wrap(next http.Handler) http.Handler {
 	if len(l.limits) == 0 {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		buckets, now := l.of(limited(r.Context())), time.Now()
-		for i, of := range l.limits {
-			if !of.applies(r) {
-				continue
+		who, now := limited(r.Context()), time.Now()
+		subject, tenant := l.of(who, now)
+		limits := append(l.apply(r, subject, ofSubject), l.apply(r, tenant, "")...)
+		var over []applied
+		for _, of := range limits {
+			if of.bucket.TokensAt(now) < 1-almost {
+				over = append(over, of)
 			}
-			b := buckets[i]
-			allowed := of.bytes && b.TokensAt(now) > 0 || !of.bytes && b.AllowN(now, 1)
-			left := b.TokensAt(now)
+		}
+		for _, of := range limits {
+			if len(over) == 0 && !of.bytes {
+				of.bucket.ReserveN(now, 1)
+			}
 			w.Header().Add(policyField, of.policy())
-			w.Header().Add(limitField, fmt.Sprintf("%q;r=%.0f;t=%d", of.name, math.Floor(max(0, left)), seconds(float64(of.quota)-left, b)))
-			if !allowed {
-				l.refused.WithLabelValues(of.name).Inc()
-				writeOverLimit(w, of, seconds(1-left, b))
-				return
-			}
-			if of.bytes {
-				r.Body = &counted{r.Body, b}
-			}
+			w.Header().Add(limitField, of.left(now))
+		}
+		if len(over) > 0 {
+			l.writeOver(w, over, now)
+			return
+		}
+		if i := slices.IndexFunc(l.limits, func(of limit) bool { return of.bytes && of.applies(r) }); i >= 0 {
+			r.Body = &counted{r.Body, func(n int) { l.spend(who, i, n) }}
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// counted takes what is read of a body from a bucket, which may be left in debt: a body is
-// not cut off, and the next one waits longer.
+// applied is a limit with the bucket of somebody.
+type applied struct {
+	name   string
+	what   string // it counts
+	bytes  bool
+	bucket *rate.Limiter
+}
+
+// apply returns the limits that a request is under.
+func (l *limiter) apply(r *http.Request, all buckets, suffix string) (out []applied) {
+	for i, b := range all {
+		if of := l.limits[i]; b != nil && of.applies(r) {
+			out = append(out, applied{of.name + suffix, of.name, of.bytes, b})
+		}
+	}
+	return out
+}
+
+// policy is the limit as an item of RateLimit-Policy.
+func (a *applied) policy() string {
+	policy := fmt.Sprintf("%q;q=%d;w=%.0f", a.name, a.bucket.Burst(), minute.Seconds())
+	if a.bytes {
+		policy += `;qu="content-bytes"`
+	}
+	return policy
+}
+
+// left is what is left of the limit as an item of RateLimit: r units, and t seconds until
+// there is more, unless it is full.
+func (a *applied) left(now time.Time) string {
+	whole := max(0, math.Floor(a.bucket.TokensAt(now)+almost))
+	item := fmt.Sprintf("%q;r=%.0f", a.name, whole)
+	if whole < float64(a.bucket.Burst()) {
+		item += fmt.Sprintf(";t=%d", a.until(whole+1, now))
+	}
+	return item
+}
+
+// until returns the seconds until so many tokens are in the bucket, rounded up.
+func (a *applied) until(tokens float64, now time.Time) int {
+	return int(math.Ceil((tokens-a.bucket.TokensAt(now))/float64(a.bucket.Limit()) - almost))
+}
+
+// spend takes bytes from the buckets of a limit, which may be left in debt: a body is not
+// cut off, and the next one waits longer.
+func (l *limiter) spend(who identity.Caller, limit, n int) {
+	now := time.Now()
+	subject, tenant := l.of(who, now)
+	for _, all := range []buckets{subject, tenant} {
+		if all == nil || all[limit] == nil {
+			continue
+		}
+		for left := n; left > 0; {
+			part := min(left, all[limit].Burst())
+			all[limit].ReserveN(now, part)
+			left -= part
+		}
+	}
+}
+
+// counted tells how much is read of a body.
 type counted struct {
 	io.ReadCloser
-	bucket *rate.Limiter
+	read func(n int)
 }
 
 // Read implements io.Reader.
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
-	for left, now := n, time.Now(); left > 0; {
-		part := min(left, c.bucket.Burst())
-		c.bucket.ReserveN(now, part)
-		left -= part
+	if n > 0 {
+		c.read(n)
 	}
 	return n, err
-}
-
-// seconds returns how long it takes until so many tokens more are in a bucket, rounded up.
-func seconds(tokens float64, b *rate.Limiter) int {
-	return int(math.Ceil(tokens / float64(b.Limit())))
 }
 
 // quotaExceeded is the type of problem that the draft registers.
 const quotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 
-// writeOverLimit answers a request that is over a limit.
-func writeOverLimit(w http.ResponseWriter, of limit, again int) {
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set("Retry-After", strconv.Itoa(again))
-	w.WriteHeader(http.StatusTooManyRequests)
+// writeOver answers a request that is over limits.
+func (l *limiter) writeOver(w http.ResponseWriter, over []applied, now time.Time) {
 	problem := struct {
 		huma.ErrorModel
 		Violated []string `json:"violated-policies"`
-	}{huma.ErrorModel{
-		Type: quotaExceeded, Status: http.StatusTooManyRequests, Title: http.StatusText(http.StatusTooManyRequests),
-		Detail: fmt.Sprintf("over the limit of %d %s a minute", of.quota, of.name),
-	}, []string{of.name}}
+	}{ErrorModel: huma.ErrorModel{Type: quotaExceeded, Status: http.StatusTooManyRequests, Title: http.StatusText(http.StatusTooManyRequests)}}
+	again := 0
+	for _, of := range over {
+		l.refused.WithLabelValues(of.name).Inc()
+		problem.Violated = append(problem.Violated, of.name)
+		again = max(again, of.until(1, now))
+	}
+	whose := "the tenant"
+	if strings.HasSuffix(over[0].name, ofSubject) {
+		whose = "one caller"
+	}
+	problem.Detail = fmt.Sprintf("over the limit of %d %s a minute of %s", over[0].bucket.Burst(), over[0].what, whose)
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Retry-After", strconv.Itoa(again))
+	w.WriteHeader(http.StatusTooManyRequests)
 	// The status line is sent: a write fails here only if the client has left.
 	_ = json.NewEncoder(w).Encode(problem)
 }

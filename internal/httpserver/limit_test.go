@@ -2,6 +2,7 @@ package httpserver
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,16 +17,22 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/quota"
 )
 
-// ask sends a request of a tenant through a limiter.
+// ask sends a request of TENANT, or TENANT/SUBJECT, through a limiter.
 func ask(t *testing.T, h http.Handler, who, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	rec := httptest.NewRecorder()
-	r := httptest.NewRequestWithContext(identity.With(t.Context(), identity.Caller{Tenant: who}), method, path, nil)
+	tenant, subject, _ := strings.Cut(who, "/")
+	caller := identity.Caller{Tenant: tenant, Subject: subject, Role: identity.Calling}
+	r := httptest.NewRequestWithContext(identity.With(t.Context(), caller), method, path, nil)
 	h.ServeHTTP(rec, r)
 	return rec
 }
+
+// all is a limit of every tenant.
+func all(n int) quota.Quota { return quota.Quota{"": n} }
 
 func answering(l Limits) http.Handler {
 	return newLimiter(l, prometheus.NewRegistry()).wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -33,7 +40,7 @@ func answering(l Limits) http.Handler {
 
 func TestATenantMayAskForAMinuteAtOnceAndThenAtItsRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := answering(Limits{Searches: 30})
+		h := answering(Limits{Searches: all(30)})
 		for i := range 30 {
 			if rec := ask(t, h, "a", "POST", "/v1/search"); rec.Code != 200 {
 				t.Fatalf("search %d: %d", i, rec.Code)
@@ -52,7 +59,7 @@ func TestATenantMayAskForAMinuteAtOnceAndThenAtItsRate(t *testing.T) {
 			problem.Type != quotaExceeded || problem.Status != 429 || !slices.Equal(problem.Violated, []string{"searches"}) {
 			t.Errorf("%d %v %s", rec.Code, rec.Header(), rec.Body)
 		}
-		if got := rec.Header().Get("RateLimit-Policy") + " " + rec.Header().Get("RateLimit"); got != `"searches";q=30;w=60 "searches";r=0;t=60` {
+		if got := rec.Header().Get("RateLimit-Policy") + " " + rec.Header().Get("RateLimit"); got != `"searches";q=30;w=60 "searches";r=0;t=2` {
 			t.Error(got)
 		}
 		if rec := ask(t, h, "b", "POST", "/v1/search"); rec.Code != 200 {
@@ -72,7 +79,7 @@ func TestATenantMayAskForAMinuteAtOnceAndThenAtItsRate(t *testing.T) {
 
 func TestEveryLimitOfARequestCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := answering(Limits{Requests: 3, Searches: 5, Feedback: 1})
+		h := answering(Limits{Requests: all(3), Searches: all(5), Feedback: all(1)})
 		rec := ask(t, h, "a", "POST", "/v1/search")
 		if got := rec.Header().Values("RateLimit"); !slices.Equal(got, []string{`"requests";r=2;t=20`, `"searches";r=4;t=12`}) {
 			t.Errorf("%q", got)
@@ -82,8 +89,10 @@ func TestEveryLimitOfARequestCounts(t *testing.T) {
 				t.Errorf("feedback %d: %d, want %d", i, rec.Code, want)
 			}
 		}
-		if rec := ask(t, h, "a", "POST", "/v1/search"); rec.Code != 429 {
-			t.Errorf("a fourth request: %d", rec.Code)
+		for _, want := range []int{200, 429} { // what was refused is not counted
+			if rec := ask(t, h, "a", "POST", "/v1/search"); rec.Code != want {
+				t.Errorf("a search after it: %d, want %d", rec.Code, want)
+			}
 		}
 		if rec := ask(t, h, "a", "GET", "/readyz"); rec.Code != 200 {
 			t.Errorf("health: %d", rec.Code)
@@ -91,9 +100,90 @@ func TestEveryLimitOfARequestCounts(t *testing.T) {
 	})
 }
 
+func TestOneCallerLeavesTheOthersOfItsTenantTheirPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := answering(Limits{Searches: quota.Quota{"": 10, "big": 100}, SubjectShare: quota.Quota{"": 40, "one": 100}})
+		count := func(who string, tries int) (answered int, last *httptest.ResponseRecorder) {
+			for range tries {
+				if last = ask(t, h, who, "POST", "/v1/search"); last.Code == 200 {
+					answered++
+				}
+			}
+			return answered, last
+		}
+		for _, tc := range []struct {
+			who  string
+			want int
+		}{{"a/x", 4}, {"a/y", 4}, {"a/z", 2}, {"b/x", 4}, {"big/x", 40}, {"one/x", 10}} {
+			if got, last := count(tc.who, 50); got != tc.want || last.Code != 429 {
+				t.Errorf("%s: %d, want %d; then %d", tc.who, got, tc.want, last.Code)
+			}
+		}
+		_, last := count("a/x", 1)
+		if got := last.Header().Values("RateLimit-Policy"); !slices.Equal(got, []string{`"searches-subject";q=4;w=60`, `"searches";q=10;w=60`}) {
+			t.Errorf("%q", got)
+		}
+		if got := last.Header().Values("RateLimit"); !slices.Equal(got, []string{`"searches-subject";r=0;t=15`, `"searches";r=0;t=6`}) || last.Header().Get("Retry-After") != "15" {
+			t.Errorf("%q %v", got, last.Header())
+		}
+		if !strings.Contains(last.Body.String(), `["searches-subject","searches"]`) || !strings.Contains(last.Body.String(), "4 searches a minute of one caller") {
+			t.Error(last.Body)
+		}
+		time.Sleep(15 * time.Second) // the refused ones have taken nothing
+		if got, _ := count("a/x", 1); got != 1 {
+			t.Error("refused after what Retry-After said")
+		}
+	})
+}
+
+func TestWhoHasFullBucketsIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(Limits{Requests: all(1_000_000), SubjectShare: all(1)}, prometheus.NewRegistry())
+		h := l.wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		var last *httptest.ResponseRecorder
+		for i := range 3 * maxSubjects {
+			last = ask(t, h, fmt.Sprintf("a/%d", i), "GET", "/v1/tools")
+		}
+		if n := len(l.tenants["a"].subjects); n != maxSubjects {
+			t.Errorf("%d callers have buckets", n)
+		}
+		if got := last.Header().Get("RateLimit"); got != fmt.Sprintf(`"requests-subject";r=%d;t=1`, 10_000-2*maxSubjects) {
+			t.Errorf("the others share their buckets: %s", got)
+		}
+		time.Sleep(time.Minute)
+		ask(t, h, "a/new", "GET", "/v1/tools")
+		if n := len(l.tenants["a"].subjects); n != 1 {
+			t.Errorf("%d callers have buckets, all but one of them full", n)
+		}
+		for i := range 3 * maxSubjects {
+			ask(t, h, fmt.Sprint(i), "GET", "/v1/tools")
+			time.Sleep(time.Second)
+		}
+		if n := len(l.tenants); n > maxSubjects+1 {
+			t.Errorf("%d tenants have buckets", n)
+		}
+	})
+}
+
+func TestWhoHasNoCredentialTakesNothingFromATenant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := answering(Limits{Requests: all(2)})
+		for _, want := range []int{200, 200, 429} {
+			rec := httptest.NewRecorder()
+			h.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "POST", "/v1/sources/a:event", nil))
+			if rec.Code != want {
+				t.Errorf("%d, want %d", rec.Code, want)
+			}
+		}
+		if rec := ask(t, h, identity.DefaultTenant, "GET", "/v1/tools"); rec.Code != 200 {
+			t.Errorf("a caller of the default tenant: %d", rec.Code)
+		}
+	})
+}
+
 func TestABodyIsReadToItsEndAndTheNextOneWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newLimiter(Limits{Bytes: 600}, prometheus.NewRegistry()).wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := newLimiter(Limits{Bytes: all(600)}, prometheus.NewRegistry()).wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if n, err := io.Copy(io.Discard, r.Body); n != 900 || err != nil {
 				t.Errorf("%d bytes, %v", n, err)
 			}
@@ -108,7 +198,7 @@ func TestABodyIsReadToItsEndAndTheNextOneWaits(t *testing.T) {
 			t.Errorf("%d %v", rec.Code, rec.Header())
 		}
 		rec := send()
-		if rec.Code != 429 || rec.Header().Get("Retry-After") != "31" || rec.Header().Get("RateLimit") != `"bytes";r=0;t=90` {
+		if rec.Code != 429 || rec.Header().Get("Retry-After") != "31" || rec.Header().Get("RateLimit") != `"bytes";r=0;t=31` {
 			t.Errorf("%d %v", rec.Code, rec.Header())
 		}
 		time.Sleep(31 * time.Second)
@@ -119,13 +209,13 @@ func TestABodyIsReadToItsEndAndTheNextOneWaits(t *testing.T) {
 }
 
 func TestWhatIsPassedOnTellsOfTheLimitsOfThePeer(t *testing.T) {
-	peer := httptest.NewServer(answering(Limits{Searches: 5}))
+	peer := httptest.NewServer(answering(Limits{Searches: all(5)}))
 	defer peer.Close()
 	address, err := url.Parse(peer.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newLimiter(Limits{Requests: 100, Searches: 90}, prometheus.NewRegistry()).wrap(toPeer("query", address, propagation.TraceContext{}))
+	h := newLimiter(Limits{Requests: all(100), Searches: all(90)}, prometheus.NewRegistry()).wrap(toPeer("query", address, propagation.TraceContext{}))
 	rec := ask(t, h, "a", "POST", "/v1/search")
 	if got := rec.Header().Values("RateLimit"); rec.Code != 200 || !slices.Equal(got, []string{`"searches";r=4;t=12`}) {
 		t.Errorf("%d %q", rec.Code, got)
