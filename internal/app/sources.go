@@ -14,6 +14,7 @@ import (
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/quota"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/ingest/sources/documents"
@@ -35,7 +36,7 @@ func (p *process) openSources() (*natsadapter.KV, error) {
 }
 
 // buildSources makes the service that keeps sources, beside ingest.
-func (p *process) buildSources() error {
+func (p *process) buildSources(most quota.Quota) error {
 	store, err := p.openSources()
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ func (p *process) buildSources() error {
 		}
 	}
 	p.sources = sources.New(sources.Config{
-		Declared: declared,
+		Declared: declared, Most: most,
 		Permit: sources.Permit{
 			Credentials: p.cfg.Crawl.Credentials, Commands: p.cfg.Crawl.Commands, Folders: p.cfg.Crawl.Folders,
 			Private: len(prefixes) > 0, Namespaces: p.cfg.Crawl.Kubernetes.Namespaces, Trusted: trusted,

@@ -54,13 +54,15 @@ type NATS struct {
 	KeyFile         string `name:"key_file" help:"its key"`
 }
 
-// Limits bound what one tenant may ask of a process in a minute.
+// Limits bound what one tenant may ask of a process in a minute, and what it may have.
 type Limits struct {
 	Requests     []string `name:"requests" default:"0" help:"HTTP requests of a tenant that a process answers in a minute, beyond which it answers 429: a number, or a list, also separated by commas, with TENANT=NUMBER for tenants that have their own; 0: no limit"`
 	Searches     []string `name:"searches" default:"0" help:"searches among them, in the same form"`
 	Feedback     []string `name:"feedback" default:"0" help:"reports of feedback among them, in the same form"`
 	Bytes        []string `name:"bytes" default:"0" help:"bytes of bodies that a process reads of a tenant in a minute, in the same form: a body that is begun is read to its end, and the next one waits for the rest"`
 	SubjectShare []string `name:"subject_share" default:"100" help:"percent of each of these that one caller of a tenant may have, 1 to 100, in the same form; callers without a name are one"`
+	Tools        []string `name:"tools" default:"0" help:"tools and providers that a tenant may have, in the same form: further ones are rejected"`
+	Sources      []string `name:"sources" default:"0" help:"sources that a tenant may have, with those that they name, in the same form: further ones are refused"`
 }
 
 // Weaviate searches vectors, where services run apart.

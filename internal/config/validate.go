@@ -145,7 +145,7 @@ func (o OIDC) RoleOf() (map[string]identity.Role, error) {
 }
 
 // Quotas are the limits of tenants as numbers.
-type Quotas struct{ Requests, Searches, Feedback, Bytes, SubjectShare quota.Quota }
+type Quotas struct{ Requests, Searches, Feedback, Bytes, SubjectShare, Tools, Sources quota.Quota }
 
 // Quotas reads the limits. The error names the setting.
 func (l Limits) Quotas() (q Quotas, err error) {
@@ -155,7 +155,7 @@ func (l Limits) Quotas() (q Quotas, err error) {
 		into *quota.Quota
 	}{
 		{"requests", l.Requests, &q.Requests}, {"searches", l.Searches, &q.Searches}, {"feedback", l.Feedback, &q.Feedback}, {"bytes", l.Bytes, &q.Bytes},
-		{"subject_share", l.SubjectShare, &q.SubjectShare},
+		{"subject_share", l.SubjectShare, &q.SubjectShare}, {"tools", l.Tools, &q.Tools}, {"sources", l.Sources, &q.Sources},
 	} {
 		if *of.into, err = quota.Parse(of.list); err != nil {
 			return Quotas{}, fmt.Errorf("limits.%s: %w", of.name, err)

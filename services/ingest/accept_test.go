@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/toolstream/toolstream/internal/quota"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -71,6 +72,79 @@ func TestAcceptDecidesByVersionThenByContent(t *testing.T) {
 			}
 			checkLog(t, bus, strings.Count(tc.want, "accepted"))
 		})
+	}
+}
+
+func TestATenantHasAsManyToolsAsItMayHave(t *testing.T) {
+	bus := streamtest.NewBus()
+	cfg := Config{Tools: quota.Quota{"": 3, "other": 0}}
+	s, stop := start(t, bus, cfg, newWall().now)
+	provider := doc("p", "x")
+	provider.Kind = schema.KindProvider
+	for _, step := range []struct {
+		items []formats.Item
+		want  string
+	}{
+		{[]formats.Item{doc("a", "x"), doc("b", "x"), provider}, "accepted accepted accepted"},
+		{[]formats.Item{doc("c", "x"), doc("a", "y"), doc("b", "x")}, "rejected accepted unchanged"},
+		{[]formats.Item{gone("a"), doc("c", "x"), doc("d", "x")}, "accepted accepted rejected"},
+		{[]formats.Item{doc("a", "x"), gone("c"), doc("a", "x"), gone("a"), gone("b"), doc("e", "x")}, "rejected accepted superseded accepted accepted accepted"},
+		{[]formats.Item{doc("a", "x"), doc("b", "x"), doc("c", "x")}, "accepted rejected rejected"},
+	} {
+		if got := states(outcomes(t, s, step.items...)); got != step.want {
+			t.Errorf("%v: %q, want %q", step.items, got, step.want)
+		}
+	}
+	o := outcomes(t, s, doc("z", "x"))[0]
+	if o.Reason != ReasonLimit || !strings.Contains(o.Detail, "limits.tools") || statusOf(o.Reason) != 409 {
+		t.Errorf("%+v", o)
+	}
+	all, err := s.Accept(t.Context(), "other", []formats.Item{doc("a", "x"), doc("b", "x"), doc("c", "x"), doc("d", "x")}, Options{})
+	if err != nil || states(all) != "accepted accepted accepted accepted" {
+		t.Errorf("a tenant without a limit: %v, %v", all, err)
+	}
+	stop()
+	again, _ := start(t, bus, cfg, newWall().now)
+	if got := accept(t, again, doc("z", "x"), doc("a", "z")); got != "rejected accepted" {
+		t.Errorf("after a restart: %s", got)
+	}
+}
+
+func TestProcessesCountTheToolsOfATenantTogether(t *testing.T) {
+	bus := streamtest.NewBus()
+	cfg := Config{Tools: quota.Quota{"": 3}, Shared: true}
+	one, _ := start(t, bus, cfg, newWall().now)
+	two, _ := start(t, bus, cfg, newWall().now)
+	for _, step := range []struct {
+		s    *Service
+		item formats.Item
+		want string
+	}{
+		{one, doc("a", "x"), "accepted"}, {two, doc("b", "x"), "accepted"}, {one, doc("c", "x"), "accepted"}, {two, doc("d", "x"), "rejected"},
+		{one, gone("b"), "accepted"}, {two, doc("d", "x"), "accepted"}, {one, doc("b", "x"), "rejected"},
+	} {
+		if got := accept(t, step.s, step.item); got != step.want {
+			t.Errorf("%s: %s, want %s", step.item.ID, got, step.want)
+		}
+	}
+}
+
+// Deleted ids are known for a month, each at the cost of a record.
+func TestATenantUsesOnlySoManyIDs(t *testing.T) {
+	s, _ := start(t, streamtest.NewBus(), Config{Tools: quota.Quota{"": 2}}, newWall().now)
+	for i := range 15 * knownPart {
+		id := fmt.Sprint(i)
+		for _, o := range append(outcomes(t, s, doc(id, "x")), outcomes(t, s, gone(id))...) {
+			if o.State == Rejected && !strings.Contains(o.Detail, "ids") {
+				t.Fatalf("%+v", o)
+			}
+		}
+	}
+	if n := s.table.Len(); n != 2*knownPart {
+		t.Errorf("%d ids are known", n)
+	}
+	if got := accept(t, s, doc("0", "x")); got != "accepted" {
+		t.Errorf("an id that is known: %s", got)
 	}
 }
 

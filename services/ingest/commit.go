@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/toolstream/toolstream/internal/stream"
@@ -20,6 +21,7 @@ type group struct {
 	accepted []*change
 	latest   map[string]*change // the newest accepted change of each key
 	repeated []*change          // of events that brought nothing new
+	grown    map[string]tally   // what the accepted changes add to the tallies, by tenant
 }
 
 const (
@@ -45,7 +47,7 @@ func (s *Service) commit(requests []*request) error {
 			return err
 		}
 	}
-	g := &group{latest: map[string]*change{}}
+	g := &group{latest: map[string]*change{}, grown: map[string]tally{}}
 	for _, r := range requests {
 		for _, ch := range r.Items {
 			s.decide(g, ch)
@@ -76,6 +78,12 @@ func (s *Service) decide(g *group, ch *change) {
 	if state != Accepted {
 		return
 	}
+	grows := difference(old, there, ch.record())
+	if detail := s.beyond(g, ch.Tenant, grows); detail != "" {
+		ch.outcome.reject(ReasonLimit, "", detail)
+		return
+	}
+	g.grown[ch.Tenant] = g.grown[ch.Tenant].plus(grows)
 	if before != nil && before.request == ch.request {
 		before.superseded = true
 		before.decided(Superseded, "", record{})
@@ -86,6 +94,27 @@ func (s *Service) decide(g *group, ch *change) {
 	ch.outcome.Revision = ch.Revision
 	g.accepted = append(g.accepted, ch)
 	g.latest[ch.key] = ch
+}
+
+// knownPart is how many times its limit a tenant may have in records: an id that was
+// deleted is known for a month.
+const knownPart = 10
+
+// beyond says why a change that adds this to its tenant's tally is over the limit, or is
+// empty. What is there may change, and go, whatever the limit is.
+func (s *Service) beyond(g *group, tenant string, grows tally) string {
+	limit := s.cfg.Tools.Of(tenant)
+	if limit == 0 {
+		return ""
+	}
+	has := s.table.tally(tenant).plus(g.grown[tenant])
+	switch {
+	case grows.there > 0 && has.there >= limit:
+		return fmt.Sprintf("the tenant has %d tools and providers, and may have %d (limits.tools): delete some, or ask the operator for a higher limit", has.there, limit)
+	case grows.known > 0 && has.known >= knownPart*limit:
+		return fmt.Sprintf("the tenant has used %d ids in a month, deleted ones counted, and may use %d times as many as it may have tools and providers (limits.tools): use ids again, or ask the operator for a higher limit", has.known, knownPart)
+	}
+	return ""
 }
 
 // publish makes the accepted changes of a group durable and remembers them.

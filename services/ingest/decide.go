@@ -34,6 +34,7 @@ const (
 	ReasonTenant    = "tenant_mismatch"   // the document names another tenant than the credential
 	ReasonEmpty     = "empty_document"    // nothing to index
 	ReasonOwned     = "other_provider"    // the tool belongs to another provider, and the call does not take tools over
+	ReasonLimit     = "over_limit"        // the tenant has as many tools and providers as it may have
 	ReasonNotFound  = "not_found"         // a delete, or a release, of what is not there
 	ReasonChanged   = "changed_since"     // the document to release is not the newest one
 	ReasonWithheld  = "deletion_withheld" // not deleted, because the batch was not read whole

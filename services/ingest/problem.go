@@ -38,7 +38,7 @@ func statusOf(reason string) int {
 		return http.StatusRequestEntityTooLarge
 	case ReasonNotFound:
 		return http.StatusNotFound
-	case ReasonConflict, ReasonOwned, ReasonChanged:
+	case ReasonConflict, ReasonOwned, ReasonChanged, ReasonLimit: // the caller can resolve it and send it again; waiting alone does not, as with 429
 		return http.StatusConflict
 	case ReasonTenant:
 		return http.StatusForbidden

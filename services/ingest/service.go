@@ -21,6 +21,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/boilerplate"
 	"github.com/toolstream/toolstream/internal/health"
+	"github.com/toolstream/toolstream/internal/quota"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
@@ -38,6 +39,8 @@ type Config struct {
 	EventWindow    int               // newest events whose repetition is recognised; 65,536
 	EventTypes     map[string]string // own event types by those of other senders (ParseEventTypes)
 	Origins        []string          // origins that may register for webhooks; "*" allows all, none are allowed by default
+
+	Tools quota.Quota // tools and providers of a tenant; with several processes, a group of changes more
 
 	// Shared says that other processes write to tools.raw, too. Then every commit first
 	// waits until the table holds what is on the bus: the change that another process has

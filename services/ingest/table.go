@@ -60,12 +60,33 @@ type eventTime struct {
 type table struct {
 	mu        sync.RWMutex // guards all below
 	records   map[string]record
+	tallies   map[string]tally          // by tenant
 	uncertain map[string]schema.Version // the newest version of a key that a commit without an answer may have put on the bus
+}
+
+// tally is how many entities a tenant has, and how many records there are of them: also of
+// those that are deleted, for as long as they are known.
+type tally struct{ there, known int }
+
+func (t tally) plus(u tally) tally { return tally{t.there + u.there, t.known + u.known} }
+
+// difference is what a record adds to the tally of its tenant.
+func difference(old record, known bool, r record) (d tally) {
+	if !known {
+		d.known = 1
+	}
+	if known && !old.deleted {
+		d.there--
+	}
+	if !r.deleted {
+		d.there++
+	}
+	return d
 }
 
 // newTable returns an empty table.
 func newTable() *table {
-	return &table{records: map[string]record{}, uncertain: map[string]schema.Version{}}
+	return &table{records: map[string]record{}, tallies: map[string]tally{}, uncertain: map[string]schema.Version{}}
 }
 
 // Len returns how many entities are known, deleted ones included.
@@ -99,6 +120,30 @@ func (t *table) put(key string, r record) {
 		r.event = old.event
 	}
 	t.records[key] = r
+	t.add(key, difference(old, there, r))
+}
+
+// add changes the tally of a key's tenant. It is called with mu held.
+func (t *table) add(key string, d tally) {
+	tenant := tenantOf(key)
+	if sum := t.tallies[tenant].plus(d); sum != (tally{}) {
+		t.tallies[tenant] = sum
+	} else {
+		delete(t.tallies, tenant)
+	}
+}
+
+// tenantOf returns the tenant of a key.
+func tenantOf(key string) string {
+	tenant, _, _ := strings.Cut(key, "/")
+	return tenant
+}
+
+// tally returns how many entities and records a tenant has.
+func (t *table) tally(tenant string) tally {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.tallies[tenant]
 }
 
 // locate notes where the newest record of key lies, if it has this revision.
@@ -115,6 +160,13 @@ func (t *table) locate(key string, revision uint64, partition int, offset uint64
 func (t *table) drop(key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if old, there := t.records[key]; there {
+		d := tally{known: -1}
+		if !old.deleted {
+			d.there = -1
+		}
+		t.add(key, d)
+	}
 	delete(t.records, key)
 	delete(t.uncertain, key)
 }

@@ -34,6 +34,39 @@ func TestTableKeepsTheNewest(t *testing.T) {
 	}
 }
 
+func TestTableCountsWhatTenantsHave(t *testing.T) {
+	table := newTable()
+	key := func(tenant, id string) string {
+		return events.Key(schema.Ref{Tenant: tenant, Kind: schema.KindTool, ID: id})
+	}
+	revision := uint64(0)
+	put := func(key string, deleted bool) {
+		revision++
+		table.put(key, record{Version: schema.Version{Revision: revision}, deleted: deleted})
+	}
+	put(key("one", "a"), false)
+	put(key("one", "b"), false)
+	put(key("one", "b"), false)
+	put(key("two", "a"), false)
+	put(key("one", "b"), true)
+	put(key("one", "c"), true)
+	table.put(key("one", "a"), record{deleted: true}) // which is older
+	if one, two := table.tally("one"), table.tally("two"); one != (tally{1, 3}) || two != (tally{1, 1}) {
+		t.Errorf("%+v, %+v", one, two)
+	}
+	put(key("one", "b"), false)
+	table.drop(key("one", "c"))
+	table.drop(key("one", "never there"))
+	if one := table.tally("one"); one != (tally{2, 2}) {
+		t.Errorf("%+v", one)
+	}
+	table.drop(key("one", "a"))
+	table.drop(key("one", "b"))
+	if len(table.tallies) != 1 {
+		t.Errorf("%v", table.tallies)
+	}
+}
+
 func TestTableListsTheToolsOfProviders(t *testing.T) {
 	table := newTable()
 	for _, e := range []struct {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ var (
 	errTaken    = errors.New("two sources cannot fill one provider")
 	errNamed    = errors.New("the source is named by the source")
 	errUnproven = errors.New("events of this source cannot be verified: the server's log says why")
+	errLimit    = errors.New("the tenant has as many sources as it may have (limits.sources): remove one, or ask the operator for a higher limit")
 	errProvider = errors.New("the provider of a source stays: remove the source, and add it anew")
 )
 
@@ -125,10 +127,14 @@ func (s *Service) put(ctx context.Context, i id, spec source.Spec) (Source, erro
 	if err := s.awaitLoaded(ctx); err != nil {
 		return Source{}, err
 	}
-	if there, err := s.get(ctx, i); err == nil && there.Parent != "" {
+	there, err := s.get(ctx, i)
+	switch {
+	case err == nil && there.Parent != "":
 		return Source{}, (&record{Parent: there.Parent}).changeable()
+	case errors.Is(err, errNotFound) && s.room(i.tenant) == 0:
+		return Source{}, errLimit
 	}
-	spec, err := s.admit(i, spec)
+	spec, err = s.admit(i, spec)
 	if err != nil {
 		return Source{}, err
 	}
@@ -144,6 +150,23 @@ func (s *Service) put(ctx context.Context, i id, spec source.Spec) (Source, erro
 		rec.Spec = spec
 		return nil
 	})
+}
+
+// room returns how many sources a tenant may still add. Those of the settings are the
+// operator's and are taken whatever the limit is, but count.
+func (s *Service) room(tenant string) int {
+	limit := s.cfg.Most.Of(tenant)
+	if limit == 0 {
+		return math.MaxInt
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, h := range s.known {
+		if i.tenant == tenant && h.spec != nil {
+			limit--
+		}
+	}
+	return max(0, limit)
 }
 
 // edit changes something of a source that is there.

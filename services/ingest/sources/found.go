@@ -83,7 +83,7 @@ func (s *Service) choose(parent id, spec source.Spec, found []source.Found, c *c
 	slices.SortStableFunc(found, func(a, b source.Found) int { return order(a) - order(b) })
 	var wrong faults
 	seen := map[string]bool{}
-	room := room{limit: cmp.Or(spec.Limit, source.DefaultFound), all: len(there)}
+	room, left := room{limit: cmp.Or(spec.Limit, source.DefaultFound), all: len(there)}, s.room(parent.tenant)
 	for _, f := range found {
 		_, known := there[f.Name]
 		fault := cmp.Or(f.Problem, unfit(f))
@@ -99,10 +99,16 @@ func (s *Service) choose(parent id, spec source.Spec, found []source.Found, c *c
 			n.kept[f.Name] = true
 			room.keep(known)
 			wrong.add(f.Name, fault)
+		case !known && left == 0:
+			n.denied[f.Name] = true
+			wrong.add(f.Name, errLimit.Error())
 		case !room.take(known):
 			n.denied[f.Name] = true
 			wrong.add(f.Name, fmt.Sprintf("beyond the limit of %d sources", room.limit))
 		default:
+			if !known {
+				left--
+			}
 			f.Spec = s.inherit(spec, f.Spec)
 			n.wanted = append(n.wanted, f)
 		}

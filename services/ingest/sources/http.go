@@ -116,7 +116,7 @@ func problem(err error) error {
 		return huma.Error404NotFound(err.Error())
 	case errors.Is(err, source.ErrRefused), errors.Is(err, outbound.ErrAddress):
 		return huma.Error403Forbidden(err.Error())
-	case errors.Is(err, errDeclared), errors.Is(err, errNamed), errors.Is(err, errRemoving), errors.Is(err, errPaused), errors.Is(err, errNotHeld), errors.Is(err, errProvider), errors.Is(err, errTaken):
+	case errors.Is(err, errDeclared), errors.Is(err, errNamed), errors.Is(err, errRemoving), errors.Is(err, errPaused), errors.Is(err, errNotHeld), errors.Is(err, errProvider), errors.Is(err, errTaken), errors.Is(err, errLimit):
 		return huma.Error409Conflict(err.Error())
 	case errors.Is(err, errUnproven):
 		return huma.Error503ServiceUnavailable(err.Error())

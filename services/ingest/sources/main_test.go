@@ -255,9 +255,13 @@ type places struct {
 // run calls test with a service that runs, in virtual time. The kinds of its sources are
 // the names of shops.
 func run(t *testing.T, config Config, shops map[string]*shop, test func(*places)) {
+	runAt(t, ingest.Config{}, config, shops, test)
+}
+
+func runAt(t *testing.T, accepting ingest.Config, config Config, shops map[string]*shop, test func(*places)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &places{t: t, bus: streamtest.NewBus(), store: newMemory(), shops: shops, config: config}
-		index, err := ingest.New(ingest.Config{}, ingest.Deps{
+		index, err := ingest.New(accepting, ingest.Deps{
 			Publisher: p.bus, Follower: p.bus, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 		})
 		if err != nil {

@@ -73,6 +73,10 @@ func (w *worker) publish(ctx context.Context, rec *record, l source.Listing, opt
 	}
 	f.problems = c.problems
 	k.listed, k.last = sum, f
+	if f.beyond > 0 {
+		k.filled = time.Time{} // the next look tries again: other tools of the tenant may have gone
+		f.again = f.again || f.changed.Removed > 0
+	}
 	return f, nil
 }
 
@@ -127,6 +131,7 @@ func (w *worker) accept(ctx context.Context, c *content, opts ingest.Options, f 
 		k.owner = item.Hash
 	}
 	var fresh []formats.Item
+	beyond := ""
 	for _, item := range c.tools {
 		if hash, there := k.tools[item.ID]; !there || hash != item.Hash {
 			fresh = append(fresh, item)
@@ -140,6 +145,11 @@ func (w *worker) accept(ctx context.Context, c *content, opts ingest.Options, f 
 		for i, o := range outcomes {
 			_, there := k.tools[o.ID]
 			switch {
+			case o.Reason == ingest.ReasonLimit:
+				f.beyond++
+				beyond = o.Detail
+				c.kept[o.ID] = true
+				continue
 			case o.State == ingest.Rejected:
 				c.problem(fmt.Sprintf("%s: %s: %s", o.ID, o.Reason, o.Detail))
 				c.kept[o.ID] = true
@@ -151,6 +161,9 @@ func (w *worker) accept(ctx context.Context, c *content, opts ingest.Options, f 
 			}
 			k.tools[o.ID] = some[i].Hash
 		}
+	}
+	if f.beyond > 0 {
+		c.problems = slices.Insert(c.problems, 0, fmt.Sprintf("%d tools are not taken: %s", f.beyond, beyond))
 	}
 	return nil
 }

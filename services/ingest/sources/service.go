@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/quota"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/services/ingest"
@@ -33,6 +34,7 @@ type Config struct {
 	Permit   Permit
 	Declared map[string]map[string]source.Spec // in the settings, by tenant and name
 	Limits   source.Limits                     // 1,000 pages, 20,000 tools, 64 MiB
+	Most     quota.Quota                       // sources of a tenant
 	Timeout  time.Duration                     // of one look; 1 min
 	Every    time.Duration                     // between looks where neither the source nor its declaration says; 5 min
 	Parallel int                               // looks at once at sources that answer; 64. A quarter of that is for those that do not.

@@ -232,6 +232,7 @@ type result struct {
 	changed  Changed
 	problems []string
 	loss     *Loss // that is held
+	beyond   int   // tools that are over the limit of the tenant
 	again    bool  // soon: a loss is doubted, or a source is named anew that is being removed
 }
 

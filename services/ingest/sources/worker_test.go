@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/quota"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/ingest/formats"
@@ -114,6 +115,82 @@ func TestAFailureCostsNoTools(t *testing.T) {
 			p.pass(15 * time.Minute)
 			if src = p.want("shop", Polling, 2); src.LastError != "" {
 				p.t.Errorf("%s, and then it works: %+v", tc.name, src.Status)
+			}
+		}
+	})
+}
+
+// What is over the limit of the tenant is named and not taken, costs no other tool, and is
+// taken once there is room.
+func TestASourceIsTakenAsFarAsItsTenantMayHaveTools(t *testing.T) {
+	a, b := newShop("one", "two"), newShop("one")
+	runAt(t, ingest.Config{Tools: quota.Quota{"": 5}}, Config{}, map[string]*shop{"mcp": a, "openapi": b}, func(p *places) {
+		p.put("other", "openapi")
+		p.put("shop", "mcp") // the provider of each counts
+		src := p.want("shop", Polling, 2)
+		if len(src.Problems) > 0 {
+			p.t.Errorf("%q", src.Problems)
+		}
+		a.with(func(s *shop) {
+			s.tools["one"] = "Does it anew."
+			s.tools["three"], s.tools["four"] = "Does three.", "Does four."
+		})
+		p.pass(6 * time.Minute)
+		src = p.want("shop", Polling, 2)
+		if src.LastError != "" || len(src.Problems) != 1 || !strings.HasPrefix(src.Problems[0], "2 tools are not taken: ") || !strings.Contains(src.Problems[0], "limits.tools") {
+			p.t.Errorf("%s %q", src.LastError, src.Problems)
+		}
+		if src.Changed != (Changed{Changed: 1}) {
+			p.t.Errorf("%+v", src.Changed)
+		}
+		p.wantIndexed("other/one shop/one shop/two")
+
+		a.with(func(s *shop) { delete(s.tools, "two") }) // another one has its place at the next look
+		p.pass(6 * time.Minute)
+		p.want("shop", Polling, 2)
+		if _, err := p.s.remove(p.t.Context(), id{home, "other"}, false); err != nil {
+			p.t.Fatal(err)
+		}
+		p.pass(6 * time.Minute)
+		if src = p.want("shop", Polling, 3); len(src.Problems) > 0 {
+			p.t.Errorf("%q", src.Problems)
+		}
+		p.wantIndexed("shop/four shop/one shop/three")
+	})
+}
+
+func TestATenantHasAsManySourcesAsItMayHave(t *testing.T) {
+	declared := map[string]map[string]source.Spec{home: {"fixed": {Kind: "openapi", URL: "https://fixed.example"}}}
+	r := newShop()
+	r.name("a", "b", "c")
+	shops := map[string]*shop{"mcp": newShop("one"), "openapi": newShop("one"), registry: r}
+	run(t, Config{Declared: declared, Most: quota.Quota{"": 3, "big": 0}}, shops, func(p *places) {
+		p.pass(time.Second)
+		add := func(owner, name string) (int, string) {
+			code, answer := p.call(owner, "PUT", "/v1/sources/"+name, `{"kind":"mcp","url":"https://`+name+`.example/mcp"}`)
+			p.pass(time.Second)
+			return code, fmt.Sprint(answer)
+		}
+		p.put("r", registry) // which may name one
+		src, err := p.s.get(p.t.Context(), id{home, "r"})
+		if err != nil || src.Found != 1 || len(src.Problems) != 1 || !strings.Contains(src.Problems[0], "b and 1 others: ") || !strings.Contains(src.Problems[0], "limits.sources") {
+			p.t.Errorf("%+v, %v", src.Status, err)
+		}
+		if code, says := add(home, "x"); code != 409 || !strings.Contains(says, "limits.sources") {
+			p.t.Errorf("one more: %d %s", code, says)
+		}
+		for _, name := range []string{"s", "t", "u", "v"} {
+			if code, says := add("big", name); code != 200 {
+				p.t.Errorf("of a tenant without a limit: %d %s", code, says)
+			}
+		}
+		if _, err := p.s.remove(p.t.Context(), id{home, "r"}, false); err != nil {
+			p.t.Fatal(err)
+		}
+		p.pass(time.Minute)
+		for _, when := range []string{"after one was removed", "the same again"} {
+			if code, says := add(home, "x"); code != 200 {
+				p.t.Errorf("%s: %d %s", when, code, says)
 			}
 		}
 	})
