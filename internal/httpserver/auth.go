@@ -55,7 +55,7 @@ func authenticate(c credentials, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r.WithContext(identity.With(r.Context(), identity.Anybody)))
 			return
 		}
-		if provesItself(r) || !strings.HasPrefix(r.URL.Path, "/v1/") && !strings.HasPrefix(r.URL.Path, RegistryPath) {
+		if provesItself(r) || !ofTenant(r) {
 			next.ServeHTTP(w, r)
 			return
 		}

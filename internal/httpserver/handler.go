@@ -49,6 +49,7 @@ func Handler(mux *Mux, c Config) (http.Handler, error) {
 		func(h http.Handler) http.Handler { return refuseForeignHosts(anybody, c.Hosts, h) },
 		func(h http.Handler) http.Handler { return recoverPanics(panics, c.Logger, h) },
 		func(h http.Handler) http.Handler { return trace(c.Traces, mux.ServeMux, h) },
+		guardAnswers,
 		limitBody,
 	} {
 		handler = wrap(handler)

@@ -59,14 +59,11 @@ func (c Limits) table() []limit {
 	posts := func(path string) func(*http.Request) bool {
 		return func(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == path }
 	}
-	every := func(r *http.Request) bool {
-		return strings.HasPrefix(r.URL.Path, "/v1/") || strings.HasPrefix(r.URL.Path, RegistryPath)
-	}
 	return []limit{
-		{name: "requests", quota: c.Requests, applies: every},
+		{name: "requests", quota: c.Requests, applies: ofTenant},
 		{name: "searches", quota: c.Searches, applies: posts("/v1/search")},
 		{name: "feedback", quota: c.Feedback, applies: posts("/v1/feedback")},
-		{name: "bytes", quota: c.Bytes, applies: every, bytes: true},
+		{name: "bytes", quota: c.Bytes, applies: ofTenant, bytes: true},
 	}
 }
 

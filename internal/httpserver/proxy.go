@@ -65,8 +65,9 @@ func toPeer(name string, peer *url.URL, propagator propagation.TextMapPropagator
 			r.SetXForwarded()
 			propagator.Inject(r.Out.Context(), propagation.HeaderCarrier(r.Out.Header))
 		},
-		Transport:     retryTransport{kept, fresh},
-		FlushInterval: -1,
+		Transport:      retryTransport{kept, fresh},
+		FlushInterval:  -1,
+		ModifyResponse: dropGuards,
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			WriteProblem(w, http.StatusServiceUnavailable, fmt.Sprintf("%s does not answer: %v", name, err))
 		},

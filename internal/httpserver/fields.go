@@ -1,0 +1,54 @@
+package httpserver
+
+import (
+	"net/http"
+	"strings"
+)
+
+// guardingFields are the header fields of every answer. No answer is a page: a browser that
+// shows one runs nothing of it, in no frame, and tells nobody its address. What serves
+// pages sets a policy of its own.
+var guardingFields = map[string]string{
+	"X-Content-Type-Options":  "nosniff",
+	"Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	"Referrer-Policy":         "no-referrer",
+}
+
+const (
+	cacheField  = "Cache-Control"
+	secureField = "Strict-Transport-Security"
+)
+
+// guardAnswers sets these fields. What is a tenant's is stored by no cache, and a browser
+// that came by TLS, to this server or to a proxy before it, comes by TLS again: over plain
+// HTTP browsers do not listen to the field.
+func guardAnswers(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		for name, value := range guardingFields {
+			h.Set(name, value)
+		}
+		if ofTenant(r) {
+			h.Set(cacheField, "no-store")
+		}
+		if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+			h.Set(secureField, "max-age=31536000")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// ofTenant reports whether what is asked for depends on who asks.
+func ofTenant(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/v1/") || strings.HasPrefix(r.URL.Path, RegistryPath)
+}
+
+// dropGuards takes the fields from the answer of a peer: this server sets them itself.
+func dropGuards(answer *http.Response) error {
+	for name := range guardingFields {
+		answer.Header.Del(name)
+	}
+	answer.Header.Del(cacheField)
+	answer.Header.Del(secureField)
+	return nil
+}
