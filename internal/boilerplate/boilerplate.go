@@ -65,13 +65,23 @@ func ToolOf(c *events.Change, sentences []string) Tool {
 }
 
 // Counter counts the tools in which sentences stand. A tool that is deleted or says
-// something else is counted until the process ends. Its methods may be called
-// concurrently.
+// something else is counted until the process ends, or its tenant has too many sentences.
+// Its methods may be called concurrently.
 type Counter struct {
-	mu   sync.RWMutex // guards what follows
-	seed maphash.Seed
-	uses map[uint64]*use // by tenant and sentence
+	mu      sync.RWMutex // guards what follows
+	seed    maphash.Seed
+	tenants map[string]*tally
+	most    int // of a tally
 }
+
+// tally is the sentences of one tenant.
+type tally struct {
+	uses map[uint64]*use // by sentence
+	size int             // of all uses
+}
+
+// mostUses bounds the size of a tally: some 20 MB, and 50 more where keys are as long as they may be.
+const mostUses = 1 << 19
 
 // use is where a sentence stands.
 type use struct {
@@ -80,12 +90,17 @@ type use struct {
 	common bool
 }
 
+// size stands for the memory that a use takes: 1 for itself, and 1 for each name and key.
+func (u *use) size() int { return 1 + len(u.names) + len(u.keys) }
+
 // mostKeys bounds the tools that are remembered of a sentence: of more, the others learn
 // what is boilerplate when they change or are read again.
 const mostKeys = 8 * least
 
 // New returns a counter that knows no tool.
-func New() *Counter { return &Counter{seed: maphash.MakeSeed(), uses: map[uint64]*use{}} }
+func New() *Counter {
+	return &Counter{seed: maphash.MakeSeed(), tenants: map[string]*tally{}, most: mostUses}
+}
 
 // Add counts a tool, and returns the keys of the tools whose records do not say what is
 // boilerplate by now.
@@ -93,25 +108,59 @@ func (c *Counter) Add(t Tool) (outdated []string) {
 	name, known := maphash.String(c.seed, t.Name), provenance.FoldedSet(t.Known)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	all := c.tenants[t.Tenant]
+	if all == nil && len(t.Sentences) > 0 {
+		all = &tally{uses: map[uint64]*use{}}
+		c.tenants[t.Tenant] = all
+	}
 	for _, s := range t.Sentences {
 		folded := provenance.FoldWords(s)
-		id := c.id(t.Tenant, folded)
-		u := c.uses[id]
+		id := c.id(folded)
+		u, before := all.uses[id], 0
 		if u == nil {
 			u = &use{}
-			c.uses[id] = u
+			all.uses[id] = u
+		} else {
+			before = u.size()
 		}
 		if !known[folded] {
 			outdated = append(outdated, u.lacking(t.Key)...)
 		}
 		outdated = append(outdated, u.named(name)...)
+		if all.size += u.size() - before; all.size > c.most {
+			all.shrink(c.most / 2)
+		}
 	}
 	slices.Sort(outdated)
 	return slices.Compact(outdated)
 }
 
-func (c *Counter) id(tenant, folded string) uint64 {
-	return maphash.String(c.seed, tenant+"\x00"+folded)
+func (c *Counter) id(folded string) uint64 { return maphash.String(c.seed, folded) }
+
+// shrink forgets the sentences that stand in the fewest tools of different names, until
+// the size is at most this; those that are boilerplate come last. They are counted anew.
+func (t *tally) shrink(size int) {
+	var sizes [least + 1]int // of the uses, by how many names they have
+	for _, u := range t.uses {
+		sizes[u.rank()] += u.size()
+	}
+	lowest := 0
+	for ; t.size > size; lowest++ {
+		t.size -= sizes[lowest]
+	}
+	for id, u := range t.uses {
+		if u.rank() < lowest {
+			delete(t.uses, id)
+		}
+	}
+}
+
+// rank is how many names are known, least for boilerplate.
+func (u *use) rank() int {
+	if u.common {
+		return least
+	}
+	return len(u.names)
 }
 
 // lacking notes a tool whose record does not say that the sentence is boilerplate, and
@@ -143,8 +192,12 @@ func (u *use) named(name uint64) (keys []string) {
 func (c *Counter) Of(tenant string, sentences []string) (found []string) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
+	all := c.tenants[tenant]
+	if all == nil {
+		return nil
+	}
 	for _, s := range sentences {
-		if u := c.uses[c.id(tenant, provenance.FoldWords(s))]; u != nil && u.common {
+		if u := all.uses[c.id(provenance.FoldWords(s))]; u != nil && u.common {
 			found = append(found, s)
 		}
 	}

@@ -65,6 +65,45 @@ func TestWhatStandsInAHundredToolsIsBoilerplate(t *testing.T) {
 	}
 }
 
+// A tenant that always says something new costs no more memory for it.
+func TestATenantHasOnlySoManySentences(t *testing.T) {
+	c := New()
+	c.most = 2000
+	for i := range 3 * least {
+		var said []string
+		for j := range 100 {
+			said = append(said, fmt.Sprintf("It says %d and %d this time.", i, j))
+		}
+		c.Add(Tool{Tenant: "one", Key: "k", Name: "always the same", Sentences: said})
+		c.Add(Tool{Tenant: "two", Key: fmt.Sprint(i), Name: fmt.Sprint(i), Sentences: []string{terms}})
+		c.Add(Tool{Tenant: "one", Key: fmt.Sprint(i), Name: fmt.Sprint(i), Sentences: []string{terms}})
+	}
+	size := 0
+	for _, u := range c.tenants["one"].uses {
+		size += u.size()
+	}
+	if size > c.most || size != c.tenants["one"].size {
+		t.Errorf("the size is %d, %d counted", size, c.tenants["one"].size)
+	}
+	for _, tenant := range []string{"one", "two"} {
+		if got := c.Of(tenant, []string{terms, "It says 0 and 0 this time."}); !slices.Equal(got, []string{terms}) {
+			t.Errorf("%s: %q", tenant, got)
+		}
+	}
+	for i := range 30 { // boilerplate goes, too
+		var said []string
+		for j := range 100 {
+			said = append(said, fmt.Sprintf("All of them say %d and %d.", i, j))
+		}
+		for j := range least {
+			c.Add(Tool{Tenant: "one", Key: fmt.Sprint(j), Name: fmt.Sprint(j), Sentences: said})
+		}
+	}
+	if size := c.tenants["one"].size; size > c.most {
+		t.Errorf("the size is %d", size)
+	}
+}
+
 func TestWithout(t *testing.T) {
 	rest, gone := Without("Books a room. By using it, you agree to our TERMS. It is held.", provenance.FoldedSet([]string{terms}))
 	if rest != "Books a room. It is held." || !slices.Equal(gone, []string{"By using it, you agree to our TERMS."}) {
