@@ -46,7 +46,7 @@ process ended. Ctrl-C drains: what was begun is finished.`,
 	flags := cmd.Flags()
 	addProcessFlags(cmd)
 	flags.String("data", "", "folder for the bus, the index and what was learned (TOOLSTREAM_DATA)")
-	flags.String("nats", "", "open the bus to other processes at this address (TOOLSTREAM_NATS_LISTEN)")
+	flags.String("nats", "", "answer searches over NATS at this address, too (TOOLSTREAM_NATS_LISTEN)")
 	flags.StringArrayVar(&f.imports, "import", nil, "import this file, folder or URL once up (repeatable)")
 	flags.StringVar(&f.try, "try", "", "once what was imported is indexed, search this and explain the answer; only warnings are logged")
 	return cmd
@@ -105,7 +105,7 @@ func (c *console) beginProcess(ctx context.Context, cfg config.Config) (_ *slog.
 func (c *console) greet(e *app.Embedded, cfg config.Config) {
 	c.notef("toolstream listens on %s (API: %s/openapi.json)\n", e.URL(), e.URL())
 	if e.NATS() != "" {
-		c.notef("the bus listens on %s\n", e.NATS())
+		c.notef("NATS listens on %s\n", e.NATS())
 	}
 	c.notef("data is in %s\n", cfg.Data)
 	c.notef("try: toolstream %ssearch \"what you need\"\n", c.serverFlag(e.URL()))

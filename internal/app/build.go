@@ -142,9 +142,11 @@ func (p *process) buildEmbedder(context.Context) error {
 		p.ready = append(p.ready, (&status.HealthCheck{Name: "the embedding model", Ask: p.modelReady}).Ready)
 	}
 	return p.answer(natsadapter.Config{
-		Name: "toolstream-embedder", Subject: p.nats.subject("embed"),
+		Name: "toolstream-embedder", Subject: p.nats.subject(embedSubject),
 		Description: "Turns texts into the vectors that the index compares.",
-	}, p.indexes.Handle)
+	}, func(ctx context.Context, _ identity.Caller, body []byte) ([]byte, error) {
+		return p.indexes.Handle(ctx, body)
+	})
 }
 
 // waitsForWeaviate is how many times more searches work at once where each of them waits
@@ -221,12 +223,10 @@ func (p *process) buildQuery(ctx context.Context) error {
 		(&registry.Registry{Sources: p.reporter.Sources, Providers: p.query}).Routes(api)
 	}
 	return p.answer(natsadapter.Config{
-		Name: "toolstream-query", Subject: p.nats.subject("search"),
+		Name: "toolstream-query", Subject: p.nats.subject(searchSubject),
 		Description: "Finds tools: the request and answer of POST /v1/search.",
 		Status:      query.Status,
-	}, func(ctx context.Context, tenant string, body []byte) ([]byte, error) {
-		return p.query.Handle(ctx, identity.Caller{Tenant: tenant, Role: identity.Reader}, body)
-	})
+	}, p.query.Handle)
 }
 
 // openPolicy opens the grants. Where everybody is an admin they have no effect.
@@ -246,12 +246,18 @@ func (p *process) openPolicy() (err error) {
 	return nil
 }
 
+// The subjects of services, behind the prefix.
+const (
+	searchSubject = "search"
+	embedSubject  = "embed"
+)
+
 // answer answers requests of other processes over NATS, if there are any.
 func (p *process) answer(c natsadapter.Config, handle natsadapter.Handler) error {
-	if !p.answers {
+	if p.asking == nil {
 		return nil
 	}
-	c.Version, c.Logger, c.Traces = p.version, p.log, p.traces.Provider()
+	c.Caller, c.Version, c.Logger, c.Traces = p.asking, p.version, p.log, p.traces.Provider()
 	p.run(c.Name, natsadapter.NewService(c, p.conn, handle).Run)
 	return nil
 }

@@ -52,6 +52,9 @@ func Serve(ctx context.Context, cfg config.Config, names []string, log *slog.Log
 	if err := cfg.Guarded(); err != nil {
 		return nil, config.Wrong{Err: err}
 	}
+	if err := s.openCredentials(); err != nil {
+		return nil, err
+	}
 	if err := s.openTraces(ctx, names...); err != nil {
 		return nil, err
 	}
@@ -114,7 +117,7 @@ func (s *Served) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.answers = true
+	s.asking = natsadapter.Named
 	s.closes(func(ctx context.Context) error { return natsadapter.Drain(ctx, s.conn) })
 	s.discover()
 	if w := s.cfg.Weaviate; w.URL != "" {

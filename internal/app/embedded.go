@@ -42,6 +42,9 @@ func OpenEmbedded(ctx context.Context, cfg config.Config, log *slog.Logger, vers
 	if err := cfg.Guarded(); err != nil {
 		return nil, config.Wrong{Err: err}
 	}
+	if err := e.openCredentials(); err != nil {
+		return nil, err
+	}
 	if err := e.openTraces(ctx, "embedded"); err != nil {
 		return nil, err
 	}
@@ -61,14 +64,20 @@ func (e *Embedded) openBus(ctx context.Context) (err error) {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	e.server, err = jetstream.Open(ctx, jetstream.Config{
-		Dir: filepath.Join(e.cfg.Data, busFolder), Listen: e.cfg.NATS.Listen, Token: e.cfg.NATS.Token,
-		AcceptLoss: e.cfg.Bus.AcceptLoss,
+		Dir: filepath.Join(e.cfg.Data, busFolder), AcceptLoss: e.cfg.Bus.AcceptLoss,
+		Clients: jetstream.Clients{
+			Listen: e.cfg.NATS.Listen, Caller: e.credentials.Caller,
+			Subjects: []string{e.nats.subject(searchSubject), e.nats.subject(embedSubject)},
+		},
 	}, e.log)
 	if err != nil {
 		return err
 	}
 	e.closes(e.server.Close)
-	e.bus, e.conn, e.answers = e.server, e.server.Conn(), e.cfg.NATS.Listen != ""
+	e.bus, e.conn = e.server, e.server.Conn()
+	if e.cfg.NATS.Listen != "" {
+		e.asking = e.server.Caller
+	}
 	e.background = append(e.background, rungroup.New("bus", e.server.Run), rungroup.New("bus verification", e.verifyBus))
 	if e.store, err = natsadapter.NewKV(e.nats.bucket(weightsBucket), e.conn); err != nil {
 		return err
@@ -108,7 +117,7 @@ func (e *Embedded) busDamage() error {
 	return nil
 }
 
-// NATS is where other processes reach the bus, "" where it is closed to them.
+// NATS is where other processes ask over NATS, "" where it is closed to them.
 func (e *Embedded) NATS() string { return e.server.Addr() }
 
 // Stats counts what the index holds of the default tenant.

@@ -22,6 +22,7 @@ import (
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/httpserver"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/indexmgr"
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/metric"
@@ -29,6 +30,7 @@ import (
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/status"
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/tokenfile"
 	"github.com/toolstream/toolstream/internal/tracing/export"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/ingest/sources"
@@ -68,11 +70,13 @@ type process struct {
 	metrics *prometheus.Registry
 	traces  *export.Traces
 
+	credentials httpserver.Credentials
+
 	bus     bus
-	conn    *nats.Conn       // nil: the process needs no NATS
-	answers bool             // searches and embed requests over NATS are answered
-	store   *natsadapter.KV  // of weights, usage, grants and the plan; nil without conn
-	vectors *weaviate.Client // nil: there is no Weaviate
+	conn    *nats.Conn                            // nil: the process needs no NATS
+	asking  func(string) (identity.Caller, error) // who asks over NATS, by name; nil: nobody is answered there
+	store   *natsadapter.KV                       // of weights, usage, grants and the plan; nil without conn
+	vectors *weaviate.Client                      // nil: there is no Weaviate
 
 	llm      *llm.Client       // nil where no language model is asked
 	indexes  *indexmgr.Manager // nil: no model is used
@@ -146,24 +150,17 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 		metrics = p.indexes
 	}
 	httpserver.AddHealth(mux, p.whyNotReady, p.metrics, metrics)
-	provider, err := p.provider()
-	if err != nil {
-		return config.Wrong{Err: err}
-	}
 	limits, err := p.cfg.Limits.Quotas()
 	if err != nil {
 		return config.Wrong{Err: err}
 	}
-	p.handler, err = httpserver.Handler(mux, httpserver.Config{
-		TokensFile: p.cfg.Auth.TokensFile, Provider: provider, Issuer: p.cfg.Auth.OIDC.Issuer, Resource: p.cfg.Auth.OIDC.Audience, Hosts: p.cfg.Auth.Hosts, Loopback: config.Loopback(p.cfg.Listen),
+	p.handler = httpserver.Handler(mux, httpserver.Config{
+		Credentials: p.credentials, Issuer: p.cfg.Auth.OIDC.Issuer, Resource: p.cfg.Auth.OIDC.Audience, Hosts: p.cfg.Auth.Hosts, Loopback: config.Loopback(p.cfg.Listen),
 		Limits: httpserver.Limits{
 			Requests: limits.Requests, Searches: limits.Searches, Feedback: limits.Feedback, Bytes: limits.Bytes, SubjectShare: limits.SubjectShare,
 		},
 		Traces: p.traces, Logger: p.log, Registerer: p.metrics,
 	})
-	if err != nil {
-		return config.Wrong{Err: err}
-	}
 	sender, err := p.sender(ctx, metrics, name...)
 	if err != nil {
 		return err
@@ -172,6 +169,19 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 	p.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", p.cfg.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w; name another address with --listen", p.cfg.Listen, err)
+	}
+	return nil
+}
+
+// openCredentials reads by what callers prove who they are.
+func (p *process) openCredentials() (err error) {
+	if p.credentials.Provider, err = p.provider(); err != nil {
+		return config.Wrong{Err: err}
+	}
+	if file := p.cfg.Auth.TokensFile; file != "" {
+		if p.credentials.Tokens, err = tokenfile.Open(file, p.log); err != nil {
+			return config.Wrong{Err: fmt.Errorf("auth.tokens_file: %w", err)}
+		}
 	}
 	return nil
 }

@@ -72,7 +72,6 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"embedder: {model: http}\n", "set embedder.url"},
 		{"embedder: {model: http, url: \"http://h/v1\"}\n", "set embedder.name"},
 		{"embedder: {model: http, url: \"http://h/v1\", name: m, batch: 0}\n", "embedder.batch 0"},
-		{"nats: {listen: \"0.0.0.0:4222\"}\n", "set nats.token"},
 		{"auth: {mode: none, tokens_file: t}\n", "take one of them away"},
 		{"auth: {oidc: {issuer: id}}\n", "auth.oidc.issuer"},
 		{"auth: {oidc: {issuer: \"https://id\"}}\n", "set auth.oidc.audience"},

@@ -25,8 +25,12 @@ func TestAnOpenServerIsToBeWanted(t *testing.T) {
 		{"0.0.0.0:8665", Auth{Mode: "none"}, true},
 		{"0.0.0.0:8665", Auth{OIDC: OIDC{Issuer: "https://id.example.com"}}, true},
 	} {
-		if err := (Config{Listen: tc.listen, Auth: tc.auth}).Guarded(); (err == nil) != tc.starts {
-			t.Errorf("%+v: %v", tc, err)
+		for _, c := range []Config{
+			{Listen: tc.listen, Auth: tc.auth}, {Listen: "127.0.0.1:8665", NATS: NATS{Listen: tc.listen}, Auth: tc.auth},
+		} {
+			if err := c.Guarded(); (err == nil) != tc.starts {
+				t.Errorf("%+v: %v", tc, err)
+			}
 		}
 	}
 }

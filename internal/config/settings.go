@@ -42,8 +42,8 @@ type Bus struct {
 
 // NATS says where processes meet.
 type NATS struct {
-	Listen          string `name:"listen" help:"address at which the bus accepts other processes; empty keeps it closed"`
-	Token           string `name:"token" secret:"true" help:"token that NATS clients present; required beyond loopback"`
+	Listen          string `name:"listen" help:"address at which 'toolstream up' answers clients of NATS, who come in with a token of auth; empty opens none"`
+	Token           string `name:"token" secret:"true" help:"token that the services present at nats.url"`
 	URL             string `name:"url" default:"nats://127.0.0.1:4222" help:"server at which the services of 'toolstream serve' meet; several are separated by commas"`
 	Prefix          string `name:"prefix" default:"toolstream" help:"what the names of subjects and buckets at nats.url begin with: another one for each deployment that shares an account there"`
 	Replicas        int    `name:"replicas" default:"1" from:"1" to:"5" help:"servers that hold a copy of a bucket that is made at nats.url; of a cluster, 3"`

@@ -98,8 +98,6 @@ func (n NATS) validate() error {
 		return nil
 	case err != nil:
 		return err
-	case n.Token == "" && !Loopback(n.Listen):
-		return fmt.Errorf("nats.listen %q is open to other machines: set nats.token, or listen on 127.0.0.1", n.Listen)
 	}
 	return nil
 }
@@ -177,10 +175,14 @@ func (l Limits) validate() error {
 // Guarded refuses settings of a server that other machines reach and that asks nobody who
 // it is, unless they say that this is wanted. Other commands have no use for it.
 func (c Config) Guarded() error {
-	if c.Auth.Mode == "none" || !c.Auth.Open() || Loopback(c.Listen) {
+	name, address := "listen", c.Listen
+	if Loopback(address) {
+		name, address = "nats.listen", c.NATS.Listen
+	}
+	if c.Auth.Mode == "none" || !c.Auth.Open() || address == "" || Loopback(address) {
 		return nil
 	}
-	return fmt.Errorf("listen %q is open to other machines: set auth.tokens_file, and make tokens with `toolstream token create`, or auth.oidc; or listen on 127.0.0.1; or set auth.mode to none, and whoever reaches the server is an admin", c.Listen)
+	return fmt.Errorf("%s %q is open to other machines: set auth.tokens_file, and make tokens with `toolstream token create`, or auth.oidc; or listen on 127.0.0.1; or set auth.mode to none, and whoever reaches the server is an admin", name, address)
 }
 
 // listens refuses an address at which no server can listen.

@@ -23,28 +23,36 @@ type Provider interface {
 	Caller(ctx context.Context, token string) (identity.Caller, error)
 }
 
-// credentials are by what callers prove who they are. Where there are none, every caller is
+// Credentials are by what callers prove who they are. Where there are none, every caller is
 // anybody.
-type credentials struct {
-	tokens   *tokenfile.File // may be nil
-	provider Provider        // may be nil
-	metadata string          // where callers learn of the provider; may be empty
-	log      *slog.Logger
+type Credentials struct {
+	Tokens   *tokenfile.File // may be nil
+	Provider Provider        // may be nil
 }
 
-func (c credentials) none() bool { return c.tokens == nil && c.provider == nil }
+func (c Credentials) none() bool { return c.Tokens == nil && c.Provider == nil }
 
-// caller returns whose a token is.
-func (c credentials) caller(ctx context.Context, token string) (identity.Caller, error) {
-	if c.tokens != nil {
-		if who, err := c.tokens.Caller(token); c.provider == nil || !errors.Is(err, identity.ErrInvalid) {
+// Caller returns whose a token is. Its error wraps one of those of package identity.
+func (c Credentials) Caller(ctx context.Context, token string) (identity.Caller, error) {
+	if c.none() {
+		return identity.Anybody, nil
+	}
+	if c.Tokens != nil {
+		if who, err := c.Tokens.Caller(token); c.Provider == nil || !errors.Is(err, identity.ErrInvalid) {
 			return who, err
 		}
 	}
 	if token == "" {
 		return identity.Caller{}, identity.ErrInvalid
 	}
-	return c.provider.Caller(ctx, token)
+	return c.Provider.Caller(ctx, token)
+}
+
+// credentials are those of requests.
+type credentials struct {
+	Credentials
+	metadata string // where callers learn of the provider; may be empty
+	log      *slog.Logger
 }
 
 // authenticate puts the caller whose bearer token a request has into its context, and
@@ -64,7 +72,7 @@ func authenticate(c credentials, next http.Handler) http.Handler {
 		if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") {
 			token = ""
 		}
-		caller, err := c.caller(r.Context(), token)
+		caller, err := c.Caller(r.Context(), token)
 		if err != nil {
 			c.refuse(w, r, token, err)
 			return

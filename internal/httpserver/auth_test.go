@@ -59,7 +59,7 @@ func TestTheTokenSaysWhoCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got identity.Caller
-	h := authenticate(credentials{tokens: opened(t, path), log: slog.New(slog.DiscardHandler)}, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = identity.From(r.Context()) }))
+	h := authenticate(credentials{Credentials: Credentials{Tokens: opened(t, path)}, log: slog.New(slog.DiscardHandler)}, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = identity.From(r.Context()) }))
 	for _, tc := range []struct {
 		path, credential string
 		want             identity.Caller // none: 401
@@ -98,19 +98,16 @@ func TestTheRegistryIsSharedAndGuarded(t *testing.T) {
 		status int
 		shared bool
 	}{
-		{Config{TokensFile: file, Loopback: true}, "GET", "", 401, true},
-		{Config{TokensFile: file, Loopback: true}, "GET", secrets[0], 200, true},
-		{Config{TokensFile: file}, "OPTIONS", "", 204, true},
+		{Config{Credentials: Credentials{Tokens: opened(t, file)}, Loopback: true}, "GET", "", 401, true},
+		{Config{Credentials: Credentials{Tokens: opened(t, file)}, Loopback: true}, "GET", secrets[0], 200, true},
+		{Config{Credentials: Credentials{Tokens: opened(t, file)}}, "OPTIONS", "", 204, true},
 		{Config{}, "GET", "", 200, true},
 		{Config{Loopback: true}, "GET", "", 200, false},
 	} {
 		mux := NewMux()
 		mux.HandleFunc("GET /v0.1/servers", func(http.ResponseWriter, *http.Request) {})
 		tc.config.Logger, tc.config.Registerer = slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-		h, err := Handler(mux, tc.config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := Handler(mux, tc.config)
 		r := httptest.NewRequest(tc.method, "http://127.0.0.1/v0.1/servers", nil)
 		r.Header.Set("Origin", "https://editor.example")
 		if tc.token != "" {
@@ -165,13 +162,10 @@ func TestAProviderIsNamedAndAsked(t *testing.T) {
 	file, secrets := tokensFor(t, identity.Caller{Tenant: "acme", Role: identity.Reader})
 	mux := NewMux()
 	mux.HandleFunc("GET /v1/tools", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, identity.From(r.Context())) })
-	h, err := Handler(mux, Config{
-		TokensFile: file, Provider: provider{}, Issuer: "https://id.example.com", Resource: "https://tools.example.com/api",
+	h := Handler(mux, Config{
+		Credentials: Credentials{opened(t, file), provider{}}, Issuer: "https://id.example.com", Resource: "https://tools.example.com/api",
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	const metadata = "https://tools.example.com/.well-known/oauth-protected-resource/api"
 	for _, tc := range []struct {
 		token, says, challenge string

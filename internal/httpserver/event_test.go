@@ -30,7 +30,7 @@ func TestEventsOfSourcesNeedNoToken(t *testing.T) {
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		w := httptest.NewRecorder()
-		authenticate(credentials{tokens: tokens, log: slog.New(slog.DiscardHandler)}, mux).ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		authenticate(credentials{Credentials: Credentials{Tokens: tokens}, log: slog.New(slog.DiscardHandler)}, mux).ServeHTTP(w, httptest.NewRequest(method, path, nil))
 		if w.Code != want {
 			t.Errorf("%s: %d, want %d", request, w.Code, want)
 		}

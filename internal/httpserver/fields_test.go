@@ -28,11 +28,7 @@ func guarded(t *testing.T) (h http.Handler, passed *int) {
 	mux.HandleFunc("GET /open", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<script>") })
 	mux.HandleFunc("GET /fails", func(http.ResponseWriter, *http.Request) { panic("it fails") })
 	file, _ := tokensFor(t, identity.Caller{Tenant: "a", Role: identity.Reader})
-	h, err := Handler(mux, Config{TokensFile: file, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h, passed
+	return Handler(mux, Config{Credentials: Credentials{Tokens: opened(t, file)}, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}), passed
 }
 
 func TestEveryAnswerIsGuarded(t *testing.T) {

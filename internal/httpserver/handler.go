@@ -9,34 +9,26 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/metric"
-	"github.com/toolstream/toolstream/internal/tokenfile"
 	"github.com/toolstream/toolstream/internal/tracing/export"
 )
 
 // Config says who may call, and where requests are traced, counted and logged.
 type Config struct {
-	TokensFile string   // as package tokenfile has it; may be empty
-	Provider   Provider // may be nil; without a file either, every caller is anybody
-	Issuer     string   // the provider, to callers
-	Resource   string   // what its tokens are for, an address if callers are to learn of the provider
-	Hosts      string   // names, separated by commas, by which a server on loopback without tokens may be called
-	Loopback   bool     // only this machine reaches the server
-	Limits     Limits   // of each tenant
+	Credentials Credentials
+	Issuer      string // the provider, to callers
+	Resource    string // what its tokens are for, an address if callers are to learn of the provider
+	Hosts       string // names, separated by commas, by which a server on loopback without tokens may be called
+	Loopback    bool   // only this machine reaches the server
+	Limits      Limits // of each tenant
 
 	Traces     *export.Traces // may be nil
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
 
-// Handler returns the mux within the middleware. Errors are of the tokens file.
-func Handler(mux *Mux, c Config) (http.Handler, error) {
-	known := credentials{provider: c.Provider, metadata: describeResource(mux, c.Resource, c.Issuer), log: c.Logger}
-	if c.TokensFile != "" {
-		var err error
-		if known.tokens, err = tokenfile.Open(c.TokensFile, c.Logger); err != nil {
-			return nil, fmt.Errorf("auth.tokens_file: %w", err)
-		}
-	}
+// Handler returns the mux within the middleware.
+func Handler(mux *Mux, c Config) http.Handler {
+	known := credentials{c.Credentials, describeResource(mux, c.Resource, c.Issuer), c.Logger}
 	anybody := known.none() && c.Loopback
 	panics := metric.At(c.Registerer).NewCounter("toolstream_http_panics_total",
 		"Requests whose handler panicked: they are answered 500, and the log has the stack.")
@@ -54,7 +46,7 @@ func Handler(mux *Mux, c Config) (http.Handler, error) {
 	} {
 		handler = wrap(handler)
 	}
-	return handler, nil
+	return handler
 }
 
 // describeNotFound answers unknown paths and methods as RFC 9457 instead of in the

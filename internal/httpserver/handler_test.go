@@ -33,11 +33,7 @@ func TestAPanicIsAnsweredCountedAndLogged(t *testing.T) {
 	})
 	var log bytes.Buffer
 	reg := prometheus.NewRegistry()
-	h, err := Handler(mux, Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Registerer: reg})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(h)
+	server := httptest.NewServer(Handler(mux, Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Registerer: reg}))
 	defer server.Close()
 	res, err := http.Get(server.URL + "/v1/before")
 	if err != nil {

@@ -190,12 +190,12 @@ func (m *Manager) Described(ctx context.Context, tenant, words string, filters s
 }
 
 // Handle answers an embed request with the model that is searched by.
-func (m *Manager) Handle(ctx context.Context, tenant string, body []byte) ([]byte, error) {
+func (m *Manager) Handle(ctx context.Context, body []byte) ([]byte, error) {
 	live := m.Live()
 	if live.stage == nil {
 		return nil, fmt.Errorf("the model of index version %d is not there", live.Number)
 	}
-	return live.stage.Handle(ctx, tenant, body)
+	return live.stage.Handle(ctx, body)
 }
 
 // Gather implements prometheus.Gatherer for the process and its index versions.

@@ -25,8 +25,8 @@ type Response struct {
 }
 
 // Handle answers a Request in JSON with a Response, for request-reply. Bytes
-// that are no request are a *schema.Invalid. The tenant makes no difference.
-func (s *Service) Handle(ctx context.Context, _ string, body []byte) ([]byte, error) {
+// that are no request are a *schema.Invalid.
+func (s *Service) Handle(ctx context.Context, body []byte) ([]byte, error) {
 	var req Request
 	if err := json.Unmarshal(body, &req); err != nil {
 		return nil, &schema.Invalid{Reason: `must be {"texts": [...]}: ` + err.Error()}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,20 +15,21 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/toolstream/toolstream/internal/testing/process"
+	"github.com/toolstream/toolstream/internal/tokenfile"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // patience bounds what would otherwise wait for ever.
 const patience = time.Minute
 
-var busAddress = regexp.MustCompile(`the bus listens on (\S+)`)
+var busAddress = regexp.MustCompile(`NATS listens on (\S+)`)
 
-// dial connects to the bus of a process.
+// dial connects to a process over NATS.
 func dial(t *testing.T, p *process.Process, opts ...nats.Option) (*nats.Conn, error) {
 	t.Helper()
 	found := busAddress.FindStringSubmatch(p.Log())
 	if found == nil {
-		t.Fatalf("it does not say where the bus listens:\n%s", p.Log())
+		t.Fatalf("it does not say where NATS listens:\n%s", p.Log())
 	}
 	address := found[1]
 	if !strings.Contains(address, "://") {
@@ -97,28 +99,71 @@ func TestSearchAndEmbedOverNATS(t *testing.T) {
 	}
 }
 
-func TestATokenGuardsTheBus(t *testing.T) {
-	t.Setenv("TOOLSTREAM_NATS_TOKEN", "a token for this test")
-	p := up(t, t.TempDir(), "--nats", "127.0.0.1:0")
-	if nc, err := dial(t, p); err == nil {
-		nc.Close()
-		t.Error("it lets in whoever comes")
+// Over NATS a caller comes in with the token that it has for HTTP, and searches what is its
+// tenant's.
+func TestATokenIsGoodForNATS(t *testing.T) {
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	token := func(args ...string) string {
+		o := cli(t, "", append([]string{"token", "create", "--file", tokens}, args...)...)
+		if o.code != 0 {
+			t.Fatalf("%v: %+v", args, o)
+		}
+		return strings.TrimSpace(o.out)
 	}
-	nc, err := dial(t, p, nats.Token("a token for this test"))
+	admin, ann, other := token("--admin"), token("--tenant", "team-a", "--name", "ann"), token("--tenant", "team-b")
+	writer := token("--tenant", "team-a", "--role", "writer")
+	t.Setenv("TOOLSTREAM_AUTH_TOKENS_FILE", tokens)
+	p := up(t, t.TempDir(), "--nats", "127.0.0.1:0")
+	p.Client.Token = writer
+	put(t, p, "ferry", ferry)
+	for name, bad := range map[string]string{"none": "", "a wrong one": ann + "x"} {
+		if nc, err := dial(t, p, nats.Token(bad)); err == nil {
+			nc.Close()
+			t.Errorf("it lets in who has %s", name)
+		}
+	}
+	for secret, want := range map[string]bool{ann: true, writer: true, other: false, admin: false} {
+		nc, err := dial(t, p, nats.Token(secret))
+		if err != nil {
+			t.Fatal(err)
+		}
+		msg := request(t, nc, "toolstream.search", schema.SearchRequest{Query: "ferry"})
+		if strings.Contains(string(msg.Data), `"id":"ferry"`) != want || msg.Header.Get("Nats-Service-Error-Code") != "" {
+			t.Errorf("found %t, want %t: %v %s", !want, want, msg.Header, msg.Data)
+		}
+		js, err := nc.JetStream(nats.MaxWait(time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := js.PurgeStream("toolstream-tools-raw"); err == nil {
+			t.Error("it purges a topic")
+		}
+	}
+	if text := p.Log(); strings.Contains(text, ann) || strings.Contains(text, writer) {
+		t.Error("a token is in the log")
+	}
+	revoked, err := dial(t, p, nats.Token(ann), nats.NoReconnect())
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, p, "ferry", ferry)
-	if msg := request(t, nc, "toolstream.search", schema.SearchRequest{Query: "ferry"}); !strings.Contains(string(msg.Data), `"id":"ferry"`) {
-		t.Errorf("with the token: %s", msg.Data)
+	closed := revoked.StatusChanged(nats.CLOSED)
+	all, err := tokenfile.Read(tokens)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if strings.Contains(p.Log(), "a token for this test") {
-		t.Error("the token is in the log")
+	of := slices.IndexFunc(all, func(t tokenfile.Token) bool { return t.Caller.Subject == "ann" })
+	if o := cli(t, "", "token", "revoke", "--file", tokens, all[of].ID()); o.code != 0 {
+		t.Fatalf("revoke: %+v", o)
+	}
+	select {
+	case <-closed:
+	case <-time.After(patience):
+		t.Error("a revoked token keeps its connection")
 	}
 }
 
 // Without --nats the process listens at one address only, HTTP's.
-func TestTheBusIsClosedByDefault(t *testing.T) {
+func TestNATSIsClosedByDefault(t *testing.T) {
 	t.Parallel()
 	closed, open := up(t, t.TempDir()), up(t, t.TempDir(), "--nats", "127.0.0.1:0")
 	if n := listening(t, closed); n != 1 {
@@ -127,7 +172,7 @@ func TestTheBusIsClosedByDefault(t *testing.T) {
 	if n := listening(t, open); n != 2 {
 		t.Errorf("with --nats it listens at %d addresses, want 2", n)
 	}
-	if o := cli(t, "", "up", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--nats", "0.0.0.0:0"); o.code != 2 || !strings.Contains(o.errOut, "nats.token") {
+	if o := cli(t, "", "up", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--nats", "0.0.0.0:0"); o.code != 2 || !strings.Contains(o.errOut, `nats.listen "0.0.0.0:0"`) {
 		t.Errorf("open to everybody without a token: %+v", o)
 	}
 	if _, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(closed.Client.Server, "http://")); err != nil {

@@ -26,9 +26,8 @@ const maxMemory = 256 << 20
 
 // Config says where the bus lies and who may use it.
 type Config struct {
-	Dir    string // exclusively this process's while the bus is open
-	Listen string // host:port for other processes to connect to; empty opens no port
-	Token  string // that clients have to present; empty asks for none
+	Dir     string // exclusively this process's while the bus is open
+	Clients Clients
 
 	// AcceptLoss opens a bus that has lost messages, with what is left.
 	AcceptLoss bool

@@ -302,7 +302,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"no folder", Config{}, "no data folder"},
 		{"a file", Config{Dir: file}, file},
 		{"open already", Config{Dir: taken}, "another process has it open"},
-		{"listen", Config{Dir: t.TempDir(), Listen: "nowhere"}, "listen address"},
+		{"listen", Config{Dir: t.TempDir(), Clients: Clients{Listen: "nowhere"}}, "listen address"},
 	}
 	if os.Getuid() != 0 { // root may write anywhere
 		tests = append(tests, struct {

@@ -2,13 +2,12 @@ package jetstream
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
@@ -39,6 +38,7 @@ const maxPending = 16 * maxBatch
 type Server struct {
 	cfg       Config
 	log       *slog.Logger
+	guard     *guard
 	ns        *server.Server
 	nc        *nats.Conn
 	js        jetstream.JetStream
@@ -94,6 +94,7 @@ func Open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 		return nil, err
 	}
 	s.work.Go(s.keepCheckpoint)
+	s.work.Go(func() { s.guard.watch(s.quit) })
 	return s, nil
 }
 
@@ -124,7 +125,13 @@ func (s *Server) start() error {
 	if err != nil {
 		return err
 	}
+	s.guard = newGuard(s.cfg.Clients, rand.Text(), s.log)
+	opts.CustomClientAuthentication = s.guard
 	if s.ns, err = server.NewServer(opts); err != nil {
+		return err
+	}
+	s.guard.ns = s.ns
+	if err := s.guard.exports(); err != nil {
 		return err
 	}
 	s.ns.SetLoggerV2(serverLog{s.log}, false, false, false)
@@ -136,7 +143,7 @@ func (s *Server) start() error {
 		return errors.New("the server could not open its store: see the log")
 	}
 	s.nc, err = nats.Connect("", nats.InProcessServer(s.ns), nats.Name("toolstream"),
-		nats.Token(s.cfg.Token), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1))
+		nats.Token(s.guard.own), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1))
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
@@ -157,21 +164,7 @@ func (c Config) serverOptions() (*server.Options, error) {
 		JetStreamMaxStore:      1 << 60, // room decides
 		DisableJetStreamBanner: true,
 	}
-	if c.Listen == "" {
-		return o, nil
-	}
-	host, port, err := net.SplitHostPort(c.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("listen address %q: %w", c.Listen, err)
-	}
-	o.DontListen, o.Host, o.Authorization = false, host, c.Token
-	if o.Port, err = strconv.Atoi(port); err != nil {
-		return nil, fmt.Errorf("listen address %q: %w", c.Listen, err)
-	}
-	if o.Port == 0 {
-		o.Port = server.RANDOM_PORT
-	}
-	return o, nil
+	return o, c.Clients.listen(o)
 }
 
 // Run waits until ctx ends and then returns nil. Before, it returns an error
@@ -201,9 +194,9 @@ func (s *Server) breakDown(cause error) error {
 // with the server.
 func (s *Server) Conn() *nats.Conn { return s.nc }
 
-// Addr is where other processes connect, "" if no port is open.
+// Addr is where clients connect, "" if no port is open.
 func (s *Server) Addr() string {
-	if s.cfg.Listen == "" {
+	if s.cfg.Clients.Listen == "" {
 		return ""
 	}
 	return s.ns.ClientURL()

@@ -37,9 +37,8 @@ func subjectOf(topic events.Topic, key string) string {
 // allSubjects is the pattern of a topic's subjects.
 func allSubjects(topic events.Topic) string { return prefix + string(topic) + ".*" }
 
-// keyOf reads the key back from a subject. A record that another client has
-// published keeps what stands in the place of the key: it is for the stages to
-// refuse.
+// keyOf reads the key back from a subject. A record of another form keeps what
+// stands in the place of the key: it is for the stages to refuse.
 func keyOf(subject string) string {
 	token := subject[strings.LastIndexByte(subject, '.')+1:]
 	encoded, ours := strings.CutPrefix(token, keyMark)

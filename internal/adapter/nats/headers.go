@@ -10,20 +10,15 @@ import (
 	"github.com/nats-io/nats.go/micro"
 	"go.opentelemetry.io/otel/propagation"
 
-	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
-
-// HeaderTenant names the caller's tenant. It is for the gateway in front to
-// set: a client that may publish on the subject is trusted with it.
-const HeaderTenant = "toolstream-tenant"
 
 // HeaderTimeout says how many milliseconds the caller waits for the answer, from
 // when the service receives the request.
 const HeaderTimeout = "toolstream-timeout-ms"
 
 // headers are those of a request, by their names in small letters: a gateway from HTTP
-// writes them with capitals, and a tenant that is not read would be the default tenant.
+// writes them with capitals.
 type headers micro.Headers
 
 func headersOf(h micro.Headers) headers {
@@ -45,18 +40,6 @@ func (h headers) Set(name, value string) { h[name] = []string{value} }
 
 // Keys returns the names, sorted.
 func (h headers) Keys() []string { return slices.Sorted(maps.Keys(h)) }
-
-// tenant returns the tenant of a request. A request that names two is refused:
-// the gateway may have checked either.
-func (h headers) tenant() (string, error) {
-	if len(h[HeaderTenant]) > 1 {
-		return "", &schema.Invalid{Path: "/" + HeaderTenant, Reason: "must stand once in the headers"}
-	}
-	if name := h.Get(HeaderTenant); name != "" {
-		return name, schema.ValidateTenant(name)
-	}
-	return identity.DefaultTenant, nil
-}
 
 // timeout returns how long the caller waits, most where it does not say.
 func (h headers) timeout(most time.Duration) (time.Duration, error) {

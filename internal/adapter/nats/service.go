@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -31,12 +33,16 @@ const (
 	maxRequest = 1 << 20          // bytes
 )
 
-// Config names a service and the subject it answers on.
+// Config names a service and the subjects it answers on.
 type Config struct {
 	Name        string // letters, digits, - and _
 	Version     string // semantic version; any other counts as 0.0.0
 	Description string
-	Subject     string
+	Subject     string // with the name of the caller behind it: SUBJECT.NAME
+
+	// Caller returns whose a name is. The server that carries the requests has to see to it
+	// that nobody uses another's. An error refuses the request.
+	Caller func(name string) (identity.Caller, error)
 
 	// Status returns the HTTP status of an error of the handler. Nil: 422 for
 	// a *schema.Invalid, 504 for a deadline, 503 for all else.
@@ -47,7 +53,20 @@ type Config struct {
 }
 
 // Handler answers one request in bytes.
-type Handler func(ctx context.Context, tenant string, request []byte) ([]byte, error)
+type Handler func(ctx context.Context, caller identity.Caller, request []byte) ([]byte, error)
+
+// Named returns the caller whose name is TENANT or TENANT.SUBJECT: a reader without groups.
+// It is for servers of which the permissions let each client publish under its own name only.
+func Named(name string) (identity.Caller, error) {
+	tenant, subject, named := strings.Cut(name, ".")
+	if err := schema.ValidateTenant(tenant); err != nil {
+		return identity.Caller{}, err
+	}
+	if err := schema.ValidateTenant(subject); named && err != nil { // of the same form
+		return identity.Caller{}, fmt.Errorf("the name of the caller %w", err)
+	}
+	return identity.Caller{Tenant: tenant, Subject: subject, Role: identity.Reader}, nil
+}
 
 // Service answers requests until Run ends. More of them than may wait are
 // refused with 503 at once, one whose caller has stopped waiting is not begun,
@@ -92,7 +111,7 @@ func (s *Service) Run(ctx context.Context) error {
 		return fmt.Errorf("nats: service %s: %w", s.cfg.Name, err)
 	}
 	answer := func(req micro.Request) { s.receive(context.WithoutCancel(ctx), req) }
-	err = svc.AddEndpoint("request", micro.HandlerFunc(answer), micro.WithEndpointSubject(s.cfg.Subject))
+	err = svc.AddEndpoint("request", micro.HandlerFunc(answer), micro.WithEndpointSubject(s.cfg.Subject+".>"))
 	if err != nil {
 		return errors.Join(fmt.Errorf("nats: endpoint %s: %w", s.cfg.Subject, err), svc.Stop())
 	}
@@ -142,7 +161,7 @@ func (s *Service) receive(ctx context.Context, req micro.Request) {
 
 func (s *Service) answer(ctx context.Context, req micro.Request, arrived time.Time) {
 	header := headersOf(req.Headers())
-	tenant, err := header.tenant()
+	caller, err := s.cfg.Caller(strings.TrimPrefix(req.Subject(), s.cfg.Subject+"."))
 	if err != nil {
 		s.fail(req, err)
 		return
@@ -159,8 +178,8 @@ func (s *Service) answer(ctx context.Context, req micro.Request, arrived time.Ti
 	ctx, cancel := context.WithDeadline(propagation.TraceContext{}.Extract(ctx, header), arrived.Add(patience))
 	defer cancel()
 	ctx, span := s.cfg.Traces.Tracer(tracing.Scope).Start(ctx, "answer "+s.cfg.Subject, trace.WithSpanKind(trace.SpanKindServer))
-	span.SetAttributes(tracing.Tenant.String(tenant))
-	body, err := s.inSlot(ctx, tenant, req.Data())
+	span.SetAttributes(tracing.Tenant.String(caller.Tenant))
+	body, err := s.inSlot(identity.With(ctx, caller), caller, req.Data())
 	tracing.End(span, err)
 	if err != nil {
 		s.fail(req, err)
@@ -173,7 +192,7 @@ func (s *Service) answer(ctx context.Context, req micro.Request, arrived time.Ti
 var errPanicked = errors.New("the service failed on this request")
 
 // inSlot handles one request when there is a slot for it.
-func (s *Service) inSlot(ctx context.Context, tenant string, request []byte) (body []byte, err error) {
+func (s *Service) inSlot(ctx context.Context, caller identity.Caller, request []byte) (body []byte, err error) {
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
@@ -183,7 +202,7 @@ func (s *Service) inSlot(ctx context.Context, tenant string, request []byte) (bo
 	if err := ctx.Err(); err != nil {
 		return nil, err // both were ready
 	}
-	if p := panics.Try(func() { body, err = s.handle(ctx, tenant, request) }); p != nil {
+	if p := panics.Try(func() { body, err = s.handle(ctx, caller, request) }); p != nil {
 		s.cfg.Logger.ErrorContext(ctx, "nats: a handler panicked", "service", s.cfg.Name, "panic", p.AsError())
 		return nil, errPanicked
 	}

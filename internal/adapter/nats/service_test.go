@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +23,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/testing/tracingtest"
 	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -30,8 +33,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const subject = "toolstream.test"
 
-func echo(_ context.Context, tenant string, request []byte) ([]byte, error) {
-	return []byte(tenant + ": " + string(request)), nil
+// asked is where the tests ask, as the caller "default".
+const asked = subject + ".default"
+
+func echo(_ context.Context, caller identity.Caller, request []byte) ([]byte, error) {
+	return []byte(caller.String() + ": " + string(request)), nil
 }
 
 // connect starts a server in process and returns a connection to it.
@@ -53,7 +59,7 @@ func serveWith(t *testing.T, cfg Config, nc *nats.Conn, h Handler) {
 }
 
 func run(t *testing.T, cfg Config, nc *nats.Conn, h Handler) (stop func()) {
-	cfg.Name, cfg.Subject, cfg.Logger = "test", subject, slog.New(slog.NewTextHandler(io.Discard, nil))
+	cfg.Name, cfg.Subject, cfg.Caller, cfg.Logger = "test", subject, Named, slog.New(slog.NewTextHandler(io.Discard, nil))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- NewService(cfg, nc, h).Run(ctx) }()
@@ -94,7 +100,7 @@ func awaitConnected(t *testing.T, nc *nats.Conn) {
 // answer, or the status and the detail of a refusal.
 func ask(t *testing.T, nc *nats.Conn, body []byte, header ...string) (answer string, status int, detail string) {
 	t.Helper()
-	msg := &nats.Msg{Subject: subject, Header: nats.Header{}, Data: body}
+	msg := &nats.Msg{Subject: asked, Header: nats.Header{}, Data: body}
 	for i := 0; i < len(header); i += 2 {
 		msg.Header[header[i]] = append(msg.Header[header[i]], header[i+1])
 	}
@@ -121,7 +127,7 @@ func refusal(t *testing.T, reply *nats.Msg) (status int, detail string) {
 func TestErrorsCarryAStatus(t *testing.T) {
 	nc := connect(t)
 	var fail error
-	serve(t, nc, func(context.Context, string, []byte) ([]byte, error) { return nil, fail })
+	serve(t, nc, func(context.Context, identity.Caller, []byte) ([]byte, error) { return nil, fail })
 	for want, err := range map[int]error{422: &schema.Invalid{Path: "/k", Reason: "is negative"}, 504: context.DeadlineExceeded, 503: errors.New("the index is gone")} {
 		fail = err
 		if _, status, _ := ask(t, nc, nil); status != want {
@@ -129,7 +135,7 @@ func TestErrorsCarryAStatus(t *testing.T) {
 		}
 	}
 	other := connect(t)
-	serveWith(t, Config{Status: func(error) int { return 413 }}, other, func(context.Context, string, []byte) ([]byte, error) { return nil, errors.New("too much") })
+	serveWith(t, Config{Status: func(error) int { return 413 }}, other, func(context.Context, identity.Caller, []byte) ([]byte, error) { return nil, errors.New("too much") })
 	if _, status, _ := ask(t, other, nil); status != 413 {
 		t.Errorf("a status of the service: %d", status)
 	}
@@ -153,7 +159,7 @@ func TestAServiceIsIntactAfterAReconnect(t *testing.T) {
 func TestTheDeadlineGoesWithTheRequest(t *testing.T) {
 	nc := connect(t)
 	left := make(chan time.Duration, 1)
-	serve(t, nc, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+	serve(t, nc, func(ctx context.Context, _ identity.Caller, _ []byte) ([]byte, error) {
 		deadline, _ := ctx.Deadline()
 		left <- time.Until(deadline)
 		<-ctx.Done()
@@ -172,7 +178,7 @@ func TestTheDeadlineGoesWithTheRequest(t *testing.T) {
 func TestMoreRequestsThanMayWaitAreRefused(t *testing.T) {
 	nc := connect(t)
 	release, begun := make(chan struct{}), make(chan string, 1000)
-	serve(t, nc, func(_ context.Context, _ string, request []byte) ([]byte, error) {
+	serve(t, nc, func(_ context.Context, _ identity.Caller, request []byte) ([]byte, error) {
 		begun <- string(request)
 		<-release
 		return nil, nil
@@ -181,7 +187,7 @@ func TestMoreRequestsThanMayWaitAreRefused(t *testing.T) {
 	must(t, err)
 	must(t, answers.SetPendingLimits(-1, -1))
 	for range parallel {
-		must(t, nc.PublishRequest(subject, "answers", nil))
+		must(t, nc.PublishRequest(asked, "answers", nil))
 	}
 	for range parallel {
 		receive(t, begun)
@@ -191,7 +197,7 @@ func TestMoreRequestsThanMayWaitAreRefused(t *testing.T) {
 	}
 	const more = 7
 	for range pending + more {
-		must(t, nc.PublishRequest(subject, "answers", nil))
+		must(t, nc.PublishRequest(asked, "answers", nil))
 	}
 	next := func() (int, string) {
 		reply, err := answers.NextMsg(patience)
@@ -229,7 +235,7 @@ func TestDrainingLosesNoRequest(t *testing.T) {
 	for range 20 {
 		client, serving := dial(t, ConnectConfig{URL: s.ClientURL()}), dial(t, ConnectConfig{URL: s.ClientURL()})
 		var handled, answered atomic.Int64
-		stop := run(t, Config{}, serving, func(context.Context, string, []byte) ([]byte, error) {
+		stop := run(t, Config{}, serving, func(context.Context, identity.Caller, []byte) ([]byte, error) {
 			handled.Add(1)
 			return nil, nil
 		})
@@ -239,7 +245,7 @@ func TestDrainingLosesNoRequest(t *testing.T) {
 		for range 16 {
 			callers.Go(func() {
 				for {
-					_, err := client.Request(subject, nil, patience)
+					_, err := client.Request(asked, nil, patience)
 					if errors.Is(err, nats.ErrNoResponders) {
 						return
 					}
@@ -266,7 +272,7 @@ func TestDrainingLosesNoRequest(t *testing.T) {
 
 func TestARequestIsASpan(t *testing.T) {
 	nc, spans := connect(t), tracingtest.Record(t)
-	serveWith(t, Config{Traces: spans.Provider}, nc, func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+	serveWith(t, Config{Traces: spans.Provider}, nc, func(ctx context.Context, _ identity.Caller, _ []byte) ([]byte, error) {
 		_, span := tracing.Begin(ctx, "work")
 		span.End()
 		return nil, errors.New("a secret")
@@ -283,17 +289,37 @@ func TestARequestIsASpan(t *testing.T) {
 	}
 }
 
+// Who asks is what stands behind the subject, and nothing else.
+func TestTheSubjectNamesTheCaller(t *testing.T) {
+	nc := connect(t)
+	serve(t, nc, func(ctx context.Context, caller identity.Caller, _ []byte) ([]byte, error) {
+		return fmt.Appendf(nil, "%s %s %t", caller, caller.Role, reflect.DeepEqual(identity.From(ctx), caller)), nil
+	})
+	for name, want := range map[string]string{
+		"acme": "acme reader true", "acme.ann": "acme/ann reader true", "acme.ann.x": "", "Acme": "", "acme.-": "", "acme.*": "", "*": "", "acme.a%2fb": "",
+	} {
+		answer, err := nc.Request(subject+"."+name, nil, patience)
+		must(t, err)
+		if status, detail := refusal(t, answer); want == "" && status != 422 || want != "" && string(answer.Data) != want {
+			t.Errorf("%s: %s, status %d %s", name, answer.Data, status, detail)
+		}
+	}
+	if _, err := nc.Request(subject, nil, patience); !errors.Is(err, nats.ErrNoResponders) {
+		t.Errorf("nobody: %v", err)
+	}
+}
+
 func TestHostileRequestsAreAnswered(t *testing.T) {
 	s := startServer(t, server.Options{MaxPayload: 16 << 20})
 	nc := dial(t, ConnectConfig{URL: s.ClientURL()})
-	serve(t, nc, func(_ context.Context, tenant string, request []byte) ([]byte, error) {
+	serve(t, nc, func(_ context.Context, caller identity.Caller, request []byte) ([]byte, error) {
 		switch string(request) {
 		case "panic":
 			panic("on purpose")
 		case "large":
 			return make([]byte, 16<<20+1), nil
 		}
-		return []byte(tenant), nil
+		return []byte(caller.String()), nil
 	})
 	for name, tt := range map[string]struct {
 		header []string
@@ -302,17 +328,10 @@ func TestHostileRequestsAreAnswered(t *testing.T) {
 		says   string
 	}{
 		"no headers":                    {nil, nil, 0, "default"},
-		"a tenant":                      {[]string{HeaderTenant, "acme"}, nil, 0, "acme"},
-		"a tenant in capitals":          {[]string{"Toolstream-Tenant", "acme"}, nil, 0, "acme"},
-		"two tenants, spelled apart":    {[]string{"Toolstream-Tenant", "a", HeaderTenant, "b"}, nil, 422, ""},
-		"an empty tenant":               {[]string{HeaderTenant, ""}, nil, 0, "default"},
+		"a tenant in the headers":       {[]string{"toolstream-tenant", "acme"}, nil, 0, "default"},
 		"10 MB":                         {nil, make([]byte, 10<<20), 413, "10485760 bytes"},
 		"an answer beyond max_payload":  {nil, []byte("large"), 413, "16777217 bytes"},
 		"a panic":                       {nil, []byte("panic"), 500, ""},
-		"a tenant that is not one":      {[]string{HeaderTenant, "../x"}, nil, 422, ""},
-		"a tenant with a control":       {[]string{HeaderTenant, "a\x00b"}, nil, 422, ""},
-		"a long tenant":                 {[]string{HeaderTenant, strings.Repeat("a", 10_000)}, nil, 422, ""},
-		"two tenants":                   {[]string{HeaderTenant, "a", HeaderTenant, "b"}, nil, 422, ""},
 		"a time that is not a number":   {[]string{HeaderTimeout, "soon"}, nil, 422, ""},
 		"no time":                       {[]string{HeaderTimeout, "-5"}, nil, 504, ""},
 		"all the time":                  {[]string{HeaderTimeout, "9223372036854775807"}, nil, 0, "default"},
@@ -325,7 +344,7 @@ func TestHostileRequestsAreAnswered(t *testing.T) {
 			}
 		})
 	}
-	must(t, nc.Publish(subject, []byte("no answer is wanted")))
+	must(t, nc.Publish(asked, []byte("no answer is wanted")))
 	if answer, _, _ := ask(t, nc, nil); answer != "default" {
 		t.Errorf("after all that: %q", answer)
 	}

@@ -217,10 +217,10 @@ nats:
   defaultMode: 0440
   items:
     {{- with .credentialsKey }}
-    - {key: {{ . }}, path: credentials}
+    - {key: {{ replace "{service}" $.service . }}, path: credentials}
     {{- end }}
     {{- with .nkeyKey }}
-    - {key: {{ . }}, path: nkey}
+    - {key: {{ replace "{service}" $.service . }}, path: nkey}
     {{- end }}
 {{- end }}
 {{- end }}
