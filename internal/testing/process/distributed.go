@@ -42,7 +42,7 @@ func Serve(t testing.TB, c *Cluster, bin string, vectors ...string) *Distributed
 }
 
 // ServeIn is Serve with env, of KEY=VALUE, added to the environment of every
-// process at every start.
+// process at every start, with the name of its service in place of {service}.
 func ServeIn(t testing.TB, c *Cluster, bin string, env []string, vectors ...string) *Distributed {
 	t.Helper()
 	c.Start(t, servers.KafkaName, servers.NATSName)
@@ -99,10 +99,14 @@ func (d *Distributed) Fronts() []*Process {
 
 // settings returns what a replica is told by its environment.
 func (d *Distributed) settings(name string) []string {
-	env := append(slices.Clone(d.env),
-		"TOOLSTREAM_KAFKA_BROKERS="+d.Cluster.Kafka.Addr, "TOOLSTREAM_NATS_URL=nats://"+d.Cluster.NATS.Addr,
-		"TOOLSTREAM_KAFKA_PREFIX="+d.Prefix, "TOOLSTREAM_NATS_PREFIX="+d.Alias, "TOOLSTREAM_KAFKA_PARTITIONS=2", "TOOLSTREAM_KAFKA_SESSION=3s",
-	)
+	env := []string{
+		"TOOLSTREAM_KAFKA_BROKERS=" + d.Cluster.Kafka.Addr, "TOOLSTREAM_NATS_URL=nats://" + d.Cluster.NATS.Addr,
+		"TOOLSTREAM_KAFKA_PREFIX=" + d.Prefix, "TOOLSTREAM_NATS_PREFIX=" + d.Alias, "TOOLSTREAM_KAFKA_PARTITIONS=2", "TOOLSTREAM_KAFKA_SESSION=3s",
+	}
+	service, _, _ := strings.Cut(name, "-")
+	for _, own := range d.env {
+		env = append(env, strings.ReplaceAll(own, "{service}", service))
+	}
 	if len(d.vectors) > 0 {
 		w := d.Cluster.Weaviate
 		env = append(env, "TOOLSTREAM_WEAVIATE_URL=http://"+w.Addr, "TOOLSTREAM_WEAVIATE_GRPC="+w.GRPC, "TOOLSTREAM_WEAVIATE_ALIAS="+d.Alias)
