@@ -79,8 +79,8 @@ type session struct {
 }
 
 // observe puts what is known of a search into its cluster, in place of what was known of
-// it before. A tenant has at most limit clusters: a new one replaces the one that was
-// asked for longest ago.
+// it before. A tenant has at most limit clusters: a new one replaces the one that dropCluster
+// finds.
 func (t *tenantState) observe(rec *searchRecord, limit int) {
 	c := t.clusters[rec.Cluster]
 	if c == nil {
@@ -88,7 +88,7 @@ func (t *tenantState) observe(rec *searchRecord, limit int) {
 	}
 	if c == nil {
 		if len(t.clusters) >= limit {
-			t.drop(t.byAge()[0])
+			t.dropCluster()
 		}
 		c = &cluster{id: clusterID(rec), Model: rec.Model, Vector: rec.Vector}
 		t.clusters[c.id] = c
@@ -100,6 +100,34 @@ func (t *tenantState) observe(rec *searchRecord, limit int) {
 	c.add(rec)
 	t.dirty[c.id] = true
 	t.usageChanged, t.changed = true, true
+}
+
+// dropCluster forgets the cluster that was asked for longest ago of those that the credential
+// with the most has for itself, so that none pushes out what the others asked.
+func (t *tenantState) dropCluster() {
+	list := t.byAge()
+	owned, most := map[string]int{}, 0
+	for _, c := range list {
+		if owner, one := c.owner(); one {
+			owned[owner]++
+			most = max(most, owned[owner])
+		}
+	}
+	at := slices.IndexFunc(list, func(c *cluster) bool {
+		owner, one := c.owner()
+		return one && owned[owner] == most
+	})
+	t.drop(list[max(at, 0)])
+}
+
+// owner returns the credential of all sessions, and whether there is one.
+func (c *cluster) owner() (credential string, one bool) {
+	for i := range c.Sessions {
+		if credential = c.Sessions[i].Credential; credential != c.Sessions[0].Credential {
+			return "", false
+		}
+	}
+	return credential, len(c.Sessions) > 0
 }
 
 func (t *tenantState) drop(c *cluster) {

@@ -73,6 +73,21 @@ func TestClustersAreBounded(t *testing.T) {
 	}
 }
 
+// A credential that asks for ever new things pushes out what it asked itself.
+func TestClustersOfOthersStay(t *testing.T) {
+	b := newBench(t, Config{Model: "m", Clusters: 6})
+	b.search("kept", 0, "app/ann", []string{"x"}, []string{"x"})
+	b.search("shared", 1, "app/ann", []string{"x"}, []string{"x"})
+	b.search("shared too", 1, "hostile/0", []string{"x"}, []string{"x"})
+	for i := range 20 {
+		b.search(fmt.Sprint("s", i), 2+i, fmt.Sprint("hostile/", i), []string{"x"}, []string{"x"})
+	}
+	list := b.clusters()
+	if len(list) != 6 || list[0].Sessions[0].Search != "kept" || list[1].Sessions[0].Search != "shared" || list[5].Sessions[0].Search != "s19" {
+		t.Errorf("%d clusters: %+v", len(list), list)
+	}
+}
+
 func atoi(t *testing.T, s string) (n int) {
 	t.Helper()
 	if _, err := fmt.Sscan(s, &n); err != nil {

@@ -249,7 +249,7 @@ func (s *Service) event(m *memory, f schema.Feedback) error {
 		return err
 	case rec != nil:
 		return s.join(m, f, rec)
-	case !m.room(f.Tenant, s.cfg.Waiting):
+	case !m.room(waiterOf(f), s.cfg.Waiting):
 		m.outcomes[unknownSearch]++
 		return nil
 	}
@@ -325,17 +325,23 @@ func include(list []int, x int) []int {
 	return append(list, x)
 }
 
-// room reports whether another event of a tenant may wait for its search: as long as
-// fewer of it wait than could still come (a dynamic threshold, Choudhury and Hahne
-// 1998), so that no tenant takes all the room.
-func (m *memory) room(tenant string, limit int) bool { return m.waits[tenant] < limit-m.waiters() }
+// waiter is whose events wait: a credential of a tenant, whatever clients it names.
+type waiter struct{ tenant, credential string }
 
-// waiters is how many events of all tenants wait.
-func (m *memory) waiters() (n int) {
-	for _, of := range m.waits {
-		n += of
+func waiterOf(f schema.Feedback) waiter { return waiter{f.Tenant, f.Credential} }
+
+// room reports whether another event of a credential may wait for its search: as long as
+// fewer of it wait than could still come of its tenant, and of that fewer than of all (a
+// dynamic threshold, Choudhury and Hahne 1998), so that nobody takes all the room.
+func (m *memory) room(who waiter, limit int) bool {
+	all, tenant := 0, 0
+	for other, n := range m.waits {
+		all += n
+		if other.tenant == who.tenant {
+			tenant += n
+		}
 	}
-	return n
+	return m.waits[who] < limit-all-tenant
 }
 
 func waitingKey(f schema.Feedback) string { return keyWaiting + f.Tenant + "/" + f.Identity() }
@@ -343,7 +349,7 @@ func waitingKey(f schema.Feedback) string { return keyWaiting + f.Tenant + "/" +
 func (m *memory) addWaiting(f schema.Feedback) {
 	key := f.Tenant + "/" + f.SearchID
 	m.waiting[key] = append(m.waiting[key], f)
-	m.waits[f.Tenant]++
+	m.waits[waiterOf(f)]++
 }
 
 // takeWaiting returns the events that waited for a search, in the order of their times.
@@ -360,8 +366,9 @@ func (m *memory) takeWaiting(key string) []schema.Feedback {
 func (m *memory) dropWaiting(key string, dropped, others []schema.Feedback) {
 	for _, f := range dropped {
 		m.put(waitingKey(f), nil)
-		if m.waits[f.Tenant]--; m.waits[f.Tenant] == 0 {
-			delete(m.waits, f.Tenant)
+		who := waiterOf(f)
+		if m.waits[who]--; m.waits[who] == 0 {
+			delete(m.waits, who)
 		}
 	}
 	if m.waiting[key] = others; len(others) == 0 {

@@ -140,13 +140,21 @@ func TestTheTenantWithMostBytesLosesItsOldestSearches(t *testing.T) {
 func TestEventsThatWaitAreBounded(t *testing.T) {
 	b := newBench(t, Config{Waiting: 10})
 	for i := range 30 {
-		b.must(b.report(b.feedback(fmt.Sprint("made up", i), "a", schema.Called)))
+		f := b.feedback(fmt.Sprint("made up", i), "a", schema.Called)
+		f.Client = fmt.Sprint("client ", i)
+		b.must(b.report(f))
 	}
 	other := b.feedback("s", "a", schema.Called)
 	other.Tenant = "other"
 	b.must(b.report(other))
-	if n := b.state.count(keyWaiting + "default/"); n != 5 || b.state.count(keyWaiting+"other/") != 1 {
+	if n := b.state.count(keyWaiting + "default/"); n != 4 || b.state.count(keyWaiting+"other/") != 1 {
 		t.Errorf("%d events of the one tenant and %d of the other wait", n, b.state.count(keyWaiting+"other/"))
+	}
+	ann := b.feedback("s", "a", schema.Called)
+	ann.Credential = "ann"
+	b.must(b.report(ann))
+	if n := b.state.count(keyWaiting + "default/"); n != 5 {
+		t.Errorf("%d events of the tenant wait: one credential takes the room of another", n)
 	}
 }
 

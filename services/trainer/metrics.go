@@ -39,8 +39,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 }
 
 func (ms *metrics) observe(m *memory) {
-	ms.waiting.Set(float64(m.waiters()))
 	n := 0
+	for _, waiting := range m.waits {
+		n += waiting
+	}
+	ms.waiting.Set(float64(n))
+	n = 0
 	for _, list := range m.searches {
 		n += len(list.all)
 	}

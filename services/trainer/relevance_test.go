@@ -120,6 +120,31 @@ func TestInventedNamesAreOneClient(t *testing.T) {
 	}
 }
 
+// A thousand names of one credential weigh as much as that credential does without names,
+// and less than three others.
+func TestAThousandNamesWeighAsOneSubject(t *testing.T) {
+	weigh := func(name func(i int) string) (reported, right float64) {
+		b := newBench(t, Config{Model: "m"})
+		for i := range 3 {
+			for n := range 4 {
+				b.search(fmt.Sprint("s", i, n), 1, fmt.Sprint("app", i, "/"), ten, []string{"t1"})
+			}
+		}
+		for i := range 1000 {
+			b.search(fmt.Sprint("spam", i), 1, "eve/"+name(i), ten, []string{"t3"})
+		}
+		return b.evidence("t3"), b.evidence("t1")
+	}
+	reported, right := weigh(func(i int) string { return fmt.Sprint(i) })
+	plain, plainRight := weigh(func(int) string { return "" })
+	if reported > plain+1e-9 || right < plainRight-1e-9 {
+		t.Errorf("with 1,000 names %.3f beside %.3f, without any %.3f beside %.3f", reported, right, plain, plainRight)
+	}
+	if right <= reported {
+		t.Errorf("what three others use has %.3f, what one reports %.3f", right, reported)
+	}
+}
+
 // Where all share a credential, invented names pass for users. What they report for nearly
 // every query counts for none, and what the others use still does.
 func TestWhatIsUsedForNearlyEverythingCountsForNothing(t *testing.T) {

@@ -33,7 +33,7 @@ type memory struct {
 	searches  map[string]*searchList       // by tenant
 	bytes     int                          // of all searches
 	waiting   map[string][]schema.Feedback // by search key
-	waits     map[string]int               // by tenant, events that wait
+	waits     map[waiter]int               // events that wait
 
 	state    State
 	changes  map[string][]byte // since the last Save
@@ -107,7 +107,7 @@ func (s *Service) loaded() (*memory, error) {
 		tenants:   map[string]*tenantState{},
 		searches:  map[string]*searchList{},
 		waiting:   map[string][]schema.Feedback{},
-		waits:     map[string]int{},
+		waits:     map[waiter]int{},
 		state:     s.deps.State,
 	}
 	if err := m.state.Load(m.read); err != nil {
