@@ -258,6 +258,9 @@ func (p *process) answer(c natsadapter.Config, handle natsadapter.Handler) error
 		return nil
 	}
 	c.Caller, c.Version, c.Logger, c.Traces = p.asking, p.version, p.log, p.traces.Provider()
+	c.Admit = func(ctx context.Context, bytes int) (int, error) {
+		return p.limiter.Take(ctx, "/v1/"+strings.TrimPrefix(c.Subject, p.nats.subject("")), bytes)
+	}
 	p.run(c.Name, natsadapter.NewService(c, p.conn, handle).Run)
 	return nil
 }

@@ -71,6 +71,7 @@ type process struct {
 	traces  *export.Traces
 
 	credentials httpserver.Credentials
+	limiter     *httpserver.Limiter
 
 	bus     bus
 	conn    *nats.Conn                            // nil: the process needs no NATS
@@ -131,6 +132,13 @@ func (p *process) run(name string, run func(context.Context) error) {
 
 // open assembles the services and begins to listen. Name is for traces and metrics.
 func (p *process) open(ctx context.Context, peers []peer, name ...string) error {
+	limits, err := p.cfg.Limits.Quotas()
+	if err != nil {
+		return config.Wrong{Err: err}
+	}
+	p.limiter = httpserver.NewLimiter(httpserver.Limits{
+		Requests: limits.Requests, Searches: limits.Searches, Feedback: limits.Feedback, Bytes: limits.Bytes, SubjectShare: limits.SubjectShare,
+	}, p.metrics)
 	if err := p.build(ctx); err != nil {
 		return err
 	}
@@ -150,16 +158,9 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 		metrics = p.indexes
 	}
 	httpserver.AddHealth(mux, p.whyNotReady, p.metrics, metrics)
-	limits, err := p.cfg.Limits.Quotas()
-	if err != nil {
-		return config.Wrong{Err: err}
-	}
 	p.handler = httpserver.Handler(mux, httpserver.Config{
 		Credentials: p.credentials, Issuer: p.cfg.Auth.OIDC.Issuer, Resource: p.cfg.Auth.OIDC.Audience, Hosts: p.cfg.Auth.Hosts, Loopback: config.Loopback(p.cfg.Listen),
-		Limits: httpserver.Limits{
-			Requests: limits.Requests, Searches: limits.Searches, Feedback: limits.Feedback, Bytes: limits.Bytes, SubjectShare: limits.SubjectShare,
-		},
-		Traces: p.traces, Logger: p.log, Registerer: p.metrics,
+		Limiter: p.limiter, Traces: p.traces, Logger: p.log, Registerer: p.metrics,
 	})
 	sender, err := p.sender(ctx, metrics, name...)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 // Config says who may call, and where requests are traced, counted and logged.
 type Config struct {
 	Credentials Credentials
-	Issuer      string // the provider, to callers
-	Resource    string // what its tokens are for, an address if callers are to learn of the provider
-	Hosts       string // names, separated by commas, by which a server on loopback without tokens may be called
-	Loopback    bool   // only this machine reaches the server
-	Limits      Limits // of each tenant
+	Issuer      string   // the provider, to callers
+	Resource    string   // what its tokens are for, an address if callers are to learn of the provider
+	Hosts       string   // names, separated by commas, by which a server on loopback without tokens may be called
+	Loopback    bool     // only this machine reaches the server
+	Limiter     *Limiter // nil: there are no limits
 
 	Traces     *export.Traces // may be nil
 	Logger     *slog.Logger
@@ -34,7 +34,7 @@ func Handler(mux *Mux, c Config) http.Handler {
 		"Requests whose handler panicked: they are answered 500, and the log has the stack.")
 	handler := describeNotFound(mux.ServeMux)
 	for _, wrap := range []func(http.Handler) http.Handler{ // from the innermost to the outermost
-		newLimiter(c.Limits, c.Registerer).wrap,
+		c.Limiter.wrap,
 		func(h http.Handler) http.Handler { return authenticate(known, h) },
 		func(h http.Handler) http.Handler { return shareRegistry(!anybody, h) },
 		refuseCrossOrigin,

@@ -3,6 +3,7 @@ package httpserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -70,9 +71,9 @@ func (c Limits) table() []limit {
 // ofSubject ends the name of the limit of one caller.
 const ofSubject = "-subject"
 
-// limiter has a bucket for each limit of each tenant, and for each limit of each caller
+// Limiter has a bucket for each limit of each tenant, and for each limit of each caller
 // that has a share of its tenant's. Who has full buckets is forgotten: new ones are as full.
-type limiter struct {
+type Limiter struct {
 	limits  []limit
 	share   quota.Quota
 	refused *prometheus.CounterVec
@@ -93,8 +94,9 @@ type account struct {
 // buckets are those of the limits, in their order; nil where there is no limit.
 type buckets []*rate.Limiter
 
-func newLimiter(c Limits, reg prometheus.Registerer) *limiter {
-	out := &limiter{share: c.SubjectShare, tenants: map[string]*account{}, sweepAt: maxSubjects}
+// NewLimiter returns a limiter with full buckets.
+func NewLimiter(c Limits, reg prometheus.Registerer) *Limiter {
+	out := &Limiter{share: c.SubjectShare, tenants: map[string]*account{}, sweepAt: maxSubjects}
 	var names []string
 	for _, of := range c.table() {
 		names = append(names, of.name, of.name+ofSubject)
@@ -121,7 +123,7 @@ func limited(ctx context.Context) identity.Caller {
 
 // of returns the buckets that a caller takes from: its own, if it has a share, and its
 // tenant's.
-func (l *limiter) of(c identity.Caller, now time.Time) (subject, tenant buckets) {
+func (l *Limiter) of(c identity.Caller, now time.Time) (subject, tenant buckets) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.tenants[c.Tenant]
@@ -141,7 +143,7 @@ func (l *limiter) of(c identity.Caller, now time.Time) (subject, tenant buckets)
 }
 
 // fill returns full buckets that have a percentage of what a tenant has.
-func (l *limiter) fill(tenant string, percent int) buckets {
+func (l *Limiter) fill(tenant string, percent int) buckets {
 	out := make(buckets, len(l.limits))
 	for i, of := range l.limits {
 		if n := of.quota.Of(tenant); n > 0 {
@@ -191,24 +193,14 @@ func (b buckets) full(now time.Time) bool {
 
 // wrap refuses requests over a limit, and tells of each limit how much of it is left, as
 // draft-ietf-httpapi-ratelimit-headers-11 has it. A request that is refused takes nothing.
-func (l *limiter) wrap(next http.Handler) http.Handler {
-	if len(l.limits) == 0 {
+func (l *Limiter) wrap(next http.Handler) http.Handler {
+	if l == nil || len(l.limits) == 0 {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		who, now := limited(r.Context()), time.Now()
-		subject, tenant := l.of(who, now)
-		limits := append(l.apply(r, subject, ofSubject), l.apply(r, tenant, "")...)
-		var over []applied
+		now := time.Now()
+		limits, over := l.take(r, now)
 		for _, of := range limits {
-			if of.bucket.TokensAt(now) < 1-almost {
-				over = append(over, of)
-			}
-		}
-		for _, of := range limits {
-			if len(over) == 0 && !of.bytes {
-				of.bucket.ReserveN(now, 1)
-			}
 			w.Header().Add(policyField, of.policy())
 			w.Header().Add(limitField, of.left(now))
 		}
@@ -216,11 +208,67 @@ func (l *limiter) wrap(next http.Handler) http.Handler {
 			l.writeOver(w, over, now)
 			return
 		}
-		if i := slices.IndexFunc(l.limits, func(of limit) bool { return of.bytes && of.applies(r) }); i >= 0 {
-			r.Body = &counted{r.Body, func(n int) { l.spend(who, i, n) }}
+		if i := l.ofBytes(r); i >= 0 {
+			r.Body = &counted{r.Body, func(n int) { l.spend(limited(r.Context()), i, n) }}
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// take returns the limits that a request is under, and those that it is over. Where it is
+// over none, it is counted.
+func (l *Limiter) take(r *http.Request, now time.Time) (limits, over []applied) {
+	subject, tenant := l.of(limited(r.Context()), now)
+	limits = append(l.apply(r, subject, ofSubject), l.apply(r, tenant, "")...)
+	for _, of := range limits {
+		if of.bucket.TokensAt(now) < 1-almost {
+			over = append(over, of)
+		}
+	}
+	for _, of := range limits {
+		if len(over) == 0 && !of.bytes {
+			of.bucket.ReserveN(now, 1)
+		}
+	}
+	return limits, over
+}
+
+// ofBytes returns the limit of bytes that a request is under, -1 if there is none.
+func (l *Limiter) ofBytes(r *http.Request) int {
+	return slices.IndexFunc(l.limits, func(of limit) bool { return of.bytes && of.applies(r) })
+}
+
+// Take counts a request of the caller of ctx that came another way than over HTTP, where it
+// would be a POST of so many bytes to the path. The error is that of a request over a limit,
+// which may come again after so many seconds.
+func (l *Limiter) Take(ctx context.Context, path string, bytes int) (again int, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, path, nil)
+	if err != nil {
+		return 0, err
+	}
+	now := time.Now()
+	if _, over := l.take(r, now); len(over) > 0 {
+		again, detail := l.refuse(over, now)
+		return again, errors.New(detail)
+	}
+	if i := l.ofBytes(r); i >= 0 {
+		l.spend(limited(ctx), i, bytes)
+	}
+	return 0, nil
+}
+
+// refuse counts a request over limits, and returns when it may come again, in seconds, and
+// what it is over.
+func (l *Limiter) refuse(over []applied, now time.Time) (again int, detail string) {
+	for _, of := range over {
+		l.refused.WithLabelValues(of.name).Inc()
+		again = max(again, of.until(1, now))
+	}
+	whose := "the tenant"
+	if strings.HasSuffix(over[0].name, ofSubject) {
+		whose = "one caller"
+	}
+	return again, fmt.Sprintf("over the limit of %d %s a minute of %s", over[0].bucket.Burst(), over[0].what, whose)
 }
 
 // applied is a limit with the bucket of somebody.
@@ -232,7 +280,7 @@ type applied struct {
 }
 
 // apply returns the limits that a request is under.
-func (l *limiter) apply(r *http.Request, all buckets, suffix string) (out []applied) {
+func (l *Limiter) apply(r *http.Request, all buckets, suffix string) (out []applied) {
 	for i, b := range all {
 		if of := l.limits[i]; b != nil && of.applies(r) {
 			out = append(out, applied{of.name + suffix, of.name, of.bytes, b})
@@ -268,7 +316,7 @@ func (a *applied) until(tokens float64, now time.Time) int {
 
 // spend takes bytes from the buckets of a limit, which may be left in debt: a body is not
 // cut off, and the next one waits longer.
-func (l *limiter) spend(who identity.Caller, limit, n int) {
+func (l *Limiter) spend(who identity.Caller, limit, n int) {
 	now := time.Now()
 	subject, tenant := l.of(who, now)
 	for _, all := range []buckets{subject, tenant} {
@@ -302,22 +350,16 @@ func (c *counted) Read(p []byte) (int, error) {
 const quotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 
 // writeOver answers a request that is over limits.
-func (l *limiter) writeOver(w http.ResponseWriter, over []applied, now time.Time) {
+func (l *Limiter) writeOver(w http.ResponseWriter, over []applied, now time.Time) {
 	problem := struct {
 		huma.ErrorModel
 		Violated []string `json:"violated-policies"`
 	}{ErrorModel: huma.ErrorModel{Type: quotaExceeded, Status: http.StatusTooManyRequests, Title: http.StatusText(http.StatusTooManyRequests)}}
-	again := 0
+	again, detail := l.refuse(over, now)
+	problem.Detail = detail
 	for _, of := range over {
-		l.refused.WithLabelValues(of.name).Inc()
 		problem.Violated = append(problem.Violated, of.name)
-		again = max(again, of.until(1, now))
 	}
-	whose := "the tenant"
-	if strings.HasSuffix(over[0].name, ofSubject) {
-		whose = "one caller"
-	}
-	problem.Detail = fmt.Sprintf("over the limit of %d %s a minute of %s", over[0].bucket.Burst(), over[0].what, whose)
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Retry-After", strconv.Itoa(again))
 	w.WriteHeader(http.StatusTooManyRequests)

@@ -35,7 +35,7 @@ func ask(t *testing.T, h http.Handler, who, method, path string) *httptest.Respo
 func all(n int) quota.Quota { return quota.Quota{"": n} }
 
 func answering(l Limits) http.Handler {
-	return newLimiter(l, prometheus.NewRegistry()).wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	return NewLimiter(l, prometheus.NewRegistry()).wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 }
 
 func TestATenantMayAskForAMinuteAtOnceAndThenAtItsRate(t *testing.T) {
@@ -138,7 +138,7 @@ func TestOneCallerLeavesTheOthersOfItsTenantTheirPart(t *testing.T) {
 
 func TestWhoHasFullBucketsIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(Limits{Requests: all(1_000_000), SubjectShare: all(1)}, prometheus.NewRegistry())
+		l := NewLimiter(Limits{Requests: all(1_000_000), SubjectShare: all(1)}, prometheus.NewRegistry())
 		h := l.wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 		var last *httptest.ResponseRecorder
 		for i := range 3 * maxSubjects {
@@ -183,7 +183,7 @@ func TestWhoHasNoCredentialTakesNothingFromATenant(t *testing.T) {
 
 func TestABodyIsReadToItsEndAndTheNextOneWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newLimiter(Limits{Bytes: all(600)}, prometheus.NewRegistry()).wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := NewLimiter(Limits{Bytes: all(600)}, prometheus.NewRegistry()).wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if n, err := io.Copy(io.Discard, r.Body); n != 900 || err != nil {
 				t.Errorf("%d bytes, %v", n, err)
 			}
@@ -215,9 +215,42 @@ func TestWhatIsPassedOnTellsOfTheLimitsOfThePeer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newLimiter(Limits{Requests: all(100), Searches: all(90)}, prometheus.NewRegistry()).wrap(toPeer("query", address, propagation.TraceContext{}))
+	h := NewLimiter(Limits{Requests: all(100), Searches: all(90)}, prometheus.NewRegistry()).wrap(toPeer("query", address, propagation.TraceContext{}))
 	rec := ask(t, h, "a", "POST", "/v1/search")
 	if got := rec.Header().Values("RateLimit"); rec.Code != 200 || !slices.Equal(got, []string{`"searches";r=4;t=12`}) {
 		t.Errorf("%d %q", rec.Code, got)
+	}
+}
+
+// What comes another way counts with what comes over HTTP.
+func TestOtherRequestsTakeFromTheSameLimits(t *testing.T) {
+	l := NewLimiter(Limits{Searches: all(3), Bytes: all(100)}, prometheus.NewRegistry())
+	h := l.wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	ann := identity.With(t.Context(), identity.Caller{Tenant: "a", Subject: "ann", Role: identity.Reader})
+	other := identity.With(t.Context(), identity.Caller{Tenant: "b", Role: identity.Reader})
+	for range 2 {
+		if _, err := l.Take(ann, "/v1/search", 10); err != nil {
+			t.Fatal(err)
+		}
+	}
+	search := func() int {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(ann, http.MethodPost, "/v1/search", nil))
+		return w.Code
+	}
+	if first, second := search(), search(); first != 200 || second != 429 {
+		t.Errorf("over HTTP %d, then %d", first, second)
+	}
+	if again, err := l.Take(ann, "/v1/search", 0); err == nil || again < 1 || again > 20 || !strings.Contains(err.Error(), "3 searches a minute") {
+		t.Errorf("again in %d s: %v", again, err)
+	}
+	if _, err := l.Take(ann, "/v1/embed", 100); err != nil {
+		t.Errorf("what is no search: %v", err)
+	}
+	if _, err := l.Take(ann, "/v1/embed", 0); err == nil {
+		t.Error("bytes are not counted")
+	}
+	if _, err := l.Take(other, "/v1/search", 0); err != nil {
+		t.Errorf("another tenant: %v", err)
 	}
 }

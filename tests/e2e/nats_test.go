@@ -162,6 +162,26 @@ func TestATokenIsGoodForNATS(t *testing.T) {
 	}
 }
 
+// One search over NATS and one over HTTP take from the same limit.
+func TestSearchesOverNATSAreLimited(t *testing.T) {
+	t.Setenv("TOOLSTREAM_LIMITS_SEARCHES", "2")
+	p := up(t, t.TempDir(), "--nats", "127.0.0.1:0")
+	nc, err := dial(t, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if msg := request(t, nc, "toolstream.search", schema.SearchRequest{Query: "ferry"}); msg.Header.Get("Nats-Service-Error-Code") != "" {
+		t.Fatalf("%v %s", msg.Header, msg.Data)
+	}
+	search(t, p, schema.SearchRequest{Query: "ferry"})
+	if err := p.Client.Post(t.Context(), "/v1/search", schema.SearchRequest{Query: "ferry"}, nil); err == nil || !strings.Contains(err.Error(), "429") {
+		t.Errorf("over HTTP: %v", err)
+	}
+	if msg := request(t, nc, "toolstream.search", schema.SearchRequest{Query: "ferry"}); msg.Header.Get("Nats-Service-Error-Code") != "429" || msg.Header.Get("Retry-After") == "" {
+		t.Errorf("over NATS: %v %s", msg.Header, msg.Data)
+	}
+}
+
 // Without --nats the process listens at one address only, HTTP's.
 func TestNATSIsClosedByDefault(t *testing.T) {
 	t.Parallel()

@@ -44,6 +44,10 @@ type Config struct {
 	// that nobody uses another's. An error refuses the request.
 	Caller func(name string) (identity.Caller, error)
 
+	// Admit counts a request of the caller of ctx of so many bytes. An error refuses it (429),
+	// until it may come again after so many seconds. Nil: there are no limits.
+	Admit func(ctx context.Context, bytes int) (again int, err error)
+
 	// Status returns the HTTP status of an error of the handler. Nil: 422 for
 	// a *schema.Invalid, 504 for a deadline, 503 for all else.
 	Status func(error) int
@@ -91,6 +95,9 @@ type figures struct {
 func NewService(cfg Config, conn *nats.Conn, handle Handler) *Service {
 	if cfg.Status == nil {
 		cfg.Status = statusOf
+	}
+	if cfg.Admit == nil {
+		cfg.Admit = func(context.Context, int) (int, error) { return 0, nil }
 	}
 	if cfg.Traces == nil {
 		cfg.Traces = noop.NewTracerProvider()
@@ -166,6 +173,11 @@ func (s *Service) answer(ctx context.Context, req micro.Request, arrived time.Ti
 		s.fail(req, err)
 		return
 	}
+	ctx = identity.With(ctx, caller)
+	if again, err := s.cfg.Admit(ctx, len(req.Data())); err != nil {
+		s.refuse(req, http.StatusTooManyRequests, err.Error(), headerAgain, strconv.Itoa(again))
+		return
+	}
 	patience, err := header.timeout(timeout)
 	if err != nil {
 		s.fail(req, err)
@@ -179,7 +191,7 @@ func (s *Service) answer(ctx context.Context, req micro.Request, arrived time.Ti
 	defer cancel()
 	ctx, span := s.cfg.Traces.Tracer(tracing.Scope).Start(ctx, "answer "+s.cfg.Subject, trace.WithSpanKind(trace.SpanKindServer))
 	span.SetAttributes(tracing.Tenant.String(caller.Tenant))
-	body, err := s.inSlot(identity.With(ctx, caller), caller, req.Data())
+	body, err := s.inSlot(ctx, caller, req.Data())
 	tracing.End(span, err)
 	if err != nil {
 		s.fail(req, err)
@@ -245,13 +257,19 @@ func (s *Service) fail(req micro.Request, err error) {
 	s.refuse(req, status, err.Error())
 }
 
-func (s *Service) refuse(req micro.Request, status int, detail string) {
+// headerAgain says after how many seconds a request that was over a limit may come again.
+const headerAgain = "Retry-After"
+
+// refuse answers with a problem, and with further headers as pairs of names and values.
+func (s *Service) refuse(req micro.Request, status int, detail string, more ...string) {
 	p := problem{status, http.StatusText(status), detail}
 	body, _ := json.Marshal(p) // two strings and a number always encode
 	s.refused.Add(1)
-	s.send(&nats.Msg{Subject: req.Reply(), Data: body, Header: nats.Header{
-		micro.ErrorCodeHeader: {strconv.Itoa(status)}, micro.ErrorHeader: {p.Title},
-	}})
+	header := nats.Header{micro.ErrorCodeHeader: {strconv.Itoa(status)}, micro.ErrorHeader: {p.Title}}
+	for i := 0; i < len(more); i += 2 {
+		header.Set(more[i], more[i+1])
+	}
+	s.send(&nats.Msg{Subject: req.Reply(), Data: body, Header: header})
 }
 
 func statusOf(err error) int {

@@ -309,6 +309,29 @@ func TestTheSubjectNamesTheCaller(t *testing.T) {
 	}
 }
 
+func TestARequestOverALimitIsRefused(t *testing.T) {
+	nc := connect(t)
+	counted := make(chan string, 2)
+	serveWith(t, Config{Admit: func(ctx context.Context, bytes int) (int, error) {
+		counted <- fmt.Sprint(identity.From(ctx), " ", bytes)
+		if bytes > 3 {
+			return 7, errors.New("over the limit")
+		}
+		return 0, nil
+	}}, nc, echo)
+	if answer, _, _ := ask(t, nc, []byte("abc")); answer != "default: abc" {
+		t.Error(answer)
+	}
+	msg, err := nc.Request(asked, []byte("abcd"), patience)
+	must(t, err)
+	if status, detail := refusal(t, msg); status != 429 || detail != "over the limit" || msg.Header.Get("Retry-After") != "7" {
+		t.Errorf("status %d, %s: %v", status, detail, msg.Header)
+	}
+	if first, second := <-counted, <-counted; first != "default 3" || second != "default 4" {
+		t.Errorf("counted %q, then %q", first, second)
+	}
+}
+
 func TestHostileRequestsAreAnswered(t *testing.T) {
 	s := startServer(t, server.Options{MaxPayload: 16 << 20})
 	nc := dial(t, ConnectConfig{URL: s.ClientURL()})
