@@ -37,9 +37,9 @@ func TestNothingHiddenIsShown(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
 	callers := intruders(t, file)
 	env := "TOOLSTREAM_AUTH_TOKENS_FILE=" + file
-	t.Run("embedded", func(t *testing.T) { attack(t, process.Up(t, binary(), env), callers) })
+	t.Run("embedded", func(t *testing.T) { attemptAll(t, process.Up(t, binary(), env), callers) })
 	t.Run("distributed", func(t *testing.T) {
-		attack(t, process.ServeIn(t, &cluster, binary(), []string{env}, config.VectorsWeaviate, config.VectorsReplica), callers)
+		attemptAll(t, process.ServeIn(t, &cluster, binary(), []string{env}, config.VectorsWeaviate, config.VectorsReplica), callers)
 	})
 }
 
@@ -74,8 +74,8 @@ func intruders(t *testing.T, file string) []intruder {
 // canary is in every text that is hidden.
 var canary = regexp.MustCompile(`qzcanary\w*`)
 
-// attack fills the tenant acme, hides its provider "secret", and makes the attempts.
-func attack(t *testing.T, d process.Deployment, callers []intruder) {
+// attemptAll fills the tenant acme, hides its provider "secret", and makes the attempts.
+func attemptAll(t *testing.T, d process.Deployment, callers []intruder) {
 	owner := d.Front().Client
 	owner.Token = callers[0].token
 	fillAcme(t, &owner, d)
