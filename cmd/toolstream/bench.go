@@ -35,9 +35,9 @@ better where it is a rate, less where it is a time or memory.`,
 			defer func() { err = errors.Join(err, os.RemoveAll(opt.Dir)) }()
 			opt.Notify = func(step string) { con.notef("%s …\n", step) }
 			if len(paths) > 0 {
-				opt.Import = func(server string) error {
+				opt.Import = func(server, token string) error {
 					own := *con
-					own.server = server
+					own.server, own.token = server, token
 					_, err := own.importAll(cmd.Context(), paths, importFlags{format: "auto", wait: true})
 					return err
 				}

@@ -126,7 +126,7 @@ func (e *Embedded) Stats() flat.Stats { return e.indexes.Live().Index.Stats()[id
 // Lag returns how many records all stages together have yet to read.
 func (e *Embedded) Lag(ctx context.Context) (uint64, error) { return e.searched().Lag(ctx, e.bus) }
 
-// Search answers a request of the default tenant, without HTTP in between.
-func (e *Embedded) Search(ctx context.Context, req schema.SearchRequest) (schema.SearchResponse, error) {
-	return e.query.Search(ctx, identity.Anybody, req)
+// SearchAs answers a request of a caller, without HTTP in between.
+func (e *Embedded) SearchAs(ctx context.Context, c identity.Caller, req schema.SearchRequest) (schema.SearchResponse, error) {
+	return e.query.Search(ctx, c, req)
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -29,11 +30,11 @@ import (
 
 // Options says what to measure with.
 type Options struct {
-	Tools   int                       // made-up tools, where no documents are given
-	Queries int                       // searches measured
-	Import  func(server string) error // brings given documents to a server; nil makes tools up
-	Dir     string                    // scratch folder; removed by the caller
-	Notify  func(step string)         // called before each step
+	Tools   int                              // made-up tools, where no documents are given
+	Queries int                              // searches measured
+	Import  func(server, token string) error // brings given documents to a server; nil makes tools up
+	Dir     string                           // scratch folder; removed by the caller
+	Notify  func(step string)                // called before each step
 }
 
 // Figure is one measurement beside its floor.
@@ -58,6 +59,7 @@ type Report struct {
 type run struct {
 	opt      Options
 	embedded *app.Embedded
+	token    string // of an admin
 	report   Report
 }
 
@@ -103,7 +105,12 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 // serve runs a toolstream in this process, on the scratch folder, while do does
 // its work.
 func (r *run) serve(ctx context.Context, do func() error) error {
-	cfg, err := config.Load("", map[string]any{"data": r.data(), "listen": "127.0.0.1:0", "nats.listen": "", "auth.tokens_file": ""})
+	settings, err := r.protect()
+	if err != nil {
+		return err
+	}
+	maps.Copy(settings, map[string]any{"data": r.data(), "listen": "127.0.0.1:0", "nats.listen": ""})
+	cfg, err := config.Load("", settings)
 	if err != nil {
 		return err
 	}
@@ -128,7 +135,7 @@ func (r *run) take(ctx context.Context) error {
 	begin := time.Now()
 	var err error
 	if r.opt.Import != nil {
-		err = r.opt.Import(r.embedded.URL())
+		err = r.opt.Import(r.embedded.URL(), r.token)
 	} else {
 		err = r.batch(ctx, body)
 	}
@@ -171,7 +178,7 @@ func (r *run) take(ctx context.Context) error {
 
 // batch sends JSON Lines and reads the answers to their end.
 func (r *run) batch(ctx context.Context, body []byte) error {
-	to := client.Client{Server: r.embedded.URL(), HTTP: http.DefaultClient}
+	to := client.Client{Server: r.embedded.URL(), Token: r.token, HTTP: http.DefaultClient}
 	answer, err := to.Send(ctx, http.MethodPost, "/v1/tools:batch", nil, "application/x-ndjson", bytes.NewReader(body))
 	if err != nil {
 		return err
@@ -211,6 +218,11 @@ func (r *run) search(ctx context.Context) error {
 	r.compare("search, median", at(idle, 0.5), "ms", barePass(r.report.Tools), "one int8 pass over as many vectors, one core")
 	r.add("search, 99th percentile", at(idle, 0.99), "ms")
 
+	r.opt.Notify("searching with grants")
+	if err := r.withGrants(ctx, queries); err != nil {
+		return err
+	}
+
 	r.opt.Notify("searching with many callers")
 	if err := r.saturate(ctx, queries); err != nil {
 		return err
@@ -244,7 +256,7 @@ func (r *run) latencies(ctx context.Context, queries []string) ([]time.Duration,
 	out := make([]time.Duration, len(queries))
 	for i, q := range queries {
 		begin := time.Now()
-		answer, err := r.embedded.Search(ctx, schema.SearchRequest{Query: q, K: 10})
+		answer, err := r.embedded.SearchAs(ctx, planner, schema.SearchRequest{Query: q, K: 10})
 		if err != nil {
 			return nil, err
 		}

@@ -80,7 +80,7 @@ func (c *crowd) answered() int {
 // once searches, and waits where that is refused.
 func (c *crowd) once(ctx context.Context, q string) error {
 	begin := time.Now()
-	_, err := c.embedded.Search(ctx, schema.SearchRequest{Query: q, K: 10})
+	_, err := c.embedded.SearchAs(ctx, planner, schema.SearchRequest{Query: q, K: 10})
 	took := time.Since(begin)
 	c.mu.Lock()
 	busy := errors.Is(err, query.ErrBusy)
