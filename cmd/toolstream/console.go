@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 
 	"go.yaml.in/yaml/v3"
@@ -30,6 +31,8 @@ type console struct {
 
 	server  string
 	token   string
+	caFile  string
+	http    *http.Client
 	context string // that a flag names
 	output  string
 	json    bool // short for asJSON

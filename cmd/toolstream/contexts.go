@@ -26,6 +26,7 @@ type contexts struct {
 type serverContext struct {
 	Server string `yaml:"server"`
 	Token  string `yaml:"token,omitempty"`
+	CAFile string `yaml:"ca_file,omitempty"`
 }
 
 func contextsFile() (string, error) {
@@ -87,7 +88,7 @@ func (all contexts) find(name string) (serverContext, error) {
 // environment, which goes before the context in use. The token of a context is
 // sent to the server of that context alone.
 func (c *console) chooseServer() error {
-	server, token := os.Getenv("TOOLSTREAM_SERVER"), os.Getenv("TOOLSTREAM_TOKEN")
+	server, token, caFile := os.Getenv("TOOLSTREAM_SERVER"), os.Getenv("TOOLSTREAM_TOKEN"), os.Getenv("TOOLSTREAM_CA_FILE")
 	if c.context != "" || (c.server == "" && server == "") {
 		all, err := readContexts()
 		if err != nil {
@@ -98,10 +99,10 @@ func (c *console) chooseServer() error {
 			if err != nil {
 				return err
 			}
-			server, token = used.Server, cmp.Or(token, used.Token)
+			server, token, caFile = used.Server, cmp.Or(token, used.Token), cmp.Or(caFile, used.CAFile)
 		}
 	}
-	c.server, c.token = cmp.Or(c.server, server, defaultServer), cmp.Or(c.token, token)
+	c.server, c.token, c.caFile = cmp.Or(c.server, server, defaultServer), cmp.Or(c.token, token), cmp.Or(c.caFile, caFile)
 	return nil
 }
 
@@ -110,13 +111,13 @@ func newContext(con *console) *cobra.Command {
 		Use:   "context",
 		Short: "Name servers, and choose the server that commands talk to",
 		Long: `Keep the addresses and tokens of servers under names. Flags and the environment
-(TOOLSTREAM_SERVER, TOOLSTREAM_TOKEN) go before the context in use.`,
+(TOOLSTREAM_SERVER, TOOLSTREAM_TOKEN, TOOLSTREAM_CA_FILE) go before the context in use.`,
 		Example: `  toolstream context add production --server https://tools.example.com --token TOKEN
   toolstream context use production
   toolstream search "book a flight" --context staging`,
 	},
 		&cobra.Command{
-			Use: "add NAME --server URL [--token TOKEN]", Short: "Add or replace a context; the first one is used at once", Args: cobra.ExactArgs(1),
+			Use: "add NAME --server URL [--token TOKEN] [--ca-file FILE]", Short: "Add or replace a context; the first one is used at once", Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error { return con.addContext(cmd, args[0]) },
 		},
 		&cobra.Command{
@@ -168,6 +169,13 @@ func (c *console) addContext(cmd *cobra.Command, name string) error {
 		added := serverContext{Server: c.server}
 		if cmd.Flags().Changed("token") {
 			added.Token = c.token
+		}
+		if cmd.Flags().Changed("ca-file") {
+			path, err := filepath.Abs(c.caFile)
+			if err != nil {
+				return err
+			}
+			added.CAFile = path
 		}
 		all.Contexts[name] = added
 		all.Current = cmp.Or(all.Current, name)

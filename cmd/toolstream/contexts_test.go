@@ -1,8 +1,13 @@
 package main
 
 import (
+	"encoding/pem"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -54,5 +59,34 @@ func TestTheTokenOfAContextGoesToItsServerAlone(t *testing.T) {
 	}
 	if got := strings.Join(*sentToOther, ""); len(*sentToOther) != 4 || got != "" {
 		t.Errorf("the other server was sent %q", *sentToOther)
+	}
+}
+
+// The certificate of a server is checked by the file that a flag, the environment or the
+// context of the server names.
+func TestTheServersCertificateIsChecked(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"tools":[]}`)) }))
+	t.Cleanup(s.Close)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // a handshake fails
+	authority := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		code int
+		says string
+		args []string
+	}{
+		{exitFailed, "certificate", []string{"tools", "list", "--server", s.URL}},
+		{exitDone, "", []string{"tools", "list", "--server", s.URL, "--ca-file", authority}},
+		{exitUsage, "no such file", []string{"tools", "list", "--server", s.URL, "--ca-file", authority + "x"}},
+		{exitDone, "", []string{"context", "add", "ours", "--server", s.URL, "--ca-file", authority}},
+		{exitDone, "", []string{"tools", "list"}},
+		{exitFailed, "certificate", []string{"tools", "list", "--server", s.URL}},
+	} {
+		if code, _, errOut := called(t, tc.args...); code != tc.code || !strings.Contains(errOut, tc.says) {
+			t.Errorf("%q: exit code %d: %s", tc.args, code, errOut)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolstream/toolstream/internal/certfile"
 	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -41,6 +43,7 @@ answers.
 	flags := root.PersistentFlags()
 	flags.StringVar(&con.server, "server", "", "address of the server (TOOLSTREAM_SERVER, or the context in use; default "+defaultServer+")")
 	flags.StringVar(&con.token, "token", "", "credential, where the server asks for one (TOOLSTREAM_TOKEN, or the context in use)")
+	flags.StringVar(&con.caFile, "ca-file", "", "`FILE` of certificates that an https server's is checked by (TOOLSTREAM_CA_FILE, or the context in use; default the system's)")
 	flags.StringVar(&con.context, "context", "", "talk to the server of this context")
 	flags.StringVarP(&con.output, "output", "o", asTable, "how to print data: "+strings.Join(outputs(), ", "))
 	flags.BoolVar(&con.json, "json", false, "short for -o json")
@@ -53,7 +56,10 @@ answers.
 		if err := knownWord(cmd, "--output", con.output, outputs()...); err != nil {
 			return err
 		}
-		return con.chooseServer()
+		if err := con.chooseServer(); err != nil {
+			return err
+		}
+		return con.chooseAuthorities(cmd)
 	}
 	addGroup(root, "first", "First day:", newUp(con), newImport(con), newSearch(con), newFeedback(con), newSources(con), newTools(con), newProviders(con), newContext(con))
 	addGroup(root, "operate", "Operating:", newServe(con), newStatus(con), newDoctor(con), newDLQ(con), newWeights(con), newReindex(con), newToken(con), newGrants(con), newTopics(con), newModels(con), newConfig(con), newVersion(con))
@@ -194,6 +200,22 @@ func knownWord(cmd *cobra.Command, what, word string, words ...string) error {
 	return misused(cmd, "%s is %q; it is one of %s", what, word, strings.Join(words, ", "))
 }
 
+// chooseAuthorities decides by what the certificate of the server is checked.
+func (c *console) chooseAuthorities(cmd *cobra.Command) error {
+	c.http = http.DefaultClient
+	if c.caFile == "" {
+		return nil
+	}
+	authorities, err := certfile.Pool(c.caFile)
+	if err != nil {
+		return misused(cmd, "certificates to check the server by: %v", err)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities}
+	c.http = &http.Client{Transport: transport}
+	return nil
+}
+
 func (c *console) client() *client.Client {
-	return &client.Client{Server: c.server, Token: c.token, HTTP: http.DefaultClient}
+	return &client.Client{Server: c.server, Token: c.token, HTTP: c.http}
 }

@@ -70,7 +70,7 @@ func (c *console) up(cmd *cobra.Command, cfg config.Config, f upFlags) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return embedded.Run(ctx) })
-	g.Go(func() error { return c.firstSteps(ctx, embedded.URL(), f) })
+	g.Go(func() error { return c.firstSteps(ctx, embedded, f) })
 	return g.Wait()
 }
 
@@ -119,9 +119,9 @@ func (c *console) serverFlag(url string) string {
 }
 
 // firstSteps does what up was asked to do once it runs.
-func (c *console) firstSteps(ctx context.Context, url string, f upFlags) error {
+func (c *console) firstSteps(ctx context.Context, e *app.Embedded, f upFlags) error {
 	own := *c
-	own.server = url
+	own.server, own.http = e.URL(), e.Client()
 	if len(f.imports) > 0 {
 		summary, err := own.importAll(ctx, f.imports, importFlags{format: "auto", wait: true})
 		if err != nil {

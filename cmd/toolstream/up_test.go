@@ -1,11 +1,62 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 )
+
+// untilSaid ends a command once it has written what is waited for.
+type untilSaid struct {
+	bytes.Buffer
+	want string
+	end  context.CancelFunc
+}
+
+func (u *untilSaid) Write(p []byte) (int, error) {
+	n, err := u.Buffer.Write(p)
+	if strings.Contains(u.String(), u.want) {
+		u.end()
+	}
+	return n, err
+}
+
+// What up imports and searches goes over TLS, whatever name the certificate is for, and
+// with the token that the command is given.
+func TestUpTakesItsFirstStepsWithTLSAndTokens(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	cert, key := servertest.Certificate(t)
+	t.Setenv("TOOLSTREAM_TLS_CERT_FILE", file("tls.crt", string(cert)))
+	t.Setenv("TOOLSTREAM_TLS_KEY_FILE", file("tls.key", string(key)))
+	t.Setenv("TOOLSTREAM_AUTH_TOKENS_FILE", filepath.Join(dir, "tokens"))
+	code, token, errOut := called(t, "token", "create", "--admin")
+	if code != exitDone {
+		t.Fatal(errOut)
+	}
+	tool := file("tool.json", `{"name": "compass_bearing", "description": "Tells the bearing from one harbour to another."}`)
+	up := []string{"up", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--import", tool, "--try", "bearing of a harbour"}
+	if code, _, errOut := called(t, up...); code != exitFailed || !strings.Contains(errOut, "--token") {
+		t.Errorf("without a token: exit code %d: %s", code, errOut)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	said, errors := &untilSaid{want: "compass_bearing", end: end}, &bytes.Buffer{}
+	if code := run(ctx, append(up, "--token", strings.TrimSpace(token)), strings.NewReader(""), said, errors); code != exitDone {
+		t.Errorf("exit code %d: %s", code, errors)
+	}
+}
 
 func TestAServerThatOthersReachWantsTokens(t *testing.T) {
 	t.Setenv("TOOLSTREAM_DATA", t.TempDir())
@@ -32,6 +83,8 @@ func TestFilesOfSettingsAreSettings(t *testing.T) {
 	for _, c := range []struct{ command, setting, value, says string }{
 		{"up", "AUTH_TOKENS_FILE", tokens, "tokens:1: want TENANT"},
 		{"up", "AUTH_TOKENS_FILE", filepath.Join(dir, "none"), "auth.tokens_file"},
+		{"up", "TLS_CERT_FILE", tokens, "tls.cert_file"},
+		{"serve ingest", "PEERS_CA_FILE", tokens, "holds no certificate"},
 		{"up", "LLM_API_KEY_FILE", filepath.Join(dir, "none"), "llm.api_key_file"},
 		{"serve ingest", "KAFKA_CA_FILE", filepath.Join(dir, "none"), "certificates to trust"},
 	} {
@@ -39,6 +92,9 @@ func TestFilesOfSettingsAreSettings(t *testing.T) {
 			t.Setenv("TOOLSTREAM_LLM_BASE_URL", "http://127.0.0.1:1/v1")
 			t.Setenv("TOOLSTREAM_LLM_MODEL", "none")
 			t.Setenv("TOOLSTREAM_KAFKA_TLS", "true")
+			if c.setting == "TLS_CERT_FILE" {
+				t.Setenv("TOOLSTREAM_TLS_KEY_FILE", c.value)
+			}
 			t.Setenv("TOOLSTREAM_"+c.setting, c.value)
 			args := append(strings.Fields(c.command), "--data", filepath.Join(dir, c.setting), "--listen", "127.0.0.1:0")
 			if code, _, errOut := called(t, args...); code != exitUsage || !strings.Contains(errOut, c.says) {

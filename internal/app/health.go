@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/toolstream/toolstream/internal/embedding"
 	"github.com/toolstream/toolstream/internal/indexmgr"
@@ -43,7 +44,7 @@ func (s *Served) serverChecks() []status.Check {
 	}
 	for _, peer := range s.peers() {
 		out = append(out, status.Check{Name: peer.name, Address: status.Address(peer.address), Setting: "peers." + peer.name, Ask: func(ctx context.Context) error {
-			return status.PeerReady(ctx, peer.address)
+			return status.PeerReady(ctx, &http.Client{Transport: s.toPeers}, peer.address)
 		}})
 	}
 	return out

@@ -19,6 +19,7 @@ import (
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/adapter/oidc"
 	"github.com/toolstream/toolstream/internal/adapter/weaviate"
+	"github.com/toolstream/toolstream/internal/certfile"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/httpserver"
@@ -69,6 +70,8 @@ type process struct {
 	started time.Time
 	metrics *prometheus.Registry
 	traces  *export.Traces
+	pair    *certfile.Pair // by which the server proves itself; nil: it speaks plain HTTP
+	toPeers *http.Transport
 
 	credentials httpserver.Credentials
 	limiter     *httpserver.Limiter
@@ -132,6 +135,9 @@ func (p *process) run(name string, run func(context.Context) error) {
 
 // open assembles the services and begins to listen. Name is for traces and metrics.
 func (p *process) open(ctx context.Context, peers []peer, name ...string) error {
+	if err := p.openTLS(); err != nil {
+		return config.Wrong{Err: err}
+	}
 	limits, err := p.cfg.Limits.Quotas()
 	if err != nil {
 		return config.Wrong{Err: err}
@@ -149,7 +155,7 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 		}
 	}
 	for _, peer := range peers {
-		if err := httpserver.Forward(mux, peer.name, peer.address, p.traces.Propagator(), peer.routes); err != nil {
+		if err := httpserver.Forward(mux, peer.name, peer.address, p.toPeers, p.traces.Propagator(), peer.routes); err != nil {
 			return err
 		}
 	}
@@ -201,7 +207,13 @@ func (p *process) provider() (httpserver.Provider, error) {
 }
 
 // URL is where the HTTP API listens.
-func (p *process) URL() string { return "http://" + p.listener.Addr().String() }
+func (p *process) URL() string {
+	scheme := "http://"
+	if p.pair != nil {
+		scheme = "https://"
+	}
+	return scheme + p.listener.Addr().String()
+}
 
 // whyNotReady says what keeps a service of the process from working, or nil.
 func (p *process) whyNotReady() error {
@@ -215,7 +227,9 @@ func (p *process) whyNotReady() error {
 
 // Run works until ctx ends, drains, and closes everything.
 func (p *process) Run(ctx context.Context) error {
-	web := rungroup.New("http", func(ctx context.Context) error { return httpserver.Serve(ctx, p.listener, p.handler) })
+	web := rungroup.New("http", func(ctx context.Context) error {
+		return httpserver.Serve(ctx, p.listener, p.serverTLS(), p.handler, p.log)
+	})
 	err := rungroup.Run(ctx, slices.Concat(p.background, p.services, []rungroup.Service{web}))
 	p.listener = nil // the server has closed it
 	return errors.Join(err, p.close())

@@ -14,6 +14,7 @@ type Config struct {
 	Data   string `name:"data" help:"folder for the bus, the index and what was learned"`
 	Listen string `name:"listen" default:"127.0.0.1:8665" help:"HTTP address"`
 
+	TLS          TLS          `name:"tls"`
 	Bus          Bus          `name:"bus"`
 	NATS         NATS         `name:"nats"`
 	Weaviate     Weaviate     `name:"weaviate"`
@@ -33,6 +34,12 @@ type Config struct {
 	Crawl        Crawl        `name:"crawl"`
 
 	Sources map[string]source.Spec `name:"sources" help:"sources by name, or by TENANT/NAME, as in docs/sources.md: a mapping, in the environment as JSON"`
+}
+
+// TLS says by what the server proves itself.
+type TLS struct {
+	CertFile string `name:"cert_file" help:"certificate of the server, with those between it and its authority: with it the server speaks TLS, 1.2 at least; a service shows it to its peers, too; it is read again when it changes; empty: plain HTTP"`
+	KeyFile  string `name:"key_file" help:"its key"`
 }
 
 // Bus says how the bus is opened.
@@ -113,6 +120,7 @@ type Peers struct {
 	Ingest  string `name:"ingest" url:"true" help:"HTTP address of ingest, to which the other services pass on what is its own"`
 	Query   string `name:"query" url:"true" help:"HTTP address of query, the same"`
 	Trainer string `name:"trainer" url:"true" help:"HTTP address of the trainer, the same"`
+	CAFile  string `name:"ca_file" help:"certificates that those of peers at https addresses are checked by; empty: the system's"`
 }
 
 // Auth decides who may call.

@@ -27,7 +27,7 @@ func (c Config) Validate() error {
 		}
 	}
 	for _, err := range []error{
-		listens("listen", c.Listen), c.NATS.validate(), c.Auth.validate(), c.Limits.validate(), c.Kafka.validate(), c.validateVectors(), c.Rerank.validate(), c.Embedder.validate(), c.LLM.validate(), c.Crawl.validate(),
+		listens("listen", c.Listen), c.TLS.validate(), c.NATS.validate(), c.Auth.validate(), c.Limits.validate(), c.Kafka.validate(), c.validateVectors(), c.Rerank.validate(), c.Embedder.validate(), c.LLM.validate(), c.Crawl.validate(),
 		c.validateSources(),
 	} {
 		if err != nil {
@@ -98,6 +98,13 @@ func (n NATS) validate() error {
 		return nil
 	case err != nil:
 		return err
+	}
+	return nil
+}
+
+func (t TLS) validate() error {
+	if (t.CertFile == "") != (t.KeyFile == "") {
+		return errors.New("tls.cert_file and tls.key_file belong together: set both, or none")
 	}
 	return nil
 }

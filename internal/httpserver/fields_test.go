@@ -66,7 +66,7 @@ func TestWhatIsPassedOnIsGuardedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec := httptest.NewRecorder()
-	guardAnswers(toPeer("peer", address, propagation.TraceContext{})).ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "POST", "/v1/things", nil))
+	guardAnswers(toPeer("peer", address, http.DefaultTransport.(*http.Transport), propagation.TraceContext{})).ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "POST", "/v1/things", nil))
 	for _, name := range []string{"X-Content-Type-Options", "Content-Security-Policy", "Referrer-Policy", "Cache-Control"} {
 		if got := rec.Header().Values(name); rec.Code != 401 || len(got) != 1 {
 			t.Errorf("%d %s: %q", rec.Code, name, got)
@@ -114,7 +114,7 @@ func TestAStrangerIsReadWithinLimits(t *testing.T) {
 		listener := &countingListener{Listener: inner}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- Serve(ctx, listener, h) }()
+		go func() { ended <- Serve(ctx, listener, nil, h, slog.New(slog.DiscardHandler)) }()
 		conn, err := net.Dial("tcp", inner.Addr().String())
 		if err != nil {
 			t.Fatal(err)

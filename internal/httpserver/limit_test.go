@@ -215,7 +215,7 @@ func TestWhatIsPassedOnTellsOfTheLimitsOfThePeer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := NewLimiter(Limits{Requests: all(100), Searches: all(90)}, prometheus.NewRegistry()).wrap(toPeer("query", address, propagation.TraceContext{}))
+	h := NewLimiter(Limits{Requests: all(100), Searches: all(90)}, prometheus.NewRegistry()).wrap(toPeer("query", address, http.DefaultTransport.(*http.Transport), propagation.TraceContext{}))
 	rec := ask(t, h, "a", "POST", "/v1/search")
 	if got := rec.Header().Values("RateLimit"); rec.Code != 200 || !slices.Equal(got, []string{`"searches";r=4;t=12`}) {
 		t.Errorf("%d %q", rec.Code, got)

@@ -17,8 +17,8 @@ import (
 )
 
 // Forward hands the operations of a service that runs elsewhere to its address,
-// so that a client which knows one service reaches all of them.
-func Forward(mux *Mux, name, address string, propagator propagation.TextMapPropagator, routes func(huma.API)) error {
+// so that a client which knows one service reaches all of them. The transport says how.
+func Forward(mux *Mux, name, address string, transport *http.Transport, propagator propagation.TextMapPropagator, routes func(huma.API)) error {
 	peer, err := url.Parse(address)
 	if err != nil {
 		return fmt.Errorf("peers.%s: %w", name, err)
@@ -26,7 +26,7 @@ func Forward(mux *Mux, name, address string, propagator propagation.TextMapPropa
 	described, _ := NewAPI("")
 	routes(described)
 	paths := described.OpenAPI().Paths
-	proxy := toPeer(name, peer, propagator)
+	proxy := toPeer(name, peer, transport, propagator)
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		for method, op := range operations(paths[path]) {
 			if op != nil {
@@ -54,10 +54,10 @@ const smallBody = 64 << 10
 // body breaks off then. So a repeatable request is buffered, goes over an idle
 // connection, and is sent again over a new one if that breaks. Every other request has a
 // connection of its own.
-func toPeer(name string, peer *url.URL, propagator propagation.TextMapPropagator) http.Handler {
-	fresh := http.DefaultTransport.(*http.Transport).Clone()
+func toPeer(name string, peer *url.URL, transport *http.Transport, propagator propagation.TextMapPropagator) http.Handler {
+	fresh := transport.Clone()
 	fresh.DisableKeepAlives = true
-	kept := http.DefaultTransport.(*http.Transport).Clone()
+	kept := transport.Clone()
 	kept.MaxIdleConnsPerHost = kept.MaxIdleConns
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {

@@ -28,7 +28,7 @@ func passing(t *testing.T, peer http.HandlerFunc) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	front := httptest.NewServer(limitBody(toPeer("query", address, propagation.TraceContext{})))
+	front := httptest.NewServer(limitBody(toPeer("query", address, http.DefaultTransport.(*http.Transport), propagation.TraceContext{})))
 	t.Cleanup(front.Close)
 	return front
 }
@@ -111,7 +111,7 @@ func TestConnectionsThatThePeerCloses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	front := httptest.NewServer(limitBody(toPeer("query", address, propagation.TraceContext{})))
+	front := httptest.NewServer(limitBody(toPeer("query", address, http.DefaultTransport.(*http.Transport), propagation.TraceContext{})))
 	t.Cleanup(front.Close)
 	large := strings.Repeat("x", 3*smallBody)
 	const rounds = 40
@@ -195,7 +195,7 @@ func TestTheTraceIsPassedOnToPeers(t *testing.T) {
 	ctx, root := spans.Root(t.Context())
 	r := httptest.NewRequestWithContext(ctx, "GET", "http://localhost/v1/tools", nil)
 	r.Header.Set("traceparent", "00-"+callersTrace+"-"+callersSpan+"-01")
-	toPeer("query", address, propagation.TraceContext{}).ServeHTTP(httptest.NewRecorder(), r)
+	toPeer("query", address, http.DefaultTransport.(*http.Transport), propagation.TraceContext{}).ServeHTTP(httptest.NewRecorder(), r)
 	root.End()
 	passed := spans.Named("pass on to query")
 	if len(passed) != 1 || passed[0].Parent().SpanID() != root.SpanContext().SpanID() {

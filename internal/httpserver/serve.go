@@ -2,8 +2,10 @@ package httpserver
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -24,15 +26,25 @@ const (
 const DrainTimeout = 10 * time.Second
 
 // Serve answers on the listener until ctx ends, then lets the requests under way finish.
-func Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+// Without settings of TLS it speaks plain HTTP.
+func Serve(ctx context.Context, listener net.Listener, secured *tls.Config, handler http.Handler, log *slog.Logger) error {
 	server := &http.Server{
 		Handler:           handler,
+		TLSConfig:         secured,
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn), // such as handshakes that fail
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(netutil.LimitListener(listener, maxConnections)) }()
+	listener = netutil.LimitListener(listener, maxConnections)
+	go func() {
+		if secured == nil {
+			failed <- server.Serve(listener)
+		} else {
+			failed <- server.ServeTLS(listener, "", "")
+		}
+	}()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("http: %w", err)

@@ -51,12 +51,12 @@ func answered(ctx context.Context, ask func() error) error {
 }
 
 // PeerReady asks another process whether it is ready.
-func PeerReady(ctx context.Context, address string) error {
+func PeerReady(ctx context.Context, client *http.Client, address string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(address, "/")+"/readyz", nil)
 	if err != nil {
 		return err
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := client.Do(req)
 	if err != nil {
 		return err
 	}

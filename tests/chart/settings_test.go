@@ -26,7 +26,8 @@ func own() []string {
 		"kafka.sasl", "kafka.username", "kafka.password",
 		"nats.url", "nats.prefix", "nats.token", "nats.credentials_file", "nats.nkey_file", "nats.ca_file", "nats.cert_file", "nats.key_file",
 		"weaviate.url", "weaviate.grpc", "weaviate.api_key",
-		"peers.ingest", "peers.query", "peers.trainer",
+		"tls.cert_file", "tls.key_file",
+		"peers.ingest", "peers.query", "peers.trainer", "peers.ca_file",
 		"embedder.model", "embedder.url", "embedder.name", "embedder.api_key",
 		"llm.base_url", "llm.model", "llm.api_key", "llm.api_key_file",
 		"rerank.model", "rerank.url", "rerank.form", "rerank.name", "rerank.api_key",
@@ -71,7 +72,7 @@ func TestOwnSettingsAreMade(t *testing.T) {
 	helm := helm(t)
 	made := environment(t, objects(t, render(t, helm, examples(t)["embedded"])))
 	for _, set := range []string{
-		"nats.tls.existingSecret=n,nats.tls.caKey=ca,nats.tls.certKey=c,nats.tls.keyKey=k,nats.nkeyKey=seed,kafka.tls.certKey=c,kafka.tls.keyKey=k",
+		"tls.existingSecret=t,nats.tls.existingSecret=n,nats.tls.caKey=ca,nats.tls.certKey=c,nats.tls.keyKey=k,nats.nkeyKey=seed,kafka.tls.certKey=c,kafka.tls.keyKey=k",
 		"nats.tokenKey=token,weaviate.url=http://w:8080,weaviate.grpc=w:50051,weaviate.existingSecret=w," +
 			"embedding.model=http,embedding.url=http://e,embedding.name=n,embedding.existingSecret=e," +
 			"llm.baseUrl=http://l/v1,llm.model=m,llm.existingSecret=l,sources.kubernetes.enabled=true,sources.kubernetes.namespaces.default={shop},rerank.model=http,rerank.url=http://r,rerank.name=m,rerank.existingSecret=r",

@@ -60,6 +60,11 @@ services: [ingest, standardizer, embedder, query]
 {{ include "toolstream.fullname" . }}-{{ ternary "embedded" "query" (eq .Values.mode "embedded") }}
 {{- end }}
 
+{{/* How pods are spoken to: http or https. */}}
+{{- define "toolstream.scheme" -}}
+{{ ternary "https" "http" (not (empty .Values.tls.existingSecret)) }}
+{{- end }}
+
 {{- define "toolstream.brokers" -}}
 {{- if .Values.trial.enabled }}{{ .Release.Name }}-trial-kafka:9092{{ else }}{{ join "," .Values.kafka.brokers }}{{ end }}
 {{- end }}

@@ -8,6 +8,7 @@ takes work: what it was given is read, and Kafka answers.
 {{- $v := .root.Values }}
 {{- $service := .service }}
 {{- $s := index $v .service }}
+{{- $https := ternary "" ", scheme: HTTPS" (empty $v.tls.existingSecret) }}
 {{- $files := include "toolstream.files" . | fromYaml }}
 metadata:
   annotations:
@@ -57,17 +58,17 @@ spec:
         - {name: http, containerPort: 8665}
       # Opening an index reads its files from end to end: a few hundred MB a second.
       startupProbe:
-        httpGet: {path: /healthz, port: http}
+        httpGet: {path: /healthz, port: http{{ $https }}}
         periodSeconds: 2
         failureThreshold: 150
       livenessProbe:
-        httpGet: {path: /healthz, port: http}
+        httpGet: {path: /healthz, port: http{{ $https }}}
         periodSeconds: 10
         timeoutSeconds: 5
         failureThreshold: 6
       # A dependency is asked for two seconds before it counts as away.
       readinessProbe:
-        httpGet: {path: /readyz, port: http}
+        httpGet: {path: /readyz, port: http{{ $https }}}
         periodSeconds: 5
         timeoutSeconds: 4
         failureThreshold: 2

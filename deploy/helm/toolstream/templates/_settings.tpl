@@ -36,6 +36,10 @@ auth.mode: {{ $v.auth.mode }}
 {{- if $v.auth.existingSecret }}
 auth.tokens_file: /run/toolstream/auth/tokens
 {{- end }}
+{{- if $v.tls.existingSecret }}
+tls.cert_file: /run/toolstream/tls/tls.crt
+tls.key_file: /run/toolstream/tls/tls.key
+{{- end }}
 {{- if eq $v.mode "distributed" }}
 kafka.brokers: {{ include "toolstream.brokers" . | quote }}
 kafka.prefix: {{ $v.kafka.prefix | quote }}
@@ -61,9 +65,13 @@ nats.nkey_file: /run/toolstream/nats/nkey
 weaviate.url: {{ quote . }}
 weaviate.grpc: {{ include "toolstream.weaviateGRPC" $ }}
 {{- end }}
-peers.ingest: http://{{ include "toolstream.fullname" . }}-ingest:8665
-peers.query: http://{{ include "toolstream.fullname" . }}-query:8665
-peers.trainer: http://{{ include "toolstream.fullname" . }}-trainer:8665
+{{- $scheme := include "toolstream.scheme" . }}
+peers.ingest: {{ $scheme }}://{{ include "toolstream.fullname" . }}-ingest:8665
+peers.query: {{ $scheme }}://{{ include "toolstream.fullname" . }}-query:8665
+peers.trainer: {{ $scheme }}://{{ include "toolstream.fullname" . }}-trainer:8665
+{{- if and $v.tls.existingSecret $v.tls.caKey }}
+peers.ca_file: /run/toolstream/tls/ca.crt
+{{- end }}
 {{- end }}
 {{- range $name, $value := $v.settings }}
 {{ $name }}: {{ include "toolstream.value" $value | quote }}
@@ -225,6 +233,7 @@ nats:
 {{- end }}
 {{- end }}
 {{- $tls := dict }}
+{{- if $v.tls.existingSecret }}{{ $tls = merge $tls (dict "tls" $v.tls) }}{{ end }}
 {{- if $uses.nats }}{{ $tls = merge $tls (dict "nats-tls" $v.nats.tls) }}{{ end }}
 {{- if and $uses.kafka $v.kafka.tls.enabled }}{{ $tls = merge $tls (dict "kafka-tls" $v.kafka.tls) }}{{ end }}
 {{- range $name, $t := $tls }}
