@@ -29,14 +29,14 @@ type console struct {
 	in       io.Reader
 	out, err io.Writer
 
-	server  string
-	token   string
-	caFile  string
-	http    *http.Client
-	context string // that a flag names
-	output  string
-	json    bool // short for asJSON
-	quiet   bool
+	server                    string
+	token                     string
+	http                      *http.Client
+	caFile, certFile, keyFile string
+	context                   string // that a flag names
+	output                    string
+	json                      bool // short for asJSON
+	quiet                     bool
 }
 
 func newConsole(in io.Reader, out, err io.Writer) *console {

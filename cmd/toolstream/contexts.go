@@ -22,11 +22,13 @@ type contexts struct {
 	Contexts map[string]serverContext `yaml:"contexts,omitempty"`
 }
 
-// serverContext is a server and the credential for it.
+// serverContext is a server, what it is checked by, and the credentials for it.
 type serverContext struct {
-	Server string `yaml:"server"`
-	Token  string `yaml:"token,omitempty"`
-	CAFile string `yaml:"ca_file,omitempty"`
+	Server   string `yaml:"server"`
+	Token    string `yaml:"token,omitempty"`
+	CAFile   string `yaml:"ca_file,omitempty"`
+	CertFile string `yaml:"cert_file,omitempty"`
+	KeyFile  string `yaml:"key_file,omitempty"`
 }
 
 func contextsFile() (string, error) {
@@ -85,11 +87,14 @@ func (all contexts) find(name string) (serverContext, error) {
 }
 
 // chooseServer decides which server the command talks to: flags go before the
-// environment, which goes before the context in use. The token of a context is
+// environment, which goes before the context in use. The credentials of a context are
 // sent to the server of that context alone.
 func (c *console) chooseServer() error {
-	server, token, caFile := os.Getenv("TOOLSTREAM_SERVER"), os.Getenv("TOOLSTREAM_TOKEN"), os.Getenv("TOOLSTREAM_CA_FILE")
-	if c.context != "" || (c.server == "" && server == "") {
+	chosen := serverContext{
+		Server: os.Getenv("TOOLSTREAM_SERVER"), Token: os.Getenv("TOOLSTREAM_TOKEN"),
+		CAFile: os.Getenv("TOOLSTREAM_CA_FILE"), CertFile: os.Getenv("TOOLSTREAM_CERT_FILE"), KeyFile: os.Getenv("TOOLSTREAM_KEY_FILE"),
+	}
+	if c.context != "" || (c.server == "" && chosen.Server == "") {
 		all, err := readContexts()
 		if err != nil {
 			return err
@@ -99,11 +104,23 @@ func (c *console) chooseServer() error {
 			if err != nil {
 				return err
 			}
-			server, token, caFile = used.Server, cmp.Or(token, used.Token), cmp.Or(caFile, used.CAFile)
+			chosen = chosen.or(used)
+			chosen.Server = used.Server
 		}
 	}
-	c.server, c.token, c.caFile = cmp.Or(c.server, server, defaultServer), cmp.Or(c.token, token), cmp.Or(c.caFile, caFile)
+	chosen = serverContext{c.server, c.token, c.caFile, c.certFile, c.keyFile}.or(chosen)
+	c.server, c.token = cmp.Or(chosen.Server, defaultServer), chosen.Token
+	c.caFile, c.certFile, c.keyFile = chosen.CAFile, chosen.CertFile, chosen.KeyFile
 	return nil
+}
+
+// or fills what is open with what another one has. A certificate and its key go together.
+func (s serverContext) or(other serverContext) serverContext {
+	s.Server, s.Token, s.CAFile = cmp.Or(s.Server, other.Server), cmp.Or(s.Token, other.Token), cmp.Or(s.CAFile, other.CAFile)
+	if s.CertFile == "" && s.KeyFile == "" {
+		s.CertFile, s.KeyFile = other.CertFile, other.KeyFile
+	}
+	return s
 }
 
 func newContext(con *console) *cobra.Command {
@@ -111,13 +128,13 @@ func newContext(con *console) *cobra.Command {
 		Use:   "context",
 		Short: "Name servers, and choose the server that commands talk to",
 		Long: `Keep the addresses and tokens of servers under names. Flags and the environment
-(TOOLSTREAM_SERVER, TOOLSTREAM_TOKEN, TOOLSTREAM_CA_FILE) go before the context in use.`,
+(TOOLSTREAM_SERVER, TOOLSTREAM_TOKEN, TOOLSTREAM_CA_FILE and its like) go before the context in use.`,
 		Example: `  toolstream context add production --server https://tools.example.com --token TOKEN
   toolstream context use production
   toolstream search "book a flight" --context staging`,
 	},
 		&cobra.Command{
-			Use: "add NAME --server URL [--token TOKEN] [--ca-file FILE]", Short: "Add or replace a context; the first one is used at once", Args: cobra.ExactArgs(1),
+			Use: "add NAME --server URL [--token TOKEN] [--ca-file FILE] [--cert-file FILE --key-file FILE]", Short: "Add or replace a context; the first one is used at once", Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error { return con.addContext(cmd, args[0]) },
 		},
 		&cobra.Command{
@@ -170,12 +187,14 @@ func (c *console) addContext(cmd *cobra.Command, name string) error {
 		if cmd.Flags().Changed("token") {
 			added.Token = c.token
 		}
-		if cmd.Flags().Changed("ca-file") {
-			path, err := filepath.Abs(c.caFile)
-			if err != nil {
+		for flag, path := range map[string]*string{"ca-file": &added.CAFile, "cert-file": &added.CertFile, "key-file": &added.KeyFile} {
+			if !cmd.Flags().Changed(flag) {
+				continue
+			}
+			var err error
+			if *path, err = filepath.Abs(cmd.Flags().Lookup(flag).Value.String()); err != nil {
 				return err
 			}
-			added.CAFile = path
 		}
 		all.Contexts[name] = added
 		all.Current = cmp.Or(all.Current, name)

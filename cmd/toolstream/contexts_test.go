@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"encoding/pem"
 	"io"
 	"log"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 )
 
 // credentials starts a server that lists no tools and returns the Authorization
@@ -88,5 +91,44 @@ func TestTheServersCertificateIsChecked(t *testing.T) {
 		if code, _, errOut := called(t, tc.args...); code != tc.code || !strings.Contains(errOut, tc.says) {
 			t.Errorf("%q: exit code %d: %s", tc.args, code, errOut)
 		}
+	}
+}
+
+// A command shows the certificate of a flag or of the context to the server of the context alone.
+func TestACertificateGoesToItsServerAlone(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	shown := 0
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		shown += len(r.TLS.PeerCertificates)
+		_, _ = w.Write([]byte(`{"tools":[]}`))
+	}))
+	s.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	dir := t.TempDir()
+	cert, key := servertest.NewAuthority(t, nil).Issue(t, nil, "spiffe://acme.example/agent/planner")
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	for name, text := range map[string][]byte{"ca.crt": authority, "tls.crt": cert, "tls.key": key} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	for _, tc := range []struct {
+		shown int
+		args  []string
+	}{
+		{1, []string{"tools", "list", "--server", s.URL, "--ca-file", "ca.crt", "--cert-file", "tls.crt", "--key-file", "tls.key"}},
+		{0, []string{"context", "add", "ours", "--server", s.URL, "--ca-file", "ca.crt", "--cert-file", "tls.crt", "--key-file", "tls.key"}},
+		{1, []string{"tools", "list"}},
+		{0, []string{"tools", "list", "--server", s.URL, "--ca-file", "ca.crt"}},
+	} {
+		shown = 0
+		if code, _, errOut := called(t, tc.args...); code != exitDone || shown != tc.shown {
+			t.Errorf("%q: exit code %d, %d certificates shown: %s", tc.args, code, shown, errOut)
+		}
+	}
+	if code, _, errOut := called(t, "tools", "list", "--cert-file", "tls.crt", "--key-file", "ca.crt"); code != exitUsage || !strings.Contains(errOut, "--key-file") {
+		t.Errorf("no key: exit code %d: %s", code, errOut)
 	}
 }

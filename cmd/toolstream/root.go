@@ -44,6 +44,8 @@ answers.
 	flags.StringVar(&con.server, "server", "", "address of the server (TOOLSTREAM_SERVER, or the context in use; default "+defaultServer+")")
 	flags.StringVar(&con.token, "token", "", "credential, where the server asks for one (TOOLSTREAM_TOKEN, or the context in use)")
 	flags.StringVar(&con.caFile, "ca-file", "", "`FILE` of certificates that an https server's is checked by (TOOLSTREAM_CA_FILE, or the context in use; default the system's)")
+	flags.StringVar(&con.certFile, "cert-file", "", "`FILE` of a client certificate, in place of a token (TOOLSTREAM_CERT_FILE, or the context in use)")
+	flags.StringVar(&con.keyFile, "key-file", "", "`FILE` of its key (TOOLSTREAM_KEY_FILE, or the context in use)")
 	flags.StringVar(&con.context, "context", "", "talk to the server of this context")
 	flags.StringVarP(&con.output, "output", "o", asTable, "how to print data: "+strings.Join(outputs(), ", "))
 	flags.BoolVar(&con.json, "json", false, "short for -o json")
@@ -59,7 +61,7 @@ answers.
 		if err := con.chooseServer(); err != nil {
 			return err
 		}
-		return con.chooseAuthorities(cmd)
+		return con.chooseCertificates(cmd)
 	}
 	addGroup(root, "first", "First day:", newUp(con), newImport(con), newSearch(con), newFeedback(con), newSources(con), newTools(con), newProviders(con), newContext(con))
 	addGroup(root, "operate", "Operating:", newServe(con), newStatus(con), newDoctor(con), newDLQ(con), newWeights(con), newReindex(con), newToken(con), newGrants(con), newTopics(con), newModels(con), newConfig(con), newVersion(con))
@@ -200,10 +202,11 @@ func knownWord(cmd *cobra.Command, what, word string, words ...string) error {
 	return misused(cmd, "%s is %q; it is one of %s", what, word, strings.Join(words, ", "))
 }
 
-// chooseAuthorities decides by what the certificate of the server is checked.
-func (c *console) chooseAuthorities(cmd *cobra.Command) error {
+// chooseCertificates decides by what the certificate of the server is checked, and which one
+// it is shown.
+func (c *console) chooseCertificates(cmd *cobra.Command) error {
 	c.http = http.DefaultClient
-	if c.caFile == "" {
+	if c.caFile == "" && c.certFile == "" && c.keyFile == "" {
 		return nil
 	}
 	authorities, err := certfile.Pool(c.caFile)
@@ -212,6 +215,13 @@ func (c *console) chooseAuthorities(cmd *cobra.Command) error {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities}
+	if c.certFile != "" || c.keyFile != "" {
+		own, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
+		if err != nil {
+			return misused(cmd, "the client certificate of --cert-file and --key-file: %v", err)
+		}
+		transport.TLSClientConfig.Certificates = []tls.Certificate{own}
+	}
 	c.http = &http.Client{Transport: transport}
 	return nil
 }

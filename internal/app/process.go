@@ -18,6 +18,7 @@ import (
 
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/adapter/oidc"
+	"github.com/toolstream/toolstream/internal/adapter/spiffe"
 	"github.com/toolstream/toolstream/internal/adapter/weaviate"
 	"github.com/toolstream/toolstream/internal/certfile"
 	"github.com/toolstream/toolstream/internal/config"
@@ -185,6 +186,9 @@ func (p *process) openCredentials() (err error) {
 	if p.credentials.Provider, err = p.provider(); err != nil {
 		return config.Wrong{Err: err}
 	}
+	if p.credentials.Certificates, err = p.certificates(); err != nil {
+		return config.Wrong{Err: err}
+	}
 	if file := p.cfg.Auth.TokensFile; file != "" {
 		if p.credentials.Tokens, err = tokenfile.Open(file, p.log); err != nil {
 			return config.Wrong{Err: fmt.Errorf("auth.tokens_file: %w", err)}
@@ -204,6 +208,19 @@ func (p *process) provider() (httpserver.Provider, error) {
 		Issuer: o.Issuer, Audience: o.Audience, Algorithms: o.Algorithms, Skew: o.Skew,
 		TenantClaim: o.TenantClaim, SubjectClaim: o.SubjectClaim, GroupsClaim: o.GroupsClaim, Roles: roles,
 	}), err
+}
+
+// certificates returns the callers of the settings that prove themselves by one, or nil.
+func (p *process) certificates() (httpserver.Certificates, error) {
+	c := p.cfg.Auth.Certificates
+	if c.CAFile == "" {
+		return nil, nil
+	}
+	callers := map[string]identity.Caller{}
+	for id, is := range c.Callers {
+		callers[id] = identity.Caller{Tenant: is.Tenant, Role: is.Role}
+	}
+	return spiffe.Open(spiffe.Config{CAFile: c.CAFile, Callers: callers, Proxies: c.Proxies}, p.log)
 }
 
 // URL is where the HTTP API listens.

@@ -37,10 +37,14 @@ func (p *process) serverTLS() *tls.Config {
 	if p.pair == nil {
 		return nil
 	}
-	return &tls.Config{
+	c := &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return p.pair.Current(), nil },
 	}
+	if p.cfg.Auth.Certificates.CAFile != "" {
+		c.ClientAuth = tls.RequestClientCert // each request is checked, by the authorities and at the time of it
+	}
+	return c
 }
 
 // Client speaks to the process itself, whatever name its certificate is for.

@@ -1,22 +1,31 @@
 package app
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/httpserver"
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/status"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
+	"github.com/toolstream/toolstream/internal/tokenfile"
 	"github.com/toolstream/toolstream/services/query"
 )
 
@@ -120,5 +129,177 @@ func TestPeersAreCheckedByTheirAuthorities(t *testing.T) {
 		if w.Code != tc.code || tc.code != http.StatusOK && !strings.Contains(w.Body.String(), "certificate") {
 			t.Errorf("checked by %q: %d %s", tc.caFile, w.Code, w.Body)
 		}
+	}
+}
+
+// deployment is two services that know each other, and callers, by certificates of one
+// authority.
+type deployment struct {
+	t         *testing.T
+	authority *servertest.Authority
+	dir       string
+	peer      *Embedded
+	front     string // passes searches on to the peer
+}
+
+func (d deployment) file(name string, text []byte) string {
+	d.t.Helper()
+	path := filepath.Join(d.dir, name)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+	return path
+}
+
+// settings are those of a service with an id.
+func (d deployment) settings(id, tokens string) config.Config {
+	cfg := emptyFolder(d.t)
+	cert, key := d.authority.Issue(d.t, nil, id)
+	name := filepath.Base(id)
+	cfg.TLS = config.TLS{CertFile: d.file(name+".crt", cert), KeyFile: d.file(name+".key", key)}
+	cfg.Peers.CAFile = d.file("ca.crt", d.authority.PEM)
+	cfg.Auth.TokensFile = tokens
+	cfg.Auth.Certificates = config.Certificates{
+		CAFile: cfg.Peers.CAFile,
+		Callers: map[string]config.Workload{
+			"spiffe://acme.example/agent/*": {Tenant: "acme", Role: identity.Calling},
+			"spiffe://acme.example/ops":     {Tenant: "default", Role: identity.Admin},
+		},
+		Proxies: []string{"spiffe://acme.example/toolstream/*"},
+	}
+	return cfg
+}
+
+func deployed(t *testing.T, tokens string) deployment {
+	t.Helper()
+	d := deployment{t: t, authority: servertest.NewAuthority(t, nil), dir: t.TempDir()}
+	d.peer, _ = up(t, d.settings("spiffe://acme.example/toolstream/query", tokens))
+	front := newProcess(d.settings("spiffe://acme.example/toolstream/ingest", tokens), nil, slog.New(slog.DiscardHandler), "test", naming{})
+	if err := front.openTLS(); err != nil {
+		t.Fatal(err)
+	}
+	_, mux := httpserver.NewAPI("test")
+	if err := httpserver.Forward(mux, "query", d.peer.URL(), front.toPeers, propagation.TraceContext{}, func(api huma.API) {
+		query.Routes(api, nil)
+		(*status.Reporter)(nil).Routes(api)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := front.openCredentials(); err != nil {
+		t.Fatal(err)
+	}
+	handler := httpserver.Handler(mux, httpserver.Config{Credentials: front.credentials, Logger: front.log, Registerer: front.metrics})
+	var err error
+	if front.listener, err = new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	d.front = front.URL()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- httpserver.Serve(ctx, front.listener, front.serverTLS(), handler, front.log) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// client shows the certificate of an id, or none.
+func (d deployment) client(id string) *http.Client {
+	return trusting(d.t, d.file("ca.crt", d.authority.PEM), func(c *tls.Config) {
+		if id == "" {
+			return
+		}
+		cert, key := d.authority.Issue(d.t, nil, id)
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	})
+}
+
+// ask returns the status of a call, and what it says.
+func (d deployment) ask(c *http.Client, url string, header http.Header) (int, string) {
+	d.t.Helper()
+	r, err := http.NewRequestWithContext(d.t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	r.Header = header
+	resp, err := c.Do(r)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// A call has the same caller at the service that it is for and at one that passes it on.
+func TestCertificatesAndTokensSayWhoCalls(t *testing.T) {
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	token, secret, err := tokenfile.Create(identity.Caller{Tenant: identity.DefaultTenant, Role: identity.Admin}, time.Time{})
+	if err == nil {
+		err = tokenfile.Add(tokens, token)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := deployed(t, tokens)
+	opsCert, _ := d.authority.Issue(t, nil, "spiffe://acme.example/ops")
+	block, _ := pem.Decode(opsCert)
+	claimed := http.Header{"Client-Cert": {":" + base64.StdEncoding.EncodeToString(block.Bytes) + ":"}}
+	const planner, ops, service = "spiffe://acme.example/agent/planner", "spiffe://acme.example/ops", "spiffe://acme.example/toolstream/ingest"
+	for _, tc := range []struct {
+		what, id, path string
+		header         http.Header
+		code           int
+		says           string
+	}{
+		{"an agent", planner, "/v1/tools", nil, http.StatusOK, ""},
+		{"an agent where operators may", planner, "/v1/status", nil, http.StatusForbidden, "the caller has caller"},
+		{"an operator", ops, "/v1/status", nil, http.StatusOK, ""},
+		{"nobody", "", "/v1/tools", nil, http.StatusUnauthorized, "bearer token or client certificate"},
+		{"an id without a rule", "spiffe://acme.example/batch", "/v1/tools", nil, http.StatusUnauthorized, "has nothing for spiffe://acme.example/batch"},
+		{"a service of its own accord", service, "/v1/tools", nil, http.StatusUnauthorized, "has nothing for"},
+		{"an agent that claims to pass on", planner, "/v1/status", claimed, http.StatusForbidden, "the caller has caller"},
+		{"a service that passes on", service, "/v1/status", claimed, http.StatusOK, ""},
+		{"a service that passes on what cannot be read", service, "/v1/status", http.Header{"Client-Cert": {"x"}}, http.StatusUnauthorized, "Client-Cert"},
+		{"a token", "", "/v1/status", http.Header{"Authorization": {"Bearer " + secret}}, http.StatusOK, ""},
+		{"a token beside a certificate", planner, "/v1/status", http.Header{"Authorization": {"Bearer " + secret}}, http.StatusOK, ""},
+		{"a wrong token beside a certificate", ops, "/v1/status", http.Header{"Authorization": {"Bearer x"}}, http.StatusUnauthorized, "bearer token"},
+		{"another scheme beside a certificate", ops, "/v1/status", http.Header{"Authorization": {"Basic x"}}, http.StatusUnauthorized, "bearer token"},
+		{"a token beside a claim", service, "/v1/status", http.Header{"Authorization": {"Bearer x"}, "Client-Cert": claimed["Client-Cert"]}, http.StatusUnauthorized, "bearer token"},
+		{"a probe", "", "/healthz", nil, http.StatusOK, ""},
+	} {
+		c := d.client(tc.id)
+		for where, url := range map[string]string{"at the service": d.peer.URL(), "passed on": d.front} {
+			if strings.HasPrefix(tc.path, "/v1/") || where == "at the service" {
+				if code, text := d.ask(c, url+tc.path, tc.header); code != tc.code || !strings.Contains(text, tc.says) {
+					t.Errorf("%s, %s: %d %s, want %d %s", tc.what, where, code, text, tc.code, tc.says)
+				}
+			}
+		}
+	}
+}
+
+// What is taken from the file of authorities is refused at once, on an open connection too.
+func TestAnAuthorityIsTakenBackAtOnce(t *testing.T) {
+	d := deployed(t, "")
+	c := d.client("spiffe://acme.example/agent/planner")
+	c.Transport.(*http.Transport).DisableKeepAlives = false
+	defer c.CloseIdleConnections()
+	if code, text := d.ask(c, d.peer.URL()+"/v1/tools", nil); code != http.StatusOK {
+		t.Fatalf("%d %s", code, text)
+	}
+	d.file("ca.crt", servertest.NewAuthority(t, nil).PEM)
+	if code, text := d.ask(c, d.peer.URL()+"/v1/tools", nil); code != http.StatusUnauthorized || !strings.Contains(text, "unknown authority") {
+		t.Errorf("%d %s", code, text)
 	}
 }

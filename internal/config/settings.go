@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/outbound"
 	"github.com/toolstream/toolstream/internal/source"
 )
@@ -125,12 +126,27 @@ type Peers struct {
 
 // Auth decides who may call.
 type Auth struct {
-	Mode        string        `name:"mode" default:"auto" in:"auto,none" help:"auto: callers present tokens where auth.tokens_file is set, and a server that other machines reach wants it set; none: whoever reaches the server is an admin of the tenant default"`
-	TokensFile  string        `name:"tokens_file" help:"file of the tokens of callers, as toolstream token writes it; it is read again when it changes; empty: nobody is asked for one"`
-	OIDC        OIDC          `name:"oidc"`
-	PolicyFile  string        `name:"policy_file" help:"YAML file of the grants of tenants: a list for each, by its name; it is read again when it changes, and while it cannot be read nothing is shown; empty: grants are kept where weights are, and toolstream grants changes them"`
-	PolicyGrace time.Duration `name:"policy_grace" default:"1m0s" from:"0s" to:"24h" help:"how long a server goes on with the grants that it knows where their store is lost; then it shows nothing"`
-	Hosts       string        `name:"hosts" help:"names by which a server on loopback without tokens may be called, separated by commas, beside localhost, addresses, names without a dot and those under .localhost, .local, .internal and .home.arpa"`
+	Mode         string        `name:"mode" default:"auto" in:"auto,none" help:"auto: callers prove themselves where auth.tokens_file, auth.oidc or auth.certificates is set, and a server that other machines reach wants one of them set; none: whoever reaches the server is an admin of the tenant default"`
+	TokensFile   string        `name:"tokens_file" help:"file of the tokens of callers, as toolstream token writes it; it is read again when it changes; empty: nobody is asked for one"`
+	OIDC         OIDC          `name:"oidc"`
+	Certificates Certificates  `name:"certificates"`
+	PolicyFile   string        `name:"policy_file" help:"YAML file of the grants of tenants: a list for each, by its name; it is read again when it changes, and while it cannot be read nothing is shown; empty: grants are kept where weights are, and toolstream grants changes them"`
+	PolicyGrace  time.Duration `name:"policy_grace" default:"1m0s" from:"0s" to:"24h" help:"how long a server goes on with the grants that it knows where their store is lost; then it shows nothing"`
+	Hosts        string        `name:"hosts" help:"names by which a server on loopback without tokens may be called, separated by commas, beside localhost, addresses, names without a dot and those under .localhost, .local, .internal and .home.arpa"`
+}
+
+// Certificates says which certificates of clients are taken (X.509-SVIDs of SPIFFE), and what
+// their ids mean.
+type Certificates struct {
+	CAFile  string              `name:"ca_file" help:"certificates that those of clients are checked by: with it a client proves itself by a certificate whose one URI is a SPIFFE id; wants tls.cert_file; it is read again when it changes; empty: by none"`
+	Callers map[string]Workload `name:"callers" help:"tenant and role by SPIFFE id, or by the beginning of ids with /* behind it, of which the longest counts: a mapping, in the environment as JSON; an id that is not there is refused"`
+	Proxies []string            `name:"proxies" help:"ids, in the same form, of those that pass on the certificate of a caller in the header Client-Cert (RFC 9440): the services of the deployment, and what ends TLS in front of them: a list, or separated by commas"`
+}
+
+// Workload is what an id of a certificate means.
+type Workload struct {
+	Tenant string        `json:"tenant"`
+	Role   identity.Role `json:"role"`
 }
 
 // OIDC says which tokens of an identity provider are taken, and what they say.

@@ -27,7 +27,7 @@ func (c Config) Validate() error {
 		}
 	}
 	for _, err := range []error{
-		listens("listen", c.Listen), c.TLS.validate(), c.NATS.validate(), c.Auth.validate(), c.Limits.validate(), c.Kafka.validate(), c.validateVectors(), c.Rerank.validate(), c.Embedder.validate(), c.LLM.validate(), c.Crawl.validate(),
+		listens("listen", c.Listen), c.TLS.validate(), c.Auth.Certificates.validate(c.TLS), c.NATS.validate(), c.Auth.validate(), c.Limits.validate(), c.Kafka.validate(), c.validateVectors(), c.Rerank.validate(), c.Embedder.validate(), c.LLM.validate(), c.Crawl.validate(),
 		c.validateSources(),
 	} {
 		if err != nil {
@@ -111,7 +111,7 @@ func (t TLS) validate() error {
 
 func (a Auth) validate() error {
 	if a.Mode == "none" && !a.Open() {
-		return errors.New("auth.mode is none, but auth.tokens_file or auth.oidc.issuer is set: take one of them away")
+		return errors.New("auth.mode is none, but auth.tokens_file, auth.oidc.issuer or auth.certificates.ca_file is set: take one of them away")
 	}
 	if a.OIDC.Issuer == "" {
 		return nil
@@ -133,8 +133,24 @@ func (a Auth) validate() error {
 	return err
 }
 
+func (c Certificates) validate(server TLS) error {
+	switch {
+	case c.CAFile == "" && (len(c.Callers) > 0 || len(c.Proxies) > 0):
+		return errors.New("auth.certificates.callers or proxies is set: set auth.certificates.ca_file to what certificates are checked by")
+	case c.CAFile == "":
+		return nil
+	case server.CertFile == "":
+		return errors.New("auth.certificates.ca_file is set: set tls.cert_file and tls.key_file, or no client can show a certificate")
+	case len(c.Callers) == 0:
+		return errors.New("auth.certificates.ca_file is set: set auth.certificates.callers, or every certificate is refused")
+	}
+	return nil
+}
+
 // Open reports whether nobody is asked who it is.
-func (a Auth) Open() bool { return a.TokensFile == "" && a.OIDC.Issuer == "" }
+func (a Auth) Open() bool {
+	return a.TokensFile == "" && a.OIDC.Issuer == "" && a.Certificates.CAFile == ""
+}
 
 // RoleOf returns the roles by group. The names of groups may hold a =.
 func (o OIDC) RoleOf() (map[string]identity.Role, error) {
@@ -189,7 +205,7 @@ func (c Config) Guarded() error {
 	if c.Auth.Mode == "none" || !c.Auth.Open() || address == "" || Loopback(address) {
 		return nil
 	}
-	return fmt.Errorf("%s %q is open to other machines: set auth.tokens_file, and make tokens with `toolstream token create`, or auth.oidc; or listen on 127.0.0.1; or set auth.mode to none, and whoever reaches the server is an admin", name, address)
+	return fmt.Errorf("%s %q is open to other machines: set auth.tokens_file, and make tokens with `toolstream token create`, or auth.oidc, or auth.certificates; or listen on 127.0.0.1; or set auth.mode to none, and whoever reaches the server is an admin", name, address)
 }
 
 // listens refuses an address at which no server can listen.

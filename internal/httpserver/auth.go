@@ -26,11 +26,14 @@ type Provider interface {
 // Credentials are by what callers prove who they are. Where there are none, every caller is
 // anybody.
 type Credentials struct {
-	Tokens   *tokenfile.File // may be nil
-	Provider Provider        // may be nil
+	Tokens       *tokenfile.File // may be nil
+	Provider     Provider        // may be nil
+	Certificates Certificates    // may be nil
 }
 
-func (c Credentials) none() bool { return c.Tokens == nil && c.Provider == nil }
+func (c Credentials) none() bool {
+	return c.Tokens == nil && c.Provider == nil && c.Certificates == nil
+}
 
 // Caller returns whose a token is. Its error wraps one of those of package identity.
 func (c Credentials) Caller(ctx context.Context, token string) (identity.Caller, error) {
@@ -42,7 +45,7 @@ func (c Credentials) Caller(ctx context.Context, token string) (identity.Caller,
 			return who, err
 		}
 	}
-	if token == "" {
+	if token == "" || c.Provider == nil {
 		return identity.Caller{}, identity.ErrInvalid
 	}
 	return c.Provider.Caller(ctx, token)
@@ -55,8 +58,9 @@ type credentials struct {
 	log      *slog.Logger
 }
 
-// authenticate puts the caller whose bearer token a request has into its context, and
-// refuses requests without one.
+// authenticate puts the caller of a request into its context, and refuses requests of which
+// it is not known. A request that has an Authorization is that of its bearer token, whatever
+// certificate the client shows: a service shows its own where it passes on a request.
 func authenticate(c credentials, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c.none() {
@@ -67,11 +71,16 @@ func authenticate(c credentials, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		// The scheme's case does not count (RFC 9110, section 11.1).
-		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") {
-			token = ""
+		if c.Certificates != nil && r.Header.Get("Authorization") == "" && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+			ctx, caller, err := certified(c.Certificates, r)
+			if err != nil {
+				c.refuse(w, r, "", certificateError{err})
+				return
+			}
+			next.ServeHTTP(w, r.WithContext(identity.With(ctx, caller)))
+			return
 		}
+		token := bearer(r)
 		caller, err := c.Caller(r.Context(), token)
 		if err != nil {
 			c.refuse(w, r, token, err)
@@ -81,6 +90,16 @@ func authenticate(c credentials, next http.Handler) http.Handler {
 	})
 }
 
+// bearer returns the token of a request, or "".
+func bearer(r *http.Request) string {
+	// The scheme's case does not count (RFC 9110, section 11.1).
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
 // refuse answers a request of which it is not known who sends it. Details are for the log.
 func (c credentials) refuse(w http.ResponseWriter, r *http.Request, token string, err error) {
 	if errors.Is(err, identity.ErrUnavailable) {
@@ -88,7 +107,7 @@ func (c credentials) refuse(w http.ResponseWriter, r *http.Request, token string
 		WriteProblem(w, http.StatusServiceUnavailable, identity.ErrUnavailable.Error())
 		return
 	}
-	c.log.DebugContext(r.Context(), "a token is refused", "error", err)
+	c.log.DebugContext(r.Context(), "a credential is refused", "error", err)
 	challenge := `Bearer realm="toolstream"`
 	if c.metadata != "" { // RFC 9728, section 5.1
 		challenge += fmt.Sprintf(`, resource_metadata=%q`, c.metadata)
@@ -97,8 +116,14 @@ func (c credentials) refuse(w http.ResponseWriter, r *http.Request, token string
 		challenge += `, error="invalid_token"`
 	}
 	reason := identity.ErrInvalid
-	if errors.Is(err, identity.ErrExpired) {
+	var ofCertificate certificateError
+	switch {
+	case errors.Is(err, identity.ErrExpired):
 		reason = identity.ErrExpired
+	case errors.As(err, &ofCertificate):
+		reason = fmt.Errorf("the client certificate is refused: %w", ofCertificate.error)
+	case c.Certificates != nil:
+		reason = errNoProof
 	}
 	w.Header().Set("WWW-Authenticate", challenge)
 	WriteProblem(w, http.StatusUnauthorized, reason.Error())

@@ -163,7 +163,7 @@ func TestAProviderIsNamedAndAsked(t *testing.T) {
 	mux := NewMux()
 	mux.HandleFunc("GET /v1/tools", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, identity.From(r.Context())) })
 	h := Handler(mux, Config{
-		Credentials: Credentials{opened(t, file), provider{}}, Issuer: "https://id.example.com", Resource: "https://tools.example.com/api",
+		Credentials: Credentials{Tokens: opened(t, file), Provider: provider{}}, Issuer: "https://id.example.com", Resource: "https://tools.example.com/api",
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
 	const metadata = "https://tools.example.com/.well-known/oauth-protected-resource/api"

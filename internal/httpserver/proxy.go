@@ -63,6 +63,7 @@ func toPeer(name string, peer *url.URL, transport *http.Transport, propagator pr
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(peer)
 			r.SetXForwarded()
+			passOn(r.Out.Header, r.In.Context())
 			propagator.Inject(r.Out.Context(), propagation.HeaderCarrier(r.Out.Header))
 		},
 		Transport:      retryTransport{kept, fresh},

@@ -222,6 +222,7 @@ func TestRefusals(t *testing.T) {
 		"query.autoscaling.minReplicas=9":                                  "maxReplicas",
 		"embedder.autoscaling.type=hpa,embedder.autoscaling.maxReplicas=9": "partitions",
 		"query.autoscaling.type=keda,query.autoscaling.inFlight=4":         "prometheusUrl",
+		"auth.certificates.existingSecret=c":                               "tls.existingSecret",
 		"sources.kubernetes.enabled=true":                                  "kubernetes.namespaces",
 		"ingress.enabled=true":                                             "ingress.hosts",
 		"httpRoute.enabled=true":                                           "parentRefs",

@@ -21,7 +21,7 @@ import (
 // chart decides.
 func own() []string {
 	return []string{
-		"data", "listen", "log.format", "nats.listen", "auth.mode", "auth.tokens_file", "auth.hosts",
+		"data", "listen", "log.format", "nats.listen", "auth.mode", "auth.tokens_file", "auth.hosts", "auth.certificates.ca_file",
 		"kafka.brokers", "kafka.prefix", "kafka.tls", "kafka.ca_file", "kafka.cert_file", "kafka.key_file",
 		"kafka.sasl", "kafka.username", "kafka.password",
 		"nats.url", "nats.prefix", "nats.token", "nats.credentials_file", "nats.nkey_file", "nats.ca_file", "nats.cert_file", "nats.key_file",
@@ -72,7 +72,7 @@ func TestOwnSettingsAreMade(t *testing.T) {
 	helm := helm(t)
 	made := environment(t, objects(t, render(t, helm, examples(t)["embedded"])))
 	for _, set := range []string{
-		"tls.existingSecret=t,nats.tls.existingSecret=n,nats.tls.caKey=ca,nats.tls.certKey=c,nats.tls.keyKey=k,nats.nkeyKey=seed,kafka.tls.certKey=c,kafka.tls.keyKey=k",
+		"tls.existingSecret=t,auth.certificates.existingSecret=c,settings.auth\\.certificates\\.callers=x,nats.tls.existingSecret=n,nats.tls.caKey=ca,nats.tls.certKey=c,nats.tls.keyKey=k,nats.nkeyKey=seed,kafka.tls.certKey=c,kafka.tls.keyKey=k",
 		"nats.tokenKey=token,weaviate.url=http://w:8080,weaviate.grpc=w:50051,weaviate.existingSecret=w," +
 			"embedding.model=http,embedding.url=http://e,embedding.name=n,embedding.existingSecret=e," +
 			"llm.baseUrl=http://l/v1,llm.model=m,llm.existingSecret=l,sources.kubernetes.enabled=true,sources.kubernetes.namespaces.default={shop},rerank.model=http,rerank.url=http://r,rerank.name=m,rerank.existingSecret=r",

@@ -36,6 +36,9 @@ auth.mode: {{ $v.auth.mode }}
 {{- if $v.auth.existingSecret }}
 auth.tokens_file: /run/toolstream/auth/tokens
 {{- end }}
+{{- if $v.auth.certificates.existingSecret }}
+auth.certificates.ca_file: /run/toolstream/clients/ca.crt
+{{- end }}
 {{- if $v.tls.existingSecret }}
 tls.cert_file: /run/toolstream/tls/tls.crt
 tls.key_file: /run/toolstream/tls/tls.key
@@ -138,19 +141,20 @@ tracing: {{ not (empty (include "toolstream.collectors" .root)) }}
 {{- join "," $all }}
 {{- end }}
 
-{{/* The environment of a service that comes from secrets. */}}
+{{/* The environment of a service that comes from secrets: its own, or those of all. */}}
 {{- define "toolstream.secrets" -}}
 {{- $v := .root.Values }}
+{{- $own := (index $v .service).secrets | default dict }}
 {{- $uses := include "toolstream.uses" . | fromYaml }}
 {{- if $uses.kafka }}
 {{- with $v.kafka.sasl }}
 {{- if ne .mechanism "none" }}
 - name: TOOLSTREAM_KAFKA_USERNAME
   valueFrom:
-    secretKeyRef: {name: {{ .existingSecret }}, key: {{ .usernameKey }}}
+    secretKeyRef: {name: {{ $own.kafka | default .existingSecret }}, key: {{ .usernameKey }}}
 - name: TOOLSTREAM_KAFKA_PASSWORD
   valueFrom:
-    secretKeyRef: {name: {{ .existingSecret }}, key: {{ .passwordKey }}}
+    secretKeyRef: {name: {{ $own.kafka | default .existingSecret }}, key: {{ .passwordKey }}}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -158,14 +162,14 @@ tracing: {{ not (empty (include "toolstream.collectors" .root)) }}
 {{- if and $uses.nats .existingSecret .tokenKey }}
 - name: TOOLSTREAM_NATS_TOKEN
   valueFrom:
-    secretKeyRef: {name: {{ .existingSecret }}, key: {{ .tokenKey }}}
+    secretKeyRef: {name: {{ $own.nats | default .existingSecret }}, key: {{ .tokenKey }}}
 {{- end }}
 {{- end }}
 {{- with $v.weaviate }}
 {{- if and $uses.weaviate .existingSecret }}
 - name: TOOLSTREAM_WEAVIATE_API_KEY
   valueFrom:
-    secretKeyRef: {name: {{ .existingSecret }}, key: {{ .apiKeyKey }}}
+    secretKeyRef: {name: {{ $own.weaviate | default .existingSecret }}, key: {{ .apiKeyKey }}}
 {{- end }}
 {{- end }}
 {{- with $v.embedding }}
@@ -194,6 +198,7 @@ tracing: {{ not (empty (include "toolstream.collectors" .root)) }}
 {{/* Secrets that a service reads as files, by the folder below /run/toolstream. */}}
 {{- define "toolstream.files" -}}
 {{- $v := .root.Values }}
+{{- $own := (index $v .service).secrets | default dict }}
 {{- $uses := include "toolstream.uses" . | fromYaml }}
 {{- with $v.auth }}
 {{- if .existingSecret }}
@@ -201,6 +206,14 @@ auth:
   secretName: {{ .existingSecret }}
   defaultMode: 0440
   items: [{key: {{ .tokensKey }}, path: tokens}]
+{{- end }}
+{{- end }}
+{{- with $v.auth.certificates }}
+{{- if .existingSecret }}
+clients:
+  secretName: {{ .existingSecret }}
+  defaultMode: 0440
+  items: [{key: {{ .caKey }}, path: ca.crt}]
 {{- end }}
 {{- end }}
 {{- with $v.sources.existingSecret }}
@@ -221,7 +234,7 @@ llm:
 {{- with $v.nats }}
 {{- if and $uses.nats .existingSecret (or .credentialsKey .nkeyKey) }}
 nats:
-  secretName: {{ .existingSecret }}
+  secretName: {{ $own.nats | default .existingSecret }}
   defaultMode: 0440
   items:
     {{- with .credentialsKey }}
@@ -233,13 +246,14 @@ nats:
 {{- end }}
 {{- end }}
 {{- $tls := dict }}
-{{- if $v.tls.existingSecret }}{{ $tls = merge $tls (dict "tls" $v.tls) }}{{ end }}
-{{- if $uses.nats }}{{ $tls = merge $tls (dict "nats-tls" $v.nats.tls) }}{{ end }}
-{{- if and $uses.kafka $v.kafka.tls.enabled }}{{ $tls = merge $tls (dict "kafka-tls" $v.kafka.tls) }}{{ end }}
-{{- range $name, $t := $tls }}
+{{- if $v.tls.existingSecret }}{{ $tls = merge $tls (dict "tls" (dict "own" $own.tls "of" $v.tls)) }}{{ end }}
+{{- if $uses.nats }}{{ $tls = merge $tls (dict "nats-tls" (dict "own" $own.natsTLS "of" $v.nats.tls)) }}{{ end }}
+{{- if and $uses.kafka $v.kafka.tls.enabled }}{{ $tls = merge $tls (dict "kafka-tls" (dict "own" $own.kafkaTLS "of" $v.kafka.tls)) }}{{ end }}
+{{- range $name, $secret := $tls }}
+{{- $t := $secret.of }}
 {{- if and $t.existingSecret (or $t.caKey $t.certKey) }}
 {{ $name }}:
-  secretName: {{ $t.existingSecret }}
+  secretName: {{ $secret.own | default $t.existingSecret }}
   defaultMode: 0440
   items:
     {{- with $t.caKey }}
