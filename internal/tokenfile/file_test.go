@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -157,5 +158,26 @@ func TestAFileThatOthersMayUseIsRefused(t *testing.T) {
 		if _, err := Read(path); (err != nil) != refused {
 			t.Errorf("%o: %v", mode, err)
 		}
+	}
+}
+
+func TestEditsAtTheSameTimeAreAllThere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys", "tokens")
+	const edits = 20
+	var wg sync.WaitGroup
+	for range edits {
+		wg.Go(func() {
+			token, _, err := Create(planner, time.Time{})
+			if err == nil {
+				err = Add(path, token)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if tokens, err := Read(path); err != nil || len(tokens) != edits {
+		t.Errorf("%d tokens: %v", len(tokens), err)
 	}
 }

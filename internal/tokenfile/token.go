@@ -14,11 +14,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/filelock"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/wholefile"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -142,11 +144,13 @@ func read(path string) (tokens []Token, lines []string, err error) {
 
 // Add adds a token to a file, which is made where it is missing.
 func Add(path string, t Token) error {
-	_, lines, err := read(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return write(path, append(lines, t.String()))
+	return edit(path, func() error {
+		_, lines, err := read(path)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return write(path, append(lines, t.String()))
+	})
 }
 
 // ErrUnknown is wrapped by the error for an id that no token of a file has.
@@ -154,18 +158,32 @@ var ErrUnknown = errors.New("there is no token")
 
 // Remove takes the token with that id out of a file.
 func Remove(path, id string) error {
-	_, lines, err := read(path)
+	return edit(path, func() error {
+		_, lines, err := read(path)
+		if err != nil {
+			return err
+		}
+		kept := slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+			t, err := parse(strings.TrimSpace(line))
+			return err == nil && t.ID() == id
+		})
+		if len(kept) == len(lines) {
+			return fmt.Errorf("%w %s in %s", ErrUnknown, schema.Quote(id), path)
+		}
+		return write(path, kept)
+	})
+}
+
+// edit lets one process at a time read the file and write it back.
+func edit(path string, change func() error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	release, err := filelock.Folder(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	kept := slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
-		t, err := parse(strings.TrimSpace(line))
-		return err == nil && t.ID() == id
-	})
-	if len(kept) == len(lines) {
-		return fmt.Errorf("%w %s in %s", ErrUnknown, schema.Quote(id), path)
-	}
-	return write(path, kept)
+	return errors.Join(change(), release())
 }
 
 // write replaces the file. It keeps what the group may do.
