@@ -41,3 +41,19 @@ func TestNamesOfGroupsMayHoldAnything(t *testing.T) {
 		t.Errorf("%v %v", got, err)
 	}
 }
+
+// Keys that come over plain HTTP may be anybody's.
+func TestAnIssuerIsConfidential(t *testing.T) {
+	for address, ok := range map[string]bool{
+		"https://id.example.com": true, "http://127.0.0.1:8080/realms/a": true, "http://localhost:8080": true, "http://[::1]": true,
+		"http://id.example.com": false, "http://10.0.0.7": false, "http://localhost.example.com": false, "ftp://127.0.0.1": false, "": false, "id.example.com": false,
+	} {
+		if Confidential(address) != ok {
+			t.Errorf("%q is confidential: %v", address, !ok)
+		}
+	}
+	c, err := Load("", map[string]any{"auth.oidc.issuer": "http://id.example.com", "auth.oidc.audience": "a"})
+	if err == nil {
+		t.Errorf("%+v", c.Auth)
+	}
+}

@@ -151,13 +151,13 @@ type Workload struct {
 
 // OIDC says which tokens of an identity provider are taken, and what they say.
 type OIDC struct {
-	Issuer       string        `name:"issuer" url:"true" help:"identity provider (OpenID Connect) whose tokens are taken; empty: none"`
+	Issuer       string        `name:"issuer" url:"true" help:"identity provider (OpenID Connect) whose tokens are taken, at an https address unless it is on this machine; empty: none"`
 	Audience     string        `name:"audience" help:"audience that tokens are for: the address of this server, where clients look for the provider by RFC 9728"`
 	Algorithms   []string      `name:"algorithms" default:"RS256,PS256,ES256,EdDSA" help:"algorithms by which tokens may be signed: a list, or separated by commas"`
 	Skew         time.Duration `name:"skew" default:"30s" from:"0s" to:"5m" help:"how far the clock of the provider may be behind or ahead"`
-	TenantClaim  string        `name:"tenant_claim" help:"claim that names the tenant; empty: every caller is of the tenant default"`
-	SubjectClaim string        `name:"subject_claim" default:"sub" help:"claim that names the caller in its tenant"`
-	GroupsClaim  string        `name:"groups_claim" default:"groups" help:"claim that names the caller's groups"`
+	TenantClaim  string        `name:"tenant_claim" help:"claim that names the tenant, with dots for one within others, as realm_access.roles; empty: every caller is of the tenant default"`
+	SubjectClaim string        `name:"subject_claim" default:"sub" help:"claim that names the caller in its tenant, the same"`
+	GroupsClaim  string        `name:"groups_claim" default:"groups" help:"claim that names the caller's groups, the same"`
 	Roles        []string      `name:"roles" help:"roles of groups: GROUP=ROLE, a list, or separated by commas; the group * is every caller, and the highest role counts"`
 }
 

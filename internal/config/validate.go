@@ -116,6 +116,9 @@ func (a Auth) validate() error {
 	if a.OIDC.Issuer == "" {
 		return nil
 	}
+	if !Confidential(a.OIDC.Issuer) {
+		return fmt.Errorf("auth.oidc.issuer %q is not https: whoever is between could sign tokens", a.OIDC.Issuer)
+	}
 	for name, value := range map[string]string{"audience": a.OIDC.Audience, "subject_claim": a.OIDC.SubjectClaim, "groups_claim": a.OIDC.GroupsClaim} {
 		if value == "" {
 			return fmt.Errorf("auth.oidc.issuer is set: set auth.oidc.%s", name)
@@ -218,6 +221,13 @@ func listens(name, address string) error {
 		return fmt.Errorf("%s %q is not host:port", name, address)
 	}
 	return nil
+}
+
+// Confidential reports whether nobody else reads what is sent to an address: it is one of
+// https, or of this machine.
+func Confidential(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && Loopback(net.JoinHostPort(u.Hostname(), "0")))
 }
 
 // Loopback reports whether only this machine reaches an address, of host:port.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -114,16 +115,19 @@ func (p *Provider) reach(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 func (p *Provider) caller(claims map[string]any) (identity.Caller, error) {
 	c := identity.Caller{Tenant: identity.DefaultTenant, Role: p.cfg.Roles["*"]}
 	if p.cfg.TenantClaim != "" {
-		c.Tenant, _ = claims[p.cfg.TenantClaim].(string)
+		c.Tenant, _ = claim(claims, p.cfg.TenantClaim).(string)
 		if err := schema.ValidateTenant(c.Tenant); err != nil {
 			return identity.Caller{}, fmt.Errorf("the claim %s names no tenant", p.cfg.TenantClaim)
 		}
 	}
-	c.Subject, _ = claims[p.cfg.SubjectClaim].(string)
+	c.Subject, _ = claim(claims, p.cfg.SubjectClaim).(string)
 	if c.Subject == "" || len(c.Subject) > schema.MaxClient {
 		return identity.Caller{}, fmt.Errorf("the claim %s names no subject of at most %d bytes", p.cfg.SubjectClaim, schema.MaxClient)
 	}
-	switch groups := claims[p.cfg.GroupsClaim].(type) {
+	if strings.HasPrefix(c.Subject, "spiffe://") {
+		return identity.Caller{}, fmt.Errorf("the claim %s is the id of a certificate", p.cfg.SubjectClaim)
+	}
+	switch groups := claim(claims, p.cfg.GroupsClaim).(type) {
 	case string:
 		c.Groups = []string{groups}
 	case []any:
@@ -139,4 +143,20 @@ func (p *Provider) caller(claims map[string]any) (identity.Caller, error) {
 		}
 	}
 	return c, nil
+}
+
+// claim returns the claim of that name, or what is at the path of members whose names, with
+// dots between them, it is.
+func claim(claims map[string]any, name string) any {
+	if value, ok := claims[name]; ok {
+		return value
+	}
+	for at, char := range name {
+		if inner, ok := claims[name[:at]].(map[string]any); ok && char == '.' {
+			if value := claim(inner, name[at+1:]); value != nil {
+				return value
+			}
+		}
+	}
+	return nil
 }

@@ -172,6 +172,7 @@ func TestTokensThatDoNotHoldAreRefused(t *testing.T) {
 		"without a tenant":               i.token(map[string]any{"org": nil}),
 		"of no tenant's name":            i.token(map[string]any{"org": "../acme"}),
 		"without a subject":              i.token(map[string]any{"sub": ""}),
+		"of a certificate's name":        i.token(map[string]any{"sub": "spiffe://acme.example/agent/planner"}),
 		"no token":                       "abc",
 		"nothing":                        "",
 	} {
@@ -242,5 +243,24 @@ func TestUnknownKeysDoNotMakeEveryRequestOneToTheProvider(t *testing.T) {
 	})
 	if _, err := p.Caller(t.Context(), good); err != nil {
 		t.Errorf("a known key: %v", err)
+	}
+}
+
+func TestClaimsMayStandDeeper(t *testing.T) {
+	for name, claims := range map[string]map[string]any{
+		"groups":                        {"groups": "readers"},
+		"realm_access.roles":            {"realm_access": map[string]any{"roles": "readers"}},
+		"resource_access.my.app.roles":  {"resource_access": map[string]any{"my.app": map[string]any{"roles": "readers"}}},
+		"https://acme.example/groups":   {"https://acme.example/groups": "readers"},
+		"https://acme.example/a.groups": {"https://acme": map[string]any{"example/a": map[string]any{"groups": "readers"}}},
+	} {
+		if got := claim(claims, name); got != "readers" {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	for _, claims := range []map[string]any{{"a": "b"}, {"a": map[string]any{"c": "b"}}, {}} {
+		if got := claim(claims, "a.b"); got != nil {
+			t.Errorf("%v has %v", claims, got)
+		}
 	}
 }
