@@ -10,6 +10,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/term"
+
+	"github.com/toolstream/toolstream/internal/login"
 )
 
 // The values of --output.
@@ -33,7 +35,10 @@ type console struct {
 	token                     string
 	http                      *http.Client
 	caFile, certFile, keyFile string
-	context                   string // that a flag names
+	context                   string       // that a flag names
+	used                      string       // context whose server it is; empty: none
+	session                   *login.Login // of that
+	transport                 *http.Client // to the server, without a login
 	output                    string
 	json                      bool // short for asJSON
 	quiet                     bool

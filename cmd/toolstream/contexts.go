@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/toolstream/toolstream/internal/filelock"
+	"github.com/toolstream/toolstream/internal/login"
 	"github.com/toolstream/toolstream/internal/wholefile"
 )
 
@@ -24,11 +26,12 @@ type contexts struct {
 
 // serverContext is a server, what it is checked by, and the credentials for it.
 type serverContext struct {
-	Server   string `yaml:"server"`
-	Token    string `yaml:"token,omitempty"`
-	CAFile   string `yaml:"ca_file,omitempty"`
-	CertFile string `yaml:"cert_file,omitempty"`
-	KeyFile  string `yaml:"key_file,omitempty"`
+	Server   string       `yaml:"server"`
+	Token    string       `yaml:"token,omitempty"`
+	CAFile   string       `yaml:"ca_file,omitempty"`
+	CertFile string       `yaml:"cert_file,omitempty"`
+	KeyFile  string       `yaml:"key_file,omitempty"`
+	Login    *login.Login `yaml:"login,omitempty"` // in place of a token
 }
 
 func contextsFile() (string, error) {
@@ -105,12 +108,15 @@ func (c *console) chooseServer() error {
 				return err
 			}
 			chosen = chosen.or(used)
-			chosen.Server = used.Server
+			chosen.Server, c.used = used.Server, name
 		}
 	}
-	chosen = serverContext{c.server, c.token, c.caFile, c.certFile, c.keyFile}.or(chosen)
+	chosen = serverContext{Server: c.server, Token: c.token, CAFile: c.caFile, CertFile: c.certFile, KeyFile: c.keyFile}.or(chosen)
 	c.server, c.token = cmp.Or(chosen.Server, defaultServer), chosen.Token
 	c.caFile, c.certFile, c.keyFile = chosen.CAFile, chosen.CertFile, chosen.KeyFile
+	if c.token == "" {
+		c.session = chosen.Login
+	}
 	return nil
 }
 
@@ -120,6 +126,7 @@ func (s serverContext) or(other serverContext) serverContext {
 	if s.CertFile == "" && s.KeyFile == "" {
 		s.CertFile, s.KeyFile = other.CertFile, other.KeyFile
 	}
+	s.Login = cmp.Or(s.Login, other.Login)
 	return s
 }
 
@@ -167,7 +174,20 @@ func newContext(con *console) *cobra.Command {
 	)
 }
 
-func changeContexts(change func(*contexts) error) error {
+// changeContexts lets one process at a time read the contexts and write them back.
+func changeContexts(change func(*contexts) error) (err error) {
+	path, err := contextsFile()
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	release, err := filelock.Folder(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	all, err := readContexts()
 	if err == nil {
 		err = change(&all)
@@ -216,7 +236,7 @@ func (c *console) listContexts() error {
 	lines := []line{}
 	t := newTable("NAME", "SERVER", "TOKEN", "USED")
 	for _, name := range slices.Sorted(maps.Keys(all.Contexts)) {
-		l := line{name, all.Contexts[name].Server, all.Contexts[name].Token != "", name == all.Current}
+		l := line{name, all.Contexts[name].Server, all.Contexts[name].Token != "" || all.Contexts[name].Login != nil, name == all.Current}
 		lines = append(lines, l)
 		t.add(l.Name, l.Server, mark(l.Token), mark(l.Used))
 	}

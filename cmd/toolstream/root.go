@@ -61,9 +61,15 @@ answers.
 		if err := con.chooseServer(); err != nil {
 			return err
 		}
-		return con.chooseCertificates(cmd)
+		if err := con.chooseCertificates(cmd); err != nil {
+			return err
+		}
+		if con.http = con.transport; con.session != nil {
+			return con.useLogin(*con.session)
+		}
+		return nil
 	}
-	addGroup(root, "first", "First day:", newUp(con), newImport(con), newSearch(con), newFeedback(con), newSources(con), newTools(con), newProviders(con), newContext(con))
+	addGroup(root, "first", "First day:", newUp(con), newImport(con), newSearch(con), newFeedback(con), newSources(con), newTools(con), newProviders(con), newLogin(con), newLogout(con), newContext(con))
 	addGroup(root, "operate", "Operating:", newServe(con), newStatus(con), newDoctor(con), newDLQ(con), newWeights(con), newReindex(con), newToken(con), newGrants(con), newTopics(con), newModels(con), newConfig(con), newVersion(con))
 	addGroup(root, "lab", "Measuring and training:", newEval(con), newSimulate(con), newTrain(con), newTune(con), newDistill(con), newBench(con))
 	root.SetHelpCommand(newHelp())
@@ -205,7 +211,7 @@ func knownWord(cmd *cobra.Command, what, word string, words ...string) error {
 // chooseCertificates decides by what the certificate of the server is checked, and which one
 // it is shown.
 func (c *console) chooseCertificates(cmd *cobra.Command) error {
-	c.http = http.DefaultClient
+	c.transport = http.DefaultClient
 	if c.caFile == "" && c.certFile == "" && c.keyFile == "" {
 		return nil
 	}
@@ -222,7 +228,7 @@ func (c *console) chooseCertificates(cmd *cobra.Command) error {
 		}
 		transport.TLSClientConfig.Certificates = []tls.Certificate{own}
 	}
-	c.http = &http.Client{Transport: transport}
+	c.transport = &http.Client{Transport: transport}
 	return nil
 }
 

@@ -35,7 +35,7 @@ type Problem struct {
 func (p *Problem) Error() string {
 	text := p.Text()
 	if p.Status == http.StatusUnauthorized {
-		text += ": give one with --token or TOOLSTREAM_TOKEN"
+		text += ": give one with --token or TOOLSTREAM_TOKEN, or log in with `toolstream login`"
 	}
 	return fmt.Sprintf("%s (HTTP %d)", text, p.Status)
 }
