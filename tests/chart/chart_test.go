@@ -203,10 +203,9 @@ func TestRefusals(t *testing.T) {
 	helm := helm(t)
 	base := []string{"kafka.brokers={kafka:9092}", "nats.url=nats://nats:4222", "auth.existingSecret=tokens"}
 	for set, says := range map[string]string{
-		"kafka.brokers=null":   "kafka.brokers",
-		"auth.existingSecret=": "auth.mode",
-		"auth.mode=none":       "auth.existingSecret",
-		"auth.existingSecret=,auth.mode=none,settings.auth\\.oidc\\.issuer=https://id": "not both",
+		"kafka.brokers=null": "kafka.brokers",
+		"auth.mode=none":     "auth.existingSecret",
+		"auth.existingSecret=,auth.mode=none,settings.auth\\.oidc\\.issuer=https://id": "auth.oidc.issuer",
 		"nats.url=":                                                        "nats.url",
 		"mode=embedded,trial.enabled=true":                                 "mode distributed",
 		"weaviate.url=http://weaviate:8080":                                "weaviate.grpc",

@@ -11,8 +11,8 @@
 {{- else if $v.trial.enabled }}
   {{- fail "mode embedded has everything in its process: trial.enabled is for mode distributed" }}
 {{- end }}
-{{- if eq (empty (or $v.auth.existingSecret $v.auth.certificates.existingSecret (index $v.settings "auth.oidc.issuer"))) (ne $v.auth.mode "none") }}
-  {{- fail "set auth.existingSecret to a secret with the file that `toolstream token create` writes, or auth.certificates.existingSecret, or settings.auth.oidc.issuer, or auth.mode to none, and whoever reaches it is an admin; not both" }}
+{{- if and (eq $v.auth.mode "none") (or $v.auth.existingSecret $v.auth.certificates.existingSecret (index $v.settings "auth.oidc.issuer")) }}
+  {{- fail "auth.mode is none, and whoever reaches it is an admin: take auth.existingSecret, auth.certificates.existingSecret and settings.auth.oidc.issuer away, or set auth.mode to auto" }}
 {{- end }}
 {{- if and $v.auth.certificates.existingSecret (not (and $v.tls.existingSecret (index $v.settings "auth.certificates.callers"))) }}
   {{- fail "auth.certificates.existingSecret is set: set tls.existingSecret, and settings.auth\\.certificates\\.callers to {ID: {tenant: …, role: …}}" }}

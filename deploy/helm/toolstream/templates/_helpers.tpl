@@ -14,6 +14,22 @@
 {{- .Values.serviceAccount.name | default $none }}
 {{- end }}
 
+{{/* The secret that shows the first token; empty where the values say who may call. */}}
+{{- define "toolstream.firstAdmin" -}}
+{{- with .Values.auth }}
+{{- if and (eq .mode "auto") (not .existingSecret) (not .certificates.existingSecret) (not (index $.Values.settings "auth.oidc.issuer")) -}}
+{{ include "toolstream.fullname" $ }}-first-admin
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The secret with the file of tokens; empty without one. */}}
+{{- define "toolstream.tokensSecret" -}}
+{{- if .Values.auth.existingSecret }}{{ .Values.auth.existingSecret }}
+{{- else if include "toolstream.firstAdmin" . }}{{ include "toolstream.fullname" . }}-first-tokens
+{{- end }}
+{{- end }}
+
 {{- define "toolstream.image" -}}
 {{- with .Values.image }}
 {{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}

@@ -33,7 +33,7 @@ crawl.kubernetes.namespaces: {{ toJson .namespaces | quote }}
 {{- end }}
 {{- end }}
 auth.mode: {{ $v.auth.mode }}
-{{- if $v.auth.existingSecret }}
+{{- if include "toolstream.tokensSecret" . }}
 auth.tokens_file: /run/toolstream/auth/tokens
 {{- end }}
 {{- if $v.auth.certificates.existingSecret }}
@@ -200,13 +200,11 @@ tracing: {{ not (empty (include "toolstream.collectors" .root)) }}
 {{- $v := .root.Values }}
 {{- $own := (index $v .service).secrets | default dict }}
 {{- $uses := include "toolstream.uses" . | fromYaml }}
-{{- with $v.auth }}
-{{- if .existingSecret }}
+{{- with include "toolstream.tokensSecret" .root }}
 auth:
-  secretName: {{ .existingSecret }}
+  secretName: {{ . }}
   defaultMode: 0440
-  items: [{key: {{ .tokensKey }}, path: tokens}]
-{{- end }}
+  items: [{key: {{ $v.auth.tokensKey }}, path: tokens}]
 {{- end }}
 {{- with $v.auth.certificates }}
 {{- if .existingSecret }}
