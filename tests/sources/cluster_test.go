@@ -31,7 +31,7 @@ spec:
 // apply makes or changes an object. A resource that was defined just now is waited for.
 func apply(t *testing.T, c *servers.Cluster, path, text string) {
 	t.Helper()
-	await(t, path, func() (bool, error) {
+	process.Await(t, path, func() (bool, error) {
 		_, err := c.Call(t.Context(), http.MethodPatch, path+"?fieldManager=test&force=true", []byte(text))
 		return err == nil, nil
 	})

@@ -113,7 +113,7 @@ func TestNothingIsLostThroughRealFaults(t *testing.T) {
 		all.doors[i].fault.Store(0)
 	}
 	maps.Copy(want, added)
-	await(t, "the index holds what the servers list", func() (bool, error) {
+	process.Await(t, "the index holds what the servers list", func() (bool, error) {
 		have := listed(t, d.Front())
 		return within(want, have) && len(have) == len(want), nil
 	})

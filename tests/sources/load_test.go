@@ -73,7 +73,7 @@ func (c crowd) follow(t testing.TB, x index, prefix string, every time.Duration)
 // settled waits until every source of a prefix has its tools.
 func (x index) settled(t testing.TB, prefix string, n int, state sources.State) {
 	t.Helper()
-	await(t, prefix, func() (bool, error) {
+	process.Await(t, prefix, func() (bool, error) {
 		var all struct{ Sources []sources.Source }
 		err := x.Client.Get(t.Context(), "/v1/sources", nil, &all)
 		settled := 0

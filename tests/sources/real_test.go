@@ -5,12 +5,10 @@ package sources
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -24,78 +22,6 @@ import (
 
 // patience is how long a test waits for what has to come: a guard, not an expectation.
 const patience = 2 * time.Minute
-
-// program is a server that a test starts, and may start again at the same address.
-type program struct {
-	argv, env []string
-	addr      string
-	cmd       *exec.Cmd
-	ended     chan struct{}
-	log       strings.Builder
-}
-
-// start starts a program and returns once it can be connected to.
-func (p *program) start(t testing.TB) {
-	t.Helper()
-	p.cmd = exec.Command(p.argv[0], p.argv[1:]...)
-	p.cmd.Env = append(os.Environ(), p.env...)
-	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
-	p.ended = make(chan struct{})
-	if err := servers.Child(p.cmd, func() { _ = p.cmd.Wait(); close(p.ended) }); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.kill)
-	await(t, p.argv[0], func() (bool, error) {
-		conn, err := net.Dial("tcp", p.addr)
-		if err != nil {
-			return false, nil
-		}
-		return true, conn.Close()
-	})
-}
-
-func (p *program) kill() {
-	_ = p.cmd.Process.Kill() // it may have ended
-	<-p.ended
-}
-
-// await waits until check says yes.
-func await(t testing.TB, what string, check func() (bool, error)) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if err := process.Until(ctx, check); err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
-}
-
-// freePort returns a port that is free now.
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
-}
-
-// serve starts a program that gets its port by %s in one of its arguments or variables.
-func serve(t testing.TB, env []string, argv ...string) *program {
-	t.Helper()
-	port := freePort(t)
-	fill := func(all []string) []string {
-		out := make([]string, len(all))
-		for i, s := range all {
-			out[i] = strings.ReplaceAll(s, "%s", port)
-		}
-		return out
-	}
-	p := &program{argv: fill(argv), env: fill(env), addr: "127.0.0.1:" + port}
-	p.start(t)
-	return p
-}
 
 // index is a running toolstream.
 type index struct{ *process.Process }
@@ -128,7 +54,7 @@ func (x index) comes(t testing.TB, name string, state sources.State, tools int) 
 func (x index) has(t testing.TB, id string, there bool) {
 	t.Helper()
 	start := time.Now()
-	await(t, id, func() (bool, error) {
+	process.Await(t, id, func() (bool, error) {
 		err := x.Client.Get(t.Context(), client.Path("/v1/tools", id), nil, nil)
 		if client.NotFound(err) {
 			return !there, nil
@@ -180,18 +106,18 @@ func TestRealServersAreFollowed(t *testing.T) {
 	for name, argv := range commands {
 		x.add(t, name, source.Spec{Kind: source.MCP, Command: argv})
 	}
-	streamable := serve(t, []string{"PORT=%s"}, servers.Node(home, "mcp-server-everything", "streamableHttp")...)
-	x.add(t, "streamable", source.Spec{Kind: source.MCP, URL: "http://" + streamable.addr + "/mcp"})
-	events := serve(t, []string{"PORT=%s"}, servers.Node(home, "mcp-server-everything", "sse")...)
-	x.add(t, "events", source.Spec{Kind: source.MCP, URL: "http://" + events.addr + "/sse"})
-	harbour := serve(t, nil, append(python(home), "testdata/harbour.py", "%s")...)
-	x.add(t, "harbour", source.Spec{Kind: source.MCP, URL: "http://" + harbour.addr + "/mcp", Every: source.Duration(source.MinEvery)})
-	pets := serve(t, []string{"PYTHONDONTWRITEBYTECODE=1"}, servers.Python(home, "uvicorn", "pets:app", "--port", "%s", "--app-dir", "testdata")...)
-	x.add(t, "pets", source.Spec{Kind: source.OpenAPI, URL: "http://" + pets.addr + "/docs", Every: source.Duration(source.MinEvery)})
+	streamable := process.Launch(t, []string{"PORT=%s"}, servers.Node(home, "mcp-server-everything", "streamableHttp")...)
+	x.add(t, "streamable", source.Spec{Kind: source.MCP, URL: "http://" + streamable.Addr + "/mcp"})
+	events := process.Launch(t, []string{"PORT=%s"}, servers.Node(home, "mcp-server-everything", "sse")...)
+	x.add(t, "events", source.Spec{Kind: source.MCP, URL: "http://" + events.Addr + "/sse"})
+	harbour := process.Launch(t, nil, append(python(home), "testdata/harbour.py", "%s")...)
+	x.add(t, "harbour", source.Spec{Kind: source.MCP, URL: "http://" + harbour.Addr + "/mcp", Every: source.Duration(source.MinEvery)})
+	pets := process.Launch(t, []string{"PYTHONDONTWRITEBYTECODE=1"}, servers.Python(home, "uvicorn", "pets:app", "--port", "%s", "--app-dir", "testdata")...)
+	x.add(t, "pets", source.Spec{Kind: source.OpenAPI, URL: "http://" + pets.Addr + "/docs", Every: source.Duration(source.MinEvery)})
 	files := t.TempDir()
 	write(t, files, "rope", "Sells rope by the metre")
-	caddy := serve(t, []string{"HOME=" + t.TempDir()}, filepath.Join(home, "venv", "bin", "caddy"), "file-server", "--listen", "127.0.0.1:%s", "--root", files)
-	x.add(t, "shop", source.Spec{Kind: source.OpenAPI, URL: "http://" + caddy.addr + "/shop.yaml", Every: source.Duration(source.MinEvery)})
+	caddy := process.Launch(t, []string{"HOME=" + t.TempDir()}, filepath.Join(home, "venv", "bin", "caddy"), "file-server", "--listen", "127.0.0.1:%s", "--root", files)
+	x.add(t, "shop", source.Spec{Kind: source.OpenAPI, URL: "http://" + caddy.Addr + "/shop.yaml", Every: source.Duration(source.MinEvery)})
 
 	for name, least := range map[string]int{"everything": 10, "filesystem": 10, "memory": 9, "streamable": 10, "events": 10} {
 		x.comes(t, name, sources.Live, least)
@@ -200,23 +126,23 @@ func TestRealServersAreFollowed(t *testing.T) {
 		x.comes(t, name, sources.Polling, least)
 	}
 
-	post(t, http.MethodPost, "http://"+harbour.addr+"/tools/mend_net")
+	post(t, http.MethodPost, "http://"+harbour.Addr+"/tools/mend_net")
 	x.has(t, "harbour/mend_net", true)
-	post(t, http.MethodDelete, "http://"+harbour.addr+"/tools/mend_net")
+	post(t, http.MethodDelete, "http://"+harbour.Addr+"/tools/mend_net")
 	x.has(t, "harbour/mend_net", false)
-	post(t, http.MethodPost, "http://"+pets.addr+"/operations/groom")
+	post(t, http.MethodPost, "http://"+pets.Addr+"/operations/groom")
 	x.comes(t, "pets", sources.Polling, 2)
 	write(t, files, "paint", "Sells paint for hulls")
 	x.has(t, "shop/POST /paint", true)
 
 	before := x.comes(t, "streamable", sources.Live, 10)
-	streamable.kill()
-	await(t, "the end of a server is seen", func() (bool, error) {
+	streamable.Kill()
+	process.Await(t, "the end of a server is seen", func() (bool, error) {
 		var s sources.Source
 		err := x.Client.Get(t.Context(), "/v1/sources/streamable", nil, &s)
 		return s.LastError != "" && s.Tools == before.Tools, err
 	})
-	streamable.start(t)
+	streamable.Start(t)
 	if after := x.comes(t, "streamable", sources.Live, before.Tools); after.Changed != before.Changed {
 		t.Errorf("a restart changed tools: %+v, before %+v", after.Changed, before.Changed)
 	}

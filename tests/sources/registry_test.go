@@ -48,8 +48,8 @@ func postgres(t testing.TB) string {
 	if out, err := make.CombinedOutput(); err != nil {
 		t.Fatalf("initdb: %v: %s", err, out)
 	}
-	return serve(t, nil, append(append([]string{"env", "-C", folder}, as...), filepath.Join(bin, "postgres"), "-D", data,
-		"-c", "listen_addresses=127.0.0.1", "-p", "%s", "-c", "unix_socket_directories=")...).addr
+	return process.Launch(t, nil, append(append([]string{"env", "-C", folder}, as...), filepath.Join(bin, "postgres"), "-D", data,
+		"-c", "listen_addresses=127.0.0.1", "-p", "%s", "-c", "unix_socket_directories=")...).Addr
 }
 
 // registry is the official registry, as a publisher sees it.
@@ -66,11 +66,11 @@ func startRegistry(t testing.TB) registry {
 	if err := os.WriteFile(seed, []byte("[]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := registry{address: "http://" + serve(t, []string{
+	r := registry{address: "http://" + process.Launch(t, []string{
 		"MCP_REGISTRY_SERVER_ADDRESS=127.0.0.1:%s", "MCP_REGISTRY_DATABASE_URL=postgres://registry@" + database + "/postgres?sslmode=disable",
 		"MCP_REGISTRY_SEED_FROM=" + seed, "MCP_REGISTRY_ENABLE_REGISTRY_VALIDATION=false", "MCP_REGISTRY_ENABLE_ANONYMOUS_AUTH=true",
 		"MCP_REGISTRY_JWT_PRIVATE_KEY=" + strings.Repeat("a", 64),
-	}, filepath.Join(home, "registry")).addr}
+	}, filepath.Join(home, "registry")).Addr}
 	var answer struct {
 		Token string `json:"registry_token"`
 	}
@@ -155,12 +155,12 @@ func TestTheOfficialRegistryIsFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := startRegistry(t)
-	everything := serve(t, []string{"PORT=%s"}, servers.Node(home, "mcp-server-everything", "streamableHttp")...)
+	everything := process.Launch(t, []string{"PORT=%s"}, servers.Node(home, "mcp-server-everything", "streamableHttp")...)
 	r.publish(t, "everything", "1.0.0", "/mcp")
 	r.publish(t, "away", "1.0.0", "/nowhere")
 
 	x := index{process.Up(t, process.Build(t)).Front()}
-	x.add(t, "official", source.Spec{Kind: source.MCPRegistry, URL: r.behind(t, "http://"+everything.addr), AllowPrivate: true, Every: source.Duration(source.MinEvery)})
+	x.add(t, "official", source.Spec{Kind: source.MCPRegistry, URL: r.behind(t, "http://"+everything.Addr), AllowPrivate: true, Every: source.Duration(source.MinEvery)})
 	x.comes(t, "official", sources.Polling, 0)
 	x.has(t, "official/"+anonymous+"everything/echo", true)
 
