@@ -47,8 +47,8 @@ servers: ## start Kafka, NATS and Weaviate on loopback until ctrl-C (made once: 
 provision-trial:
 	@go build -o bin/servers ./internal/testing/cmd/servers && exec bin/servers -provision kafka nats $(if $(filter true,$(WEAVIATE)),weaviate)
 
-provision: ## make Kafka, NATS, Weaviate, helm and servers to look at for tests, once; compiling takes minutes
-	@go build -o bin/servers ./internal/testing/cmd/servers && exec bin/servers -provision kafka nats weaviate helm mcp registry
+provision: ## make Kafka, NATS, Weaviate, helm, identity providers and servers to look at for tests, once; compiling takes minutes
+	@go build -o bin/servers ./internal/testing/cmd/servers && exec bin/servers -provision kafka nats weaviate helm mcp registry identity
 
 # The embedding model that is built in: docs/models.md. It takes an hour of
 # two processors the first time, a few minutes when the teacher's vectors are in
@@ -73,7 +73,7 @@ CONCURRENT := ./internal/stream ./internal/deadletter ./internal/lexical ./inter
 race: ## the packages with concurrency, with the race detector (wants a C compiler)
 	TOOLSTREAM_DATA= go test -race -short -timeout 15m $(CONCURRENT)
 
-SERVED := ./internal/adapter/gateway ./internal/adapter/kafka ./internal/adapter/mcp ./internal/adapter/nats ./internal/adapter/weaviate ./cmd/toolstream ./tests/chart ./tests/sources
+SERVED := ./internal/adapter/gateway ./internal/adapter/kafka ./internal/adapter/mcp ./internal/adapter/nats ./internal/adapter/weaviate ./cmd/toolstream ./tests/chart ./tests/identity ./tests/sources
 integration: provision ## tests with one Kafka, NATS and Weaviate for all of them, and with helm (made once: wants mvn, Java 17)
 	bin/servers kafka nats weaviate -- $(SHELL) -c 'go test -count=1 -timeout 15m $(SERVED) && \
 	  go test -count=1 -timeout 15m -run "^TestDeployment/distributed" ./tests/e2e'
@@ -82,7 +82,7 @@ integration: provision ## tests with one Kafka, NATS and Weaviate for all of the
 # compared with trec_eval's own code, in a Python environment outside of the checkout.
 TREC := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/toolstream/trec-0.5.11
 campaign: ## crashes, damage, full disks, the chart on a control plane, a language model, ONNX models, fuzzing, all documents: an hour
-	@go build -o bin/servers ./internal/testing/cmd/servers && bin/servers -provision kafka nats weaviate helm mcp registry kubernetes promtool llama
+	@go build -o bin/servers ./internal/testing/cmd/servers && bin/servers -provision kafka nats weaviate helm mcp registry identity kubernetes promtool llama
 	@"$(TREC)/bin/python" -c 'import pytrec_eval' 2>/dev/null || { python3 -m venv --clear "$(TREC)" && \
 	  "$(TREC)/bin/pip" install --quiet pytrec-eval-terrier==0.5.11 numpy==2.4.6 scipy==1.17.1; }
 	small=$$(mktemp -d); if mount -t tmpfs -o size=96m tmpfs "$$small"; then export TOOLSTREAM_SMALL_DISK="$$small"; trap 'umount "$$small"' EXIT; fi; \

@@ -1,0 +1,51 @@
+package servers
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// IdentityName is that of the identity provider that tests log in at: oidc-provider, which is
+// certified for OpenID Connect.
+const IdentityName = "identity"
+
+var (
+	//go:embed identity/package.json
+	identityPackages []byte
+	//go:embed identity/package-lock.json
+	identityLock []byte
+	//go:embed identity/provider.mjs
+	identityProvider []byte
+)
+
+func identityRecipe() recipe {
+	sum := sha256.Sum256(slices.Concat(identityLock, identityProvider))
+	return recipe{name: IdentityName, version: hex.EncodeToString(sum[:4]), make: makeIdentity}
+}
+
+func makeIdentity(ctx context.Context, home string) error {
+	npm, err := tool("npm")
+	if err != nil {
+		return err
+	}
+	if _, err := tool("node"); err != nil {
+		return err
+	}
+	for name, text := range map[string][]byte{"package.json": identityPackages, "package-lock.json": identityLock, "provider.mjs": identityProvider} {
+		if err := os.WriteFile(filepath.Join(home, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return unavailable(ctx, runTool(ctx, home, nil, gently(npm, "ci", "--no-audit", "--no-fund", "--loglevel=error")...))
+}
+
+// OIDCProvider returns the arguments that run oidc-provider at a port, with its settings in a
+// file, in the folder home, which Provision(IdentityName) returns.
+func OIDCProvider(home, port, settings string) []string {
+	return []string{"node", filepath.Join(home, "provider.mjs"), port, settings}
+}

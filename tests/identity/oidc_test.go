@@ -1,0 +1,159 @@
+package identity
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/toolstream/toolstream/internal/testing/process"
+	"github.com/toolstream/toolstream/internal/testing/servers"
+)
+
+// provider is an oidc-provider.
+type provider struct {
+	*process.Program // nil: it was not started yet
+	home             string
+	port, settings   string
+}
+
+func newProvider(t *testing.T) *provider {
+	t.Helper()
+	return &provider{home: provisioned(t), port: process.FreePort(t), settings: filepath.Join(t.TempDir(), "settings.json")}
+}
+
+func (p *provider) issuer() string { return "http://127.0.0.1:" + p.port }
+
+// begin starts the provider, again if it runs, with a new key, and tokens that are valid for
+// so many seconds. It returns the public key.
+func (p *provider) begin(t *testing.T, kid string, seconds int) *rsa.PublicKey {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(map[string]any{"seconds": seconds, "keys": []any{jose.JSONWebKey{Key: key, KeyID: kid, Algorithm: "RS256", Use: "sig"}}})
+	if err == nil {
+		err = os.WriteFile(p.settings, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Program == nil {
+		p.Program = process.LaunchAt(t, p.port, nil, servers.OIDCProvider(p.home, p.port, p.settings)...)
+	} else {
+		p.Kill()
+		p.Start(t)
+	}
+	return &key.PublicKey
+}
+
+// robot returns a token of the client that has a secret, for an audience.
+func (p *provider) robot(t *testing.T, audience string) string {
+	t.Helper()
+	return granted(t, p.issuer()+"/token", url.Values{
+		"grant_type": {"client_credentials"}, "client_id": {"robot"}, "client_secret": {"robot-secret"}, "resource": {audience}, "scope": {"tools"},
+	})
+}
+
+// forged signs the claims of a token anew, as HS256 by a secret, or by none.
+func forged(t *testing.T, token string, secret []byte) string {
+	t.Helper()
+	claims := strings.Split(token, ".")[1]
+	if secret == nil {
+		return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"at+jwt"}`)) + "." + claims + "."
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: secret}, (&jose.SignerOptions{}).WithHeader("kid", "first"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := signer.Sign(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := signed.CompactSerialize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestTokensOfAProvider(t *testing.T) {
+	p := newProvider(t)
+	s := started(t, p.issuer())
+	if code, why := s.says(t, "a.b.c"); code != http.StatusServiceUnavailable {
+		t.Errorf("before the provider runs: %d %s", code, why)
+	}
+	public := p.begin(t, "first", 3600)
+	good := p.robot(t, s.url)
+	s.takes(t, "a token", good)
+	encoded, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := newProvider(t)
+	other.begin(t, "first", 3600)
+	parts := strings.Split(good, ".")
+	for what, token := range map[string]string{
+		"for another audience":                p.robot(t, "https://tools.example.com"),
+		"of another provider":                 other.robot(t, s.url),
+		"signed by none":                      forged(t, good, nil),
+		"HS256 by the public key":             forged(t, good, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: encoded})),
+		"HS256 by the public key's bytes":     forged(t, good, encoded),
+		"HS256 by the public key's modulus":   forged(t, good, public.N.Bytes()),
+		"with the claims of another audience": parts[0] + "." + strings.Split(p.robot(t, "https://tools.example.com"), ".")[1] + "." + parts[2],
+	} {
+		s.refuses(t, what, token)
+	}
+
+	p.begin(t, "second", 3600)
+	rotated := p.robot(t, s.url)
+	s.takes(t, "signed by a new key", rotated)
+	s.refuses(t, "signed by a key that the provider no longer has", good)
+	p.Kill()
+	s.takes(t, "while the provider is away", rotated)
+
+	p.begin(t, "third", 2)
+	short := p.robot(t, s.url)
+	process.Await(t, "a token expires", func() (bool, error) {
+		code, why := s.says(t, short)
+		return code == http.StatusUnauthorized && strings.Contains(why, "expired"), nil
+	})
+	s.refuses(t, "of another issuer than before", other.robot(t, s.url))
+}
+
+// A person logs in by the command, whose tokens are renewed until they log out.
+func TestAPersonLogsIn(t *testing.T) {
+	p := newProvider(t)
+	p.begin(t, "first", 1)
+	s := started(t, p.issuer())
+	s.login(t, map[string]string{"login": "ada", "password": "any"}, "--scope", "tools")
+	for range 3 { // each time, the token has expired
+		if ok, said := s.run(t, "tools", "list"); !ok {
+			t.Fatalf("%s\n%s", said, s.Log())
+		}
+	}
+	if ok, said := s.run(t, "sources", "pause", "anything"); ok || !strings.Contains(said, "needs the role writer") {
+		t.Errorf("what people may not: %s", said)
+	}
+	if ok, said := s.run(t, "logout"); !ok {
+		t.Error(said)
+	}
+	if ok, said := s.run(t, "tools", "list"); ok || !strings.Contains(said, "401") {
+		t.Errorf("after the end: %s", said)
+	}
+}
