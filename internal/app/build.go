@@ -15,6 +15,7 @@ import (
 
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/adapter/trainerstore"
+	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/embedding"
@@ -123,6 +124,7 @@ func (p *process) buildIngest(context.Context) error {
 		ingest.Routes(api, p.ingest)
 		sources.Routes(api, p.sources)
 		deadletter.Routes(api, p.dead)
+		audit.Routes(api, p.records)
 	}
 	return nil
 }

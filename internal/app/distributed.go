@@ -14,6 +14,7 @@ import (
 	"github.com/toolstream/toolstream/internal/adapter/kafka"
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/adapter/weaviate"
+	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/indexmgr"
@@ -174,7 +175,12 @@ type peer struct {
 // peers are the services that other processes run, and requests are forwarded to.
 func (s *Served) peers() []peer {
 	all := []peer{
-		{IngestService, s.cfg.Peers.Ingest, func(api huma.API) { ingest.Routes(api, nil); sources.Routes(api, nil); deadletter.Routes(api, nil) }},
+		{IngestService, s.cfg.Peers.Ingest, func(api huma.API) {
+			ingest.Routes(api, nil)
+			sources.Routes(api, nil)
+			deadletter.Routes(api, nil)
+			audit.Routes(api, nil)
+		}},
 		{QueryService, s.cfg.Peers.Query, func(api huma.API) {
 			query.Routes(api, nil)
 			(*status.Reporter)(nil).Routes(api)

@@ -20,6 +20,7 @@ import (
 	"github.com/toolstream/toolstream/internal/adapter/oidc"
 	"github.com/toolstream/toolstream/internal/adapter/spiffe"
 	"github.com/toolstream/toolstream/internal/adapter/weaviate"
+	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/certfile"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
@@ -85,6 +86,8 @@ type process struct {
 
 	llm      *llm.Client       // nil where no language model is asked
 	indexes  *indexmgr.Manager // nil: no model is used
+	audit    *audit.Log        // nil: no caller is answered
+	records  *audit.Reader     // nil without audit
 	dead     *deadletter.Store // nil: neither ingest nor query runs
 	ingest   *ingest.Service   // nil: it does not run here
 	sources  *sources.Service  // nil: ingest does not run here
@@ -146,6 +149,9 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 	p.limiter = httpserver.NewLimiter(httpserver.Limits{
 		Requests: limits.Requests, Searches: limits.Searches, Feedback: limits.Feedback, Bytes: limits.Bytes, SubjectShare: limits.SubjectShare,
 	}, p.metrics)
+	if err := p.openAudit(); err != nil {
+		return err
+	}
 	if err := p.build(ctx); err != nil {
 		return err
 	}
@@ -166,6 +172,7 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 	}
 	httpserver.AddHealth(mux, p.whyNotReady, p.metrics, metrics)
 	p.handler = httpserver.Handler(mux, httpserver.Config{
+		Audit: p.auditLog(), AuditShare: p.cfg.Audit.Searches,
 		Credentials: p.credentials, Issuer: p.cfg.Auth.OIDC.Issuer, Resource: p.cfg.Auth.OIDC.Audience, Hosts: p.cfg.Auth.Hosts, Loopback: config.Loopback(p.cfg.Listen),
 		Limiter: p.limiter, Traces: p.traces, Logger: p.log, Registerer: p.metrics,
 	})

@@ -25,6 +25,7 @@ type Config struct {
 	Peers        Peers        `name:"peers"`
 	Auth         Auth         `name:"auth"`
 	Limits       Limits       `name:"limits"`
+	Audit        Audit        `name:"audit"`
 	Events       Events       `name:"events"`
 	Log          Log          `name:"log"`
 	Standardizer Standardizer `name:"standardizer"`
@@ -71,6 +72,11 @@ type Limits struct {
 	SubjectShare []string `name:"subject_share" default:"100" help:"percent of each of these that one caller of a tenant may have, 1 to 100, in the same form; callers without a name are one"`
 	Tools        []string `name:"tools" default:"0" help:"tools and providers that a tenant may have, in the same form: further ones are rejected"`
 	Sources      []string `name:"sources" default:"0" help:"sources that a tenant may have, with those that they name, in the same form: further ones are refused"`
+}
+
+// Audit says what stands in the audit log beside changes and denials, which always do.
+type Audit struct {
+	Searches float64 `name:"searches" default:"0.01" from:"0" to:"1" help:"share of searches, reports of feedback and other reads that stand in the audit log, 0 to 1"`
 }
 
 // Weaviate searches vectors, where services run apart.

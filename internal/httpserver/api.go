@@ -34,7 +34,7 @@ func NewAPI(version string) (huma.API, *Mux) {
 	conf.CreateHooks = nil // no $schema member in every answer
 	conf.OnAddOperation = append(conf.OnAddOperation, refuseUnknownParameters)
 	api := humago.New(mux, conf)
-	api.UseMiddleware(requireRole(api), watchBody)
+	api.UseMiddleware(admitChanges(api), requireRole(api), watchBody)
 	return api, mux
 }
 

@@ -64,7 +64,7 @@ type credentials struct {
 func authenticate(c credentials, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c.none() {
-			next.ServeHTTP(w, r.WithContext(identity.With(r.Context(), identity.Anybody)))
+			next.ServeHTTP(w, as(r, identity.Anybody))
 			return
 		}
 		if provesItself(r) || !ofTenant(r) {
@@ -77,7 +77,7 @@ func authenticate(c credentials, next http.Handler) http.Handler {
 				c.refuse(w, r, "", certificateError{err})
 				return
 			}
-			next.ServeHTTP(w, r.WithContext(identity.With(ctx, caller)))
+			next.ServeHTTP(w, as(r.WithContext(ctx), caller))
 			return
 		}
 		token := bearer(r)
@@ -86,7 +86,7 @@ func authenticate(c credentials, next http.Handler) http.Handler {
 			c.refuse(w, r, token, err)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(identity.With(r.Context(), caller)))
+		next.ServeHTTP(w, as(r, caller))
 	})
 }
 
@@ -98,6 +98,12 @@ func bearer(r *http.Request) string {
 		return ""
 	}
 	return strings.TrimSpace(token)
+}
+
+// as returns a request as one of a caller.
+func as(r *http.Request, caller identity.Caller) *http.Request {
+	note(r.Context(), func(a *audited) { a.caller = &caller })
+	return r.WithContext(identity.With(r.Context(), caller))
 }
 
 // refuse answers a request of which it is not known who sends it. Details are for the log.
@@ -125,6 +131,7 @@ func (c credentials) refuse(w http.ResponseWriter, r *http.Request, token string
 	case c.Certificates != nil:
 		reason = errNoProof
 	}
+	note(r.Context(), func(a *audited) { a.reason = reason.Error() })
 	w.Header().Set("WWW-Authenticate", challenge)
 	WriteProblem(w, http.StatusUnauthorized, reason.Error())
 }
@@ -153,7 +160,9 @@ func requireRole(api huma.API) func(huma.Context, func(huma.Context)) {
 	return func(hc huma.Context, next func(huma.Context)) {
 		needed, has := identity.Needed(hc.Operation().Security), identity.From(hc.Context()).Role
 		if needed != "" && !has.Includes(needed) {
-			_ = huma.WriteErr(api, hc, http.StatusForbidden, fmt.Sprintf("this needs the role %s; the caller has %s", needed, cmp.Or(has, "none")))
+			reason := fmt.Sprintf("this needs the role %s; the caller has %s", needed, cmp.Or(has, "none"))
+			note(hc.Context(), func(a *audited) { a.reason = reason })
+			_ = huma.WriteErr(api, hc, http.StatusForbidden, reason)
 			return
 		}
 		next(hc)

@@ -21,6 +21,9 @@ type Config struct {
 	Loopback    bool     // only this machine reaches the server
 	Limiter     *Limiter // nil: there are no limits
 
+	Audit      AuditLog // may be nil
+	AuditShare float64  // of reads that are recorded, 0 to 1
+
 	Traces     *export.Traces // may be nil
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -40,6 +43,7 @@ func Handler(mux *Mux, c Config) http.Handler {
 		refuseCrossOrigin,
 		func(h http.Handler) http.Handler { return refuseForeignHosts(anybody, c.Hosts, h) },
 		func(h http.Handler) http.Handler { return recoverPanics(panics, c.Logger, h) },
+		func(h http.Handler) http.Handler { return recordRequests(c.Audit, c.AuditShare, mux.ServeMux, h) },
 		func(h http.Handler) http.Handler { return trace(c.Traces, mux.ServeMux, h) },
 		guardAnswers,
 		limitBody,

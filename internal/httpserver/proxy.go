@@ -74,6 +74,7 @@ func toPeer(name string, peer *url.URL, transport *http.Transport, propagator pr
 		},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		note(r.Context(), func(a *audited) { a.passed = true })
 		if repeatable(r) {
 			if err := bufferBody(r); err != nil {
 				WriteProblem(w, http.StatusBadRequest, fmt.Sprintf("the body breaks off: %v", err))

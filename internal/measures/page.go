@@ -40,6 +40,7 @@ func sections() []section {
 		{folder: "internal/app", title: "Process", where: all, embedded: true},
 		{folder: "internal/status", title: "Backlog", where: []string{"query"}, embedded: true},
 		{folder: "internal/stream", title: "Stages", where: all, embedded: true, only: map[string][]string{"toolstream_order_repairs_total": {"query"}}},
+		{folder: "internal/audit", title: "Audit log", where: []string{"ingest", "query", "trainer"}, embedded: true},
 		{folder: "internal/deadletter", title: "Dead letters", where: []string{"ingest", "query"}, embedded: true},
 		{folder: "internal/llm", title: "Language model", where: []string{"standardizer", "query"}, embedded: true, when: "where a language model is asked (`llm.base_url`)"},
 		{folder: "internal/tracing/export", title: "Traces", where: all, embedded: true, when: "where spans are sent (`OTEL_TRACES_EXPORTER`)"},

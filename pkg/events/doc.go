@@ -10,6 +10,7 @@
 //	searches            Impression retained   what a search showed
 //	feedback            Feedback   retained   what an agent did with it
 //	dlq                 DeadLetter compacted  what a stage could not process
+//	audit               lines      retained   what callers did, in one partition, by tenant
 //
 // Names are prefixed ("toolstream." by default). Every entity record is keyed
 // by Key(ref), so the changes of one entity stay in one partition. Readers order them by

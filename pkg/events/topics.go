@@ -20,11 +20,12 @@ const (
 	Searches          Topic = "searches"
 	FeedbackTopic     Topic = "feedback"
 	DLQ               Topic = "dlq"
+	Audit             Topic = "audit"
 )
 
 // Topics lists the topics that are always there, in the order of the flow.
 func Topics() []Topic {
-	return []Topic{ToolsRaw, ToolsStandardized, ToolsEmbedded, Searches, FeedbackTopic, DLQ}
+	return []Topic{ToolsRaw, ToolsStandardized, ToolsEmbedded, Searches, FeedbackTopic, DLQ, Audit}
 }
 
 // Embedded is the topic of the documents that an index version has embedded:

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -94,8 +95,20 @@ func (s *Service) accept(ctx context.Context, tenant string, items []formats.Ite
 			return nil, err
 		}
 	}
-	s.metrics.count(outcomes)
+	s.count(ctx, outcomes)
 	return outcomes, nil
+}
+
+// count counts outcomes, and names in the audit log what was changed.
+func (s *Service) count(ctx context.Context, outcomes []Outcome) {
+	s.metrics.count(outcomes)
+	var changed []audit.ToolRef
+	for _, o := range outcomes {
+		if o.State == Accepted {
+			changed = append(changed, audit.ToolRef{ID: o.ID, Kind: o.Kind, Revision: o.Revision})
+		}
+	}
+	audit.Annotate(ctx, audit.Details{Tools: changed})
 }
 
 // submit has a request committed and waits for that. The outcomes belong to commitAll

@@ -50,7 +50,7 @@ func (s *Service) Release(ctx context.Context, ref schema.Ref, hash string) (Out
 	if err := s.submit(ctx, r); err != nil {
 		return Outcome{}, err
 	}
-	s.metrics.count([]Outcome{o})
+	s.count(ctx, []Outcome{o})
 	return o, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/policy"
@@ -147,7 +148,7 @@ func catalogueRoutes(api huma.API, s *Service) {
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "states", Security: identity.Needs(identity.Writer), Method: http.MethodPost, Path: "/v1/tools:states",
-		Summary: "Tell what became of accepted changes", Tags: []string{"catalogue"}, MaxBodyBytes: 4 << 20, Errors: []int{400, 413, 422},
+		Summary: "Tell what became of accepted changes", Tags: []string{"catalogue"}, MaxBodyBytes: 4 << 20, Errors: []int{400, 413, 422}, Metadata: audit.Sampled(),
 	}, func(ctx context.Context, in *statesInput) (*statesOutput, error) {
 		return &statesOutput{s.states(identity.From(ctx).Tenant, in.Body.Changes)}, nil
 	})

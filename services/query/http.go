@@ -13,6 +13,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/health"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/policy"
@@ -49,25 +50,27 @@ func Routes(api huma.API, s *Service) {
 	huma.Register(api, huma.Operation{
 		OperationID: "search", Security: identity.Needs(identity.Reader), Method: http.MethodPost, Path: "/v1/search",
 		Summary: "Find the tools or providers for a query", Tags: []string{"search"},
-		MaxBodyBytes: maxRequest, Errors: []int{400, 413, 422, 503},
+		MaxBodyBytes: maxRequest, Errors: []int{400, 413, 422, 503}, Metadata: audit.Sampled(),
 	}, func(ctx context.Context, in *searchInput) (*searchOutput, error) {
 		resp, err := s.Search(ctx, identity.From(ctx), in.Body)
 		if err != nil {
 			return nil, s.problem(ctx, err, &s.searching, "query: searches fail")
 		}
 		s.searching.Note(ctx, s.deps.Logger, nil, "", "query: searches are answered again")
+		audit.Annotate(ctx, audit.Details{Search: resp.SearchID})
 		return &searchOutput{resp}, nil
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "feedback", Security: identity.Needs(identity.Calling), Method: http.MethodPost, Path: "/v1/feedback",
 		Summary: "Report what was done with a result", Tags: []string{"search"},
-		DefaultStatus: http.StatusAccepted, MaxBodyBytes: maxRequest, Errors: []int{400, 413, 422, 503},
+		DefaultStatus: http.StatusAccepted, MaxBodyBytes: maxRequest, Errors: []int{400, 413, 422, 503}, Metadata: audit.Sampled(),
 	}, func(ctx context.Context, in *feedbackInput) (*feedbackOutput, error) {
 		f := schema.Feedback{ID: in.Body.ID, SearchID: in.Body.SearchID, ToolID: in.Body.ToolID, Event: in.Body.Event, Client: in.Body.Client}
 		if err := s.Feedback(ctx, identity.From(ctx).Tenant, f); err != nil {
 			return nil, s.problem(ctx, err, &s.reporting, "query: feedback fails")
 		}
 		s.reporting.Note(ctx, s.deps.Logger, nil, "", "query: feedback is taken again")
+		audit.Annotate(ctx, audit.Details{Search: f.SearchID, Tools: []audit.ToolRef{{ID: f.ToolID}}})
 		return &feedbackOutput{feedbackAnswer{"accepted"}}, nil
 	})
 	catalogueRoutes(api, s)

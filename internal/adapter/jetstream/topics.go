@@ -73,6 +73,7 @@ func (c Config) streamConfig(topic events.Topic) jetstream.StreamConfig {
 	} else {
 		cfg.MaxAge, cfg.MaxBytes = maxAge, c.maxStream()
 	}
+	cfg.DenyDelete, cfg.DenyPurge = topic == events.Audit, topic == events.Audit
 	return cfg
 }
 

@@ -95,7 +95,11 @@ func (c Config) spec(t events.Topic) TopicSpec {
 		settings[cleanupPolicy] = "delete"
 		settings[retentionMillis] = strconv.FormatInt(c.Retention.Milliseconds(), 10)
 	}
-	return TopicSpec{Name: c.topic(t), Partitions: c.Partitions, Replication: c.Replication, Settings: settings}
+	partitions := c.Partitions
+	if t == events.Audit {
+		partitions = 1 // one more would tear the chains of its records apart
+	}
+	return TopicSpec{Name: c.topic(t), Partitions: partitions, Replication: c.Replication, Settings: settings}
 }
 
 // ApplyTopics creates the topics that are not there and returns their names,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/webhook"
 )
@@ -185,6 +186,9 @@ func (s *Service) postEvent(ctx context.Context, in *eventInput) (*eventOutput, 
 		}
 	}
 	again, err := s.receive(ctx, i, header, body)
+	if err == nil {
+		audit.Annotate(ctx, audit.Details{Tenant: i.tenant})
+	}
 	switch {
 	case errors.Is(err, webhook.ErrProof):
 		return nil, huma.Error401Unauthorized(err.Error())

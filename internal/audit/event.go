@@ -1,0 +1,100 @@
+package audit
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/identity"
+)
+
+// Event is what a caller did, before it is a record.
+type Event struct {
+	Caller  identity.Caller
+	Address string // of a caller of whom nothing else is known
+	Action  string
+	Path    string
+	Status  int
+	Trace   string
+	Details
+
+	time  time.Time
+	count int
+}
+
+// Details are what only the handler of a request knows of it.
+type Details struct {
+	Tenant   string    // whose record it is, where no credential says it
+	Tools    []ToolRef // that something was done with
+	Policy   string    // version of the policy that decided
+	Decision Decision  // Allowed when empty
+	Reason   string    // of a denial: a few words, none of the caller's
+	Search   string    // id
+}
+
+// Notes are the details of one request. Its methods may be called concurrently.
+type Notes struct {
+	mu      sync.Mutex
+	details Details
+}
+
+type notesKey struct{}
+
+// WithNotes returns a context whose handlers add to the notes, and those.
+func WithNotes(ctx context.Context) (context.Context, *Notes) {
+	n := &Notes{}
+	return context.WithValue(ctx, notesKey{}, n), n
+}
+
+// Annotate adds to what the record of the request will say: tools are added, and other
+// fields that are not empty replace what was there. The record is written before the answer
+// begins. Tools that are added later, as by a handler that answers line by line, come into
+// another record, which is written before the next line. Without a request it does nothing.
+func Annotate(ctx context.Context, d Details) {
+	n, ok := ctx.Value(notesKey{}).(*Notes)
+	if !ok {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.details.Tools = append(n.details.Tools, d.Tools...)
+	for to, value := range map[*string]string{
+		&n.details.Tenant: d.Tenant, &n.details.Policy: d.Policy, &n.details.Reason: d.Reason, &n.details.Search: d.Search,
+		(*string)(&n.details.Decision): string(d.Decision),
+	} {
+		if value != "" {
+			*to = value
+		}
+	}
+}
+
+// Take returns the details, and forgets the tools.
+func (n *Notes) Take() Details {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	out := n.details
+	out.Tools = slices.Clip(out.Tools)
+	n.details.Tools = nil
+	return out
+}
+
+// More reports whether tools were added since the details were taken.
+func (n *Notes) More() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.details.Tools) > 0
+}
+
+// sampledKey marks an operation, in its Metadata.
+const sampledKey = "audit"
+
+// Sampled is the Metadata of an operation that changes nothing although its method may, or
+// whose records would outweigh all others: only a share of its requests is recorded.
+func Sampled() map[string]any { return map[string]any{sampledKey: "sampled"} }
+
+// IsSampled reports whether an operation with a method and Metadata is recorded by a share
+// of its requests.
+func IsSampled(method string, metadata map[string]any) bool {
+	return slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, method) || metadata[sampledKey] == "sampled"
+}

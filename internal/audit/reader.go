@@ -1,0 +1,241 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// place is how far the topic was read, by partition.
+type place map[int]uint64
+
+func (p place) String() string {
+	var parts []string
+	for _, partition := range slices.Sorted(maps.Keys(p)) {
+		parts = append(parts, fmt.Sprintf("%d.%d", partition, p[partition]))
+	}
+	return strings.Join(parts, "-")
+}
+
+func parsePlace(s string) (place, error) {
+	p := place{}
+	for part := range strings.SplitSeq(s, "-") {
+		partition, offset, _ := strings.Cut(part, ".")
+		n, err := strconv.Atoi(partition)
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("%q is no place", s)
+		}
+		if p[n], err = strconv.ParseUint(offset, 10, 64); err != nil {
+			return nil, fmt.Errorf("%q is no place", s)
+		}
+	}
+	return p, nil
+}
+
+// Reader reads the log of the bus. Its methods may be called concurrently.
+type Reader struct {
+	bus   stream.Follower
+	keys  *Keys
+	heads HeadStore
+}
+
+// NewReader returns a reader.
+func NewReader(bus stream.Follower, keys *Keys, heads HeadStore) *Reader {
+	return &Reader{bus, keys, heads}
+}
+
+// scan visits what the topic holds now above a place, until visit returns true or an error,
+// and returns how far it came, and whether that is the end.
+func (r *Reader) scan(ctx context.Context, from place, visit func(stream.Message) (bool, error)) (at place, end bool, err error) {
+	left, err := r.bus.End(ctx, events.Audit)
+	if err != nil {
+		return nil, false, fmt.Errorf("audit: %w", err)
+	}
+	at = place{}
+	for partition := range left {
+		at[partition] = from[partition]
+	}
+	maps.DeleteFunc(left, func(partition int, end uint64) bool { return end <= from[partition] })
+	if len(left) == 0 {
+		return at, true, nil
+	}
+	err = stream.Read(ctx, r.bus, events.Audit, at, func(m stream.Message) (bool, error) {
+		at[m.Partition] = m.Offset
+		if last, open := left[m.Partition]; open && m.Offset >= last {
+			delete(left, m.Partition)
+		}
+		done, err := visit(m)
+		return done || len(left) == 0, err
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("audit: %w", err)
+	}
+	return at, len(left) == 0, nil
+}
+
+// before returns a place n records before the end of each partition, and whether it is the
+// beginning of all.
+func (r *Reader) before(ctx context.Context, n uint64) (place, bool, error) {
+	ends, err := r.bus.End(ctx, events.Audit)
+	if err != nil {
+		return nil, false, fmt.Errorf("audit: %w", err)
+	}
+	at, all := place{}, true
+	for partition, end := range ends {
+		at[partition] = end - min(n, end)
+		all = all && end <= n
+	}
+	return at, all, nil
+}
+
+// firsts returns the first message behind a place in each partition that has one.
+func (r *Reader) firsts(ctx context.Context, from place) ([]stream.Message, error) {
+	ends, err := r.bus.End(ctx, events.Audit)
+	if err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	want := map[int]bool{}
+	for partition, end := range ends {
+		if end > from[partition] {
+			want[partition] = true
+		}
+	}
+	var found []stream.Message
+	_, _, err = r.scan(ctx, from, func(m stream.Message) (bool, error) {
+		if want[m.Partition] {
+			found = append(found, m)
+			delete(want, m.Partition)
+		}
+		return len(want) == 0, nil
+	})
+	return found, err
+}
+
+// near is how far from the end a search for a time, or for the last records, begins.
+const near = 1024
+
+// since returns a place behind which every record of a time or later lies: the beginning for
+// the zero time. Records come in the order of their times, but for moments.
+func (r *Reader) since(ctx context.Context, t time.Time) (place, error) {
+	if t.IsZero() {
+		return place{}, nil
+	}
+	for n := uint64(near); ; n *= 2 {
+		at, all, err := r.before(ctx, n)
+		if err != nil || all {
+			return at, err
+		}
+		first, err := r.firsts(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		later := func(m stream.Message) bool { return !m.Time.Before(t.Add(-time.Minute)) }
+		if !slices.ContainsFunc(first, later) {
+			return at, nil
+		}
+	}
+}
+
+// whole reports whether the topic still holds its first records.
+func (r *Reader) whole(ctx context.Context) (bool, error) {
+	first, err := r.firsts(ctx, place{})
+	return !slices.ContainsFunc(first, func(m stream.Message) bool { return m.Offset > 1 }), err
+}
+
+// Filter chooses records. Empty fields choose all.
+type Filter struct {
+	Since    time.Time `query:"since" doc:"Not older than this time (RFC 3339)."`
+	Who      string    `query:"who" doc:"Of the caller of this subject only."`
+	Action   string    `query:"action" doc:"Of this operation only, by its id."`
+	Tool     string    `query:"tool" doc:"About the tool or provider of this id only."`
+	Decision string    `query:"decision" enum:"allowed,denied" doc:"allowed or denied only."`
+}
+
+// Opened is a record with its personal part, as far as that can be read.
+type Opened struct {
+	Record
+	Subject string   `json:"subject,omitempty" doc:"Name of the caller."`
+	Groups  []string `json:"groups,omitempty" doc:"Of the caller, as an identity provider names them."`
+	Address string   `json:"address,omitempty" doc:"Where a refused request came from, of whose caller nothing else is known."`
+	Erased  bool     `json:"erased,omitempty" doc:"The key of the personal fields is destroyed: nobody can read them."`
+}
+
+// opener reads the personal parts of a tenant's records.
+type opener struct {
+	key *key // nil: there is none
+}
+
+func (r *Reader) opener(ctx context.Context, tenant string) (opener, error) {
+	k, err := r.keys.stored(ctx, tenant)
+	if errors.Is(err, stream.ErrNotFound) {
+		err = nil
+	}
+	return opener{k}, err
+}
+
+// entry returns the entry of a message if the filter chooses it.
+func (o opener) entry(m stream.Message, f Filter) (e Opened, chosen bool) {
+	r, err := parse(m.Value)
+	if err != nil { // which a verification tells
+		return Opened{}, false
+	}
+	about := func(t ToolRef) bool { return t.ID == f.Tool }
+	if r.Time.Before(f.Since) || f.Action != "" && f.Action != r.Action || f.Decision != "" && f.Decision != string(r.Decision) ||
+		f.Tool != "" && !slices.ContainsFunc(r.Tools, about) {
+		return Opened{}, false
+	}
+	e = Opened{Record: r}
+	if len(r.Who) > 0 {
+		w, readable := o.key.open(&r)
+		e.Subject, e.Groups, e.Address, e.Erased = w.Subject, w.Groups, w.Address, !readable
+	}
+	e.Key, e.Who = "", nil
+	return e, f.Who == "" || f.Who == e.Subject
+}
+
+// page returns up to limit entries of a tenant behind a place, in their order, how far it has
+// read, and whether that is the end.
+func (r *Reader) page(ctx context.Context, tenant string, f Filter, from place, limit int) (entries []Opened, at place, end bool, err error) {
+	open, err := r.opener(ctx, tenant)
+	if err != nil {
+		return nil, nil, false, fmt.Errorf("audit: key of the tenant %s: %w", tenant, err)
+	}
+	at, end, err = r.scan(ctx, from, func(m stream.Message) (bool, error) {
+		if m.Key == tenant {
+			if e, chosen := open.entry(m, f); chosen {
+				entries = append(entries, e)
+			}
+		}
+		return len(entries) >= limit, nil
+	})
+	return entries, at, end, err
+}
+
+// maxLast bounds how many records, of all tenants, the last of a tenant are looked for in.
+const maxLast = 1 << 18
+
+// last returns the last entries of a tenant, up to limit, in their order.
+func (r *Reader) last(ctx context.Context, tenant string, f Filter, limit int) (entries []Opened, at place, err error) {
+	for n := uint64(max(near, 2*limit)); ; n *= 8 {
+		from, all, err := r.before(ctx, n)
+		if err != nil {
+			return nil, nil, err
+		}
+		entries, at, _, err = r.page(ctx, tenant, f, from, math.MaxInt)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(entries) >= limit || all || n >= maxLast {
+			return entries[max(0, len(entries)-limit):], at, nil
+		}
+	}
+}

@@ -1,0 +1,121 @@
+// Package audit keeps what callers did: a log that is only added to, of records that are
+// chained by their hashes and whose personal fields are sealed under a key of the tenant.
+//
+// Each process writes a chain of its own for each tenant. A record holds the hash of the one
+// before it in its chain; the first of a chain holds the ends of the tenant's other chains. A
+// line of the log is {"hash": H, "record": R}, where H is the SHA-256 of the bytes of R, in
+// hexadecimal. See docs/decisions/0037.
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Decision says whether something was allowed.
+type Decision string
+
+// The decisions.
+const (
+	Allowed Decision = "allowed"
+	Denied  Decision = "denied"
+)
+
+// ToolRef is a tool, or a provider, that something was done with.
+type ToolRef struct {
+	ID       string      `json:"id"`
+	Kind     schema.Kind `json:"kind,omitempty" doc:"Absent for a tool."`
+	Revision uint64      `json:"revision,omitempty"`
+}
+
+// Record is one record of the log.
+type Record struct {
+	Tenant   string `json:"tenant"`
+	Chain    string `json:"chain" doc:"Chain of records that one process has written for the tenant."`
+	Sequence uint64 `json:"seq" doc:"Place in the chain, from 1."`
+	Previous string `json:"prev,omitempty" doc:"Hash of the record before it in the chain."`
+	After    []Head `json:"after,omitempty" doc:"Of the first record of a chain: where the tenant's other chains ended then, as far as they were known."`
+
+	Time     time.Time `json:"time"`
+	Action   string    `json:"action" doc:"The operation's id; method and route where it is not known who called."`
+	Path     string    `json:"path,omitempty" doc:"What was called, without parameters."`
+	Tools    []ToolRef `json:"tools,omitempty" doc:"Tools and providers that it was done with."`
+	Policy   string    `json:"policy,omitempty" doc:"Version of the policy that decided."`
+	Decision Decision  `json:"decision" enum:"allowed,denied"`
+	Reason   string    `json:"reason,omitempty" doc:"Of a denial."`
+	Role     string    `json:"role,omitempty" doc:"Of the caller."`
+	Status   int       `json:"status,omitempty" doc:"Of the answer."`
+	Trace    string    `json:"trace,omitempty" doc:"Id of the trace."`
+	Search   string    `json:"search,omitempty" doc:"Id of the search."`
+	Count    int       `json:"count,omitempty" doc:"How many denials the record stands for, where it is more than one."`
+
+	Key string `json:"key,omitempty" doc:"Id of the key under which the personal fields are sealed."`
+	Who []byte `json:"who,omitempty" doc:"The personal fields, sealed: a nonce of 12 bytes and what AES-256-GCM makes of them."`
+}
+
+// who is the personal part of a record.
+type who struct {
+	Subject string   `json:"subject,omitempty"`
+	Groups  []string `json:"groups,omitempty"`
+	Address string   `json:"address,omitempty"`
+}
+
+func (w who) empty() bool { return w.Subject == "" && len(w.Groups) == 0 && w.Address == "" }
+
+// Head is a record by its place, and by its hash.
+type Head struct {
+	Chain    string    `json:"chain"`
+	Sequence uint64    `json:"seq"`
+	Hash     string    `json:"hash"`
+	Time     time.Time `json:"time"`
+}
+
+const (
+	lineBegin  = `{"hash":"`
+	lineMiddle = `","record":`
+	lineEnd    = `}`
+	hashLength = 2 * sha256.Size
+)
+
+// line returns a record as a line of the log, and its hash.
+func (r *Record) line() (line []byte, hash string, err error) {
+	raw, err := json.Marshal(r)
+	if err != nil {
+		return nil, "", err
+	}
+	hash = hashOf(raw)
+	return []byte(lineBegin + hash + lineMiddle + string(raw) + lineEnd), hash, nil
+}
+
+func hashOf(raw []byte) string {
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
+}
+
+var errNoLine = errors.New("it is no line of the log")
+
+// parseLine returns the hash that a line states, and the bytes of its record. It takes no
+// other form than that of line: all of its bytes count.
+func parseLine(line []byte) (hash string, raw []byte, err error) {
+	begin, middle := len(lineBegin), len(lineBegin)+hashLength
+	if len(line) < middle+len(lineMiddle)+len(lineEnd) || string(line[:begin]) != lineBegin ||
+		!bytes.HasPrefix(line[middle:], []byte(lineMiddle)) || !bytes.HasSuffix(line, []byte(lineEnd)) {
+		return "", nil, errNoLine
+	}
+	return string(line[begin:middle]), line[middle+len(lineMiddle) : len(line)-len(lineEnd)], nil
+}
+
+// parse returns the record of a line, without a look at its hash.
+func parse(line []byte) (r Record, err error) {
+	_, raw, err := parseLine(line)
+	if err == nil {
+		err = json.Unmarshal(raw, &r)
+	}
+	return r, err
+}
