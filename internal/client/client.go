@@ -110,6 +110,16 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 // Send makes one request and returns the body of a successful answer, which
 // the caller closes. An error answer comes back as a *Problem.
 func (c *Client) Send(ctx context.Context, method, path string, query url.Values, contentType string, body io.Reader) (io.ReadCloser, error) {
+	answer, _, err := c.send(ctx, method, path, query, contentType, body)
+	return answer, err
+}
+
+// Receive is Send for a read whose header fields count.
+func (c *Client) Receive(ctx context.Context, path string) (io.ReadCloser, http.Header, error) {
+	return c.send(ctx, http.MethodGet, path, nil, "", nil)
+}
+
+func (c *Client) send(ctx context.Context, method, path string, query url.Values, contentType string, body io.Reader) (io.ReadCloser, http.Header, error) {
 	target := strings.TrimSuffix(c.Server, "/") + path
 	if !strings.Contains(c.Server, "://") {
 		target = "http://" + target
@@ -119,7 +129,7 @@ func (c *Client) Send(ctx context.Context, method, path string, query url.Values
 	}
 	req, err := http.NewRequestWithContext(ctx, method, target, body)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, target, err)
+		return nil, nil, fmt.Errorf("%s %s: %w", method, target, err)
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", contentType)
@@ -129,13 +139,13 @@ func (c *Client) Send(ctx context.Context, method, path string, query url.Values
 	}
 	resp, err := c.HTTP.Do(req)
 	if err != nil {
-		return nil, c.unreachable(err)
+		return nil, nil, c.unreachable(err)
 	}
 	if resp.StatusCode >= 300 {
 		defer resp.Body.Close()
-		return nil, problem(resp)
+		return nil, nil, problem(resp)
 	}
-	return resp.Body, nil
+	return resp.Body, resp.Header, nil
 }
 
 func (c *Client) unreachable(err error) error {
