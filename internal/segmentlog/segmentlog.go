@@ -49,6 +49,9 @@ const (
 	maxBatch = math.MaxInt32
 )
 
+// damagedFolder is where in its folder a damaged log is kept.
+const damagedFolder = "damaged"
+
 // segmentSize is how many bytes long a segment gets, unless one batch alone is
 // longer. Tests make it smaller.
 var segmentSize = 16 << 20
@@ -373,20 +376,28 @@ func (l *Log) room(size int) (*segment, error) {
 		}
 		number = s.number + 1
 	}
+	if err := l.begin(number, size); err != nil {
+		return nil, err
+	}
+	return l.segments[len(l.segments)-1], nil
+}
+
+// begin adds an empty segment with room for a batch.
+func (l *Log) begin(number uint64, size int) error {
 	s, err := l.create(number, l.header(), max(segmentSize, headerSize+size))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	f, err := os.OpenFile(s.path, os.O_WRONLY, 0)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if l.last != nil {
 		_ = l.last.Close() // its batches are synced
 	}
 	l.last = f
 	l.segments = append(l.segments, s)
-	return s, nil
+	return nil
 }
 
 func (l *Log) header() []byte { return binary.LittleEndian.AppendUint64([]byte(magic), l.format) }
@@ -415,14 +426,55 @@ func (l *Log) Compact(live func(p Place, record []byte, oldest bool) bool, moved
 	if n < 0 {
 		return nil
 	}
+	_, err := l.rewrite(n, live, moved)
+	return err
+}
+
+// Scrub writes every segment anew that holds a dead record, so that nothing of it is left
+// on the disk, nor of what was set aside as damaged. Its parameters are those of Compact.
+// After an error some segments are as they were.
+func (l *Log) Scrub(live func(p Place, record []byte, oldest bool) bool, moved func(record []byte, to Place)) error {
+	if err := os.RemoveAll(filepath.Join(l.folder, damagedFolder)); err != nil {
+		return err
+	}
+	if l.torn {
+		if err := l.last.Truncate(int64(l.segments[len(l.segments)-1].end)); err != nil {
+			return err
+		}
+		l.torn = false
+	}
+	if n := len(l.segments); n > 0 && l.segments[n-1].dead > 0 {
+		if err := l.begin(l.segments[n-1].number+1, 0); err != nil {
+			return err
+		}
+	}
+	for n := 0; n < len(l.segments)-1; {
+		if l.segments[n].dead == 0 {
+			n++
+			continue
+		}
+		gone, err := l.rewrite(n, live, moved)
+		if err != nil {
+			return err
+		}
+		if !gone {
+			n++
+		}
+	}
+	return nil
+}
+
+// rewrite writes a segment anew without its dead records, and removes one of which nothing
+// is left.
+func (l *Log) rewrite(n int, live func(p Place, record []byte, oldest bool) bool, moved func(record []byte, to Place)) (gone bool, err error) {
 	s := l.segments[n]
 	defer runtime.KeepAlive(s)
 	data, err := s.file.bytes(0, s.end)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if end := whole(data); end != s.end {
-		return fmt.Errorf("%w: byte %d of %s, or one behind it", ErrDamaged, end, s.path)
+		return false, fmt.Errorf("%w: byte %d of %s, or one behind it", ErrDamaged, end, s.path)
 	}
 	var records [][]byte
 	_ = s.each(data, func(p Place, record []byte) error {
@@ -433,18 +485,18 @@ func (l *Log) Compact(live func(p Place, record []byte, oldest bool) bool, moved
 	})
 	if len(records) == 0 {
 		l.segments = slices.Delete(l.segments, n, n+1)
-		return wholefile.Remove(s.path)
+		return true, wholefile.Remove(s.path)
 	}
 	batch, starts := encode(records)
 	anew, err := l.create(s.number, append(l.header(), batch...), headerSize+len(batch))
 	if err != nil {
-		return err
+		return false, err
 	}
 	l.segments[n] = anew
 	for i, r := range records {
 		moved(r, Place{segment: anew, at: uint32(headerSize + starts[i]), size: uint32(len(r))})
 	}
-	return nil
+	return false, nil
 }
 
 // Close closes the log. Places stay readable.
@@ -459,7 +511,7 @@ func (l *Log) Close() error {
 // SetAside moves the segments of a log that no process has open into a folder
 // in its folder, which it returns, in place of those that were set aside before.
 func SetAside(folder string) (kept string, err error) {
-	kept = filepath.Join(folder, "damaged")
+	kept = filepath.Join(folder, damagedFolder)
 	numbers, err := list(folder)
 	if err = errors.Join(err, os.RemoveAll(kept), os.MkdirAll(kept, 0o700)); err != nil {
 		return "", err

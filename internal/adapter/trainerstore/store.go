@@ -181,6 +181,32 @@ func (s *Store) moved(record []byte, to segmentlog.Place) {
 	}
 }
 
+// Erase deletes the records whose keys match, durably, and leaves nothing of them on the
+// disk.
+func (s *Store) Erase(match func(key string) bool) error {
+	s.mu.Lock()
+	gone := map[string][]byte{}
+	for key := range s.places {
+		if match(key) {
+			gone[key] = nil
+		}
+	}
+	s.mu.Unlock()
+	if err := s.Save(gone); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.records.Scrub(func(p segmentlog.Place, record []byte, oldest bool) bool {
+		key, _, _ := decode(record)
+		return !match(key) && s.isCurrent(p, record, oldest)
+	}, s.moved)
+	if err != nil {
+		return fmt.Errorf("trainerstore: erase: %w", err)
+	}
+	return nil
+}
+
 // Close closes the store. Nothing may be called after it.
 func (s *Store) Close() error {
 	if err := s.records.Close(); err != nil {

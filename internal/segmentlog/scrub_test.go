@@ -1,0 +1,76 @@
+package segmentlog
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// After a Scrub nothing of a dead record is on the disk, and every other one is.
+func TestScrub(t *testing.T) {
+	folder := t.TempDir()
+	l, _ := open(t, folder)
+	at := map[string]Place{}
+	add := func(records ...string) {
+		t.Helper()
+		var batch [][]byte
+		for _, r := range records {
+			batch = append(batch, []byte(r))
+		}
+		places, err := l.Append(batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range records {
+			at[r] = places[i]
+		}
+	}
+	var want []string
+	for n := range 200 {
+		keep := fmt.Sprintf("keep %d %s", n, strings.Repeat("x", 200))
+		add(keep, fmt.Sprintf("secret %d", n))
+		want = append(want, keep)
+	}
+	for r, p := range at {
+		if strings.HasPrefix(r, "secret") {
+			p.Discard()
+			delete(at, r)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(folder, damagedFolder), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, damagedFolder, "1"+extension), []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := l.Scrub(func(p Place, record []byte, _ bool) bool { return at[string(record)] == p }, func(record []byte, to Place) { at[string(record)] = to })
+	if err != nil {
+		t.Fatal(err)
+	}
+	add("after")
+	want = append(want, "after")
+	files, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if raw, err := os.ReadFile(path); err == nil && bytes.Contains(raw, []byte("secret")) || filepath.Base(path) == damagedFolder {
+			t.Errorf("%s is left: %v", path, err)
+		}
+	}
+	for _, r := range want {
+		if got, err := at[r].Read(); err != nil || string(got) != r {
+			t.Fatalf("%.20q is read as %.20q: %v", r, got, err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, found := open(t, folder); !slices.Equal(found, want) {
+		t.Errorf("after a restart there are %d records, want %d", len(found), len(want))
+	}
+}
