@@ -130,9 +130,13 @@ func (s *Server) keepCheckpoint() {
 		case <-s.quit:
 			return
 		case <-tick.C:
+			if !s.checkpointing.TryLock() {
+				continue // while something is removed
+			}
 			ctx, cancel := context.WithTimeout(context.Background(), checkpointEvery)
-			err := s.writeCheckpoint(ctx)
+			err := s.saveCheckpoint(ctx, "")
 			cancel()
+			s.checkpointing.Unlock()
 			if err != nil {
 				s.log.Warn("the checkpoint of the bus was not written", "error", err)
 			}

@@ -168,7 +168,7 @@ func (r *reader) close() {
 // checkGap tells the operator of records that vanished before they were read:
 // they aged out, or the files are damaged. Compaction makes gaps, too.
 func (r *reader) checkGap(offset uint64) {
-	if r.topic.Compacted() || offset == r.read+1 || r.read == 0 {
+	if r.topic.Compacted() || offset == r.read+1 || r.read == 0 || r.server.erasedBetween(streamName(r.topic), r.read, offset) == offset-r.read-1 {
 		return
 	}
 	r.server.log.Error("records are gone that were not read yet: they exceeded the topic's limits, or the files are damaged",

@@ -55,6 +55,7 @@ type Server struct {
 
 	mu      sync.Mutex // guards what follows
 	members map[consumer]chan struct{}
+	erased  map[events.Topic]map[uint64]bool            // of topics that are not compacted
 	writers map[events.Topic]*stream.Batcher[*nats.Msg] // of all topics that are there
 }
 
@@ -69,7 +70,7 @@ func Open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	s := &Server{
 		cfg: cfg, log: log, quit: make(chan struct{}), broken: make(chan error, 1),
 		opened: map[events.Topic]uint64{}, torn: map[events.Topic]tornEnd{},
-		members: map[consumer]chan struct{}{}, writers: map[events.Topic]*stream.Batcher[*nats.Msg]{},
+		members: map[consumer]chan struct{}{}, erased: map[events.Topic]map[uint64]bool{}, writers: map[events.Topic]*stream.Batcher[*nats.Msg]{},
 	}
 	defer func() {
 		if err != nil {
@@ -80,6 +81,9 @@ func Open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	}()
 	if err := s.claimDir(); err != nil {
 		return nil, fmt.Errorf("jetstream: data folder %s: %w", cfg.Dir, err)
+	}
+	if err := s.readErased(); err != nil {
+		return nil, err
 	}
 	if err := s.start(); err != nil {
 		return nil, fmt.Errorf("jetstream: start in %s: %w", cfg.Dir, err)
