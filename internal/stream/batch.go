@@ -37,7 +37,9 @@ type ready struct {
 func newBatch(l *Loop, p Partition, msgs []Message) *batch {
 	b := &batch{loop: l, partition: p, last: msgs[len(msgs)-1].Offset, committed: msgs[0].Offset - 1}
 	for _, m := range msgs {
-		b.pending = append(b.pending, item{msg: m})
+		if !m.Erased {
+			b.pending = append(b.pending, item{msg: m})
+		}
 	}
 	return b
 }

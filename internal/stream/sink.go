@@ -111,6 +111,9 @@ func (s *Tail[T]) decode(msgs []Message) ([]Record[T], []events.DeadLetter) {
 	records := make([]Record[T], 0, len(msgs))
 	var letters []events.DeadLetter
 	for _, m := range msgs {
+		if m.Erased {
+			continue
+		}
 		var decoded T
 		var err error
 		if p := caught(func() { decoded, err = s.sink.Decode(m) }); p != nil {

@@ -27,6 +27,10 @@ type Message struct {
 	Partition int
 	Offset    uint64
 	Time      time.Time
+
+	// Erased says of what is read that its tenant was erased: the value is withheld,
+	// and the message counts as handled.
+	Erased bool
 }
 
 // IsNull reports whether a message ends its key, long after the delete of its

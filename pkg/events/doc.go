@@ -25,6 +25,9 @@
 //
 // A delete is a record with Op OpDelete and a revision, never an absence. It
 // travels through the same stages, so that the upsert before it cannot overtake it.
+// A record with the header HeaderErased stands where those of an erased tenant were; it
+// says nothing of its key.
+//
 // Deletes stay on the bus. A null value behind a delete lets a compacted topic drop
 // the key, and readers forget it; it may follow once no reader is before the delete.
 //

@@ -74,6 +74,7 @@ const (
 	HeaderSchema      = "schema"
 	HeaderOp          = "op"
 	HeaderRefresh     = "refresh"   // on tools.raw: make the document anew, as this says
+	HeaderErased      = "erased"    // the tenant that was erased, on records that stand for what it had
 	HeaderRefreshed   = "refreshed" // after tools.raw: a document made anew, of what could be searched before
 )
 
