@@ -102,6 +102,13 @@ func New() *Counter {
 	return &Counter{seed: maphash.MakeSeed(), tenants: map[string]*tally{}, most: mostUses}
 }
 
+// Forget begins to count anew for a tenant.
+func (c *Counter) Forget(tenant string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.tenants, tenant)
+}
+
 // Add counts a tool, and returns the keys of the tools whose records do not say what is
 // boilerplate by now.
 func (c *Counter) Add(t Tool) (outdated []string) {

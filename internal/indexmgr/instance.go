@@ -38,6 +38,7 @@ type Instance struct {
 	stage    *embedder.Service     // nil where documents are not embedded
 	writer   *embedder.IndexWriter // nil where nothing is searched
 	writes   *pausedIndex          // that the writer writes to
+	sink     *weaviateSink         // nil where nothing is written to Weaviate
 
 	stop    func()     // ends the services and waits for them; nil: they do not run
 	broken  chan error // why the services ended by themselves
@@ -170,10 +171,10 @@ func (m *Manager) openStage(in *Instance) (err error) {
 		return err
 	}
 	if m.Vectors != nil {
-		sink := newWeaviateSink(events.Embedded(in.Number), func(ctx context.Context) (*weaviate.Index, error) {
+		in.sink = newWeaviateSink(events.Embedded(in.Number), func(ctx context.Context) (*weaviate.Index, error) {
 			return weaviate.OpenIndex(ctx, m.Vectors, classOf(in.Version))
 		}, stream.Deps{Groups: m.Bus, Publisher: m.Bus, Logger: m.Logger, Registerer: in.registerer(), Traces: m.Traces})
-		in.services = append(in.services, rungroup.Service{Name: "weaviate sink", Run: sink.run})
+		in.services = append(in.services, rungroup.Service{Name: "weaviate sink", Run: in.sink.run})
 	}
 	in.services = append(in.services, rungroup.Service{Name: "embedder", Run: in.stage.Run})
 	return nil

@@ -18,8 +18,8 @@ import (
 
 // The plan's place in the store.
 const (
-	keyPrefix = "index."
-	planKey   = keyPrefix + "plan"
+	KeyPrefix = "index."
+	planKey   = KeyPrefix + "plan"
 )
 
 // Bucket holds the plan for all processes.
@@ -258,7 +258,7 @@ func (p *PlanStore) save() {
 // Run watches the plan until ctx ends. While the bucket is away the known plan holds.
 func (p *PlanStore) Run(ctx context.Context) error {
 	var state health.State
-	stream.WatchAgain(ctx, p.bucket, keyPrefix, func(e stream.Entry) error { return p.receive(ctx, e) }, func(err error) {
+	stream.WatchAgain(ctx, p.bucket, KeyPrefix, func(e stream.Entry) error { return p.receive(ctx, e) }, func(err error) {
 		state.Note(ctx, p.log, err, "the plan of index versions cannot be watched, the last known plan holds", "the plan of index versions is watched again")
 	})
 	return nil

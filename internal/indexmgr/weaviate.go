@@ -71,6 +71,15 @@ func (s *weaviateSink) Handle(ctx context.Context, msgs []stream.Message) []stre
 	return out
 }
 
+// forget drops what is known of a tenant.
+func (s *weaviateSink) forget(tenant string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.index != nil {
+		s.index.Forget(tenant)
+	}
+}
+
 func (s *weaviateSink) apply(ctx context.Context, changes []events.Change) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -107,6 +107,15 @@ func (s *Store) learn(e stream.Entry) error {
 	return nil
 }
 
+// Erase forgets the grants of a tenant that the bucket had.
+func (s *Store) Erase(tenant string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		delete(s.policies, tenant)
+	}
+}
+
 // decode returns the policy of an entry, nil for one that was deleted.
 func decode(e stream.Entry) (*Policy, error) {
 	if e.Value == nil {

@@ -29,6 +29,8 @@ type Store interface {
 	Get(key string) ([]byte, error)
 	// Save writes records durably, and deletes those whose value is nil.
 	Save(changes map[string][]byte) error
+	// Erase deletes the records whose keys match, and leaves nothing of them behind.
+	Erase(match func(key string) bool) error
 }
 
 // Deps are what a Cache works with.
@@ -72,6 +74,9 @@ func (c *Cache) Watch(ctx context.Context, prefix string, fn func(stream.Entry) 
 		return nil
 	}, func() { c.setCurrent(ctx, prefix, true) })
 }
+
+// Erase takes values from the disk.
+func (c *Cache) Erase(match func(key string) bool) error { return c.deps.Store.Erase(match) }
 
 // Stale reports whether what the watches said may be behind the source: it is away, has
 // not said everything yet, or there is no watch.

@@ -201,6 +201,7 @@ type fullStore struct{}
 
 func (fullStore) Load(func(string, []byte) error) error { return nil }
 func (fullStore) Get(string) ([]byte, error)            { return nil, nil }
+func (fullStore) Erase(func(string) bool) error         { return nil }
 func (fullStore) Save(map[string][]byte) error          { return errors.New("full") }
 
 func TestAFullDiskHoldsNothingUp(t *testing.T) {

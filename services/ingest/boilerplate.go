@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,6 +43,13 @@ func (o *outdated) add(keys []string) {
 	case o.there <- struct{}{}:
 	default:
 	}
+}
+
+// forget drops the keys of a tenant.
+func (o *outdated) forget(tenant string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	maps.DeleteFunc(o.keys, func(key string, _ bool) bool { return strings.HasPrefix(key, tenant+"/") })
 }
 
 // take waits for keys and returns all, in order.

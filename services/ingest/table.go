@@ -61,6 +61,7 @@ type table struct {
 	mu        sync.RWMutex // guards all below
 	records   map[string]record
 	tallies   map[string]tally          // by tenant
+	erased    map[string]uint64         // by tenant, up to which revision nothing is remembered
 	uncertain map[string]schema.Version // the newest version of a key that a commit without an answer may have put on the bus
 }
 
@@ -86,7 +87,7 @@ func difference(old record, known bool, r record) (d tally) {
 
 // newTable returns an empty table.
 func newTable() *table {
-	return &table{records: map[string]record{}, tallies: map[string]tally{}, uncertain: map[string]schema.Version{}}
+	return &table{records: map[string]record{}, tallies: map[string]tally{}, erased: map[string]uint64{}, uncertain: map[string]schema.Version{}}
 }
 
 // Len returns how many entities are known, deleted ones included.
@@ -109,6 +110,9 @@ func (t *table) get(key string) (r record, there bool, uncertain schema.Version)
 func (t *table) put(key string, r record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.isErased(key, r.Version) {
+		return
+	}
 	if !t.uncertain[key].Newer(r.Version) {
 		delete(t.uncertain, key)
 	}
@@ -160,15 +164,58 @@ func (t *table) locate(key string, revision uint64, partition int, offset uint64
 func (t *table) drop(key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if old, there := t.records[key]; there {
-		d := tally{known: -1}
-		if !old.deleted {
-			d.there = -1
-		}
-		t.add(key, d)
-	}
-	delete(t.records, key)
+	t.remove(key)
 	delete(t.uncertain, key)
+}
+
+// remove forgets the record of key. It is called with mu held.
+func (t *table) remove(key string) {
+	old, there := t.records[key]
+	if !there {
+		return
+	}
+	d := tally{known: -1}
+	if !old.deleted {
+		d.there = -1
+	}
+	t.add(key, d)
+	delete(t.records, key)
+}
+
+// erase forgets the entities of a tenant up to a revision, and from then on knows none up
+// to that one.
+func (t *table) erase(tenant string, through uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.erased[tenant] = through
+	for key, r := range t.records {
+		if t.isErased(key, r.Version) {
+			t.remove(key)
+		}
+	}
+	for key, v := range t.uncertain {
+		if t.isErased(key, v) {
+			delete(t.uncertain, key)
+		}
+	}
+}
+
+// isErased reports whether a version of a key is of a tenant that was erased since.
+func (t *table) isErased(key string, v schema.Version) bool {
+	return len(t.erased) > 0 && v.Revision <= t.erased[tenantOf(key)]
+}
+
+// count returns how many entities there are, by tenant, deleted ones left out.
+func (t *table) count() map[string]int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	out := map[string]int{}
+	for tenant, sum := range t.tallies {
+		if sum.there > 0 {
+			out[tenant] = sum.there
+		}
+	}
+	return out
 }
 
 // putEvent remembers that an event brought nothing new. The event is not on the bus,
@@ -187,7 +234,7 @@ func (t *table) putEvent(key string, e *eventTime) {
 func (t *table) putUncertain(key string, v schema.Version) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if v.Newer(t.uncertain[key]) {
+	if v.Newer(t.uncertain[key]) && !t.isErased(key, v) {
 		t.uncertain[key] = v
 	}
 }

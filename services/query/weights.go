@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 
@@ -64,6 +65,12 @@ func (s *Service) modelOf(index *snapshot, tenant string) *fusion.Model {
 		return learned
 	}
 	return index.builtin
+}
+
+// Erase forgets the weights and the usage of a tenant.
+func (s *Service) Erase(tenant string) {
+	s.weights.erase(tenant)
+	s.usage.erase(tenant)
 }
 
 // unpriced returns a model by which a missing parameter costs nothing.
@@ -181,6 +188,16 @@ func (w *watched[T]) apply(key string, value []byte) {
 	}
 	w.owners[owner] = owned[T]{value: next, epoch: epoch}
 	w.log.Log(context.Background(), w.level, "query: new "+w.what, "owner", owner, "epoch", epoch)
+}
+
+// erase forgets what the owners have that are of a tenant.
+func (w *watched[T]) erase(tenant string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.owners, func(owner string, _ owned[T]) bool {
+		of, _, _ := strings.Cut(owner, ".")
+		return of == tenant
+	})
 }
 
 // follow watches the keys until ctx ends. While the store is lost searches go on with the

@@ -195,7 +195,7 @@ func (f *filler) subject(c *events.Change, byRules *schema.Document) *subject {
 	}
 	return &subject{
 		tenant:   c.Tenant,
-		key:      answerKey(f.wanted, c.Format, byRules.Name, c.Raw),
+		key:      c.Tenant + "." + answerKey(f.wanted, c.Format, byRules.Name, c.Raw),
 		vectors:  f.vectors,
 		question: prompts.Question{Raw: c.Raw, Format: c.Format, Document: byRules, Stated: stated, Language: f.wanted.Language},
 	}

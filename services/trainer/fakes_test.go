@@ -55,6 +55,13 @@ func (r *records) Get(key string) ([]byte, error) {
 	return nil, nil
 }
 
+func (r *records) Erase(match func(key string) bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.values, func(key, _ string) bool { return match(key) })
+	return nil
+}
+
 func (r *records) Save(changes map[string][]byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -99,7 +99,7 @@ func (s *Service) synchronise(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	for _, name := range names {
-		if err == nil {
+		if err == nil && !s.erasing[name] {
 			err = s.synchroniseTenant(ctx, name)
 		}
 	}

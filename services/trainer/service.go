@@ -27,6 +27,8 @@ type State interface {
 	// Save writes records, and deletes those whose value is nil: all of them durably, or
 	// none.
 	Save(changes map[string][]byte) error
+	// Erase deletes the records whose keys match, and leaves nothing of them behind.
+	Erase(match func(key string) bool) error
 }
 
 // Store is where weights and usage are published to the query services.
@@ -107,6 +109,7 @@ type Service struct {
 	stored     map[string]entry // by key of the store; guarded by publishing
 	synced     map[string]bool  // by schema.ModelOwner and by key of usage, whether what the store has is known; guarded by publishing
 	rested     time.Time        // when usage may be made again; guarded by publishing
+	erasing    map[string]bool  // tenants about which nothing is read from the store; guarded by publishing
 
 	mu     sync.Mutex // guards memory
 	memory *memory    // nil: to be loaded from the state
@@ -114,7 +117,7 @@ type Service struct {
 
 // New returns a trainer that does nothing until Run.
 func New(cfg Config, deps Deps) (*Service, error) {
-	s := &Service{cfg: cfg.withDefaults(), deps: deps, stored: map[string]entry{}, synced: map[string]bool{}}
+	s := &Service{cfg: cfg.withDefaults(), deps: deps, stored: map[string]entry{}, synced: map[string]bool{}, erasing: map[string]bool{}}
 	s.Serve(cfg.Model)
 	s.metrics = newMetrics(deps.Registerer)
 	bus := stream.Deps{Follower: deps.Follower, Publisher: deps.Publisher, Logger: deps.Logger, Registerer: deps.Registerer, Traces: deps.Traces}

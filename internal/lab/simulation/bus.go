@@ -222,6 +222,12 @@ func (s State) Load(fn func(key string, value []byte) error) error {
 // Get returns one record, nil where there is none.
 func (s State) Get(key string) ([]byte, error) { return slices.Clone(s[key]), nil }
 
+// Erase deletes the records whose keys match.
+func (s State) Erase(match func(key string) bool) error {
+	maps.DeleteFunc(s, func(key string, _ []byte) bool { return match(key) })
+	return nil
+}
+
 // Save writes records, and deletes those whose value is nil.
 func (s State) Save(changes map[string][]byte) error {
 	for key, value := range changes {

@@ -41,6 +41,13 @@ func envelopeOf(m map[string]any) (key string, ok bool) {
 	return "", false
 }
 
+// isPart reports whether an object is a part of an exported tenant that is no document:
+// {"part","value"}.
+func isPart(m map[string]any) bool {
+	_, named := m["part"].(string)
+	return named && len(m) == 2 && has(m, "value")
+}
+
 func onlyKeys(m map[string]any, document string) bool {
 	for k := range m {
 		switch k {

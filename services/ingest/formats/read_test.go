@@ -198,3 +198,25 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// The lines of an exported tenant that are no documents are passed over; one with more in
+// it is judged as any other.
+func TestPartsOfAnExportArePassedOver(t *testing.T) {
+	for in, want := range map[string][2]int{
+		`{"part":"tenant","value":{}}` + "\n" + `{"id":"a","kind":"tool","document":{"name":"a","inputSchema":{"type":"object"}}}` + "\n" + `{"part":"search","value":1}` + "\n": {1, 0},
+		`{"part":"tenant","value":{}}`: {0, 0},
+		`{"part":"tenant","value":{},"more":1}` + "\n" + `{"part":"search","value":1}` + "\n": {0, 1},
+	} {
+		items, problems := 0, 0
+		for _, p := range Read(strings.NewReader(in), Options{Source: "export.jsonl"}) {
+			if p == nil {
+				items++
+			} else {
+				problems++
+			}
+		}
+		if got := [2]int{items, problems}; got != want {
+			t.Errorf("%s: %d items and problems, want %d", in, got, want)
+		}
+	}
+}

@@ -146,6 +146,9 @@ func (s *session) object(n node, h head, several bool) {
 		s.refuse(h, n.path, jsondoc.Empty, "an empty object")
 		return
 	}
+	if several && !h.wrapped && isPart(m) {
+		return
+	}
 	if key, ok := envelopeOf(m); ok && !h.wrapped {
 		s.envelope(n, key, several)
 		return

@@ -98,6 +98,7 @@ type Service struct {
 	mu      sync.Mutex // guards what follows
 	known   map[id]*held
 	held    map[int]bool // shards
+	erasing map[string]bool
 	workers map[id]*worker
 	running context.Context // of workers
 	begun   bool            // the store was read
@@ -118,7 +119,7 @@ func New(cfg Config, deps Deps) *Service {
 	s := &Service{
 		cfg: cfg, index: deps.Index, store: deps.Store, connectors: deps.Connectors, transports: deps.Transports, shares: deps.Shares, log: deps.Logger,
 		answering: make(chan struct{}, cfg.Parallel), failing: make(chan struct{}, max(1, cfg.Parallel/4)), loaded: make(chan struct{}),
-		known: map[id]*held{}, held: map[int]bool{}, workers: map[id]*worker{},
+		known: map[id]*held{}, held: map[int]bool{}, erasing: map[string]bool{}, workers: map[id]*worker{},
 	}
 	s.events, _ = lru.New[eventKey, struct{}](keptEvents) // which fails for none at all
 	s.metrics = newMetrics(deps.Registerer)
@@ -274,7 +275,7 @@ func (s *Service) leave(shard int) {
 func (s *Service) reconcile(i id) {
 	h, w := s.known[i], s.workers[i]
 	switch {
-	case h.spec == nil || !s.held[shardOf(i)] || !s.begun || s.running.Err() != nil:
+	case h.spec == nil || s.erasing[i.tenant] || !s.held[shardOf(i)] || !s.begun || s.running.Err() != nil:
 		s.stop(i)
 	case w == nil:
 		ctx, cancel := context.WithCancel(s.running)

@@ -96,13 +96,13 @@ func ask(q Query, near []schema.Entity) (question, error) {
 	}, err
 }
 
-// keyOf returns a hash of what decides the answer to a query.
+// keyOf returns the tenant, and a hash of what decides the answer to a query.
 func keyOf(prompt, model string, q Query) (string, error) {
 	decides, err := encode(struct {
 		Tenant, Prompt, Model, Query string
 		Filters                      schema.Filters
 	}{q.Tenant, prompt, model, inOrder(q.Text), sorted(q.Filters)})
-	return fmt.Sprintf("%x", sha256.Sum256([]byte(decides))), err
+	return fmt.Sprintf("%s.%x", q.Tenant, sha256.Sum256([]byte(decides))), err
 }
 
 // sorted returns filters in the one order of those that mean the same.

@@ -1,0 +1,54 @@
+package sources
+
+import "context"
+
+// Erase ends looking at the sources of a tenant, and returns once nothing of that is under
+// way. While it is erasing, none is looked at; what the store still has is for the caller
+// to delete.
+func (s *Service) Erase(ctx context.Context, tenant string, erasing bool) error {
+	s.mu.Lock()
+	delete(s.erasing, tenant)
+	if erasing {
+		s.erasing[tenant] = true
+	}
+	var ended []*worker
+	for i, w := range s.workers {
+		if erasing && i.tenant == tenant {
+			ended = append(ended, w)
+			s.stop(i)
+		}
+	}
+	for i := range s.known {
+		if !erasing && i.tenant == tenant && s.workers[i] == nil {
+			delete(s.known, i)
+		}
+	}
+	s.mu.Unlock()
+	for _, w := range ended {
+		select {
+		case <-w.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// Declared returns the names of a tenant's sources that the settings declare.
+func (s *Service) Declared(tenant string) (names []string) {
+	for name := range s.cfg.Declared[tenant] {
+		names = append(names, name)
+	}
+	return names
+}
+
+// TenantOf returns the tenant whose source a key of the store is about, and whether the key
+// is one of sources.
+func TenantOf(key string) (tenant string, ok bool) {
+	for _, prefix := range []string{specPrefix, statePrefix} {
+		if i, is := cutPrefix(key, prefix); is {
+			return i.tenant, true
+		}
+	}
+	return "", false
+}
