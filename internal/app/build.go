@@ -26,6 +26,7 @@ import (
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/snapshot"
 	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/tenants"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/ingest/sources"
@@ -43,6 +44,7 @@ const (
 
 // build makes the services against the flow, so that consumers start first.
 func (p *process) build(ctx context.Context) error {
+	p.readFences(ctx)
 	if p.serves(StandardizerService, QueryService) {
 		if err := p.openLLM(); err != nil {
 			return err
@@ -65,6 +67,7 @@ func (p *process) build(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	p.obeyFences()
 	return nil
 }
 
@@ -114,6 +117,9 @@ func (p *process) buildIngest(context.Context) error {
 	if err := p.buildSources(limits.Sources); err != nil {
 		return err
 	}
+	if err := p.buildTenants(); err != nil {
+		return err
+	}
 	p.ready = append(p.ready, func() error {
 		if !p.ingest.Ready() {
 			return errors.New("still reading what was accepted before")
@@ -125,6 +131,7 @@ func (p *process) buildIngest(context.Context) error {
 		sources.Routes(api, p.sources)
 		deadletter.Routes(api, p.dead)
 		audit.Routes(api, p.records)
+		tenants.Routes(api, p.tenants)
 	}
 	return nil
 }
@@ -170,6 +177,9 @@ func (p *process) buildQuery(ctx context.Context) error {
 			return err
 		}
 		deps.Watcher, deps.Stale = weights, weights.Stale
+		p.fences.OnErase(func(_ context.Context, f tenants.Fence) error {
+			return weights.Erase(func(key string) bool { of, _ := tenantOfWeights(key); return of == f.Tenant })
+		})
 	}
 	p.openDeadLetters()
 	var err error
@@ -325,6 +335,7 @@ func (p *process) buildTrainer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.fences.OnErase(func(_ context.Context, f tenants.Fence) error { return service.Erase(f.Tenant, f.Erasing) })
 	p.services = append(p.services,
 		rungroup.New("trainer", func(ctx context.Context) error { return work(ctx, service.Run) }),
 		rungroup.New("searched model", func(ctx context.Context) error { return p.indexes.Tell(ctx, service) }))

@@ -22,6 +22,7 @@ import (
 	"github.com/toolstream/toolstream/internal/registry"
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/tenants"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/query"
@@ -105,10 +106,6 @@ func (s *Served) connect(ctx context.Context) (err error) {
 	if err := s.openBus(); err != nil {
 		return err
 	}
-	keepsAnswers := s.serves(StandardizerService) && s.cfg.LLM.Standardizes()
-	if !s.serves(IngestService, EmbedderService, QueryService, TrainerService) && !keepsAnswers {
-		return nil
-	}
 	n := s.cfg.NATS
 	s.conn, err = natsadapter.Connect(natsadapter.ConnectConfig{
 		URL: n.URL, Name: "toolstream " + strings.Join(s.names, " "), Token: n.Token,
@@ -121,6 +118,7 @@ func (s *Served) connect(ctx context.Context) (err error) {
 	s.asking = natsadapter.Named
 	s.closes(func(ctx context.Context) error { return natsadapter.Drain(ctx, s.conn) })
 	s.discover()
+	s.askErased()
 	if w := s.cfg.Weaviate; w.URL != "" {
 		s.vectors, err = weaviate.New(weaviate.Config{URL: w.URL, GRPC: w.GRPC, APIKey: w.APIKey, Alias: w.Alias})
 		if err != nil {
@@ -144,7 +142,9 @@ func (s *Served) openBus() (err error) {
 	if err != nil {
 		return config.Wrong{Err: err}
 	}
-	s.bus = s.kafka
+	if err := s.fence(s.kafka); err != nil {
+		return err
+	}
 	s.closes(s.kafka.Close)
 	// A query replica that has caught up goes on without: searches come first.
 	if s.serves(IngestService, StandardizerService, EmbedderService, TrainerService) {
@@ -180,6 +180,7 @@ func (s *Served) peers() []peer {
 			sources.Routes(api, nil)
 			deadletter.Routes(api, nil)
 			audit.Routes(api, nil)
+			tenants.Routes(api, nil)
 		}},
 		{QueryService, s.cfg.Peers.Query, func(api huma.API) {
 			query.Routes(api, nil)

@@ -26,7 +26,7 @@ const busFolder = "bus"
 // Embedded is the whole pipeline in one process.
 type Embedded struct {
 	process
-	server *jetstream.Server
+	js     *jetstream.Server
 	damage atomic.Pointer[error]
 }
 
@@ -63,7 +63,7 @@ func (e *Embedded) openBus(ctx context.Context) (err error) {
 	if err := os.MkdirAll(e.cfg.Data, 0o700); err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}
-	e.server, err = jetstream.Open(ctx, jetstream.Config{
+	e.js, err = jetstream.Open(ctx, jetstream.Config{
 		Dir: filepath.Join(e.cfg.Data, busFolder), AcceptLoss: e.cfg.Bus.AcceptLoss,
 		Clients: jetstream.Clients{
 			Listen: e.cfg.NATS.Listen, Caller: e.credentials.Caller,
@@ -73,12 +73,16 @@ func (e *Embedded) openBus(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	e.closes(e.server.Close)
-	e.bus, e.conn = e.server, e.server.Conn()
-	if e.cfg.NATS.Listen != "" {
-		e.asking = e.server.Caller
+	e.closes(e.js.Close)
+	e.scrub = e.scrubBuckets
+	if err := e.fence(e.js); err != nil {
+		return err
 	}
-	e.background = append(e.background, rungroup.New("bus", e.server.Run), rungroup.New("bus verification", e.verifyBus))
+	e.conn = e.js.Conn()
+	if e.cfg.NATS.Listen != "" {
+		e.asking = e.js.Caller
+	}
+	e.background = append(e.background, rungroup.New("bus", e.js.Run), rungroup.New("bus verification", e.verifyBus))
 	if e.store, err = natsadapter.NewKV(e.nats.bucket(weightsBucket), e.conn); err != nil {
 		return err
 	}
@@ -97,7 +101,7 @@ func (e *Embedded) verifyBus(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-	switch err := e.server.Verify(ctx); {
+	switch err := e.js.Verify(ctx); {
 	case err == nil || ctx.Err() != nil:
 	case stream.Reason(err) == stream.ReasonLost:
 		e.log.Error("the bus is damaged", "error", err)
@@ -118,7 +122,7 @@ func (e *Embedded) busDamage() error {
 }
 
 // NATS is where other processes ask over NATS, "" where it is closed to them.
-func (e *Embedded) NATS() string { return e.server.Addr() }
+func (e *Embedded) NATS() string { return e.js.Addr() }
 
 // Stats counts what the index holds of the default tenant.
 func (e *Embedded) Stats() flat.Stats { return e.indexes.Live().Index.Stats()[identity.DefaultTenant] }

@@ -17,6 +17,7 @@ import (
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/lease"
 	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/tenants"
 	"github.com/toolstream/toolstream/services/query"
 	"github.com/toolstream/toolstream/services/query/rewriting"
 	"github.com/toolstream/toolstream/services/standardizer"
@@ -102,13 +103,16 @@ func (p *process) newStandardizer() (*standardizer.Service, error) {
 }
 
 // answerStore is a bucket as the stages see it that ask the language model.
-type answerStore struct{ kv *natsadapter.KV }
+type answerStore struct {
+	kv     *natsadapter.KV
+	fences *tenants.Fences
+}
 
 func (p *process) answerStore(bucket string, keep time.Duration) (answerStore, error) {
 	cfg := p.nats.bucket(bucket)
 	cfg.TTL = keep
 	kv, err := natsadapter.NewKV(cfg, p.conn)
-	return answerStore{kv}, err
+	return answerStore{kv, p.fences}, err
 }
 
 // Get returns the value of a key.
@@ -117,8 +121,14 @@ func (k answerStore) Get(ctx context.Context, key string) ([]byte, error) {
 	return e.Value, err
 }
 
-// Put sets the value of a key.
+// askedFor is how long a question to a language model may be under way.
+const askedFor = 10 * time.Minute
+
+// Put sets the value of a key, unless the question may be from before its tenant was erased.
 func (k answerStore) Put(ctx context.Context, key string, value []byte) error {
+	if tenant, _ := tenantOfAnswer(key); k.fences.Since(tenant, time.Now().Add(-askedFor)) {
+		return nil
+	}
 	_, err := k.kv.Put(ctx, key, value)
 	return err
 }
@@ -154,6 +164,7 @@ func (p *process) openRefresher(made *standardizer.Service) {
 			}
 		}
 	}
+	p.fences.OnErase(func(_ context.Context, f tenants.Fence) error { uses.erase(f.Tenant); return nil })
 	p.run("uses", func(ctx context.Context) error { uses.follow(ctx, p.store, p.log); return nil })
 	p.run("refresher", run)
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/status"
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/tenants"
 	"github.com/toolstream/toolstream/internal/tokenfile"
 	"github.com/toolstream/toolstream/internal/tracing/export"
 	"github.com/toolstream/toolstream/services/ingest"
@@ -78,11 +79,15 @@ type process struct {
 	credentials httpserver.Credentials
 	limiter     *httpserver.Limiter
 
-	bus     bus
-	conn    *nats.Conn                            // nil: the process needs no NATS
-	asking  func(string) (identity.Caller, error) // who asks over NATS, by name; nil: nobody is answered there
-	store   *natsadapter.KV                       // of weights, usage, grants and the plan; nil without conn
-	vectors *weaviate.Client                      // nil: there is no Weaviate
+	server  tenants.Server                                         // the bus with all that it holds
+	bus     bus                                                    // without what is erased
+	fences  *tenants.Fences                                        // of the tenants that are erased
+	conn    *nats.Conn                                             // nil: the process needs no NATS
+	waiting func(context.Context, tenants.Fence) ([]string, error) // names the processes that do not obey a fence; nil: there are no others
+	scrub   func(ctx context.Context, tenant string) error         // overwrites values on this disk; nil: it is that of a server
+	asking  func(string) (identity.Caller, error)                  // who asks over NATS, by name; nil: nobody is answered there
+	store   *natsadapter.KV                                        // of weights, usage, grants and the plan; nil without conn
+	vectors *weaviate.Client                                       // nil: there is no Weaviate
 
 	llm      *llm.Client       // nil where no language model is asked
 	indexes  *indexmgr.Manager // nil: no model is used
@@ -91,6 +96,7 @@ type process struct {
 	dead     *deadletter.Store // nil: neither ingest nor query runs
 	ingest   *ingest.Service   // nil: it does not run here
 	sources  *sources.Service  // nil: ingest does not run here
+	tenants  *tenants.Service  // nil: ingest does not run here
 	query    *query.Service    // nil: it does not run here
 	policy   *policy.Store     // nil: there is no authentication, or nothing is searched
 	reporter *status.Reporter  // nil where nothing is searched
@@ -174,7 +180,7 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 	p.handler = httpserver.Handler(mux, httpserver.Config{
 		Audit: p.auditLog(), AuditShare: p.cfg.Audit.Searches,
 		Credentials: p.credentials, Issuer: p.cfg.Auth.OIDC.Issuer, Resource: p.cfg.Auth.OIDC.Audience, Hosts: p.cfg.Auth.Hosts, Loopback: config.Loopback(p.cfg.Listen),
-		Limiter: p.limiter, Traces: p.traces, Logger: p.log, Registerer: p.metrics,
+		Limiter: p.limiter, Closed: p.fences.Erasing, Traces: p.traces, Logger: p.log, Registerer: p.metrics,
 	})
 	sender, err := p.sender(ctx, metrics, name...)
 	if err != nil {

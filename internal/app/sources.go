@@ -16,6 +16,7 @@ import (
 	"github.com/toolstream/toolstream/internal/outbound"
 	"github.com/toolstream/toolstream/internal/quota"
 	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/tenants"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/ingest/sources/documents"
 )
@@ -84,6 +85,7 @@ func (p *process) listSources() (func(ctx context.Context, tenant string) ([]sou
 		return nil, err
 	}
 	watched := sources.New(sources.Config{}, sources.Deps{Store: store, Logger: p.log, Registerer: prometheus.NewRegistry()})
+	p.fences.OnErase(func(ctx context.Context, f tenants.Fence) error { return watched.Erase(ctx, f.Tenant, f.Erasing) })
 	p.run("sources", watched.Watch)
 	return watched.All, nil
 }

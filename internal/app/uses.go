@@ -37,6 +37,13 @@ func (u *uses) follow(ctx context.Context, store stream.Watcher, log *slog.Logge
 	})
 }
 
+// erase forgets what a tenant uses.
+func (u *uses) erase(tenant string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.of, tenant)
+}
+
 func (u *uses) take(e stream.Entry) error {
 	var table schema.Usage
 	tenant := strings.TrimPrefix(e.Key, usagePrefix)

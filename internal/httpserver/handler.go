@@ -5,9 +5,11 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/metric"
 	"github.com/toolstream/toolstream/internal/tracing/export"
 )
@@ -21,8 +23,9 @@ type Config struct {
 	Loopback    bool     // only this machine reaches the server
 	Limiter     *Limiter // nil: there are no limits
 
-	Audit      AuditLog // may be nil
-	AuditShare float64  // of reads that are recorded, 0 to 1
+	Audit      AuditLog                 // may be nil
+	AuditShare float64                  // of reads that are recorded, 0 to 1
+	Closed     func(tenant string) bool // a tenant about which nothing is answered for the moment; nil: there is none
 
 	Traces     *export.Traces // may be nil
 	Logger     *slog.Logger
@@ -38,6 +41,7 @@ func Handler(mux *Mux, c Config) http.Handler {
 	handler := describeNotFound(mux.ServeMux)
 	for _, wrap := range []func(http.Handler) http.Handler{ // from the innermost to the outermost
 		c.Limiter.wrap,
+		func(h http.Handler) http.Handler { return refuseClosed(c.Closed, h) },
 		func(h http.Handler) http.Handler { return authenticate(known, h) },
 		func(h http.Handler) http.Handler { return shareRegistry(!anybody, h) },
 		refuseCrossOrigin,
@@ -51,6 +55,17 @@ func Handler(mux *Mux, c Config) http.Handler {
 		handler = wrap(handler)
 	}
 	return handler
+}
+
+// refuseClosed answers nothing about a tenant that is being erased, but how it is.
+func refuseClosed(closed func(tenant string) bool, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if closed != nil && closed(identity.From(r.Context()).Tenant) && !strings.HasPrefix(r.URL.Path, "/v1/tenants") && strings.HasPrefix(r.URL.Path, "/v") {
+			WriteProblem(w, http.StatusServiceUnavailable, "the tenant is being erased: it may begin anew in a moment")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // describeNotFound answers unknown paths and methods as RFC 9457 instead of in the

@@ -29,6 +29,19 @@ func (d *Distributed) awaitClass(t testing.TB) string {
 	return live.Class
 }
 
+// TenantsInWeaviate returns the tenants for which Weaviate has a shard.
+func (d *Distributed) TenantsInWeaviate(t testing.TB) (names []string) {
+	t.Helper()
+	var found []struct{ Name string }
+	if err := weaviate(d.Cluster.Weaviate.Addr).Get(t.Context(), "/v1/schema/"+d.awaitClass(t)+"/tenants", nil, &found); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range found {
+		names = append(names, one.Name)
+	}
+	return names
+}
+
 // InWeaviate returns the revisions of the entities of a tenant that Weaviate holds, by id.
 func (d *Distributed) InWeaviate(t testing.TB, tenant string) map[string]string {
 	t.Helper()

@@ -46,6 +46,9 @@ func (e *Embedded) start(t testing.TB) {
 	e.process = p
 }
 
+// Folder is where the process keeps what it keeps.
+func (e *Embedded) Folder() string { return e.data }
+
 // Front returns the process.
 func (e *Embedded) Front() *Process { return e.process }
 

@@ -85,6 +85,9 @@ func end(text string) string { return text[max(0, len(text)-4096):] }
 // Replicas returns the names of the processes.
 func (d *Distributed) Replicas() []string { return replicas() }
 
+// Folder is where the processes keep what they keep.
+func (d *Distributed) Folder() string { return d.dir }
+
 // Replica returns a process by its name.
 func (d *Distributed) Replica(name string) *Process { return d.processes[name] }
 

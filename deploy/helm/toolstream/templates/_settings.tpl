@@ -120,11 +120,10 @@ OTEL_TRACES_SAMPLER_ARG: {{ .ratio | toString | quote }}
 {{- $v := .root.Values }}
 {{- $apart := eq $v.mode "distributed" }}
 {{- $model := has .service (list "embedder" "query" "trainer" "embedded") }}
-{{- $meets := has .service (list "ingest" "embedder" "query" "trainer") }}
 {{- $language := and (not (empty $v.llm.baseUrl)) (has .service (list "standardizer" "query" "embedded")) }}
 kafka: {{ $apart }}
-nats: {{ and $apart (or $meets $language) }}
-weaviate: {{ and (not (empty (include "toolstream.weaviate" .root))) (has .service (list "embedder" "query")) }}
+nats: {{ $apart }}
+weaviate: {{ and (not (empty (include "toolstream.weaviate" .root))) (has .service (list "ingest" "embedder" "query")) }}
 embedding: {{ and (eq $v.embedding.model "http") $model }}
 llm: {{ $language }}
 rerank: {{ and (not (empty $v.rerank.url)) (has .service (list "query" "embedded")) }}

@@ -1,0 +1,82 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// Whatever a deployment keeps is erased with its tenants: a new stream, bucket, key or file
+// has to be made known to erasing, and in the list in docs/operations.md.
+func TestErasingKnowsWhereTenantsAre(t *testing.T) {
+	e, _ := up(t, emptyFolder(t))
+	put(t, e, "tides", "Tells when the tide is low.")
+	await(t, func() bool { return indexed(e, "tides") })
+	for _, call := range [][3]string{
+		{"PUT", "/v1/sources/harbour", `{"kind":"openapi","url":"http://harbour.invalid/openapi.json"}`},
+		{"POST", "/v1/weights/builtin/promote", ""},
+	} {
+		if w := e.call(call[0], call[1], call[2]); w.Code >= 300 {
+			t.Fatalf("%s: %d %s", call[1], w.Code, w.Body)
+		}
+	}
+	js, err := jetstream.New(e.conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	buckets, err := e.tenantBuckets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := []string{"KV_positions"} // of groups, not of tenants
+	var topics []string
+	for _, topic := range events.Topics() {
+		topics = append(topics, "toolstream-"+strings.ReplaceAll(string(topic), ".", "-"))
+	}
+	seen := 0
+	names := js.StreamNames(t.Context())
+	for name := range names.Name() {
+		if slices.Contains(topics, name) || slices.Contains(without, name) {
+			continue
+		}
+		known := false
+		for _, b := range buckets {
+			if "KV_"+e.nats.bucket(b.Name).Bucket != name {
+				continue
+			}
+			known = true
+			keys, err := b.Values.Keys(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, key := range keys {
+				if _, ok := b.TenantOf(key); !ok {
+					t.Errorf("the bucket %s has the key %s, of which erasing does not know whose it is", b.Name, key)
+				}
+				seen++
+			}
+		}
+		if !known {
+			t.Errorf("erasing does not know the stream %s", name)
+		}
+	}
+	if err := names.Err(); err != nil || seen < 4 {
+		t.Errorf("%d keys were seen: %v", seen, err)
+	}
+	files, err := os.ReadDir(e.cfg.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := []string{busFolder, "index", trainerFile, "erased.json", accountsFile}
+	for _, f := range files {
+		if !slices.Contains(known, f.Name()) {
+			t.Errorf("erasing does not know %s", filepath.Join("the data folder", f.Name()))
+		}
+	}
+}

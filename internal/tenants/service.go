@@ -1,0 +1,318 @@
+package tenants
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
+)
+
+// Store is where fences lie.
+type Store interface {
+	Put(ctx context.Context, key string, value []byte) (revision uint64, err error)
+}
+
+// Bucket is a bucket of small values, some of them of tenants.
+type Bucket struct {
+	Name     string
+	Values   Values
+	TenantOf func(key string) (tenant string, known bool) // no tenant: the value is of the deployment
+	Cache    bool                                         // the values can be made again
+}
+
+// Values are those of a bucket.
+type Values interface {
+	Get(ctx context.Context, key string) (stream.Entry, error)
+	// Keys returns the keys that begin with prefix.
+	Keys(ctx context.Context, prefix string) ([]string, error)
+	// Erase deletes the keys that match and returns how many they were.
+	Erase(ctx context.Context, match func(key string) bool) (n int, err error)
+	// ForgetErased removes the notes that keys that match were deleted.
+	ForgetErased(ctx context.Context, match func(key string) bool) error
+}
+
+// Deps are what the service works with. Those that may be nil say so.
+type Deps struct {
+	Server   Server // without fences
+	Fences   *Fences
+	Store    Store
+	Buckets  []Bucket
+	Revision func(ctx context.Context) (uint64, error)         // above that of every document so far
+	Newest   func(key string, revision uint64) bool            // whether a record of tools.raw is the newest of its key
+	Entities func(ctx context.Context) (map[string]int, error) // counts the tools and providers of tenants
+	Declared func(tenant string) []string                      // sources of a tenant in the settings
+	Vectors  func(ctx context.Context, tenant string) error    // removes those in Weaviate; nil: there are none
+
+	// Waiting names the other processes that do not obey a fence yet; nil: there are none.
+	Waiting func(ctx context.Context, f Fence) ([]string, error)
+	// Scrub overwrites what is left of a tenant on the disk; nil: the disk is of a server.
+	Scrub func(ctx context.Context, tenant string) error
+
+	Logger *slog.Logger
+}
+
+// Service exports and erases tenants. Its methods may be called concurrently.
+type Service struct {
+	deps Deps
+	one  chan struct{} // holds the erasing under way
+}
+
+// New returns a service.
+func New(d Deps) *Service { return &Service{deps: d, one: make(chan struct{}, 1)} }
+
+// How often what a crash left is looked for, and how long a fence is left to the process
+// that has set it.
+const (
+	resumeEvery = 30 * time.Second
+	ownTime     = 2 * time.Minute
+)
+
+// Run completes what was begun and not ended, until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	own := time.Duration(0) // what this process has begun before it started, it has left
+	if s.deps.Waiting != nil {
+		own = ownTime
+	}
+	tick := time.NewTicker(resumeEvery)
+	defer tick.Stop()
+	for {
+		for tenant, f := range s.deps.Fences.All() {
+			if !f.Erasing || time.Since(f.At) < own {
+				continue
+			}
+			if _, err := s.Erase(ctx, tenant); err != nil && ctx.Err() == nil {
+				s.deps.Logger.Error("tenants: a tenant is not erased whole yet, trying again", "tenant", tenant, "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// errDeclared is in the error for a tenant whose sources stand in the settings: the next
+// start would bring its tools back.
+var errDeclared = errors.New("the settings declare sources of the tenant: take them out first")
+
+// errWaiting is in the error for processes that do not obey yet.
+var errWaiting = errors.New("processes are yet to erase the tenant")
+
+// Erased says what was erased.
+type Erased struct {
+	Tenant  string         `json:"tenant"`
+	At      time.Time      `json:"at"`
+	Values  map[string]int `json:"values" doc:"Values deleted, by bucket."`
+	Remains []string       `json:"remains" nullable:"false" doc:"What stays, in words, and how it ends."`
+}
+
+// Erase erases a tenant everywhere, and returns once that is done: nothing of it can be
+// searched, shown or read any more, and it may begin anew. What an error left undone is
+// done by the next call, or by Run.
+func (s *Service) Erase(ctx context.Context, tenant string) (Erased, error) {
+	if names := s.deps.Declared(tenant); len(names) > 0 {
+		return Erased{}, fmt.Errorf("%w: %q", errDeclared, names)
+	}
+	select {
+	case s.one <- struct{}{}:
+		defer func() { <-s.one }()
+	case <-ctx.Done():
+		return Erased{}, ctx.Err()
+	}
+	f := Fence{Tenant: tenant, At: time.Now().UTC(), Erasing: true}
+	if before := s.deps.Fences.All()[tenant]; !f.At.After(before.At) { // the clock of another process is ahead
+		f.At = before.At.Add(time.Microsecond)
+	}
+	if err := s.set(ctx, f); err != nil {
+		return Erased{}, err
+	}
+	out := Erased{Tenant: tenant, At: f.At, Values: map[string]int{}, Remains: slices.Clone(alwaysRemains)}
+	if err := s.remove(ctx, &f, &out); err != nil {
+		return Erased{}, fmt.Errorf("tenants: erase %s: %w", tenant, err)
+	}
+	f.Erasing = false
+	if err := s.set(ctx, f); err != nil {
+		return Erased{}, err
+	}
+	s.deps.Logger.Info("tenants: a tenant was erased", "tenant", tenant)
+	return out, nil
+}
+
+// alwaysRemains is what is not erased, in words.
+var alwaysRemains = []string{
+	"the name of the tenant and the time, in the record that keeps it erased",
+	"what files of the operator say of the tenant, such as tokens, grants and settings",
+	"lines of logs and traces that were written, with ids of the tenant",
+}
+
+// obeyTime is how long processes may take to obey a fence: one of them may have a full disk.
+const obeyTime = 2 * time.Minute
+
+// set sets a fence, and waits until all processes obey it.
+func (s *Service) set(ctx context.Context, f Fence) error {
+	ctx, cancel := context.WithTimeout(ctx, obeyTime)
+	defer cancel()
+	raw, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	if _, err := s.deps.Store.Put(ctx, KeyPrefix+f.Tenant, raw); err != nil {
+		return fmt.Errorf("tenants: %w", err)
+	}
+	if err := s.deps.Fences.Take(ctx, f); err != nil || s.deps.Waiting == nil {
+		return err
+	}
+	for {
+		waiting, err := s.deps.Waiting(ctx, f)
+		if err == nil && len(waiting) == 0 {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("tenants: %w: %q: %w", errWaiting, waiting, ctx.Err())
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// remove removes what the servers hold of a tenant, and notes in the fence where that ends.
+func (s *Service) remove(ctx context.Context, f *Fence, out *Erased) (err error) {
+	if f.Revision, err = s.deps.Revision(ctx); err != nil {
+		return err
+	}
+	topics, err := s.topics(ctx)
+	if err != nil {
+		return err
+	}
+	f.Ends = map[events.Topic]map[int]uint64{}
+	for _, topic := range topics {
+		left, err := s.deps.Server.Erase(ctx, lastOf(topic, f.Tenant, f.Revision), func(m stream.Message) bool {
+			tenant, _ := subjectOf(m)
+			return tenant == f.Tenant
+		})
+		if err != nil {
+			return err
+		}
+		if left > 0 {
+			out.Remains = append(out.Remains, remains(topic, left))
+		}
+		if f.Ends[topic], err = s.deps.Server.End(ctx, topic); err != nil {
+			return err
+		}
+	}
+	if s.deps.Vectors != nil {
+		if err := s.deps.Vectors(ctx, f.Tenant); err != nil {
+			return err
+		}
+	}
+	return s.removeValues(ctx, f.Tenant, out)
+}
+
+// removeValues removes the values of a tenant from the buckets.
+func (s *Service) removeValues(ctx context.Context, tenant string, out *Erased) error {
+	for _, b := range s.deps.Buckets {
+		own := func(key string) bool { of, _ := b.TenantOf(key); return of == tenant }
+		n, err := b.Values.Erase(ctx, own)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			out.Values[b.Name] = n
+		}
+	}
+	for _, b := range s.deps.Buckets {
+		own := func(key string) bool { of, _ := b.TenantOf(key); return of == tenant }
+		if err := b.Values.ForgetErased(ctx, own); err != nil {
+			return err
+		}
+	}
+	if s.deps.Scrub == nil {
+		return nil
+	}
+	return s.deps.Scrub(ctx, tenant)
+}
+
+// topics are those with records of tenants.
+func (s *Service) topics(ctx context.Context) ([]events.Topic, error) {
+	topics := slices.DeleteFunc(events.Topics(), func(t events.Topic) bool { return !erased(t) })
+	versions, err := s.deps.Server.Versions(ctx)
+	for _, n := range versions {
+		topics = append(topics, events.Embedded(n))
+	}
+	return topics, err
+}
+
+// remains says what stays of a topic.
+func remains(topic events.Topic, left int) string {
+	until := "until Kafka compacts the topic"
+	if !topic.Compacted() {
+		until = "until they are as old as the topic keeps records"
+	}
+	return fmt.Sprintf("%d records of %s lie on the disks of Kafka %s; no process of this deployment reads them", left, topic, until)
+}
+
+// Tenant is a tenant as a list shows it.
+type Tenant struct {
+	Name   string     `json:"name"`
+	Values int        `json:"values" doc:"Sources, weights and other small values of it."`
+	Tools  int        `json:"tools" doc:"Tools and providers."`
+	Erased *time.Time `json:"erased,omitempty" doc:"When it was last erased."`
+	State  string     `json:"state" enum:"active,erasing,erased"`
+}
+
+// list returns what tenants there are, by name, those that were erased included.
+func (s *Service) list(ctx context.Context) ([]Tenant, error) {
+	entities, err := s.deps.Entities(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*Tenant{}
+	of := func(name string) *Tenant {
+		if all[name] == nil {
+			all[name] = &Tenant{Name: name, State: "active"}
+		}
+		return all[name]
+	}
+	for name, n := range entities {
+		of(name).Tools = n
+	}
+	for _, b := range s.deps.Buckets {
+		keys, err := b.Values.Keys(ctx, "")
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range keys {
+			if name, _ := b.TenantOf(key); name != "" {
+				of(name).Values++
+			}
+		}
+	}
+	for name, f := range s.deps.Fences.All() {
+		t := of(name)
+		t.Erased = &f.At
+		switch {
+		case f.Erasing:
+			t.State = "erasing"
+		case t.Tools+t.Values == 0:
+			t.State = "erased"
+		}
+	}
+	out := []Tenant{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, *all[name])
+	}
+	return out, nil
+}
