@@ -29,10 +29,10 @@ func (p *process) openAudit() error {
 	if err != nil {
 		return err
 	}
-	keys := audit.NewKeys(store, p.log)
-	p.audit = audit.New(audit.Deps{Publisher: p.bus, Keys: keys, Heads: heads, Logger: p.log, Registerer: p.metrics})
-	p.records = audit.NewReader(p.bus, keys, heads)
-	p.background = append(p.background, rungroup.New("audit keys", keys.Run), rungroup.New("audit log", p.audit.Run))
+	p.keys = audit.NewKeys(store, p.log)
+	p.audit = audit.New(audit.Deps{Publisher: p.bus, Keys: p.keys, Heads: heads, Logger: p.log, Registerer: p.metrics})
+	p.records = audit.NewReader(p.bus, p.keys, heads)
+	p.background = append(p.background, rungroup.New("audit keys", p.keys.Run), rungroup.New("audit log", p.audit.Run))
 	return nil
 }
 

@@ -92,6 +92,7 @@ type process struct {
 	llm      *llm.Client       // nil where no language model is asked
 	indexes  *indexmgr.Manager // nil: no model is used
 	audit    *audit.Log        // nil: no caller is answered
+	keys     *audit.Keys       // nil where nothing is recorded
 	records  *audit.Reader     // nil without audit
 	dead     *deadletter.Store // nil: neither ingest nor query runs
 	ingest   *ingest.Service   // nil: it does not run here

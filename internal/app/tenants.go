@@ -65,6 +65,11 @@ func (p *process) forget(ctx context.Context, f tenants.Fence) error {
 	if p.policy != nil {
 		p.policy.Erase(f.Tenant)
 	}
+	if p.keys != nil && f.Erasing {
+		if err := p.keys.Destroy(ctx, f.Tenant); err != nil {
+			return err
+		}
+	}
 	if p.indexes != nil {
 		return p.indexes.Erase(ctx, f.Tenant, through)
 	}
@@ -98,6 +103,7 @@ func (p *process) tenantBuckets() (out []tenants.Bucket, err error) {
 		{Name: weightsBucket, TenantOf: tenantOfWeights},
 		{Name: answersBucket, TenantOf: tenantOfAnswer, Cache: true},
 		{Name: rewritesBucket, TenantOf: tenantOfAnswer, Cache: true},
+		{Name: auditKeysBucket, TenantOf: tenantOfKey, Cache: true}, // never exported
 	} {
 		if b.Values, err = natsadapter.NewKV(p.nats.bucket(b.Name), p.conn); err != nil {
 			return nil, err
@@ -125,6 +131,9 @@ func tenantOfWeights(key string) (tenant string, known bool) {
 	}
 	return "", strings.HasPrefix(key, tenants.KeyPrefix) || strings.HasPrefix(key, indexmgr.KeyPrefix) || strings.HasSuffix(key, ".lease")
 }
+
+// tenantOfKey returns the tenant whose personal fields a key seals.
+func tenantOfKey(key string) (tenant string, known bool) { return key, true }
 
 // tenantOfAnswer returns the tenant to whom a language model has answered.
 func tenantOfAnswer(key string) (tenant string, known bool) {
