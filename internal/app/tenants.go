@@ -132,7 +132,7 @@ func tenantOfWeights(key string) (tenant string, known bool) {
 	return "", strings.HasPrefix(key, tenants.KeyPrefix) || strings.HasPrefix(key, indexmgr.KeyPrefix) || strings.HasSuffix(key, ".lease")
 }
 
-// tenantOfKey returns the tenant whose personal fields a key seals.
+// tenantOfKey returns the tenant whose private fields of records a key seals.
 func tenantOfKey(key string) (tenant string, known bool) { return key, true }
 
 // tenantOfAnswer returns the tenant to whom a language model has answered.

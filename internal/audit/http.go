@@ -55,7 +55,7 @@ func Routes(api huma.API, r *Reader) {
 		"Of the caller's tenant: behind the cursor, or from the time since on, or else the last ones."), r.list)
 	huma.Register(api, operation("list-audit-heads", "/heads", "Show where the chains of the audit log end", ""), r.listHeads)
 	export := operation("export-audit", ":export", "Export the audit log as JSON Lines, as it was written",
-		"One record a line, with sealed personal fields, for `toolstream audit verify`. The header "+WholeHeader+" says whether the first record is there. An answer that breaks off is not whole.")
+		"One record a line, with sealed private fields, for `toolstream audit verify`. The header "+WholeHeader+" says whether the first record is there. An answer that breaks off is not whole.")
 	export.Responses = map[string]*huma.Response{"200": {
 		Description: "One record a line", Content: map[string]*huma.MediaType{"application/jsonl": {Schema: &huma.Schema{Type: huma.TypeString}}},
 	}}

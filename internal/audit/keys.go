@@ -27,7 +27,7 @@ type KeyStore interface {
 // keySize is the size of a key in bytes, of AES-256.
 const keySize = 32
 
-// Keys are the keys under which the personal fields of records are sealed, one for each
+// Keys are the keys under which the private fields of records are sealed, one for each
 // tenant. Its methods may be called concurrently.
 type Keys struct {
 	store KeyStore
@@ -66,7 +66,7 @@ func (k *Keys) take(e stream.Entry) error {
 	return nil
 }
 
-// Destroy destroys the key of a tenant: nobody can read the personal fields of the records
+// Destroy destroys the key of a tenant: nobody can read the private fields of the records
 // that there are. What the tenant does after that is sealed under another key.
 func (k *Keys) Destroy(ctx context.Context, tenant string) error {
 	if err := k.store.Delete(ctx, tenant); err != nil {
@@ -142,27 +142,27 @@ func newKey(secret []byte) (*key, error) {
 // place is what a sealed part belongs to: it cannot be moved to another record.
 func (r *Record) place() []byte { return fmt.Appendf(nil, "%s/%s/%d", r.Tenant, r.Chain, r.Sequence) }
 
-// seal puts the personal part into a record.
-func (k *key) seal(r *Record, w who) error {
-	plain, err := json.Marshal(w)
+// seal puts the private part into a record.
+func (k *key) seal(r *Record, p *Private) error {
+	plain, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}
 	nonce := make([]byte, k.aead.NonceSize())
 	_, _ = rand.Read(nonce) // never fails
-	r.Key, r.Who = k.id, k.aead.Seal(nonce, nonce, plain, r.place())
+	r.Key, r.Sealed = k.id, k.aead.Seal(nonce, nonce, plain, r.place())
 	return nil
 }
 
-// open returns the personal part of a record. It is not readable without the key under which
+// open returns the private part of a record. It is not readable without the key under which
 // it was sealed.
-func (k *key) open(r *Record) (w who, readable bool) {
-	if k == nil || k.id != r.Key || len(r.Who) < k.aead.NonceSize() {
-		return who{}, false
+func (k *key) open(r *Record) (p Private, readable bool) {
+	if k == nil || k.id != r.Key || len(r.Sealed) < k.aead.NonceSize() {
+		return Private{}, false
 	}
-	plain, err := k.aead.Open(nil, r.Who[:k.aead.NonceSize()], r.Who[k.aead.NonceSize():], r.place())
-	if err != nil || json.Unmarshal(plain, &w) != nil {
-		return who{}, false
+	plain, err := k.aead.Open(nil, r.Sealed[:k.aead.NonceSize()], r.Sealed[k.aead.NonceSize():], r.place())
+	if err != nil || json.Unmarshal(plain, &p) != nil {
+		return Private{}, false
 	}
-	return w, true
+	return p, true
 }

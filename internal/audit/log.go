@@ -268,16 +268,19 @@ func (l *Log) record(ctx context.Context, e Event) (stream.Message, error) {
 	}
 	r := Record{
 		Tenant: tenant, Chain: c.Chain, Sequence: c.Sequence + 1, Previous: c.Hash,
-		Time: e.time, Action: e.Action, Path: e.Path, Tools: e.Tools, Policy: e.Policy, Decision: e.decision(), Reason: e.Reason,
-		Role: string(e.Caller.Role), Status: e.Status, Trace: e.Trace, Search: e.Search, Count: e.count,
+		Time: e.time, Action: e.Action, Policy: e.Policy, Decision: e.decision(),
+		Role: string(e.Caller.Role), Status: e.Status, Trace: e.Trace, Count: e.count,
 	}
 	if c.Sequence == 0 {
 		r.After = c.after
 	}
-	if w := (who{e.Caller.Subject, e.Caller.Groups, e.Address}); !w.empty() {
+	private := Private{
+		Subject: e.Caller.Subject, Groups: e.Caller.Groups, Address: e.Address, Path: e.Path, Tools: e.Tools, Reason: e.Reason, Search: e.Search,
+	}
+	if !private.empty() {
 		k, err := l.deps.Keys.forSealing(ctx, tenant)
 		if err == nil {
-			err = k.seal(&r, w)
+			err = k.seal(&r, &private)
 		}
 		if err != nil {
 			return stream.Message{}, fmt.Errorf("audit: %w", err)

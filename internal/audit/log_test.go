@@ -161,13 +161,13 @@ func TestARecordIsDurableAndSealed(t *testing.T) {
 	if len(stored) != 1 || stored[0].Key != "acme" {
 		t.Fatalf("%d records", len(stored))
 	}
-	for _, personal := range []string{"ada", "payments"} {
-		if bytes.Contains(stored[0].Value, []byte(personal)) {
-			t.Errorf("%s stands in the log: %s", personal, stored[0].Value)
+	for _, private := range []string{"ada", "payments", "t1"} {
+		if bytes.Contains(stored[0].Value, []byte(private)) {
+			t.Errorf("%s stands in the log: %s", private, stored[0].Value)
 		}
 	}
 	e := p.entries("acme", Filter{Who: ada.Subject, Tool: "t1"})
-	if len(e) != 1 || e[0].Subject != ada.Subject || !slices.Equal(e[0].Groups, ada.Groups) || e[0].Role != "writer" || e[0].Erased || e[0].Who != nil {
+	if len(e) != 1 || e[0].Subject != ada.Subject || !slices.Equal(e[0].Groups, ada.Groups) || e[0].Role != "writer" || e[0].Erased || e[0].Sealed != nil {
 		t.Fatalf("%+v", e)
 	}
 	if other := p.entries("globex", Filter{}); len(other) != 0 {
@@ -180,7 +180,7 @@ func TestARecordIsDurableAndSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	e = p.entries("acme", Filter{})
-	if len(e) != 2 || !e[0].Erased || e[0].Subject != "" || e[0].Groups != nil || e[1].Erased || e[1].Subject != ada.Subject {
+	if len(e) != 2 || !e[0].Erased || e[0].Subject != "" || e[0].Groups != nil || e[0].Tools != nil || e[1].Erased || e[1].Subject != ada.Subject {
 		t.Errorf("after the key was destroyed: %+v", e)
 	}
 	if r := p.verify("acme"); len(r.Faults) != 0 || r.Records != 2 {

@@ -160,16 +160,14 @@ type Filter struct {
 	Decision string    `query:"decision" enum:"allowed,denied" doc:"allowed or denied only."`
 }
 
-// Opened is a record with its personal part, as far as that can be read.
+// Opened is a record with its private part, as far as that can be read.
 type Opened struct {
 	Record
-	Subject string   `json:"subject,omitempty" doc:"Name of the caller."`
-	Groups  []string `json:"groups,omitempty" doc:"Of the caller, as an identity provider names them."`
-	Address string   `json:"address,omitempty" doc:"Where a refused request came from, of whose caller nothing else is known."`
-	Erased  bool     `json:"erased,omitempty" doc:"The key of the personal fields is destroyed: nobody can read them."`
+	Private
+	Erased bool `json:"erased,omitempty" doc:"The key of the private fields is destroyed: nobody can read them."`
 }
 
-// opener reads the personal parts of a tenant's records.
+// opener reads the private parts of a tenant's records.
 type opener struct {
 	key *key // nil: there is none
 }
@@ -188,18 +186,17 @@ func (o opener) entry(m stream.Message, f Filter) (e Opened, chosen bool) {
 	if err != nil { // which a verification tells
 		return Opened{}, false
 	}
-	about := func(t ToolRef) bool { return t.ID == f.Tool }
-	if r.Time.Before(f.Since) || f.Action != "" && f.Action != r.Action || f.Decision != "" && f.Decision != string(r.Decision) ||
-		f.Tool != "" && !slices.ContainsFunc(r.Tools, about) {
+	if r.Time.Before(f.Since) || f.Action != "" && f.Action != r.Action || f.Decision != "" && f.Decision != string(r.Decision) {
 		return Opened{}, false
 	}
 	e = Opened{Record: r}
-	if len(r.Who) > 0 {
-		w, readable := o.key.open(&r)
-		e.Subject, e.Groups, e.Address, e.Erased = w.Subject, w.Groups, w.Address, !readable
+	if len(r.Sealed) > 0 {
+		private, readable := o.key.open(&r)
+		e.Private, e.Erased = private, !readable
 	}
-	e.Key, e.Who = "", nil
-	return e, f.Who == "" || f.Who == e.Subject
+	e.Key, e.Sealed = "", nil
+	about := func(t ToolRef) bool { return t.ID == f.Tool }
+	return e, (f.Who == "" || f.Who == e.Subject) && (f.Tool == "" || slices.ContainsFunc(e.Tools, about))
 }
 
 // page returns up to limit entries of a tenant behind a place, in their order, how far it has

@@ -1,5 +1,5 @@
 // Package audit keeps what callers did: a log that is only added to, of records that are
-// chained by their hashes and whose personal fields are sealed under a key of the tenant.
+// chained by their hashes and whose private fields are sealed under a key of the tenant.
 //
 // Each process writes a chain of its own for each tenant. A record holds the hash of the one
 // before it in its chain; the first of a chain holds the ends of the tenant's other chains. A
@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -44,29 +45,29 @@ type Record struct {
 
 	Time     time.Time `json:"time"`
 	Action   string    `json:"action" doc:"The operation's id; method and route where it is not known who called."`
-	Path     string    `json:"path,omitempty" doc:"What was called, without parameters."`
-	Tools    []ToolRef `json:"tools,omitempty" doc:"Tools and providers that it was done with."`
 	Policy   string    `json:"policy,omitempty" doc:"Version of the policy that decided."`
 	Decision Decision  `json:"decision" enum:"allowed,denied"`
-	Reason   string    `json:"reason,omitempty" doc:"Of a denial."`
 	Role     string    `json:"role,omitempty" doc:"Of the caller."`
 	Status   int       `json:"status,omitempty" doc:"Of the answer."`
 	Trace    string    `json:"trace,omitempty" doc:"Id of the trace."`
-	Search   string    `json:"search,omitempty" doc:"Id of the search."`
 	Count    int       `json:"count,omitempty" doc:"How many denials the record stands for, where it is more than one."`
 
-	Key string `json:"key,omitempty" doc:"Id of the key under which the personal fields are sealed."`
-	Who []byte `json:"who,omitempty" doc:"The personal fields, sealed: a nonce of 12 bytes and what AES-256-GCM makes of them."`
+	Key    string `json:"key,omitempty" doc:"Id of the key under which the private fields are sealed."`
+	Sealed []byte `json:"sealed,omitempty" doc:"The private fields: a nonce of 12 bytes and what AES-256-GCM makes of them."`
 }
 
-// who is the personal part of a record.
-type who struct {
-	Subject string   `json:"subject,omitempty"`
-	Groups  []string `json:"groups,omitempty"`
-	Address string   `json:"address,omitempty"`
+// Private are the fields of a record that name callers, or what belongs to the tenant.
+type Private struct {
+	Subject string    `json:"subject,omitempty" doc:"Name of the caller."`
+	Groups  []string  `json:"groups,omitempty" doc:"Of the caller, as an identity provider names them."`
+	Address string    `json:"address,omitempty" doc:"Where a refused request came from, of whose caller nothing else is known."`
+	Path    string    `json:"path,omitempty" doc:"What was called, without parameters."`
+	Tools   []ToolRef `json:"tools,omitempty" doc:"Tools and providers that it was done with."`
+	Reason  string    `json:"reason,omitempty" doc:"Of a denial."`
+	Search  string    `json:"search,omitempty" doc:"Id of the search."`
 }
 
-func (w who) empty() bool { return w.Subject == "" && len(w.Groups) == 0 && w.Address == "" }
+func (p *Private) empty() bool { return reflect.ValueOf(p).Elem().IsZero() }
 
 // Head is a record by its place, and by its hash.
 type Head struct {

@@ -23,8 +23,8 @@ func written(t testing.TB, turns []int) [][]byte {
 		end, known := ends[chain]
 		r := Record{
 			Tenant: "acme", Chain: fmt.Sprintf("%032x", chain), Sequence: end.Sequence + 1, Previous: end.Hash,
-			Time: at.Add(time.Duration(n) * time.Second), Action: "put-tool", Path: "/v1/tools/a", Decision: Allowed, Status: 202,
-			Tools: []ToolRef{{ID: "a", Revision: uint64(n)}},
+			Time: at.Add(time.Duration(n) * time.Second), Action: "put-tool", Decision: Allowed, Status: 202,
+			Key: "0123456789abcdef", Sealed: fmt.Appendf(nil, "twelve bytes and what is sealed of the tool at revision %d", n),
 		}
 		if !known {
 			for _, other := range begun {
@@ -120,7 +120,7 @@ func TestAnInsertedRecordIsFound(t *testing.T) {
 			rt.Fatal(err)
 		}
 		forged := before
-		forged.Path = "/v1/tools/forged"
+		forged.Action = "forged"
 		forged.Sequence += uint64(rapid.IntRange(0, 1).Draw(rt, "behind"))
 		if forged.Sequence > before.Sequence {
 			forged.Previous, _, _ = parseLine(lines[at])
@@ -193,14 +193,14 @@ func TestAChainOfNobodyIsFound(t *testing.T) {
 
 func TestFaultsSayWhere(t *testing.T) {
 	lines := written(t, []int{0, 0, 0, 0})
-	lines[1] = bytes.Replace(lines[1], []byte("tools/a"), []byte("tools/b"), 1)
+	lines[1] = bytes.Replace(lines[1], []byte("put-tool"), []byte("get-tool"), 1)
 	r := verified(t, lines, false)
 	if len(r.Faults) != 1 || r.Faults[0].Line != 2 || r.Faults[0].Sequence != 2 || !strings.Contains(r.Faults[0].Reason, "was changed") {
 		t.Errorf("%+v", r.Faults)
 	}
 	// Whoever changes a record and its hash has to change all those behind it.
 	forged, _ := parse(lines[2])
-	forged.Path = "/v1/tools/b"
+	forged.Action = "delete-tool"
 	lines = written(t, []int{0, 0, 0, 0})
 	lines[2], _, _ = forged.line()
 	r = verified(t, lines, false)

@@ -151,7 +151,7 @@ var alwaysRemains = []string{
 	"the name of the tenant and the time, in the record that keeps it erased",
 	"what files of the operator say of the tenant, such as tokens, grants and settings",
 	"lines of logs and traces that were written, with ids of the tenant",
-	"the records of the audit log, of which nobody can read any more who made them",
+	"the records of the audit log, of which nobody can read any more who did what to which tool",
 }
 
 // obeyTime is how long processes may take to obey a fence: one of them may have a full disk.

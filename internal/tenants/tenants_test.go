@@ -170,7 +170,7 @@ func TestAFenceWaitsForWhatIsUnderWay(t *testing.T) {
 // A new topic has to be erased with its tenants, or to be named here with the reason why
 // its records stay.
 func TestEveryTopicIsErased(t *testing.T) {
-	stays := map[events.Topic]string{events.Audit: "its personal fields are sealed, and the key is destroyed"}
+	stays := map[events.Topic]string{events.Audit: "its private fields are sealed, and the key is destroyed"}
 	for _, topic := range append(events.Topics(), events.Embedded(2)) {
 		if why := stays[topic]; erased(topic) == (why != "") {
 			t.Errorf("what %s holds of a tenant: erased %v, stays because %q", topic, erased(topic), why)
