@@ -7,13 +7,14 @@ package config
 import (
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolstream/toolstream/internal/redact"
 )
 
 // EnvPrefix starts the environment name of every key.
@@ -47,6 +48,7 @@ type Key struct {
 	Name    string
 	Default string
 	Help    string
+	Secret  bool // nothing shows its value
 }
 
 // Env returns the environment variable that sets the key.
@@ -73,7 +75,7 @@ func settingsOf(t reflect.Type, prefix string, at []int) (out []setting) {
 			out = append(out, settingsOf(f.Type, name+".", place)...)
 			continue
 		}
-		s := setting{Key{name, f.Tag.Get("default"), f.Tag.Get("help")}, place, f.Tag, f.Type.Kind() == reflect.Map}
+		s := setting{Key{name, f.Tag.Get("default"), f.Tag.Get("help"), f.Tag.Get("secret") == "true"}, place, f.Tag, f.Type.Kind() == reflect.Map}
 		if name == "data" {
 			s.Default = defaultData()
 		}
@@ -167,51 +169,25 @@ func (c Config) Values() map[string]string {
 			values[s.Name] = mappingText(value)
 			continue
 		}
-		if s.tag.Get("secret") == "true" && text != "" {
+		if s.Secret && text != "" {
 			text = "(set)"
 		}
-		values[s.Name] = redact(text)
+		values[s.Name] = redact.Text(text)
 	}
 	return values
 }
 
-// mappingText returns a mapping as JSON, "" where there is none. It holds no secrets.
+// mappingText returns a mapping as JSON, "" where there is none. It holds no secrets but in
+// addresses.
 func mappingText(value any) string {
 	if reflect.ValueOf(value).Len() == 0 {
 		return ""
 	}
-	text, _ := json.Marshal(value) // settings always encode
-	return string(text)
-}
-
-// secretParameter is what a query parameter is called that may hold a key.
-var secretParameter = regexp.MustCompile(`(?i)key|token|secret|password|sig|auth|code`)
-
-// redact blanks the user information and the keys in addresses, separated by commas.
-func redact(addresses string) string {
-	parts := strings.Split(addresses, ",")
-	for i, part := range parts {
-		u, err := url.Parse(strings.TrimSpace(part))
-		if err != nil || u.Host == "" {
-			continue
-		}
-		query, secret := u.Query(), u.User != nil
-		for name := range query {
-			if secretParameter.MatchString(name) {
-				query.Set(name, "redacted")
-				secret = true
-			}
-		}
-		if !secret {
-			continue
-		}
-		if u.User != nil {
-			u.User = url.User("redacted")
-		}
-		u.RawQuery = query.Encode()
-		parts[i] = u.String()
-	}
-	return strings.Join(parts, ",")
+	var b strings.Builder
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false) // an address stays one
+	_ = out.Encode(value)    // settings always encode
+	return redact.Text(strings.TrimSuffix(b.String(), "\n"))
 }
 
 // Markdown returns a table of all settings.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -212,6 +213,10 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		{"llm.base_url", "https://hush@h/v1", "https://redacted@h/v1"},
 		{"embedder.url", "http://h:80/v1?x=1", "http://h:80/v1?x=1"},
 		{"kafka.brokers", "a:9092,b:9092", "a:9092,b:9092"},
+		{"nats.url", "me:hush@a:4222,b:4222", "redacted@a:4222,b:4222"},
+		{"nats.url", "nats://me:hu%sh@a:4222,nats://b:4222", "nats://redacted,nats://b:4222"},
+		{"sources", `{"a": {"kind": "openapi", "url": "https://h/?a=1&token=hush"}}`, `{"a":{"kind":"openapi","url":"https://h/?a=1&token=redacted"}}`},
+		{"embedder.query_prefix", "ask @me: ", "ask @me: "},
 	} {
 		set := map[string]any{"rerank.model": "http", "rerank.url": "http://h", "rerank.name": "m", "llm.model": "m"}
 		set[test[0]] = test[1]
@@ -222,6 +227,23 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		if got := c.Values()[test[0]]; got != test[2] {
 			t.Errorf("%s %s is printed as %q", test[0], test[1], got)
 		}
+	}
+}
+
+// A setting whose name says that it is a secret is marked as one: then nothing shows it.
+func TestSecretsAreMarked(t *testing.T) {
+	named := regexp.MustCompile(`(^|[._])(key|token|password|secret|passphrase)$`)
+	marked := 0
+	for _, key := range Keys() {
+		if named.MatchString(key.Name) != key.Secret {
+			t.Errorf("%s: marked as a secret %v", key.Name, key.Secret)
+		}
+		if key.Secret {
+			marked++
+		}
+	}
+	if marked == 0 {
+		t.Error("nothing is marked")
 	}
 }
 
