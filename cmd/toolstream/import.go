@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolstream/toolstream/internal/redact"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 	"github.com/toolstream/toolstream/services/standardizer"
@@ -64,7 +65,7 @@ type importError struct {
 
 func (s *summary) failed(name string, line int, id, reason string) {
 	s.Rejected++
-	s.Errors = append(s.Errors, importError{name, line, id, reason})
+	s.Errors = append(s.Errors, importError{redact.Text(name), line, id, redact.Text(reason)})
 }
 
 // knownFormats lists what --format may say.

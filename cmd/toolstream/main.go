@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/internal/redact"
 )
 
 // The exit codes.
@@ -52,7 +53,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		con.printError(err, code, help)
 		return code
 	}
-	fmt.Fprintln(errOut, "toolstream:", err)
+	fmt.Fprintln(errOut, "toolstream:", redact.Text(err.Error()))
 	if help != "" {
 		fmt.Fprintln(errOut, "Try:", help)
 	}
@@ -66,7 +67,7 @@ func (c *console) printError(err error, code int, help string) {
 		Code   int    `json:"exit_code"`
 		Status int    `json:"http_status,omitempty"`
 		Help   string `json:"help,omitempty"`
-	}{Error: err.Error(), Code: code, Help: help}
+	}{Error: redact.Text(err.Error()), Code: code, Help: help}
 	var problem *client.Problem
 	if errors.As(err, &problem) {
 		shown.Error, shown.Status = problem.Text(), problem.Status

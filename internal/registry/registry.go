@@ -21,6 +21,7 @@ import (
 	"github.com/toolstream/toolstream/internal/adapter/mcpregistry"
 	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/redact"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/query"
@@ -203,7 +204,7 @@ func (r *Registry) entry(ctx context.Context, s server) (mcpregistry.ServerEntry
 	if err != nil || about.Quarantined {
 		return mcpregistry.ServerEntry{}, false, err
 	}
-	at := mcpregistry.ServerRemote{Type: mcpregistry.Streamable, URL: s.URL}
+	at := mcpregistry.ServerRemote{Type: mcpregistry.Streamable, URL: redact.Text(s.URL)}
 	if strings.HasSuffix(strings.TrimRight(s.URL, "/"), "/sse") {
 		at.Type = mcpregistry.SSE
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/redact"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -39,7 +40,7 @@ const (
 
 func (c *content) problem(says string) {
 	if len(c.problems) < maxProblems {
-		c.problems = append(c.problems, shorten(says, maxProblem))
+		c.problems = append(c.problems, shorten(redact.Text(says), maxProblem))
 	}
 }
 

@@ -134,7 +134,7 @@ func (s *Service) put(ctx context.Context, i id, spec source.Spec) (Source, erro
 	case errors.Is(err, errNotFound) && s.room(i.tenant) == 0:
 		return Source{}, errLimit
 	}
-	spec, err = s.admit(i, spec)
+	spec, err = s.admit(i, unhide(spec, there.Spec))
 	if err != nil {
 		return Source{}, err
 	}
@@ -268,7 +268,7 @@ func (s *Service) test(ctx context.Context, i id) (Trial, error) {
 	}
 	session, err := s.connectors[src.Kind].Connect(ctx, place, func() {})
 	if err != nil {
-		return Trial{}, err
+		return Trial{}, s.hide(src.Spec, err)
 	}
 	defer s.hangUp(session)
 	listing, err := session.List(ctx, true)
@@ -276,7 +276,7 @@ func (s *Service) test(ctx context.Context, i id) (Trial, error) {
 		err = errPrivate
 	}
 	if err != nil {
-		return Trial{}, err
+		return Trial{}, s.hide(src.Spec, err)
 	}
 	c := read(listing, src.Root(i.name))
 	wanted := s.choose(i, src.Spec, listing.Found, &c).wanted

@@ -95,7 +95,10 @@ func (s *Service) listAll(ctx context.Context, _ *struct{}) (*listOutput, error)
 		return nil, problem(err)
 	}
 	out := &listOutput{}
-	out.Body.Sources = all
+	out.Body.Sources = make([]Source, len(all))
+	for i, s := range all {
+		out.Body.Sources[i] = public(s)
+	}
 	return out, nil
 }
 
@@ -103,7 +106,7 @@ func answer(s Source, err error) (*sourceOutput, error) {
 	if err != nil {
 		return nil, problem(err)
 	}
-	return &sourceOutput{s}, nil
+	return &sourceOutput{public(s)}, nil
 }
 
 // problem turns an error into an answer (RFC 9457).

@@ -2,6 +2,7 @@ package sources
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -203,4 +204,24 @@ func TestASourceLooksWhereItsTenantMay(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", tc, at, err)
 		}
 	}
+}
+
+// A secret in an address is not answered, and stays where the answer is sent back.
+func TestSecretsInAddressesStay(t *testing.T) {
+	const address, shown = "https://shop.example/mcp?region=eu&token=hush1234", "https://shop.example/mcp?region=eu&token=redacted"
+	run(t, Config{}, map[string]*shop{"mcp": newShop("one")}, func(p *places) {
+		p.pass(time.Second)
+		for _, sent := range []string{address, shown} {
+			body, _ := json.Marshal(map[string]any{"kind": "mcp", "url": sent, "every": "1m"})
+			if code, answer := p.call(home, "PUT", "/v1/sources/shop", string(body)); code != 200 || answer["url"] != shown {
+				p.t.Errorf("%d %v", code, answer)
+			}
+			if kept, err := p.s.get(p.t.Context(), id{home, "shop"}); err != nil || kept.URL != address {
+				p.t.Errorf("kept %q, %v", kept.URL, err)
+			}
+		}
+		if _, answer := p.call(home, "GET", "/v1/sources", ""); strings.Contains(fmt.Sprint(answer), "hush") {
+			p.t.Errorf("%v", answer)
+		}
+	})
 }

@@ -251,7 +251,7 @@ func (w *worker) visit(ctx context.Context, rec *record, seen time.Time) (time.D
 	listing, err := w.list(ctx, rec)
 	switch {
 	case err != nil:
-		return 0, result{}, err
+		return 0, result{}, w.s.hide(rec.Spec, err)
 	case private(rec.Spec, listing):
 		return 0, result{}, errPrivate
 	case len(listing.Documents) > w.s.cfg.Limits.Tools, len(listing.Found) > w.s.cfg.Limits.Tools:
@@ -276,7 +276,7 @@ func (w *worker) list(ctx context.Context, rec *record) (source.Listing, error) 
 		if ctx.Err() != nil {
 			return listing, err
 		}
-		w.log.Debug("sources: the connection was lost", "error", err)
+		w.log.Debug("sources: the connection was lost", "error", w.s.hide(rec.Spec, err))
 	}
 	place, err := w.s.place(w.id.tenant, rec.Spec, rec.Parent != "")
 	if err != nil {
