@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/embedding"
 	"github.com/toolstream/toolstream/internal/indexmgr"
 	"github.com/toolstream/toolstream/internal/status"
@@ -55,7 +56,7 @@ func (s *Served) natsReady(context.Context) error {
 	if s.conn.IsConnected() {
 		return nil
 	}
-	if err := s.conn.LastError(); err != nil {
+	if err := natsadapter.LastError(s.conn); err != nil {
 		return fmt.Errorf("no connection: %w", err)
 	}
 	return errors.New("no connection")

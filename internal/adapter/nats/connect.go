@@ -63,7 +63,7 @@ func observers(log *slog.Logger) []nats.Option {
 		}),
 		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
 			if err != nil { // without one it was closed
-				log.Warn("nats: connection lost", "servers", redacted(nc.Servers()), "error", err)
+				log.Warn("nats: connection lost", "servers", redacted(nc.Servers()), "error", hide(nc, err))
 			}
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
@@ -74,7 +74,7 @@ func observers(log *slog.Logger) []nats.Option {
 			if sub != nil {
 				subject = sub.Subject
 			}
-			log.Warn("nats: trouble", "server", nc.ConnectedUrlRedacted(), "subject", subject, "error", err)
+			log.Warn("nats: trouble", "server", nc.ConnectedUrlRedacted(), "subject", subject, "error", hide(nc, err))
 		}),
 	}
 }

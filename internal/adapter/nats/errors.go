@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/toolstream/toolstream/internal/redact"
 )
 
 // ErrDisconnected is in the error of what was asked while there is no
@@ -33,10 +35,40 @@ func named(nc *nats.Conn, err error) error {
 // the last try failed.
 func disconnected(nc *nats.Conn) error {
 	where := strings.Join(redacted(nc.Servers()), ", ")
-	if cause := nc.LastError(); cause != nil {
+	if cause := LastError(nc); cause != nil {
 		return fmt.Errorf("%w at %s: %w", ErrDisconnected, where, cause)
 	}
 	return fmt.Errorf("%w at %s", ErrDisconnected, where)
+}
+
+// LastError returns the last error of a connection, without what is secret; nil for none.
+func LastError(nc *nats.Conn) error {
+	if err := nc.LastError(); err != nil {
+		return hide(nc, err)
+	}
+	return nil
+}
+
+// hide returns an error of the server without the credentials that it was sent: a server, or
+// what stands in front of it, may repeat them.
+func hide(nc *nats.Conn, err error) error {
+	secrets := []string{nc.Opts.Token, nc.Opts.Password}
+	for _, server := range nc.Opts.Servers { // as they were set
+		if !strings.Contains(server, "://") {
+			server = "nats://" + server
+		}
+		secrets = append(secrets, redact.Secrets(server)...)
+	}
+	said := err.Error()
+	for _, secret := range secrets {
+		if secret != "" {
+			said = strings.ReplaceAll(said, secret, "(credential)")
+		}
+	}
+	if said == err.Error() {
+		return err
+	}
+	return errors.New(said)
 }
 
 // redacted returns addresses without the users, passwords and tokens in them.

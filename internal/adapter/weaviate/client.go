@@ -66,15 +66,16 @@ func New(config Config) (*Client, error) {
 	at, err := url.Parse(config.URL)
 	switch {
 	case err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https":
-		return nil, fmt.Errorf("weaviate: url %q: want http://host:port or https://host:port", config.URL)
+		return nil, errors.New("weaviate: url: want http://host:port or https://host:port") // what cannot be read may be secret
 	case at.Path != "" && at.Path != "/" || at.RawQuery != "" || at.User != nil:
 		return nil, fmt.Errorf("weaviate: url %q: want no more than scheme, host and port", at.Redacted())
 	case config.GRPC == "":
 		return nil, errors.New("weaviate: no address of its gRPC interface")
 	}
+	keyless := keyless{http.DefaultTransport.(*http.Transport).Clone(), config.APIKey}
 	c := &Client{
 		alias: cmp.Or(config.Alias, "Tool"), key: config.APIKey,
-		http: &http.Client{Timeout: timeout, Transport: http.DefaultTransport.(*http.Transport).Clone()},
+		http: &http.Client{Timeout: timeout, Transport: keyless},
 	}
 	if !aliasForm.MatchString(c.alias) {
 		return nil, fmt.Errorf("weaviate: alias %q: want a capital, then letters and digits", c.alias)
@@ -95,6 +96,7 @@ func New(config Config) (*Client, error) {
 	c.conn, err = grpc.NewClient(config.GRPC,
 		grpc.WithTransportCredentials(secure),
 		grpc.WithStatsHandler(&c.breaks),
+		grpc.WithUnaryInterceptor(keyless.invoke),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)))
 	if err != nil {
 		return nil, fmt.Errorf("weaviate: %w", err)
