@@ -22,7 +22,8 @@ type Collector struct {
 	URL string
 
 	mu    sync.Mutex
-	spans []Span // guarded by mu
+	spans []Span          // guarded by mu
+	text  strings.Builder // guarded by mu
 }
 
 // Span is one that a collector was sent. Ids are in hexadecimal.
@@ -82,6 +83,7 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (c *Collector) keep(sent *collector.ExportTraceServiceRequest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.text.WriteString(sent.String())
 	for _, of := range sent.GetResourceSpans() {
 		service := texts(of.GetResource().GetAttributes())["service.name"]
 		for _, scope := range of.GetScopeSpans() {
@@ -124,6 +126,13 @@ func (c *Collector) Spans() []Span {
 	out := slices.Clone(c.spans)
 	slices.SortStableFunc(out, func(a, b Span) int { return int(int64(a.Begin - b.Begin)) })
 	return out
+}
+
+// Text is everything that came, as text, for what must not be in it.
+func (c *Collector) Text() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.text.String()
 }
 
 // Below returns the spans of a trace that came below a span, one to a line, each
