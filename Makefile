@@ -4,6 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZTIME ?= 5s
 BENCH ?= .
 BENCHTIME ?= 1s
@@ -101,6 +102,15 @@ lint: ## formatting, vet, staticcheck
 	go vet -tags onnx $(TAGGED)
 	go run $(STATICCHECK) ./...
 	go run $(STATICCHECK) -tags onnx $(TAGGED)
+
+# VULNDB is the database or a mirror of it, also a folder (file:///…).
+VULNDB ?= https://vuln.go.dev
+.PHONY: vulnerabilities
+vulnerabilities: ## look for known vulnerabilities in what is called (wants vuln.go.dev; says so and passes where it is away)
+	@out=$$(go run $(GOVULNCHECK) -db $(VULNDB) ./... 2>&1) || { \
+	  if grep -qE "fetching vulnerabilities: Get|no such host" <<<"$$out"; then echo "NOT CHECKED: the database of vulnerabilities at $(VULNDB) cannot be reached"; exit 0; fi; \
+	  echo "$$out"; exit 1; }; \
+	echo "$$out"
 
 generated: ## make generated files anew and fail if they were out of step
 	go generate ./...
