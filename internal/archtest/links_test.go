@@ -82,3 +82,24 @@ func anchorOf(title string) string {
 		return r
 	}, strings.ToLower(strings.TrimSpace(title)))
 }
+
+var namedTest = regexp.MustCompile("`(Test[A-Z][A-Za-z0-9_]*)`")
+
+// TestNamedTestsExist holds that every test which the threat model names is there.
+func TestNamedTestsExist(t *testing.T) {
+	var all strings.Builder
+	for _, file := range goFiles(t) {
+		if isTest(file) {
+			all.WriteString(read(t, file))
+		}
+	}
+	named := namedTest.FindAllStringSubmatch(read(t, "docs/security.md"), -1)
+	for _, m := range named {
+		if !strings.Contains(all.String(), "\nfunc "+m[1]+"(") {
+			t.Errorf("docs/security.md names %s, which is not there", m[1])
+		}
+	}
+	if len(named) == 0 {
+		t.Error("docs/security.md names no test")
+	}
+}
