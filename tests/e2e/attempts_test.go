@@ -80,7 +80,7 @@ func attemptAll(t *testing.T, d process.Deployment, callers []intruder) {
 	owner.Token = callers[0].token
 	fillAcme(t, &owner, d)
 	before := everything(t, &owner)
-	operations := documented(t, &owner)
+	operations := documented(t, d)
 	seed := rand.Uint64()
 	t.Logf("seed %d, %d operations", seed, len(operations))
 	var wg sync.WaitGroup
@@ -161,7 +161,7 @@ func fillAcme(t *testing.T, owner *client.Client, d process.Deployment) {
 		c := front.Client
 		c.Token = owner.Token
 		if err := process.Until(t.Context(), func() (bool, error) {
-			all := everything(t, &c)
+			all := read(t, &c, catalogue...)
 			return strings.Count(all, `"id":"open/tool-`) == 10 && strings.Count(all, `"id":"secret`) == 11 && strings.Count(all, `"id":"mixed`) == 3, nil
 		}); err != nil {
 			t.Fatal(err)
@@ -182,11 +182,19 @@ func sendJSON(t *testing.T, c *client.Client, method, path string, body any) {
 	_ = answer.Close()
 }
 
+// catalogue is where the tools and providers of a tenant are listed.
+var catalogue = []string{"/v1/tools?limit=1000", "/v1/providers?limit=1000"}
+
 // everything is what the owner sees of its tenant.
 func everything(t *testing.T, owner *client.Client) string {
 	t.Helper()
+	return read(t, owner, append(catalogue, "/v1/grants", "/v1/sources")...)
+}
+
+func read(t *testing.T, owner *client.Client, paths ...string) string {
+	t.Helper()
 	var all strings.Builder
-	for _, path := range []string{"/v1/tools?limit=1000", "/v1/providers?limit=1000", "/v1/grants", "/v1/sources"} {
+	for _, path := range paths {
 		body, err := owner.Send(t.Context(), http.MethodGet, path, nil, "", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -214,8 +222,23 @@ type parameter struct {
 	Schema   json.RawMessage
 }
 
-// documented returns all operations.
-func documented(t *testing.T, c *client.Client) []call {
+// documented returns the operations of all processes.
+func documented(t *testing.T, d process.Deployment) []call {
+	t.Helper()
+	all := append(d.Fronts(), d.Front())
+	if d, apart := d.(*process.Distributed); apart {
+		all = append(all, d.Replica("trainer"))
+	}
+	var out []call
+	for _, p := range all {
+		out = append(out, operationsOf(t, &p.Client)...)
+	}
+	same := func(a, b call) int { return strings.Compare(a.path+a.method, b.path+b.method) }
+	slices.SortFunc(out, same)
+	return slices.CompactFunc(out, func(a, b call) bool { return same(a, b) == 0 })
+}
+
+func operationsOf(t *testing.T, c *client.Client) []call {
 	t.Helper()
 	var doc struct {
 		Paths map[string]map[string]struct {
@@ -245,7 +268,6 @@ func documented(t *testing.T, c *client.Client) []call {
 			out = append(out, o)
 		}
 	}
-	slices.SortFunc(out, func(a, b call) int { return strings.Compare(a.path+a.method, b.path+b.method) })
 	return out
 }
 

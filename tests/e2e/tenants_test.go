@@ -266,6 +266,10 @@ func erasesATenant(t *testing.T, d process.Deployment, tokens string, erased fun
 	if o := acme.run("", "audit", "verify"); o.code != 0 {
 		t.Errorf("the audit log of what is erased: %+v", o)
 	}
+	records := acme.done("", "audit", "tail", "--json", "--limit", "1000", "--action", "put-source")
+	if unseen(t, "the audit log", records); !strings.Contains(records, `"erased": true`) {
+		t.Errorf("the audit log of what is erased has %s", records)
+	}
 	look()
 
 	// The other tenant has the same words, so it comes once the disks were looked at.
@@ -347,7 +351,8 @@ func inNATS(t *testing.T, d *process.Distributed) {
 	var looked []string
 	names := js.StreamNames(t.Context())
 	for name := range names.Name() {
-		if !strings.HasPrefix(name, "KV_"+d.Alias) {
+		// The audit log stays, and the erasing itself is sealed under a new key.
+		if !strings.HasPrefix(name, "KV_"+d.Alias) || strings.Contains(name, "_audit_") {
 			continue
 		}
 		st, err := js.Stream(t.Context(), name)
