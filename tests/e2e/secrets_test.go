@@ -580,7 +580,7 @@ func (h *hush) callers(t *testing.T, p *process.Process) {
 	t.Helper()
 	admin := p.Client
 	admin.Token = h.token
-	for _, op := range documented(t, &admin) {
+	for _, op := range operationsOf(t, &admin) {
 		if strings.Contains(op.path, "erase") || op.method == http.MethodDelete {
 			continue
 		}
