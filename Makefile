@@ -75,9 +75,10 @@ race: ## the packages with concurrency, with the race detector (wants a C compil
 	TOOLSTREAM_DATA= go test -race -short -timeout 15m $(CONCURRENT)
 
 SERVED := ./internal/adapter/gateway ./internal/adapter/kafka ./internal/adapter/mcp ./internal/adapter/nats ./internal/adapter/weaviate ./cmd/toolstream ./tests/chart ./tests/identity ./tests/sources
+DEPLOYED := TestDeployment.*|TestNothingHiddenIsShown|TestNoSecretIsShown|TestTheAuditLogHolds|TestATenantIsErasedEverywhere|TestEachUserOfNATS.*
 integration: provision ## tests with one Kafka, NATS and Weaviate for all of them, and with helm (made once: wants mvn, Java 17)
 	bin/servers kafka nats weaviate -- $(SHELL) -c 'go test -count=1 -timeout 15m $(SERVED) && \
-	  go test -count=1 -timeout 15m -run "^TestDeployment/distributed" ./tests/e2e'
+	  go test -count=1 -timeout 15m -run "^($(DEPLOYED))/distributed" ./tests/e2e'
 
 # A full disk is a small one of its own, where mounting is permitted. The metrics are
 # compared with trec_eval's own code, in a Python environment outside of the checkout.

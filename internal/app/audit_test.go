@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -128,25 +128,68 @@ func TestSearchesAreSampled(t *testing.T) {
 	}
 }
 
+// tokensOf writes a file of tokens, one for each caller, and returns them by subject.
+func tokensOf(t *testing.T, file string, callers ...identity.Caller) map[string]string {
+	t.Helper()
+	secrets := map[string]string{}
+	for _, c := range callers {
+		token, secret, err := tokenfile.Create(c, time.Time{})
+		if err == nil {
+			err = tokenfile.Add(file, token)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets[c.Subject] = secret
+	}
+	return secrets
+}
+
+// The log has which grants a change added and removed, and who asked for a tool that no
+// grant allows.
+func TestGrantsAndWhatTheyDenyStandInTheLog(t *testing.T) {
+	cfg := emptyFolder(t)
+	cfg.Audit.Searches = 0
+	cfg.Auth.TokensFile = filepath.Join(t.TempDir(), "tokens")
+	secrets := tokensOf(t, cfg.Auth.TokensFile, identity.Caller{Tenant: "acme", Subject: "ada", Role: identity.Reader}, identity.Caller{Tenant: "acme", Subject: "olga", Role: identity.Admin})
+	e, stop := up(t, cfg)
+	if w := call(e, secrets["olga"], "PUT", "/v1/tools/a", `{"name":"a","description":"Tells when the tide is low."}`); w.Code != http.StatusAccepted {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	for call(e, secrets["ada"], "GET", "/v1/tools/a", "").Code != http.StatusOK {
+		runtime.Gosched() // until it is indexed
+	}
+	if w := call(e, secrets["olga"], "PUT", "/v1/grants", `{"version":"0","grants":[{"effect":"allow","action":"find","on":"*","to":"role:admin"}]}`); w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	for _, id := range []string{"a", "absent"} {
+		if w := call(e, secrets["ada"], "GET", "/v1/tools/"+id, ""); w.Code != http.StatusNotFound {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+	stop()
+	e, _ = up(t, cfg)
+	var page audit.Excerpt
+	if w := call(e, secrets["olga"], "GET", "/v1/audit", ""); json.Unmarshal(w.Body.Bytes(), &page) != nil {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	var said []string
+	for _, r := range page.Records[1:] {
+		said = append(said, fmt.Sprint(r.Subject, " ", r.Action, " ", r.Decision, " ", r.Tools, r.Changed, " ", r.Policy != ""))
+	}
+	want := "olga replace-grants allowed [] [+ allow find on * to role:admin] true\nada get-tool denied [{a  0}] [] true"
+	if got := strings.Join(said, "\n"); got != want {
+		t.Errorf("the log has\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestDenialsStandInTheLog(t *testing.T) {
 	cfg := emptyFolder(t)
 	cfg.Audit.Searches = 0
 	cfg.Auth.TokensFile = filepath.Join(t.TempDir(), "tokens")
-	secrets := map[string]string{}
-	var lines []string
-	for _, c := range []identity.Caller{
-		{Tenant: "acme", Subject: "ada", Role: identity.Reader}, {Tenant: "acme", Subject: "olga", Role: identity.Operator},
-		{Tenant: identity.DefaultTenant, Subject: "root", Role: identity.Operator},
-	} {
-		token, secret, err := tokenfile.Create(c, time.Time{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		secrets[c.Subject], lines = secret, append(lines, token.String())
-	}
-	if err := os.WriteFile(cfg.Auth.TokensFile, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	secrets := tokensOf(t, cfg.Auth.TokensFile,
+		identity.Caller{Tenant: "acme", Subject: "ada", Role: identity.Reader}, identity.Caller{Tenant: "acme", Subject: "olga", Role: identity.Operator},
+		identity.Caller{Tenant: identity.DefaultTenant, Subject: "root", Role: identity.Operator})
 	e, stop := up(t, cfg)
 	if w := call(e, secrets["ada"], "PUT", "/v1/tools/a", `{"name":"a"}`); w.Code != http.StatusForbidden {
 		t.Fatalf("%d %s", w.Code, w.Body)

@@ -31,6 +31,7 @@ type Details struct {
 	Decision Decision  // Allowed when empty
 	Reason   string    // of a denial: a few words, none of the caller's
 	Search   string    // id
+	Changed  []string  // grants, each after + or -
 }
 
 // Notes are the details of one request. Its methods may be called concurrently.
@@ -59,6 +60,7 @@ func Annotate(ctx context.Context, d Details) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.details.Tools = append(n.details.Tools, d.Tools...)
+	n.details.Changed = append(n.details.Changed, d.Changed...)
 	for to, value := range map[*string]string{
 		&n.details.Tenant: d.Tenant, &n.details.Policy: d.Policy, &n.details.Reason: d.Reason, &n.details.Search: d.Search,
 		(*string)(&n.details.Decision): string(d.Decision),

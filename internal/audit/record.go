@@ -65,6 +65,7 @@ type Private struct {
 	Tools   []ToolRef `json:"tools,omitempty" doc:"Tools and providers that it was done with."`
 	Reason  string    `json:"reason,omitempty" doc:"Of a denial."`
 	Search  string    `json:"search,omitempty" doc:"Id of the search."`
+	Changed []string  `json:"changed,omitempty" doc:"Grants that were added, after a +, and removed, after a -."`
 }
 
 func (p *Private) empty() bool { return reflect.ValueOf(p).Elem().IsZero() }

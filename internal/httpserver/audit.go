@@ -135,6 +135,8 @@ func (a *audited) record(status int) error {
 	case e.Decision == audit.Denied && !known:
 		e.Action, e.Path, e.Address = a.route, "", a.address
 		a.log.Refuse(e)
+	case e.Decision == audit.Denied && status == http.StatusNotFound:
+		a.log.Sample(e) // not waited for: that would tell that there is something
 	case e.Decision == audit.Denied:
 		if e.Action == "" {
 			e.Action = a.route

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -123,8 +124,25 @@ func (a *API) replace(ctx context.Context, in *changeInput) (*changeOutput, erro
 		if after, err = a.Store.Replace(ctx, tenant, after.Grants, before.Version); err != nil {
 			return nil, problem(err)
 		}
+		audit.Annotate(ctx, audit.Details{Policy: after.Version, Changed: changed(before, after)})
 	}
 	return &changeOutput{Replaced{Policy{after.Version, append([]Grant{}, after.Grants...)}, effects(before, after, a.Tools(tenant))}}, nil
+}
+
+// changed returns the grants that a change adds, after a plus, and removes, after a minus.
+func changed(before, after *Policy) []string {
+	var out []string
+	for _, only := range []struct {
+		sign        string
+		has, lacked *Policy
+	}{{"+ ", after, before}, {"- ", before, after}} {
+		for _, g := range only.has.Grants {
+			if !slices.ContainsFunc(only.lacked.Grants, func(o Grant) bool { return o.ID == g.ID }) {
+				out = append(out, only.sign+g.String())
+			}
+		}
+	}
+	return out
 }
 
 func (a *API) explain(ctx context.Context, in *explainInput) (*explainOutput, error) {

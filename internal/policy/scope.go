@@ -57,9 +57,10 @@ func upward(name string, found func(string) bool) bool {
 // Scope is the tools that a caller may do something with: those that it allows and does not
 // deny. A nil one is all tools.
 type Scope struct {
-	Key   string // two scopes with the same key are the same
-	Allow Selection
-	Deny  Selection
+	Key     string // two scopes with the same key are the same
+	Version string // of the policy
+	Allow   Selection
+	Deny    Selection
 }
 
 // Selection names tools.
@@ -139,7 +140,7 @@ func (p *Policy) Scope(c identity.Caller, a Action) *Scope {
 	if len(p.Grants) == 0 {
 		return nil
 	}
-	out, key := &Scope{}, sha256.New()
+	out, key := &Scope{Version: p.Version}, sha256.New()
 	for _, g := range p.Grants {
 		if !g.concerns(a) || !g.reaches(c) {
 			continue

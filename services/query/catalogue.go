@@ -161,7 +161,7 @@ func refOf(tenant string, kind schema.Kind, id string) schema.Ref {
 }
 
 func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error) {
-	scope, err := s.scope(identity.From(ctx))
+	scope, err := s.scope(ctx, identity.From(ctx))
 	if err != nil {
 		return entityAnswer{}, s.unknownGrants()
 	}
@@ -172,6 +172,9 @@ func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error)
 		return entityAnswer{}, s.catalogueProblem(ctx, err)
 	}
 	if !ok {
+		if _, deleted, known := now.Catalogue.Version(ref); known && !deleted && scope != nil {
+			audit.Annotate(ctx, audit.Details{Decision: audit.Denied, Reason: "no grant allows it", Tools: []audit.ToolRef{{ID: ref.ID}}})
+		}
 		return entityAnswer{}, huma.Error404NotFound(fmt.Sprintf("there is no %s %s", ref.Kind, schema.Quote(ref.ID)))
 	}
 	return entityAnswer{Entry: line(e), Format: e.Format, Hash: e.Hash, Document: e.Document, Raw: raw}, nil
@@ -187,7 +190,7 @@ func (s *Service) Provider(ctx context.Context, id string) (Entry, error) {
 // Visible reports whether the caller may find the provider of a source. The error is one for
 // an answer over HTTP.
 func (s *Service) Visible(ctx context.Context, provider, source string) (bool, error) {
-	scope, err := s.scope(identity.From(ctx))
+	scope, err := s.scope(ctx, identity.From(ctx))
 	if err != nil {
 		return false, s.unknownGrants()
 	}
@@ -212,7 +215,7 @@ func (s *Service) unknownGrants() error {
 func (s *Service) list(ctx context.Context, l index.Listing) ([]Entry, string, error) {
 	caller := identity.From(ctx)
 	var err error
-	if l.Scope, err = s.scope(caller); err != nil {
+	if l.Scope, err = s.scope(ctx, caller); err != nil {
 		return nil, "", s.unknownGrants()
 	}
 	now, release := s.snapshot()

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/ranking"
@@ -97,7 +98,7 @@ func (s *Service) search(ctx context.Context, caller identity.Caller, req schema
 	if err != nil {
 		return schema.SearchResponse{}, err
 	}
-	scope, err := s.scope(caller)
+	scope, err := s.scope(ctx, caller)
 	if err != nil {
 		return schema.SearchResponse{}, err
 	}
@@ -150,10 +151,13 @@ func (s *Service) search(ctx context.Context, caller identity.Caller, req schema
 }
 
 // scope returns what a caller may find. The error wraps ErrUnavailable.
-func (s *Service) scope(caller identity.Caller) (*policy.Scope, error) {
+func (s *Service) scope(ctx context.Context, caller identity.Caller) (*policy.Scope, error) {
 	scope, err := s.deps.Policy.Scope(caller, policy.Find)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	if scope != nil {
+		audit.Annotate(ctx, audit.Details{Policy: scope.Version})
 	}
 	return scope, nil
 }
