@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func (f *distillFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.app.Teachers, "teacher", nil, "model to learn from, as embedder.model (repeatable: all count alike)")
 	flags.StringVar(&f.out, "out", "", "file to write")
 	flags.String("config", "", configHelp)
-	flags.StringVar(&f.app.Cache, "cache", defaultTeacherCache(), "folder for the teachers' vectors")
+	flags.StringVar(&f.app.Cache, "cache", "", "folder for the teachers' vectors (default toolstream/teachers in your cache folder)")
 	flags.StringVar(&f.app.Language, "language", "", "leave out documents known to be in another language than this")
 	flags.StringVar(&f.app.WordNet, "wordnet", "", "folder of WordNet's database: general English beside the texts")
 	flags.IntVar(&f.app.PerGroup, "per-vendor", 0, "documents of one vendor at most; 0: all")
@@ -87,6 +88,7 @@ func (c *console) distill(cmd *cobra.Command, f distillFlags) error {
 		return err
 	}
 	f.app.Config = cfg
+	f.app.Cache = cmp.Or(f.app.Cache, defaultTeacherCache())
 	found, err := c.sources(f.texts)
 	if err != nil {
 		return err
