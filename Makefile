@@ -3,6 +3,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
+GORELEASER := github.com/goreleaser/goreleaser/v2@v2.15.1
+GOLICENSES := github.com/google/go-licenses@v1.6.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZTIME ?= 5s
@@ -23,7 +25,7 @@ TAGGED := ./internal/adapter/onnx ./internal/embedding ./cmd/toolstream
 .PHONY: help build run models servers provision static-model test race integration campaign onnx lint generated tidy fuzz bench cover tune
 
 help: ## list the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
 
 build: ## build bin/toolstream, static
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bin/toolstream ./cmd/toolstream
@@ -128,6 +130,41 @@ fuzz: ## every fuzz target for FUZZTIME each
 bench: ## benchmarks (BENCH=regexp, BENCHTIME=1s)
 	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
 	cd internal/testing/bleve && go test -bench '$(BENCH)' -benchtime $(BENCHTIME)
+
+# The whole release of the commit into dist/: a snapshot, or with RELEASE=--skip=publish that of
+# the commit's tag. The tools are compiled the first time, which takes minutes.
+RELEASE ?= --snapshot
+VERSION ?= $(shell git describe --tags --always --dirty)
+.PHONY: release release-check package-files image-files image
+release package-files image: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+
+release: ## archives, deb, rpm, formula, SBOM, licences, image and checksums for all platforms into dist/ (wants buildah, jq)
+	go run $(GORELEASER) release --clean $(RELEASE)
+	for arch in amd64 arm64; do install -D dist/toolstream_linux_$$arch*/toolstream "bin/image/$$arch/toolstream"; done
+	version=$$(jq -r .version dist/metadata.json); cp bin/package/licences.csv dist/; \
+	  $(MAKE) --no-print-directory image VERSION="v$$version"; \
+	  cd dist && sha256sum "toolstream_$${version}_image.tar" >>checksums.txt
+
+release-check: ## the configuration of the release, and its program for this platform
+	go run $(GORELEASER) build --snapshot --clean --single-target --skip=before
+
+package-files: ## what packages and the image hold beside the program: manual, completions, licences, certificates
+	rm -rf bin/package bin/image
+	go run -trimpath ./cmd/toolstream package-files bin/package
+	gzip -9nk bin/package/man/*.1
+	GOBIN="$(CURDIR)/bin" go install $(GOLICENSES)
+	deploy/packages/licences.sh bin/go-licenses bin/package
+	mkdir -p bin/image/owned && install -d -m 0700 bin/image/owned/data
+	go run -trimpath ./deploy/certificates >bin/package/ca-certificates.crt
+	install -m 0644 LICENSE NOTICE bin/package/THIRD_PARTY_LICENSES.txt bin/package/ca-certificates.crt bin/image/
+
+# The image is deploy/Dockerfile with what lies in bin/image.
+image-files: package-files ## what the image holds, into bin/image, for: docker build -f deploy/Dockerfile bin/image
+	for arch in amd64 arm64; do CGO_ENABLED=0 GOOS=linux GOARCH=$$arch \
+	  go build -trimpath -buildvcs=false -ldflags="-s -w -X main.release=$(VERSION)" -o "bin/image/$$arch/toolstream" ./cmd/toolstream; done
+
+image: ## the image of bin/image for amd64 and arm64, an OCI archive, into dist/ (wants buildah)
+	deploy/image.sh "$(VERSION)" "dist/toolstream_$(VERSION:v%=%)_image.tar"
 
 cover: ## test coverage by function, into cover.out
 	go test -coverprofile cover.out ./... && go tool cover -func cover.out | tail -1
