@@ -57,6 +57,9 @@ func Serve(ctx context.Context, cfg config.Config, names []string, log *slog.Log
 	if err := s.openCredentials(); err != nil {
 		return nil, err
 	}
+	if err := s.openTLS(); err != nil {
+		return nil, config.Wrong{Err: err}
+	}
 	if err := s.openTraces(ctx, names...); err != nil {
 		return nil, err
 	}

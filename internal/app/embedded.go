@@ -45,6 +45,9 @@ func OpenEmbedded(ctx context.Context, cfg config.Config, log *slog.Logger, vers
 	if err := e.openCredentials(); err != nil {
 		return nil, err
 	}
+	if err := e.openTLS(); err != nil {
+		return nil, config.Wrong{Err: err}
+	}
 	if err := e.openTraces(ctx, "embedded"); err != nil {
 		return nil, err
 	}
@@ -66,7 +69,7 @@ func (e *Embedded) openBus(ctx context.Context) (err error) {
 	e.js, err = jetstream.Open(ctx, jetstream.Config{
 		Dir: filepath.Join(e.cfg.Data, busFolder), AcceptLoss: e.cfg.Bus.AcceptLoss,
 		Clients: jetstream.Clients{
-			Listen: e.cfg.NATS.Listen, Caller: e.credentials.Caller,
+			Listen: e.cfg.NATS.Listen, Caller: e.credentials.Caller, TLS: e.serverTLS(),
 			Subjects: []string{e.nats.subject(searchSubject), e.nats.subject(embedSubject)},
 		},
 	}, e.log)

@@ -146,9 +146,6 @@ func (p *process) run(name string, run func(context.Context) error) {
 
 // open assembles the services and begins to listen. Name is for traces and metrics.
 func (p *process) open(ctx context.Context, peers []peer, name ...string) error {
-	if err := p.openTLS(); err != nil {
-		return config.Wrong{Err: err}
-	}
 	limits, err := p.cfg.Limits.Quotas()
 	if err != nil {
 		return config.Wrong{Err: err}

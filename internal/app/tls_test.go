@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/nats-io/nats.go"
 	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/toolstream/toolstream/internal/config"
@@ -32,7 +33,13 @@ import (
 // secured starts toolstream with a certificate for loopback, and returns the files.
 func secured(t *testing.T) (e *Embedded, cert, key string) {
 	t.Helper()
+	return securedWith(t, func(*config.Config) {})
+}
+
+func securedWith(t *testing.T, change func(*config.Config)) (e *Embedded, cert, key string) {
+	t.Helper()
 	cfg := emptyFolder(t)
+	change(&cfg)
 	cfg.TLS.CertFile, cfg.TLS.KeyFile = filepath.Join(t.TempDir(), "tls.crt"), filepath.Join(t.TempDir(), "tls.key")
 	certify(t, cfg.TLS.CertFile, cfg.TLS.KeyFile)
 	e, _ = up(t, cfg)
@@ -301,5 +308,19 @@ func TestAnAuthorityIsTakenBackAtOnce(t *testing.T) {
 	d.file("ca.crt", servertest.NewAuthority(t, nil).PEM)
 	if code, text := d.ask(c, d.peer.URL()+"/v1/tools", nil); code != http.StatusUnauthorized || !strings.Contains(text, "unknown authority") {
 		t.Errorf("%d %s", code, text)
+	}
+}
+
+// Clients of NATS are met by the same certificate, and plain ones are not let in.
+func TestNATSSpeaksTLS(t *testing.T) {
+	e, cert, _ := securedWith(t, func(cfg *config.Config) { cfg.NATS.Listen = "127.0.0.1:0" })
+	if nc, err := nats.Connect(e.NATS(), nats.RootCAs(cert)); err != nil {
+		t.Error(err)
+	} else {
+		nc.Close()
+	}
+	if nc, err := nats.Connect(e.NATS()); err == nil {
+		nc.Close()
+		t.Error("a client that does not know the authority is connected")
 	}
 }

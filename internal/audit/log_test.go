@@ -161,7 +161,7 @@ func TestARecordIsDurableAndSealed(t *testing.T) {
 	if len(stored) != 1 || stored[0].Key != "acme" {
 		t.Fatalf("%d records", len(stored))
 	}
-	for _, private := range []string{"ada", "payments", "t1"} {
+	for _, private := range []string{`"ada"`, `"payments"`, `"t1"`} {
 		if bytes.Contains(stored[0].Value, []byte(private)) {
 			t.Errorf("%s stands in the log: %s", private, stored[0].Value)
 		}

@@ -3,6 +3,7 @@ package jetstream
 import (
 	"context"
 	"crypto/subtle"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,8 +22,9 @@ import (
 
 // Clients says who may connect from outside of the process, and what they may ask there.
 type Clients struct {
-	Listen   string   // host:port; empty opens no port
-	Subjects []string // of services that a reader may ask
+	Listen   string      // host:port; empty opens no port
+	Subjects []string    // of services that a reader may ask
+	TLS      *tls.Config // nil: the port speaks plain TCP
 
 	// Caller returns whose a token is. Its error wraps one of those of package identity.
 	Caller func(ctx context.Context, token string) (identity.Caller, error)
@@ -212,6 +214,9 @@ func (c Clients) listen(o *server.Options) error {
 	}
 	if o.Port == 0 {
 		o.Port = server.RANDOM_PORT
+	}
+	if c.TLS != nil {
+		o.TLS, o.TLSConfig, o.TLSTimeout = true, c.TLS, server.TLS_TIMEOUT.Seconds()
 	}
 	return nil
 }
