@@ -163,6 +163,7 @@ func told(r audit.Opened) string {
 		}
 		parts = append(parts, fmt.Sprintf("%s@%d", t.ID, t.Revision))
 	}
+	parts = append(parts, r.Changed...)
 	if r.Reason != "" {
 		parts = append(parts, r.Reason)
 	}
@@ -179,7 +180,7 @@ func newAuditExport(con *console) *cobra.Command {
 	var since string
 	cmd := &cobra.Command{
 		Use: "export", Short: "Print the audit log as JSON Lines that can be verified", Args: cobra.NoArgs,
-		Long:    "Prints the audit log of the tenant as it was written, one record a line, for `toolstream audit verify FILE`. Names of callers are sealed in it; `toolstream audit tail` shows them.",
+		Long:    "Prints the audit log of the tenant as it was written, one record a line, for `toolstream audit verify FILE`. Callers, paths and tools are sealed in it; `toolstream audit tail` shows them.",
 		Example: "  toolstream audit export > audit.jsonl\n  toolstream audit verify audit.jsonl",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from, err := timeOf(cmd, since)

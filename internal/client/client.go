@@ -4,6 +4,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -151,6 +152,9 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 func (c *Client) unreachable(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf("no toolstream answers at %s: start one with `toolstream up`, or name another with --server", c.Server)
+	}
+	if errors.As(err, new(x509.UnknownAuthorityError)) {
+		return fmt.Errorf("ask %s: the authority of its certificate is not known here: name the file of that authority with --ca-file", c.Server)
 	}
 	return fmt.Errorf("ask %s: %w", c.Server, err)
 }
