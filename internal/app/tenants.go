@@ -62,16 +62,18 @@ func (p *process) forget(ctx context.Context, f tenants.Fence) error {
 	if p.query != nil {
 		p.query.Erase(f.Tenant)
 	}
-	if p.policy != nil {
-		p.policy.Erase(f.Tenant)
-	}
 	if p.keys != nil && f.Erasing {
 		if err := p.keys.Destroy(ctx, f.Tenant); err != nil {
 			return err
 		}
 	}
 	if p.indexes != nil {
-		return p.indexes.Erase(ctx, f.Tenant, through)
+		if err := p.indexes.Erase(ctx, f.Tenant, through); err != nil {
+			return err
+		}
+	}
+	if p.policy != nil { // after the tools, which everybody may find without grants
+		p.policy.Erase(f.Tenant, f.Stored)
 	}
 	return nil
 }

@@ -107,11 +107,12 @@ func (s *Store) learn(e stream.Entry) error {
 	return nil
 }
 
-// Erase forgets the grants of a tenant that the bucket had.
-func (s *Store) Erase(tenant string) {
+// Erase forgets the grants of a tenant that the bucket had before a revision. Those that the
+// tenant has made since stay: without them all of it would be shown.
+func (s *Store) Erase(tenant string, before uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.file == nil {
+	if p := s.policies[tenant]; p != nil && s.file == nil && p.revision() < before {
 		delete(s.policies, tenant)
 	}
 }
@@ -130,6 +131,12 @@ func decode(e stream.Entry) (*Policy, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// revision returns that of the bucket at which a policy lies in it.
+func (p *Policy) revision() uint64 {
+	n, _ := strconv.ParseUint(p.Version, 10, 64) // decode has formatted it
+	return n
 }
 
 // complete notes that the tenants in fresh are all that have grants.
@@ -245,10 +252,8 @@ func (s *Store) await(ctx context.Context, tenant string, revision uint64) (*Pol
 		s.mu.RLock()
 		p, wakened := s.policies[tenant], s.wakened
 		s.mu.RUnlock()
-		if p != nil {
-			if has, err := strconv.ParseUint(p.Version, 10, 64); err == nil && has >= revision {
-				return p, nil
-			}
+		if p != nil && p.revision() >= revision {
+			return p, nil
 		}
 		select {
 		case <-wakened:

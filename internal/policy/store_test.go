@@ -130,6 +130,28 @@ func TestWhatIsUnknownIsDenied(t *testing.T) {
 	})
 }
 
+// A replica learns that a tenant was erased after it has read the grants that the tenant has
+// made since: those go on to deny.
+func TestErasingATenantTakesNoGrantsThatItHasMadeSince(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBucket()
+		b.entries = []stream.Entry{{Key: KeyPrefix + tenant, Value: []byte(`[{"effect":"allow","action":"find","on":"tag:a","to":"*"}]`), Revision: 7}}
+		s := NewStore(b, time.Minute, quiet)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = s.Run(ctx) }()
+		synctest.Wait()
+		s.Erase(tenant, 6)
+		if scope, err := scopeOf(s); err != nil || scope == nil {
+			t.Fatalf("with grants behind those that were erased: %v, %v", scope, err)
+		}
+		s.Erase(tenant, 8)
+		if scope, err := scopeOf(s); err != nil || scope != nil {
+			t.Fatalf("without grants: %v, %v", scope, err)
+		}
+	})
+}
+
 func TestAChangeNamesWhatItReplaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewStore(newBucket(), time.Minute, quiet)

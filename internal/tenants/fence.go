@@ -36,6 +36,9 @@ type Fence struct {
 
 	// Ends are the offsets, by topic and partition, up to which records lie behind the fence.
 	Ends map[events.Topic]map[int]uint64 `json:"ends,omitempty"`
+
+	// Stored is the revision of the fence in its bucket. Values with lower ones lie behind it.
+	Stored uint64 `json:"-"`
 }
 
 // Forget drops what one part of a process holds of a tenant behind a fence: all of it, while
@@ -123,6 +126,7 @@ func (f *Fences) Read(ctx context.Context, store Values) error {
 // parse returns the fence in an entry of a store.
 func parse(e stream.Entry) (f Fence, ok bool) {
 	ok = len(e.Value) > 0 && json.Unmarshal(e.Value, &f) == nil && f.Tenant == strings.TrimPrefix(e.Key, KeyPrefix)
+	f.Stored = e.Revision
 	return f, ok
 }
 

@@ -165,7 +165,7 @@ func (s *Service) set(ctx context.Context, f Fence) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.deps.Store.Put(ctx, KeyPrefix+f.Tenant, raw); err != nil {
+	if f.Stored, err = s.deps.Store.Put(ctx, KeyPrefix+f.Tenant, raw); err != nil {
 		return fmt.Errorf("tenants: %w", err)
 	}
 	if err := s.deps.Fences.Take(ctx, f); err != nil || s.deps.Waiting == nil {
