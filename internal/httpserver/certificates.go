@@ -80,6 +80,15 @@ func passOn(out http.Header, ctx context.Context) {
 	}
 }
 
+// keepCredential has the peer see the credential by which the caller is known here. The caller
+// may name that field among those that end here (Connection): the peer would take the request
+// for one of this service, by its certificate.
+func keepCredential(out, in http.Header) {
+	if credential, ok := in["Authorization"]; ok {
+		out["Authorization"] = credential
+	}
+}
+
 // certificateError is why the certificate of a request names no caller.
 type certificateError struct{ error }
 

@@ -64,6 +64,7 @@ func toPeer(name string, peer *url.URL, transport *http.Transport, propagator pr
 			r.SetURL(peer)
 			r.SetXForwarded()
 			passOn(r.Out.Header, r.In.Context())
+			keepCredential(r.Out.Header, r.In.Header)
 			propagator.Inject(r.Out.Context(), propagation.HeaderCarrier(r.Out.Header))
 		},
 		Transport:      retryTransport{kept, fresh},

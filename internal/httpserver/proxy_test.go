@@ -217,3 +217,24 @@ func TestADocumentIsNotSentTwice(t *testing.T) {
 		}
 	}
 }
+
+// A field that a client names in Connection ends at the proxy. Without its credential, a
+// request would be one of the proxy itself to a peer that knows it by its certificate.
+func TestNoClientTakesTheCredentialFromWhatIsPassedOn(t *testing.T) {
+	seen := make(chan string, 1)
+	front := passing(t, func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header.Get("Authorization") })
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, front.URL+"/v1/tools", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer reader")
+	r.Header.Set("Connection", "Authorization")
+	resp, err := front.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if got := <-seen; got != "Bearer reader" {
+		t.Errorf("the peer sees the credential %q", got)
+	}
+}
