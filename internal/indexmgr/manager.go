@@ -24,6 +24,7 @@ import (
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/embedding"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -185,8 +186,8 @@ func (m *Manager) Live() *Instance {
 }
 
 // Described returns the tools with which a query is shown to a language model.
-func (m *Manager) Described(ctx context.Context, tenant, words string, filters schema.Filters, n int) ([]schema.Entity, error) {
-	return m.Live().Index.Described(ctx, tenant, words, filters, n)
+func (m *Manager) Described(ctx context.Context, tenant, words string, scope *policy.Scope, filters schema.Filters, n int) ([]schema.Entity, error) {
+	return m.Live().Index.Described(ctx, tenant, words, scope, filters, n)
 }
 
 // Handle answers an embed request with the model that is searched by.

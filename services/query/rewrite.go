@@ -45,7 +45,7 @@ func (s *Service) rewrite(ctx context.Context, sr *search) rewritten {
 	ctx, cancel := budgeted(ctx, s.cfg.RewriteBudget)
 	defer cancel()
 	ctx, st := s.stage(ctx, "rewrite")
-	q := rewriting.Query{Tenant: sr.tenant, Text: sr.req.Query, Filters: sr.req.Filters}
+	q := rewriting.Query{Tenant: sr.tenant, Text: sr.req.Query, Scope: sr.scope, Filters: sr.req.Filters}
 	q.Filters.Kinds = nil // a query for providers is told in the words of tools, too
 	r, err := s.deps.Rewriter.Rewrite(ctx, q)
 	st.end(err)

@@ -17,6 +17,8 @@ import (
 // what the caller may find; and without grants that can be read there is no search.
 func TestASearchIsInTheScopeOfItsCaller(t *testing.T) {
 	b := newBench(t, shops()...)
+	r := &fakeRewriter{answer: sampleRewrite()}
+	b.rewrites(t, Config{}, r)
 	path := filepath.Join(t.TempDir(), "policy.yaml")
 	write := func(text string) {
 		t.Helper()
@@ -41,7 +43,12 @@ func TestASearchIsInTheScopeOfItsCaller(t *testing.T) {
 			t.Errorf("a lookup in the scope %+v", l.Scope)
 		}
 	}
-	if len(b.index.lookups) < 3 {
+	for _, q := range r.asked {
+		if q.Scope == nil || !slices.Equal(q.Scope.Allow.Names(), []string{"tag:none"}) {
+			t.Errorf("a query rewritten in the scope %+v", q.Scope)
+		}
+	}
+	if len(b.index.lookups) < 3 || len(r.asked) < 3 {
 		t.Errorf("%d lookups", len(b.index.lookups))
 	}
 	write("default: no list")

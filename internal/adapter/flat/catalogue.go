@@ -211,14 +211,14 @@ func (s *Stats) add(e *entity) {
 	}
 }
 
-// Described returns the n tools, of those that the filters allow, whose names
+// Described returns the n tools, of those that the scope and the filters allow, whose names
 // and descriptions match a text best by BM25, best first, as the catalogue has
 // them. Fewer share a word with it, as a rule, in a small registry.
 //
 // The name, the tags and stems are part of it: of the tools that the labels of
 // Toolink and ToolBench ask for, 0.56 and 0.86 are among the first twenty, by
 // the description's words alone 0.47 and 0.71.
-func (i *Index) Described(ctx context.Context, tenant, words string, filters schema.Filters, n int) ([]schema.Entity, error) {
+func (i *Index) Described(ctx context.Context, tenant, words string, scope *policy.Scope, filters schema.Filters, n int) ([]schema.Entity, error) {
 	if err := i.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -227,7 +227,7 @@ func (i *Index) Described(ctx context.Context, tenant, words string, filters sch
 		return nil, nil
 	}
 	s := t.now.Load()
-	f := newFilter(&index.Lookup{Filters: filters, Kinds: []schema.Kind{schema.KindTool}}, t, s)
+	f := newFilter(&index.Lookup{Scope: scope, Filters: filters, Kinds: []schema.Kind{schema.KindTool}}, t, s)
 	masks, _ := f.allowed(s.blocks)
 	hits := s.lexical.Search(lexical.Name, s.lexical.Analyze(lexical.Name, words), n, func(slot uint32) bool {
 		return masks[slot/blockSize]&(1<<(slot%blockSize)) != 0

@@ -4,13 +4,19 @@ import (
 	"context"
 	"slices"
 
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // described returns the ids of the tools that are described in these words.
 func (t *indexTest) described(words string, filters schema.Filters, n int) []string {
 	t.Helper()
-	found, err := t.index.Described(t.ctx, testTenant, words, filters, n)
+	return t.describedIn(nil, words, filters, n)
+}
+
+func (t *indexTest) describedIn(scope *policy.Scope, words string, filters schema.Filters, n int) []string {
+	t.Helper()
+	found, err := t.index.Described(t.ctx, testTenant, words, scope, filters, n)
 	if err != nil {
 		t.Fatalf("described: %v", err)
 	}
@@ -39,6 +45,7 @@ func testDescribed(t *indexTest) {
 	provider, elsewhere := t.tool("provider", "weather", "forecast"), t.tool("elsewhere", "weather", "forecast")
 	provider.Kind, provider.Provider, elsewhere.Tenant = schema.KindProvider, "", "other"
 	t.apply(exact, loose, unlike, provider, elsewhere)
+	tagged := t.scope(policy.Grant{Effect: policy.Allow, Action: policy.Find, On: "tag:rare", To: "*"})
 	for range 2 {
 		if got := t.described("forecast of the weather", schema.Filters{}, 5); !slices.Equal(got, []string{"exact", "loose"}) {
 			t.Errorf("best first: %q", got)
@@ -49,19 +56,20 @@ func testDescribed(t *indexTest) {
 		t.wantDescribed("by tag", t.described("weather", schema.Filters{Tags: []string{"rare"}}, 5), "loose")
 		t.wantDescribed("by id", t.described("weather", schema.Filters{IDs: []string{"exact", "provider"}}, 5), "exact")
 		t.wantDescribed("providers", t.described("weather", schema.Filters{Kinds: []schema.Kind{schema.KindProvider}}, 5))
+		t.wantDescribed("in a scope", t.describedIn(tagged, "weather", schema.Filters{}, 5), "loose")
 		t.wantDescribed("no word", t.described("", schema.Filters{}, 5))
 		t.reopen()
 	}
-	found, err := t.index.Described(t.ctx, testTenant, "bread", schema.Filters{}, 5)
+	found, err := t.index.Described(t.ctx, testTenant, "bread", nil, schema.Filters{}, 5)
 	if err != nil || len(found) != 1 || found[0].Ref != unlike.Ref || found[0].Document.Response != "weather forecast" || len(found[0].Document.Parameters) != 2 {
 		t.Errorf("the whole tool is %+v, %v", found, err)
 	}
-	if found, err := t.index.Described(t.ctx, "nobody", "weather", schema.Filters{}, 5); err != nil || len(found) != 0 {
+	if found, err := t.index.Described(t.ctx, "nobody", "weather", nil, schema.Filters{}, 5); err != nil || len(found) != 0 {
 		t.Errorf("an unknown tenant describes %v, %v", found, err)
 	}
 	ctx, cancel := context.WithCancel(t.ctx)
 	cancel()
-	if _, err := t.index.Described(ctx, testTenant, "weather", schema.Filters{}, 5); err == nil {
+	if _, err := t.index.Described(ctx, testTenant, "weather", nil, schema.Filters{}, 5); err == nil {
 		t.Error("a cancelled call does not fail")
 	}
 }

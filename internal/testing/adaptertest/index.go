@@ -23,7 +23,7 @@ type Index interface {
 	Apply(ctx context.Context, changes []events.Change, through map[int]uint64) error
 	Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error)
 	Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error)
-	Described(ctx context.Context, tenant, words string, filters schema.Filters, n int) ([]schema.Entity, error)
+	Described(ctx context.Context, tenant, words string, scope *policy.Scope, filters schema.Filters, n int) ([]schema.Entity, error)
 	Catalogue
 }
 

@@ -67,6 +67,12 @@ func (t *indexTest) randomScope(changes []events.Change) *policy.Scope {
 			grants[i].Effect = policy.Deny
 		}
 	}
+	return t.scope(grants...)
+}
+
+// scope returns the scope of a reader by some grants.
+func (t *indexTest) scope(grants ...policy.Grant) *policy.Scope {
+	t.Helper()
 	p, err := policy.New("1", grants)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/adapter/static"
 	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/topic"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -39,12 +40,13 @@ type fakeIndex struct {
 	near    []schema.Entity
 	err     error
 	filters schema.Filters // of the last call
+	scope   *policy.Scope
 }
 
-func (f *fakeIndex) Described(ctx context.Context, _, _ string, filters schema.Filters, n int) ([]schema.Entity, error) {
+func (f *fakeIndex) Described(ctx context.Context, _, _ string, scope *policy.Scope, filters schema.Filters, n int) ([]schema.Entity, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.filters = filters
+	f.filters, f.scope = filters, scope
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -98,10 +98,15 @@ func ask(q Query, near []schema.Entity) (question, error) {
 
 // keyOf returns the tenant, and a hash of what decides the answer to a query.
 func keyOf(prompt, model string, q Query) (string, error) {
+	var scope []byte // its key is no text
+	if q.Scope != nil {
+		scope = []byte(q.Scope.Key)
+	}
 	decides, err := encode(struct {
 		Tenant, Prompt, Model, Query string
+		Scope                        []byte
 		Filters                      schema.Filters
-	}{q.Tenant, prompt, model, inOrder(q.Text), sorted(q.Filters)})
+	}{q.Tenant, prompt, model, inOrder(q.Text), scope, sorted(q.Filters)})
 	return fmt.Sprintf("%s.%x", q.Tenant, sha256.Sum256([]byte(decides))), err
 }
 

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/internal/topic"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -21,9 +22,9 @@ import (
 
 // Index finds the tools that a query is shown with.
 type Index interface {
-	// Described returns the n tools that the filters allow whose names and
+	// Described returns the n tools that the scope and the filters allow whose names and
 	// descriptions match a text best by BM25, best first.
-	Described(ctx context.Context, tenant, words string, filters schema.Filters, n int) ([]schema.Entity, error)
+	Described(ctx context.Context, tenant, words string, scope *policy.Scope, filters schema.Filters, n int) ([]schema.Entity, error)
 }
 
 // Config holds the limits of a Rewriter. The zero value of a field means its
@@ -99,7 +100,8 @@ func (r *Rewriter) Run(ctx context.Context) error {
 type Query struct {
 	Tenant  string
 	Text    string
-	Filters schema.Filters // what the model may see of the catalogue
+	Scope   *policy.Scope  // what the model may see of the catalogue: what the caller may find
+	Filters schema.Filters // and of that
 }
 
 // The failures without an answer of the model.
@@ -166,7 +168,7 @@ func (r *Rewriter) call(ctx context.Context, patience time.Duration, key string,
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(r.life, cancel)()
-	near, err := r.deps.Index.Described(ctx, q.Tenant, inOrder(q.Text), q.Filters, maxDescriptions)
+	near, err := r.deps.Index.Described(ctx, q.Tenant, inOrder(q.Text), q.Scope, q.Filters, maxDescriptions)
 	if err != nil {
 		return Rewritten{}, err
 	}

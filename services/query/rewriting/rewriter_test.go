@@ -13,7 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -64,6 +66,30 @@ func TestARewriteIsPaidForOnce(t *testing.T) {
 		b.model.name = "other"
 		ask("another model", query("the weather"), 8, false)
 	})
+}
+
+// The model is shown what the caller may find, and its answer is for callers who may find
+// the same: it says of tools that are hidden from others what they do and take.
+func TestARewriteIsInTheScopeOfItsCaller(t *testing.T) {
+	b := newBench(t, Config{}, says(good))
+	p, err := policy.New("1", []policy.Grant{
+		{Effect: policy.Allow, Action: policy.Find, On: "tag:a", To: "subject:anna"},
+		{Effect: policy.Allow, Action: policy.Find, On: "tag:b", To: "subject:bert"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(subject string) Query {
+		return Query{Tenant: "t", Text: "the weather", Scope: p.Scope(identity.Caller{Tenant: "t", Subject: subject}, policy.Find)}
+	}
+	for n, q := range []Query{query("the weather"), of("anna"), of("bert"), of("nobody")} {
+		if got, err := b.Rewrite(t.Context(), q); err != nil || got.Cached || b.index.scope != q.Scope {
+			t.Errorf("%d: %+v, %v, in the scope %+v", n, got, err, b.index.scope)
+		}
+	}
+	if got, err := b.Rewrite(t.Context(), of("anna")); err != nil || !got.Cached {
+		t.Errorf("again: %+v, %v", got, err)
+	}
 }
 
 // An answer that adds nothing is paid for once, over restarts.
