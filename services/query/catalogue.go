@@ -194,7 +194,14 @@ func (s *Service) Visible(ctx context.Context, provider, source string) (bool, e
 	if err != nil {
 		return false, s.unknownGrants()
 	}
-	of := policy.ToolOf(schema.Ref{Kind: schema.KindProvider, ID: provider}, "", source, nil)
+	now, release := s.snapshot()
+	defer release()
+	ref := refOf(identity.From(ctx).Tenant, schema.KindProvider, provider)
+	e, _, _, err := now.Catalogue.Get(ctx, ref, nil) // grants may name the tags of its document
+	if err != nil {
+		return false, s.catalogueProblem(ctx, err)
+	}
+	of := policy.ToolOf(ref, "", source, e.Document.Tags)
 	return scope.Allows(&of), nil
 }
 

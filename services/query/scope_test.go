@@ -56,3 +56,39 @@ func TestASearchIsInTheScopeOfItsCaller(t *testing.T) {
 		t.Errorf("without grants: %v", err)
 	}
 }
+
+// The registry shows a source where its provider may be found: by the source, and by what the
+// provider's own document says.
+func TestAProviderIsVisibleByItsDocumentAndItsSource(t *testing.T) {
+	inner := provider("inner", 1)
+	b := newBench(t, inner)
+	b.catalogue.entities[inner.Ref] = schema.Entity{Ref: inner.Ref, Document: schema.Document{Tags: []string{"internal"}}}
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	text := "default:\n" +
+		"  - {effect: allow, action: find, on: '*', to: '*'}\n" +
+		"  - {effect: deny, action: find, on: 'tag:internal', to: 'group:guests'}\n" +
+		"  - {effect: deny, action: find, on: 'source:closed', to: 'group:guests'}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if b.deps.Policy, err = policy.OpenFile(path, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	guest := identity.Caller{Tenant: testTenant, Groups: []string{"guests"}, Role: identity.Reader}
+	other := identity.Caller{Tenant: testTenant, Role: identity.Reader}
+	for _, c := range []struct {
+		caller           identity.Caller
+		provider, source string
+		want             bool
+	}{
+		{other, "inner", "inner", true},
+		{guest, "inner", "inner", false},
+		{guest, "unsaid", "closed", false},
+		{guest, "unsaid", "open", true},
+	} {
+		if got, err := b.Visible(identity.With(t.Context(), c.caller), c.provider, c.source); err != nil || got != c.want {
+			t.Errorf("%s of %s to %v: %v, %v", c.provider, c.source, c.caller.Groups, got, err)
+		}
+	}
+}
