@@ -199,10 +199,15 @@ func effects(before, after *Policy, tools iter.Seq[Tool]) []Effects {
 	slices.SortFunc(all, func(a, b Tool) int { return cmp.Compare(a.ID, b.ID) })
 	slices.Sort(who)
 	out := []Effects{}
+	differ := slices.Concat(before.without(after), after.without(before))
+	everybody := len(before.Grants) == 0 || len(after.Grants) == 0
 	for _, one := range slices.Compact(who) {
 		caller, err := callerOf(one)
 		if err != nil { // it is *
 			caller = identity.Caller{Role: identity.Reader}
+		}
+		if !everybody && !slices.ContainsFunc(differ, func(g Grant) bool { return g.reaches(caller) }) {
+			continue // of many callers, a change is for few
 		}
 		for _, action := range Actions() {
 			e := Effects{Who: one, Action: action}
@@ -213,6 +218,15 @@ func effects(before, after *Policy, tools iter.Seq[Tool]) []Effects {
 		}
 	}
 	return out
+}
+
+// without returns the grants that another policy lacks.
+func (p *Policy) without(other *Policy) []Grant {
+	has := make(map[string]bool, len(other.Grants))
+	for _, g := range other.Grants {
+		has[g.ID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(p.Grants), func(g Grant) bool { return has[g.ID] })
 }
 
 func (e *Effects) count(before, after *Scope, all []Tool) {
