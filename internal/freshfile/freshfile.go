@@ -3,6 +3,8 @@
 package freshfile
 
 import (
+	"errors"
+	"io/fs"
 	"log/slog"
 	"sync"
 
@@ -17,6 +19,7 @@ type Files[T any] struct {
 
 	mu      sync.Mutex
 	watched []wholefile.Watched
+	unread  bool // the last change: the files could not be opened
 	held    T
 }
 
@@ -37,12 +40,16 @@ func Open[T any](name string, log *slog.Logger, read func() (T, error), paths ..
 func (f *Files[T]) Current() T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.changed() {
+	changed := f.changed()
+	if !changed && !f.unread {
 		return f.held
 	}
 	held, err := f.read()
+	f.unread = errors.As(err, new(*fs.PathError)) // which may end without a change of the files
 	if err != nil {
-		f.log.Error(f.name+" cannot be read: what was read last holds", "error", err)
+		if changed {
+			f.log.Error(f.name+" cannot be read: what was read last holds", "error", err)
+		}
 		return f.held
 	}
 	f.held = held

@@ -25,6 +25,7 @@ type file struct {
 
 	mu       sync.Mutex
 	watched  wholefile.Watched
+	unread   bool               // the file could not be opened
 	policies map[string]*Policy // by tenant; nil: the file cannot be read
 }
 
@@ -40,7 +41,8 @@ func OpenFile(path string, log *slog.Logger) (*Store, error) {
 func (f *file) of(tenant string) (*Policy, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.look(); err != nil {
+	was := f.unread
+	if err := f.look(); err != nil && !was {
 		f.log.Error("auth.policy_file cannot be read: nothing is shown until it can be", "error", err)
 	}
 	switch p := f.policies[tenant]; {
@@ -55,11 +57,12 @@ func (f *file) of(tenant string) (*Policy, error) {
 
 // look reads the file if it has changed. Its error is that of reading it now.
 func (f *file) look() error {
-	if !f.watched.Changed() {
+	if changed := f.watched.Changed(); !changed && !f.unread {
 		return nil
 	}
 	f.policies = nil
 	content, err := os.ReadFile(f.watched.Path)
+	f.unread = err != nil // which may end without a change of the file
 	if err != nil {
 		return err
 	}
