@@ -78,8 +78,13 @@ func parse(content []byte) (map[string]*Policy, error) {
 	var tenants map[string][]Grant
 	d := yaml.NewDecoder(bytes.NewReader(content))
 	d.KnownFields(true)
-	if err := d.Decode(&tenants); err != nil && !errors.Is(err, io.EOF) {
+	switch err := d.Decode(&tenants); {
+	case errors.Is(err, io.EOF): // as one that is about to be written: without grants all tools are shown
+		return nil, errors.New("it is empty: write {} where no tenant has grants")
+	case err != nil:
 		return nil, err
+	case !errors.Is(d.Decode(new(any)), io.EOF):
+		return nil, errors.New("it holds more than one document")
 	}
 	sum := sha256.Sum256(content)
 	out := make(map[string]*Policy, len(tenants))

@@ -208,7 +208,7 @@ func TestAFileOfGrants(t *testing.T) {
 	if _, err := s.Replace(t.Context(), tenant, nil, "0"); !errors.Is(err, ErrFile) {
 		t.Errorf("a change by a call: %v", err)
 	}
-	for _, bad := range []string{"acme: [", "acme:\n  - {effect: allow, action: find, upon: '*', to: '*'}\n", "acme:\n  - {effect: allow, action: fly, on: '*', to: '*'} # longer\n"} {
+	for _, bad := range []string{"acme: [", "acme:\n  - {effect: allow, action: find, upon: '*', to: '*'}\n", "", "# none\n", "other: []\n---\nacme: []\n", "acme:\n  - {effect: allow, action: fly, on: '*', to: '*'} # longer\n"} {
 		write(bad)
 		for range 2 {
 			if _, err := scopeOf(s); !errors.Is(err, ErrUnknown) {
@@ -216,7 +216,7 @@ func TestAFileOfGrants(t *testing.T) {
 			}
 		}
 	}
-	write("")
+	write("{}")
 	if scope, err := scopeOf(s); err != nil || scope != nil {
 		t.Errorf("without grants: %v, %v", scope, err)
 	}

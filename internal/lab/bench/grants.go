@@ -43,6 +43,9 @@ func (r *run) policyFile() string { return filepath.Join(r.opt.Dir, "policy.yaml
 // grant replaces all grants.
 func (r *run) grant(lines []string) error {
 	var b bytes.Buffer
+	if len(lines) == 0 {
+		b.WriteString("{}\n")
+	}
 	for i, line := range lines {
 		if i == 0 {
 			fmt.Fprintf(&b, "%s:\n", identity.DefaultTenant)
