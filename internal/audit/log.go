@@ -36,7 +36,9 @@ const (
 	maxBatch     = 256              // records in one call of the bus
 	maxSamples   = 1000             // records that may wait for samples to be taken
 	maxWaiting   = 1 << 16          // and for any other while nothing can be written
-	maxTools     = 1000             // in one record
+	maxTools     = 1000             // in one record, and as many grants
+	maxNames     = 1 << 19          // bytes that these take there
+	beside       = 64               // bytes that each takes beside its text
 	maxAfter     = 16               // ends of other chains that a chain begins with
 	storeTimeout = 10 * time.Second // of one try to store a batch
 	writeTimeout = 5 * time.Second  // that a request waits for its record
@@ -140,13 +142,14 @@ func (l *Log) waits() int {
 	return len(l.waiting)
 }
 
-// put queues an event: one that names many tools as several, which fit the bus.
+// put queues an event: one that names many tools or grants as several, which fit the bus. A
+// record that does not would hold up all that come after it.
 func (l *Log) put(e Event) (put []*waiting) {
 	e.time = time.Now().UTC()
-	for first := true; first || len(e.Tools) > 0; first = false {
-		part := e
-		part.Tools = e.Tools[:min(len(e.Tools), maxTools)]
-		e.Tools = e.Tools[len(part.Tools):]
+	for first := true; first || len(e.Tools)+len(e.Changed) > 0; first = false {
+		part, room := e, maxNames
+		part.Tools, e.Tools = fitting(e.Tools, &room, func(t ToolRef) string { return t.ID })
+		part.Changed, e.Changed = fitting(e.Changed, &room, func(grant string) string { return grant })
 		put = append(put, &waiting{part, make(chan error, 1)})
 	}
 	l.mu.Lock()
@@ -154,6 +157,21 @@ func (l *Log) put(e Event) (put []*waiting) {
 	l.mu.Unlock()
 	l.signal()
 	return put
+}
+
+// fitting divides a list into what there is room for in a record, and the rest. What each
+// item takes is bounded by its text: JSON writes a byte of it as six at most.
+func fitting[T any](list []T, room *int, text func(T) string) (fits, rest []T) {
+	n := 0
+	for n < min(len(list), maxTools) {
+		size := beside + 6*len(text(list[n]))
+		if size > *room && *room < maxNames { // one has room in a record of its own
+			break
+		}
+		*room -= size
+		n++
+	}
+	return list[:n:n], list[n:]
 }
 
 func (l *Log) signal() {

@@ -353,6 +353,35 @@ func TestARecordOfManyToolsIsDivided(t *testing.T) {
 	}
 }
 
+// A change of all grants is as large as two lists of them, which no message of the bus has to
+// hold: what cannot be published would hold up the records of all tenants.
+func TestARecordOfLargeGrantsIsDivided(t *testing.T) {
+	p := newPlace(t)
+	l, _, stop := p.start()
+	defer stop()
+	e := put(0)
+	for n := range 3000 {
+		e.Changed = append(e.Changed, fmt.Sprintf("+ %d %s", n, strings.Repeat("<", 2<<10)))
+	}
+	e.Tools = []ToolRef{{ID: strings.Repeat("x", maxNames)}, {ID: "last"}}
+	if err := l.Write(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range p.bus.Messages(events.Audit) {
+		if len(m.Value) > 1<<20 {
+			t.Errorf("a record of %d bytes", len(m.Value))
+		}
+	}
+	var changed []string
+	var tools []ToolRef
+	for _, r := range p.entries("acme", Filter{}) {
+		changed, tools = append(changed, r.Changed...), append(tools, r.Tools...)
+	}
+	if !slices.Equal(changed, e.Changed) || !slices.Equal(tools, e.Tools) {
+		t.Errorf("%d grants and %d tools of %d and %d", len(changed), len(tools), len(e.Changed), len(e.Tools))
+	}
+}
+
 func TestTheLogIsReadByPages(t *testing.T) {
 	p := newPlace(t)
 	l, keys, stop := p.start()
