@@ -2,7 +2,10 @@ package policy
 
 import (
 	"crypto/sha256"
+	"slices"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -140,6 +143,7 @@ func (p *Policy) Scope(c identity.Caller, a Action) *Scope {
 	if len(p.Grants) == 0 {
 		return nil
 	}
+	c = normalCaller(c)
 	out, key := &Scope{Version: p.Version}, sha256.New()
 	for _, g := range p.Grants {
 		if !g.concerns(a) || !g.reaches(c) {
@@ -154,6 +158,16 @@ func (p *Policy) Scope(c identity.Caller, a Action) *Scope {
 	}
 	out.Key = string(key.Sum(nil))
 	return out
+}
+
+// normalCaller returns a caller whose names are in the form of those in grants, however its
+// identity provider writes them: else what is denied to them would not be.
+func normalCaller(c identity.Caller) identity.Caller {
+	c.Subject, c.Groups = norm.NFC.String(c.Subject), slices.Clone(c.Groups)
+	for i, group := range c.Groups {
+		c.Groups[i] = norm.NFC.String(group)
+	}
+	return c
 }
 
 // Verdict says why a caller may do something with a tool, or may not.

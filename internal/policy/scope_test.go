@@ -125,3 +125,22 @@ func TestWrongGrantsAreNamed(t *testing.T) {
 		t.Errorf("the same grant twice: %+v, %v", p, err)
 	}
 }
+
+// A name counts however an identity provider writes its letters.
+func TestGrantsReachNamesInEveryForm(t *testing.T) {
+	const composed, apart = "b\u00fcro", "bu\u0308ro"
+	for _, to := range []string{"group:", "subject:"} {
+		for _, form := range []string{composed, apart} {
+			p, err := New("1", []Grant{{Effect: Allow, Action: Find, On: "*", To: "*"}, {Effect: Deny, Action: Find, On: "*", To: to + form}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{composed, apart} {
+				c := identity.Caller{Subject: name, Groups: []string{name}, Role: identity.Reader}
+				if !p.Scope(c, Find).Deny.All {
+					t.Errorf("what is denied to %s%+q is not denied to %+q", to, form, name)
+				}
+			}
+		}
+	}
+}
