@@ -3,6 +3,7 @@ package weaviate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -10,7 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -288,6 +291,30 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 		}
 		if got := must(ask(&l, dimensions)); len(got) != tt.want {
 			t.Errorf("%s: %d questions, want %d", name, len(got), tt.want)
+		}
+	}
+}
+
+// However many grants a caller has, Weaviate is told of few names, and where it is not told
+// all it is asked for more.
+func TestAScopeOfManyNamesIsBounded(t *testing.T) {
+	for _, effect := range []policy.Effect{policy.Allow, policy.Deny} {
+		grants := []policy.Grant{{Effect: policy.Allow, Action: policy.Find, On: "*", To: "subject:ann"}}
+		for n := range mostAllowed + 1 {
+			grants = append(grants, policy.Grant{Effect: effect, Action: policy.Find, On: fmt.Sprint("tool:t", n), To: "*"})
+		}
+		p, err := policy.New("1", grants)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Search{least: 50}
+		few := index.Lookup{N: 10, Scope: (&policy.Policy{Grants: grants[1:3]}).Scope(identity.Caller{Role: identity.Reader}, policy.Find)}
+		many := index.Lookup{N: 10, Scope: p.Scope(identity.Caller{Subject: map[policy.Effect]string{policy.Deny: "ann"}[effect], Role: identity.Reader}, policy.Find)}
+		if got := len(inScope(many.Scope)); got > 0 {
+			t.Errorf("%s: %d filters of %d names", effect, got, len(grants))
+		}
+		if len(inScope(few.Scope)) == 0 || s.limit(&many) <= s.limit(&few) {
+			t.Errorf("%s: %d proposals of many, %d of few", effect, s.limit(&many), s.limit(&few))
 		}
 	}
 }
