@@ -88,15 +88,22 @@ func (n *Notes) More() bool {
 	return len(n.details.Tools) > 0
 }
 
-// sampledKey marks an operation, in its Metadata.
-const sampledKey = "audit"
+// recordKey is where the Metadata of an operation says whether it is always recorded.
+const recordKey = "audit"
 
 // Sampled is the Metadata of an operation that changes nothing although its method may, or
 // whose records would outweigh all others: only a share of its requests is recorded.
-func Sampled() map[string]any { return map[string]any{sampledKey: "sampled"} }
+func Sampled() map[string]any { return map[string]any{recordKey: "sampled"} }
+
+// Recorded is the Metadata of an operation that is always recorded although it changes
+// nothing: one that reads all of a tenant.
+func Recorded() map[string]any { return map[string]any{recordKey: "recorded"} }
 
 // IsSampled reports whether an operation with a method and Metadata is recorded by a share
 // of its requests.
 func IsSampled(method string, metadata map[string]any) bool {
-	return slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, method) || metadata[sampledKey] == "sampled"
+	if is, declared := metadata[recordKey]; declared {
+		return is == "sampled"
+	}
+	return slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, method)
 }

@@ -82,6 +82,8 @@ func (g Grant) normalize() (Grant, error) {
 		return g, fmt.Errorf("effect %q must be allow or deny", schema.Quote(string(g.Effect)))
 	case !slices.Contains(Actions(), g.Action):
 		return g, fmt.Errorf("action %q must be find, call or destroy", schema.Quote(string(g.Action)))
+	case below(g.On):
+		return g, fmt.Errorf("on %q must not end in /: it is for all that is below it as it is", schema.Quote(g.On))
 	case !names(g.On, ofProvider, ofSource, ofTag, ofTool):
 		return g, fmt.Errorf("on %q must be provider:ID, source:NAME, tag:TAG, tool:ID or *", schema.Quote(g.On))
 	case !names(g.To, toGroup, toSubject, toRole):
@@ -104,6 +106,12 @@ func New(version string, grants []Grant) (*Policy, error) {
 
 // maxName bounds the name of a tool or caller in a grant, in bytes.
 const maxName = 1024
+
+// below reports whether the name of a provider or source ends as no such name does.
+func below(on string) bool {
+	kind, name, _ := strings.Cut(on, ":")
+	return (kind == ofProvider || kind == ofSource) && strings.HasSuffix(name, "/")
+}
 
 // names reports whether a text is * or KIND:NAME with one of the kinds.
 func names(text string, kinds ...string) bool {

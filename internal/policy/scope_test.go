@@ -112,6 +112,7 @@ func TestWrongGrantsAreNamed(t *testing.T) {
 		"action":   func(g *Grant) { g.Action = "" },
 		"on":       func(g *Grant) { g.On = "tool:" },
 		"to":       func(g *Grant) { g.To = "user:anna" },
+		"end in /": func(g *Grant) { g.On = "provider:github/" },
 		"roles":    func(g *Grant) { g.To = "role:root" },
 		"provider": func(g *Grant) { g.On = "provider:" + strings.Repeat("x", maxName+1) },
 	} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -44,6 +45,7 @@ func Routes(api huma.API, s *Service) {
 	export.Responses = map[string]*huma.Response{"200": {
 		Description: "Lines of JSON", Content: map[string]*huma.MediaType{"application/x-ndjson": {Schema: &huma.Schema{Type: huma.TypeString}}},
 	}}
+	export.Metadata = audit.Recorded()
 	huma.Register(api, export, s.stream)
 	erase := operation("erase-tenant", http.MethodDelete, "/{tenant}", "Erase a tenant, everywhere and at once",
 		"When the call returns, nothing of the tenant can be searched, shown or read any more, and it can begin anew. After an error, erasing goes on by itself, or by the same call again. For operators of the tenant default, and admins of the tenant.")
