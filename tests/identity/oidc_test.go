@@ -29,7 +29,7 @@ type provider struct {
 
 func newProvider(t *testing.T) *provider {
 	t.Helper()
-	return &provider{home: provisioned(t), port: process.FreePort(t), settings: filepath.Join(t.TempDir(), "settings.json")}
+	return &provider{home: provisioned(t, servers.IdentityName), port: process.FreePort(t), settings: filepath.Join(t.TempDir(), "settings.json")}
 }
 
 func (p *provider) issuer() string { return "http://127.0.0.1:" + p.port }

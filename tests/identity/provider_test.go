@@ -22,13 +22,13 @@ import (
 	"github.com/toolstream/toolstream/internal/testing/servers"
 )
 
-// provisioned returns the folder of the providers, or skips.
-func provisioned(t *testing.T) string {
+// provisioned returns the folder of a provider, or skips.
+func provisioned(t *testing.T, name string) string {
 	t.Helper()
 	if os.Getenv(level.Servers) == "" {
 		level.Campaign(t)
 	}
-	home, err := servers.Provision(t.Context(), servers.IdentityName)
+	home, err := servers.Provision(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 // kafkaVersion is the one that pom.xml pins: a test holds them together.
 const kafkaVersion = "4.1.1"
 
-// oldestJava is what Kafka 4 wants of its runtime.
+// oldestJava is what Kafka 4 and Keycloak 26 want of their runtime.
 const oldestJava = 17
 
 //go:embed pom.xml
@@ -70,7 +70,7 @@ func checkJava(ctx context.Context) error {
 		return fmt.Errorf("%w: %s does not tell its version: %s", ErrUnavailable, java, end(out))
 	}
 	if n, err := strconv.Atoi(string(m[1])); err != nil || n < oldestJava {
-		return fmt.Errorf("%w: %s is Java %s, Kafka wants %d; JAVA_HOME names another", ErrUnavailable, java, m[1], oldestJava)
+		return fmt.Errorf("%w: %s is Java %s, Kafka and Keycloak want %d; JAVA_HOME names another", ErrUnavailable, java, m[1], oldestJava)
 	}
 	return nil
 }
