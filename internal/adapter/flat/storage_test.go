@@ -158,6 +158,13 @@ func memory(i *Index, tenant string) map[name]string {
 	return out
 }
 
+// rebuild makes the scores of a tenant exact at once, as the maintenance would after a while.
+func rebuild(i *Index, tenant string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.find(tenant).rebuild()
+}
+
 // A restart finds what was there, compacted meanwhile, and ranks the same.
 func TestRestart(t *testing.T) {
 	folder, m := t.TempDir(), newMaker(4)
@@ -188,7 +195,7 @@ func TestRestart(t *testing.T) {
 	if records := i.Stats()["tenant"].Records; size > 2*records+32<<20 {
 		t.Errorf("%d bytes on disk for records of %d", size, records)
 	}
-	i.find("tenant").rebuild()
+	rebuild(i, "tenant")
 	ask := func() (all []string) {
 		q := newMaker(77)
 		q.dimensions = m.dimensions
