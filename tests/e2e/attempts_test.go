@@ -499,7 +499,7 @@ func (a *attempt) make(ctx context.Context, server string) (status int, answer s
 	}
 	parts := strings.Split(string(volatile.ReplaceAll(body, nil)), "{") // the errors of one answer have no order
 	for i := range parts {
-		parts[i] = strings.TrimRight(parts[i], ",]}")
+		parts[i] = strings.TrimRight(parts[i], ",]} \n")
 	}
 	slices.Sort(parts)
 	return resp.StatusCode, fmt.Sprintf("%v\n%s", header, strings.Join(parts, "{"))
