@@ -29,8 +29,8 @@ type API struct {
 // maxGrants is the largest body with grants that is read, in bytes.
 const maxGrants = 4 << 20
 
-// errOpen says why a server without authentication has no grants.
-const errOpen = "without authentication everybody is an admin, and grants have no effect: set auth.tokens_file or auth.oidc"
+// errNone says why a server without authentication has no grants.
+var errNone = errors.New("without authentication everybody is an admin, and grants have no effect: set auth.tokens_file or auth.oidc")
 
 type (
 	policyOutput struct{ Body Policy }
@@ -97,9 +97,6 @@ func (a *API) Routes(api huma.API) {
 	}, a.explain)
 }
 
-// errNone says that there is no store.
-var errNone = errors.New(errOpen)
-
 func (a *API) of(tenant string) (*Policy, error) {
 	if a.Store == nil {
 		return nil, errNone
@@ -132,15 +129,11 @@ func (a *API) replace(ctx context.Context, in *changeInput) (*changeOutput, erro
 // changed returns the grants that a change adds, after a plus, and removes, after a minus.
 func changed(before, after *Policy) []string {
 	var out []string
-	for _, only := range []struct {
-		sign        string
-		has, lacked *Policy
-	}{{"+ ", after, before}, {"- ", before, after}} {
-		for _, g := range only.has.Grants {
-			if !slices.ContainsFunc(only.lacked.Grants, func(o Grant) bool { return o.ID == g.ID }) {
-				out = append(out, only.sign+g.String())
-			}
-		}
+	for _, g := range after.without(before) {
+		out = append(out, "+ "+g.String())
+	}
+	for _, g := range before.without(after) {
+		out = append(out, "- "+g.String())
 	}
 	return out
 }
