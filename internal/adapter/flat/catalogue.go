@@ -51,7 +51,8 @@ func (i *Index) List(ctx context.Context, tenant string, l index.Listing) ([]sch
 	if t == nil {
 		return nil, "", nil
 	}
-	found := t.now.Load().following(l)
+	s := t.now.Load()
+	found := s.following(l, t.scopes.masks(l.Scope, s.blocks))
 	next := ""
 	if len(found) > l.Limit {
 		found, next = found[:l.Limit], found[l.Limit-1].ref.ID
@@ -69,18 +70,23 @@ func (i *Index) List(ctx context.Context, tenant string, l index.Listing) ([]sch
 	return page, next, nil
 }
 
-// following returns the entities of a page, in the order of their ids, and one more.
-func (s *snapshot) following(l index.Listing) []*entity {
+// following returns the entities of a page, in the order of their ids, and one more. Masks
+// are the slots of each block that it may hold, nil for all.
+func (s *snapshot) following(l index.Listing, masks []uint64) []*entity {
 	owner, n := unique.Make(l.Provider), l.Limit+1
 	var first []*entity
 	cut := func() {
 		slices.SortFunc(first, func(a, b *entity) int { return cmp.Compare(a.ref.ID, b.ref.ID) })
 		first = first[:min(n, len(first))]
 	}
-	for _, b := range s.blocks {
-		for live := b.live; live != 0; live &= live - 1 {
+	for i, b := range s.blocks {
+		live := b.live
+		if masks != nil {
+			live &= masks[i]
+		}
+		for ; live != 0; live &= live - 1 {
 			e := b.entities[bits.TrailingZeros64(live)]
-			if e.ref.Kind != l.Kind || e.ref.ID <= l.Cursor || l.Provider != "" && e.provider != owner || l.Quarantined && !e.quarantined || !e.inScope(l.Scope) {
+			if e.ref.Kind != l.Kind || e.ref.ID <= l.Cursor || l.Provider != "" && e.provider != owner || l.Quarantined && !e.quarantined {
 				continue
 			}
 			if first = append(first, e); len(first) == 4*n+blockSize {
