@@ -86,6 +86,11 @@ func (s *Selection) Names() []string {
 	return out
 }
 
+// Len returns how many names Names returns.
+func (s *Selection) Len() int {
+	return len(s.providers) + len(s.sources) + len(s.tags) + len(s.tools)
+}
+
 // Allows reports whether a tool is in the scope. It is what every part of the program asks
 // that shows a tool, or says that it is there.
 func (s *Scope) Allows(t *Tool) bool {

@@ -170,12 +170,12 @@ func (s *Search) proposals(ctx context.Context, m Model, l *index.Lookup) ([]sch
 	if err != nil {
 		return nil, err
 	}
-	filters := filter(l)
+	filters, limit := filter(l), s.limit(l)
 	group := pool.NewWithResults[[]*pb.SearchResult]().WithContext(ctx).WithCancelOnError().WithFirstError()
 	for _, near := range questions {
 		group.Go(func(ctx context.Context) ([]*pb.SearchResult, error) {
 			return s.find(ctx, &pb.SearchRequest{
-				Collection: class, Tenant: l.Tenant, Limit: s.limit(l),
+				Collection: class, Tenant: l.Tenant, Limit: limit,
 				NearVector: near, Filters: filters, Properties: &pb.PropertiesRequest{NonRefProperties: []string{propKind, propKey}},
 			})
 		})
@@ -337,14 +337,13 @@ func inScope(s *policy.Scope) []*pb.Filters {
 	if s.Deny.All {
 		all = append(all, anyOf(propKind, []string{kindFence})) // nothing: no vector is a fence's
 	}
-	allowed, denied := s.Allow.Names(), s.Deny.Names()
-	if !s.Allow.All && len(allowed) <= mostAllowed {
-		all = append(all, anyOf(propGrantable, append(allowed, nobody)))
+	if !s.Allow.All && s.Allow.Len() <= mostAllowed {
+		all = append(all, anyOf(propGrantable, append(s.Allow.Names(), nobody)))
 	}
-	if len(denied) > mostDenied {
+	if s.Deny.Len() > mostDenied {
 		return all
 	}
-	for _, name := range denied {
+	for _, name := range s.Deny.Names() {
 		all = append(all, &pb.Filters{
 			Operator:  pb.Filters_OPERATOR_NOT_EQUAL,
 			Target:    &pb.FilterTarget{Target: &pb.FilterTarget_Property{Property: propGrantable}},
@@ -364,7 +363,7 @@ const (
 
 // partly reports whether Weaviate is told only a part of a scope, or nothing.
 func partly(s *policy.Scope) bool {
-	return s != nil && (!s.Allow.All && len(s.Allow.Names()) > mostAllowed || len(s.Deny.Names()) > mostDenied)
+	return s != nil && (!s.Allow.All && s.Allow.Len() > mostAllowed || s.Deny.Len() > mostDenied)
 }
 
 // nobody is no name of a grant: a filter needs a value.
