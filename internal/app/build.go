@@ -100,12 +100,8 @@ func (p *process) buildIngest(context.Context) error {
 	if err != nil {
 		return config.Wrong{Err: fmt.Errorf("events.types: %w", err)}
 	}
-	limits, err := p.cfg.Limits.Quotas()
-	if err != nil {
-		return config.Wrong{Err: err}
-	}
 	p.ingest, err = ingest.New(ingest.Config{
-		Origins: strings.Fields(p.cfg.Events.Origins), EventTypes: types, Tools: limits.Tools, Shared: p.apart,
+		Origins: strings.Fields(p.cfg.Events.Origins), EventTypes: types, Tools: p.limits.Tools, Shared: p.apart,
 	}, ingest.Deps{
 		Publisher: p.bus, Follower: p.bus, Now: time.Now, Logger: p.log, Registerer: p.metrics,
 	})
@@ -114,7 +110,7 @@ func (p *process) buildIngest(context.Context) error {
 	}
 	p.openDeadLetters()
 	p.run("ingest", p.ingest.Run)
-	if err := p.buildSources(limits.Sources); err != nil {
+	if err := p.buildSources(p.limits.Sources); err != nil {
 		return err
 	}
 	if err := p.buildTenants(); err != nil {

@@ -77,6 +77,7 @@ type process struct {
 	toPeers *http.Transport
 
 	credentials httpserver.Credentials
+	limits      config.Quotas
 	limiter     *httpserver.Limiter
 
 	server  tenants.Server                                         // the bus with all that it holds
@@ -150,6 +151,7 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 	if err != nil {
 		return config.Wrong{Err: err}
 	}
+	p.limits = limits
 	p.limiter = httpserver.NewLimiter(httpserver.Limits{
 		Requests: limits.Requests, Searches: limits.Searches, Feedback: limits.Feedback, Bytes: limits.Bytes, SubjectShare: limits.SubjectShare,
 	}, p.metrics)
