@@ -28,7 +28,7 @@ func OpenPair(name, cert, key string, log *slog.Logger) (Pair, error) {
 		}
 		return &pair, nil
 	}
-	files, err := freshfile.Open(name, log, read, cert, key)
+	files, err := freshfile.Open(name, freshfile.Holds, log, read, cert, key)
 	if err != nil {
 		return Pair{}, fmt.Errorf("%s: %w", name, err)
 	}

@@ -20,7 +20,7 @@ func TestAChangeThatCouldNotBeReadIsReadLater(t *testing.T) {
 	}
 	var fails error
 	write("first")
-	f, err := Open("file", slog.New(slog.DiscardHandler), func() (string, error) {
+	f, err := Open("file", Holds, slog.New(slog.DiscardHandler), func() (string, error) {
 		text, err := os.ReadFile(path)
 		if fails != nil {
 			err = fails

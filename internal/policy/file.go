@@ -9,11 +9,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"sync"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/toolstream/toolstream/internal/wholefile"
+	"github.com/toolstream/toolstream/internal/freshfile"
 )
 
 // ErrFile is the reason why grants in a file are not changed by a call.
@@ -21,56 +20,38 @@ var ErrFile = errors.New("the grants are those of auth.policy_file: change the f
 
 // file knows the grants of all tenants by a file, as it is now.
 type file struct {
-	log *slog.Logger
-
-	mu       sync.Mutex
-	watched  wholefile.Watched
-	unread   bool               // the file could not be opened
-	policies map[string]*Policy // by tenant; nil: the file cannot be read
-}
+	*freshfile.Files[map[string]*Policy]
+} // by tenant
 
 // OpenFile returns a store of the grants in a YAML file: a list for each tenant, by its
 // name. The file is looked at whenever somebody asks, so that a change of it is in force at
 // once. While it cannot be read, nothing is known.
 func OpenFile(path string, log *slog.Logger) (*Store, error) {
-	f := &file{log: log, watched: wholefile.Watched{Path: path}}
-	return &Store{file: f, log: log}, f.look()
+	read := func() (map[string]*Policy, error) {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		policies, err := parse(content)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return policies, nil
+	}
+	files, err := freshfile.Open("auth.policy_file", "nothing is shown until it can be", log, read, path)
+	return &Store{file: &file{files}, log: log}, err
 }
 
 // of returns the policy of a tenant.
 func (f *file) of(tenant string) (*Policy, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	was := f.unread
-	if err := f.look(); err != nil && !was {
-		f.log.Error("auth.policy_file cannot be read: nothing is shown until it can be", "error", err)
-	}
-	switch p := f.policies[tenant]; {
-	case f.policies == nil:
+	policies, err := f.Read()
+	if err != nil {
 		return nil, ErrUnknown
-	case p == nil:
-		return &Policy{Version: noGrants}, nil
-	default:
+	}
+	if p := policies[tenant]; p != nil {
 		return p, nil
 	}
-}
-
-// look reads the file if it has changed. Its error is that of reading it now.
-func (f *file) look() error {
-	if changed := f.watched.Changed(); !changed && !f.unread {
-		return nil
-	}
-	f.policies = nil
-	content, err := os.ReadFile(f.watched.Path)
-	f.unread = err != nil // which may end without a change of the file
-	if err != nil {
-		return err
-	}
-	f.policies, err = parse(content)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.watched.Path, err)
-	}
-	return nil
+	return &Policy{Version: noGrants}, nil
 }
 
 // parse reads the grants of tenants.

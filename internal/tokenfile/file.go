@@ -24,7 +24,7 @@ func Open(path string, log *slog.Logger) (*File, error) {
 		}
 		return byHash, err
 	}
-	tokens, err := freshfile.Open("auth.tokens_file", log, read, path)
+	tokens, err := freshfile.Open("auth.tokens_file", freshfile.Holds, log, read, path)
 	return &File{tokens}, err
 }
 

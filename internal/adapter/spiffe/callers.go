@@ -93,7 +93,7 @@ func Open(cfg Config, log *slog.Logger) (*Callers, error) {
 	}
 	var err error
 	read := func() ([]*x509.Certificate, error) { return certfile.Authorities(cfg.CAFile) }
-	if c.authorities, err = freshfile.Open("auth.certificates.ca_file", log, read, cfg.CAFile); err != nil {
+	if c.authorities, err = freshfile.Open("auth.certificates.ca_file", freshfile.Holds, log, read, cfg.CAFile); err != nil {
 		return nil, fmt.Errorf("auth.certificates.ca_file: %w", err)
 	}
 	return c, nil
