@@ -18,7 +18,7 @@ import (
 	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/tokenfile"
+	"github.com/toolstream/toolstream/internal/testing/tokentest"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -133,13 +133,7 @@ func tokensOf(t *testing.T, file string, callers ...identity.Caller) map[string]
 	t.Helper()
 	secrets := map[string]string{}
 	for _, c := range callers {
-		token, secret, err := tokenfile.Create(c, time.Time{})
-		if err == nil {
-			err = tokenfile.Add(file, token)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		secret := tokentest.Add(t, file, c, time.Time{})
 		secrets[c.Subject] = secret
 	}
 	return secrets

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/tokenfile"
+	"github.com/toolstream/toolstream/internal/testing/tokentest"
 )
 
 // A tenant sees its own tools, and nothing of the deployment or of other tenants.
@@ -18,13 +18,7 @@ func TestATenantSeesItsOwnStatus(t *testing.T) {
 	cfg.Auth.TokensFile = filepath.Join(t.TempDir(), "tokens")
 	secrets := map[string]string{}
 	for _, tenant := range []string{identity.DefaultTenant, "acme"} {
-		token, secret, err := tokenfile.Create(identity.Caller{Tenant: tenant, Role: identity.Operator}, time.Time{})
-		if err == nil {
-			err = tokenfile.Add(cfg.Auth.TokensFile, token)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		secret := tokentest.Add(t, cfg.Auth.TokensFile, identity.Caller{Tenant: tenant, Role: identity.Operator}, time.Time{})
 		secrets[tenant] = secret
 	}
 	e, _ := up(t, cfg)

@@ -26,7 +26,7 @@ import (
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/status"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
-	"github.com/toolstream/toolstream/internal/tokenfile"
+	"github.com/toolstream/toolstream/internal/testing/tokentest"
 	"github.com/toolstream/toolstream/services/query"
 )
 
@@ -251,13 +251,7 @@ func (d deployment) ask(c *http.Client, url string, header http.Header) (int, st
 // A call has the same caller at the service that it is for and at one that passes it on.
 func TestCertificatesAndTokensSayWhoCalls(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
-	token, secret, err := tokenfile.Create(identity.Caller{Tenant: identity.DefaultTenant, Role: identity.Admin}, time.Time{})
-	if err == nil {
-		err = tokenfile.Add(tokens, token)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := tokentest.Add(t, tokens, identity.Caller{Tenant: identity.DefaultTenant, Role: identity.Admin}, time.Time{})
 	d := deployed(t, tokens)
 	opsCert, _ := d.authority.Issue(t, nil, "spiffe://acme.example/ops")
 	block, _ := pem.Decode(opsCert)

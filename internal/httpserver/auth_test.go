@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/testing/tokentest"
 	"github.com/toolstream/toolstream/internal/tokenfile"
 )
 
@@ -26,13 +27,7 @@ func tokensFor(t *testing.T, callers ...identity.Caller) (path string, secrets [
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "tokens")
 	for _, c := range callers {
-		token, secret, err := tokenfile.Create(c, time.Time{})
-		if err == nil {
-			err = tokenfile.Add(path, token)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		secret := tokentest.Add(t, path, c, time.Time{})
 		secrets = append(secrets, secret)
 	}
 	return path, secrets
@@ -51,13 +46,7 @@ func TestTheTokenSaysWhoCalls(t *testing.T) {
 	planner := identity.Caller{Tenant: "team-a", Subject: "planner", Role: identity.Reader}
 	admin := identity.Caller{Tenant: "team-b", Role: identity.Admin}
 	path, secrets := tokensFor(t, planner, admin)
-	late, expired, err := tokenfile.Create(planner, time.Unix(1, 0))
-	if err == nil {
-		err = tokenfile.Add(path, late)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expired := tokentest.Add(t, path, planner, time.Unix(1, 0))
 	var got identity.Caller
 	h := authenticate(credentials{Credentials: Credentials{Tokens: opened(t, path)}, log: slog.New(slog.DiscardHandler)}, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = identity.From(r.Context()) }))
 	for _, tc := range []struct {

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,7 +22,7 @@ import (
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/testing/process"
-	"github.com/toolstream/toolstream/internal/tokenfile"
+	"github.com/toolstream/toolstream/internal/testing/tokentest"
 )
 
 // attempts is how many requests are made in each deployment.
@@ -54,13 +53,7 @@ func intruders(t *testing.T, file string) []intruder {
 	t.Helper()
 	var out []intruder
 	add := func(caller identity.Caller) {
-		token, secret, err := tokenfile.Create(caller, time.Time{})
-		if err == nil {
-			err = tokenfile.Add(file, token)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		secret := tokentest.Add(t, file, caller, time.Time{})
 		out = append(out, intruder{caller.String() + " " + string(caller.Role), secret, caller.Role})
 	}
 	add(identity.Caller{Tenant: "acme", Role: identity.Admin})
@@ -142,16 +135,16 @@ func fillAcme(t *testing.T, owner *client.Client, d process.Deployment) {
 				"outputSchema": map[string]any{"type": "object", "properties": map[string]any{"city": map[string]any{"type": "string", "description": word}}},
 				"tags":         []string{"weather", strings.Fields(word)[len(strings.Fields(word))-1]},
 			}
-			sendJSON(t, owner, http.MethodPut, fmt.Sprintf("/v1/tools/%s%%2Ftool-%d?provider=%s", provider, i, provider), tool)
+			fillOne(t, owner, fmt.Sprintf("/v1/tools/%s%%2Ftool-%d?provider=%s", provider, i, provider), tool)
 		}
 	}
 	// A provider of whose tools one is shown.
 	for name, about := range map[string]string{"shown": "Gives the forecast of a city.", "hidden": "Gives the forecast of a qzcanarycity."} {
-		sendJSON(t, owner, http.MethodPut, "/v1/tools/mixed%2F"+name+"?provider=mixed", map[string]any{"name": name + "_forecast", "description": about})
+		fillOne(t, owner, "/v1/tools/mixed%2F"+name+"?provider=mixed", map[string]any{"name": name + "_forecast", "description": about})
 	}
-	sendJSON(t, owner, http.MethodPut, "/v1/providers/mixed", map[string]any{"name": "qzcanarymixed", "description": "Is qzcanarymixed."})
-	sendJSON(t, owner, http.MethodPut, "/v1/providers/secret", map[string]any{"name": "qzcanaryprovider", "description": "All that is qzcanaryhidden."})
-	sendJSON(t, owner, http.MethodPut, "/v1/grants", policy.Policy{Version: "0", Grants: []policy.Grant{
+	fillOne(t, owner, "/v1/providers/mixed", map[string]any{"name": "qzcanarymixed", "description": "Is qzcanarymixed."})
+	fillOne(t, owner, "/v1/providers/secret", map[string]any{"name": "qzcanaryprovider", "description": "All that is qzcanaryhidden."})
+	fillOne(t, owner, "/v1/grants", policy.Policy{Version: "0", Grants: []policy.Grant{
 		{Effect: policy.Allow, Action: policy.Destroy, On: "*", To: "role:admin"},
 		{Effect: policy.Allow, Action: policy.Destroy, On: "provider:open", To: "*"},
 		{Effect: policy.Allow, Action: policy.Find, On: "tool:mixed/shown", To: "*"},
@@ -169,17 +162,11 @@ func fillAcme(t *testing.T, owner *client.Client, d process.Deployment) {
 	}
 }
 
-func sendJSON(t *testing.T, c *client.Client, method, path string, body any) {
+func fillOne(t *testing.T, owner *client.Client, path string, body any) {
 	t.Helper()
-	raw, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
+	if err := owner.Put(t.Context(), path, body, nil); err != nil {
+		t.Fatalf("%s: %v", path, err)
 	}
-	answer, err := c.Send(t.Context(), method, path, nil, "application/json", bytes.NewReader(raw))
-	if err != nil {
-		t.Fatalf("%s %s: %v", method, path, err)
-	}
-	_ = answer.Close()
 }
 
 // catalogue is where the tools and providers of a tenant are listed.

@@ -10,20 +10,14 @@ import (
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/testing/process"
-	"github.com/toolstream/toolstream/internal/tokenfile"
+	"github.com/toolstream/toolstream/internal/testing/tokentest"
 )
 
 // BenchmarkPolicyChange changes the grants of a tenant, and reports how long it takes until
 // the last query replica obeys.
 func BenchmarkPolicyChange(b *testing.B) {
 	tokens := filepath.Join(b.TempDir(), "tokens")
-	token, secret, err := tokenfile.Create(identity.Caller{Tenant: "acme", Role: identity.Admin}, time.Time{})
-	if err == nil {
-		err = tokenfile.Add(tokens, token)
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	secret := tokentest.Add(b, tokens, identity.Caller{Tenant: "acme", Role: identity.Admin}, time.Time{})
 	d := process.ServeIn(b, &cluster, binary(), []string{"TOOLSTREAM_AUTH_TOKENS_FILE=" + tokens})
 	owner := d.Front().Client
 	owner.Token = secret

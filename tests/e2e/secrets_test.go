@@ -28,8 +28,8 @@ import (
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/status"
 	"github.com/toolstream/toolstream/internal/testing/process"
+	"github.com/toolstream/toolstream/internal/testing/tokentest"
 	"github.com/toolstream/toolstream/internal/testing/tracingtest"
-	"github.com/toolstream/toolstream/internal/tokenfile"
 	"github.com/toolstream/toolstream/internal/webhook"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 )
@@ -399,13 +399,7 @@ func (h *hush) tokens(t *testing.T) string {
 		"admin": {identity.Caller{Tenant: identity.DefaultTenant, Role: identity.Admin}, time.Time{}}, "reader": {identity.Caller{Tenant: identity.DefaultTenant, Subject: "r", Role: identity.Reader}, time.Time{}},
 		"rival": {identity.Caller{Tenant: "rival", Role: identity.Admin}, time.Time{}}, "expired": {identity.Caller{Tenant: identity.DefaultTenant, Subject: "e", Role: identity.Admin}, time.Now().Add(-time.Hour)},
 	} {
-		token, secret, err := tokenfile.Create(of.Caller, of.expires)
-		if err == nil {
-			err = tokenfile.Add(file, token)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		secret := tokentest.Add(t, file, of.Caller, of.expires)
 		h.plant(canaryOf{name: name + " token", value: secret})
 		if name == "admin" {
 			h.token = secret

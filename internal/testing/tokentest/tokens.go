@@ -1,0 +1,24 @@
+// Package tokentest makes tokens for tests.
+package tokentest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/tokenfile"
+)
+
+// Add adds a token of a caller to a file, which is made where it is missing, and returns what
+// the caller presents. A token with a zero end never expires.
+func Add(t testing.TB, file string, c identity.Caller, expires time.Time) (secret string) {
+	t.Helper()
+	token, secret, err := tokenfile.Create(c, expires)
+	if err == nil {
+		err = tokenfile.Add(file, token)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
