@@ -5,7 +5,6 @@ package registry
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -29,9 +28,9 @@ import (
 
 // Providers tells what is indexed of a provider: the service that searches.
 type Providers interface {
-	Provider(ctx context.Context, id string) (query.Entry, error)
-	// Visible reports whether the caller may find the provider of a source.
-	Visible(ctx context.Context, provider, source string) (bool, error)
+	// Provider returns what is indexed of the provider of a source, nothing where it says
+	// nothing of itself, and whether the caller may find it.
+	Provider(ctx context.Context, id, source string) (about query.Entry, visible bool, err error)
 }
 
 // Registry serves the servers.
@@ -192,16 +191,8 @@ func nameOf(s sources.Source, parent string) string {
 // entry returns what is told of a server, false where its provider is in quarantine or the
 // caller may not find it.
 func (r *Registry) entry(ctx context.Context, s server) (mcpregistry.ServerEntry, bool, error) {
-	provider := s.Root(s.Name)
-	if visible, err := r.Providers.Visible(ctx, provider, s.Name); err != nil || !visible {
-		return mcpregistry.ServerEntry{}, false, err
-	}
-	about, err := r.Providers.Provider(ctx, provider)
-	var status huma.StatusError
-	if errors.As(err, &status) && status.GetStatus() == http.StatusNotFound {
-		about, err = query.Entry{}, nil // it says nothing of itself
-	}
-	if err != nil || about.Quarantined {
+	about, visible, err := r.Providers.Provider(ctx, s.Root(s.Name), s.Name)
+	if err != nil || !visible || about.Quarantined {
 		return mcpregistry.ServerEntry{}, false, err
 	}
 	at := mcpregistry.ServerRemote{Type: mcpregistry.Streamable, URL: redact.Text(s.URL)}

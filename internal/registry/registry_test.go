@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/toolstream/toolstream/internal/adapter/mcpregistry"
@@ -23,16 +22,9 @@ import (
 
 type providers map[string]query.Entry
 
-func (p providers) Provider(_ context.Context, id string) (query.Entry, error) {
-	if e, there := p[id]; there {
-		return e, nil
-	}
-	return query.Entry{}, huma.Error404NotFound("none")
-}
-
-// Visible hides the source secret.
-func (p providers) Visible(_ context.Context, provider, source string) (bool, error) {
-	return provider != "secret" || source != "secret", nil
+// Provider hides the source secret.
+func (p providers) Provider(_ context.Context, id, source string) (query.Entry, bool, error) {
+	return p[id], id != "secret" || source != "secret", nil
 }
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -180,29 +180,27 @@ func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error)
 	return entityAnswer{Entry: line(e), Format: e.Format, Hash: e.Hash, Document: e.Document, Raw: raw}, nil
 }
 
-// Provider returns a provider as lists show it to the caller. The error is one for an answer
-// over HTTP; that of none has status 404.
-func (s *Service) Provider(ctx context.Context, id string) (Entry, error) {
-	answer, err := s.get(ctx, refOf(identity.From(ctx).Tenant, schema.KindProvider, id))
-	return answer.Entry, err
-}
-
-// Visible reports whether the caller may find the provider of a source. The error is one for
-// an answer over HTTP.
-func (s *Service) Visible(ctx context.Context, provider, source string) (bool, error) {
+// Provider returns the provider of a source as lists show it, and whether the caller may find
+// it. One that says nothing of itself, or nothing that the caller may find, has an empty entry.
+// The error is one for an answer over HTTP.
+func (s *Service) Provider(ctx context.Context, id, source string) (about Entry, visible bool, err error) {
 	scope, err := s.scope(ctx, identity.From(ctx))
 	if err != nil {
-		return false, s.unknownGrants()
+		return Entry{}, false, s.unknownGrants()
 	}
 	now, release := s.snapshot()
 	defer release()
-	ref := refOf(identity.From(ctx).Tenant, schema.KindProvider, provider)
-	e, _, _, err := now.Catalogue.Get(ctx, ref, nil) // grants may name the tags of its document
+	ref := refOf(identity.From(ctx).Tenant, schema.KindProvider, id)
+	e, _, there, err := now.Catalogue.Get(ctx, ref, nil) // grants may name the tags of its document
 	if err != nil {
-		return false, s.catalogueProblem(ctx, err)
+		return Entry{}, false, s.catalogueProblem(ctx, err)
 	}
-	of := policy.ToolOf(ref, "", source, e.Document.Tags)
-	return scope.Allows(&of), nil
+	followed := policy.ToolOf(ref, "", source, e.Document.Tags)
+	own := policy.ToolOf(ref, "", e.From, e.Document.Tags)
+	if visible = scope.Allows(&followed); visible && there && scope.Allows(&own) {
+		about = line(e)
+	}
+	return about, visible, nil
 }
 
 // Tools yields what grants know of every tool and provider of a tenant.

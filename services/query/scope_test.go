@@ -87,7 +87,7 @@ func TestAProviderIsVisibleByItsDocumentAndItsSource(t *testing.T) {
 		{guest, "unsaid", "closed", false},
 		{guest, "unsaid", "open", true},
 	} {
-		if got, err := b.Visible(identity.With(t.Context(), c.caller), c.provider, c.source); err != nil || got != c.want {
+		if _, got, err := b.Provider(identity.With(t.Context(), c.caller), c.provider, c.source); err != nil || got != c.want {
 			t.Errorf("%s of %s to %v: %v, %v", c.provider, c.source, c.caller.Groups, got, err)
 		}
 	}
