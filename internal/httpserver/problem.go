@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -20,6 +22,19 @@ func WriteProblem(w http.ResponseWriter, status int, detail string) {
 	w.WriteHeader(status)
 	// The status line is sent: a write fails here only if the client has left.
 	_ = json.NewEncoder(w).Encode(huma.ErrorModel{Status: status, Title: http.StatusText(status), Detail: detail})
+}
+
+// Unavailable is the answer while a part does not answer: the client may send again after so
+// many seconds.
+func Unavailable(detail string, again int) error {
+	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(detail), http.Header{"Retry-After": {strconv.Itoa(again)}})
+}
+
+// Unprocessable is the answer to a body that says what it must not.
+func Unprocessable(err *schema.Invalid) error {
+	return huma.Error422UnprocessableEntity(err.Error(), &huma.ErrorDetail{
+		Message: err.Reason, Location: "body" + strings.ReplaceAll(err.Path, "/", "."), Value: err.Value,
+	})
 }
 
 // Bounds of a problem document.

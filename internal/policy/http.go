@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/toolstream/toolstream/internal/audit"
+	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -250,13 +251,11 @@ func problem(err error) error {
 	var invalid *schema.Invalid
 	switch {
 	case errors.As(err, &invalid):
-		return huma.NewError(http.StatusUnprocessableEntity, invalid.Error(), &huma.ErrorDetail{
-			Message: invalid.Reason, Location: "body" + strings.ReplaceAll(invalid.Path, "/", "."), Value: invalid.Value,
-		})
+		return httpserver.Unprocessable(invalid)
 	case errors.Is(err, ErrChanged), errors.Is(err, ErrFile), errors.Is(err, errNone):
 		return huma.Error409Conflict(err.Error())
 	case errors.Is(err, ErrUnknown):
-		return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(ErrUnknown.Error()), http.Header{"Retry-After": {"1"}})
+		return httpserver.Unavailable(ErrUnknown.Error(), 1)
 	}
-	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable("the store of grants does not answer"), http.Header{"Retry-After": {"1"}})
+	return httpserver.Unavailable("the store of grants does not answer", 1)
 }

@@ -150,7 +150,7 @@ func (s server) version() string { return fmt.Sprintf("1.0.%d", s.changed().Unix
 func (r *Registry) servers(ctx context.Context) ([]server, error) {
 	all, err := r.Sources(ctx, identity.From(ctx).Tenant)
 	if err != nil {
-		return nil, huma.ErrorWithHeaders(huma.Error503ServiceUnavailable("the sources cannot be read"), http.Header{"Retry-After": {"5"}})
+		return nil, httpserver.Unavailable("the sources cannot be read", 5)
 	}
 	parents := map[string]string{} // their kinds
 	var out []server

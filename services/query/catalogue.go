@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/toolstream/toolstream/internal/audit"
+	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/policy"
@@ -214,7 +215,7 @@ func (s *Service) Tools(tenant string) iter.Seq[policy.Tool] {
 
 // unknownGrants is the answer while nobody knows what the caller may see.
 func (s *Service) unknownGrants() error {
-	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(policy.ErrUnknown.Error()), http.Header{"Retry-After": {"1"}})
+	return httpserver.Unavailable(policy.ErrUnknown.Error(), 1)
 }
 
 func (s *Service) list(ctx context.Context, l index.Listing) ([]Entry, string, error) {
@@ -239,7 +240,7 @@ func (s *Service) list(ctx context.Context, l index.Listing) ([]Entry, string, e
 
 func (s *Service) catalogueProblem(ctx context.Context, err error) error {
 	s.reading.Note(ctx, s.deps.Logger, err, "query: the catalogue cannot be read", "")
-	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable("the catalogue cannot be read"), http.Header{"Retry-After": {"1"}})
+	return httpserver.Unavailable("the catalogue cannot be read", 1)
 }
 
 func line(e schema.Entity) Entry {

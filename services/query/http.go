@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/health"
+	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -103,9 +103,7 @@ func (s *Service) problem(ctx context.Context, err error, state *health.State, f
 	status := Status(err)
 	var invalid *schema.Invalid
 	if errors.As(err, &invalid) {
-		return huma.NewError(status, invalid.Error(), &huma.ErrorDetail{
-			Message: invalid.Reason, Location: "body" + strings.ReplaceAll(invalid.Path, "/", "."), Value: invalid.Value,
-		})
+		return httpserver.Unprocessable(invalid)
 	}
 	if status >= http.StatusInternalServerError && !errors.Is(err, ErrBusy) { // which is counted, and would flood the log
 		state.Note(ctx, s.deps.Logger, err, fails, "")
@@ -120,7 +118,7 @@ func (s *Service) problem(ctx context.Context, err error, state *health.State, f
 		case errors.Is(err, policy.ErrUnknown):
 			away = policy.ErrUnknown
 		}
-		return huma.ErrorWithHeaders(huma.NewError(status, away.Error()), http.Header{"Retry-After": {"1"}})
+		return httpserver.Unavailable(away.Error(), 1)
 	}
 	return huma.NewError(status, http.StatusText(status))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/outbound"
 	"github.com/toolstream/toolstream/internal/source"
@@ -124,7 +125,7 @@ func problem(err error) error {
 	case errors.Is(err, errUnproven):
 		return huma.Error503ServiceUnavailable(err.Error())
 	case errors.Is(err, errStore), errors.Is(err, context.Canceled):
-		return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(errStore.Error()), http.Header{"Retry-After": {"5"}})
+		return httpserver.Unavailable(errStore.Error(), 5)
 	}
 	return huma.Error422UnprocessableEntity(explain(err))
 }
