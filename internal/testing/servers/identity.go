@@ -2,12 +2,8 @@ package servers
 
 import (
 	"context"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
-	"os"
 	"path/filepath"
-	"slices"
 )
 
 // IdentityName is that of the identity provider that tests log in at: oidc-provider, which is
@@ -24,8 +20,7 @@ var (
 )
 
 func identityRecipe() recipe {
-	sum := sha256.Sum256(slices.Concat(identityLock, identityProvider))
-	return recipe{name: IdentityName, version: hex.EncodeToString(sum[:4]), make: makeIdentity}
+	return recipe{name: IdentityName, version: versionOf(identityLock, identityProvider), make: makeIdentity}
 }
 
 func makeIdentity(ctx context.Context, home string) error {
@@ -36,12 +31,10 @@ func makeIdentity(ctx context.Context, home string) error {
 	if _, err := tool("node"); err != nil {
 		return err
 	}
-	for name, text := range map[string][]byte{"package.json": identityPackages, "package-lock.json": identityLock, "provider.mjs": identityProvider} {
-		if err := os.WriteFile(filepath.Join(home, name), text, 0o644); err != nil {
-			return err
-		}
+	if err := writeAll(home, map[string][]byte{"package.json": identityPackages, "package-lock.json": identityLock, "provider.mjs": identityProvider}); err != nil {
+		return err
 	}
-	return unavailable(ctx, runTool(ctx, home, nil, gently(npm, "ci", "--no-audit", "--no-fund", "--loglevel=error")...))
+	return unavailable(ctx, runTool(ctx, home, nil, gently(append([]string{npm}, npmInstall...)...)...))
 }
 
 // OIDCProvider returns the arguments that run oidc-provider at a port, with its settings in a

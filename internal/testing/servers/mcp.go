@@ -26,8 +26,26 @@ var (
 )
 
 func mcpRecipe() recipe {
-	sum := sha256.Sum256(slices.Concat(npmLock, pipPackages))
-	return recipe{name: MCPName, version: hex.EncodeToString(sum[:4]), make: makeMCP}
+	return recipe{name: MCPName, version: versionOf(npmLock, pipPackages), make: makeMCP}
+}
+
+// npmInstall are the arguments with which npm installs what a lock names.
+var npmInstall = []string{"ci", "--no-audit", "--no-fund", "--loglevel=error"}
+
+// writeAll writes files of a recipe by their names.
+func writeAll(home string, files map[string][]byte) error {
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(home, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// versionOf returns the version of a recipe that is what its files say.
+func versionOf(files ...[]byte) string {
+	sum := sha256.Sum256(slices.Concat(files...))
+	return hex.EncodeToString(sum[:4])
 }
 
 func makeMCP(ctx context.Context, home string) error {
@@ -39,18 +57,13 @@ func makeMCP(ctx context.Context, home string) error {
 	if err != nil {
 		return err
 	}
-	packages := filepath.Join(home, "requirements.txt")
-	for path, text := range map[string][]byte{
-		filepath.Join(home, "package.json"): npmPackages, filepath.Join(home, "package-lock.json"): npmLock, packages: pipPackages,
-	} {
-		if err := os.WriteFile(path, text, 0o644); err != nil {
-			return err
-		}
+	if err := writeAll(home, map[string][]byte{"package.json": npmPackages, "package-lock.json": npmLock, "requirements.txt": pipPackages}); err != nil {
+		return err
 	}
 	for _, argv := range [][]string{
-		{npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"},
+		append([]string{npm}, npmInstall...),
 		{python, "-m", "venv", filepath.Join(home, "venv")},
-		{venvPython(home), "-m", "pip", "install", "--quiet", "--no-deps", "-r", packages},
+		{venvPython(home), "-m", "pip", "install", "--quiet", "--no-deps", "-r", filepath.Join(home, "requirements.txt")},
 	} {
 		if err := runTool(ctx, home, nil, gently(argv...)...); err != nil {
 			return unavailable(ctx, err)
