@@ -151,11 +151,7 @@ func (e *Embedded) scrubBuckets(ctx context.Context, tenant string) error {
 	}
 	return e.js.ScrubBuckets(ctx, func(bucket, key string) bool {
 		i := slices.IndexFunc(buckets, func(b tenants.Bucket) bool { return e.nats.bucket(b.Name).Bucket == bucket })
-		if i < 0 {
-			return false
-		}
-		of, _ := buckets[i].TenantOf(key)
-		return of == tenant
+		return i >= 0 && buckets[i].Has(tenant)(key)
 	})
 }
 

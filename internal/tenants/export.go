@@ -114,8 +114,9 @@ func (s *Service) exportValues(ctx context.Context, tenant string, out *json.Enc
 		if err != nil {
 			return err
 		}
+		own := b.Has(tenant)
 		for _, key := range keys {
-			if of, _ := b.TenantOf(key); of != tenant {
+			if !own(key) {
 				continue
 			}
 			e, err := b.Values.Get(ctx, key)

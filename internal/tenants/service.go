@@ -27,6 +27,11 @@ type Bucket struct {
 	Cache    bool                                         // the values can be made again
 }
 
+// Has returns a function that reports whether a key is of a tenant.
+func (b *Bucket) Has(tenant string) func(key string) bool {
+	return func(key string) bool { of, _ := b.TenantOf(key); return of == tenant }
+}
+
 // Values are those of a bucket.
 type Values interface {
 	Get(ctx context.Context, key string) (stream.Entry, error)
@@ -225,8 +230,7 @@ func (s *Service) remove(ctx context.Context, f *Fence, out *Erased) (err error)
 // removeValues removes the values of a tenant from the buckets.
 func (s *Service) removeValues(ctx context.Context, tenant string, out *Erased) error {
 	for _, b := range s.deps.Buckets {
-		own := func(key string) bool { of, _ := b.TenantOf(key); return of == tenant }
-		n, err := b.Values.Erase(ctx, own)
+		n, err := b.Values.Erase(ctx, b.Has(tenant))
 		if err != nil {
 			return err
 		}
@@ -235,8 +239,7 @@ func (s *Service) removeValues(ctx context.Context, tenant string, out *Erased) 
 		}
 	}
 	for _, b := range s.deps.Buckets {
-		own := func(key string) bool { of, _ := b.TenantOf(key); return of == tenant }
-		if err := b.Values.ForgetErased(ctx, own); err != nil {
+		if err := b.Values.ForgetErased(ctx, b.Has(tenant)); err != nil {
 			return err
 		}
 	}
