@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/oauth2"
 
+	"github.com/toolstream/toolstream/internal/certfile"
 	"github.com/toolstream/toolstream/internal/login"
 )
 
@@ -151,11 +151,13 @@ func (c *console) toProvider() (*http.Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		text, err := os.ReadFile(c.caFile)
+		own, err := certfile.Authorities(c.caFile)
 		if err != nil {
 			return nil, err
 		}
-		pool.AppendCertsFromPEM(text)
+		for _, cert := range own {
+			pool.AddCert(cert)
+		}
 		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
 	}
 	return &http.Client{Transport: transport, Timeout: providerTimeout}, nil
