@@ -279,7 +279,6 @@ func subjectOf(m stream.Message) (tenant string, revision uint64) {
 		}
 		key, headers = letter.Key, letter.Headers
 	}
-	tenant, _, _ = strings.Cut(key, "/")
 	revision, _ = strconv.ParseUint(headers[events.HeaderRevision], 10, 64)
-	return tenant, revision
+	return events.TenantOf(key), revision
 }

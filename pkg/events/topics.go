@@ -91,6 +91,12 @@ func Key(r schema.Ref) string {
 	return r.Tenant + "/" + r.ID
 }
 
+// TenantOf returns the tenant of a record key.
+func TenantOf(key string) string {
+	tenant, _, _ := strings.Cut(key, "/")
+	return tenant
+}
+
 // ParseKey is the inverse of Key. A key without a tenant, or with a tenant or
 // an id that is not acceptable, is an error.
 func ParseKey(key string) (schema.Ref, error) {

@@ -129,18 +129,12 @@ func (t *table) put(key string, r record) {
 
 // add changes the tally of a key's tenant. It is called with mu held.
 func (t *table) add(key string, d tally) {
-	tenant := tenantOf(key)
+	tenant := events.TenantOf(key)
 	if sum := t.tallies[tenant].plus(d); sum != (tally{}) {
 		t.tallies[tenant] = sum
 	} else {
 		delete(t.tallies, tenant)
 	}
-}
-
-// tenantOf returns the tenant of a key.
-func tenantOf(key string) string {
-	tenant, _, _ := strings.Cut(key, "/")
-	return tenant
 }
 
 // tally returns how many entities and records a tenant has.
@@ -202,7 +196,7 @@ func (t *table) erase(tenant string, through uint64) {
 
 // isErased reports whether a version of a key is of a tenant that was erased since.
 func (t *table) isErased(key string, v schema.Version) bool {
-	return len(t.erased) > 0 && v.Revision <= t.erased[tenantOf(key)]
+	return len(t.erased) > 0 && v.Revision <= t.erased[events.TenantOf(key)]
 }
 
 // count returns how many entities there are, by tenant, deleted ones left out.

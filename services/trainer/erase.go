@@ -28,8 +28,7 @@ func (s *Service) Erase(tenant string, erasing bool) error {
 	defer s.mu.Unlock()
 	s.memory = nil // it is loaded again, without the tenant
 	return s.deps.State.Erase(func(key string) bool {
-		kind, rest, _ := strings.Cut(key, "/")
-		owner, _, _ := strings.Cut(rest, "/")
-		return kind+"/" != keyPosition && owner == tenant
+		kind, owner, _ := splitKey(key)
+		return kind != keyPosition && owner == tenant
 	})
 }

@@ -120,12 +120,18 @@ func (s *Service) loaded() (*memory, error) {
 	return m, nil
 }
 
+// splitKey takes a key of the state apart. The kind is one of the prefixes of keys.
+func splitKey(key string) (kind, owner, name string) {
+	kind, rest, _ := strings.Cut(key, "/")
+	owner, name, _ = strings.Cut(rest, "/")
+	return kind + "/", owner, name
+}
+
 // read takes one record of the state.
 func (m *memory) read(key string, value []byte) error {
-	kind, rest, _ := strings.Cut(key, "/")
-	owner, name, _ := strings.Cut(rest, "/")
+	kind, owner, name := splitKey(key)
 	var err error
-	switch kind + "/" {
+	switch kind {
 	case keyPosition:
 		var partition int
 		var offset uint64
