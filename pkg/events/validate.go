@@ -35,6 +35,11 @@ func (c *Change) Validate() error {
 			return under("/provider", "/id", err)
 		}
 	}
+	if c.CallableName != "" {
+		if err := schema.ValidateCallableName(c.CallableName); err != nil {
+			return err
+		}
+	}
 	if len(c.Raw) > 0 && !json.Valid(c.Raw) {
 		return refuse("/raw", string(c.Raw), "must be JSON")
 	}

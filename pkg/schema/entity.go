@@ -106,10 +106,11 @@ type Parameter struct {
 type Entity struct {
 	Ref
 	Version
-	Provider string    `json:"provider,omitempty"` // owner(tool); empty for providers and for tools without an owner
-	From     string    `json:"from,omitempty"`     // name of the source that it was read from; empty: it was sent
-	Hash     string    `json:"hash,omitempty"`     // content hash of the raw document
-	Format   string    `json:"format,omitempty"`
-	Document Document  `json:"document"`
-	Updated  time.Time `json:"updated"` // when the change was accepted
+	Provider     string    `json:"provider,omitempty"`      // owner(tool); empty for providers and for tools without an owner
+	CallableName string    `json:"callable_name,omitempty"` // of a tool, as CallableName has it
+	From         string    `json:"from,omitempty"`          // name of the source that it was read from; empty: it was sent
+	Hash         string    `json:"hash,omitempty"`          // content hash of the raw document
+	Format       string    `json:"format,omitempty"`
+	Document     Document  `json:"document"`
+	Updated      time.Time `json:"updated"` // when the change was accepted
 }

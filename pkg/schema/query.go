@@ -114,6 +114,7 @@ type Result struct {
 	ID                string           `json:"id"`
 	Kind              Kind             `json:"kind"`
 	Provider          string           `json:"provider,omitempty"`
+	CallableName      string           `json:"callable_name,omitempty"` // of a tool: how a language model calls it
 	Name              string           `json:"name"`
 	Description       string           `json:"description"`
 	Score             float64          `json:"score"`               // what the order follows, before it is reranked; comparable within one weights version

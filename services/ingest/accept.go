@@ -26,8 +26,9 @@ type Outcome struct {
 	Kind      schema.Kind `json:"kind,omitempty"` // absent for a tool
 	ID        string      `json:"id,omitempty"`   // empty where no id could be read
 	Provider  string      `json:"provider,omitempty"`
-	TakenFrom string      `json:"taken_from,omitempty"` // the provider that the tool belonged to before
-	Revision  uint64      `json:"revision,omitempty"`   // of the change; of what is known, if nothing changed
+	Callable  string      `json:"callable_name,omitempty"` // of a tool that is there: how a language model calls it
+	TakenFrom string      `json:"taken_from,omitempty"`    // the provider that the tool belonged to before
+	Revision  uint64      `json:"revision,omitempty"`      // of the change; of what is known, if nothing changed
 	State     State       `json:"state"`
 	Deleted   bool        `json:"deleted,omitempty"` // the item was a delete
 	Reason    string      `json:"reason,omitempty"`  // a stable word
@@ -47,7 +48,7 @@ type Options struct {
 }
 
 func (o *Outcome) reject(reason, path, detail string) {
-	o.State, o.Reason, o.Path, o.Detail, o.Revision = Rejected, reason, path, detail, 0
+	o.State, o.Reason, o.Path, o.Detail, o.Revision, o.Callable = Rejected, reason, path, detail, 0, ""
 }
 
 // Accept decides what becomes of the items, puts what is new on the bus and
@@ -173,7 +174,7 @@ func (s *Service) change(tenant string, item formats.Item, opts Options) (*chang
 	}
 	if !item.Delete {
 		c.Op, c.Provider, c.Format, c.Hash = events.OpUpsert, norm.NFC.String(item.Provider), item.Format, item.Hash
-		c.raw, c.From = item.Raw, opts.Source
+		c.raw, c.From, c.name = item.Raw, opts.Source, item.Name
 	}
 	c.key, c.said = events.Key(c.Ref), c.sentences()
 	return c, s.validate(c)

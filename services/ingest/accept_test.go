@@ -559,3 +559,39 @@ func checkAnswer(t *rapid.T, bus *streamtest.Bus, item formats.Item, out []Outco
 		}
 	}
 }
+
+// A tool is called by what it and its provider are called, whatever came before and whichever
+// process takes it; by another name where it changes hands, and by the same one where its
+// record is written again.
+func TestAToolIsCalledByItsIDAndProvider(t *testing.T) {
+	bus := streamtest.NewBus()
+	s, stop := start(t, bus, Config{}, newWall().now)
+	one := owned(doc("p/say", "one"), "p")
+	provider := doc("p", "a provider")
+	one.Name, provider.Kind = "say", schema.KindProvider
+	got := outcomes(t, s, one, provider)
+	if got[0].Callable != "p_say" || got[1].Callable != "" || newest(t, bus, "p/say").CallableName != "p_say" {
+		t.Errorf("called %+v, on the bus %q", got, newest(t, bus, "p/say").CallableName)
+	}
+	unowned := doc("p/say", "two")
+	unowned.Name = "say"
+	if got := outcomes(t, s, one, unowned); got[0].Callable != "p_say" || got[1].Callable != "p_say" {
+		t.Errorf("the same again, and without a provider: %+v", got)
+	}
+	if got := release(t, s, unowned); got != "accepted" || newest(t, bus, "p/say").CallableName != "p_say" {
+		t.Errorf("released: %s, called %q", got, newest(t, bus, "p/say").CallableName)
+	}
+	stop()
+	s, _ = start(t, bus, Config{}, newWall().now)
+	other := owned(one, "q")
+	if got := outcomes(t, s, other); got[0].State != Rejected || got[0].Callable != "" {
+		t.Errorf("refused: %+v", got)
+	}
+	taken, err := s.Accept(t.Context(), home, []formats.Item{other}, Options{TakeOver: true})
+	if want := schema.CallableName("p/say", "q", "say"); err != nil || taken[0].Callable != want || newest(t, bus, "p/say").CallableName != want {
+		t.Errorf("of another provider: %+v, %v", taken, err)
+	}
+	if got := outcomes(t, s, gone("p/say")); got[0].Callable != "" || newest(t, bus, "p/say").CallableName != "" {
+		t.Errorf("deleted: %+v", got)
+	}
+}

@@ -70,6 +70,7 @@ func (s *Service) decide(g *group, ch *change) {
 		old, there = before.record(), true
 	}
 	ch.adopt(old)
+	ch.call()
 	state, reason := decide(old, there, before == nil && !uncertain.IsZero(), ch)
 	ch.decided(state, reason, old)
 	if state == Unchanged && ch.Event != nil {

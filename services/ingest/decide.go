@@ -44,6 +44,7 @@ const (
 type change struct {
 	events.Change // without the document; Revision, Source, First and Accepted are set when it is decided
 
+	name    string   // of the tool at its source
 	raw     []byte   // the document, valid JSON
 	said    []string // the sentences of a tool's document that are counted
 	key     string
@@ -73,6 +74,14 @@ func (c *change) adopt(old record) {
 	}
 	if c.owns(old) && c.Provider == "" && !c.opts.TakeOver {
 		c.Provider = old.provider.Value()
+	}
+}
+
+// call gives a new document of a tool the name by which a language model calls it. What is
+// written once more has it already.
+func (c *change) call() {
+	if c.Kind == schema.KindTool && !c.deletes() && c.CallableName == "" {
+		c.CallableName = schema.CallableName(c.ID, c.Provider, c.name)
 	}
 }
 
@@ -164,6 +173,9 @@ func (c *change) since(old record, there bool) uint64 {
 func (c *change) decided(state State, reason string, old record) {
 	o := c.outcome
 	o.State, o.Reason, o.Revision = state, reason, old.Revision
+	if o.Callable = ""; state == Accepted || state == Unchanged {
+		o.Callable = c.CallableName
+	}
 	switch {
 	case reason == ReasonConflict:
 		o.Detail = "version reused with different content"

@@ -113,6 +113,7 @@ type changeOutput struct {
 
 type changeAnswer struct {
 	ID       string `json:"id"`
+	Callable string `json:"callable_name,omitempty" doc:"Of a tool that is there: how a language model calls it."`
 	Revision uint64 `json:"revision,omitempty" doc:"Of the change; of what is known, if nothing changed."`
 	State    State  `json:"state" enum:"accepted,unchanged,stale"`
 	Reason   string `json:"reason,omitempty" doc:"not_found for a delete of what was not there."`
@@ -191,7 +192,7 @@ func (h *handlers) changed(o Outcome) (*changeOutput, error) {
 	if o.State == Rejected {
 		return nil, o.problem()
 	}
-	out := &changeOutput{Status: http.StatusAccepted, Body: changeAnswer{ID: o.ID, Revision: o.Revision, State: o.State, Reason: o.Reason}}
+	out := &changeOutput{Status: http.StatusAccepted, Body: changeAnswer{ID: o.ID, Callable: o.Callable, Revision: o.Revision, State: o.State, Reason: o.Reason}}
 	if o.State == Unchanged && !o.Deleted {
 		out.Status = http.StatusOK
 	}

@@ -3,6 +3,8 @@ package formats
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"io"
 	"os"
@@ -118,6 +120,39 @@ func BenchmarkOpenAPI(b *testing.B) {
 	for b.Loop() {
 		if items, _ := Parse(data, Options{}); len(items) == 0 {
 			b.Fatal("nothing read")
+		}
+	}
+}
+
+// TestCallableNamesOfRealTools gives the real tools of each set their callable names in one
+// tenant: each has one that is nobody else's.
+func TestCallableNamesOfRealTools(t *testing.T) {
+	for file, want := range map[string]int{
+		"mcp/tools.jsonl.gz": 17578, "openapi/operations.jsonl.gz": 46157, // and 594 that are refused
+		"sealtools/tools.jsonl.gz": 4076, "toolbench/tools.jsonl.gz": 3973, "toole/tools.jsonl.gz": 199,
+	} {
+		ids := map[string]string{} // by name
+		n, plain, bytes := 0, 0, 0
+		for it, p := range Read(dataFile(t, file), Options{Source: file}) {
+			if p != nil {
+				continue
+			}
+			called := schema.CallableName(it.ID, it.Provider, it.Name)
+			if err := schema.ValidateCallableName(called); err != nil {
+				t.Errorf("%s: %v", it.ID, err)
+			}
+			if other, taken := ids[called]; taken {
+				t.Errorf("%s and %s are called %s", other, it.ID, called)
+			}
+			ids[called] = it.ID
+			n, bytes = n+1, bytes+len(called)
+			if sum := sha256.Sum256([]byte(it.ID)); !strings.HasSuffix(called, "_"+hex.EncodeToString(sum[:4])) {
+				plain++
+			}
+		}
+		t.Logf("%s: %d tools, %d plain names, %.1f bytes each", file, n, plain, float64(bytes)/float64(n))
+		if n != want {
+			t.Errorf("%s: %d tools, want %d", file, n, want)
 		}
 	}
 }
