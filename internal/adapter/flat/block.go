@@ -73,6 +73,7 @@ type block struct {
 	hidden    uint64 // bit i: it is in quarantine
 	flagged   uint64 // bit i: it has flags
 	entities  [blockSize]*entity
+	called    [blockSize]uint32                // as entities have it
 	owner     [blockSize]unique.Handle[string] // the tools' providers, and the providers themselves
 	rows      [kinds]rows
 }
@@ -95,7 +96,7 @@ func (r *rows) of(from, to, stride int) ([]byte, []float32) {
 // with returns a block in which some slots hold something else; of two changes
 // to one slot the later counts. stride is the bytes of a row.
 func (b *block) with(changes []change, stride int) *block {
-	out := &block{live: b.live, providers: b.providers, hidden: b.hidden, flagged: b.flagged, entities: b.entities, owner: b.owner}
+	out := &block{live: b.live, providers: b.providers, hidden: b.hidden, flagged: b.flagged, entities: b.entities, called: b.called, owner: b.owner}
 	var changed [blockSize]*change
 	for n := range changes {
 		c := &changes[n]
@@ -110,12 +111,12 @@ func (b *block) with(changes []change, stride int) *block {
 func (b *block) set(i int, e *entity) {
 	bit := uint64(1) << i
 	b.live, b.providers, b.hidden, b.flagged = b.live&^bit, b.providers&^bit, b.hidden&^bit, b.flagged&^bit
-	b.entities[i], b.owner[i] = nil, unique.Handle[string]{}
+	b.entities[i], b.called[i], b.owner[i] = nil, 0, unique.Handle[string]{}
 	if e.deleted() {
 		return
 	}
 	b.live |= bit
-	b.entities[i] = e
+	b.entities[i], b.called[i] = e, e.called
 	b.owner[i] = e.provider
 	if e.quarantined {
 		b.hidden |= bit

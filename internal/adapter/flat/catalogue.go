@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"iter"
 	"math/bits"
 	"slices"
@@ -35,6 +36,48 @@ func (i *Index) Get(ctx context.Context, ref schema.Ref, scope *policy.Scope) (e
 	}
 	e, err = r.entity()
 	return e, r.raw, err == nil, err
+}
+
+// Named returns the ids of the tools of a scope that have a callable name, in their order.
+// A name that is not there in the scope is looked up in the same time, whether there is a
+// tool outside.
+func (i *Index) Named(ctx context.Context, tenant, name string, scope *policy.Scope) ([]string, error) {
+	if err := i.ready(ctx); err != nil {
+		return nil, err
+	}
+	t, hash := i.find(tenant), nameHash(name)
+	if t == nil || hash == 0 {
+		return nil, nil
+	}
+	var ids []string
+	for _, b := range t.now.Load().blocks {
+		for n := range b.called { // the array is not copied
+			if b.called[n] != hash || !b.entities[n].inScope(scope) {
+				continue
+			}
+			r, err := b.entities[n].read()
+			if err = cmp.Or(err, ctx.Err()); err != nil {
+				return nil, err
+			}
+			if r.Callable == name {
+				ids = append(ids, r.ID)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// nameSeed keeps anybody from making names of the same hash.
+var nameSeed = maphash.MakeSeed()
+
+// nameHash returns what memory knows of a callable name, never 0 but for the empty one.
+// Names of the same hash are told apart by the records.
+func nameHash(name string) uint32 {
+	if name == "" {
+		return 0
+	}
+	return max(1, uint32(maphash.String(nameSeed, name)))
 }
 
 // List returns up to limit entities whose ids follow cursor, in the order of

@@ -25,7 +25,7 @@ import (
 // format names what the records hold. It rises whenever the same document gets
 // other bytes: another layout, other words, other quantised vectors. An index of
 // another format is built again from the bus.
-const format = 5
+const format = 6
 
 // The first byte of a record.
 const (
@@ -49,6 +49,7 @@ type meta struct {
 	Deleted     bool
 	Accepted    time.Time
 	Provider    string
+	Callable    string `json:",omitempty"` // name of a tool, as schema.CallableName has it
 	From        string `json:",omitempty"` // source that it was read from
 	Label       string `json:",omitempty"` // as index.Label has it
 	Format      string
@@ -108,7 +109,7 @@ func (r *record) fill(c *events.Change) error {
 	if err != nil {
 		return stream.Permanent(ReasonBadChange, fmt.Errorf("flat: document of %s: %w", c.ID, err))
 	}
-	r.Provider, r.Format, r.Hash, r.Tags, r.Quarantined = c.Provider, c.Format, c.Hash, c.Document.Tags, c.Document.Quarantined
+	r.Provider, r.Callable, r.Format, r.Hash, r.Tags, r.Quarantined = c.Provider, c.CallableName, c.Format, c.Hash, c.Document.Tags, c.Document.Quarantined
 	r.From, r.Label = c.From, index.Label(c.Document)
 	r.First = c.First
 	if c.Kind == schema.KindTool {
@@ -278,7 +279,7 @@ func (s *state) advance(through map[int]uint64) {
 
 // entity returns the record as the catalogue shows it.
 func (r *record) entity() (schema.Entity, error) {
-	e := schema.Entity{Ref: r.Ref, Version: r.Version, Provider: r.Provider, From: r.From, Hash: r.Hash, Format: r.Format, Updated: r.Accepted}
+	e := schema.Entity{Ref: r.Ref, Version: r.Version, Provider: r.Provider, CallableName: r.Callable, From: r.From, Hash: r.Hash, Format: r.Format, Updated: r.Accepted}
 	if err := stdjson.Unmarshal(r.document, &e.Document); err != nil {
 		return e, fmt.Errorf("document of %s: %w", r.ID, err)
 	}

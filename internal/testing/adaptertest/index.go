@@ -31,6 +31,7 @@ type Index interface {
 type Catalogue interface {
 	Get(ctx context.Context, ref schema.Ref, scope *policy.Scope) (schema.Entity, json.RawMessage, bool, error)
 	List(ctx context.Context, tenant string, l index.Listing) ([]schema.Entity, string, error)
+	Named(ctx context.Context, tenant, name string, scope *policy.Scope) ([]string, error)
 	Version(ref schema.Ref) (v schema.Version, deleted, known bool)
 }
 
@@ -80,6 +81,7 @@ func IndexSuite(t *testing.T, a IndexAdapter) {
 		{"tenants", testTenants},
 		{"ids of any kind", testIDs},
 		{"get and list", testCatalogue},
+		{"callable names", testNamed},
 		{"cancelled", testCancelled},
 	}
 	for _, tt := range tests {
