@@ -67,16 +67,16 @@ func newShelfList(con *console, s shelf) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t := newTable("ID", "PROVIDER", "UPDATED", "+NAME", "+STATE", "+REVISION", "DESCRIPTION…")
+			t := newTable("ID", "PROVIDER", "UPDATED", "+NAME", "+CALLABLE NAME", "+STATE", "+REVISION", "DESCRIPTION…")
 			if quarantined {
-				t = newTable("ID", "PROVIDER", "UPDATED", "+NAME", "+STATE", "+REVISION", "FLAGS")
+				t = newTable("ID", "PROVIDER", "UPDATED", "+NAME", "+CALLABLE NAME", "+STATE", "+REVISION", "FLAGS")
 			}
 			for _, e := range rows {
 				last := e.Description
 				if quarantined {
 					last = strings.Join(e.Flags, ", ")
 				}
-				t.add(e.ID, e.Provider, e.Updated.Local().Format(time.DateTime), e.Name, e.State, e.Revision, last)
+				t.add(e.ID, e.Provider, e.Updated.Local().Format(time.DateTime), e.Name, e.CallableName, e.State, e.Revision, last)
 			}
 			return con.show(map[string]any{s.name: rows}, func() { con.printTable(t) })
 		},
@@ -157,7 +157,7 @@ func newShelfGet(con *console, s shelf) *cobra.Command {
 func (c *console) printEntity(e entityView) error {
 	d := e.Document
 	pairs := []string{
-		"id", e.ID, "provider", e.Provider,
+		"id", e.ID, "called", e.CallableName, "provider", e.Provider,
 		"state", fmt.Sprintf("%s at revision %d, accepted %s", e.State, e.Revision, e.Updated.Local().Format(time.DateTime)),
 		"format", e.Format, "name", d.Name, "title", d.Title, "description", d.Description,
 	}

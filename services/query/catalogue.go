@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -30,7 +31,7 @@ const (
 
 type (
 	getInput struct {
-		ID         string `path:"id" maxLength:"1024"`
+		ID         string `path:"id" maxLength:"1024" doc:"Id, percent-encoded; of a tool also its callable name, where that is no tool's id."`
 		Provenance bool   `query:"provenance" doc:"Also say where each sentence comes from, and what of the raw document stands in no field."`
 	}
 	getOutput struct{ Body entityAnswer }
@@ -69,6 +70,7 @@ type Entry struct {
 	ID            string      `json:"id"`
 	Kind          schema.Kind `json:"kind"`
 	Provider      string      `json:"provider,omitempty"`
+	CallableName  string      `json:"callable_name,omitempty" doc:"Of a tool: how a language model calls it."`
 	Source        string      `json:"source,omitempty" doc:"The source that it was read from; absent where it was sent."`
 	Name          string      `json:"name"`
 	Description   string      `json:"description"`
@@ -169,13 +171,17 @@ func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error)
 	now, release := s.snapshot()
 	defer release()
 	e, raw, ok, err := now.Catalogue.Get(ctx, ref, scope)
-	if err != nil {
-		return entityAnswer{}, s.catalogueProblem(ctx, err)
+	if err == nil && !ok && ref.Kind == schema.KindTool {
+		e, raw, ok, err = now.named(ctx, ref.Tenant, ref.ID, scope)
 	}
-	if !ok {
-		if _, deleted, known := now.Catalogue.Version(ref); known && !deleted && scope != nil {
-			audit.Annotate(ctx, audit.Details{Decision: audit.Denied, Reason: "no grant allows it", Tools: []audit.ToolRef{{ID: ref.ID}}})
-		}
+	var several *schema.Invalid
+	switch {
+	case errors.As(err, &several):
+		return entityAnswer{}, httpserver.Unprocessable(several)
+	case err != nil:
+		return entityAnswer{}, s.catalogueProblem(ctx, err)
+	case !ok:
+		now.denied(ctx, ref, scope)
 		return entityAnswer{}, huma.Error404NotFound(fmt.Sprintf("there is no %s %s", ref.Kind, schema.Quote(ref.ID)))
 	}
 	return entityAnswer{Entry: line(e), Format: e.Format, Hash: e.Hash, Document: e.Document, Raw: raw}, nil
@@ -245,7 +251,7 @@ func (s *Service) catalogueProblem(ctx context.Context, err error) error {
 
 func line(e schema.Entity) Entry {
 	return Entry{
-		ID: e.ID, Kind: e.Kind, Provider: e.Provider, Source: e.From,
+		ID: e.ID, Kind: e.Kind, Provider: e.Provider, CallableName: e.CallableName, Source: e.From,
 		Name: e.Document.Name, Description: e.Document.Description,
 		Revision: e.Revision, SourceVersion: e.Source,
 		State: stateIndexed, Updated: e.Updated,

@@ -110,6 +110,17 @@ func (f *fakeCatalogue) Get(_ context.Context, ref schema.Ref, scope *policy.Sco
 	return e, json.RawMessage(`{"of":"` + ref.ID + `"}`), ok && f.err == nil, f.err
 }
 
+func (f *fakeCatalogue) Named(_ context.Context, tenant, name string, scope *policy.Scope) ([]string, error) {
+	var ids []string
+	for ref, e := range f.entities {
+		if ref.Tenant == tenant && e.CallableName == name && inScope(e, scope) {
+			ids = append(ids, ref.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids, f.err
+}
+
 func (f *fakeCatalogue) List(_ context.Context, tenant string, l index.Listing) ([]schema.Entity, string, error) {
 	if f.err != nil {
 		return nil, "", f.err

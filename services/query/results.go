@@ -139,7 +139,7 @@ func show(h ranking.Hit, e schema.Entity) (schema.Result, schema.Shown) {
 		Step:     h.Step,
 	}
 	if h.Kind == schema.KindTool {
-		r.Provider, s.Provider = e.Provider, h.By.Provider
+		r.Provider, s.Provider, r.CallableName = e.Provider, h.By.Provider, e.CallableName
 	} else {
 		s.Kind = h.Kind
 	}

@@ -52,6 +52,8 @@ type Catalogue interface {
 	// ids, and the cursor of the next page, empty at the end. An empty provider
 	// lists every owner's.
 	List(ctx context.Context, tenant string, l index.Listing) ([]schema.Entity, string, error)
+	// Named returns the ids of the tools of a scope that have a callable name, in their order.
+	Named(ctx context.Context, tenant, name string, scope *policy.Scope) ([]string, error)
 	// Version returns the newest version applied, deletes included.
 	Version(ref schema.Ref) (v schema.Version, deleted, known bool)
 	// Tools yields what grants know of every tool and provider of a tenant.
