@@ -181,6 +181,7 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 		Audit: p.auditLog(), AuditShare: p.cfg.Audit.Searches,
 		Credentials: p.credentials, Issuer: p.cfg.Auth.OIDC.Issuer, Resource: p.cfg.Auth.OIDC.Audience, Hosts: p.cfg.Auth.Hosts, Loopback: config.Loopback(p.cfg.Listen),
 		Limiter: p.limiter, Closed: p.fences.Erasing, Traces: p.traces, Logger: p.log, Registerer: p.metrics,
+		MCP: p.mcpServer(),
 	})
 	sender, err := p.sender(ctx, metrics, name...)
 	if err != nil {
@@ -218,7 +219,7 @@ func (p *process) provider() (httpserver.Provider, error) {
 	}
 	roles, err := o.RoleOf()
 	return oidc.New(oidc.Config{
-		Issuer: o.Issuer, Audience: o.Audience, Algorithms: o.Algorithms, Skew: o.Skew,
+		Issuer: o.Issuer, Audiences: []string{o.Audience, httpserver.MCPResource(o.Audience)}, Algorithms: o.Algorithms, Skew: o.Skew,
 		TenantClaim: o.TenantClaim, SubjectClaim: o.SubjectClaim, GroupsClaim: o.GroupsClaim, Roles: roles,
 	}), err
 }

@@ -9,6 +9,7 @@ import (
 
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/indexmgr"
+	"github.com/toolstream/toolstream/internal/pins"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/tenants"
@@ -125,7 +126,7 @@ func (p *process) tenantBuckets() (out []tenants.Bucket, err error) {
 // tenantOfWeights returns the tenant that a key of the bucket of weights is about, none for
 // one of the deployment, and whether the key is known.
 func tenantOfWeights(key string) (tenant string, known bool) {
-	for _, prefix := range []string{"weights.live.", "weights.version.", usagePrefix, policy.KeyPrefix} {
+	for _, prefix := range []string{"weights.live.", "weights.version.", usagePrefix, policy.KeyPrefix, pins.KeyPrefix} {
 		if owner, ok := strings.CutPrefix(key, prefix); ok {
 			tenant, _, _ = strings.Cut(owner, ".")
 			return tenant, true

@@ -55,6 +55,7 @@ func (c Credentials) Caller(ctx context.Context, token string) (identity.Caller,
 type credentials struct {
 	Credentials
 	metadata string // where callers learn of the provider; may be empty
+	ofMCP    string // the same for those that speak MCP
 	log      *slog.Logger
 }
 
@@ -115,8 +116,12 @@ func (c credentials) refuse(w http.ResponseWriter, r *http.Request, token string
 	}
 	c.log.DebugContext(r.Context(), "a credential is refused", "error", err)
 	challenge := `Bearer realm="toolstream"`
-	if c.metadata != "" { // RFC 9728, section 5.1
-		challenge += fmt.Sprintf(`, resource_metadata=%q`, c.metadata)
+	metadata := c.metadata
+	if r.URL.Path == MCPPath {
+		metadata = c.ofMCP
+	}
+	if metadata != "" { // RFC 9728, section 5.1
+		challenge += fmt.Sprintf(`, resource_metadata=%q`, metadata)
 	}
 	if token != "" { // RFC 6750, section 3.1
 		challenge += `, error="invalid_token"`

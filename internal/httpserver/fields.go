@@ -40,7 +40,7 @@ func guardAnswers(next http.Handler) http.Handler {
 
 // ofTenant reports whether what is asked for depends on who asks.
 func ofTenant(r *http.Request) bool {
-	return strings.HasPrefix(r.URL.Path, "/v1/") || strings.HasPrefix(r.URL.Path, RegistryPath)
+	return strings.HasPrefix(r.URL.Path, "/v1/") || strings.HasPrefix(r.URL.Path, RegistryPath) || r.URL.Path == MCPPath
 }
 
 // dropGuards takes the fields from the answer of a peer: this server sets them itself.

@@ -27,6 +27,9 @@ type Config struct {
 	AuditShare float64                  // of reads that are recorded, 0 to 1
 	Closed     func(tenant string) bool // a tenant about which nothing is answered for the moment; nil: there is none
 
+	// MCP makes the handler of MCPPath, which asks the API for its callers; nil: there is none.
+	MCP func(api http.RoundTripper) http.Handler
+
 	Traces     *export.Traces // may be nil
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -34,11 +37,15 @@ type Config struct {
 
 // Handler returns the mux within the middleware.
 func Handler(mux *Mux, c Config) http.Handler {
-	known := credentials{c.Credentials, describeResource(mux, c.Resource, c.Issuer), c.Logger}
+	known := credentials{Credentials: c.Credentials, metadata: describeResource(mux, c.Resource, c.Issuer), log: c.Logger}
 	anybody := known.none() && c.Loopback
 	panics := metric.At(c.Registerer).NewCounter("toolstream_http_panics_total",
 		"Requests whose handler panicked: they are answered 500, and the log has the stack.")
 	handler := describeNotFound(mux.ServeMux)
+	if c.MCP != nil {
+		known.ofMCP = describeResource(mux, MCPResource(c.Resource), c.Issuer)
+		mux.Handle(MCPPath, c.MCP(inside(mux, c)))
+	}
 	for _, wrap := range []func(http.Handler) http.Handler{ // from the innermost to the outermost
 		c.Limiter.wrap,
 		func(h http.Handler) http.Handler { return refuseClosed(c.Closed, h) },

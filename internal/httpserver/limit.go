@@ -61,10 +61,10 @@ func (c Limits) table() []limit {
 		return func(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == path }
 	}
 	return []limit{
-		{name: "requests", quota: c.Requests, applies: ofTenant},
+		{name: "requests", quota: c.Requests, applies: fromOutside},
 		{name: "searches", quota: c.Searches, applies: posts("/v1/search")},
 		{name: "feedback", quota: c.Feedback, applies: posts("/v1/feedback")},
-		{name: "bytes", quota: c.Bytes, applies: ofTenant, bytes: true},
+		{name: "bytes", quota: c.Bytes, applies: fromOutside, bytes: true},
 	}
 }
 

@@ -74,6 +74,7 @@ func Routes(api huma.API, s *Service) {
 		return &feedbackOutput{feedbackAnswer{"accepted"}}, nil
 	})
 	catalogueRoutes(api, s)
+	summaryRoutes(api, s)
 	rewriteRoutes(api, s)
 }
 

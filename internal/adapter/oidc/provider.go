@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -20,8 +21,8 @@ import (
 
 // Config says which tokens are taken, and what their claims mean.
 type Config struct {
-	Issuer     string // as discovery and tokens name it
-	Audience   string // that tokens are for
+	Issuer     string   // as discovery and tokens name it
+	Audiences  []string // that tokens are for: one of them
 	Algorithms []string
 	Skew       time.Duration // by which the clocks of the provider and of this machine may differ
 
@@ -77,6 +78,9 @@ func (p *Provider) Caller(ctx context.Context, token string) (identity.Caller, e
 		return identity.Caller{}, identity.ErrExpired
 	}
 	var claims map[string]any
+	if err == nil && !slices.ContainsFunc(verified.Audience, func(is string) bool { return slices.Contains(p.cfg.Audiences, is) }) {
+		err = fmt.Errorf("the token is for %q", verified.Audience)
+	}
 	if err == nil {
 		err = verified.Claims(&claims)
 	}
@@ -103,8 +107,9 @@ func (p *Provider) reach(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 			return nil, err
 		}
 		p.verifier.Store(found.Verifier(&oidc.Config{
-			ClientID: p.cfg.Audience, SupportedSigningAlgs: p.cfg.Algorithms,
-			Now: func() time.Time { return time.Now().Add(-p.cfg.Skew) }, // for a token that is not valid yet, the library allows five minutes
+			SkipClientIDCheck:    true, // Caller checks the audience, of which there may be several
+			SupportedSigningAlgs: p.cfg.Algorithms,
+			Now:                  func() time.Time { return time.Now().Add(-p.cfg.Skew) }, // for a token that is not valid yet, the library allows five minutes
 		}))
 		return nil, nil
 	})

@@ -113,7 +113,7 @@ const audience = "https://tools.example.com"
 
 func (i *idp) provider() *Provider {
 	return New(Config{
-		Issuer: i.URL, Audience: audience, Algorithms: []string{"ES256"}, Skew: 30 * time.Second,
+		Issuer: i.URL, Audiences: []string{audience, audience + "/mcp"}, Algorithms: []string{"ES256"}, Skew: 30 * time.Second,
 		TenantClaim: "org", SubjectClaim: "sub", GroupsClaim: "groups",
 		Roles: map[string]identity.Role{"importers": identity.Writer, "readers": identity.Reader},
 	})

@@ -1,0 +1,255 @@
+package mcpserver
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolstream/toolstream/internal/client"
+)
+
+// What a search asks for where its caller does not say.
+const (
+	defaultLimit  = 5
+	defaultBudget = 1500 // tokens
+)
+
+// found is the answer of a search that a model reads.
+type found struct {
+	SearchID    string `json:"search_id"`
+	NothingFits bool   `json:"nothing_fits,omitempty"`
+	Tools       []hit  `json:"tools"`
+}
+
+// hit is a tool that a search found.
+type hit struct {
+	Name              string          `json:"name"`
+	Description       string          `json:"description,omitempty"`
+	Signature         string          `json:"signature,omitempty"`
+	InputSchema       json.RawMessage `json:"input_schema,omitempty"`
+	MissingParameters []string        `json:"missing_parameters,omitempty"`
+	Connected         *bool           `json:"connected,omitempty"`
+	Why               string          `json:"why,omitempty"`
+	Destructive       bool            `json:"destructive,omitempty"`
+}
+
+func (s *Server) search(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	var in struct {
+		Query       string            `json:"query"`
+		Limit       int               `json:"limit"`
+		Providers   []string          `json:"providers"`
+		Tags        []string          `json:"tags"`
+		Arguments   map[string]string `json:"arguments"`
+		TokenBudget *int              `json:"token_budget"`
+	}
+	if err := read(r.Params.Arguments, &in); err != nil {
+		return mistake("search_tools takes {\"query\": \"what you want to do\"}: %v", err), nil
+	}
+	budget := defaultBudget
+	if in.TokenBudget != nil {
+		budget = *in.TokenBudget
+	}
+	request := map[string]any{
+		"query": in.Query, "k": cmp.Or(in.Limit, defaultLimit), "token_budget": budget,
+		"filters": map[string]any{"providers": in.Providers, "tags": in.Tags},
+	}
+	if len(in.Arguments) > 0 {
+		request["arguments"] = in.Arguments
+	}
+	var answer struct {
+		SearchID    string `json:"search_id"`
+		NothingFits bool   `json:"nothing_fits"`
+		Results     []struct {
+			CallableName      string          `json:"callable_name"`
+			Description       string          `json:"description"`
+			Signature         string          `json:"signature"`
+			Schema            json.RawMessage `json:"schema"`
+			MissingParameters []string        `json:"missing_parameters"`
+			Connected         *bool           `json:"connected"`
+			Why               string          `json:"why"`
+			Destructive       bool            `json:"destructive"`
+		} `json:"results"`
+	}
+	if err := s.api.Post(ctx, "/v1/search", request, &answer); err != nil {
+		return refusal(err)
+	}
+	out := found{SearchID: answer.SearchID, NothingFits: answer.NothingFits, Tools: []hit{}}
+	for _, h := range answer.Results {
+		out.Tools = append(out.Tools, hit{
+			Name: h.CallableName, Description: h.Description, Signature: h.Signature, InputSchema: h.Schema,
+			MissingParameters: h.MissingParameters, Connected: h.Connected, Why: h.Why, Destructive: h.Destructive,
+		})
+	}
+	return asText(out)
+}
+
+func (s *Server) describe(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	var in struct {
+		Tools []string `json:"tools"`
+	}
+	if err := read(r.Params.Arguments, &in); err != nil {
+		return mistake("describe_tools takes {\"tools\": [\"name\"]}: %v", err), nil
+	}
+	answer, err := s.described(ctx, in.Tools)
+	if err != nil {
+		return refusal(err)
+	}
+	return asText(answer)
+}
+
+func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	c, err := readCall(r.Params.Arguments)
+	if err != nil {
+		return mistake("%v", err), nil
+	}
+	return s.run(ctx, c, r)
+}
+
+// callNamed calls the tool that has the name of the request, as clients call pinned tools.
+func (s *Server) callNamed(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	return s.run(ctx, toolCall{tool: r.Params.Name, arguments: r.Params.Arguments}, r)
+}
+
+// run calls a tool by the API, which decides on the name in the path of the request: that of
+// the tool that runs.
+func (s *Server) run(ctx context.Context, c toolCall, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	request := map[string]any{"arguments": json.RawMessage(`{}`)}
+	if len(c.arguments) > 0 {
+		request["arguments"] = c.arguments
+	}
+	if c.searchID != "" {
+		request["search_id"] = c.searchID
+	}
+	if len(r.Params.InputResponses) > 0 {
+		request["input_responses"] = r.Params.InputResponses
+	}
+	if r.Params.RequestState != "" {
+		request["request_state"] = r.Params.RequestState
+	}
+	var answer struct {
+		Content       json.RawMessage `json:"content"`
+		Structured    json.RawMessage `json:"structured"`
+		IsError       bool            `json:"is_error"`
+		InputRequests json.RawMessage `json:"input_requests"`
+		RequestState  string          `json:"request_state"`
+	}
+	if err := s.api.Post(ctx, client.Path("/v1/tools", c.tool)+":call", request, &answer); err != nil {
+		return refusal(err)
+	}
+	wire := map[string]any{"content": answer.Content, "isError": answer.IsError}
+	if len(answer.Structured) > 0 {
+		wire["structuredContent"] = answer.Structured
+	}
+	if len(answer.InputRequests) > 0 {
+		wire = map[string]any{"inputRequests": answer.InputRequests, "requestState": answer.RequestState}
+	}
+	raw, err := json.Marshal(wire)
+	if err != nil {
+		return nil, fmt.Errorf("result of %s: %w", c.tool, err)
+	}
+	out := &sdk.CallToolResult{}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return nil, fmt.Errorf("result of %s: %w", c.tool, err)
+	}
+	return out, nil
+}
+
+// toolCall is what call_tool is asked to call.
+type toolCall struct {
+	tool      string
+	arguments json.RawMessage
+	searchID  string
+}
+
+var errNoName = errors.New(`call_tool takes {"tool_name": "name as search_tools gives it", "arguments": {}}: tool_name is missing`)
+
+// readCall reads the arguments of call_tool as models send them: with the name beside the
+// arguments or among them, under the words that other servers have for both. A name among the
+// arguments counts only where there is none beside them, and is not passed on.
+func readCall(raw json.RawMessage) (toolCall, error) {
+	var in map[string]json.RawMessage
+	if err := read(raw, &in); err != nil {
+		return toolCall{}, fmt.Errorf("%w (%w)", errNoName, err)
+	}
+	c := toolCall{tool: text(in, nameWords), arguments: first(in, argumentWords), searchID: text(in, []string{"search_id"})}
+	var within map[string]json.RawMessage
+	if read(c.arguments, &within) == nil && c.tool == "" && len(within) > 0 {
+		c.tool = text(within, nameWords[:1])
+		delete(within, nameWords[0])
+		c.arguments = first(within, argumentWords)
+		if c.arguments == nil {
+			c.arguments, _ = json.Marshal(within) // which was read from JSON
+		}
+	}
+	if c.tool == "" {
+		return toolCall{}, errNoName
+	}
+	return c, nil
+}
+
+// The words that models and other servers have for the name of a tool and for its arguments.
+var (
+	nameWords     = []string{"tool_name", "tool", "name", "id"}
+	argumentWords = []string{"arguments", "parameters", "args", "input"}
+)
+
+func first(in map[string]json.RawMessage, words []string) json.RawMessage {
+	for _, word := range words {
+		if raw := in[word]; len(raw) > 0 && !bytes.Equal(raw, []byte("null")) {
+			return raw
+		}
+	}
+	return nil
+}
+
+func text(in map[string]json.RawMessage, words []string) (out string) {
+	for _, word := range words {
+		if json.Unmarshal(in[word], &out) == nil && out != "" {
+			return out
+		}
+	}
+	return ""
+}
+
+// read decodes JSON, and JSON that a model has put into a string.
+func read(raw json.RawMessage, to any) error {
+	if len(raw) == 0 {
+		raw = json.RawMessage(`{}`)
+	}
+	var quoted string
+	if json.Unmarshal(raw, &quoted) == nil {
+		raw = json.RawMessage(quoted)
+	}
+	return json.Unmarshal(raw, to)
+}
+
+// asText returns a value as JSON text: clients show models the text of a result.
+func asText(v any) (*sdk.CallToolResult, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(bytes.TrimSpace(out.Bytes()))}}}, nil
+}
+
+// mistake is the result of a call that a model can mend.
+func mistake(format string, args ...any) *sdk.CallToolResult {
+	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf(format, args...)}}}
+}
+
+// refusal returns a problem of the API as a result, which the model reads. What is no answer
+// of the API is an error of the protocol.
+func refusal(err error) (*sdk.CallToolResult, error) {
+	var p *client.Problem
+	if !errors.As(err, &p) {
+		return nil, err
+	}
+	return mistake("%s", p.Text()), nil
+}

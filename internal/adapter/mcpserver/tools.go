@@ -1,0 +1,163 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The names of the tools.
+const (
+	searchName   = "search_tools"
+	describeName = "describe_tools"
+	callName     = "call_tool"
+)
+
+var own = map[string]bool{searchName: true, describeName: true, callName: true}
+
+// alwaysListed keeps clients from hiding a tool behind a search of their own, and lets a
+// result be as long as call_tool may return.
+var alwaysListed = sdk.Meta{"anthropic/alwaysLoad": true, "anthropic/maxResultSizeChars": 200_000}
+
+var (
+	yes, no = true, false
+
+	readOnly = &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no}
+)
+
+var searchTool = &sdk.Tool{
+	Name: searchName, Title: "Search tools", Meta: alwaysListed, Annotations: readOnly,
+	Description: "Finds tools by what you want to do. Use it before you say that something cannot be done.",
+	InputSchema: json.RawMessage(`{
+		"type": "object",
+		"properties": {
+			"query": {"type": "string", "minLength": 1, "description": "What you want to do, in a sentence, such as: create an issue in a repository"},
+			"limit": {"type": "integer", "minimum": 1, "maximum": 50, "description": "How many tools, 5 if absent"},
+			"providers": {"type": "array", "items": {"type": "string"}, "description": "Only tools of these providers"},
+			"tags": {"type": "array", "items": {"type": "string"}, "description": "Only tools with one of these tags"},
+			"arguments": {"type": "object", "additionalProperties": {"type": "string"}, "description": "What you can give a tool, by name with its meaning (no values), such as {\"city\": \"name of a city\"}"},
+			"token_budget": {"type": "integer", "minimum": 0, "description": "How many tokens the answer may take, 1500 if absent: schemas are in it for as many of the best tools as fit"}
+		},
+		"required": ["query"]
+	}`),
+}
+
+var describeTool = &sdk.Tool{
+	Name: describeName, Title: "Describe tools", Meta: alwaysListed, Annotations: readOnly,
+	Description: "Returns the full description and the JSON Schema of the arguments of tools that search_tools has found.",
+	InputSchema: json.RawMessage(`{
+		"type": "object",
+		"properties": {"tools": {"type": "array", "minItems": 1, "maxItems": 50, "items": {"type": "string"}, "description": "Names of tools as search_tools gives them"}},
+		"required": ["tools"]
+	}`),
+}
+
+var callTool = &sdk.Tool{
+	Name: callName, Title: "Call a tool", Meta: alwaysListed,
+	Annotations: &sdk.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes},
+	Description: "Calls a tool that search_tools has found, and returns what it returns.",
+	InputSchema: json.RawMessage(`{
+		"type": "object",
+		"properties": {
+			"tool_name": {"type": "string", "description": "Name of the tool as search_tools gives it"},
+			"arguments": {"type": "object", "description": "Arguments of that tool, as its schema says"},
+			"search_id": {"type": "string", "description": "The search_id of the answer in which the tool was found"}
+		},
+		"required": ["tool_name"]
+	}`),
+}
+
+// list adds what is the caller's to the list of tools. What cannot be had is left out: the
+// three tools are listed in any case.
+func (s *Server) list(ctx context.Context, all *sdk.ListToolsResult) (*sdk.ListToolsResult, error) {
+	out := *all
+	out.Tools = append([]*sdk.Tool{s.withDomains(ctx, searchTool), describeTool, callTool}, s.pinned(ctx)...)
+	return &out, nil
+}
+
+// maxDomains bounds what the description of search_tools says of domains, in bytes.
+const maxDomains = 600
+
+// catalogue is what GET /v1/catalogue says of the tools that a caller may find.
+type catalogue struct {
+	Tools     int `json:"tools"`
+	Providers []struct {
+		ID    string `json:"id"`
+		Tools int    `json:"tools"`
+	} `json:"providers"`
+}
+
+// withDomains returns search_tools with the providers of most tools in its description.
+func (s *Server) withDomains(ctx context.Context, t *sdk.Tool) *sdk.Tool {
+	var there catalogue
+	if err := s.api.Get(ctx, "/v1/catalogue", nil, &there); err != nil || there.Tools == 0 {
+		return t
+	}
+	var names []string
+	length := 0
+	for _, p := range there.Providers {
+		name := plain(p.ID)
+		if length += len(name) + len(", "); length > maxDomains {
+			break
+		}
+		names = append(names, name)
+	}
+	with := *t
+	with.Description += fmt.Sprintf(" There are %d tools", there.Tools)
+	if len(names) > 0 {
+		with.Description += ", among them those of: " + strings.Join(names, ", ")
+	}
+	with.Description += "."
+	return &with
+}
+
+// maxProvider bounds how much of a provider's name is listed, in bytes.
+const maxProvider = 40
+
+// plain returns an id as a name that says nothing to a model: providers are named by those
+// who send documents.
+func plain(id string) string {
+	name := strings.Map(func(r rune) rune {
+		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./", r)) {
+			return r
+		}
+		return '-'
+	}, id)
+	return name[:min(len(name), maxProvider)]
+}
+
+// described are tools in the form of MCP.
+type described struct {
+	Tools   []*sdk.Tool `json:"tools"`
+	Unknown []string    `json:"unknown"`
+}
+
+// pinned returns the tools that the tenant has listed beside the three.
+func (s *Server) pinned(ctx context.Context) []*sdk.Tool {
+	var pins struct {
+		Tools []string `json:"tools"`
+	}
+	if err := s.api.Get(ctx, "/v1/pins", nil, &pins); err != nil || len(pins.Tools) == 0 {
+		return nil
+	}
+	answer, err := s.described(ctx, pins.Tools)
+	if err != nil {
+		return nil
+	}
+	var out []*sdk.Tool
+	for _, t := range answer.Tools {
+		if !own[t.Name] {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func (s *Server) described(ctx context.Context, names []string) (described, error) {
+	var out described
+	err := s.api.Post(ctx, "/v1/tools:describe", map[string]any{"ids": names, "as": "mcp"}, &out)
+	return out, err
+}

@@ -1,0 +1,87 @@
+package httpserver
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/identity"
+)
+
+// MCPPath is where agents reach the API by MCP.
+const MCPPath = "/mcp"
+
+// MCPResource returns the resource that clients of MCP name to an identity provider where
+// tokens for the whole API are for another one: the address of MCPPath (MCP, authorization,
+// canonical server URI).
+func MCPResource(resource string) string { return strings.TrimSuffix(resource, "/") + MCPPath }
+
+// inside returns what asks the API for a caller who has been authenticated: the one in the
+// context of the request. Limits and the audit log hold; the request that the caller has sent
+// is counted already.
+func inside(mux *Mux, c Config) http.RoundTripper {
+	var handler http.Handler = mux.ServeMux
+	for _, wrap := range []func(http.Handler) http.Handler{ // from the innermost to the outermost
+		c.Limiter.wrap,
+		func(h http.Handler) http.Handler { return refuseClosed(c.Closed, h) },
+		func(h http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				h.ServeHTTP(w, as(r, identity.From(r.Context())))
+			})
+		},
+		func(h http.Handler) http.Handler { return recordRequests(c.Audit, c.AuditShare, mux.ServeMux, h) },
+	} {
+		handler = wrap(handler)
+	}
+	return insider{handler}
+}
+
+type insideKey struct{}
+
+// fromOutside reports whether a request is one that a tenant has sent.
+func fromOutside(r *http.Request) bool {
+	return ofTenant(r) && r.Context().Value(insideKey{}) == nil
+}
+
+// insider sends requests to a handler of this process.
+type insider struct{ handler http.Handler }
+
+// RoundTrip implements http.RoundTripper.
+func (i insider) RoundTrip(r *http.Request) (*http.Response, error) {
+	in := r.Clone(context.WithValue(r.Context(), insideKey{}, true))
+	if in.RequestURI = in.URL.RequestURI(); in.Body == nil {
+		in.Body = http.NoBody
+	}
+	answer := &buffered{header: http.Header{}, code: http.StatusOK}
+	i.handler.ServeHTTP(answer, in)
+	return &http.Response{
+		Status: http.StatusText(answer.code), StatusCode: answer.code, Proto: r.Proto, ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor,
+		Header: answer.header, Body: io.NopCloser(&answer.body), ContentLength: int64(answer.body.Len()), Request: r,
+	}, nil
+}
+
+// buffered keeps an answer.
+type buffered struct {
+	header http.Header
+	code   int
+	sent   bool
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (b *buffered) Header() http.Header { return b.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (b *buffered) WriteHeader(code int) {
+	if !b.sent && code >= http.StatusOK {
+		b.code, b.sent = code, true
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (b *buffered) Write(p []byte) (int, error) {
+	b.sent = true
+	return b.body.Write(p)
+}
