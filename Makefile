@@ -51,7 +51,7 @@ provision-trial:
 	@go build -o bin/servers ./internal/testing/cmd/servers && exec bin/servers -provision kafka nats $(if $(filter true,$(WEAVIATE)),weaviate)
 
 provision: ## make Kafka, NATS, Weaviate, helm, identity providers and servers to look at for tests, once; compiling takes minutes
-	@go build -o bin/servers ./internal/testing/cmd/servers && exec bin/servers -provision kafka nats weaviate helm mcp registry identity keycloak
+	@go build -o bin/servers ./internal/testing/cmd/servers && exec bin/servers -provision kafka nats weaviate helm mcp agents registry identity keycloak
 
 # The embedding model that is built in: docs/models.md. It takes an hour of
 # two processors the first time, a few minutes when the teacher's vectors are in
@@ -86,7 +86,7 @@ integration: provision ## tests with one Kafka, NATS and Weaviate for all of the
 # compared with trec_eval's own code, in a Python environment outside of the checkout.
 TREC := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/toolstream/trec-0.5.11
 campaign: ## crashes, damage, full disks, the chart on a control plane, a language model, ONNX models, fuzzing, all documents: an hour
-	@go build -o bin/servers ./internal/testing/cmd/servers && bin/servers -provision kafka nats weaviate helm mcp registry identity keycloak kubernetes promtool llama
+	@go build -o bin/servers ./internal/testing/cmd/servers && bin/servers -provision kafka nats weaviate helm mcp agents registry identity keycloak kubernetes promtool llama
 	@"$(TREC)/bin/python" -c 'import pytrec_eval' 2>/dev/null || { python3 -m venv --clear "$(TREC)" && \
 	  "$(TREC)/bin/pip" install --quiet pytrec-eval-terrier==0.5.11 numpy==2.4.6 scipy==1.17.1; }
 	small=$$(mktemp -d); if mount -t tmpfs -o size=96m tmpfs "$$small"; then export TOOLSTREAM_SMALL_DISK="$$small"; trap 'umount "$$small"' EXIT; fi; \

@@ -49,6 +49,11 @@ func versionOf(files ...[]byte) string {
 }
 
 func makeMCP(ctx context.Context, home string) error {
+	return installPackages(ctx, home, npmPackages, npmLock, pipPackages)
+}
+
+// installPackages installs what files of npm and pip name.
+func installPackages(ctx context.Context, home string, npmPackages, npmLock, pipPackages []byte) error {
 	npm, err := tool("npm")
 	if err != nil {
 		return err
@@ -73,7 +78,7 @@ func makeMCP(ctx context.Context, home string) error {
 }
 
 // Node returns the arguments that run a program of the npm packages in the folder home,
-// which Provision(MCPName) returns.
+// which Provision returns of MCPName and AgentsName.
 func Node(home, program string, args ...string) []string {
 	bin := filepath.Join(home, "node_modules", ".bin")
 	return append([]string{filepath.Join(bin, "node"), filepath.Join(bin, program)}, args...)
