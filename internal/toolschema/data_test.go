@@ -13,7 +13,9 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/operation"
 	"github.com/toolstream/toolstream/internal/toolschema"
+	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
@@ -33,8 +35,9 @@ type document struct {
 	Documentation json.RawMessage `json:"documentation"`
 }
 
-// documents calls visit with every document of a file, several at once.
-func documents(t testing.TB, name string, visit func(document)) int {
+// documents calls visit with one of each so many documents of a file, several at once, and
+// returns how many there are.
+func documents(t testing.TB, name string, each int, visit func(document)) int {
 	t.Helper()
 	f, err := os.Open(dataFile(t, name))
 	if err != nil {
@@ -62,7 +65,9 @@ func documents(t testing.TB, name string, visit func(document)) int {
 	in := bufio.NewScanner(unzipped)
 	in.Buffer(nil, 16<<20)
 	for in.Scan() {
-		n++
+		if n++; n%each != 0 {
+			continue
+		}
 		lines <- []byte(strings.Clone(in.Text()))
 	}
 	close(lines)
@@ -73,23 +78,34 @@ func documents(t testing.TB, name string, visit func(document)) int {
 	return n
 }
 
-// TestRealTools takes the schemas of all real documents: each compiles, and takes an
-// instance that is made from it.
+// TestRealTools takes the schemas of a sample of the real documents, and of all with
+// TOOLSTREAM_ALL: each compiles and allows the instances that are made from it, and of
+// each operation a request is made with them.
 func TestRealTools(t *testing.T) {
 	for _, set := range []struct {
 		file, format string
 		n            int
+		empty        float64 // share of tools without parameters
 	}{
-		{"mcp/tools.jsonl.gz", "mcp", 17578},
+		{"mcp/tools.jsonl.gz", "mcp", 17578, .18},
+		{"openapi/operations.jsonl.gz", "openapi", 46751, .08},
 	} {
 		t.Run(set.file, func(t *testing.T) {
-			var refused, empty atomic.Int64
-			n := documents(t, set.file, func(d document) {
-				doc, err := rules.Standardize(set.format, d.ID, d.Documentation)
-				if err != nil {
-					t.Errorf("%s: %v", d.ID, err)
+			var empty atomic.Int64
+			each := 10
+			if os.Getenv("TOOLSTREAM_ALL") != "" {
+				each = 1
+			}
+			n := documents(t, set.file, each, func(d document) {
+				doc := &schema.Document{}
+				if set.format != "openapi" { // needs none
+					made, err := rules.Standardize(set.format, d.ID, d.Documentation)
+					if err != nil {
+						t.Errorf("%s: %v", d.ID, err)
+					}
+					doc = &made
 				}
-				s := toolschema.Of(set.format, d.Documentation, &doc)
+				s := toolschema.Of(set.format, d.Documentation, doc)
 				input, err := jsondoc.Decode(s.Input, jsondoc.Limits{})
 				if err != nil {
 					t.Errorf("%s: %v", d.ID, err)
@@ -103,15 +119,26 @@ func TestRealTools(t *testing.T) {
 				for _, all := range []bool{false, true} {
 					v := instances{defs, all}.of(root, 5)
 					if err := toolschema.Check(s.Input, jsondoc.Canonical(v)); err != nil {
-						refused.Add(1)
-						t.Logf("%s: %v\n%s\n%s", d.ID, err, s.Input, jsondoc.Canonical(v))
+						t.Errorf("%s: %v\n%s\n%s", d.ID, err, s.Input, jsondoc.Canonical(v))
+						continue
+					}
+					if set.format == "openapi" {
+						o, err := operation.Parse(d.Documentation)
+						if err == nil {
+							_, err = o.Request(t.Context(), "https://api.example/v1", jsondoc.Canonical(v))
+						}
+						if err != nil {
+							t.Errorf("%s: %v\n%s\n%s", d.ID, err, s.Input, jsondoc.Canonical(v))
+						}
 					}
 				}
 			})
 			if n != set.n {
 				t.Errorf("%d documents, want %d", n, set.n)
 			}
-			t.Logf("%d documents, %d without properties, %d instances refused", n, empty.Load(), refused.Load())
+			if share := float64(empty.Load()) * float64(each) / float64(n); share > set.empty {
+				t.Errorf("%.3f have no parameters, want at most %.3f", share, set.empty)
+			}
 		})
 	}
 }

@@ -3,6 +3,7 @@ package toolschema_test
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -23,8 +24,8 @@ func (g instances) of(v any, depth int) any {
 	if c, ok := s["const"]; ok {
 		return c
 	}
-	if all := s["enum"]; all != nil {
-		return all.([]any)[0]
+	if all := list(s["enum"]); all != nil {
+		return all[max(0, slices.IndexFunc(all, func(v any) bool { return v != "" }))]
 	}
 	types, ok := s["type"].([]any)
 	if !ok {
@@ -139,8 +140,12 @@ func (g instances) array(s map[string]any, depth int) any {
 			item = prefix[i]
 		}
 		v := g.of(item, depth-1)
-		if t, ok := v.(string); ok && s["uniqueItems"] == true && i > 0 {
-			v = t + strings.Repeat("x", i)
+		if s["uniqueItems"] == true && i > 0 {
+			if t, ok := v.(string); ok {
+				v = t + strings.Repeat("x", i)
+			} else if n, ok := v.(json.Number); ok {
+				v = json.Number(mustJSON(integer(n) + i))
+			}
 			if all := list(g.flat(item, 8)["enum"]); i < len(all) {
 				v = all[i]
 			}
@@ -162,27 +167,36 @@ func integer(v any) int {
 }
 
 func number(s map[string]any) any {
-	for _, k := range []string{"minimum", "maximum"} {
-		if n, ok := s[k].(json.Number); ok {
-			if f, _ := n.Float64(); s["type"] == "number" || f == float64(int64(f)) {
-				if s["multipleOf"] == nil {
-					return n
-				}
-			}
-		}
-	}
-	if n, ok := s["exclusiveMinimum"].(json.Number); ok && s["multipleOf"] == nil {
+	bound := func(k string) (float64, bool) {
+		n, ok := s[k].(json.Number)
 		f, _ := n.Float64()
-		return json.Number(jsondoc.Canonical(json.Number(json.RawMessage(mustJSON(f + 1)))))
+		return f, ok
 	}
-	if n, ok := s["multipleOf"].(json.Number); ok {
-		if f, _ := n.Float64(); s["type"] == "number" || f == float64(int64(f)) {
-			m, _ := s["minimum"].(json.Number)
-			least, _ := m.Float64()
-			return json.Number(mustJSON(f * float64(int(least/f+1))))
-		}
+	least, low := bound("minimum")
+	above, lower := bound("exclusiveMinimum")
+	most, high := bound("maximum")
+	below, higher := bound("exclusiveMaximum")
+	step, steps := bound("multipleOf")
+	if !steps {
+		step = 1
 	}
-	return json.Number("1")
+	v := 1.0
+	switch {
+	case low && (!lower || least > above):
+		v = least
+	case lower && (higher || high):
+		v = (above + max(below, most)) / 2
+	case lower:
+		v = above + step
+	case high && most < v:
+		v = most
+	case higher && below <= v:
+		v = below - step
+	}
+	if steps || s["type"] == "integer" {
+		v = math.Ceil(v/step) * step
+	}
+	return json.Number(mustJSON(v))
 }
 
 func mustJSON(v any) string {
@@ -195,6 +209,12 @@ func mustJSON(v any) string {
 
 func text(s map[string]any) string {
 	out := map[any]string{"date": "2024-02-29", "date-time": "2024-02-29T12:00:00Z", "uuid": "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "uri": "https://a.example/", "email": "a@b.example"}[s["format"]]
+	if s["contentEncoding"] == "base64" {
+		return "YQ=="
+	}
+	if out == "" {
+		out = "a"
+	}
 	if p, ok := s["pattern"].(string); ok {
 		out = matching(p, integer(s["minLength"]))
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/operation"
 	"github.com/toolstream/toolstream/internal/toolschema/dialect"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -34,6 +35,11 @@ func decode(raw []byte) (any, error) {
 // another thing in its place, the input is what the parameters of doc say. It never
 // fails: in the end, any object is taken.
 func Of(format string, raw json.RawMessage, doc *schema.Document) Schemas {
+	if format == "openapi" {
+		if o, err := operation.Parse(raw); err == nil {
+			return Schemas{o.Input(), o.Output()}
+		}
+	}
 	v, err := decode(raw)
 	if err != nil {
 		v = nil

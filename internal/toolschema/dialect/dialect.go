@@ -172,6 +172,9 @@ func (w *writer) object(v map[string]any, base any) map[string]any {
 	}
 	w.reference(out, v, base)
 	w.types(out, v, base)
+	if w.use == Input && out["format"] == "binary" && out["contentEncoding"] == nil {
+		out["contentEncoding"] = "base64" // JSON has no other way to hold it
+	}
 	w.required(out, v, base)
 	bounds(out, v)
 	enum(out)
@@ -195,8 +198,10 @@ func (w *writer) keyword(out, in map[string]any, k string, base any) {
 			out[k] = s
 		}
 	case "pattern":
-		if s, ok := v.(string); ok && isPattern(s) {
-			out[k] = s
+		if s, ok := v.(string); ok {
+			if s = expression(s); isPattern(s) {
+				out[k] = s
+			}
 		}
 	case "deprecated", "uniqueItems":
 		if v == true {

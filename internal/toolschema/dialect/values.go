@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"encoding/json"
+	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strconv"
@@ -111,8 +112,9 @@ func bounds(out, in map[string]any) {
 	}
 }
 
-// enum brings the values of an enum and the type together where none of the values has it:
-// texts that lost their quotes, and the values of a list's elements.
+// enum brings the values of an enum and the type together: texts that lost their quotes,
+// values that cannot be because they have another type, and those of a list's elements.
+// Where no value has the type, the values are what is meant.
 func enum(out map[string]any) {
 	all := list(out["enum"])
 	if all == nil || out["type"] == nil {
@@ -126,7 +128,9 @@ func enum(out map[string]any) {
 			}
 		}
 	}
-	if slices.ContainsFunc(all, func(v any) bool { return hasType(out["type"], v) }) {
+	fitting := slices.DeleteFunc(slices.Clone(all), func(v any) bool { return !hasType(out["type"], v) })
+	if len(fitting) > 0 {
+		out["enum"] = fitting
 		return
 	}
 	if out["type"] != "array" {
@@ -234,6 +238,21 @@ func examples(out map[string]any, k string, v any) {
 	if len(all) > 0 && isData(all) {
 		out["examples"] = slices.Clone(all)
 	}
+}
+
+// literal is a regular expression as JavaScript writes one, which some put into a pattern.
+var literal = regexp.MustCompile(`^/(\^.*\$)/([a-z]*)$`)
+
+// expression returns the regular expression that a pattern means.
+func expression(s string) string {
+	m := literal.FindStringSubmatch(s)
+	switch {
+	case m == nil:
+		return s
+	case strings.Contains(m[2], "i"):
+		return "(?i)" + m[1]
+	}
+	return m[1]
 }
 
 // isPattern reports whether Go can compile a regular expression.

@@ -1,0 +1,163 @@
+// Package operation reads one operation of an OpenAPI document, of Swagger 2.0 to OpenAPI
+// 3.2, as the ingest service keeps it: {"method","path","operation","api"?,"servers"?}. It
+// says which arguments a call takes, and makes the HTTP request of a call. It sends none.
+//
+// What is an argument is decided here alone: path, query, header and cookie parameters by
+// their names, and the body as "body". Headers of the protocol and those that carry keys
+// are none, so no argument can set them.
+package operation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/toolschema/dialect"
+)
+
+// Operation is one method of one path. It is immutable.
+type Operation struct {
+	method, path  string
+	servers       []string
+	parameters    []parameter
+	body          *body
+	input, output json.RawMessage
+	answersJSON   bool
+}
+
+// errOperation says that a document is no operation.
+var errOperation = errors.New("the document is no OpenAPI operation")
+
+// maxDepth bounds the nesting of a document: references put in place make one deeper than
+// what a source may send.
+const maxDepth = 512
+
+// Parse reads an operation. References in it that lead nowhere allow everything. An error
+// says that raw is not one JSON object with a method, a path and an operation.
+func Parse(raw json.RawMessage) (*Operation, error) {
+	v, err := jsondoc.Decode(raw, jsondoc.Limits{Bytes: max(len(raw), 1), Depth: maxDepth, Nodes: max(len(raw), 1)})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errOperation, err)
+	}
+	root, _ := v.(map[string]any)
+	described, _ := root["operation"].(map[string]any)
+	o := &Operation{method: strings.ToUpper(str(root, "method")), path: str(root, "path")}
+	if described == nil || o.method == "" || !strings.HasPrefix(o.path, "/") {
+		return nil, errOperation
+	}
+	r := reader{root: root}
+	o.servers = serversOf(root, described)
+	o.parameters = r.parameters(described, o.path)
+	o.body = r.body(described)
+	name(o.parameters, o.body)
+	input := o.inputSchema(root)
+	o.input = jsondoc.Canonical(input)
+	if o.body != nil {
+		o.body.parts = partsOf(input, o.body.argument)
+	}
+	if response := r.success(described); response != nil {
+		var s any
+		s, o.answersJSON = answer(response)
+		if out := dialect.Write(s, dialect.Output, root); s != nil && len(out) > 0 {
+			o.output = jsondoc.Canonical(out)
+		}
+	}
+	return o, nil
+}
+
+// Input returns the JSON Schema 2020-12 of the arguments: an object that allows no others.
+func (o *Operation) Input() json.RawMessage { return o.input }
+
+// Output returns the JSON Schema 2020-12 of what the operation answers when it went well,
+// nil where the document does not say.
+func (o *Operation) Output() json.RawMessage { return o.output }
+
+// Servers returns the addresses of the servers that the document names, absolute, with the
+// defaults of their variables, in the document's order.
+func (o *Operation) Servers() []string { return slices.Clone(o.servers) }
+
+func serversOf(root, described map[string]any) []string {
+	var out []string
+	for _, m := range []map[string]any{root, described} {
+		for _, v := range list(m["servers"]) {
+			s, _ := v.(map[string]any)
+			if address, ok := serverAddress(s); ok && !slices.Contains(out, address) {
+				out = append(out, address)
+			}
+		}
+		if len(out) > 0 {
+			break
+		}
+	}
+	return out
+}
+
+// serverAddress returns the address of a server with its variables replaced, if that is one
+// where requests can be sent.
+func serverAddress(s map[string]any) (string, bool) {
+	address := str(s, "url")
+	variables, _ := s["variables"].(map[string]any)
+	for _, name := range jsondoc.Keys(variables) {
+		v, _ := variables[name].(map[string]any)
+		if value := str(v, "default"); value != "" {
+			address = strings.ReplaceAll(address, "{"+name+"}", value)
+		}
+	}
+	u, err := parseServer(address)
+	if err != nil {
+		return "", false
+	}
+	return u.String(), true
+}
+
+// parseServer reads the address of a server: http or https, without credentials, query and
+// fragment, and with every variable replaced.
+func parseServer(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return nil, err
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "", u.Opaque != "":
+		return nil, errors.New("it is no absolute HTTP address")
+	case u.User != nil, u.RawQuery != "", u.ForceQuery, u.Fragment != "":
+		return nil, errors.New("it has credentials, a query or a fragment")
+	case strings.ContainsAny(address, "{}"):
+		return nil, errors.New("it has a variable without a default")
+	}
+	return u, nil
+}
+
+// inputSchema writes the schema of the arguments.
+func (o *Operation) inputSchema(root map[string]any) map[string]any {
+	props, required := map[string]any{}, []any{}
+	for _, p := range o.parameters {
+		props[p.argument] = p.schema
+		if p.required {
+			required = append(required, p.argument)
+		}
+	}
+	if o.body != nil {
+		props[o.body.argument] = o.body.schema
+		if o.body.required {
+			required = append(required, o.body.argument)
+		}
+	}
+	out, _ := dialect.Object(map[string]any{
+		"type": "object", "properties": props, "required": required, "additionalProperties": false,
+	}, dialect.Input, root)
+	return out
+}
+
+func str(m map[string]any, key string) string {
+	s, _ := m[key].(string)
+	return s
+}
+
+func list(v any) []any {
+	all, _ := v.([]any)
+	return all
+}
