@@ -4,6 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 GORELEASER := github.com/goreleaser/goreleaser/v2@v2.15.1
+HELM := helm.sh/helm/v3/cmd/helm@v3.22.0
 GOLICENSES := github.com/google/go-licenses@v1.6.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -135,15 +136,15 @@ bench: ## benchmarks (BENCH=regexp, BENCHTIME=1s)
 # the commit's tag. The tools are compiled the first time, which takes minutes.
 RELEASE ?= --snapshot
 VERSION ?= $(shell git describe --tags --always --dirty)
-.PHONY: release release-check package-files image-files image
-release package-files image: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+.PHONY: release release-check package-files image-files image chart
+release package-files image chart: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 
-release: ## archives, deb, rpm, formula, SBOM, licences, image and checksums for all platforms into dist/ (wants buildah, jq)
+release: ## archives, deb, rpm, formula, SBOM, licences, image, chart and checksums for all platforms into dist/ (wants buildah, jq)
 	go run $(GORELEASER) release --clean $(RELEASE)
 	for arch in amd64 arm64; do install -D dist/toolstream_linux_$$arch*/toolstream "bin/image/$$arch/toolstream"; done
 	version=$$(jq -r .version dist/metadata.json); cp bin/package/licences.csv dist/; \
-	  $(MAKE) --no-print-directory image VERSION="v$$version"; \
-	  cd dist && sha256sum "toolstream_$${version}_image.tar" >>checksums.txt
+	  $(MAKE) --no-print-directory image chart VERSION="v$$version"; \
+	  cd dist && sha256sum "toolstream_$${version}_image.tar" toolstream-*.tgz >>checksums.txt
 
 release-check: ## the configuration of the release, and its program for this platform
 	go run $(GORELEASER) build --snapshot --clean --single-target --skip=before
@@ -165,6 +166,9 @@ image-files: package-files ## what the image holds, into bin/image, for: docker 
 
 image: ## the image of bin/image for amd64 and arm64, an OCI archive, into dist/ (wants buildah)
 	deploy/image.sh "$(VERSION)" "dist/toolstream_$(VERSION:v%=%)_image.tar"
+
+chart: ## the Helm chart, whose default is the image of this version, into dist/
+	HELM="go run $(HELM)" deploy/helm/package.sh "$(VERSION)" dist
 
 cover: ## test coverage by function, into cover.out
 	go test -coverprofile cover.out ./... && go tool cover -func cover.out | tail -1

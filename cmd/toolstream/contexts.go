@@ -42,12 +42,13 @@ func contextsFile() (string, error) {
 	return filepath.Join(dir, "toolstream", "contexts.yaml"), nil
 }
 
-// readContexts returns no contexts where there is no file of them.
+// readContexts returns no contexts where there is no file of them, and no place for one: a
+// server has no home.
 func readContexts() (contexts, error) {
 	all := contexts{Contexts: map[string]serverContext{}}
 	path, err := contextsFile()
 	if err != nil {
-		return all, err
+		return all, nil
 	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

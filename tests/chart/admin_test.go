@@ -43,7 +43,7 @@ func (c secrets) upgraded(t *testing.T, args ...string) secrets {
 	api := httptest.NewServer(c)
 	defer api.Close()
 	made := secrets{}
-	args = append([]string{"--dry-run=server", "--kube-apiserver", api.URL, "--set", "mode=embedded"}, args...)
+	args = append([]string{"--dry-run=server", "--kube-apiserver", api.URL}, args...)
 	for _, secret := range of(objects(t, must(t, template(helm(t), args...)...)), "Secret") {
 		made[secret.name()] = secret
 	}

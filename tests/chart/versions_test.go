@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"testing"
@@ -39,14 +40,20 @@ func TestTheChartHasAVersionOfItsOwn(t *testing.T) {
 	}
 }
 
-// Values that somebody has go on to work, once they say who may call.
+// Values that somebody has go on to work, once they say who may call, and which mode it is
+// where there was none.
 func TestEarlierValuesAreTaken(t *testing.T) {
 	helm := helm(t)
 	files, err := filepath.Glob(filepath.Join(earlier(t), "examples", "*.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("the version before has no examples: %v", err)
 	}
+	mode := map[string]string{"embedded.yaml": "embedded"}
 	for _, values := range files {
-		render(t, helm, values, "--set", "auth.existingSecret=toolstream-tokens")
+		if filepath.Base(values) == "trial.yaml" {
+			continue // a trial, which keeps nothing, has a mode of its own now
+		}
+		set := cmp.Or(mode[filepath.Base(values)], "distributed")
+		render(t, helm, values, "--set", "auth.existingSecret=toolstream-tokens,mode="+set)
 	}
 }

@@ -2,14 +2,14 @@
 {{- define "toolstream.checks" -}}
 {{- $v := .Values }}
 {{- if eq $v.mode "distributed" }}
-  {{- if and (not $v.trial.enabled) (not $v.kafka.brokers) }}
-    {{- fail "mode distributed needs Kafka: set kafka.brokers to [host:port, …], or trial.enabled to try it out, or mode to embedded" }}
+  {{- if not $v.kafka.brokers }}
+    {{- fail "mode distributed needs Kafka: set kafka.brokers to [host:port, …], or mode to trial or embedded" }}
   {{- end }}
-  {{- if and (not $v.trial.enabled) (not $v.nats.url) }}
-    {{- fail "mode distributed needs NATS: set nats.url to nats://host:4222, or trial.enabled to try it out, or mode to embedded" }}
+  {{- if not $v.nats.url }}
+    {{- fail "mode distributed needs NATS: set nats.url to nats://host:4222, or mode to trial or embedded" }}
   {{- end }}
-{{- else if $v.trial.enabled }}
-  {{- fail "mode embedded has everything in its process: trial.enabled is for mode distributed" }}
+{{- else if or $v.kafka.brokers $v.nats.url }}
+  {{- fail (printf "kafka.brokers and nats.url are for mode distributed, and mode is %s: set mode to distributed, or take them away" $v.mode) }}
 {{- end }}
 {{- if and (eq $v.auth.mode "none") (or $v.auth.existingSecret $v.auth.certificates.existingSecret (index $v.settings "auth.oidc.issuer")) }}
   {{- fail "auth.mode is none, and whoever reaches it is an admin: take auth.existingSecret, auth.certificates.existingSecret and settings.auth.oidc.issuer away, or set auth.mode to auto" }}

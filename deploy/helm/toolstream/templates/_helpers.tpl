@@ -81,20 +81,31 @@ services: [ingest, standardizer, embedder, query]
 {{ ternary "https" "http" (not (empty .Values.tls.existingSecret)) }}
 {{- end }}
 
+{{/* Where somebody outside of the cluster reaches it; on loopback by a port-forward. */}}
+{{- define "toolstream.reached" -}}
+{{- if and .Values.ingress.enabled .Values.ingress.hosts -}}
+{{ ternary "https" "http" (not (empty .Values.ingress.tls)) }}://{{ first .Values.ingress.hosts }}
+{{- else if and .Values.httpRoute.enabled .Values.httpRoute.hostnames -}}
+https://{{ first .Values.httpRoute.hostnames }}
+{{- else -}}
+{{ include "toolstream.scheme" . }}://127.0.0.1:8665
+{{- end }}
+{{- end }}
+
 {{- define "toolstream.brokers" -}}
-{{- if .Values.trial.enabled }}{{ .Release.Name }}-trial-kafka:9092{{ else }}{{ join "," .Values.kafka.brokers }}{{ end }}
+{{- if eq .Values.mode "trial" }}{{ .Release.Name }}-trial-kafka:9092{{ else }}{{ join "," .Values.kafka.brokers }}{{ end }}
 {{- end }}
 
 {{- define "toolstream.nats" -}}
-{{- if .Values.trial.enabled }}nats://{{ .Release.Name }}-trial-nats:4222{{ else }}{{ .Values.nats.url }}{{ end }}
+{{- if eq .Values.mode "trial" }}nats://{{ .Release.Name }}-trial-nats:4222{{ else }}{{ .Values.nats.url }}{{ end }}
 {{- end }}
 
 {{- define "toolstream.weaviate" -}}
-{{- if and .Values.trial.enabled .Values.trial.weaviate }}http://{{ .Release.Name }}-trial-weaviate:8080{{ else }}{{ .Values.weaviate.url }}{{ end }}
+{{- if and (eq .Values.mode "trial") .Values.trial.weaviate }}http://{{ .Release.Name }}-trial-weaviate:8080{{ else }}{{ .Values.weaviate.url }}{{ end }}
 {{- end }}
 
 {{- define "toolstream.weaviateGRPC" -}}
-{{- if and .Values.trial.enabled .Values.trial.weaviate }}{{ .Release.Name }}-trial-weaviate:50051{{ else }}{{ .Values.weaviate.grpc }}{{ end }}
+{{- if and (eq .Values.mode "trial") .Values.trial.weaviate }}{{ .Release.Name }}-trial-weaviate:50051{{ else }}{{ .Values.weaviate.grpc }}{{ end }}
 {{- end }}
 
 {{/* Nine tenths of a limit of memory: what Go keeps to before the kernel ends the process. */}}

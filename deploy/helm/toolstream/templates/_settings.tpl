@@ -43,7 +43,7 @@ auth.certificates.ca_file: /run/toolstream/clients/ca.crt
 tls.cert_file: /run/toolstream/tls/tls.crt
 tls.key_file: /run/toolstream/tls/tls.key
 {{- end }}
-{{- if eq $v.mode "distributed" }}
+{{- if ne $v.mode "embedded" }}
 kafka.brokers: {{ include "toolstream.brokers" . | quote }}
 kafka.prefix: {{ $v.kafka.prefix | quote }}
 {{- with $v.kafka.tls }}
@@ -118,7 +118,7 @@ OTEL_TRACES_SAMPLER_ARG: {{ .ratio | toString | quote }}
 {{/* Which of the others a service speaks to: what it needs is all that it is given. */}}
 {{- define "toolstream.uses" -}}
 {{- $v := .root.Values }}
-{{- $apart := eq $v.mode "distributed" }}
+{{- $apart := ne $v.mode "embedded" }}
 {{- $model := has .service (list "embedder" "query" "trainer" "embedded") }}
 {{- $language := and (not (empty $v.llm.baseUrl)) (has .service (list "standardizer" "query" "embedded")) }}
 kafka: {{ $apart }}
