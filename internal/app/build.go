@@ -21,7 +21,6 @@ import (
 	"github.com/toolstream/toolstream/internal/embedding"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/indexmgr"
-	"github.com/toolstream/toolstream/internal/pins"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/registry"
 	"github.com/toolstream/toolstream/internal/rungroup"
@@ -229,7 +228,7 @@ func (p *process) buildQuery(ctx context.Context) error {
 		p.reporter.Routes(api)
 		p.indexes.Routes(api)
 		(&policy.API{Store: p.policy, Tools: p.query.Tools}).Routes(api)
-		(&pins.API{Bucket: p.store}).Routes(api)
+		p.pins().Routes(api)
 		(&registry.Registry{Sources: p.reporter.Sources, Providers: p.query}).Routes(api)
 	}
 	return p.answer(natsadapter.Config{

@@ -29,7 +29,14 @@ type Bucket interface {
 }
 
 // API serves the pins of a tenant.
-type API struct{ Bucket Bucket }
+type API struct {
+	Bucket Bucket
+
+	// Find returns an error of which NoTool is true for a tool that is not there, or not for the
+	// caller to find.
+	Find   func(ctx context.Context, caller identity.Caller, key string) error
+	NoTool func(error) bool
+}
 
 // Pins are the pinned tools of a tenant.
 type Pins struct {
@@ -45,9 +52,9 @@ type (
 func (a *API) Routes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "get-pins", Security: identity.Needs(identity.Reader), Method: http.MethodGet, Path: "/v1/pins",
-		Summary: "List the pinned tools of the tenant", Tags: []string{"mcp"}, Errors: []int{503},
+		Summary: "List the pinned tools of the tenant that the caller may find", Tags: []string{"mcp"}, Errors: []int{503},
 	}, func(ctx context.Context, _ *struct{}) (*output, error) {
-		pins, err := a.of(ctx, identity.From(ctx).Tenant)
+		pins, err := a.of(ctx, identity.From(ctx))
 		if err != nil {
 			return nil, httpserver.Unavailable("the pinned tools cannot be read now", 1)
 		}
@@ -59,16 +66,27 @@ func (a *API) Routes(api huma.API) {
 	}, a.replace)
 }
 
-func (a *API) of(ctx context.Context, tenant string) (Pins, error) {
+// of returns the pins that a caller may find.
+func (a *API) of(ctx context.Context, caller identity.Caller) (Pins, error) {
 	pins := Pins{Tools: []string{}}
-	e, err := a.Bucket.Get(ctx, KeyPrefix+tenant)
+	e, err := a.Bucket.Get(ctx, KeyPrefix+caller.Tenant)
 	if errors.Is(err, stream.ErrNotFound) {
 		return pins, nil
 	}
-	if err != nil {
-		return pins, err
+	if err == nil {
+		err = json.Unmarshal(e.Value, &pins)
 	}
-	return pins, json.Unmarshal(e.Value, &pins)
+	found := pins.Tools[:0]
+	for _, key := range pins.Tools {
+		switch missing := a.Find(ctx, caller, key); {
+		case missing == nil:
+			found = append(found, key)
+		case !a.NoTool(missing):
+			err = errors.Join(err, missing)
+		}
+	}
+	pins.Tools = found
+	return pins, err
 }
 
 func (a *API) replace(ctx context.Context, in *input) (*output, error) {
@@ -76,8 +94,11 @@ func (a *API) replace(ctx context.Context, in *input) (*output, error) {
 	var tools []audit.ToolRef
 	for i, id := range in.Body.Tools {
 		id = norm.NFC.String(id)
-		if invalid := (*schema.Invalid)(nil); errors.As(schema.ValidateID(id), &invalid) {
-			return nil, httpserver.Unprocessable(&schema.Invalid{Path: fmt.Sprintf("/tools/%d", i), Value: invalid.Value, Reason: invalid.Reason})
+		switch err := a.Find(ctx, identity.From(ctx), id); {
+		case err != nil && a.NoTool(err):
+			return nil, httpserver.Unprocessable(&schema.Invalid{Path: fmt.Sprintf("/tools/%d", i), Value: schema.Quote(id), Reason: "is no tool"})
+		case err != nil:
+			return nil, httpserver.Unavailable("the tools cannot be looked up now", 1)
 		}
 		pins.Tools, tools = append(pins.Tools, id), append(tools, audit.ToolRef{ID: id})
 	}

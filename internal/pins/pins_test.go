@@ -1,0 +1,71 @@
+package pins
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/httpserver"
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/stream"
+)
+
+type bucket map[string][]byte
+
+func (b bucket) Get(_ context.Context, key string) (stream.Entry, error) {
+	value, there := b[key]
+	if !there {
+		return stream.Entry{}, stream.ErrNotFound
+	}
+	return stream.Entry{Key: key, Value: value}, nil
+}
+
+func (b bucket) Put(_ context.Context, key string, value []byte) (uint64, error) {
+	b[key] = value
+	return 1, nil
+}
+
+// A tenant's pins are shown to those who may find them, and what is not there is not pinned.
+func TestPinsAreThoseThatACallerMayFind(t *testing.T) {
+	missing := errors.New("no tool")
+	api, mux := httpserver.NewAPI("test")
+	(&API{
+		Bucket: bucket{},
+		Find: func(_ context.Context, caller identity.Caller, key string) error {
+			if key == "maps/route" || key == "mail/send" && caller.Role == identity.Operator {
+				return nil
+			}
+			return missing
+		},
+		NoTool: func(err error) bool { return errors.Is(err, missing) },
+	}).Routes(api)
+	ask := func(tenant string, role identity.Role, method, body string) (int, string) {
+		r := httptest.NewRequest(method, "/v1/pins", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r.WithContext(identity.With(r.Context(), identity.Caller{Tenant: tenant, Role: role})))
+		return w.Code, strings.TrimSpace(w.Body.String())
+	}
+	for _, tc := range []struct {
+		tenant       string
+		role         identity.Role
+		method, body string
+		code         int
+		says         string
+	}{
+		{"acme", identity.Reader, http.MethodGet, "", 200, `{"tools":[]}`},
+		{"acme", identity.Reader, http.MethodPut, `{"tools":[]}`, 403, "operator"},
+		{"acme", identity.Operator, http.MethodPut, `{"tools":["maps/route","maps/rote"]}`, 422, "maps/rote"},
+		{"acme", identity.Operator, http.MethodPut, `{"tools":["mail/send","maps/route"]}`, 200, `{"tools":["mail/send","maps/route"]}`},
+		{"acme", identity.Operator, http.MethodGet, "", 200, `{"tools":["mail/send","maps/route"]}`},
+		{"acme", identity.Reader, http.MethodGet, "", 200, `{"tools":["maps/route"]}`},
+		{"other", identity.Operator, http.MethodGet, "", 200, `{"tools":[]}`},
+	} {
+		if code, says := ask(tc.tenant, tc.role, tc.method, tc.body); code != tc.code || !strings.Contains(says, tc.says) {
+			t.Errorf("%s %s %s %s: %d %s", tc.tenant, tc.role, tc.method, tc.body, code, says)
+		}
+	}
+}
