@@ -68,6 +68,8 @@ type SearchRequest struct {
 	Steps     []string          `json:"steps,omitempty"`     // of a task, each searched by itself; not beside needs
 
 	MinConfidence float64 `json:"min_confidence,omitempty"` // from 0 to 1: results below are left out
+	Connected     bool    `json:"connected,omitempty"`      // tools that the caller cannot call now are left out
+	Wanted
 }
 
 // SearchResponse answers a SearchRequest.
@@ -84,6 +86,7 @@ type SearchResponse struct {
 	Quarantined bool      `json:"quarantined,omitempty"` // of an answer without results: tools of the providers that it is for are in quarantine
 	Searched    *Searched `json:"searched,omitempty"`    // where an explanation was asked for
 	Results     []Result  `json:"results"`               // best first; never null
+	InForm
 }
 
 // Chosen says what a search ranked that was to choose by itself, and why.
@@ -129,6 +132,7 @@ type Result struct {
 	AlsoOfferedBy     []Offer          `json:"also_offered_by,omitempty"`  // of a tool: its copies of other providers, best first, at most ten
 	OtherOffers       int              `json:"other_offers,omitempty"`     // how many copies were found
 	Explanation       *Explanation     `json:"explanation,omitempty"`
+	Details
 }
 
 // Offer is a tool that does the same as the one shown.

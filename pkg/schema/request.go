@@ -50,6 +50,7 @@ func (r *SearchRequest) validate() error {
 	c.arguments(r.Arguments)
 	c.must(r.MinConfidence >= 0 && r.MinConfidence <= 1, "/min_confidence", r.MinConfidence, "must be from 0 to 1")
 	r.Filters.check(&c)
+	r.Wanted.check(&c)
 	c.texts("/exclude_flags", r.Exclude, MaxFilters, MaxID)
 	return c.err
 }

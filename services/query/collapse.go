@@ -44,14 +44,14 @@ func full(steps []Step, depth int) bool {
 
 // first returns what the catalogue says of the first of a hit and its copies that can be
 // shown, and that hit, with the others that are still there.
-func (sr *search) first(ctx context.Context, h ranking.Hit) (ranking.Hit, schema.Entity, bool) {
+func (sr *search) first(ctx context.Context, h ranking.Hit) (ranking.Hit, known, bool) {
 	for others := h.Others; ; others = others[1:] {
-		if entity, ok := sr.entity(ctx, h); ok && !sr.hides(&entity) {
+		if entity, ok := sr.entity(ctx, h); ok && !sr.hides(&entity.Entity) {
 			h.Others = sr.there(others)
 			return h, entity, true
 		}
 		if len(others) == 0 {
-			return h, schema.Entity{}, false
+			return h, known{}, false
 		}
 		h = others[0]
 	}

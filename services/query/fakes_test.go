@@ -101,13 +101,18 @@ func (f *fakeIndex) last() index.Lookup {
 type fakeCatalogue struct {
 	entities map[schema.Ref]schema.Entity
 	deleted  map[schema.Ref]schema.Version
+	raw      map[schema.Ref]json.RawMessage // {"of": id} where there is none
 	err      error
 }
 
 func (f *fakeCatalogue) Get(_ context.Context, ref schema.Ref, scope *policy.Scope) (schema.Entity, json.RawMessage, bool, error) {
 	e, ok := f.entities[ref]
 	ok = ok && inScope(e, scope)
-	return e, json.RawMessage(`{"of":"` + ref.ID + `"}`), ok && f.err == nil, f.err
+	raw, there := f.raw[ref]
+	if !there {
+		raw = json.RawMessage(`{"of":"` + ref.ID + `"}`)
+	}
+	return e, raw, ok && f.err == nil, f.err
 }
 
 func (f *fakeCatalogue) Named(_ context.Context, tenant, name string, scope *policy.Scope) ([]string, error) {

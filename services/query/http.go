@@ -52,13 +52,7 @@ func Routes(api huma.API, s *Service) {
 		Summary: "Find the tools or providers for a query", Tags: []string{"search"},
 		MaxBodyBytes: maxRequest, Errors: []int{400, 413, 422, 503}, Metadata: audit.Sampled(),
 	}, func(ctx context.Context, in *searchInput) (*searchOutput, error) {
-		resp, err := s.Search(ctx, identity.From(ctx), in.Body)
-		if err != nil {
-			return nil, s.problem(ctx, err, &s.searching, "query: searches fail")
-		}
-		s.searching.Note(ctx, s.deps.Logger, nil, "", "query: searches are answered again")
-		audit.Annotate(ctx, audit.Details{Search: resp.SearchID})
-		return &searchOutput{resp}, nil
+		return s.answer(ctx, in.Body)
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "feedback", Security: identity.Needs(identity.Calling), Method: http.MethodPost, Path: "/v1/feedback",
@@ -73,6 +67,7 @@ func Routes(api huma.API, s *Service) {
 		audit.Annotate(ctx, audit.Details{Search: f.SearchID, Tools: []audit.ToolRef{{ID: f.ToolID}}})
 		return &feedbackOutput{feedbackAnswer{"accepted"}}, nil
 	})
+	detailRoutes(api, s)
 	catalogueRoutes(api, s)
 	summaryRoutes(api, s)
 	rewriteRoutes(api, s)

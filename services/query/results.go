@@ -16,9 +16,8 @@ import (
 // results looks up the first k hits that are still in the catalogue. What was deleted
 // since the index was asked, is in quarantine or excluded by a flag, as the index may not
 // know of a provider that its tools found, gives its place to the next.
-func (s *Service) results(ctx context.Context, sr *search, q rewritten, found ordered) ([]schema.Result, []schema.Shown) {
-	results := []schema.Result{}
-	var shown []schema.Shown
+func (s *Service) results(ctx context.Context, sr *search, q rewritten, found ordered) (results []schema.Result, shown []schema.Shown, entities []known) {
+	results = []schema.Result{}
 	for _, h := range found.hits {
 		if len(results) == sr.req.K {
 			break
@@ -31,10 +30,15 @@ func (s *Service) results(ctx context.Context, sr *search, q rewritten, found or
 		if confidence < sr.req.MinConfidence {
 			continue
 		}
-		if len(results) < maxSummaries {
-			sr.summarise(ctx, &entity)
+		connection := s.connection(sr.caller, &entity)
+		if sr.req.Connected && connection != nil && !connection.Connected {
+			continue
 		}
-		r, remembered := show(h, entity)
+		if len(results) < maxSummaries {
+			sr.summarise(ctx, &entity.Entity)
+		}
+		r, remembered := show(h, entity.Entity)
+		connect(&r.Details, connection)
 		r.Confidence = confidence
 		if sr.stated() {
 			remembered.Matches = h.By.Matches
@@ -61,8 +65,9 @@ func (s *Service) results(ctx context.Context, sr *search, q rewritten, found or
 		}
 		results = append(results, r)
 		shown = append(shown, remembered)
+		entities = append(entities, entity)
 	}
-	return results, shown
+	return results, shown, entities
 }
 
 // knowsFlags refuses flags that no document can have.
@@ -105,15 +110,15 @@ func (sr *search) quarantined(ctx context.Context) bool {
 // entity returns what the catalogue says of a hit, and whether to show it. A catalogue
 // that cannot be asked hides nothing, and a provider without a document of its own is
 // known by its tools.
-func (sr *search) entity(ctx context.Context, h ranking.Hit) (schema.Entity, bool) {
-	entity, _, ok, err := sr.index.Catalogue.Get(ctx, h.Ref, sr.scope)
+func (sr *search) entity(ctx context.Context, h ranking.Hit) (known, bool) {
+	entity, raw, ok, err := sr.index.Catalogue.Get(ctx, h.Ref, sr.scope)
 	if err != nil {
 		sr.parts.without(degradedCatalogue)
 	}
 	if err != nil || !ok {
 		entity = schema.Entity{Ref: h.Ref, Provider: h.By.Provider, Document: schema.Document{Name: h.ID}}
 	}
-	return entity, ok || err != nil || len(h.Supporting) > 0
+	return known{entity, raw}, ok || err != nil || len(h.Supporting) > 0
 }
 
 // show returns a hit as the answer has it, and as an impression remembers it. A provider is

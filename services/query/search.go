@@ -35,6 +35,7 @@ var ErrUnavailable = errors.New("search is unavailable")
 // to which it adds what it went without; collapse may set the depth.
 type search struct {
 	tenant string
+	caller identity.Caller
 	scope  *policy.Scope // what the caller may find
 	req    schema.SearchRequest
 	index  *snapshot // what is searched, from beginning to end
@@ -95,6 +96,9 @@ func (s *Service) search(ctx context.Context, caller identity.Caller, req schema
 	if err == nil {
 		err = s.knowsFlags(req.Exclude)
 	}
+	if err == nil && req.Connected && s.connections == nil {
+		err = &schema.Invalid{Path: "/connected", Reason: "must be absent: this server calls no tools"}
+	}
 	if err != nil {
 		return schema.SearchResponse{}, err
 	}
@@ -107,7 +111,7 @@ func (s *Service) search(ctx context.Context, caller identity.Caller, req schema
 	index, release := s.snapshot()
 	defer release()
 	tenant := caller.Tenant
-	sr := &search{tenant: tenant, scope: scope, req: req, index: index, model: s.modelOf(index, tenant), usage: s.usage.get(tenant).value, held: s.cfg.HoldBack.of(tenant)}
+	sr := &search{tenant: tenant, caller: caller, scope: scope, req: req, index: index, model: s.modelOf(index, tenant), usage: s.usage.get(tenant).value, held: s.cfg.HoldBack.of(tenant)}
 	if !sr.stated() {
 		sr.model = unpriced(sr.model)
 	}
@@ -128,7 +132,8 @@ func (s *Service) search(ctx context.Context, caller identity.Caller, req schema
 	found, answer := s.collapse(ctx, sr, q, found, s.order(ctx, sr, q, found))
 	answer.scale = found.Scale
 	answer.hits = behind(answer.hits, found, sr.model)
-	results, shown := s.results(ctx, sr, q, answer)
+	results, shown, entities := s.results(ctx, sr, q, answer)
+	form := s.detail(ctx, &req.Wanted, details(results, entities))
 	id := searchID(tenant, s.deps.Nonce(), shown)
 	s.record(ctx, sr, id, found.Vector, shown)
 	quarantined := len(results) == 0 && sr.quarantined(ctx)
@@ -143,6 +148,7 @@ func (s *Service) search(ctx context.Context, caller identity.Caller, req schema
 		NothingFits: sr.nothingFits(answer.hits, found.Scale),
 		Quarantined: quarantined,
 		Results:     results,
+		InForm:      form,
 	}
 	if req.Explain {
 		resp.Searched = q.searched()

@@ -26,6 +26,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/toolstream/toolstream/internal/health"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/ranking"
@@ -140,10 +141,20 @@ type Service struct {
 	impressions *impressions
 	queue       *queue
 	providers   *lru.Cache[string, []string] // words of providers, by id
+	connections Connections                  // nil: nothing is called here
 
 	// Whether these work, for the log.
 	searching, reporting, reading, scoring health.State
 }
+
+// Connections says whether tools can be called.
+type Connections interface {
+	// Connection says whether a caller can call a tool now, from what is known: it asks nobody.
+	Connection(caller identity.Caller, e *schema.Entity, raw json.RawMessage) schema.Connection
+}
+
+// Connect lets answers say whether tools can be called. It is called before the service is.
+func (s *Service) Connect(c Connections) { s.connections = c }
 
 // providersKept bounds the words of providers that are kept: a few MiB.
 const providersKept = 1 << 14

@@ -17,6 +17,10 @@ func values(t reflect.Type) []any {
 		return []any{schema.RewriteAuto, schema.RewriteOff, schema.RewriteLLM, schema.RewriteCache, schema.RewriteGiven, schema.RewriteFallback}
 	case reflect.TypeFor[schema.Rerank]():
 		return []any{schema.RerankOff, schema.RerankSingle, schema.RerankMulti, schema.RerankAuto}
+	case reflect.TypeFor[schema.Include]():
+		return []any{schema.IncludeSchema, schema.IncludeOutputSchema, schema.IncludeExamples, schema.IncludeParameters, schema.IncludeSignature}
+	case reflect.TypeFor[schema.Form]():
+		return []any{schema.FormMCP, schema.FormOpenAI, schema.FormAnthropic, schema.FormToolReference, schema.FormToolSearchOutput}
 	case reflect.TypeFor[schema.Quality]():
 		return []any{schema.QualityGood, schema.QualityLow}
 	case reflect.TypeFor[schema.Fallback]():
@@ -76,6 +80,10 @@ func limits(field string) object {
 		return object{"maxItems": schema.MaxNeeds}
 	case "SearchRequest.Arguments":
 		return object{"maxProperties": schema.MaxArguments}
+	case "Wanted.CallID":
+		return object{"maxLength": schema.MaxCallID}
+	case "Wanted.TokenBudget":
+		return object{"minimum": 0, "maximum": schema.MaxTokenBudget}
 	case "Need.UserIntent", "Need.ToolDescription", "Need.ExpectedResponse":
 		return object{"maxLength": schema.MaxNeedText}
 	case "Filters.Providers", "Filters.Tags", "Filters.IDs", "Filters.Kinds":

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"reflect"
 	"strings"
 	"time"
@@ -103,6 +104,9 @@ func (b *builder) value(t reflect.Type) object {
 	}
 	if t == reflect.TypeFor[schema.Direction]() {
 		return object{"type": "string", "contentEncoding": "base64", "maxLength": base64.StdEncoding.EncodedLen(schema.MaxDimensions)}
+	}
+	if t == reflect.TypeFor[json.RawMessage]() {
+		return object{} // any
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
