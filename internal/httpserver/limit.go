@@ -62,7 +62,9 @@ func (c Limits) table() []limit {
 	}
 	return []limit{
 		{name: "requests", quota: c.Requests, applies: fromOutside},
-		{name: "searches", quota: c.Searches, applies: posts("/v1/search")},
+		{name: "searches", quota: c.Searches, applies: func(r *http.Request) bool {
+			return r.URL.Path == "/v1/search" && (r.Method == http.MethodPost || r.Method == http.MethodGet || r.Method == http.MethodHead)
+		}},
 		{name: "feedback", quota: c.Feedback, applies: posts("/v1/feedback")},
 		{name: "bytes", quota: c.Bytes, applies: fromOutside, bytes: true},
 	}

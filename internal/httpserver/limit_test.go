@@ -62,6 +62,11 @@ func TestATenantMayAskForAMinuteAtOnceAndThenAtItsRate(t *testing.T) {
 		if got := rec.Header().Get("RateLimit-Policy") + " " + rec.Header().Get("RateLimit"); got != `"searches";q=30;w=60 "searches";r=0;t=2` {
 			t.Error(got)
 		}
+		for _, method := range []string{"GET", "HEAD"} {
+			if rec := ask(t, h, "a", method, "/v1/search?q=a"); rec.Code != 429 {
+				t.Errorf("%s of a search: %d", method, rec.Code)
+			}
+		}
 		if rec := ask(t, h, "b", "POST", "/v1/search"); rec.Code != 200 {
 			t.Errorf("another tenant: %d", rec.Code)
 		}

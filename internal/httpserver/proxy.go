@@ -107,7 +107,7 @@ func repeatable(r *http.Request) bool {
 	case http.MethodGet, http.MethodHead:
 		return true
 	case http.MethodPost:
-		return slices.Contains([]string{"/v1/search", "/v1/feedback", "/v1/tools:states"}, r.URL.Path)
+		return slices.Contains([]string{"/v1/search", "/v1/feedback", "/v1/tools:states", "/v1/tools:describe"}, r.URL.Path)
 	}
 	return false
 }
