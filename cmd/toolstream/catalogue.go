@@ -39,15 +39,17 @@ func toolShelf() shelf { return shelf{"tools", "tool", "/v1/tools"} }
 
 func providerShelf() shelf { return shelf{"providers", "provider", "/v1/providers"} }
 
-func newTools(con *console) *cobra.Command { return newShelf(con, toolShelf(), newToolsDelete(con)) }
+func newTools(con *console) *cobra.Command {
+	return newShelf(con, toolShelf(), newToolsDescribe(con), newToolsDelete(con))
+}
 
 func newProviders(con *console) *cobra.Command {
 	return newShelf(con, providerShelf(), newProvidersDelete(con))
 }
 
-func newShelf(con *console, s shelf, remove *cobra.Command) *cobra.Command {
+func newShelf(con *console, s shelf, own ...*cobra.Command) *cobra.Command {
 	return group(&cobra.Command{Use: s.name, Short: fmt.Sprintf("List, show, release and delete %s", s.name)},
-		newShelfList(con, s), newShelfGet(con, s), newShelfRelease(con, s), remove)
+		append([]*cobra.Command{newShelfList(con, s), newShelfGet(con, s), newShelfRelease(con, s)}, own...)...)
 }
 
 func newShelfList(con *console, s shelf) *cobra.Command {

@@ -17,6 +17,7 @@ func newSearch(con *console) *cobra.Command {
 	var expected, explain string
 	var arguments []string
 	var collapse bool
+	var w wanted
 	cmd := &cobra.Command{
 		Use:   "search QUERY | search --step STEP…",
 		Short: "Find the tools or providers for a query",
@@ -25,7 +26,9 @@ func newSearch(con *console) *cobra.Command {
   toolstream search "everything about invoices" --rank providers
   toolstream search "merge the pull request and close its issue" --rank auto --explain
   toolstream search "plan a trip" --step "find a train to Porto" --step "book a hotel room"
-  toolstream search "create an issue" --provider github-v3-rest-api --json`,
+  toolstream search "create an issue" --provider github-v3-rest-api --json
+  toolstream search "create an issue" --as openai > tools.json
+  toolstream search "create an issue" --token-budget 800`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(req.Steps) > 0 {
 				return nil
@@ -48,6 +51,7 @@ func newSearch(con *console) *cobra.Command {
 			if !collapse {
 				req.Collapse = &collapse
 			}
+			req.Wanted = w.of(cmd.Flags())
 			checked := req
 			if _, err := checked.Normalize(); err != nil {
 				return refused(cmd, err)
@@ -55,6 +59,9 @@ func newSearch(con *console) *cobra.Command {
 			var answer schema.SearchResponse
 			if err := con.client().Post(cmd.Context(), "/v1/search", req, &answer); err != nil {
 				return err
+			}
+			if w.as != "" && !con.structured() {
+				return cmp.Or(con.printData(answer.Tools), missing(answer.Results, expected))
 			}
 			err = con.show(answer, func() { con.printSearch(answer, explain == explainFull) })
 			return cmp.Or(err, missing(answer.Results, expected))
@@ -73,9 +80,11 @@ func newSearch(con *console) *cobra.Command {
 	flags.StringArrayVar(&req.Filters.IDs, "id", nil, "only this id (repeatable)")
 	flags.StringArrayVar(&req.Exclude, "exclude-flag", nil, "nothing with this flag, such as instructions-in-text (repeatable)")
 	flags.Float64Var(&req.MinConfidence, "min-confidence", 0, "leave out results that are less likely than this to be what the query wants, 0 to 1")
+	flags.BoolVar(&req.Connected, "connected", false, "leave out tools that cannot be called now")
 	flags.StringArrayVar(&arguments, "argument", nil, "an argument that can be provided, as name=meaning (repeatable)")
 	flags.StringArrayVar(&req.Steps, "step", nil, "a step of the task, searched by itself (repeatable)")
 	flags.StringVar(&expected, "expect", "", "fail unless this id is among the results: for tests of an installation")
+	w.addTo(cmd)
 	fixed(cmd, "rank", "tools", "providers", "auto")
 	fixed(cmd, "rewrite", "auto", "off")
 	fixed(cmd, "rerank", "auto", "off", "single", "multi")
@@ -133,6 +142,13 @@ func (c *console) printSearch(a schema.SearchResponse, full bool) {
 	c.printTable(t)
 	c.printSearched(a)
 	c.printChosen(a.Chosen)
+	for i := range a.Results {
+		if d := &a.Results[i].Details; d.Signature != "" || d.Schema != nil || d.OutputSchema != nil || len(d.Examples)+len(d.Parameters) > 0 {
+			c.printf("\n%d. %s\n", i+1, oneLine(a.Results[i].ID))
+			c.printDetails(d)
+		}
+	}
+	c.printTokens(a.InForm)
 	for i, r := range a.Results {
 		if r.Explanation != nil {
 			c.printExplanation(i+1, r, full)
