@@ -329,6 +329,7 @@ func properSearch(rng *rand.Rand, who intruder) attempt {
 	for member, value := range map[string]any{
 		"explain": true, "collapse": pick(true, false), "rank": pick("tools", "providers", "auto"), "rerank": pick("off", "auto", "single", "multi"),
 		"arguments": map[string]any{"city": "Lisbon"}, "min_confidence": pick(0, 0.5), "steps": []any{text(), text()},
+		"as": pick("mcp", "openai", "anthropic", "tool_reference", "tool_search_output"), "include": []any{"schema", "examples", "signature"}, "token_budget": pick(0, 500, 5000),
 		"filters": pick(map[string]any{"providers": []any{"secret"}}, map[string]any{"ids": []any{fmt.Sprintf("secret/tool-%d", n)}},
 			map[string]any{"tags": []any{"weather"}}, map[string]any{"kinds": []any{"provider"}}),
 	} {
