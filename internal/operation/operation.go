@@ -56,7 +56,7 @@ func Parse(raw json.RawMessage) (*Operation, error) {
 	name(o.parameters, o.body)
 	input := o.inputSchema(root)
 	o.input = jsondoc.Canonical(input)
-	if o.body != nil {
+	if o.body != nil && o.body.kind == asMultipart {
 		o.body.parts = partsOf(input, o.body.argument)
 	}
 	if response := r.success(described); response != nil {

@@ -485,46 +485,44 @@ func answer(response map[string]any) (schema any, isJSON bool) {
 // partsOf returns the properties of a body that are binary.
 func partsOf(input map[string]any, argument string) map[string]bool {
 	defs, _ := input["$defs"].(map[string]any)
+	props, _ := input["properties"].(map[string]any)
 	out := map[string]bool{}
-	var visit func(v any, depth int)
-	visit = func(v any, depth int) {
-		s, _ := v.(map[string]any)
-		if s == nil || depth == 0 {
-			return
-		}
-		if ref, ok := s["$ref"].(string); ok {
-			visit(defs[strings.TrimPrefix(ref, "#/$defs/")], depth-1)
-		}
-		for _, k := range []string{"allOf", "anyOf"} {
-			for _, part := range list(s[k]) {
-				visit(part, depth-1)
-			}
-		}
+	parts(props[argument], defs, map[string]bool{}, func(s map[string]any) {
 		props, _ := s["properties"].(map[string]any)
 		for name, p := range props {
-			if isBinary(p, defs, 8) {
+			if isBinary(p, defs) {
 				out[name] = true
 			}
 		}
-	}
-	props, _ := input["properties"].(map[string]any)
-	visit(props[argument], 8)
+	})
 	return out
 }
 
 // isBinary reports whether a property, or its elements, is binary.
-func isBinary(v any, defs map[string]any, depth int) bool {
+func isBinary(v any, defs map[string]any) bool {
+	binary := false
+	seen := map[string]bool{}
+	parts(v, defs, seen, func(s map[string]any) {
+		binary = binary || s["format"] == "binary"
+		parts(s["items"], defs, seen, func(s map[string]any) { binary = binary || s["format"] == "binary" })
+	})
+	return binary
+}
+
+// parts calls visit with a written schema and all that is applied to the same value, each
+// definition once.
+func parts(v any, defs map[string]any, seen map[string]bool, visit func(map[string]any)) {
 	s, _ := v.(map[string]any)
-	if depth == 0 || s == nil {
-		return false
+	if s == nil {
+		return
 	}
-	if ref, ok := s["$ref"].(string); ok && isBinary(defs[strings.TrimPrefix(ref, "#/$defs/")], defs, depth-1) {
-		return true
+	visit(s)
+	for _, part := range slices.Concat(list(s["allOf"]), list(s["anyOf"])) {
+		parts(part, defs, seen, visit)
 	}
-	for _, part := range append(list(s["anyOf"]), list(s["allOf"])...) {
-		if isBinary(part, defs, depth-1) {
-			return true
-		}
+	ref, _ := s["$ref"].(string)
+	if name := strings.TrimPrefix(ref, "#/$defs/"); ref != "" && !seen[name] {
+		seen[name] = true
+		parts(defs[name], defs, seen, visit)
 	}
-	return s["format"] == "binary" || isBinary(s["items"], defs, depth-1)
 }

@@ -19,7 +19,7 @@ import (
 const (
 	maxProblems     = 10
 	maxReason       = 400 // bytes
-	maxArgumentSize = 4 << 20
+	maxArgumentSize = 16 << 20
 )
 
 // Problem is one mistake in the arguments of a call.
@@ -102,13 +102,11 @@ func Check(input, arguments json.RawMessage) error {
 	if path, ok := unusable(v, ""); !ok {
 		return &Problems{List: []Problem{{path, "is a number with too many digits"}}}
 	}
-	wrong := (*jsonschema.ValidationError)(nil)
-	if err := c.schema.Validate(v); errors.As(err, &wrong) {
+	err = c.validate(v)
+	if wrong := (*jsonschema.ValidationError)(nil); errors.As(err, &wrong) {
 		return c.problems(wrong, v)
-	} else if err != nil {
-		return err
 	}
-	return nil
+	return err
 }
 
 // unusable returns where a number stands that cannot be compared.
@@ -132,21 +130,18 @@ func unusable(v any, at string) (string, bool) {
 	return "", true
 }
 
-// compiled is a schema and what it was compiled from.
-type compiled struct {
-	schema   *jsonschema.Schema
-	document any
-}
-
 // compiledSchemas keeps what was compiled last: an agent that mends its call, or works
 // through a list, calls one tool again and again.
 var compiledSchemas = func() *lru.Cache[[sha256.Size]byte, *compiled] {
-	c, err := lru.New[[sha256.Size]byte, *compiled](256)
+	c, err := lru.New[[sha256.Size]byte, *compiled](64)
 	if err != nil {
 		panic(err) // the size is not positive
 	}
 	return c
 }()
+
+// maxCached is how large the text of a schema may be that is kept compiled, in bytes.
+const maxCached = 128 << 10
 
 func compile(input json.RawMessage) (*compiled, error) {
 	key := sha256.Sum256(input)
@@ -157,26 +152,12 @@ func compile(input json.RawMessage) (*compiled, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read input schema: %w", err)
 	}
-	const at = "urn:input"
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseLoader(nothing{})
-	if err := c.AddResource(at, document); err != nil {
-		return nil, fmt.Errorf("read input schema: %w", err)
-	}
-	s, err := c.Compile(at)
+	out, err := newCompiled(document)
 	if err != nil {
 		return nil, fmt.Errorf("compile input schema: %w", err)
 	}
-	out := &compiled{s, document}
-	compiledSchemas.Add(key, out)
+	if len(input) <= maxCached {
+		compiledSchemas.Add(key, out)
+	}
 	return out, nil
-}
-
-// nothing loads no schemas.
-type nothing struct{}
-
-// Load fails: a schema that refers to another document is not followed.
-func (nothing) Load(url string) (any, error) {
-	return nil, fmt.Errorf("schema %s is not in the document", bounded(url))
 }

@@ -2,6 +2,7 @@ package toolschema_test
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"os"
@@ -12,10 +13,13 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/toolstream/toolstream/internal/jsondoc"
 	"github.com/toolstream/toolstream/internal/operation"
 	"github.com/toolstream/toolstream/internal/toolschema"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/ingest/formats"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
@@ -92,10 +96,7 @@ func TestRealTools(t *testing.T) {
 	} {
 		t.Run(set.file, func(t *testing.T) {
 			var empty atomic.Int64
-			each := 10
-			if os.Getenv("TOOLSTREAM_ALL") != "" {
-				each = 1
-			}
+			each := sample()
 			n := documents(t, set.file, each, func(d document) {
 				doc := &schema.Document{}
 				if set.format != "openapi" { // needs none
@@ -105,32 +106,8 @@ func TestRealTools(t *testing.T) {
 					}
 					doc = &made
 				}
-				s := toolschema.Of(set.format, d.Documentation, doc)
-				input, err := jsondoc.Decode(s.Input, jsondoc.Limits{})
-				if err != nil {
-					t.Errorf("%s: %v", d.ID, err)
-					return
-				}
-				root := input.(map[string]any)
-				if len(root["properties"].(map[string]any)) == 0 {
+				if !fits(t, set.format, d, doc) {
 					empty.Add(1)
-				}
-				defs, _ := root["$defs"].(map[string]any)
-				for _, all := range []bool{false, true} {
-					v := instances{defs, all}.of(root, 5)
-					if err := toolschema.Check(s.Input, jsondoc.Canonical(v)); err != nil {
-						t.Errorf("%s: %v\n%s\n%s", d.ID, err, s.Input, jsondoc.Canonical(v))
-						continue
-					}
-					if set.format == "openapi" {
-						o, err := operation.Parse(d.Documentation)
-						if err == nil {
-							_, err = o.Request(t.Context(), "https://api.example/v1", jsondoc.Canonical(v))
-						}
-						if err != nil {
-							t.Errorf("%s: %v\n%s\n%s", d.ID, err, s.Input, jsondoc.Canonical(v))
-						}
-					}
 				}
 			})
 			if n != set.n {
@@ -141,4 +118,89 @@ func TestRealTools(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sample is of how many documents one is read.
+func sample() int {
+	if os.Getenv("TOOLSTREAM_ALL") != "" {
+		return 1
+	}
+	return 10
+}
+
+// fits checks the schemas of one document with instances that are made from them, and the
+// requests that its operation makes of these. It reports whether there are parameters.
+func fits(t *testing.T, format string, d document, doc *schema.Document) bool {
+	s := toolschema.Of(format, d.Documentation, doc)
+	input, err := jsondoc.Decode(s.Input, jsondoc.Limits{Depth: 1000})
+	if err != nil {
+		t.Errorf("%s: %v", d.ID, err)
+		return false
+	}
+	if s.Output != nil {
+		if err := compiles(s.Output); err != nil {
+			t.Errorf("%s: %v\n%s", d.ID, err, s.Output)
+		}
+	}
+	root := input.(map[string]any)
+	defs, _ := root["$defs"].(map[string]any)
+	for _, all := range []bool{false, true} {
+		v := jsondoc.Canonical(instances{defs, all}.of(root, 5))
+		err := toolschema.Check(s.Input, v)
+		if err == nil && format == "openapi" {
+			var o *operation.Operation
+			if o, err = operation.Parse(d.Documentation); err == nil {
+				_, err = o.Request(t.Context(), "https://api.example/v1", v)
+			}
+		}
+		if err != nil {
+			t.Errorf("%s: %v\n%s\n%s", d.ID, err, s.Input, v)
+		}
+	}
+	return len(root["properties"].(map[string]any)) > 0
+}
+
+// TestRealOpenAPI does as TestRealTools with the operations of whole documents, whose
+// references have been put in place.
+func TestRealOpenAPI(t *testing.T) {
+	files, err := filepath.Glob(dataFile(t, "openapi/*__*.json.gz"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no documents: %v", err)
+	}
+	n := atomic.Int64{}
+	t.Run("documents", func(t *testing.T) {
+		for _, file := range files {
+			t.Run(filepath.Base(file), func(t *testing.T) {
+				t.Parallel()
+				f, err := os.Open(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer f.Close()
+				for item, problem := range formats.Read(f, formats.Options{Source: file}) {
+					if problem == nil && n.Add(1)%int64(sample()) == 0 {
+						fits(t, item.Format, document{item.ID, item.Raw}, nil)
+					}
+				}
+			})
+		}
+	})
+	if n.Load() < 3000 {
+		t.Errorf("%d operations, want 3000 or more", n.Load())
+	}
+}
+
+// compiles returns why a schema is no JSON Schema 2020-12.
+func compiles(s []byte) error {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(s))
+	if err != nil {
+		return err
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	if err := c.AddResource("urn:schema", v); err != nil {
+		return err
+	}
+	_, err = c.Compile("urn:schema")
+	return err
 }

@@ -108,14 +108,17 @@ func (w *writer) dereferenced(m map[string]any) map[string]any {
 		}
 		maps.Copy(m, over)
 	}
-	for _, k := range nullable {
+	for _, k := range append([]string{"$ref"}, nullable...) {
 		delete(m, k)
 	}
 	return m
 }
 
-// maxReferences bounds references to references.
-const maxReferences = 16
+// Bounds of what is looked at for one schema.
+const (
+	maxReferences = 16 // references to references
+	maxParts      = 64 // parts of an object
+)
 
 func allowsObject(s map[string]any) bool {
 	switch t := s["type"].(type) {
@@ -313,16 +316,7 @@ func (w *writer) list(v any, base any) []any {
 
 // properties writes a map of properties, or a list of them with their names inside.
 func (w *writer) properties(out map[string]any, v any, base any) {
-	props, ok := v.(map[string]any)
-	if !ok {
-		props = map[string]any{}
-		for _, e := range list(v) {
-			m, _ := e.(map[string]any)
-			if name, _ := m["name"].(string); name != "" {
-				props[name] = m
-			}
-		}
-	}
+	props := propertyMap(v)
 	written := make(map[string]any, len(props))
 	for _, name := range jsondoc.Keys(props) {
 		if w.hides(props[name], base) {
@@ -335,6 +329,21 @@ func (w *writer) properties(out map[string]any, v any, base any) {
 		written[name] = s
 	}
 	out["properties"] = written
+}
+
+func propertyMap(v any) map[string]any {
+	props, ok := v.(map[string]any)
+	if ok {
+		return props
+	}
+	props = map[string]any{}
+	for _, e := range list(v) {
+		m, _ := e.(map[string]any)
+		if name, _ := m["name"].(string); name != "" {
+			props[name] = m
+		}
+	}
+	return props
 }
 
 // repeats reports whether a title says no more than the name.
@@ -425,7 +434,7 @@ func (w *writer) items(out, in map[string]any, base any) {
 // say so themselves (draft 3), but for what is not written of this use, or never may be.
 func (w *writer) required(out, in map[string]any, base any) {
 	names := list(in["required"])
-	props, _ := in["properties"].(map[string]any)
+	props := propertyMap(in["properties"])
 	for _, name := range jsondoc.Keys(props) {
 		if m, ok := props[name].(map[string]any); ok && m["required"] == true {
 			names = append(slices.Clip(names), name)
@@ -433,38 +442,47 @@ func (w *writer) required(out, in map[string]any, base any) {
 	}
 	written, _ := out["properties"].(map[string]any)
 	closed := out["additionalProperties"] == false && out["patternProperties"] == nil
+	var hidden map[string]bool // made when first wanted
 	names = slices.DeleteFunc(distinct(names), func(v any) bool {
 		name := v.(string)
 		if _, there := written[name]; there {
 			return false
 		}
-		return closed || w.hidden(in, name, base, maxReferences)
+		if hidden == nil {
+			left := maxParts
+			hidden = map[string]bool{}
+			w.hidden(in, base, hidden, &left)
+		}
+		return closed || hidden[name]
 	})
 	if len(names) > 0 {
 		out["required"] = names
 	}
 }
 
-// hidden reports whether the property is hidden where a schema or a part of it has it.
-func (w *writer) hidden(s map[string]any, name string, base any, depth int) bool {
-	if depth == 0 {
-		return false
+// hidden adds the names of properties that are hidden where a schema or a part of it has
+// them. Left bounds how many parts are looked at.
+func (w *writer) hidden(s map[string]any, base any, names map[string]bool, left *int) {
+	if *left--; *left < 0 {
+		return
 	}
-	if props, _ := s["properties"].(map[string]any); props[name] != nil && w.hides(props[name], base) {
-		return true
+	props, _ := s["properties"].(map[string]any)
+	for name, p := range props {
+		if w.hides(p, base) {
+			names[name] = true
+		}
 	}
 	for _, part := range list(s["allOf"]) {
-		if m, ok := part.(map[string]any); ok && w.hidden(m, name, base, depth-1) {
-			return true
+		if m, ok := part.(map[string]any); ok {
+			w.hidden(m, base, names, left)
 		}
 	}
 	if ref, ok := s["$ref"].(string); ok {
 		target, base := w.resolve(ref, base)
 		if m, ok := target.(map[string]any); ok {
-			return w.hidden(m, name, base, depth-1)
+			w.hidden(m, base, names, left)
 		}
 	}
-	return false
 }
 
 // distinct returns the strings of a list, each once.
