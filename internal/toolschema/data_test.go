@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -48,9 +49,11 @@ func documents(t testing.TB, name string, each int, visit func(document)) int {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	unzipped, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
+	unzipped := io.Reader(f)
+	if strings.HasSuffix(name, ".gz") {
+		if unzipped, err = gzip.NewReader(f); err != nil {
+			t.Fatal(err)
+		}
 	}
 	lines, n := make(chan []byte, 64), 0
 	var all sync.WaitGroup
@@ -92,6 +95,11 @@ func TestRealTools(t *testing.T) {
 		empty        float64 // share of tools without parameters
 	}{
 		{"mcp/tools.jsonl.gz", "mcp", 17578, .18},
+		{"toolbench/tools.jsonl.gz", "rapidapi", 3973, .3},
+		{"toolink/tools.jsonl", "python", 1804, .3},
+		{"apibank/tools.jsonl", "json", 101, .3},
+		{"sealtools/tools.jsonl.gz", "json", 4076, .3},
+		{"toole/tools.jsonl.gz", "json", 199, 1}, // say nothing of parameters
 		{"openapi/operations.jsonl.gz", "openapi", 46751, .08},
 	} {
 		t.Run(set.file, func(t *testing.T) {

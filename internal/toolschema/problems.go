@@ -154,7 +154,7 @@ func (c *compiled) missing(e *jsonschema.ValidationError, names []string) []Prob
 	for _, name := range names {
 		reason := "is missing"
 		if s := c.property(e, name); s != nil {
-			reason += "; wanted: " + wanted(s)
+			reason += "; wanted: " + c.wanted(s)
 		}
 		out = append(out, Problem{pointer(append(slices.Clone(e.InstanceLocation), name)), bounded(reason)})
 	}
@@ -162,8 +162,9 @@ func (c *compiled) missing(e *jsonschema.ValidationError, names []string) []Prob
 }
 
 // wanted tells a property in a few words.
-func wanted(s map[string]any) string {
-	what := typeText(s, nil, 2)
+func (c *compiled) wanted(s map[string]any) string {
+	root, _ := c.document.(map[string]any)
+	what := short(typeText(s, defsOf(root), 2), maxTyped)
 	if said, _ := s["description"].(string); said != "" {
 		what += " (" + text.Truncate(strings.Join(strings.Fields(said), " "), 120) + ")"
 	}

@@ -29,7 +29,7 @@ func Signature(name string, input, output json.RawMessage) string {
 	answer := ""
 	if v, err := decodeSchema(output); err == nil && len(v) > 0 {
 		if t := typeText(v, defsOf(v), 2); t != "any" {
-			answer = " -> " + text.Truncate(t, maxAnswer)
+			answer = " -> " + short(t, maxAnswer)
 		}
 	}
 	s, _ := decodeSchema(input)
@@ -37,7 +37,7 @@ func Signature(name string, input, output json.RawMessage) string {
 	room := maxSignature - len("(, …)") - len(answer)
 	var shown []string
 	for _, p := range ordered(s, props) {
-		one := plainName(p.name) + p.mark + ": " + text.Truncate(typeText(props[p.name], defsOf(s), 2), maxTyped)
+		one := plainName(p.name) + p.mark + ": " + short(typeText(props[p.name], defsOf(s), 2), maxTyped)
 		if room -= len(one) + 2; room < 0 {
 			shown = append(shown, "…")
 			break
@@ -45,6 +45,14 @@ func Signature(name string, input, output json.RawMessage) string {
 		shown = append(shown, one)
 	}
 	return name + "(" + strings.Join(shown, ", ") + ")" + answer
+}
+
+// short returns a text of at most n bytes, with a sign where it was cut.
+func short(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return text.Truncate(s, n-len("…")) + "…"
 }
 
 type marked struct{ name, mark string }
