@@ -14,6 +14,7 @@ import (
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/permit"
 	"github.com/toolstream/toolstream/internal/quota"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/tenants"
@@ -65,7 +66,7 @@ func (p *process) buildSources(most quota.Quota) error {
 	}
 	p.sources = sources.New(sources.Config{
 		Declared: declared, Most: most,
-		Permit: sources.Permit{
+		Permit: permit.Permit{
 			Credentials: p.cfg.Crawl.Credentials, Commands: p.cfg.Crawl.Commands, Folders: p.cfg.Crawl.Folders,
 			Private: len(prefixes) > 0, Namespaces: p.cfg.Crawl.Kubernetes.Namespaces, Trusted: trusted,
 		},

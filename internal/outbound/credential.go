@@ -3,9 +3,12 @@ package outbound
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -27,11 +30,13 @@ const (
 	OAuth  = "oauth"  // a client's id and secret, for which a token is fetched
 	AWS    = "aws"    // the secret of an access key, with which requests are signed (Signature Version 4)
 
+	Exchange = "exchange" // a client's id and secret, for which the token of a caller is exchanged (RFC 8693)
+
 	Variable = "variable" // an environment variable of a command
 	Hook     = "hook"     // what senders of events prove themselves with: it is sent to nobody
 )
 
-var kinds = []string{Bearer, Header, OAuth, AWS, Variable, Hook}
+var kinds = []string{Bearer, Header, OAuth, AWS, Exchange, Variable, Hook}
 
 // Credential is a secret that sources may be asked with, or that their events are signed
 // with: an operator's, of which tenants know the name alone.
@@ -41,9 +46,10 @@ type Credential struct {
 	Tenants  []string `json:"tenants,omitempty"`   // that may use it; the operator's alone where there are none; "*" is any
 	Header   string   `json:"header,omitempty"`    // of kind header, and of kind hook but for the scheme standard
 	Scheme   string   `json:"scheme,omitempty"`    // of kind hook, as package webhook names it
-	ClientID string   `json:"client_id,omitempty"` // of kind oauth, and the access key's id of kind aws
-	TokenURL string   `json:"token_url,omitempty"` // of kind oauth: where tokens are; empty: the MCP server says it
-	Scope    string   `json:"scope,omitempty"`     // of kind oauth, with token_url
+	ClientID string   `json:"client_id,omitempty"` // of kinds oauth and exchange, and the access key's id of kind aws
+	TokenURL string   `json:"token_url,omitempty"` // where tokens are: of kind exchange, and of kind oauth unless the MCP server says it
+	Scope    string   `json:"scope,omitempty"`     // with token_url
+	Audience string   `json:"audience,omitempty"`  // of kind exchange: whom tokens are for
 	Variable string   `json:"variable,omitempty"`  // of kind variable: its name
 	Commands []string `json:"commands,omitempty"`  // of kind variable: with all arguments, the only ones that get it
 	Env      string   `json:"env,omitempty"`       // environment variable that holds the secret
@@ -72,10 +78,12 @@ func (c Credential) Validate() error {
 		return fmt.Errorf("hosts is empty: name the hosts that it may be sent to")
 	case (c.Kind == Header) != (c.Header != ""):
 		return fmt.Errorf("header is for kind header, which needs it")
-	case (c.Kind == OAuth || c.Kind == AWS) != (c.ClientID != ""):
-		return fmt.Errorf("client_id is for kinds oauth and aws, which need it")
-	case c.TokenURL != "" && c.Kind != OAuth, c.Scope != "" && c.TokenURL == "":
-		return fmt.Errorf("token_url is for kind oauth, and scope for that with token_url")
+	case (c.Kind == OAuth || c.Kind == AWS || c.Kind == Exchange) != (c.ClientID != ""):
+		return fmt.Errorf("client_id is for kinds oauth, exchange and aws, which need it")
+	case c.TokenURL != "" && c.Kind != OAuth && c.Kind != Exchange, c.Scope != "" && c.TokenURL == "":
+		return fmt.Errorf("token_url is for kinds oauth and exchange, and scope for those with token_url")
+	case c.Kind == Exchange && c.TokenURL == "", c.Audience != "" && c.Kind != Exchange:
+		return fmt.Errorf("kind exchange needs token_url, and audience is for it alone")
 	}
 	return nil
 }
@@ -125,8 +133,8 @@ func (c Credential) Value() (string, error) {
 }
 
 // Secret returns how the credential is sent. For kind oauth it is only where the credential
-// says where tokens are, which client fetches. Plain says that it may be sent over a
-// connection that is not encrypted.
+// says where tokens are, which client fetches; one of kind exchange is then a token of the
+// client itself. Plain says that it may be sent over a connection that is not encrypted.
 func (c Credential) Secret(plain bool, client *http.Client) (Secret, error) {
 	value, err := c.Value()
 	if err != nil {
@@ -140,28 +148,51 @@ func (c Credential) Secret(plain bool, client *http.Client) (Secret, error) {
 		s.Header, s.Value = c.Header, value
 	case AWS:
 		s.Header, s.Sign = "Authorization", signAWS(c.ClientID, value)
-	case OAuth:
+	case OAuth, Exchange:
 		if c.TokenURL != "" {
-			s.Header, s.Sign = "Authorization", c.fetchToken(value, client)
+			s.Header, s.Sign = "Authorization", c.fetchToken(value, client, nil)
 		}
 	}
 	return s, nil
 }
 
+// Exchanged returns how a token is sent for which client exchanges that of a caller, who is
+// then known as such where it is sent to. The caller's own is sent to the token_url alone.
+func (c Credential) Exchanged(plain bool, client *http.Client, token string) (Secret, error) {
+	value, err := c.Value()
+	if err != nil {
+		return Secret{}, err
+	}
+	more := url.Values{
+		"grant_type":           {"urn:ietf:params:oauth:grant-type:token-exchange"},
+		"subject_token":        {token},
+		"subject_token_type":   {"urn:ietf:params:oauth:token-type:access_token"},
+		"requested_token_type": {"urn:ietf:params:oauth:token-type:access_token"},
+	}
+	return Secret{Hosts: c.Hosts, Plain: plain, Header: "Authorization", Sign: c.fetchToken(value, client, more)}, nil
+}
+
 // tokenTimeout bounds how long a token is waited for.
 const tokenTimeout = 30 * time.Second
 
+// ErrToken is wrapped by the error of a request for which no token is to be had.
+var ErrToken = errors.New("no token")
+
 // fetchToken returns what sets a token that is fetched with client credentials (RFC 6749,
-// section 4.4), and again when it expires.
-func (c Credential) fetchToken(secret string, client *http.Client) func(*http.Request) error {
+// section 4.4) or with more, and again shortly before it expires.
+func (c Credential) fetchToken(secret string, client *http.Client, more url.Values) func(*http.Request) error {
 	bounded := *client
 	bounded.Timeout = tokenTimeout
-	conf := clientcredentials.Config{ClientID: c.ClientID, ClientSecret: secret, TokenURL: c.TokenURL, Scopes: strings.Fields(c.Scope)}
+	conf := clientcredentials.Config{ClientID: c.ClientID, ClientSecret: secret, TokenURL: c.TokenURL, Scopes: strings.Fields(c.Scope), EndpointParams: url.Values{}}
+	maps.Copy(conf.EndpointParams, more)
+	if c.Audience != "" {
+		conf.EndpointParams.Set("audience", c.Audience)
+	}
 	tokens := conf.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, &bounded))
 	return func(req *http.Request) error {
 		token, err := tokens.Token()
 		if err != nil {
-			return fmt.Errorf("no token from %s: %w", c.TokenURL, err)
+			return fmt.Errorf("%w from %s: %w", ErrToken, c.TokenURL, err)
 		}
 		token.SetAuthHeader(req)
 		return nil

@@ -114,6 +114,15 @@ func transport(p Policy, private bool) *http.Transport {
 	}
 }
 
+// ForCalls has the transports wait for an answer as long as the context of a request says,
+// and keep as many connections to a host as there are requests to it at once.
+func (t *Transports) ForCalls(atOnce int) *Transports {
+	for _, one := range []*http.Transport{t.public, t.private, t.strict} {
+		one.ResponseHeaderTimeout, one.MaxIdleConnsPerHost = 0, atOnce
+	}
+	return t
+}
+
 // Close closes connections that are not in use.
 func (t *Transports) Close() {
 	t.public.CloseIdleConnections()

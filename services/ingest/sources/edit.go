@@ -104,11 +104,11 @@ func (s *Service) admit(i id, spec source.Spec) (source.Spec, error) {
 	if err := spec.Validate(); err != nil {
 		return spec, err
 	}
-	if _, err := s.place(i.tenant, spec, false); err != nil {
+	if _, err := s.places.Of(i.tenant, spec, false); err != nil {
 		return spec, err
 	}
 	if spec.Hook != nil {
-		if _, err := s.proof(i.tenant, spec); err != nil {
+		if _, err := s.places.Proof(i.tenant, spec); err != nil {
 			return spec, err
 		}
 	}
@@ -262,7 +262,7 @@ func (s *Service) test(ctx context.Context, i id) (Trial, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	start := time.Now()
-	place, err := s.place(i.tenant, src.Spec, src.Parent != "")
+	place, err := s.places.Of(i.tenant, src.Spec, src.Parent != "")
 	if err != nil {
 		return Trial{}, err
 	}

@@ -51,7 +51,7 @@ func (s *Service) receive(ctx context.Context, i id, header http.Header, body []
 	case err != nil:
 		return false, err
 	}
-	proof, err := s.proof(i.tenant, src.Spec)
+	proof, err := s.places.Proof(i.tenant, src.Spec)
 	if err == nil {
 		err = proof.Verify(header, body)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/permit"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/webhook"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -24,7 +25,7 @@ import (
 func hooked(t *testing.T, test func(*places, *shop)) {
 	t.Setenv("SOURCE_HOOK", "s3cret")
 	a := newShop("one", "two")
-	config := Config{Permit: Permit{Credentials: map[string]outbound.Credential{
+	config := Config{Permit: permit.Permit{Credentials: map[string]outbound.Credential{
 		"hook": {Kind: outbound.Hook, Scheme: webhook.Key, Header: "X-Hook-Key", Env: "SOURCE_HOOK"},
 		"gone": {Kind: outbound.Hook, Scheme: webhook.Key, Header: "X-Hook-Key", Env: "SOURCE_HOOK_GONE"},
 	}}}

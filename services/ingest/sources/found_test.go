@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/permit"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -297,7 +298,7 @@ func TestNamesOfFoundSources(t *testing.T) {
 // A credential goes to the hosts that it is bound to, and to none over a connection that is
 // less safe than that to the source of its user.
 func TestTheCredentialIsLentToItsHostsAlone(t *testing.T) {
-	s := New(Config{Permit: Permit{Credentials: map[string]outbound.Credential{"own": {Hosts: []string{"mcp.example"}}}}}, Deps{})
+	s := New(Config{Permit: permit.Permit{Credentials: map[string]outbound.Credential{"own": {Hosts: []string{"mcp.example"}}}}}, Deps{})
 	parent := source.Spec{Kind: registry, URL: "https://registry.example", Auth: &source.Auth{Credential: "own"}}
 	for address, want := range map[string]bool{"https://mcp.example/a": true, "http://mcp.example/a": false, "https://other.example": false} {
 		if got := s.inherit(parent, source.Spec{Kind: source.MCP, URL: address}).Auth != nil; got != want {

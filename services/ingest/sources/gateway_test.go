@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/permit"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/webhook"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -50,7 +51,7 @@ func TestTheAPIsOfAGatewayHaveProvidersOfTheirOwn(t *testing.T) {
 // same and its own period is long.
 func TestAnEventReadsTheAPIThatHasChanged(t *testing.T) {
 	t.Setenv("SOURCE_HOOK", "s3cret")
-	config := Config{Permit: Permit{Credentials: map[string]outbound.Credential{
+	config := Config{Permit: permit.Permit{Credentials: map[string]outbound.Credential{
 		"hook": {Kind: outbound.Hook, Scheme: webhook.HMACSHA1, Header: "X-Kong-Signature", Env: "SOURCE_HOOK"},
 	}}}
 	kong, api := newShop(), newShop("one")

@@ -15,6 +15,7 @@ import (
 	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/permit"
 	"github.com/toolstream/toolstream/internal/source"
 )
 
@@ -130,7 +131,7 @@ func TestWhatIsTheOperatorsIsTakenAsFarAsItIsAllowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("SOURCE_TOKEN", "s3cret")
-	allowed := Permit{
+	allowed := permit.Permit{
 		Commands: []string{"npx -y server", "npx -y other"}, Folders: []string{folder}, Private: true,
 		Namespaces: map[string][]string{home: {"*"}, "acme": {"shop", "pets"}},
 		Credentials: map[string]outbound.Credential{
@@ -147,7 +148,7 @@ func TestWhatIsTheOperatorsIsTakenAsFarAsItIsAllowed(t *testing.T) {
 		return s
 	}
 	for _, tc := range []struct {
-		permit Permit
+		permit permit.Permit
 		owner  string
 		spec   string
 		want   bool
@@ -159,28 +160,28 @@ func TestWhatIsTheOperatorsIsTakenAsFarAsItIsAllowed(t *testing.T) {
 		{allowed, home, `{"kind":"mcp","command":["npx","-y","server"],"auth":{"credential":"shop"}}`, false},
 		{allowed, home, `{"kind":"mcp","command":["npx","-y","other"],"auth":{"credential":"variable"}}`, false},
 		{allowed, home, `{"kind":"mcp","url":"https://shop.example/mcp","auth":{"credential":"variable"}}`, false},
-		{Permit{Trusted: true}, home, `{"kind":"mcp","command":["sh"]}`, true},
+		{permit.Permit{Trusted: true}, home, `{"kind":"mcp","command":["sh"]}`, true},
 		{allowed, home, `{"kind":"folder","url":"` + folder + `/in"}`, true},
 		{allowed, home, `{"kind":"folder","url":"` + folder + `/out/etc"}`, false},
 		{allowed, home, `{"kind":"folder","url":"` + folder + `/none"}`, false},
 		{allowed, home, `{"kind":"folder","url":"/"}`, false},
-		{Permit{Trusted: true}, home, `{"kind":"folder","url":"/"}`, true},
+		{permit.Permit{Trusted: true}, home, `{"kind":"folder","url":"/"}`, true},
 		{allowed, home, `{"kind":"mcp","url":"https://shop.example/mcp","auth":{"credential":"shop"}}`, true},
 		{allowed, home, `{"kind":"mcp","url":"https://evil.example/mcp","auth":{"credential":"shop"}}`, false},
 		{allowed, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","auth":{"credential":"shop"}}`, false},
 		{allowed, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","auth":{"credential":"shared"}}`, true},
 		{allowed, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","allow_private":true}`, true},
-		{Permit{Trusted: true}, home, `{"kind":"kubernetes"}`, true},
-		{Permit{}, home, `{"kind":"kubernetes"}`, false},
+		{permit.Permit{Trusted: true}, home, `{"kind":"kubernetes"}`, true},
+		{permit.Permit{}, home, `{"kind":"kubernetes"}`, false},
 		{allowed, home, `{"kind":"kubernetes","namespaces":["any"]}`, true},
 		{allowed, "acme", `{"kind":"kubernetes"}`, true},
 		{allowed, "acme", `{"kind":"kubernetes","namespaces":["pets"]}`, true},
 		{allowed, "acme", `{"kind":"kubernetes","namespaces":["pets","kube-system"]}`, false},
 		{allowed, "other", `{"kind":"kubernetes","namespaces":["shop"]}`, false},
-		{Permit{}, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","allow_private":true}`, false},
+		{permit.Permit{}, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","allow_private":true}`, false},
 	} {
-		s := &Service{cfg: Config{Permit: tc.permit}, transports: outbound.NewTransports(outbound.Policy{})}
-		if at, err := s.place(tc.owner, spec(tc.spec), false); (err == nil) != tc.want {
+		s := &permit.Places{Permit: tc.permit, Transports: outbound.NewTransports(outbound.Policy{})}
+		if at, err := s.Of(tc.owner, spec(tc.spec), false); (err == nil) != tc.want {
 			t.Errorf("%s of %s: %v, want allowed %v", tc.spec, tc.owner, err, tc.want)
 		} else if err == nil && strings.Contains(tc.spec, "variable") && !slices.Equal(at.Env, []string{"SHOP_TOKEN=s3cret"}) {
 			t.Errorf("%s: the command gets %q", tc.spec, at.Env)
@@ -191,15 +192,14 @@ func TestWhatIsTheOperatorsIsTakenAsFarAsItIsAllowed(t *testing.T) {
 }
 
 func TestASourceLooksWhereItsTenantMay(t *testing.T) {
-	p := Permit{Namespaces: map[string][]string{"acme": {"shop", "pets"}, "all": {"*"}}}
+	p := permit.Permit{Namespaces: map[string][]string{"acme": {"shop", "pets"}, "all": {"*"}}}
 	for _, tc := range []struct {
 		owner      string
 		asks, gets []string
 	}{
 		{"acme", nil, []string{"shop", "pets"}}, {"acme", []string{"pets"}, []string{"pets"}}, {"all", nil, nil}, {"all", []string{"x"}, []string{"x"}},
 	} {
-		s := &Service{cfg: Config{Permit: p}}
-		at, err := s.place(tc.owner, source.Spec{Kind: source.Kubernetes, Namespaces: tc.asks, Selector: "a=b"}, false)
+		at, err := (&permit.Places{Permit: p}).Of(tc.owner, source.Spec{Kind: source.Kubernetes, Namespaces: tc.asks, Selector: "a=b"}, false)
 		if err != nil || !slices.Equal(at.Namespaces, tc.gets) || at.Selector != "a=b" {
 			t.Errorf("%+v: %+v, %v", tc, at, err)
 		}

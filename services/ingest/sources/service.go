@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/permit"
 	"github.com/toolstream/toolstream/internal/quota"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/stream"
@@ -31,7 +32,7 @@ import (
 
 // Config is how sources are looked at. The zero value of a field means its default.
 type Config struct {
-	Permit   Permit
+	Permit   permit.Permit
 	Declared map[string]map[string]source.Spec // in the settings, by tenant and name
 	Limits   source.Limits                     // 1,000 pages, 20,000 tools, 64 MiB
 	Most     quota.Quota                       // sources of a tenant
@@ -86,6 +87,7 @@ type Service struct {
 	store      Store
 	connectors map[string]source.Connector
 	transports *outbound.Transports
+	places     *permit.Places
 	shares     *Shares
 	log        *slog.Logger
 	metrics    *metrics
@@ -122,6 +124,7 @@ func New(cfg Config, deps Deps) *Service {
 		known: map[id]*held{}, held: map[int]bool{}, erasing: map[string]bool{}, workers: map[id]*worker{},
 	}
 	s.events, _ = lru.New[eventKey, struct{}](keptEvents) // which fails for none at all
+	s.places = &permit.Places{Permit: cfg.Permit, Transports: deps.Transports, Limits: cfg.Limits, Logger: deps.Logger}
 	s.metrics = newMetrics(deps.Registerer)
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -34,7 +35,7 @@ const (
 )
 
 // errPrivate is the error of a list that is for one credential alone.
-var errPrivate = refuse("the list is private to the credential (cacheScope): it is not for every caller of this index")
+var errPrivate = fmt.Errorf("%w: the list is private to the credential (cacheScope): it is not for every caller of this index", source.ErrRefused)
 
 // private reports whether a list is for one credential alone. What a server answers to
 // whoever asks without one is not, whatever it says: some say so of every list.
@@ -278,7 +279,7 @@ func (w *worker) list(ctx context.Context, rec *record) (source.Listing, error) 
 		}
 		w.log.Debug("sources: the connection was lost", "error", w.s.hide(rec.Spec, err))
 	}
-	place, err := w.s.place(w.id.tenant, rec.Spec, rec.Parent != "")
+	place, err := w.s.places.Of(w.id.tenant, rec.Spec, rec.Parent != "")
 	if err != nil {
 		return source.Listing{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/permit"
 	"github.com/toolstream/toolstream/internal/quota"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/services/ingest"
@@ -85,7 +86,7 @@ func TestAFailureCostsNoTools(t *testing.T) {
 	a := newShop("one", "two")
 	t.Setenv("SOURCE_TOKEN", "s3cret")
 	credentials := map[string]outbound.Credential{"own": {Kind: outbound.Bearer, Hosts: []string{"mcp.example"}, Env: "SOURCE_TOKEN"}}
-	run(t, Config{Timeout: 10 * time.Second, Permit: Permit{Credentials: credentials}}, map[string]*shop{"mcp": a}, func(p *places) {
+	run(t, Config{Timeout: 10 * time.Second, Permit: permit.Permit{Credentials: credentials}}, map[string]*shop{"mcp": a}, func(p *places) {
 		p.put("shop", "mcp", func(s *source.Spec) { s.Auth = &source.Auth{Credential: "own"} })
 		for _, tc := range []struct {
 			name  string

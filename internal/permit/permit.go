@@ -1,8 +1,11 @@
-package sources
+// Package permit says what sources may take of what is the operator's, and where they are
+// found within that: by those that look at sources, and by those that call their tools.
+package permit
 
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -29,20 +32,39 @@ type Permit struct {
 	Trusted bool
 }
 
+// Places finds where sources are.
+type Places struct {
+	Permit
+	Transports *outbound.Transports
+	Limits     source.Limits
+	Logger     *slog.Logger
+}
+
 // refuse returns an error of what the settings do not allow.
 func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", source.ErrRefused, fmt.Sprintf(format, args...))
 }
 
-// place returns where a source is, within what is permitted. The error of what is not
+// Of returns where a source is, within what is permitted. The error of what is not
 // wraps source.ErrRefused. One that another source has found reaches no address that its
 // user has not asked for: also the operator's own machine only with allow_private.
-func (s *Service) place(owner string, spec source.Spec, found bool) (source.Place, error) {
-	p, at := s.cfg.Permit, source.Place{URL: spec.URL, Command: spec.Command, Document: spec.Document, Proxy: spec.Proxy, Mapping: spec.Mapping, Limits: s.cfg.Limits}
+func (p *Places) Of(owner string, spec source.Spec, found bool) (source.Place, error) {
+	return p.For(owner, spec, found, "")
+}
+
+// Exchanges reports whether a source is called with a token for each caller.
+func (p *Places) Exchanges(spec source.Spec) bool {
+	return spec.Auth != nil && p.Credentials[spec.Auth.Credential].Kind == outbound.Exchange
+}
+
+// For is Of for a caller, whose token is exchanged if the source's credential is of that
+// kind. An empty one is none.
+func (p *Places) For(owner string, spec source.Spec, found bool, token string) (source.Place, error) {
+	at := source.Place{URL: spec.URL, Command: spec.Command, Document: spec.Document, Proxy: spec.Proxy, Mapping: spec.Mapping, Limits: p.Limits}
 	switch {
 	case len(spec.Command) > 0:
 		var err error
-		if at.Env, err = s.environment(owner, spec); err == nil {
+		if at.Env, err = p.environment(owner, spec); err == nil {
 			err = p.command(spec)
 		}
 		return at, err
@@ -58,34 +80,34 @@ func (s *Service) place(owner string, spec source.Spec, found bool) (source.Plac
 	case spec.AllowPrivate && !p.Private && !p.Trusted:
 		return at, refuse("allow_private is not allowed: crawl.private names no addresses")
 	}
-	options := outbound.Options{Private: spec.AllowPrivate, Strict: found, Limit: s.cfg.Limits.Bytes}
+	options := outbound.Options{Private: spec.AllowPrivate, Strict: found, Limit: p.Limits.Bytes}
 	if spec.Auth != nil {
-		if err := s.authorize(&at, &options, owner, spec); err != nil {
+		if err := p.authorize(&at, &options, owner, spec, token); err != nil {
 			return at, err
 		}
 	}
-	at.Client = s.transports.Client(options)
+	at.Client = p.Transports.Client(options)
 	return at, nil
 }
 
-// proof returns how the senders of a source's events prove themselves.
-func (s *Service) proof(owner string, spec source.Spec) (webhook.Proof, error) {
+// Proof returns how the senders of a source's events prove themselves.
+func (p *Places) Proof(owner string, spec source.Spec) (webhook.Proof, error) {
 	name := spec.Hook.Credential
-	c, there := s.cfg.Permit.Credentials[name]
+	c, there := p.Credentials[name]
 	if !there || !c.For(owner, identity.DefaultTenant) || c.Kind != outbound.Hook {
 		return webhook.Proof{}, refuse("there is no credential %q of kind hook for this tenant among crawl.credentials", name)
 	}
 	proof, err := c.Proof()
 	if err != nil {
-		return proof, s.unreadable(name, err)
+		return proof, p.unreadable(name, err)
 	}
 	return proof, nil
 }
 
 // unreadable returns the error of a credential that cannot be read, without what only the
 // operator may see.
-func (s *Service) unreadable(name string, err error) error {
-	s.log.Warn("sources: a credential cannot be read", "credential", name, "error", err)
+func (p *Places) unreadable(name string, err error) error {
+	p.Logger.Warn("sources: a credential cannot be read", "credential", name, "error", err)
 	return errors.New("the credential cannot be read: the server's log says why")
 }
 
@@ -103,12 +125,12 @@ func isOne(of, command []string) bool {
 
 // environment returns the variables that a command gets: the credential that the source
 // names.
-func (s *Service) environment(owner string, spec source.Spec) ([]string, error) {
+func (p *Places) environment(owner string, spec source.Spec) ([]string, error) {
 	if spec.Auth == nil {
 		return nil, nil
 	}
 	name := spec.Auth.Credential
-	c, there := s.cfg.Permit.Credentials[name]
+	c, there := p.Credentials[name]
 	switch {
 	case !there || !c.For(owner, identity.DefaultTenant) || c.Kind != outbound.Variable:
 		return nil, refuse("there is no credential %q of kind variable for this tenant among crawl.credentials", name)
@@ -117,7 +139,7 @@ func (s *Service) environment(owner string, spec source.Spec) ([]string, error) 
 	}
 	value, err := c.Value()
 	if err != nil {
-		return nil, s.unreadable(name, err)
+		return nil, p.unreadable(name, err)
 	}
 	return []string{c.Variable + "=" + value}, nil
 }
@@ -160,9 +182,9 @@ func (p Permit) namespaces(owner string, spec source.Spec) ([]string, error) {
 }
 
 // authorize lets a source be asked with the credential that it names.
-func (s *Service) authorize(at *source.Place, options *outbound.Options, owner string, spec source.Spec) error {
+func (p *Places) authorize(at *source.Place, options *outbound.Options, owner string, spec source.Spec, token string) error {
 	name := spec.Auth.Credential
-	c, there := s.cfg.Permit.Credentials[name]
+	c, there := p.Credentials[name]
 	u, err := url.Parse(spec.URL)
 	switch {
 	case !there, !c.For(owner, identity.DefaultTenant), c.Kind == outbound.Hook, c.Kind == outbound.Variable:
@@ -172,16 +194,20 @@ func (s *Service) authorize(at *source.Place, options *outbound.Options, owner s
 	case !outbound.Bound(c.Hosts, u.Host):
 		return refuse("the credential %q may not be sent to %s", name, u.Host)
 	}
-	hosts := s.transports.Client(outbound.Options{
+	hosts := p.Transports.Client(outbound.Options{
 		Private: options.Private, Strict: options.Strict, Limit: options.Limit, Only: true, Secret: outbound.Secret{Hosts: c.Hosts},
 	})
-	options.Secret, err = c.Secret(u.Scheme == "http", hosts)
+	if token != "" && c.Kind == outbound.Exchange {
+		options.Secret, err = c.Exchanged(u.Scheme == "http", hosts, token)
+	} else {
+		options.Secret, err = c.Secret(u.Scheme == "http", hosts)
+	}
 	if err == nil && c.Kind == outbound.OAuth && c.TokenURL == "" {
 		at.OAuth = &source.OAuth{ClientID: c.ClientID, Client: hosts}
 		at.OAuth.Secret, err = c.Value()
 	}
 	if err != nil {
-		return s.unreadable(name, err)
+		return p.unreadable(name, err)
 	}
 	return nil
 }
