@@ -40,7 +40,7 @@ func toolShelf() shelf { return shelf{"tools", "tool", "/v1/tools"} }
 func providerShelf() shelf { return shelf{"providers", "provider", "/v1/providers"} }
 
 func newTools(con *console) *cobra.Command {
-	return newShelf(con, toolShelf(), newToolsDescribe(con), newToolsDelete(con))
+	return newShelf(con, toolShelf(), newToolsDescribe(con), newToolsCall(con), newToolsDelete(con))
 }
 
 func newProviders(con *console) *cobra.Command {

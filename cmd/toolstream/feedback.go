@@ -12,7 +12,8 @@ func newFeedback(con *console) *cobra.Command {
 		Use:   "feedback SEARCH_ID TOOL_ID EVENT",
 		Short: "Tell what was done with a search result",
 		Long: `Tell what was done with a result of a search, so that ranking can learn from it.
-EVENT is selected, called, succeeded, failed or rejected. The same --id counts once.`,
+EVENT is selected, called, succeeded, failed or rejected; or protocol_error, timeout,
+refused or invalid_arguments, which teach nothing. The same --id counts once.`,
 		Example: "  toolstream feedback 3f9a… weather/get_forecast succeeded",
 		Args:    cobra.ExactArgs(3),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, started string) ([]string, cobra.ShellCompDirective) {

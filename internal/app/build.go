@@ -28,6 +28,7 @@ import (
 	"github.com/toolstream/toolstream/internal/status"
 	"github.com/toolstream/toolstream/internal/tenants"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/calls"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/query"
@@ -164,7 +165,10 @@ func (p *process) buildQuery(ctx context.Context) error {
 		return err
 	}
 	deps := query.Deps{
-		Policy:   p.policy,
+		Policy: p.policy,
+		Shown: func(caller identity.Caller, session, search string, tools []string) {
+			p.calls.Shown(caller, session, search, tools) // which is built below
+		},
 		Snapshot: p.indexes.Live().Snapshot, Publisher: p.bus, DeadLetters: p.indexes, Watcher: p.store, Logger: p.log, Registerer: p.metrics,
 	}
 	if p.apart {
@@ -216,7 +220,12 @@ func (p *process) buildQuery(ctx context.Context) error {
 		Live: p.searched, Models: p.models, Query: p.query, DeadLetters: p.dead, LLM: p.llm, Metrics: p.indexes, Ready: p.whyNotReady, Checks: p.checks(),
 		Backlog: status.NewBacklog(p.bus, p.searched, p.started, p.log, p.metrics),
 	}
-	if p.reporter.Sources, err = p.listSources(); err != nil {
+	known, err := p.watchSources()
+	if err != nil {
+		return err
+	}
+	p.reporter.Sources = func(ctx context.Context, tenant string) ([]sources.Source, error) { return known().All(ctx, tenant) }
+	if err := p.buildCalls(known); err != nil {
 		return err
 	}
 	p.run("backlog", p.reporter.Backlog.Run)
@@ -225,6 +234,7 @@ func (p *process) buildQuery(ctx context.Context) error {
 	}
 	p.routes[QueryService] = func(api huma.API) {
 		query.Routes(api, p.query)
+		calls.Routes(api, p.calls)
 		p.reporter.Routes(api)
 		p.indexes.Routes(api)
 		(&policy.API{Store: p.policy, Tools: p.query.Tools}).Routes(api)

@@ -23,6 +23,7 @@ import (
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/status"
 	"github.com/toolstream/toolstream/internal/tenants"
+	"github.com/toolstream/toolstream/services/calls"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/query"
@@ -187,6 +188,7 @@ func (s *Served) peers() []peer {
 		}},
 		{QueryService, s.cfg.Peers.Query, func(api huma.API) {
 			query.Routes(api, nil)
+			calls.Routes(api, nil)
 			(*status.Reporter)(nil).Routes(api)
 			(*indexmgr.Manager)(nil).Routes(api)
 			(*registry.Registry)(nil).Routes(api)

@@ -36,6 +36,7 @@ import (
 	"github.com/toolstream/toolstream/internal/tenants"
 	"github.com/toolstream/toolstream/internal/tokenfile"
 	"github.com/toolstream/toolstream/internal/tracing/export"
+	"github.com/toolstream/toolstream/services/calls"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/query"
@@ -100,6 +101,7 @@ type process struct {
 	sources  *sources.Service  // nil: ingest does not run here
 	tenants  *tenants.Service  // nil: ingest does not run here
 	query    *query.Service    // nil: it does not run here
+	calls    *calls.Service    // nil without query
 	policy   *policy.Store     // nil: there is no authentication, or nothing is searched
 	reporter *status.Reporter  // nil where nothing is searched
 
@@ -153,7 +155,7 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 	}
 	p.limits = limits
 	p.limiter = httpserver.NewLimiter(httpserver.Limits{
-		Requests: limits.Requests, Searches: limits.Searches, Feedback: limits.Feedback, Bytes: limits.Bytes, SubjectShare: limits.SubjectShare,
+		Requests: limits.Requests, Searches: limits.Searches, Feedback: limits.Feedback, Calls: limits.Calls, Bytes: limits.Bytes, SubjectShare: limits.SubjectShare,
 	}, p.metrics)
 	if err := p.openAudit(); err != nil {
 		return err

@@ -43,14 +43,12 @@ func (p *process) buildSources(most quota.Quota) error {
 	if err != nil {
 		return err
 	}
-	prefixes, err := p.cfg.Crawl.Prefixes()
+	permitted, transports, err := p.permit()
 	if err != nil {
-		return config.Wrong{Err: err}
+		return err
 	}
-	trusted := p.trusted()
 	deps := sources.Deps{
-		Index: p.ingest, Store: store, Connectors: p.connectors(), Logger: p.log, Registerer: p.metrics,
-		Transports: outbound.NewTransports(outbound.Policy{Private: prefixes, Loopback: trusted, All: trusted}),
+		Index: p.ingest, Store: store, Connectors: p.connectors(), Logger: p.log, Registerer: p.metrics, Transports: transports,
 	}
 	if err := kubernetes.ValidateKinds(p.cfg.Crawl.Kubernetes.Kinds); err != nil {
 		return config.Wrong{Err: fmt.Errorf("crawl.kubernetes.kinds: %w", err)}
@@ -64,22 +62,29 @@ func (p *process) buildSources(most quota.Quota) error {
 			return err
 		}
 	}
-	p.sources = sources.New(sources.Config{
-		Declared: declared, Most: most,
-		Permit: permit.Permit{
-			Credentials: p.cfg.Crawl.Credentials, Commands: p.cfg.Crawl.Commands, Folders: p.cfg.Crawl.Folders,
-			Private: len(prefixes) > 0, Namespaces: p.cfg.Crawl.Kubernetes.Namespaces, Trusted: trusted,
-		},
-	}, deps)
+	p.sources = sources.New(sources.Config{Declared: declared, Most: most, Permit: permitted}, deps)
 	p.run("sources", p.sources.Run)
 	return nil
 }
 
-// listSources returns what lists the sources of a tenant. Where ingest runs elsewhere they
-// are read from the store.
-func (p *process) listSources() (func(ctx context.Context, tenant string) ([]sources.Source, error), error) {
+// permit returns what sources may take of what is the operator's, and how they are reached.
+func (p *process) permit() (permit.Permit, *outbound.Transports, error) {
+	prefixes, err := p.cfg.Crawl.Prefixes()
+	if err != nil {
+		return permit.Permit{}, nil, config.Wrong{Err: err}
+	}
+	trusted := p.trusted()
+	return permit.Permit{
+		Credentials: p.cfg.Crawl.Credentials, Commands: p.cfg.Crawl.Commands, Folders: p.cfg.Crawl.Folders,
+		Private: len(prefixes) > 0, Namespaces: p.cfg.Crawl.Kubernetes.Namespaces, Trusted: trusted,
+	}, outbound.NewTransports(outbound.Policy{Private: prefixes, Loopback: trusted, All: trusted}), nil
+}
+
+// watchSources returns what knows the sources. Where ingest runs elsewhere they are read
+// from the store.
+func (p *process) watchSources() (func() *sources.Service, error) {
 	if p.serves(IngestService) {
-		return func(ctx context.Context, tenant string) ([]sources.Source, error) { return p.sources.All(ctx, tenant) }, nil
+		return func() *sources.Service { return p.sources }, nil // which is built later
 	}
 	store, err := p.openSources()
 	if err != nil {
@@ -88,7 +93,7 @@ func (p *process) listSources() (func(ctx context.Context, tenant string) ([]sou
 	watched := sources.New(sources.Config{}, sources.Deps{Store: store, Logger: p.log, Registerer: prometheus.NewRegistry()})
 	p.fences.OnErase(func(ctx context.Context, f tenants.Fence) error { return watched.Erase(ctx, f.Tenant, f.Erasing) })
 	p.run("sources", watched.Watch)
-	return watched.All, nil
+	return func() *sources.Service { return watched }, nil
 }
 
 // connectors are those of the kinds of sources.

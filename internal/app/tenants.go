@@ -14,6 +14,7 @@ import (
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/tenants"
 	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/services/calls"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 )
 
@@ -62,6 +63,7 @@ func (p *process) forget(ctx context.Context, f tenants.Fence) error {
 	}
 	if p.query != nil {
 		p.query.Erase(f.Tenant)
+		p.calls.Erase(f.Tenant)
 	}
 	if p.keys != nil && f.Erasing {
 		if err := p.keys.Destroy(ctx, f.Tenant); err != nil {
@@ -106,9 +108,14 @@ func (p *process) tenantBuckets() (out []tenants.Bucket, err error) {
 		{Name: weightsBucket, TenantOf: tenantOfWeights},
 		{Name: answersBucket, TenantOf: tenantOfAnswer, Cache: true},
 		{Name: rewritesBucket, TenantOf: tenantOfAnswer, Cache: true},
+		{Name: callsBucket, TenantOf: calls.RepeatTenantOf, Cache: true},
 		{Name: auditKeysBucket, TenantOf: tenantOfKey, Cache: true}, // never exported
 	} {
-		if b.Values, err = natsadapter.NewKV(p.nats.bucket(b.Name), p.conn); err != nil {
+		bucket := p.nats.bucket(b.Name)
+		if b.Name == callsBucket {
+			bucket = p.bucketOfCalls()
+		}
+		if b.Values, err = natsadapter.NewKV(bucket, p.conn); err != nil {
 			return nil, err
 		}
 		of := b.TenantOf

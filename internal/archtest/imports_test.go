@@ -39,6 +39,7 @@ func rules() []rule {
 		{from: "services/standardizer", deny: []string{module + "services/"}, allow: []string{module + "services/standardizer"}, reason: sealed},
 		{from: "services/embedder", deny: []string{module + "services/"}, allow: []string{module + "services/embedder"}, reason: sealed},
 		{from: "services/query", deny: []string{module + "services/"}, allow: []string{module + "services/query"}, reason: sealed},
+		{from: "services/calls", deny: []string{module + "services/"}, allow: []string{module + "services/calls"}, reason: sealed},
 		{from: "services/trainer", deny: []string{module + "services/"}, allow: []string{module + "services/trainer"}, reason: sealed},
 		{from: "internal/adapter/", deny: []string{module + "services/", module + "internal/app", module + "cmd"},
 			reason: "an adapter serves a port; importing its consumer would tie it to one"},

@@ -34,6 +34,7 @@ type Config struct {
 	Models       Models       `name:"models"`
 	Trainer      Trainer      `name:"trainer"`
 	Crawl        Crawl        `name:"crawl"`
+	Calls        Calls        `name:"calls"`
 
 	Sources map[string]source.Spec `name:"sources" help:"sources by name, or by TENANT/NAME, as in docs/sources.md: a mapping, in the environment as JSON"`
 }
@@ -68,6 +69,7 @@ type Limits struct {
 	Requests     []string `name:"requests" default:"0" help:"HTTP requests of a tenant that a process answers in a minute, beyond which it answers 429: a number, or a list, also separated by commas, with TENANT=NUMBER for tenants that have their own; 0: no limit"`
 	Searches     []string `name:"searches" default:"0" help:"searches among them, in the same form"`
 	Feedback     []string `name:"feedback" default:"0" help:"reports of feedback among them, in the same form"`
+	Calls        []string `name:"calls" default:"0" help:"calls of tools among them, in the same form"`
 	Bytes        []string `name:"bytes" default:"0" help:"bytes of bodies that a process reads of a tenant in a minute, in the same form: a body that is begun is read to its end, and the next one waits for the rest"`
 	SubjectShare []string `name:"subject_share" default:"100" help:"percent of each of these that one caller of a tenant may have, 1 to 100, in the same form; callers without a name are one"`
 	Tools        []string `name:"tools" default:"0" help:"tools and providers that a tenant may have, in the same form: further ones are rejected"`
@@ -246,4 +248,15 @@ type Kubernetes struct {
 	Kinds      []string            `name:"kinds" help:"resources that are read, such as services and httproutes.gateway.networking.k8s.io, as in docs/kubernetes.md; empty is all: a list, or separated by commas"`
 	Kubeconfig string              `name:"kubeconfig" help:"file that says how the cluster is reached; empty: as kubectl finds it, and in a pod by its service account"`
 	Context    string              `name:"context" help:"context of the kubeconfig; empty is its current one"`
+}
+
+// Calls says how tools are called.
+type Calls struct {
+	Destructive string                     `name:"destructive" default:"deny" in:"allow,deny" help:"without authentication: whether tools are called that may change or delete something (allow, deny); with it grants decide"`
+	Timeout     time.Duration              `name:"timeout" default:"1m0s" above:"0" help:"time for one call"`
+	MaxResult   int                        `name:"max_result" default:"1048576" from:"1024" help:"bytes of an answer that are given on; the rest is cut off"`
+	PerSource   int                        `name:"per_source" default:"32" from:"1" help:"calls to one source at once, of one caller half of them; a few more wait"`
+	Idempotency time.Duration              `name:"idempotency" default:"10m0s" from:"1m" to:"24h" help:"how long the result of a call with an idempotency key is kept for those that repeat it"`
+	Record      bool                       `name:"record" default:"false" help:"arguments and results of calls stand in the audit log, each up to 4 KiB"`
+	Providers   map[string]source.Provider `name:"providers" help:"where tools are called that were sent or come from documents alone, by their provider, as in docs/calls.md: a mapping, in the environment as JSON"`
 }

@@ -46,6 +46,19 @@ func (c Crawl) validate() error {
 	return nil
 }
 
+func (c Calls) validate() error {
+	for _, id := range slices.Sorted(maps.Keys(c.Providers)) {
+		err := schema.ValidateID(id)
+		if err == nil {
+			err = c.Providers[id].Validate()
+		}
+		if err != nil {
+			return fmt.Errorf("calls.providers: %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
 // SourceName splits the key of a source in the settings.
 func SourceName(key string) (owner, name string) {
 	owner, name, named := strings.Cut(key, "/")

@@ -28,7 +28,7 @@ func (c Config) Validate() error {
 	}
 	for _, err := range []error{
 		listens("listen", c.Listen), c.TLS.validate(), c.Auth.Certificates.validate(c.TLS), c.NATS.validate(), c.Auth.validate(), c.Limits.validate(), c.Kafka.validate(), c.validateVectors(), c.Rerank.validate(), c.Embedder.validate(), c.LLM.validate(), c.Crawl.validate(),
-		c.validateSources(),
+		c.validateSources(), c.Calls.validate(),
 	} {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("config: %w", err))
@@ -169,7 +169,7 @@ func (o OIDC) RoleOf() (map[string]identity.Role, error) {
 }
 
 // Quotas are the limits of tenants as numbers.
-type Quotas struct{ Requests, Searches, Feedback, Bytes, SubjectShare, Tools, Sources quota.Quota }
+type Quotas struct{ Requests, Searches, Feedback, Calls, Bytes, SubjectShare, Tools, Sources quota.Quota }
 
 // Quotas reads the limits. The error names the setting.
 func (l Limits) Quotas() (q Quotas, err error) {
@@ -178,7 +178,7 @@ func (l Limits) Quotas() (q Quotas, err error) {
 		list []string
 		into *quota.Quota
 	}{
-		{"requests", l.Requests, &q.Requests}, {"searches", l.Searches, &q.Searches}, {"feedback", l.Feedback, &q.Feedback}, {"bytes", l.Bytes, &q.Bytes},
+		{"requests", l.Requests, &q.Requests}, {"searches", l.Searches, &q.Searches}, {"feedback", l.Feedback, &q.Feedback}, {"calls", l.Calls, &q.Calls}, {"bytes", l.Bytes, &q.Bytes},
 		{"subject_share", l.SubjectShare, &q.SubjectShare}, {"tools", l.Tools, &q.Tools}, {"sources", l.Sources, &q.Sources},
 	} {
 		if *of.into, err = quota.Parse(of.list); err != nil {

@@ -37,18 +37,25 @@ func (c Credentials) none() bool {
 
 // Caller returns whose a token is. Its error wraps one of those of package identity.
 func (c Credentials) Caller(ctx context.Context, token string) (identity.Caller, error) {
+	who, _, err := c.prove(ctx, token)
+	return who, err
+}
+
+// prove is Caller, and reports whether it is the provider that knows the token.
+func (c Credentials) prove(ctx context.Context, token string) (who identity.Caller, provided bool, err error) {
 	if c.none() {
-		return identity.Anybody, nil
+		return identity.Anybody, false, nil
 	}
 	if c.Tokens != nil {
 		if who, err := c.Tokens.Caller(token); c.Provider == nil || !errors.Is(err, identity.ErrInvalid) {
-			return who, err
+			return who, false, err
 		}
 	}
 	if token == "" || c.Provider == nil {
-		return identity.Caller{}, identity.ErrInvalid
+		return identity.Caller{}, false, identity.ErrInvalid
 	}
-	return c.Provider.Caller(ctx, token)
+	who, err = c.Provider.Caller(ctx, token)
+	return who, true, err
 }
 
 // credentials are those of requests.
@@ -82,10 +89,13 @@ func authenticate(c credentials, next http.Handler) http.Handler {
 			return
 		}
 		token := bearer(r)
-		caller, err := c.Caller(r.Context(), token)
+		caller, provided, err := c.prove(r.Context(), token)
 		if err != nil {
 			c.refuse(w, r, token, err)
 			return
+		}
+		if provided {
+			r = r.WithContext(identity.WithToken(r.Context(), token))
 		}
 		next.ServeHTTP(w, as(r, caller))
 	})

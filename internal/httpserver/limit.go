@@ -30,6 +30,7 @@ type Limits struct {
 	Requests quota.Quota // of any kind
 	Searches quota.Quota
 	Feedback quota.Quota
+	Calls    quota.Quota // of tools
 	Bytes    quota.Quota // of bodies
 
 	SubjectShare quota.Quota // percent of each that one caller may have
@@ -66,8 +67,14 @@ func (c Limits) table() []limit {
 			return r.URL.Path == "/v1/search" && (r.Method == http.MethodPost || r.Method == http.MethodGet || r.Method == http.MethodHead)
 		}},
 		{name: "feedback", quota: c.Feedback, applies: posts("/v1/feedback")},
+		{name: "calls", quota: c.Calls, applies: isCall},
 		{name: "bytes", quota: c.Bytes, applies: fromOutside, bytes: true},
 	}
+}
+
+// isCall reports whether a request is to call a tool.
+func isCall(r *http.Request) bool {
+	return r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1/tools/") && strings.HasSuffix(r.URL.Path, ":call")
 }
 
 // ofSubject ends the name of the limit of one caller.
@@ -107,7 +114,7 @@ func NewLimiter(c Limits, reg prometheus.Registerer) *Limiter {
 		}
 	}
 	out.refused = metric.At(reg).NewCounterVec("toolstream_http_limited_total",
-		"Requests that were refused (429), by the limit of their tenant (requests, searches, feedback, bytes) or of their caller (requests-subject and so on).",
+		"Requests that were refused (429), by the limit of their tenant (requests, searches, feedback, calls, bytes) or of their caller (requests-subject and so on).",
 		[]string{"limit"}, names)
 	return out
 }

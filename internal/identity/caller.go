@@ -48,6 +48,20 @@ func With(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, key{}, c)
 }
 
+type tokenKey struct{}
+
+// WithToken returns a context of a caller whom an identity provider knows by a token.
+func WithToken(ctx context.Context, token string) context.Context {
+	return context.WithValue(ctx, tokenKey{}, token)
+}
+
+// Token returns the token that an identity provider gave to the caller, "" where the caller
+// has proved itself otherwise. It is sent to nobody but the provider, to be exchanged.
+func Token(ctx context.Context) string {
+	token, _ := ctx.Value(tokenKey{}).(string) // "" where there is none
+	return token
+}
+
 // From returns the context's caller. Where none was set, it is one of the default tenant
 // that has no role.
 func From(ctx context.Context) Caller {

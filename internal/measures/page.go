@@ -35,6 +35,7 @@ func sections() []section {
 		{folder: "internal/adapter/flat", title: "Index", where: []string{"query"}, embedded: true},
 		{folder: "services/query", title: "Search", where: []string{"query"}, embedded: true},
 		{folder: "services/query/rewriting", title: "Rewriting", where: []string{"query"}, embedded: true, when: "where queries are rewritten (`llm.rewrite`)"},
+		{folder: "services/calls", title: "Calls", where: []string{"query"}, embedded: true},
 		{folder: "services/trainer", title: "Trainer", where: []string{"trainer"}, embedded: true},
 		{folder: "internal/httpserver", title: "HTTP", where: all, embedded: true},
 		{folder: "internal/app", title: "Process", where: all, embedded: true},

@@ -52,6 +52,21 @@ func (p *Places) Of(owner string, spec source.Spec, found bool) (source.Place, e
 	return p.For(owner, spec, found, "")
 }
 
+// Permits says what the settings do not allow of a source that is reached over the network or
+// by a command, or nil. It reads nothing.
+func (p *Places) Permits(owner string, spec source.Spec) error {
+	switch {
+	case len(spec.Command) > 0:
+		return p.command(spec)
+	case spec.AllowPrivate && !p.Private && !p.Trusted:
+		return refuse("allow_private is not allowed: crawl.private names no addresses")
+	case spec.Auth != nil:
+		_, err := p.sendable(owner, spec)
+		return err
+	}
+	return nil
+}
+
 // Exchanges reports whether a source is called with a token for each caller.
 func (p *Places) Exchanges(spec source.Spec) bool {
 	return spec.Auth != nil && p.Credentials[spec.Auth.Credential].Kind == outbound.Exchange
@@ -181,26 +196,37 @@ func (p Permit) namespaces(owner string, spec source.Spec) ([]string, error) {
 	return spec.Namespaces, nil
 }
 
-// authorize lets a source be asked with the credential that it names.
-func (p *Places) authorize(at *source.Place, options *outbound.Options, owner string, spec source.Spec, token string) error {
+// sendable returns the credential of a source, which may be sent to its address.
+func (p *Places) sendable(owner string, spec source.Spec) (outbound.Credential, error) {
 	name := spec.Auth.Credential
 	c, there := p.Credentials[name]
 	u, err := url.Parse(spec.URL)
 	switch {
 	case !there, !c.For(owner, identity.DefaultTenant), c.Kind == outbound.Hook, c.Kind == outbound.Variable:
-		return refuse("there is no credential %q to send for this tenant among crawl.credentials", name)
+		return c, refuse("there is no credential %q to send for this tenant among crawl.credentials", name)
 	case err != nil:
-		return err
+		return c, err
 	case !outbound.Bound(c.Hosts, u.Host):
-		return refuse("the credential %q may not be sent to %s", name, u.Host)
+		return c, refuse("the credential %q may not be sent to %s", name, u.Host)
 	}
+	return c, nil
+}
+
+// authorize lets a source be asked with the credential that it names.
+func (p *Places) authorize(at *source.Place, options *outbound.Options, owner string, spec source.Spec, token string) error {
+	name := spec.Auth.Credential
+	c, err := p.sendable(owner, spec)
+	if err != nil {
+		return err
+	}
+	plain := strings.HasPrefix(spec.URL, "http:")
 	hosts := p.Transports.Client(outbound.Options{
 		Private: options.Private, Strict: options.Strict, Limit: options.Limit, Only: true, Secret: outbound.Secret{Hosts: c.Hosts},
 	})
 	if token != "" && c.Kind == outbound.Exchange {
-		options.Secret, err = c.Exchanged(u.Scheme == "http", hosts, token)
+		options.Secret, err = c.Exchanged(plain, hosts, token)
 	} else {
-		options.Secret, err = c.Secret(u.Scheme == "http", hosts)
+		options.Secret, err = c.Secret(plain, hosts)
 	}
 	if err == nil && c.Kind == outbound.OAuth && c.TokenURL == "" {
 		at.OAuth = &source.OAuth{ClientID: c.ClientID, Client: hosts}

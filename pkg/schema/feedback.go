@@ -10,9 +10,14 @@ const MaxFeedbackID = 1 << 10
 const MaxClient = 256
 
 // FeedbackEvents lists every event, from the weakest sign of use to the
-// strongest, then the bad ones.
+// strongest, then the bad ones, then those that teach nothing.
 func FeedbackEvents() []FeedbackEvent {
-	return []FeedbackEvent{Selected, Called, Succeeded, Failed, Rejected}
+	return []FeedbackEvent{Selected, Called, Succeeded, Failed, Rejected, ProtocolError, Timeout, Refused, InvalidArguments}
+}
+
+// Teaches reports whether an event says something of the tool's relevance.
+func (e FeedbackEvent) Teaches() bool {
+	return !slices.Contains([]FeedbackEvent{ProtocolError, Timeout, Refused, InvalidArguments}, e)
 }
 
 // Validate checks a feedback event. The tenant is checked where there is one:

@@ -14,6 +14,15 @@ const (
 	Rejected  FeedbackEvent = "rejected"
 )
 
+// What a call came to that says nothing of whether the tool was the right one: it is recorded
+// and teaches nothing.
+const (
+	ProtocolError    FeedbackEvent = "protocol_error"    // the tool's server did not answer as it should
+	Timeout          FeedbackEvent = "timeout"           // it did not answer in time
+	Refused          FeedbackEvent = "refused"           // the call was not made
+	InvalidArguments FeedbackEvent = "invalid_arguments" // the arguments did not fit
+)
+
 // Forget stands in records alone, nobody reports it: what the client or the credential of
 // the record taught before is taken back.
 const Forget FeedbackEvent = "forget"

@@ -67,6 +67,8 @@ type SearchRequest struct {
 	Arguments map[string]string `json:"arguments,omitempty"` // name to meaning, never a value; "(integer) meaning" tells the type
 	Steps     []string          `json:"steps,omitempty"`     // of a task, each searched by itself; not beside needs
 
+	Session string `json:"session,omitempty"` // of the caller: a call that names it and no search is one of a result of its newest search
+
 	MinConfidence float64 `json:"min_confidence,omitempty"` // from 0 to 1: results below are left out
 	Connected     bool    `json:"connected,omitempty"`      // tools that the caller cannot call now are left out
 	Wanted

@@ -48,6 +48,7 @@ func (r *SearchRequest) validate() error {
 	c.steps(r.Steps, r.Needs)
 	c.must(len(r.Needs) > 0 || len(r.Steps) > 0 || !isBlank(r.Query), "/query", r.Query, "must not be empty")
 	c.arguments(r.Arguments)
+	c.text("/session", r.Session, MaxClient)
 	c.must(r.MinConfidence >= 0 && r.MinConfidence <= 1, "/min_confidence", r.MinConfidence, "must be from 0 to 1")
 	r.Filters.check(&c)
 	r.Wanted.check(&c)

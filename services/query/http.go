@@ -37,7 +37,7 @@ type feedbackBody struct {
 	ID       string               `json:"id,omitempty" doc:"The same id twice counts once; search, tool and event when absent."`
 	SearchID string               `json:"search_id" doc:"From the answer to the search."`
 	ToolID   string               `json:"tool_id" doc:"The result that the event is about."`
-	Event    schema.FeedbackEvent `json:"event" doc:"selected, called, succeeded, failed or rejected."`
+	Event    schema.FeedbackEvent `json:"event" doc:"selected, called, succeeded, failed or rejected; or protocol_error, timeout, refused or invalid_arguments, which are recorded and teach nothing."`
 	Client   string               `json:"client,omitempty" doc:"Who reports, among those who share a token."`
 }
 

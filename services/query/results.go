@@ -170,6 +170,19 @@ func (s *Service) record(ctx context.Context, sr *search, id string, vector []fl
 	}
 }
 
+// toolsOf returns the ids of the tools that were shown, with their copies.
+func toolsOf(shown []schema.Shown) (ids []string) {
+	for i := range shown {
+		if shown[i].Kind != schema.KindProvider {
+			ids = append(ids, shown[i].ID)
+		}
+		for _, other := range shown[i].Also {
+			ids = append(ids, other.ID)
+		}
+	}
+	return ids
+}
+
 // The bounds of a summary: what is read for it, and what it says.
 const (
 	summarised   = 64 // tools of a provider, the first by id

@@ -136,6 +136,9 @@ func (s *Service) search(ctx context.Context, caller identity.Caller, req schema
 	form := s.detail(ctx, &req.Wanted, details(results, entities))
 	id := searchID(tenant, s.deps.Nonce(), shown)
 	s.record(ctx, sr, id, found.Vector, shown)
+	if s.deps.Shown != nil {
+		s.deps.Shown(caller, req.Session, id, toolsOf(shown))
+	}
 	quarantined := len(results) == 0 && sr.quarantined(ctx)
 	resp := schema.SearchResponse{
 		SearchID:    id,

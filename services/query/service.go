@@ -116,9 +116,11 @@ type Deps struct {
 	Rewriter        Rewriter
 	Scorer          Scorer
 	Names           Names
-	ScoresElsewhere bool             // the Scorer waits for another process, which takes no processor here
-	Now             func() time.Time // of searches and feedback
-	Nonce           func() uint64    // differs with every search
+	Shown           func(caller identity.Caller, session, search string, tools []string) // hears what each search has shown; nil: nobody does
+	Troubled        func(e *schema.Entity) bool                                          // whether a tool stands behind its equals; nil: none does
+	ScoresElsewhere bool                                                                 // the Scorer waits for another process, which takes no processor here
+	Now             func() time.Time                                                     // of searches and feedback
+	Nonce           func() uint64                                                        // differs with every search
 	Logger          *slog.Logger
 	Registerer      prometheus.Registerer
 }

@@ -25,6 +25,7 @@ const (
 	tooOld        = "too_old"
 	tooEarly      = "before_search"
 	future        = "future"
+	noLesson      = "teaches_nothing"
 	capped        = "capped" // more events than one search may bring
 	takenBack     = "taken_back"
 	invalid       = "invalid"
@@ -240,8 +241,12 @@ func (s *Service) event(m *memory, f schema.Feedback) error {
 		return nil
 	}
 	m.saw(events.FeedbackTopic, f.Time)
-	if f.Event == schema.Forget {
+	switch {
+	case f.Event == schema.Forget:
 		return s.forget(m, f.Tenant, markOf(f))
+	case !f.Event.Teaches():
+		m.outcomes[noLesson]++
+		return nil
 	}
 	rec, err := m.search(f.Tenant, f.SearchID)
 	switch {

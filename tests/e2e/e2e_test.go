@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
+	if len(os.Args) == 2 && os.Args[1] == greets {
+		return greetOnStdio()
+	}
 	dir, err := os.MkdirTemp("", "toolstream-e2e")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

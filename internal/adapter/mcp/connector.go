@@ -6,7 +6,6 @@ package mcp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -32,11 +31,22 @@ const (
 
 // Connect implements source.Connector.
 func (c Connector) Connect(ctx context.Context, at source.Place, changed func()) (source.Session, error) {
+	return reach(ctx, at, changed, func(t sdk.Transport, w *wire) (source.Session, error) {
+		s, err := c.open(ctx, at, t, w, changed)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	})
+}
+
+// reach opens a connection by the transport that a server has.
+func reach[T any](ctx context.Context, at source.Place, changed func(), open func(sdk.Transport, *wire) (T, error)) (T, error) {
 	if len(at.Command) > 0 {
 		t := newCommand(at.Command, at.Env)
-		s, err := c.open(ctx, at, t, &wire{}, changed)
+		s, err := open(t, &wire{})
 		if err != nil {
-			return nil, t.explain(err)
+			return s, t.explain(err)
 		}
 		return s, nil
 	}
@@ -44,20 +54,21 @@ func (c Connector) Connect(ctx context.Context, at source.Place, changed func())
 	client := &http.Client{Transport: w, CheckRedirect: at.Client.CheckRedirect}
 	oauth, err := authorizer(at.OAuth, at.URL)
 	if err != nil {
-		return nil, err
+		var none T
+		return none, err
 	}
-	s, err := c.open(ctx, at, &sdk.StreamableClientTransport{
+	s, err := open(&sdk.StreamableClientTransport{
 		Endpoint: at.URL, HTTPClient: client, MaxRetries: retries, MaxEventSize: maxEvent, OAuthHandler: oauth,
-	}, w, changed)
+	}, w)
 	if err == nil || !w.older() || ctx.Err() != nil {
 		return s, err
 	}
 	// A server of before 2025-03-26 has another transport, which answers a GET alone.
 	events := &wire{next: w.next, limit: w.limit, changed: func() {}}
 	client = &http.Client{Transport: events, CheckRedirect: at.Client.CheckRedirect}
-	old, oldErr := c.open(ctx, at, &sdk.SSEClientTransport{Endpoint: at.URL, HTTPClient: client, MaxEventSize: maxEvent}, events, changed)
+	old, oldErr := open(&sdk.SSEClientTransport{Endpoint: at.URL, HTTPClient: client, MaxEventSize: maxEvent}, events)
 	if oldErr != nil {
-		return nil, err
+		return s, err
 	}
 	return old, nil
 }
@@ -77,6 +88,26 @@ func (c Connector) open(ctx context.Context, at source.Place, t sdk.Transport, w
 	})
 	client.AddSendingMiddleware(s.sending)
 	client.AddReceivingMiddleware(s.receiving)
+	session, err := dial(ctx, lasting, client, t)
+	if err != nil {
+		stop()
+		return nil, w.explain("connect", err)
+	}
+	s.session = session
+	go s.watch()
+	if s.stateless() && s.tells() {
+		select {
+		case <-agreed:
+		case <-time.After(agreeWithin): // then it is looked at from time to time
+		case <-ctx.Done():
+		}
+	}
+	return s, nil
+}
+
+// dial negotiates with a server until ctx ends, for a connection that lasts as long as
+// lasting. What outlasts ctx ends by itself.
+func dial(ctx, lasting context.Context, client *sdk.Client, t sdk.Transport) (*sdk.ClientSession, error) {
 	type outcome struct {
 		session *sdk.ClientSession
 		err     error
@@ -88,29 +119,15 @@ func (c Connector) open(ctx context.Context, at source.Place, t sdk.Transport, w
 	}()
 	select {
 	case o := <-done:
-		if o.err != nil {
-			stop()
-			return nil, w.explain("connect", o.err)
-		}
-		s.session = o.session
+		return o.session, o.err
 	case <-ctx.Done():
-		stop()
-		go func() {
-			if o := <-done; o.err == nil {
-				_ = o.session.Close()
-			}
-		}()
-		return nil, fmt.Errorf("connect: %w", context.Cause(ctx))
 	}
-	go s.watch()
-	if s.stateless() && s.tells() {
-		select {
-		case <-agreed:
-		case <-time.After(agreeWithin): // then it is looked at from time to time
-		case <-ctx.Done():
+	go func() {
+		if o := <-done; o.err == nil {
+			_ = o.session.Close()
 		}
-	}
-	return s, nil
+	}()
+	return nil, context.Cause(ctx)
 }
 
 // session is the connection to one server.
@@ -161,22 +178,29 @@ func (s *session) tells() bool {
 }
 
 // stateless reports whether the server speaks the protocol without sessions.
-func (s *session) stateless() bool {
-	r := s.session.InitializeResult()
+func (s *session) stateless() bool { return stateless(s.session) }
+
+func stateless(session *sdk.ClientSession) bool {
+	r := session.InitializeResult()
 	return r != nil && r.ProtocolVersion >= "2026-07-28"
 }
 
-// Close implements source.Session. What a server holds up beyond closeWithin is left
-// behind.
+// Close implements source.Session.
 func (s *session) Close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
 	s.wire.close()
+	hangUp(s.session)
+	s.stop()
+}
+
+// hangUp closes a session. What a server holds up beyond closeWithin is left behind.
+func hangUp(session *sdk.ClientSession) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = s.session.Close() // the server may be gone
+		_ = session.Close() // the server may be gone
 	}()
 	timer := time.NewTimer(closeWithin)
 	defer timer.Stop()
@@ -184,7 +208,6 @@ func (s *session) Close() {
 	case <-done:
 	case <-timer.C:
 	}
-	s.stop()
 }
 
 var errPages = errors.New("the list does not end")

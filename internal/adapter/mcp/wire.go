@@ -44,6 +44,9 @@ type wire struct {
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	method := methodOf(req)
 	resp, err := w.next.RoundTrip(req)
+	if seen, ok := req.Context().Value(sightKey{}).(*sight); ok && err == nil {
+		seen.status.Store(int32(resp.StatusCode))
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.refused, w.after, w.err = 0, 0, err

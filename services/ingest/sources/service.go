@@ -407,6 +407,17 @@ func (s *Service) All(ctx context.Context, tenant string) ([]Source, error) {
 	return all, nil
 }
 
+// One returns a source of a tenant.
+func (s *Service) One(tenant, name string) (Source, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.known[id{tenant, name}]
+	if h == nil || h.spec == nil {
+		return Source{}, false
+	}
+	return s.shown(id{tenant, name}, h), true
+}
+
 // shown returns a source as it is shown. It is called with mu held.
 func (s *Service) shown(i id, h *held) Source {
 	status := h.status

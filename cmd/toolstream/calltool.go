@@ -1,0 +1,88 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/services/calls"
+)
+
+// fromStdin is the argument for which the standard input is read.
+const fromStdin = "-"
+
+func newToolsCall(con *console) *cobra.Command {
+	var arguments, search, session, key string
+	cmd := &cobra.Command{
+		Use:   "call TOOL",
+		Short: "Call a tool",
+		Long: `Call a tool by its id or callable name, where its source is. What comes of it is
+feedback on the search that showed the tool.`,
+		Example:           "  toolstream tools call weather/get_forecast --args '{\"city\": \"Bergen\"}'",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeEntities(con, toolShelf()),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if arguments == fromStdin {
+				raw, err := io.ReadAll(os.Stdin)
+				if err != nil {
+					return err
+				}
+				arguments = string(raw)
+			}
+			body := map[string]any{"arguments": json.RawMessage(cmp.Or(strings.TrimSpace(arguments), "{}"))}
+			if !json.Valid(body["arguments"].(json.RawMessage)) {
+				return misused(cmd, "--args is no JSON")
+			}
+			for name, value := range map[string]string{"search_id": search, "session": session, "idempotency_key": key} {
+				if value != "" {
+					body[name] = value
+				}
+			}
+			var result calls.Result
+			if err := con.client().Post(cmd.Context(), client.Path("/v1/tools", args[0])+":call", body, &result); err != nil {
+				return err
+			}
+			if err := con.show(result, func() { con.printResult(result) }); err != nil {
+				return err
+			}
+			if result.Outcome != calls.OK {
+				return errors.New(string(result.Outcome))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&arguments, "args", "", "its arguments, a JSON object; - reads them from the standard input")
+	cmd.Flags().StringVar(&search, "search", "", "id of the search that showed the tool; else the newest that did")
+	cmd.Flags().StringVar(&session, "session", "", "session of that search")
+	cmd.Flags().StringVar(&key, "key", "", "idempotency key: calls with the same one run once")
+	return cmd
+}
+
+// printResult prints the texts of a result, and of anything else what it is.
+func (c *console) printResult(r calls.Result) {
+	for _, raw := range r.Content {
+		var block struct {
+			Type     string `json:"type"`
+			Text     string `json:"text"`
+			MIMEType string `json:"mimeType"`
+		}
+		_ = json.Unmarshal(raw, &block) // the server has checked it
+		if block.Type != "text" {
+			block.Text = fmt.Sprintf("[%s: see --json]", strings.TrimSpace(block.Type+" "+block.MIMEType))
+		}
+		c.printf("%s\n", block.Text)
+	}
+	if len(r.Content) == 0 && len(r.Structured) > 0 {
+		c.printf("%s\n", r.Structured)
+	}
+	if r.Outcome == calls.InputRequired {
+		c.printf("the tool asks: %s\n", r.InputRequests)
+	}
+}

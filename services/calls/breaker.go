@@ -1,0 +1,86 @@
+package calls
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+)
+
+// When a source is left alone.
+const (
+	failuresInRow = 5                // without an answer between them
+	leftAlone     = 30 * time.Second // then one call is let through
+)
+
+// breaker leaves a source alone that does not answer.
+type breaker struct {
+	of    *gobreaker.CircuitBreaker[Result]
+	until atomic.Int64 // when it is tried again, Unix nanoseconds; 0: now
+}
+
+func newBreaker(name string, pause time.Duration, log *slog.Logger) *breaker {
+	b := &breaker{}
+	b.of = gobreaker.NewCircuitBreaker[Result](gobreaker.Settings{
+		Name: name, Timeout: pause,
+		ReadyToTrip:  func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= failuresInRow },
+		IsSuccessful: answers,
+		IsExcluded:   func(err error) bool { return errors.Is(err, context.Canceled) || ours(err) },
+		OnStateChange: func(name string, _, to gobreaker.State) {
+			switch to {
+			case gobreaker.StateOpen:
+				b.until.Store(time.Now().Add(pause).UnixNano())
+				log.Warn("calls: a source does not answer and is left alone", "source", name, "for", pause)
+			case gobreaker.StateClosed:
+				b.until.Store(0)
+				log.Info("calls: a source answers again", "source", name)
+			}
+		},
+	})
+	return b
+}
+
+// answers reports whether a call shows that its source is there: a tool that is not known to
+// it, or not to be had without a credential, does.
+func answers(err error) bool {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.there || e.Outcome != ProtocolError && e.Outcome != Timeout
+	}
+	return err == nil
+}
+
+// ours reports whether a call did not come as far as its source.
+func ours(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Outcome == Refused
+}
+
+// try makes a call unless the source is left alone.
+func (b *breaker) try(call func() (Result, error)) (Result, error) {
+	result, err := b.of.Execute(call)
+	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
+		return Result{}, busy(http.StatusServiceUnavailable, b.wait(), "the source of this tool did not answer %d calls in a row; it is tried again in %d s", failuresInRow, seconds(b.wait()))
+	}
+	return result, err
+}
+
+// open reports whether the source is left alone.
+func (b *breaker) open() bool { return b.of.State() == gobreaker.StateOpen }
+
+// untroubled reports whether nothing is known against the source.
+func (b *breaker) untroubled() bool {
+	return b.of.State() == gobreaker.StateClosed && b.of.Counts().ConsecutiveFailures == 0
+}
+
+// wait returns how long it is left alone.
+func (b *breaker) wait() time.Duration {
+	return max(time.Until(time.Unix(0, b.until.Load())), time.Second)
+}
+
+// seconds rounds up.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

@@ -1,0 +1,132 @@
+package calls
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/text"
+)
+
+// textBlock is a content block of text.
+func textBlock(said string) json.RawMessage {
+	raw, _ := json.Marshal(struct { // texts always encode
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}{"text", said})
+	return raw
+}
+
+// fit returns content blocks of at most so many bytes, and whether something was cut off or
+// left out. Texts are cut; of anything else that does not fit a note says what it was.
+func fit(blocks []json.RawMessage, most int) (out []json.RawMessage, cut bool) {
+	out = []json.RawMessage{} // which is never null
+	left := most
+	for _, block := range blocks {
+		if len(block) <= left {
+			out, left = append(out, block), left-len(block)
+			continue
+		}
+		cut = true
+		var is struct {
+			Type     string `json:"type"`
+			Text     string `json:"text"`
+			MIMEType string `json:"mimeType"`
+		}
+		_ = json.Unmarshal(block, &is) // the adapter has written it
+		if is.Type == "text" && left > 0 {
+			out, left = append(out, textBlock(text.Truncate(is.Text, left))), 0
+			continue
+		}
+		left = 0
+		out = append(out, textBlock(fmt.Sprintf("[%s of %d bytes is left out: the answer is larger than %d bytes]", strings.TrimSpace(is.Type+" "+is.MIMEType), len(block), most)))
+	}
+	return out, cut
+}
+
+// resultOf returns the result of an MCP server's answer.
+func resultOf(a source.Answer, most int) Result {
+	r := Result{Outcome: OK, IsError: a.IsError, Structured: a.Structured, InputRequests: a.InputRequests, RequestState: a.RequestState}
+	switch {
+	case a.NeedsInput:
+		r.Outcome = InputRequired
+	case a.IsError:
+		r.Outcome = ToolError
+	}
+	r.Content, r.Truncated = fit(a.Content, most)
+	if len(r.Structured) > most {
+		r.Structured, r.Truncated = nil, true
+	}
+	return r
+}
+
+// resultOfHTTP returns the result of an HTTP API's answer, of whose body there may be more
+// than was read.
+func resultOfHTTP(resp *http.Response, body []byte, most int) Result {
+	r := Result{Outcome: OK, Status: resp.StatusCode, Content: []json.RawMessage{}}
+	if whole := len(body) <= most; !whole {
+		body, r.Truncated = body[:most], true
+	}
+	media, params, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // empty where there is none
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		r.Outcome, r.IsError = ToolError, true
+	}
+	if r.IsError || len(body) == 0 {
+		r.Content = append(r.Content, textBlock(fmt.Sprintf("The API answers %d %s.", resp.StatusCode, http.StatusText(resp.StatusCode))))
+	}
+	if len(body) == 0 {
+		return r
+	}
+	if isJSON(media) && !r.Truncated && json.Valid(body) {
+		r.Structured = body
+	}
+	switch charset := strings.ToLower(params["charset"]); {
+	case isText(media, body) && (charset == "" || charset == "utf-8" || charset == "us-ascii"):
+		r.Content = append(r.Content, textBlock(strings.ToValidUTF8(string(body), "�")))
+	case r.Truncated:
+		r.Content = append(r.Content, textBlock(fmt.Sprintf("[an answer of type %s is left out: it is larger than %d bytes]", media, most)))
+	default:
+		r.Content = append(r.Content, binaryBlock(media, body, resp.Request.URL.Redacted()))
+	}
+	return r
+}
+
+func isJSON(media string) bool {
+	return media == "application/json" || strings.HasSuffix(media, "+json")
+}
+
+// isText reports whether a body is text, by its type, or where it has none by its beginning.
+func isText(media string, body []byte) bool {
+	if media == "" {
+		media, _, _ = mime.ParseMediaType(http.DetectContentType(body)) // of its own making
+	}
+	switch {
+	case strings.HasPrefix(media, "text/"), isJSON(media), strings.HasSuffix(media, "+xml"), strings.HasSuffix(media, "+yaml"):
+		return true
+	}
+	switch media {
+	case "application/xml", "application/yaml", "application/x-yaml", "application/javascript", "application/x-ndjson", "application/jsonl",
+		"application/x-www-form-urlencoded", "application/graphql", "application/sql":
+		return true
+	}
+	return false
+}
+
+// binaryBlock is a content block of anything that is no text.
+func binaryBlock(media string, body []byte, uri string) json.RawMessage {
+	data := base64.StdEncoding.EncodeToString(body)
+	kind, _, _ := strings.Cut(media, "/")
+	var block any
+	switch kind {
+	case "image", "audio":
+		block = map[string]any{"type": kind, "data": data, "mimeType": media}
+	default:
+		block = map[string]any{"type": "resource", "resource": map[string]any{"uri": uri, "mimeType": media, "blob": data}}
+	}
+	raw, _ := json.Marshal(block) // texts always encode
+	return raw
+}

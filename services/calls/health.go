@@ -1,0 +1,117 @@
+package calls
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// How long the calls of a tool count.
+const (
+	halfLife    = 10 * time.Minute
+	keptTools   = 20_000
+	keptTimes   = 32 // of answers
+	leastFailed = 3  // calls, decayed, before a tool counts as one that fails
+	mostFailing = 0.8
+)
+
+// toolKey names a tool of a tenant.
+type toolKey struct{ tenant, id string }
+
+// record is what is known of the recent calls of a tool.
+type record struct {
+	calls, failed, toolErrors float64 // decayed
+	at                        time.Time
+	times                     []float64 // of the last answers, in milliseconds
+	next                      int
+}
+
+// records keeps those of the tools that were called last.
+type records struct {
+	now func() time.Time
+
+	mu   sync.Mutex
+	list *lru.Cache[toolKey, *record]
+}
+
+func newRecords(now func() time.Time) *records {
+	list, _ := lru.New[toolKey, *record](keptTools) // which fails for none at all
+	return &records{now: now, list: list}
+}
+
+// note takes the outcome of a call that was made.
+func (r *records) note(key toolKey, outcome Outcome, took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of, ok := r.list.Get(key)
+	if !ok {
+		of = &record{at: r.now()}
+		r.list.Add(key, of)
+	}
+	of.decay(r.now())
+	of.calls++
+	switch outcome {
+	case ProtocolError, Timeout:
+		of.failed++
+		return
+	case ToolError:
+		of.toolErrors++
+	}
+	ms := float64(took.Microseconds()) / 1000
+	if len(of.times) < keptTimes {
+		of.times = append(of.times, ms)
+	} else {
+		of.times[of.next%keptTimes] = ms
+	}
+	of.next++
+}
+
+// decay lets what was noted count for less.
+func (r *record) decay(now time.Time) {
+	factor := math.Exp2(-float64(now.Sub(r.at)) / float64(halfLife))
+	r.calls, r.failed, r.toolErrors, r.at = r.calls*factor, r.failed*factor, r.toolErrors*factor, now
+}
+
+// of returns the health of a tool, nil where nothing recent is known of it.
+func (r *records) of(key toolKey) *schema.Health {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of, ok := r.list.Peek(key)
+	if !ok {
+		return nil
+	}
+	of.decay(r.now())
+	if of.calls < 0.5 {
+		return nil
+	}
+	h := &schema.Health{Calls: round(of.calls), ErrorRate: round(of.failed / of.calls), ToolErrorRate: round(of.toolErrors / of.calls)}
+	if len(of.times) > 0 {
+		sorted := slices.Sorted(slices.Values(of.times))
+		h.P50MS = sorted[len(sorted)/2]
+	}
+	return h
+}
+
+func round(x float64) float64 { return math.Round(x*100) / 100 }
+
+// fails reports whether nearly all recent calls of a tool had no answer.
+func (r *records) fails(key toolKey) bool {
+	h := r.of(key)
+	return h != nil && h.Calls*h.ErrorRate >= leastFailed-0.5 && h.ErrorRate >= mostFailing
+}
+
+// erase forgets the tools of a tenant.
+func (r *records) erase(tenant string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range r.list.Keys() {
+		if key.tenant == tenant {
+			r.list.Remove(key)
+		}
+	}
+}

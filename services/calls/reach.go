@@ -1,0 +1,141 @@
+package calls
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+
+	"golang.org/x/oauth2"
+
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/source"
+)
+
+// open makes a way to a source.
+func (s *Service) open(ctx context.Context, key wayKey, spec source.Spec, found bool, token string) (way, error) {
+	at, err := s.deps.Places.For(key.tenant, spec, found, token)
+	if err != nil || spec.Kind != source.MCP {
+		return way{place: at}, err
+	}
+	line, err := s.deps.MCP.Open(ctx, at)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	return way{place: at, line: line}, err
+}
+
+// reach calls the tool of a call where it is. A call that the server has not got, or that
+// changes nothing when it is repeated, is made a second time on a new connection.
+func (s *Service) reach(ctx context.Context, c *call) (Result, error) {
+	token, err := s.token(ctx, c)
+	if err != nil {
+		return Result{}, err
+	}
+	key := wayKey{tenant: c.tool.Tenant, source: c.to.name, spec: print(c.to.spec)}
+	if token != "" {
+		sum := sha256.Sum256([]byte(token))
+		key.token = hex.EncodeToString(sum[:])
+	}
+	for again := false; ; again = true {
+		h, release, err := s.pool.take(ctx, key, c.to.spec, c.to.found, token)
+		if err != nil {
+			return Result{}, opening(err)
+		}
+		result, err := s.on(ctx, c, &h.way)
+		release()
+		var failed *source.CallError
+		if !errors.As(err, &failed) {
+			return result, err
+		}
+		if lost := h.way.line != nil && h.way.line.Lost(); lost || errors.Is(err, source.ErrAuth) {
+			s.pool.forget(key, h) // the credential may be another one by now
+		}
+		repeatable := !failed.Refused && (failed.Unsent || c.hints.ReadOnly || c.hints.Idempotent) && unreached(failed) == nil
+		if again || !repeatable || ctx.Err() != nil || h.way.line == nil {
+			if why := unreached(failed); why != nil {
+				return Result{}, why
+			}
+			return Result{}, err
+		}
+	}
+}
+
+// opening returns the error of a source to which there is no way.
+func opening(err error) error {
+	if why := unreached(err); why != nil {
+		return why
+	}
+	var known *Error
+	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &source.CallError{Unsent: true, Err: err}
+}
+
+// unreached returns the error of a call that this server must not make, or nil.
+func unreached(err error) error {
+	switch {
+	case errors.Is(err, source.ErrRefused):
+		return refused(http.StatusConflict, "%s", problem(err))
+	case errors.Is(err, outbound.ErrAddress), errors.Is(err, errRedirect):
+		return refused(http.StatusConflict, "the tool is at an address that must not be reached: %s", problem(err))
+	}
+	return nil
+}
+
+// token returns the token of the caller where it is to be exchanged, else "".
+func (s *Service) token(ctx context.Context, c *call) (string, error) {
+	if !s.deps.Places.Exchanges(c.to.spec) {
+		return "", nil
+	}
+	token := identity.Token(ctx)
+	if token == "" {
+		return "", refused(http.StatusForbidden, "the tool is called with a token that the identity provider gives for the caller's: this caller has none of it")
+	}
+	return token, nil
+}
+
+// on calls a tool on a way.
+func (s *Service) on(ctx context.Context, c *call, w *way) (Result, error) {
+	if w.line == nil {
+		return s.overHTTP(ctx, c, w.place.Client)
+	}
+	name := c.tool.Document.Name
+	if said := jsondoc.Member(c.raw, "name"); said != nil {
+		_ = json.Unmarshal(said, &name) // the document's own
+	}
+	answer, err := w.line.Call(ctx, source.Call{Tool: name, Arguments: c.Arguments, InputResponses: c.InputResponses, RequestState: c.RequestState})
+	if err != nil {
+		return Result{}, err
+	}
+	return resultOf(answer, s.cfg.MaxResult), nil
+}
+
+// problem returns the text of an error without addresses: who calls a tool is not to learn
+// where it is.
+func problem(err error) string {
+	var at *url.Error
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	var token *oauth2.RetrieveError
+	var dial *net.OpError
+	switch {
+	case errors.As(err, &token):
+		return "the identity provider gives no token for the call: " + token.ErrorCode
+	case errors.Is(err, outbound.ErrToken):
+		return "the identity provider gives no token for the call"
+	case errors.Is(err, outbound.ErrAddress):
+		return outbound.ErrAddress.Error()
+	case errors.As(err, &dial):
+		return "the tool's server cannot be reached: " + dial.Err.Error()
+	}
+	return err.Error()
+}

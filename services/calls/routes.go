@@ -1,0 +1,88 @@
+package calls
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/toolstream/toolstream/internal/httpserver"
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// maxRequest is the largest request body that is read, in bytes.
+const maxRequest = 4 << 20
+
+type (
+	callInput struct {
+		ID   string `path:"id" maxLength:"1024" doc:"Id of the tool, percent-encoded, or its callable name."`
+		Key  string `header:"Idempotency-Key" maxLength:"256" doc:"As idempotency_key in the body."`
+		Body callBody
+	}
+	callOutput struct{ Body callResult }
+	callResult Result
+)
+
+// callBody is the request of a call. What a tool takes is for it to say.
+type callBody struct {
+	Arguments      json.RawMessage `json:"arguments,omitempty" doc:"The tool's arguments, an object."`
+	SearchID       string          `json:"search_id,omitempty" maxLength:"1024" doc:"Of the search that showed the tool: the outcome is feedback on it. Absent: that of the caller's newest search that showed it, within ten minutes."`
+	Session        string          `json:"session,omitempty" maxLength:"256" doc:"Of the searches among which that one is, as they named it."`
+	IdempotencyKey string          `json:"idempotency_key,omitempty" maxLength:"256" doc:"Calls of one tool by one caller with the same key run once; the later ones get the result of the first."`
+	InputResponses json.RawMessage `json:"input_responses,omitempty" doc:"After input_required: the answers, by the ids of input_requests."`
+	RequestState   string          `json:"request_state,omitempty" doc:"After input_required: as it came."`
+}
+
+// Routes adds the call of a tool to an API.
+func Routes(api huma.API, s *Service) {
+	huma.Register(api, huma.Operation{
+		OperationID: "call-tool", Security: identity.Needs(identity.Calling), Method: http.MethodPost, Path: "/v1/tools/{id}:call",
+		Summary: "Call a tool", Tags: []string{"calls"},
+		Description:  "Where the tool answers, the status is 200, also where it says that it failed. A problem says in outcome why it did not answer.",
+		MaxBodyBytes: maxRequest, Errors: []int{400, 403, 404, 409, 413, 422, 429, 502, 503, 504},
+	}, func(ctx context.Context, in *callInput) (*callOutput, error) {
+		if in.Key != "" && in.Body.IdempotencyKey != "" && in.Key != in.Body.IdempotencyKey {
+			return nil, httpserver.Unprocessable(&schema.Invalid{Path: "/idempotency_key", Reason: "is another one than the header Idempotency-Key"})
+		}
+		result, err := s.Call(ctx, identity.From(ctx), Request{
+			Tool: in.ID, Arguments: in.Body.Arguments, SearchID: in.Body.SearchID, Session: in.Body.Session,
+			IdempotencyKey: cmp.Or(in.Body.IdempotencyKey, in.Key), InputResponses: in.Body.InputResponses, RequestState: in.Body.RequestState,
+		})
+		if err != nil {
+			return nil, answer(err)
+		}
+		return &callOutput{callResult(result)}, nil
+	})
+}
+
+// problem of a call is an RFC 9457 problem with the outcome.
+type callProblem struct {
+	huma.ErrorModel
+	Outcome Outcome `json:"outcome"`
+}
+
+// answer turns an error into an answer.
+func answer(err error) error {
+	var invalid *schema.Invalid
+	var e *Error
+	switch {
+	case errors.As(err, &invalid):
+		return httpserver.Unprocessable(invalid)
+	case !errors.As(err, &e): // the caller has left
+		return huma.NewError(http.StatusRequestTimeout, http.StatusText(http.StatusRequestTimeout))
+	}
+	out := &callProblem{ErrorModel: huma.ErrorModel{Status: e.Status, Title: http.StatusText(e.Status), Detail: e.Detail}, Outcome: e.Outcome}
+	for _, m := range e.Mistakes {
+		out.Errors = append(out.Errors, &huma.ErrorDetail{Message: m.Reason, Location: "body.arguments" + strings.ReplaceAll(m.Path, "/", ".")})
+	}
+	if e.Again > 0 {
+		return huma.ErrorWithHeaders(out, http.Header{"Retry-After": {strconv.Itoa(seconds(e.Again))}})
+	}
+	return out
+}

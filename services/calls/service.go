@@ -1,0 +1,317 @@
+// Package calls calls tools for those who have found them: on MCP servers and HTTP APIs, by
+// the sources that the tools were read from, with the sources' credentials. What becomes of
+// a call is feedback on the search that showed the tool.
+//
+// Each source has its own room for calls, and is left alone while it does not answer: one
+// that hangs costs its own callers alone.
+package calls
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/audit"
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/permit"
+	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/toolschema"
+	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Config is how tools are called. The zero value of a field means its default.
+type Config struct {
+	Destructive bool                       // without authentication: calls that can destroy are made, too
+	Timeout     time.Duration              // of one call; 60 s
+	MaxResult   int                        // bytes of an answer that are given on; 1 MiB
+	PerSource   int                        // calls to one source at once; 32
+	MaxWait     time.Duration              // for a place among them; 5 s
+	AllAtOnce   int                        // calls of all sources at once, with those that wait; 2048
+	Pause       time.Duration              // for which a source is left alone; 30 s
+	Repeats     time.Duration              // how long the result of a call with an idempotency key is kept; 10 min
+	Record      bool                       // arguments and results stand in the audit log
+	Providers   map[string]source.Provider // where tools are called that have no source that can be, by provider
+}
+
+func (c Config) withDefaults() Config {
+	c.Timeout = cmp.Or(c.Timeout, time.Minute)
+	c.MaxResult = cmp.Or(c.MaxResult, 1<<20)
+	c.PerSource = cmp.Or(c.PerSource, 32)
+	c.MaxWait = cmp.Or(c.MaxWait, 5*time.Second)
+	c.AllAtOnce = cmp.Or(c.AllAtOnce, 2048)
+	c.Pause = cmp.Or(c.Pause, leftAlone)
+	c.Repeats = cmp.Or(c.Repeats, 10*time.Minute)
+	return c
+}
+
+// Deps are what the service works with.
+type Deps struct {
+	// Tool returns a tool by its id or callable name, with its raw document. The error of one
+	// that the caller may not find wraps Unknown, that of an ambiguous name is a *schema.Invalid.
+	Tool    func(ctx context.Context, caller identity.Caller, want policy.Action, key string) (schema.Entity, json.RawMessage, error)
+	Unknown error
+
+	Policy  *policy.Store // nil: there is no authentication
+	Sources func(tenant, name string) (Source, bool)
+	Places  *permit.Places
+	MCP     Connector
+	Repeats Store
+	Report  func(ctx context.Context, tenant string, f schema.Feedback) error
+
+	Now        func() time.Time // nil: the time of day
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Connector opens connections to MCP servers.
+type Connector interface {
+	Open(ctx context.Context, at source.Place) (source.Line, error)
+}
+
+// Service calls tools. Its methods may be called concurrently.
+type Service struct {
+	cfg      Config
+	deps     Deps
+	metrics  *metrics
+	pool     *pool
+	repeats  *repeats
+	records  *records
+	searches *searches
+	reports  chan report
+	room     chan struct{} // a place for each call
+
+	mu    sync.Mutex // guards gates
+	gates map[gateKey]*gate
+}
+
+// New returns a service. Run closes what it opens.
+func New(cfg Config, deps Deps) *Service {
+	cfg = cfg.withDefaults()
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	s := &Service{
+		cfg: cfg, deps: deps, metrics: newMetrics(deps.Registerer),
+		repeats: &repeats{store: deps.Repeats, keep: cfg.Repeats, now: deps.Now, log: deps.Logger},
+		records: newRecords(deps.Now), searches: newSearches(deps.Now),
+		reports: make(chan report, keptReports), room: make(chan struct{}, cfg.AllAtOnce), gates: map[gateKey]*gate{},
+	}
+	s.pool = &pool{open: s.open, now: deps.Now, ways: map[wayKey]*held{}}
+	return s
+}
+
+// sweepEvery is the time between two looks for what nobody uses.
+const sweepEvery = time.Minute
+
+// Run reports outcomes and closes connections that nobody uses, until ctx ends; then it
+// closes all.
+func (s *Service) Run(ctx context.Context) error {
+	var g sync.WaitGroup
+	g.Go(func() { s.publish(ctx) })
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-tick.C:
+			s.pool.sweep(s.pool.idle)
+			s.sweepGates()
+		case <-ctx.Done():
+		}
+	}
+	g.Wait()
+	s.pool.sweep(func(wayKey, *held) bool { return true })
+	s.pool.closing.Wait()
+	return nil
+}
+
+// Shown remembers what a search has shown, for calls that do not name it.
+func (s *Service) Shown(caller identity.Caller, session, search string, tools []string) {
+	s.searches.note(caller, session, search, tools)
+}
+
+// Erase forgets what is held of a tenant.
+func (s *Service) Erase(tenant string) {
+	s.records.erase(tenant)
+	s.searches.erase(tenant)
+	s.pool.sweep(func(key wayKey, _ *held) bool { return key.tenant == tenant })
+}
+
+// Call calls a tool for a caller. Its error is a *schema.Invalid for a request that is not
+// acceptable, an *Error for a call that the tool has not answered, and the context's once
+// that has ended.
+func (s *Service) Call(ctx context.Context, caller identity.Caller, r Request) (Result, error) {
+	start := time.Now()
+	ctx, span := tracing.Begin(identity.With(ctx, caller), "call tool")
+	c := &call{Request: r, caller: caller}
+	result, err := s.call(ctx, c)
+	tracing.End(span, err)
+	took := time.Since(start)
+	outcome := outcomeOf(result, err)
+	if outcome != "" {
+		s.metrics.calls.WithLabelValues(string(outcome)).Inc()
+		s.metrics.seconds.WithLabelValues("total").Observe(took.Seconds())
+	}
+	if c.tool.ID != "" && outcome != "" && !result.Repeated {
+		s.report(caller, c.SearchID, c.tool.ID, outcome)
+	}
+	result.Tool, result.SearchID, result.TookMS = c.tool.ID, c.SearchID, float64(took.Microseconds())/1000
+	return result, err
+}
+
+// outcomeOf returns how a call ended, empty where it came to none.
+func outcomeOf(r Result, err error) Outcome {
+	var e *Error
+	switch {
+	case err == nil:
+		return r.Outcome
+	case errors.As(err, &e) && e.Status != http.StatusNotFound:
+		return e.Outcome
+	}
+	return ""
+}
+
+// call is one call on its way.
+type call struct {
+	Request
+	caller identity.Caller
+	tool   schema.Entity
+	raw    json.RawMessage
+	hints  toolschema.Hints
+	to     target
+}
+
+// call finds the tool, and calls it if everything allows it.
+func (s *Service) call(ctx context.Context, c *call) (Result, error) {
+	if err := c.validate(); err != nil {
+		return Result{}, err
+	}
+	if err := s.find(ctx, c); err != nil {
+		return Result{}, err
+	}
+	if c.SearchID == "" {
+		c.SearchID = s.searches.last(c.caller, c.Session, c.tool.ID)
+	}
+	audit.Annotate(ctx, audit.Details{Tools: []audit.ToolRef{{ID: c.tool.ID, Revision: c.tool.Revision}}, Search: c.SearchID})
+	if err := s.allowed(c.caller, &c.tool, c.hints); err != nil {
+		audit.Annotate(ctx, audit.Details{Reason: err.Error()})
+		return Result{}, err
+	}
+	if err := c.check(); err != nil {
+		return Result{}, err
+	}
+	var err error
+	if c.to, err = s.locate(&c.tool); err != nil {
+		return Result{}, err
+	}
+	if c.IdempotencyKey == "" {
+		return s.make(ctx, c)
+	}
+	return s.repeats.once(ctx, c.repeat(), s.cfg.Timeout+s.cfg.MaxWait, func(ctx context.Context) (Result, error) { return s.make(ctx, c) })
+}
+
+// Bounds of a request, in bytes.
+const (
+	maxTool  = 1 << 10
+	maxToken = 256
+	maxState = 64 << 10
+)
+
+func (c *call) validate() error {
+	for _, text := range []struct {
+		path, value string
+		most        int
+	}{
+		{"/tool", c.Tool, maxTool}, {"/search_id", c.SearchID, maxTool}, {"/session", c.Session, maxToken},
+		{"/idempotency_key", c.IdempotencyKey, maxToken}, {"/request_state", c.RequestState, maxState},
+	} {
+		if len(text.value) > text.most {
+			return &schema.Invalid{Path: text.path, Value: schema.Quote(text.value), Reason: "is too long"}
+		}
+	}
+	return nil
+}
+
+// check has the arguments as one object that fits the tool.
+func (c *call) check() error {
+	input := toolschema.Of(c.tool.Format, c.raw, &c.tool.Document).Input
+	err := toolschema.Check(input, c.Arguments)
+	var wrong *toolschema.Problems
+	switch {
+	case errors.As(err, &wrong):
+		out := &Error{Outcome: InvalidArguments, Status: http.StatusUnprocessableEntity, Detail: "the arguments do not fit the tool", unsent: true}
+		for _, p := range wrong.List {
+			out.Mistakes = append(out.Mistakes, Mistake{p.Path, p.Reason})
+		}
+		return out
+	case err != nil: // the tool's schema is no reason not to call it
+	}
+	if arguments, err := toolschema.Arguments(c.Arguments); err == nil {
+		c.Arguments = arguments
+	}
+	return nil
+}
+
+// make makes a call in its turn.
+func (s *Service) make(ctx context.Context, c *call) (Result, error) {
+	select {
+	case s.room <- struct{}{}:
+		defer func() { <-s.room }()
+	default:
+		return Result{}, busy(http.StatusServiceUnavailable, time.Second, "%d calls are under way, which is all that this server makes at once", cap(s.room))
+	}
+	g, done := s.gate(c)
+	defer done()
+	if g.breaker.open() { // without a wait
+		return g.breaker.try(nil)
+	}
+	leave, err := g.enter(ctx, c.caller.Subject)
+	if err != nil {
+		return Result{}, s.failed(ctx, err)
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Timeout, errTime)
+	defer cancel()
+	start := time.Now()
+	result, err := g.breaker.try(func() (Result, error) {
+		result, err := s.reach(ctx, c)
+		return result, s.failed(ctx, err)
+	})
+	took := time.Since(start)
+	if outcome := outcomeOf(result, err); outcome != "" && outcome != Refused {
+		s.records.note(toolKey{c.tool.Tenant, c.tool.ID}, outcome, took)
+		s.metrics.seconds.WithLabelValues("upstream").Observe(took.Seconds())
+	}
+	return result, err
+}
+
+var errTime = errors.New("the tool did not answer in time")
+
+// failed returns the error of a call as callers see it: their own, or an *Error.
+func (s *Service) failed(ctx context.Context, err error) error {
+	var known *Error
+	var of *source.CallError
+	switch {
+	case err == nil, errors.As(err, &known):
+		return err
+	case errors.Is(context.Cause(ctx), errTime):
+		return &Error{Outcome: Timeout, Status: http.StatusGatewayTimeout, Detail: "the tool did not answer within " + s.cfg.Timeout.String()}
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &of):
+		out := unanswered("%s", problem(of.Err))
+		out.there, out.unsent = of.Refused, of.Unsent
+		return out
+	}
+	out := unanswered("%s", problem(err))
+	out.unsent = errors.Is(err, errFull) || errors.Is(err, errOpening)
+	return out
+}

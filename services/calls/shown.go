@@ -1,0 +1,88 @@
+package calls
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/toolstream/toolstream/internal/identity"
+)
+
+// What is remembered of searches, to find that of a call which does not name one.
+const (
+	recent       = 10 * time.Minute
+	keptSearches = 8 // of a caller and session
+	keptResults  = 50
+	keptSessions = 5_000
+)
+
+// asking is who searches, in which session.
+type asking struct{ tenant, subject, session string }
+
+// search is what one search has shown.
+type search struct {
+	id    string
+	at    time.Time
+	tools []string
+}
+
+// searches remembers what callers were shown.
+type searches struct {
+	now func() time.Time
+
+	mu   sync.Mutex
+	list *lru.Cache[asking, []search]
+}
+
+func newSearches(now func() time.Time) *searches {
+	list, _ := lru.New[asking, []search](keptSessions) // which fails for none at all
+	return &searches{now: now, list: list}
+}
+
+// note remembers a search.
+func (s *searches) note(caller identity.Caller, session, id string, tools []string) {
+	if len(tools) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	who := asking{caller.Tenant, caller.Subject, session}
+	all, _ := s.list.Get(who)
+	all = append(all, search{id, s.now(), slices.Clone(tools[:min(len(tools), keptResults)])})
+	s.list.Add(who, all[max(0, len(all)-keptSearches):])
+}
+
+// last returns the newest search that showed a caller a tool: of its session, or if that has
+// none of its searches without a session.
+func (s *searches) last(caller identity.Caller, session, tool string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, of := range []string{session, ""} {
+		all, _ := s.list.Get(asking{caller.Tenant, caller.Subject, of})
+		for _, one := range slices.Backward(all) {
+			if s.now().Sub(one.at) > recent {
+				break
+			}
+			if slices.Contains(one.tools, tool) {
+				return one.id
+			}
+		}
+		if of == "" {
+			break
+		}
+	}
+	return ""
+}
+
+// erase forgets the searches of a tenant.
+func (s *searches) erase(tenant string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, who := range s.list.Keys() {
+		if who.tenant == tenant {
+			s.list.Remove(who)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package calls
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/toolschema"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// Source is a source as calls see it.
+type Source struct {
+	source.Spec
+	Found bool   // another one names it
+	State string // as package sources has it
+}
+
+// The states of a source that tell whether its tools can be called.
+const (
+	stale      = "stale"
+	authNeeded = "auth_needed"
+	refusedNow = "refused"
+	paused     = "paused"
+	removing   = "removing"
+)
+
+// target is where a tool is called.
+type target struct {
+	name   string // of the source, or of the provider behind a colon
+	spec   source.Spec
+	found  bool
+	server string // of an HTTP API, in place of what its document says
+}
+
+// find sets the tool of a call.
+func (s *Service) find(ctx context.Context, c *call) (err error) {
+	c.tool, c.raw, err = s.deps.Tool(ctx, c.caller, policy.Find, c.Tool)
+	var several *schema.Invalid
+	switch {
+	case errors.Is(err, s.deps.Unknown):
+		return &Error{Outcome: Refused, Status: http.StatusNotFound, Detail: "there is no tool " + schema.Quote(c.Tool), unsent: true}
+	case errors.As(err, &several):
+		return err
+	case err != nil:
+		s.deps.Logger.Warn("calls: a tool cannot be looked up", "error", err)
+		return busy(http.StatusServiceUnavailable, 0, "tools cannot be looked up now")
+	}
+	c.hints = toolschema.HintsOf(c.tool.Format, c.raw)
+	return nil
+}
+
+// actionOf returns what a caller must be allowed to do.
+func actionOf(h toolschema.Hints) policy.Action {
+	if h.Destructive {
+		return policy.Destroy
+	}
+	return policy.Call
+}
+
+// allowed says why a caller may not call a tool, or nil.
+func (s *Service) allowed(caller identity.Caller, e *schema.Entity, h toolschema.Hints) error {
+	switch {
+	case !caller.Role.Includes(identity.Calling):
+		return refused(http.StatusForbidden, "calls need the role %s", identity.Calling)
+	case e.Document.Quarantined:
+		return refused(http.StatusForbidden, "the tool is in quarantine")
+	case s.deps.Policy == nil:
+		if h.Destructive && !s.cfg.Destructive {
+			return refused(http.StatusForbidden, "a call of this tool may change or delete something: without authentication such calls are made with the setting calls.destructive=allow alone")
+		}
+		return nil
+	}
+	want := actionOf(h)
+	scope, err := s.deps.Policy.Scope(caller, want)
+	if err != nil {
+		return busy(http.StatusServiceUnavailable, 0, "%s", err)
+	}
+	if of := policy.ToolOf(e.Ref, e.Provider, e.From, e.Document.Tags); !scope.Allows(&of) {
+		return refused(http.StatusForbidden, "no grant lets you %s this tool: an administrator can allow it with 'toolstream grants add allow %s on tool:%s to …'", verb(want), want, e.ID)
+	}
+	return nil
+}
+
+func verb(a policy.Action) string {
+	if a == policy.Destroy {
+		return "make the change or deletion that a call can do with"
+	}
+	return "call"
+}
+
+// locate returns where a tool is called.
+func (s *Service) locate(e *schema.Entity) (target, error) {
+	if p, ok := s.cfg.Providers[e.Provider]; ok && e.Provider != "" && p.For(e.Tenant, identity.DefaultTenant) {
+		t := target{name: ":" + e.Provider, spec: p.Spec()}
+		if p.Kind == source.OpenAPI {
+			t.server = p.URL
+		}
+		return t, fits(e.Format, t.spec.Kind)
+	}
+	if e.From == "" {
+		return target{}, refused(http.StatusConflict, "the tool has no source: it was sent, and the setting calls.providers does not say where those of its provider are called")
+	}
+	of, ok := s.deps.Sources(e.Tenant, e.From)
+	switch {
+	case !ok:
+		return target{}, refused(http.StatusConflict, "its source %s is not there", e.From)
+	case of.State == paused, of.State == removing, of.State == refusedNow:
+		return target{}, refused(http.StatusConflict, "its source %s is %s", e.From, of.State)
+	}
+	return target{name: e.From, spec: of.Spec, found: of.Found}, fits(e.Format, of.Kind)
+}
+
+// fits says why a tool of a format cannot be called at a source of a kind, or nil.
+func fits(format, kind string) error {
+	if format != kind || kind != source.MCP && kind != source.OpenAPI {
+		return refused(http.StatusConflict, "a tool of the format %s from a source of the kind %s cannot be called: the setting calls.providers may say where those of its provider are", format, kind)
+	}
+	return nil
+}
+
+// Connection says whether a tool can be called now by a caller, and if not, why. It asks
+// nobody.
+func (s *Service) Connection(caller identity.Caller, e *schema.Entity, raw json.RawMessage) schema.Connection {
+	hints := toolschema.HintsOf(e.Format, raw)
+	out := schema.Connection{Destructive: hints.Destructive, Health: s.records.of(toolKey{e.Tenant, e.ID})}
+	to, err := s.locate(e)
+	if err == nil {
+		err = s.allowed(caller, e, hints)
+	}
+	if err == nil {
+		err = s.reachable(e, to)
+	}
+	if err != nil {
+		out.Why = err.Error()
+		return out
+	}
+	out.Connected = true
+	return out
+}
+
+// reachable says what is known to keep calls from a source.
+func (s *Service) reachable(e *schema.Entity, to target) error {
+	if of, ok := s.deps.Sources(e.Tenant, e.From); ok && to.name == e.From && (of.State == stale || of.State == authNeeded) {
+		return fmt.Errorf("its source %s is %s", e.From, of.State)
+	}
+	if s.left(gateKey{e.Tenant, to.name}) {
+		return errors.New("its source does not answer, and is left alone for a while")
+	}
+	return s.deps.Places.Permits(e.Tenant, to.spec)
+}
+
+// Troubled reports whether a tool stands behind its equals: its source is left alone, or
+// nearly all of its recent calls had no answer.
+func (s *Service) Troubled(e *schema.Entity) bool {
+	return s.left(gateKey{e.Tenant, e.From}) || s.records.fails(toolKey{e.Tenant, e.ID})
+}
