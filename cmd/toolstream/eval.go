@@ -23,17 +23,26 @@ type evalFlags struct {
 	cache    string
 	perQuery string
 	compare  bool
+	min      []string
+	least    []least
 }
 
 func newEval(con *console) *cobra.Command {
 	f := evalFlags{settings: evaluation.DefaultSettings()}
 	cmd := &cobra.Command{
-		Use:   "eval DIR | eval --compare A B",
+		Use:   "eval DIR | eval FILE | eval --compare A B",
 		Short: "Measure the quality of retrieval on a data set",
 		Long: `Measure how well the tools of a data set are found, in this process and with the
 code that serves. The data set is a folder with tools.jsonl and queries.jsonl;
-docs/quality.md describes the format and what is measured.`,
+docs/quality.md describes the format and what is measured, and toolstream eval init makes
+a data set of what was searched and used.
+
+A FILE of questions, in the form of queries.jsonl, is asked of a server instead, with its
+tools and as it is set; the first ten results are judged, and what is not found is shown.
+
+--min is for builds: where a metric is less, the exit code is 1.`,
 		Example: `  toolstream eval my-tools
+  toolstream eval questions.jsonl --server http://127.0.0.1:8665 --min recall@5=0.8 --min mrr=0.6
   toolstream eval my-tools --retrieval lexical --per-query lexical.jsonl
   toolstream eval my-tools --per-query hybrid.jsonl
   toolstream eval --compare lexical.jsonl hybrid.jsonl`,
@@ -47,10 +56,18 @@ docs/quality.md describes the format and what is measured.`,
 			if f.compare {
 				return con.compareRuns(args[0], args[1])
 			}
+			var err error
+			if f.least, err = leasts(f.min); err != nil {
+				return misused(cmd, "--min %v", err)
+			}
+			if info, err := os.Stat(args[0]); err == nil && info.Mode().IsRegular() {
+				return con.evalServed(cmd, args[0], f)
+			}
 			return con.eval(cmd, args[0], f)
 		},
 	}
 	f.register(cmd)
+	cmd.AddCommand(newEvalInit(con))
 	return cmd
 }
 
@@ -75,6 +92,7 @@ func (f *evalFlags) register(cmd *cobra.Command) {
 	addModelFlags(cmd)
 	flags.StringVar(&f.cache, "cache", "", "keep vectors in the folder `DIR` for the next evaluation: worth it with a slow model")
 	flags.StringVar(&f.perQuery, "per-query", "", "write each query's ranking to `FILE` (JSON Lines)")
+	flags.StringArrayVar(&f.min, "min", nil, "fail where a metric is less: `METRIC=VALUE`, such as ndcg@5=0.7 (repeatable)")
 	flags.BoolVar(&f.compare, "compare", false, "compare two files of --per-query, query by query")
 }
 
@@ -99,11 +117,17 @@ func (c *console) eval(cmd *cobra.Command, dir string, f evalFlags) error {
 	for _, note := range run.Notes {
 		c.notef("note: %s\n", note)
 	}
-	err = writeFile(f.perQuery, func(w io.Writer) error { return evaluation.WriteQueries(w, run.PerQuery) })
-	if err != nil {
+	if err := writeFile(f.perQuery, writesQueries(run.PerQuery)); err != nil {
 		return err
 	}
-	return c.show(run.Result, func() { c.printRun(run) })
+	if err := c.show(run.Result, func() { c.printRun(run) }); err != nil {
+		return err
+	}
+	return below(run.Metrics, f.least)
+}
+
+func writesQueries(queries []evaluation.QueryResult) func(io.Writer) error {
+	return func(w io.Writer) error { return evaluation.WriteQueries(w, queries) }
 }
 
 func (c *console) evaluate(ctx context.Context, cfg evaluator.EvalConfig) (*evaluation.Run, error) {
@@ -142,24 +166,29 @@ func (c *console) printRun(run *evaluation.Run) {
 		c.printf("model %s\n", run.Settings.Model)
 	}
 	c.printf("\n")
+	c.printMetrics(run.Metrics, run.PerQuery)
+}
+
+// printMetrics prints the means of queries with their intervals.
+func (c *console) printMetrics(m evaluation.Metrics, queries []evaluation.QueryResult) {
 	t := newTable("METRIC", "@1", "@3", "@5", "@10", "95 % OF @10")
 	for _, family := range []struct{ name, shown string }{{"ndcg", "NDCG"}, {"recall", "recall"}, {"comp", "complete"}} {
 		row := []any{family.shown}
 		for _, k := range []string{"@1", "@3", "@5", "@10"} {
-			row = append(row, fmt.Sprintf("%.4f", run.Metrics.Of(family.name+k)))
+			row = append(row, fmt.Sprintf("%.4f", m.Of(family.name+k)))
 		}
-		t.add(append(row, spread(run, family.name+"@10"))...)
+		t.add(append(row, spread(queries, family.name+"@10"))...)
 	}
-	t.add("MRR", "", "", "", fmt.Sprintf("%.4f", run.Metrics.Of("mrr")), spread(run, "mrr"))
-	t.add("MAP", "", "", "", fmt.Sprintf("%.4f", run.Metrics.Of("map")), spread(run, "map"))
+	t.add("MRR", "", "", "", fmt.Sprintf("%.4f", m.Of("mrr")), spread(queries, "mrr"))
+	t.add("MAP", "", "", "", fmt.Sprintf("%.4f", m.Of("map")), spread(queries, "map"))
 	c.printTable(t)
 }
 
 // spread is the 95 % interval of a metric.
-func spread(run *evaluation.Run, name string) string {
-	values := make([]float64, len(run.PerQuery))
-	for i := range run.PerQuery {
-		values[i] = run.PerQuery[i].Metrics.Of(name)
+func spread(queries []evaluation.QueryResult, name string) string {
+	values := make([]float64, len(queries))
+	for i := range queries {
+		values[i] = queries[i].Metrics.Of(name)
 	}
 	over := evaluation.Bootstrap(values)
 	return fmt.Sprintf("%.3f to %.3f", over.Low, over.High)

@@ -247,6 +247,14 @@ func erasesATenant(t *testing.T, d process.Deployment, tokens string, erased fun
 			t.Errorf("the export lacks %s:\n%s", word, lines)
 		}
 	}
+	questions := filepath.Join(t.TempDir(), "set", "queries.jsonl")
+	acme.done("", "eval", "init", filepath.Dir(questions), "--tenant", "acme")
+	if text, err := os.ReadFile(questions); err != nil || !strings.Contains(string(text), `"query":"feed the numbat","labels":[{"id":"dibbler/okapi_feed"`) {
+		t.Errorf("the questions of what was used: %s, %v", text, err)
+	}
+	if o := other(p).run("", "eval", "init", t.TempDir(), "--tenant", "acme"); o.code != 1 || !strings.Contains(o.errOut, "admin of the tenant") {
+		t.Errorf("another tenant reads the questions: %+v", o)
+	}
 	if o := acme.run("other\n", "tenants", "erase", "acme"); o.code != 2 {
 		t.Errorf("another name was typed: %+v", o)
 	}

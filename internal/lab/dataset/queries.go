@@ -3,7 +3,9 @@ package dataset
 import (
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -13,18 +15,18 @@ type Query struct {
 	ID        string     `json:"id"`
 	Text      string     `json:"query"`
 	Labels    []Label    `json:"labels"`
-	Split     string     `json:"split"`           // part of the set that the query belongs to; may be empty
-	Steps     []string   `json:"steps"`           // the single steps of a task, where the set has them
-	Rewritten *Rewritten `json:"rewritten_query"` // nil where the query was not rewritten
+	Split     string     `json:"split,omitempty"`           // part of the set that the query belongs to; may be empty
+	Steps     []string   `json:"steps,omitempty"`           // the single steps of a task, where the set has them
+	Rewritten *Rewritten `json:"rewritten_query,omitempty"` // nil where the query was not rewritten
 
-	Arguments map[string]string `json:"arguments"` // that the caller states, name to meaning; may be empty
+	Arguments map[string]string `json:"arguments,omitempty"` // that the caller states, name to meaning; may be empty
 }
 
 // Label is one judged tool.
 type Label struct {
 	ID           string   `json:"id"`
-	Relevance    float64  `json:"relevance"`    // above 0 is relevant; 1 where the file does not say
-	Alternatives []string `json:"alternatives"` // ids of tools that count in its place, once
+	Relevance    float64  `json:"relevance"`              // above 0 is relevant; 1 where the file does not say
+	Alternatives []string `json:"alternatives,omitempty"` // ids of tools that count in its place, once
 }
 
 // UnmarshalJSON reads a label and refuses one without an id.
@@ -70,9 +72,18 @@ func (r *Rewritten) UnmarshalJSON(raw []byte) error {
 }
 
 // Queries reads the queries in the order of the file.
-func (s *Set) Queries() ([]Query, error) {
+func (s *Set) Queries() ([]Query, error) { return s.queries(queriesFile) }
+
+// ReadQueries reads the queries of a file, which may be gzipped (".gz").
+func ReadQueries(path string) ([]Query, error) {
+	dir, file := filepath.Split(path)
+	s := Set{Dir: dir} // whose name would stand before the file's in errors
+	return s.queries(strings.TrimSuffix(file, ".gz"))
+}
+
+func (s *Set) queries(file string) ([]Query, error) {
 	check := unique("query")
-	return collect(s, queriesFile, func(rec record[Query]) (Query, error) {
+	return collect(s, file, func(rec record[Query]) (Query, error) {
 		q := rec.value
 		if err := check(q.ID); err != nil {
 			return q, rec.errorf("%w", err)
