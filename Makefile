@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 GORELEASER := github.com/goreleaser/goreleaser/v2@v2.15.1
-HELM := helm.sh/helm/v3/cmd/helm@v3.22.0
+HELM ?= go run helm.sh/helm/v3/cmd/helm@v3.22.0
 GOLICENSES := github.com/google/go-licenses@v1.6.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -168,7 +168,7 @@ image: ## the image of bin/image for amd64 and arm64, an OCI archive, into dist/
 	deploy/image.sh "$(VERSION)" "dist/toolstream_$(VERSION:v%=%)_image.tar"
 
 chart: ## the Helm chart, whose default is the image of this version, into dist/
-	HELM="go run $(HELM)" deploy/helm/package.sh "$(VERSION)" dist
+	HELM="$(HELM)" deploy/helm/package.sh "$(VERSION)" dist
 
 cover: ## test coverage by function, into cover.out
 	go test -coverprofile cover.out ./... && go tool cover -func cover.out | tail -1
