@@ -3,4 +3,4 @@
 // only package that knows how toolstream is deployed.
 package app
 
-//go:generate go test -count=1 -run TestTheHTTPReferenceIsInStep -update .
+//go:generate go test -count=1 -run "^(TestTheOpenAPIDocument|TestTheHTTPReference)IsInStep$" -update .

@@ -178,7 +178,8 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 	if p.indexes != nil {
 		metrics = p.indexes
 	}
-	httpserver.AddHealth(mux, p.whyNotReady, p.metrics, metrics)
+	httpserver.DescribeProvider(api, p.cfg.Auth.OIDC.Issuer)
+	httpserver.AddHealth(api, mux, p.whyNotReady, p.metrics, metrics)
 	p.handler = httpserver.Handler(mux, httpserver.Config{
 		Audit: p.auditLog(), AuditShare: p.cfg.Audit.Searches,
 		Credentials: p.credentials, Issuer: p.cfg.Auth.OIDC.Issuer, Resource: p.cfg.Auth.OIDC.Audience, Hosts: p.cfg.Auth.Hosts, Loopback: config.Loopback(p.cfg.Listen),

@@ -33,7 +33,7 @@ type (
 
 // Excerpt is a part of the log.
 type Excerpt struct {
-	Records []Opened `json:"records"`
+	Records []Opened `json:"records" doc:"In the order in which they were written."`
 	Cursor  string   `json:"cursor" doc:"Of the next page, which may be empty still."`
 	End     bool     `json:"end" doc:"Nothing more is there now."`
 }
@@ -51,7 +51,7 @@ func Routes(api huma.API, r *Reader) {
 			Tags: []string{"audit"}, Errors: []int{http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
 		}
 	}
-	huma.Register(api, operation("list-audit", "", "Show records of the audit log, in the order in which they were written",
+	huma.Register(api, operation("list-audit-records", "", "Show records of the audit log, in the order in which they were written",
 		"Of the caller's tenant: behind the cursor, or from the time since on, or else the last ones."), r.list)
 	huma.Register(api, operation("list-audit-heads", "/heads", "Show where the chains of the audit log end", ""), r.listHeads)
 	export := operation("export-audit", ":export", "Export the audit log as JSON Lines, as it was written",
@@ -75,7 +75,7 @@ func (r *Reader) list(ctx context.Context, in *listInput) (*listOutput, error) {
 	switch {
 	case in.Cursor != "":
 		if from, err = parsePlace(in.Cursor); err != nil {
-			return nil, huma.Error422UnprocessableEntity("not a cursor of this list", &huma.ErrorDetail{Location: "query.cursor", Value: in.Cursor})
+			return nil, huma.Error422UnprocessableEntity("not a cursor of this list", &huma.ErrorDetail{Location: "/query/cursor", Value: in.Cursor})
 		}
 	case !in.Since.IsZero():
 		if from, err = r.since(ctx, in.Since); err != nil {

@@ -32,7 +32,7 @@ const (
 type ToolRef struct {
 	ID       string      `json:"id"`
 	Kind     schema.Kind `json:"kind,omitempty" doc:"Absent for a tool."`
-	Revision uint64      `json:"revision,omitempty"`
+	Revision uint64      `json:"revision,omitempty" doc:"Of the change."`
 }
 
 // Record is one record of the log.
@@ -46,7 +46,7 @@ type Record struct {
 	Time     time.Time `json:"time"`
 	Action   string    `json:"action" doc:"The operation's id; method and route where it is not known who called."`
 	Policy   string    `json:"policy,omitempty" doc:"Version of the policy that decided."`
-	Decision Decision  `json:"decision" enum:"allowed,denied"`
+	Decision Decision  `json:"decision" enum:"allowed,denied" doc:"Whether the caller might."`
 	Role     string    `json:"role,omitempty" doc:"Of the caller."`
 	Status   int       `json:"status,omitempty" doc:"Of the answer."`
 	Trace    string    `json:"trace,omitempty" doc:"Id of the trace."`
@@ -72,8 +72,8 @@ func (p *Private) empty() bool { return reflect.ValueOf(p).Elem().IsZero() }
 
 // Head is a record by its place, and by its hash.
 type Head struct {
-	Chain    string    `json:"chain"`
-	Sequence uint64    `json:"seq"`
+	Chain    string    `json:"chain" doc:"Its name."`
+	Sequence uint64    `json:"seq" doc:"Place in the chain, from 1."`
 	Hash     string    `json:"hash"`
 	Time     time.Time `json:"time"`
 }

@@ -34,8 +34,8 @@ func TestProblemsAreTold(t *testing.T) {
 		body   string
 		want   string
 	}{
-		{422, `{"title":"Unprocessable","status":422,"detail":"bad k","errors":[{"message":"must be at least 1","location":"body/k"}]}`, "bad k; body/k: must be at least 1 (HTTP 422)"},
-		{422, `{"title":"Unprocessable","status":422,"detail":"/k: must be 1 to 9, have 0","errors":[{"message":"must be 1 to 9","location":"body.k"}]}`, "/k: must be 1 to 9, have 0 (HTTP 422)"},
+		{422, `{"title":"Unprocessable","status":422,"detail":"bad k","errors":[{"message":"must be at least 1","location":"/body/k"}]}`, "bad k; /body/k: must be at least 1 (HTTP 422)"},
+		{422, `{"title":"Unprocessable","status":422,"detail":"/k: must be 1 to 9, have 0","errors":[{"message":"must be 1 to 9","location":"/body/k"}]}`, "/k: must be 1 to 9, have 0 (HTTP 422)"},
 		{401, `{"title":"Unauthorized","detail":"a token is required"}`, "a token is required: give one with --token or TOOLSTREAM_TOKEN, or log in with `toolstream login` (HTTP 401)"},
 		{503, `{"title":"Unavailable"}`, "Unavailable (HTTP 503)"},
 		{502, `<html>gateway</html>`, "<html>gateway</html> (HTTP 502)"},

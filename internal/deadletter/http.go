@@ -49,7 +49,7 @@ type (
 
 // page is a part of a list, the newest letters first.
 type page struct {
-	Letters []Letter `json:"letters"`
+	Letters []Letter `json:"letters" doc:"The newest first."`
 	Total   int      `json:"total" doc:"Letters that match, on all pages."`
 	Cursor  string   `json:"cursor,omitempty" doc:"Of the next page; absent on the last."`
 
@@ -82,7 +82,7 @@ func Routes(api huma.API, s *Store) {
 		}
 	}
 	huma.Register(api, operation("list-dead-letters", http.MethodGet, "/v1/dlq", "List dead letters, newest first"), s.page)
-	huma.Register(api, operation("show-dead-letter", http.MethodGet, "/v1/dlq/{id}", "Show a dead letter and its record"), s.show)
+	huma.Register(api, operation("get-dead-letter", http.MethodGet, "/v1/dlq/{id}", "Show a dead letter and its record"), s.show)
 	huma.Register(api, operation("replay-dead-letter", http.MethodPost, "/v1/dlq/{id}/replay", "Replay the record"), s.one(s.Replay))
 	huma.Register(api, operation("drop-dead-letter", http.MethodDelete, "/v1/dlq/{id}", "Drop the record"), s.one(s.Drop))
 	huma.Register(api, operation("replay-dead-letters", http.MethodPost, "/v1/dlq:replay", "Replay all open dead letters that match"), s.many(s.Replay))
@@ -209,7 +209,7 @@ func (s *Store) openBetween(ctx context.Context, f Filter, after Letter, until t
 }
 
 func badCursor(s string) error {
-	return huma.Error422UnprocessableEntity("not a cursor of this list", &huma.ErrorDetail{Location: "query.cursor", Value: s})
+	return huma.Error422UnprocessableEntity("not a cursor of this list", &huma.ErrorDetail{Location: "/query/cursor", Value: s})
 }
 
 // cursor names a place in a list, which stays when its letter is gone.

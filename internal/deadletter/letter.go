@@ -13,15 +13,15 @@ import (
 // Letter describes a dead letter, without the bytes it holds.
 type Letter struct {
 	ID       string                 `json:"id"`
-	State    events.DeadLetterState `json:"state" doc:"open, replayed, superseded (not replayed, a newer record had come) or dropped."`
+	State    events.DeadLetterState `json:"state" doc:"open, replayed, superseded (not replayed, a newer record had come) or dropped." enum:"open,replayed,superseded,dropped"`
 	Stage    string                 `json:"stage" doc:"The stage that gave up."`
 	Topic    events.Topic           `json:"topic" doc:"Where the record came from, and where a replay puts it."`
 	Key      string                 `json:"key" doc:"The record's key, tenant/id."`
 	Revision uint64                 `json:"revision,omitempty" doc:"Of the change in the record."`
 	Reason   string                 `json:"reason" doc:"A stable word."`
 	Detail   string                 `json:"detail" doc:"The error, in words; lists cut it short."`
-	Attempts int                    `json:"attempts"`
-	Failed   time.Time              `json:"failed"`
+	Attempts int                    `json:"attempts" doc:"How often it was tried."`
+	Failed   time.Time              `json:"failed" doc:"When it failed last."`
 
 	tenant    string
 	partition int    // place on the dlq topic, not that of the record

@@ -10,7 +10,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/jsondoc"
 )
 
@@ -19,20 +18,22 @@ import (
 func NewAPI(version string) (huma.API, *Mux) {
 	mux := NewMux()
 	conf := huma.DefaultConfig("toolstream", version)
-	conf.Info.Description = "The streaming index that finds the right tool for an agent among thousands."
+	types := newTypes()
+	conf.OpenAPI = &huma.OpenAPI{
+		OpenAPI: "3.1.0", Info: about(version), Tags: described(),
+		Servers:    []*huma.Server{{URL: "/", Description: "The server that answers with this document."}},
+		Components: &huma.Components{Schemas: types, Responses: problemResponses(types), Headers: fields(), SecuritySchemes: schemes()},
+	}
 	strict := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshalStrictly}
 	conf.Formats = map[string]huma.Format{
 		"application/json":                  strict,
 		"json":                              strict, // of +json
 		"application/x-www-form-urlencoded": strict, // the content type of curl -d
 	}
-	conf.Transformers = append(conf.Transformers, boundProblem)
-	conf.Components.SecuritySchemes = map[string]*huma.SecurityScheme{identity.Scheme: {
-		Type: "http", Scheme: identity.Scheme, Description: "The token decides the tenant, the subject and the role. An operation names the role that it needs.",
-	}}
+	conf.Transformers = append(conf.Transformers, boundProblem, pointLocations)
 	conf.DocsPath = ""     // the page would load a script from elsewhere
 	conf.CreateHooks = nil // no $schema member in every answer
-	conf.OnAddOperation = append(conf.OnAddOperation, refuseUnknownParameters)
+	conf.OnAddOperation = append(conf.OnAddOperation, refuseUnknownParameters, complete)
 	api := humago.New(mux, conf)
 	api.UseMiddleware(admitChanges(api), requireRole(api), watchBody)
 	return api, mux
@@ -77,11 +78,11 @@ func plainNames(v any) {
 	}
 }
 
-var pathSeparators = strings.NewReplacer(".", "․", "[", "［") // one dot leader, fullwidth bracket
+var pathSeparators = strings.NewReplacer(".", "․", "[", "［", "]", "］") // one dot leader, fullwidth brackets
 
 // refuseUnknownParameters lets a mistyped query parameter fail by its name. Senders of
 // events have parameters of their own in the address that they were given, and readers of
 // the registry those of other registries.
 func refuseUnknownParameters(_ *huma.OpenAPI, op *huma.Operation) {
-	op.RejectUnknownQueryParameters = op.OperationID != "post-events" && !strings.HasPrefix(op.Path, RegistryPath)
+	op.RejectUnknownQueryParameters = op.OperationID != "receive-events" && !strings.HasPrefix(op.Path, RegistryPath)
 }

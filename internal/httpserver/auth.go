@@ -151,6 +151,9 @@ func (c credentials) refuse(w http.ResponseWriter, r *http.Request, token string
 	WriteProblem(w, http.StatusUnauthorized, reason.Error())
 }
 
+// wellKnown begins the path of the metadata of a resource.
+const wellKnown = "/.well-known/oauth-protected-resource"
+
 // describeResource serves the metadata of a resource that tokens are for (RFC 9728), and
 // returns its address. A resource without an address has none.
 func describeResource(mux *Mux, resource, issuer string) (address string) {
@@ -158,7 +161,7 @@ func describeResource(mux *Mux, resource, issuer string) (address string) {
 	if err != nil || u.Host == "" || issuer == "" {
 		return ""
 	}
-	u.Path = "/.well-known/oauth-protected-resource" + strings.TrimSuffix(u.Path, "/")
+	u.Path = wellKnown + strings.TrimSuffix(u.Path, "/")
 	about, _ := json.Marshal(map[string]any{ // strings have a form in JSON
 		"resource": resource, "authorization_servers": []string{issuer}, "bearer_methods_supported": []string{"header"},
 	})

@@ -39,8 +39,10 @@ func guardAnswers(next http.Handler) http.Handler {
 }
 
 // ofTenant reports whether what is asked for depends on who asks.
-func ofTenant(r *http.Request) bool {
-	return strings.HasPrefix(r.URL.Path, "/v1/") || strings.HasPrefix(r.URL.Path, RegistryPath) || r.URL.Path == MCPPath
+func ofTenant(r *http.Request) bool { return perTenant(r.URL.Path) }
+
+func perTenant(path string) bool {
+	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, RegistryPath) || path == MCPPath
 }
 
 // dropGuards takes the fields from the answer of a peer: this server sets them itself.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/toolstream/toolstream/internal/metric"
@@ -11,7 +12,8 @@ import (
 
 // AddHealth serves liveness, readiness and metrics, and makes readiness a metric. A
 // process that drains or still catches up is alive and not ready.
-func AddHealth(mux *Mux, ready func() error, reg prometheus.Registerer, metrics prometheus.Gatherer) {
+func AddHealth(api huma.API, mux *Mux, ready func() error, reg prometheus.Registerer, metrics prometheus.Gatherer) {
+	describeOutside(api.OpenAPI())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "ok")
 	})

@@ -30,12 +30,37 @@ func Unavailable(detail string, again int) error {
 	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(detail), http.Header{"Retry-After": {strconv.Itoa(again)}})
 }
 
+// The parts of a request, to which locations of errors point.
+const (
+	InBody  = "/body"
+	InQuery = "/query"
+)
+
 // Unprocessable is the answer to a body that says what it must not.
-func Unprocessable(err *schema.Invalid) error {
-	return huma.Error422UnprocessableEntity(err.Error(), &huma.ErrorDetail{
-		Message: err.Reason, Location: "body" + strings.ReplaceAll(err.Path, "/", "."), Value: err.Value,
-	})
+func Unprocessable(err *schema.Invalid) error { return UnprocessableIn(InBody, err) }
+
+// UnprocessableIn is that to a part of a request.
+func UnprocessableIn(part string, err *schema.Invalid) error {
+	return huma.Error422UnprocessableEntity(err.Error(), &huma.ErrorDetail{Message: err.Reason, Location: part + err.Path, Value: err.Value})
 }
+
+// pointLocations writes the places of errors as JSON pointers into the request. Huma's are
+// as in body.items[3].name, without dots and brackets in names (plainNames).
+func pointLocations(_ huma.Context, _ string, answer any) (any, error) {
+	problem, ok := answer.(*huma.ErrorModel)
+	if !ok {
+		return answer, nil
+	}
+	for _, detail := range problem.Errors {
+		if at := detail.Location; at != "" && at[0] != '/' {
+			detail.Location = "/" + humaSeparators.Replace(at)
+		}
+	}
+	return answer, nil
+}
+
+// humaSeparators turns huma's separators into those of a pointer, and those of names back.
+var humaSeparators = strings.NewReplacer("~", "~0", "/", "~1", ".", "/", "[", "/", "]", "", "․", ".", "［", "[", "］", "]")
 
 // Bounds of a problem document.
 const (

@@ -100,15 +100,15 @@ func Needs(r Role) []map[string][]string { return []map[string][]string{{Scheme:
 
 // ProvenOtherwise declares, in an operation's Security, that the sender proves itself to the
 // operation, and not by a credential of a caller.
-func ProvenOtherwise() []map[string][]string { return []map[string][]string{{}} }
+func ProvenOtherwise() []map[string][]string { return []map[string][]string{} }
 
 // Needed returns the role that an operation's Security declares, empty for one that needs
 // none. An operation that declares nothing needs an admin.
 func Needed(security []map[string][]string) Role {
+	if security != nil && len(security) == 0 { // as OpenAPI has it: no way is needed
+		return ""
+	}
 	for _, way := range security {
-		if len(way) == 0 {
-			return ""
-		}
 		if roles := way[Scheme]; len(roles) == 1 {
 			return Role(roles[0])
 		}

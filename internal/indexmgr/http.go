@@ -21,7 +21,7 @@ const (
 // State is how an index version is doing in the process that answers.
 type State struct {
 	Version
-	State    string `json:"state" doc:"live, building or previous (kept up to date)."`
+	State    string `json:"state" doc:"live, building or previous (kept up to date)." enum:"live,building,previous"`
 	Entities int    `json:"entities,omitempty" doc:"Tools and providers of all tenants in the index that is searched."`
 	There    int    `json:"there,omitempty" doc:"How many this index holds, at most as many as entities."`
 	Lag      uint64 `json:"lag,omitempty" doc:"Of the version that is built: records that it has yet to embed or to index, at most."`
@@ -34,13 +34,13 @@ type State struct {
 type Report struct {
 	Live     int       `json:"live" doc:"Number of the index version that this process searches."`
 	Target   int       `json:"target" doc:"Number of the index version that searches are to use."`
-	Versions []State   `json:"versions"`
+	Versions []State   `json:"versions" doc:"Of the index, by number."`
 	Replicas []Replica `json:"replicas,omitempty" doc:"Where services run apart: the processes that search or embed and answered."`
 }
 
 // Replica is how far a process has come that searches or embeds.
 type Replica struct {
-	Services []string `json:"services"`
+	Services []string `json:"services" doc:"What it serves."`
 	Address  string   `json:"address" doc:"Where it answers HTTP."`
 	Live     int      `json:"live,omitempty" doc:"Number of the index version that it searches; absent where nothing is searched."`
 	Target   int      `json:"target" doc:"Number of the index version that searches are to use, as it knows the plan."`
@@ -80,7 +80,7 @@ type (
 func (m *Manager) Routes(api huma.API) {
 	tags := []string{"operations"}
 	huma.Register(api, huma.Operation{
-		OperationID: "show-reindex", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/reindex",
+		OperationID: "get-reindex", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/reindex",
 		Summary: "Which embedding models are indexed, and how far", Tags: tags,
 	}, func(ctx context.Context, _ *struct{}) (*reportOutput, error) {
 		return &reportOutput{visible(ctx, m.Report(ctx))}, nil

@@ -13,10 +13,10 @@ const PlanSchema = 1
 // Version is an index of one embedding model. Two of them stand beside each other while
 // the model changes (blue/green).
 type Version struct {
-	Number     int    `json:"number"`
+	Number     int    `json:"number" doc:"Of the index version."`
 	Setting    string `json:"setting,omitempty" doc:"As in embedder.model."`
 	Model      string `json:"model,omitempty" doc:"Name that the model has in vectors; absent until it was loaded once."`
-	Dimensions int    `json:"dimensions,omitempty"`
+	Dimensions int    `json:"dimensions,omitempty" doc:"Of its vectors."`
 }
 
 // Plan says which index versions are kept up to date, and which of them searches are to

@@ -111,7 +111,7 @@ func (m *Manager) Local() Report {
 	plan, _ := m.Plan.Plan()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := Report{Target: plan.Target}
+	r := Report{Target: plan.Target, Versions: []State{}}
 	versions := plan.Versions
 	entities := m.live.entities()
 	if m.live != nil {

@@ -22,7 +22,7 @@ import (
 type Spent struct {
 	Day       string    `json:"day"` // UTC, as 2006-01-02
 	Tokens    int64     `json:"tokens"`
-	Dollars   float64   `json:"dollars"`
+	Dollars   float64   `json:"dollars" doc:"What they cost, in US dollars."`
 	Exhausted bool      `json:"exhausted,omitempty"` // nothing is asked before the next day
 	Accounts  []Account `json:"accounts"`            // by tenant, then stage
 }
@@ -34,10 +34,10 @@ type Account struct {
 	// Calls counts tries by their outcome: answered, canceled, unsent, or the
 	// kind of the failure. Unsent, broken and exhausted ones did not reach the
 	// endpoint.
-	Calls      map[string]int64 `json:"calls"`
-	Prompt     int64            `json:"prompt"`     // tokens
-	Completion int64            `json:"completion"` // tokens
-	Dollars    float64          `json:"dollars"`
+	Calls      map[string]int64 `json:"calls" doc:"By how they ended."`
+	Prompt     int64            `json:"prompt" doc:"Tokens of prompts."`
+	Completion int64            `json:"completion" doc:"Tokens of answers."`
+	Dollars    float64          `json:"dollars" doc:"What they cost, in US dollars."`
 }
 
 // Outcomes of tries that are no kind of a failure.

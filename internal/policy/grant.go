@@ -62,7 +62,7 @@ const (
 // Grant allows or denies an action on tools to callers.
 type Grant struct {
 	ID     string `json:"id,omitempty" doc:"Follows from the other fields: the same grant has the same id." readOnly:"true"`
-	Effect Effect `json:"effect" enum:"allow,deny"`
+	Effect Effect `json:"effect" enum:"allow,deny" doc:"Whether the grant gives or takes."`
 	Action Action `json:"action" enum:"find,call,destroy" doc:"To allow an action allows those before it, to deny one denies those behind it."`
 	On     string `json:"on" doc:"The tools: provider:ID and source:NAME with all below them, tag:TAG, tool:ID, or * for all." example:"provider:github"`
 	To     string `json:"to" doc:"The callers: group:NAME, subject:NAME, role:ROLE for that role and all that include it, or * for all." example:"group:developers"`

@@ -49,7 +49,7 @@ type (
 
 type grantVerdicts struct {
 	Version string    `json:"version"`
-	Actions []Verdict `json:"actions"`
+	Actions []Verdict `json:"actions" doc:"One for each action."`
 }
 
 // Replaced is a policy, and what it changes.
@@ -61,7 +61,7 @@ type Replaced struct {
 // Effects are what a change of grants means to some callers.
 type Effects struct {
 	Who    string `json:"who" doc:"A caller with this and the role reader: *, group:NAME, subject:NAME or role:ROLE."`
-	Action Action `json:"action"`
+	Action Action `json:"action" enum:"find,call,destroy"`
 	Loses  Count  `json:"loses"`
 	Gains  Count  `json:"gains"`
 }
@@ -147,7 +147,7 @@ func (a *API) explain(ctx context.Context, in *explainInput) (*explainOutput, er
 	}
 	caller, err := callerOf(in.Who)
 	if err != nil {
-		return nil, problem(err)
+		return nil, problemIn(httpserver.InQuery, err)
 	}
 	id := norm.NFC.String(in.Tool)
 	for t := range a.Tools(tenant) {
@@ -246,12 +246,14 @@ func (c *Count) add(id string) {
 	}
 }
 
-// problem turns an error into an answer.
-func problem(err error) error {
+func problem(err error) error { return problemIn(httpserver.InBody, err) }
+
+// problemIn turns an error into an answer; what is invalid is in a part of the request.
+func problemIn(part string, err error) error {
 	var invalid *schema.Invalid
 	switch {
 	case errors.As(err, &invalid):
-		return httpserver.Unprocessable(invalid)
+		return httpserver.UnprocessableIn(part, invalid)
 	case errors.Is(err, ErrChanged), errors.Is(err, ErrFile), errors.Is(err, errNone):
 		return huma.Error409Conflict(err.Error())
 	case errors.Is(err, ErrUnknown):

@@ -139,7 +139,7 @@ func (s *Selection) add(on string) {
 // Policy is the grants of a tenant.
 type Policy struct {
 	Version string  `json:"version" doc:"Of the grants. A change names the version that it is of."`
-	Grants  []Grant `json:"grants"`
+	Grants  []Grant `json:"grants" doc:"An empty list: the roles of callers alone decide."`
 }
 
 // Scope returns the tools with which a caller may do something. As long as there are no
@@ -177,9 +177,9 @@ func normalCaller(c identity.Caller) identity.Caller {
 
 // Verdict says why a caller may do something with a tool, or may not.
 type Verdict struct {
-	Action  Action  `json:"action"`
-	Allowed bool    `json:"allowed"`
-	Why     string  `json:"why"`
+	Action  Action  `json:"action" enum:"find,call,destroy"`
+	Allowed bool    `json:"allowed" doc:"Whether the caller may."`
+	Why     string  `json:"why" doc:"In words."`
 	Grants  []Grant `json:"grants" doc:"That concern the caller, the tool and the action; those that decide first."`
 }
 

@@ -10,7 +10,7 @@ import (
 // the document, or why it does not.
 type Trace struct {
 	Sentences []Sentence `json:"sentences,omitempty" doc:"In the order of the source."`
-	LeftOut   []LeftOut  `json:"left_out,omitempty"`
+	LeftOut   []LeftOut  `json:"left_out,omitempty" doc:"What of the raw document stands in no field."`
 	Coverage  float64    `json:"coverage" doc:"Share of the words of the source's prose that stand in a field: 0 to 1."`
 }
 
@@ -18,13 +18,13 @@ type Trace struct {
 type Sentence struct {
 	Field string `json:"field" doc:"Such as description, parameters/city/description or response."`
 	Path  string `json:"path" doc:"JSON pointer in the source."`
-	Text  string `json:"text"`
+	Text  string `json:"text" doc:"The text itself."`
 }
 
 // LeftOut is a sentence of the source that stands in no field, or not once more.
 type LeftOut struct {
 	Path   string `json:"path" doc:"JSON pointer in the source."`
-	Text   string `json:"text"`
+	Text   string `json:"text" doc:"The text itself."`
 	Reason Reason `json:"reason" doc:"example payload, licence, boilerplate, unused, code, repeated, reworded or too long."`
 }
 

@@ -17,9 +17,9 @@ import (
 // Dependency is something that a process needs of others.
 type Dependency struct {
 	Name    string `json:"name"`
-	Address string `json:"address,omitempty"`
-	OK      bool   `json:"ok"`
-	Problem string `json:"problem,omitempty"`
+	Address string `json:"address,omitempty" doc:"Where it is."`
+	OK      bool   `json:"ok" doc:"It answers."`
+	Problem string `json:"problem,omitempty" doc:"Why it does not."`
 	Setting string `json:"setting" doc:"That names it."`
 }
 

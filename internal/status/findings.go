@@ -23,10 +23,10 @@ const (
 
 // Finding is the result of one check.
 type Finding struct {
-	OK     bool   `json:"ok"`
+	OK     bool   `json:"ok" doc:"It is as it should be."`
 	Note   bool   `json:"note,omitempty" doc:"Nothing is broken, but it may not be intended."`
-	What   string `json:"what"`
-	Remedy string `json:"remedy,omitempty"`
+	What   string `json:"what" doc:"What was found, in words."`
+	Remedy string `json:"remedy,omitempty" doc:"What to do about it."`
 }
 
 // findings collects the results of checks.

@@ -7,7 +7,7 @@ import (
 
 // Freshness is how long changes took from being accepted to being searchable.
 type Freshness struct {
-	Changes uint64  `json:"changes"`
+	Changes uint64  `json:"changes" doc:"How many became searchable."`
 	Half    float64 `json:"p50_seconds" doc:"Half of them took no longer, to the next bound of toolstream_freshness_seconds; -1: beyond the last bound."`
 	Most    float64 `json:"p99_seconds" doc:"99 of a hundred took no longer, likewise."`
 }
@@ -56,5 +56,5 @@ func quantiles(of []*dto.Metric) *Freshness {
 // Disk is the file system of a folder, in bytes.
 type Disk struct {
 	Free  uint64 `json:"free" doc:"That the process may still write."`
-	Total uint64 `json:"total"`
+	Total uint64 `json:"total" doc:"Its size."`
 }

@@ -11,11 +11,11 @@ import (
 
 // Process is one of those that run apart.
 type Process struct {
-	Services []string  `json:"services"`
+	Services []string  `json:"services" doc:"What it serves."`
 	Address  string    `json:"address,omitempty" doc:"Where it answers HTTP."`
 	Version  string    `json:"version"`
-	Started  time.Time `json:"started"`
-	Ready    bool      `json:"ready"`
+	Started  time.Time `json:"started" doc:"When it started."`
+	Ready    bool      `json:"ready" doc:"Whether it does its work."`
 	Problem  string    `json:"problem,omitempty" doc:"Why it is not ready."`
 	Weights  string    `json:"weights,omitempty" doc:"Version that it ranks the tenant's searches by; absent where nothing is searched."`
 	Epoch    uint64    `json:"epoch,omitempty" doc:"Of these weights."`

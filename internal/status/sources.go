@@ -20,7 +20,7 @@ type Unwell struct {
 	Name  string        `json:"name"`
 	More  int           `json:"more,omitempty" doc:"Further ones in this state that the same source names."`
 	State sources.State `json:"state"`
-	Since time.Time     `json:"since"`
+	Since time.Time     `json:"since" doc:"Since when it has been so."`
 	Tools int           `json:"tools"`
 	Error string        `json:"error,omitempty"`
 }

@@ -28,8 +28,8 @@ const (
 // Status is what runs and how far behind it is.
 type Status struct {
 	Version     string     `json:"version"`
-	Mode        string     `json:"mode" doc:"embedded: everything in one process; distributed: services apart."`
-	Started     time.Time  `json:"started"`
+	Mode        string     `json:"mode" doc:"embedded: everything in one process; distributed: services apart." enum:"embedded,distributed"`
+	Started     time.Time  `json:"started" doc:"When the process started."`
 	Ready       bool       `json:"ready" doc:"The process that answers is ready: up accepts changes, a query replica has caught up."`
 	Model       string     `json:"model" doc:"Embedding model that searches use."`
 	Weights     string     `json:"weights" doc:"Version that the tenant's searches rank by."`
@@ -82,7 +82,7 @@ type Model struct {
 	Number  int    `json:"number" doc:"Of its index version."`
 	Setting string `json:"setting" doc:"As in embedder.model."`
 	Model   string `json:"model"`
-	State   string `json:"state" doc:"live, building or previous (kept up to date)."`
+	State   string `json:"state" doc:"live, building or previous (kept up to date)." enum:"live,building,previous"`
 	Problem string `json:"problem,omitempty" doc:"Why it is not at work."`
 }
 
@@ -122,7 +122,7 @@ type output struct{ Body Status }
 // Routes adds the operation; a nil reporter describes it only.
 func (r *Reporter) Routes(api huma.API) {
 	huma.Register(api, huma.Operation{
-		OperationID: "status", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/status",
+		OperationID: "get-status", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/status",
 		Summary: "What runs and how far behind it is", Tags: []string{"operations"}, Errors: []int{503},
 	}, func(ctx context.Context, _ *struct{}) (*output, error) {
 		return &output{r.status(ctx)}, nil
@@ -137,7 +137,7 @@ func (r *Reporter) status(ctx context.Context) Status {
 	s := Status{
 		Version: r.Version, Mode: r.Mode, Started: r.Started, Model: live.Model, Weights: r.Query.WeightsVersion(own),
 		Epoch: r.Query.WeightsEpoch(own), Refused: r.Query.Refused(own), Settled: live.Index.Settled(), LLM: r.spent(own), Degraded: r.Query.Without(),
-		Tools: in.Tools, Providers: in.Providers, Bare: in.Bare, Quarantined: in.Quarantined, Uncovered: in.Uncovered, Pending: in.Pending,
+		Findings: []Finding{}, Tools: in.Tools, Providers: in.Providers, Bare: in.Bare, Quarantined: in.Quarantined, Uncovered: in.Uncovered, Pending: in.Pending,
 	}
 	if in.Pending > 0 {
 		s.Since = &in.PendingSince

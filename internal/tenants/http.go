@@ -25,7 +25,7 @@ type (
 		Confirm string `query:"confirm" required:"true" doc:"The name of the tenant again."`
 	}
 	tenantList struct {
-		Tenants []Tenant `json:"tenants" nullable:"false" doc:"By name."`
+		Tenants []Tenant `json:"tenants" doc:"By name."`
 	}
 	listOutput   struct{ Body tenantList }
 	erasedOutput struct{ Body Erased }

@@ -114,7 +114,7 @@ var errWaiting = errors.New("processes are yet to erase the tenant")
 // Erased says what was erased.
 type Erased struct {
 	Tenant  string         `json:"tenant"`
-	At      time.Time      `json:"at"`
+	At      time.Time      `json:"at" doc:"When that was."`
 	Values  map[string]int `json:"values" doc:"Values deleted, by bucket."`
 	Remains []string       `json:"remains" nullable:"false" doc:"What stays, in words, and how it ends."`
 }

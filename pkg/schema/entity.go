@@ -68,11 +68,11 @@ type Document struct {
 	Title       string      `json:"title,omitempty"`       // human-readable name, if the source has one
 	Tags        []string    `json:"tags,omitempty"`        // category, OpenAPI tags, owner name
 	Description string      `json:"description,omitempty"` // one paragraph: what it does and why
-	Parameters  []Parameter `json:"parameters,omitempty"`
-	Response    string      `json:"response,omitempty"` // what comes back, in prose
-	Examples    []string    `json:"examples,omitempty"` // requests that the tool answers
-	Language    string      `json:"language,omitempty"` // BCP 47, where known
-	Quality     Quality     `json:"quality,omitempty"`
+	Parameters  []Parameter `json:"parameters,omitempty"`  // the second field
+	Response    string      `json:"response,omitempty"`    // what comes back, in prose
+	Examples    []string    `json:"examples,omitempty"`    // requests that the tool answers
+	Language    string      `json:"language,omitempty"`    // BCP 47, where known
+	Quality     Quality     `json:"quality,omitempty"`     // whether the document says enough
 	Uncovered   float64     `json:"uncovered,omitempty"`   // share of the words of the source that its fields have no room for: 0 to 1
 	Boilerplate []string    `json:"boilerplate,omitempty"` // sentences that the fields leave out, because they stand in a hundred tools
 	Flags       []string    `json:"flags,omitempty"`       // findings about the source text, e.g. "invisible-characters"
@@ -94,11 +94,11 @@ const (
 // names ("address.city"), array items "[]" ("items[].sku").
 type Parameter struct {
 	Name        string   `json:"name"`
-	Type        string   `json:"type,omitempty"` // JSON Schema type, "array of string", "string (date-time)"
-	Required    bool     `json:"required,omitempty"`
+	Type        string   `json:"type,omitempty"`     // JSON Schema type, "array of string", "string (date-time)"
+	Required    bool     `json:"required,omitempty"` // the tool demands it
 	Description string   `json:"description,omitempty"`
 	Default     string   `json:"default,omitempty"` // JSON text
-	Enum        []string `json:"enum,omitempty"`
+	Enum        []string `json:"enum,omitempty"`    // values that it may have
 	Example     string   `json:"example,omitempty"` // JSON text
 }
 

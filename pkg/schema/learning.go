@@ -77,19 +77,19 @@ type Match struct {
 // Weights is one version of the fusion model. Content decides identity: Hash
 // covers every field but itself.
 type Weights struct {
-	Schema   int                `json:"schema"`
-	Version  string             `json:"version"` // "builtin", "reference" or "w<epoch>-<hash prefix>"
-	Epoch    uint64             `json:"epoch"`   // rises with every published version
-	Parent   string             `json:"parent,omitempty"`
-	Model    string             `json:"model,omitempty"` // embedding model that they were learned with, whose searches rank by them
-	Features map[string]float64 `json:"features"`        // weight by feature name; absent is 0
-	Bias     float64            `json:"bias"`
-	Tau      float64            `json:"tau"`   // in [0, 1]
-	Alpha    float64            `json:"alpha"` // steepness of the gate, fixed at 15
-	Required float64            `json:"w_req"` // > 0, a share of the best score; with schema 1 points of it
-	Optional float64            `json:"w_opt"` // > 0, the same
+	Schema   int                `json:"schema"`           // of the form
+	Version  string             `json:"version"`          // "builtin", "reference" or "w<epoch>-<hash prefix>"
+	Epoch    uint64             `json:"epoch"`            // rises with every published version
+	Parent   string             `json:"parent,omitempty"` // version that these came from
+	Model    string             `json:"model,omitempty"`  // embedding model that they were learned with, whose searches rank by them
+	Features map[string]float64 `json:"features"`         // weight by feature name; absent is 0
+	Bias     float64            `json:"bias"`             // constant term
+	Tau      float64            `json:"tau"`              // in [0, 1]
+	Alpha    float64            `json:"alpha"`            // steepness of the gate, fixed at 15
+	Required float64            `json:"w_req"`            // > 0, a share of the best score; with schema 1 points of it
+	Optional float64            `json:"w_opt"`            // > 0, the same
 	Created  time.Time          `json:"created"`
-	Source   string             `json:"source,omitempty"` // how it was made, in words
-	Trained  int                `json:"trained_pairs,omitempty"`
-	Hash     string             `json:"hash"` // hex SHA-256
+	Source   string             `json:"source,omitempty"`        // how it was made, in words
+	Trained  int                `json:"trained_pairs,omitempty"` // that they were fitted to
+	Hash     string             `json:"hash"`                    // hex SHA-256
 }

@@ -2,9 +2,9 @@ package schema
 
 // Need is one functional intent of a query (arXiv 2602.05366, section 3.2).
 type Need struct {
-	UserIntent       string `json:"user_intent,omitempty"`
-	ToolDescription  string `json:"tool_description,omitempty"`
-	ExpectedResponse string `json:"expected_response,omitempty"`
+	UserIntent       string `json:"user_intent,omitempty"`       // what the user is after
+	ToolDescription  string `json:"tool_description,omitempty"`  // what a tool for it does
+	ExpectedResponse string `json:"expected_response,omitempty"` // what it answers
 }
 
 // Rank chooses what a search returns.
@@ -46,26 +46,26 @@ const (
 // Filters restrict a search before the top k are chosen. Empty lists do not
 // restrict; values of one list are alternatives, lists are all to hold.
 type Filters struct {
-	Providers []string `json:"providers,omitempty"`
-	Tags      []string `json:"tags,omitempty"`
-	IDs       []string `json:"ids,omitempty"`
-	Kinds     []Kind   `json:"kinds,omitempty"`
+	Providers []string `json:"providers,omitempty"` // of one of these
+	Tags      []string `json:"tags,omitempty"`      // with one of these
+	IDs       []string `json:"ids,omitempty"`       // one of these
+	Kinds     []Kind   `json:"kinds,omitempty"`     // tools, providers or both
 }
 
 // SearchRequest asks for the k best entities for a query.
 type SearchRequest struct {
-	Query     string            `json:"query"`
-	K         int               `json:"k,omitempty"`    // 1 to MaxK, 10 when absent
-	Rank      Rank              `json:"rank,omitempty"` // tools when absent
+	Query     string            `json:"query"`          // what is wanted, in words; may be absent beside needs or steps
+	K         int               `json:"k,omitempty"`    // 1 to 1000, 10 when absent
+	Rank      Rank              `json:"rank,omitempty"` // what to rank: tools when absent
 	Filters   Filters           `json:"filters,omitempty"`
 	Exclude   []string          `json:"exclude_flags,omitempty"` // what has one of these flags is left out, before the top k are chosen
-	Explain   bool              `json:"explain,omitempty"`
-	Rewrite   Rewrite           `json:"rewrite,omitempty"`
-	Collapse  *bool             `json:"collapse,omitempty"`  // copies of other providers in one result; true when absent
-	Rerank    Rerank            `json:"rerank,omitempty"`    // as the server is set when absent
-	Needs     []Need            `json:"needs,omitempty"`     // given by the caller: skips rewriting
-	Arguments map[string]string `json:"arguments,omitempty"` // name to meaning, never a value; "(integer) meaning" tells the type
-	Steps     []string          `json:"steps,omitempty"`     // of a task, each searched by itself; not beside needs
+	Explain   bool              `json:"explain,omitempty"`       // say of each result how its score came about
+	Rewrite   Rewrite           `json:"rewrite,omitempty"`       // whether a language model, where one is set, takes the query apart: auto when absent
+	Collapse  *bool             `json:"collapse,omitempty"`      // copies of other providers in one result; true when absent
+	Rerank    Rerank            `json:"rerank,omitempty"`        // how to reorder by owners: as the server is set when absent
+	Needs     []Need            `json:"needs,omitempty"`         // given by the caller: skips rewriting
+	Arguments map[string]string `json:"arguments,omitempty"`     // name to meaning, never a value; "(integer) meaning" tells the type
+	Steps     []string          `json:"steps,omitempty"`         // of a task, each searched by itself; not beside needs
 
 	Session string `json:"session,omitempty"` // of the caller: a call that names it and no search is one of a result of its newest search
 
@@ -76,13 +76,13 @@ type SearchRequest struct {
 
 // SearchResponse answers a SearchRequest.
 type SearchResponse struct {
-	SearchID    string    `json:"search_id"`
-	Weights     string    `json:"weights"` // version that ranked this answer
-	Rewrite     Rewrite   `json:"rewrite"`
-	Degraded    []string  `json:"degraded"` // parts that could not be asked; never null
-	TookMS      float64   `json:"took_ms"`
-	Reranked    Rerank    `json:"reranked,omitempty"` // how results were reordered: single or multi
-	KCapped     bool      `json:"k_capped,omitempty"`
+	SearchID    string    `json:"search_id"`             // for feedback
+	Weights     string    `json:"weights"`               // version that ranked this answer
+	Rewrite     Rewrite   `json:"rewrite"`               // what was done to the query
+	Degraded    []string  `json:"degraded"`              // parts that could not be asked; never null
+	TookMS      float64   `json:"took_ms"`               // milliseconds
+	Reranked    Rerank    `json:"reranked,omitempty"`    // how results were reordered: single or multi
+	KCapped     bool      `json:"k_capped,omitempty"`    // k was above 1000 and has been lowered to it
 	Chosen      *Chosen   `json:"chosen,omitempty"`      // where the request left open what to rank
 	NothingFits bool      `json:"nothing_fits"`          // whether it is unlikely of everything that was found to be what the query wants
 	Quarantined bool      `json:"quarantined,omitempty"` // of an answer without results: tools of the providers that it is for are in quarantine
@@ -102,7 +102,7 @@ type Chosen struct {
 
 // Covered is how well the tools of a provider do for one need.
 type Covered struct {
-	Need  string  `json:"need"`
+	Need  string  `json:"need"`           // in words
 	Tool  string  `json:"tool,omitempty"` // the provider's best
 	Score float64 `json:"score"`          // its score for this need alone, at least 0
 	Best  float64 `json:"best"`           // that of the best tool of all
@@ -110,7 +110,7 @@ type Covered struct {
 
 // Searched is what the query was taken to be after.
 type Searched struct {
-	Needs     []Need            `json:"needs"`
+	Needs     []Need            `json:"needs"`     // that the query was taken apart into
 	Arguments map[string]string `json:"arguments"` // name to meaning
 }
 
@@ -122,14 +122,14 @@ type Result struct {
 	CallableName      string           `json:"callable_name,omitempty"` // of a tool: how a language model calls it
 	Name              string           `json:"name"`
 	Description       string           `json:"description"`
-	Score             float64          `json:"score"`               // what the order follows, before it is reranked; comparable within one weights version
-	Similarity        float64          `json:"similarity"`          // best cosine of query and entity, in [-1, 1]
-	Confidence        float64          `json:"confidence"`          // probability that it is what the query wants, from 0 to 1; comparable between registries, models and weights
-	Flags             []string         `json:"flags,omitempty"`     // findings about the source text, as in Document
-	HeldBack          string           `json:"held_back,omitempty"` // the flag for which it stands behind all others
-	Step              int              `json:"step,omitempty"`      // from 1, of the step that found it; of several
-	Relevance         *float64         `json:"relevance,omitempty"` // what rerank.model made of it, from 0 to 1; the order follows it before score
-	MissingParameters []string         `json:"missing_parameters"`
+	Score             float64          `json:"score"`                      // what the order follows, before it is reranked; comparable within one weights version
+	Similarity        float64          `json:"similarity"`                 // best cosine of query and entity, in [-1, 1]
+	Confidence        float64          `json:"confidence"`                 // probability that it is what the query wants, from 0 to 1; comparable between registries, models and weights
+	Flags             []string         `json:"flags,omitempty"`            // findings about the source text, as in Document
+	HeldBack          string           `json:"held_back,omitempty"`        // the flag for which it stands behind all others
+	Step              int              `json:"step,omitempty"`             // from 1, of the step that found it; of several
+	Relevance         *float64         `json:"relevance,omitempty"`        // what rerank.model made of it, from 0 to 1; the order follows it before score
+	MissingParameters []string         `json:"missing_parameters"`         // required ones that no argument of the request is for
 	SupportingTools   []SupportingTool `json:"supporting_tools,omitempty"` // of a provider: its tools in the ranking, best first, at most ten
 	AlsoOfferedBy     []Offer          `json:"also_offered_by,omitempty"`  // of a tool: its copies of other providers, best first, at most ten
 	OtherOffers       int              `json:"other_offers,omitempty"`     // how many copies were found
@@ -155,13 +155,13 @@ type SupportingTool struct {
 type Explanation struct {
 	Summary    []string           `json:"summary"` // in words, the most important first, at most five sentences
 	Weights    string             `json:"weights"`
-	Features   map[string]float64 `json:"features"` // raw feature values by name
-	Terms      map[string]float64 `json:"terms"`    // weight times value, by name; only what is not zero
-	Bias       float64            `json:"bias"`
-	Penalty    float64            `json:"penalty"` // subtracted
-	Parameters []ParameterMatch   `json:"parameters,omitempty"`
-	Reranking  *Reranking         `json:"reranking,omitempty"` // where the results could be reordered
-	Clicks     *Clicks            `json:"clicks,omitempty"`    // where users used or passed over results of the same query
+	Features   map[string]float64 `json:"features"`             // raw feature values by name
+	Terms      map[string]float64 `json:"terms"`                // weight times value, by name; only what is not zero
+	Bias       float64            `json:"bias"`                 // constant term
+	Penalty    float64            `json:"penalty"`              // subtracted
+	Parameters []ParameterMatch   `json:"parameters,omitempty"` // the part of each in the penalty
+	Reranking  *Reranking         `json:"reranking,omitempty"`  // where the results could be reordered
+	Clicks     *Clicks            `json:"clicks,omitempty"`     // where users used or passed over results of the same query
 }
 
 // Reranking says what reordering by owners did to a result.
@@ -184,7 +184,7 @@ type Clicks struct {
 // ParameterMatch is one parameter's part in the penalty.
 type ParameterMatch struct {
 	Name     string  `json:"name"`
-	Required bool    `json:"required"`
+	Required bool    `json:"required"`           // the tool demands it
 	Argument string  `json:"argument,omitempty"` // the argument that matched best
 	Match    float64 `json:"match"`              // s_p
 	Penalty  float64 `json:"penalty"`            // its term of the sum P

@@ -22,18 +22,18 @@ import (
 
 // Outcome says what became of one item.
 type Outcome struct {
-	Line      int         `json:"line,omitempty"` // where the item stood in what was sent, from 1
+	Line      int         `json:"line,omitempty" doc:"Where the item stood in what was sent, from 1."`
 	Kind      schema.Kind `json:"kind,omitempty"` // absent for a tool
 	ID        string      `json:"id,omitempty"`   // empty where no id could be read
 	Provider  string      `json:"provider,omitempty"`
-	Callable  string      `json:"callable_name,omitempty"` // of a tool that is there: how a language model calls it
-	TakenFrom string      `json:"taken_from,omitempty"`    // the provider that the tool belonged to before
-	Revision  uint64      `json:"revision,omitempty"`      // of the change; of what is known, if nothing changed
-	State     State       `json:"state"`
-	Deleted   bool        `json:"deleted,omitempty"` // the item was a delete
-	Reason    string      `json:"reason,omitempty"`  // a stable word
-	Path      string      `json:"path,omitempty"`    // JSON pointer into the item
-	Detail    string      `json:"detail,omitempty"`
+	Callable  string      `json:"callable_name,omitempty" doc:"Of a tool that is there: how a language model calls it."`
+	TakenFrom string      `json:"taken_from,omitempty" doc:"The provider that the tool belonged to before."`
+	Revision  uint64      `json:"revision,omitempty" doc:"Of the change; of what is known, if nothing changed."`
+	State     State       `json:"state" enum:"accepted,unchanged,stale,superseded,rejected" doc:"What became of it."`
+	Deleted   bool        `json:"deleted,omitempty" doc:"The item was a delete."`
+	Reason    string      `json:"reason,omitempty"` // a stable word
+	Path      string      `json:"path,omitempty" doc:"JSON pointer to what is wrong in the item."`
+	Detail    string      `json:"detail,omitempty" doc:"What is wrong, in words."`
 }
 
 // Options apply to all items of one call.

@@ -31,10 +31,10 @@ const (
 type EventOutcome struct {
 	ID       string    `json:"id"`
 	Source   string    `json:"source"`
-	State    State     `json:"state"`
+	State    State     `json:"state" enum:"accepted,unchanged,stale,superseded,rejected,duplicate,ignored" doc:"What became of it."`
 	Reason   string    `json:"reason,omitempty"`
-	Summary  *Summary  `json:"summary,omitempty"`  // of its tools
-	Rejected []Outcome `json:"rejected,omitempty"` // tools that are not acceptable
+	Summary  *Summary  `json:"summary,omitempty"` // of its tools
+	Rejected []Outcome `json:"rejected,omitempty" doc:"Tools that are not acceptable."`
 }
 
 // AcceptEvents applies CloudEvents in order and returns one outcome for each

@@ -99,11 +99,11 @@ type deleteInput struct {
 	Version string `query:"version" doc:"The source's own version, a whole number: a lower one than the known one is stale."`
 }
 
-type releaseInput struct {
-	Body struct {
-		ID   string `json:"id" minLength:"1" maxLength:"1024"`
-		Hash string `json:"hash" minLength:"1" maxLength:"128" doc:"Of the document that was looked at, as the catalogue says it."`
-	}
+type releaseInput struct{ Body releaseRequest }
+
+type releaseRequest struct {
+	ID   string `json:"id" minLength:"1" maxLength:"1024"`
+	Hash string `json:"hash" minLength:"1" maxLength:"128" doc:"Of the document that was looked at, as the catalogue says it."`
 }
 
 type changeOutput struct {
@@ -206,7 +206,7 @@ func parseVersion(s string) (uint64, error) {
 	}
 	v, err := strconv.ParseUint(s, 10, 64)
 	if err != nil || v == 0 {
-		return 0, problem(http.StatusUnprocessableEntity, "/version", "a version is a whole number above 0")
+		return 0, problem(http.StatusUnprocessableEntity, "/query/version", "a version is a whole number above 0")
 	}
 	return v, nil
 }
@@ -220,13 +220,12 @@ func rejected(p formats.Problem) Outcome {
 const maxSync = 256 << 20
 
 type (
-	syncInput struct {
-		Body struct {
-			Providers []string `json:"providers" minItems:"1" doc:"Whose tools."`
-			Keep      []string `json:"keep" doc:"Ids of all the tools that the providers have."`
-			UpTo      uint64   `json:"upto,omitempty" doc:"Revision above which nothing is deleted: the start in the summary of the first batch. Required, except with dry_run."`
-			DryRun    bool     `json:"dry_run,omitempty" doc:"Delete nothing; answer what would be deleted."`
-		}
+	syncInput   struct{ Body syncRequest }
+	syncRequest struct {
+		Providers []string `json:"providers" minItems:"1" doc:"Whose tools."`
+		Keep      []string `json:"keep" doc:"Ids of all the tools that the providers have."`
+		UpTo      uint64   `json:"upto,omitempty" doc:"Revision above which nothing is deleted: the start in the summary of the first batch. Required, except with dry_run."`
+		DryRun    bool     `json:"dry_run,omitempty" doc:"Delete nothing; answer what would be deleted."`
 	}
 	syncOutput struct{ Body syncAnswer }
 	syncAnswer struct {
@@ -249,9 +248,9 @@ func (h *handlers) syncRoute() {
 func (h *handlers) syncTools(ctx context.Context, in *syncInput) (*syncOutput, error) {
 	switch {
 	case len(in.Body.Providers) == 0:
-		return nil, problem(http.StatusUnprocessableEntity, "/providers", "the providers are missing")
+		return nil, problem(http.StatusUnprocessableEntity, "/body/providers", "the providers are missing")
 	case in.Body.UpTo == 0 && !in.Body.DryRun:
-		return nil, problem(http.StatusUnprocessableEntity, "/upto", "the revision is missing")
+		return nil, problem(http.StatusUnprocessableEntity, "/body/upto", "the revision is missing")
 	case in.Body.UpTo == 0:
 		in.Body.UpTo = events.MaxRevision
 	}

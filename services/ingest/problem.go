@@ -9,19 +9,28 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/jsondoc"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
-// problem returns an RFC 9457 problem; pointer is the JSON pointer to the wrong value,
-// or empty.
+// problem returns an RFC 9457 problem; pointer is the JSON pointer to the wrong value in
+// the request, or empty.
 func problem(status int, pointer, detail string) *huma.ErrorModel {
 	p := &huma.ErrorModel{Status: status, Title: http.StatusText(status), Detail: detail}
 	if pointer != "" {
 		p.Errors = []*huma.ErrorDetail{{Message: detail, Location: pointer}}
 	}
 	return p
+}
+
+// inBody returns the place in a request of what is wrong in its body.
+func inBody(pointer string) string {
+	if pointer == "" {
+		return ""
+	}
+	return httpserver.InBody + pointer
 }
 
 func withHeader(p *huma.ErrorModel, name, value string) error {
@@ -48,7 +57,7 @@ func statusOf(reason string) int {
 
 // problem is the answer to a request whose only item was not accepted.
 func (o Outcome) problem() error {
-	return problem(statusOf(o.Reason), o.Path, o.detail())
+	return problem(statusOf(o.Reason), inBody(o.Path), o.detail())
 }
 
 func (o Outcome) detail() string {

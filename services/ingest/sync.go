@@ -16,23 +16,23 @@ import (
 
 // Summary counts what became of a batch.
 type Summary struct {
-	Accepted   int `json:"accepted"` // without deletes
-	Unchanged  int `json:"unchanged"`
-	Stale      int `json:"stale"`
-	Superseded int `json:"superseded"`
-	Rejected   int `json:"rejected"`
-	Deleted    int `json:"deleted"`    // accepted deletes
-	TakenOver  int `json:"taken_over"` // accepted tools that belonged to another provider
+	Accepted   int `json:"accepted" doc:"Without deletes."`
+	Unchanged  int `json:"unchanged" doc:"Known as they are."`
+	Stale      int `json:"stale" doc:"Older than what is known."`
+	Superseded int `json:"superseded" doc:"Items with a later one of the same id."`
+	Rejected   int `json:"rejected" doc:"Not acceptable."`
+	Deleted    int `json:"deleted" doc:"Accepted deletes."`
+	TakenOver  int `json:"taken_over" doc:"Accepted tools that belonged to another provider."`
 
 	// Start is a revision: what was accepted before the batch has a lower one.
-	Start uint64 `json:"start"`
+	Start uint64 `json:"start" doc:"Revision for upto of tools:sync."`
 
 	// Withheld says why a sync deleted nothing.
-	Withheld string `json:"deletions_withheld,omitempty"`
+	Withheld string `json:"deletions_withheld,omitempty" doc:"Why sync deleted nothing."`
 	// Error says why the batch ended early. Items without an answer may or may not
 	// be accepted; send them again.
 	Error      string `json:"error,omitempty"`
-	RetryAfter int    `json:"retry_after,omitempty"` // seconds
+	RetryAfter int    `json:"retry_after,omitempty" doc:"Seconds after which to send again."`
 }
 
 func (s *Summary) add(outcomes []Outcome) {

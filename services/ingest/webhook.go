@@ -15,7 +15,7 @@ import (
 
 func (h *handlers) eventRoutes() {
 	huma.Register(h.api, huma.Operation{
-		OperationID: "post-events", Security: identity.Needs(identity.Writer), Method: http.MethodPost, Path: "/v1/events", Tags: []string{"events"},
+		OperationID: "receive-events", Security: identity.Needs(identity.Writer), Method: http.MethodPost, Path: "/v1/events", Tags: []string{"events"},
 		Summary: "Receive CloudEvents",
 		Description: "CloudEvents 1.0: structured (application/cloudevents+json), batched (application/cloudevents-batch+json) or binary (ce- headers). " +
 			"Types: " + TypeToolUpserted + ", " + TypeToolDeleted + ", " + TypeProviderUpserted + ", " + TypeProviderDeleted + "; " +
@@ -29,7 +29,7 @@ func (h *handlers) eventRoutes() {
 		}},
 	}, h.postEvents)
 	huma.Register(h.api, huma.Operation{
-		OperationID: "options-events", Security: identity.Needs(identity.Writer), Method: http.MethodOptions, Path: "/v1/events", Tags: []string{"events"},
+		OperationID: "agree-events", Security: identity.Needs(identity.Writer), Method: http.MethodOptions, Path: "/v1/events", Tags: []string{"events"},
 		Summary:       "Agree to receive webhooks",
 		Description:   "The handshake of CloudEvents' Web Hooks for Event Delivery: an origin on the list of allowed ones is told so.",
 		DefaultStatus: http.StatusOK, Errors: []int{http.StatusForbidden},
@@ -42,7 +42,7 @@ type eventsOutput struct {
 }
 
 type eventsAnswer struct {
-	Events []EventOutcome `json:"events"`
+	Events []EventOutcome `json:"events" doc:"In the order sent."`
 }
 
 type eventsInput struct{ body }
@@ -56,12 +56,12 @@ func (h *handlers) postEvents(ctx context.Context, in *eventsInput) (*eventsOutp
 	in.hc.EachHeader(header.Add)
 	list, err := cloudevents.Decode(header, data, jsondoc.Limits{Bytes: int(h.s.cfg.MaxBody), Nodes: eventNodes})
 	if err != nil {
-		return nil, eventProblem(err)
+		return nil, eventProblem(header, err)
 	}
 	t := identity.From(ctx).Tenant
 	for i := range list {
 		if named, ok := list[i].Extensions["tenant"]; ok && named != t {
-			return nil, problem(http.StatusForbidden, "/tenant", "the event names another tenant than the credential")
+			return nil, problem(http.StatusForbidden, ofEvent(header, "/tenant"), "the event names another tenant than the credential")
 		}
 	}
 	outcomes, err := h.s.AcceptEvents(ctx, t, list)
@@ -97,7 +97,7 @@ func eventsAnswered(outcomes []EventOutcome) (*eventsOutput, error) {
 	return out, nil
 }
 
-func eventProblem(err error) error {
+func eventProblem(header http.Header, err error) error {
 	var e *cloudevents.Error
 	if !errors.As(err, &e) {
 		return problem(http.StatusBadRequest, "", err.Error())
@@ -105,7 +105,16 @@ func eventProblem(err error) error {
 	if e.Unsupported {
 		return problem(http.StatusUnsupportedMediaType, "", e.Detail)
 	}
-	return problem(http.StatusBadRequest, e.Pointer(), e.Error())
+	return problem(http.StatusBadRequest, ofEvent(header, e.Pointer()), e.Error())
+}
+
+// ofEvent returns the place in a request of an attribute of an event: in binary mode it is a
+// header field.
+func ofEvent(header http.Header, pointer string) string {
+	if pointer != "" && header.Get("ce-specversion") != "" {
+		return "/header/ce-" + pointer[1:]
+	}
+	return inBody(pointer)
 }
 
 type optionsInput struct {

@@ -57,7 +57,7 @@ type (
 // entityAnswer is everything that is known of an entity.
 type entityAnswer struct {
 	Entry
-	Format   string          `json:"format,omitempty"`
+	Format   string          `json:"format,omitempty" doc:"What the raw document is: mcp, openapi, function and so on."`
 	Hash     string          `json:"hash,omitempty" doc:"SHA-256 of the raw document's canonical JSON."`
 	Document schema.Document `json:"document" doc:"The four fields."`
 	Raw      json.RawMessage `json:"raw,omitempty" doc:"The document as its source had it."`
@@ -74,32 +74,32 @@ type Entry struct {
 	Source        string      `json:"source,omitempty" doc:"The source that it was read from; absent where it was sent."`
 	Name          string      `json:"name"`
 	Description   string      `json:"description"`
-	Revision      uint64      `json:"revision"`
-	SourceVersion uint64      `json:"source_version,omitempty"`
-	State         string      `json:"state" doc:"indexed"`
+	Revision      uint64      `json:"revision" doc:"Of the change: higher is newer."`
+	SourceVersion uint64      `json:"source_version,omitempty" doc:"The source's own version."`
+	State         string      `json:"state" enum:"indexed" doc:"It can be searched."`
 	Flags         []string    `json:"flags,omitempty" doc:"What is suspicious about the source's text."`
 	Quarantined   bool        `json:"quarantined,omitempty" doc:"Kept out of answers because of its flags, until it is released."`
 	Updated       time.Time   `json:"updated" doc:"When the change was accepted."`
 }
 
 type toolsPage struct {
-	Tools  []Entry `json:"tools"`
+	Tools  []Entry `json:"tools" doc:"By id."`
 	Cursor string  `json:"cursor,omitempty" doc:"Of the next page; absent on the last."`
 }
 
 type providersPage struct {
-	Providers []Entry `json:"providers"`
+	Providers []Entry `json:"providers" doc:"By id."`
 	Cursor    string  `json:"cursor,omitempty" doc:"Of the next page; absent on the last."`
 }
 
 type statesRequest struct {
-	Changes []change `json:"changes" maxItems:"1000"`
+	Changes []change `json:"changes" maxItems:"1000" doc:"At most 1000."`
 }
 
 type change struct {
 	Kind     schema.Kind `json:"kind,omitempty" enum:"tool,provider"`
 	ID       string      `json:"id" minLength:"1" maxLength:"1024"`
-	Revision uint64      `json:"revision"`
+	Revision uint64      `json:"revision" doc:"Of the change: higher is newer."`
 }
 
 type statesAnswer struct {
@@ -109,8 +109,8 @@ type statesAnswer struct {
 type changeState struct {
 	Kind     schema.Kind `json:"kind"`
 	ID       string      `json:"id"`
-	Revision uint64      `json:"revision"`
-	State    string      `json:"state" doc:"indexed, dead_lettered or pending."`
+	Revision uint64      `json:"revision" doc:"Of the change: higher is newer."`
+	State    string      `json:"state" doc:"indexed, dead_lettered or pending." enum:"indexed,dead_lettered,pending"`
 }
 
 func catalogueRoutes(api huma.API, s *Service) {
@@ -150,7 +150,7 @@ func catalogueRoutes(api huma.API, s *Service) {
 		return &providersOutput{providersPage{lines, next}}, err
 	})
 	huma.Register(api, huma.Operation{
-		OperationID: "states", Security: identity.Needs(identity.Writer), Method: http.MethodPost, Path: "/v1/tools:states",
+		OperationID: "get-states", Security: identity.Needs(identity.Writer), Method: http.MethodPost, Path: "/v1/tools:states",
 		Summary: "Tell what became of accepted changes", Tags: []string{"catalogue"}, MaxBodyBytes: 4 << 20, Errors: []int{400, 413, 422}, Metadata: audit.Sampled(),
 	}, func(ctx context.Context, in *statesInput) (*statesOutput, error) {
 		return &statesOutput{s.states(identity.From(ctx).Tenant, in.Body.Changes)}, nil

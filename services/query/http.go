@@ -42,7 +42,7 @@ type feedbackBody struct {
 }
 
 type feedbackAnswer struct {
-	State string `json:"state" doc:"accepted"`
+	State string `json:"state" enum:"accepted" doc:"The event is durable."`
 }
 
 // Routes adds the calls of the service to an API.
@@ -55,7 +55,7 @@ func Routes(api huma.API, s *Service) {
 		return s.answer(ctx, in.Body)
 	})
 	huma.Register(api, huma.Operation{
-		OperationID: "feedback", Security: identity.Needs(identity.Calling), Method: http.MethodPost, Path: "/v1/feedback",
+		OperationID: "report-feedback", Security: identity.Needs(identity.Calling), Method: http.MethodPost, Path: "/v1/feedback",
 		Summary: "Report what was done with a result", Tags: []string{"search"},
 		DefaultStatus: http.StatusAccepted, MaxBodyBytes: maxRequest, Errors: []int{400, 413, 422, 503}, Metadata: audit.Sampled(),
 	}, func(ctx context.Context, in *feedbackInput) (*feedbackOutput, error) {

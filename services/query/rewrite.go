@@ -171,7 +171,7 @@ func (q rewritten) apart(req *schema.SearchRequest) []rewritten {
 
 // searched is the query as an explanation shows it.
 func (q rewritten) searched() *schema.Searched {
-	s := &schema.Searched{Needs: q.needs, Arguments: map[string]string{}}
+	s := &schema.Searched{Needs: append([]schema.Need{}, q.needs...), Arguments: map[string]string{}}
 	maps.Copy(s.Arguments, q.meanings)
 	return s
 }

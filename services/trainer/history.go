@@ -26,7 +26,7 @@ const (
 
 // History is what is known of a version beside its content.
 type History struct {
-	Status         Status    `json:"state" doc:"shadow (on trial beside the live version), refused, live, replaced, rolled_back, or kept (nothing more is known of it)."`
+	Status         Status    `json:"state" doc:"shadow (on trial beside the live version), refused, live, replaced, rolled_back, or kept (nothing more is known of it)." enum:"shadow,refused,live,replaced,rolled_back,kept"`
 	Since          time.Time `json:"since,omitzero" doc:"When it got that state."`
 	Reason         string    `json:"reason,omitempty" doc:"Why."`
 	From           time.Time `json:"from,omitzero" doc:"Time of the first search that it was learned from."`
@@ -37,7 +37,7 @@ type History struct {
 
 // Figures say how much better a version ranked.
 type Figures struct {
-	Searches int     `json:"searches"`
+	Searches int     `json:"searches" doc:"How many were compared."`
 	Gain     float64 `json:"gain" doc:"In the mean of the searches."`
 	Margin   float64 `json:"margin,omitempty" doc:"How far the gain may be off."`
 }

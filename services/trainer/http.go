@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -17,19 +18,20 @@ type (
 	listOutput    struct{ Body weightsList }
 	weightsInput  struct{ Body schema.Weights }
 	forgetOutput  struct{ Body TakenBack }
-	forgetInput   struct {
-		Body struct {
-			Client     string `json:"client,omitempty" maxLength:"256" doc:"As the bodies of feedback name it."`
-			Credential string `json:"credential,omitempty" maxLength:"256" doc:"As the file of tokens names it, without the tenant."`
-		}
-	}
-	versionInput struct {
+	forgetInput   struct{ Body forgetRequest }
+	versionInput  struct {
 		Version string `path:"version" maxLength:"64" doc:"A version's name, \"live\", \"builtin\" or \"heuristic\"."`
 	}
 )
 
 // maxWeights is the largest body with weights that is read, in bytes.
 const maxWeights = 256 << 10
+
+// forgetRequest names who is forgotten.
+type forgetRequest struct {
+	Client     string `json:"client,omitempty" maxLength:"256" doc:"As the bodies of feedback name it."`
+	Credential string `json:"credential,omitempty" maxLength:"256" doc:"As the file of tokens names it, without the tenant."`
+}
 
 // weightsList is every version that is kept.
 type weightsList struct {
@@ -69,7 +71,7 @@ func Routes(api huma.API, s *Service) {
 		return answer(s.Unpin(ctx, identity.From(ctx).Tenant))
 	})
 	huma.Register(api, huma.Operation{
-		OperationID: "take-weights", Security: identity.Needs(identity.Operator), Method: http.MethodPost, Path: "/v1/weights",
+		OperationID: "put-weights", Security: identity.Needs(identity.Operator), Method: http.MethodPost, Path: "/v1/weights",
 		Summary: "Make weights that were made elsewhere live, under a new epoch", Tags: tags,
 		MaxBodyBytes: maxWeights, Errors: []int{409, 413, 422, 503},
 	}, func(ctx context.Context, in *weightsInput) (*weightsOutput, error) {
@@ -82,7 +84,7 @@ func Routes(api huma.API, s *Service) {
 		return answer(s.Rollback(ctx, identity.From(ctx).Tenant))
 	})
 	huma.Register(api, huma.Operation{
-		OperationID: "forget-client", Security: identity.Needs(identity.Operator), Method: http.MethodPost, Path: "/v1/weights:forget",
+		OperationID: "forget-weights", Security: identity.Needs(identity.Operator), Method: http.MethodPost, Path: "/v1/weights:forget",
 		Summary: "Take back what a client or a credential taught until now", Tags: tags,
 		DefaultStatus: http.StatusAccepted, MaxBodyBytes: maxWeights, Errors: []int{413, 422, 503},
 	}, func(ctx context.Context, in *forgetInput) (*forgetOutput, error) {
@@ -130,7 +132,7 @@ func problem(err error) error {
 	var invalid *schema.Invalid
 	switch {
 	case errors.As(err, &invalid):
-		return huma.Error422UnprocessableEntity("weights: " + invalid.Error())
+		return httpserver.Unprocessable(invalid)
 	case errors.Is(err, ErrUnknownVersion):
 		return huma.Error404NotFound(err.Error())
 	case errors.Is(err, ErrNoParent), errors.Is(err, ErrPinned), errors.Is(err, ErrOtherModel):

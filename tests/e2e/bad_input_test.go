@@ -104,7 +104,7 @@ func TestBadInput(t *testing.T) {
 		method, path, media, body string
 		refusal
 	}{
-		"invalid JSON":        {"PUT", "/v1/tools/bad", js, `{"name":`, refusal{400, "invalid JSON at byte 8", "/name"}},
+		"invalid JSON":        {"PUT", "/v1/tools/bad", js, `{"name":`, refusal{400, "invalid JSON at byte 8", "/body/name"}},
 		"invalid YAML":        {"PUT", "/v1/tools/bad", yaml, "a: [1\nb: 2", refusal{400, "invalid YAML", ""}},
 		"invalid UTF-8, text": {"PUT", "/v1/tools/bad", text, "abc \xff", refusal{400, "invalid UTF-8", ""}},
 		"1,000 levels, YAML":  {"PUT", "/v1/tools/bad", yaml, "a: " + strings.Repeat("[", 1000) + strings.Repeat("]", 1000), refusal{400, "nesting too deep", ""}},
@@ -114,8 +114,8 @@ func TestBadInput(t *testing.T) {
 		"a YAML bomb":         {"PUT", "/v1/tools/bad", yaml, bomb(), refusal{422, "aliases", ""}},
 		"a picture":           {"PUT", "/v1/tools/bad", "image/png", "\x89PNG", refusal{415, "application/yaml", ""}},
 		"a large search":      {"POST", "/v1/search", js, `{"query":"` + strings.Repeat("ferry ", 180_000) + `"}`, refusal{413, "too large", ""}},
-		"a deep search":       {"POST", "/v1/search", js, `{"query":` + strings.Repeat("[", 50_000) + strings.Repeat("]", 50_000) + `}`, refusal{400, "", "body"}},
-		"unknown member":      {"POST", "/v1/search", js, `{"query":"a","top":3}`, refusal{422, "unexpected", "body.top"}},
+		"a deep search":       {"POST", "/v1/search", js, `{"query":` + strings.Repeat("[", 50_000) + strings.Repeat("]", 50_000) + `}`, refusal{400, "", "/body"}},
+		"unknown member":      {"POST", "/v1/search", js, `{"query":"a","top":3}`, refusal{422, "unexpected", "/body/top"}},
 		"no such tool":        {"GET", "/v1/tools/bad", js, "", refusal{404, "bad", ""}},
 		"no such method":      {"PATCH", "/v1/tools/a", js, "{}", refusal{405, "PATCH", ""}},
 		"nothing to roll":     {"POST", "/v1/weights:rollback", js, "", refusal{409, "", ""}},

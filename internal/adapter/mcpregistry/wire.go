@@ -10,7 +10,7 @@ import (
 
 // ServerList is a page of servers.
 type ServerList struct {
-	Servers  []ServerEntry `json:"servers" nullable:"false"`
+	Servers  []ServerEntry `json:"servers" doc:"By name."`
 	Metadata ListMetadata  `json:"metadata"`
 }
 
@@ -28,13 +28,13 @@ type ServerEntry struct {
 
 // ServerDetail is what is said of a server, as far as it is read or told here (server.json).
 type ServerDetail struct {
-	Schema      string         `json:"$schema,omitempty"`
+	Schema      string         `json:"$schema,omitempty" doc:"The form of what is said of the server."`
 	Name        string         `json:"name" doc:"NAMESPACE/NAME, the namespace a domain read from its end."`
 	Title       string         `json:"title,omitempty"`
 	Description string         `json:"description"`
 	Version     string         `json:"version"`
-	WebsiteURL  string         `json:"websiteUrl,omitempty"`
-	Remotes     []ServerRemote `json:"remotes,omitempty" nullable:"false"`
+	WebsiteURL  string         `json:"websiteUrl,omitempty" doc:"Where to read about the server."`
+	Remotes     []ServerRemote `json:"remotes,omitempty" doc:"How the server is reached."`
 
 	Packages []json.RawMessage `json:"packages,omitempty" hidden:"true"`
 }
@@ -47,19 +47,19 @@ const (
 
 // ServerRemote is where a server is reached.
 type ServerRemote struct {
-	Type      string                 `json:"type" enum:"streamable-http,sse"`
+	Type      string                 `json:"type" enum:"streamable-http,sse" doc:"The transport."`
 	URL       string                 `json:"url"`
-	Headers   []RemoteHeader         `json:"headers,omitempty" nullable:"false"`
-	Variables map[string]RemoteInput `json:"variables,omitempty" hidden:"true"`
+	Headers   []RemoteHeader         `json:"headers,omitempty" doc:"Header fields that the server wants."`
+	Variables map[string]RemoteInput `json:"variables,omitempty" doc:"Of the address, by their names."`
 }
 
 // RemoteInput is a value that a user may have to give.
 type RemoteInput struct {
 	Description string `json:"description,omitempty"`
-	Value       string `json:"value,omitempty"`
-	Default     string `json:"default,omitempty"`
-	Required    bool   `json:"isRequired,omitempty"`
-	Secret      bool   `json:"isSecret,omitempty"`
+	Value       string `json:"value,omitempty" doc:"As it is sent."`
+	Default     string `json:"default,omitempty" doc:"Where none is given."`
+	Required    bool   `json:"isRequired,omitempty" doc:"The server answers nothing without it."`
+	Secret      bool   `json:"isSecret,omitempty" doc:"It is not to be shown."`
 }
 
 // RemoteHeader is one that a server is asked with.
@@ -82,9 +82,9 @@ const (
 
 // EntryStatus is the part of EntryMeta that the contract names.
 type EntryStatus struct {
-	Status          string    `json:"status" enum:"active,deprecated,deleted"`
-	StatusChangedAt time.Time `json:"statusChangedAt"`
-	PublishedAt     time.Time `json:"publishedAt"`
-	UpdatedAt       time.Time `json:"updatedAt"`
-	IsLatest        bool      `json:"isLatest"`
+	Status          string    `json:"status" enum:"active,deprecated,deleted" doc:"What the registry says of the version."`
+	StatusChangedAt time.Time `json:"statusChangedAt" doc:"When that began."`
+	PublishedAt     time.Time `json:"publishedAt" doc:"When it was first seen."`
+	UpdatedAt       time.Time `json:"updatedAt" doc:"When it last changed."`
+	IsLatest        bool      `json:"isLatest" doc:"There is no newer version."`
 }

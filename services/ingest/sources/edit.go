@@ -250,7 +250,7 @@ type Trial struct {
 	Names    []string `json:"names" nullable:"false" doc:"The ids of the first tools, and what the source calls the first sources."`
 	Live     bool     `json:"live" doc:"The source says itself when its list changes."`
 	Problems []string `json:"problems,omitempty" doc:"The first of the documents and tools that could not be taken, with the reason."`
-	Took     float64  `json:"took_ms"`
+	Took     float64  `json:"took_ms" doc:"How long the look took, in milliseconds."`
 }
 
 // test looks at a source, and changes nothing. An error says what a look would run into.

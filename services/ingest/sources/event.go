@@ -155,7 +155,7 @@ func (in *eventInput) read() (http.Header, []byte, error) {
 
 func (s *Service) eventRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
-		OperationID: "receive-event", Security: identity.ProvenOtherwise(), Method: http.MethodPost, Path: "/v1/sources/{name}:event", Tags: []string{"sources"},
+		OperationID: "receive-source-event", Security: identity.ProvenOtherwise(), Method: http.MethodPost, Path: "/v1/sources/{name}:event", Tags: []string{"sources"},
 		Summary: "Tell that a source has changed",
 		Description: "For gateways and other senders of events. The call needs no token: it is proven by the credential that the source names as its hook, over the body as it was sent. " +
 			"The body may be anything, and is not read: the source is looked at, at most once a second. " +
@@ -167,7 +167,7 @@ func (s *Service) eventRoutes(api huma.API) {
 		}},
 	}, s.postEvent)
 	huma.Register(api, huma.Operation{
-		OperationID: "options-event", Security: identity.ProvenOtherwise(), Method: http.MethodOptions, Path: "/v1/sources/{name}:event", Tags: []string{"sources"},
+		OperationID: "agree-source-event", Security: identity.ProvenOtherwise(), Method: http.MethodOptions, Path: "/v1/sources/{name}:event", Tags: []string{"sources"},
 		Summary:       "Agree to be told that a source has changed",
 		Description:   "The handshake of CloudEvents' Web Hooks for Event Delivery. It proves no sender: every event is.",
 		DefaultStatus: http.StatusOK, Errors: []int{http.StatusForbidden, http.StatusServiceUnavailable},

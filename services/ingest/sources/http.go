@@ -27,13 +27,14 @@ type (
 		Keep bool   `query:"keep_tools" doc:"The tools of the source stay."`
 	}
 	sourceOutput struct{ Body Source }
-	listOutput   struct {
-		Body struct {
-			Sources []Source `json:"sources" nullable:"false" doc:"By name."`
-		}
-	}
-	trialOutput struct{ Body Trial }
+	listOutput   struct{ Body sourceList }
+	trialOutput  struct{ Body Trial }
 )
+
+// sourceList is the sources of a tenant.
+type sourceList struct {
+	Sources []Source `json:"sources" doc:"By name."`
+}
 
 // Routes registers the calls of sources; a nil service describes them only.
 func Routes(api huma.API, s *Service) {
@@ -115,7 +116,7 @@ func problem(err error) error {
 	var invalid *schema.Invalid
 	switch {
 	case errors.As(err, &invalid):
-		return huma.NewError(http.StatusUnprocessableEntity, invalid.Error(), &huma.ErrorDetail{Message: invalid.Reason, Location: invalid.Path})
+		return httpserver.Unprocessable(invalid)
 	case errors.Is(err, errNotFound):
 		return huma.Error404NotFound(err.Error())
 	case errors.Is(err, source.ErrRefused), errors.Is(err, outbound.ErrAddress):

@@ -45,9 +45,9 @@ type Status struct {
 
 // Changed counts tools, and sources that the source names.
 type Changed struct {
-	Added   int `json:"added"`
-	Changed int `json:"changed"`
-	Removed int `json:"removed"`
+	Added   int `json:"added" doc:"Tools that came."`
+	Changed int `json:"changed" doc:"Tools that changed."`
+	Removed int `json:"removed" doc:"Tools that went."`
 }
 
 // Loss is a set of tools and sources that a source no longer lists.
