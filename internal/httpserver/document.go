@@ -33,6 +33,7 @@ func described() []*huma.Tag {
 		{Name: "tools", Description: "Add, replace and delete tools."},
 		{Name: "providers", Description: "Add, replace and delete what owns tools."},
 		{Name: "events", Description: "CloudEvents that bring documents of tools."},
+		{Name: "calls", Description: "Call the tools that were found."},
 		{Name: "mcp", Description: "What agents see by MCP, at /mcp."},
 		{Name: "sources", Description: "MCP servers, OpenAPI documents, registries and gateways that tools are kept in step with."},
 		{Name: "registry", Description: "The MCP servers that sources follow, as a registry of MCP servers."},

@@ -21,6 +21,7 @@ const schemasPrefix = "#/components/schemas/"
 // package says a part of the name.
 var typeNames = map[string]string{
 	"audit.Excerpt": "AuditPage", "audit.Opened": "AuditRecord", "audit.Head": "AuditHead", "audit.HeadList": "AuditHeads",
+	"calls.callBody": "CallRequest",
 	"deadletter.page": "DeadLetterPage", "deadletter.Letter": "DeadLetter", "deadletter.whole": "DeadLetterDetail",
 	"deadletter.Decision": "DeadLetterDecision", "deadletter.bulk": "DeadLetterDecisions",
 	"indexmgr.Report": "ReindexStatus", "indexmgr.Request": "ReindexRequest", "indexmgr.State": "IndexVersion",
@@ -78,6 +79,7 @@ type problem struct {
 	Detail   string          `json:"detail,omitempty" doc:"What is wrong, and what would be right."`
 	Errors   []*problemError `json:"errors,omitempty" doc:"Each thing that is wrong, at most 20."`
 	Violated []string        `json:"violated-policies,omitempty" doc:"With 429: the limits that the request is over."`
+	Outcome  string          `json:"outcome,omitempty" enum:"protocol_error,timeout,refused,invalid_arguments" doc:"Of a call: why the tool has not answered."`
 }
 
 // problemError is huma.ErrorDetail.

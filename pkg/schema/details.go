@@ -64,16 +64,16 @@ func (w *Wanted) check(c *checks) {
 
 // Details are the parts of a tool that are asked for, and whether it can be called.
 type Details struct {
-	Signature     string          `json:"signature,omitempty"`
-	Schema        json.RawMessage `json:"schema,omitempty"`
-	OutputSchema  json.RawMessage `json:"output_schema,omitempty"`
+	Signature     string          `json:"signature,omitempty"`      // the tool in a line: its name, what it takes (required with a star) and what it returns
+	Schema        json.RawMessage `json:"schema,omitempty"`         // JSON Schema 2020-12 of the arguments, an object
+	OutputSchema  json.RawMessage `json:"output_schema,omitempty"`  // JSON Schema 2020-12 of what a call returns, where the source states one
 	SchemaOmitted bool            `json:"schema_omitted,omitempty"` // there was no room in the token budget for its schemas, or for it in tools
-	Examples      []string        `json:"examples,omitempty"`
-	Parameters    []Parameter     `json:"parameters,omitempty"`
-	Connected     *bool           `json:"connected,omitempty"`   // whether the caller can call it now, through a server that calls tools
-	Why           string          `json:"why,omitempty"`         // it cannot be called
-	Destructive   bool            `json:"destructive,omitempty"` // a call may change or delete what is there
-	Health        *Health         `json:"health,omitempty"`      // of recent calls
+	Examples      []string        `json:"examples,omitempty"`       // requests that the tool answers
+	Parameters    []Parameter     `json:"parameters,omitempty"`     // as they are searched
+	Connected     *bool           `json:"connected,omitempty"`      // whether the caller can call it now, through a server that calls tools
+	Why           string          `json:"why,omitempty"`            // it cannot be called
+	Destructive   bool            `json:"destructive,omitempty"`    // a call may change or delete what is there
+	Health        *Health         `json:"health,omitempty"`         // of recent calls
 }
 
 // InForm are the tools of an answer in the form that was asked for.
@@ -85,7 +85,7 @@ type InForm struct {
 
 // DescribeRequest asks for some tools, by their ids or callable names.
 type DescribeRequest struct {
-	IDs []string `json:"ids" maxItems:"50"` // 1 to MaxDescribed
+	IDs []string `json:"ids" maxItems:"50"` // ids or callable names, 1 to 50
 	Wanted
 }
 
@@ -113,10 +113,10 @@ type DescribeResponse struct {
 type Described struct {
 	ID           string   `json:"id"`
 	Provider     string   `json:"provider,omitempty"`
-	CallableName string   `json:"callable_name,omitempty"`
+	CallableName string   `json:"callable_name,omitempty"` // by which language models call it
 	Name         string   `json:"name"`
 	Title        string   `json:"title,omitempty"`
 	Description  string   `json:"description"`
-	Flags        []string `json:"flags,omitempty"`
+	Flags        []string `json:"flags,omitempty"` // findings about the source text, as in Document
 	Details
 }

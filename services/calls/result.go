@@ -48,7 +48,7 @@ type Result struct {
 	Truncated  bool              `json:"truncated,omitempty" doc:"The answer was larger than calls.max_result."`
 	Repeated   bool              `json:"repeated,omitempty" doc:"The tool was not called again: this is the result of an earlier call with the same idempotency key."`
 	SearchID   string            `json:"search_id,omitempty" doc:"The search that the outcome is feedback on."`
-	TookMS     float64           `json:"took_ms"`
+	TookMS     float64           `json:"took_ms" doc:"How long the call took, in milliseconds."`
 
 	InputRequests json.RawMessage `json:"input_requests,omitempty" doc:"With input_required: what the tool asks for, by ids, as MCP has it."`
 	RequestState  string          `json:"request_state,omitempty" doc:"With input_required: to be sent back with input_responses."`

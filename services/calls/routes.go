@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -79,7 +78,7 @@ func answer(err error) error {
 	}
 	out := &callProblem{ErrorModel: huma.ErrorModel{Status: e.Status, Title: http.StatusText(e.Status), Detail: e.Detail}, Outcome: e.Outcome}
 	for _, m := range e.Mistakes {
-		out.Errors = append(out.Errors, &huma.ErrorDetail{Message: m.Reason, Location: "body.arguments" + strings.ReplaceAll(m.Path, "/", ".")})
+		out.Errors = append(out.Errors, &huma.ErrorDetail{Message: m.Reason, Location: httpserver.InBody + "/arguments" + m.Path})
 	}
 	if e.Again > 0 {
 		return huma.ErrorWithHeaders(out, http.Header{"Retry-After": {strconv.Itoa(seconds(e.Again))}})

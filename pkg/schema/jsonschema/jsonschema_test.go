@@ -51,9 +51,14 @@ func TestWhatIsWrittenFitsItsSchema(t *testing.T) {
 	}
 	now := time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC)
 	values := map[string]any{
-		"Document":  doc,
-		"Parameter": doc.Parameters[0],
-		"Need":      schema.Need{UserIntent: "u"},
+		"Document":        doc,
+		"Parameter":       doc.Parameters[0],
+		"DescribeRequest": schema.DescribeRequest{IDs: []string{"t"}, Wanted: schema.Wanted{Include: []schema.Include{schema.IncludeSchema}, As: schema.FormMCP}},
+		"DescribeResponse": schema.DescribeResponse{
+			Results: []schema.Described{{ID: "t", Name: "n", Details: schema.Details{Schema: []byte(`{"type":"object"}`)}}}, Unknown: []string{},
+			InForm: schema.InForm{Tools: []byte(`[]`)},
+		},
+		"Need": schema.Need{UserIntent: "u"},
 		"Entity": schema.Entity{
 			Ref: schema.Ref{Tenant: "default", Kind: schema.KindTool, ID: "t"}, Version: schema.Version{Revision: 1}, Document: doc, Updated: now,
 		},
