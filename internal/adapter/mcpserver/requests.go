@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -250,6 +251,9 @@ func refusal(err error) (*sdk.CallToolResult, error) {
 	var p *client.Problem
 	if !errors.As(err, &p) {
 		return nil, err
+	}
+	for i := range p.Errors { // a model knows the arguments that it has sent, and no request
+		p.Errors[i].Location = strings.TrimPrefix(p.Errors[i].Location, "/body/arguments")
 	}
 	return mistake("%s", p.Text()), nil
 }

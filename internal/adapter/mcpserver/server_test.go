@@ -163,9 +163,9 @@ func TestAPinnedToolIsCalledByItsName(t *testing.T) {
 
 // What the API refuses, a model reads and can mend.
 func TestARefusalIsAResult(t *testing.T) {
-	a := &api{answers: map[string]string{"/v1/tools/t:call": `{"title":"Unprocessable Entity","status":422,"detail":"the arguments are not what the tool takes","errors":[{"message":"is wanted","location":"body.arguments.city"}]}`}}
+	a := &api{answers: map[string]string{"/v1/tools/t:call": `{"title":"Unprocessable Entity","status":422,"detail":"the arguments are not what the tool takes","errors":[{"message":"is wanted","location":"/body/arguments/city"}]}`}}
 	got, failed := ask(t, agent(t, a), "call_tool", `{"tool_name":"t"}`)
-	if !failed || got != "the arguments are not what the tool takes; body.arguments.city: is wanted" {
+	if !failed || got != "the arguments are not what the tool takes; /city: is wanted" {
 		t.Errorf("%v %s", failed, got)
 	}
 }
