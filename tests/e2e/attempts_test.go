@@ -242,6 +242,9 @@ func operationsOf(t *testing.T, c *client.Client) []call {
 	}
 	var out []call
 	for path, methods := range doc.Paths {
+		if path == "/metrics" {
+			continue // it counts the requests themselves, so that no two answers are the same
+		}
 		for method, op := range methods {
 			o := call{method: strings.ToUpper(method), path: path, components: doc.Components.Schemas, needs: identity.Needed(op.Security)}
 			for _, p := range op.Parameters {
