@@ -30,6 +30,7 @@ func described() []*huma.Tag {
 	return []*huma.Tag{
 		{Name: "search", Description: "Find tools for a query, and report what became of them."},
 		{Name: "catalogue", Description: "What is indexed of tools and providers."},
+		{Name: "calls", Description: "Call tools."},
 		{Name: "tools", Description: "Add, replace and delete tools."},
 		{Name: "providers", Description: "Add, replace and delete what owns tools."},
 		{Name: "events", Description: "CloudEvents that bring documents of tools."},
@@ -110,12 +111,15 @@ var problems = map[int]struct {
 	403: {"Forbidden", "The caller lacks the role, or may not do this.", nil},
 	404: {"NotFound", "There is no such thing, or the caller may not see it.", nil},
 	409: {"Conflict", "What is there now is in the way.", nil},
+	408: {"RequestTimeout", "The body came too slowly.", nil},
 	413: {"ContentTooLarge", "Over a limit of size.", nil},
 	415: {"UnsupportedMediaType", "A content type or encoding that is not read.", nil},
 	422: {"UnprocessableContent", "Readable but wrong: `location` names the place.", nil},
 	429: {"TooManyRequests", "Over a limit of the tenant or of the caller: `violated-policies` names it.", []string{"Retry-After", limitField, policyField}},
 	500: {"InternalServerError", "A fault of the server.", nil},
+	502: {"BadGateway", "What was asked on behalf of the caller did not answer as it should.", nil},
 	503: {"ServiceUnavailable", "A part does not answer at the moment. Sending again does no harm.", []string{"Retry-After"}},
+	504: {"GatewayTimeout", "What was asked on behalf of the caller did not answer in time.", nil},
 	507: {"InsufficientStorage", "The bus has no room left.", []string{"Retry-After"}},
 }
 
@@ -145,7 +149,8 @@ func complete(doc *huma.OpenAPI, op *huma.Operation) {
 		statuses = append(statuses, 422, 429, 500, 503)
 	}
 	if op.RequestBody != nil {
-		statuses = append(statuses, 400, 413, 415)
+		statuses = append(statuses, 400, 408, 413, 415)
+		describeRaw(op.RequestBody)
 	}
 	for _, status := range statuses {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{Ref: "#/components/responses/" + problems[status].name}
@@ -161,6 +166,21 @@ func complete(doc *huma.OpenAPI, op *huma.Operation) {
 		maps.Copy(answer.Headers, headersOf(limitField, policyField, TraceHeader))
 	}
 	describeTypes(doc.Components.Schemas)
+}
+
+// describeRaw says of a body that a handler reads itself that it may be anything. It comes
+// after huma has looked for what to validate.
+func describeRaw(body *huma.RequestBody) {
+	for media, content := range body.Content {
+		switch {
+		case content.Schema != nil:
+		case strings.HasSuffix(media, "json"):
+			content = &huma.MediaType{Schema: &huma.Schema{}}
+		default:
+			content = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+		}
+		body.Content[media] = content
+	}
 }
 
 // describeOutside puts what is served beside the API into the document.

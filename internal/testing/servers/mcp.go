@@ -78,7 +78,7 @@ func installPackages(ctx context.Context, home string, npmPackages, npmLock, pip
 }
 
 // Node returns the arguments that run a program of the npm packages in the folder home,
-// which Provision returns of MCPName and AgentsName.
+// which Provision returns of MCPName, AgentsName and ClientsName.
 func Node(home, program string, args ...string) []string {
 	bin := filepath.Join(home, "node_modules", ".bin")
 	return append([]string{filepath.Join(bin, "node"), filepath.Join(bin, program)}, args...)

@@ -1,0 +1,244 @@
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+
+from ... import errors
+from ...client import AuthenticatedClient, Client
+from ...models.grants import Grants
+from ...models.problem import Problem
+from ...models.replaced_grants import ReplacedGrants
+from ...types import UNSET, Response, Unset
+
+
+def _get_kwargs(
+    *,
+    body: Grants,
+    dry_run: bool | Unset = UNSET,
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+
+    params: dict[str, Any] = {}
+
+    params["dry_run"] = dry_run
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
+    _kwargs: dict[str, Any] = {
+        "method": "put",
+        "url": "/v1/grants",
+        "params": params,
+    }
+
+    _kwargs["json"] = body.to_dict()
+
+    headers["Content-Type"] = "application/json"
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+
+def _parse_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Problem | ReplacedGrants | None:
+    if response.status_code == 200:
+        response_200 = ReplacedGrants.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 400:
+        response_400 = Problem.from_dict(response.json())
+
+        return response_400
+
+    if response.status_code == 401:
+        response_401 = Problem.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 403:
+        response_403 = Problem.from_dict(response.json())
+
+        return response_403
+
+    if response.status_code == 408:
+        response_408 = Problem.from_dict(response.json())
+
+        return response_408
+
+    if response.status_code == 409:
+        response_409 = Problem.from_dict(response.json())
+
+        return response_409
+
+    if response.status_code == 413:
+        response_413 = Problem.from_dict(response.json())
+
+        return response_413
+
+    if response.status_code == 415:
+        response_415 = Problem.from_dict(response.json())
+
+        return response_415
+
+    if response.status_code == 422:
+        response_422 = Problem.from_dict(response.json())
+
+        return response_422
+
+    if response.status_code == 429:
+        response_429 = Problem.from_dict(response.json())
+
+        return response_429
+
+    if response.status_code == 500:
+        response_500 = Problem.from_dict(response.json())
+
+        return response_500
+
+    if response.status_code == 503:
+        response_503 = Problem.from_dict(response.json())
+
+        return response_503
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[Problem | ReplacedGrants]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    *,
+    client: AuthenticatedClient,
+    body: Grants,
+    dry_run: bool | Unset = UNSET,
+) -> Response[Problem | ReplacedGrants]:
+    """Replace the grants of the tenant
+
+     Needs the role admin.
+
+    Args:
+        dry_run (bool | Unset): Change nothing, and tell who would lose and gain what.
+        body (Grants):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | ReplacedGrants]
+    """
+
+    kwargs = _get_kwargs(
+        body=body,
+        dry_run=dry_run,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    *,
+    client: AuthenticatedClient,
+    body: Grants,
+    dry_run: bool | Unset = UNSET,
+) -> Problem | ReplacedGrants | None:
+    """Replace the grants of the tenant
+
+     Needs the role admin.
+
+    Args:
+        dry_run (bool | Unset): Change nothing, and tell who would lose and gain what.
+        body (Grants):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | ReplacedGrants
+    """
+
+    return sync_detailed(
+        client=client,
+        body=body,
+        dry_run=dry_run,
+    ).parsed
+
+
+async def asyncio_detailed(
+    *,
+    client: AuthenticatedClient,
+    body: Grants,
+    dry_run: bool | Unset = UNSET,
+) -> Response[Problem | ReplacedGrants]:
+    """Replace the grants of the tenant
+
+     Needs the role admin.
+
+    Args:
+        dry_run (bool | Unset): Change nothing, and tell who would lose and gain what.
+        body (Grants):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | ReplacedGrants]
+    """
+
+    kwargs = _get_kwargs(
+        body=body,
+        dry_run=dry_run,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    *,
+    client: AuthenticatedClient,
+    body: Grants,
+    dry_run: bool | Unset = UNSET,
+) -> Problem | ReplacedGrants | None:
+    """Replace the grants of the tenant
+
+     Needs the role admin.
+
+    Args:
+        dry_run (bool | Unset): Change nothing, and tell who would lose and gain what.
+        body (Grants):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | ReplacedGrants
+    """
+
+    return (
+        await asyncio_detailed(
+            client=client,
+            body=body,
+            dry_run=dry_run,
+        )
+    ).parsed

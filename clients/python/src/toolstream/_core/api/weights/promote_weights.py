@@ -1,0 +1,204 @@
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from ... import errors
+from ...client import AuthenticatedClient, Client
+from ...models.problem import Problem
+from ...models.weights import Weights
+from ...types import Response
+
+
+def _get_kwargs(
+    version: str,
+) -> dict[str, Any]:
+
+    _kwargs: dict[str, Any] = {
+        "method": "post",
+        "url": "/v1/weights/{version}/promote".format(
+            version=quote(str(version), safe=""),
+        ),
+    }
+
+    return _kwargs
+
+
+def _parse_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Problem | Weights | None:
+    if response.status_code == 200:
+        response_200 = Weights.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 401:
+        response_401 = Problem.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 403:
+        response_403 = Problem.from_dict(response.json())
+
+        return response_403
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
+
+    if response.status_code == 409:
+        response_409 = Problem.from_dict(response.json())
+
+        return response_409
+
+    if response.status_code == 422:
+        response_422 = Problem.from_dict(response.json())
+
+        return response_422
+
+    if response.status_code == 429:
+        response_429 = Problem.from_dict(response.json())
+
+        return response_429
+
+    if response.status_code == 500:
+        response_500 = Problem.from_dict(response.json())
+
+        return response_500
+
+    if response.status_code == 503:
+        response_503 = Problem.from_dict(response.json())
+
+        return response_503
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[Problem | Weights]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    version: str,
+    *,
+    client: AuthenticatedClient,
+) -> Response[Problem | Weights]:
+    """Make a version live again, under a new epoch
+
+     Needs the role operator.
+
+    Args:
+        version (str): A version's name, "live", "builtin" or "heuristic".
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | Weights]
+    """
+
+    kwargs = _get_kwargs(
+        version=version,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    version: str,
+    *,
+    client: AuthenticatedClient,
+) -> Problem | Weights | None:
+    """Make a version live again, under a new epoch
+
+     Needs the role operator.
+
+    Args:
+        version (str): A version's name, "live", "builtin" or "heuristic".
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | Weights
+    """
+
+    return sync_detailed(
+        version=version,
+        client=client,
+    ).parsed
+
+
+async def asyncio_detailed(
+    version: str,
+    *,
+    client: AuthenticatedClient,
+) -> Response[Problem | Weights]:
+    """Make a version live again, under a new epoch
+
+     Needs the role operator.
+
+    Args:
+        version (str): A version's name, "live", "builtin" or "heuristic".
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Problem | Weights]
+    """
+
+    kwargs = _get_kwargs(
+        version=version,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    version: str,
+    *,
+    client: AuthenticatedClient,
+) -> Problem | Weights | None:
+    """Make a version live again, under a new epoch
+
+     Needs the role operator.
+
+    Args:
+        version (str): A version's name, "live", "builtin" or "heuristic".
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Problem | Weights
+    """
+
+    return (
+        await asyncio_detailed(
+            version=version,
+            client=client,
+        )
+    ).parsed

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self, TypeVar
+
+from attrs import define as _attrs_define
+
+from ..models.change_result_state import ChangeResultState, check_change_result_state
+from ..types import UNSET, Unset
+
+T = TypeVar("T", bound="ChangeResult")
+
+
+@_attrs_define
+class ChangeResult:
+    """
+    Attributes:
+        id (str):
+        state (ChangeResultState):
+        callable_name (str | Unset): Of a tool that is there: how a language model calls it.
+        reason (str | Unset): not_found for a delete of what was not there.
+        revision (int | Unset): Of the change; of what is known, if nothing changed.
+    """
+
+    id: str
+    state: ChangeResultState
+    callable_name: str | Unset = UNSET
+    reason: str | Unset = UNSET
+    revision: int | Unset = UNSET
+
+    def to_dict(self) -> dict[str, Any]:
+        id = self.id
+
+        state: str = self.state
+
+        callable_name = self.callable_name
+
+        reason = self.reason
+
+        revision = self.revision
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update(
+            {
+                "id": id,
+                "state": state,
+            }
+        )
+        if callable_name is not UNSET:
+            field_dict["callable_name"] = callable_name
+        if reason is not UNSET:
+            field_dict["reason"] = reason
+        if revision is not UNSET:
+            field_dict["revision"] = revision
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls, src_dict: Mapping[str, Any]) -> Self:
+        d = dict(src_dict)
+        id = d.pop("id")
+
+        state = check_change_result_state(d.pop("state"))
+
+        callable_name = d.pop("callable_name", UNSET)
+
+        reason = d.pop("reason", UNSET)
+
+        revision = d.pop("revision", UNSET)
+
+        change_result = cls(
+            id=id,
+            state=state,
+            callable_name=callable_name,
+            reason=reason,
+            revision=revision,
+        )
+
+        return change_result

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self, TypeVar
+
+from attrs import define as _attrs_define
+
+from ..models.change_state_state import ChangeStateState, check_change_state_state
+from ..models.kind import Kind, check_kind
+
+T = TypeVar("T", bound="ChangeState")
+
+
+@_attrs_define
+class ChangeState:
+    """
+    Attributes:
+        id (str):
+        kind (Kind): What an entity is.
+        revision (int): Of the change: higher is newer.
+        state (ChangeStateState): indexed, dead_lettered or pending.
+    """
+
+    id: str
+    kind: Kind
+    revision: int
+    state: ChangeStateState
+
+    def to_dict(self) -> dict[str, Any]:
+        id = self.id
+
+        kind: str = self.kind
+
+        revision = self.revision
+
+        state: str = self.state
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update(
+            {
+                "id": id,
+                "kind": kind,
+                "revision": revision,
+                "state": state,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls, src_dict: Mapping[str, Any]) -> Self:
+        d = dict(src_dict)
+        id = d.pop("id")
+
+        kind = check_kind(d.pop("kind"))
+
+        revision = d.pop("revision")
+
+        state = check_change_state_state(d.pop("state"))
+
+        change_state = cls(
+            id=id,
+            kind=kind,
+            revision=revision,
+            state=state,
+        )
+
+        return change_state

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self, TypeVar
+
+from attrs import define as _attrs_define
+
+from ..types import UNSET, Unset
+
+T = TypeVar("T", bound="Covered")
+
+
+@_attrs_define
+class Covered:
+    """Covered is how well the tools of a provider do for one need.
+
+    Attributes:
+        best (float): That of the best tool of all
+        need (str): In words
+        score (float): Its score for this need alone, at least 0
+        tool (str | Unset): The provider's best
+    """
+
+    best: float
+    need: str
+    score: float
+    tool: str | Unset = UNSET
+
+    def to_dict(self) -> dict[str, Any]:
+        best = self.best
+
+        need = self.need
+
+        score = self.score
+
+        tool = self.tool
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update(
+            {
+                "best": best,
+                "need": need,
+                "score": score,
+            }
+        )
+        if tool is not UNSET:
+            field_dict["tool"] = tool
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls, src_dict: Mapping[str, Any]) -> Self:
+        d = dict(src_dict)
+        best = d.pop("best")
+
+        need = d.pop("need")
+
+        score = d.pop("score")
+
+        tool = d.pop("tool", UNSET)
+
+        covered = cls(
+            best=best,
+            need=need,
+            score=score,
+            tool=tool,
+        )
+
+        return covered

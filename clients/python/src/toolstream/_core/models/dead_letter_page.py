@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from attrs import define as _attrs_define
+
+from ..types import UNSET, Unset
+
+if TYPE_CHECKING:
+    from ..models.dead_letter import DeadLetter
+
+
+T = TypeVar("T", bound="DeadLetterPage")
+
+
+@_attrs_define
+class DeadLetterPage:
+    """
+    Attributes:
+        letters (list[DeadLetter]): The newest first.
+        total (int): Letters that match, on all pages.
+        cursor (str | Unset): Of the next page; absent on the last.
+        forgotten (int | Unset): Open letters beyond those, matching or not, that there is no memory for: they come once
+            others are closed.
+    """
+
+    letters: list[DeadLetter]
+    total: int
+    cursor: str | Unset = UNSET
+    forgotten: int | Unset = UNSET
+
+    def to_dict(self) -> dict[str, Any]:
+        letters = []
+        for letters_item_data in self.letters:
+            letters_item = letters_item_data.to_dict()
+            letters.append(letters_item)
+
+        total = self.total
+
+        cursor = self.cursor
+
+        forgotten = self.forgotten
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update(
+            {
+                "letters": letters,
+                "total": total,
+            }
+        )
+        if cursor is not UNSET:
+            field_dict["cursor"] = cursor
+        if forgotten is not UNSET:
+            field_dict["forgotten"] = forgotten
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls, src_dict: Mapping[str, Any]) -> Self:
+        from ..models.dead_letter import DeadLetter
+
+        d = dict(src_dict)
+        letters = []
+        _letters = d.pop("letters")
+        for letters_item_data in _letters:
+            letters_item = DeadLetter.from_dict(letters_item_data)
+
+            letters.append(letters_item)
+
+        total = d.pop("total")
+
+        cursor = d.pop("cursor", UNSET)
+
+        forgotten = d.pop("forgotten", UNSET)
+
+        dead_letter_page = cls(
+            letters=letters,
+            total=total,
+            cursor=cursor,
+            forgotten=forgotten,
+        )
+
+        return dead_letter_page

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self, TypeVar
+
+from attrs import define as _attrs_define
+
+from ..types import UNSET, Unset
+
+T = TypeVar("T", bound="Finding")
+
+
+@_attrs_define
+class Finding:
+    """
+    Attributes:
+        ok (bool): It is as it should be.
+        what (str): What was found, in words.
+        note (bool | Unset): Nothing is broken, but it may not be intended.
+        remedy (str | Unset): What to do about it.
+    """
+
+    ok: bool
+    what: str
+    note: bool | Unset = UNSET
+    remedy: str | Unset = UNSET
+
+    def to_dict(self) -> dict[str, Any]:
+        ok = self.ok
+
+        what = self.what
+
+        note = self.note
+
+        remedy = self.remedy
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update(
+            {
+                "ok": ok,
+                "what": what,
+            }
+        )
+        if note is not UNSET:
+            field_dict["note"] = note
+        if remedy is not UNSET:
+            field_dict["remedy"] = remedy
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls, src_dict: Mapping[str, Any]) -> Self:
+        d = dict(src_dict)
+        ok = d.pop("ok")
+
+        what = d.pop("what")
+
+        note = d.pop("note", UNSET)
+
+        remedy = d.pop("remedy", UNSET)
+
+        finding = cls(
+            ok=ok,
+            what=what,
+            note=note,
+            remedy=remedy,
+        )
+
+        return finding

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from attrs import define as _attrs_define
+
+if TYPE_CHECKING:
+    from ..models.grant import Grant
+    from ..models.grant_effects import GrantEffects
+
+
+T = TypeVar("T", bound="ReplacedGrants")
+
+
+@_attrs_define
+class ReplacedGrants:
+    """
+    Attributes:
+        effects (list[GrantEffects]): What callers lose and gain, for all that a grant before or after names, and for
+            each role.
+        grants (list[Grant]): An empty list: the roles of callers alone decide.
+        version (str): Of the grants. A change names the version that it is of.
+    """
+
+    effects: list[GrantEffects]
+    grants: list[Grant]
+    version: str
+
+    def to_dict(self) -> dict[str, Any]:
+        effects = []
+        for effects_item_data in self.effects:
+            effects_item = effects_item_data.to_dict()
+            effects.append(effects_item)
+
+        grants = []
+        for grants_item_data in self.grants:
+            grants_item = grants_item_data.to_dict()
+            grants.append(grants_item)
+
+        version = self.version
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update(
+            {
+                "effects": effects,
+                "grants": grants,
+                "version": version,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls, src_dict: Mapping[str, Any]) -> Self:
+        from ..models.grant import Grant
+        from ..models.grant_effects import GrantEffects
+
+        d = dict(src_dict)
+        effects = []
+        _effects = d.pop("effects")
+        for effects_item_data in _effects:
+            effects_item = GrantEffects.from_dict(effects_item_data)
+
+            effects.append(effects_item)
+
+        grants = []
+        _grants = d.pop("grants")
+        for grants_item_data in _grants:
+            grants_item = Grant.from_dict(grants_item_data)
+
+            grants.append(grants_item)
+
+        version = d.pop("version")
+
+        replaced_grants = cls(
+            effects=effects,
+            grants=grants,
+            version=version,
+        )
+
+        return replaced_grants

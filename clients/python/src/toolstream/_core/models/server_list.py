@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from attrs import define as _attrs_define
+
+if TYPE_CHECKING:
+    from ..models.list_metadata import ListMetadata
+    from ..models.server_entry import ServerEntry
+
+
+T = TypeVar("T", bound="ServerList")
+
+
+@_attrs_define
+class ServerList:
+    """
+    Attributes:
+        metadata (ListMetadata):
+        servers (list[ServerEntry]): By name.
+    """
+
+    metadata: ListMetadata
+    servers: list[ServerEntry]
+
+    def to_dict(self) -> dict[str, Any]:
+        metadata = self.metadata.to_dict()
+
+        servers = []
+        for servers_item_data in self.servers:
+            servers_item = servers_item_data.to_dict()
+            servers.append(servers_item)
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update(
+            {
+                "metadata": metadata,
+                "servers": servers,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls, src_dict: Mapping[str, Any]) -> Self:
+        from ..models.list_metadata import ListMetadata
+        from ..models.server_entry import ServerEntry
+
+        d = dict(src_dict)
+        metadata = ListMetadata.from_dict(d.pop("metadata"))
+
+        servers = []
+        _servers = d.pop("servers")
+        for servers_item_data in _servers:
+            servers_item = ServerEntry.from_dict(servers_item_data)
+
+            servers.append(servers_item)
+
+        server_list = cls(
+            metadata=metadata,
+            servers=servers,
+        )
+
+        return server_list

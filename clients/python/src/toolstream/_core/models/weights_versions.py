@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from attrs import define as _attrs_define
+
+if TYPE_CHECKING:
+    from ..models.damaged_weights import DamagedWeights
+    from ..models.kept_weights import KeptWeights
+
+
+T = TypeVar("T", bound="WeightsVersions")
+
+
+@_attrs_define
+class WeightsVersions:
+    """
+    Attributes:
+        damaged (list[DamagedWeights]): What is kept and cannot serve.
+        live (str): The version that searches rank by.
+        pinned (bool): It stays live whatever is learned.
+        versions (list[KeptWeights]): Newest first, the built-in weights last.
+    """
+
+    damaged: list[DamagedWeights]
+    live: str
+    pinned: bool
+    versions: list[KeptWeights]
+
+    def to_dict(self) -> dict[str, Any]:
+        damaged = []
+        for damaged_item_data in self.damaged:
+            damaged_item = damaged_item_data.to_dict()
+            damaged.append(damaged_item)
+
+        live = self.live
+
+        pinned = self.pinned
+
+        versions = []
+        for versions_item_data in self.versions:
+            versions_item = versions_item_data.to_dict()
+            versions.append(versions_item)
+
+        field_dict: dict[str, Any] = {}
+
+        field_dict.update(
+            {
+                "damaged": damaged,
+                "live": live,
+                "pinned": pinned,
+                "versions": versions,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls, src_dict: Mapping[str, Any]) -> Self:
+        from ..models.damaged_weights import DamagedWeights
+        from ..models.kept_weights import KeptWeights
+
+        d = dict(src_dict)
+        damaged = []
+        _damaged = d.pop("damaged")
+        for damaged_item_data in _damaged:
+            damaged_item = DamagedWeights.from_dict(damaged_item_data)
+
+            damaged.append(damaged_item)
+
+        live = d.pop("live")
+
+        pinned = d.pop("pinned")
+
+        versions = []
+        _versions = d.pop("versions")
+        for versions_item_data in _versions:
+            versions_item = KeptWeights.from_dict(versions_item_data)
+
+            versions.append(versions_item)
+
+        weights_versions = cls(
+            damaged=damaged,
+            live=live,
+            pinned=pinned,
+            versions=versions,
+        )
+
+        return weights_versions
