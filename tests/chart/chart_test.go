@@ -79,6 +79,13 @@ func must(t *testing.T, argv ...string) string {
 	return out
 }
 
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func helm(t *testing.T) string { return servertest.Program(t, servers.HelmName, "helm") }
 
 // template returns the arguments that render the chart for a cluster that has

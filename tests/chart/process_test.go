@@ -1,3 +1,5 @@
+//go:build unix
+
 package chart
 
 import (
@@ -247,11 +249,4 @@ func copyFile(t *testing.T, from, to string) {
 func write(t *testing.T, file, text string, mode os.FileMode) {
 	t.Helper()
 	check(t, os.WriteFile(file, []byte(text), mode))
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
