@@ -165,10 +165,7 @@ func (p *process) buildQuery(ctx context.Context) error {
 		return err
 	}
 	deps := query.Deps{
-		Policy: p.policy,
-		Shown: func(caller identity.Caller, session, search string, tools []string) {
-			p.calls.Shown(caller, session, search, tools) // which is built below
-		},
+		Policy:   p.policy,
 		Snapshot: p.indexes.Live().Snapshot, Publisher: p.bus, DeadLetters: p.indexes, Watcher: p.store, Logger: p.log, Registerer: p.metrics,
 	}
 	if p.apart {

@@ -50,6 +50,7 @@ func (p *process) buildCalls(known func() *sources.Service) error {
 		MCP: mcp.Connector{Version: p.version}, Repeats: repeats, Report: p.query.Feedback,
 		Logger: p.log, Registerer: p.metrics,
 	})
+	p.query.Connect(p.calls)
 	p.run("calls", p.calls.Run)
 	return nil
 }

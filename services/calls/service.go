@@ -86,6 +86,7 @@ type Service struct {
 	repeats  *repeats
 	records  *records
 	searches *searches
+	scopes   *scopes
 	reports  chan report
 	room     chan struct{} // a place for each call
 
@@ -102,7 +103,7 @@ func New(cfg Config, deps Deps) *Service {
 	s := &Service{
 		cfg: cfg, deps: deps, metrics: newMetrics(deps.Registerer),
 		repeats: &repeats{store: deps.Repeats, keep: cfg.Repeats, now: deps.Now, log: deps.Logger},
-		records: newRecords(deps.Now), searches: newSearches(deps.Now),
+		records: newRecords(deps.Now), searches: newSearches(deps.Now), scopes: newScopes(deps.Policy),
 		reports: make(chan report, keptReports), room: make(chan struct{}, cfg.AllAtOnce), gates: map[gateKey]*gate{},
 	}
 	s.pool = &pool{open: s.open, now: deps.Now, ways: map[wayKey]*held{}}

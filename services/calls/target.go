@@ -77,7 +77,7 @@ func (s *Service) allowed(caller identity.Caller, e *schema.Entity, h toolschema
 		return nil
 	}
 	want := actionOf(h)
-	scope, err := s.deps.Policy.Scope(caller, want)
+	scope, err := s.scopes.of(caller, want)
 	if err != nil {
 		return busy(http.StatusServiceUnavailable, 0, "%s", err)
 	}

@@ -169,6 +169,10 @@ func (f fakeConnections) Connection(c identity.Caller, e *schema.Entity, raw jso
 	return schema.Connection{Connected: true, Destructive: true, Health: &schema.Health{Calls: 1}}
 }
 
+func (fakeConnections) Troubled(*schema.Entity) bool { return false }
+
+func (fakeConnections) Shown(identity.Caller, string, string, []string) {}
+
 func TestResultsSayWhetherTheyCanBeCalled(t *testing.T) {
 	b := newDetailedBench(t)
 	if r := b.searched(t, schema.SearchRequest{}).Results[0]; r.Connected != nil {

@@ -133,11 +133,12 @@ func (s *Service) search(ctx context.Context, caller identity.Caller, req schema
 	answer.scale = found.Scale
 	answer.hits = behind(answer.hits, found, sr.model)
 	results, shown, entities := s.results(ctx, sr, q, answer)
+	s.yield(results, shown, entities)
 	form := s.detail(ctx, &req.Wanted, details(results, entities))
 	id := searchID(tenant, s.deps.Nonce(), shown)
 	s.record(ctx, sr, id, found.Vector, shown)
-	if s.deps.Shown != nil {
-		s.deps.Shown(caller, req.Session, id, toolsOf(shown))
+	if s.connections != nil {
+		s.connections.Shown(caller, req.Session, id, toolsOf(shown))
 	}
 	quarantined := len(results) == 0 && sr.quarantined(ctx)
 	resp := schema.SearchResponse{

@@ -116,11 +116,9 @@ type Deps struct {
 	Rewriter        Rewriter
 	Scorer          Scorer
 	Names           Names
-	Shown           func(caller identity.Caller, session, search string, tools []string) // hears what each search has shown; nil: nobody does
-	Troubled        func(e *schema.Entity) bool                                          // whether a tool stands behind its equals; nil: none does
-	ScoresElsewhere bool                                                                 // the Scorer waits for another process, which takes no processor here
-	Now             func() time.Time                                                     // of searches and feedback
-	Nonce           func() uint64                                                        // differs with every search
+	ScoresElsewhere bool             // the Scorer waits for another process, which takes no processor here
+	Now             func() time.Time // of searches and feedback
+	Nonce           func() uint64    // differs with every search
 	Logger          *slog.Logger
 	Registerer      prometheus.Registerer
 }
@@ -149,10 +147,14 @@ type Service struct {
 	searching, reporting, reading, scoring health.State
 }
 
-// Connections says whether tools can be called.
+// Connections are those to tools that can be called here. They ask nobody.
 type Connections interface {
-	// Connection says whether a caller can call a tool now, from what is known: it asks nobody.
+	// Connection says whether a caller can call a tool now, from what is known.
 	Connection(caller identity.Caller, e *schema.Entity, raw json.RawMessage) schema.Connection
+	// Troubled reports whether a tool stands behind results that score as well.
+	Troubled(e *schema.Entity) bool
+	// Shown hears which tools a search has shown to a caller, best first, and in which session.
+	Shown(caller identity.Caller, session, search string, tools []string)
 }
 
 // Connect lets answers say whether tools can be called. It is called before the service is.

@@ -1,0 +1,52 @@
+package query
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// broken connects no tool, and has these in trouble. It keeps what searches have shown.
+type broken struct {
+	tools []string
+	shown map[string][]string // by session
+}
+
+func (b *broken) Connection(identity.Caller, *schema.Entity, json.RawMessage) schema.Connection {
+	return schema.Connection{}
+}
+
+func (b *broken) Troubled(e *schema.Entity) bool { return slices.Contains(b.tools, e.ID) }
+
+func (b *broken) Shown(_ identity.Caller, session, search string, tools []string) {
+	b.shown[session] = append([]string{search}, tools...)
+}
+
+// A tool in trouble stands behind those that score as well, and before those that do not;
+// the search remembers the order that was shown.
+func TestToolsInTroubleYieldToTheirEquals(t *testing.T) {
+	b := newBench(t, tool("a", "", 100), tool("b", "", 99.9), tool("c", "", 99.8), tool("d", "", 60), tool("e", "", 59.9))
+	for _, tc := range []struct {
+		broken []string
+		want   []string
+	}{
+		{nil, []string{"a", "b", "c", "d", "e"}},
+		{[]string{"a"}, []string{"b", "c", "a", "d", "e"}},
+		{[]string{"a", "b"}, []string{"c", "a", "b", "d", "e"}},
+		{[]string{"a", "b", "c"}, []string{"a", "b", "c", "d", "e"}},
+		{[]string{"a", "d"}, []string{"b", "c", "a", "e", "d"}},
+	} {
+		calls := &broken{tools: tc.broken, shown: map[string][]string{}}
+		b.Connect(calls)
+		resp := b.search(t, schema.SearchRequest{Session: "of one agent"})
+		if got := ids(resp); !slices.Equal(got, tc.want) {
+			t.Errorf("with %q in trouble: %q, want %q", tc.broken, got, tc.want)
+		}
+		if got := calls.shown["of one agent"]; !slices.Equal(got, append([]string{resp.SearchID}, tc.want...)) {
+			t.Errorf("with %q in trouble %q was shown", tc.broken, got)
+		}
+	}
+}
