@@ -99,6 +99,10 @@ func (l *line) list(ctx context.Context) bool {
 	return true
 }
 
+// unsaid is the code of the error that the SDK itself makes of a request which HTTP has not
+// carried.
+const unsaid = -32005
+
 // failed returns the error of a call.
 func (l *line) failed(ctx context.Context, seen *sight, err error) error {
 	var said *jsonrpc.Error
@@ -107,7 +111,7 @@ func (l *line) failed(ctx context.Context, seen *sight, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.As(err, &said):
+	case errors.As(err, &said) && said.Code != unsaid:
 		out.Refused = true
 		out.Err = fmt.Errorf("the server answers with error %d: %s", said.Code, said.Message)
 	case errors.Is(err, sdk.ErrSessionMissing): // which it says before it looks at the call

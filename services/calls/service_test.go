@@ -1,0 +1,432 @@
+package calls
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// What becomes of a call is told to the caller, and reported on the search that showed the
+// tool: what the tool has answered teaches, anything else does not.
+func TestOutcomesAreReported(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		do   func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)
+		args string
+		want string
+		told []schema.FeedbackEvent
+	}{
+		{"an answer", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("yes"), nil }, `{}`,
+			"ok", []schema.FeedbackEvent{schema.Called, schema.Succeeded}},
+		{"a failure", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			r := said("no")
+			r.IsError = true
+			return r, nil
+		}, `{}`, "tool_error", []schema.FeedbackEvent{schema.Called, schema.Failed}},
+		{"an error", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return nil, errors.New("broken")
+		}, `{}`,
+			"protocol_error 502", []schema.FeedbackEvent{schema.ProtocolError}},
+		{"silence", func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, `{}`, "timeout 504", []schema.FeedbackEvent{schema.Timeout}},
+		{"arguments that are none", nil, `[]`, "invalid_arguments 422", []schema.FeedbackEvent{schema.InvalidArguments}},
+	} {
+		cfg := Config{}
+		if tc.name == "silence" {
+			cfg.Timeout = 100 * time.Millisecond
+		}
+		b := newBench(t, cfg)
+		b.serve(t, "shop", "sell", readOnly, handler(answering("sell", tc.do)))
+		r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell", Arguments: json.RawMessage(tc.args), SearchID: "s1"})
+		if got := outcome(r, err); got != tc.want {
+			t.Errorf("%s: %s, want %s (%v)", tc.name, got, tc.want, err)
+		}
+		if got := b.events(); !slices.Equal(got, tc.told) {
+			t.Errorf("%s: reported %q, want %q", tc.name, got, tc.told)
+		}
+	}
+}
+
+// A call that names no search is feedback on the caller's newest search that showed the tool.
+func TestTheSearchOfACallIsFound(t *testing.T) {
+	now := &clock{now: time.Now()}
+	b := newBench(t, Config{}, func(d *Deps) { d.Now = now.read })
+	b.serve(t, "shop", "sell", readOnly, handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("yes"), nil })))
+	b.Shown(ada, "", "first", []string{"shop/sell", "x"})
+	b.Shown(ada, "", "second", []string{"shop/sell"})
+	b.Shown(ada, "", "other tools", []string{"x"})
+	b.Shown(ada, "a session", "of the session", []string{"shop/sell"})
+	b.Shown(bob, "", "bob's", []string{"shop/sell"})
+	for _, tc := range []struct {
+		caller        identity.Caller
+		session, want string
+	}{
+		{ada, "", "second"}, {ada, "a session", "of the session"}, {ada, "another", "second"}, {bob, "", "bob's"}, {bob, "a session", "bob's"},
+	} {
+		r, err := b.Call(t.Context(), tc.caller, Request{Tool: "shop/sell", Session: tc.session})
+		if err != nil || r.SearchID != tc.want {
+			t.Errorf("%s in %q: of the search %q, want %q (%v)", tc.caller, tc.session, r.SearchID, tc.want, err)
+		}
+	}
+	now.pass(recent + time.Second)
+	if r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"}); err != nil || r.SearchID != "" {
+		t.Errorf("after %s: of the search %q (%v)", recent, r.SearchID, err)
+	}
+}
+
+// Who may not call a tool is told what is missing, and the tool is not called.
+func TestACallIsRefusedWithItsReason(t *testing.T) {
+	grants := func(list ...policy.Grant) func(*Deps) {
+		return func(d *Deps) { d.Policy = grantsOf(t, list...) }
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(*Deps)
+		caller identity.Caller
+		hints  string
+		set    func(*bench)
+		cfg    Config
+		want   string
+		says   string
+	}{
+		{name: "nobody asks", caller: ada, hints: readOnly, want: "ok"},
+		{name: "it can destroy", caller: ada, hints: changing, want: "refused 403", says: "calls.destructive"},
+		{name: "and may", caller: ada, hints: changing, cfg: Config{Destructive: true}, want: "ok"},
+		{name: "a reader", caller: identity.Caller{Tenant: ada.Tenant, Role: identity.Reader}, hints: readOnly, want: "refused 403", says: "role caller"},
+		{name: "a grant to call", change: grants(grant(policy.Call)), caller: ada, hints: readOnly, want: "ok"},
+		{name: "is none to destroy", change: grants(grant(policy.Call)), caller: ada, hints: changing, want: "refused 403", says: "destroy"},
+		{name: "as this is", change: grants(grant(policy.Destroy)), caller: ada, hints: changing, want: "ok"},
+		{name: "and to find is none to call", change: grants(grant(policy.Find)), caller: ada, hints: readOnly, want: "refused 403", says: "grants add allow call"},
+		{name: "another tenant", caller: identity.Caller{Tenant: "acme", Role: identity.Admin}, hints: readOnly, want: "refused 404", says: "no tool"},
+		{name: "no source", caller: ada, hints: readOnly, set: func(b *bench) { delete(b.sources, "shop") }, want: "refused 409", says: "not there"},
+		{name: "a paused one", caller: ada, hints: readOnly, set: func(b *bench) { s := b.sources["shop"]; s.State = paused; b.sources["shop"] = s }, want: "refused 409", says: "paused"},
+	} {
+		var called atomic.Int64
+		change := tc.change
+		if change == nil {
+			change = func(*Deps) {}
+		}
+		b := newBench(t, tc.cfg, change)
+		b.serve(t, "shop", "sell", tc.hints, handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			called.Add(1)
+			return said("yes"), nil
+		})))
+		if tc.set != nil {
+			tc.set(b)
+		}
+		r, err := b.Call(t.Context(), tc.caller, Request{Tool: "shop/sell"})
+		if got := outcome(r, err); got != tc.want || (called.Load() == 1) != (tc.want == "ok") {
+			t.Errorf("%s: %s, called %d times, want %s (%v)", tc.name, got, called.Load(), tc.want, err)
+		} else if err != nil && !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v, want %q in it", tc.name, err, tc.says)
+		}
+		e := b.entity("shop/sell")
+		if tc.caller.Tenant != ada.Tenant {
+			continue
+		}
+		if c := b.Connection(tc.caller, &e, b.tools["shop/sell"]); c.Connected != (tc.want == "ok") || c.Destructive != (tc.hints == changing) || !c.Connected && !strings.Contains(c.Why, tc.says) {
+			t.Errorf("%s: %+v", tc.name, c)
+		}
+	}
+}
+
+func grant(a policy.Action) policy.Grant {
+	return policy.Grant{Effect: policy.Allow, Action: a, On: "*", To: "*"}
+}
+
+// Callers share a connection, and one that the server has forgotten is made anew.
+func TestConnectionsAreSharedAndComeBack(t *testing.T) {
+	b := newBench(t, Config{})
+	do := func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return said(r.Session.ID()), nil
+	}
+	legacy := func() http.Handler {
+		h := handler(answering("sell", do))
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if strings.Contains(string(body), "server/discover") { // as a server of before 2026-07-28
+				http.Error(w, "unsupported", http.StatusBadRequest)
+				return
+			}
+			r.Body = io.NopCloser(strings.NewReader(string(body)))
+			h.ServeHTTP(w, r)
+		})
+	}
+	var now atomic.Pointer[http.Handler]
+	first := legacy()
+	now.Store(&first)
+	b.serve(t, "shop", "sell", readOnly, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*now.Load()).ServeHTTP(w, r) }))
+	sessions := map[string]bool{}
+	for range 5 {
+		r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions[textOf(r)] = true
+	}
+	if len(sessions) != 1 || sessions[""] {
+		t.Errorf("five calls went over the sessions %v", sessions)
+	}
+	again := legacy() // the server has restarted
+	now.Store(&again)
+	r, err := b.Call(t.Context(), bob, Request{Tool: "shop/sell"})
+	if err != nil || sessions[textOf(r)] {
+		t.Errorf("after a restart: %+v, %v", r, err)
+	}
+}
+
+// A call is repeated where that can do no harm, and not otherwise.
+func TestACallThatMayHaveRunIsNotRepeated(t *testing.T) {
+	for hints, want := range map[string]int64{readOnly: 2, changing: 1} {
+		b := newBench(t, Config{Destructive: true})
+		var called atomic.Int64
+		h := handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("yes"), nil }))
+		b.serve(t, "shop", "sell", hints, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if strings.Contains(string(body), `"tools/call"`) && called.Add(1) == 1 {
+				panic(http.ErrAbortHandler) // it has read the call, and breaks off
+			}
+			r.Body = io.NopCloser(strings.NewReader(string(body)))
+			h.ServeHTTP(w, r)
+		}))
+		r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"})
+		if called.Load() != want || (err == nil) != (want == 2) {
+			t.Errorf("with the hints %s it was called %d times, want %d: %s (%v)", hints, called.Load(), want, outcome(r, err), err)
+		}
+	}
+}
+
+// A tool that asks for something gets the answer of the caller, with the state that it gave.
+func TestInputIsPassedThrough(t *testing.T) {
+	b := newBench(t, Config{})
+	modern := &mcp.StreamableHTTPOptions{Stateless: true}
+	b.serve(t, "shop", "sell", readOnly, handler(answering("sell", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if len(r.Params.InputResponses) == 0 {
+			return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"size": &mcp.ElicitParams{Message: "Which size?"}}, RequestState: "state-1"}, nil
+		}
+		answer := r.Params.InputResponses["size"].(*mcp.ElicitResult)
+		return said(fmt.Sprint(answer.Action, answer.Content["size"], r.Params.RequestState)), nil
+	}), modern))
+	r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"})
+	if err != nil || r.Outcome != InputRequired || r.RequestState != "state-1" || !strings.Contains(string(r.InputRequests), "Which size?") {
+		t.Fatalf("%+v %s, %v", r, r.InputRequests, err)
+	}
+	r, err = b.Call(t.Context(), ada, Request{Tool: "shop/sell", RequestState: r.RequestState, InputResponses: json.RawMessage(`{"size":{"action":"accept","content":{"size":42}}}`)})
+	if err != nil || textOf(r) != "accept42state-1" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if r, err = b.Call(t.Context(), ada, Request{Tool: "shop/sell", InputResponses: json.RawMessage(`[]`)}); err == nil {
+		t.Errorf("answers that are none: %+v", r)
+	}
+}
+
+// A source that hangs takes places of its own callers alone, and no caller takes all of them.
+func TestASourceThatHangsHoldsNobodyElseUp(t *testing.T) {
+	b := newBench(t, Config{PerSource: 4, MaxWait: 50 * time.Millisecond, Timeout: time.Hour})
+	release := make(chan struct{})
+	b.serve(t, "slow", "sell", readOnly, handler(answering("sell", func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return said("late"), nil
+	})))
+	b.serve(t, "good", "sell", readOnly, handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("yes"), nil })))
+	var mu sync.Mutex
+	ends := map[string]int{}
+	call := func(caller identity.Caller, tool string) {
+		r, err := b.Call(t.Context(), caller, Request{Tool: tool})
+		mu.Lock()
+		defer mu.Unlock()
+		ends[tool+" "+outcome(r, err)]++
+		var e *Error
+		if errors.As(err, &e) && e.Again <= 0 {
+			t.Errorf("%v does not say when to come again", err)
+		}
+	}
+	var hang, rest sync.WaitGroup
+	for range 2 { // the share of a caller
+		hang.Go(func() { call(ada, "slow/sell") })
+	}
+	process(t, func() bool { return b.inUse("slow") == 2 })
+	rest.Go(func() { call(ada, "slow/sell") })
+	hang.Go(func() { call(bob, "slow/sell") })
+	for i := range 500 {
+		who := identity.Caller{Tenant: ada.Tenant, Subject: fmt.Sprint("agent ", i), Role: identity.Calling}
+		rest.Go(func() { call(who, "good/sell") })
+	}
+	rest.Wait()
+	close(release)
+	hang.Wait()
+	good := ends["good/sell ok"] + ends["good/sell refused 503"] + ends["good/sell refused 429"]
+	if good != 500 || ends["good/sell ok"] < 4 || ends["slow/sell ok"] != 3 || ends["slow/sell refused 429"] != 1 {
+		t.Errorf("calls ended as %v", ends)
+	}
+	t.Logf("%v", ends)
+	if n := len(b.room) + b.inUse("good") + b.inUse("slow"); n != 0 {
+		t.Errorf("%d places are still taken", n)
+	}
+}
+
+// inUse is how many places of a source are taken.
+func (b *bench) inUse(from string) int {
+	b.Service.mu.Lock()
+	g := b.gates[gateKey{identity.DefaultTenant, from}]
+	b.Service.mu.Unlock()
+	if g == nil {
+		return 0
+	}
+	g.bulkhead.mu.Lock()
+	defer g.bulkhead.mu.Unlock()
+	return g.used
+}
+
+// process waits until something holds.
+func process(t *testing.T, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatal("it did not come to pass")
+		}
+	}
+}
+
+// A source that does not answer is left alone for a while, which is told, and shows beside
+// its tools.
+func TestASourceThatDoesNotAnswerIsLeftAlone(t *testing.T) {
+	b := newBench(t, Config{Pause: time.Hour})
+	server := b.serve(t, "shop", "sell", readOnly, handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("yes"), nil })))
+	server.Close()
+	e := b.entity("shop/sell")
+	if b.Troubled(&e) {
+		t.Error("a tool that was never called is in trouble")
+	}
+	for i := range failuresInRow {
+		if r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"}); outcome(r, err) != "protocol_error 502" {
+			t.Errorf("call %d: %s (%v)", i, outcome(r, err), err)
+		} else if strings.Contains(err.Error(), "127.0.0.1") {
+			t.Errorf("the caller learns the address: %v", err)
+		}
+	}
+	_, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"})
+	var e2 *Error
+	if !errors.As(err, &e2) || e2.Status != http.StatusServiceUnavailable || e2.Again < 59*time.Minute {
+		t.Errorf("after %d failures: %v", failuresInRow, err)
+	}
+	if c := b.Connection(ada, &e, b.tools["shop/sell"]); c.Connected || c.Health == nil || c.Health.ErrorRate != 1 || !strings.Contains(c.Why, "left alone") {
+		t.Errorf("%+v", c)
+	}
+	if !b.Troubled(&e) {
+		t.Error("it is not in trouble")
+	}
+}
+
+// Calls with one key run once, whatever replica they come to.
+func TestCallsWithOneKeyRunOnce(t *testing.T) {
+	var called atomic.Int64
+	one, two := newBench(t, Config{}), newBench(t, Config{})
+	two.Service.repeats.store = one.store
+	h := handler(answering("sell", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if strings.Contains(string(r.Params.Arguments), "broken") {
+			called.Add(1)
+			return nil, errors.New("broken")
+		}
+		return said(fmt.Sprint("number ", called.Add(1))), nil
+	}))
+	server := one.serve(t, "shop", "sell", readOnly, h)
+	two.sources["shop"], two.tools = Source{Spec: source.Spec{Kind: source.MCP, URL: server.URL}}, one.tools
+	var g sync.WaitGroup
+	var repeated atomic.Int64
+	for i := range 20 {
+		g.Go(func() {
+			r, err := []*bench{one, two}[i%2].Call(t.Context(), ada, Request{Tool: "shop/sell", IdempotencyKey: "k", Arguments: json.RawMessage(`{"n":1}`)})
+			if err != nil || textOf(r) != "number 1" {
+				t.Errorf("%+v, %v", r, err)
+			}
+			if r.Repeated {
+				repeated.Add(1)
+			}
+		})
+	}
+	g.Wait()
+	if called.Load() != 1 || repeated.Load() != 19 {
+		t.Errorf("called %d times, repeated %d", called.Load(), repeated.Load())
+	}
+	if r, err := two.Call(t.Context(), ada, Request{Tool: "shop/sell", IdempotencyKey: "k", Arguments: json.RawMessage(`{"n":2}`)}); outcome(r, err) != "invalid /idempotency_key" {
+		t.Errorf("with other arguments: %s", outcome(r, err))
+	}
+	if r, err := two.Call(t.Context(), bob, Request{Tool: "shop/sell", IdempotencyKey: "k", Arguments: json.RawMessage(`{"n":2}`)}); err != nil || textOf(r) != "number 2" {
+		t.Errorf("another caller's: %+v, %v", r, err)
+	}
+	for range 2 { // what has run and failed is not run again
+		if r, err := one.Call(t.Context(), ada, Request{Tool: "shop/sell", IdempotencyKey: "b", Arguments: json.RawMessage(`{"x":"broken"}`)}); outcome(r, err) != "protocol_error 502" {
+			t.Errorf("a failure: %s", outcome(r, err))
+		}
+	}
+	if called.Load() != 3 {
+		t.Errorf("called %d times", called.Load())
+	}
+}
+
+// Whose call was left behind by a replica is told that nobody knows what became of it, and
+// the key is free once it has expired.
+func TestACallThatWasLeftBehindIsNotRepeated(t *testing.T) {
+	now := &clock{now: time.Now()}
+	r := &repeats{store: &memory{values: map[string]stream.Entry{}}, keep: time.Hour, now: now.read, log: slog.New(slog.DiscardHandler)}
+	of := repeat{"default.x", "digest"}
+	if _, err := r.begin(t.Context(), of, time.Minute); err != nil { // and it dies
+		t.Fatal(err)
+	}
+	run := func(context.Context) (Result, error) { return Result{Outcome: OK}, nil }
+	now.pass(2 * time.Minute)
+	if got, err := r.once(t.Context(), of, time.Minute, run); outcome(got, err) != "refused 409" {
+		t.Errorf("after its time: %s", outcome(got, err))
+	}
+	now.pass(time.Hour)
+	if got, err := r.once(t.Context(), of, time.Minute, run); outcome(got, err) != "ok" || got.Repeated {
+		t.Errorf("once the key has expired: %s, %v", outcome(got, err), got.Repeated)
+	}
+}
+
+// A call that did not come as far as its tool leaves its key free.
+func TestARefusedCallLeavesItsKeyFree(t *testing.T) {
+	b := newBench(t, Config{})
+	server := b.serve(t, "shop", "sell", readOnly, handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("yes"), nil })))
+	to := b.sources["shop"]
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	b.sources["shop"] = Source{Spec: source.Spec{Kind: source.MCP, URL: gone.URL}}
+	call := Request{Tool: "shop/sell", IdempotencyKey: "k"}
+	if r, err := b.Call(t.Context(), ada, call); outcome(r, err) != "protocol_error 502" {
+		t.Errorf("while it is gone: %s", outcome(r, err))
+	}
+	b.sources["shop"] = to
+	if r, err := b.Call(t.Context(), ada, call); err != nil || r.Repeated {
+		t.Errorf("%s is back: %+v, %v", server.URL, r, err)
+	}
+}
