@@ -239,3 +239,10 @@ func grantsOf(t testing.TB, list ...policy.Grant) *policy.Store {
 	}
 	return store
 }
+
+// toolIs returns one tool, whatever is asked for.
+func toolIs(e schema.Entity, raw json.RawMessage) func(context.Context, identity.Caller, policy.Action, string) (schema.Entity, json.RawMessage, error) {
+	return func(context.Context, identity.Caller, policy.Action, string) (schema.Entity, json.RawMessage, error) {
+		return e, raw, nil
+	}
+}

@@ -1,0 +1,268 @@
+package calls
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/permit"
+	"github.com/toolstream/toolstream/internal/source"
+)
+
+// What an HTTP API answers comes as content that a model can read.
+func TestAnswersOfAPIsAreContent(t *testing.T) {
+	png := []byte("\x89PNG\r\n\x1a\n....")
+	answers := map[string]func(http.ResponseWriter){
+		"/json": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			fmt.Fprint(w, `{"a":12345678901234567890}`)
+		},
+		"/html":    func(w http.ResponseWriter) { fmt.Fprint(w, "<html><p>hello") },
+		"/png":     func(w http.ResponseWriter) { w.Header().Set("Content-Type", "image/png"); _, _ = w.Write(png) },
+		"/zip":     func(w http.ResponseWriter) { w.Header().Set("Content-Type", "application/zip"); _, _ = w.Write(png) },
+		"/nothing": func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) },
+		"/missing": func(w http.ResponseWriter) { http.Error(w, "no such boat", http.StatusNotFound) },
+		"/long": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"a":"%s"}`, strings.Repeat("x", 5000))
+		},
+		"/big": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "image/png")
+			_, _ = w.Write(make([]byte, 5000))
+		},
+	}
+	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answers[r.URL.Path](w) })
+	b := newBench(t, Config{MaxResult: 2048})
+	server := b.api(t, "boats", "GET", "/json", api)
+	image := base64.StdEncoding.EncodeToString(png)
+	for path, want := range map[string]string{
+		"/json":    `ok 200 [{"type":"text","text":"{\"a\":12345678901234567890}"}] {"a":12345678901234567890}`,
+		"/html":    `ok 200 [{"type":"text","text":"\u003chtml\u003e\u003cp\u003ehello"}] `,
+		"/png":     `ok 200 [{"data":"` + image + `","mimeType":"image/png","type":"image"}] `,
+		"/zip":     `ok 200 [{"resource":{"blob":"` + image + `","mimeType":"application/zip","uri":"` + server.URL + `/zip"},"type":"resource"}] `,
+		"/nothing": `ok 204 [{"type":"text","text":"The API answers 204 No Content."}] `,
+		"/missing": `tool_error 404 [{"type":"text","text":"The API answers 404 Not Found."},{"type":"text","text":"no such boat\n"}] `,
+		"/long":    `ok 200 [{"type":"text","text":"{\"a\":\"` + strings.Repeat("x", 2042) + `"}] `,
+		"/big":     `ok 200 [{"type":"text","text":"[an answer of type image/png is left out: it is larger than 2048 bytes]"}] `,
+	} {
+		b.operation("boats", "GET", path, server.URL)
+		r, err := b.Call(t.Context(), ada, Request{Tool: "boats/" + path})
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		content, err := json.Marshal(r.Content)
+		if got := fmt.Sprintf("%s %d %s %s", r.Outcome, r.Status, content, r.Structured); err != nil || got != want {
+			t.Errorf("%s: %s\nwant %s", path, got, want)
+		}
+		if long := path == "/long" || path == "/big"; r.Truncated != long {
+			t.Errorf("%s: truncated %v", path, r.Truncated)
+		}
+	}
+}
+
+// The servers of a document are addresses like any other, and so is where they redirect to.
+func TestAPIsAreCalledWhereTheyMayBe(t *testing.T) {
+	var sent []string
+	var mu sync.Mutex
+	note := func(r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		sent = append(sent, r.Method+" "+r.URL.Path)
+	}
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { note(r) }))
+	defer other.Close()
+	b := newBench(t, Config{Destructive: true})
+	server := b.api(t, "boats", "GET", "/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		note(r)
+		switch r.URL.Path {
+		case "/away":
+			http.Redirect(w, r, other.URL+"/stolen", http.StatusFound)
+		case "/moved":
+			http.Redirect(w, r, "/here", http.StatusTemporaryRedirect)
+		}
+	}))
+	for _, tc := range []struct{ method, path, server, want, sent string }{
+		{"GET", "/latest/meta-data/", "http://169.254.169.254", "refused 409", ""},
+		{"GET", "/", "http://[fd00:ec2::254]", "refused 409", ""},
+		{"GET", "/", "http://10.0.0.1", "refused 409", ""},
+		{"GET", "/", "file:///etc/passwd", "refused 409", ""},
+		{"GET", "/", "http://user:pass@127.0.0.1", "refused 409", ""},
+		{"GET", "/away", server.URL, "refused 409", "GET /away"},
+		{"POST", "/away", server.URL, "tool_error", "POST /away"},
+		{"GET", "/moved", server.URL, "ok", "GET /moved GET /here"},
+		{"DELETE", "/moved", server.URL, "tool_error", "DELETE /moved"},
+	} {
+		sent = nil
+		b.operation("boats", tc.method, tc.path, tc.server)
+		r, err := b.Call(t.Context(), ada, Request{Tool: "boats/" + tc.path})
+		if got := outcome(r, err); got != tc.want || strings.Join(sent, " ") != tc.sent {
+			t.Errorf("%s %s at %s: %s, sent %q (%v); want %s, %q", tc.method, tc.path, tc.server, got, sent, err, tc.want, tc.sent)
+		}
+	}
+}
+
+// The credential of a source goes to its hosts, whatever server a document names.
+func TestACredentialStaysWithItsHosts(t *testing.T) {
+	t.Setenv("BOAT_TOKEN", "s3cret")
+	saw := map[string]string{}
+	keep := func(name string) http.Handler {
+		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { saw[name] = r.Header.Get("Authorization") })
+	}
+	b := newBench(t, Config{})
+	own := b.api(t, "boats", "GET", "/", keep("own"))
+	other := httptest.NewServer(keep("other"))
+	defer other.Close()
+	b.places.Credentials = map[string]outbound.Credential{"boat": {Kind: outbound.Bearer, Hosts: []string{strings.TrimPrefix(own.URL, "http://")}, Env: "BOAT_TOKEN"}}
+	s := b.sources["boats"]
+	s.Auth = &source.Auth{Credential: "boat"}
+	b.sources["boats"] = s
+	for _, server := range []string{own.URL, other.URL} {
+		b.operation("boats", "GET", "/", server)
+		if r, err := b.Call(t.Context(), ada, Request{Tool: "boats//"}); err != nil {
+			t.Errorf("%s: %+v, %v", server, r, err)
+		}
+	}
+	if saw["own"] != "Bearer s3cret" || saw["other"] != "" {
+		t.Errorf("sent %q", saw)
+	}
+}
+
+// A tool is called with a token that the identity provider gives for the caller's, which
+// itself goes nowhere else.
+func TestTheCallersTokenIsExchanged(t *testing.T) {
+	t.Setenv("CLIENT_SECRET", "s3cret")
+	var mu sync.Mutex
+	var asked []url.Values
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := r.ParseForm(); err != nil {
+			t.Error(err)
+		}
+		id, secret, _ := r.BasicAuth()
+		mu.Lock()
+		defer mu.Unlock()
+		w.Header().Set("Content-Type", "application/json")
+		subject := r.PostForm.Get("subject_token")
+		switch {
+		case id != "toolstream" || secret != "s3cret":
+			http.Error(w, `{"error":"invalid_client"}`, http.StatusUnauthorized)
+		case subject == "ada's token" || subject == "bob's token":
+			asked = append(asked, r.PostForm)
+			fmt.Fprintf(w, `{"access_token":"for %s","issued_token_type":"urn:ietf:params:oauth:token-type:access_token","token_type":"Bearer","expires_in":300}`, subject)
+		default:
+			http.Error(w, `{"error":"invalid_grant"}`, http.StatusBadRequest)
+		}
+	}))
+	defer provider.Close()
+	saw := map[string]bool{}
+	keep := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			saw[r.Header.Get("Authorization")] = true
+			mu.Unlock()
+			next.ServeHTTP(w, r)
+		})
+	}
+	b := newBench(t, Config{})
+	api := b.api(t, "boats", "GET", "/", keep(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "yes") })))
+	server := b.serve(t, "shop", "sell", readOnly, keep(handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("yes"), nil }))))
+	host := func(address string) string { return strings.TrimPrefix(address, "http://") }
+	b.places.Credentials = map[string]outbound.Credential{"corp": {
+		Kind: outbound.Exchange, Hosts: []string{host(api.URL), host(server.URL), host(provider.URL)}, ClientID: "toolstream", Env: "CLIENT_SECRET",
+		TokenURL: provider.URL + "/token", Audience: "boats", Scope: "sail",
+	}}
+	for name, s := range b.sources {
+		s.Auth = &source.Auth{Credential: "corp"}
+		b.sources[name] = s
+	}
+	of := func(token string) context.Context { return identity.WithToken(t.Context(), token) }
+	for range 3 {
+		for _, tool := range []string{"boats//", "shop/sell"} {
+			for caller, ctx := range map[string]context.Context{"ada": of("ada's token"), "bob": of("bob's token")} {
+				if r, err := b.Call(ctx, identity.Caller{Tenant: ada.Tenant, Subject: caller, Role: identity.Calling}, Request{Tool: tool}); err != nil || textOf(r) != "yes" {
+					t.Errorf("%s of %s: %+v, %v", tool, caller, r, err)
+				}
+			}
+		}
+	}
+	if len(saw) != 2 || !saw["Bearer for ada's token"] || !saw["Bearer for bob's token"] {
+		t.Errorf("the tools' servers saw %v", saw)
+	}
+	if len(asked) != 4 { // for each caller and source, once
+		t.Errorf("asked for %d tokens", len(asked))
+	}
+	if f := asked[0]; f.Get("grant_type") != "urn:ietf:params:oauth:grant-type:token-exchange" || f.Get("audience") != "boats" || f.Get("scope") != "sail" ||
+		f.Get("subject_token_type") != "urn:ietf:params:oauth:token-type:access_token" {
+		t.Errorf("asked with %v", f)
+	}
+	if r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"}); outcome(r, err) != "refused 403" {
+		t.Errorf("without a token: %s (%v)", outcome(r, err), err)
+	}
+	if r, err := b.Call(of("a forged one"), ada, Request{Tool: "boats//"}); outcome(r, err) != "protocol_error 502" || strings.Contains(err.Error(), "forged") {
+		t.Errorf("with a token that is refused: %s (%v)", outcome(r, err), err)
+	}
+}
+
+// Tools that have no source are called where the settings say, and at no private address
+// that was not allowed.
+func TestProvidersHaveTheAddressesOfTheSettings(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "of "+r.URL.Path) }))
+	defer api.Close()
+	b := newBench(t, Config{Providers: map[string]source.Provider{
+		"sent": {Kind: source.OpenAPI, URL: api.URL + "/v2"}, "acme": {Kind: source.OpenAPI, URL: api.URL, Tenants: []string{"acme"}},
+		"files": {Kind: source.MCP, Command: []string{"rm", "-rf"}},
+	}})
+	b.places.Permit = permit.Permit{Commands: []string{"npx files"}}
+	for from, want := range map[string]string{"sent": "ok", "acme": "refused 409", "other": "refused 409", "files": "refused 409"} {
+		b.operation(from, "GET", "/boats", "https://document.example")
+		e := b.entity(from + "//boats")
+		e.From, e.Format = "", source.OpenAPI
+		if from == "files" {
+			e.Format = source.MCP
+			b.tools[e.ID] = json.RawMessage(`{"name":"list","annotations":{"readOnlyHint":true}}`)
+		}
+		raw := b.tools[e.ID]
+		b.deps.Tool = toolIs(e, raw)
+		r, err := b.Call(t.Context(), ada, Request{Tool: e.ID})
+		if got := outcome(r, err); got != want || err == nil && textOf(r) != "of /v2/boats" {
+			t.Errorf("of %s: %s %q (%v), want %s", from, got, textOf(r), err, want)
+		}
+		if c := b.Connection(ada, &e, raw); c.Connected != (want == "ok") {
+			t.Errorf("of %s: %+v", from, c)
+		}
+	}
+}
+
+// A caller who leaves has the call cancelled.
+func TestACallEndsWithItsCaller(t *testing.T) {
+	b := newBench(t, Config{Timeout: time.Hour})
+	began, ended := make(chan struct{}), make(chan struct{})
+	b.serve(t, "shop", "sell", readOnly, handler(answering("sell", func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		close(began)
+		<-ctx.Done()
+		close(ended)
+		return nil, ctx.Err()
+	})))
+	ctx, leave := context.WithCancel(t.Context())
+	go func() { <-began; leave() }()
+	if _, err := b.Call(ctx, ada, Request{Tool: "shop/sell"}); err != context.Canceled {
+		t.Errorf("got %v", err)
+	}
+	select {
+	case <-ended:
+	case <-t.Context().Done():
+		t.Error("the tool goes on")
+	}
+}
