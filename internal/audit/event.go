@@ -31,6 +31,7 @@ type Details struct {
 	Decision Decision  // Allowed when empty
 	Reason   string    // of a denial: a few words, none of the caller's
 	Search   string    // id
+	Call     *Call     // of a tool
 	Changed  []string  // grants, each after + or -
 }
 
@@ -61,6 +62,9 @@ func Annotate(ctx context.Context, d Details) {
 	defer n.mu.Unlock()
 	n.details.Tools = append(n.details.Tools, d.Tools...)
 	n.details.Changed = append(n.details.Changed, d.Changed...)
+	if d.Call != nil {
+		n.details.Call = d.Call
+	}
 	for to, value := range map[*string]string{
 		&n.details.Tenant: d.Tenant, &n.details.Policy: d.Policy, &n.details.Reason: d.Reason, &n.details.Search: d.Search,
 		(*string)(&n.details.Decision): string(d.Decision),

@@ -293,7 +293,7 @@ func (l *Log) record(ctx context.Context, e Event) (stream.Message, error) {
 		r.After = c.after
 	}
 	private := Private{
-		Subject: e.Caller.Subject, Groups: e.Caller.Groups, Address: e.Address, Path: e.Path, Tools: e.Tools, Reason: e.Reason, Search: e.Search, Changed: e.Changed,
+		Subject: e.Caller.Subject, Groups: e.Caller.Groups, Address: e.Address, Path: e.Path, Tools: e.Tools, Reason: e.Reason, Search: e.Search, Call: e.Call, Changed: e.Changed,
 	}
 	if !private.empty() {
 		k, err := l.deps.Keys.forSealing(ctx, tenant)

@@ -65,7 +65,14 @@ type Private struct {
 	Tools   []ToolRef `json:"tools,omitempty" doc:"Tools and providers that it was done with."`
 	Reason  string    `json:"reason,omitempty" doc:"Of a denial."`
 	Search  string    `json:"search,omitempty" doc:"Id of the search."`
+	Call    *Call     `json:"call,omitempty" doc:"Of a call of a tool, where calls.record asks for it."`
 	Changed []string  `json:"changed,omitempty" doc:"Grants that were added, after a +, and removed, after a -."`
+}
+
+// Call is what a tool was called with, and what came of it.
+type Call struct {
+	Arguments string `json:"arguments,omitempty" doc:"The first 4 KiB of their JSON."`
+	Result    string `json:"result,omitempty" doc:"The first 4 KiB of its JSON, or the error."`
 }
 
 func (p *Private) empty() bool { return reflect.ValueOf(p).Elem().IsZero() }

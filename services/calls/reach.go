@@ -15,7 +15,9 @@ import (
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/jsondoc"
 	"github.com/toolstream/toolstream/internal/outbound"
+	"github.com/toolstream/toolstream/internal/redact"
 	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/text"
 )
 
 // open makes a way to a source.
@@ -118,9 +120,14 @@ func (s *Service) on(ctx context.Context, c *call, w *way) (Result, error) {
 	return resultOf(answer, s.cfg.MaxResult), nil
 }
 
-// problem returns the text of an error without addresses: who calls a tool is not to learn
-// where it is.
-func problem(err error) string {
+// problem returns the text of an error without addresses and secrets: who calls a tool is
+// not to learn where it is, or what it is asked with.
+func problem(err error) string { return redact.Text(text.Truncate(cause(err), maxProblem)) }
+
+// maxProblem bounds what is told of an error, in bytes.
+const maxProblem = 2 << 10
+
+func cause(err error) string {
 	var at *url.Error
 	if errors.As(err, &at) {
 		err = at.Err

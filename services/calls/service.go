@@ -23,6 +23,7 @@ import (
 	"github.com/toolstream/toolstream/internal/permit"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/internal/toolschema"
 	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -164,8 +165,23 @@ func (s *Service) Call(ctx context.Context, caller identity.Caller, r Request) (
 	if c.tool.ID != "" && outcome != "" && !result.Repeated {
 		s.report(caller, c.SearchID, c.tool.ID, outcome)
 	}
+	if s.cfg.Record && c.tool.ID != "" {
+		audit.Annotate(ctx, audit.Details{Call: recorded(c.Arguments, result, err)})
+	}
 	result.Tool, result.SearchID, result.TookMS = c.tool.ID, c.SearchID, float64(took.Microseconds())/1000
 	return result, err
+}
+
+// maxRecorded bounds what the audit log holds of arguments and of a result, in bytes.
+const maxRecorded = 4 << 10
+
+// recorded returns what the audit log holds of a call.
+func recorded(arguments json.RawMessage, r Result, err error) *audit.Call {
+	said, _ := json.Marshal(r) // texts and numbers always encode
+	if err != nil {
+		said = []byte(err.Error())
+	}
+	return &audit.Call{Arguments: text.Truncate(string(arguments), maxRecorded), Result: text.Truncate(string(said), maxRecorded)}
 }
 
 // outcomeOf returns how a call ended, empty where it came to none.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/source"
@@ -390,6 +391,25 @@ func TestCallsWithOneKeyRunOnce(t *testing.T) {
 	}
 	if called.Load() != 3 {
 		t.Errorf("called %d times", called.Load())
+	}
+}
+
+// The audit log has the tool of a call, and the rest only if it is asked for.
+func TestTheAuditLogHasNoArgumentsUnlessAsked(t *testing.T) {
+	for _, record := range []bool{false, true} {
+		b := newBench(t, Config{Record: record})
+		b.serve(t, "shop", "sell", readOnly, handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("a secret"), nil })))
+		ctx, notes := audit.WithNotes(t.Context())
+		if _, err := b.Call(ctx, ada, Request{Tool: "shop/sell", Arguments: json.RawMessage(`{"to":"whom"}`), SearchID: "s"}); err != nil {
+			t.Fatal(err)
+		}
+		got := notes.Take()
+		if len(got.Tools) != 1 || got.Tools[0].ID != "shop/sell" || got.Search != "s" {
+			t.Errorf("recorded is %+v", got)
+		}
+		if whole := got.Call != nil && strings.Contains(got.Call.Result, "a secret") && got.Call.Arguments == `{"to":"whom"}`; whole != record || got.Call != nil && !record {
+			t.Errorf("with calls.record %v: %+v", record, got.Call)
+		}
 	}
 }
 
