@@ -214,7 +214,7 @@ clients:
 {{- end }}
 {{- end }}
 {{- with $v.sources.existingSecret }}
-{{- if has $.service (list "ingest" "embedded") }}
+{{- if has $.service (list "ingest" "query" "embedded") }}
 sources:
   secretName: {{ . }}
   defaultMode: 0440
