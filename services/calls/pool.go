@@ -182,9 +182,9 @@ func (p *pool) idle(_ wayKey, h *held) bool {
 	return h.users == 0 && p.now().Sub(h.used) > idleFor
 }
 
-// print returns what stands for a declaration: what does not say how a source is reached is
+// fingerprint returns what stands for a declaration: what does not say how a source is reached is
 // left out of it.
-func print(spec source.Spec) string {
+func fingerprint(spec source.Spec) string {
 	raw, _ := json.Marshal(source.Spec{ // texts and truth values always encode
 		Kind: spec.Kind, URL: spec.URL, Command: spec.Command, Auth: spec.Auth, AllowPrivate: spec.AllowPrivate,
 	})

@@ -158,5 +158,6 @@ func (s *Service) reachable(e *schema.Entity, to target) error {
 // Troubled reports whether a tool stands behind its equals: its source is left alone, or
 // nearly all of its recent calls had no answer.
 func (s *Service) Troubled(e *schema.Entity) bool {
-	return s.left(gateKey{e.Tenant, e.From}) || s.records.fails(toolKey{e.Tenant, e.ID})
+	to, err := s.locate(e)
+	return err == nil && s.left(gateKey{e.Tenant, to.name}) || s.records.fails(toolKey{e.Tenant, e.ID})
 }
