@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"slices"
 
 	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -55,6 +56,28 @@ func (sr *search) first(ctx context.Context, h ranking.Hit) (ranking.Hit, known,
 		}
 		h = others[0]
 	}
+}
+
+// callable returns a hit and what the catalogue says of it, or the first of its copies where the
+// caller can call that and not the hit, with whether it can be called.
+func (s *Service) callable(ctx context.Context, sr *search, h ranking.Hit, entity known) (ranking.Hit, known, *schema.Connection) {
+	connection := s.connection(sr.caller, &entity)
+	if connection == nil || connection.Connected {
+		return h, entity, connection
+	}
+	for i, other := range h.Others {
+		of, ok := sr.entity(ctx, other)
+		if !ok || sr.hides(&of.Entity) {
+			continue
+		}
+		if c := s.connection(sr.caller, &of); c != nil && c.Connected {
+			rest := slices.Delete(slices.Clone(h.Others), i, i+1)
+			h.Others = nil
+			other.Others = append([]ranking.Hit{h}, rest...)
+			return other, of, c
+		}
+	}
+	return h, entity, connection
 }
 
 // there returns the hits that were not deleted.

@@ -48,6 +48,18 @@ func TestADeletedToolHidesNoCopy(t *testing.T) {
 	}
 }
 
+// Where only a copy can be called, it stands for the others.
+func TestACopyThatCanBeCalledStandsForTheOthers(t *testing.T) {
+	b := newBench(t, offered("copy", "b", 50, 2), offered("original", "a", 48, 1))
+	b.Connect(fakeConnections{"a"})
+	for _, connected := range []bool{false, true} {
+		resp := b.search(t, schema.SearchRequest{Connected: connected})
+		if got := ids(resp); !slices.Equal(got, []string{"copy"}) || !slices.Equal(resp.Results[0].AlsoOfferedBy, []schema.Offer{{ID: "original", Provider: "a"}}) {
+			t.Errorf("connected %v: %+v", connected, resp.Results)
+		}
+	}
+}
+
 // Feedback on an offer that was only named is taken, and the impression has it.
 func TestFeedbackOnAnotherOfferIsTaken(t *testing.T) {
 	b := newBench(t, offered("copy", "b", 50, 2), offered("original", "a", 48, 1))

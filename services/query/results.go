@@ -26,11 +26,11 @@ func (s *Service) results(ctx context.Context, sr *search, q rewritten, found or
 		if !ok {
 			continue
 		}
+		h, entity, connection := s.callable(ctx, sr, h, entity)
 		confidence := sr.confidence(h, found.scale)
 		if confidence < sr.req.MinConfidence {
 			continue
 		}
-		connection := s.connection(sr.caller, &entity)
 		if sr.req.Connected && connection != nil && !connection.Connected {
 			continue
 		}
