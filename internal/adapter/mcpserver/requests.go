@@ -46,6 +46,7 @@ func (s *Server) search(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallT
 		Providers   []string          `json:"providers"`
 		Tags        []string          `json:"tags"`
 		Arguments   map[string]string `json:"arguments"`
+		Connected   bool              `json:"connected"`
 		TokenBudget *int              `json:"token_budget"`
 	}
 	if err := read(r.Params.Arguments, &in); err != nil {
@@ -61,6 +62,9 @@ func (s *Server) search(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallT
 	}
 	if len(in.Arguments) > 0 {
 		request["arguments"] = in.Arguments
+	}
+	if in.Connected {
+		request["connected"] = true
 	}
 	var answer struct {
 		SearchID    string `json:"search_id"`
@@ -111,9 +115,18 @@ func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 	return s.run(ctx, c, r)
 }
 
-// callNamed calls the tool that has the name of the request, as clients call pinned tools.
-func (s *Server) callNamed(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	return s.run(ctx, toolCall{tool: r.Params.Name, arguments: r.Params.Arguments}, r)
+// byCallTool returns the call of a pinned tool, which clients call by its name, as one of
+// call_tool.
+func byCallTool(r *sdk.CallToolRequest) *sdk.CallToolRequest {
+	in := map[string]any{"tool_name": r.Params.Name}
+	if len(r.Params.Arguments) > 0 {
+		in["arguments"] = r.Params.Arguments
+	}
+	out, params := *r, *r.Params
+	params.Name = callName
+	params.Arguments, _ = json.Marshal(in) // of a request that was read from JSON
+	out.Params = &params
+	return &out
 }
 
 // run calls a tool by the API, which decides on the name in the path of the request: that of
@@ -133,11 +146,11 @@ func (s *Server) run(ctx context.Context, c toolCall, r *sdk.CallToolRequest) (*
 		request["request_state"] = r.Params.RequestState
 	}
 	var answer struct {
-		Content       json.RawMessage `json:"content"`
-		Structured    json.RawMessage `json:"structured"`
-		IsError       bool            `json:"is_error"`
-		InputRequests json.RawMessage `json:"input_requests"`
-		RequestState  string          `json:"request_state"`
+		Content       json.RawMessage     `json:"content"`
+		Structured    json.RawMessage     `json:"structured"`
+		IsError       bool                `json:"is_error"`
+		InputRequests map[string]question `json:"input_requests"`
+		RequestState  string              `json:"request_state"`
 	}
 	if err := s.api.Post(ctx, client.Path("/v1/tools", c.tool)+":call", request, &answer); err != nil {
 		return refusal(err)
@@ -147,6 +160,9 @@ func (s *Server) run(ctx context.Context, c toolCall, r *sdk.CallToolRequest) (*
 		wire["structuredContent"] = answer.Structured
 	}
 	if len(answer.InputRequests) > 0 {
+		if method := unanswerable(r.ClientCapabilities(), answer.InputRequests); method != "" {
+			return mistake("%s asks something back before it runs (%s), which your client cannot answer", c.tool, method), nil
+		}
 		wire = map[string]any{"inputRequests": answer.InputRequests, "requestState": answer.RequestState}
 	}
 	raw, err := json.Marshal(wire)
@@ -158,6 +174,28 @@ func (s *Server) run(ctx context.Context, c toolCall, r *sdk.CallToolRequest) (*
 		return nil, fmt.Errorf("result of %s: %w", c.tool, err)
 	}
 	return out, nil
+}
+
+// question is what a tool asks back of a client.
+type question struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params,omitempty"`
+}
+
+// unanswerable returns the method of a question that a client has not said that it answers. The
+// protocol forbids to ask it.
+func unanswerable(of *sdk.ClientCapabilities, questions map[string]question) string {
+	if of == nil {
+		of = &sdk.ClientCapabilities{}
+	}
+	//lint:ignore SA1019 tools may ask for all of these as long as the protocol has them
+	answers := map[string]bool{"elicitation/create": of.Elicitation != nil, "sampling/createMessage": of.Sampling != nil, "roots/list": of.RootsV2 != nil}
+	for _, q := range questions {
+		if !answers[q.Method] {
+			return q.Method
+		}
+	}
+	return ""
 }
 
 // toolCall is what call_tool is asked to call.

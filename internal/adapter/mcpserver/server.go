@@ -64,7 +64,7 @@ func (s *Server) Run(ctx context.Context, t sdk.Transport) error { return s.mcp.
 func (s *Server) ofCaller(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		if r, ok := req.(*sdk.CallToolRequest); ok && !own[r.Params.Name] {
-			return s.callNamed(ctx, r)
+			req = byCallTool(r)
 		}
 		result, err := next(ctx, method, req)
 		if list, ok := result.(*sdk.ListToolsResult); ok && err == nil {

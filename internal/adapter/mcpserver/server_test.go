@@ -156,6 +156,9 @@ func TestAPinnedToolIsCalledByItsName(t *testing.T) {
 	if err != nil || !result.IsError || fmt.Sprint(result.StructuredContent) != "map[code:7]" {
 		t.Fatalf("%+v, %v", result, err)
 	}
+	if wire, err := json.Marshal(result); err != nil || !strings.Contains(string(wire), `"resultType":"complete"`) {
+		t.Errorf("no type of result, which the protocol wants: %s, %v", wire, err)
+	}
 	if got, failed := ask(t, session, "nope", `{}`); !failed || !strings.Contains(got, "there is no tool") {
 		t.Errorf("%s %v", got, failed)
 	}
@@ -195,5 +198,13 @@ func TestInputIsPassedThrough(t *testing.T) {
 	}
 	if asked := a.asked[len(a.asked)-1]; !strings.Contains(asked, `"request_state":"sealed"`) || !strings.Contains(asked, `"name":"Ann"`) {
 		t.Errorf("the second call: %s", asked)
+	}
+}
+
+// A client that has not said that it answers a question is not asked.
+func TestAClientThatCannotAnswerIsNotAsked(t *testing.T) {
+	a := &api{answers: map[string]string{"/v1/tools/t:call": `{"outcome":"input_required","input_requests":{"who":{"method":"elicitation/create","params":{"mode":"form","message":"Who?","requestedSchema":{"type":"object","properties":{}}}}}}`}}
+	if got, failed := ask(t, agent(t, a), "call_tool", `{"tool_name":"t"}`); !failed || !strings.Contains(got, "elicitation/create") {
+		t.Errorf("%v %s", failed, got)
 	}
 }

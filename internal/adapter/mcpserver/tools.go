@@ -39,6 +39,7 @@ var searchTool = &sdk.Tool{
 			"providers": {"type": "array", "items": {"type": "string"}, "description": "Only tools of these providers"},
 			"tags": {"type": "array", "items": {"type": "string"}, "description": "Only tools with one of these tags"},
 			"arguments": {"type": "object", "additionalProperties": {"type": "string"}, "description": "What you can give a tool, by name with its meaning (no values), such as {\"city\": \"name of a city\"}"},
+			"connected": {"type": "boolean", "description": "Only tools that can be called now"},
 			"token_budget": {"type": "integer", "minimum": 0, "description": "How many tokens the answer may take, 1500 if absent: schemas are in it for as many of the best tools as fit"}
 		},
 		"required": ["query"]
