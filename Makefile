@@ -77,7 +77,7 @@ CONCURRENT := ./internal/stream ./internal/deadletter ./internal/lexical ./inter
 race: ## the packages with concurrency, with the race detector (wants a C compiler)
 	TOOLSTREAM_DATA= go test -race -short -timeout 15m $(CONCURRENT)
 
-SERVED := ./internal/adapter/gateway ./internal/adapter/kafka ./internal/adapter/mcp ./internal/adapter/nats ./internal/adapter/weaviate ./cmd/toolstream ./tests/chart ./tests/clients ./tests/identity ./tests/sources
+SERVED := ./internal/adapter/gateway ./internal/adapter/kafka ./internal/adapter/mcp ./internal/adapter/nats ./internal/adapter/weaviate ./cmd/toolstream ./tests/agents ./tests/chart ./tests/clients ./tests/identity ./tests/sources
 DEPLOYED := TestDeployment.*|TestNothingHiddenIsShown|TestNoSecretIsShown|TestTheAuditLogHolds|TestATenantIsErasedEverywhere|TestEachUserOfNATS.*
 integration: provision ## tests with one Kafka, NATS and Weaviate for all of them, and with helm (made once: wants mvn, Java 17)
 	bin/servers kafka nats weaviate -- $(SHELL) -c 'go test -count=1 -timeout 15m $(SERVED) && \
