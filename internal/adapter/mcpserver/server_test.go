@@ -208,3 +208,11 @@ func TestAClientThatCannotAnswerIsNotAsked(t *testing.T) {
 		t.Errorf("%v %s", failed, got)
 	}
 }
+
+func TestANumberOfToolsIsSaidInTwoDigits(t *testing.T) {
+	for n, want := range map[int]string{1: "1", 99: "99", 100: "more than 90", 101: "more than 100", 1099: "more than 1000", 17578: "more than 17000"} {
+		if got := about(n); got != want {
+			t.Errorf("%d is %q, want %q", n, got, want)
+		}
+	}
+}

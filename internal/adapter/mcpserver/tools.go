@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -107,12 +108,25 @@ func (s *Server) withDomains(ctx context.Context, t *sdk.Tool) *sdk.Tool {
 		names = append(names, name)
 	}
 	with := *t
-	with.Description += fmt.Sprintf(" There are %d tools", there.Tools)
+	with.Description += fmt.Sprintf(" There are %s tools", about(there.Tools))
 	if len(names) > 0 {
 		with.Description += ", among them those of: " + strings.Join(names, ", ")
 	}
 	with.Description += "."
 	return &with
+}
+
+// about returns a number in two digits, so that a description changes seldom: it stands at the
+// beginning of prompts, which vendors keep.
+func about(n int) string {
+	if n < 100 {
+		return strconv.Itoa(n)
+	}
+	unit := 1
+	for n/unit >= 100 {
+		unit *= 10
+	}
+	return "more than " + strconv.Itoa((n-1)/unit*unit)
 }
 
 // maxProvider bounds how much of a provider's name is listed, in bytes.
