@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,5 +41,37 @@ func TestTheInspectorListsAndCalls(t *testing.T) {
 				t.Errorf("a call: %s", got)
 			}
 		})
+	}
+}
+
+// Clients of both eras of the protocol use one address.
+func TestBothErasAreServed(t *testing.T) {
+	agents, mcp := provisioned(t)
+	x := toolstream{process.Up(t, process.Build(t)).Front()}
+	env := []string{"SERVER=" + x.Client.Server + "/mcp"}
+	const newer = `
+import asyncio, os
+from mcp import Client
+
+async def main():
+    async with Client(os.environ["SERVER"]) as client:
+        print(client.protocol_version, len((await client.list_tools()).tools))
+
+asyncio.run(main())`
+	const older = `
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+const client = new Client({ name: 'test', version: '1' });
+await client.connect(new StreamableHTTPClientTransport(new URL(process.env.SERVER)));
+console.log(client.getNegotiatedProtocolVersion(), (await client.listTools()).tools.length);
+await client.close();`
+	if got := run(t, env, servers.Python(mcp, "")[0], "-c", newer); got != "2026-07-28 3\n" {
+		t.Errorf("Python has %s", got)
+	}
+	script := filepath.Join(newExamples(t, agents, mcp).folder, "older.mjs")
+	if err := os.WriteFile(script, []byte(older), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, env, filepath.Join(agents, "node_modules", ".bin", "node"), script); got != "2025-11-25 3\n" {
+		t.Errorf("TypeScript has %s", got)
 	}
 }
