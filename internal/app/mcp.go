@@ -9,7 +9,6 @@ import (
 	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/pins"
-	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query"
 )
@@ -30,7 +29,7 @@ func (p *process) pins() *pins.API {
 	return &pins.API{
 		Bucket: p.store,
 		Find: func(ctx context.Context, caller identity.Caller, key string) error {
-			_, _, err := p.query.Tool(ctx, caller, policy.Find, key)
+			_, _, err := p.query.Tool(ctx, caller, key)
 			return err
 		},
 		NoTool: func(err error) bool {

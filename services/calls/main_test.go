@@ -82,7 +82,7 @@ func newBench(t testing.TB, cfg Config, change ...func(*Deps)) *bench {
 }
 
 // tool returns the tool of an id.
-func (b *bench) tool(_ context.Context, c identity.Caller, _ policy.Action, id string) (schema.Entity, json.RawMessage, error) {
+func (b *bench) tool(_ context.Context, c identity.Caller, id string) (schema.Entity, json.RawMessage, error) {
 	raw, ok := b.tools[id]
 	if !ok || c.Tenant != identity.DefaultTenant {
 		return schema.Entity{}, nil, fmt.Errorf("%w: %s", errNoTool, id)
@@ -241,8 +241,8 @@ func grantsOf(t testing.TB, list ...policy.Grant) *policy.Store {
 }
 
 // toolIs returns one tool, whatever is asked for.
-func toolIs(e schema.Entity, raw json.RawMessage) func(context.Context, identity.Caller, policy.Action, string) (schema.Entity, json.RawMessage, error) {
-	return func(context.Context, identity.Caller, policy.Action, string) (schema.Entity, json.RawMessage, error) {
+func toolIs(e schema.Entity, raw json.RawMessage) func(context.Context, identity.Caller, string) (schema.Entity, json.RawMessage, error) {
+	return func(context.Context, identity.Caller, string) (schema.Entity, json.RawMessage, error) {
 		return e, raw, nil
 	}
 }

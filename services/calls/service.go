@@ -58,7 +58,7 @@ func (c Config) withDefaults() Config {
 type Deps struct {
 	// Tool returns a tool by its id or callable name, with its raw document. The error of one
 	// that the caller may not find wraps Unknown, that of an ambiguous name is a *schema.Invalid.
-	Tool    func(ctx context.Context, caller identity.Caller, want policy.Action, key string) (schema.Entity, json.RawMessage, error)
+	Tool    func(ctx context.Context, caller identity.Caller, key string) (schema.Entity, json.RawMessage, error)
 	Unknown error
 
 	Policy  *policy.Store // nil: there is no authentication

@@ -40,7 +40,7 @@ type target struct {
 
 // find sets the tool of a call.
 func (s *Service) find(ctx context.Context, c *call) (err error) {
-	c.tool, c.raw, err = s.deps.Tool(ctx, c.caller, policy.Find, c.Tool)
+	c.tool, c.raw, err = s.deps.Tool(ctx, c.caller, c.Tool)
 	var several *schema.Invalid
 	switch {
 	case errors.Is(err, s.deps.Unknown):

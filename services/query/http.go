@@ -87,8 +87,6 @@ func Status(err error) int {
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, ErrNoTool):
 		return http.StatusNotFound
-	case errors.Is(err, ErrForbidden):
-		return http.StatusForbidden
 	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrUnreported):
 		return http.StatusServiceUnavailable
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

@@ -13,22 +13,15 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-var (
-	// ErrNoTool is wrapped by the error that says that a tool is not there, or not for the
-	// caller to find.
-	ErrNoTool = errors.New("there is no tool")
-	// ErrForbidden is wrapped by the error that says that a caller may find a tool and not do
-	// with it what is wanted.
-	ErrForbidden = errors.New("the tool is not allowed")
-)
+// ErrNoTool is wrapped by the error that says that a tool is not there, or not for the caller
+// to find.
+var ErrNoTool = errors.New("there is no tool")
 
-// Tool returns the tool that a key names, an id or a callable name, and its raw document, for
-// a caller who wants to find it, call it or call it where that can destroy. What the caller
-// may not find is not there, and what is in quarantine can be found only. The error wraps
-// ErrNoTool, ErrForbidden or ErrUnavailable, or is a *schema.Invalid where the key names several
-// tools: none is chosen then, for a model that calls one by its name must not reach another
-// one that took the name as its id.
-func (s *Service) Tool(ctx context.Context, caller identity.Caller, want policy.Action, key string) (schema.Entity, json.RawMessage, error) {
+// Tool returns the tool that a key names, an id or a callable name, and its raw document.
+// What the caller may not find is not there. The error wraps ErrNoTool or ErrUnavailable, or is
+// a *schema.Invalid where the key names several tools: none is chosen then, for a model that
+// calls one by its name must not reach another one that took the name as its id.
+func (s *Service) Tool(ctx context.Context, caller identity.Caller, key string) (schema.Entity, json.RawMessage, error) {
 	scope, err := s.scope(ctx, caller)
 	if err != nil {
 		return schema.Entity{}, nil, err
@@ -37,39 +30,14 @@ func (s *Service) Tool(ctx context.Context, caller identity.Caller, want policy.
 	defer release()
 	ref := refOf(caller.Tenant, schema.KindTool, key)
 	e, raw, there, err := now.tool(ctx, ref, scope)
-	if err != nil {
+	switch {
+	case err != nil:
 		return schema.Entity{}, nil, err
-	}
-	if !there {
+	case !there:
 		now.denied(ctx, ref, scope)
 		return schema.Entity{}, nil, fmt.Errorf("%w %s", ErrNoTool, schema.Quote(key))
 	}
-	if want == policy.Find {
-		return e, raw, nil
-	}
-	if err := s.allowed(caller, want, &e); err != nil {
-		if errors.Is(err, ErrForbidden) {
-			audit.Annotate(ctx, audit.Details{Decision: audit.Denied, Reason: err.Error(), Tools: []audit.ToolRef{{ID: e.ID}}})
-		}
-		return schema.Entity{}, nil, err
-	}
 	return e, raw, nil
-}
-
-// allowed returns an error unless a caller may do with a tool what is wanted.
-func (s *Service) allowed(caller identity.Caller, want policy.Action, e *schema.Entity) error {
-	scope, err := s.deps.Policy.Scope(caller, want)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	of := policy.ToolOf(e.Ref, e.Provider, e.From, e.Document.Tags)
-	if !scope.Allows(&of) {
-		return fmt.Errorf("%w: no grant lets you %s %s", ErrForbidden, want, schema.Quote(e.ID))
-	}
-	if e.Document.Quarantined {
-		return fmt.Errorf("%w: %s is in quarantine", ErrForbidden, schema.Quote(e.ID))
-	}
-	return nil
 }
 
 // tool returns the tool of a scope whose id or callable name a ref has.

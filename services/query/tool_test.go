@@ -23,8 +23,7 @@ func (b *bench) called(id, name string) {
 	b.catalogue.entities[ref] = e
 }
 
-// newNamedBench returns a bench with a policy by which guests find what is not secret, call
-// what is not closed, and destroy nothing.
+// newNamedBench returns a bench with a policy by which guests find what is not secret.
 func newNamedBench(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t, tool("mail/send", "mail", 1), tool("mail_send", "", 1), tool("mail/get", "mail", 1), tool("x/1", "x", 1), tool("x/2", "x", 1), tool("secret/1", "secret", 1), tool("held", "mail", 1))
@@ -41,9 +40,7 @@ func newNamedBench(t *testing.T) *bench {
 	path := filepath.Join(t.TempDir(), "policy.yaml")
 	text := "default:\n" +
 		"  - {effect: allow, action: destroy, on: '*', to: '*'}\n" +
-		"  - {effect: deny, action: find, on: 'provider:secret', to: 'group:guests'}\n" +
-		"  - {effect: deny, action: call, on: 'tool:x/1', to: 'group:guests'}\n" +
-		"  - {effect: deny, action: destroy, on: '*', to: 'group:guests'}\n"
+		"  - {effect: deny, action: find, on: 'provider:secret', to: 'group:guests'}\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -61,45 +58,38 @@ func TestAToolIsFoundByItsIDAndItsName(t *testing.T) {
 	other := identity.Caller{Tenant: testTenant, Role: identity.Reader}
 	for _, c := range []struct {
 		caller identity.Caller
-		want   policy.Action
 		key    string
 		id     string // of the tool that is found
 		status int    // or what the error is
 	}{
-		{guest, policy.Find, "mail/send", "mail/send", 0},
-		{guest, policy.Call, "mail/send", "mail/send", 0},
-		{guest, policy.Destroy, "mail/send", "", http.StatusForbidden},
-		{other, policy.Destroy, "mail/send", "mail/send", 0},
-		{guest, policy.Call, "mail_send_00000001", "mail_send", 0},
-		{guest, policy.Call, "mail_get", "mail/get", 0}, // the other one that is called so is not for guests to find
-		{other, policy.Call, "mail_get", "", http.StatusUnprocessableEntity},
-		{guest, policy.Call, "mail_send", "", http.StatusUnprocessableEntity}, // one's id and the other's name
-		{guest, policy.Find, "same_12345678", "", http.StatusUnprocessableEntity},
-		{guest, policy.Find, "x/1", "x/1", 0},
-		{guest, policy.Call, "x/1", "", http.StatusForbidden},
-		{guest, policy.Find, "secret/1", "", http.StatusNotFound},
-		{guest, policy.Call, "secret/1", "", http.StatusNotFound},
-		{other, policy.Call, "secret/1", "secret/1", 0},
-		{guest, policy.Find, "nothing", "", http.StatusNotFound},
-		{guest, policy.Find, "mail", "", http.StatusNotFound},
-		{guest, policy.Find, "held", "held", 0},
-		{guest, policy.Call, "held", "", http.StatusForbidden},
-		{identity.Caller{Tenant: "unknown", Role: identity.Reader}, policy.Find, "mail/send", "", http.StatusNotFound},
+		{guest, "mail/send", "mail/send", 0},
+		{guest, "mail_send_00000001", "mail_send", 0},
+		{guest, "mail_get", "mail/get", 0}, // the other one that is called so is not for guests to find
+		{other, "mail_get", "", http.StatusUnprocessableEntity},
+		{guest, "mail_send", "", http.StatusUnprocessableEntity}, // one's id and the other's name
+		{guest, "same_12345678", "", http.StatusUnprocessableEntity},
+		{guest, "x/1", "x/1", 0},
+		{guest, "secret/1", "", http.StatusNotFound},
+		{other, "secret/1", "secret/1", 0},
+		{guest, "nothing", "", http.StatusNotFound},
+		{guest, "mail", "", http.StatusNotFound},
+		{guest, "held", "held", 0},
+		{identity.Caller{Tenant: "unknown", Role: identity.Reader}, "mail/send", "", http.StatusNotFound},
 	} {
-		e, raw, err := b.Tool(t.Context(), c.caller, c.want, c.key)
-		if status := Status(err); err != nil && status != c.status || e.ID != c.id {
-			t.Errorf("%s %s for %v: %q, %v, status %d", c.want, c.key, c.caller.Groups, e.ID, err, status)
+		e, raw, err := b.Tool(t.Context(), c.caller, c.key)
+		if status := Status(err); (err != nil || c.status != 0) && status != c.status || e.ID != c.id {
+			t.Errorf("%s for %v: %q, %v, status %d", c.key, c.caller.Groups, e.ID, err, status)
 		}
 		if c.id != "" && string(raw) != `{"of":"`+c.id+`"}` {
 			t.Errorf("%s: the document is %s", c.key, raw)
 		}
 	}
 	var several *schema.Invalid
-	if _, _, err := b.Tool(t.Context(), guest, policy.Call, "mail_send"); !errors.As(err, &several) || !strings.Contains(several.Reason, `use an id: "mail/send" or "mail_send_00000001"`) {
+	if _, _, err := b.Tool(t.Context(), guest, "mail_send"); !errors.As(err, &several) || !strings.Contains(several.Reason, `use an id: "mail/send" or "mail_send_00000001"`) {
 		t.Errorf("several: %v", err)
 	}
 	b.catalogue.err = errDown
-	if _, _, err := b.Tool(t.Context(), guest, policy.Call, "mail_get"); Status(err) != http.StatusServiceUnavailable {
+	if _, _, err := b.Tool(t.Context(), guest, "mail_get"); Status(err) != http.StatusServiceUnavailable {
 		t.Errorf("without a catalogue: %v", err)
 	}
 }
