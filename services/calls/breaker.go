@@ -64,9 +64,15 @@ func ours(err error) bool {
 func (b *breaker) try(call func() (Result, error)) (Result, error) {
 	result, err := b.of.Execute(call)
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
-		return Result{}, busy(http.StatusServiceUnavailable, b.wait(), "the source of this tool did not answer %d calls in a row; it is tried again in %d s", failuresInRow, seconds(b.wait()))
+		return Result{}, b.refusal()
 	}
 	return result, err
+}
+
+// refusal returns the error of a call to a source that is left alone.
+func (b *breaker) refusal() error {
+	wait := b.wait()
+	return busy(http.StatusServiceUnavailable, wait, "the source of this tool did not answer %d calls in a row; it is tried again in %d s", failuresInRow, seconds(wait))
 }
 
 // open reports whether the source is left alone.

@@ -288,7 +288,7 @@ func (s *Service) make(ctx context.Context, c *call) (Result, error) {
 	g, done := s.gate(c)
 	defer done()
 	if g.breaker.open() { // without a wait
-		return g.breaker.try(nil)
+		return Result{}, g.breaker.refusal()
 	}
 	leave, err := g.enter(ctx, c.caller.Subject)
 	if err != nil {
