@@ -26,7 +26,7 @@ func (p *process) bucketOfCalls() natsadapter.KVConfig {
 // buildCalls makes the service that calls tools, beside query.
 func (p *process) buildCalls(known func() *sources.Service) error {
 	c := p.cfg.Calls
-	repeats, err := natsadapter.NewKV(p.bucketOfCalls(), p.conn)
+	store, err := natsadapter.NewKV(p.bucketOfCalls(), p.conn)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (p *process) buildCalls(known func() *sources.Service) error {
 	}
 	p.calls = calls.New(calls.Config{
 		Destructive: c.Destructive == allowCalls, Timeout: c.Timeout, MaxResult: c.MaxResult, PerSource: c.PerSource,
-		Repeats: c.Idempotency, Record: c.Record, Providers: c.Providers,
+		Idempotency: c.Idempotency, Record: c.Record, Providers: c.Providers,
 	}, calls.Deps{
 		Tool: p.query.Tool, Unknown: query.ErrNoTool, Policy: p.policy,
 		Sources: func(tenant, name string) (calls.Source, bool) {
@@ -47,7 +47,7 @@ func (p *process) buildCalls(known func() *sources.Service) error {
 			Permit: permitted, Transports: transports.ForCalls(c.PerSource), Logger: p.log,
 			Limits: source.Limits{Pages: listPages, Bytes: answerBytes(c.MaxResult)},
 		},
-		MCP: mcp.Connector{Version: p.version}, Repeats: repeats, Report: p.query.Feedback,
+		MCP: mcp.Connector{Version: p.version}, Idempotency: store, Report: p.query.Feedback,
 		Logger: p.log, Registerer: p.metrics,
 	})
 	p.query.Connect(p.calls)

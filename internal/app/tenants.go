@@ -108,7 +108,7 @@ func (p *process) tenantBuckets() (out []tenants.Bucket, err error) {
 		{Name: weightsBucket, TenantOf: tenantOfWeights},
 		{Name: answersBucket, TenantOf: tenantOfAnswer, Cache: true},
 		{Name: rewritesBucket, TenantOf: tenantOfAnswer, Cache: true},
-		{Name: callsBucket, TenantOf: calls.RepeatTenantOf, Cache: true},
+		{Name: callsBucket, TenantOf: calls.TenantOfKey, Cache: true},
 		{Name: auditKeysBucket, TenantOf: tenantOfKey, Cache: true}, // never exported
 	} {
 		bucket := p.nats.bucket(b.Name)

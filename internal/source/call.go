@@ -29,8 +29,8 @@ type Answer struct {
 	RequestState  string
 }
 
-// Line is a connection on which tools are called, any number at once.
-type Line interface {
+// Conn is a connection on which tools are called, any number at once.
+type Conn interface {
 	// Call calls a tool. Its error is a *CallError, or the context's.
 	Call(ctx context.Context, c Call) (Answer, error)
 	// Lost reports whether the connection serves no further calls.

@@ -11,13 +11,13 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// When a source is left alone.
+// When the breaker opens, and for how long.
 const (
 	failuresInRow = 5                // without an answer between them
-	leftAlone     = 30 * time.Second // then one call is let through
+	breakerPause  = 30 * time.Second // then one call is let through
 )
 
-// breaker leaves a source alone that does not answer.
+// breaker is the circuit breaker of a source. While it is open, no calls are made there.
 type breaker struct {
 	of    *gobreaker.CircuitBreaker[Result]
 	until atomic.Int64 // when it is tried again, Unix nanoseconds; 0: now
@@ -28,39 +28,39 @@ func newBreaker(name string, pause time.Duration, log *slog.Logger) *breaker {
 	b.of = gobreaker.NewCircuitBreaker[Result](gobreaker.Settings{
 		Name: name, Timeout: pause,
 		ReadyToTrip:  func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= failuresInRow },
-		IsSuccessful: answers,
-		IsExcluded:   func(err error) bool { return errors.Is(err, context.Canceled) || ours(err) },
+		IsSuccessful: sourceAnswered,
+		IsExcluded:   func(err error) bool { return errors.Is(err, context.Canceled) || unsent(err) },
 		OnStateChange: func(name string, _, to gobreaker.State) {
 			switch to {
 			case gobreaker.StateOpen:
 				b.until.Store(time.Now().Add(pause).UnixNano())
-				log.Warn("calls: a source does not answer and is left alone", "source", name, "for", pause)
+				log.Warn("calls: a source does not answer: its circuit breaker is open", "source", name, "for", pause)
 			case gobreaker.StateClosed:
 				b.until.Store(0)
-				log.Info("calls: a source answers again", "source", name)
+				log.Info("calls: a source answers again: its circuit breaker is closed", "source", name)
 			}
 		},
 	})
 	return b
 }
 
-// answers reports whether a call shows that its source is there: a tool that is not known to
+// sourceAnswered reports whether a call shows that its source is there: a tool that is not known to
 // it, or not to be had without a credential, does.
-func answers(err error) bool {
+func sourceAnswered(err error) bool {
 	var e *Error
 	if errors.As(err, &e) {
-		return e.there || e.Outcome != ProtocolError && e.Outcome != Timeout
+		return e.answered || e.Outcome != ProtocolError && e.Outcome != Timeout
 	}
 	return err == nil
 }
 
-// ours reports whether a call did not come as far as its source.
-func ours(err error) bool {
+// unsent reports whether a call did not come as far as its source.
+func unsent(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Outcome == Refused
 }
 
-// try makes a call unless the source is left alone.
+// try makes a call unless the breaker is open.
 func (b *breaker) try(call func() (Result, error)) (Result, error) {
 	result, err := b.of.Execute(call)
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
@@ -69,13 +69,13 @@ func (b *breaker) try(call func() (Result, error)) (Result, error) {
 	return result, err
 }
 
-// refusal returns the error of a call to a source that is left alone.
+// refusal returns the error of a call to a source whose breaker is open.
 func (b *breaker) refusal() error {
 	wait := b.wait()
 	return busy(http.StatusServiceUnavailable, wait, "the source of this tool did not answer %d calls in a row; it is tried again in %d s", failuresInRow, seconds(wait))
 }
 
-// open reports whether the source is left alone.
+// open reports whether no calls are made.
 func (b *breaker) open() bool { return b.of.State() == gobreaker.StateOpen }
 
 // untroubled reports whether nothing is known against the source.
@@ -83,7 +83,7 @@ func (b *breaker) untroubled() bool {
 	return b.of.State() == gobreaker.StateClosed && b.of.Counts().ConsecutiveFailures == 0
 }
 
-// wait returns how long it is left alone.
+// wait returns after how long the source is tried again.
 func (b *breaker) wait() time.Duration {
 	return max(time.Until(time.Unix(0, b.until.Load())), time.Second)
 }

@@ -8,78 +8,84 @@ import (
 	"time"
 )
 
-// bulkhead admits calls to one source: as many at once as it has places, and of one caller
+// bulkhead bounds the calls to one source: as many at once as it has slots, and of one caller
 // half of them. So a source that hangs holds no other source's calls up, and a caller whose
-// calls hang leaves room for the others. Who waits is served in the order of arrival, those
+// calls hang leaves slots for the others. Who waits is served in the order of arrival, those
 // left out whose share is taken.
 type bulkhead struct {
-	places  int
-	waiting int           // calls that may wait
-	maxWait time.Duration // for which one does
+	slots    int
+	maxQueue int           // calls that may wait
+	maxWait  time.Duration // for which one does
 
-	mu   sync.Mutex
-	used int
-	by   map[string]int // places by caller
-	line []*waiter
+	mu    sync.Mutex
+	used  int
+	by    map[string]int // slots in use, by caller
+	queue []*waiter
 }
 
-// waiter is a call that waits for a place.
+// waiter is a call that waits for a slot.
 type waiter struct {
 	caller string
-	ready  chan struct{} // closed when it has a place
+	ready  chan struct{} // closed when it has a slot
 }
 
-// waitersAPlace is how many calls may wait for each place.
-const waitersAPlace = 16
+// waitersPerSlot is how many calls may wait for each slot.
+const waitersPerSlot = 16
 
-func newBulkhead(places int, maxWait time.Duration) *bulkhead {
-	return &bulkhead{places: places, waiting: places * waitersAPlace, maxWait: maxWait, by: map[string]int{}}
+func newBulkhead(slots int, maxWait time.Duration) *bulkhead {
+	return &bulkhead{slots: slots, maxQueue: slots * waitersPerSlot, maxWait: maxWait, by: map[string]int{}}
 }
 
-func (b *bulkhead) share() int { return max(1, (b.places+1)/2) }
+// share is how many slots one caller may have.
+func (b *bulkhead) share() int { return max(1, (b.slots+1)/2) }
 
-// enter waits for a place. Its error is the context's, or an *Error that says whose room is
+// acquire waits for a slot. Its error is the context's, or an *Error that says whose slots are
 // taken.
-func (b *bulkhead) enter(ctx context.Context, caller string) (leave func(), err error) {
+func (b *bulkhead) acquire(ctx context.Context, caller string) (release func(), err error) {
 	b.mu.Lock()
 	if b.fits(caller) {
 		b.take(caller)
 		b.mu.Unlock()
-		return b.leaving(caller), nil
+		return b.releaseOf(caller), nil
 	}
-	if len(b.line) >= b.waiting {
+	if len(b.queue) >= b.maxQueue {
 		defer b.mu.Unlock()
 		return nil, b.full(caller)
 	}
 	w := &waiter{caller, make(chan struct{})}
-	b.line = append(b.line, w)
+	b.queue = append(b.queue, w)
 	b.mu.Unlock()
+	return b.wait(ctx, w)
+}
+
+// wait waits until a call of the queue has a slot.
+func (b *bulkhead) wait(ctx context.Context, w *waiter) (release func(), err error) {
 	timer := time.NewTimer(b.maxWait)
 	defer timer.Stop()
 	select {
 	case <-w.ready:
-		return b.leaving(caller), nil
+		return b.releaseOf(w.caller), nil
 	case <-timer.C:
 	case <-ctx.Done():
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if at := slices.Index(b.line, w); at >= 0 {
-		b.line = slices.Delete(b.line, at, at+1)
-	} else if ctx.Err() == nil { // it got a place just now
-		return b.leaving(caller), nil
+	if at := slices.Index(b.queue, w); at >= 0 {
+		b.queue = slices.Delete(b.queue, at, at+1)
+	} else if ctx.Err() == nil { // it got a slot just now
+		return b.releaseOf(w.caller), nil
 	} else {
-		b.free(caller)
+		b.free(w.caller)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return nil, b.full(caller)
+	return nil, b.full(w.caller)
 }
 
-// fits reports whether there is a place for a caller. It is called with mu held.
+// fits reports whether there is a slot for a caller. It is called with mu held.
 func (b *bulkhead) fits(caller string) bool {
-	return b.used < b.places && b.by[caller] < b.share()
+	return b.used < b.slots && b.by[caller] < b.share()
 }
 
 func (b *bulkhead) take(caller string) {
@@ -87,8 +93,8 @@ func (b *bulkhead) take(caller string) {
 	b.by[caller]++
 }
 
-// leaving returns what gives a place back, once.
-func (b *bulkhead) leaving(caller string) func() {
+// releaseOf returns what gives a slot back, once.
+func (b *bulkhead) releaseOf(caller string) func() {
 	return sync.OnceFunc(func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -96,27 +102,27 @@ func (b *bulkhead) leaving(caller string) func() {
 	})
 }
 
-// free gives a place to who waits. It is called with mu held.
+// free gives a slot to who waits. It is called with mu held.
 func (b *bulkhead) free(caller string) {
 	b.used--
 	if b.by[caller]--; b.by[caller] == 0 {
 		delete(b.by, caller)
 	}
 	for {
-		at := slices.IndexFunc(b.line, func(w *waiter) bool { return b.fits(w.caller) })
+		at := slices.IndexFunc(b.queue, func(w *waiter) bool { return b.fits(w.caller) })
 		if at < 0 {
 			return
 		}
-		b.take(b.line[at].caller)
-		close(b.line[at].ready)
-		b.line = slices.Delete(b.line, at, at+1)
+		b.take(b.queue[at].caller)
+		close(b.queue[at].ready)
+		b.queue = slices.Delete(b.queue, at, at+1)
 	}
 }
 
-// full returns the error for a caller who finds no place. It is called with mu held.
+// full returns the error for a caller who finds no slot. It is called with mu held.
 func (b *bulkhead) full(caller string) error {
 	if b.by[caller] >= b.share() {
-		return busy(http.StatusTooManyRequests, b.maxWait/2, "one caller may have %d calls to this source at once", b.share())
+		return busy(http.StatusTooManyRequests, b.maxWait/2, "one caller may have %d calls to this source at once, and has them: wait for their answers", b.share())
 	}
-	return busy(http.StatusServiceUnavailable, b.maxWait/2, "too many calls to this source wait for their turn")
+	return busy(http.StatusServiceUnavailable, b.maxWait/2, "too many calls to this source are under way or wait for their turn: call again later")
 }

@@ -14,8 +14,8 @@ import (
 // How long the calls of a tool count.
 const (
 	halfLife    = 10 * time.Minute
-	keptTools   = 20_000
-	keptTimes   = 32 // of answers
+	maxTools    = 20_000
+	maxTimes    = 32 // of answers
 	leastFailed = 3  // calls, decayed, before a tool counts as one that fails
 	mostFailing = 0.8
 )
@@ -23,34 +23,34 @@ const (
 // toolKey names a tool of a tenant.
 type toolKey struct{ tenant, id string }
 
-// record is what is known of the recent calls of a tool.
-type record struct {
+// toolHealth is what is known of the recent calls of a tool.
+type toolHealth struct {
 	calls, failed, toolErrors float64 // decayed
 	at                        time.Time
 	times                     []float64 // of the last answers, in milliseconds
 	next                      int
 }
 
-// records keeps those of the tools that were called last.
-type records struct {
+// health keeps that of the tools that were called last.
+type health struct {
 	now func() time.Time
 
 	mu   sync.Mutex
-	list *lru.Cache[toolKey, *record]
+	list *lru.Cache[toolKey, *toolHealth]
 }
 
-func newRecords(now func() time.Time) *records {
-	list, _ := lru.New[toolKey, *record](keptTools) // which fails for none at all
-	return &records{now: now, list: list}
+func newHealth(now func() time.Time) *health {
+	list, _ := lru.New[toolKey, *toolHealth](maxTools) // which fails for none at all
+	return &health{now: now, list: list}
 }
 
 // note takes the outcome of a call that was made.
-func (r *records) note(key toolKey, outcome Outcome, took time.Duration) {
+func (r *health) note(key toolKey, outcome Outcome, took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	of, ok := r.list.Get(key)
 	if !ok {
-		of = &record{at: r.now()}
+		of = &toolHealth{at: r.now()}
 		r.list.Add(key, of)
 	}
 	of.decay(r.now())
@@ -63,22 +63,22 @@ func (r *records) note(key toolKey, outcome Outcome, took time.Duration) {
 		of.toolErrors++
 	}
 	ms := float64(took.Microseconds()) / 1000
-	if len(of.times) < keptTimes {
+	if len(of.times) < maxTimes {
 		of.times = append(of.times, ms)
 	} else {
-		of.times[of.next%keptTimes] = ms
+		of.times[of.next%maxTimes] = ms
 	}
 	of.next++
 }
 
 // decay lets what was noted count for less.
-func (r *record) decay(now time.Time) {
+func (r *toolHealth) decay(now time.Time) {
 	factor := math.Exp2(-float64(now.Sub(r.at)) / float64(halfLife))
 	r.calls, r.failed, r.toolErrors, r.at = r.calls*factor, r.failed*factor, r.toolErrors*factor, now
 }
 
 // of returns the health of a tool, nil where nothing recent is known of it.
-func (r *records) of(key toolKey) *schema.Health {
+func (r *health) of(key toolKey) *schema.Health {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	of, ok := r.list.Peek(key)
@@ -100,13 +100,13 @@ func (r *records) of(key toolKey) *schema.Health {
 func round(x float64) float64 { return math.Round(x*100) / 100 }
 
 // fails reports whether nearly all recent calls of a tool had no answer.
-func (r *records) fails(key toolKey) bool {
+func (r *health) fails(key toolKey) bool {
 	h := r.of(key)
 	return h != nil && h.Calls*h.ErrorRate >= leastFailed-0.5 && h.ErrorRate >= mostFailing
 }
 
 // erase forgets the tools of a tenant.
-func (r *records) erase(tenant string) {
+func (r *health) erase(tenant string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, key := range r.list.Keys() {

@@ -7,7 +7,7 @@ import (
 
 func TestHealthForgets(t *testing.T) {
 	now := &clock{now: time.Now()}
-	r := newRecords(now.read)
+	r := newHealth(now.read)
 	key := toolKey{"default", "shop/sell"}
 	if r.of(key) != nil || r.fails(key) {
 		t.Error("something is known of a tool that was never called")

@@ -56,7 +56,7 @@ func newBench(t testing.TB, cfg Config, change ...func(*Deps)) *bench {
 		Limits: source.Limits{Pages: 10, Bytes: 8 << 20}, Logger: slog.New(slog.DiscardHandler),
 	}
 	deps := Deps{
-		Tool: b.tool, Unknown: errNoTool, Places: b.places, MCP: mcpadapter.Connector{Version: "test"}, Repeats: b.store,
+		Tool: b.tool, Unknown: errNoTool, Places: b.places, MCP: mcpadapter.Connector{Version: "test"}, Idempotency: b.store,
 		Sources: func(tenant, name string) (Source, bool) {
 			s, ok := b.sources[name]
 			return s, ok && tenant == identity.DefaultTenant
@@ -173,7 +173,7 @@ func (b *bench) events() []schema.FeedbackEvent {
 	return slices.Clone(b.reported)
 }
 
-// memory is a store of repeats.
+// memory is a store of idempotency keys.
 type memory struct {
 	mu       sync.Mutex
 	values   map[string]stream.Entry

@@ -10,7 +10,7 @@ import (
 
 // What waits to be reported, and for how long it is tried at the end.
 const (
-	keptReports = 4096
+	maxReports  = 4096
 	drainWithin = 5 * time.Second
 )
 

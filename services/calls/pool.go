@@ -10,14 +10,15 @@ import (
 	"github.com/toolstream/toolstream/internal/source"
 )
 
-// way is how one source is reached for a caller: by a client, and of an MCP server by a line.
-type way struct {
+// connection reaches one source for a caller: by an HTTP client, and an MCP server by a
+// session.
+type connection struct {
 	place source.Place
-	line  source.Line // nil for an HTTP API
+	conn  source.Conn // nil for an HTTP API
 }
 
-// wayKey names a way. One for all callers has no token.
-type wayKey struct {
+// connKey names a connection. One that all callers share has no token.
+type connKey struct {
 	tenant, source string
 	spec           string // as it is declared: a changed one is another
 	token          string // digest of the caller's token, where it is exchanged
@@ -25,161 +26,162 @@ type wayKey struct {
 
 // Bounds of the pool.
 const (
-	openWithin = 20 * time.Second
-	idleFor    = 5 * time.Minute  // then a way that nobody uses is closed
-	oldAfter   = 10 * time.Minute // then one is made anew: the credential is read again
-	maxWays    = 1024
+	openWithin     = 20 * time.Second
+	idleFor        = 5 * time.Minute  // then a connection that nobody uses is closed
+	oldAfter       = 10 * time.Minute // then a new one is opened: the credential is read again
+	maxConnections = 1024
 )
 
-// pool keeps ways open. A way is made once for all who want it, and shared.
+// pool keeps connections open. One is opened once for all who want it, and shared.
 type pool struct {
-	open func(ctx context.Context, key wayKey, spec source.Spec, found bool, token string) (way, error)
+	open func(ctx context.Context, key connKey, spec source.Spec, found bool, token string) (connection, error)
 	now  func() time.Time
 
 	closing sync.WaitGroup
 
-	mu   sync.Mutex
-	ways map[wayKey]*held
+	mu      sync.Mutex
+	entries map[connKey]*entry
 }
 
-// held is a way that is open, or on its way.
-type held struct {
+// entry is a connection of the pool, or one that is being opened.
+type entry struct {
 	ready chan struct{} // closed once what follows is set
-	way   way
+	to    connection
 	err   error
 
-	made, used time.Time
-	users      int
-	dropped    bool // closed by the last user
+	opened, used time.Time
+	users        int
+	dropped      bool // closed by the last user
 }
 
 var errFull = errors.New("too many connections to sources are in use")
 
-// take returns a way, which is open until release is called. It waits for one that is being
-// made, by whoever, as long as ctx says.
-func (p *pool) take(ctx context.Context, key wayKey, spec source.Spec, found bool, token string) (w *held, release func(), err error) {
+// take returns a connection, which is open until release is called. It waits for one that is
+// being opened, by whoever, as long as ctx says.
+func (p *pool) take(ctx context.Context, key connKey, spec source.Spec, found bool, token string) (e *entry, release func(), err error) {
 	now := p.now()
 	p.mu.Lock()
-	h := p.ways[key]
-	if h != nil && h.worn(now) {
-		p.drop(key, h)
-		h = nil
+	e = p.entries[key]
+	if e != nil && e.expired(now) {
+		p.drop(key, e)
+		e = nil
 	}
-	if h == nil {
-		if len(p.ways) >= maxWays && !p.evict() {
+	if e == nil {
+		if len(p.entries) >= maxConnections && !p.evict() {
 			p.mu.Unlock()
 			return nil, nil, errFull
 		}
-		h = &held{ready: make(chan struct{}), made: now}
-		p.ways[key] = h
-		go p.make(context.WithoutCancel(ctx), key, h, spec, found, token)
+		e = &entry{ready: make(chan struct{}), opened: now}
+		p.entries[key] = e
+		go p.connect(context.WithoutCancel(ctx), key, e, spec, found, token)
 	}
-	h.users, h.used = h.users+1, now
+	e.users, e.used = e.users+1, now
 	p.mu.Unlock()
-	release = sync.OnceFunc(func() { p.leave(h) })
+	release = sync.OnceFunc(func() { p.release(e) })
 	select {
-	case <-h.ready:
+	case <-e.ready:
 	case <-ctx.Done():
 		release()
 		return nil, nil, context.Cause(ctx)
 	}
-	if h.err != nil {
+	if e.err != nil {
 		release()
-		return nil, nil, h.err
+		return nil, nil, e.err
 	}
-	return h, release, nil
+	return e, release, nil
 }
 
-// worn reports whether a way that is made is not to be used again.
-func (h *held) worn(now time.Time) bool {
+// expired reports whether a connection is not to be used again.
+func (e *entry) expired(now time.Time) bool {
 	select {
-	case <-h.ready:
-		return h.err != nil || now.Sub(h.made) > oldAfter && h.users == 0 || h.way.line != nil && h.way.line.Lost()
+	case <-e.ready:
+		return e.err != nil || now.Sub(e.opened) > oldAfter && e.users == 0 || e.to.conn != nil && e.to.conn.Lost()
 	default:
 		return false
 	}
 }
 
-// make opens a way.
-func (p *pool) make(ctx context.Context, key wayKey, h *held, spec source.Spec, found bool, token string) {
+// connect opens a connection.
+func (p *pool) connect(ctx context.Context, key connKey, e *entry, spec source.Spec, found bool, token string) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openWithin, errOpening)
 	defer cancel()
-	h.way, h.err = p.open(ctx, key, spec, found, token)
-	close(h.ready)
-	if h.err != nil {
-		p.forget(key, h)
+	e.to, e.err = p.open(ctx, key, spec, found, token)
+	close(e.ready)
+	if e.err != nil {
+		p.forget(key, e)
 	}
 }
 
 var errOpening = errors.New("the source did not answer in time when it was connected to")
 
-// forget takes a way out of the pool, if it is still that of the key. Who uses it goes on.
-func (p *pool) forget(key wayKey, h *held) {
+// forget takes a connection out of the pool, if it is still that of the key. Who uses it goes
+// on.
+func (p *pool) forget(key connKey, e *entry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ways[key] == h {
-		p.drop(key, h)
+	if p.entries[key] == e {
+		p.drop(key, e)
 	}
 }
 
-// drop takes a way out of the pool, and closes it once nobody uses it. It is called with mu
-// held.
-func (p *pool) drop(key wayKey, h *held) {
-	delete(p.ways, key)
-	h.dropped = true
-	if h.users == 0 {
-		p.closing.Go(h.close)
+// drop takes a connection out of the pool, and closes it once nobody uses it. It is called
+// with mu held.
+func (p *pool) drop(key connKey, e *entry) {
+	delete(p.entries, key)
+	e.dropped = true
+	if e.users == 0 {
+		p.closing.Go(e.close)
 	}
 }
 
-func (p *pool) leave(h *held) {
+func (p *pool) release(e *entry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	h.users--
-	h.used = p.now()
-	if h.dropped && h.users == 0 {
-		p.closing.Go(h.close)
+	e.users--
+	e.used = p.now()
+	if e.dropped && e.users == 0 {
+		p.closing.Go(e.close)
 	}
 }
 
-// close closes a way once it is made.
-func (h *held) close() {
-	<-h.ready
-	if h.err == nil && h.way.line != nil {
-		h.way.line.Close()
+// close closes a connection once it is open.
+func (e *entry) close() {
+	<-e.ready
+	if e.err == nil && e.to.conn != nil {
+		e.to.conn.Close()
 	}
 }
 
-// evict drops the way that was not used for the longest time, if one is not in use. It is
-// called with mu held.
+// evict drops the connection that was not used for the longest time, if one is not in use. It
+// is called with mu held.
 func (p *pool) evict() bool {
-	var oldest wayKey
-	var of *held
-	for key, h := range p.ways {
-		if h.users == 0 && (of == nil || h.used.Before(of.used)) {
-			oldest, of = key, h
+	var key connKey
+	var oldest *entry
+	for k, e := range p.entries {
+		if e.users == 0 && (oldest == nil || e.used.Before(oldest.used)) {
+			key, oldest = k, e
 		}
 	}
-	if of != nil {
-		p.drop(oldest, of)
+	if oldest != nil {
+		p.drop(key, oldest)
 	}
-	return of != nil
+	return oldest != nil
 }
 
-// sweep drops the ways that nobody has used for long, those of a tenant, or all.
-func (p *pool) sweep(gone func(wayKey, *held) bool) {
+// sweep drops the connections of which gone is true.
+func (p *pool) sweep(gone func(connKey, *entry) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for key, h := range p.ways {
-		if gone(key, h) {
-			p.drop(key, h)
+	for key, e := range p.entries {
+		if gone(key, e) {
+			p.drop(key, e)
 		}
 	}
 }
 
-// idle is for sweep.
-func (p *pool) idle(_ wayKey, h *held) bool {
-	return h.users == 0 && p.now().Sub(h.used) > idleFor
+// idle is for sweep: a connection that nobody has used for long.
+func (p *pool) idle(_ connKey, e *entry) bool {
+	return e.users == 0 && p.now().Sub(e.used) > idleFor
 }
 
 // fingerprint returns what stands for a declaration: what does not say how a source is reached is

@@ -20,17 +20,17 @@ import (
 	"github.com/toolstream/toolstream/internal/text"
 )
 
-// open makes a way to a source.
-func (s *Service) open(ctx context.Context, key wayKey, spec source.Spec, found bool, token string) (way, error) {
+// open connects to a source.
+func (s *Service) open(ctx context.Context, key connKey, spec source.Spec, found bool, token string) (connection, error) {
 	at, err := s.deps.Places.For(key.tenant, spec, found, token)
 	if err != nil || spec.Kind != source.MCP {
-		return way{place: at}, err
+		return connection{place: at}, err
 	}
-	line, err := s.deps.MCP.Open(ctx, at)
+	conn, err := s.deps.MCP.Open(ctx, at)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
-	return way{place: at, line: line}, err
+	return connection{place: at, conn: conn}, err
 }
 
 // reach calls the tool of a call where it is. A call that the server has not got, or that
@@ -40,28 +40,28 @@ func (s *Service) reach(ctx context.Context, c *call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	key := wayKey{tenant: c.tool.Tenant, source: c.to.name, spec: fingerprint(c.to.spec)}
+	key := connKey{tenant: c.tool.Tenant, source: c.to.name, spec: fingerprint(c.to.spec)}
 	if token != "" {
 		sum := sha256.Sum256([]byte(token))
 		key.token = hex.EncodeToString(sum[:])
 	}
 	for again := false; ; again = true {
-		h, release, err := s.pool.take(ctx, key, c.to.spec, c.to.found, token)
+		e, release, err := s.pool.take(ctx, key, c.to.spec, c.to.found, token)
 		if err != nil {
-			return Result{}, opening(err)
+			return Result{}, openError(err)
 		}
-		result, err := s.on(ctx, c, &h.way)
+		result, err := s.callOn(ctx, c, &e.to)
 		release()
 		var failed *source.CallError
 		if !errors.As(err, &failed) {
 			return result, err
 		}
-		if lost := h.way.line != nil && h.way.line.Lost(); lost || errors.Is(err, source.ErrAuth) {
-			s.pool.forget(key, h) // the credential may be another one by now
+		if lost := e.to.conn != nil && e.to.conn.Lost(); lost || errors.Is(err, source.ErrAuth) {
+			s.pool.forget(key, e) // the credential may be another one by now
 		}
-		repeatable := !failed.Refused && (failed.Unsent || c.hints.ReadOnly || c.hints.Idempotent) && unreached(failed) == nil
-		if again || !repeatable || ctx.Err() != nil || h.way.line == nil {
-			if why := unreached(failed); why != nil {
+		repeatable := !failed.Refused && (failed.Unsent || c.hints.ReadOnly || c.hints.Idempotent) && prohibited(failed) == nil
+		if again || !repeatable || ctx.Err() != nil || e.to.conn == nil {
+			if why := prohibited(failed); why != nil {
 				return Result{}, why
 			}
 			return Result{}, err
@@ -69,9 +69,9 @@ func (s *Service) reach(ctx context.Context, c *call) (Result, error) {
 	}
 }
 
-// opening returns the error of a source to which there is no way.
-func opening(err error) error {
-	if why := unreached(err); why != nil {
+// openError returns the error of a source that cannot be connected to.
+func openError(err error) error {
+	if why := prohibited(err); why != nil {
 		return why
 	}
 	var known *Error
@@ -81,8 +81,8 @@ func opening(err error) error {
 	return &source.CallError{Unsent: true, Err: err}
 }
 
-// unreached returns the error of a call that this server must not make, or nil.
-func unreached(err error) error {
+// prohibited returns the error of a call that this server must not make, or nil.
+func prohibited(err error) error {
 	switch {
 	case errors.Is(err, source.ErrRefused):
 		return refused(http.StatusConflict, "%s", problem(err))
@@ -104,16 +104,16 @@ func (s *Service) token(ctx context.Context, c *call) (string, error) {
 	return token, nil
 }
 
-// on calls a tool on a way.
-func (s *Service) on(ctx context.Context, c *call, w *way) (Result, error) {
-	if w.line == nil {
-		return s.overHTTP(ctx, c, w.place.Client)
+// callOn calls a tool on a connection.
+func (s *Service) callOn(ctx context.Context, c *call, to *connection) (Result, error) {
+	if to.conn == nil {
+		return s.overHTTP(ctx, c, to.place.Client)
 	}
 	name := c.tool.Document.Name
 	if said := jsondoc.Member(c.raw, "name"); said != nil {
 		_ = json.Unmarshal(said, &name) // the document's own
 	}
-	answer, err := w.line.Call(ctx, source.Call{Tool: name, Arguments: c.Arguments, InputResponses: c.InputResponses, RequestState: c.RequestState})
+	answer, err := to.conn.Call(ctx, source.Call{Tool: name, Arguments: c.Arguments, InputResponses: c.InputResponses, RequestState: c.RequestState})
 	if err != nil {
 		return Result{}, err
 	}

@@ -62,14 +62,14 @@ type Mistake struct {
 
 // Error is the error of a call that the tool has not answered.
 type Error struct {
-	Outcome  Outcome
-	Status   int // of an HTTP answer
-	Detail   string
-	Again    time.Duration // after which the call may be repeated; 0: that is not known to help
-	Mistakes []Mistake     // of InvalidArguments
+	Outcome    Outcome
+	Status     int // of an HTTP answer
+	Detail     string
+	RetryAfter time.Duration // after which to call again; 0: that is not known to help
+	Mistakes   []Mistake     // of InvalidArguments
 
-	there  bool // the tool's server has answered
-	unsent bool // the tool was not called
+	answered bool // the tool's server has answered
+	unsent   bool // the tool was not called
 }
 
 // Error returns the detail, with the mistakes one a line.
@@ -90,9 +90,9 @@ func refused(status int, format string, args ...any) *Error {
 	return &Error{Outcome: Refused, Status: status, unsent: true, Detail: fmt.Sprintf(format, args...)}
 }
 
-// busy returns the error of a call for which there is no room now.
+// busy returns the error of a call that is not made now.
 func busy(status int, again time.Duration, format string, args ...any) *Error {
-	return &Error{Outcome: Refused, Status: status, unsent: true, Again: max(again, time.Second), Detail: fmt.Sprintf(format, args...)}
+	return &Error{Outcome: Refused, Status: status, unsent: true, RetryAfter: max(again, time.Second), Detail: fmt.Sprintf(format, args...)}
 }
 
 // unanswered returns the error of a call that the tool's server has not answered as it should.

@@ -80,8 +80,8 @@ func answer(err error) error {
 	for _, m := range e.Mistakes {
 		out.Errors = append(out.Errors, &huma.ErrorDetail{Message: m.Reason, Location: httpserver.InBody + "/arguments" + m.Path})
 	}
-	if e.Again > 0 {
-		return huma.ErrorWithHeaders(out, http.Header{"Retry-After": {strconv.Itoa(seconds(e.Again))}})
+	if e.RetryAfter > 0 {
+		return huma.ErrorWithHeaders(out, http.Header{"Retry-After": {strconv.Itoa(seconds(e.RetryAfter))}})
 	}
 	return out
 }

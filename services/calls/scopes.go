@@ -9,8 +9,8 @@ import (
 	"github.com/toolstream/toolstream/internal/policy"
 )
 
-// keptScopes bounds the scopes that are kept: of callers, by action.
-const keptScopes = 4096
+// maxScopes bounds the scopes that are kept: of callers, by action.
+const maxScopes = 4096
 
 // scopes keeps what callers may call: it is asked for every result of a search.
 type scopes struct {
@@ -30,7 +30,7 @@ type scoped struct {
 }
 
 func newScopes(store *policy.Store) *scopes {
-	list, _ := lru.New[scopeKey, scoped](keptScopes) // which fails for none at all
+	list, _ := lru.New[scopeKey, scoped](maxScopes) // which fails for none at all
 	return &scopes{store, list}
 }
 

@@ -2,8 +2,8 @@
 // the sources that the tools were read from, with the sources' credentials. What becomes of
 // a call is feedback on the search that showed the tool.
 //
-// Each source has its own room for calls, and is left alone while it does not answer: one
-// that hangs costs its own callers alone.
+// Each source has a bulkhead and a circuit breaker of its own: one that hangs costs its own
+// callers alone.
 package calls
 
 import (
@@ -31,16 +31,16 @@ import (
 
 // Config is how tools are called. The zero value of a field means its default.
 type Config struct {
-	Destructive bool                       // without authentication: calls that can destroy are made, too
-	Timeout     time.Duration              // of one call; 60 s
-	MaxResult   int                        // bytes of an answer that are given on; 1 MiB
-	PerSource   int                        // calls to one source at once; 32
-	MaxWait     time.Duration              // for a place among them; 5 s
-	AllAtOnce   int                        // calls of all sources at once, with those that wait; 2048
-	Pause       time.Duration              // for which a source is left alone; 30 s
-	Repeats     time.Duration              // how long the result of a call with an idempotency key is kept; 10 min
-	Record      bool                       // arguments and results stand in the audit log
-	Providers   map[string]source.Provider // where tools are called that have no source that can be, by provider
+	Destructive  bool                       // without authentication: calls that can destroy are made, too
+	Timeout      time.Duration              // of one call; 60 s
+	MaxResult    int                        // bytes of an answer that are given on; 1 MiB
+	PerSource    int                        // calls to one source at once, its slots; 32
+	MaxWait      time.Duration              // for a slot; 5 s
+	MaxCalls     int                        // calls of all sources at once, with those that wait; 2048
+	BreakerPause time.Duration              // for which no calls are made to a source that does not answer; 30 s
+	Idempotency  time.Duration              // how long the result of a call with an idempotency key is kept; 10 min
+	Record       bool                       // arguments and results stand in the audit log
+	Providers    map[string]source.Provider // where tools are called that have no source that can be, by provider
 }
 
 func (c Config) withDefaults() Config {
@@ -48,9 +48,9 @@ func (c Config) withDefaults() Config {
 	c.MaxResult = cmp.Or(c.MaxResult, 1<<20)
 	c.PerSource = cmp.Or(c.PerSource, 32)
 	c.MaxWait = cmp.Or(c.MaxWait, 5*time.Second)
-	c.AllAtOnce = cmp.Or(c.AllAtOnce, 2048)
-	c.Pause = cmp.Or(c.Pause, leftAlone)
-	c.Repeats = cmp.Or(c.Repeats, 10*time.Minute)
+	c.MaxCalls = cmp.Or(c.MaxCalls, 2048)
+	c.BreakerPause = cmp.Or(c.BreakerPause, breakerPause)
+	c.Idempotency = cmp.Or(c.Idempotency, 10*time.Minute)
 	return c
 }
 
@@ -61,12 +61,12 @@ type Deps struct {
 	Tool    func(ctx context.Context, caller identity.Caller, key string) (schema.Entity, json.RawMessage, error)
 	Unknown error
 
-	Policy  *policy.Store // nil: there is no authentication
-	Sources func(tenant, name string) (Source, bool)
-	Places  *permit.Places
-	MCP     Connector
-	Repeats Store
-	Report  func(ctx context.Context, tenant string, f schema.Feedback) error
+	Policy      *policy.Store // nil: there is no authentication
+	Sources     func(tenant, name string) (Source, bool)
+	Places      *permit.Places
+	MCP         Connector
+	Idempotency Store
+	Report      func(ctx context.Context, tenant string, f schema.Feedback) error
 
 	Now        func() time.Time // nil: the time of day
 	Logger     *slog.Logger
@@ -75,24 +75,24 @@ type Deps struct {
 
 // Connector opens connections to MCP servers.
 type Connector interface {
-	Open(ctx context.Context, at source.Place) (source.Line, error)
+	Open(ctx context.Context, at source.Place) (source.Conn, error)
 }
 
 // Service calls tools. Its methods may be called concurrently.
 type Service struct {
-	cfg      Config
-	deps     Deps
-	metrics  *metrics
-	pool     *pool
-	repeats  *repeats
-	records  *records
-	searches *searches
-	scopes   *scopes
-	reports  chan report
-	room     chan struct{} // a place for each call
+	cfg         Config
+	deps        Deps
+	metrics     *metrics
+	pool        *pool
+	idempotency *idempotency
+	health      *health
+	searches    *searches
+	scopes      *scopes
+	reports     chan report
+	slots       chan struct{} // one for each call under way or waiting
 
-	mu    sync.Mutex // guards gates
-	gates map[gateKey]*gate
+	mu        sync.Mutex // guards upstreams
+	upstreams map[sourceKey]*upstream
 }
 
 // New returns a service. Run closes what it opens.
@@ -103,11 +103,11 @@ func New(cfg Config, deps Deps) *Service {
 	}
 	s := &Service{
 		cfg: cfg, deps: deps, metrics: newMetrics(deps.Registerer),
-		repeats: &repeats{store: deps.Repeats, keep: cfg.Repeats, now: deps.Now, log: deps.Logger},
-		records: newRecords(deps.Now), searches: newSearches(deps.Now), scopes: newScopes(deps.Policy),
-		reports: make(chan report, keptReports), room: make(chan struct{}, cfg.AllAtOnce), gates: map[gateKey]*gate{},
+		idempotency: &idempotency{store: deps.Idempotency, keep: cfg.Idempotency, now: deps.Now, log: deps.Logger},
+		health:      newHealth(deps.Now), searches: newSearches(deps.Now), scopes: newScopes(deps.Policy),
+		reports: make(chan report, maxReports), slots: make(chan struct{}, cfg.MaxCalls), upstreams: map[sourceKey]*upstream{},
 	}
-	s.pool = &pool{open: s.open, now: deps.Now, ways: map[wayKey]*held{}}
+	s.pool = &pool{open: s.open, now: deps.Now, entries: map[connKey]*entry{}}
 	return s
 }
 
@@ -125,12 +125,12 @@ func (s *Service) Run(ctx context.Context) error {
 		select {
 		case <-tick.C:
 			s.pool.sweep(s.pool.idle)
-			s.sweepGates()
+			s.sweepUpstreams()
 		case <-ctx.Done():
 		}
 	}
 	g.Wait()
-	s.pool.sweep(func(wayKey, *held) bool { return true })
+	s.pool.sweep(func(connKey, *entry) bool { return true })
 	s.pool.closing.Wait()
 	return nil
 }
@@ -140,11 +140,11 @@ func (s *Service) Shown(caller identity.Caller, session, search string, tools []
 	s.searches.note(caller, session, search, tools)
 }
 
-// Erase forgets what is held of a tenant.
+// Erase forgets a tenant: its tools, its callers and what they were shown.
 func (s *Service) Erase(tenant string) {
-	s.records.erase(tenant)
+	s.health.erase(tenant)
 	s.searches.erase(tenant)
-	s.pool.sweep(func(key wayKey, _ *held) bool { return key.tenant == tenant })
+	s.pool.sweep(func(key connKey, _ *entry) bool { return key.tenant == tenant })
 }
 
 // Call calls a tool for a caller. Its error is a *schema.Invalid for a request that is not
@@ -230,9 +230,9 @@ func (s *Service) call(ctx context.Context, c *call) (Result, error) {
 		return Result{}, err
 	}
 	if c.IdempotencyKey == "" {
-		return s.make(ctx, c)
+		return s.attempt(ctx, c)
 	}
-	return s.repeats.once(ctx, c.repeat(), s.cfg.Timeout+s.cfg.MaxWait, func(ctx context.Context) (Result, error) { return s.make(ctx, c) })
+	return s.idempotency.once(ctx, c.idempotent(), s.cfg.Timeout+s.cfg.MaxWait, func(ctx context.Context) (Result, error) { return s.attempt(ctx, c) })
 }
 
 // Bounds of a request, in bytes.
@@ -277,34 +277,34 @@ func (c *call) check() error {
 	return nil
 }
 
-// make makes a call in its turn.
-func (s *Service) make(ctx context.Context, c *call) (Result, error) {
+// attempt makes a call once there is a slot for it.
+func (s *Service) attempt(ctx context.Context, c *call) (Result, error) {
 	select {
-	case s.room <- struct{}{}:
-		defer func() { <-s.room }()
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
 	default:
-		return Result{}, busy(http.StatusServiceUnavailable, time.Second, "%d calls are under way, which is all that this server makes at once", cap(s.room))
+		return Result{}, busy(http.StatusServiceUnavailable, time.Second, "this server makes %d calls at once, and has them: call again later", cap(s.slots))
 	}
-	g, done := s.gate(c)
+	u, done := s.upstream(c)
 	defer done()
-	if g.breaker.open() { // without a wait
-		return Result{}, g.breaker.refusal()
+	if u.breaker.open() { // without a wait
+		return Result{}, u.breaker.refusal()
 	}
-	leave, err := g.enter(ctx, c.caller.Subject)
+	release, err := u.acquire(ctx, c.caller.Subject)
 	if err != nil {
 		return Result{}, s.failed(ctx, err)
 	}
-	defer leave()
+	defer release()
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Timeout, errTime)
 	defer cancel()
 	start := time.Now()
-	result, err := g.breaker.try(func() (Result, error) {
+	result, err := u.breaker.try(func() (Result, error) {
 		result, err := s.reach(ctx, c)
 		return result, s.failed(ctx, err)
 	})
 	took := time.Since(start)
 	if outcome := outcomeOf(result, err); outcome != "" && outcome != Refused {
-		s.records.note(toolKey{c.tool.Tenant, c.tool.ID}, outcome, took)
+		s.health.note(toolKey{c.tool.Tenant, c.tool.ID}, outcome, took)
 		s.metrics.seconds.WithLabelValues("upstream").Observe(took.Seconds())
 	}
 	return result, err
@@ -325,7 +325,7 @@ func (s *Service) failed(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	case errors.As(err, &of):
 		out := unanswered("%s", problem(of.Err))
-		out.there, out.unsent = of.Refused, of.Unsent
+		out.answered, out.unsent = of.Refused, of.Unsent
 		return out
 	}
 	out := unanswered("%s", problem(err))

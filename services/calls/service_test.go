@@ -242,7 +242,7 @@ func TestInputIsPassedThrough(t *testing.T) {
 	}
 }
 
-// A source that hangs takes places of its own callers alone, and no caller takes all of them.
+// A source that hangs takes slots of its own callers alone, and no caller takes all slots.
 func TestASourceThatHangsHoldsNobodyElseUp(t *testing.T) {
 	b := newBench(t, Config{PerSource: 4, MaxWait: 50 * time.Millisecond, Timeout: time.Hour})
 	release := make(chan struct{})
@@ -262,7 +262,7 @@ func TestASourceThatHangsHoldsNobodyElseUp(t *testing.T) {
 		defer mu.Unlock()
 		ends[tool+" "+outcome(r, err)]++
 		var e *Error
-		if errors.As(err, &e) && e.Again <= 0 {
+		if errors.As(err, &e) && e.RetryAfter <= 0 {
 			t.Errorf("%v does not say when to come again", err)
 		}
 	}
@@ -285,15 +285,15 @@ func TestASourceThatHangsHoldsNobodyElseUp(t *testing.T) {
 		t.Errorf("calls ended as %v", ends)
 	}
 	t.Logf("%v", ends)
-	if n := len(b.room) + b.inUse("good") + b.inUse("slow"); n != 0 {
-		t.Errorf("%d places are still taken", n)
+	if n := len(b.slots) + b.inUse("good") + b.inUse("slow"); n != 0 {
+		t.Errorf("%d slots are still taken", n)
 	}
 }
 
-// inUse is how many places of a source are taken.
+// inUse is how many slots of a source are taken.
 func (b *bench) inUse(from string) int {
 	b.Service.mu.Lock()
-	g := b.gates[gateKey{identity.DefaultTenant, from}]
+	g := b.upstreams[sourceKey{identity.DefaultTenant, from}]
 	b.Service.mu.Unlock()
 	if g == nil {
 		return 0
@@ -320,7 +320,7 @@ func process(t *testing.T, holds func() bool) {
 // A source that does not answer is left alone for a while, which is told, and shows beside
 // its tools.
 func TestASourceThatDoesNotAnswerIsLeftAlone(t *testing.T) {
-	b := newBench(t, Config{Pause: time.Hour})
+	b := newBench(t, Config{BreakerPause: time.Hour})
 	server := b.serve(t, "shop", "sell", readOnly, handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("yes"), nil })))
 	server.Close()
 	e := b.entity("shop/sell")
@@ -336,10 +336,10 @@ func TestASourceThatDoesNotAnswerIsLeftAlone(t *testing.T) {
 	}
 	_, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"})
 	var e2 *Error
-	if !errors.As(err, &e2) || e2.Status != http.StatusServiceUnavailable || e2.Again < 59*time.Minute {
+	if !errors.As(err, &e2) || e2.Status != http.StatusServiceUnavailable || e2.RetryAfter < 59*time.Minute {
 		t.Errorf("after %d failures: %v", failuresInRow, err)
 	}
-	if c := b.Connection(ada, &e, b.tools["shop/sell"]); c.Connected || c.Health == nil || c.Health.ErrorRate != 1 || !strings.Contains(c.Why, "left alone") {
+	if c := b.Connection(ada, &e, b.tools["shop/sell"]); c.Connected || c.Health == nil || c.Health.ErrorRate != 1 || !strings.Contains(c.Why, "does not answer") {
 		t.Errorf("%+v", c)
 	}
 	if !b.Troubled(&e) {
@@ -351,7 +351,7 @@ func TestASourceThatDoesNotAnswerIsLeftAlone(t *testing.T) {
 func TestCallsWithOneKeyRunOnce(t *testing.T) {
 	var called atomic.Int64
 	one, two := newBench(t, Config{}), newBench(t, Config{})
-	two.Service.repeats.store = one.store
+	two.Service.idempotency.store = one.store
 	h := handler(answering("sell", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if strings.Contains(string(r.Params.Arguments), "broken") {
 			called.Add(1)
@@ -417,8 +417,8 @@ func TestTheAuditLogHasNoArgumentsUnlessAsked(t *testing.T) {
 // the key is free once it has expired.
 func TestACallThatWasLeftBehindIsNotRepeated(t *testing.T) {
 	now := &clock{now: time.Now()}
-	r := &repeats{store: &memory{values: map[string]stream.Entry{}}, keep: time.Hour, now: now.read, log: slog.New(slog.DiscardHandler)}
-	of := repeat{"default.x", "digest"}
+	r := &idempotency{store: &memory{values: map[string]stream.Entry{}}, keep: time.Hour, now: now.read, log: slog.New(slog.DiscardHandler)}
+	of := keyed{"default.x", "digest"}
 	if _, err := r.begin(t.Context(), of, time.Minute); err != nil { // and it dies
 		t.Fatal(err)
 	}

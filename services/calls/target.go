@@ -101,7 +101,7 @@ func (s *Service) locate(e *schema.Entity) (target, error) {
 		if p.Kind == source.OpenAPI {
 			t.server = p.URL
 		}
-		return t, fits(e.Format, t.spec.Kind)
+		return t, callableAt(e.Format, t.spec.Kind)
 	}
 	if e.From == "" {
 		return target{}, refused(http.StatusConflict, "the tool has no source: it was sent, and the setting calls.providers does not say where those of its provider are called")
@@ -113,11 +113,11 @@ func (s *Service) locate(e *schema.Entity) (target, error) {
 	case of.State == paused, of.State == removing, of.State == refusedNow:
 		return target{}, refused(http.StatusConflict, "its source %s is %s", e.From, of.State)
 	}
-	return target{name: e.From, spec: of.Spec, found: of.Found}, fits(e.Format, of.Kind)
+	return target{name: e.From, spec: of.Spec, found: of.Found}, callableAt(e.Format, of.Kind)
 }
 
-// fits says why a tool of a format cannot be called at a source of a kind, or nil.
-func fits(format, kind string) error {
+// callableAt says why a tool of a format cannot be called at a source of a kind, or nil.
+func callableAt(format, kind string) error {
 	if format != kind || kind != source.MCP && kind != source.OpenAPI {
 		return refused(http.StatusConflict, "a tool of the format %s from a source of the kind %s cannot be called: the setting calls.providers may say where those of its provider are", format, kind)
 	}
@@ -128,7 +128,7 @@ func fits(format, kind string) error {
 // nobody.
 func (s *Service) Connection(caller identity.Caller, e *schema.Entity, raw json.RawMessage) schema.Connection {
 	hints := toolschema.HintsOf(e.Format, raw)
-	out := schema.Connection{Destructive: hints.Destructive, Health: s.records.of(toolKey{e.Tenant, e.ID})}
+	out := schema.Connection{Destructive: hints.Destructive, Health: s.health.of(toolKey{e.Tenant, e.ID})}
 	to, err := s.locate(e)
 	if err == nil {
 		err = s.allowed(caller, e, hints)
@@ -149,15 +149,15 @@ func (s *Service) reachable(e *schema.Entity, to target) error {
 	if of, ok := s.deps.Sources(e.Tenant, e.From); ok && to.name == e.From && (of.State == stale || of.State == authNeeded) {
 		return fmt.Errorf("its source %s is %s", e.From, of.State)
 	}
-	if s.left(gateKey{e.Tenant, to.name}) {
-		return errors.New("its source does not answer, and is left alone for a while")
+	if s.circuitOpen(sourceKey{e.Tenant, to.name}) {
+		return errors.New("its source does not answer, and is tried again shortly")
 	}
 	return s.deps.Places.Permits(e.Tenant, to.spec)
 }
 
-// Troubled reports whether a tool stands behind its equals: its source is left alone, or
+// Troubled reports whether a tool stands behind its equals: its source does not answer, or
 // nearly all of its recent calls had no answer.
 func (s *Service) Troubled(e *schema.Entity) bool {
 	to, err := s.locate(e)
-	return err == nil && s.left(gateKey{e.Tenant, to.name}) || s.records.fails(toolKey{e.Tenant, e.ID})
+	return err == nil && s.circuitOpen(sourceKey{e.Tenant, to.name}) || s.health.fails(toolKey{e.Tenant, e.ID})
 }

@@ -18,8 +18,8 @@ import (
 )
 
 // Open reaches a server to call its tools. The connection outlives ctx.
-func (c Connector) Open(ctx context.Context, at source.Place) (source.Line, error) {
-	return reach(ctx, at, func() {}, func(t sdk.Transport, w *wire) (source.Line, error) {
+func (c Connector) Open(ctx context.Context, at source.Place) (source.Conn, error) {
+	return reach(ctx, at, func() {}, func(t sdk.Transport, w *wire) (source.Conn, error) {
 		lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
 		switch t := t.(type) {
 		case *sdk.StreamableClientTransport:
@@ -35,30 +35,30 @@ func (c Connector) Open(ctx context.Context, at source.Place) (source.Line, erro
 			stop()
 			return nil, w.explain("connect", err)
 		}
-		l := &line{session: session, stop: stop, local: w.next == nil}
+		opened := &conn{session: session, stop: stop, local: w.next == nil}
 		go func() {
 			_ = session.Wait() // whatever the reason
-			l.lost.Store(true)
+			opened.lost.Store(true)
 		}()
-		return l, nil
+		return opened, nil
 	})
 }
 
-// line implements source.Line.
-type line struct {
+// conn implements source.Conn.
+type conn struct {
 	session *sdk.ClientSession
 	stop    context.CancelFunc
 	local   bool // to a command
 	lost    atomic.Bool
 }
 
-// Lost implements source.Line.
-func (l *line) Lost() bool { return l.lost.Load() }
+// Lost implements source.Conn.
+func (c *conn) Lost() bool { return c.lost.Load() }
 
-// Close implements source.Line.
-func (l *line) Close() {
-	hangUp(l.session)
-	l.stop()
+// Close implements source.Conn.
+func (c *conn) Close() {
+	hangUp(c.session)
+	c.stop()
 }
 
 // relayed is what a server may ask a caller for. Only one that has no sessions can: it
@@ -67,31 +67,31 @@ var relayed = &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
 	Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
 }}
 
-// Call implements source.Line.
-func (l *line) Call(ctx context.Context, c source.Call) (source.Answer, error) {
-	params := &sdk.CallToolParams{Name: c.Tool, Arguments: c.Arguments, RequestState: c.RequestState}
-	if len(c.InputResponses) > 0 {
-		if err := json.Unmarshal(c.InputResponses, &params.InputResponses); err != nil {
+// Call implements source.Conn.
+func (c *conn) Call(ctx context.Context, call source.Call) (source.Answer, error) {
+	params := &sdk.CallToolParams{Name: call.Tool, Arguments: call.Arguments, RequestState: call.RequestState}
+	if len(call.InputResponses) > 0 {
+		if err := json.Unmarshal(call.InputResponses, &params.InputResponses); err != nil {
 			return source.Answer{}, &source.CallError{Unsent: true, Refused: true, Err: fmt.Errorf("input_responses: %w", err)}
 		}
 	}
-	if stateless(l.session) {
+	if stateless(c.session) {
 		params.Meta = sdk.Meta{sdk.MetaKeyClientCapabilities: relayed}
 	}
 	seen := &sight{}
-	result, err := l.session.CallTool(seen.watch(ctx), params)
-	if said := (*jsonrpc.Error)(nil); errors.As(err, &said) && said.Code == sdk.CodeHeaderMismatch && l.list(ctx) {
-		result, err = l.session.CallTool(seen.watch(ctx), params) // the server has refused it for a header that stands in its list
+	result, err := c.session.CallTool(seen.watch(ctx), params)
+	if said := (*jsonrpc.Error)(nil); errors.As(err, &said) && said.Code == sdk.CodeHeaderMismatch && c.list(ctx) {
+		result, err = c.session.CallTool(seen.watch(ctx), params) // the server has refused it for a header that stands in its list
 	}
 	if err != nil {
-		return source.Answer{}, l.failed(ctx, seen, err)
+		return source.Answer{}, c.failed(ctx, seen, err)
 	}
 	return answerOf(result)
 }
 
 // list has the SDK learn which arguments go into headers, too.
-func (l *line) list(ctx context.Context) bool {
-	for _, err := range l.session.Tools(ctx, nil) {
+func (c *conn) list(ctx context.Context) bool {
+	for _, err := range c.session.Tools(ctx, nil) {
 		if err != nil {
 			return false
 		}
@@ -104,7 +104,7 @@ func (l *line) list(ctx context.Context) bool {
 const unsaid = -32005
 
 // failed returns the error of a call.
-func (l *line) failed(ctx context.Context, seen *sight, err error) error {
+func (c *conn) failed(ctx context.Context, seen *sight, err error) error {
 	var said *jsonrpc.Error
 	var at *url.Error
 	out, status := &source.CallError{Err: err}, int(seen.status.Load())
@@ -115,18 +115,18 @@ func (l *line) failed(ctx context.Context, seen *sight, err error) error {
 		out.Refused = true
 		out.Err = fmt.Errorf("the server answers with error %d: %s", said.Code, said.Message)
 	case errors.Is(err, sdk.ErrSessionMissing): // which it says before it looks at the call
-		l.lost.Store(true)
+		c.lost.Store(true)
 		out.Unsent = true
 	case status >= http.StatusMultipleChoices:
 		out.Refused = status < http.StatusInternalServerError
 		out.Err = source.Refusal(status, 0, fmt.Errorf("the server answers %d %s", status, http.StatusText(status)))
 	case errors.Is(err, sdk.ErrConnectionClosed):
-		l.lost.Store(true)
-		out.Unsent = !l.local && !seen.sent.Load()
+		c.lost.Store(true)
+		out.Unsent = !c.local && !seen.sent.Load()
 	case errors.Is(err, outbound.ErrAddress), errors.Is(err, outbound.ErrToken):
 		out.Unsent = true
 	default:
-		out.Unsent = !l.local && !seen.sent.Load()
+		out.Unsent = !c.local && !seen.sent.Load()
 	}
 	if errors.As(out.Err, &at) {
 		out.Err = at.Err // the address is not for every caller

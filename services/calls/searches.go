@@ -12,14 +12,14 @@ import (
 
 // What is remembered of searches, to find that of a call which does not name one.
 const (
-	recent       = 10 * time.Minute
-	keptSearches = 8 // of a caller and session
-	keptResults  = 50
-	keptSessions = 5_000
+	recent      = 10 * time.Minute
+	maxSearches = 8 // of a caller and session
+	maxShown    = 50
+	maxSessions = 5_000
 )
 
-// asking is who searches, in which session.
-type asking struct{ tenant, subject, session string }
+// searcher is who searches, in which session.
+type searcher struct{ tenant, subject, session string }
 
 // search is what one search has shown.
 type search struct {
@@ -33,11 +33,11 @@ type searches struct {
 	now func() time.Time
 
 	mu   sync.Mutex
-	list *lru.Cache[asking, []search]
+	list *lru.Cache[searcher, []search]
 }
 
 func newSearches(now func() time.Time) *searches {
-	list, _ := lru.New[asking, []search](keptSessions) // which fails for none at all
+	list, _ := lru.New[searcher, []search](maxSessions) // which fails for none at all
 	return &searches{now: now, list: list}
 }
 
@@ -48,10 +48,10 @@ func (s *searches) note(caller identity.Caller, session, id string, tools []stri
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	who := asking{caller.Tenant, caller.Subject, session}
+	who := searcher{caller.Tenant, caller.Subject, session}
 	all, _ := s.list.Get(who)
-	all = append(all, search{id, s.now(), slices.Clone(tools[:min(len(tools), keptResults)])})
-	s.list.Add(who, all[max(0, len(all)-keptSearches):])
+	all = append(all, search{id, s.now(), slices.Clone(tools[:min(len(tools), maxShown)])})
+	s.list.Add(who, all[max(0, len(all)-maxSearches):])
 }
 
 // last returns the newest search that showed a caller a tool: of its session, or if that has
@@ -60,7 +60,7 @@ func (s *searches) last(caller identity.Caller, session, tool string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, of := range []string{session, ""} {
-		all, _ := s.list.Get(asking{caller.Tenant, caller.Subject, of})
+		all, _ := s.list.Get(searcher{caller.Tenant, caller.Subject, of})
 		for _, one := range slices.Backward(all) {
 			if s.now().Sub(one.at) > recent {
 				break

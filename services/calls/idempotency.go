@@ -27,22 +27,22 @@ type Store interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// repeats makes calls with the same key once.
-type repeats struct {
+// idempotency makes calls with the same key once.
+type idempotency struct {
 	store Store
 	keep  time.Duration
 	now   func() time.Time
 	log   *slog.Logger
 }
 
-// repeat names a call that is to run once.
-type repeat struct {
+// keyed names a call that is to run once.
+type keyed struct {
 	key  string // of the store
 	args string // digest of the arguments
 }
 
-// repeat returns what the call is known by.
-func (c *call) repeat() repeat {
+// idempotent returns what the call is known by.
+func (c *call) idempotent() keyed {
 	digest := func(parts ...string) string {
 		sum := sha256.New()
 		for _, part := range parts {
@@ -50,20 +50,20 @@ func (c *call) repeat() repeat {
 		}
 		return hex.EncodeToString(sum.Sum(nil))
 	}
-	return repeat{
+	return keyed{
 		key:  c.tool.Tenant + "." + digest(c.caller.Subject, c.tool.ID, c.IdempotencyKey),
 		args: digest(string(c.Arguments), string(c.InputResponses), c.RequestState),
 	}
 }
 
-// RepeatTenantOf returns the tenant of a key of the store.
-func RepeatTenantOf(key string) (tenant string, known bool) {
+// TenantOfKey returns the tenant of a key of the store.
+func TenantOfKey(key string) (tenant string, known bool) {
 	tenant, _, known = strings.Cut(key, ".")
 	return tenant, known
 }
 
-// made is a call as the store has it.
-type made struct {
+// stored is a call as the store has it.
+type stored struct {
 	Args    string    `json:"args"`
 	Expires time.Time `json:"expires"`          // then the key is free again
 	Ends    time.Time `json:"ends,omitzero"`    // of a call under way: then it has ended, or whoever made it has
@@ -83,7 +83,7 @@ const maxKept = 512 << 10
 
 // once runs a call, or returns what an earlier one with its key came to. A call that runs
 // goes on when the caller leaves: it may come again for the result.
-func (r *repeats) once(ctx context.Context, of repeat, within time.Duration, run func(context.Context) (Result, error)) (Result, error) {
+func (r *idempotency) once(ctx context.Context, of keyed, within time.Duration, run func(context.Context) (Result, error)) (Result, error) {
 	pace := backoff.WithContext(backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(10*time.Millisecond), backoff.WithMaxInterval(500*time.Millisecond), backoff.WithMaxElapsedTime(0),
 	), ctx)
@@ -121,9 +121,9 @@ type settled struct {
 func (s *settled) Error() string { return "settled" }
 
 // begin takes the key, or says why not.
-func (r *repeats) begin(ctx context.Context, of repeat, within time.Duration) (revision uint64, err error) {
+func (r *idempotency) begin(ctx context.Context, of keyed, within time.Duration) (revision uint64, err error) {
 	now := r.now()
-	value, _ := json.Marshal(made{Args: of.args, Expires: now.Add(r.keep), Ends: now.Add(within)}) // texts and times always encode
+	value, _ := json.Marshal(stored{Args: of.args, Expires: now.Add(r.keep), Ends: now.Add(within)}) // texts and times always encode
 	revision, err = r.store.Create(ctx, of.key, value)
 	if !errors.Is(err, stream.ErrConflict) {
 		return revision, err
@@ -135,7 +135,7 @@ func (r *repeats) begin(ctx context.Context, of repeat, within time.Duration) (r
 	if err != nil {
 		return 0, err
 	}
-	var m made
+	var m stored
 	if err := json.Unmarshal(e.Value, &m); err != nil {
 		return 0, err
 	}
@@ -149,7 +149,7 @@ func (r *repeats) begin(ctx context.Context, of repeat, within time.Duration) (r
 }
 
 // settled returns what a call came to.
-func (m *made) settled(of repeat, now time.Time) error {
+func (m *stored) settled(of keyed, now time.Time) error {
 	switch {
 	case m.Args != of.args:
 		return &settled{err: &schema.Invalid{Path: "/idempotency_key", Reason: "was used for a call with other arguments"}}
@@ -167,7 +167,7 @@ func (m *made) settled(of repeat, now time.Time) error {
 
 // run runs a call and keeps what it comes to. One that has not come as far as the tool leaves
 // its key free.
-func (r *repeats) run(ctx context.Context, of repeat, revision uint64, run func(context.Context) (Result, error)) (Result, error) {
+func (r *idempotency) run(ctx context.Context, of keyed, revision uint64, run func(context.Context) (Result, error)) (Result, error) {
 	type end struct {
 		result Result
 		err    error
@@ -192,11 +192,11 @@ func (r *repeats) run(ctx context.Context, of repeat, revision uint64, run func(
 // settleWithin bounds the writing of what a call came to.
 const settleWithin = 5 * time.Second
 
-func (r *repeats) settle(ctx context.Context, of repeat, revision uint64, result Result, err error) error {
+func (r *idempotency) settle(ctx context.Context, of keyed, revision uint64, result Result, err error) error {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()
 	var known *Error
-	m := made{Args: of.args, Expires: r.now().Add(r.keep)}
+	m := stored{Args: of.args, Expires: r.now().Add(r.keep)}
 	switch {
 	case err == nil:
 		m.Result = &result
