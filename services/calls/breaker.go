@@ -29,7 +29,7 @@ func newBreaker(name string, pause time.Duration, log *slog.Logger) *breaker {
 		Name: name, Timeout: pause,
 		ReadyToTrip:  func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= failuresInRow },
 		IsSuccessful: sourceAnswered,
-		IsExcluded:   func(err error) bool { return errors.Is(err, context.Canceled) || unsent(err) },
+		IsExcluded:   func(err error) bool { return errors.Is(err, context.Canceled) || ours(err) },
 		OnStateChange: func(name string, _, to gobreaker.State) {
 			switch to {
 			case gobreaker.StateOpen:
@@ -54,10 +54,10 @@ func sourceAnswered(err error) bool {
 	return err == nil
 }
 
-// unsent reports whether a call did not come as far as its source.
-func unsent(err error) bool {
+// ours reports whether this server has not made a call, which says nothing of the source.
+func ours(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && e.Outcome == Refused
+	return errors.As(err, &e) && (e.Outcome == Refused || e.Outcome == InvalidArguments)
 }
 
 // try makes a call unless the breaker is open.

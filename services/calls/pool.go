@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"sync"
 	"time"
 
@@ -54,8 +55,6 @@ type entry struct {
 	dropped      bool // closed by the last user
 }
 
-var errFull = errors.New("too many connections to sources are in use")
-
 // take returns a connection, which is open until release is called. It waits for one that is
 // being opened, by whoever, as long as ctx says.
 func (p *pool) take(ctx context.Context, key connKey, spec source.Spec, found bool, token string) (e *entry, release func(), err error) {
@@ -69,7 +68,7 @@ func (p *pool) take(ctx context.Context, key connKey, spec source.Spec, found bo
 	if e == nil {
 		if len(p.entries) >= maxConnections && !p.evict() {
 			p.mu.Unlock()
-			return nil, nil, errFull
+			return nil, nil, busy(http.StatusServiceUnavailable, time.Second, "this server has %d connections to sources, which are all in use: call again later", maxConnections)
 		}
 		e = &entry{ready: make(chan struct{}), opened: now}
 		p.entries[key] = e

@@ -328,7 +328,5 @@ func (s *Service) failed(ctx context.Context, err error) error {
 		out.answered, out.unsent = of.Refused, of.Unsent
 		return out
 	}
-	out := unanswered("%s", problem(err))
-	out.unsent = errors.Is(err, errFull) || errors.Is(err, errOpening)
-	return out
+	return unanswered("%s", problem(err))
 }
