@@ -102,10 +102,15 @@ func (l *Log) Admit() error {
 
 // Write returns nil once the record of an event is durable. An error says that nobody knows
 // when it will be: as long as nothing can be written records wait, until the process ends.
+// That of an event that changes nothing is written in the background, as long as few wait.
 func (l *Log) Write(ctx context.Context, e Event) error {
 	fails := l.fails.Load()
 	if fails && l.waits() >= maxWaiting {
 		return ErrUnavailable
+	}
+	if e.ReadOnly && !fails && l.waits() < maxSamples {
+		l.put(e)
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()

@@ -293,6 +293,37 @@ func TestAnOutageRefusesChangesAndLosesNothing(t *testing.T) {
 	})
 }
 
+// What changes nothing is not waited for, and none of it is left out.
+func TestReadsAreRecordedInTheBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace(t)
+		l, _, stop := p.start()
+		synctest.Wait()
+		stuck := make(chan struct{})
+		p.bus.Fail(func(streamtest.Call) error { <-stuck; return nil })
+		for n := range 5 {
+			e := put(n)
+			e.ReadOnly = true
+			if err := l.Write(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(stuck)
+		p.bus.Fail(nil)
+		for n := range 2 * maxSamples {
+			e := put(n)
+			e.ReadOnly = true
+			if err := l.Write(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stop()
+		if r := p.verify("acme"); len(r.Faults) != 0 || r.Records != 5+2*maxSamples {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
 func TestSamplesGiveWayAndRefusalsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t)

@@ -9,6 +9,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/toolstream/toolstream/internal/operation"
@@ -17,17 +18,9 @@ import (
 
 // overHTTP calls an operation of an HTTP API.
 func (s *Service) overHTTP(ctx context.Context, c *call, client *http.Client) (Result, error) {
-	op, err := operation.Parse(c.raw)
-	if err != nil {
-		return Result{}, refused(http.StatusConflict, "the operation cannot be called: %s", err)
-	}
-	server, err := c.server(op)
-	if err != nil {
-		return Result{}, err
-	}
 	var sent atomic.Bool
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
-	req, err := op.Request(traced, server, c.Arguments)
+	req, err := c.operation.Request(traced, c.server, c.Arguments)
 	if err != nil {
 		return Result{}, &Error{Outcome: InvalidArguments, Status: http.StatusUnprocessableEntity, Detail: "the arguments do not fit the tool", Mistakes: []Mistake{{"", err.Error()}}, unsent: true}
 	}
@@ -53,12 +46,35 @@ func lost(ctx context.Context, err error, unsent bool) error {
 	return &source.CallError{Unsent: unsent, Err: err}
 }
 
-// server returns the address that an operation is called at: the first of its document, or
-// that of the settings.
-func (c *call) server(op *operation.Operation) (string, error) {
-	if c.to.server != "" {
-		return c.to.server, nil
+// address sets the operation of an HTTP API and the address that it is called at: the first of
+// its document, or that of the settings. One on another host than the source has is somebody
+// else's word, as a source is that another one has found: it reaches no address that the
+// source's user has not asked for.
+func (c *call) address() (err error) {
+	if c.to.spec.Kind != source.OpenAPI {
+		return nil
 	}
+	if c.operation, err = operation.Parse(c.raw); err != nil {
+		return refused(http.StatusConflict, "the operation cannot be called: %s", err)
+	}
+	if c.server = c.to.server; c.server != "" {
+		return nil
+	}
+	c.server, err = serverOf(c.operation)
+	c.to.found = c.to.found || hostOf(c.server) != hostOf(c.to.spec.URL)
+	return err
+}
+
+// hostOf returns the host of an address, without its port.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Hostname())
+}
+
+func serverOf(op *operation.Operation) (string, error) {
 	servers := op.Servers()
 	at := slices.IndexFunc(servers, func(server string) bool {
 		u, err := url.Parse(server)

@@ -100,6 +100,7 @@ func TestAPIsAreCalledWhereTheyMayBe(t *testing.T) {
 		{"GET", "/", "http://10.0.0.1", "refused 409", ""},
 		{"GET", "/", "file:///etc/passwd", "refused 409", ""},
 		{"GET", "/", "http://user:pass@127.0.0.1", "refused 409", ""},
+		{"GET", "/", strings.Replace(other.URL, "127.0.0.1", "localhost", 1), "refused 409", ""},
 		{"GET", "/away", server.URL, "refused 409", "GET /away"},
 		{"POST", "/away", server.URL, "tool_error", "POST /away"},
 		{"GET", "/moved", server.URL, "ok", "GET /moved GET /here"},

@@ -22,6 +22,7 @@ type connection struct {
 type connKey struct {
 	tenant, source string
 	spec           string // as it is declared: a changed one is another
+	found          bool   // its address is another's word
 	token          string // digest of the caller's token, where it is exchanged
 }
 

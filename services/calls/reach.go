@@ -40,7 +40,7 @@ func (s *Service) reach(ctx context.Context, c *call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	key := connKey{tenant: c.tool.Tenant, source: c.to.name, spec: fingerprint(c.to.spec)}
+	key := connKey{tenant: c.tool.Tenant, source: c.to.name, spec: fingerprint(c.to.spec), found: c.to.found}
 	if token != "" {
 		sum := sha256.Sum256([]byte(token))
 		key.token = hex.EncodeToString(sum[:])

@@ -20,6 +20,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/operation"
 	"github.com/toolstream/toolstream/internal/permit"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/source"
@@ -204,6 +205,9 @@ type call struct {
 	raw    json.RawMessage
 	hints  toolschema.Hints
 	to     target
+
+	operation *operation.Operation // of an HTTP API
+	server    string               // that it is called at
 }
 
 // call finds the tool, and calls it if everything allows it.
@@ -222,11 +226,15 @@ func (s *Service) call(ctx context.Context, c *call) (Result, error) {
 		audit.Annotate(ctx, audit.Details{Reason: err.Error()})
 		return Result{}, err
 	}
+	audit.Annotate(ctx, audit.Details{ReadOnly: !c.hints.Destructive})
 	if err := c.check(); err != nil {
 		return Result{}, err
 	}
 	var err error
 	if c.to, err = s.locate(&c.tool); err != nil {
+		return Result{}, err
+	}
+	if err := c.address(); err != nil {
 		return Result{}, err
 	}
 	if c.IdempotencyKey == "" {
