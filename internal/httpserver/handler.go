@@ -44,7 +44,7 @@ func Handler(mux *Mux, c Config) http.Handler {
 	handler := describeNotFound(mux.ServeMux)
 	if c.MCP != nil {
 		known.ofMCP = describeResource(mux, MCPResource(c.Resource), c.Issuer)
-		mux.Handle(MCPPath, c.MCP(inside(mux, c)))
+		mux.Handle(MCPPath, c.MCP(inside(mux, c, panics)))
 	}
 	for _, wrap := range []func(http.Handler) http.Handler{ // from the innermost to the outermost
 		c.Limiter.wrap,

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/toolstream/toolstream/internal/identity"
 )
 
@@ -21,7 +23,10 @@ func MCPResource(resource string) string { return strings.TrimSuffix(resource, "
 // inside returns what asks the API for a caller who has been authenticated: the one in the
 // context of the request. Limits and the audit log hold; the request that the caller has sent
 // is counted already.
-func inside(mux *Mux, c Config) http.RoundTripper {
+//
+// What asks may do so on a goroutine of its own, where a panic would end the process: one of
+// the API is answered here as everywhere.
+func inside(mux *Mux, c Config, panics prometheus.Counter) http.RoundTripper {
 	var handler http.Handler = mux.ServeMux
 	for _, wrap := range []func(http.Handler) http.Handler{ // from the innermost to the outermost
 		c.Limiter.wrap,
@@ -31,6 +36,7 @@ func inside(mux *Mux, c Config) http.RoundTripper {
 				h.ServeHTTP(w, as(r, identity.From(r.Context())))
 			})
 		},
+		func(h http.Handler) http.Handler { return recoverPanics(panics, c.Logger, h) },
 		func(h http.Handler) http.Handler { return recordRequests(c.Audit, c.AuditShare, mux.ServeMux, h) },
 	} {
 		handler = wrap(handler)
@@ -49,7 +55,16 @@ func fromOutside(r *http.Request) bool {
 type insider struct{ handler http.Handler }
 
 // RoundTrip implements http.RoundTripper.
-func (i insider) RoundTrip(r *http.Request) (*http.Response, error) {
+func (i insider) RoundTrip(r *http.Request) (resp *http.Response, err error) {
+	defer func() {
+		switch reason := recover(); reason {
+		case nil:
+		case http.ErrAbortHandler: // how a handler cuts its answer off
+			resp, err = nil, io.ErrUnexpectedEOF
+		default:
+			panic(reason)
+		}
+	}()
 	in := r.Clone(context.WithValue(r.Context(), insideKey{}, true))
 	if in.RequestURI = in.URL.RequestURI(); in.Body == nil {
 		in.Body = http.NoBody

@@ -1,16 +1,20 @@
 package httpserver
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/quota"
 )
@@ -69,5 +73,70 @@ func TestTheAPIIsAskedFromInside(t *testing.T) {
 	}
 	if w := ask(secrets[0]); w.Code != 429 || !strings.Contains(w.Body.String(), "3 requests") {
 		t.Errorf("a fourth request: %d %s", w.Code, w.Body)
+	}
+}
+
+// The one who asks from inside is on a goroutine of its own, as servers of MCP are: what
+// panics there would end the process. Each request is recorded once, as what it is to the
+// API, and has the caller's token for those that exchange it, in no header.
+func TestWhatIsAskedFromInsideIsAnsweredAndRecordedAsAnyRequest(t *testing.T) {
+	api, mux := NewAPI("")
+	var token, header string
+	huma.Register(api, huma.Operation{OperationID: "change", Method: http.MethodPost, Path: "/v1/things/{what}", Security: identity.Needs(identity.Reader)},
+		func(ctx context.Context, in *struct {
+			What string `path:"what"`
+			Auth string `header:"Authorization"`
+		}) (*nothing, error) {
+			switch token, header = identity.Token(ctx), in.Auth; in.What {
+			case "broken":
+				panic("broken")
+			case "cut":
+				panic(http.ErrAbortHandler)
+			case "denied":
+				return nil, huma.Error403Forbidden("no")
+			}
+			return nil, nil
+		})
+	log := &auditLog{writes: -1}
+	h := Handler(mux, Config{
+		Credentials: Credentials{Provider: provider{}}, Audit: log, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		MCP: func(api http.RoundTripper) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					req, _ := http.NewRequestWithContext(r.Context(), "POST", "http://localhost/v1/things/"+r.Header.Get("What"), nil)
+					resp, err := api.RoundTrip(req)
+					if err != nil {
+						fmt.Fprint(w, "nothing")
+						return
+					}
+					fmt.Fprint(w, resp.StatusCode)
+				}()
+				<-done
+			})
+		},
+	})
+	for _, tc := range []struct {
+		what   string
+		answer string
+		said   []string
+	}{
+		{"good", "204", []string{"write change"}}, {"broken", "500", []string{"write change"}}, {"denied", "403", []string{"write change"}}, {"cut", "nothing", nil},
+	} {
+		log.said, log.events, token, header = nil, nil, "", "none"
+		r := httptest.NewRequest("POST", MCPPath, nil)
+		r.Header.Set("Authorization", "Bearer known")
+		r.Header.Set("What", tc.what)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Body.String() != tc.answer || !slices.Equal(log.said, tc.said) || token != "known" || header != "" {
+			t.Errorf("%s: %s, recorded %q, token %q, header %q", tc.what, w.Body, log.said, token, header)
+		}
+		for _, e := range log.events {
+			if e.Caller.Subject != "ann" || fmt.Sprint(e.Status) != tc.answer || (e.Decision == audit.Denied) != (tc.answer == "403") {
+				t.Errorf("%s: recorded %+v", tc.what, e)
+			}
+		}
 	}
 }
