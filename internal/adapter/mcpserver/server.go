@@ -5,7 +5,9 @@
 package mcpserver
 
 import (
+	"bufio"
 	"context"
+	"io"
 	"net/http"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -48,12 +50,40 @@ func New(version string, api *client.Client) *Server {
 }
 
 // Handler serves streamable HTTP without sessions, for clients of the protocol of 2026-07-28
-// and of those before it. It does not know who calls: it stands behind authentication, and
+// and of those before it, but for batches, which the protocol of 2025-03-26 alone has: one
+// request to be counted could hold thousands. It does not know who calls: it stands behind authentication, and
 // behind the protection against other origins and foreign host names.
 func (s *Server) Handler() http.Handler {
-	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.mcp }, &sdk.StreamableHTTPOptions{
+	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.mcp }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, DisableLocalhostProtection: true, PropagateRequestCancellation: true,
 	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := bufio.NewReader(r.Body)
+		if isBatch(body) {
+			http.Error(w, "batches are not served: send each message by itself", http.StatusBadRequest)
+			return
+		}
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{body, r.Body}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// isBatch reports whether what comes is an array, and takes white space before it away.
+func isBatch(body *bufio.Reader) bool {
+	for {
+		b, err := body.ReadByte()
+		switch {
+		case err != nil: // which the next read meets again
+			return false
+		case b == ' ', b == '\t', b == '\r', b == '\n':
+			continue
+		}
+		_ = body.UnreadByte() // of the byte that was just read
+		return b == '['
+	}
 }
 
 // Run serves one client on a transport until it leaves or ctx ends.
