@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/outbound"
 	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/text"
 )
 
 // Open reaches a server to call its tools. The connection outlives ctx.
@@ -148,9 +149,30 @@ func (s *sight) watch(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { s.sent.Store(true) }})
 }
 
+// offered says what a server asks for that it was not offered, or nil: its questions go on to
+// a caller whose client may do more than this one, such as run a model for the server.
+func offered(asked sdk.InputRequestMap) error {
+	for id, of := range asked {
+		question, ok := of.(*sdk.ElicitParams)
+		if !ok {
+			return fmt.Errorf("the server asks for what it was not offered in %q", text.Truncate(id, maxName))
+		}
+		if u, err := url.Parse(question.URL); question.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http") {
+			return fmt.Errorf("the server names an address in %q that is not one of the web", text.Truncate(id, maxName))
+		}
+	}
+	return nil
+}
+
+// maxName bounds what is told of a name that a server gives, in bytes.
+const maxName = 100
+
 // answerOf returns a result as the protocol has it.
 func answerOf(r *sdk.CallToolResult) (source.Answer, error) {
 	a := source.Answer{IsError: r.IsError, NeedsInput: r.NeedsInput(), RequestState: r.RequestState}
+	if err := offered(r.InputRequests); err != nil {
+		return a, &source.CallError{Refused: true, Err: err}
+	}
 	for _, block := range r.Content {
 		raw, err := json.Marshal(block)
 		if err != nil {
