@@ -22,16 +22,16 @@ func textBlock(said string) json.RawMessage {
 }
 
 // fit returns content blocks of at most so many bytes, and whether something was cut off or
-// left out. Texts are cut; of anything else that does not fit a note says what it was.
+// left out. Texts are cut; of anything else that does not fit a note says what it was, and of
+// what comes after that how much it was.
 func fit(blocks []json.RawMessage, most int) (out []json.RawMessage, cut bool) {
 	out = []json.RawMessage{} // which is never null
 	left := most
-	for _, block := range blocks {
+	for i, block := range blocks {
 		if len(block) <= left {
 			out, left = append(out, block), left-len(block)
 			continue
 		}
-		cut = true
 		var is struct {
 			Type     string `json:"type"`
 			Text     string `json:"text"`
@@ -39,19 +39,29 @@ func fit(blocks []json.RawMessage, most int) (out []json.RawMessage, cut bool) {
 		}
 		_ = json.Unmarshal(block, &is) // the adapter has written it
 		if is.Type == "text" && left > 0 {
-			out, left = append(out, textBlock(text.Truncate(is.Text, left))), 0
-			continue
+			out = append(out, textBlock(text.Truncate(is.Text, left)))
+		} else {
+			what := text.Truncate(strings.TrimSpace(is.Type+" "+is.MIMEType), maxMedia)
+			out = append(out, textBlock(fmt.Sprintf("[%s of %d bytes is left out: the answer is larger than %d bytes]", what, len(block), most)))
 		}
-		left = 0
-		out = append(out, textBlock(fmt.Sprintf("[%s of %d bytes is left out: the answer is larger than %d bytes]", strings.TrimSpace(is.Type+" "+is.MIMEType), len(block), most)))
+		if more := len(blocks) - i - 1; more > 0 {
+			out = append(out, textBlock(fmt.Sprintf("[%d more blocks are left out: the answer is larger than %d bytes]", more, most)))
+		}
+		return out, true
 	}
-	return out, cut
+	return out, false
 }
 
-// resultOf returns the result of an MCP server's answer.
-func resultOf(a source.Answer, most int) Result {
+// maxMedia bounds what is told of a media type, in bytes.
+const maxMedia = 100
+
+// resultOf returns the result of an MCP server's answer. What it asks for has to fit as a
+// whole.
+func resultOf(a source.Answer, most int) (Result, error) {
 	r := Result{Outcome: OK, IsError: a.IsError, Structured: a.Structured, InputRequests: a.InputRequests, RequestState: a.RequestState}
 	switch {
+	case len(a.InputRequests) > most, len(a.RequestState) > maxState:
+		return Result{}, &source.CallError{Refused: true, Err: fmt.Errorf("what the tool asks for is larger than %d bytes, or its state than %d", most, maxState)}
 	case a.NeedsInput:
 		r.Outcome = InputRequired
 	case a.IsError:
@@ -61,7 +71,7 @@ func resultOf(a source.Answer, most int) Result {
 	if len(r.Structured) > most {
 		r.Structured, r.Truncated = nil, true
 	}
-	return r
+	return r, nil
 }
 
 // resultOfHTTP returns the result of an HTTP API's answer, of whose body there may be more

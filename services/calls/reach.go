@@ -117,7 +117,7 @@ func (s *Service) callOn(ctx context.Context, c *call, to *connection) (Result, 
 	if err != nil {
 		return Result{}, err
 	}
-	return resultOf(answer, s.cfg.MaxResult), nil
+	return resultOf(answer, s.cfg.MaxResult)
 }
 
 // problem returns the text of an error without addresses and secrets: who calls a tool is

@@ -1,0 +1,44 @@
+package calls
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/source"
+)
+
+// However many blocks a server sends, and whatever it calls them, no more than the limit goes
+// on, and a few words on what does not.
+func TestNoAnswerOfAServerIsLargerThanTheLimit(t *testing.T) {
+	const most = 1000
+	small := json.RawMessage(`{"type":"text","text":""}`)
+	long := strings.Repeat("x", 100_000)
+	for name, blocks := range map[string][]json.RawMessage{
+		"many":           slices.Repeat([]json.RawMessage{small}, 10_000),
+		"a long text":    append(slices.Repeat([]json.RawMessage{json.RawMessage(`{"type":"text","text":"` + long + `"}`)}, 100), small),
+		"a strange type": slices.Repeat([]json.RawMessage{json.RawMessage(`{"type":"image","data":"","mimeType":"` + long + `"}`)}, 100),
+	} {
+		r, err := resultOf(source.Answer{Content: blocks}, most)
+		n := 0
+		for _, block := range r.Content {
+			n += len(block)
+		}
+		if err != nil || n > most+600 || !r.Truncated || !strings.Contains(string(r.Content[len(r.Content)-1]), "more blocks are left out") {
+			t.Errorf("%s: %d bytes in %d blocks, truncated %v, %v", name, n, len(r.Content), r.Truncated, err)
+		}
+	}
+	two := []json.RawMessage{small, small}
+	if r, err := resultOf(source.Answer{Content: two}, most); err != nil || r.Truncated || len(r.Content) != 2 {
+		t.Errorf("two small blocks: %+v, %v", r, err)
+	}
+	for name, a := range map[string]source.Answer{
+		"a large question": {NeedsInput: true, InputRequests: json.RawMessage(`"` + long + `"`)},
+		"a large state":    {NeedsInput: true, InputRequests: json.RawMessage(`{}`), RequestState: strings.Repeat("s", maxState+1)},
+	} {
+		if r, err := resultOf(a, most); err == nil {
+			t.Errorf("%s went on: %d bytes", name, len(r.InputRequests)+len(r.RequestState))
+		}
+	}
+}
