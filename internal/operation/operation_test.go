@@ -230,9 +230,24 @@ func TestWhatIsNoOperationIsRefused(t *testing.T) {
 			t.Errorf("%s is taken", raw)
 		}
 	}
-	for _, method := range []string{"CONNECT", "A B"} {
+	for _, method := range []string{"CONNECT", "A B", "trace"} {
 		if _, err := made(t, `{"method":"`+method+`","path":"/a","operation":{}}`, `{}`); err == nil {
 			t.Errorf("a request with %s is made", method)
+		}
+	}
+	for _, path := range []string{"/..", "/a/../b", "/%2e%2E/b", "/..%2fb", "/..%5Cb", "/..;x=y/b", "/..;/b", "/.;/b"} {
+		if r, err := made(t, `{"method":"GET","path":"`+path+`","operation":{}}`, `{}`); err == nil {
+			t.Errorf("a request of %s is made of %s", r.URL, path)
+		}
+	}
+}
+
+// A call that is granted as one that changes nothing changes nothing by a header either.
+func TestNoArgumentTurnsARequestIntoAnother(t *testing.T) {
+	for _, header := range []string{"X-HTTP-Method-Override", "x-http-method", "X-Method-Override", "Authorization", "Host", "Transfer-Encoding"} {
+		r, err := made(t, `{"method":"GET","path":"/a","operation":{"parameters":[{"name":"`+header+`","in":"header"}]}}`, `{"`+header+`":"DELETE"}`)
+		if err != nil || r.Header.Get(header) != "" {
+			t.Errorf("%s: %v, %v", header, r, err)
 		}
 	}
 }

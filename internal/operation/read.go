@@ -110,10 +110,12 @@ func readParameter(m map[string]any) (parameter, bool) {
 }
 
 // isOurs reports headers that no argument sets: those of the protocol, those of one
-// connection (RFC 9110, 7.6.1) and those that carry keys.
+// connection (RFC 9110, 7.6.1), those that carry keys, and those by which servers take a
+// request for one of another method, which may destroy.
 func isOurs(header string) bool {
 	switch provenance.Fold(header) {
-	case "connection", "keepalive", "proxyconnection", "proxyauthenticate", "te", "trailer", "transferencoding", "upgrade", "expect", "setcookie":
+	case "connection", "keepalive", "proxyconnection", "proxyauthenticate", "te", "trailer", "transferencoding", "upgrade", "expect", "setcookie",
+		"xhttpmethodoverride", "xhttpmethod", "xmethodoverride":
 		return true
 	}
 	return provenance.ProtocolHeader(header)

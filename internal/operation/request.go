@@ -40,7 +40,8 @@ func refuse(argument, format string, args ...any) error {
 // Request makes the request of a call to a server, an absolute address such as Servers
 // returns. The arguments are a JSON object that the schema of Input allows; each is encoded
 // as the document declares. An *ArgumentError says that an argument cannot be sent: a value
-// never leaves the segment of the path, the parameter or the header that it is for.
+// never leaves the segment of the path, the parameter or the header that it is for. A TRACE is
+// not made: its answer would have the credential that the request is sent with.
 func (o *Operation) Request(ctx context.Context, server string, arguments json.RawMessage) (*http.Request, error) {
 	base, err := parseServer(server)
 	if err != nil {
@@ -67,7 +68,7 @@ func (o *Operation) Request(ctx context.Context, server string, arguments json.R
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
-	if r.URL.EscapedPath() != address.EscapedPath() || r.Host != base.Host || o.method == http.MethodConnect {
+	if r.URL.EscapedPath() != address.EscapedPath() || r.Host != base.Host || o.method == http.MethodConnect || o.method == http.MethodTrace {
 		return nil, errors.New("the operation cannot be sent as a request")
 	}
 	if media != "" {
@@ -129,7 +130,8 @@ func (o *Operation) fill(template string, values map[string]any, escape func(str
 	b.WriteString(literal(template[at:]))
 	out := b.String()
 	for segment := range strings.SplitSeq(out, "/") {
-		if plain, err := url.PathUnescape(segment); inPath && (err != nil || plain == "." || plain == "..") {
+		name, _, _ := strings.Cut(segment, ";") // what follows are parameters to some servers
+		if plain, err := url.PathUnescape(name); inPath && (err != nil || plain == "." || plain == ".." || climbs(segment)) {
 			return "", &ArgumentError{"", "a segment of the path would be \".\" or \"..\""}
 		}
 	}
