@@ -91,11 +91,11 @@ func (p *pool) take(ctx context.Context, key connKey, spec source.Spec, found bo
 	return e, release, nil
 }
 
-// expired reports whether a connection is not to be used again.
+// expired reports whether a connection is not to be used again. Who uses it goes on.
 func (e *entry) expired(now time.Time) bool {
 	select {
 	case <-e.ready:
-		return e.err != nil || now.Sub(e.opened) > oldAfter && e.users == 0 || e.to.conn != nil && e.to.conn.Lost()
+		return e.err != nil || now.Sub(e.opened) > oldAfter || e.to.conn != nil && e.to.conn.Lost()
 	default:
 		return false
 	}
