@@ -246,6 +246,30 @@ func TestProvidersHaveTheAddressesOfTheSettings(t *testing.T) {
 	}
 }
 
+// A source that names a provider of the settings has its tools called at itself: else any
+// source would choose what is sent to the provider with the operator's credential.
+func TestNoSourceReachesAProviderByItsName(t *testing.T) {
+	server := func(name string) *httptest.Server {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, name) }))
+		t.Cleanup(s.Close)
+		return s
+	}
+	crm, own := server("crm"), server("own")
+	b := newBench(t, Config{Providers: map[string]source.Provider{"crm": {Kind: source.OpenAPI, URL: crm.URL}}})
+	for name, of := range map[string]Source{"api": {Spec: source.Spec{Kind: source.OpenAPI, URL: own.URL}}, "folder": {Spec: source.Spec{Kind: source.Folder}}} {
+		b.sources[name] = of
+	}
+	for from, want := range map[string]string{"api": "own", "folder": "crm", "": "crm", "gone": ""} {
+		b.operation("x", "GET", "/boats", own.URL)
+		e := b.entity("x//boats")
+		e.From, e.Provider, e.Format = from, "crm", source.OpenAPI
+		b.deps.Tool = toolIs(e, b.tools[e.ID])
+		if r, err := b.Call(t.Context(), ada, Request{Tool: e.ID}); textOf(r) != want {
+			t.Errorf("from %q: %q, %v, want %q", from, textOf(r), err, want)
+		}
+	}
+}
+
 // A caller who leaves has the call cancelled.
 func TestACallEndsWithItsCaller(t *testing.T) {
 	b := newBench(t, Config{Timeout: time.Hour})

@@ -9,14 +9,14 @@ import (
 )
 
 // A credential is read again also for a source that is called without a pause.
-func TestAWayInUseIsMadeAnew(t *testing.T) {
+func TestAConnectionInUseIsOpenedAnew(t *testing.T) {
 	now, opened := clock{now: time.Now()}, 0
-	p := &pool{now: now.read, ways: map[wayKey]*held{}, open: func(context.Context, wayKey, source.Spec, bool, string) (way, error) {
+	p := &pool{now: now.read, entries: map[connKey]*entry{}, open: func(context.Context, connKey, source.Spec, bool, string) (connection, error) {
 		opened++
-		return way{}, nil
+		return connection{}, nil
 	}}
 	take := func() func() {
-		_, release, err := p.take(t.Context(), wayKey{source: "shop"}, source.Spec{}, false, "")
+		_, release, err := p.take(t.Context(), connKey{source: "shop"}, source.Spec{}, false, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestAWayInUseIsMadeAnew(t *testing.T) {
 	first()
 	second()
 	third()
-	if p.closing.Wait(); len(p.ways) != 1 {
-		t.Errorf("%d ways", len(p.ways))
+	if p.closing.Wait(); len(p.entries) != 1 {
+		t.Errorf("%d connections", len(p.entries))
 	}
 }

@@ -94,31 +94,38 @@ func verb(a policy.Action) string {
 	return "call"
 }
 
-// locate returns where a tool is called.
+// locate returns where a tool is called: at its source if that can be, so that no source has
+// its tools called elsewhere by the name of a provider, else where its provider's are.
 func (s *Service) locate(e *schema.Entity) (target, error) {
-	if p, ok := s.cfg.Providers[e.Provider]; ok && e.Provider != "" && p.For(e.Tenant, identity.DefaultTenant) {
+	of, there := Source{}, false
+	if e.From != "" {
+		if of, there = s.deps.Sources(e.Tenant, e.From); !there {
+			return target{}, refused(http.StatusConflict, "its source %s is not there", e.From)
+		}
+	}
+	p, known := s.cfg.Providers[e.Provider]
+	if known && e.Provider != "" && p.For(e.Tenant, identity.DefaultTenant) && (!there || !callable(of.Kind)) {
 		t := target{name: ":" + e.Provider, spec: p.Spec()}
 		if p.Kind == source.OpenAPI {
 			t.server = p.URL
 		}
 		return t, callableAt(e.Format, t.spec.Kind)
 	}
-	if e.From == "" {
-		return target{}, refused(http.StatusConflict, "the tool has no source: it was sent, and the setting calls.providers does not say where those of its provider are called")
-	}
-	of, ok := s.deps.Sources(e.Tenant, e.From)
 	switch {
-	case !ok:
-		return target{}, refused(http.StatusConflict, "its source %s is not there", e.From)
+	case !there:
+		return target{}, refused(http.StatusConflict, "the tool has no source: it was sent, and the setting calls.providers does not say where those of its provider are called")
 	case of.State == paused, of.State == removing, of.State == refusedNow:
 		return target{}, refused(http.StatusConflict, "its source %s is %s", e.From, of.State)
 	}
 	return target{name: e.From, spec: of.Spec, found: of.Found}, callableAt(e.Format, of.Kind)
 }
 
+// callable reports whether tools are called at sources of a kind.
+func callable(kind string) bool { return kind == source.MCP || kind == source.OpenAPI }
+
 // callableAt says why a tool of a format cannot be called at a source of a kind, or nil.
 func callableAt(format, kind string) error {
-	if format != kind || kind != source.MCP && kind != source.OpenAPI {
+	if format != kind || !callable(kind) {
 		return refused(http.StatusConflict, "a tool of the format %s from a source of the kind %s cannot be called: the setting calls.providers may say where those of its provider are", format, kind)
 	}
 	return nil
