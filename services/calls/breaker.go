@@ -57,7 +57,7 @@ func sourceAnswered(err error) bool {
 // ours reports whether this server has not made a call, which says nothing of the source.
 func ours(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && (e.Outcome == Refused || e.Outcome == InvalidArguments)
+	return errors.As(err, &e) && (e.Outcome == Refused || e.Outcome == InvalidArguments || e.apart)
 }
 
 // try makes a call unless the breaker is open.

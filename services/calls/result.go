@@ -70,6 +70,7 @@ type Error struct {
 
 	answered bool // the tool's server has answered
 	unsent   bool // the tool was not called
+	apart    bool // it says nothing of the tool's server, which was not asked
 }
 
 // Error returns the detail, with the mistakes one a line.

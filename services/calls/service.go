@@ -21,6 +21,7 @@ import (
 	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/operation"
+	"github.com/toolstream/toolstream/internal/outbound"
 	"github.com/toolstream/toolstream/internal/permit"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/source"
@@ -311,7 +312,7 @@ func (s *Service) attempt(ctx context.Context, c *call) (Result, error) {
 		return result, s.failed(ctx, err)
 	})
 	took := time.Since(start)
-	if outcome := outcomeOf(result, err); outcome != "" && outcome != Refused {
+	if outcome := outcomeOf(result, err); outcome != "" && !ours(err) {
 		s.health.note(toolKey{c.tool.Tenant, c.tool.ID}, outcome, took)
 		s.metrics.seconds.WithLabelValues("upstream").Observe(took.Seconds())
 	}
@@ -334,6 +335,7 @@ func (s *Service) failed(ctx context.Context, err error) error {
 	case errors.As(err, &of):
 		out := unanswered("%s", problem(of.Err))
 		out.answered, out.unsent = of.Refused, of.Unsent
+		out.apart = errors.Is(err, outbound.ErrToken)
 		return out
 	}
 	return unanswered("%s", problem(err))
