@@ -80,7 +80,7 @@ func (s *Server) search(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallT
 			Destructive       bool            `json:"destructive"`
 		} `json:"results"`
 	}
-	if err := s.api.Post(ctx, "/v1/search", request, &answer); err != nil {
+	if err := s.api.Post(apart(ctx), "/v1/search", request, &answer); err != nil {
 		return refusal(err)
 	}
 	out := found{SearchID: answer.SearchID, NothingFits: answer.NothingFits, Tools: []hit{}}
@@ -152,7 +152,7 @@ func (s *Server) run(ctx context.Context, c toolCall, r *sdk.CallToolRequest) (*
 		InputRequests map[string]question `json:"input_requests"`
 		RequestState  string              `json:"request_state"`
 	}
-	if err := s.api.Post(ctx, client.Path("/v1/tools", c.tool)+":call", request, &answer); err != nil {
+	if err := s.api.Post(apart(ctx), client.Path("/v1/tools", c.tool)+":call", request, &answer); err != nil {
 		return refusal(err)
 	}
 	wire := map[string]any{"content": answer.Content, "isError": answer.IsError}

@@ -51,8 +51,8 @@ func New(version string, api *client.Client) *Server {
 
 // Handler serves streamable HTTP without sessions, for clients of the protocol of 2026-07-28
 // and of those before it, but for batches, which the protocol of 2025-03-26 alone has: one
-// request to be counted could hold thousands. It does not know who calls: it stands behind authentication, and
-// behind the protection against other origins and foreign host names.
+// request to be counted could hold thousands. It does not know who calls: it stands behind
+// authentication, and behind the protection against other origins and foreign host names.
 func (s *Server) Handler() http.Handler {
 	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.mcp }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, DisableLocalhostProtection: true, PropagateRequestCancellation: true,
@@ -67,9 +67,31 @@ func (s *Server) Handler() http.Handler {
 			io.Reader
 			io.Closer
 		}{body, r.Body}
-		h.ServeHTTP(w, r)
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, r.Context())))
 	})
 }
+
+type requestKey struct{}
+
+// apart returns a context that ends with ctx and has the values of the HTTP request alone. The
+// SDK's own values, such as the version of the protocol that the client speaks, would reach
+// the connections over which the tools of other servers are called.
+func apart(ctx context.Context) context.Context {
+	of, ok := ctx.Value(requestKey{}).(context.Context)
+	if !ok {
+		return ctx
+	}
+	return valued{ctx, of}
+}
+
+// valued is a context with the values of another one.
+type valued struct {
+	context.Context
+	values context.Context
+}
+
+// Value implements context.Context.
+func (v valued) Value(key any) any { return v.values.Value(key) }
 
 // isBatch reports whether what comes is an array, and takes white space before it away.
 func isBatch(body *bufio.Reader) bool {

@@ -95,7 +95,7 @@ type catalogue struct {
 // withDomains returns search_tools with the providers of most tools in its description.
 func (s *Server) withDomains(ctx context.Context, t *sdk.Tool) *sdk.Tool {
 	var there catalogue
-	if err := s.api.Get(ctx, "/v1/catalogue", nil, &there); err != nil || there.Tools == 0 {
+	if err := s.api.Get(apart(ctx), "/v1/catalogue", nil, &there); err != nil || there.Tools == 0 {
 		return t
 	}
 	var names []string
@@ -155,7 +155,7 @@ func (s *Server) pinned(ctx context.Context) []*sdk.Tool {
 	var pins struct {
 		Tools []string `json:"tools"`
 	}
-	if err := s.api.Get(ctx, "/v1/pins", nil, &pins); err != nil || len(pins.Tools) == 0 {
+	if err := s.api.Get(apart(ctx), "/v1/pins", nil, &pins); err != nil || len(pins.Tools) == 0 {
 		return nil
 	}
 	answer, err := s.described(ctx, pins.Tools)
@@ -173,6 +173,6 @@ func (s *Server) pinned(ctx context.Context) []*sdk.Tool {
 
 func (s *Server) described(ctx context.Context, names []string) (described, error) {
 	var out described
-	err := s.api.Post(ctx, "/v1/tools:describe", map[string]any{"ids": names, "as": "mcp"}, &out)
+	err := s.api.Post(apart(ctx), "/v1/tools:describe", map[string]any{"ids": names, "as": "mcp"}, &out)
 	return out, err
 }
