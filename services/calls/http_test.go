@@ -248,7 +248,7 @@ func TestProvidersHaveTheAddressesOfTheSettings(t *testing.T) {
 		if got := outcome(r, err); got != want || err == nil && textOf(r) != "of /v2/boats" {
 			t.Errorf("of %s: %s %q (%v), want %s", from, got, textOf(r), err, want)
 		}
-		if c := b.Connection(ada, &e, raw); c.Connected != (want == "ok") {
+		if c := b.Connections(ada)(&e, raw); c.Connected != (want == "ok") {
 			t.Errorf("of %s: %+v", from, c)
 		}
 	}

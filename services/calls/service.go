@@ -89,7 +89,6 @@ type Service struct {
 	idempotency *idempotency
 	health      *health
 	searches    *searches
-	scopes      *scopes
 	reports     chan report
 	slots       chan struct{} // one for each call under way or waiting
 
@@ -106,7 +105,7 @@ func New(cfg Config, deps Deps) *Service {
 	s := &Service{
 		cfg: cfg, deps: deps, metrics: newMetrics(deps.Registerer),
 		idempotency: &idempotency{store: deps.Idempotency, keep: cfg.Idempotency, now: deps.Now, log: deps.Logger},
-		health:      newHealth(deps.Now), searches: newSearches(deps.Now), scopes: newScopes(deps.Policy),
+		health:      newHealth(deps.Now), searches: newSearches(deps.Now),
 		reports: make(chan report, maxReports), slots: make(chan struct{}, cfg.MaxCalls), upstreams: map[sourceKey]*upstream{},
 	}
 	s.pool = &pool{open: s.open, now: deps.Now, entries: map[connKey]*entry{}}
@@ -223,7 +222,7 @@ func (s *Service) call(ctx context.Context, c *call) (Result, error) {
 		c.SearchID = s.searches.last(c.caller, c.Session, c.tool.ID)
 	}
 	audit.Annotate(ctx, audit.Details{Tools: []audit.ToolRef{{ID: c.tool.ID, Revision: c.tool.Revision}}, Search: c.SearchID})
-	if err := s.allowed(c.caller, &c.tool, c.hints); err != nil {
+	if err := s.permissions(c.caller).check(&c.tool, c.hints); err != nil {
 		audit.Annotate(ctx, audit.Details{Reason: err.Error()})
 		return Result{}, err
 	}

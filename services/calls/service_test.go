@@ -149,7 +149,7 @@ func TestACallIsRefusedWithItsReason(t *testing.T) {
 		if tc.caller.Tenant != ada.Tenant {
 			continue
 		}
-		if c := b.Connection(tc.caller, &e, b.tools["shop/sell"]); c.Connected != (tc.want == "ok") || c.Destructive != (tc.hints == changing) || !c.Connected && !strings.Contains(c.Why, tc.says) {
+		if c := b.Connections(tc.caller)(&e, b.tools["shop/sell"]); c.Connected != (tc.want == "ok") || c.Destructive != (tc.hints == changing) || !c.Connected && !strings.Contains(c.Why, tc.says) {
 			t.Errorf("%s: %+v", tc.name, c)
 		}
 	}
@@ -342,7 +342,7 @@ func TestASourceThatDoesNotAnswerIsLeftAlone(t *testing.T) {
 	if !errors.As(err, &e2) || e2.Status != http.StatusServiceUnavailable || e2.RetryAfter < 59*time.Minute {
 		t.Errorf("after %d failures: %v", failuresInRow, err)
 	}
-	if c := b.Connection(ada, &e, b.tools["shop/sell"]); c.Connected || c.Health == nil || c.Health.ErrorRate != 1 || !strings.Contains(c.Why, "does not answer") {
+	if c := b.Connections(ada)(&e, b.tools["shop/sell"]); c.Connected || c.Health == nil || c.Health.ErrorRate != 1 || !strings.Contains(c.Why, "does not answer") {
 		t.Errorf("%+v", c)
 	}
 	if !b.Troubled(&e) {

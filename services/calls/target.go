@@ -8,7 +8,6 @@ import (
 	"net/http"
 
 	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/toolschema"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -55,45 +54,6 @@ func (s *Service) find(ctx context.Context, c *call) (err error) {
 	return nil
 }
 
-// actionOf returns what a caller must be allowed to do.
-func actionOf(h toolschema.Hints) policy.Action {
-	if h.Destructive {
-		return policy.Destroy
-	}
-	return policy.Call
-}
-
-// allowed says why a caller may not call a tool, or nil.
-func (s *Service) allowed(caller identity.Caller, e *schema.Entity, h toolschema.Hints) error {
-	switch {
-	case !caller.Role.Includes(identity.Calling):
-		return refused(http.StatusForbidden, "calls need the role %s", identity.Calling)
-	case e.Document.Quarantined:
-		return refused(http.StatusForbidden, "the tool is in quarantine")
-	case s.deps.Policy == nil:
-		if h.Destructive && !s.cfg.Destructive {
-			return refused(http.StatusForbidden, "a call of this tool may change or delete something: without authentication such calls are made with the setting calls.destructive=allow alone")
-		}
-		return nil
-	}
-	want := actionOf(h)
-	scope, err := s.scopes.of(caller, want)
-	if err != nil {
-		return busy(http.StatusServiceUnavailable, 0, "%s", err)
-	}
-	if of := policy.ToolOf(e.Ref, e.Provider, e.From, e.Document.Tags); !scope.Allows(&of) {
-		return refused(http.StatusForbidden, "no grant lets you %s this tool: an administrator can allow it with 'toolstream grants add allow %s on tool:%s to …'", verb(want), want, e.ID)
-	}
-	return nil
-}
-
-func verb(a policy.Action) string {
-	if a == policy.Destroy {
-		return "make the change or deletion that a call can do with"
-	}
-	return "call"
-}
-
 // locate returns where a tool is called: at its source if that can be, so that no source has
 // its tools called elsewhere by the name of a provider, else where its provider's are.
 func (s *Service) locate(e *schema.Entity) (target, error) {
@@ -131,14 +91,19 @@ func callableAt(format, kind string) error {
 	return nil
 }
 
-// Connection says whether a tool can be called now by a caller, and if not, why. It asks
-// nobody.
-func (s *Service) Connection(caller identity.Caller, e *schema.Entity, raw json.RawMessage) schema.Connection {
+// Connections returns what says whether a caller can call a tool now, and if not, why. It
+// asks nobody, and serves one request.
+func (s *Service) Connections(caller identity.Caller) func(e *schema.Entity, raw json.RawMessage) schema.Connection {
+	may := s.permissions(caller)
+	return func(e *schema.Entity, raw json.RawMessage) schema.Connection { return s.connection(may, e, raw) }
+}
+
+func (s *Service) connection(may *permissions, e *schema.Entity, raw json.RawMessage) schema.Connection {
 	hints := toolschema.HintsOf(e.Format, raw)
 	out := schema.Connection{Destructive: hints.Destructive, Health: s.health.of(toolKey{e.Tenant, e.ID})}
 	to, err := s.locate(e)
 	if err == nil {
-		err = s.allowed(caller, e, hints)
+		err = may.check(e, hints)
 	}
 	if err == nil {
 		err = s.reachable(e, to)

@@ -60,8 +60,8 @@ func (sr *search) first(ctx context.Context, h ranking.Hit) (ranking.Hit, known,
 
 // callable returns a hit and what the catalogue says of it, or the first of its copies where the
 // caller can call that and not the hit, with whether it can be called.
-func (s *Service) callable(ctx context.Context, sr *search, h ranking.Hit, entity known) (ranking.Hit, known, *schema.Connection) {
-	connection := s.connection(sr.caller, &entity)
+func (sr *search) callable(ctx context.Context, h ranking.Hit, entity known, connectionOf func(*known) *schema.Connection) (ranking.Hit, known, *schema.Connection) {
+	connection := connectionOf(&entity)
 	if connection == nil || connection.Connected {
 		return h, entity, connection
 	}
@@ -70,7 +70,7 @@ func (s *Service) callable(ctx context.Context, sr *search, h ranking.Hit, entit
 		if !ok || sr.hides(&of.Entity) {
 			continue
 		}
-		if c := s.connection(sr.caller, &of); c != nil && c.Connected {
+		if c := connectionOf(&of); c != nil && c.Connected {
 			rest := slices.Delete(slices.Clone(h.Others), i, i+1)
 			h.Others = nil
 			other.Others = append([]ranking.Hit{h}, rest...)

@@ -114,12 +114,13 @@ func (s *Service) Describe(ctx context.Context, caller identity.Caller, req sche
 	}
 	out.Results = make([]schema.Described, len(found))
 	tools := make([]detailed, len(found))
+	connection := s.connectionsOf(caller)
 	for i, e := range found {
 		doc := &e.Document
 		out.Results[i] = schema.Described{
 			ID: e.ID, Provider: e.Provider, CallableName: e.CallableName, Name: doc.Name, Title: doc.Title, Description: doc.Description, Flags: doc.Flags,
 		}
-		connect(&out.Results[i].Details, s.connection(caller, &e))
+		connect(&out.Results[i].Details, connection(&e))
 		tools[i] = detailed{known: e, Details: &out.Results[i].Details}
 	}
 	out.InForm = s.detail(ctx, &req.Wanted, tools)

@@ -37,14 +37,20 @@ func details(results []schema.Result, entities []known) []detailed {
 	return out
 }
 
-// connection says whether a caller can call a tool; nil for providers, and where nothing is
-// called.
-func (s *Service) connection(caller identity.Caller, e *known) *schema.Connection {
-	if s.connections == nil || e.Kind != schema.KindTool {
-		return nil
+// connectionsOf returns what says whether a caller can call a tool; nil for providers, and
+// where nothing is called.
+func (s *Service) connectionsOf(caller identity.Caller) func(*known) *schema.Connection {
+	if s.connections == nil {
+		return func(*known) *schema.Connection { return nil }
 	}
-	c := s.connections.Connection(caller, &e.Entity, e.raw)
-	return &c
+	connection := s.connections.Connections(caller)
+	return func(e *known) *schema.Connection {
+		if e.Kind != schema.KindTool {
+			return nil
+		}
+		c := connection(&e.Entity, e.raw)
+		return &c
+	}
 }
 
 func connect(d *schema.Details, c *schema.Connection) {

@@ -159,7 +159,11 @@ func TestAnAnswerKeepsToItsBudget(t *testing.T) {
 // fakeConnections connects all tools but those of a provider.
 type fakeConnections struct{ but string }
 
-func (f fakeConnections) Connection(c identity.Caller, e *schema.Entity, raw json.RawMessage) schema.Connection {
+func (f fakeConnections) Connections(c identity.Caller) func(*schema.Entity, json.RawMessage) schema.Connection {
+	return func(e *schema.Entity, raw json.RawMessage) schema.Connection { return f.connection(c, e, raw) }
+}
+
+func (f fakeConnections) connection(c identity.Caller, e *schema.Entity, raw json.RawMessage) schema.Connection {
 	if c.Tenant != testTenant || len(raw) == 0 {
 		panic(fmt.Sprintf("%+v asks for %s, %s", c, e.ID, raw))
 	}

@@ -18,6 +18,7 @@ import (
 // know of a provider that its tools found, gives its place to the next.
 func (s *Service) results(ctx context.Context, sr *search, q rewritten, found ordered) (results []schema.Result, shown []schema.Shown, entities []known) {
 	results = []schema.Result{}
+	connectionOf := s.connectionsOf(sr.caller)
 	for _, h := range found.hits {
 		if len(results) == sr.req.K {
 			break
@@ -26,7 +27,7 @@ func (s *Service) results(ctx context.Context, sr *search, q rewritten, found or
 		if !ok {
 			continue
 		}
-		h, entity, connection := s.callable(ctx, sr, h, entity)
+		h, entity, connection := sr.callable(ctx, h, entity, connectionOf)
 		confidence := sr.confidence(h, found.scale)
 		if confidence < sr.req.MinConfidence {
 			continue

@@ -149,8 +149,8 @@ type Service struct {
 
 // Connections are those to tools that can be called here. They ask nobody.
 type Connections interface {
-	// Connection says whether a caller can call a tool now, from what is known.
-	Connection(caller identity.Caller, e *schema.Entity, raw json.RawMessage) schema.Connection
+	// Connections returns what says, during one request, whether a caller can call a tool now.
+	Connections(caller identity.Caller) func(e *schema.Entity, raw json.RawMessage) schema.Connection
 	// Troubled reports whether a tool stands behind results that score as well.
 	Troubled(e *schema.Entity) bool
 	// Shown hears which tools a search has shown to a caller, best first, and in which session.

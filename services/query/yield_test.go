@@ -15,8 +15,8 @@ type broken struct {
 	shown map[string][]string // by session
 }
 
-func (b *broken) Connection(identity.Caller, *schema.Entity, json.RawMessage) schema.Connection {
-	return schema.Connection{}
+func (b *broken) Connections(identity.Caller) func(*schema.Entity, json.RawMessage) schema.Connection {
+	return func(*schema.Entity, json.RawMessage) schema.Connection { return schema.Connection{} }
 }
 
 func (b *broken) Troubled(e *schema.Entity) bool { return slices.Contains(b.tools, e.ID) }
