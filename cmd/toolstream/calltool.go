@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,7 +29,7 @@ feedback on the search that showed the tool.`,
 		ValidArgsFunction: completeEntities(con, toolShelf()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if arguments == fromStdin {
-				raw, err := io.ReadAll(os.Stdin)
+				raw, err := io.ReadAll(con.in)
 				if err != nil {
 					return err
 				}
