@@ -30,7 +30,6 @@ func described() []*huma.Tag {
 	return []*huma.Tag{
 		{Name: "search", Description: "Find tools for a query, and report what became of them."},
 		{Name: "catalogue", Description: "What is indexed of tools and providers."},
-		{Name: "calls", Description: "Call tools."},
 		{Name: "tools", Description: "Add, replace and delete tools."},
 		{Name: "providers", Description: "Add, replace and delete what owns tools."},
 		{Name: "events", Description: "CloudEvents that bring documents of tools."},

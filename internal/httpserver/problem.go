@@ -15,7 +15,7 @@ import (
 
 // WriteProblem writes an RFC 9457 answer.
 func WriteProblem(w http.ResponseWriter, status int, detail string) {
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Content-Type", problemType)
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
@@ -33,6 +33,7 @@ func Unavailable(detail string, again int) error {
 // The parts of a request, to which locations of errors point.
 const (
 	InBody  = "/body"
+	InPath  = "/path"
 	InQuery = "/query"
 )
 

@@ -55,6 +55,9 @@ func fit(blocks []json.RawMessage, most int) (out []json.RawMessage, cut bool) {
 // maxMedia bounds what is told of a media type, in bytes.
 const maxMedia = 100
 
+// maxState bounds a request_state in bytes, as calls take it back.
+const maxState = 64 << 10
+
 // resultOf returns the result of an MCP server's answer. What it asks for has to fit as a
 // whole.
 func resultOf(a source.Answer, most int) (Result, error) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/operation"
 	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/toolschema"
 )
 
 // overHTTP calls an operation of an HTTP API.
@@ -22,7 +23,7 @@ func (s *Service) overHTTP(ctx context.Context, c *call, client *http.Client) (R
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	req, err := c.operation.Request(traced, c.server, c.Arguments)
 	if err != nil {
-		return Result{}, &Error{Outcome: InvalidArguments, Status: http.StatusUnprocessableEntity, Detail: "the arguments do not fit the tool", Mistakes: []Mistake{{"", err.Error()}}, unsent: true}
+		return Result{}, invalid(&toolschema.Problems{List: []toolschema.Problem{{Reason: err.Error()}}})
 	}
 	once := *client
 	once.CheckRedirect = sameHost

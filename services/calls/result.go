@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/toolstream/toolstream/internal/toolschema"
 )
 
 // Request asks for one call of a tool.
@@ -54,19 +56,13 @@ type Result struct {
 	RequestState  string          `json:"request_state,omitempty" doc:"With input_required: to be sent back with input_responses."`
 }
 
-// Mistake is one thing that is wrong with the arguments of a call.
-type Mistake struct {
-	Path   string // JSON pointer (RFC 6901) into the arguments; "" is all of them
-	Reason string
-}
-
 // Error is the error of a call that the tool has not answered.
 type Error struct {
 	Outcome    Outcome
 	Status     int // of an HTTP answer
 	Detail     string
-	RetryAfter time.Duration // after which to call again; 0: that is not known to help
-	Mistakes   []Mistake     // of InvalidArguments
+	RetryAfter time.Duration        // after which to call again; 0: that is not known to help
+	Mistakes   *toolschema.Problems // of InvalidArguments
 
 	answered bool // the tool's server has answered
 	unsent   bool // the tool was not called
@@ -75,15 +71,15 @@ type Error struct {
 
 // Error returns the detail, with the mistakes one a line.
 func (e *Error) Error() string {
-	text := e.Detail
-	for _, m := range e.Mistakes {
-		path := m.Path
-		if path == "" {
-			path = "(arguments)"
-		}
-		text += fmt.Sprintf("\n- %s: %s", path, m.Reason)
+	if e.Mistakes != nil {
+		return e.Mistakes.Error()
 	}
-	return text
+	return e.Detail
+}
+
+// invalid returns the error of a call whose arguments are not what its tool takes.
+func invalid(p *toolschema.Problems) *Error {
+	return &Error{Outcome: InvalidArguments, Status: http.StatusUnprocessableEntity, unsent: true, Detail: "the arguments do not fit the tool's input schema", Mistakes: p}
 }
 
 // refused returns the error of a call that this server does not make.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -35,7 +36,7 @@ type callBody struct {
 	Session        string          `json:"session,omitempty" maxLength:"256" doc:"Of the searches among which that one is, as they named it."`
 	IdempotencyKey string          `json:"idempotency_key,omitempty" maxLength:"256" doc:"Calls of one tool by one caller with the same key run once; the later ones get the result of the first."`
 	InputResponses json.RawMessage `json:"input_responses,omitempty" doc:"After input_required: the answers, by the ids of input_requests."`
-	RequestState   string          `json:"request_state,omitempty" doc:"After input_required: as it came."`
+	RequestState   string          `json:"request_state,omitempty" maxLength:"65536" doc:"After input_required: as it came."`
 }
 
 // Routes adds the call of a tool to an API.
@@ -68,17 +69,24 @@ type callProblem struct {
 
 // answer turns an error into an answer.
 func answer(err error) error {
-	var invalid *schema.Invalid
+	var wrong *schema.Invalid
 	var e *Error
 	switch {
-	case errors.As(err, &invalid):
-		return httpserver.Unprocessable(invalid)
+	case errors.As(err, &wrong) && wrong.Path == "/id": // which is in the path
+		return httpserver.UnprocessableIn(httpserver.InPath, wrong)
+	case errors.As(err, &wrong):
+		return httpserver.Unprocessable(wrong)
 	case !errors.As(err, &e): // the caller has left
 		return huma.NewError(http.StatusRequestTimeout, http.StatusText(http.StatusRequestTimeout))
 	}
 	out := &callProblem{ErrorModel: huma.ErrorModel{Status: e.Status, Title: http.StatusText(e.Status), Detail: e.Detail}, Outcome: e.Outcome}
-	for _, m := range e.Mistakes {
-		out.Errors = append(out.Errors, &huma.ErrorDetail{Message: m.Reason, Location: httpserver.InBody + "/arguments" + m.Path})
+	if e.Mistakes != nil {
+		for _, m := range e.Mistakes.List {
+			out.Errors = append(out.Errors, &huma.ErrorDetail{Message: m.Reason, Location: httpserver.InBody + "/arguments" + m.Path})
+		}
+		if e.Mistakes.More > 0 {
+			out.Detail += fmt.Sprintf(" (%d more errors)", e.Mistakes.More)
+		}
 	}
 	if e.RetryAfter > 0 {
 		return huma.ErrorWithHeaders(out, http.Header{"Retry-After": {strconv.Itoa(seconds(e.RetryAfter))}})

@@ -212,9 +212,6 @@ type call struct {
 
 // call finds the tool, and calls it if everything allows it.
 func (s *Service) call(ctx context.Context, c *call) (Result, error) {
-	if err := c.validate(); err != nil {
-		return Result{}, err
-	}
 	if err := s.find(ctx, c); err != nil {
 		return Result{}, err
 	}
@@ -243,44 +240,16 @@ func (s *Service) call(ctx context.Context, c *call) (Result, error) {
 	return s.idempotency.once(ctx, c.idempotent(), s.cfg.Timeout+s.cfg.MaxWait, func(ctx context.Context) (Result, error) { return s.attempt(ctx, c) })
 }
 
-// Bounds of a request, in bytes.
-const (
-	maxTool  = 1 << 10
-	maxToken = 256
-	maxState = 64 << 10
-)
-
-func (c *call) validate() error {
-	for _, text := range []struct {
-		path, value string
-		most        int
-	}{
-		{"/tool", c.Tool, maxTool}, {"/search_id", c.SearchID, maxTool}, {"/session", c.Session, maxToken},
-		{"/idempotency_key", c.IdempotencyKey, maxToken}, {"/request_state", c.RequestState, maxState},
-	} {
-		if len(text.value) > text.most {
-			return &schema.Invalid{Path: text.path, Value: schema.Quote(text.value), Reason: "is too long"}
-		}
-	}
-	return nil
-}
-
-// check has the arguments as one object that fits the tool.
+// check has the arguments as one object that fits the tool. A schema that cannot be checked
+// against is no reason not to call the tool.
 func (c *call) check() error {
-	input := toolschema.Of(c.tool.Format, c.raw, &c.tool.Document).Input
-	err := toolschema.Check(input, c.Arguments)
-	var wrong *toolschema.Problems
-	switch {
-	case errors.As(err, &wrong):
-		out := &Error{Outcome: InvalidArguments, Status: http.StatusUnprocessableEntity, Detail: "the arguments do not fit the tool", unsent: true}
-		for _, p := range wrong.List {
-			out.Mistakes = append(out.Mistakes, Mistake{p.Path, p.Reason})
-		}
-		return out
-	case err != nil: // the tool's schema is no reason not to call it
-	}
-	if arguments, err := toolschema.Arguments(c.Arguments); err == nil {
+	arguments, err := toolschema.Arguments(c.Arguments)
+	if err == nil {
 		c.Arguments = arguments
+		err = toolschema.Check(toolschema.Of(c.tool.Format, c.raw, &c.tool.Document).Input, arguments)
+	}
+	if wrong := (*toolschema.Problems)(nil); errors.As(err, &wrong) {
+		return invalid(wrong)
 	}
 	return nil
 }

@@ -177,7 +177,7 @@ func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error)
 	var several *schema.Invalid
 	switch {
 	case errors.As(err, &several):
-		return entityAnswer{}, httpserver.Unprocessable(several)
+		return entityAnswer{}, httpserver.UnprocessableIn(httpserver.InPath, several)
 	case err != nil:
 		return entityAnswer{}, s.catalogueProblem(ctx, err)
 	case !ok:

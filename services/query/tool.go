@@ -79,7 +79,7 @@ func one(key string, others []string) error {
 		return nil
 	}
 	return &schema.Invalid{
-		Path: "/tool", Value: schema.Quote(key),
+		Path: "/id", Value: schema.Quote(key),
 		Reason: fmt.Sprintf("several tools have this name: use an id: %s or %s", schema.Quote(others[0]), schema.Quote(others[1])),
 	}
 }

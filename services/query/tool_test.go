@@ -131,3 +131,13 @@ func TestToolsAreShownWithTheirNames(t *testing.T) {
 		}
 	}
 }
+
+// An ambiguous name stands in the path of a request, and so says the answer.
+func TestAnAmbiguousNameIsAMistakeInThePath(t *testing.T) {
+	b := newNamedBench(t)
+	b.deps.Policy = nil
+	var problem struct{ Errors []struct{ Location string } }
+	if status := b.call(t, "GET", "/v1/tools/same_12345678", "", &problem); status != http.StatusUnprocessableEntity || len(problem.Errors) != 1 || problem.Errors[0].Location != "/path/id" {
+		t.Errorf("%d %+v", status, problem)
+	}
+}
