@@ -414,9 +414,7 @@ func member(m map[string]any, k string) map[string]any {
 func (w *writer) items(out, in map[string]any, base any) {
 	first, isList := in["items"].([]any)
 	if !isList {
-		if s := w.schema(in["items"], base); s != nil {
-			out["items"] = s
-		}
+		out["items"] = w.schema(in["items"], base)
 		return
 	}
 	if in["prefixItems"] != nil {
