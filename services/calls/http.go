@@ -22,8 +22,12 @@ func (s *Service) overHTTP(ctx context.Context, c *call, client *http.Client) (R
 	var sent atomic.Bool
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	req, err := c.operation.Request(traced, c.server, c.Arguments)
-	if err != nil {
-		return Result{}, invalid(&toolschema.Problems{List: []toolschema.Problem{{Reason: err.Error()}}})
+	var wrong *operation.ArgumentError
+	switch {
+	case errors.As(err, &wrong):
+		return Result{}, invalid(&toolschema.Problems{List: []toolschema.Problem{{Path: wrong.Path, Reason: wrong.Reason}}})
+	case err != nil:
+		return Result{}, refused(http.StatusConflict, "the operation cannot be called: %s", problem(err))
 	}
 	once := *client
 	once.CheckRedirect = sameHost

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -112,6 +113,19 @@ func TestAPIsAreCalledWhereTheyMayBe(t *testing.T) {
 		if got := outcome(r, err); got != tc.want || strings.Join(sent, " ") != tc.sent {
 			t.Errorf("%s %s at %s: %s, sent %q (%v); want %s, %q", tc.method, tc.path, tc.server, got, sent, err, tc.want, tc.sent)
 		}
+	}
+}
+
+// A value that cannot stand in the request is a mistake of the argument that has it.
+func TestAnArgumentThatCannotBeSentIsNamed(t *testing.T) {
+	b := newBench(t, Config{})
+	b.api(t, "boats", "GET", "/{id}", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was sent") }))
+	raw := string(b.tools["boats//{id}"])
+	b.tools["boats//{id}"] = json.RawMessage(strings.Replace(raw, `"responses":{}`, `"responses":{},"parameters":[{"name":"id","in":"path","required":true,"schema":{"type":"string"}}]`, 1))
+	_, err := b.Call(t.Context(), ada, Request{Tool: "boats//{id}", Arguments: json.RawMessage(`{"id":".."}`)})
+	var e *Error
+	if !errors.As(err, &e) || e.Outcome != InvalidArguments || e.Mistakes.List[0].Path != "/id" {
+		t.Errorf("%v", err)
 	}
 }
 
