@@ -207,7 +207,7 @@ func (p *Places) sendable(owner string, spec source.Spec) (outbound.Credential, 
 	case err != nil:
 		return c, err
 	case !outbound.Bound(c.Hosts, u.Host):
-		return c, refuse("the credential %q may not be sent to %s", name, u.Host)
+		return c, refuse("the credential %q may not be sent to the source's host", name) // which is not for everybody who may call its tools
 	}
 	return c, nil
 }

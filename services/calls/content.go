@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/text"
@@ -94,7 +95,7 @@ func resultOfHTTP(resp *http.Response, body []byte, most int) Result {
 	if len(body) == 0 {
 		return r
 	}
-	if isJSON(media) && !r.Truncated && json.Valid(body) {
+	if isJSON(media) && !r.Truncated && utf8.Valid(body) && json.Valid(body) { // json.Valid takes any bytes in strings
 		r.Structured = body
 	}
 	switch charset := strings.ToLower(params["charset"]); {
@@ -103,7 +104,7 @@ func resultOfHTTP(resp *http.Response, body []byte, most int) Result {
 	case r.Truncated:
 		r.Content = append(r.Content, textBlock(fmt.Sprintf("[an answer of type %s is left out: it is larger than %d bytes]", media, most)))
 	default:
-		r.Content = append(r.Content, binaryBlock(media, body, resp.Request.URL.Redacted()))
+		r.Content = append(r.Content, binaryBlock(media, body))
 	}
 	return r
 }
@@ -129,8 +130,11 @@ func isText(media string, body []byte) bool {
 	return false
 }
 
+// answerURI stands for the address of an answer, which is not for everybody who calls a tool.
+const answerURI = "urn:toolstream:answer"
+
 // binaryBlock is a content block of anything that is no text.
-func binaryBlock(media string, body []byte, uri string) json.RawMessage {
+func binaryBlock(media string, body []byte) json.RawMessage {
 	data := base64.StdEncoding.EncodeToString(body)
 	kind, _, _ := strings.Cut(media, "/")
 	var block any
@@ -138,7 +142,7 @@ func binaryBlock(media string, body []byte, uri string) json.RawMessage {
 	case "image", "audio":
 		block = map[string]any{"type": kind, "data": data, "mimeType": media}
 	default:
-		block = map[string]any{"type": "resource", "resource": map[string]any{"uri": uri, "mimeType": media, "blob": data}}
+		block = map[string]any{"type": "resource", "resource": map[string]any{"uri": answerURI, "mimeType": media, "blob": data}}
 	}
 	raw, _ := json.Marshal(block) // texts always encode
 	return raw

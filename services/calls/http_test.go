@@ -30,6 +30,10 @@ func TestAnswersOfAPIsAreContent(t *testing.T) {
 			w.Header().Set("Content-Type", "application/problem+json")
 			fmt.Fprint(w, `{"a":12345678901234567890}`)
 		},
+		"/latin": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte("{\"a\":\"\xe9\"}"))
+		},
 		"/html":    func(w http.ResponseWriter) { fmt.Fprint(w, "<html><p>hello") },
 		"/png":     func(w http.ResponseWriter) { w.Header().Set("Content-Type", "image/png"); _, _ = w.Write(png) },
 		"/zip":     func(w http.ResponseWriter) { w.Header().Set("Content-Type", "application/zip"); _, _ = w.Write(png) },
@@ -50,9 +54,10 @@ func TestAnswersOfAPIsAreContent(t *testing.T) {
 	image := base64.StdEncoding.EncodeToString(png)
 	for path, want := range map[string]string{
 		"/json":    `ok 200 [{"type":"text","text":"{\"a\":12345678901234567890}"}] {"a":12345678901234567890}`,
+		"/latin":   `ok 200 [{"type":"text","text":"{\"a\":\"�\"}"}] `,
 		"/html":    `ok 200 [{"type":"text","text":"\u003chtml\u003e\u003cp\u003ehello"}] `,
 		"/png":     `ok 200 [{"data":"` + image + `","mimeType":"image/png","type":"image"}] `,
-		"/zip":     `ok 200 [{"resource":{"blob":"` + image + `","mimeType":"application/zip","uri":"` + server.URL + `/zip"},"type":"resource"}] `,
+		"/zip":     `ok 200 [{"resource":{"blob":"` + image + `","mimeType":"application/zip","uri":"urn:toolstream:answer"},"type":"resource"}] `,
 		"/nothing": `ok 204 [{"type":"text","text":"The API answers 204 No Content."}] `,
 		"/missing": `tool_error 404 [{"type":"text","text":"The API answers 404 Not Found."},{"type":"text","text":"no such boat\n"}] `,
 		"/long":    `ok 200 [{"type":"text","text":"{\"a\":\"` + strings.Repeat("x", 2042) + `"}] `,
@@ -126,6 +131,28 @@ func TestAnArgumentThatCannotBeSentIsNamed(t *testing.T) {
 	var e *Error
 	if !errors.As(err, &e) || e.Outcome != InvalidArguments || e.Mistakes.List[0].Path != "/id" {
 		t.Errorf("%v", err)
+	}
+}
+
+// Who calls a tool does not learn from an error where it is.
+func TestAnErrorDoesNotTellWhereAToolIs(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	b := newBench(t, Config{})
+	b.sources["boats"] = Source{Spec: source.Spec{Kind: source.OpenAPI, URL: server.URL}}
+	b.places.Credentials = map[string]outbound.Credential{"boat": {Kind: outbound.Bearer, Hosts: []string{"other.example"}, Env: "BOAT_TOKEN"}}
+	for address, auth := range map[string]*source.Auth{"https://boats.invalid/secret": nil, server.URL + "/secret": nil, "https://127.0.0.1/": {Credential: "boat"}} {
+		b.sources["boats"] = Source{Spec: source.Spec{Kind: source.OpenAPI, URL: address, Auth: auth}}
+		b.operation("boats", "GET", "/", address)
+		_, err := b.Call(t.Context(), ada, Request{Tool: "boats//"})
+		if e := b.entity("boats//"); auth != nil {
+			err = errors.Join(err, errors.New(b.Connections(ada)(&e, b.tools[e.ID]).Why))
+		}
+		for _, where := range []string{"boats.invalid", "127.0.0.1", "secret", "example"} {
+			if err == nil || strings.Contains(err.Error(), where) {
+				t.Errorf("%s: %v", address, err)
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package calls
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -134,6 +135,8 @@ func cause(err error) string {
 	}
 	var token *oauth2.RetrieveError
 	var dial *net.OpError
+	var lookup *net.DNSError
+	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &token):
 		return "the identity provider gives no token for the call: " + token.ErrorCode
@@ -141,6 +144,10 @@ func cause(err error) string {
 		return "the identity provider gives no token for the call"
 	case errors.Is(err, outbound.ErrAddress):
 		return outbound.ErrAddress.Error()
+	case errors.As(err, &lookup):
+		return "the tool's server cannot be reached: its name is not known"
+	case errors.As(err, &certificate):
+		return "the tool's server cannot be reached: its certificate is not one for it"
 	case errors.As(err, &dial):
 		return "the tool's server cannot be reached: " + dial.Err.Error()
 	}
