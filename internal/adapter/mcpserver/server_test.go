@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/internal/identity"
 )
 
 // api is an HTTP API that answers by path, and remembers what it was asked.
@@ -232,6 +233,56 @@ func TestABatchIsRefused(t *testing.T) {
 		w := httptest.NewRecorder()
 		if h.ServeHTTP(w, r); w.Code != want || (len(a.asked) > 0) != (want == 200) {
 			t.Errorf("%q: %d %s, asked %q", body, w.Code, w.Body, a.asked)
+		}
+	}
+}
+
+// asker answers a request to the API itself.
+type asker func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (a asker) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
+
+// The caller is in the context of what is asked of the API, with the token that calls of
+// tools exchange, whatever protocol the client speaks. Nothing of its request goes on else.
+func TestTheCallerAndItsTokenReachTheAPI(t *testing.T) {
+	asked := 0
+	h := New("test", &client.Client{Server: "http://localhost", HTTP: &http.Client{Transport: asker(func(r *http.Request) (*http.Response, error) {
+		asked++
+		if who, token := identity.From(r.Context()), identity.Token(r.Context()); who.String() != "acme/ann" || token != "ann's" {
+			t.Errorf("%s: %s with %q", r.URL, who, token)
+		}
+		for name := range r.Header {
+			if name != "Content-Type" {
+				t.Errorf("%s: the header %s goes on", r.URL, name)
+			}
+		}
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"content":[]}`))}, nil
+	})}}).Handler()
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set("Authorization", "Bearer ann's")
+		r.Header.Set("Cookie", "a=b")
+		r.Header.Set("X-Forwarded-For", "192.0.2.1")
+		ctx := identity.WithToken(identity.With(r.Context(), identity.Caller{Tenant: "acme", Subject: "ann"}), "ann's")
+		h.ServeHTTP(w, r.WithContext(ctx))
+	}))
+	defer front.Close()
+	for _, version := range []string{"2025-03-26", "2025-11-25", "2026-07-28"} {
+		asked = 0
+		session, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: front.URL}, &sdk.ClientSessionOptions{ProtocolVersion: version})
+		if err != nil {
+			t.Fatalf("%s: %v", version, err)
+		}
+		for _, name := range []string{searchName, describeName, "weather_get"} {
+			ask(t, session, name, `{"query":"rain","tools":["a"]}`)
+		}
+		ask(t, session, callName, `{"tool_name":"weather_get"}`)
+		if _, err := session.ListTools(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+		_ = session.Close()
+		if asked < 6 {
+			t.Errorf("%s: the API was asked %d times", version, asked)
 		}
 	}
 }
