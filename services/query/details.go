@@ -190,12 +190,23 @@ func (d *detailed) as(form schema.Form) any {
 	return openAIFunction{"function", d.CallableName, about, of.Input, false, form == schema.FormToolSearchOutput}
 }
 
+// hints are those of the annotations of MCP.
+var hints = []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
+
 // annotations returns the hints of a tool in the form of MCP, nil where its source gives none.
+// What else stands there is no text that was looked at for orders to models, and may not be
+// what clients can read.
 func annotations(format string, raw json.RawMessage) json.RawMessage {
 	switch format {
 	case "mcp":
-		if a := jsondoc.Member(raw, "annotations"); bytes.HasPrefix(a, []byte("{")) {
-			return a
+		given, said := jsondoc.Member(raw, "annotations"), map[string]bool{}
+		for _, hint := range hints {
+			if value := string(jsondoc.Member(given, hint)); value == "true" || value == "false" {
+				said[hint] = value == "true"
+			}
+		}
+		if len(said) > 0 {
+			return encoded(said)
 		}
 	case "openapi":
 		h := toolschema.HintsOf(format, raw)
