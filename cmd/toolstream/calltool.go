@@ -64,7 +64,8 @@ feedback on the search that showed the tool.`,
 	return cmd
 }
 
-// printResult prints the texts of a result, and of anything else what it is.
+// printResult prints the texts of a result, and of anything else what it is. The tool has
+// written them, and steers no terminal.
 func (c *console) printResult(r calls.Result) {
 	for _, raw := range r.Content {
 		var block struct {
@@ -76,12 +77,12 @@ func (c *console) printResult(r calls.Result) {
 		if block.Type != "text" {
 			block.Text = fmt.Sprintf("[%s: see --json]", strings.TrimSpace(block.Type+" "+block.MIMEType))
 		}
-		c.printf("%s\n", block.Text)
+		c.printf("%s\n", harmless(block.Text))
 	}
 	if len(r.Content) == 0 && len(r.Structured) > 0 {
-		c.printf("%s\n", r.Structured)
+		c.printf("%s\n", harmless(string(r.Structured)))
 	}
 	if r.Outcome == calls.InputRequired {
-		c.printf("the tool asks: %s\n", r.InputRequests)
+		c.printf("the tool asks: %s\n", harmless(string(r.InputRequests)))
 	}
 }

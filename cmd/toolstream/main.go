@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		con.printError(err, code, help)
 		return code
 	}
-	fmt.Fprintln(errOut, "toolstream:", redact.Text(err.Error()))
+	fmt.Fprintln(errOut, "toolstream:", harmless(redact.Text(err.Error()))) // which may hold what a tool's server said
 	if help != "" {
 		fmt.Fprintln(errOut, "Try:", help)
 	}

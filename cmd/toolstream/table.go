@@ -141,12 +141,14 @@ func cut(s string, width int) string {
 
 // oneLine folds white space and drops control characters, so that no text
 // breaks the table or steers the terminal.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
+func oneLine(s string) string { return strings.Join(strings.Fields(harmless(s)), " ") }
+
+// harmless replaces control characters by spaces, but for the ends of lines and tabs.
+func harmless(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
 			return ' '
 		}
 		return r
 	}, s)
-	return strings.Join(strings.Fields(s), " ")
 }
