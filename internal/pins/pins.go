@@ -76,6 +76,7 @@ func (a *API) of(ctx context.Context, caller identity.Caller) (Pins, error) {
 	if err == nil {
 		err = json.Unmarshal(e.Value, &pins)
 	}
+	ctx, _ = audit.WithNotes(ctx) // the caller has named none of them: what it may not find is no denial
 	found := pins.Tools[:0]
 	for _, key := range pins.Tools {
 		switch missing := a.Find(ctx, caller, key); {

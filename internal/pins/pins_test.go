@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/stream"
@@ -34,10 +35,11 @@ func TestPinsAreThoseThatACallerMayFind(t *testing.T) {
 	api, mux := httpserver.NewAPI("test")
 	(&API{
 		Bucket: bucket{},
-		Find: func(_ context.Context, caller identity.Caller, key string) error {
+		Find: func(ctx context.Context, caller identity.Caller, key string) error {
 			if key == "maps/route" || key == "mail/send" && caller.Role == identity.Operator {
 				return nil
 			}
+			audit.Annotate(ctx, audit.Details{Decision: audit.Denied})
 			return missing
 		},
 		NoTool: func(err error) bool { return errors.Is(err, missing) },
@@ -46,7 +48,11 @@ func TestPinsAreThoseThatACallerMayFind(t *testing.T) {
 		r := httptest.NewRequest(method, "/v1/pins", strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, r.WithContext(identity.With(r.Context(), identity.Caller{Tenant: tenant, Role: role})))
+		ctx, notes := audit.WithNotes(identity.With(r.Context(), identity.Caller{Tenant: tenant, Role: role}))
+		mux.ServeHTTP(w, r.WithContext(ctx))
+		if method == http.MethodGet && notes.Take().Decision != "" {
+			t.Errorf("%s of %s: a denial of what the caller has not named", role, tenant)
+		}
 		return w.Code, strings.TrimSpace(w.Body.String())
 	}
 	for _, tc := range []struct {
