@@ -117,7 +117,9 @@ func (a *audited) record(status int) error {
 	if span := oteltrace.SpanContextFromContext(a.ctx); span.HasTraceID() {
 		e.Trace = span.TraceID().String()
 	}
-	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+	refused := status == http.StatusUnauthorized || status == http.StatusForbidden
+	hidden := e.Decision == audit.Denied && !refused // the caller named what is not for it to find
+	if refused {
 		e.Decision = audit.Denied
 	}
 	if e.Reason == "" {
@@ -135,15 +137,17 @@ func (a *audited) record(status int) error {
 	case e.Decision == audit.Denied && !known:
 		e.Action, e.Path, e.Address = a.route, "", a.address
 		a.log.Refuse(e)
-	case e.Decision == audit.Denied && status == http.StatusNotFound:
-		a.log.Sample(e) // not waited for: that would tell that there is something
+	case hidden && !always(a.operation):
+		a.log.Sample(e) // not waited for, as what is not there is not: that would tell that there is something
 	case e.Decision == audit.Denied:
+		e.ReadOnly = hidden
 		if e.Action == "" {
 			e.Action = a.route
 		}
 		return a.log.Write(a.ctx, e)
 	case a.operation == nil || !known:
 	case always(a.operation):
+		e.ReadOnly = e.ReadOnly || status >= http.StatusBadRequest && status < http.StatusInternalServerError
 		return a.log.Write(a.ctx, e)
 	case a.operation.Method != http.MethodOptions && rand.Float64() < a.share:
 		a.log.Sample(e)

@@ -188,3 +188,51 @@ func TestWhatIsPassedOnIsRecordedOnce(t *testing.T) {
 		t.Errorf("the front has %q", got)
 	}
 }
+
+// A caller does not learn by the time of an answer, or by an audit log that is away, whether
+// what it named is hidden or not there: both are recorded in one way.
+func TestWhatIsHiddenIsRecordedAsWhatIsNotThere(t *testing.T) {
+	api, mux := NewAPI("")
+	type named struct {
+		What string `path:"what"`
+	}
+	answer := func(status int) func(context.Context, *named) (*nothing, error) {
+		return func(ctx context.Context, in *named) (*nothing, error) {
+			if in.What == "hidden" {
+				audit.Annotate(ctx, audit.Details{Decision: audit.Denied, Reason: "no grant allows it"})
+			}
+			if status != http.StatusOK {
+				return nil, huma.NewError(status, "there is none")
+			}
+			return nil, nil
+		}
+	}
+	for path, status := range map[string]int{"missing": http.StatusNotFound, "found": http.StatusOK} {
+		for method, more := range map[string]map[string]any{http.MethodGet: nil, http.MethodPut: nil, http.MethodPost: audit.Sampled()} {
+			huma.Register(api, huma.Operation{
+				OperationID: method + path, Method: method, Path: "/v1/" + path + "/{what}", Security: identity.Needs(identity.Reader), Metadata: more,
+			}, answer(status))
+		}
+	}
+	l := &auditLog{writes: -1}
+	h := Handler(mux, Config{Credentials: Credentials{Provider: roles{}}, Audit: l, AuditShare: 1, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	for _, route := range []string{"GET /v1/missing/", "POST /v1/missing/", "PUT /v1/missing/", "GET /v1/found/", "POST /v1/found/"} {
+		var said []string
+		for _, what := range []string{"hidden", "unknown"} {
+			l.said, l.events = nil, nil
+			method, path, _ := strings.Cut(route, " ")
+			r := httptest.NewRequest(method, path+what, nil)
+			r.Header.Set("Authorization", "Bearer reader")
+			h.ServeHTTP(httptest.NewRecorder(), r)
+			for i, e := range l.events {
+				said = append(said, l.said[i])
+				if how, _, _ := strings.Cut(l.said[i], " "); how == "write" && !e.ReadOnly || (e.Decision == audit.Denied) != (what == "hidden") {
+					t.Errorf("%s%s: %s %+v", route, what, how, e)
+				}
+			}
+		}
+		if len(said) != 2 || said[0] != said[1] {
+			t.Errorf("%s: %q", route, said)
+		}
+	}
+}
