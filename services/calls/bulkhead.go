@@ -126,3 +126,34 @@ func (b *bulkhead) full(caller string) error {
 	}
 	return busy(http.StatusServiceUnavailable, b.maxWait/2, "too many calls to this source are under way or wait for their turn: call again later")
 }
+
+// total bounds the calls under way, with those that wait for a slot: of one tenant to half of
+// them, so that one whose sources hang leaves room for the others.
+type total struct {
+	most int
+
+	mu   sync.Mutex
+	used int
+	by   map[string]int // by tenant
+}
+
+// take reports whether there is room for a call of a tenant, which then leaves.
+func (t *total) take(tenant string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.used >= t.most || t.by[tenant] >= (t.most+1)/2 {
+		return false
+	}
+	t.used++
+	t.by[tenant]++
+	return true
+}
+
+func (t *total) leave(tenant string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.used--
+	if t.by[tenant]--; t.by[tenant] == 0 {
+		delete(t.by, tenant)
+	}
+}

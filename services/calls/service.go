@@ -38,7 +38,7 @@ type Config struct {
 	MaxResult    int                        // bytes of an answer that are given on; 1 MiB
 	PerSource    int                        // calls to one source at once, its slots; 32
 	MaxWait      time.Duration              // for a slot; 5 s
-	MaxCalls     int                        // calls of all sources at once, with those that wait; 2048
+	MaxCalls     int                        // calls of all sources at once, with those that wait, and half of them for one tenant; 2048
 	BreakerPause time.Duration              // for which no calls are made to a source that does not answer; 30 s
 	Idempotency  time.Duration              // how long the result of a call with an idempotency key is kept; 10 min
 	Record       bool                       // arguments and results stand in the audit log
@@ -90,7 +90,7 @@ type Service struct {
 	health      *health
 	searches    *searches
 	reports     chan report
-	slots       chan struct{} // one for each call under way or waiting
+	total       total
 
 	mu        sync.Mutex // guards upstreams
 	upstreams map[sourceKey]*upstream
@@ -106,7 +106,7 @@ func New(cfg Config, deps Deps) *Service {
 		cfg: cfg, deps: deps, metrics: newMetrics(deps.Registerer),
 		idempotency: &idempotency{store: deps.Idempotency, keep: cfg.Idempotency, now: deps.Now, log: deps.Logger},
 		health:      newHealth(deps.Now), searches: newSearches(deps.Now),
-		reports: make(chan report, maxReports), slots: make(chan struct{}, cfg.MaxCalls), upstreams: map[sourceKey]*upstream{},
+		reports: make(chan report, maxReports), total: total{most: cfg.MaxCalls, by: map[string]int{}}, upstreams: map[sourceKey]*upstream{},
 	}
 	s.pool = &pool{open: s.open, now: deps.Now, entries: map[connKey]*entry{}}
 	return s
@@ -256,12 +256,10 @@ func (c *call) check() error {
 
 // attempt makes a call once there is a slot for it.
 func (s *Service) attempt(ctx context.Context, c *call) (Result, error) {
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	default:
-		return Result{}, busy(http.StatusServiceUnavailable, time.Second, "this server makes %d calls at once, and has them: call again later", cap(s.slots))
+	if !s.total.take(c.caller.Tenant) {
+		return Result{}, busy(http.StatusServiceUnavailable, time.Second, "this server makes %d calls at once, and for one tenant half of them, and has them: call again later", s.cfg.MaxCalls)
 	}
+	defer s.total.leave(c.caller.Tenant)
 	u, done := s.upstream(c)
 	defer done()
 	if u.breaker.open() { // without a wait

@@ -288,7 +288,7 @@ func TestASourceThatHangsHoldsNobodyElseUp(t *testing.T) {
 		t.Errorf("calls ended as %v", ends)
 	}
 	t.Logf("%v", ends)
-	if n := len(b.slots) + b.inUse("good") + b.inUse("slow"); n != 0 {
+	if n := b.total.used + b.inUse("good") + b.inUse("slow"); n != 0 {
 		t.Errorf("%d slots are still taken", n)
 	}
 }
