@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -175,7 +176,7 @@ func (r *idempotency) run(ctx context.Context, of keyed, revision uint64, run fu
 	done := make(chan end, 1)
 	go func() {
 		ctx := context.WithoutCancel(ctx)
-		result, err := run(ctx)
+		result, err := r.guarded(ctx, run)
 		if keepErr := r.settle(ctx, of, revision, result, err); keepErr != nil {
 			r.log.Warn("calls: what became of a call with an idempotency key cannot be kept", "error", keepErr)
 		}
@@ -187,6 +188,17 @@ func (r *idempotency) run(ctx context.Context, of keyed, revision uint64, run fu
 	case <-ctx.Done():
 		return Result{}, context.Cause(ctx)
 	}
+}
+
+// guarded runs a call on a goroutine of its own, where a panic would end the process.
+func (r *idempotency) guarded(ctx context.Context, run func(context.Context) (Result, error)) (result Result, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			r.log.ErrorContext(ctx, "calls: a call made this server panic", "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
+			err = &Error{Outcome: ProtocolError, Status: http.StatusInternalServerError, Detail: "the call made this server fail: its log says where"}
+		}
+	}()
+	return run(ctx)
 }
 
 // settleWithin bounds the writing of what a call came to.

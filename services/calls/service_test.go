@@ -397,6 +397,21 @@ func TestCallsWithOneKeyRunOnce(t *testing.T) {
 	}
 }
 
+// What panics in a call with a key, which runs by itself, is answered and not run again.
+func TestAPanicInACallWithAKeyIsAnswered(t *testing.T) {
+	b := newBench(t, Config{})
+	runs := 0
+	for range 2 {
+		r, err := b.Service.idempotency.once(t.Context(), keyed{"default.k", "args"}, time.Minute, func(context.Context) (Result, error) {
+			runs++
+			panic("broken")
+		})
+		if got := outcome(r, err); got != "protocol_error 500" || runs != 1 {
+			t.Errorf("%s (%v) after %d runs", got, err, runs)
+		}
+	}
+}
+
 // The audit log has the tool of a call, and the rest only if it is asked for.
 func TestTheAuditLogHasNoArgumentsUnlessAsked(t *testing.T) {
 	for _, record := range []bool{false, true} {
