@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -59,10 +60,38 @@ const maxMedia = 100
 // maxState bounds a request_state in bytes, as calls take it back.
 const maxState = 64 << 10
 
+// maxDepth bounds how deep the JSON of an answer is nested: clients give up, or end, at a
+// thousand levels.
+const maxDepth = 500
+
+// tooDeep reports whether valid JSON is nested deeper than maxDepth.
+func tooDeep[T ~[]byte](body T) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}', c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
 // resultOf returns the result of an MCP server's answer. What it asks for has to fit as a
 // whole.
 func resultOf(a source.Answer, most int) (Result, error) {
 	r := Result{Outcome: OK, IsError: a.IsError, Structured: a.Structured, InputRequests: a.InputRequests, RequestState: a.RequestState}
+	if slices.ContainsFunc(append(slices.Clone(a.Content), a.Structured, a.InputRequests), tooDeep[json.RawMessage]) {
+		return Result{}, &source.CallError{Refused: true, Err: fmt.Errorf("the answer is nested more than %d deep", maxDepth)}
+	}
 	switch {
 	case len(a.InputRequests) > most, len(a.RequestState) > maxState:
 		return Result{}, &source.CallError{Refused: true, Err: fmt.Errorf("what the tool asks for is larger than %d bytes, or its state than %d", most, maxState)}
@@ -95,7 +124,7 @@ func resultOfHTTP(resp *http.Response, body []byte, most int) Result {
 	if len(body) == 0 {
 		return r
 	}
-	if isJSON(media) && !r.Truncated && utf8.Valid(body) && json.Valid(body) { // json.Valid takes any bytes in strings
+	if isJSON(media) && !r.Truncated && utf8.Valid(body) && json.Valid(body) && !tooDeep(body) { // json.Valid takes any bytes in strings
 		r.Structured = body
 	}
 	switch charset := strings.ToLower(params["charset"]); {

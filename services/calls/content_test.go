@@ -2,6 +2,7 @@ package calls
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +40,26 @@ func TestNoAnswerOfAServerIsLargerThanTheLimit(t *testing.T) {
 	} {
 		if r, err := resultOf(a, most); err == nil {
 			t.Errorf("%s went on: %d bytes", name, len(r.InputRequests)+len(r.RequestState))
+		}
+	}
+}
+
+// No client has to read what is nested without end.
+func TestNoAnswerIsNestedTooDeep(t *testing.T) {
+	nested := func(depth int) json.RawMessage {
+		return json.RawMessage(strings.Repeat(`{"a":`, depth-1) + `["]}\"[[{{"]` + strings.Repeat("}", depth-1))
+	}
+	for depth, deep := range map[int]bool{1: false, maxDepth: false, maxDepth + 1: true, 9_000: true} {
+		body := nested(depth)
+		if !json.Valid(body) || tooDeep(body) != deep {
+			t.Errorf("%d deep: too deep %v", depth, !deep)
+		}
+		if _, err := resultOf(source.Answer{Structured: body}, 1<<20); (err != nil) != deep {
+			t.Errorf("%d deep, of a server: %v", depth, err)
+		}
+		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}}
+		if r := resultOfHTTP(resp, body, 1<<20); (r.Structured == nil) != deep || len(r.Content) != 1 {
+			t.Errorf("%d deep, of an API: structured %.20s", depth, r.Structured)
 		}
 	}
 }
