@@ -187,7 +187,7 @@ func newAuditExport(con *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			body, err := con.client().Send(cmd.Context(), http.MethodGet, "/v1/audit:export", given("since", from), "", nil)
+			body, _, err := con.client().Send(cmd.Context(), http.MethodGet, "/v1/audit:export", given("since", from), "", nil)
 			if err != nil {
 				return err
 			}
@@ -260,7 +260,7 @@ func (c *console) verifyServer(ctx context.Context, v *audit.Verifier, known []a
 	if err := c.client().Get(ctx, "/v1/audit/heads", nil, &list); err != nil {
 		return nil, err
 	}
-	body, header, err := c.client().Receive(ctx, "/v1/audit:export")
+	body, header, err := c.client().Send(ctx, http.MethodGet, "/v1/audit:export", nil, "", nil)
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/client"
-	"github.com/toolstream/toolstream/services/calls"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // fromStdin is the argument for which the standard input is read.
@@ -35,23 +34,21 @@ feedback on the search that showed the tool.`,
 				}
 				arguments = string(raw)
 			}
-			body := map[string]any{"arguments": json.RawMessage(cmp.Or(strings.TrimSpace(arguments), "{}"))}
-			if !json.Valid(body["arguments"].(json.RawMessage)) {
+			request := schema.CallRequest{
+				Arguments: json.RawMessage(cmp.Or(strings.TrimSpace(arguments), "{}")),
+				SearchID:  search, Session: session, IdempotencyKey: key,
+			}
+			if !json.Valid(request.Arguments) {
 				return misused(cmd, "--args is no JSON")
 			}
-			for name, value := range map[string]string{"search_id": search, "session": session, "idempotency_key": key} {
-				if value != "" {
-					body[name] = value
-				}
-			}
-			var result calls.Result
-			if err := con.client().Post(cmd.Context(), client.Path("/v1/tools", args[0])+":call", body, &result); err != nil {
+			result, err := con.client().Call(cmd.Context(), args[0], request)
+			if err != nil {
 				return err
 			}
 			if err := con.show(result, func() { con.printResult(result) }); err != nil {
 				return err
 			}
-			if result.Outcome != calls.OK {
+			if result.Outcome != schema.CallOK {
 				return errors.New(string(result.Outcome))
 			}
 			return nil
@@ -66,7 +63,7 @@ feedback on the search that showed the tool.`,
 
 // printResult prints the texts of a result, and of anything else what it is. The tool has
 // written them, and steers no terminal.
-func (c *console) printResult(r calls.Result) {
+func (c *console) printResult(r schema.CallResult) {
 	for _, raw := range r.Content {
 		var block struct {
 			Type     string `json:"type"`
@@ -82,7 +79,7 @@ func (c *console) printResult(r calls.Result) {
 	if len(r.Content) == 0 && len(r.Structured) > 0 {
 		c.printf("%s\n", harmless(string(r.Structured)))
 	}
-	if r.Outcome == calls.InputRequired {
+	if r.Outcome == schema.CallInputRequired {
 		c.printf("the tool asks: %s\n", harmless(string(r.InputRequests)))
 	}
 }

@@ -53,8 +53,8 @@ func newToolsDescribe(con *console) *cobra.Command {
 			if err := checked.Validate(); err != nil {
 				return refused(cmd, err)
 			}
-			var answer schema.DescribeResponse
-			if err := con.client().Post(cmd.Context(), "/v1/tools:describe", request, &answer); err != nil {
+			answer, err := con.client().Describe(cmd.Context(), request)
+			if err != nil {
 				return err
 			}
 			if err := con.printDescribed(answer, w.as != ""); err != nil || len(answer.Unknown) == 0 {

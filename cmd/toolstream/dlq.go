@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/pkg/client"
 )
 
 func newDLQ(con *console) *cobra.Command {
@@ -204,7 +204,7 @@ func (c *console) decideAll(cmd *cobra.Command, verb string, query url.Values) e
 			Cursor    string
 			Forgotten int
 		}
-		body, err := c.client().Send(cmd.Context(), http.MethodPost, "/v1/dlq:"+verb, query, "", nil)
+		body, _, err := c.client().Send(cmd.Context(), http.MethodPost, "/v1/dlq:"+verb, query, "", nil)
 		if err != nil {
 			return err
 		}

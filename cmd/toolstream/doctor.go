@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/services/trainer"
 )
 
@@ -72,7 +72,7 @@ func unanswered(err error) string {
 	var refused *client.Problem
 	switch {
 	case !errors.As(err, &refused), refused.Status == http.StatusUnauthorized:
-		return "" // the client has said it
+		return remedy(err)
 	case refused.Status == http.StatusServiceUnavailable:
 		return "start it: toolstream serve query; or name a query replica that runs with --server"
 	case refused.Status == http.StatusNotFound:

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/tenants"
+	"github.com/toolstream/toolstream/pkg/client"
 )
 
 func newEvalInit(con *console) *cobra.Command {
@@ -61,7 +61,7 @@ func (c *console) evalInit(cmd *cobra.Command, dir, tenant string, open bool) er
 	if _, err := os.Stat(queries); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, fmt.Errorf("%s is there already, and you may have edited it: take another folder", queries))
 	}
-	body, err := c.client().Send(cmd.Context(), http.MethodGet, client.Path(tenants.Path, tenant)+"/export", nil, "", nil)
+	body, _, err := c.client().Send(cmd.Context(), http.MethodGet, client.Path(tenants.Path, tenant)+"/export", nil, "", nil)
 	if err != nil {
 		return err
 	}

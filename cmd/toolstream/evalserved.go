@@ -76,8 +76,8 @@ func (c *console) evalServed(cmd *cobra.Command, file string, f evalFlags) error
 func (c *console) ranking(cmd *cobra.Command, q dataset.Query) ([]evaluation.Ranked, error) {
 	apart := false
 	req := schema.SearchRequest{Query: q.Text, K: servedDepth, Arguments: q.Arguments, Collapse: &apart}
-	var answer schema.SearchResponse
-	if err := c.client().Post(cmd.Context(), "/v1/search", req, &answer); err != nil {
+	answer, err := c.client().Search(cmd.Context(), req)
+	if err != nil {
 		return nil, err
 	}
 	if len(answer.Degraded) > 0 {

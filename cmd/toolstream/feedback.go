@@ -30,19 +30,14 @@ refused or invalid_arguments, which teach nothing. The same --id counts once.`,
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			checked := schema.Feedback{ID: id, SearchID: args[0], ToolID: args[1], Event: schema.FeedbackEvent(args[2])}
-			if err := checked.Validate(); err != nil {
+			f := schema.Feedback{ID: id, SearchID: args[0], ToolID: args[1], Event: schema.FeedbackEvent(args[2])}
+			if err := f.Validate(); err != nil {
 				return refused(cmd, err)
 			}
-			f := map[string]any{"search_id": checked.SearchID, "tool_id": checked.ToolID, "event": checked.Event}
-			if id != "" {
-				f["id"] = id
-			}
-			var answer map[string]any
-			if err := con.client().Post(cmd.Context(), "/v1/feedback", f, &answer); err != nil {
+			if err := con.client().ReportFeedback(cmd.Context(), f); err != nil {
 				return err
 			}
-			return con.show(answer, func() { con.printf("accepted\n") })
+			return con.show(map[string]string{"state": "accepted"}, func() { con.printf("accepted\n") })
 		},
 	}
 	cmd.Flags().StringVar(&id, "id", "", "name of this event; sent twice, it counts once")

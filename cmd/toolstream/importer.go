@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/provenance"
+	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/ingest/formats"
@@ -131,7 +131,7 @@ func (i *importer) send(ctx context.Context, r io.Reader, src source) error {
 	if i.flags.takeOver {
 		query.Set("take_over", "true")
 	}
-	answer, err := i.con.client().Send(ctx, http.MethodPost, "/v1/tools:batch", query, "application/octet-stream", r)
+	answer, _, err := i.con.client().Send(ctx, http.MethodPost, "/v1/tools:batch", query, "application/octet-stream", r)
 	if refused := (*client.Problem)(nil); errors.As(err, &refused) && slices.Contains(refusesDocument, refused.Status) {
 		i.lost = true
 		i.summary.failed(src.name, 0, "", refused.Text())

@@ -12,8 +12,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/redact"
+	"github.com/toolstream/toolstream/pkg/client"
 )
 
 // The exit codes.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolstream/toolstream/internal/certfile"
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -120,7 +121,11 @@ func explainErrors(cmd *cobra.Command) {
 		if err == nil || errors.As(err, new(usageError)) {
 			return err
 		}
-		return fmt.Errorf("%s: %w", strings.TrimPrefix(path(), c.Root().Name()+" "), err)
+		err = fmt.Errorf("%s: %w", strings.TrimPrefix(path(), c.Root().Name()+" "), err)
+		if what := remedy(err); what != "" {
+			err = fmt.Errorf("%w: %s", err, what)
+		}
+		return err
 	}
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{err, c.CommandPath()} })
 	if check := cmd.Args; check != nil {
@@ -138,6 +143,20 @@ func explainErrors(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		explainErrors(sub)
 	}
+}
+
+// remedy says what to do where the server is not reached or does not know who calls.
+func remedy(err error) string {
+	var p *client.Problem
+	switch {
+	case errors.As(err, &p) && p.Status == http.StatusUnauthorized:
+		return "give a token with --token or TOOLSTREAM_TOKEN, or log in with `toolstream login`"
+	case !errors.Is(err, client.ErrNoServer):
+		return ""
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return "name the file of that authority with --ca-file"
+	}
+	return "start one with `toolstream up`, or name another with --server"
 }
 
 // similar names the subcommands that a mistyped one may have meant.

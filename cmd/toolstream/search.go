@@ -56,8 +56,8 @@ func newSearch(con *console) *cobra.Command {
 			if _, err := checked.Normalize(); err != nil {
 				return refused(cmd, err)
 			}
-			var answer schema.SearchResponse
-			if err := con.client().Post(cmd.Context(), "/v1/search", req, &answer); err != nil {
+			answer, err := con.client().Search(cmd.Context(), req)
+			if err != nil {
 				return err
 			}
 			if w.as != "" && !con.structured() {

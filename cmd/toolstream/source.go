@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/client"
 	spec "github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 )
 
@@ -309,7 +309,7 @@ func newSourcesRemove(con *console) *cobra.Command {
 			if keep {
 				query.Set("keep_tools", "true")
 			}
-			answer, err := con.client().Send(cmd.Context(), http.MethodDelete, client.Path(sourcesPath, args[0]), query, "", nil)
+			answer, _, err := con.client().Send(cmd.Context(), http.MethodDelete, client.Path(sourcesPath, args[0]), query, "", nil)
 			if err != nil {
 				return err
 			}

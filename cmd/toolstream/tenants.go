@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/tenants"
+	"github.com/toolstream/toolstream/pkg/client"
 )
 
 func newTenants(con *console) *cobra.Command {
@@ -55,7 +55,7 @@ sources without secrets, grants, weights and usage, dead letters, searches and f
 toolstream import takes the documents of it, and passes over the rest.`,
 		Example: "  toolstream tenants export acme | gzip > acme.jsonl.gz\n  toolstream import acme.jsonl.gz",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			body, err := con.client().Send(cmd.Context(), http.MethodGet, client.Path(tenants.Path, args[0])+"/export", nil, "", nil)
+			body, _, err := con.client().Send(cmd.Context(), http.MethodGet, client.Path(tenants.Path, args[0])+"/export", nil, "", nil)
 			if err != nil {
 				return err
 			}

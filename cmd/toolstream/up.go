@@ -132,9 +132,8 @@ func (c *console) firstSteps(ctx context.Context, e *app.Embedded, f upFlags) er
 	if f.try == "" || ctx.Err() != nil {
 		return nil
 	}
-	var answer schema.SearchResponse
-	req := schema.SearchRequest{Query: f.try, K: 3, Explain: true}
-	if err := own.client().Post(ctx, "/v1/search", req, &answer); err != nil {
+	answer, err := own.client().Search(ctx, schema.SearchRequest{Query: f.try, K: 3, Explain: true})
+	if err != nil {
 		return fmt.Errorf("search: %w", err)
 	}
 	own.printf("\n%s\n\n", oneLine(f.try))

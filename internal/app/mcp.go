@@ -6,9 +6,9 @@ import (
 	"net/http"
 
 	"github.com/toolstream/toolstream/internal/adapter/mcpserver"
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/pins"
+	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query"
 )

@@ -21,7 +21,6 @@ const schemasPrefix = "#/components/schemas/"
 // package says a part of the name.
 var typeNames = map[string]string{
 	"audit.Excerpt": "AuditPage", "audit.Opened": "AuditRecord", "audit.Head": "AuditHead", "audit.HeadList": "AuditHeads",
-	"calls.callBody":  "CallRequest",
 	"deadletter.page": "DeadLetterPage", "deadletter.Letter": "DeadLetter", "deadletter.whole": "DeadLetterDetail",
 	"deadletter.Decision": "DeadLetterDecision", "deadletter.bulk": "DeadLetterDecisions",
 	"indexmgr.Report": "ReindexStatus", "indexmgr.Request": "ReindexRequest", "indexmgr.State": "IndexVersion",

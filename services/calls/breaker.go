@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/sony/gobreaker/v2"
+
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // When the breaker opens, and for how long.
@@ -19,13 +21,13 @@ const (
 
 // breaker is the circuit breaker of a source. While it is open, no calls are made there.
 type breaker struct {
-	of    *gobreaker.CircuitBreaker[Result]
+	of    *gobreaker.CircuitBreaker[schema.CallResult]
 	until atomic.Int64 // when it is tried again, Unix nanoseconds; 0: now
 }
 
 func newBreaker(name string, pause time.Duration, log *slog.Logger) *breaker {
 	b := &breaker{}
-	b.of = gobreaker.NewCircuitBreaker[Result](gobreaker.Settings{
+	b.of = gobreaker.NewCircuitBreaker[schema.CallResult](gobreaker.Settings{
 		Name: name, Timeout: pause,
 		ReadyToTrip:  func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= failuresInRow },
 		IsSuccessful: sourceAnswered,
@@ -49,7 +51,7 @@ func newBreaker(name string, pause time.Duration, log *slog.Logger) *breaker {
 func sourceAnswered(err error) bool {
 	var e *Error
 	if errors.As(err, &e) {
-		return e.answered || e.Outcome != ProtocolError && e.Outcome != Timeout
+		return e.answered || e.Outcome != schema.CallProtocolError && e.Outcome != schema.CallTimeout
 	}
 	return err == nil
 }
@@ -57,14 +59,14 @@ func sourceAnswered(err error) bool {
 // ours reports whether this server has not made a call, which says nothing of the source.
 func ours(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && (e.Outcome == Refused || e.Outcome == InvalidArguments || e.apart)
+	return errors.As(err, &e) && (e.Outcome == schema.CallRefused || e.Outcome == schema.CallInvalidArguments || e.apart)
 }
 
 // try makes a call unless the breaker is open.
-func (b *breaker) try(call func() (Result, error)) (Result, error) {
+func (b *breaker) try(call func() (schema.CallResult, error)) (schema.CallResult, error) {
 	result, err := b.of.Execute(call)
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
-		return Result{}, b.refusal()
+		return schema.CallResult{}, b.refusal()
 	}
 	return result, err
 }

@@ -8,19 +8,20 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // Calls that this server has not made say nothing of a source: neither that it answers nor
 // that it does not.
 func TestCallsThatAreNotMadeDoNotConcernTheBreaker(t *testing.T) {
 	b := newBreaker("default/shop", time.Hour, slog.New(slog.DiscardHandler))
-	end := func(err error) { _, _ = b.try(func() (Result, error) { return Result{}, err }) }
+	end := func(err error) { _, _ = b.try(func() (schema.CallResult, error) { return schema.CallResult{}, err }) }
 	for range failuresInRow - 1 {
 		end(unanswered("down"))
 	}
 	for range failuresInRow {
 		end(refused(http.StatusForbidden, "no"))
-		end(&Error{Outcome: InvalidArguments, Status: http.StatusUnprocessableEntity})
+		end(&Error{Outcome: schema.CallInvalidArguments, Status: http.StatusUnprocessableEntity})
 	}
 	if b.open() {
 		t.Error("refused calls have opened it")
@@ -36,7 +37,7 @@ func TestAFullPoolIsNoFaultOfTheSource(t *testing.T) {
 		p.entries[connKey{source: string(rune(i))}] = &entry{users: 1}
 	}
 	var e *Error
-	if _, _, err := p.take(t.Context(), connKey{source: "new"}, source.Spec{}, false, ""); !errors.As(err, &e) || e.Outcome != Refused || e.Status != http.StatusServiceUnavailable || e.RetryAfter <= 0 {
+	if _, _, err := p.take(t.Context(), connKey{source: "new"}, source.Spec{}, false, ""); !errors.As(err, &e) || e.Outcome != schema.CallRefused || e.Status != http.StatusServiceUnavailable || e.RetryAfter <= 0 {
 		t.Errorf("%+v", err)
 	}
 }

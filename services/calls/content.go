@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // textBlock is a content block of text.
@@ -87,18 +88,18 @@ func tooDeep[T ~[]byte](body T) bool {
 
 // resultOf returns the result of an MCP server's answer. What it asks for has to fit as a
 // whole.
-func resultOf(a source.Answer, most int) (Result, error) {
-	r := Result{Outcome: OK, IsError: a.IsError, Structured: a.Structured, InputRequests: a.InputRequests, RequestState: a.RequestState}
+func resultOf(a source.Answer, most int) (schema.CallResult, error) {
+	r := schema.CallResult{Outcome: schema.CallOK, IsError: a.IsError, Structured: a.Structured, InputRequests: a.InputRequests, RequestState: a.RequestState}
 	if slices.ContainsFunc(append(slices.Clone(a.Content), a.Structured, a.InputRequests), tooDeep[json.RawMessage]) {
-		return Result{}, &source.CallError{Refused: true, Err: fmt.Errorf("the answer is nested more than %d deep", maxDepth)}
+		return schema.CallResult{}, &source.CallError{Refused: true, Err: fmt.Errorf("the answer is nested more than %d deep", maxDepth)}
 	}
 	switch {
 	case len(a.InputRequests) > most, len(a.RequestState) > maxState:
-		return Result{}, &source.CallError{Refused: true, Err: fmt.Errorf("what the tool asks for is larger than %d bytes, or its state than %d", most, maxState)}
+		return schema.CallResult{}, &source.CallError{Refused: true, Err: fmt.Errorf("what the tool asks for is larger than %d bytes, or its state than %d", most, maxState)}
 	case a.NeedsInput:
-		r.Outcome = InputRequired
+		r.Outcome = schema.CallInputRequired
 	case a.IsError:
-		r.Outcome = ToolError
+		r.Outcome = schema.CallToolError
 	}
 	r.Content, r.Truncated = fit(a.Content, most)
 	if len(r.Structured) > most {
@@ -109,14 +110,14 @@ func resultOf(a source.Answer, most int) (Result, error) {
 
 // resultOfHTTP returns the result of an HTTP API's answer, of whose body there may be more
 // than was read.
-func resultOfHTTP(resp *http.Response, body []byte, most int) Result {
-	r := Result{Outcome: OK, Status: resp.StatusCode, Content: []json.RawMessage{}}
+func resultOfHTTP(resp *http.Response, body []byte, most int) schema.CallResult {
+	r := schema.CallResult{Outcome: schema.CallOK, Status: resp.StatusCode, Content: []json.RawMessage{}}
 	if whole := len(body) <= most; !whole {
 		body, r.Truncated = body[:most], true
 	}
 	media, params, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // empty where there is none
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		r.Outcome, r.IsError = ToolError, true
+		r.Outcome, r.IsError = schema.CallToolError, true
 	}
 	if r.IsError || len(body) == 0 {
 		r.Content = append(r.Content, textBlock(fmt.Sprintf("The API answers %d %s.", resp.StatusCode, http.StatusText(resp.StatusCode))))

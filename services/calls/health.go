@@ -45,7 +45,7 @@ func newHealth(now func() time.Time) *health {
 }
 
 // note takes the outcome of a call that was made.
-func (r *health) note(key toolKey, outcome Outcome, took time.Duration) {
+func (r *health) note(key toolKey, outcome schema.CallOutcome, took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	of, ok := r.list.Get(key)
@@ -56,10 +56,10 @@ func (r *health) note(key toolKey, outcome Outcome, took time.Duration) {
 	of.decay(r.now())
 	of.calls++
 	switch outcome {
-	case ProtocolError, Timeout:
+	case schema.CallProtocolError, schema.CallTimeout:
 		of.failed++
 		return
-	case ToolError:
+	case schema.CallToolError:
 		of.toolErrors++
 	}
 	ms := float64(took.Microseconds()) / 1000

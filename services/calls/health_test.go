@@ -3,6 +3,8 @@ package calls
 import (
 	"testing"
 	"time"
+
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 func TestHealthForgets(t *testing.T) {
@@ -13,7 +15,7 @@ func TestHealthForgets(t *testing.T) {
 		t.Error("something is known of a tool that was never called")
 	}
 	for range 4 {
-		r.note(key, Timeout, time.Second)
+		r.note(key, schema.CallTimeout, time.Second)
 	}
 	if h := r.of(key); h.ErrorRate != 1 || h.Calls != 4 || h.P50MS != 0 || !r.fails(key) {
 		t.Errorf("after four timeouts: %+v, fails %v", h, r.fails(key))
@@ -23,7 +25,7 @@ func TestHealthForgets(t *testing.T) {
 		t.Errorf("after %s: %+v, fails %v", halfLife, h, r.fails(key))
 	}
 	for i := range 8 {
-		r.note(key, []Outcome{OK, ToolError}[i%2], time.Duration(i+1)*time.Millisecond)
+		r.note(key, []schema.CallOutcome{schema.CallOK, schema.CallToolError}[i%2], time.Duration(i+1)*time.Millisecond)
 	}
 	if h := r.of(key); h.Calls != 10 || h.ErrorRate != 0.2 || h.ToolErrorRate != 0.4 || h.P50MS != 5 || r.fails(key) {
 		t.Errorf("after eight answers: %+v", h)

@@ -15,30 +15,31 @@ import (
 	"github.com/toolstream/toolstream/internal/operation"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/toolschema"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // overHTTP calls an operation of an HTTP API.
-func (s *Service) overHTTP(ctx context.Context, c *call, client *http.Client) (Result, error) {
+func (s *Service) overHTTP(ctx context.Context, c *call, client *http.Client) (schema.CallResult, error) {
 	var sent atomic.Bool
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	req, err := c.operation.Request(traced, c.server, c.Arguments)
 	var wrong *operation.ArgumentError
 	switch {
 	case errors.As(err, &wrong):
-		return Result{}, invalid(&toolschema.Problems{List: []toolschema.Problem{{Path: wrong.Path, Reason: wrong.Reason}}})
+		return schema.CallResult{}, invalid(&toolschema.Problems{List: []toolschema.Problem{{Path: wrong.Path, Reason: wrong.Reason}}})
 	case err != nil:
-		return Result{}, refused(http.StatusConflict, "the operation cannot be called: %s", problem(err))
+		return schema.CallResult{}, refused(http.StatusConflict, "the operation cannot be called: %s", problem(err))
 	}
 	once := *client
 	once.CheckRedirect = sameHost
 	resp, err := once.Do(req)
 	if err != nil {
-		return Result{}, lost(ctx, err, !sent.Load())
+		return schema.CallResult{}, lost(ctx, err, !sent.Load())
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(s.cfg.MaxResult)+1))
 	if err != nil {
-		return Result{}, lost(ctx, fmt.Errorf("the answer ends before its end: %w", err), false)
+		return schema.CallResult{}, lost(ctx, fmt.Errorf("the answer ends before its end: %w", err), false)
 	}
 	return resultOfHTTP(resp, body, s.cfg.MaxResult), nil
 }

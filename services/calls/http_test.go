@@ -20,6 +20,7 @@ import (
 	"github.com/toolstream/toolstream/internal/outbound"
 	"github.com/toolstream/toolstream/internal/permit"
 	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // What an HTTP API answers comes as content that a model can read.
@@ -127,9 +128,9 @@ func TestAnArgumentThatCannotBeSentIsNamed(t *testing.T) {
 	b.api(t, "boats", "GET", "/{id}", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was sent") }))
 	raw := string(b.tools["boats//{id}"])
 	b.tools["boats//{id}"] = json.RawMessage(strings.Replace(raw, `"responses":{}`, `"responses":{},"parameters":[{"name":"id","in":"path","required":true,"schema":{"type":"string"}}]`, 1))
-	_, err := b.Call(t.Context(), ada, Request{Tool: "boats//{id}", Arguments: json.RawMessage(`{"id":".."}`)})
+	_, err := b.Call(t.Context(), ada, Request{Tool: "boats//{id}", CallRequest: schema.CallRequest{Arguments: json.RawMessage(`{"id":".."}`)}})
 	var e *Error
-	if !errors.As(err, &e) || e.Outcome != InvalidArguments || e.Mistakes.List[0].Path != "/id" {
+	if !errors.As(err, &e) || e.Outcome != schema.CallInvalidArguments || e.Mistakes.List[0].Path != "/id" {
 		t.Errorf("%v", err)
 	}
 }

@@ -65,18 +65,18 @@ func TenantOfKey(key string) (tenant string, known bool) {
 
 // stored is a call as the store has it.
 type stored struct {
-	Args    string    `json:"args"`
-	Expires time.Time `json:"expires"`          // then the key is free again
-	Ends    time.Time `json:"ends,omitzero"`    // of a call under way: then it has ended, or whoever made it has
-	Result  *Result   `json:"result,omitempty"` // once it is there
-	Failed  *failure  `json:"failed,omitempty"` // in its place
+	Args    string             `json:"args"`
+	Expires time.Time          `json:"expires"`          // then the key is free again
+	Ends    time.Time          `json:"ends,omitzero"`    // of a call under way: then it has ended, or whoever made it has
+	Result  *schema.CallResult `json:"result,omitempty"` // once it is there
+	Failed  *failure           `json:"failed,omitempty"` // in its place
 }
 
 // failure is an Error as the store has it.
 type failure struct {
-	Outcome Outcome `json:"outcome"`
-	Status  int     `json:"status"`
-	Detail  string  `json:"detail"`
+	Outcome schema.CallOutcome `json:"outcome"`
+	Status  int                `json:"status"`
+	Detail  string             `json:"detail"`
 }
 
 // maxKept is the largest result that is kept, in bytes.
@@ -84,7 +84,7 @@ const maxKept = 512 << 10
 
 // once runs a call, or returns what an earlier one with its key came to. A call that runs
 // goes on when the caller leaves: it may come again for the result.
-func (r *idempotency) once(ctx context.Context, of keyed, within time.Duration, run func(context.Context) (Result, error)) (Result, error) {
+func (r *idempotency) once(ctx context.Context, of keyed, within time.Duration, run func(context.Context) (schema.CallResult, error)) (schema.CallResult, error) {
 	pace := backoff.WithContext(backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(10*time.Millisecond), backoff.WithMaxInterval(500*time.Millisecond), backoff.WithMaxElapsedTime(0),
 	), ctx)
@@ -99,14 +99,14 @@ func (r *idempotency) once(ctx context.Context, of keyed, within time.Duration, 
 		}
 		if !errors.Is(err, errUnderWay) {
 			r.log.Warn("calls: the store of idempotency keys does not answer", "error", err)
-			return Result{}, busy(http.StatusServiceUnavailable, 0, "what became of calls with idempotency keys is not known now")
+			return schema.CallResult{}, busy(http.StatusServiceUnavailable, 0, "what became of calls with idempotency keys is not known now")
 		}
 		timer := time.NewTimer(max(pace.NextBackOff(), time.Millisecond))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return Result{}, context.Cause(ctx)
+			return schema.CallResult{}, context.Cause(ctx)
 		}
 	}
 }
@@ -115,7 +115,7 @@ var errUnderWay = errors.New("the call is under way")
 
 // settled is the error of a call that is not to be run.
 type settled struct {
-	result Result
+	result schema.CallResult
 	err    error
 }
 
@@ -168,9 +168,9 @@ func (m *stored) settled(of keyed, now time.Time) error {
 
 // run runs a call and keeps what it comes to. One that has not come as far as the tool leaves
 // its key free.
-func (r *idempotency) run(ctx context.Context, of keyed, revision uint64, run func(context.Context) (Result, error)) (Result, error) {
+func (r *idempotency) run(ctx context.Context, of keyed, revision uint64, run func(context.Context) (schema.CallResult, error)) (schema.CallResult, error) {
 	type end struct {
-		result Result
+		result schema.CallResult
 		err    error
 	}
 	done := make(chan end, 1)
@@ -186,16 +186,16 @@ func (r *idempotency) run(ctx context.Context, of keyed, revision uint64, run fu
 	case e := <-done:
 		return e.result, e.err
 	case <-ctx.Done():
-		return Result{}, context.Cause(ctx)
+		return schema.CallResult{}, context.Cause(ctx)
 	}
 }
 
 // guarded runs a call on a goroutine of its own, where a panic would end the process.
-func (r *idempotency) guarded(ctx context.Context, run func(context.Context) (Result, error)) (result Result, err error) {
+func (r *idempotency) guarded(ctx context.Context, run func(context.Context) (schema.CallResult, error)) (result schema.CallResult, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			r.log.ErrorContext(ctx, "calls: a call made this server panic", "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
-			err = &Error{Outcome: ProtocolError, Status: http.StatusInternalServerError, Detail: "the call made this server fail: its log says where"}
+			err = &Error{Outcome: schema.CallProtocolError, Status: http.StatusInternalServerError, Detail: "the call made this server fail: its log says where"}
 		}
 	}()
 	return run(ctx)
@@ -204,7 +204,7 @@ func (r *idempotency) guarded(ctx context.Context, run func(context.Context) (Re
 // settleWithin bounds the writing of what a call came to.
 const settleWithin = 5 * time.Second
 
-func (r *idempotency) settle(ctx context.Context, of keyed, revision uint64, result Result, err error) error {
+func (r *idempotency) settle(ctx context.Context, of keyed, revision uint64, result schema.CallResult, err error) error {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()
 	var known *Error
@@ -217,14 +217,14 @@ func (r *idempotency) settle(ctx context.Context, of keyed, revision uint64, res
 	case errors.As(err, &known):
 		m.Failed = &failure{known.Outcome, known.Status, known.Detail}
 	default:
-		m.Failed = &failure{ProtocolError, http.StatusBadGateway, err.Error()}
+		m.Failed = &failure{schema.CallProtocolError, http.StatusBadGateway, err.Error()}
 	}
 	value, encodeErr := json.Marshal(m)
 	if encodeErr != nil {
 		return encodeErr
 	}
 	if len(value) > maxKept {
-		m.Result, m.Failed = nil, &failure{Refused, http.StatusConflict, "the call was made, and its result is too large to be kept"}
+		m.Result, m.Failed = nil, &failure{schema.CallRefused, http.StatusConflict, "the call was made, and its result is too large to be kept"}
 		value, _ = json.Marshal(m) // texts and times always encode
 	}
 	_, err = r.store.Update(ctx, of.key, value, revision)

@@ -142,7 +142,7 @@ func said(text string) *mcp.CallToolResult {
 const readOnly, changing = `{"readOnlyHint":true}`, `{}`
 
 // textOf is the text of a result's first block.
-func textOf(r Result) string {
+func textOf(r schema.CallResult) string {
 	var block struct{ Text string }
 	if len(r.Content) > 0 {
 		_ = json.Unmarshal(r.Content[0], &block) // "" where it is none
@@ -151,7 +151,7 @@ func textOf(r Result) string {
 }
 
 // outcome is how a call ended, and the status of its answer.
-func outcome(r Result, err error) string {
+func outcome(r schema.CallResult, err error) string {
 	var e *Error
 	var invalid *schema.Invalid
 	switch {

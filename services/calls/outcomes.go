@@ -22,20 +22,20 @@ type report struct {
 
 // eventsOf returns what a call says of a search's result: that it was called and what came
 // of it. What says nothing of relevance is recorded as what it is.
-func eventsOf(o Outcome) []schema.FeedbackEvent {
+func eventsOf(o schema.CallOutcome) []schema.FeedbackEvent {
 	switch o {
-	case OK:
+	case schema.CallOK:
 		return []schema.FeedbackEvent{schema.Called, schema.Succeeded}
-	case ToolError:
+	case schema.CallToolError:
 		return []schema.FeedbackEvent{schema.Called, schema.Failed}
-	case InputRequired: // the call goes on
+	case schema.CallInputRequired: // the call goes on
 		return nil
 	}
 	return []schema.FeedbackEvent{schema.FeedbackEvent(o)}
 }
 
 // report has the outcome of a call of a tool reported, if the search is known.
-func (s *Service) report(caller identity.Caller, search, tool string, o Outcome) {
+func (s *Service) report(caller identity.Caller, search, tool string, o schema.CallOutcome) {
 	if search == "" {
 		return
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/toolstream/toolstream/internal/redact"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // open connects to a source.
@@ -36,10 +37,10 @@ func (s *Service) open(ctx context.Context, key connKey, spec source.Spec, found
 
 // reach calls the tool of a call where it is. A call that the server has not got, or that
 // changes nothing when it is repeated, is made a second time on a new connection.
-func (s *Service) reach(ctx context.Context, c *call) (Result, error) {
+func (s *Service) reach(ctx context.Context, c *call) (schema.CallResult, error) {
 	token, err := s.token(ctx, c)
 	if err != nil {
-		return Result{}, err
+		return schema.CallResult{}, err
 	}
 	key := connKey{tenant: c.tool.Tenant, source: c.to.name, spec: fingerprint(c.to.spec), found: c.to.found}
 	if token != "" {
@@ -49,7 +50,7 @@ func (s *Service) reach(ctx context.Context, c *call) (Result, error) {
 	for again := false; ; again = true {
 		e, release, err := s.pool.take(ctx, key, c.to.spec, c.to.found, token)
 		if err != nil {
-			return Result{}, openError(err)
+			return schema.CallResult{}, openError(err)
 		}
 		result, err := s.callOn(ctx, c, &e.to)
 		release()
@@ -63,9 +64,9 @@ func (s *Service) reach(ctx context.Context, c *call) (Result, error) {
 		repeatable := !failed.Refused && (failed.Unsent || c.hints.ReadOnly || c.hints.Idempotent) && prohibited(failed) == nil
 		if again || !repeatable || ctx.Err() != nil || e.to.conn == nil {
 			if why := prohibited(failed); why != nil {
-				return Result{}, why
+				return schema.CallResult{}, why
 			}
-			return Result{}, err
+			return schema.CallResult{}, err
 		}
 	}
 }
@@ -106,7 +107,7 @@ func (s *Service) token(ctx context.Context, c *call) (string, error) {
 }
 
 // callOn calls a tool on a connection.
-func (s *Service) callOn(ctx context.Context, c *call, to *connection) (Result, error) {
+func (s *Service) callOn(ctx context.Context, c *call, to *connection) (schema.CallResult, error) {
 	if to.conn == nil {
 		return s.overHTTP(ctx, c, to.place.Client)
 	}
@@ -116,7 +117,7 @@ func (s *Service) callOn(ctx context.Context, c *call, to *connection) (Result, 
 	}
 	answer, err := to.conn.Call(ctx, source.Call{Tool: name, Arguments: c.Arguments, InputResponses: c.InputResponses, RequestState: c.RequestState})
 	if err != nil {
-		return Result{}, err
+		return schema.CallResult{}, err
 	}
 	return resultOf(answer, s.cfg.MaxResult)
 }

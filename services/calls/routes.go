@@ -3,7 +3,6 @@ package calls
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,21 +22,10 @@ type (
 	callInput struct {
 		ID   string `path:"id" maxLength:"1024" doc:"Id of the tool, percent-encoded, or its callable name."`
 		Key  string `header:"Idempotency-Key" maxLength:"256" doc:"As idempotency_key in the body."`
-		Body callBody
+		Body schema.CallRequest
 	}
-	callOutput struct{ Body callResult }
-	callResult Result
+	callOutput struct{ Body schema.CallResult }
 )
-
-// callBody is the request of a call. What a tool takes is for it to say.
-type callBody struct {
-	Arguments      json.RawMessage `json:"arguments,omitempty" doc:"The tool's arguments, an object."`
-	SearchID       string          `json:"search_id,omitempty" maxLength:"1024" doc:"Of the search that showed the tool: the outcome is feedback on it. Absent: that of the caller's newest search that showed it, within ten minutes."`
-	Session        string          `json:"session,omitempty" maxLength:"256" doc:"Of the searches among which that one is, as they named it."`
-	IdempotencyKey string          `json:"idempotency_key,omitempty" maxLength:"256" doc:"Calls of one tool by one caller with the same key run once; the later ones get the result of the first."`
-	InputResponses json.RawMessage `json:"input_responses,omitempty" doc:"After input_required: the answers, by the ids of input_requests."`
-	RequestState   string          `json:"request_state,omitempty" maxLength:"65536" doc:"After input_required: as it came."`
-}
 
 // Routes adds the call of a tool to an API.
 func Routes(api huma.API, s *Service) {
@@ -50,21 +38,19 @@ func Routes(api huma.API, s *Service) {
 		if in.Key != "" && in.Body.IdempotencyKey != "" && in.Key != in.Body.IdempotencyKey {
 			return nil, httpserver.Unprocessable(&schema.Invalid{Path: "/idempotency_key", Reason: "is another one than the header Idempotency-Key"})
 		}
-		result, err := s.Call(ctx, identity.From(ctx), Request{
-			Tool: in.ID, Arguments: in.Body.Arguments, SearchID: in.Body.SearchID, Session: in.Body.Session,
-			IdempotencyKey: cmp.Or(in.Body.IdempotencyKey, in.Key), InputResponses: in.Body.InputResponses, RequestState: in.Body.RequestState,
-		})
+		in.Body.IdempotencyKey = cmp.Or(in.Body.IdempotencyKey, in.Key)
+		result, err := s.Call(ctx, identity.From(ctx), Request{Tool: in.ID, CallRequest: in.Body})
 		if err != nil {
 			return nil, answer(err)
 		}
-		return &callOutput{callResult(result)}, nil
+		return &callOutput{result}, nil
 	})
 }
 
 // problem of a call is an RFC 9457 problem with the outcome.
 type callProblem struct {
 	huma.ErrorModel
-	Outcome Outcome `json:"outcome"`
+	Outcome schema.CallOutcome `json:"outcome"`
 }
 
 // answer turns an error into an answer.

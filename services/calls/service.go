@@ -151,7 +151,7 @@ func (s *Service) Erase(tenant string) {
 // Call calls a tool for a caller. Its error is a *schema.Invalid for a request that is not
 // acceptable, an *Error for a call that the tool has not answered, and the context's once
 // that has ended.
-func (s *Service) Call(ctx context.Context, caller identity.Caller, r Request) (Result, error) {
+func (s *Service) Call(ctx context.Context, caller identity.Caller, r Request) (schema.CallResult, error) {
 	start := time.Now()
 	ctx, span := tracing.Begin(identity.With(ctx, caller), "call tool")
 	c := &call{Request: r, caller: caller}
@@ -177,7 +177,7 @@ func (s *Service) Call(ctx context.Context, caller identity.Caller, r Request) (
 const maxRecorded = 4 << 10
 
 // recorded returns what the audit log holds of a call.
-func recorded(arguments json.RawMessage, r Result, err error) *audit.Call {
+func recorded(arguments json.RawMessage, r schema.CallResult, err error) *audit.Call {
 	said, _ := json.Marshal(r) // texts and numbers always encode
 	if err != nil {
 		said = []byte(err.Error())
@@ -186,7 +186,7 @@ func recorded(arguments json.RawMessage, r Result, err error) *audit.Call {
 }
 
 // outcomeOf returns how a call ended, empty where it came to none.
-func outcomeOf(r Result, err error) Outcome {
+func outcomeOf(r schema.CallResult, err error) schema.CallOutcome {
 	var e *Error
 	switch {
 	case err == nil:
@@ -211,9 +211,9 @@ type call struct {
 }
 
 // call finds the tool, and calls it if everything allows it.
-func (s *Service) call(ctx context.Context, c *call) (Result, error) {
+func (s *Service) call(ctx context.Context, c *call) (schema.CallResult, error) {
 	if err := s.find(ctx, c); err != nil {
-		return Result{}, err
+		return schema.CallResult{}, err
 	}
 	if c.SearchID == "" {
 		c.SearchID = s.searches.last(c.caller, c.Session, c.tool.ID)
@@ -221,23 +221,23 @@ func (s *Service) call(ctx context.Context, c *call) (Result, error) {
 	audit.Annotate(ctx, audit.Details{Tools: []audit.ToolRef{{ID: c.tool.ID, Revision: c.tool.Revision}}, Search: c.SearchID})
 	if err := s.permissions(c.caller).check(&c.tool, c.hints); err != nil {
 		audit.Annotate(ctx, audit.Details{Reason: err.Error()})
-		return Result{}, err
+		return schema.CallResult{}, err
 	}
 	audit.Annotate(ctx, audit.Details{ReadOnly: !c.hints.Destructive})
 	if err := c.check(); err != nil {
-		return Result{}, err
+		return schema.CallResult{}, err
 	}
 	var err error
 	if c.to, err = s.locate(&c.tool); err != nil {
-		return Result{}, err
+		return schema.CallResult{}, err
 	}
 	if err := c.address(); err != nil {
-		return Result{}, err
+		return schema.CallResult{}, err
 	}
 	if c.IdempotencyKey == "" {
 		return s.attempt(ctx, c)
 	}
-	return s.idempotency.once(ctx, c.idempotent(), s.cfg.Timeout+s.cfg.MaxWait, func(ctx context.Context) (Result, error) { return s.attempt(ctx, c) })
+	return s.idempotency.once(ctx, c.idempotent(), s.cfg.Timeout+s.cfg.MaxWait, func(ctx context.Context) (schema.CallResult, error) { return s.attempt(ctx, c) })
 }
 
 // check has the arguments as one object that fits the tool. A schema that cannot be checked
@@ -255,25 +255,25 @@ func (c *call) check() error {
 }
 
 // attempt makes a call once there is a slot for it.
-func (s *Service) attempt(ctx context.Context, c *call) (Result, error) {
+func (s *Service) attempt(ctx context.Context, c *call) (schema.CallResult, error) {
 	if !s.total.take(c.caller.Tenant) {
-		return Result{}, busy(http.StatusServiceUnavailable, time.Second, "this server makes %d calls at once, and for one tenant half of them, and has them: call again later", s.cfg.MaxCalls)
+		return schema.CallResult{}, busy(http.StatusServiceUnavailable, time.Second, "this server makes %d calls at once, and for one tenant half of them, and has them: call again later", s.cfg.MaxCalls)
 	}
 	defer s.total.leave(c.caller.Tenant)
 	u, done := s.upstream(c)
 	defer done()
 	if u.breaker.open() { // without a wait
-		return Result{}, u.breaker.refusal()
+		return schema.CallResult{}, u.breaker.refusal()
 	}
 	release, err := u.acquire(ctx, c.caller.Subject)
 	if err != nil {
-		return Result{}, s.failed(ctx, err)
+		return schema.CallResult{}, s.failed(ctx, err)
 	}
 	defer release()
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Timeout, errTime)
 	defer cancel()
 	start := time.Now()
-	result, err := u.breaker.try(func() (Result, error) {
+	result, err := u.breaker.try(func() (schema.CallResult, error) {
 		result, err := s.reach(ctx, c)
 		return result, s.failed(ctx, err)
 	})
@@ -295,7 +295,7 @@ func (s *Service) failed(ctx context.Context, err error) error {
 	case err == nil, errors.As(err, &known):
 		return err
 	case errors.Is(context.Cause(ctx), errTime):
-		return &Error{Outcome: Timeout, Status: http.StatusGatewayTimeout, Detail: "the tool did not answer within " + s.cfg.Timeout.String()}
+		return &Error{Outcome: schema.CallTimeout, Status: http.StatusGatewayTimeout, Detail: "the tool did not answer within " + s.cfg.Timeout.String()}
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &of):

@@ -62,7 +62,7 @@ func TestOutcomesAreReported(t *testing.T) {
 		}
 		b := newBench(t, cfg)
 		b.serve(t, "shop", "sell", readOnly, handler(answering("sell", tc.do)))
-		r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell", Arguments: json.RawMessage(tc.args), SearchID: "s1"})
+		r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell", CallRequest: schema.CallRequest{Arguments: json.RawMessage(tc.args), SearchID: "s1"}})
 		if got := outcome(r, err); got != tc.want {
 			t.Errorf("%s: %s, want %s (%v)", tc.name, got, tc.want, err)
 		}
@@ -88,7 +88,7 @@ func TestTheSearchOfACallIsFound(t *testing.T) {
 	}{
 		{ada, "", "second"}, {ada, "a session", "of the session"}, {ada, "another", "second"}, {bob, "", "bob's"}, {bob, "a session", "bob's"},
 	} {
-		r, err := b.Call(t.Context(), tc.caller, Request{Tool: "shop/sell", Session: tc.session})
+		r, err := b.Call(t.Context(), tc.caller, Request{Tool: "shop/sell", CallRequest: schema.CallRequest{Session: tc.session}})
 		if err != nil || r.SearchID != tc.want {
 			t.Errorf("%s in %q: of the search %q, want %q (%v)", tc.caller, tc.session, r.SearchID, tc.want, err)
 		}
@@ -233,14 +233,14 @@ func TestInputIsPassedThrough(t *testing.T) {
 		return said(fmt.Sprint(answer.Action, answer.Content["size"], r.Params.RequestState)), nil
 	}), modern))
 	r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"})
-	if err != nil || r.Outcome != InputRequired || r.RequestState != "state-1" || !strings.Contains(string(r.InputRequests), "Which size?") {
+	if err != nil || r.Outcome != schema.CallInputRequired || r.RequestState != "state-1" || !strings.Contains(string(r.InputRequests), "Which size?") {
 		t.Fatalf("%+v %s, %v", r, r.InputRequests, err)
 	}
-	r, err = b.Call(t.Context(), ada, Request{Tool: "shop/sell", RequestState: r.RequestState, InputResponses: json.RawMessage(`{"size":{"action":"accept","content":{"size":42}}}`)})
+	r, err = b.Call(t.Context(), ada, Request{Tool: "shop/sell", CallRequest: schema.CallRequest{RequestState: r.RequestState, InputResponses: json.RawMessage(`{"size":{"action":"accept","content":{"size":42}}}`)}})
 	if err != nil || textOf(r) != "accept42state-1" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err = b.Call(t.Context(), ada, Request{Tool: "shop/sell", InputResponses: json.RawMessage(`[]`)}); err == nil {
+	if r, err = b.Call(t.Context(), ada, Request{Tool: "shop/sell", CallRequest: schema.CallRequest{InputResponses: json.RawMessage(`[]`)}}); err == nil {
 		t.Errorf("answers that are none: %+v", r)
 	}
 }
@@ -368,7 +368,7 @@ func TestCallsWithOneKeyRunOnce(t *testing.T) {
 	var repeated atomic.Int64
 	for i := range 20 {
 		g.Go(func() {
-			r, err := []*bench{one, two}[i%2].Call(t.Context(), ada, Request{Tool: "shop/sell", IdempotencyKey: "k", Arguments: json.RawMessage(`{"n":1}`)})
+			r, err := []*bench{one, two}[i%2].Call(t.Context(), ada, Request{Tool: "shop/sell", CallRequest: schema.CallRequest{IdempotencyKey: "k", Arguments: json.RawMessage(`{"n":1}`)}})
 			if err != nil || textOf(r) != "number 1" {
 				t.Errorf("%+v, %v", r, err)
 			}
@@ -381,14 +381,14 @@ func TestCallsWithOneKeyRunOnce(t *testing.T) {
 	if called.Load() != 1 || repeated.Load() != 19 {
 		t.Errorf("called %d times, repeated %d", called.Load(), repeated.Load())
 	}
-	if r, err := two.Call(t.Context(), ada, Request{Tool: "shop/sell", IdempotencyKey: "k", Arguments: json.RawMessage(`{"n":2}`)}); outcome(r, err) != "invalid /idempotency_key" {
+	if r, err := two.Call(t.Context(), ada, Request{Tool: "shop/sell", CallRequest: schema.CallRequest{IdempotencyKey: "k", Arguments: json.RawMessage(`{"n":2}`)}}); outcome(r, err) != "invalid /idempotency_key" {
 		t.Errorf("with other arguments: %s", outcome(r, err))
 	}
-	if r, err := two.Call(t.Context(), bob, Request{Tool: "shop/sell", IdempotencyKey: "k", Arguments: json.RawMessage(`{"n":2}`)}); err != nil || textOf(r) != "number 2" {
+	if r, err := two.Call(t.Context(), bob, Request{Tool: "shop/sell", CallRequest: schema.CallRequest{IdempotencyKey: "k", Arguments: json.RawMessage(`{"n":2}`)}}); err != nil || textOf(r) != "number 2" {
 		t.Errorf("another caller's: %+v, %v", r, err)
 	}
 	for range 2 { // what has run and failed is not run again
-		if r, err := one.Call(t.Context(), ada, Request{Tool: "shop/sell", IdempotencyKey: "b", Arguments: json.RawMessage(`{"x":"broken"}`)}); outcome(r, err) != "protocol_error 502" {
+		if r, err := one.Call(t.Context(), ada, Request{Tool: "shop/sell", CallRequest: schema.CallRequest{IdempotencyKey: "b", Arguments: json.RawMessage(`{"x":"broken"}`)}}); outcome(r, err) != "protocol_error 502" {
 			t.Errorf("a failure: %s", outcome(r, err))
 		}
 	}
@@ -402,7 +402,7 @@ func TestAPanicInACallWithAKeyIsAnswered(t *testing.T) {
 	b := newBench(t, Config{})
 	runs := 0
 	for range 2 {
-		r, err := b.Service.idempotency.once(t.Context(), keyed{"default.k", "args"}, time.Minute, func(context.Context) (Result, error) {
+		r, err := b.Service.idempotency.once(t.Context(), keyed{"default.k", "args"}, time.Minute, func(context.Context) (schema.CallResult, error) {
 			runs++
 			panic("broken")
 		})
@@ -418,7 +418,7 @@ func TestTheAuditLogHasNoArgumentsUnlessAsked(t *testing.T) {
 		b := newBench(t, Config{Record: record})
 		b.serve(t, "shop", "sell", readOnly, handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("a secret"), nil })))
 		ctx, notes := audit.WithNotes(t.Context())
-		if _, err := b.Call(ctx, ada, Request{Tool: "shop/sell", Arguments: json.RawMessage(`{"to":"whom"}`), SearchID: "s"}); err != nil {
+		if _, err := b.Call(ctx, ada, Request{Tool: "shop/sell", CallRequest: schema.CallRequest{Arguments: json.RawMessage(`{"to":"whom"}`), SearchID: "s"}}); err != nil {
 			t.Fatal(err)
 		}
 		got := notes.Take()
@@ -440,7 +440,9 @@ func TestACallThatWasLeftBehindIsNotRepeated(t *testing.T) {
 	if _, err := r.begin(t.Context(), of, time.Minute); err != nil { // and it dies
 		t.Fatal(err)
 	}
-	run := func(context.Context) (Result, error) { return Result{Outcome: OK}, nil }
+	run := func(context.Context) (schema.CallResult, error) {
+		return schema.CallResult{Outcome: schema.CallOK}, nil
+	}
 	now.pass(2 * time.Minute)
 	if got, err := r.once(t.Context(), of, time.Minute, run); outcome(got, err) != "refused 409" {
 		t.Errorf("after its time: %s", outcome(got, err))
@@ -459,7 +461,7 @@ func TestARefusedCallLeavesItsKeyFree(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	b.sources["shop"] = Source{Spec: source.Spec{Kind: source.MCP, URL: gone.URL}}
-	call := Request{Tool: "shop/sell", IdempotencyKey: "k"}
+	call := Request{Tool: "shop/sell", CallRequest: schema.CallRequest{IdempotencyKey: "k"}}
 	if r, err := b.Call(t.Context(), ada, call); outcome(r, err) != "protocol_error 502" {
 		t.Errorf("while it is gone: %s", outcome(r, err))
 	}

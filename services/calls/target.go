@@ -43,7 +43,7 @@ func (s *Service) find(ctx context.Context, c *call) (err error) {
 	var several *schema.Invalid
 	switch {
 	case errors.Is(err, s.deps.Unknown):
-		return &Error{Outcome: Refused, Status: http.StatusNotFound, Detail: "there is no tool " + schema.Quote(c.Tool), unsent: true}
+		return &Error{Outcome: schema.CallRefused, Status: http.StatusNotFound, Detail: "there is no tool " + schema.Quote(c.Tool), unsent: true}
 	case errors.As(err, &several):
 		return err
 	case err != nil:

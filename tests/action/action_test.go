@@ -20,8 +20,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/testing/process"
+	"github.com/toolstream/toolstream/pkg/client"
 )
 
 // definition is action.yml.

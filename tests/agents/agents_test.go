@@ -213,7 +213,7 @@ var answered = regexp.MustCompile(`(?m)^toolstream_calls_total{outcome="ok"} (\d
 // callsOf returns how many calls tools have answered.
 func callsOf(t *testing.T, x toolstream) int {
 	t.Helper()
-	body, err := x.Client.Send(t.Context(), http.MethodGet, "/metrics", nil, "", nil)
+	body, _, err := x.Client.Send(t.Context(), http.MethodGet, "/metrics", nil, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

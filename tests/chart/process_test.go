@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/pkg/client"
 )
 
 // TestTheDefaultServesAndFindsATool runs what the chart makes without any values, and

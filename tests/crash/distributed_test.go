@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
+	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -183,7 +183,7 @@ func (f *fleet) send(ctx context.Context, to client.Client, steps []step) error 
 	for _, s := range steps {
 		body.Write(s.line())
 	}
-	answer, err := to.Send(ctx, http.MethodPost, "/v1/tools:batch", nil, "application/x-ndjson", &body)
+	answer, _, err := to.Send(ctx, http.MethodPost, "/v1/tools:batch", nil, "application/x-ndjson", &body)
 	if err != nil {
 		return err
 	}

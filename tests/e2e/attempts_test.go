@@ -17,12 +17,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/tokentest"
+	"github.com/toolstream/toolstream/pkg/client"
 )
 
 // attempts is how many requests are made in each deployment.
@@ -182,7 +182,7 @@ func read(t *testing.T, owner *client.Client, paths ...string) string {
 	t.Helper()
 	var all strings.Builder
 	for _, path := range paths {
-		body, err := owner.Send(t.Context(), http.MethodGet, path, nil, "", nil)
+		body, _, err := owner.Send(t.Context(), http.MethodGet, path, nil, "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

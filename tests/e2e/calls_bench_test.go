@@ -14,10 +14,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/testing/process"
-	"github.com/toolstream/toolstream/services/calls"
+	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 )
 
@@ -48,11 +47,11 @@ func BenchmarkCalls(b *testing.B) {
 	}
 	defer session.Close()
 	plain := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}}
-	ada := map[string]any{"arguments": map[string]any{"name": "Ada"}}
+	ada := schema.CallRequest{Arguments: json.RawMessage(`{"name":"Ada"}`)}
 	through := func(id string) func(context.Context) error {
 		return func(ctx context.Context) error {
-			var out calls.Result
-			return p.Client.Post(ctx, client.Path("/v1/tools", id)+":call", ada, &out)
+			_, err := p.Client.Call(ctx, id, ada)
+			return err
 		}
 	}
 	for _, of := range []struct {

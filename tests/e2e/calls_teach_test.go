@@ -53,7 +53,7 @@ func TestCallsTeachWithoutFeedback(t *testing.T) {
 			return true, nil
 		}
 		rounds++
-		r, err := callTool(t, p, used, map[string]any{})
+		r, err := callTool(t, p, used, `{}`)
 		if err == nil && r.SearchID != found.SearchID {
 			t.Errorf("the call is of the search %q, not of %q", r.SearchID, found.SearchID)
 		}

@@ -12,12 +12,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/services/calls"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 )
 
@@ -53,15 +51,13 @@ func greetOnStdio() int {
 }
 
 // callTool calls a tool through a process.
-func callTool(t *testing.T, p *process.Process, id string, body map[string]any) (calls.Result, error) {
+func callTool(t *testing.T, p *process.Process, id, arguments string) (schema.CallResult, error) {
 	t.Helper()
-	var out calls.Result
-	err := p.Client.Post(t.Context(), client.Path("/v1/tools", id)+":call", body, &out)
-	return out, err
+	return p.Client.Call(t.Context(), id, schema.CallRequest{Arguments: json.RawMessage(arguments)})
 }
 
 // texts are those of a result's content.
-func texts(t *testing.T, r calls.Result) string {
+func texts(t *testing.T, r schema.CallResult) string {
 	t.Helper()
 	var out []string
 	for _, raw := range r.Content {
@@ -103,11 +99,11 @@ func calledThrough(t *testing.T, d process.Deployment) {
 	}
 	comeTo(t, p, "http/greet", "pets/GET /pets/{name}", "stdio/greet")
 	for id, want := range map[string]string{"http/greet": "the server greets Ada", "stdio/greet": "the command greets Ada", "pets/GET /pets/{name}": `{"name":"Ada"}`} {
-		r, err := callTool(t, p, id, map[string]any{"arguments": map[string]any{"name": "Ada"}})
-		if err != nil || r.Outcome != calls.OK || texts(t, r) != want {
+		r, err := callTool(t, p, id, `{"name":"Ada"}`)
+		if err != nil || r.Outcome != schema.CallOK || texts(t, r) != want {
 			t.Errorf("%s: %+v %q, %v", id, r, texts(t, r), err)
 		}
-		if _, err = callTool(t, p, id, map[string]any{"arguments": map[string]any{"name": []int{1}}}); err == nil || !strings.Contains(err.Error(), "name") {
+		if _, err = callTool(t, p, id, `{"name":[1]}`); err == nil || !strings.Contains(err.Error(), "name") {
 			t.Errorf("%s with the wrong arguments: %v", id, err)
 		}
 	}
@@ -115,8 +111,8 @@ func calledThrough(t *testing.T, d process.Deployment) {
 	if err := p.Client.Post(t.Context(), "/v1/search", schema.SearchRequest{Query: "greet a person"}, &found); err != nil {
 		t.Fatal(err)
 	}
-	r, err := callTool(t, p, "http/greet", map[string]any{"arguments": map[string]any{"name": "nobody"}})
-	if err != nil || r.Outcome != calls.ToolError || r.SearchID != found.SearchID {
+	r, err := callTool(t, p, "http/greet", `{"name":"nobody"}`)
+	if err != nil || r.Outcome != schema.CallToolError || r.SearchID != found.SearchID {
 		t.Errorf("a failed call: %+v, %v", r, err)
 	}
 }

@@ -19,11 +19,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/indexmgr"
 	"github.com/toolstream/toolstream/internal/status"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
+	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -237,7 +237,7 @@ func revisions(t *testing.T, p *process.Process, provider string) map[string]uin
 // put writes a tool and waits until it can be searched.
 func put(t *testing.T, p *process.Process, id, document string) {
 	t.Helper()
-	answer, err := p.Client.Send(t.Context(), http.MethodPut, client.Path("/v1/tools", id), nil, "application/json", strings.NewReader(document))
+	answer, _, err := p.Client.Send(t.Context(), http.MethodPut, client.Path("/v1/tools", id), nil, "application/json", strings.NewReader(document))
 	if err != nil {
 		t.Fatalf("put %q: %v\n%s", id, err, p.Log())
 	}
@@ -281,7 +281,7 @@ func settled(t *testing.T, p *process.Process, id string, revision uint64) strin
 // the exposition, contain the given text.
 func metric(t *testing.T, p *process.Process, name, labels string) float64 {
 	t.Helper()
-	body, err := p.Client.Send(t.Context(), http.MethodGet, "/metrics", nil, "", nil)
+	body, _, err := p.Client.Send(t.Context(), http.MethodGet, "/metrics", nil, "", nil)
 	if err != nil {
 		t.Fatalf("metrics: %v", err)
 	}

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
+	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -149,7 +149,7 @@ func TestServicesWaitForKafka(t *testing.T) {
 		for _, name := range early {
 			d.Kill(name)
 			d.Begin(t, name)
-			_, err := d.Replica(name).Client.Send(t.Context(), http.MethodGet, "/readyz", nil, "", nil)
+			_, _, err := d.Replica(name).Client.Send(t.Context(), http.MethodGet, "/readyz", nil, "", nil)
 			if refused := (*client.Problem)(nil); !errors.As(err, &refused) || !strings.Contains(refused.Error(), "Kafka") {
 				t.Errorf("%s without Kafka says of itself: %v", name, err)
 			}
@@ -169,7 +169,7 @@ func TestServicesWaitForKafka(t *testing.T) {
 func ready(ctx context.Context, replicas []client.Client) (client.Client, error) {
 	var errs []error
 	for _, c := range replicas {
-		body, err := c.Send(ctx, http.MethodGet, "/readyz", nil, "", nil)
+		body, _, err := c.Send(ctx, http.MethodGet, "/readyz", nil, "", nil)
 		if err == nil {
 			return c, body.Close()
 		}

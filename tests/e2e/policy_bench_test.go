@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/tokentest"
+	"github.com/toolstream/toolstream/pkg/client"
 )
 
 // BenchmarkPolicyChange changes the grants of a tenant, and reports how long it takes until

@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/indexmgr"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
+	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -196,7 +196,7 @@ func (c *changes) change(ctx context.Context, front client.Client) error {
 		return front.Delete(ctx, client.Path("/v1/tools", id), &a)
 	}
 	document := fmt.Sprintf(`{"name":"turn_%d","description":"Turn number %d of the wheel by %d degrees."}`, n%40, n, n%360)
-	body, err := front.Send(ctx, http.MethodPut, client.Path("/v1/tools", id), nil, "application/json", strings.NewReader(document))
+	body, _, err := front.Send(ctx, http.MethodPut, client.Path("/v1/tools", id), nil, "application/json", strings.NewReader(document))
 	if err != nil {
 		return err
 	}

@@ -21,9 +21,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	kafkago "github.com/segmentio/kafka-go"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/testing/process"
+	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -73,7 +73,7 @@ func (c tenant) done(stdin string, args ...string) string {
 // get returns what the server answers, errors included.
 func (c tenant) get(path string, query url.Values) string {
 	c.t.Helper()
-	body, err := c.client.Send(c.t.Context(), http.MethodGet, path, query, "", nil)
+	body, _, err := c.client.Send(c.t.Context(), http.MethodGet, path, query, "", nil)
 	if err != nil {
 		return err.Error()
 	}

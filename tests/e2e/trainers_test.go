@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
+	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -20,7 +20,7 @@ func readyIs(t *testing.T, c client.Client, want bool) {
 	defer cancel()
 	var last error
 	err := process.Until(ctx, func() (bool, error) {
-		body, err := c.Send(ctx, http.MethodGet, "/readyz", nil, "", nil)
+		body, _, err := c.Send(ctx, http.MethodGet, "/readyz", nil, "", nil)
 		if err == nil {
 			body.Close()
 		}

@@ -16,10 +16,10 @@ import (
 
 	"golang.org/x/net/html"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
+	"github.com/toolstream/toolstream/pkg/client"
 )
 
 // provisioned returns the folder of a provider, or skips.

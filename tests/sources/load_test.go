@@ -14,10 +14,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
+	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 )
 

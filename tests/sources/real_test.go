@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
+	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 )
 

@@ -1189,6 +1189,8 @@ export interface components {
             address?: string;
             /** @description Of the first record of a chain: where the tenant's other chains ended then, as far as they were known. */
             after?: components["schemas"]["AuditHead"][];
+            /** @description Of a call of a tool, where calls.record asks for it. */
+            call?: components["schemas"]["Call"];
             /** @description Chain of records that one process has written for the tenant. */
             chain: string;
             /** @description Grants that were added, after a +, and removed, after a -. */
@@ -1243,53 +1245,61 @@ export interface components {
             /** @description Id of the trace. */
             trace?: string;
         };
+        Call: {
+            /** @description The first 4 KiB of their JSON. */
+            arguments?: string;
+            /** @description The first 4 KiB of its JSON, or the error. */
+            result?: string;
+        };
+        /** @description CallRequest asks for one call of a tool. */
         CallRequest: {
-            /** @description The tool's arguments, an object. */
+            /** @description The tool's arguments, an object; absent: none */
             arguments?: unknown;
-            /** @description Calls of one tool by one caller with the same key run once; the later ones get the result of the first. */
+            /** @description Calls of one tool by one caller with the same key run once; the later ones get the result of the first */
             idempotency_key?: string;
-            /** @description After input_required: the answers, by the ids of input_requests. */
+            /** @description After input_required: the answers, by the ids of input_requests */
             input_responses?: unknown;
-            /** @description After input_required: as it came. */
+            /** @description After input_required: as it came */
             request_state?: string;
-            /** @description Of the search that showed the tool: the outcome is feedback on it. Absent: that of the caller's newest search that showed it, within ten minutes. */
+            /** @description Of the search that showed the tool: the outcome is feedback on it. Absent: that of the caller's newest search that showed it, within ten minutes */
             search_id?: string;
-            /** @description Of the searches among which that one is, as they named it. */
+            /** @description Of the searches among which that one is, as they named it */
             session?: string;
         };
+        /** @description CallResult is what a tool has answered. */
         CallResult: {
-            /** @description Content blocks of MCP: text, image, audio, resource_link or resource. */
+            /** @description Content blocks of MCP: text, image, audio, resource_link or resource */
             content: unknown[];
-            /** @description With input_required: what the tool asks for, by ids, as MCP has it. */
+            /** @description With input_required: what the tool asks for, by ids, as MCP has it */
             input_requests?: unknown;
-            /** @description The tool says that it failed. */
+            /** @description The tool says that it failed */
             is_error: boolean;
             /**
-             * @description ok, tool_error where the tool says that it failed, or input_required where it wants to know something first.
+             * @description Tool_error where the tool says that it failed, input_required where it wants to know something first, else ok
              * @enum {string}
              */
             outcome: "ok" | "tool_error" | "input_required";
-            /** @description The tool was not called again: this is the result of an earlier call with the same idempotency key. */
+            /** @description The tool was not called again: this is the result of an earlier call with the same idempotency key */
             repeated?: boolean;
-            /** @description With input_required: to be sent back with input_responses. */
+            /** @description With input_required: to be sent back with input_responses */
             request_state?: string;
-            /** @description The search that the outcome is feedback on. */
+            /** @description The search that the outcome is feedback on */
             search_id?: string;
             /**
              * Format: int64
-             * @description Of the answer of an HTTP API.
+             * @description Of the answer of an HTTP API
              */
             status?: number;
-            /** @description The answer as JSON, where it is. */
+            /** @description The answer as JSON, where it is */
             structured?: unknown;
             /**
              * Format: double
-             * @description How long the call took, in milliseconds.
+             * @description How long the call took, in milliseconds
              */
             took_ms: number;
-            /** @description Id of the tool. */
+            /** @description Id of the tool */
             tool: string;
-            /** @description The answer was larger than calls.max_result. */
+            /** @description The answer was larger than calls.max_result */
             truncated?: boolean;
         };
         CatalogueSummary: {

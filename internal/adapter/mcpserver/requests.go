@@ -11,7 +11,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/pkg/client"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // What a search asks for where its caller does not say.
@@ -56,31 +57,11 @@ func (s *Server) search(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallT
 	if in.TokenBudget != nil {
 		budget = *in.TokenBudget
 	}
-	request := map[string]any{
-		"query": in.Query, "k": cmp.Or(in.Limit, defaultLimit), "token_budget": budget,
-		"filters": map[string]any{"providers": in.Providers, "tags": in.Tags},
-	}
-	if len(in.Arguments) > 0 {
-		request["arguments"] = in.Arguments
-	}
-	if in.Connected {
-		request["connected"] = true
-	}
-	var answer struct {
-		SearchID    string `json:"search_id"`
-		NothingFits bool   `json:"nothing_fits"`
-		Results     []struct {
-			CallableName      string          `json:"callable_name"`
-			Description       string          `json:"description"`
-			Signature         string          `json:"signature"`
-			Schema            json.RawMessage `json:"schema"`
-			MissingParameters []string        `json:"missing_parameters"`
-			Connected         *bool           `json:"connected"`
-			Why               string          `json:"why"`
-			Destructive       bool            `json:"destructive"`
-		} `json:"results"`
-	}
-	if err := s.api.Post(apart(ctx), "/v1/search", request, &answer); err != nil {
+	answer, err := s.api.Search(apart(ctx), schema.SearchRequest{
+		Query: in.Query, K: cmp.Or(in.Limit, defaultLimit), Arguments: in.Arguments, Connected: in.Connected,
+		Filters: schema.Filters{Providers: in.Providers, Tags: in.Tags}, Wanted: schema.Wanted{TokenBudget: &budget},
+	})
+	if err != nil {
 		return refusal(err)
 	}
 	out := found{SearchID: answer.SearchID, NothingFits: answer.NothingFits, Tools: []hit{}}
@@ -132,27 +113,19 @@ func byCallTool(r *sdk.CallToolRequest) *sdk.CallToolRequest {
 // run calls a tool by the API, which decides on the name in the path of the request: that of
 // the tool that runs.
 func (s *Server) run(ctx context.Context, c toolCall, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	request := map[string]any{"arguments": json.RawMessage(`{}`)}
-	if len(c.arguments) > 0 {
-		request["arguments"] = c.arguments
-	}
-	if c.searchID != "" {
-		request["search_id"] = c.searchID
+	request := schema.CallRequest{Arguments: c.arguments, SearchID: c.searchID, RequestState: r.Params.RequestState}
+	if len(request.Arguments) == 0 {
+		request.Arguments = json.RawMessage(`{}`)
 	}
 	if len(r.Params.InputResponses) > 0 {
-		request["input_responses"] = r.Params.InputResponses
+		raw, err := json.Marshal(r.Params.InputResponses)
+		if err != nil {
+			return nil, fmt.Errorf("answers for %s: %w", c.tool, err)
+		}
+		request.InputResponses = raw
 	}
-	if r.Params.RequestState != "" {
-		request["request_state"] = r.Params.RequestState
-	}
-	var answer struct {
-		Content       json.RawMessage     `json:"content"`
-		Structured    json.RawMessage     `json:"structured"`
-		IsError       bool                `json:"is_error"`
-		InputRequests map[string]question `json:"input_requests"`
-		RequestState  string              `json:"request_state"`
-	}
-	if err := s.api.Post(apart(ctx), client.Path("/v1/tools", c.tool)+":call", request, &answer); err != nil {
+	answer, err := s.api.Call(apart(ctx), c.tool, request)
+	if err != nil {
 		return refusal(err)
 	}
 	wire := map[string]any{"content": answer.Content, "isError": answer.IsError}
@@ -160,10 +133,14 @@ func (s *Server) run(ctx context.Context, c toolCall, r *sdk.CallToolRequest) (*
 		wire["structuredContent"] = answer.Structured
 	}
 	if len(answer.InputRequests) > 0 {
-		if method := unanswerable(r.ClientCapabilities(), answer.InputRequests); method != "" {
+		var questions map[string]question
+		if err := json.Unmarshal(answer.InputRequests, &questions); err != nil {
+			return nil, fmt.Errorf("what %s asks for: %w", c.tool, err)
+		}
+		if method := unanswerable(r.ClientCapabilities(), questions); method != "" {
 			return mistake("%s asks something back before it runs (%s), which your client cannot answer", c.tool, method), nil
 		}
-		wire = map[string]any{"inputRequests": answer.InputRequests, "requestState": answer.RequestState}
+		wire = map[string]any{"inputRequests": questions, "requestState": answer.RequestState}
 	}
 	raw, err := json.Marshal(wire)
 	if err != nil {

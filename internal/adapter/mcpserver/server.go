@@ -12,7 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/pkg/client"
 )
 
 // Server serves MCP. Its methods may be called concurrently.

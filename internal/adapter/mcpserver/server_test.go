@@ -13,8 +13,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/pkg/client"
 )
 
 // api is an HTTP API that answers by path, and remembers what it was asked.
@@ -115,7 +115,7 @@ func TestASearchAnswersWithWhatAModelNeeds(t *testing.T) {
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if asked := a.asked[len(a.asked)-1]; asked != `POST /v1/search {"arguments":{"title":"of the issue"},"filters":{"providers":null,"tags":null},"k":5,"query":"create an issue","token_budget":1500}` {
+	if asked := a.asked[len(a.asked)-1]; asked != `POST /v1/search {"query":"create an issue","k":5,"filters":{},"arguments":{"title":"of the issue"},"token_budget":1500}` {
 		t.Errorf("asked %s", asked)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // The names of the tools.
@@ -172,7 +174,13 @@ func (s *Server) pinned(ctx context.Context) []*sdk.Tool {
 }
 
 func (s *Server) described(ctx context.Context, names []string) (described, error) {
-	var out described
-	err := s.api.Post(apart(ctx), "/v1/tools:describe", map[string]any{"ids": names, "as": "mcp"}, &out)
+	answer, err := s.api.Describe(apart(ctx), schema.DescribeRequest{IDs: names, Wanted: schema.Wanted{As: schema.FormMCP}})
+	if err != nil {
+		return described{}, err
+	}
+	out := described{Unknown: answer.Unknown}
+	if len(answer.Tools) > 0 {
+		err = json.Unmarshal(answer.Tools, &out.Tools)
+	}
 	return out, err
 }

@@ -22,9 +22,9 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/app"
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/indexmgr"
+	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -179,7 +179,7 @@ func (r *run) take(ctx context.Context) error {
 // batch sends JSON Lines and reads the answers to their end.
 func (r *run) batch(ctx context.Context, body []byte) error {
 	to := client.Client{Server: r.embedded.URL(), Token: r.token, HTTP: http.DefaultClient}
-	answer, err := to.Send(ctx, http.MethodPost, "/v1/tools:batch", nil, "application/x-ndjson", bytes.NewReader(body))
+	answer, _, err := to.Send(ctx, http.MethodPost, "/v1/tools:batch", nil, "application/x-ndjson", bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

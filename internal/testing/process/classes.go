@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/client"
+	"github.com/toolstream/toolstream/pkg/client"
 )
 
 // awaitClass waits until Weaviate has a class that the alias of the deployment names,

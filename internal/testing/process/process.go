@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/client"
 	"github.com/toolstream/toolstream/internal/testing/servers"
+	"github.com/toolstream/toolstream/pkg/client"
 )
 
 // Build compiles cmd/toolstream into the test's folder and returns its path.
@@ -148,7 +148,7 @@ func (p *Process) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	err := Until(ctx, func() (bool, error) {
-		body, err := p.Client.Send(ctx, http.MethodGet, "/readyz", nil, "", nil)
+		body, _, err := p.Client.Send(ctx, http.MethodGet, "/readyz", nil, "", nil)
 		var refused *client.Problem
 		if errors.As(err, &refused) {
 			return false, nil

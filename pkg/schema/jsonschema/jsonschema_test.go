@@ -53,6 +53,8 @@ func TestWhatIsWrittenFitsItsSchema(t *testing.T) {
 	values := map[string]any{
 		"Document":        doc,
 		"Parameter":       doc.Parameters[0],
+		"CallRequest":     schema.CallRequest{Arguments: []byte(`{"a":1}`), SearchID: "s"},
+		"CallResult":      schema.CallResult{Outcome: schema.CallOK, Tool: "t", Content: []json.RawMessage{[]byte(`{"type":"text","text":"a"}`)}},
 		"DescribeRequest": schema.DescribeRequest{IDs: []string{"t"}, Wanted: schema.Wanted{Include: []schema.Include{schema.IncludeSchema}, As: schema.FormMCP}},
 		"DescribeResponse": schema.DescribeResponse{
 			Results: []schema.Described{{ID: "t", Name: "n", Details: schema.Details{Schema: []byte(`{"type":"object"}`)}}}, Unknown: []string{},

@@ -38,7 +38,7 @@ func values(t reflect.Type) []any {
 
 // strict names the types in which an unknown member is a mistake.
 func strict(name string) bool {
-	return name == "SearchRequest" || name == "Filters" || name == "Need"
+	return name == "SearchRequest" || name == "CallRequest" || name == "Filters" || name == "Need"
 }
 
 // optional names the fields that may be absent although they are always
@@ -80,6 +80,10 @@ func limits(field string) object {
 		return object{"maxItems": schema.MaxNeeds}
 	case "SearchRequest.Arguments":
 		return object{"maxProperties": schema.MaxArguments}
+	case "CallResult.Outcome":
+		return object{"enum": []any{schema.CallOK, schema.CallToolError, schema.CallInputRequired}}
+	case "CallRequest.Session", "CallRequest.IdempotencyKey":
+		return object{"maxLength": schema.MaxClient}
 	case "Wanted.CallID":
 		return object{"maxLength": schema.MaxCallID}
 	case "Wanted.TokenBudget":

@@ -13,6 +13,8 @@ import (
 // roots are the types that get a file of their own.
 func roots() []reflect.Type {
 	return []reflect.Type{
+		reflect.TypeFor[schema.CallRequest](),
+		reflect.TypeFor[schema.CallResult](),
 		reflect.TypeFor[schema.DescribeRequest](),
 		reflect.TypeFor[schema.DescribeResponse](),
 		reflect.TypeFor[schema.Document](),

@@ -5,6 +5,7 @@ from .audit_heads import AuditHeads
 from .audit_page import AuditPage
 from .audit_record import AuditRecord
 from .audit_record_decision import AuditRecordDecision
+from .call import Call
 from .call_request import CallRequest
 from .call_result import CallResult
 from .call_result_outcome import CallResultOutcome
@@ -178,6 +179,7 @@ __all__ = (
     "AuditPage",
     "AuditRecord",
     "AuditRecordDecision",
+    "Call",
     "CallRequest",
     "CallResult",
     "CallResultOutcome",

@@ -14,6 +14,7 @@ from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
     from ..models.audit_head import AuditHead
+    from ..models.call import Call
     from ..models.tool_ref import ToolRef
 
 
@@ -33,6 +34,7 @@ class AuditRecord:
         address (str | Unset): Where a refused request came from, of whose caller nothing else is known.
         after (list[AuditHead] | Unset): Of the first record of a chain: where the tenant's other chains ended then, as
             far as they were known.
+        call (Call | Unset):
         changed (list[str] | Unset): Grants that were added, after a +, and removed, after a -.
         count (int | Unset): How many denials the record stands for, where it is more than one.
         erased (bool | Unset): The key of the private fields is destroyed: nobody can read them.
@@ -59,6 +61,7 @@ class AuditRecord:
     time: datetime.datetime
     address: str | Unset = UNSET
     after: list[AuditHead] | Unset = UNSET
+    call: Call | Unset = UNSET
     changed: list[str] | Unset = UNSET
     count: int | Unset = UNSET
     erased: bool | Unset = UNSET
@@ -97,6 +100,10 @@ class AuditRecord:
             for after_item_data in self.after:
                 after_item = after_item_data.to_dict()
                 after.append(after_item)
+
+        call: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.call, Unset):
+            call = self.call.to_dict()
 
         changed: list[str] | Unset = UNSET
         if not isinstance(self.changed, Unset):
@@ -155,6 +162,8 @@ class AuditRecord:
             field_dict["address"] = address
         if after is not UNSET:
             field_dict["after"] = after
+        if call is not UNSET:
+            field_dict["call"] = call
         if changed is not UNSET:
             field_dict["changed"] = changed
         if count is not UNSET:
@@ -193,6 +202,7 @@ class AuditRecord:
     @classmethod
     def from_dict(cls, src_dict: Mapping[str, Any]) -> Self:
         from ..models.audit_head import AuditHead
+        from ..models.call import Call
         from ..models.tool_ref import ToolRef
 
         d = dict(src_dict)
@@ -218,6 +228,13 @@ class AuditRecord:
                 after_item = AuditHead.from_dict(after_item_data)
 
                 after.append(after_item)
+
+        _call = d.pop("call", UNSET)
+        call: Call | Unset
+        if isinstance(_call, Unset):
+            call = UNSET
+        else:
+            call = Call.from_dict(_call)
 
         changed = cast(list[str], d.pop("changed", UNSET))
 
@@ -267,6 +284,7 @@ class AuditRecord:
             time=time,
             address=address,
             after=after,
+            call=call,
             changed=changed,
             count=count,
             erased=erased,

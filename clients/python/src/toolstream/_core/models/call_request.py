@@ -12,16 +12,17 @@ T = TypeVar("T", bound="CallRequest")
 
 @_attrs_define
 class CallRequest:
-    """
+    """CallRequest asks for one call of a tool.
+
     Attributes:
-        arguments (Any | Unset): The tool's arguments, an object.
+        arguments (Any | Unset): The tool's arguments, an object; absent: none
         idempotency_key (str | Unset): Calls of one tool by one caller with the same key run once; the later ones get
-            the result of the first.
-        input_responses (Any | Unset): After input_required: the answers, by the ids of input_requests.
-        request_state (str | Unset): After input_required: as it came.
+            the result of the first
+        input_responses (Any | Unset): After input_required: the answers, by the ids of input_requests
+        request_state (str | Unset): After input_required: as it came
         search_id (str | Unset): Of the search that showed the tool: the outcome is feedback on it. Absent: that of the
-            caller's newest search that showed it, within ten minutes.
-        session (str | Unset): Of the searches among which that one is, as they named it.
+            caller's newest search that showed it, within ten minutes
+        session (str | Unset): Of the searches among which that one is, as they named it
     """
 
     arguments: Any | Unset = UNSET

@@ -13,22 +13,23 @@ T = TypeVar("T", bound="CallResult")
 
 @_attrs_define
 class CallResult:
-    """
+    """CallResult is what a tool has answered.
+
     Attributes:
-        content (list[Any]): Content blocks of MCP: text, image, audio, resource_link or resource.
-        is_error (bool): The tool says that it failed.
-        outcome (CallResultOutcome): ok, tool_error where the tool says that it failed, or input_required where it wants
-            to know something first.
-        took_ms (float): How long the call took, in milliseconds.
-        tool (str): Id of the tool.
-        input_requests (Any | Unset): With input_required: what the tool asks for, by ids, as MCP has it.
+        content (list[Any]): Content blocks of MCP: text, image, audio, resource_link or resource
+        is_error (bool): The tool says that it failed
+        outcome (CallResultOutcome): Tool_error where the tool says that it failed, input_required where it wants to
+            know something first, else ok
+        took_ms (float): How long the call took, in milliseconds
+        tool (str): Id of the tool
+        input_requests (Any | Unset): With input_required: what the tool asks for, by ids, as MCP has it
         repeated (bool | Unset): The tool was not called again: this is the result of an earlier call with the same
-            idempotency key.
-        request_state (str | Unset): With input_required: to be sent back with input_responses.
-        search_id (str | Unset): The search that the outcome is feedback on.
-        status (int | Unset): Of the answer of an HTTP API.
-        structured (Any | Unset): The answer as JSON, where it is.
-        truncated (bool | Unset): The answer was larger than calls.max_result.
+            idempotency key
+        request_state (str | Unset): With input_required: to be sent back with input_responses
+        search_id (str | Unset): The search that the outcome is feedback on
+        status (int | Unset): Of the answer of an HTTP API
+        structured (Any | Unset): The answer as JSON, where it is
+        truncated (bool | Unset): The answer was larger than calls.max_result
     """
 
     content: list[Any]

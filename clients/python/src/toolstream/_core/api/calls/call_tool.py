@@ -147,7 +147,7 @@ def sync_detailed(
     Args:
         id (str): Id of the tool, percent-encoded, or its callable name.
         idempotency_key (str | Unset): As idempotency_key in the body.
-        body (CallRequest):
+        body (CallRequest): CallRequest asks for one call of a tool.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -185,7 +185,7 @@ def sync(
     Args:
         id (str): Id of the tool, percent-encoded, or its callable name.
         idempotency_key (str | Unset): As idempotency_key in the body.
-        body (CallRequest):
+        body (CallRequest): CallRequest asks for one call of a tool.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -218,7 +218,7 @@ async def asyncio_detailed(
     Args:
         id (str): Id of the tool, percent-encoded, or its callable name.
         idempotency_key (str | Unset): As idempotency_key in the body.
-        body (CallRequest):
+        body (CallRequest): CallRequest asks for one call of a tool.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -254,7 +254,7 @@ async def asyncio(
     Args:
         id (str): Id of the tool, percent-encoded, or its callable name.
         idempotency_key (str | Unset): As idempotency_key in the body.
-        body (CallRequest):
+        body (CallRequest): CallRequest asks for one call of a tool.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
