@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -17,11 +18,11 @@ type (
 		Query         string      `query:"q" required:"true" doc:"The request in words."`
 		K             int         `query:"k" minimum:"0" doc:"The number of results: 10 by default, at most 1,000."`
 		Rank          schema.Rank `query:"rank" enum:"tools,providers,auto" doc:"What to rank: tools (default), providers, or auto."`
-		Providers     []string    `query:"provider" doc:"Only tools of these providers, separated by commas."`
-		Tags          []string    `query:"tag" doc:"Only tools with one of these tags, separated by commas."`
+		Providers     []string    `query:"provider,explode" doc:"Only tools of these providers: several by commas, or by the parameter again."`
+		Tags          []string    `query:"tag,explode" doc:"Only tools with one of these tags: several by commas, or by the parameter again."`
 		MinConfidence float64     `query:"min_confidence" minimum:"0" maximum:"1" doc:"Results that are less likely than this to be what the query wants are left out."`
 		Connected     bool        `query:"connected" doc:"Tools that cannot be called now are left out."`
-		Include       []string    `query:"include" doc:"Parts that each tool comes with, separated by commas: schema, output_schema, examples, parameters, signature."`
+		Include       []string    `query:"include,explode" doc:"Parts that each tool comes with (schema, output_schema, examples, parameters, signature): several by commas, or by the parameter again."`
 		As            schema.Form `query:"as" enum:"mcp,openai,anthropic,tool_reference,tool_search_output" doc:"The answer also has the tools in this form."`
 		CallID        string      `query:"call_id" doc:"Of the tool_search_call that a tool_search_output answers."`
 		TokenBudget   int         `query:"token_budget" minimum:"0" doc:"Each tool comes with its signature, and as many of the first as fit into so many tokens with their schemas, or in the form; no budget by default."`
@@ -33,16 +34,25 @@ type (
 // request returns the search that a query of an address asks for.
 func (in *plainSearchInput) request() schema.SearchRequest {
 	r := schema.SearchRequest{
-		Query: in.Query, K: in.K, Rank: in.Rank, Filters: schema.Filters{Providers: in.Providers, Tags: in.Tags},
+		Query: in.Query, K: in.K, Rank: in.Rank, Filters: schema.Filters{Providers: valuesOf(in.Providers), Tags: valuesOf(in.Tags)},
 		MinConfidence: in.MinConfidence, Connected: in.Connected, Wanted: schema.Wanted{As: in.As, CallID: in.CallID},
 	}
-	for _, part := range in.Include {
+	for _, part := range valuesOf(in.Include) {
 		r.Include = append(r.Include, schema.Include(part))
 	}
 	if in.TokenBudget > 0 {
 		r.TokenBudget = &in.TokenBudget
 	}
 	return r
+}
+
+// valuesOf returns the values of a parameter that may stand several times, each time with
+// several of them.
+func valuesOf(given []string) (out []string) {
+	for _, values := range given {
+		out = append(out, strings.Split(values, ",")...)
+	}
+	return out
 }
 
 func detailRoutes(api huma.API, s *Service) {

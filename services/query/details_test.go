@@ -210,9 +210,10 @@ func TestASearchInTheAddressIsTheSame(t *testing.T) {
 	budget := 60
 	for query, body := range map[string]string{
 		"q=mail": `{"query":"mail"}`,
-		"q=mail&k=1&as=openai&include=schema,signature": `{"query":"mail","k":1,"as":"openai","include":["schema","signature"]}`,
-		"q=mail&provider=mail,shop&connected=true":      `{"query":"mail","filters":{"providers":["mail","shop"]},"connected":true}`,
-		fmt.Sprintf("q=mail&token_budget=%d", budget):   fmt.Sprintf(`{"query":"mail","token_budget":%d}`, budget),
+		"q=mail&k=1&as=openai&include=schema,signature":                       `{"query":"mail","k":1,"as":"openai","include":["schema","signature"]}`,
+		"q=mail&provider=mail&provider=shop&include=schema&include=signature": `{"query":"mail","filters":{"providers":["mail","shop"]},"include":["schema","signature"]}`,
+		"q=mail&provider=mail,shop&connected=true":                            `{"query":"mail","filters":{"providers":["mail","shop"]},"connected":true}`,
+		fmt.Sprintf("q=mail&token_budget=%d", budget):                         fmt.Sprintf(`{"query":"mail","token_budget":%d}`, budget),
 	} {
 		var got, want map[string]any
 		if status := b.call(t, "GET", "/v1/search?"+query, "", &got); status != 200 {

@@ -4709,15 +4709,15 @@ export interface operations {
                 k?: number;
                 /** @description What to rank: tools (default), providers, or auto. */
                 rank?: "tools" | "providers" | "auto";
-                /** @description Only tools of these providers, separated by commas. */
+                /** @description Only tools of these providers: several by commas, or by the parameter again. */
                 provider?: string[];
-                /** @description Only tools with one of these tags, separated by commas. */
+                /** @description Only tools with one of these tags: several by commas, or by the parameter again. */
                 tag?: string[];
                 /** @description Results that are less likely than this to be what the query wants are left out. */
                 min_confidence?: number;
                 /** @description Tools that cannot be called now are left out. */
                 connected?: boolean;
-                /** @description Parts that each tool comes with, separated by commas: schema, output_schema, examples, parameters, signature. */
+                /** @description Parts that each tool comes with (schema, output_schema, examples, parameters, signature): several by commas, or by the parameter again. */
                 include?: string[];
                 /** @description The answer also has the tools in this form. */
                 as?: "mcp" | "openai" | "anthropic" | "tool_reference" | "tool_search_output";

@@ -160,13 +160,15 @@ def sync_detailed(
         q (str): The request in words.
         k (int | Unset): The number of results: 10 by default, at most 1,000.
         rank (SearchPlainlyRank | Unset): What to rank: tools (default), providers, or auto.
-        provider (list[str] | Unset): Only tools of these providers, separated by commas.
-        tag (list[str] | Unset): Only tools with one of these tags, separated by commas.
+        provider (list[str] | Unset): Only tools of these providers: several by commas, or by the
+            parameter again.
+        tag (list[str] | Unset): Only tools with one of these tags: several by commas, or by the
+            parameter again.
         min_confidence (float | Unset): Results that are less likely than this to be what the
             query wants are left out.
         connected (bool | Unset): Tools that cannot be called now are left out.
-        include (list[str] | Unset): Parts that each tool comes with, separated by commas: schema,
-            output_schema, examples, parameters, signature.
+        include (list[str] | Unset): Parts that each tool comes with (schema, output_schema,
+            examples, parameters, signature): several by commas, or by the parameter again.
         as_ (SearchPlainlyAs | Unset): The answer also has the tools in this form.
         call_id (str | Unset): Of the tool_search_call that a tool_search_output answers.
         token_budget (int | Unset): Each tool comes with its signature, and as many of the first
@@ -224,13 +226,15 @@ def sync(
         q (str): The request in words.
         k (int | Unset): The number of results: 10 by default, at most 1,000.
         rank (SearchPlainlyRank | Unset): What to rank: tools (default), providers, or auto.
-        provider (list[str] | Unset): Only tools of these providers, separated by commas.
-        tag (list[str] | Unset): Only tools with one of these tags, separated by commas.
+        provider (list[str] | Unset): Only tools of these providers: several by commas, or by the
+            parameter again.
+        tag (list[str] | Unset): Only tools with one of these tags: several by commas, or by the
+            parameter again.
         min_confidence (float | Unset): Results that are less likely than this to be what the
             query wants are left out.
         connected (bool | Unset): Tools that cannot be called now are left out.
-        include (list[str] | Unset): Parts that each tool comes with, separated by commas: schema,
-            output_schema, examples, parameters, signature.
+        include (list[str] | Unset): Parts that each tool comes with (schema, output_schema,
+            examples, parameters, signature): several by commas, or by the parameter again.
         as_ (SearchPlainlyAs | Unset): The answer also has the tools in this form.
         call_id (str | Unset): Of the tool_search_call that a tool_search_output answers.
         token_budget (int | Unset): Each tool comes with its signature, and as many of the first
@@ -283,13 +287,15 @@ async def asyncio_detailed(
         q (str): The request in words.
         k (int | Unset): The number of results: 10 by default, at most 1,000.
         rank (SearchPlainlyRank | Unset): What to rank: tools (default), providers, or auto.
-        provider (list[str] | Unset): Only tools of these providers, separated by commas.
-        tag (list[str] | Unset): Only tools with one of these tags, separated by commas.
+        provider (list[str] | Unset): Only tools of these providers: several by commas, or by the
+            parameter again.
+        tag (list[str] | Unset): Only tools with one of these tags: several by commas, or by the
+            parameter again.
         min_confidence (float | Unset): Results that are less likely than this to be what the
             query wants are left out.
         connected (bool | Unset): Tools that cannot be called now are left out.
-        include (list[str] | Unset): Parts that each tool comes with, separated by commas: schema,
-            output_schema, examples, parameters, signature.
+        include (list[str] | Unset): Parts that each tool comes with (schema, output_schema,
+            examples, parameters, signature): several by commas, or by the parameter again.
         as_ (SearchPlainlyAs | Unset): The answer also has the tools in this form.
         call_id (str | Unset): Of the tool_search_call that a tool_search_output answers.
         token_budget (int | Unset): Each tool comes with its signature, and as many of the first
@@ -345,13 +351,15 @@ async def asyncio(
         q (str): The request in words.
         k (int | Unset): The number of results: 10 by default, at most 1,000.
         rank (SearchPlainlyRank | Unset): What to rank: tools (default), providers, or auto.
-        provider (list[str] | Unset): Only tools of these providers, separated by commas.
-        tag (list[str] | Unset): Only tools with one of these tags, separated by commas.
+        provider (list[str] | Unset): Only tools of these providers: several by commas, or by the
+            parameter again.
+        tag (list[str] | Unset): Only tools with one of these tags: several by commas, or by the
+            parameter again.
         min_confidence (float | Unset): Results that are less likely than this to be what the
             query wants are left out.
         connected (bool | Unset): Tools that cannot be called now are left out.
-        include (list[str] | Unset): Parts that each tool comes with, separated by commas: schema,
-            output_schema, examples, parameters, signature.
+        include (list[str] | Unset): Parts that each tool comes with (schema, output_schema,
+            examples, parameters, signature): several by commas, or by the parameter again.
         as_ (SearchPlainlyAs | Unset): The answer also has the tools in this form.
         call_id (str | Unset): Of the tool_search_call that a tool_search_output answers.
         token_budget (int | Unset): Each tool comes with its signature, and as many of the first
