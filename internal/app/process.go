@@ -178,7 +178,7 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 	if p.indexes != nil {
 		metrics = p.indexes
 	}
-	httpserver.DescribeProvider(api, p.cfg.Auth.OIDC.Issuer)
+	httpserver.CompleteDocument(api, p.cfg.Auth.OIDC.Issuer)
 	httpserver.AddHealth(api, mux, p.whyNotReady, p.metrics, metrics)
 	p.handler = httpserver.Handler(mux, httpserver.Config{
 		Audit: p.auditLog(), AuditShare: p.cfg.Audit.Searches,

@@ -3,6 +3,7 @@ package httpserver
 import (
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,13 +59,54 @@ func schemes() map[string]*huma.SecurityScheme {
 	}
 }
 
-// DescribeProvider says in the document who gives tokens. It comes after all operations.
-func DescribeProvider(api huma.API, issuer string) {
-	if issuer == "" {
+// CompleteDocument says in the document what depends on all operations: who gives tokens, where
+// there is an issuer of them, and what may have more members. It comes after all operations.
+func CompleteDocument(api huma.API, issuer string) {
+	openAnswers(api.OpenAPI())
+	if issuer != "" {
+		describeProvider(api.OpenAPI(), issuer)
+	}
+}
+
+// openAnswers lets what only answers have have members that the document does not name: later
+// versions add some. In a request, such a member is an error.
+func openAnswers(doc *huma.OpenAPI) {
+	types, asked := doc.Components.Schemas, map[string]bool{}
+	for _, item := range doc.Paths {
+		for _, op := range operations(item) {
+			if op == nil || op.RequestBody == nil {
+				continue
+			}
+			for _, content := range op.RequestBody.Content {
+				addTypes(asked, types, content.Schema)
+			}
+		}
+	}
+	for name, s := range types.Map() {
+		if !asked[name] && s.AdditionalProperties == false {
+			s.AdditionalProperties = nil
+		}
+	}
+}
+
+// addTypes adds to names those of all types that a schema refers to.
+func addTypes(names map[string]bool, types huma.Registry, s *huma.Schema) {
+	if s == nil {
 		return
 	}
+	if name := strings.TrimPrefix(s.Ref, schemasPrefix); name != "" && !names[name] {
+		names[name] = true
+		addTypes(names, types, types.Map()[name])
+	}
+	values, _ := s.AdditionalProperties.(*huma.Schema)
+	parts := slices.Concat([]*huma.Schema{s.Items, values}, s.AllOf, s.AnyOf, s.OneOf, slices.Collect(maps.Values(s.Properties)))
+	for _, part := range parts {
+		addTypes(names, types, part)
+	}
+}
+
+func describeProvider(doc *huma.OpenAPI, issuer string) {
 	const provider = "provider"
-	doc := api.OpenAPI()
 	doc.Components.SecuritySchemes[provider] = &huma.SecurityScheme{
 		Type: "openIdConnect", OpenIDConnectURL: strings.TrimSuffix(issuer, "/") + "/.well-known/openid-configuration",
 		Description: "The identity provider whose access tokens are taken.",

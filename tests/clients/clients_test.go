@@ -67,7 +67,7 @@ func TestTheGeneratedPartsAreOfTheDocument(t *testing.T) {
 	made := t.TempDir()
 	path := []string{"PATH=" + filepath.Join(p.home, "venv", "bin") + string(filepath.ListSeparator) + os.Getenv("PATH")}
 	run(t, ".", path, servers.Python(p.home, "openapi_python_client", "generate", "--path", document, "--meta", "none",
-		"--config", python+"/generator.yaml", "--output-path", filepath.Join(made, "core"))...)
+		"--config", python+"/generator.yaml", "--custom-template-path", python+"/templates", "--output-path", filepath.Join(made, "core"))...)
 	run(t, ".", nil, servers.Node(p.home, "openapi-typescript", document, "--output", filepath.Join(made, "schema.ts"))...)
 	for from, to := range map[string]string{"core": python + "/src/toolstream/_core", "schema.ts": node + "/src/schema.ts"} {
 		made := filepath.Join(made, from)

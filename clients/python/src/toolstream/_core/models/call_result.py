@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Self, TypeVar, cast
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.call_result_outcome import CallResultOutcome, check_call_result_outcome
 from ..types import UNSET, Unset
@@ -44,6 +45,7 @@ class CallResult:
     status: int | Unset = UNSET
     structured: Any | Unset = UNSET
     truncated: bool | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         content = self.content
@@ -71,7 +73,7 @@ class CallResult:
         truncated = self.truncated
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "content": content,
@@ -140,4 +142,21 @@ class CallResult:
             truncated=truncated,
         )
 
+        call_result.additional_properties = d
         return call_result
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

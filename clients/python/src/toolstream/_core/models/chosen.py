@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.chosen_rank import ChosenRank, check_chosen_rank
 from ..types import UNSET, Unset
@@ -32,6 +33,7 @@ class Chosen:
     why: str
     needs: list[Covered] | Unset = UNSET
     provider: str | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         coverage = self.coverage
@@ -50,7 +52,7 @@ class Chosen:
         provider = self.provider
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "coverage": coverage,
@@ -95,4 +97,21 @@ class Chosen:
             provider=provider,
         )
 
+        chosen.additional_properties = d
         return chosen
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

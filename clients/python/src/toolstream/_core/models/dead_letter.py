@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Self, TypeVar
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.dead_letter_state import DeadLetterState, check_dead_letter_state
 from ..types import UNSET, Unset
@@ -38,6 +39,7 @@ class DeadLetter:
     state: DeadLetterState
     topic: str
     revision: int | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         attempts = self.attempts
@@ -61,7 +63,7 @@ class DeadLetter:
         revision = self.revision
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "attempts": attempts,
@@ -116,4 +118,21 @@ class DeadLetter:
             revision=revision,
         )
 
+        dead_letter.additional_properties = d
         return dead_letter
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

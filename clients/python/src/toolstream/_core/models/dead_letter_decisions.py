@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..types import UNSET, Unset
 
@@ -31,6 +32,7 @@ class DeadLetterDecisions:
     cursor: str | Unset = UNSET
     failed: list[DeadLetterDecision] | Unset = UNSET
     forgotten: int | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         done = self.done
@@ -49,7 +51,7 @@ class DeadLetterDecisions:
         forgotten = self.forgotten
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "done": done,
@@ -95,4 +97,21 @@ class DeadLetterDecisions:
             forgotten=forgotten,
         )
 
+        dead_letter_decisions.additional_properties = d
         return dead_letter_decisions
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

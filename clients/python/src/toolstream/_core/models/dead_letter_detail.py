@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.dead_letter_detail_state import (
     DeadLetterDetailState,
@@ -51,6 +52,7 @@ class DeadLetterDetail:
     original: str | Unset = UNSET
     revision: int | Unset = UNSET
     text: str | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         attempts = self.attempts
@@ -82,7 +84,7 @@ class DeadLetterDetail:
         text = self.text
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "attempts": attempts,
@@ -159,4 +161,21 @@ class DeadLetterDetail:
             text=text,
         )
 
+        dead_letter_detail.additional_properties = d
         return dead_letter_detail
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 if TYPE_CHECKING:
     from ..models.entry_status import EntryStatus
@@ -20,6 +21,7 @@ class EntryMeta:
     """
 
     io_modelcontextprotocol_registryofficial: EntryStatus
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         io_modelcontextprotocol_registryofficial = (
@@ -27,7 +29,7 @@ class EntryMeta:
         )
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "io.modelcontextprotocol.registry/official": io_modelcontextprotocol_registryofficial,
@@ -49,4 +51,21 @@ class EntryMeta:
             io_modelcontextprotocol_registryofficial=io_modelcontextprotocol_registryofficial,
         )
 
+        entry_meta.additional_properties = d
         return entry_meta
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

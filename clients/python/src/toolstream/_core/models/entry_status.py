@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Self, TypeVar
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.entry_status_status import EntryStatusStatus, check_entry_status_status
 
@@ -27,6 +28,7 @@ class EntryStatus:
     status: EntryStatusStatus
     status_changed_at: datetime.datetime
     updated_at: datetime.datetime
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         is_latest = self.is_latest
@@ -40,7 +42,7 @@ class EntryStatus:
         updated_at = self.updated_at.isoformat()
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "isLatest": is_latest,
@@ -74,4 +76,21 @@ class EntryStatus:
             updated_at=updated_at,
         )
 
+        entry_status.additional_properties = d
         return entry_status
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

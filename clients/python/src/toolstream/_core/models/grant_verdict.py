@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.grant_verdict_action import GrantVerdictAction, check_grant_verdict_action
 
@@ -28,6 +29,7 @@ class GrantVerdict:
     allowed: bool
     grants: list[Grant]
     why: str
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         action: str = self.action
@@ -42,7 +44,7 @@ class GrantVerdict:
         why = self.why
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "action": action,
@@ -79,4 +81,21 @@ class GrantVerdict:
             why=why,
         )
 
+        grant_verdict.additional_properties = d
         return grant_verdict
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.kind import Kind, check_kind
 from ..types import UNSET, Unset
@@ -84,6 +85,7 @@ class Hit:
     step: int | Unset = UNSET
     supporting_tools: list[SupportingTool] | Unset = UNSET
     why: str | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         confidence = self.confidence
@@ -166,7 +168,7 @@ class Hit:
         why = self.why
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "confidence": confidence,
@@ -351,4 +353,21 @@ class Hit:
             why=why,
         )
 
+        hit.additional_properties = d
         return hit
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

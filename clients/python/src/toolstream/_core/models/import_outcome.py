@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Self, TypeVar
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.import_outcome_state import ImportOutcomeState, check_import_outcome_state
 from ..models.kind import Kind, check_kind
@@ -42,6 +43,7 @@ class ImportOutcome:
     reason: str | Unset = UNSET
     revision: int | Unset = UNSET
     taken_from: str | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         state: str = self.state
@@ -71,7 +73,7 @@ class ImportOutcome:
         taken_from = self.taken_from
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "state": state,
@@ -149,4 +151,21 @@ class ImportOutcome:
             taken_from=taken_from,
         )
 
+        import_outcome.additional_properties = d
         return import_outcome
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Self, TypeVar
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.indexed_model_state import IndexedModelState, check_indexed_model_state
 from ..types import UNSET, Unset
@@ -27,6 +28,7 @@ class IndexedModel:
     setting: str
     state: IndexedModelState
     problem: str | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         model = self.model
@@ -40,7 +42,7 @@ class IndexedModel:
         problem = self.problem
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "model": model,
@@ -75,4 +77,21 @@ class IndexedModel:
             problem=problem,
         )
 
+        indexed_model.additional_properties = d
         return indexed_model
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.kept_weights_state import KeptWeightsState, check_kept_weights_state
 from ..types import UNSET, Unset
@@ -69,6 +70,7 @@ class KeptWeights:
     source: str | Unset = UNSET
     to: datetime.datetime | Unset = UNSET
     trained_pairs: int | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         alpha = self.alpha
@@ -126,7 +128,7 @@ class KeptWeights:
         trained_pairs = self.trained_pairs
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "alpha": alpha,
@@ -266,4 +268,21 @@ class KeptWeights:
             trained_pairs=trained_pairs,
         )
 
+        kept_weights.additional_properties = d
         return kept_weights
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

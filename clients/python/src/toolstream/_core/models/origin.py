@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Self, TypeVar, cast
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.origin_fallback import OriginFallback, check_origin_fallback
 from ..types import UNSET, Unset
@@ -37,6 +38,7 @@ class Origin:
     refused: str | Unset = UNSET
     repaired: bool | Unset = UNSET
     violations: list[str] | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         model = self.model
@@ -66,7 +68,7 @@ class Origin:
             violations = self.violations
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "model": model,
@@ -128,4 +130,21 @@ class Origin:
             violations=violations,
         )
 
+        origin.additional_properties = d
         return origin
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.problem_outcome import ProblemOutcome, check_problem_outcome
 from ..types import UNSET, Unset
@@ -35,6 +36,7 @@ class Problem:
     outcome: ProblemOutcome | Unset = UNSET
     type_: str | Unset = UNSET
     violated_policies: list[str] | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         status = self.status
@@ -61,7 +63,7 @@ class Problem:
             violated_policies = self.violated_policies
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "status": status,
@@ -122,4 +124,21 @@ class Problem:
             violated_policies=violated_policies,
         )
 
+        problem.additional_properties = d
         return problem
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

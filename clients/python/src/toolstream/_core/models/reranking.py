@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Self, TypeVar
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.reranking_algorithm import RerankingAlgorithm, check_reranking_algorithm
 from ..types import UNSET, Unset
@@ -30,6 +31,7 @@ class Reranking:
     to: int
     single: float | Unset = UNSET
     why: str | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         algorithm: str = self.algorithm
@@ -45,7 +47,7 @@ class Reranking:
         why = self.why
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "algorithm": algorithm,
@@ -85,4 +87,21 @@ class Reranking:
             why=why,
         )
 
+        reranking.additional_properties = d
         return reranking
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.server_remote_type import ServerRemoteType, check_server_remote_type
 from ..types import UNSET, Unset
@@ -30,6 +31,7 @@ class ServerRemote:
     url: str
     headers: list[RemoteHeader] | Unset = UNSET
     variables: ServerRemoteVariables | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         type_: str = self.type_
@@ -48,7 +50,7 @@ class ServerRemote:
             variables = self.variables.to_dict()
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "type": type_,
@@ -95,4 +97,21 @@ class ServerRemote:
             variables=variables,
         )
 
+        server_remote.additional_properties = d
         return server_remote
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.source_deletes import SourceDeletes, check_source_deletes
 from ..models.source_state import SourceState, check_source_state
@@ -105,6 +106,7 @@ class Source:
     since: datetime.datetime | Unset = UNSET
     stale_at: datetime.datetime | Unset = UNSET
     url: str | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         changed = self.changed.to_dict()
@@ -214,7 +216,7 @@ class Source:
         url = self.url
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "changed": changed,
@@ -468,4 +470,21 @@ class Source:
             url=url,
         )
 
+        source.additional_properties = d
         return source
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Self, TypeVar
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.source_event_result_state import (
     SourceEventResultState,
@@ -24,6 +25,7 @@ class SourceEventResult:
 
     state: SourceEventResultState | Unset = UNSET
     validation_response: str | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         state: str | Unset = UNSET
@@ -33,7 +35,7 @@ class SourceEventResult:
         validation_response = self.validation_response
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update({})
         if state is not UNSET:
             field_dict["state"] = state
@@ -59,4 +61,21 @@ class SourceEventResult:
             validation_response=validation_response,
         )
 
+        source_event_result.additional_properties = d
         return source_event_result
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.status_mode import StatusMode, check_status_mode
 from ..types import UNSET, Unset
@@ -95,6 +96,7 @@ class Status:
     sources: SourcesStatus | Unset = UNSET
     stages: list[Stage] | Unset = UNSET
     without: list[str] | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         dead_letters = self.dead_letters
@@ -197,7 +199,7 @@ class Status:
             without = self.without
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "dead_letters": dead_letters,
@@ -422,4 +424,21 @@ class Status:
             without=without,
         )
 
+        status.additional_properties = d
         return status
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Self, TypeVar, cast
 
 from attrs import define as _attrs_define
+from attrs import field as _attrs_field
 
 from ..models.kind import Kind, check_kind
 from ..models.tool_summary_state import ToolSummaryState, check_tool_summary_state
@@ -45,6 +46,7 @@ class ToolSummary:
     quarantined: bool | Unset = UNSET
     source: str | Unset = UNSET
     source_version: int | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         description = self.description
@@ -76,7 +78,7 @@ class ToolSummary:
         source_version = self.source_version
 
         field_dict: dict[str, Any] = {}
-
+        field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "description": description,
@@ -148,4 +150,21 @@ class ToolSummary:
             source_version=source_version,
         )
 
+        tool_summary.additional_properties = d
         return tool_summary
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties
