@@ -6,14 +6,20 @@ package clients
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
@@ -44,16 +50,18 @@ func provisioned(t *testing.T) tools {
 	return tools{home}
 }
 
-// run runs a program in a folder and fails with what it said.
-func run(t *testing.T, dir string, env []string, argv ...string) {
+// run runs a program in a folder, and returns what it said or fails with it.
+func run(t *testing.T, dir string, env []string, argv ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := cmd.CombinedOutput()
+	if err != nil {
 		t.Fatalf("%v: %v\n%s", argv, err, out)
 	}
+	return string(out)
 }
 
 func TestTheDocumentPassesItsLinter(t *testing.T) {
@@ -132,16 +140,26 @@ func same(a, b map[string][]byte) bool {
 	return len(a) == len(b)
 }
 
-// up starts a server on the sample registry and returns the variable that names it.
-func up(t *testing.T) []string {
+// up starts a server on the sample registry and on the tools of server-everything, and returns
+// its address.
+func up(t *testing.T) string {
 	t.Helper()
+	home, err := servers.Provision(t.Context(), servers.MCPName)
+	if err != nil {
+		t.Skip(err)
+	}
 	p := process.Start(t, process.Build(t), t.TempDir(), "--import", root+"/examples/registry/tools")
-	process.Await(t, "the sample registry", func() (bool, error) {
-		var out struct{ Tools []struct{ ID string } }
-		err := p.Client.Get(t.Context(), "/v1/tools", nil, &out)
-		return len(out.Tools) > 10, err
+	everything := source.Spec{Kind: source.MCP, Command: servers.Node(home, "mcp-server-everything", "stdio")}
+	if err := p.Client.Put(t.Context(), "/v1/sources/everything", everything, nil); err != nil {
+		t.Fatal(err)
+	}
+	process.Await(t, "the sample registry and the tools of server-everything", func() (bool, error) {
+		var registry, tools struct{ Tools []struct{ ID string } }
+		err := p.Client.Get(t.Context(), "/v1/tools", nil, &registry)
+		err = errors.Join(err, p.Client.Get(t.Context(), "/v1/tools", url.Values{"provider": {"everything"}}, &tools))
+		return len(registry.Tools) > 30 && len(tools.Tools) > 10, err
 	})
-	return []string{"TOOLSTREAM_URL=" + p.Client.Server}
+	return p.Client.Server
 }
 
 // copied returns a copy of a client, which tools may write into.
@@ -152,23 +170,116 @@ func copied(t *testing.T, from string) string {
 	return dir
 }
 
+// example writes the example of a client's README, of a server, to a file.
+func example(t *testing.T, client, server, to string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(client, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if code, indented := strings.CutPrefix(line, "    "); indented || line == "" {
+			lines = append(lines, code)
+		}
+	}
+	code := strings.ReplaceAll(strings.Join(lines, "\n"), "http://127.0.0.1:8665", server)
+	if n := strings.Count(strings.TrimSpace(code), "\n"); n > 20 || !strings.Contains(code, server) {
+		t.Fatalf("the example of %s has %d lines:\n%s", client, n, code)
+	}
+	if err := os.WriteFile(to, []byte(code), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// exampleSays fails where an example has not called its tool, well and wrongly.
+func exampleSays(t *testing.T, said string) {
+	t.Helper()
+	for _, want := range []string{"everything/get-sum", "The sum of 2 and 3 is 5.", "invalid_arguments /body/arguments/a"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the example of the README does not say %q:\n%s", want, said)
+		}
+	}
+}
+
 func TestThePythonClient(t *testing.T) {
 	p := provisioned(t)
-	dir := copied(t, python)
-	env := append(up(t), "PYTHONPATH=src", "PYTHONDONTWRITEBYTECODE=1")
+	dir, server := copied(t, python), up(t)
+	env := []string{"TOOLSTREAM_URL=" + server, "PYTHONPATH=src", "PYTHONDONTWRITEBYTECODE=1"}
 	run(t, dir, env, servers.Python(p.home, "mypy", "--strict", "src/toolstream", "tests")...)
 	run(t, dir, env, servers.Python(p.home, "unittest", "discover", "-s", "tests")...)
 	run(t, dir, env, servers.Python(p.home, "build", "--no-isolation")...)
+
+	user := t.TempDir()
+	wheels, err := filepath.Glob(filepath.Join(dir, "dist", "*.whl"))
+	if err != nil || len(wheels) != 1 {
+		t.Fatal(wheels, err)
+	}
+	run(t, user, nil, servers.Python(p.home, "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", "site", wheels[0])...)
+	example(t, python, server, filepath.Join(user, "readme.py"))
+	exampleSays(t, run(t, user, []string{"PYTHONPATH=site"}, servers.Python(p.home, "readme")...))
 }
 
 func TestTheTypeScriptClient(t *testing.T) {
 	p := provisioned(t)
-	dir := copied(t, node)
-	if err := os.Symlink(filepath.Join(p.home, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+	dir, server := copied(t, node), up(t)
+	modules := filepath.Join(p.home, "node_modules")
+	link(t, modules, filepath.Join(dir, "node_modules"))
+	env := []string{"TOOLSTREAM_URL=" + server}
+	run(t, dir, env, servers.Node(p.home, "tsc")...)
+	run(t, dir, env, filepath.Join(modules, ".bin", "node"), "--test", "tests/client.test.mjs")
+	run(t, dir, env, "npm", "pack", "--ignore-scripts")
+
+	user := t.TempDir()
+	archives, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
+	if err != nil || len(archives) != 1 {
+		t.Fatal(archives, err)
+	}
+	run(t, user, nil, "tar", "-xzf", archives[0])
+	installed := filepath.Join(user, "node_modules")
+	if err := os.Mkdir(installed, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	env := up(t)
-	run(t, dir, env, servers.Node(p.home, "tsc")...)
-	run(t, dir, env, filepath.Join(p.home, "node_modules", ".bin", "node"), "--test", "tests/client.test.mjs")
-	run(t, dir, env, "npm", "pack", "--ignore-scripts")
+	if err := os.Rename(filepath.Join(user, "package"), filepath.Join(installed, "toolstream")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"openapi-fetch", "ai"} {
+		link(t, filepath.Join(modules, name), filepath.Join(installed, name))
+	}
+	example(t, node, server, filepath.Join(user, "readme.mjs"))
+	exampleSays(t, run(t, user, nil, filepath.Join(modules, ".bin", "node"), "readme.mjs"))
+}
+
+func link(t *testing.T, to, at string) {
+	t.Helper()
+	if err := os.Symlink(to, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The clients have the version of the document that they are made of.
+func TestThereIsOneVersion(t *testing.T) {
+	var api struct{ Info struct{ Version string } }
+	if err := json.Unmarshal(contents(t, document), &api); err != nil || api.Info.Version == "" {
+		t.Fatal(err)
+	}
+	var npm struct{ Version string }
+	if err := json.Unmarshal(contents(t, node+"/package.json"), &npm); err != nil {
+		t.Fatal(err)
+	}
+	if npm.Version != api.Info.Version {
+		t.Errorf("package.json has the version %s, and the API %s", npm.Version, api.Info.Version)
+	}
+	if want := fmt.Sprintf("\nversion = %q\n", api.Info.Version); !strings.Contains(string(contents(t, python+"/pyproject.toml")), want) {
+		t.Errorf("pyproject.toml lacks %s", want)
+	}
+}
+
+func contents(t *testing.T, file string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

@@ -12,13 +12,13 @@ export type FeedbackEvent = Schemas["FeedbackEvent"];
 export type Form = NonNullable<SearchRequest["as"]>;
 export type { components, paths };
 
-/** An error answer (RFC 9457). */
+/** An error answer (RFC 9457). The message says what is wrong, and where in the request. */
 export class Problem extends Error {
   constructor(
     readonly status: number,
     readonly body: Partial<Schemas["Problem"]>,
   ) {
-    super(`${body.detail ?? body.title ?? "no answer"} (HTTP ${status})`);
+    super(`${places(body.detail ?? body.title ?? "no answer", body.errors ?? [])} (HTTP ${status})`);
     this.name = "Problem";
   }
 
@@ -26,6 +26,21 @@ export class Problem extends Error {
   get errors(): Schemas["ProblemError"][] {
     return this.body.errors ?? [];
   }
+
+  /** Of a call: why the tool has not answered. */
+  get outcome(): Schemas["Problem"]["outcome"] {
+    return this.body.outcome;
+  }
+}
+
+function places(detail: string, errors: Schemas["ProblemError"][]): string {
+  let text = detail;
+  for (const { message = "", location = "" } of errors) {
+    const place = location && `${location}: `;
+    if (message === detail) text = place + text;
+    else if (!detail.includes(message)) text += `; ${place}${message}`;
+  }
+  return text;
 }
 
 export interface Options {

@@ -1,4 +1,4 @@
-// Against a server on the sample registry, at TOOLSTREAM_URL.
+// Against a server at TOOLSTREAM_URL, on the sample registry and the tools of server-everything.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Problem, Toolstream } from "../dist/index.js";
@@ -6,6 +6,8 @@ import { toolsOf } from "../dist/ai.js";
 
 const server = new Toolstream(process.env.TOOLSTREAM_URL);
 const query = "will it rain in Lisbon tomorrow?";
+const add = { filters: { providers: ["everything"] } };
+const sum = "The sum of 2 and 3 is 5.";
 
 test("a search and its feedback", async () => {
   const found = await server.search(query, { k: 3 });
@@ -40,7 +42,31 @@ test("a tool search that OpenAI leaves to the client", async () => {
   assert.equal(output.call_id, "call_1");
 });
 
+test("a search in the address", async () => {
+  const params = { query: { q: "add two numbers", provider: ["everything", "nobody"], include: ["schema", "signature"], k: 2 } };
+  const { data } = await server.api.GET("/v1/search", { params });
+  assert.deepEqual(new Set(data.results.map((hit) => hit.provider)), new Set(["everything"]));
+  assert.ok(data.results[0].signature && data.results[0].schema);
+});
+
+test("a tool is called", async () => {
+  const found = await server.search("add two numbers", { k: 1, ...add });
+  const result = await server.call(found.results[0].id, { a: 2, b: 3 }, { search_id: found.search_id });
+  assert.deepEqual([result.outcome, result.content[0].text, result.search_id], ["ok", sum, found.search_id]);
+});
+
+test("wrong arguments are named by their places", async () => {
+  await assert.rejects(server.call("everything/get-sum", { a: "two", b: 3 }), (err) => {
+    assert.ok(err instanceof Problem);
+    assert.deepEqual([err.status, err.outcome, err.errors.map((e) => e.location)], [422, "invalid_arguments", ["/body/arguments/a"]]);
+    assert.match(err.message, /\/body\/arguments\/a: /);
+    return true;
+  });
+});
+
 test("tools of the AI SDK", async () => {
-  const tools = await toolsOf(server, query, { k: 2 });
-  assert.equal(Object.keys(tools).length, 2);
+  const tools = await toolsOf(server, "add two numbers", { k: 1, ...add });
+  const [tool] = Object.values(tools);
+  const result = await tool.execute({ a: 2, b: 3 }, { toolCallId: "1", messages: [] });
+  assert.equal(result.content[0].text, sum);
 });

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import json
+from typing import Any, Literal, cast
 from urllib.parse import quote
 
 import httpx
@@ -16,15 +17,29 @@ Event = Literal["selected", "called", "succeeded", "failed", "rejected"]
 
 
 class Problem(Exception):
-    """An error answer (RFC 9457). `errors` has a message and a location, a JSON pointer into the request, of each mistake."""
+    """An error answer (RFC 9457). `errors` has a message and a location, a JSON pointer into the request, of each mistake;
+    `outcome` says of a call why the tool has not answered: protocol_error, timeout, refused or invalid_arguments."""
 
     def __init__(self, status: int, body: dict[str, Any]) -> None:
         self.status = status
         self.title = str(body.get("title", ""))
         self.detail = str(body.get("detail", ""))
         self.errors: list[dict[str, Any]] = body.get("errors") or []
+        self.outcome: str | None = body.get("outcome")
         self.body = body
-        super().__init__(f"{self.detail or self.title} (HTTP {status})")
+        super().__init__(f"{_places(self.detail or self.title, self.errors)} (HTTP {status})")
+
+
+def _places(detail: str, errors: list[dict[str, Any]]) -> str:
+    text = detail
+    for error in errors:
+        message, place = str(error.get("message", "")), str(error.get("location", ""))
+        place = place and place + ": "
+        if message == detail:
+            text = place + text
+        elif message not in detail:
+            text += f"; {place}{message}"
+    return text
 
 
 class Found(list[Hit]):
@@ -70,15 +85,17 @@ def _path(tool: str) -> str:
 
 
 def _said(result: Any) -> str:
-    """What a result says to a model: its texts."""
-    return "\n".join(block["text"] for block in result.get("content", []) if block.get("type") == "text")
+    """What a result says to a model: its texts, or where it has none its JSON."""
+    texts = [block["text"] for block in result["content"] if block["type"] == "text"]
+    return "\n".join(texts) or json.dumps(result.get("structured") or result.get("input_requests") or result["content"])
 
 
-def _core(url: str, token: str | None, timeout: float) -> AuthenticatedClient | Client:
+def _core(url: str, token: str | None, timeout: float) -> AuthenticatedClient:
+    """The generated operations name the type of a client with a token; one without, which a server without authentication takes, does the same."""
     wait = httpx.Timeout(timeout)
     if token:
         return AuthenticatedClient(base_url=url.rstrip("/"), token=token, timeout=wait)
-    return Client(base_url=url.rstrip("/"), timeout=wait)
+    return cast(AuthenticatedClient, Client(base_url=url.rstrip("/"), timeout=wait))
 
 
 class Toolstream:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .client import Problem
+
 
 def _functions(name: str, sync: Any, run: Any) -> tuple[Any, Any]:
     def call(**arguments: Any) -> Any:
@@ -16,13 +18,25 @@ def _functions(name: str, sync: Any, run: Any) -> tuple[Any, Any]:
 
 
 def langchain(tool: dict[str, Any], sync: Any, run: Any) -> Any:
-    """A definition of MCP as a StructuredTool of LangChain."""
-    from langchain_core.tools import StructuredTool
+    """A definition of MCP as a StructuredTool of LangChain. A model reads what is wrong with a call, and can mend it."""
+    from langchain_core.tools import StructuredTool, ToolException
 
-    call, acall = _functions(tool["name"], sync, run)
+    def told(name: str, arguments: dict[str, Any]) -> Any:
+        try:
+            return sync(name, arguments)
+        except Problem as problem:
+            raise ToolException(str(problem)) from problem
+
+    async def atold(name: str, arguments: dict[str, Any]) -> Any:
+        try:
+            return await run(name, arguments)
+        except Problem as problem:
+            raise ToolException(str(problem)) from problem
+
+    call, acall = _functions(tool["name"], sync and told, run and atold)
     return StructuredTool(
         name=tool["name"], description=tool.get("description") or tool["name"],
-        args_schema=tool["inputSchema"], func=call, coroutine=acall,
+        args_schema=tool["inputSchema"], func=call, coroutine=acall, handle_tool_error=True,
     )
 
 
