@@ -110,6 +110,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"sources: {a: {knd: mcp}}\n", `unknown field "knd"`},
 		{"sources: {a: {kind: mcp, url: \"https://h\", every: soon}}\n", "sources want a time"},
 		{"crawl: {credentials: {a: {kind: bearer, env: A}}}\n", "crawl.credentials: a: hosts is empty"},
+		{"calls: {timeout: 10m, idempotency: 10m}\n", "calls.idempotency is 10m0s: it must be at least 10m10s"},
 		{"crawl: {private: [ten]}\n", `crawl.private: "ten"`},
 		{"crawl: {folders: [specs]}\n", `crawl.folders: "specs"`},
 		{"crawl: {secrets: {a: b}}\n", `no setting is called "crawl.secrets.a"`},

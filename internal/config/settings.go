@@ -256,7 +256,7 @@ type Calls struct {
 	Timeout     time.Duration              `name:"timeout" default:"1m0s" above:"0" help:"time for one call"`
 	MaxResult   int                        `name:"max_result" default:"1048576" from:"1024" help:"bytes of an answer that are given on; the rest is cut off"`
 	PerSource   int                        `name:"per_source" default:"32" from:"1" help:"calls to one source at once, of one caller half of them; a few more wait"`
-	Idempotency time.Duration              `name:"idempotency" default:"10m0s" from:"1m" to:"24h" help:"how long the result of a call with an idempotency key is kept for those that repeat it"`
+	Idempotency time.Duration              `name:"idempotency" default:"10m0s" from:"1m" to:"24h" help:"how long the result of a call with an idempotency key is kept for those that repeat it; at least 10 s longer than calls.timeout"`
 	Record      bool                       `name:"record" default:"false" help:"arguments and results of calls stand in the audit log, each up to 4 KiB"`
 	Providers   map[string]source.Provider `name:"providers" help:"where tools are called that were sent or come from documents alone, by their provider, as in docs/calls.md: a mapping, in the environment as JSON"`
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/source"
@@ -46,7 +47,14 @@ func (c Crawl) validate() error {
 	return nil
 }
 
+// underWay is how much longer than calls.timeout a call takes at most: its wait for a slot, and
+// the writing of its result.
+const underWay = 10 * time.Second
+
 func (c Calls) validate() error {
+	if least := c.Timeout + underWay; c.Idempotency < least {
+		return fmt.Errorf("calls.idempotency is %s: it must be at least %s, which is %s more than calls.timeout, so that no key is free again while its call is under way", c.Idempotency, least, underWay)
+	}
 	for _, id := range slices.Sorted(maps.Keys(c.Providers)) {
 		err := schema.ValidateID(id)
 		if err == nil {
