@@ -80,8 +80,8 @@ func (b *breaker) refusal() error {
 // open reports whether no calls are made.
 func (b *breaker) open() bool { return b.of.State() == gobreaker.StateOpen }
 
-// untroubled reports whether nothing is known against the source.
-func (b *breaker) untroubled() bool {
+// idle reports whether nothing is known against the source.
+func (b *breaker) idle() bool {
 	return b.of.State() == gobreaker.StateClosed && b.of.Counts().ConsecutiveFailures == 0
 }
 

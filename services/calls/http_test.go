@@ -259,8 +259,8 @@ func TestTheCallersTokenIsExchanged(t *testing.T) {
 				t.Errorf("%s with a token that is refused: %s (%v)", tool, outcome(r, err), err)
 			}
 			e := b.entity(tool)
-			if b.Troubled(&e) {
-				t.Errorf("%s is in trouble by a token that is refused", tool)
+			if b.Unhealthy(&e) {
+				t.Errorf("%s is unhealthy by a token that is refused", tool)
 			}
 		}
 	}

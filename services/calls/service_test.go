@@ -327,8 +327,8 @@ func TestASourceThatDoesNotAnswerIsLeftAlone(t *testing.T) {
 	server := b.serve(t, "shop", "sell", readOnly, handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("yes"), nil })))
 	server.Close()
 	e := b.entity("shop/sell")
-	if b.Troubled(&e) {
-		t.Error("a tool that was never called is in trouble")
+	if b.Unhealthy(&e) {
+		t.Error("a tool that was never called is unhealthy")
 	}
 	for i := range failuresInRow {
 		if r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"}); outcome(r, err) != "protocol_error 502" {
@@ -345,8 +345,8 @@ func TestASourceThatDoesNotAnswerIsLeftAlone(t *testing.T) {
 	if c := b.Connections(ada)(&e, b.tools["shop/sell"]); c.Connected || c.Health == nil || c.Health.ErrorRate != 1 || !strings.Contains(c.Why, "does not answer") {
 		t.Errorf("%+v", c)
 	}
-	if !b.Troubled(&e) {
-		t.Error("it is not in trouble")
+	if !b.Unhealthy(&e) {
+		t.Error("it is healthy")
 	}
 }
 

@@ -127,9 +127,9 @@ func (s *Service) reachable(e *schema.Entity, to target) error {
 	return s.deps.Places.Permits(e.Tenant, to.spec)
 }
 
-// Troubled reports whether a tool stands behind its equals: its source does not answer, or
+// Unhealthy reports whether a tool stands behind its equals: its source does not answer, or
 // nearly all of its recent calls had no answer.
-func (s *Service) Troubled(e *schema.Entity) bool {
+func (s *Service) Unhealthy(e *schema.Entity) bool {
 	to, err := s.locate(e)
 	return err == nil && s.circuitOpen(sourceKey{e.Tenant, to.name}) || s.health.fails(toolKey{e.Tenant, e.ID})
 }

@@ -44,7 +44,7 @@ func (s *Service) sweepUpstreams() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, u := range s.upstreams {
-		if u.users == 0 && u.breaker.untroubled() {
+		if u.users == 0 && u.breaker.idle() {
 			delete(s.upstreams, key)
 		}
 	}

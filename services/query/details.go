@@ -60,17 +60,17 @@ func connect(d *schema.Details, c *schema.Connection) {
 }
 
 // detail fills in what is wanted of the tools of an answer, best first, and returns them in the
-// form that is wanted. There is no room for schemas once ctx has ended.
+// form that is wanted. Schemas are left out once ctx has ended.
 func (s *Service) detail(ctx context.Context, w *schema.Wanted, tools []detailed) schema.InForm {
 	if len(w.Include) == 0 && w.As == "" && w.TokenBudget == nil {
 		return schema.InForm{}
 	}
-	room := newRoom(w.TokenBudget)
+	budget := newBudget(w.TokenBudget)
 	for i := range tools {
 		if d := &tools[i]; ctx.Err() == nil {
 			d.describe(w)
 			if w.As == "" {
-				room.spend(d.CallableName + " " + d.Signature + " " + d.Document.Description)
+				budget.spend(d.CallableName + " " + d.Signature + " " + d.Document.Description)
 			}
 		}
 	}
@@ -79,7 +79,7 @@ func (s *Service) detail(ctx context.Context, w *schema.Wanted, tools []detailed
 		d := &tools[i]
 		form, text := d.inForm(w)
 		switch {
-		case ctx.Err() != nil || !room.fits(text):
+		case ctx.Err() != nil || !budget.fits(text):
 			d.Schema, d.OutputSchema, d.SchemaOmitted = nil, nil, true
 		case w.As != "":
 			forms = append(forms, form)
@@ -89,8 +89,8 @@ func (s *Service) detail(ctx context.Context, w *schema.Wanted, tools []detailed
 	if w.As != "" {
 		out.Tools = together(w, forms)
 	}
-	if room.counted {
-		out.Tokens, out.Tokenizer = room.spent, tokens.Name
+	if budget.counted {
+		out.Tokens, out.Tokenizer = budget.spent, tokens.Name
 	}
 	return out
 }
@@ -238,8 +238,8 @@ func encoded(v any) json.RawMessage {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// room is what an answer may still take.
-type room struct {
+// budget is what an answer may still take.
+type budget struct {
 	bytes       int  // of schemas, or of tools in a form
 	counted     bool // there is a budget of tokens
 	left, spent int  // tokens
@@ -250,36 +250,36 @@ const (
 	bytesOfToken = 16      // that a token has at most in text and JSON; what has more is not counted, and is too long
 )
 
-func newRoom(tokens *int) *room {
+func newBudget(tokens *int) *budget {
 	if tokens == nil {
-		return &room{bytes: maxDetails}
+		return &budget{bytes: maxDetails}
 	}
-	return &room{bytes: min(maxDetails, 2*bytesOfToken**tokens), counted: true, left: *tokens}
+	return &budget{bytes: min(maxDetails, 2*bytesOfToken**tokens), counted: true, left: *tokens}
 }
 
-// spend counts what is in the answer in any case, which may be more than there is room for.
-func (r *room) spend(text string) {
-	if r.counted {
-		r.take(tokens.Count(text))
+// spend counts what is in the answer in any case, which may be more than is left.
+func (b *budget) spend(text string) {
+	if b.counted {
+		b.take(tokens.Count(text))
 	}
 }
 
-func (r *room) take(n int) { r.left, r.spent = r.left-n, r.spent+n }
+func (b *budget) take(n int) { b.left, b.spent = b.left-n, b.spent+n }
 
-// fits takes the room for a text where there is as much. Texts that are looked at take from the
+// fits takes what a text needs, where as much is left. Texts that are looked at take from the
 // bytes, so that counting ends.
-func (r *room) fits(text string) bool {
-	if len(text) > r.bytes || r.counted && len(text) > bytesOfToken*r.left {
+func (b *budget) fits(text string) bool {
+	if len(text) > b.bytes || b.counted && len(text) > bytesOfToken*b.left {
 		return false
 	}
-	r.bytes -= len(text)
-	if !r.counted {
+	b.bytes -= len(text)
+	if !b.counted {
 		return true
 	}
 	n := tokens.Count(text)
-	if n > r.left {
+	if n > b.left {
 		return false
 	}
-	r.take(n)
+	b.take(n)
 	return true
 }

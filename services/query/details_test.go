@@ -173,7 +173,7 @@ func (f fakeConnections) connection(c identity.Caller, e *schema.Entity, raw jso
 	return schema.Connection{Connected: true, Destructive: true, Health: &schema.Health{Calls: 1}}
 }
 
-func (fakeConnections) Troubled(*schema.Entity) bool { return false }
+func (fakeConnections) Unhealthy(*schema.Entity) bool { return false }
 
 func (fakeConnections) Shown(identity.Caller, string, string, []string) {}
 

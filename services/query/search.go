@@ -133,7 +133,7 @@ func (s *Service) search(ctx context.Context, caller identity.Caller, req schema
 	answer.scale = found.Scale
 	answer.hits = behind(answer.hits, found, sr.model)
 	results, shown, entities := s.results(ctx, sr, q, answer)
-	s.yield(results, shown, entities)
+	s.demote(results, shown, entities)
 	form := s.detail(ctx, &req.Wanted, details(results, entities))
 	id := searchID(tenant, s.deps.Nonce(), shown)
 	s.record(ctx, sr, id, found.Vector, shown)

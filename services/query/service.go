@@ -151,8 +151,8 @@ type Service struct {
 type Connections interface {
 	// Connections returns what says, during one request, whether a caller can call a tool now.
 	Connections(caller identity.Caller) func(e *schema.Entity, raw json.RawMessage) schema.Connection
-	// Troubled reports whether a tool stands behind results that score as well.
-	Troubled(e *schema.Entity) bool
+	// Unhealthy reports whether a tool stands behind results that score as well.
+	Unhealthy(e *schema.Entity) bool
 	// Shown hears which tools a search has shown to a caller, best first, and in which session.
 	Shown(caller identity.Caller, session, search string, tools []string)
 }

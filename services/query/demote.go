@@ -10,23 +10,23 @@ import (
 // the best score.
 const nearly = 0.02
 
-// yield moves tools that are in trouble behind the results that score as well. It moves
+// demote moves unhealthy tools behind the results that score as well. It moves
 // nothing into the answer or out of it, and nothing at all where no tool was called.
-func (s *Service) yield(results []schema.Result, shown []schema.Shown, entities []known) {
+func (s *Service) demote(results []schema.Result, shown []schema.Shown, entities []known) {
 	if s.connections == nil || len(results) == 0 {
 		return
 	}
 	margin := nearly * math.Abs(results[0].Score)
-	troubled := make([]bool, len(results))
+	unhealthy := make([]bool, len(results))
 	for i := range results {
-		troubled[i] = results[i].Kind == schema.KindTool && s.connections.Troubled(&entities[i].Entity)
+		unhealthy[i] = results[i].Kind == schema.KindTool && s.connections.Unhealthy(&entities[i].Entity)
 	}
 	for first := len(results) - 1; first >= 0; first-- {
-		for i := first; troubled[i] && i+1 < len(results) && !troubled[i+1] && equal(&results[i], &results[i+1], margin); i++ {
+		for i := first; unhealthy[i] && i+1 < len(results) && !unhealthy[i+1] && equal(&results[i], &results[i+1], margin); i++ {
 			results[i], results[i+1] = results[i+1], results[i]
 			shown[i], shown[i+1] = shown[i+1], shown[i]
 			entities[i], entities[i+1] = entities[i+1], entities[i]
-			troubled[i], troubled[i+1] = false, true
+			unhealthy[i], unhealthy[i+1] = false, true
 		}
 	}
 }

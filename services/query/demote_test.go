@@ -9,7 +9,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// broken connects no tool, and has these in trouble. It keeps what searches have shown.
+// broken connects no tool, and has these unhealthy. It keeps what searches have shown.
 type broken struct {
 	tools []string
 	shown map[string][]string // by session
@@ -19,15 +19,15 @@ func (b *broken) Connections(identity.Caller) func(*schema.Entity, json.RawMessa
 	return func(*schema.Entity, json.RawMessage) schema.Connection { return schema.Connection{} }
 }
 
-func (b *broken) Troubled(e *schema.Entity) bool { return slices.Contains(b.tools, e.ID) }
+func (b *broken) Unhealthy(e *schema.Entity) bool { return slices.Contains(b.tools, e.ID) }
 
 func (b *broken) Shown(_ identity.Caller, session, search string, tools []string) {
 	b.shown[session] = append([]string{search}, tools...)
 }
 
-// A tool in trouble stands behind those that score as well, and before those that do not;
+// An unhealthy tool stands behind those that score as well, and before those that do not;
 // the search remembers the order that was shown.
-func TestToolsInTroubleYieldToTheirEquals(t *testing.T) {
+func TestUnhealthyToolsStandBehindTheirEquals(t *testing.T) {
 	b := newBench(t, tool("a", "", 100), tool("b", "", 99.9), tool("c", "", 99.8), tool("d", "", 60), tool("e", "", 59.9))
 	for _, tc := range []struct {
 		broken []string
@@ -43,10 +43,10 @@ func TestToolsInTroubleYieldToTheirEquals(t *testing.T) {
 		b.Connect(calls)
 		resp := b.search(t, schema.SearchRequest{Session: "of one agent"})
 		if got := ids(resp); !slices.Equal(got, tc.want) {
-			t.Errorf("with %q in trouble: %q, want %q", tc.broken, got, tc.want)
+			t.Errorf("with %q unhealthy: %q, want %q", tc.broken, got, tc.want)
 		}
 		if got := calls.shown["of one agent"]; !slices.Equal(got, append([]string{resp.SearchID}, tc.want...)) {
-			t.Errorf("with %q in trouble %q was shown", tc.broken, got)
+			t.Errorf("with %q unhealthy %q was shown", tc.broken, got)
 		}
 	}
 }
