@@ -3,6 +3,7 @@ package httpserver
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -41,7 +42,7 @@ func inside(mux *Mux, c Config, panics prometheus.Counter) http.RoundTripper {
 	} {
 		handler = wrap(handler)
 	}
-	return insider{handler}
+	return handlerTransport{handler}
 }
 
 type insideKey struct{}
@@ -51,11 +52,11 @@ func fromOutside(r *http.Request) bool {
 	return ofTenant(r) && r.Context().Value(insideKey{}) == nil
 }
 
-// insider sends requests to a handler of this process.
-type insider struct{ handler http.Handler }
+// handlerTransport sends requests to a handler of this process.
+type handlerTransport struct{ handler http.Handler }
 
 // RoundTrip implements http.RoundTripper.
-func (i insider) RoundTrip(r *http.Request) (resp *http.Response, err error) {
+func (t handlerTransport) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 	defer func() {
 		switch reason := recover(); reason {
 		case nil:
@@ -70,9 +71,9 @@ func (i insider) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 		in.Body = http.NoBody
 	}
 	answer := &buffered{header: http.Header{}, code: http.StatusOK}
-	i.handler.ServeHTTP(answer, in)
+	t.handler.ServeHTTP(answer, in)
 	return &http.Response{
-		Status: http.StatusText(answer.code), StatusCode: answer.code, Proto: r.Proto, ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor,
+		Status: fmt.Sprintf("%d %s", answer.code, http.StatusText(answer.code)), StatusCode: answer.code, Proto: r.Proto, ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor,
 		Header: answer.header, Body: io.NopCloser(&answer.body), ContentLength: int64(answer.body.Len()), Request: r,
 	}, nil
 }

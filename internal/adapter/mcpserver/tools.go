@@ -25,11 +25,7 @@ var own = map[string]bool{searchName: true, describeName: true, callName: true}
 // result be as long as call_tool may return.
 var alwaysListed = sdk.Meta{"anthropic/alwaysLoad": true, "anthropic/maxResultSizeChars": 200_000}
 
-var (
-	yes, no = true, false
-
-	readOnly = &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no}
-)
+var readOnly = &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}
 
 var searchTool = &sdk.Tool{
 	Name: searchName, Title: "Search tools", Meta: alwaysListed, Annotations: readOnly,
@@ -61,7 +57,7 @@ var describeTool = &sdk.Tool{
 
 var callTool = &sdk.Tool{
 	Name: callName, Title: "Call a tool", Meta: alwaysListed,
-	Annotations: &sdk.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes},
+	Annotations: &sdk.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
 	Description: "Calls a tool that search_tools has found, and returns what it returns.",
 	InputSchema: json.RawMessage(`{
 		"type": "object",
