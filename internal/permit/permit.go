@@ -49,20 +49,30 @@ func refuse(format string, args ...any) error {
 // wraps source.ErrRefused. One that another source has found reaches no address that its
 // user has not asked for: also the operator's own machine only with allow_private.
 func (p *Places) Of(owner string, spec source.Spec, found bool) (source.Place, error) {
-	return p.For(owner, spec, found, "")
+	return p.ForCaller(owner, spec, found, "")
 }
 
 // Permits says what the settings do not allow of a source that is reached over the network or
 // by a command, or nil. It reads nothing.
 func (p *Places) Permits(owner string, spec source.Spec) error {
-	switch {
-	case len(spec.Command) > 0:
+	if len(spec.Command) > 0 {
+		if spec.Auth != nil {
+			if _, err := p.variable(owner, spec); err != nil {
+				return err
+			}
+		}
 		return p.command(spec)
-	case spec.AllowPrivate && !p.Private && !p.Trusted:
-		return refuse("allow_private is not allowed: crawl.private names no addresses")
-	case spec.Auth != nil:
-		_, err := p.sendable(owner, spec)
+	}
+	if err := p.private(spec); err != nil || spec.Auth == nil {
 		return err
+	}
+	_, err := p.sendable(owner, spec)
+	return err
+}
+
+func (p Permit) private(spec source.Spec) error {
+	if spec.AllowPrivate && !p.Private && !p.Trusted {
+		return refuse("allow_private is not allowed: crawl.private names no addresses")
 	}
 	return nil
 }
@@ -72,9 +82,9 @@ func (p *Places) Exchanges(spec source.Spec) bool {
 	return spec.Auth != nil && p.Credentials[spec.Auth.Credential].Kind == outbound.Exchange
 }
 
-// For is Of for a caller, whose token is exchanged if the source's credential is of that
+// ForCaller is Of for a caller, whose token is exchanged if the source's credential is of that
 // kind. An empty one is none.
-func (p *Places) For(owner string, spec source.Spec, found bool, token string) (source.Place, error) {
+func (p *Places) ForCaller(owner string, spec source.Spec, found bool, token string) (source.Place, error) {
 	at := source.Place{URL: spec.URL, Command: spec.Command, Document: spec.Document, Proxy: spec.Proxy, Mapping: spec.Mapping, Limits: p.Limits}
 	switch {
 	case len(spec.Command) > 0:
@@ -92,8 +102,9 @@ func (p *Places) For(owner string, spec source.Spec, found bool, token string) (
 		var err error
 		at.URL, err = p.folder(spec.URL)
 		return at, err
-	case spec.AllowPrivate && !p.Private && !p.Trusted:
-		return at, refuse("allow_private is not allowed: crawl.private names no addresses")
+	}
+	if err := p.private(spec); err != nil {
+		return at, err
 	}
 	options := outbound.Options{Private: spec.AllowPrivate, Strict: found, Limit: p.Limits.Bytes}
 	if spec.Auth != nil {
@@ -144,19 +155,28 @@ func (p *Places) environment(owner string, spec source.Spec) ([]string, error) {
 	if spec.Auth == nil {
 		return nil, nil
 	}
+	c, err := p.variable(owner, spec)
+	if err != nil {
+		return nil, err
+	}
+	value, err := c.Value()
+	if err != nil {
+		return nil, p.unreadable(spec.Auth.Credential, err)
+	}
+	return []string{c.Variable + "=" + value}, nil
+}
+
+// variable returns the credential of a source, which its command may get.
+func (p *Places) variable(owner string, spec source.Spec) (outbound.Credential, error) {
 	name := spec.Auth.Credential
 	c, there := p.Credentials[name]
 	switch {
 	case !there || !c.For(owner, identity.DefaultTenant) || c.Kind != outbound.Variable:
-		return nil, refuse("there is no credential %q of kind variable for this tenant among crawl.credentials", name)
+		return c, refuse("there is no credential %q of kind variable for this tenant among crawl.credentials", name)
 	case !isOne(c.Commands, spec.Command):
-		return nil, refuse("the credential %q is not for this command", name)
+		return c, refuse("the credential %q is not for this command", name)
 	}
-	value, err := c.Value()
-	if err != nil {
-		return nil, p.unreadable(name, err)
-	}
-	return []string{c.Variable + "=" + value}, nil
+	return c, nil
 }
 
 // folder returns the real path of a folder.

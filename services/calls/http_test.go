@@ -274,13 +274,14 @@ func TestProvidersHaveTheAddressesOfTheSettings(t *testing.T) {
 	b := newBench(t, Config{Providers: map[string]source.Provider{
 		"sent": {Kind: source.OpenAPI, URL: api.URL + "/v2"}, "acme": {Kind: source.OpenAPI, URL: api.URL, Tenants: []string{"acme"}},
 		"files": {Kind: source.MCP, Command: []string{"rm", "-rf"}},
+		"keyed": {Kind: source.MCP, Command: []string{"npx", "files"}, Credential: "of another command"},
 	}})
 	b.places.Permit = permit.Permit{Commands: []string{"npx files"}}
-	for from, want := range map[string]string{"sent": "ok", "acme": "refused 409", "other": "refused 409", "files": "refused 409"} {
+	for from, want := range map[string]string{"sent": "ok", "acme": "refused 409", "other": "refused 409", "files": "refused 409", "keyed": "refused 409"} {
 		b.operation(from, "GET", "/boats", "https://document.example")
 		e := b.entity(from + "//boats")
 		e.From, e.Format = "", source.OpenAPI
-		if from == "files" {
+		if from == "files" || from == "keyed" {
 			e.Format = source.MCP
 			b.tools[e.ID] = json.RawMessage(`{"name":"list","annotations":{"readOnlyHint":true}}`)
 		}

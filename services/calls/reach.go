@@ -24,7 +24,7 @@ import (
 
 // open connects to a source.
 func (s *Service) open(ctx context.Context, key connKey, spec source.Spec, found bool, token string) (connection, error) {
-	at, err := s.deps.Places.For(key.tenant, spec, found, token)
+	at, err := s.deps.Places.ForCaller(key.tenant, spec, found, token)
 	if err != nil || spec.Kind != source.MCP {
 		return connection{place: at}, err
 	}
