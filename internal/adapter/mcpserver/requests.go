@@ -7,10 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolstream/toolstream/internal/toolschema"
 	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -51,7 +54,7 @@ func (s *Server) search(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallT
 		TokenBudget *int              `json:"token_budget"`
 	}
 	if err := read(r.Params.Arguments, &in); err != nil {
-		return mistake("search_tools takes {\"query\": \"what you want to do\"}: %v", err), nil
+		return misread(searchTool, r.Params.Arguments, err), nil
 	}
 	budget := defaultBudget
 	if in.TokenBudget != nil {
@@ -79,7 +82,7 @@ func (s *Server) describe(ctx context.Context, r *sdk.CallToolRequest) (*sdk.Cal
 		Tools []string `json:"tools"`
 	}
 	if err := read(r.Params.Arguments, &in); err != nil {
-		return mistake("describe_tools takes {\"tools\": [\"name\"]}: %v", err), nil
+		return misread(describeTool, r.Params.Arguments, err), nil
 	}
 	answer, err := s.described(ctx, in.Tools)
 	if err != nil {
@@ -126,6 +129,10 @@ func (s *Server) run(ctx context.Context, c toolCall, r *sdk.CallToolRequest) (*
 	}
 	answer, err := s.api.Call(apart(ctx), c.tool, request)
 	if err != nil {
+		var p *client.Problem
+		if errors.As(err, &p) && p.Status == http.StatusNotFound {
+			return mistake("%s: %s finds tools and says their names", p.Text(), searchName), nil
+		}
 		return refusal(err)
 	}
 	wire := map[string]any{"content": answer.Content, "isError": answer.IsError}
@@ -244,6 +251,14 @@ func read(raw json.RawMessage, to any) error {
 	return json.Unmarshal(raw, to)
 }
 
+// misread says what does not fit in arguments that could not be read.
+func misread(tool *sdk.Tool, arguments json.RawMessage, err error) *sdk.CallToolResult {
+	if input, ok := tool.InputSchema.(json.RawMessage); ok {
+		err = cmp.Or(toolschema.Check(input, arguments), err)
+	}
+	return mistake("%v", err)
+}
+
 // asText returns a value as JSON text: clients show models the text of a result.
 func asText(v any) (*sdk.CallToolResult, error) {
 	var out bytes.Buffer
@@ -265,7 +280,7 @@ func mistake(format string, args ...any) *sdk.CallToolResult {
 func refusal(err error) (*sdk.CallToolResult, error) {
 	var p *client.Problem
 	if !errors.As(err, &p) {
-		return nil, err
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 	}
 	for i := range p.Errors { // a model knows the arguments that it has sent, and no request
 		p.Errors[i].Location = strings.TrimPrefix(p.Errors[i].Location, "/body/arguments")

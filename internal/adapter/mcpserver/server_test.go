@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolstream/toolstream/internal/identity"
@@ -160,7 +162,7 @@ func TestAPinnedToolIsCalledByItsName(t *testing.T) {
 	if wire, err := json.Marshal(result); err != nil || !strings.Contains(string(wire), `"resultType":"complete"`) {
 		t.Errorf("no type of result, which the protocol wants: %s, %v", wire, err)
 	}
-	if got, failed := ask(t, session, "nope", `{}`); !failed || !strings.Contains(got, "there is no tool") {
+	if got, failed := ask(t, session, "nope", `{}`); !failed || !strings.Contains(got, `there is no tool "nope": search_tools finds`) {
 		t.Errorf("%s %v", got, failed)
 	}
 }
@@ -171,6 +173,35 @@ func TestARefusalIsAResult(t *testing.T) {
 	got, failed := ask(t, agent(t, a), "call_tool", `{"tool_name":"t"}`)
 	if !failed || got != "the arguments are not what the tool takes; /city: is wanted" {
 		t.Errorf("%v %s", failed, got)
+	}
+}
+
+// Arguments that cannot be read are told in the words of the tool's schema.
+func TestAMistakeSaysWhatIsWanted(t *testing.T) {
+	for _, tc := range []struct{ tool, arguments, says string }{
+		{"search_tools", `{"query":"x","limit":"two"}`, `- /limit: is a string ("two"); wanted: integer`},
+		{"describe_tools", `{"tools":"github_create_issue"}`, `- /tools: is a string ("github_create_issue"); wanted: `},
+	} {
+		a := &api{}
+		if got, failed := ask(t, agent(t, a), tc.tool, tc.arguments); !failed || !strings.Contains(got, tc.says) || len(a.asked) > 0 {
+			t.Errorf("%s %s: %v %s", tc.tool, tc.arguments, failed, got)
+		}
+	}
+}
+
+// Where the API does not answer, the protocol's error has the code of an internal one.
+func TestNoAnswerIsAnErrorOfTheProtocol(t *testing.T) {
+	front := httptest.NewServer(New("test", &client.Client{Server: "http://127.0.0.1:0", HTTP: http.DefaultClient}).Handler())
+	defer front.Close()
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: front.URL}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	_, err = session.CallTool(t.Context(), &sdk.CallToolParams{Name: "search_tools", Arguments: map[string]any{"query": "x"}})
+	var wrong *jsonrpc.Error
+	if !errors.As(err, &wrong) || wrong.Code != jsonrpc.CodeInternalError {
+		t.Errorf("%v", err)
 	}
 }
 
