@@ -79,18 +79,18 @@ func (g Grant) normalize() (Grant, error) {
 	g.On, g.To = norm.NFC.String(g.On), norm.NFC.String(g.To)
 	switch {
 	case g.Effect != Allow && g.Effect != Deny:
-		return g, fmt.Errorf("effect %q must be allow or deny", schema.Quote(string(g.Effect)))
+		return g, fmt.Errorf("effect %s must be allow or deny", schema.Quote(string(g.Effect)))
 	case !slices.Contains(Actions(), g.Action):
-		return g, fmt.Errorf("action %q must be find, call or destroy", schema.Quote(string(g.Action)))
+		return g, fmt.Errorf("action %s must be find, call or destroy", schema.Quote(string(g.Action)))
 	case below(g.On):
-		return g, fmt.Errorf("on %q must not end in /: it is for all that is below it as it is", schema.Quote(g.On))
+		return g, fmt.Errorf("on %s must not end in /: it is for all that is below it as it is", schema.Quote(g.On))
 	case !names(g.On, ofProvider, ofSource, ofTag, ofTool):
-		return g, fmt.Errorf("on %q must be provider:ID, source:NAME, tag:TAG, tool:ID or *", schema.Quote(g.On))
+		return g, fmt.Errorf("on %s must be provider:ID, source:NAME, tag:TAG, tool:ID or *", schema.Quote(g.On))
 	case !names(g.To, toGroup, toSubject, toRole):
-		return g, fmt.Errorf("to %q must be group:NAME, subject:NAME, role:ROLE or *", schema.Quote(g.To))
+		return g, fmt.Errorf("to %s must be group:NAME, subject:NAME, role:ROLE or *", schema.Quote(g.To))
 	}
 	if role, ok := strings.CutPrefix(g.To, toRole+":"); ok && !slices.Contains(identity.Roles(), identity.Role(role)) {
-		return g, fmt.Errorf("to %q: the roles are %v", schema.Quote(g.To), identity.Roles())
+		return g, fmt.Errorf("to %s: the roles are %v", schema.Quote(g.To), identity.Roles())
 	}
 	g.ID = ""
 	sum := sha256.Sum256([]byte(g.String()))

@@ -30,7 +30,7 @@ func (p *permissions) check(e *schema.Entity, h toolschema.Hints) error {
 		return refused(http.StatusForbidden, "the tool is in quarantine")
 	case p.policy == nil:
 		if h.Destructive && !p.destructive {
-			return refused(http.StatusForbidden, "a call of this tool may change or delete something: without authentication such calls are made with the setting calls.destructive=allow alone")
+			return refused(http.StatusForbidden, "a call of this tool may change or delete something: without authentication such calls are made only where the server has the setting calls.destructive=allow")
 		}
 		return nil
 	}
@@ -40,7 +40,11 @@ func (p *permissions) check(e *schema.Entity, h toolschema.Hints) error {
 		return busy(http.StatusServiceUnavailable, 0, "%s", err)
 	}
 	if of := policy.ToolOf(e.Ref, e.Provider, e.From, e.Document.Tags); !scope.Allows(&of) {
-		return refused(http.StatusForbidden, "no grant lets you %s this tool: an administrator can allow it with 'toolstream grants add allow %s on tool:%s to …'", verb(want), want, e.ID)
+		to := "subject:NAME"
+		if p.caller.Subject != "" {
+			to = "subject:" + p.caller.Subject
+		}
+		return refused(http.StatusForbidden, "no grant allows you to %s: an administrator can, with `toolstream grants add allow %s %q %q`", verb(want), want, "tool:"+e.ID, to)
 	}
 	return nil
 }
@@ -68,7 +72,7 @@ func actionOf(h toolschema.Hints) policy.Action {
 
 func verb(a policy.Action) string {
 	if a == policy.Destroy {
-		return "make the change or deletion that a call can do with"
+		return "call this tool, which may change or delete something"
 	}
-	return "call"
+	return "call this tool"
 }

@@ -75,7 +75,7 @@ func (s *Service) locate(e *schema.Entity) (target, error) {
 	case !there:
 		return target{}, refused(http.StatusConflict, "the tool has no source: it was sent, and the setting calls.providers does not say where those of its provider are called")
 	case of.State == paused, of.State == removing, of.State == refusedNow:
-		return target{}, refused(http.StatusConflict, "its source %s is %s", e.From, of.State)
+		return target{}, refused(http.StatusConflict, "its source %s is %s: `toolstream sources show %s` says why", e.From, of.State, e.From)
 	}
 	return target{name: e.From, spec: of.Spec, found: of.Found}, callableAt(e.Format, of.Kind)
 }
