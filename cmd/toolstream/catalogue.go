@@ -40,15 +40,15 @@ func toolShelf() shelf { return shelf{"tools", "tool", "/v1/tools"} }
 func providerShelf() shelf { return shelf{"providers", "provider", "/v1/providers"} }
 
 func newTools(con *console) *cobra.Command {
-	return newShelf(con, toolShelf(), newToolsDescribe(con), newToolsCall(con), newToolsDelete(con))
+	return newShelf(con, toolShelf(), "List, show, call, release and delete tools", newToolsDescribe(con), newToolsCall(con), newToolsDelete(con))
 }
 
 func newProviders(con *console) *cobra.Command {
-	return newShelf(con, providerShelf(), newProvidersDelete(con))
+	return newShelf(con, providerShelf(), "List, show, release and delete providers", newProvidersDelete(con))
 }
 
-func newShelf(con *console, s shelf, own ...*cobra.Command) *cobra.Command {
-	return group(&cobra.Command{Use: s.name, Short: fmt.Sprintf("List, show, release and delete %s", s.name)},
+func newShelf(con *console, s shelf, short string, own ...*cobra.Command) *cobra.Command {
+	return group(&cobra.Command{Use: s.name, Short: short},
 		append([]*cobra.Command{newShelfList(con, s), newShelfGet(con, s), newShelfRelease(con, s)}, own...)...)
 }
 

@@ -53,7 +53,7 @@ func newMCPPins(con *console) *cobra.Command {
 
 func newMCPPin(con *console) *cobra.Command {
 	return &cobra.Command{
-		Use: "pin TOOL...", Short: "List tools beside search_tools, describe_tools and call_tool", Args: cobra.MinimumNArgs(1),
+		Use: "pin TOOL...", Short: "Show tools to every agent without a search, beside search_tools, describe_tools and call_tool", Args: cobra.MinimumNArgs(1),
 		Example: "  toolstream mcp pin github/create_issue",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return con.changePins(cmd, func(tools []string) []string {
@@ -70,7 +70,7 @@ func newMCPPin(con *console) *cobra.Command {
 
 func newMCPUnpin(con *console) *cobra.Command {
 	return &cobra.Command{
-		Use: "unpin TOOL...", Short: "List tools no longer", Args: cobra.MinimumNArgs(1),
+		Use: "unpin TOOL...", Short: "Take tools from those that agents see without a search", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return con.changePins(cmd, func(tools []string) []string {
 				return slices.DeleteFunc(tools, func(tool string) bool { return slices.Contains(args, tool) })

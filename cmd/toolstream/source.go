@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -190,7 +189,7 @@ func newSourcesAdd(con *console) *cobra.Command {
 	flags.StringSliceVar(&declared.Namespaces, "namespaces", nil, "of the kind kubernetes: where to look, separated by commas; all that the server's settings allow if not given")
 	flags.StringVar(&declared.Document, "document", "", "of the kinds caddy and traefik: `PATH` of the OpenAPI document below each route; openapi.json if not given")
 	flags.StringVar(&declared.Selector, "selector", "", "of the kind kubernetes: `LABELS` that objects have, such as team=shop")
-	flags.BoolVar(&wait, "wait", false, "wait for the first look")
+	flags.BoolVar(&wait, "wait", false, "wait for the first look; before the -- of a command")
 	fixed(cmd, "kind", spec.Kinds...)
 	fixed(cmd, "deletes", spec.Guarded, spec.Always, spec.Never)
 	return cmd
@@ -224,10 +223,14 @@ func (c *console) looked(ctx context.Context, s sources.Source, last time.Time, 
 	}
 	err := c.show(s, func() {
 		c.printName(s.Name)
+		if s.LastLook.IsZero() && s.State != sources.Paused {
+			c.printf("%s was not looked at yet: `toolstream sources show %s` says how it is\n", s.Name, s.Name)
+			return
+		}
 		c.printf("%s is %s, with %s\n", s.Name, s.State, holds(s.Tools, s.Found))
 	})
 	if err == nil && wait && s.LastError != "" {
-		err = errors.New(s.LastError)
+		err = fmt.Errorf("%s; the source stays and is looked at again", s.LastError)
 	}
 	return err
 }

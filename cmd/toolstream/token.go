@@ -50,9 +50,9 @@ func newTokenCreate(con *console) *cobra.Command {
 		Long: `Make a token and print it. It cannot be shown again. To rotate a token, create another
 one with the same name, hand it out, and revoke the old one.
 
-Roles, each of which includes those before it: reader searches and describes, caller reports
-what it used, writer imports and manages sources, operator cares for dead letters, weights,
-quarantine and status, admin may do everything.`,
+Roles, each of which includes those before it: reader searches and describes, caller calls
+tools and reports what it used, writer imports and manages sources, operator cares for dead
+letters, weights, quarantine and status, admin may do everything.`,
 		Example: `  toolstream token create --file tokens --admin
   toolstream token create --file tokens --tenant team-a --name planner --role caller --expires 30d`,
 		Args: cobra.NoArgs,

@@ -97,7 +97,7 @@ func (a *API) replace(ctx context.Context, in *input) (*output, error) {
 		id = norm.NFC.String(id)
 		switch err := a.Find(ctx, identity.From(ctx), id); {
 		case err != nil && a.NoTool(err):
-			return nil, httpserver.Unprocessable(&schema.Invalid{Path: fmt.Sprintf("/tools/%d", i), Value: schema.Quote(id), Reason: "is no tool"})
+			return nil, httpserver.Unprocessable(&schema.Invalid{Path: fmt.Sprintf("/tools/%d", i), Value: schema.Quote(id), Reason: "names no tool that you may find"})
 		case err != nil:
 			return nil, httpserver.Unavailable("the tools cannot be looked up now", 1)
 		}
