@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/text/unicode/norm"
@@ -68,34 +69,51 @@ func (a *API) Routes(api huma.API) {
 
 // of returns the pins that a caller may find.
 func (a *API) of(ctx context.Context, caller identity.Caller) (Pins, error) {
-	pins := Pins{Tools: []string{}}
-	e, err := a.Bucket.Get(ctx, KeyPrefix+caller.Tenant)
+	stored, err := a.stored(ctx, caller.Tenant)
+	if err != nil {
+		return Pins{}, err
+	}
+	found, _, err := a.divide(ctx, caller, stored.Tools)
+	return Pins{found}, err
+}
+
+func (a *API) stored(ctx context.Context, tenant string) (pins Pins, err error) {
+	e, err := a.Bucket.Get(ctx, KeyPrefix+tenant)
 	if errors.Is(err, stream.ErrNotFound) {
 		return pins, nil
 	}
 	if err == nil {
 		err = json.Unmarshal(e.Value, &pins)
 	}
-	ctx, _ = audit.WithNotes(ctx) // the caller has named none of them: what it may not find is no denial
-	found := pins.Tools[:0]
-	for _, key := range pins.Tools {
-		switch missing := a.Find(ctx, caller, key); {
-		case missing == nil:
-			found = append(found, key)
-		case !a.NoTool(missing):
-			err = errors.Join(err, missing)
-		}
-	}
-	pins.Tools = found
 	return pins, err
 }
 
+// divide returns which of the pins a caller may find, never nil, and which are hidden from it
+// or not there at the moment.
+func (a *API) divide(ctx context.Context, caller identity.Caller, keys []string) (found, others []string, err error) {
+	ctx, _ = audit.WithNotes(ctx) // the caller has named none of them: what it may not find is no denial
+	found = []string{}
+	for _, key := range keys {
+		switch missing := a.Find(ctx, caller, key); {
+		case missing == nil:
+			found = append(found, key)
+		case a.NoTool(missing):
+			others = append(others, key)
+		default:
+			return nil, nil, missing
+		}
+	}
+	return found, others, nil
+}
+
+// replace replaces the pins that the caller may find: it has not seen the others.
 func (a *API) replace(ctx context.Context, in *input) (*output, error) {
+	caller := identity.From(ctx)
 	pins := Pins{Tools: []string{}}
 	var tools []audit.ToolRef
 	for i, id := range in.Body.Tools {
 		id = norm.NFC.String(id)
-		switch err := a.Find(ctx, identity.From(ctx), id); {
+		switch err := a.Find(ctx, caller, id); {
 		case err != nil && a.NoTool(err):
 			return nil, httpserver.Unprocessable(&schema.Invalid{Path: fmt.Sprintf("/tools/%d", i), Value: schema.Quote(id), Reason: "names no tool that you may find"})
 		case err != nil:
@@ -103,13 +121,25 @@ func (a *API) replace(ctx context.Context, in *input) (*output, error) {
 		}
 		pins.Tools, tools = append(pins.Tools, id), append(tools, audit.ToolRef{ID: id})
 	}
-	value, err := json.Marshal(pins)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := a.Bucket.Put(ctx, KeyPrefix+identity.From(ctx).Tenant, value); err != nil {
+	if err := a.store(ctx, caller, pins.Tools); err != nil {
 		return nil, httpserver.Unavailable("the pinned tools cannot be stored now", 1)
 	}
 	audit.Annotate(ctx, audit.Details{Tools: tools})
 	return &output{pins}, nil
+}
+
+func (a *API) store(ctx context.Context, caller identity.Caller, tools []string) error {
+	before, err := a.stored(ctx, caller.Tenant)
+	if err != nil {
+		return err
+	}
+	_, others, err := a.divide(ctx, caller, before.Tools)
+	if err != nil {
+		return err
+	}
+	value, err := json.Marshal(Pins{slices.Concat(tools, others)})
+	if err == nil {
+		_, err = a.Bucket.Put(ctx, KeyPrefix+caller.Tenant, value)
+	}
+	return err
 }

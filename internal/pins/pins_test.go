@@ -68,6 +68,8 @@ func TestPinsAreThoseThatACallerMayFind(t *testing.T) {
 		{"acme", identity.Operator, http.MethodPut, `{"tools":["mail/send","maps/route"]}`, 200, `{"tools":["mail/send","maps/route"]}`},
 		{"acme", identity.Operator, http.MethodGet, "", 200, `{"tools":["mail/send","maps/route"]}`},
 		{"acme", identity.Reader, http.MethodGet, "", 200, `{"tools":["maps/route"]}`},
+		{"acme", identity.Admin, http.MethodPut, `{"tools":[]}`, 200, `{"tools":[]}`}, // who may find maps/route alone
+		{"acme", identity.Operator, http.MethodGet, "", 200, `{"tools":["mail/send"]}`},
 		{"other", identity.Operator, http.MethodGet, "", 200, `{"tools":[]}`},
 	} {
 		if code, says := ask(tc.tenant, tc.role, tc.method, tc.body); code != tc.code || !strings.Contains(says, tc.says) {
