@@ -80,6 +80,17 @@ func TestAnswersOfAPIsAreContent(t *testing.T) {
 	}
 }
 
+// A server that breaks off is told as that.
+func TestABrokenConnectionIsToldInWords(t *testing.T) {
+	b := newBench(t, Config{})
+	server := b.api(t, "boats", "GET", "/", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	b.operation("boats", "GET", "/list", server.URL)
+	r, err := b.Call(t.Context(), ada, Request{Tool: "boats//list"})
+	if outcome(r, err) != "protocol_error 502" || !strings.Contains(err.Error(), "ended the connection before it answered") {
+		t.Errorf("%s (%v)", outcome(r, err), err)
+	}
+}
+
 // The servers of a document are addresses like any other, and so is where they redirect to.
 func TestAPIsAreCalledWhereTheyMayBe(t *testing.T) {
 	var sent []string

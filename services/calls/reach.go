@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -151,6 +152,8 @@ func cause(err error) string {
 		return "the tool's server cannot be reached: its certificate is not one for it"
 	case errors.As(err, &dial):
 		return "the tool's server cannot be reached: " + dial.Err.Error()
+	case errors.Is(err, io.EOF):
+		return "the tool's server ended the connection before it answered"
 	}
 	return err.Error()
 }
