@@ -79,6 +79,9 @@ func (c *console) printResult(r schema.CallResult) {
 	if len(r.Content) == 0 && len(r.Structured) > 0 {
 		c.printf("%s\n", harmless(string(r.Structured)))
 	}
+	if r.Truncated {
+		c.notef("the result is not whole: it was larger than the server's calls.max_result\n")
+	}
 	if r.Outcome == schema.CallInputRequired {
 		c.printf("the tool asks: %s\n", harmless(string(r.InputRequests)))
 	}

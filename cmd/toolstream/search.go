@@ -128,7 +128,7 @@ func (c *console) printSearch(a schema.SearchResponse, full bool) {
 		c.notef("degraded: %s could not be asked\n", strings.Join(a.Degraded, ", "))
 	}
 	if len(a.Results) == 0 {
-		c.notef("nothing found: no document matches the query, its filters and its least confidence; `toolstream tools list` shows what is indexed\n")
+		c.notef("nothing found: no document that you may find matches the query, its filters and its least confidence; `toolstream tools list` shows what is indexed\n")
 		return
 	}
 	if a.Chosen != nil {

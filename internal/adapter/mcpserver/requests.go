@@ -157,6 +157,9 @@ func (s *Server) run(ctx context.Context, c toolCall, r *sdk.CallToolRequest) (*
 	if err := json.Unmarshal(raw, out); err != nil {
 		return nil, fmt.Errorf("result of %s: %w", c.tool, err)
 	}
+	if answer.Truncated {
+		out.Content = append(out.Content, &sdk.TextContent{Text: "[The result is not whole: it was larger than this server returns.]"})
+	}
 	return out, nil
 }
 

@@ -167,6 +167,15 @@ func TestAPinnedToolIsCalledByItsName(t *testing.T) {
 	}
 }
 
+// A model is told that it reads a part.
+func TestAResultThatWasCutSaysSo(t *testing.T) {
+	a := &api{answers: map[string]string{"/v1/tools/t:call": `{"content":[{"type":"text","text":"a long st"}],"is_error":false,"truncated":true}`}}
+	result, err := agent(t, a).CallTool(t.Context(), &sdk.CallToolParams{Name: "call_tool", Arguments: map[string]any{"tool_name": "t"}})
+	if err != nil || len(result.Content) != 2 || !strings.Contains(result.Content[1].(*sdk.TextContent).Text, "not whole") {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
 // What the API refuses, a model reads and can mend.
 func TestARefusalIsAResult(t *testing.T) {
 	a := &api{answers: map[string]string{"/v1/tools/t:call": `{"title":"Unprocessable Entity","status":422,"detail":"the arguments are not what the tool takes","errors":[{"message":"is wanted","location":"/body/arguments/city"}]}`}}
