@@ -60,7 +60,7 @@ func newToolsDescribe(con *console) *cobra.Command {
 			if err := con.printDescribed(answer, w.as != ""); err != nil || len(answer.Unknown) == 0 {
 				return err
 			}
-			unknown := fmt.Errorf("these name no tool, or more than one: %s; `toolstream search` and `toolstream tools list` show ids", schema.Quote(answer.Unknown))
+			unknown := fmt.Errorf("these name no tool, or more than one: %q; `toolstream search` and `toolstream tools list` show ids", answer.Unknown)
 			return unlessNothing(len(answer.Results), unknown)
 		},
 	}

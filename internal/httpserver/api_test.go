@@ -25,8 +25,10 @@ func TestWhatNoRouteMatchesIsAProblemDocument(t *testing.T) {
 		method, path string
 		status       int
 		allow        string
+		slash        bool
 	}{
-		{"GET", "/here", 204, ""}, {"GET", "/there", 404, ""}, {"POST", "/here", 405, "GET, HEAD"},
+		{"GET", "/here", 204, "", false}, {"GET", "/there", 404, "", false}, {"POST", "/here", 405, "GET, HEAD", false},
+		{"POST", "/v1/tools/shop/sell:call", 404, "", true}, {"POST", "/v1/tools/shop%2Fsell:cal", 404, "", false},
 	} {
 		w := httptest.NewRecorder()
 		describeNotFound(mux).ServeHTTP(w, httptest.NewRequest(tc.method, tc.path, nil))
@@ -42,6 +44,9 @@ func TestWhatNoRouteMatchesIsAProblemDocument(t *testing.T) {
 		}
 		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Status != tc.status || p.Detail == "" || w.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s %s: %v %s", tc.method, tc.path, err, w.Body)
+		}
+		if strings.Contains(p.Detail, "a slash in an id is sent as %2F") != tc.slash {
+			t.Errorf("%s %s: %s", tc.method, tc.path, p.Detail)
 		}
 	}
 }

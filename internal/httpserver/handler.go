@@ -85,7 +85,11 @@ func describeNotFound(mux *http.ServeMux) http.Handler {
 		}
 		answer := silent{&statusWriter{ResponseWriter: w}}
 		mux.ServeHTTP(answer, r) // also says which methods are allowed
-		WriteProblem(w, answer.code, fmt.Sprintf("there is no %s %s; the API is at /openapi.json", r.Method, r.URL.EscapedPath()))
+		detail := fmt.Sprintf("there is no %s %s; the API is at /openapi.json", r.Method, r.URL.EscapedPath())
+		if strings.HasPrefix(r.URL.Path, "/v1/") && strings.Count(r.URL.EscapedPath(), "/") > 3 {
+			detail += "; a slash in an id is sent as %2F"
+		}
+		WriteProblem(w, answer.code, detail)
 	})
 }
 
