@@ -134,10 +134,10 @@ func (c *console) printSearch(a schema.SearchResponse, full bool) {
 	if a.Chosen != nil {
 		c.notef("%s: %s\n", a.Chosen.Rank, oneLine(a.Chosen.Why))
 	}
-	t := newTable("#", "SCORE", "CONFIDENCE", "ID", "DESCRIPTION…")
+	t := newTable("#", "SCORE", "CONFIDENCE", "ID", "+CALLABLE NAME", "DESCRIPTION…")
 	t.names = 3
 	for i, r := range a.Results {
-		t.add(i+1, fmt.Sprintf("%.3f", r.Score), fmt.Sprintf("%.2f", r.Confidence), r.ID, describe(r))
+		t.add(i+1, fmt.Sprintf("%.3f", r.Score), fmt.Sprintf("%.2f", r.Confidence), r.ID, r.CallableName, describe(r))
 	}
 	c.printTable(t)
 	c.printSearched(a)

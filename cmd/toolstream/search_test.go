@@ -43,6 +43,22 @@ func TestSearchSendsWhatIsNamed(t *testing.T) {
 	}
 }
 
+// A wide table of a search has the names that models call tools by.
+func TestAWideSearchShowsCallableNames(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte(`{"results":[{"id":"shop/GET /boats","callable_name":"shop_boats_1234abcd"}]}`))
+	}))
+	defer s.Close()
+	for args, want := range map[string]bool{"-o wide": true, "-o table": false} {
+		var out strings.Builder
+		code := run(t.Context(), append([]string{"search", "x", "--server", s.URL}, strings.Fields(args)...), strings.NewReader(""), &out, &out)
+		if code != exitDone || strings.Contains(out.String(), "shop_boats_1234abcd") != want {
+			t.Errorf("%s: code %d\n%s", args, code, out.String())
+		}
+	}
+}
+
 func TestFlagsComeFirstInADescription(t *testing.T) {
 	if got := describe(schema.Result{Description: "Boils.", Flags: []string{"bidi-characters", "mixed-scripts"}}); got != "flagged bidi-characters, mixed-scripts. Boils." {
 		t.Error(got)
