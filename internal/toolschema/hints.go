@@ -14,6 +14,7 @@ type Hints struct {
 	ReadOnly    bool // it changes nothing
 	Destructive bool // it may change or delete what is there
 	Idempotent  bool // a second call with the same arguments changes nothing more
+	TaskOnly    bool // of MCP: it runs as a task alone (execution.taskSupport)
 }
 
 // HintsOf returns the hints of the tool that raw describes in the format.
@@ -40,6 +41,7 @@ func annotated(raw json.RawMessage) Hints {
 		ReadOnly:    readOnly,
 		Destructive: !readOnly && hint("destructiveHint") != "false",
 		Idempotent:  readOnly || hint("idempotentHint") == "true",
+		TaskOnly:    string(jsondoc.Member(jsondoc.Member(raw, "execution"), "taskSupport")) == `"required"`,
 	}
 }
 

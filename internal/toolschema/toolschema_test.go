@@ -99,6 +99,8 @@ func TestHints(t *testing.T) {
 		{"mcp", `{"annotations":{"destructiveHint":false}}`, toolschema.Hints{}},
 		{"mcp", `{"annotations":{"readOnlyHint":"true","idempotentHint":true}}`, toolschema.Hints{Destructive: true, Idempotent: true}},
 		{"mcp", `[`, toolschema.Hints{Destructive: true}},
+		{"mcp", `{"annotations":{"readOnlyHint":true},"execution":{"taskSupport":"required"}}`, toolschema.Hints{ReadOnly: true, Idempotent: true, TaskOnly: true}},
+		{"mcp", `{"annotations":{"readOnlyHint":true},"execution":{"taskSupport":"optional"}}`, toolschema.Hints{ReadOnly: true, Idempotent: true}},
 		{"openapi", `{"method":"GET"}`, toolschema.Hints{ReadOnly: true, Idempotent: true}},
 		{"openapi", `{"method":"query"}`, toolschema.Hints{ReadOnly: true, Idempotent: true}},
 		{"openapi", `{"method":"DELETE"}`, toolschema.Hints{Destructive: true, Idempotent: true}},

@@ -28,6 +28,8 @@ func (p *permissions) check(e *schema.Entity, h toolschema.Hints) error {
 		return refused(http.StatusForbidden, "calls need the role %s", identity.Calling)
 	case e.Document.Quarantined:
 		return refused(http.StatusForbidden, "the tool is in quarantine")
+	case h.TaskOnly:
+		return refused(http.StatusConflict, "the tool runs as a task alone, which this server does not start")
 	case p.policy == nil:
 		if h.Destructive && !p.destructive {
 			return refused(http.StatusForbidden, "a call of this tool may change or delete something: without authentication such calls are made only where the server has the setting calls.destructive=allow")

@@ -122,6 +122,7 @@ func TestACallIsRefusedWithItsReason(t *testing.T) {
 		{name: "is none to destroy", change: grants(grant(policy.Call)), caller: ada, hints: changing, want: "refused 403", says: "destroy"},
 		{name: "as this is", change: grants(grant(policy.Destroy)), caller: ada, hints: changing, want: "ok"},
 		{name: "and to find is none to call", change: grants(grant(policy.Find)), caller: ada, hints: readOnly, want: "refused 403", says: "`toolstream grants add allow call \"tool:shop/sell\" \"subject:ada\"`"},
+		{name: "a task", caller: ada, hints: readOnly + `,"execution":{"taskSupport":"required"}`, want: "refused 409", says: "task"},
 		{name: "another tenant", caller: identity.Caller{Tenant: "acme", Role: identity.Admin}, hints: readOnly, want: "refused 404", says: "no tool"},
 		{name: "no source", caller: ada, hints: readOnly, set: func(b *bench) { delete(b.sources, "shop") }, want: "refused 409", says: "not there"},
 		{name: "a paused one", caller: ada, hints: readOnly, set: func(b *bench) { s := b.sources["shop"]; s.State = paused; b.sources["shop"] = s }, want: "refused 409", says: "paused: `toolstream sources show shop`"},
