@@ -47,7 +47,7 @@ func (p *process) buildCalls(known func() *sources.Service) error {
 			Permit: permitted, Transports: transports.ForCalls(c.PerSource), Logger: p.log,
 			Limits: source.Limits{Pages: listPages, Bytes: answerBytes(c.MaxResult)},
 		},
-		MCP: mcp.Connector{Version: p.version}, Idempotency: store, Report: p.query.Feedback,
+		MCP: mcp.Connector{Version: p.version}, Idempotency: store, Report: p.query.Feedback, Showed: p.query.Showed,
 		Logger: p.log, Registerer: p.metrics,
 	})
 	p.query.Connect(p.calls)

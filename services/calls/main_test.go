@@ -67,6 +67,7 @@ func newBench(t testing.TB, cfg Config, change ...func(*Deps)) *bench {
 			b.reported, b.searches = append(b.reported, f.Event), append(b.searches, f.SearchID)
 			return nil
 		},
+		Showed: func(_, search, _ string) bool { return search != "" && search != "made up" },
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	}
 	for _, c := range change {

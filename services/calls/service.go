@@ -69,6 +69,7 @@ type Deps struct {
 	MCP         Connector
 	Idempotency Store
 	Report      func(ctx context.Context, tenant string, f schema.Feedback) error
+	Showed      func(tenant, search, tool string) bool // whether the search of an id has shown a tool
 
 	Now        func() time.Time // nil: the time of day
 	Logger     *slog.Logger
@@ -215,7 +216,7 @@ func (s *Service) call(ctx context.Context, c *call) (schema.CallResult, error) 
 	if err := s.find(ctx, c); err != nil {
 		return schema.CallResult{}, err
 	}
-	if c.SearchID == "" {
+	if !s.deps.Showed(c.tool.Tenant, c.SearchID, c.tool.ID) { // models lose ids, and make them up
 		c.SearchID = s.searches.last(c.caller, c.Session, c.tool.ID)
 	}
 	audit.Annotate(ctx, audit.Details{Tools: []audit.ToolRef{{ID: c.tool.ID, Revision: c.tool.Revision}}, Search: c.SearchID})

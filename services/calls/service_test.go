@@ -93,6 +93,12 @@ func TestTheSearchOfACallIsFound(t *testing.T) {
 			t.Errorf("%s in %q: of the search %q, want %q (%v)", tc.caller, tc.session, r.SearchID, tc.want, err)
 		}
 	}
+	for named, want := range map[string]string{"made up": "second", "named": "named"} {
+		r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell", CallRequest: schema.CallRequest{SearchID: named}})
+		if err != nil || r.SearchID != want {
+			t.Errorf("with the id %q: of the search %q, want %q (%v)", named, r.SearchID, want, err)
+		}
+	}
 	now.pass(recent + time.Second)
 	if r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"}); err != nil || r.SearchID != "" {
 		t.Errorf("after %s: of the search %q (%v)", recent, r.SearchID, err)

@@ -69,6 +69,13 @@ func (s *Service) checkFeedback(f *schema.Feedback) (reason string, err error) {
 	return "", nil
 }
 
+// Showed reports whether a search of the tenant has that id, and may have shown a tool or
+// provider.
+func (s *Service) Showed(tenant, search, id string) bool {
+	shown, ok := readSearchID(tenant, search)
+	return ok && shown.has(id)
+}
+
 // deleted reports whether a tool was deleted since it was shown. A provider may have
 // the same id.
 func (s *Service) deleted(tenant, id string) bool {

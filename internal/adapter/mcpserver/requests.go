@@ -53,8 +53,8 @@ func (s *Server) search(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallT
 		Connected   bool              `json:"connected"`
 		TokenBudget *int              `json:"token_budget"`
 	}
-	if err := read(r.Params.Arguments, &in); err != nil {
-		return misread(searchTool, r.Params.Arguments, err), nil
+	if err := readFor(searchTool, r.Params.Arguments, &in); err != nil {
+		return mistake("%v", err), nil
 	}
 	budget := defaultBudget
 	if in.TokenBudget != nil {
@@ -81,8 +81,8 @@ func (s *Server) describe(ctx context.Context, r *sdk.CallToolRequest) (*sdk.Cal
 	var in struct {
 		Tools []string `json:"tools"`
 	}
-	if err := read(r.Params.Arguments, &in); err != nil {
-		return misread(describeTool, r.Params.Arguments, err), nil
+	if err := readFor(describeTool, r.Params.Arguments, &in); err != nil {
+		return mistake("%v", err), nil
 	}
 	answer, err := s.described(ctx, in.Tools)
 	if err != nil {
@@ -254,12 +254,14 @@ func read(raw json.RawMessage, to any) error {
 	return json.Unmarshal(raw, to)
 }
 
-// misread says what does not fit in arguments that could not be read.
-func misread(tool *sdk.Tool, arguments json.RawMessage, err error) *sdk.CallToolResult {
+// readFor reads the arguments of a tool, which have to be as its schema says.
+func readFor(tool *sdk.Tool, arguments json.RawMessage, to any) error {
 	if input, ok := tool.InputSchema.(json.RawMessage); ok {
-		err = cmp.Or(toolschema.Check(input, arguments), err)
+		if err := toolschema.Check(input, arguments); err != nil {
+			return err
+		}
 	}
-	return mistake("%v", err)
+	return read(arguments, to)
 }
 
 // asText returns a value as JSON text: clients show models the text of a result.
