@@ -51,8 +51,8 @@ servers: ## start Kafka, NATS and Weaviate on loopback until ctrl-C (made once: 
 provision-trial:
 	@go build -o bin/servers ./internal/testing/cmd/servers && exec bin/servers -provision kafka nats $(if $(filter true,$(WEAVIATE)),weaviate)
 
-provision: ## make Kafka, NATS, Weaviate, helm, identity providers and servers to look at for tests, once; compiling takes minutes
-	@go build -o bin/servers ./internal/testing/cmd/servers && exec bin/servers -provision kafka nats weaviate helm mcp agents clients registry identity keycloak
+provision: ## make Kafka, NATS, Weaviate, helm, an identity provider, servers to look at and clients for tests, once; compiling takes minutes
+	@go build -o bin/servers ./internal/testing/cmd/servers && exec bin/servers -provision kafka nats weaviate helm mcp agents clients registry identity
 
 # The embedding model that is built in: docs/models.md. It takes an hour of
 # two processors the first time, a few minutes when the teacher's vectors are in
@@ -73,7 +73,7 @@ test: ## every test that needs nothing but Go
 	go test -count=1 -timeout 10m ./tests/...
 
 # The packages in which goroutines share state.
-CONCURRENT := ./internal/stream ./internal/deadletter ./internal/lexical ./internal/boilerplate ./internal/adapter/... ./services/embedder ./services/ingest ./services/ingest/sources/... ./services/query ./services/trainer
+CONCURRENT := ./internal/stream ./internal/deadletter ./internal/lexical ./internal/boilerplate ./internal/adapter/... ./services/calls ./services/embedder ./services/ingest ./services/ingest/sources/... ./services/query ./services/trainer
 race: ## the packages with concurrency, with the race detector (wants a C compiler)
 	TOOLSTREAM_DATA= go test -race -short -timeout 15m $(CONCURRENT)
 

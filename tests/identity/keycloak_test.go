@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 )
@@ -122,6 +123,7 @@ func (k keycloak) robot(t *testing.T, realm, client string) string {
 // Keycloak has roles within a claim, several issuers at one address, and keys that it still
 // names when it no longer signs by them.
 func TestKeycloak(t *testing.T) {
+	level.Campaign(t)
 	home, port := provisioned(t, servers.KeycloakName), process.FreePort(t)
 	k := keycloak("http://127.0.0.1:" + port)
 	env, argv, err := servers.Keycloak(home, port)
