@@ -74,7 +74,7 @@ func TestToolsAreFoundAmongThousandsAndRememberedByUse(t *testing.T) {
 	}
 	var turns []agenttest.Turn
 	for _, j := range jobs {
-		model := agenttest.Start(t, agenttest.Seeker{Values: j.values, Connected: true, Describes: true}.Act)
+		model := agenttest.Start(t, agenttest.Seeker{Values: j.values, Describes: true}.Act)
 		for _, token := range callers {
 			e := newExamples(t, agents, mcp, "TOOLSTREAM_SERVER="+x.Client.Server, "TOOLSTREAM_TOKEN="+token, "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_API_KEY=none")
 			if out := e.run(t, "ai_sdk.ts", j.asked); !strings.Contains(out, j.says) {
@@ -88,7 +88,7 @@ func TestToolsAreFoundAmongThousandsAndRememberedByUse(t *testing.T) {
 	}
 	higher := 0
 	for _, j := range jobs {
-		process.Await(t, j.tool+" is found first", func() (bool, error) { return x.rank(t, j) == 1, nil })
+		x.comesFirst(t, j)
 		t.Logf("%s: %s is first, and was at rank %d before it was used (0: below 100)", j.asked, j.tool, before[j.tool])
 		if before[j.tool] != 1 {
 			higher++
@@ -98,6 +98,22 @@ func TestToolsAreFoundAmongThousandsAndRememberedByUse(t *testing.T) {
 		t.Error("every tool was first before it was used: the test shows nothing of learning")
 	}
 	compare(t, documents, turns)
+}
+
+// comesFirst waits until the tool of a job is found first. It looks seldom: a search whose
+// results nobody uses counts against those that it shows.
+func (x toolstream) comesFirst(t *testing.T, j job) {
+	t.Helper()
+	look := time.NewTicker(3 * time.Second)
+	defer look.Stop()
+	at := 0
+	for range 20 {
+		<-look.C
+		if at = x.rank(t, j); at == 1 {
+			return
+		}
+	}
+	t.Fatalf("%s is found at place %d", j.tool, at)
 }
 
 // rank returns the place of the tool of a job in what a search finds for it, 0 where it is not

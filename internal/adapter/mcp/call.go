@@ -63,10 +63,12 @@ func (c *conn) Close() {
 }
 
 // relayed is what a server may ask a caller for. Only one that has no sessions can: it
-// answers with what it asks for, and does not ask in between.
-var relayed = &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
-	Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
-}}
+// answers with what it asks for, and does not ask in between. What a caller's client does not
+// do it is not asked for: the MCP server knows what that has declared.
+var relayed = &sdk.ClientCapabilities{
+	Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}},
+	Sampling:    &sdk.SamplingCapabilities{}, RootsV2: &sdk.RootCapabilities{},
+}
 
 // Call implements source.Conn.
 func (c *conn) Call(ctx context.Context, call source.Call) (source.Answer, error) {
@@ -149,13 +151,13 @@ func (s *sight) watch(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { s.sent.Store(true) }})
 }
 
-// offered says what a server asks for that it was not offered, or nil: its questions go on to
-// a caller whose client may do more than this one, such as run a model for the server.
-func offered(asked sdk.InputRequestMap) error {
+// onTheWeb says which address that a server has people open is none of the web, or nil: what a
+// server asks for goes on to the caller's client, and another address may run a script there.
+func onTheWeb(asked sdk.InputRequestMap) error {
 	for id, of := range asked {
 		question, ok := of.(*sdk.ElicitParams)
 		if !ok {
-			return fmt.Errorf("the server asks for what it was not offered in %q", text.Truncate(id, maxName))
+			continue
 		}
 		if u, err := url.Parse(question.URL); question.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http") {
 			return fmt.Errorf("the server names an address in %q that is not one of the web", text.Truncate(id, maxName))
@@ -170,7 +172,7 @@ const maxName = 100
 // answerOf returns a result as the protocol has it.
 func answerOf(r *sdk.CallToolResult) (source.Answer, error) {
 	a := source.Answer{IsError: r.IsError, NeedsInput: r.NeedsInput(), RequestState: r.RequestState}
-	if err := offered(r.InputRequests); err != nil {
+	if err := onTheWeb(r.InputRequests); err != nil {
 		return a, &source.CallError{Refused: true, Err: err}
 	}
 	for _, block := range r.Content {

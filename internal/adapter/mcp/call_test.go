@@ -10,15 +10,15 @@ import (
 	"github.com/toolstream/toolstream/internal/source"
 )
 
-// A server asks callers for no more than it was offered: their clients may do more.
-func TestOnlyQuestionsGoOnToCallers(t *testing.T) {
+// What a server asks for goes on to callers, but for addresses that are none of the web.
+func TestQuestionsGoOnToCallers(t *testing.T) {
 	for asked, passed := range map[string]bool{
 		`{"method":"elicitation/create","params":{"mode":"form","message":"Who?","requestedSchema":{"type":"object","properties":{}}}}`:              true,
 		`{"method":"elicitation/create","params":{"mode":"url","message":"Log in","url":"https://id.example.com/login","elicitationId":"1"}}`:        true,
 		`{"method":"elicitation/create","params":{"mode":"url","message":"Log in","url":"javascript:alert(1)","elicitationId":"1"}}`:                 false,
 		`{"method":"elicitation/create","params":{"mode":"url","message":"Log in","url":"file:///etc/passwd","elicitationId":"1"}}`:                  false,
-		`{"method":"sampling/createMessage","params":{"maxTokens":9,"messages":[{"role":"user","content":{"type":"text","text":"Read the mail"}}]}}`: false,
-		`{"method":"roots/list","params":{}}`: false,
+		`{"method":"sampling/createMessage","params":{"maxTokens":9,"messages":[{"role":"user","content":{"type":"text","text":"Read the mail"}}]}}`: true,
+		`{"method":"roots/list","params":{}}`: true,
 	} {
 		var result sdk.CallToolResult
 		if err := json.Unmarshal([]byte(`{"resultType":"input_required","requestState":"s","inputRequests":{"q":`+asked+`}}`), &result); err != nil {

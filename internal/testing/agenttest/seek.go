@@ -14,13 +14,12 @@ const (
 )
 
 // Seeker is a script: a model that searches for what it is asked for, calls the first tool that
-// is found and wants nothing that it does not know, and says what that has returned. Where there
+// is found, can be called and wants nothing that it does not know, and says what that has returned. Where there
 // is no search, it calls the first tool that it is given. It knows values by the names of
 // arguments, and gives a tool those that its schema has: one whose schema it has not seen is
 // called without any.
 type Seeker struct {
 	Values    map[string]any
-	Connected bool // it searches only for tools that can be called now
 	Describes bool // it has a tool described before it calls it
 }
 
@@ -44,11 +43,7 @@ func (s Seeker) Act(t Turn) Action {
 func (s Seeker) begin(t *Turn) Action {
 	for _, tool := range t.Tools {
 		if tool.Search || tool.Name == searchTools {
-			in := map[string]any{"query": t.Asked}
-			if s.Connected {
-				in["connected"] = true
-			}
-			return Action{Tool: tool, Arguments: encoded(in)}
+			return Action{Tool: tool, Arguments: encoded(map[string]any{"query": t.Asked})}
 		}
 	}
 	if len(t.Tools) == 0 {
@@ -66,7 +61,7 @@ func (s Seeker) follow(t *Turn, search Result) Action {
 	answer, _ := readSearch(search.Text)
 	for _, tool := range answer.Tools {
 		switch {
-		case !s.suffices(tool.InputSchema):
+		case tool.Connected != nil && !*tool.Connected, !s.suffices(tool.InputSchema):
 		case s.Describes:
 			return use(t, describeTools, map[string]any{"tools": []string{tool.Name}})
 		default:
@@ -120,6 +115,7 @@ type found struct {
 	Tools    []struct {
 		Name        string          `json:"name"`
 		InputSchema json.RawMessage `json:"input_schema"`
+		Connected   *bool           `json:"connected"`
 	} `json:"tools"`
 }
 
