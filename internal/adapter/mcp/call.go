@@ -65,9 +65,8 @@ func (c *conn) Close() {
 // relayed is what a server may ask a caller for. Only one that has no sessions can: it
 // answers with what it asks for, and does not ask in between. What a caller's client does not
 // do it is not asked for: the MCP server knows what that has declared.
-var relayed = &sdk.ClientCapabilities{
-	Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}},
-	Sampling:    &sdk.SamplingCapabilities{}, RootsV2: &sdk.RootCapabilities{},
+var relayed = map[string]any{
+	"elicitation": map[string]any{"form": map[string]any{}, "url": map[string]any{}}, "sampling": map[string]any{}, "roots": map[string]any{},
 }
 
 // Call implements source.Conn.
