@@ -13,13 +13,11 @@ import (
 // calls hang leaves slots for the others. Who waits is served in the order of arrival, those
 // left out whose share is taken.
 type bulkhead struct {
-	slots    int
 	maxQueue int           // calls that may wait
 	maxWait  time.Duration // for which one does
 
 	mu    sync.Mutex
-	used  int
-	by    map[string]int // slots in use, by caller
+	slots slots // by caller
 	queue []*waiter
 }
 
@@ -32,19 +30,15 @@ type waiter struct {
 // waitersPerSlot is how many calls may wait for each slot.
 const waitersPerSlot = 16
 
-func newBulkhead(slots int, maxWait time.Duration) *bulkhead {
-	return &bulkhead{slots: slots, maxQueue: slots * waitersPerSlot, maxWait: maxWait, by: map[string]int{}}
+func newBulkhead(n int, maxWait time.Duration) *bulkhead {
+	return &bulkhead{slots: newSlots(n), maxQueue: n * waitersPerSlot, maxWait: maxWait}
 }
-
-// share is how many slots one caller may have.
-func (b *bulkhead) share() int { return max(1, (b.slots+1)/2) }
 
 // acquire waits for a slot. Its error is the context's, or an *Error that says whose slots are
 // taken.
 func (b *bulkhead) acquire(ctx context.Context, caller string) (release func(), err error) {
 	b.mu.Lock()
-	if b.fits(caller) {
-		b.take(caller)
+	if b.slots.take(caller) {
 		b.mu.Unlock()
 		return b.releaseOf(caller), nil
 	}
@@ -83,16 +77,6 @@ func (b *bulkhead) wait(ctx context.Context, w *waiter) (release func(), err err
 	return nil, b.full(w.caller)
 }
 
-// fits reports whether there is a slot for a caller. It is called with mu held.
-func (b *bulkhead) fits(caller string) bool {
-	return b.used < b.slots && b.by[caller] < b.share()
-}
-
-func (b *bulkhead) take(caller string) {
-	b.used++
-	b.by[caller]++
-}
-
 // releaseOf returns what gives a slot back, once.
 func (b *bulkhead) releaseOf(caller string) func() {
 	return sync.OnceFunc(func() {
@@ -104,16 +88,12 @@ func (b *bulkhead) releaseOf(caller string) func() {
 
 // free gives a slot to who waits. It is called with mu held.
 func (b *bulkhead) free(caller string) {
-	b.used--
-	if b.by[caller]--; b.by[caller] == 0 {
-		delete(b.by, caller)
-	}
+	b.slots.leave(caller)
 	for {
-		at := slices.IndexFunc(b.queue, func(w *waiter) bool { return b.fits(w.caller) })
+		at := slices.IndexFunc(b.queue, func(w *waiter) bool { return b.slots.take(w.caller) })
 		if at < 0 {
 			return
 		}
-		b.take(b.queue[at].caller)
 		close(b.queue[at].ready)
 		b.queue = slices.Delete(b.queue, at, at+1)
 	}
@@ -121,39 +101,56 @@ func (b *bulkhead) free(caller string) {
 
 // full returns the error for a caller who finds no slot. It is called with mu held.
 func (b *bulkhead) full(caller string) error {
-	if b.by[caller] >= b.share() {
-		return busy(http.StatusTooManyRequests, b.maxWait/2, "one caller may have %d calls to this source at once, and has them: wait for their answers", b.share())
+	if share := b.slots.share(); b.slots.by[caller] >= share {
+		return busy(http.StatusTooManyRequests, b.maxWait/2, "one caller may have %d calls to this source at once, and has them: wait for their answers", share)
 	}
 	return busy(http.StatusServiceUnavailable, b.maxWait/2, "too many calls to this source are under way or wait for their turn: call again later")
 }
 
-// total bounds the calls under way, with those that wait for a slot: of one tenant to half of
-// them, so that one whose sources hang leaves room for the others.
-type total struct {
-	most int
+// slots are taken by calls, and at most half of them by those of one holder.
+type slots struct {
+	most, used int
+	by         map[string]int // in use, by holder
+}
 
-	mu   sync.Mutex
-	used int
-	by   map[string]int // by tenant
+func newSlots(n int) slots { return slots{most: n, by: map[string]int{}} }
+
+// share is how many of them one holder may have.
+func (s *slots) share() int { return max(1, (s.most+1)/2) }
+
+// take takes a slot for a holder, if there is one for it.
+func (s *slots) take(holder string) bool {
+	if s.used >= s.most || s.by[holder] >= s.share() {
+		return false
+	}
+	s.used++
+	s.by[holder]++
+	return true
+}
+
+func (s *slots) leave(holder string) {
+	s.used--
+	if s.by[holder]--; s.by[holder] == 0 {
+		delete(s.by, holder)
+	}
+}
+
+// total bounds the calls under way, with those that wait for a slot of their source: of one
+// tenant to half of them, so that one whose sources hang leaves room for the others.
+type total struct {
+	mu    sync.Mutex
+	slots slots // by tenant
 }
 
 // take reports whether there is room for a call of a tenant, which then leaves.
 func (t *total) take(tenant string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.used >= t.most || t.by[tenant] >= (t.most+1)/2 {
-		return false
-	}
-	t.used++
-	t.by[tenant]++
-	return true
+	return t.slots.take(tenant)
 }
 
 func (t *total) leave(tenant string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.used--
-	if t.by[tenant]--; t.by[tenant] == 0 {
-		delete(t.by, tenant)
-	}
+	t.slots.leave(tenant)
 }

@@ -4,7 +4,7 @@ import "testing"
 
 // A tenant whose calls hang leaves room for those of others.
 func TestATenantHasHalfOfAllCalls(t *testing.T) {
-	all := total{most: 4, by: map[string]int{}}
+	all := total{slots: newSlots(4)}
 	take := func(tenant string, want bool) {
 		t.Helper()
 		if got := all.take(tenant); got != want {
@@ -22,7 +22,7 @@ func TestATenantHasHalfOfAllCalls(t *testing.T) {
 	for _, tenant := range []string{"acme", "other", "other", "third"} {
 		all.leave(tenant)
 	}
-	if all.used != 0 || len(all.by) != 0 {
-		t.Errorf("left: %d, %v", all.used, all.by)
+	if all.slots.used != 0 || len(all.slots.by) != 0 {
+		t.Errorf("left: %d, %v", all.slots.used, all.slots.by)
 	}
 }

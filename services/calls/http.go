@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -52,23 +51,27 @@ func lost(ctx context.Context, err error, unsent bool) error {
 	return &source.CallError{Unsent: unsent, Err: err}
 }
 
-// address sets the operation of an HTTP API and the address that it is called at: the first of
-// its document, or that of the settings. One on another host than the source has is somebody
+// address sets the address that an operation of an HTTP API is called at: the first of its
+// document, or that of the settings. One on another host than the source has is somebody
 // else's word, as a source is that another one has found: it reaches no address that the
 // source's user has not asked for.
-func (c *call) address() (err error) {
+func (c *call) address() error {
 	if c.to.spec.Kind != source.OpenAPI {
 		return nil
 	}
-	if c.operation, err = operation.Parse(c.raw); err != nil {
-		return refused(http.StatusConflict, "the operation cannot be called: %s", err)
+	if c.unreadable != nil {
+		return refused(http.StatusConflict, "the operation cannot be called: %s", c.unreadable)
 	}
 	if c.server = c.to.server; c.server != "" {
 		return nil
 	}
-	c.server, err = serverOf(c.operation)
+	servers := c.operation.Servers()
+	if len(servers) == 0 {
+		return refused(http.StatusConflict, "the tool's document names no server with an address")
+	}
+	c.server = servers[0]
 	c.to.found = c.to.found || hostOf(c.server) != hostOf(c.to.spec.URL)
-	return err
+	return nil
 }
 
 // hostOf returns the host of an address, without its port.
@@ -78,18 +81,6 @@ func hostOf(address string) string {
 		return ""
 	}
 	return strings.ToLower(u.Hostname())
-}
-
-func serverOf(op *operation.Operation) (string, error) {
-	servers := op.Servers()
-	at := slices.IndexFunc(servers, func(server string) bool {
-		u, err := url.Parse(server)
-		return err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http")
-	})
-	if at < 0 {
-		return "", refused(http.StatusConflict, "the tool's document names no server with an address")
-	}
-	return servers[at], nil
 }
 
 // maxRedirects bounds the redirects of a call.

@@ -47,7 +47,7 @@ func Routes(api huma.API, s *Service) {
 	})
 }
 
-// problem of a call is an RFC 9457 problem with the outcome.
+// callProblem is an RFC 9457 problem with the outcome of a call.
 type callProblem struct {
 	huma.ErrorModel
 	Outcome schema.CallOutcome `json:"outcome"`

@@ -107,7 +107,7 @@ func New(cfg Config, deps Deps) *Service {
 		cfg: cfg, deps: deps, metrics: newMetrics(deps.Registerer),
 		idempotency: &idempotency{store: deps.Idempotency, keep: cfg.Idempotency, now: deps.Now, log: deps.Logger},
 		health:      newHealth(deps.Now), searches: newSearches(deps.Now),
-		reports: make(chan report, maxReports), total: total{most: cfg.MaxCalls, by: map[string]int{}}, upstreams: map[sourceKey]*upstream{},
+		reports: make(chan report, maxReports), total: total{slots: newSlots(cfg.MaxCalls)}, upstreams: map[sourceKey]*upstream{},
 	}
 	s.pool = &pool{open: s.open, now: deps.Now, entries: map[connKey]*entry{}}
 	return s
@@ -207,8 +207,9 @@ type call struct {
 	hints  toolschema.Hints
 	to     target
 
-	operation *operation.Operation // of an HTTP API
-	server    string               // that it is called at
+	operation  *operation.Operation // of an HTTP API
+	unreadable error                // why there is none
+	server     string               // that it is called at
 }
 
 // call finds the tool, and calls it if everything allows it.
@@ -247,12 +248,23 @@ func (c *call) check() error {
 	arguments, err := toolschema.Arguments(c.Arguments)
 	if err == nil {
 		c.Arguments = arguments
-		err = toolschema.Check(toolschema.Of(c.tool.Format, c.raw, &c.tool.Document).Input, arguments)
+		err = toolschema.Check(c.input(), arguments)
 	}
 	if wrong := (*toolschema.Problems)(nil); errors.As(err, &wrong) {
 		return invalid(wrong)
 	}
 	return nil
+}
+
+// input returns the schema of the arguments. It reads the operation of an HTTP API, once for
+// this and for its request.
+func (c *call) input() json.RawMessage {
+	if c.tool.Format == source.OpenAPI {
+		if c.operation, c.unreadable = operation.Parse(c.raw); c.unreadable == nil {
+			return c.operation.Input()
+		}
+	}
+	return toolschema.Of(c.tool.Format, c.raw, &c.tool.Document).Input
 }
 
 // attempt makes a call once there is a slot for it.

@@ -295,7 +295,7 @@ func TestASourceThatHangsHoldsNobodyElseUp(t *testing.T) {
 		t.Errorf("calls ended as %v", ends)
 	}
 	t.Logf("%v", ends)
-	if n := b.total.used + b.inUse("good") + b.inUse("slow"); n != 0 {
+	if n := b.total.slots.used + b.inUse("good") + b.inUse("slow"); n != 0 {
 		t.Errorf("%d slots are still taken", n)
 	}
 }
@@ -310,7 +310,7 @@ func (b *bench) inUse(from string) int {
 	}
 	g.bulkhead.mu.Lock()
 	defer g.bulkhead.mu.Unlock()
-	return g.used
+	return g.slots.used
 }
 
 // process waits until something holds.

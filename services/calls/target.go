@@ -34,6 +34,7 @@ type target struct {
 	name   string // of the source, or of the provider behind a colon
 	spec   source.Spec
 	found  bool
+	state  string
 	server string // of an HTTP API, in place of what its document says
 }
 
@@ -77,7 +78,7 @@ func (s *Service) locate(e *schema.Entity) (target, error) {
 	case of.State == paused, of.State == removing, of.State == refusedNow:
 		return target{}, refused(http.StatusConflict, "its source %s is %s: `toolstream sources show %s` says why", e.From, of.State, e.From)
 	}
-	return target{name: e.From, spec: of.Spec, found: of.Found}, callableAt(e.Format, of.Kind)
+	return target{name: e.From, spec: of.Spec, found: of.Found, state: of.State}, callableAt(e.Format, of.Kind)
 }
 
 // callable reports whether tools are called at sources of a kind.
@@ -118,8 +119,8 @@ func (s *Service) connection(may *permissions, e *schema.Entity, raw json.RawMes
 
 // reachable says what is known to keep calls from a source.
 func (s *Service) reachable(e *schema.Entity, to target) error {
-	if of, ok := s.deps.Sources(e.Tenant, e.From); ok && to.name == e.From && (of.State == stale || of.State == authNeeded) {
-		return fmt.Errorf("its source %s is %s", e.From, of.State)
+	if to.state == stale || to.state == authNeeded {
+		return fmt.Errorf("its source %s is %s", e.From, to.state)
 	}
 	if s.circuitOpen(sourceKey{e.Tenant, to.name}) {
 		return errors.New("its source does not answer, and is tried again shortly")
