@@ -1,7 +1,6 @@
 package query
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -229,13 +228,11 @@ func together(w *schema.Wanted, forms []json.RawMessage) json.RawMessage {
 
 // encoded returns a value as JSON that a model reads: without escapes for HTML.
 func encoded(v any) json.RawMessage {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	out, err := jsondoc.Plain(v)
+	if err != nil {
 		return json.RawMessage("null") // a schema is JSON, and the rest are strings
 	}
-	return bytes.TrimSpace(out.Bytes())
+	return out
 }
 
 // budget is what an answer may still take.

@@ -1,9 +1,6 @@
 package servers
 
-import (
-	"context"
-	_ "embed"
-)
+import _ "embed"
 
 // AgentsName is that of the programs with which agents use toolstream in tests: clients of
 // MCP, and frameworks for agents.
@@ -18,8 +15,4 @@ var (
 	agentsPip []byte
 )
 
-func agentsRecipe() recipe {
-	return recipe{name: AgentsName, version: versionOf(agentsLock, agentsPip), make: func(ctx context.Context, home string) error {
-		return installPackages(ctx, home, agentsNPM, agentsLock, agentsPip)
-	}}
-}
+func agentsRecipe() recipe { return packagesRecipe(AgentsName, agentsNPM, agentsLock, agentsPip) }

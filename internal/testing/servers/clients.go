@@ -1,9 +1,6 @@
 package servers
 
-import (
-	"context"
-	_ "embed"
-)
+import _ "embed"
 
 // ClientsName is that of the programs that lint the OpenAPI document, make clients of it,
 // and check and test those.
@@ -18,8 +15,4 @@ var (
 	clientsPip []byte
 )
 
-func clientsRecipe() recipe {
-	return recipe{name: ClientsName, version: versionOf(clientsLock, clientsPip), make: func(ctx context.Context, home string) error {
-		return installPackages(ctx, home, clientsNPM, clientsLock, clientsPip)
-	}}
-}
+func clientsRecipe() recipe { return packagesRecipe(ClientsName, clientsNPM, clientsLock, clientsPip) }

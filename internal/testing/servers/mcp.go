@@ -26,7 +26,7 @@ var (
 )
 
 func mcpRecipe() recipe {
-	return recipe{name: MCPName, version: versionOf(npmLock, pipPackages), make: makeMCP}
+	return packagesRecipe(MCPName, npmPackages, npmLock, pipPackages)
 }
 
 // npmInstall are the arguments with which npm installs what a lock names.
@@ -48,8 +48,11 @@ func versionOf(files ...[]byte) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-func makeMCP(ctx context.Context, home string) error {
-	return installPackages(ctx, home, npmPackages, npmLock, pipPackages)
+// packagesRecipe is that of programs which npm and pip install as files of theirs say.
+func packagesRecipe(name string, npmPackages, npmLock, pipPackages []byte) recipe {
+	return recipe{name: name, version: versionOf(npmLock, pipPackages), make: func(ctx context.Context, home string) error {
+		return installPackages(ctx, home, npmPackages, npmLock, pipPackages)
+	}}
 }
 
 // installPackages installs what files of npm and pip name.

@@ -1,14 +1,13 @@
 package rewriting
 
 import (
-	"bytes"
 	"crypto/sha256"
 	_ "embed" // the prompt is files
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/toolstream/toolstream/internal/jsondoc"
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -150,11 +149,9 @@ func toolOf(d *schema.Document) tool {
 // encode returns JSON that leaves <, > and & as they are: escaped, they cost
 // tokens.
 func encode(v any) (string, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	out, err := jsondoc.Plain(v)
+	if err != nil {
 		return "", fmt.Errorf("rewriting: %w", err)
 	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+	return string(out), nil
 }

@@ -3,7 +3,6 @@
 package answer
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -209,9 +208,5 @@ func (s Shape) JSON(a *Answer) (json.RawMessage, error) {
 	case len(s.Parameters) > 0:
 		out["parameters"] = byName
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(out)
-	return bytes.TrimSpace(b.Bytes()), err
+	return jsondoc.Plain(out)
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/toolstream/toolstream/internal/jsondoc"
 	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/answer"
@@ -163,13 +164,11 @@ func (q *Question) source() (told string, whole bool) {
 
 // compact writes a value as JSON, without escapes that only HTML needs.
 func compact(v any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
+	out, err := jsondoc.Plain(v)
+	if err != nil {
 		return "" // no value here fails
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(out)
 }
 
 // seen drops characters that a reader does not see, and shortens long runs of

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"slices"
@@ -79,13 +78,11 @@ func jsonText(v any) string {
 	if v == nil {
 		return ""
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	out, err := jsondoc.Plain(v)
+	if err != nil {
 		return ""
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(out)
 }
 
 // shortText returns a value's JSON text, nothing where that is too long to be shown: any
