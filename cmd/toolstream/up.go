@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/app"
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -64,7 +65,7 @@ func (c *console) up(cmd *cobra.Command, cfg config.Config, f upFlags) error {
 		return inUse(cmd, err)
 	}
 	if app.LogsJSON(cfg.Log, c.err) && f.try == "" {
-		log.Info("toolstream listens", "url", embedded.URL(), "nats", embedded.NATS(), "data", cfg.Data, "version", buildVersion().Version)
+		log.Info("toolstream listens", "url", embedded.URL(), "console", embedded.URL()+httpserver.ConsolePath, "nats", embedded.NATS(), "data", cfg.Data, "version", buildVersion().Version)
 	} else {
 		c.greet(embedded, cfg)
 	}
@@ -104,6 +105,7 @@ func (c *console) beginProcess(ctx context.Context, cfg config.Config) (_ *slog.
 
 func (c *console) greet(e *app.Embedded, cfg config.Config) {
 	c.notef("toolstream listens on %s (API: %s/openapi.json)\n", e.URL(), e.URL())
+	c.notef("console %s%s\n", e.URL(), httpserver.ConsolePath)
 	if e.NATS() != "" {
 		c.notef("NATS listens on %s\n", e.NATS())
 	}

@@ -40,6 +40,7 @@ import (
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/web"
 )
 
 // The services.
@@ -179,12 +180,16 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 		metrics = p.indexes
 	}
 	httpserver.CompleteDocument(api, p.cfg.Auth.OIDC.Issuer)
+	console, err := p.console()
+	if err != nil {
+		return err
+	}
 	httpserver.AddHealth(api, mux, p.whyNotReady, p.metrics, metrics)
 	p.handler = httpserver.Handler(mux, httpserver.Config{
 		Audit: p.auditLog(), AuditShare: p.cfg.Audit.Searches,
 		Credentials: p.credentials, Issuer: p.cfg.Auth.OIDC.Issuer, Resource: p.cfg.Auth.OIDC.Audience, Hosts: p.cfg.Auth.Hosts, Loopback: config.Loopback(p.cfg.Listen),
 		Limiter: p.limiter, Closed: p.fences.Erasing, Traces: p.traces, Logger: p.log, Registerer: p.metrics,
-		MCP: p.mcpServer(),
+		MCP: p.mcpServer(), Console: console,
 	})
 	sender, err := p.sender(ctx, metrics, name...)
 	if err != nil {
@@ -196,6 +201,14 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 		return fmt.Errorf("listen on %s: %w; name another address with --listen", p.cfg.Listen, err)
 	}
 	return nil
+}
+
+// console returns the console of a process that answers searches, nil in another one.
+func (p *process) console() (httpserver.Console, error) {
+	if !p.serves(QueryService) {
+		return nil, nil
+	}
+	return httpserver.OpenConsole(web.Files())
 }
 
 // openCredentials reads by what callers prove who they are.

@@ -27,6 +27,8 @@ type Config struct {
 	AuditShare float64                  // of reads that are recorded, 0 to 1
 	Closed     func(tenant string) bool // a tenant about which nothing is answered for the moment; nil: there is none
 
+	Console Console // nil: there is none
+
 	// MCP makes the handler of MCPPath, which asks the API for its callers; nil: there is none.
 	MCP func(api http.RoundTripper) http.Handler
 
@@ -46,6 +48,7 @@ func Handler(mux *Mux, c Config) http.Handler {
 		known.ofMCP = describeResource(mux, MCPResource(c.Resource), c.Issuer)
 		mux.Handle(MCPPath, c.MCP(inside(mux, c, panics)))
 	}
+	c.Console.serve(mux)
 	for _, wrap := range []func(http.Handler) http.Handler{ // from the innermost to the outermost
 		c.Limiter.wrap,
 		func(h http.Handler) http.Handler { return refuseClosed(c.Closed, h) },
