@@ -1,0 +1,12 @@
+// The states of versions of weights, in words.
+export const states: Record<string, { name: string; kind: "good" | "warn" | "bad" | "plain" | "accent"; about: string }> = {
+  live: { name: "live", kind: "good", about: "Searches rank by it." },
+  shadow: { name: "on trial", kind: "accent", about: "It ranks new searches beside the live version; nobody sees its ranking." },
+  refused: { name: "refused", kind: "warn", about: "It was not better than the live version." },
+  replaced: { name: "replaced", kind: "plain", about: "A later version took its place." },
+  rolled_back: { name: "rolled back", kind: "warn", about: "It was live, and was taken back." },
+  kept: { name: "kept", kind: "plain", about: "Nothing more is known of it." },
+};
+
+/** 0.0123 → "+0.012". */
+export const signed = (n: number) => (n > 0 ? "+" : n < 0 ? "−" : "") + Math.abs(n).toFixed(3);
