@@ -1,1 +1,0 @@
-import{a as e,i as t}from"./index-D73Ij6KE.js";import{t as n}from"./Page-CJhkulMy.js";var r=e(`<p class="muted">This page is being built.</p>`);function i(e){n(e,{title:`Sources`,children:(e,n)=>{var i=r();t(e,i)},$$slots:{default:!0}})}export{i as default};
