@@ -19,6 +19,7 @@ import (
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/embedding"
+	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/indexmgr"
 	"github.com/toolstream/toolstream/internal/policy"
@@ -236,6 +237,7 @@ func (p *process) buildQuery(ctx context.Context) error {
 		p.indexes.Routes(api)
 		(&policy.API{Store: p.policy, Tools: p.query.Tools}).Routes(api)
 		p.pins().Routes(api)
+		(&httpserver.Sessions{Credentials: p.credentials, SignIn: p.signIn, Logger: p.log}).Routes(api)
 		(&registry.Registry{Sources: p.reporter.Sources, Providers: p.query}).Routes(api)
 	}
 	return p.answer(natsadapter.Config{

@@ -17,6 +17,7 @@ import (
 	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/indexmgr"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/registry"
@@ -193,6 +194,7 @@ func (s *Served) peers() []peer {
 			(*indexmgr.Manager)(nil).Routes(api)
 			(*registry.Registry)(nil).Routes(api)
 			(*policy.API)(nil).Routes(api)
+			(*httpserver.Sessions)(nil).Routes(api)
 		}},
 		{TrainerService, s.cfg.Peers.Trainer, func(api huma.API) { trainer.Routes(api, nil) }},
 	}

@@ -79,6 +79,7 @@ type process struct {
 	toPeers *http.Transport
 
 	credentials httpserver.Credentials
+	signIn      httpserver.SignIn // nil: people sign in with tokens
 	limits      config.Quotas
 	limiter     *httpserver.Limiter
 
@@ -213,7 +214,7 @@ func (p *process) console() (httpserver.Console, error) {
 
 // openCredentials reads by what callers prove who they are.
 func (p *process) openCredentials() (err error) {
-	if p.credentials.Provider, err = p.provider(); err != nil {
+	if err = p.openProvider(); err != nil {
 		return config.Wrong{Err: err}
 	}
 	if p.credentials.Certificates, err = p.certificates(); err != nil {
@@ -227,17 +228,27 @@ func (p *process) openCredentials() (err error) {
 	return nil
 }
 
-// provider returns the identity provider of the settings, or nil.
-func (p *process) provider() (httpserver.Provider, error) {
+// openProvider makes the identity provider of the settings, if there is one.
+func (p *process) openProvider() error {
 	o := p.cfg.Auth.OIDC
 	if o.Issuer == "" {
-		return nil, nil
+		return nil
 	}
 	roles, err := o.RoleOf()
-	return oidc.New(oidc.Config{
+	if err != nil {
+		return err
+	}
+	provider := oidc.New(oidc.Config{
 		Issuer: o.Issuer, Audiences: []string{o.Audience, httpserver.MCPResource(o.Audience)}, Algorithms: o.Algorithms, Skew: o.Skew,
 		TenantClaim: o.TenantClaim, SubjectClaim: o.SubjectClaim, GroupsClaim: o.GroupsClaim, Roles: roles,
-	}), err
+	})
+	p.credentials.Provider = provider
+	if o.ClientID == "" {
+		return nil
+	}
+	secret, err := o.ClientSecret()
+	p.signIn = provider.SignIn(oidc.Client{ID: o.ClientID, Secret: secret, Scopes: o.Scopes, Resource: o.Audience})
+	return err
 }
 
 // certificates returns the callers of the settings that prove themselves by one, or nil.

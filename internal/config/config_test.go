@@ -79,6 +79,8 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"auth: {oidc: {issuer: \"https://id\", audience: a, algorithms: [none]}}\n", `auth.oidc.algorithms is "none"`},
 		{"auth: {oidc: {issuer: \"https://id\", audience: a, algorithms: [HS256]}}\n", `auth.oidc.algorithms is "HS256"`},
 		{"auth: {oidc: {issuer: \"https://id\", audience: a, roles: [admins=root]}}\n", "auth.oidc.roles"},
+		{"auth: {oidc: {client_id: toolstream}}\n", "set auth.oidc.issuer"},
+		{"auth: {oidc: {issuer: \"https://id\", audience: a, client_secret_file: f}}\n", "set auth.oidc.client_id"},
 		{"nats: {listen: \"4222\"}\n", `nats.listen "4222"`},
 		{"nats: {replicas: 0}\n", "nats.replicas 0"},
 		{"nats: {prefix: \"a.b\"}\n", `nats.prefix "a.b"`},

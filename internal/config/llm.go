@@ -17,13 +17,18 @@ func (l LLM) Key() (string, error) {
 	if l.APIKeyFile == "" {
 		return l.APIKey, nil
 	}
-	raw, err := os.ReadFile(l.APIKeyFile)
+	return oneLine("llm.api_key_file", l.APIKeyFile)
+}
+
+// oneLine reads the secret that a file holds, which a setting names.
+func oneLine(setting, file string) (string, error) {
+	raw, err := os.ReadFile(file)
 	if err != nil {
-		return "", Wrong{fmt.Errorf("config: llm.api_key_file: %w", err)}
+		return "", Wrong{fmt.Errorf("config: %s: %w", setting, err)}
 	}
-	key := strings.TrimSpace(string(raw))
-	if key == "" || strings.ContainsAny(key, "\r\n") {
-		return "", Wrong{fmt.Errorf("config: llm.api_key_file %q holds no key: it is one line", l.APIKeyFile)}
+	secret := strings.TrimSpace(string(raw))
+	if secret == "" || strings.ContainsAny(secret, "\r\n") {
+		return "", Wrong{fmt.Errorf("config: %s %q holds no secret: it is one line", setting, file)}
 	}
-	return key, nil
+	return secret, nil
 }

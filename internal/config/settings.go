@@ -167,6 +167,10 @@ type OIDC struct {
 	SubjectClaim string        `name:"subject_claim" default:"sub" help:"claim that names the caller in its tenant, the same"`
 	GroupsClaim  string        `name:"groups_claim" default:"groups" help:"claim that names the caller's groups, the same"`
 	Roles        []string      `name:"roles" help:"roles of groups: GROUP=ROLE, a list, or separated by commas; the group * is every caller, and the highest role counts"`
+
+	ClientID         string   `name:"client_id" help:"client that the provider knows this server by: with it people sign in to the console at the provider, which sends them back to ADDRESS/v1/session:callback; empty: they sign in with a token"`
+	ClientSecretFile string   `name:"client_secret_file" help:"file that holds its secret; empty: it has none"`
+	Scopes           []string `name:"scopes" help:"scopes that a sign-in asks for beside openid: a list, or separated by commas"`
 }
 
 // Events says which events are taken.

@@ -113,7 +113,12 @@ func (a Auth) validate() error {
 	if a.Mode == "none" && !a.Open() {
 		return errors.New("auth.mode is none, but auth.tokens_file, auth.oidc.issuer or auth.certificates.ca_file is set: take one of them away")
 	}
-	if a.OIDC.Issuer == "" {
+	switch {
+	case a.OIDC.ClientSecretFile != "" && a.OIDC.ClientID == "":
+		return errors.New("auth.oidc.client_secret_file is set: set auth.oidc.client_id to whose secret it is")
+	case a.OIDC.ClientID != "" && a.OIDC.Issuer == "":
+		return errors.New("auth.oidc.client_id is set: set auth.oidc.issuer to the provider that knows it")
+	case a.OIDC.Issuer == "":
 		return nil
 	}
 	if !Confidential(a.OIDC.Issuer) {
@@ -166,6 +171,14 @@ func (o OIDC) RoleOf() (map[string]identity.Role, error) {
 		roles[entry[:at]] = identity.Role(entry[at+1:])
 	}
 	return roles, nil
+}
+
+// ClientSecret returns the secret of the client, "" where it has none.
+func (o OIDC) ClientSecret() (string, error) {
+	if o.ClientSecretFile == "" {
+		return "", nil
+	}
+	return oneLine("auth.oidc.client_secret_file", o.ClientSecretFile)
 }
 
 // Quotas are the limits of tenants as numbers.

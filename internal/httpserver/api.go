@@ -81,8 +81,8 @@ func plainNames(v any) {
 var pathSeparators = strings.NewReplacer(".", "․", "[", "［", "]", "］") // one dot leader, fullwidth brackets
 
 // refuseUnknownParameters lets a mistyped query parameter fail by its name. Senders of
-// events have parameters of their own in the address that they were given, and readers of
-// the registry those of other registries.
+// events have parameters of their own in the address that they were given, readers of
+// the registry those of other registries, and identity providers some that they add.
 func refuseUnknownParameters(_ *huma.OpenAPI, op *huma.Operation) {
-	op.RejectUnknownQueryParameters = op.OperationID != "receive-events" && !strings.HasPrefix(op.Path, RegistryPath)
+	op.RejectUnknownQueryParameters = op.OperationID != "receive-events" && op.OperationID != callbackID && !strings.HasPrefix(op.Path, RegistryPath)
 }

@@ -42,6 +42,7 @@ type audited struct {
 	path      string           // as it was sent
 	address   string
 	reason    string // of a refusal
+	refused   bool   // a credential is, whatever is answered
 	passed    bool   // nothing was done here: another process records it, or nobody did it
 }
 
@@ -117,7 +118,7 @@ func (a *audited) record(status int) error {
 	if span := oteltrace.SpanContextFromContext(a.ctx); span.HasTraceID() {
 		e.Trace = span.TraceID().String()
 	}
-	refused := status == http.StatusUnauthorized || status == http.StatusForbidden
+	refused := a.refused || status == http.StatusUnauthorized || status == http.StatusForbidden
 	hidden := e.Decision == audit.Denied && !refused // the caller named what is not for it to find
 	if refused {
 		e.Decision = audit.Denied

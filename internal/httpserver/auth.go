@@ -68,17 +68,25 @@ type credentials struct {
 
 // authenticate puts the caller of a request into its context, and refuses requests of which
 // it is not known. A request that has an Authorization is that of its bearer token, whatever
-// certificate the client shows: a service shows its own where it passes on a request.
+// certificate the client shows: a service shows its own where it passes on a request. A cookie
+// of a session counts as an Authorization where there is none.
 func authenticate(c credentials, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c.none() {
 			next.ServeHTTP(w, as(r, identity.Anybody))
 			return
 		}
-		if provesItself(r) || !ofTenant(r) {
+		if provesItself(r) || signsIn(r) || !ofTenant(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
+		taken, err := takeSession(r)
+		if err != nil {
+			note(r.Context(), func(a *audited) { a.reason = err.Error() })
+			WriteProblem(w, http.StatusForbidden, err.Error())
+			return
+		}
+		r = taken
 		if c.Certificates != nil && r.Header.Get("Authorization") == "" && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 			ctx, caller, err := certified(c.Certificates, r)
 			if err != nil {
@@ -90,6 +98,13 @@ func authenticate(c credentials, next http.Handler) http.Handler {
 		}
 		token := bearer(r)
 		caller, provided, err := c.prove(r.Context(), token)
+		if err != nil && asksWho(r) && (r.Method == http.MethodDelete || !errors.Is(err, identity.ErrUnavailable)) {
+			if r.Method != http.MethodDelete && r.Header.Get("Authorization") != "" { // who guesses is recorded here, too
+				note(r.Context(), func(a *audited) { a.refused, a.reason = true, identity.ErrInvalid.Error() })
+			}
+			next.ServeHTTP(w, r)
+			return
+		}
 		if err != nil {
 			c.refuse(w, r, token, err)
 			return

@@ -44,6 +44,7 @@ func described() []*huma.Tag {
 		{Name: "audit", Description: "Who did what."},
 		{Name: "tenants", Description: "Export and erase a tenant."},
 		{Name: "operations", Description: "How the deployment is doing."},
+		{Name: "session", Description: "Who calls, and how browsers sign in."},
 		{Name: "health", Description: "For probes and for Prometheus: outside of the API, without a credential."},
 	}
 }
@@ -54,7 +55,7 @@ const certificate = "certificate"
 func schemes() map[string]*huma.SecurityScheme {
 	return map[string]*huma.SecurityScheme{
 		identity.Scheme: {Type: "http", Scheme: identity.Scheme, Description: "A token of the file of tokens, or an access token (JWT) of the identity provider. " +
-			"It decides the tenant, the subject and the role. An operation names the role that it needs. A server without authentication takes every caller for an admin."},
+			"It decides the tenant, the subject and the role. A browser that has signed in sends it as a cookie (/v1/session). An operation names the role that it needs. A server without authentication takes every caller for an admin."},
 		certificate: {Type: "mutualTLS", Description: "A client certificate, where the server asks for one. It says who calls as a token does."},
 	}
 }

@@ -31,11 +31,17 @@ func guardAnswers(next http.Handler) http.Handler {
 		if ofTenant(r) {
 			h.Set(cacheField, "no-store")
 		}
-		if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+		if secure(r) {
 			h.Set(secureField, "max-age=31536000")
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// secure reports whether a request came by TLS, to this server or to a proxy before it. Who
+// sends the field without a proxy says so of itself alone.
+func secure(r *http.Request) bool {
+	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 }
 
 // ofTenant reports whether what is asked for depends on who asks.

@@ -123,8 +123,8 @@ func NewLimiter(c Limits, reg prometheus.Registerer) *Limiter {
 // that prove themselves otherwise, to one operation, are none of a tenant: they share
 // buckets of their own.
 func limited(ctx context.Context) identity.Caller {
-	c := identity.From(ctx)
-	if c.Subject == "" && c.Role == "" {
+	c, known := caller(ctx)
+	if !known {
 		return identity.Caller{}
 	}
 	return c

@@ -63,6 +63,7 @@ func toPeer(name string, peer *url.URL, transport *http.Transport, propagator pr
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(peer)
 			r.SetXForwarded()
+			r.Out.Header.Del("Origin") // judged here: the peer has another name
 			passOn(r.Out.Header, r.In.Context())
 			keepCredential(r.Out.Header, r.In.Header)
 			propagator.Inject(r.Out.Context(), propagation.HeaderCarrier(r.Out.Header))

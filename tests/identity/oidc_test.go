@@ -8,14 +8,17 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 )
@@ -25,11 +28,12 @@ type provider struct {
 	*process.Program // nil: it was not started yet
 	home             string
 	port, settings   string
+	redirects        []string // where the client console is sent back to
 }
 
 func newProvider(t *testing.T) *provider {
 	t.Helper()
-	return &provider{home: provisioned(t, servers.IdentityName), port: process.FreePort(t), settings: filepath.Join(t.TempDir(), "settings.json")}
+	return &provider{home: provisioned(t, servers.IdentityName), port: process.FreePort(t), settings: filepath.Join(t.TempDir(), "settings.json"), redirects: []string{}}
 }
 
 func (p *provider) issuer() string { return "http://127.0.0.1:" + p.port }
@@ -42,7 +46,7 @@ func (p *provider) begin(t *testing.T, kid string, seconds int) *rsa.PublicKey {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(map[string]any{"seconds": seconds, "keys": []any{jose.JSONWebKey{Key: key, KeyID: kid, Algorithm: "RS256", Use: "sig"}}})
+	text, err := json.Marshal(map[string]any{"seconds": seconds, "redirects": p.redirects, "keys": []any{jose.JSONWebKey{Key: key, KeyID: kid, Algorithm: "RS256", Use: "sig"}}})
 	if err == nil {
 		err = os.WriteFile(p.settings, text, 0o600)
 	}
@@ -156,4 +160,67 @@ func TestAPersonLogsIn(t *testing.T) {
 	if ok, said := s.run(t, "tools", "list"); ok || !strings.Contains(said, "401") {
 		t.Errorf("after the end: %s", said)
 	}
+}
+
+// A browser signs in to the console, and is signed in again without being asked when its token
+// has expired.
+func TestABrowserSignsIn(t *testing.T) {
+	p := newProvider(t)
+	t.Setenv("TOOLSTREAM_AUTH_OIDC_CLIENT_ID", "console")
+	t.Setenv("TOOLSTREAM_AUTH_OIDC_SCOPES", "tools")
+	s := started(t, p.issuer())
+	p.redirects = []string{s.url + "/v1/session:callback"}
+	if resp := s.get(t, http.DefaultClient, "/v1/session:login"); resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("before the provider runs: %s", resp.Status)
+	}
+	p.begin(t, "first", 2)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	if got := s.session(t, browser); got.Authenticated || !slices.Equal(got.SignIn, []string{"token", "oidc"}) {
+		t.Errorf("before: %+v", got)
+	}
+	begin := s.url + "/v1/session:login?return=" + url.QueryEscape("/console/#/tools")
+	page := approve(t, browser, begin, map[string]string{"login": "ada", "password": "any"})
+	if !strings.Contains(page, `content="0;url=/console/#/tools"`) {
+		t.Fatalf("%s\n%s", page, s.Log())
+	}
+	if got := s.session(t, browser); !got.Authenticated || got.Caller.Subject != "ada" || got.Caller.Tenant != "acme" || got.Caller.Role != "reader" {
+		t.Fatalf("%+v", got)
+	}
+	if resp := s.get(t, browser, "/v1/tools"); resp.StatusCode != http.StatusOK {
+		t.Errorf("with the session: %s", resp.Status)
+	}
+	process.Await(t, "the token expires", func() (bool, error) { return !s.session(t, browser).Authenticated, nil })
+	if page := approve(t, browser, begin, nil); !strings.Contains(page, "You are signed in") {
+		t.Errorf("again: %s", page)
+	}
+	if got := s.session(t, browser); !got.Authenticated {
+		t.Errorf("again: %+v", got)
+	}
+	if stranger := s.session(t, &http.Client{}); stranger.Authenticated {
+		t.Errorf("another browser: %+v", stranger)
+	}
+}
+
+// get sends a browser to a path.
+func (s toolstream) get(t *testing.T, browser *http.Client, path string) *http.Response {
+	t.Helper()
+	resp, err := browser.Get(s.url + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+func (s toolstream) session(t *testing.T, browser *http.Client) (out httpserver.Session) {
+	t.Helper()
+	resp := s.get(t, browser, "/v1/session")
+	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s %v", resp.Status, err)
+	}
+	return out
 }

@@ -110,7 +110,11 @@ func (s toolstream) login(t *testing.T, user map[string]string, args ...string) 
 		all.WriteString(lines.Text() + "\n")
 		if at := strings.TrimPrefix(lines.Text(), "or open "); at != lines.Text() && !approved {
 			approved = true
-			approve(t, at, user)
+			jar, err := cookiejar.New(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			approve(t, &http.Client{Jar: jar}, at, user)
 		}
 	}
 	if err := cmd.Wait(); err != nil {
@@ -118,14 +122,10 @@ func (s toolstream) login(t *testing.T, user map[string]string, args ...string) 
 	}
 }
 
-// approve sends the forms of a provider, with a user's fields, until there are no more.
-func approve(t *testing.T, address string, user map[string]string) {
+// approve sends the forms of a provider, with a user's fields, until there are no more. It
+// returns the last page.
+func approve(t *testing.T, browser *http.Client, address string, user map[string]string) string {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	browser := &http.Client{Jar: jar}
 	resp, err := browser.Get(address)
 	for range 10 {
 		if err != nil {
@@ -138,7 +138,7 @@ func approve(t *testing.T, address string, user map[string]string) {
 		}
 		action, fields := form(t, string(page))
 		if action == "" {
-			return
+			return string(page)
 		}
 		for name := range fields {
 			if value, ok := user[name]; ok {
@@ -152,6 +152,7 @@ func approve(t *testing.T, address string, user map[string]string) {
 		resp, err = browser.PostForm(at.String(), fields)
 	}
 	t.Fatalf("%s still asks", resp.Request.URL)
+	return ""
 }
 
 // form returns where the first form of a page is sent, and its fields; "" without one.

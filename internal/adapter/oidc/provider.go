@@ -40,7 +40,13 @@ type Provider struct {
 	client *http.Client
 
 	reaching singleflight.Group
-	verifier atomic.Pointer[oidc.IDTokenVerifier] // nil: it was not reached yet
+	found    atomic.Pointer[found] // nil: it was not reached yet
+}
+
+// found is what the provider says of itself.
+type found struct {
+	provider *oidc.Provider
+	verifier *oidc.IDTokenVerifier // of access tokens
 }
 
 // New returns a provider that is not asked for anything yet.
@@ -69,11 +75,10 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Caller returns whose a token is. Its error wraps one of those of package identity.
 func (p *Provider) Caller(ctx context.Context, token string) (identity.Caller, error) {
-	verifier, err := p.reach(ctx)
-	if err != nil {
+	if err := p.reach(ctx); err != nil {
 		return identity.Caller{}, fmt.Errorf("%w: %w", identity.ErrUnavailable, err)
 	}
-	verified, err := verifier.Verify(ctx, token)
+	verified, err := p.found.Load().verifier.Verify(ctx, token)
 	if errors.As(err, new(*oidc.TokenExpiredError)) {
 		return identity.Caller{}, identity.ErrExpired
 	}
@@ -94,27 +99,31 @@ func (p *Provider) Caller(ctx context.Context, token string) (identity.Caller, e
 	return c, nil
 }
 
-// reach returns what verifies tokens, once the provider was reached. Requests that wait for
-// it share one attempt.
-func (p *Provider) reach(ctx context.Context) (*oidc.IDTokenVerifier, error) {
-	if v := p.verifier.Load(); v != nil {
-		return v, nil
+// reach asks the provider what it says of itself, unless it was reached before. Requests that
+// wait for it share one attempt.
+func (p *Provider) reach(ctx context.Context) error {
+	if p.found.Load() != nil {
+		return nil
 	}
 	_, err, _ := p.reaching.Do("", func() (any, error) {
 		// Keys are asked for long after this request.
-		found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.cfg.Issuer)
+		provider, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.cfg.Issuer)
 		if err != nil {
 			return nil, err
 		}
-		p.verifier.Store(found.Verifier(&oidc.Config{
+		p.found.Store(&found{provider, provider.Verifier(&oidc.Config{
 			SkipClientIDCheck:    true, // Caller checks the audience, of which there may be several
 			SupportedSigningAlgs: p.cfg.Algorithms,
-			Now:                  func() time.Time { return time.Now().Add(-p.cfg.Skew) }, // for a token that is not valid yet, the library allows five minutes
-		}))
+			Now:                  p.now,
+		})})
 		return nil, nil
 	})
-	return p.verifier.Load(), err
+	return err
 }
+
+// now is as late as the clock of the provider may be behind. For a token that is not valid yet,
+// the library allows five minutes.
+func (p *Provider) now() time.Time { return time.Now().Add(-p.cfg.Skew) }
 
 // caller reads the claims.
 func (p *Provider) caller(claims map[string]any) (identity.Caller, error) {

@@ -1,11 +1,12 @@
 // An identity provider on loopback, for tests: node provider.mjs PORT FILE. The file holds
-// {keys, seconds} in JSON: the private keys (JWK), of which the first one signs, and how long
-// an access token is valid. The client robot has a secret; people log in by toolstream.
+// {keys, seconds, redirects} in JSON: the private keys (JWK), of which the first one signs, how
+// long an access token is valid, and where people are sent back to who sign in by the client
+// console. The client robot has a secret; people log in by toolstream.
 import { readFileSync } from 'node:fs';
 import Provider from 'oidc-provider';
 
 const [port, file] = process.argv.slice(2);
-const { keys, seconds } = JSON.parse(readFileSync(file));
+const { keys, seconds, redirects } = JSON.parse(readFileSync(file));
 const provider = new Provider(`http://127.0.0.1:${port}`, {
   jwks: { keys },
   cookies: { keys: ['loopback'] },
@@ -18,6 +19,10 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
     {
       client_id: 'robot', client_secret: 'robot-secret', redirect_uris: [], response_types: [],
       grant_types: ['client_credentials'],
+    },
+    {
+      client_id: 'console', token_endpoint_auth_method: 'none', redirect_uris: redirects, response_types: ['code'],
+      grant_types: ['authorization_code'], application_type: 'native',
     },
   ],
   findAccount: (_ctx, id) => ({ accountId: id, claims: () => ({ sub: id }) }),

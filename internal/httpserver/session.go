@@ -1,0 +1,415 @@
+package httpserver
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"golang.org/x/oauth2"
+
+	"github.com/toolstream/toolstream/internal/audit"
+	"github.com/toolstream/toolstream/internal/identity"
+)
+
+// Paths of the session of a browser.
+const (
+	sessionPath  = "/v1/session"
+	beginPath    = sessionPath + ":login"
+	callbackPath = sessionPath + ":callback"
+)
+
+// Cookies. Where a browser comes by TLS, their names begin with securePrefix: no other host,
+// and nobody on the way, can then set one (RFC 6265bis, section 4.1.3.2).
+const (
+	sessionCookie = "toolstream_session"
+	loginCookie   = "toolstream_login_" // and the state of the sign-in
+	securePrefix  = "__Host-"
+)
+
+const (
+	maxCookie = 4000             // bytes of a token: browsers drop a cookie of more than 4096
+	maxReturn = 1000             // bytes of an address in the console
+	loginTime = 10 * time.Minute // that a sign-in at a provider may take
+)
+
+// SignIn is how people sign in at an identity provider. The errors wrap those of package
+// identity.
+type SignIn interface {
+	// Begin returns where a browser is sent, which comes back to the address redirect.
+	Begin(ctx context.Context, redirect, state, nonce, verifier string) (string, error)
+	// Finish returns the token for the code that it comes back with.
+	Finish(ctx context.Context, redirect, code, nonce, verifier string) (string, error)
+}
+
+// Sessions lets browsers sign in. The cookie of a session holds the credential itself: there
+// is nothing that the server keeps.
+type Sessions struct {
+	Credentials Credentials
+	SignIn      SignIn // nil: no provider is known where people could
+	Logger      *slog.Logger
+}
+
+// Session says who calls.
+type Session struct {
+	Authenticated bool           `json:"authenticated" doc:"It is known who calls: by a credential, or because none is asked for."`
+	Open          bool           `json:"open" doc:"No credential is asked for: every caller is an admin."`
+	Caller        *SessionCaller `json:"caller,omitempty" doc:"Who calls; absent where that is not known."`
+	SignIn        []string       `json:"sign_in" enum:"token,oidc" doc:"How a browser may sign in: with a token, or at the identity provider (/v1/session:login)."`
+}
+
+// SessionCaller is the caller of a session.
+type SessionCaller struct {
+	Tenant   string        `json:"tenant"`
+	Subject  string        `json:"subject,omitempty" doc:"Its name in the tenant; absent for one without a name."`
+	Role     identity.Role `json:"role,omitempty" enum:"reader,caller,writer,operator,admin" doc:"Its role; absent for one that may do nothing."`
+	Groups   []string      `json:"groups" doc:"That an identity provider names."`
+	Operator bool          `json:"operator" doc:"It sees and changes what all tenants share."`
+}
+
+type (
+	sessionOutput struct {
+		SetCookie []string `header:"Set-Cookie" doc:"The session, where a browser has signed in."`
+		Body      Session
+	}
+	openSessionInput struct {
+		asked
+		Body sessionToken
+	}
+	sessionToken struct {
+		Token string `json:"token" minLength:"1" doc:"The token to sign in with."`
+	}
+	closedSessionOutput struct {
+		SetCookie []string `header:"Set-Cookie" doc:"Takes the session from the browser."`
+	}
+	beginInput struct {
+		asked
+		Return string `query:"return" default:"/console/" doc:"Where in the console the browser is to come back to."`
+	}
+	beginOutput struct {
+		Location  string   `header:"Location" doc:"The identity provider."`
+		SetCookie []string `header:"Set-Cookie" doc:"What the sign-in is bound to, for ten minutes."`
+	}
+	callbackInput struct {
+		asked
+		State string `query:"state" doc:"Of the sign-in."`
+		Code  string `query:"code" doc:"For which the provider gives a token."`
+		Error string `query:"error" doc:"Why the provider gives none."`
+	}
+	callbackOutput struct {
+		Status      int
+		ContentType string   `header:"Content-Type"`
+		SetCookie   []string `header:"Set-Cookie" doc:"The session."`
+		Body        []byte
+	}
+)
+
+// asked is the part of an input that has the request itself.
+type asked struct{ request *http.Request }
+
+// Resolve implements huma.Resolver.
+func (a *asked) Resolve(ctx huma.Context) []error {
+	a.request, _ = humago.Unwrap(ctx)
+	return nil
+}
+
+// Routes adds the calls of sessions to an API.
+func (s *Sessions) Routes(api huma.API) {
+	operation := func(id, method, path, summary, description string, errs ...int) huma.Operation {
+		return huma.Operation{
+			OperationID: id, Security: identity.ProvenOtherwise(), Method: method, Path: path, Summary: summary, Description: description,
+			Tags: []string{"session"}, Errors: errs, Metadata: audit.Sampled(), // nothing is kept, and what comes of it is recorded by the handlers
+		}
+	}
+	huma.Register(api, operation("get-session", http.MethodGet, sessionPath, "Say who calls",
+		"By the credential of the request, a bearer token, a client certificate or the cookie of a session. Without one, or with one that does not hold, the answer says how to sign in."), s.get)
+	huma.Register(api, operation("open-session", http.MethodPost, sessionPath, "Sign in a browser with a token",
+		"The answer sets the cookie "+sessionCookie+", with "+securePrefix+" before it over TLS, which holds the token: until the browser ends, or the session is closed, it is the credential of requests that have no Authorization. "+
+			"Where the cookie is the credential, what changes something has to come from a page of this server, by Sec-Fetch-Site or Origin. So has this call.",
+		http.StatusUnauthorized, http.StatusForbidden), s.open)
+	closing := operation("close-session", http.MethodDelete, sessionPath, "Sign out a browser", "The token that it signed in with goes on to be one.")
+	closing.DefaultStatus = http.StatusNoContent
+	huma.Register(api, closing, s.close)
+	begin := operation("begin-sign-in", http.MethodGet, beginPath, "Sign in a browser at the identity provider",
+		"By the authorization code flow with PKCE. The browser comes back to "+callbackPath+", which has to be among the addresses that the provider sends to.", http.StatusNotFound)
+	begin.DefaultStatus = http.StatusFound
+	huma.Register(api, begin, s.begin)
+	callback := operation(callbackID, http.MethodGet, callbackPath, "Finish a sign-in at the identity provider", "Answers a page that goes on to where the sign-in began, with the cookie of a session.", http.StatusNotFound)
+	callback.Responses = map[string]*huma.Response{}
+	for status, description := range map[string]string{"200": "The page", "400": "The sign-in is not one that began here, or was given up", "401": "The provider gives no token that is taken here", "502": "The provider does not answer"} {
+		callback.Responses[status] = &huma.Response{Description: description, Content: map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}}
+	}
+	huma.Register(api, callback, s.finish)
+}
+
+const callbackID = "finish-sign-in"
+
+// get answers who calls.
+func (s *Sessions) get(ctx context.Context, _ *struct{}) (*sessionOutput, error) {
+	caller, known := caller(ctx)
+	return &sessionOutput{Body: s.session(caller, known)}, nil
+}
+
+// caller returns the caller of a context, and whether one is known.
+func caller(ctx context.Context) (identity.Caller, bool) {
+	c := identity.From(ctx)
+	return c, c.Subject != "" || c.Role != ""
+}
+
+// session describes a caller.
+func (s *Sessions) session(c identity.Caller, known bool) Session {
+	out := Session{Authenticated: known, Open: s.Credentials.none(), SignIn: []string{}}
+	if s.Credentials.Tokens != nil || s.Credentials.Provider != nil {
+		out.SignIn = append(out.SignIn, "token")
+	}
+	if s.SignIn != nil {
+		out.SignIn = append(out.SignIn, "oidc")
+	}
+	if known {
+		out.Caller = &SessionCaller{Tenant: c.Tenant, Subject: c.Subject, Role: c.Role, Groups: append([]string{}, c.Groups...), Operator: c.Operates()}
+	}
+	return out
+}
+
+// open signs in with a token.
+func (s *Sessions) open(ctx context.Context, in *openSessionInput) (*sessionOutput, error) {
+	if !ownPage(in.request) {
+		note(ctx, func(a *audited) { a.reason = errForeignPage.Error() })
+		return nil, huma.Error403Forbidden(errForeignPage.Error())
+	}
+	if s.Credentials.none() {
+		return &sessionOutput{Body: s.session(identity.Anybody, true)}, nil
+	}
+	cookie, who, err := s.admit(ctx, in.request, in.Body.Token)
+	switch {
+	case errors.Is(err, identity.ErrUnavailable):
+		return nil, Unavailable(identity.ErrUnavailable.Error(), 1)
+	case errors.Is(err, errLongToken):
+		return nil, huma.Error422UnprocessableEntity(err.Error(), &huma.ErrorDetail{Location: InBody + "/token"})
+	case err != nil:
+		return nil, huma.ErrorWithHeaders(huma.Error401Unauthorized(err.Error()), http.Header{"WWW-Authenticate": {`Bearer realm="toolstream", error="invalid_token"`}})
+	}
+	return &sessionOutput{SetCookie: []string{cookie}, Body: s.session(who, true)}, nil
+}
+
+// admit returns the cookie of a session, and whose token it holds. Its error is one of those
+// of package identity, or errLongToken.
+func (s *Sessions) admit(ctx context.Context, r *http.Request, token string) (cookie string, who identity.Caller, err error) {
+	who, err = s.Credentials.Caller(ctx, token)
+	switch {
+	case errors.Is(err, identity.ErrUnavailable):
+		s.Logger.WarnContext(ctx, "a token cannot be checked", "error", err)
+		return "", who, identity.ErrUnavailable
+	case errors.Is(err, identity.ErrExpired):
+		err = identity.ErrExpired
+	case err != nil:
+		s.Logger.DebugContext(ctx, "a credential is refused", "error", err)
+		err = errNoToken
+	case len(token) > maxCookie:
+		return "", who, errLongToken
+	}
+	if err != nil {
+		note(ctx, func(a *audited) { a.reason = err.Error() })
+		return "", who, err
+	}
+	note(ctx, func(a *audited) { a.caller, a.share = &who, 1 })
+	return setCookie(r, sessionCookie, token, http.SameSiteStrictMode, 0), who, nil
+}
+
+var (
+	errNoToken     = errors.New("this is no valid token")
+	errLongToken   = fmt.Errorf("the token is longer than the %d bytes that a browser keeps: have the provider put less into it", maxCookie)
+	errForeignPage = errors.New("a session is for pages of this server: send Sec-Fetch-Site: same-origin, or its Origin, as browsers do, or call with a bearer token")
+)
+
+// setCookie is the header field that sets a cookie, for as long as the browser runs where age
+// is 0, and takes it away where age is negative.
+func setCookie(r *http.Request, name, value string, site http.SameSite, age time.Duration) string {
+	c := http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true, SameSite: site, Secure: secure(r), MaxAge: int(age.Seconds())}
+	if c.Secure {
+		c.Name = securePrefix + c.Name
+	}
+	return c.String()
+}
+
+// readCookie returns the value of a cookie, "" where there is none.
+func readCookie(r *http.Request, name string) string {
+	if secure(r) {
+		name = securePrefix + name
+	}
+	c, err := r.Cookie(name)
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// close takes the session from a browser.
+func (s *Sessions) close(ctx context.Context, in *asked) (*closedSessionOutput, error) {
+	note(ctx, func(a *audited) { a.share = 1 })
+	return &closedSessionOutput{[]string{setCookie(in.request, sessionCookie, "", http.SameSiteStrictMode, -time.Second)}}, nil
+}
+
+// pending is a sign-in that waits for the provider. The browser keeps it.
+type pending struct {
+	Nonce    string `json:"nonce"`
+	Verifier string `json:"verifier"`
+	Return   string `json:"return"`
+}
+
+var errNoSignIn = huma.Error404NotFound("no identity provider is known where people could sign in (auth.oidc.client_id)")
+
+// begin sends a browser to the provider.
+func (s *Sessions) begin(ctx context.Context, in *beginInput) (*beginOutput, error) {
+	if s.SignIn == nil {
+		return nil, errNoSignIn
+	}
+	if !inConsole(in.Return) {
+		return nil, huma.Error422UnprocessableEntity("want a path below "+ConsolePath, &huma.ErrorDetail{Location: InQuery + "/return"})
+	}
+	state, wait := rand.Text(), pending{Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Return: in.Return}
+	at, err := s.SignIn.Begin(ctx, callbackOf(in.request), state, wait.Nonce, wait.Verifier)
+	if err != nil {
+		s.Logger.WarnContext(ctx, "nobody can sign in", "error", err)
+		return nil, Unavailable(identity.ErrUnavailable.Error(), 1)
+	}
+	raw, _ := json.Marshal(wait) // texts always encode
+	kept := setCookie(in.request, loginCookie+state, base64.RawURLEncoding.EncodeToString(raw), http.SameSiteLaxMode, loginTime)
+	return &beginOutput{Location: at, SetCookie: []string{kept}}, nil
+}
+
+// inConsole reports whether an address is one of the console, and leads nowhere else.
+func inConsole(address string) bool {
+	return strings.HasPrefix(address, ConsolePath) && len(address) <= maxReturn &&
+		!strings.ContainsFunc(address, func(c rune) bool { return c <= ' ' || c == 0x7f || c == '\\' })
+}
+
+// callbackOf is where the provider sends a browser back to: where it has come from.
+func callbackOf(r *http.Request) string {
+	u := url.URL{Scheme: "http", Host: r.Host, Path: callbackPath}
+	if secure(r) {
+		u.Scheme = "https"
+	}
+	return u.String()
+}
+
+// finish gives a browser that comes back from the provider its session. A cookie that no other
+// site sends is not sent with a request that another site began: a page of this server goes on.
+func (s *Sessions) finish(ctx context.Context, in *callbackInput) (*callbackOutput, error) {
+	if s.SignIn == nil {
+		return nil, errNoSignIn
+	}
+	refuse := func(status int, reason string) (*callbackOutput, error) {
+		note(ctx, func(a *audited) { a.reason = reason })
+		return webPage(status, "You are not signed in", reason, ConsolePath, false), nil
+	}
+	var wait pending
+	raw, err := base64.RawURLEncoding.DecodeString(readCookie(in.request, loginCookie+in.State))
+	if err != nil || in.State == "" || json.Unmarshal(raw, &wait) != nil || !inConsole(wait.Return) {
+		return refuse(http.StatusBadRequest, "this is no sign-in that began in this browser within ten minutes")
+	}
+	over := setCookie(in.request, loginCookie+in.State, "", http.SameSiteLaxMode, -time.Second)
+	done := func(out *callbackOutput, err error) (*callbackOutput, error) {
+		out.SetCookie = append(out.SetCookie, over)
+		return out, err
+	}
+	if in.Error != "" || in.Code == "" {
+		s.Logger.InfoContext(ctx, "the identity provider signs nobody in", "error", fmt.Sprintf("%.100q", in.Error))
+		return done(refuse(http.StatusBadRequest, "the identity provider has not signed you in"))
+	}
+	token, err := s.SignIn.Finish(ctx, callbackOf(in.request), in.Code, wait.Nonce, wait.Verifier)
+	if errors.Is(err, identity.ErrUnavailable) {
+		s.Logger.WarnContext(ctx, "nobody can sign in", "error", err)
+		return done(refuse(http.StatusBadGateway, identity.ErrUnavailable.Error()))
+	}
+	if err != nil {
+		s.Logger.WarnContext(ctx, "a sign-in is refused", "error", err)
+		return done(refuse(http.StatusUnauthorized, "the identity provider's answer does not hold"))
+	}
+	cookie, _, err := s.admit(ctx, in.request, token)
+	switch {
+	case errors.Is(err, identity.ErrUnavailable):
+		return done(refuse(http.StatusBadGateway, err.Error()))
+	case errors.Is(err, errNoToken):
+		s.Logger.WarnContext(ctx, "the identity provider gives an access token that is not taken here: see auth.oidc.audience")
+		return done(refuse(http.StatusUnauthorized, "the identity provider's token is not one for this server"))
+	case err != nil:
+		return done(refuse(http.StatusUnauthorized, err.Error()))
+	}
+	out := webPage(http.StatusOK, "You are signed in", "", wait.Return, true)
+	out.SetCookie = []string{cookie}
+	return done(out, nil)
+}
+
+// webPage is a page that leads to an address of the console, at once or by a link.
+func webPage(status int, title, text, to string, atOnce bool) *callbackOutput {
+	var out strings.Builder
+	_ = pageTemplate.Execute(&out, struct { // texts always fit
+		Title, Text, To string
+		AtOnce          bool
+	}{title, text, to, atOnce})
+	return &callbackOutput{Status: status, ContentType: "text/html; charset=utf-8", Body: []byte(out.String())}
+}
+
+var pageTemplate = template.Must(template.New("").Parse(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+{{if .AtOnce}}<meta http-equiv="refresh" content="0;url={{.To}}">
+{{end}}<title>{{.Title}} – toolstream</title>
+</head>
+<body>
+<h1>{{.Title}}</h1>
+{{with .Text}}<p>{{.}}</p>
+{{end}}<p><a href="{{.To}}">To the console</a></p>
+</body>
+</html>
+`))
+
+// takeSession makes the cookie of a session the bearer token of a request that has no other
+// one. The error says that the request may have been made by a page of another site: such
+// pages cannot make a browser send a token.
+func takeSession(r *http.Request) (*http.Request, error) {
+	token := readCookie(r, sessionCookie)
+	if token == "" || len(r.Header.Values("Authorization")) > 0 {
+		return r, nil
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions && !ownPage(r) {
+		return nil, errForeignPage
+	}
+	r = r.WithContext(r.Context())
+	r.Header = r.Header.Clone()
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Del("Cookie")
+	return r, nil
+}
+
+// ownPage reports whether a browser says that a page of this server has made it send a request.
+func ownPage(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin"
+	}
+	origin, err := url.Parse(r.Header.Get("Origin"))
+	return err == nil && origin.Host != "" && strings.EqualFold(origin.Host, r.Host) && (origin.Scheme == "https" || !secure(r))
+}
+
+// signsIn reports whether a request is for a credential, so that it needs none.
+func signsIn(r *http.Request) bool {
+	return r.URL.Path == sessionPath && r.Method == http.MethodPost || r.URL.Path == beginPath || r.URL.Path == callbackPath
+}
+
+// asksWho reports whether a request is answered whatever its credential is: who calls, and
+// that nobody does any more.
+func asksWho(r *http.Request) bool {
+	return r.URL.Path == sessionPath && (r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodDelete)
+}
