@@ -151,7 +151,7 @@ type SupportingTool struct {
 	Step  int     `json:"step,omitempty"` // from 1, of the step whose ranking it is; of several
 }
 
-// Explanation says how a score came about. Terms sum to Score.
+// Explanation says how a score came about: terms and bias less the penalty are the score.
 type Explanation struct {
 	Summary    []string           `json:"summary"` // in words, the most important first, at most five sentences
 	Weights    string             `json:"weights"`
@@ -159,9 +159,17 @@ type Explanation struct {
 	Terms      map[string]float64 `json:"terms"`                // weight times value, by name; only what is not zero
 	Bias       float64            `json:"bias"`                 // constant term
 	Penalty    float64            `json:"penalty"`              // subtracted
+	Parts      []ScorePart        `json:"parts"`                // terms and penalty added up by what they are of; with bias they sum to the score
 	Parameters []ParameterMatch   `json:"parameters,omitempty"` // the part of each in the penalty
 	Reranking  *Reranking         `json:"reranking,omitempty"`  // where the results could be reordered
 	Clicks     *Clicks            `json:"clicks,omitempty"`     // where users used or passed over results of the same query
+}
+
+// ScorePart is what one part of a tool, or of what is known of it, adds to its score.
+type ScorePart struct {
+	Part  string  `json:"part"`  // stable id, such as words.name; before the dot stands the kind: words, meaning, usage, related, query; or it is penalty
+	Label string  `json:"label"` // the same in plain words
+	Value float64 `json:"value"` // points of the score; below 0 it costs some
 }
 
 // Reranking says what reordering by owners did to a result.

@@ -47,6 +47,7 @@ func (sr *search) explain(r *ranking.Ranked, matches []schema.ParameterMatch) *s
 		Terms:      map[string]float64{},
 		Bias:       sr.model.Bias,
 		Penalty:    r.Penalty,
+		Parts:      sr.model.Parts(&r.Features, r.Penalty),
 		Parameters: matches,
 	}
 	for i, x := range r.Features {

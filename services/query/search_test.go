@@ -387,6 +387,13 @@ func TestExplanationSumsToTheScore(t *testing.T) {
 		if math.Abs(sum-best.Score) > 1e-6 {
 			t.Fatalf("terms sum to %v, the score is %v", sum, best.Score)
 		}
+		sum = e.Bias
+		for _, p := range e.Parts {
+			sum += p.Value
+		}
+		if math.Abs(sum-best.Score) > 1e-6 {
+			t.Fatalf("parts sum to %v, the score is %v", sum, best.Score)
+		}
 		var penalty float64
 		for _, p := range e.Parameters {
 			penalty += p.Penalty

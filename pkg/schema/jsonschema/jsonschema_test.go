@@ -72,7 +72,7 @@ func TestWhatIsWrittenFitsItsSchema(t *testing.T) {
 		"SearchResponse": schema.SearchResponse{
 			Degraded: []string{}, Rewrite: schema.RewriteOff,
 			Results: []schema.Result{{Kind: schema.KindTool, MissingParameters: []string{}, Explanation: &schema.Explanation{Summary: []string{},
-				Features: map[string]float64{}, Terms: map[string]float64{}, Parameters: []schema.ParameterMatch{{Name: "p"}},
+				Features: map[string]float64{}, Terms: map[string]float64{}, Parts: []schema.ScorePart{{Part: "words.name", Label: "l", Value: 1}}, Parameters: []schema.ParameterMatch{{Name: "p"}},
 			}}},
 		},
 		"Usage": schema.Usage{
