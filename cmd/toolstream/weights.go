@@ -97,6 +97,7 @@ func (c *console) listWeights(cmd *cobra.Command) error {
 	var list struct {
 		Live     string                `json:"live"`
 		Pinned   bool                  `json:"pinned"`
+		Shadow   *trainer.ShadowTrial  `json:"shadow,omitempty"`
 		Versions []trainer.KeptWeights `json:"versions"`
 		Damaged  []trainer.Damaged     `json:"damaged"`
 	}
@@ -120,6 +121,9 @@ func (c *console) listWeights(cmd *cobra.Command) error {
 	}
 	return c.show(list, func() {
 		c.printTable(t)
+		if on := list.Shadow; on != nil {
+			c.printf("%s is on trial until %s, or until %d searches decide\n", on.Version, on.Until.Local().Format(time.DateTime), on.Needed)
+		}
 		for _, d := range list.Damaged {
 			c.printf("%s is damaged: %s\n", d.Version, d.Reason)
 		}
@@ -154,6 +158,12 @@ func (c *console) printHistory(w trainer.KeptWeights) {
 	}
 	if f := w.CrossValidated; f != nil {
 		c.printf("NDCG@10 over the built-in weights, cross-validated: %+.4f on %d queries\n", f.Gain, f.Searches)
+	}
+	if len(w.Words) > 0 {
+		c.printf("changed against %s:\n", w.Parent)
+	}
+	for _, change := range w.Words {
+		c.printf("   %s\n", change)
 	}
 	if f := w.History.Shadow; f != nil {
 		c.printf("gain over the live weights in the shadow trial (of 1/log2(1+rank)): %+.4f ± %.4f on %d searches\n", f.Gain, f.Margin, f.Searches)

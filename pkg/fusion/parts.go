@@ -31,7 +31,7 @@ var parts = []part{
 	{"meaning.parameters", "meaning of the parameters", []Feature{QueryDenseParameters, NeedsDenseParameters}},
 	{"meaning.response", "meaning of the response", []Feature{QueryDenseResponse, NeedsDenseResponse}},
 	{"meaning.examples", "meaning of the examples", []Feature{QueryDenseExamples, NeedsDenseExamples}},
-	{"usage.prior", "use so far", []Feature{UsagePrior}},
+	{"usage.prior", "number of uses", []Feature{UsagePrior}},
 	{"usage.co_use", "use together with other results", []Feature{UsageCoUse}},
 	{"usage.similar", "use for similar queries", []Feature{UsageSimilar}},
 	{"related.owner", "best tool of its provider", []Feature{RelatedOwner}},

@@ -121,6 +121,74 @@ func TestWeightsThatWinTheirTrialGoLive(t *testing.T) {
 	}
 }
 
+// While a trial goes on, and after it, the version tells how it came about, and what it
+// does otherwise than its parent.
+func TestATrialIsToldOfOverTime(t *testing.T) {
+	b, w := tried(t, Config{})
+	told := func() (KeptWeights, *ShadowTrial) {
+		t.Helper()
+		versions, _, err := b.Versions(t.Context(), "default")
+		b.must(err)
+		return versions[0], b.onTrial("default")
+	}
+	kept, shadow := told()
+	if kept.Version != w.Version || kept.Status != Shadow || kept.History.Shadow != nil || kept.Trial != nil {
+		t.Errorf("without searches: %+v", kept.History)
+	}
+	if want := (ShadowTrial{w.Version, w.Created, w.Created.Add(time.Hour), 10}); shadow == nil || *shadow != want {
+		t.Errorf("on trial is %+v, want %+v", shadow, want)
+	}
+	if !slices.Contains(kept.Words, "the meaning of the description now counts") {
+		t.Errorf("in words: %q", kept.Words)
+	}
+	began := b.now
+	for range 3 {
+		b.trial(2, "right") // two minutes each
+	}
+	kept, _ = told()
+	if n := len(kept.Trial); n != 6 || !kept.Trial[0].Time.Equal(began) || !kept.Trial[5].Time.Equal(began.Add(4*time.Minute)) {
+		t.Fatalf("the course is %+v", kept.Trial)
+	}
+	if last := kept.Trial[5]; kept.History.Shadow == nil || last.Figures != *kept.History.Shadow || last.Searches != 6 || last.Gain <= 0 {
+		t.Errorf("it ends with %+v, the figures are %+v", last, kept.History.Shadow)
+	}
+	b.restart(b.cfg)
+	b.trial(4, "right")
+	kept, shadow = told()
+	if kept.Status != Live || shadow != nil || len(kept.Trial) != 10 || kept.Trial[9].Searches != 10 {
+		t.Errorf("after it: %+v, on trial is %v", kept.History, shadow)
+	}
+}
+
+func TestTheCourseOfALongTrialIsThinned(t *testing.T) {
+	var long trial
+	for i := range maxGains {
+		long.Gains = append(long.Gains, gain{At: time.Unix(int64(i), 0), Gain: float64(i)})
+	}
+	long.Gains[maxGains-1].At = time.Unix(0, 0) // reported late
+	course := long.course()
+	if n := len(course); n != maxPoints || course[n-1].Searches != maxGains || !course[n-1].Time.Equal(time.Unix(maxGains-2, 0)) {
+		t.Errorf("%d points, the last is %+v", n, course[n-1])
+	}
+}
+
+func TestWordsNeedTheParent(t *testing.T) {
+	b := newBench(t, Config{Keep: 1})
+	first, err := b.Promote(t.Context(), "default", "heuristic")
+	b.must(err)
+	if kept, err := b.kept(t.Context(), "default", first, nil); err != nil || !slices.Contains(kept.Words, "the words of the whole document no longer count") {
+		t.Errorf("%q, %v", kept.Words, err)
+	}
+	orphan := first
+	orphan.Parent = "w1-00000000"
+	if kept, err := b.kept(t.Context(), "default", orphan, nil); err != nil || kept.Words == nil || len(kept.Words) > 0 {
+		t.Errorf("%q, %v", kept.Words, err)
+	}
+	if kept, err := b.kept(t.Context(), "default", fusion.Builtin(), nil); err != nil || len(kept.Words) > 0 {
+		t.Errorf("of the built-in weights: %q, %v", kept.Words, err)
+	}
+}
+
 func TestWeightsThatLoseTheirTrialAreRefused(t *testing.T) {
 	b, w := tried(t, Config{Refit: 60})
 	b.trial(10, "wordy")

@@ -33,6 +33,8 @@ type History struct {
 	To             time.Time `json:"to,omitzero" doc:"Time of the last one."`
 	CrossValidated *Figures  `json:"cross_validated,omitempty" doc:"On queries, each ranked by weights that were learned without it; the gain is that of NDCG@10 over the built-in weights."`
 	Shadow         *Figures  `json:"shadow,omitempty" doc:"On searches that it ranked beside the live weights; the gain is that of 1/log2(1+rank) of what was used."`
+
+	Trial []TrialPoint `json:"trial,omitempty" maxItems:"100" doc:"How these figures of its shadow trial came about, oldest first."`
 }
 
 // Figures say how much better a version ranked.
@@ -42,10 +44,25 @@ type Figures struct {
 	Margin   float64 `json:"margin,omitempty" doc:"How far the gain may be off."`
 }
 
+// TrialPoint is how a shadow trial stood at a time.
+type TrialPoint struct {
+	Time time.Time `json:"time" doc:"Of the newest feedback by then."`
+	Figures
+}
+
 // KeptWeights are a version with its history.
 type KeptWeights struct {
 	schema.Weights
 	History
+	Words []string `json:"words" doc:"What counts more and what less than in its parent, the largest change first. None where the parent is not kept, or hardly differs."`
+}
+
+// ShadowTrial is the version on trial beside the live one.
+type ShadowTrial struct {
+	Version string    `json:"version"`
+	Since   time.Time `json:"since" doc:"When it began."`
+	Until   time.Time `json:"until" doc:"When it is decided at the latest."`
+	Needed  int       `json:"needed" doc:"Searches that decide it at the earliest."`
 }
 
 // Damaged is a version that is kept and cannot serve.

@@ -37,6 +37,7 @@ type forgetRequest struct {
 type weightsList struct {
 	Live     string        `json:"live" doc:"The version that searches rank by."`
 	Pinned   bool          `json:"pinned" doc:"It stays live whatever is learned."`
+	Shadow   *ShadowTrial  `json:"shadow,omitempty" doc:"The version on trial, which is among the versions with the figures of its trial."`
 	Versions []KeptWeights `json:"versions" doc:"Newest first, the built-in weights last."`
 	Damaged  []Damaged     `json:"damaged" doc:"What is kept and cannot serve."`
 }
@@ -105,18 +106,23 @@ func (s *Service) listWeights(ctx context.Context, _ *struct{}) (*listOutput, er
 	if err != nil {
 		return nil, problem(err)
 	}
-	return &listOutput{weightsList{Live: live.Version, Pinned: pinned, Versions: versions, Damaged: damaged}}, nil
+	return &listOutput{weightsList{Live: live.Version, Pinned: pinned, Shadow: s.onTrial(identity.From(ctx).Tenant), Versions: versions, Damaged: damaged}}, nil
 }
 
 func (s *Service) getWeights(ctx context.Context, in *versionInput) (*keptOutput, error) {
-	w, _, err := s.Live(identity.From(ctx).Tenant)
+	tenant := identity.From(ctx).Tenant
+	w, _, err := s.Live(tenant)
 	if err == nil && in.Version != "live" {
-		w, err = s.Version(ctx, identity.From(ctx).Tenant, in.Version)
+		w, err = s.Version(ctx, tenant, in.Version)
 	}
 	if err != nil {
 		return nil, problem(err)
 	}
-	return &keptOutput{KeptWeights{w, s.History(identity.From(ctx).Tenant, w)}}, nil
+	kept, err := s.kept(ctx, tenant, w, nil)
+	if err != nil {
+		return nil, problem(err)
+	}
+	return &keptOutput{kept}, nil
 }
 
 func answer(w schema.Weights, err error) (*weightsOutput, error) {

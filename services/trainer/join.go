@@ -284,7 +284,7 @@ func (s *Service) join(m *memory, f schema.Feedback, rec *searchRecord) error {
 	}
 	seen := rec.seen()
 	t.observe(seen, s.cfg.Clusters)
-	t.score(seen, cmp.Or(rec.Model, s.Model()))
+	t.score(seen, cmp.Or(rec.Model, s.Model()), f.Time)
 	rec.Cluster = seen.Cluster
 	raw, err := rec.encode()
 	m.put(keySearch+f.Tenant+"/"+f.SearchID, raw)

@@ -22,20 +22,22 @@ type trial struct {
 // gain is how much better the weights on trial would have ranked what was used of a
 // search: the difference of 1/log2(1+rank).
 type gain struct {
-	Search string  `json:"search"`
-	Gain   float64 `json:"gain"`
+	Search string    `json:"search"`
+	At     time.Time `json:"at"` // of the newest feedback
+	Gain   float64   `json:"gain"`
 }
 
 // How a trial is judged.
 const (
 	maxGains  = 200
+	maxPoints = 100  // that are told of its course
 	leastLoss = 0.01 // of the discounted gain that does not matter
 	surely    = 1.28 // standard errors
 )
 
-// score notes what the feedback on a search says of the weights on trial. Searches of
-// before the trial taught these weights and say nothing.
-func (t *tenantState) score(rec *searchRecord, model string) {
+// score notes what the feedback on a search says of the weights on trial by a time. Searches
+// of before the trial taught these weights and say nothing.
+func (t *tenantState) score(rec *searchRecord, model string, at time.Time) {
 	state := t.model(model)
 	if state.Trial.Weights == nil || rec.at.Before(state.Trial.Since) {
 		return
@@ -49,7 +51,7 @@ func (t *tenantState) score(rec *searchRecord, model string) {
 		return
 	}
 	list := slices.DeleteFunc(state.Trial.Gains, func(g gain) bool { return g.Search == rec.id })
-	list = append(list, gain{rec.id, g})
+	list = append(list, gain{rec.id, at, g})
 	state.Trial.Gains, t.changed = list[max(0, len(list)-maxGains):], true
 }
 
@@ -110,6 +112,24 @@ func (t *trial) figures() *Figures {
 	return &Figures{Searches: len(t.Gains), Gain: mean, Margin: surely * math.Sqrt(squares/max(n-1, 1)/n)}
 }
 
+// course returns how the figures came about.
+func (t *trial) course() (out []TrialPoint) {
+	apart := (len(t.Gains) + maxPoints - 1) / maxPoints
+	var newest time.Time
+	for i, g := range t.Gains {
+		if g.At.After(newest) {
+			newest = g.At
+		}
+		if n := i + 1; (len(t.Gains)-n)%apart == 0 {
+			out = append(out, TrialPoint{newest, *(&trial{Gains: t.Gains[:n]}).figures()})
+		}
+	}
+	return out
+}
+
+// tell puts what a trial came to, or came to so far, into the history of its version.
+func (t *trial) tell(h *History) { h.Shadow, h.Trial = t.figures(), t.course() }
+
 // verdict says whether the weights on trial may serve, and whether that is known. A trial
 // that no search decides ends after a time: then the cross-validation has to do.
 func (t *trial) verdict(now time.Time, sample int, patience time.Duration) (serves, known bool) {
@@ -151,7 +171,7 @@ func (s *Service) judge(m *memory, t *tenantState, model string, now time.Time) 
 	}
 	s.metrics.trials.WithLabelValues(trialPromoted).Inc()
 	w, h := *state.Trial.Weights, t.history[state.Trial.Weights.Version]
-	h.Shadow = state.Trial.figures()
+	state.Trial.tell(&h)
 	return t.goLive(m, model, w, h, Replaced, "by "+w.Version)
 }
 
@@ -159,7 +179,8 @@ func (s *Service) judge(m *memory, t *tenantState, model string, now time.Time) 
 func (t *tenantState) endTrial(m *memory, model string, now time.Time, reason string) error {
 	state := t.model(model)
 	h := t.history[state.Trial.Weights.Version]
-	h.Status, h.Since, h.Reason, h.Shadow = Refused, now, reason, state.Trial.figures()
+	h.Status, h.Since, h.Reason = Refused, now, reason
+	state.Trial.tell(&h)
 	version := state.Trial.Weights.Version
 	state.Trial, t.changed = trial{}, true
 	return t.note(m, version, h)

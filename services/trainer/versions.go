@@ -82,7 +82,7 @@ func (s *Service) Versions(ctx context.Context, tenant string) ([]KeptWeights, [
 		return nil, nil, err
 	}
 	slices.Reverse(names)
-	var out []KeptWeights
+	var found []schema.Weights
 	damaged := []Damaged{}
 	for _, name := range append(names, fusion.BuiltinName) {
 		w, err := s.Version(ctx, tenant, name)
@@ -93,10 +93,50 @@ func (s *Service) Versions(ctx context.Context, tenant string) ([]KeptWeights, [
 		case err != nil:
 			return nil, nil, err
 		default:
-			out = append(out, KeptWeights{w, s.History(tenant, w)})
+			found = append(found, w)
+		}
+	}
+	out := make([]KeptWeights, len(found))
+	for i, w := range found {
+		if out[i], err = s.kept(ctx, tenant, w, found); err != nil {
+			return nil, nil, err
 		}
 	}
 	return out, damaged, nil
+}
+
+// kept returns a version with its history and what it changed, as far as its parent is
+// among those that are known, or still kept.
+func (s *Service) kept(ctx context.Context, tenant string, w schema.Weights, known []schema.Weights) (KeptWeights, error) {
+	out := KeptWeights{w, s.History(tenant, w), []string{}}
+	if w.Parent == "" {
+		return out, nil
+	}
+	var parent schema.Weights
+	if w.Parent == fusion.BuiltinName {
+		parent = fusion.BuiltinFor(w.Model)
+	} else if at := slices.IndexFunc(known, func(k schema.Weights) bool { return k.Version == w.Parent }); at >= 0 {
+		parent = known[at]
+	} else {
+		var err error
+		parent, err = s.Version(ctx, tenant, w.Parent)
+		if errors.Is(err, ErrUnknownVersion) {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+	}
+	before, err := fusion.ModelOf(parent)
+	if err != nil {
+		return out, err
+	}
+	after, err := fusion.ModelOf(w)
+	if err != nil {
+		return out, err
+	}
+	out.Words = fusion.Changes(&before, &after)
+	return out, nil
 }
 
 // History returns what is known of a version of a tenant beside its content.
@@ -109,12 +149,30 @@ func (s *Service) History(tenant string, w schema.Weights) History {
 		if known, ok := t.history[w.Version]; ok {
 			h = known
 		}
+		if state := t.record.Models[w.Model]; state != nil && state.Trial.Weights != nil && state.Trial.Weights.Version == w.Version {
+			state.Trial.tell(&h)
+		}
 		live = t.live(s.Model()).Version
 	}
 	if live == w.Version {
 		h.Status = Live
 	}
 	return h
+}
+
+// onTrial returns the trial of the weights of the model that is searched by, nil for none.
+func (s *Service) onTrial(tenant string) *ShadowTrial {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.memory == nil || s.memory.tenants[tenant] == nil {
+		return nil
+	}
+	state := s.memory.tenants[tenant].record.Models[s.Model()]
+	if state == nil || state.Trial.Weights == nil {
+		return nil
+	}
+	began := state.Trial.Since
+	return &ShadowTrial{state.Trial.Weights.Version, began, began.Add(s.cfg.Shadow), s.cfg.Sample}
 }
 
 // Promote makes the content of a version live under a new epoch. Learning goes on beside
