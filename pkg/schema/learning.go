@@ -66,6 +66,7 @@ type Shown struct {
 	Matches  []Match   `json:"matches,omitempty"` // parameter matches, for the penalty's gradient
 	Also     []Offer   `json:"also,omitempty"`    // the copies that were named beside it
 	Step     int       `json:"step,omitempty"`    // from 1: the features are of that step, not of the query; of several
+	Before   int       `json:"before,omitempty"`  // place before users' clicks moved results of the search, from 1; absent where they moved none
 }
 
 // Match is one parameter's best argument match s_p.

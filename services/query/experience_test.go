@@ -98,3 +98,32 @@ func TestWithheldUsageHasNoSay(t *testing.T) {
 		}
 	}
 }
+
+// An impression says where the results stood before clicks moved some, so that what clicks
+// bring can be told.
+func TestImpressionsSayWhatClicksMoved(t *testing.T) {
+	b := newBench(t, tool("first", "", 5), tool("second", "", 4), tool("third", "", 3))
+	b.model = "m"
+	b.build(t, Config{})
+	stop := b.start(t)
+	b.watcher.put(t, "weights.live."+schema.ModelOwner(testTenant, b.model), sealed(t, 1, bySimilar))
+	u := askedFor(nil)
+	u.Came = []schema.Outcome{{Query: schema.Direction{127, 10}, Tools: map[string]float64{"first": 1}}}
+	b.watcher.put(t, "usage.default", u)
+	b.search(t, schema.SearchRequest{})
+	u.Epoch, u.Came[0].Tools = 2, map[string]float64{"third": 3}
+	b.watcher.put(t, "usage.default", u)
+	b.search(t, schema.SearchRequest{})
+	stop()
+	recorded := b.impressions(t)
+	for i, want := range []map[string]int{{"first": 0, "second": 0, "third": 0}, {"first": 1, "second": 2, "third": 3}} {
+		for _, s := range recorded[i].Shown {
+			if s.Before != want[s.ID] {
+				t.Errorf("search %d: %s stood at %d before, want %d", i, s.ID, s.Before, want[s.ID])
+			}
+		}
+	}
+	if recorded[1].Shown[0].ID != "third" {
+		t.Errorf("clicks moved nothing: %+v", recorded[1].Shown)
+	}
+}

@@ -138,12 +138,27 @@ func clicked(logOdds float64) string {
 	return "users of the same query moved others"
 }
 
-// movedByClicks says how a ranking was reordered by clicks.
-func movedByClicks(before, after []ranking.Ranked, uses ranking.UsageStats) map[schema.Ref]schema.Clicks {
-	from := make(map[schema.Ref]int, len(before))
-	for i := range before {
-		from[before[i].Ref] = i + 1
+// placeByRef returns the place of each result of a ranking, from 1.
+func placeByRef(rs []ranking.Ranked) map[schema.Ref]int {
+	places := make(map[schema.Ref]int, len(rs))
+	for i := range rs {
+		places[rs[i].Ref] = i + 1
 	}
+	return places
+}
+
+// reordered reports whether two rankings of the same differ.
+func reordered(before, after []ranking.Ranked) bool {
+	for i := range before {
+		if before[i].Ref != after[i].Ref {
+			return true
+		}
+	}
+	return false
+}
+
+// movedByClicks says how a ranking was reordered by clicks, from these places on.
+func movedByClicks(from map[schema.Ref]int, after []ranking.Ranked, uses ranking.UsageStats) map[schema.Ref]schema.Clicks {
 	out := map[schema.Ref]schema.Clicks{}
 	for i := range after {
 		c := schema.Clicks{From: from[after[i].Ref], To: i + 1}

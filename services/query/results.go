@@ -44,6 +44,7 @@ func (s *Service) results(ctx context.Context, sr *search, q rewritten, found or
 		if sr.stated() {
 			remembered.Matches = h.By.Matches
 		}
+		remembered.Before = found.before[h.By.Ref]
 		offer(&r, &remembered, h.Others)
 		if relevance, ok := found.relevance[h.By.Ref]; ok {
 			r.Relevance = &relevance

@@ -185,6 +185,7 @@ type ordered struct {
 	hits   []ranking.Hit
 	scale  ranking.Scale                // of similarities
 	clicks map[schema.Ref]schema.Clicks // of what they say something of, or move; only where it is to be explained
+	before map[schema.Ref]int           // place of each before clicks moved some; nil where they moved none
 	reranked
 }
 
@@ -198,8 +199,11 @@ func (s *Service) order(ctx context.Context, sr *search, q rewritten, found Retr
 		out.reranked = s.rerank(ctx, sr, q, found.Rank, found.Steps[0], rankings[0])
 		uses := found.Steps[0].Signals.Usage
 		rankings[0] = ranking.ByClicks(out.ranked, sr.model, uses)
+		if reordered(out.ranked, rankings[0]) {
+			out.before = placeByRef(out.ranked)
+		}
 		if sr.req.Explain && uses != nil {
-			out.clicks = movedByClicks(out.ranked, rankings[0], uses)
+			out.clicks = movedByClicks(placeByRef(out.ranked), rankings[0], uses)
 		}
 	}
 	first := ""

@@ -71,11 +71,10 @@ type session struct {
 	Search string    `json:"search"`
 	At     time.Time `json:"at"`
 	reporter
-	Shown    []int `json:"shown"` // positions in Tools, by rank
-	Used     []int `json:"used,omitempty"`
-	Called   []int `json:"called,omitempty"`
-	Rejected []int `json:"rejected,omitempty"`
-	Earlier  []int `json:"earlier,omitempty"` // used in each of the client's sessions that this one replaced
+	Shown   []int `json:"shown"` // positions in Tools, by rank
+	acts          // at positions in Tools
+	Earlier []int `json:"earlier,omitempty"` // used in each of the client's sessions that this one replaced
+	lift
 }
 
 // observe puts what is known of a search into its cluster, in place of what was known of
@@ -254,7 +253,7 @@ func (c *cluster) session(rec *searchRecord) session {
 		}
 		return out
 	}
-	s.Used, s.Called, s.Rejected = positions(rec.Used), positions(rec.Called), positions(rec.Rejected)
+	s.acts, s.lift = rec.each(positions), rec.byClicks()
 	return s
 }
 
@@ -319,7 +318,7 @@ func (c *cluster) compact() {
 	}
 	c.Tools = tools
 	for _, s := range c.Sessions {
-		for _, list := range [][]int{s.Shown, s.Used, s.Called, s.Rejected, s.Earlier} {
+		for _, list := range [][]int{s.Shown, s.Used, s.Called, s.Succeeded, s.Rejected, s.Failed, s.Earlier} {
 			for j, i := range list {
 				list[j] = moved[i] - 1
 			}

@@ -19,7 +19,13 @@ type (
 	weightsInput  struct{ Body schema.Weights }
 	forgetOutput  struct{ Body TakenBack }
 	forgetInput   struct{ Body forgetRequest }
-	versionInput  struct {
+	usageOutput   struct{ Body UsagePage }
+	usageInput    struct {
+		ID     string `query:"id" maxLength:"512" doc:"Only this tool."`
+		Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"How many tools at most: 1 to 1000, 100 by default."`
+		Cursor string `query:"cursor" doc:"From the call before."`
+	}
+	versionInput struct {
 		Version string `path:"version" maxLength:"64" doc:"A version's name, \"live\", \"builtin\" or \"heuristic\"."`
 	}
 )
@@ -49,6 +55,10 @@ func Routes(api huma.API, s *Service) {
 		OperationID: "list-weights", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/weights",
 		Summary: "List the versions of the fusion weights", Tags: tags, Errors: []int{503},
 	}, s.listWeights)
+	huma.Register(api, huma.Operation{
+		OperationID: "list-usage", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/usage",
+		Summary: "List how the tools are used, and what clicks changed", Tags: tags, Errors: []int{422, 503},
+	}, s.listUsage)
 	huma.Register(api, huma.Operation{
 		OperationID: "get-weights", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/weights/{version}",
 		Summary: "Show one version of the fusion weights", Tags: tags, Errors: []int{404, 503},
@@ -95,6 +105,17 @@ func Routes(api huma.API, s *Service) {
 		}
 		return &forgetOutput{taken}, nil
 	})
+}
+
+func (s *Service) listUsage(ctx context.Context, in *usageInput) (*usageOutput, error) {
+	page, err := s.Usage(identity.From(ctx).Tenant, in.ID, in.Cursor, in.Limit)
+	if errors.Is(err, errNoCursor) {
+		return nil, huma.Error422UnprocessableEntity(err.Error(), &huma.ErrorDetail{Location: "/query/cursor", Value: in.Cursor})
+	}
+	if err != nil {
+		return nil, problem(err)
+	}
+	return &usageOutput{page}, nil
 }
 
 func (s *Service) listWeights(ctx context.Context, _ *struct{}) (*listOutput, error) {

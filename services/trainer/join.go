@@ -47,15 +47,27 @@ type searchRecord struct {
 	Model    string           `json:"model,omitempty"`  // embedding model of Vector
 	Vector   schema.Direction `json:"vector,omitempty"` // of the query
 	Shown    []schema.Shown   `json:"shown"`
-	Used     []int            `json:"used,omitempty"`     // positions, as offers.go counts them, that were selected, called or succeeded
-	Called   []int            `json:"called,omitempty"`   // positions that were called or succeeded
-	Rejected []int            `json:"rejected,omitempty"` // positions that failed or were rejected
-	Events   []string         `json:"events,omitempty"`   // identities of the events that counted
-	Cluster  string           `json:"cluster,omitempty"`  // that holds its session
+	acts                      // at positions as offers.go counts them
+	Events   []string         `json:"events,omitempty"`  // identities of the events that counted
+	Cluster  string           `json:"cluster,omitempty"` // that holds its session
 	reporter                  // who reported first
 
 	id string
 	at time.Time // stored in front of the record
+}
+
+// acts are what was done with results, each named by its position.
+type acts struct {
+	Used      []int `json:"used,omitempty"`      // selected, called or succeeded
+	Called    []int `json:"called,omitempty"`    // called or succeeded
+	Succeeded []int `json:"succeeded,omitempty"` // for certain
+	Rejected  []int `json:"rejected,omitempty"`  // failed or rejected
+	Failed    []int `json:"failed,omitempty"`
+}
+
+// each puts the list that fn makes of it in the place of each list.
+func (a acts) each(fn func(positions []int) []int) acts {
+	return acts{Used: fn(a.Used), Called: fn(a.Called), Succeeded: fn(a.Succeeded), Rejected: fn(a.Rejected), Failed: fn(a.Failed)}
 }
 
 // applySearches stores impressions and the position in one transaction.
@@ -275,7 +287,7 @@ func (s *Service) join(m *memory, f schema.Feedback, rec *searchRecord) error {
 		return nil
 	}
 	if t.takenBack(rec.reporter, rec.at) {
-		rec.reporter, rec.Used, rec.Called, rec.Rejected = reporter{}, nil, nil, nil
+		rec.reporter, rec.acts = reporter{}, acts{}
 	}
 	outcome := rec.add(f, s.cfg.Window)
 	m.outcomes[outcome]++
@@ -310,16 +322,27 @@ func (r *searchRecord) add(f schema.Feedback, window time.Duration) string {
 		r.reporter = reporter{f.Credential, f.Client}
 	}
 	r.Events = append(r.Events, f.Identity())
-	switch f.Event {
-	case schema.Failed, schema.Rejected:
-		r.Rejected = include(r.Rejected, position)
-	case schema.Called, schema.Succeeded:
-		r.Called = include(r.Called, position)
-		r.Used = include(r.Used, position)
-	case schema.Selected:
-		r.Used = include(r.Used, position)
-	}
+	r.act(f.Event, position)
 	return accepted
+}
+
+// act notes what was done with the result at a position.
+func (a *acts) act(event schema.FeedbackEvent, position int) {
+	switch event {
+	case schema.Failed:
+		a.Failed = include(a.Failed, position)
+		a.Rejected = include(a.Rejected, position)
+	case schema.Rejected:
+		a.Rejected = include(a.Rejected, position)
+	case schema.Succeeded:
+		a.Succeeded = include(a.Succeeded, position)
+		a.act(schema.Called, position)
+	case schema.Called:
+		a.Called = include(a.Called, position)
+		a.act(schema.Selected, position)
+	case schema.Selected:
+		a.Used = include(a.Used, position)
+	}
 }
 
 // include returns the list with x in it once.

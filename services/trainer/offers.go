@@ -42,20 +42,22 @@ func (r *searchRecord) seen() *searchRecord {
 					out.Shown[i], free = copied, false
 				} else {
 					moved[next] = len(out.Shown)
+					copied.Before = 0
 					out.Shown = append(out.Shown, copied)
 				}
 			}
 			next++
 		}
 	}
-	for _, list := range []*[]int{&out.Used, &out.Called, &out.Rejected} {
-		*list = slices.Clone(*list)
-		for i, at := range *list {
+	out.acts = r.each(func(positions []int) []int {
+		positions = slices.Clone(positions)
+		for i, at := range positions {
 			if to, ok := moved[at]; ok {
-				(*list)[i] = to
+				positions[i] = to
 			}
 		}
-	}
+		return positions
+	})
 	return &out
 }
 

@@ -258,16 +258,22 @@ func mustPreset(t *testing.T) schema.Weights {
 	return w
 }
 
+// routed serves the operations of a service.
+func routed(s *Service) *http.ServeMux {
+	mux := http.NewServeMux()
+	config := huma.DefaultConfig("test", "1")
+	config.CreateHooks = nil
+	Routes(humago.New(mux, config), s)
+	return mux
+}
+
 func TestRoutes(t *testing.T) {
 	b := newBench(t, Config{})
 	first, err := b.Promote(t.Context(), "default", "heuristic")
 	b.must(err)
 	second, err := b.Promote(t.Context(), "default", "builtin")
 	b.must(err)
-	mux := http.NewServeMux()
-	config := huma.DefaultConfig("test", "1")
-	config.CreateHooks = nil
-	Routes(humago.New(mux, config), b.Service)
+	mux := routed(b.Service)
 	for _, c := range []struct {
 		method, path string
 		status       int

@@ -59,7 +59,7 @@ func (t *tenantState) score(rec *searchRecord, model string, at time.Time) {
 // condensed list, Sakai 2007): whether users would have used anything else is not known.
 // Results of several steps, and providers, have no common ranking.
 func (r *searchRecord) gain(m *fusion.Model) (mean float64, ok bool) {
-	if slices.ContainsFunc(r.Shown, func(s schema.Shown) bool { return s.Step > 0 || s.Kind == schema.KindProvider }) {
+	if !r.comparable() {
 		return 0, false
 	}
 	live := ranks(len(r.Shown), func(i int) float64 { return -r.Shown[i].Score })
@@ -72,10 +72,21 @@ func (r *searchRecord) gain(m *fusion.Model) (mean float64, ok bool) {
 		score, _ := m.Score(&features[i], r.Shown[i].Matches, m.Unit(most))
 		return -score
 	})
+	return r.raised(live, trial)
+}
+
+// comparable reports whether the results have a common ranking.
+func (r *searchRecord) comparable() bool {
+	return !slices.ContainsFunc(r.Shown, func(s schema.Shown) bool { return s.Step > 0 || s.Kind == schema.KindProvider })
+}
+
+// raised returns how much better one ranking ranks what was used than another one did: the
+// mean difference of 1/log2(1+rank), and whether anything was used.
+func (r *searchRecord) raised(before, after []float64) (mean float64, ok bool) {
 	n := 0.
 	for _, used := range r.Used {
 		if !slices.Contains(r.Rejected, used) {
-			mean += 1/math.Log2(1+trial[used]) - 1/math.Log2(1+live[used])
+			mean += 1/math.Log2(1+after[used]) - 1/math.Log2(1+before[used])
 			n++
 		}
 	}

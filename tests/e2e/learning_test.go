@@ -273,6 +273,14 @@ func usageShows(t *testing.T, p *process.Process, query string) {
 	if err != nil {
 		t.Fatalf("usage does not show: %v\n%s", err, p.Log())
 	}
+	var told trainer.UsagePage
+	at(t, p, "usage", "--json").decode(t, &told)
+	for _, id := range used {
+		i := slices.IndexFunc(told.Tools, func(u trainer.ToolUse) bool { return u.ID == id })
+		if i < 0 || told.Tools[i].Uses <= 0 || told.Tools[i].Selected != 1 || told.Tools[i].Shown != 1 {
+			t.Errorf("usage of %s is told of as %+v", id, told.Tools[max(i, 0):])
+		}
+	}
 }
 
 // versionsCanBeSwitched goes to the built-in weights and back, on the command
@@ -287,7 +295,7 @@ func versionsCanBeSwitched(t *testing.T, p *process.Process, learned schema.Weig
 	var promoted, back schema.Weights
 	at(t, p, "weights", "show", "builtin", "--json").decode(t, &builtin)
 	at(t, p, "weights", "show", learned.Version, "--json").decode(t, &shown)
-	if shown.Hash != learned.Hash {
+	if shown.Hash != learned.Hash || len(shown.Words) == 0 {
 		t.Errorf("shown %+v, learned %+v", shown, learned)
 	}
 	if err := p.Client.Post(t.Context(), "/v1/weights:unpin", nil, nil); err != nil {
