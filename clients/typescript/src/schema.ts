@@ -590,6 +590,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Say who calls
+         * @description By the credential of the request, a bearer token, a client certificate or the cookie of a session. Without one, or with one that does not hold, the answer says how to sign in.
+         */
+        get: operations["get-session"];
+        put?: never;
+        /**
+         * Sign in a browser with a token
+         * @description The answer sets the cookie toolstream_session, with __Host- before it over TLS, which holds the token: until the browser ends, or the session is closed, it is the credential of requests that have no Authorization. Where the cookie is the credential, what changes something has to come from a page of this server, by Sec-Fetch-Site or Origin. So has this call.
+         */
+        post: operations["open-session"];
+        /**
+         * Sign out a browser
+         * @description The token that it signed in with goes on to be one.
+         */
+        delete: operations["close-session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session:callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Finish a sign-in at the identity provider
+         * @description Answers a page that goes on to where the sign-in began, with the cookie of a session.
+         */
+        get: operations["finish-sign-in"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session:login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sign in a browser at the identity provider
+         * @description By the authorization code flow with PKCE. The browser comes back to /v1/session:callback, which has to be among the addresses that the provider sends to.
+         */
+        get: operations["begin-sign-in"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sources": {
         parameters: {
             query?: never;
@@ -1010,6 +1078,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List how the tools are used, and what clicks changed
+         * @description Needs the role operator.
+         */
+        get: operations["list-usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/weights": {
         parameters: {
             query?: never;
@@ -1372,6 +1460,23 @@ export interface components {
             /** @description In words */
             why: string;
         };
+        ClickEffect: {
+            /**
+             * Format: double
+             * @description How much higher what was used stood in these: the mean of 1/log2(1+rank), less what it would have been without the change. Users look at first results first, so it is an upper bound.
+             */
+            gain?: number;
+            /**
+             * Format: int64
+             * @description Those whose order clicks on earlier searches had changed.
+             */
+            moved: number;
+            /**
+             * Format: int64
+             * @description Remembered searches with feedback.
+             */
+            searches: number;
+        };
         /** @description Clicks says how a result moved by what users did with the results of the same query. */
         Clicks: {
             /**
@@ -1714,7 +1819,7 @@ export interface components {
             /** @description In the order sent. */
             events: components["schemas"]["EventResult"][];
         };
-        /** @description Explanation says how a score came about. Terms sum to Score. */
+        /** @description Explanation says how a score came about: terms and bias less the penalty are the score. */
         Explanation: {
             /**
              * Format: double
@@ -1729,6 +1834,8 @@ export interface components {
             };
             /** @description The part of each in the penalty */
             parameters?: components["schemas"]["ParameterMatch"][];
+            /** @description Terms and penalty added up by what they are of; with bias they sum to the score */
+            parts: components["schemas"]["ScorePart"][];
             /**
              * Format: double
              * @description Subtracted
@@ -2201,6 +2308,8 @@ export interface components {
              * @description That they were fitted to
              */
             trained_pairs?: number;
+            /** @description How these figures of its shadow trial came about, oldest first. */
+            trial?: components["schemas"]["TrialPoint"][];
             /** @description "builtin", "reference" or "w<epoch>-<hash prefix>" */
             version: string;
             /**
@@ -2213,6 +2322,8 @@ export interface components {
              * @description > 0, a share of the best score; with schema 1 points of it
              */
             w_req: number;
+            /** @description What counts more and what less than in its parent, the largest change first. None where the parent is not kept, or hardly differs. */
+            words: string[];
         };
         /**
          * @description What an entity is.
@@ -2564,6 +2675,18 @@ export interface components {
             /** @description Clear_owner, extended_list, other_owner, component, over_component or truncated */
             why?: string;
         };
+        /** @description ScorePart is what one part of a tool, or of what is known of it, adds to its score. */
+        ScorePart: {
+            /** @description The same in plain words */
+            label: string;
+            /** @description Stable id, such as words.name; before the dot stands the kind: words, meaning, usage, related, query; or it is penalty */
+            part: string;
+            /**
+             * Format: double
+             * @description Points of the score; below 0 it costs some
+             */
+            value: number;
+        };
         /** @description SearchRequest asks for the k best entities for a query. */
         SearchRequest: {
             /** @description Name to meaning, never a value; "(integer) meaning" tells the type */
@@ -2724,6 +2847,52 @@ export interface components {
             variables?: {
                 [key: string]: components["schemas"]["RemoteValue"];
             };
+        };
+        Session: {
+            /** @description It is known who calls: by a credential, or because none is asked for. */
+            authenticated: boolean;
+            /** @description Who calls; absent where that is not known. */
+            caller?: components["schemas"]["SessionCaller"];
+            /** @description No credential is asked for: every caller is an admin. */
+            open: boolean;
+            /** @description How a browser may sign in: with a token, or at the identity provider (/v1/session:login). */
+            sign_in: ("token" | "oidc")[];
+        };
+        SessionCaller: {
+            /** @description That an identity provider names. */
+            groups: string[];
+            /** @description It sees and changes what all tenants share. */
+            operator: boolean;
+            /**
+             * @description Its role; absent for one that may do nothing.
+             * @enum {string}
+             */
+            role?: "reader" | "caller" | "writer" | "operator" | "admin";
+            /** @description Its name in the tenant; absent for one without a name. */
+            subject?: string;
+            tenant: string;
+        };
+        SessionToken: {
+            /** @description The token to sign in with. */
+            token: string;
+        };
+        ShadowTrial: {
+            /**
+             * Format: int64
+             * @description Searches that decide it at the earliest.
+             */
+            needed: number;
+            /**
+             * Format: date-time
+             * @description When it began.
+             */
+            since: string;
+            /**
+             * Format: date-time
+             * @description When it is decided at the latest.
+             */
+            until: string;
+            version: string;
         };
         Source: {
             /** @description Of a source that names others: patterns of the names that are taken, such as io.github.acme/*; absent: all. */
@@ -3241,6 +3410,54 @@ export interface components {
              */
             updated: string;
         };
+        ToolUse: {
+            /**
+             * Format: int64
+             * @description Those in which it was called or succeeded.
+             */
+            called?: number;
+            /**
+             * Format: double
+             * @description Log odds that it is relevant to one of these, by clicks alone: the mean.
+             */
+            click_log_odds?: number;
+            /**
+             * Format: int64
+             * @description Those in which a call of it failed.
+             */
+            failed?: number;
+            id: string;
+            /**
+             * Format: int64
+             * @description Queries whose order clicks on it change.
+             */
+            queries?: number;
+            /**
+             * Format: int64
+             * @description Those in which it failed or was rejected.
+             */
+            rejected?: number;
+            /**
+             * Format: int64
+             * @description Of these, those in which it was selected, called or succeeded.
+             */
+            selected?: number;
+            /**
+             * Format: int64
+             * @description Remembered searches with feedback that showed it, among the first 20 results.
+             */
+            shown?: number;
+            /**
+             * Format: int64
+             * @description Those in which a call of it succeeded.
+             */
+            succeeded?: number;
+            /**
+             * Format: double
+             * @description How often it was used, halved with every half-life, as searches rank by it.
+             */
+            uses: number;
+        };
         TrialFigures: {
             /**
              * Format: double
@@ -3257,6 +3474,38 @@ export interface components {
              * @description How many were compared.
              */
             searches: number;
+        };
+        TrialPoint: {
+            /**
+             * Format: double
+             * @description In the mean of the searches.
+             */
+            gain: number;
+            /**
+             * Format: double
+             * @description How far the gain may be off.
+             */
+            margin?: number;
+            /**
+             * Format: int64
+             * @description How many were compared.
+             */
+            searches: number;
+            /**
+             * Format: date-time
+             * @description Of the newest feedback by then.
+             */
+            time: string;
+        };
+        UsagePage: {
+            /** @description What clicks changed; absent where there is no feedback. */
+            clicks?: components["schemas"]["ClickEffect"];
+            /** @description Of the next page; absent on the last. */
+            cursor?: string;
+            /** @description The most used ones first. */
+            tools: components["schemas"]["ToolUse"][];
+            /** @description Uses are counted and have no say in rankings: they ranked queries worse that were left out. */
+            withheld: boolean;
         };
         /** @description Weights is one version of the fusion model. Content decides identity: Hash covers every field but itself. */
         Weights: {
@@ -3324,6 +3573,8 @@ export interface components {
             live: string;
             /** @description It stays live whatever is learned. */
             pinned: boolean;
+            /** @description The version on trial, which is among the versions with the figures of its trial. */
+            shadow?: components["schemas"]["ShadowTrial"];
             /** @description Newest first, the built-in weights last. */
             versions: components["schemas"]["KeptWeights"][];
         };
@@ -4789,6 +5040,191 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "get-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Set-Cookie"?: string;
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "open-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionToken"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Set-Cookie"?: string;
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "close-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Set-Cookie"?: string;
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "finish-sign-in": {
+        parameters: {
+            query?: {
+                /** @description Of the sign-in. */
+                state?: string;
+                /** @description For which the provider gives a token. */
+                code?: string;
+                /** @description Why the provider gives none. */
+                error?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page */
+            200: {
+                headers: {
+                    "Content-Type"?: string;
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Set-Cookie"?: string;
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description The sign-in is not one that began here, or was given up */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description The provider gives no token that is taken here */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            /** @description The provider does not answer */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "begin-sign-in": {
+        parameters: {
+            query?: {
+                /** @description Where in the console the browser is to come back to. */
+                return?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Found */
+            302: {
+                headers: {
+                    Location?: string;
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "list-sources": {
         parameters: {
             query?: never;
@@ -5753,6 +6189,42 @@ export interface operations {
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    "list-usage": {
+        parameters: {
+            query?: {
+                /** @description Only this tool. */
+                id?: string;
+                /** @description How many tools at most: 1 to 1000, 100 by default. */
+                limit?: number;
+                /** @description From the call before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsagePage"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     "list-weights": {

@@ -18,6 +18,7 @@ from .change_state_state import ChangeStateState
 from .change_states import ChangeStates
 from .chosen import Chosen
 from .chosen_rank import ChosenRank
+from .click_effect import ClickEffect
 from .clicks import Clicks
 from .covered import Covered
 from .damaged_weights import DamagedWeights
@@ -115,6 +116,7 @@ from .replaced_grants import ReplacedGrants
 from .replica import Replica
 from .reranking import Reranking
 from .reranking_algorithm import RerankingAlgorithm
+from .score_part import ScorePart
 from .search_plainly_as import SearchPlainlyAs
 from .search_plainly_rank import SearchPlainlyRank
 from .search_request import SearchRequest
@@ -135,6 +137,12 @@ from .server_list import ServerList
 from .server_remote import ServerRemote
 from .server_remote_type import ServerRemoteType
 from .server_remote_variables import ServerRemoteVariables
+from .session import Session
+from .session_caller import SessionCaller
+from .session_caller_role import SessionCallerRole
+from .session_sign_in_item import SessionSignInItem
+from .session_token import SessionToken
+from .shadow_trial import ShadowTrial
 from .source import Source
 from .source_auth import SourceAuth
 from .source_changes import SourceChanges
@@ -168,7 +176,10 @@ from .tool_ref import ToolRef
 from .tool_state import ToolState
 from .tool_summary import ToolSummary
 from .tool_summary_state import ToolSummaryState
+from .tool_use import ToolUse
 from .trial_figures import TrialFigures
+from .trial_point import TrialPoint
+from .usage_page import UsagePage
 from .weights import Weights
 from .weights_features import WeightsFeatures
 from .weights_versions import WeightsVersions
@@ -192,6 +203,7 @@ __all__ = (
     "ChangeStates",
     "Chosen",
     "ChosenRank",
+    "ClickEffect",
     "Clicks",
     "Covered",
     "DamagedWeights",
@@ -289,6 +301,7 @@ __all__ = (
     "Replica",
     "Reranking",
     "RerankingAlgorithm",
+    "ScorePart",
     "SearchPlainlyAs",
     "SearchPlainlyRank",
     "SearchRequest",
@@ -309,6 +322,12 @@ __all__ = (
     "ServerRemote",
     "ServerRemoteType",
     "ServerRemoteVariables",
+    "Session",
+    "SessionCaller",
+    "SessionCallerRole",
+    "SessionSignInItem",
+    "SessionToken",
+    "ShadowTrial",
     "Source",
     "SourceAuth",
     "SourceChanges",
@@ -342,7 +361,10 @@ __all__ = (
     "ToolState",
     "ToolSummary",
     "ToolSummaryState",
+    "ToolUse",
     "TrialFigures",
+    "TrialPoint",
+    "UsagePage",
     "Weights",
     "WeightsFeatures",
     "WeightsVersions",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..models.explanation_terms import ExplanationTerms
     from ..models.parameter_match import ParameterMatch
     from ..models.reranking import Reranking
+    from ..models.score_part import ScorePart
 
 
 T = TypeVar("T", bound="Explanation")
@@ -21,11 +22,12 @@ T = TypeVar("T", bound="Explanation")
 
 @_attrs_define
 class Explanation:
-    """Explanation says how a score came about. Terms sum to Score.
+    """Explanation says how a score came about: terms and bias less the penalty are the score.
 
     Attributes:
         bias (float): Constant term
         features (ExplanationFeatures): Raw feature values by name
+        parts (list[ScorePart]): Terms and penalty added up by what they are of; with bias they sum to the score
         penalty (float): Subtracted
         summary (list[str]): In words, the most important first, at most five sentences
         terms (ExplanationTerms): Weight times value, by name; only what is not zero
@@ -37,6 +39,7 @@ class Explanation:
 
     bias: float
     features: ExplanationFeatures
+    parts: list[ScorePart]
     penalty: float
     summary: list[str]
     terms: ExplanationTerms
@@ -50,6 +53,11 @@ class Explanation:
         bias = self.bias
 
         features = self.features.to_dict()
+
+        parts = []
+        for parts_item_data in self.parts:
+            parts_item = parts_item_data.to_dict()
+            parts.append(parts_item)
 
         penalty = self.penalty
 
@@ -80,6 +88,7 @@ class Explanation:
             {
                 "bias": bias,
                 "features": features,
+                "parts": parts,
                 "penalty": penalty,
                 "summary": summary,
                 "terms": terms,
@@ -102,11 +111,19 @@ class Explanation:
         from ..models.explanation_terms import ExplanationTerms
         from ..models.parameter_match import ParameterMatch
         from ..models.reranking import Reranking
+        from ..models.score_part import ScorePart
 
         d = dict(src_dict)
         bias = d.pop("bias")
 
         features = ExplanationFeatures.from_dict(d.pop("features"))
+
+        parts = []
+        _parts = d.pop("parts")
+        for parts_item_data in _parts:
+            parts_item = ScorePart.from_dict(parts_item_data)
+
+            parts.append(parts_item)
 
         penalty = d.pop("penalty")
 
@@ -142,6 +159,7 @@ class Explanation:
         explanation = cls(
             bias=bias,
             features=features,
+            parts=parts,
             penalty=penalty,
             summary=summary,
             terms=terms,

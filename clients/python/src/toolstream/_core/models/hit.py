@@ -39,7 +39,8 @@ class Hit:
         connected (bool | Unset): Whether the caller can call it now, through a server that calls tools
         destructive (bool | Unset): A call may change or delete what is there
         examples (list[str] | Unset): Requests that the tool answers
-        explanation (Explanation | Unset): Explanation says how a score came about. Terms sum to Score.
+        explanation (Explanation | Unset): Explanation says how a score came about: terms and bias less the penalty are
+            the score.
         flags (list[str] | Unset): Findings about the source text, as in Document
         health (Health | Unset): Health is how the recent calls of a tool went. What is ten minutes old counts half.
         held_back (str | Unset): The flag for which it stands behind all others

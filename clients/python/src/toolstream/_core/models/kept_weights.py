@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
@@ -13,6 +13,7 @@ from ..types import UNSET, Unset
 if TYPE_CHECKING:
     from ..models.kept_weights_features import KeptWeightsFeatures
     from ..models.trial_figures import TrialFigures
+    from ..models.trial_point import TrialPoint
 
 
 T = TypeVar("T", bound="KeptWeights")
@@ -36,6 +37,8 @@ class KeptWeights:
         version (str): "builtin", "reference" or "w<epoch>-<hash prefix>"
         w_opt (float): > 0, the same
         w_req (float): > 0, a share of the best score; with schema 1 points of it
+        words (list[str]): What counts more and what less than in its parent, the largest change first. None where the
+            parent is not kept, or hardly differs.
         cross_validated (TrialFigures | Unset):
         from_ (datetime.datetime | Unset): Time of the first search that it was learned from.
         model (str | Unset): Embedding model that they were learned with, whose searches rank by them
@@ -46,6 +49,7 @@ class KeptWeights:
         source (str | Unset): How it was made, in words
         to (datetime.datetime | Unset): Time of the last one.
         trained_pairs (int | Unset): That they were fitted to
+        trial (list[TrialPoint] | Unset): How these figures of its shadow trial came about, oldest first.
     """
 
     alpha: float
@@ -60,6 +64,7 @@ class KeptWeights:
     version: str
     w_opt: float
     w_req: float
+    words: list[str]
     cross_validated: TrialFigures | Unset = UNSET
     from_: datetime.datetime | Unset = UNSET
     model: str | Unset = UNSET
@@ -70,6 +75,7 @@ class KeptWeights:
     source: str | Unset = UNSET
     to: datetime.datetime | Unset = UNSET
     trained_pairs: int | Unset = UNSET
+    trial: list[TrialPoint] | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,6 +102,8 @@ class KeptWeights:
         w_opt = self.w_opt
 
         w_req = self.w_req
+
+        words = self.words
 
         cross_validated: dict[str, Any] | Unset = UNSET
         if not isinstance(self.cross_validated, Unset):
@@ -127,6 +135,13 @@ class KeptWeights:
 
         trained_pairs = self.trained_pairs
 
+        trial: list[dict[str, Any]] | Unset = UNSET
+        if not isinstance(self.trial, Unset):
+            trial = []
+            for trial_item_data in self.trial:
+                trial_item = trial_item_data.to_dict()
+                trial.append(trial_item)
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -143,6 +158,7 @@ class KeptWeights:
                 "version": version,
                 "w_opt": w_opt,
                 "w_req": w_req,
+                "words": words,
             }
         )
         if cross_validated is not UNSET:
@@ -165,6 +181,8 @@ class KeptWeights:
             field_dict["to"] = to
         if trained_pairs is not UNSET:
             field_dict["trained_pairs"] = trained_pairs
+        if trial is not UNSET:
+            field_dict["trial"] = trial
 
         return field_dict
 
@@ -172,6 +190,7 @@ class KeptWeights:
     def from_dict(cls, src_dict: Mapping[str, Any]) -> Self:
         from ..models.kept_weights_features import KeptWeightsFeatures
         from ..models.trial_figures import TrialFigures
+        from ..models.trial_point import TrialPoint
 
         d = dict(src_dict)
         alpha = d.pop("alpha")
@@ -197,6 +216,8 @@ class KeptWeights:
         w_opt = d.pop("w_opt")
 
         w_req = d.pop("w_req")
+
+        words = cast(list[str], d.pop("words"))
 
         _cross_validated = d.pop("cross_validated", UNSET)
         cross_validated: TrialFigures | Unset
@@ -243,6 +264,15 @@ class KeptWeights:
 
         trained_pairs = d.pop("trained_pairs", UNSET)
 
+        _trial = d.pop("trial", UNSET)
+        trial: list[TrialPoint] | Unset = UNSET
+        if _trial is not UNSET:
+            trial = []
+            for trial_item_data in _trial:
+                trial_item = TrialPoint.from_dict(trial_item_data)
+
+                trial.append(trial_item)
+
         kept_weights = cls(
             alpha=alpha,
             bias=bias,
@@ -256,6 +286,7 @@ class KeptWeights:
             version=version,
             w_opt=w_opt,
             w_req=w_req,
+            words=words,
             cross_validated=cross_validated,
             from_=from_,
             model=model,
@@ -266,6 +297,7 @@ class KeptWeights:
             source=source,
             to=to,
             trained_pairs=trained_pairs,
+            trial=trial,
         )
 
         kept_weights.additional_properties = d

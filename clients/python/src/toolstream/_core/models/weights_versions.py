@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
+from ..types import UNSET, Unset
+
 if TYPE_CHECKING:
     from ..models.damaged_weights import DamagedWeights
     from ..models.kept_weights import KeptWeights
+    from ..models.shadow_trial import ShadowTrial
 
 
 T = TypeVar("T", bound="WeightsVersions")
@@ -22,12 +25,14 @@ class WeightsVersions:
         live (str): The version that searches rank by.
         pinned (bool): It stays live whatever is learned.
         versions (list[KeptWeights]): Newest first, the built-in weights last.
+        shadow (ShadowTrial | Unset):
     """
 
     damaged: list[DamagedWeights]
     live: str
     pinned: bool
     versions: list[KeptWeights]
+    shadow: ShadowTrial | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -45,6 +50,10 @@ class WeightsVersions:
             versions_item = versions_item_data.to_dict()
             versions.append(versions_item)
 
+        shadow: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.shadow, Unset):
+            shadow = self.shadow.to_dict()
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -55,6 +64,8 @@ class WeightsVersions:
                 "versions": versions,
             }
         )
+        if shadow is not UNSET:
+            field_dict["shadow"] = shadow
 
         return field_dict
 
@@ -62,6 +73,7 @@ class WeightsVersions:
     def from_dict(cls, src_dict: Mapping[str, Any]) -> Self:
         from ..models.damaged_weights import DamagedWeights
         from ..models.kept_weights import KeptWeights
+        from ..models.shadow_trial import ShadowTrial
 
         d = dict(src_dict)
         damaged = []
@@ -82,11 +94,19 @@ class WeightsVersions:
 
             versions.append(versions_item)
 
+        _shadow = d.pop("shadow", UNSET)
+        shadow: ShadowTrial | Unset
+        if isinstance(_shadow, Unset):
+            shadow = UNSET
+        else:
+            shadow = ShadowTrial.from_dict(_shadow)
+
         weights_versions = cls(
             damaged=damaged,
             live=live,
             pinned=pinned,
             versions=versions,
+            shadow=shadow,
         )
 
         weights_versions.additional_properties = d
