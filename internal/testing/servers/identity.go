@@ -24,17 +24,10 @@ func identityRecipe() recipe {
 }
 
 func makeIdentity(ctx context.Context, home string) error {
-	npm, err := tool("npm")
-	if err != nil {
-		return err
-	}
 	if _, err := tool("node"); err != nil {
 		return err
 	}
-	if err := writeAll(home, map[string][]byte{"package.json": identityPackages, "package-lock.json": identityLock, "provider.mjs": identityProvider}); err != nil {
-		return err
-	}
-	return unavailable(ctx, runTool(ctx, home, nil, gently(append([]string{npm}, npmInstall...)...)...))
+	return npmCI(ctx, home, map[string][]byte{"package.json": identityPackages, "package-lock.json": identityLock, "provider.mjs": identityProvider})
 }
 
 // OIDCProvider returns the arguments that run oidc-provider at a port, with its settings in a

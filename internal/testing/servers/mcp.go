@@ -29,8 +29,17 @@ func mcpRecipe() recipe {
 	return packagesRecipe(MCPName, npmPackages, npmLock, pipPackages)
 }
 
-// npmInstall are the arguments with which npm installs what a lock names.
-var npmInstall = []string{"ci", "--no-audit", "--no-fund", "--loglevel=error"}
+// npmCI writes files of a recipe into home and installs what the lock among them names.
+func npmCI(ctx context.Context, home string, files map[string][]byte) error {
+	npm, err := tool("npm")
+	if err != nil {
+		return err
+	}
+	if err := writeAll(home, files); err != nil {
+		return err
+	}
+	return unavailable(ctx, runTool(ctx, home, nil, gently(npm, "ci", "--no-audit", "--no-fund", "--loglevel=error")...))
+}
 
 // writeAll writes files of a recipe by their names.
 func writeAll(home string, files map[string][]byte) error {
@@ -57,19 +66,14 @@ func packagesRecipe(name string, npmPackages, npmLock, pipPackages []byte) recip
 
 // installPackages installs what files of npm and pip name.
 func installPackages(ctx context.Context, home string, npmPackages, npmLock, pipPackages []byte) error {
-	npm, err := tool("npm")
-	if err != nil {
-		return err
-	}
 	python, err := tool("python3")
 	if err != nil {
 		return err
 	}
-	if err := writeAll(home, map[string][]byte{"package.json": npmPackages, "package-lock.json": npmLock, "requirements.txt": pipPackages}); err != nil {
+	if err := npmCI(ctx, home, map[string][]byte{"package.json": npmPackages, "package-lock.json": npmLock, "requirements.txt": pipPackages}); err != nil {
 		return err
 	}
 	for _, argv := range [][]string{
-		append([]string{npm}, npmInstall...),
 		{python, "-m", "venv", filepath.Join(home, "venv")},
 		{venvPython(home), "-m", "pip", "install", "--quiet", "--no-deps", "-r", filepath.Join(home, "requirements.txt")},
 	} {
@@ -81,7 +85,7 @@ func installPackages(ctx context.Context, home string, npmPackages, npmLock, pip
 }
 
 // Node returns the arguments that run a program of the npm packages in the folder home,
-// which Provision returns of MCPName, AgentsName and ClientsName.
+// which Provision returns of MCPName, AgentsName, ClientsName and ConsoleName.
 func Node(home, program string, args ...string) []string {
 	bin := filepath.Join(home, "node_modules", ".bin")
 	return append([]string{filepath.Join(bin, "node"), filepath.Join(bin, program)}, args...)

@@ -64,7 +64,7 @@ func TestAMissingToolIsUnavailable(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("JAVA_HOME", "")
 	t.Setenv(CacheVariable, t.TempDir())
-	for _, name := range append(Names(), HelmName, KubernetesName, MCPName, AgentsName, IdentityName, KeycloakName) {
+	for _, name := range append(Names(), HelmName, KubernetesName, MCPName, AgentsName, ConsoleName, IdentityName, KeycloakName) {
 		if _, err := Provision(t.Context(), name); !errors.Is(err, ErrUnavailable) {
 			t.Errorf("%s: %v", name, err)
 		}

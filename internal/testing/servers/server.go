@@ -81,12 +81,12 @@ func Start(ctx context.Context, name, dir string) (*Server, error) {
 }
 
 func recipeOf(name string) (recipe, error) {
-	for _, r := range []recipe{kafkaRecipe(), natsRecipe(), weaviateRecipe(), helmRecipe(), kubernetesRecipe(), promtoolRecipe(), llamaRecipe(), mcpRecipe(), agentsRecipe(), clientsRecipe(), registryRecipe(), identityRecipe(), keycloakRecipe()} {
+	for _, r := range []recipe{kafkaRecipe(), natsRecipe(), weaviateRecipe(), helmRecipe(), kubernetesRecipe(), promtoolRecipe(), llamaRecipe(), mcpRecipe(), agentsRecipe(), clientsRecipe(), consoleRecipe(), registryRecipe(), identityRecipe(), keycloakRecipe()} {
 		if r.name == name {
 			return r, nil
 		}
 	}
-	return recipe{}, fmt.Errorf("no server is called %q: there are %s", name, strings.Join(append(Names(), HelmName, KubernetesName, PromtoolName, LlamaName, MCPName, AgentsName, ClientsName, RegistryName, IdentityName, KeycloakName), ", "))
+	return recipe{}, fmt.Errorf("no server is called %q: there are %s", name, strings.Join(append(Names(), HelmName, KubernetesName, PromtoolName, LlamaName, MCPName, AgentsName, ClientsName, ConsoleName, RegistryName, IdentityName, KeycloakName), ", "))
 }
 
 func start(ctx context.Context, r recipe, dir string) (*Server, error) {
