@@ -51,8 +51,8 @@ servers: ## start Kafka, NATS and Weaviate on loopback until ctrl-C (made once: 
 provision-trial:
 	@go build -o bin/servers ./internal/testing/cmd/servers && exec bin/servers -provision kafka nats $(if $(filter true,$(WEAVIATE)),weaviate)
 
-provision: ## make Kafka, NATS, Weaviate, helm, an identity provider, servers to look at and clients for tests, once; compiling takes minutes
-	@go build -o bin/servers ./internal/testing/cmd/servers && exec bin/servers -provision kafka nats weaviate helm mcp agents clients registry identity
+provision: ## make Kafka, NATS, Weaviate, helm, an identity provider, servers to look at, clients and what drives a browser for tests, once; compiling takes minutes
+	@go build -o bin/servers ./internal/testing/cmd/servers && exec bin/servers -provision kafka nats weaviate helm mcp agents clients console registry identity
 
 # The embedding model that is built in: docs/models.md. It takes an hour of
 # two processors the first time, a few minutes when the teacher's vectors are in
@@ -77,7 +77,7 @@ CONCURRENT := ./internal/stream ./internal/deadletter ./internal/lexical ./inter
 race: ## the packages with concurrency, with the race detector (wants a C compiler)
 	TOOLSTREAM_DATA= go test -race -short -timeout 15m $(CONCURRENT)
 
-SERVED := ./internal/adapter/gateway ./internal/adapter/kafka ./internal/adapter/mcp ./internal/adapter/nats ./internal/adapter/weaviate ./cmd/toolstream ./tests/agents ./tests/chart ./tests/clients ./tests/identity ./tests/sources
+SERVED := ./internal/adapter/gateway ./internal/adapter/kafka ./internal/adapter/mcp ./internal/adapter/nats ./internal/adapter/weaviate ./cmd/toolstream ./tests/agents ./tests/chart ./tests/clients ./tests/console ./tests/identity ./tests/sources
 DEPLOYED := TestDeployment.*|TestNothingHiddenIsShown|TestNoSecretIsShown|TestTheAuditLogHolds|TestATenantIsErasedEverywhere|TestEachUserOfNATS.*
 integration: provision ## tests with one Kafka, NATS and Weaviate for all of them, and with helm (made once: wants mvn, Java 17)
 	bin/servers kafka nats weaviate -- $(SHELL) -c 'go test -count=1 -timeout 15m $(SERVED) && \
@@ -87,7 +87,7 @@ integration: provision ## tests with one Kafka, NATS and Weaviate for all of the
 # compared with trec_eval's own code, in a Python environment outside of the checkout.
 TREC := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/toolstream/trec-0.5.11
 campaign: ## crashes, damage, full disks, the chart on a control plane, a language model, ONNX models, fuzzing, all documents: an hour
-	@go build -o bin/servers ./internal/testing/cmd/servers && bin/servers -provision kafka nats weaviate helm mcp agents clients registry identity keycloak kubernetes promtool llama
+	@go build -o bin/servers ./internal/testing/cmd/servers && bin/servers -provision kafka nats weaviate helm mcp agents clients console registry identity keycloak kubernetes promtool llama
 	@"$(TREC)/bin/python" -c 'import pytrec_eval' 2>/dev/null || { python3 -m venv --clear "$(TREC)" && \
 	  "$(TREC)/bin/pip" install --quiet pytrec-eval-terrier==0.5.11 numpy==2.4.6 scipy==1.17.1; }
 	small=$$(mktemp -d); if mount -t tmpfs -o size=96m tmpfs "$$small"; then export TOOLSTREAM_SMALL_DISK="$$small"; trap 'umount "$$small"' EXIT; fi; \
@@ -128,6 +128,17 @@ clients: ## make the generated parts of the clients of api/openapi.json anew (wa
 
 openapi-lint: ## lint api/openapi.json (wants npm, Python)
 	TOOLSTREAM_SERVERS=$${TOOLSTREAM_SERVERS:-none} go test -count=1 -timeout 15m -run TestTheDocumentPassesItsLinter ./tests/clients
+
+# The build of the console is committed and compiled in: only who changes web/ needs npm.
+.PHONY: web web-check
+web: ## build the console, web/dist, from its sources (wants npm)
+	web/npm.sh run build
+
+web-check: ## check types and markup of the console's sources, and that web/dist is what they make (wants npm)
+	web/npm.sh run check
+	@built=$$(mktemp -d); trap 'rm -rf "$$built"' EXIT; \
+	  web/npm.sh run build -- --outDir "$$built" --emptyOutDir --logLevel warn && \
+	  diff -r web/dist "$$built" || { echo "web/dist is out of step with its sources: commit what make web makes"; exit 1; }
 
 tidy: ## fail if go.mod or go.sum is out of step
 	go mod tidy -diff
