@@ -15,10 +15,18 @@ class Route {
     this.query = new URLSearchParams(query);
   }
 
-  /** Changes the address without a new entry in the history. Empty values are left out. */
-  replace(path: string[], query: Record<string, string | undefined> = {}) {
+  /** Changes the address without a new entry in the history. */
+  replace(path: string[], query: Query = {}) {
     history.replaceState(null, "", href(path, query));
     this.#read();
+  }
+
+  /** Goes to an address, with an entry in the history. Returns whether it is another one than the present. */
+  go(path: string[], query: Query = {}): boolean {
+    const to = href(path, query);
+    if (to === location.hash) return false;
+    location.hash = to;
+    return true;
   }
 }
 
@@ -30,10 +38,15 @@ function decode(part: string): string {
   }
 }
 
+/** What stands behind the path. A name with a list stands once for each value; empty values are left out. */
+export type Query = Record<string, string | string[] | undefined>;
+
 /** The address of a page. */
-export function href(path: string[], query: Record<string, string | undefined> = {}): string {
+export function href(path: string[], query: Query = {}): string {
   const given = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value) given.set(name, value);
+  for (const [name, value] of Object.entries(query)) {
+    for (const v of Array.isArray(value) ? value : [value]) if (v) given.append(name, v);
+  }
   const tail = given.toString();
   return "#/" + path.map(encodeURIComponent).join("/") + (tail && "?" + tail);
 }
