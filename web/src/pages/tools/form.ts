@@ -1,0 +1,114 @@
+// What a form shows for a JSON schema (2020-12): a small part of it; the rest is edited as JSON.
+export type Schema = Record<string, unknown>;
+
+interface Common {
+  title: string;
+  description: string;
+  hint: string; // format, limits, default and example, in words
+}
+
+export type Field =
+  | (Common & { kind: "text" | "boolean" | "json" })
+  | (Common & { kind: "number"; whole: boolean })
+  | (Common & { kind: "choice"; choices: unknown[] })
+  | (Common & { kind: "object"; properties: [name: string, schema: Schema, required: boolean][] })
+  | (Common & { kind: "array"; items: Schema });
+
+const deepest = 8; // schemas refer to themselves
+
+/** Says how the value of a schema is edited. root is where its references point into. */
+export function field(schema: unknown, root: Schema, depth: number): Field {
+  const s = plain(schema, root);
+  const common = { title: text(s.title), description: text(s.description), hint: hint(s) };
+  if (depth > deepest || s.not || s.if || s.oneOf || s.anyOf || s.allOf) return { ...common, kind: "json" };
+  if ("const" in s) return { ...common, kind: "choice", choices: [s.const] };
+  if (Array.isArray(s.enum)) return { ...common, kind: "choice", choices: s.enum };
+  switch (typeOf(s)) {
+    case "string": return { ...common, kind: "text" };
+    case "boolean": return { ...common, kind: "boolean" };
+    case "number": return { ...common, kind: "number", whole: false };
+    case "integer": return { ...common, kind: "number", whole: true };
+    case "array": return s.prefixItems || !isSchema(s.items) ? { ...common, kind: "json" } : { ...common, kind: "array", items: s.items };
+    case "object": {
+      const properties = isSchema(s.properties) ? Object.entries(s.properties) : [];
+      if (properties.length === 0 && (depth > 0 || open(s))) return { ...common, kind: "json" };
+      const required = new Set(Array.isArray(s.required) ? s.required : []);
+      return { ...common, kind: "object", properties: properties.map(([name, of]) => [name, isSchema(of) ? of : {}, required.has(name)]) };
+    }
+    default: return { ...common, kind: "json" };
+  }
+}
+
+/** Resolves references, and what has one meaning alone: allOf of one, a choice between one thing and null. */
+function plain(schema: unknown, root: Schema): Schema {
+  let s = isSchema(schema) ? schema : {};
+  for (let i = 0; i < 20; i++) {
+    if (typeof s.$ref === "string") {
+      const { $ref, ...beside } = s;
+      s = { ...resolve(s.$ref, root), ...beside };
+      continue;
+    }
+    const one = alone(s);
+    if (!one) return s;
+    const { anyOf: _, oneOf: __, allOf: ___, ...beside } = s;
+    s = { ...one, ...beside };
+  }
+  return { oneOf: [] }; // refers to itself: edited as JSON
+}
+
+function alone(s: Schema): Schema | undefined {
+  const lists = [s.anyOf, s.oneOf, s.allOf].filter(Array.isArray) as unknown[][];
+  if (lists.length !== 1) return undefined;
+  const some = lists[0]!.filter((o) => !(isSchema(o) && o.type === "null" && lists[0] !== s.allOf));
+  return some.length === 1 && isSchema(some[0]) ? some[0] : undefined;
+}
+
+function resolve(ref: string, root: Schema): Schema {
+  if (!ref.startsWith("#")) return {};
+  let at: unknown = root;
+  for (const part of ref.slice(1).split("/").filter(Boolean)) {
+    at = isSchema(at) || Array.isArray(at) ? (at as Schema)[decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~")] : undefined;
+  }
+  return isSchema(at) ? at : {};
+}
+
+/** The type, where it is one beside null. */
+function typeOf(s: Schema): unknown {
+  if (Array.isArray(s.type)) {
+    const some = s.type.filter((t) => t !== "null");
+    return some.length === 1 ? some[0] : undefined;
+  }
+  return s.type ?? (isSchema(s.properties) ? "object" : undefined);
+}
+
+const open = (s: Schema) => s.additionalProperties !== undefined && s.additionalProperties !== false;
+
+function hint(s: Schema): string {
+  const parts: string[] = [];
+  if (typeof s.format === "string") parts.push(s.format);
+  if (typeof s.minimum === "number") parts.push(`at least ${s.minimum}`);
+  if (typeof s.maximum === "number") parts.push(`at most ${s.maximum}`);
+  if (typeof s.minLength === "number") parts.push(`${s.minLength} characters or more`);
+  if (typeof s.maxLength === "number") parts.push(`at most ${s.maxLength} characters`);
+  if (typeof s.minItems === "number") parts.push(`${s.minItems} or more`);
+  if (typeof s.maxItems === "number") parts.push(`at most ${s.maxItems}`);
+  if (typeof s.pattern === "string") parts.push(`pattern ${s.pattern}`);
+  if (s.default !== undefined) parts.push(`default ${JSON.stringify(s.default)}`);
+  if (Array.isArray(s.examples) && s.examples.length) parts.push(`such as ${JSON.stringify(s.examples[0])}`);
+  return parts.join(", ");
+}
+
+const text = (v: unknown) => (typeof v === "string" ? v : "");
+
+export const isSchema = (v: unknown): v is Schema => typeof v === "object" && v !== null && !Array.isArray(v);
+
+/** A part of a JSON pointer. */
+export const step = (name: string | number) => "/" + String(name).replaceAll("~", "~0").replaceAll("/", "~1");
+
+/** A changed copy of an object; undefined takes the member away. */
+export function withMember(of: unknown, name: string, value: unknown): Schema {
+  const next = isSchema(of) ? { ...of } : {};
+  if (value === undefined) delete next[name];
+  else next[name] = value;
+  return next;
+}
