@@ -88,7 +88,7 @@ function hint(s: Schema): string {
   if (typeof s.format === "string") parts.push(s.format);
   if (typeof s.minimum === "number") parts.push(`at least ${s.minimum}`);
   if (typeof s.maximum === "number") parts.push(`at most ${s.maximum}`);
-  if (typeof s.minLength === "number") parts.push(`${s.minLength} characters or more`);
+  if (typeof s.minLength === "number") parts.push(s.minLength === 1 ? "not empty" : `${s.minLength} characters or more`);
   if (typeof s.maxLength === "number") parts.push(`at most ${s.maxLength} characters`);
   if (typeof s.minItems === "number") parts.push(`${s.minItems} or more`);
   if (typeof s.maxItems === "number") parts.push(`at most ${s.maxItems}`);
@@ -101,6 +101,11 @@ function hint(s: Schema): string {
 const text = (v: unknown) => (typeof v === "string" ? v : "");
 
 export const isSchema = (v: unknown): v is Schema => typeof v === "object" && v !== null && !Array.isArray(v);
+
+/** The value of a new entry, to begin with. */
+export function blank(kind: Field["kind"]): unknown {
+  return kind === "object" ? {} : kind === "array" ? [] : kind === "text" ? "" : null;
+}
 
 /** A part of a JSON pointer. */
 export const step = (name: string | number) => "/" + String(name).replaceAll("~", "~0").replaceAll("/", "~1");
