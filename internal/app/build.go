@@ -237,6 +237,7 @@ func (p *process) buildQuery(ctx context.Context) error {
 		p.indexes.Routes(api)
 		(&policy.API{Store: p.policy, Tools: p.query.Tools}).Routes(api)
 		p.pins().Routes(api)
+		p.limitReport().Routes(api)
 		(&httpserver.Sessions{Credentials: p.credentials, SignIn: p.signIn, Logger: p.log}).Routes(api)
 		(&registry.Registry{Sources: p.reporter.Sources, Providers: p.query}).Routes(api)
 	}

@@ -195,6 +195,7 @@ func (s *Served) peers() []peer {
 			(*registry.Registry)(nil).Routes(api)
 			(*policy.API)(nil).Routes(api)
 			(*httpserver.Sessions)(nil).Routes(api)
+			(*httpserver.LimitReport)(nil).Routes(api)
 		}},
 		{TrainerService, s.cfg.Peers.Trainer, func(api huma.API) { trainer.Routes(api, nil) }},
 	}

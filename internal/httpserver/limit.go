@@ -156,12 +156,15 @@ func (l *Limiter) fill(tenant string, percent int) buckets {
 	out := make(buckets, len(l.limits))
 	for i, of := range l.limits {
 		if n := of.quota.Of(tenant); n > 0 {
-			n = max(1, n*percent/100)
+			n = part(n, percent)
 			out[i] = rate.NewLimiter(rate.Limit(float64(n)/minute.Seconds()), n)
 		}
 	}
 	return out
 }
+
+// part returns a percentage of a limit, which is no limit of none.
+func part(n, percent int) int { return max(1, n*percent/100) }
 
 // of returns the buckets of a caller.
 func (a *account) of(subject string, now time.Time, fill func() buckets) buckets {
