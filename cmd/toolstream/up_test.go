@@ -53,7 +53,7 @@ func TestUpTakesItsFirstStepsWithTLSAndTokens(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	said, errors := &untilSaid{want: "compass_bearing", end: end}, &bytes.Buffer{}
-	if code := run(ctx, append(up, "--token", strings.TrimSpace(token)), strings.NewReader(""), said, errors); code != exitDone {
+	if code := run(ctx, append(up, "--token", strings.TrimSpace(token)), strings.NewReader(""), said, errors); code != exitDone || !strings.Contains(errors.String(), "/console/\n") {
 		t.Errorf("exit code %d: %s", code, errors)
 	}
 }

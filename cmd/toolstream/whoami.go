@@ -21,7 +21,7 @@ func newWhoami(con *console) *cobra.Command {
 				return err
 			}
 			if s.Caller == nil {
-				return errors.New("the server asks for a credential, and takes none from this command: give one with --token, or log in with `toolstream login`")
+				return errors.New("the server asks for a credential, and knows nobody by that of this command: give one with --token, or log in with `toolstream login`")
 			}
 			return con.show(s, func() { con.printCaller(s) })
 		},

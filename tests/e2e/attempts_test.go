@@ -309,7 +309,12 @@ func draw(rng *rand.Rand, operations []call, callers []intruder) attempt {
 		a.body = generate(rng, op.body, op.components, name, 0)
 	}
 	a.header.Set("Content-Type", "application/json")
-	if a.who.token != "" {
+	switch {
+	case a.who.token == "":
+	case rng.IntN(4) == 0: // as a browser that has signed in
+		a.header.Set("Cookie", "toolstream_session="+a.who.token)
+		a.header.Set("Sec-Fetch-Site", "same-origin")
+	default:
 		a.header.Set("Authorization", "Bearer "+a.who.token)
 	}
 	if !proper {
