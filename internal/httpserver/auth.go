@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -93,6 +94,10 @@ func authenticate(c credentials, next http.Handler) http.Handler {
 				c.refuse(w, r, "", certificateError{err})
 				return
 			}
+			ctx = provable(ctx, caller, func(context.Context) (identity.Caller, error) {
+				_, who, err := certified(c.Certificates, r)
+				return who, err
+			})
 			next.ServeHTTP(w, as(r.WithContext(ctx), caller))
 			return
 		}
@@ -112,8 +117,33 @@ func authenticate(c credentials, next http.Handler) http.Handler {
 		if provided {
 			r = r.WithContext(identity.WithToken(r.Context(), token))
 		}
-		next.ServeHTTP(w, as(r, caller))
+		ctx := provable(r.Context(), caller, func(ctx context.Context) (identity.Caller, error) { return c.Caller(ctx, token) })
+		next.ServeHTTP(w, as(r.WithContext(ctx), caller))
 	})
+}
+
+type provenKey struct{}
+
+// provable returns a context of a request whose credential can be checked again.
+func provable(ctx context.Context, caller identity.Caller, prove func(context.Context) (identity.Caller, error)) context.Context {
+	return context.WithValue(ctx, provenKey{}, func() error {
+		who, err := prove(ctx)
+		if err == nil && !reflect.DeepEqual(who, caller) {
+			err = errOtherCaller
+		}
+		return err
+	})
+}
+
+var errOtherCaller = errors.New("the credential is now another caller's")
+
+// Proven checks the credential of a request again, for an answer that has no end. It returns
+// nil as long as it proves the caller that it proved at first.
+func Proven(ctx context.Context) error {
+	if prove, ok := ctx.Value(provenKey{}).(func() error); ok {
+		return prove()
+	}
+	return nil // none is asked for
 }
 
 // bearer returns the token of a request, or "".

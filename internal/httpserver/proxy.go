@@ -9,6 +9,8 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"go.opentelemetry.io/otel/propagation"
@@ -70,7 +72,7 @@ func toPeer(name string, peer *url.URL, transport *http.Transport, propagator pr
 		},
 		Transport:      retryTransport{kept, fresh},
 		FlushInterval:  -1,
-		ModifyResponse: dropGuards,
+		ModifyResponse: func(answer *http.Response) error { endWithServer(answer); return dropGuards(answer) },
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			WriteProblem(w, http.StatusServiceUnavailable, fmt.Sprintf("%s does not answer: %v", name, err))
 		},
@@ -95,6 +97,53 @@ func toPeer(name string, peer *url.URL, transport *http.Transport, propagator pr
 		defer span.End()
 		proxy.ServeHTTP(w, r.WithContext(ctx))
 	})
+}
+
+// EventStream is the media type of an answer that has no end: events follow each other, as
+// the HTML standard has them (server-sent events).
+const EventStream = "text/event-stream"
+
+// endWithServer ends a peer's answer that has no end once this server is to stop.
+func endWithServer(answer *http.Response) {
+	media, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
+	stopping := Stopping(answer.Request.Context())
+	if media != EventStream || stopping == nil {
+		return
+	}
+	body := &endless{ReadCloser: answer.Body, stopping: stopping, closed: make(chan struct{})}
+	answer.Body = body
+	go func() {
+		select {
+		case <-stopping:
+			_ = body.ReadCloser.Close() // which ends a read under way
+		case <-body.closed:
+		}
+	}()
+}
+
+// endless is the body of an answer that has no end but that of the server.
+type endless struct {
+	io.ReadCloser
+	stopping <-chan struct{}
+	closed   chan struct{}
+	once     sync.Once
+}
+
+// Read implements io.Reader.
+func (b *endless) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	select {
+	case <-b.stopping:
+		return n, io.EOF
+	default:
+		return n, err
+	}
+}
+
+// Close implements io.Closer.
+func (b *endless) Close() error {
+	b.once.Do(func() { close(b.closed) })
+	return b.ReadCloser.Close()
 }
 
 // repeatable reports whether a small request may be sent twice: reads, and feedback,

@@ -25,6 +25,15 @@ const (
 // DrainTimeout is how long requests under way may take once the server is to stop.
 const DrainTimeout = 10 * time.Second
 
+type stoppingKey struct{}
+
+// Stopping returns what is closed once the server of a request is to stop. An answer that has
+// no end is to end then: the others are waited for.
+func Stopping(ctx context.Context) <-chan struct{} {
+	stopping, _ := ctx.Value(stoppingKey{}).(<-chan struct{})
+	return stopping // nil where no server has the request
+}
+
 // Serve answers on the listener until ctx ends, then lets the requests under way finish.
 // Without settings of TLS it speaks plain HTTP.
 func Serve(ctx context.Context, listener net.Listener, secured *tls.Config, handler http.Handler, log *slog.Logger) error {
@@ -34,7 +43,10 @@ func Serve(ctx context.Context, listener net.Listener, secured *tls.Config, hand
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn), // such as handshakes that fail
+		BaseContext: func(net.Listener) context.Context {
+			return context.WithValue(context.Background(), stoppingKey{}, ctx.Done())
+		},
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), // such as handshakes that fail
 	}
 	failed := make(chan error, 1)
 	listener = netutil.LimitListener(listener, maxConnections)
