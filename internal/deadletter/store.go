@@ -149,6 +149,17 @@ func (s *Store) Open(ctx context.Context) (open int, reasons map[string]int) {
 	return t.open + t.forgotten, reasons
 }
 
+// Counts counts the open dead letters of every tenant that has had any.
+func (s *Store) Counts() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]int{}
+	for tenant, t := range s.letters.tenants {
+		out[tenant] = t.open + t.forgotten
+	}
+	return out
+}
+
 // OpenOf returns the open dead letters of stages, of all tenants, once the store has
 // read what is on the bus now. Errors are those of the bus, and of ctx.
 func (s *Store) OpenOf(ctx context.Context, stages ...string) (open []Letter, err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -55,6 +56,7 @@ type Index struct {
 	tenants sync.Map // tenant name to *tenant
 	state   atomic.Pointer[state]
 	closed  atomic.Bool
+	watcher atomic.Pointer[func(string, iter.Seq[Changed])]
 	clock   func() time.Time
 
 	// mu serialises writers and guards what follows.
@@ -267,11 +269,12 @@ func live(deleted bool) int {
 
 // publish makes a batch visible that was stored in these places.
 func (i *Index) publish(b *batch, places []segmentlog.Place) {
-	touched := map[*tenant][]change{}
+	touched, replaced := map[*tenant][]change{}, make([]*entity, len(b.records))
 	for n, r := range b.records {
 		t := i.tenant(r.Tenant)
 		old := t.entity(r.Kind, r.ID)
 		e := newEntity(&r.meta, r.body, places[n])
+		replaced[n] = old
 		if old != nil {
 			old.place.Load().Discard()
 		}
@@ -287,6 +290,7 @@ func (i *Index) publish(b *batch, places []segmentlog.Place) {
 		}
 	}
 	i.state.Store(&b.state)
+	i.tell(replaced, b.records)
 }
 
 // isCurrent reports whether a record of the log is to be kept. The tombstone of
