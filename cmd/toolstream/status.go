@@ -93,11 +93,14 @@ func seconds(n float64) string {
 }
 
 func (c *console) printStages(stages []status.Stage) {
-	t := newTable("STAGE", "READS", "LAG", "WAITING", "WORKERS")
+	t := newTable("STAGE", "READS", "LAG", "A SECOND", "WAITING", "WORKERS")
 	for _, st := range stages {
-		lag, workers, waiting := fmt.Sprint(st.Lag), "", ""
+		lag, rate, workers, waiting := fmt.Sprint(st.Lag), "", "", ""
 		if st.Problem != "" {
 			lag = "?"
+		}
+		if st.Rate != nil {
+			rate = fmt.Sprintf("%.1f", *st.Rate)
 		}
 		if st.Workers != nil {
 			workers = fmt.Sprint(*st.Workers)
@@ -105,7 +108,7 @@ func (c *console) printStages(stages []status.Stage) {
 		if st.Waiting > 0 {
 			waiting = time.Duration(st.Waiting * float64(time.Second)).Round(time.Second).String()
 		}
-		t.add(st.Name, st.Topic, lag, waiting, workers)
+		t.add(st.Name, st.Topic, lag, rate, waiting, workers)
 	}
 	c.printTable(t)
 }

@@ -226,7 +226,7 @@ func (p *process) buildQuery(ctx context.Context) error {
 	if err := p.buildCalls(known); err != nil {
 		return err
 	}
-	p.run("backlog", p.reporter.Backlog.Run)
+	p.run("status", p.reporter.Run)
 	if p.apart {
 		p.ready = append(p.ready, p.indexes.Ready)
 	}

@@ -37,7 +37,7 @@ var typeNames = map[string]string{
 	"schema.Result":    "Hit",
 	"source.Spec":      "SourceSpec", "source.Auth": "SourceAuth", "sources.eventAnswer": "SourceEventResult", "sources.Trial": "SourceTrial",
 	"sources.Changed": "SourceChanges", "sources.Loss": "SourceLoss", "sources.Mapping": "SourceMapping",
-	"status.Model": "IndexedModel", "status.Sources": "SourcesStatus", "status.Unwell": "SourceProblem",
+	"status.Model": "IndexedModel", "status.History": "StatusHistory", "status.Sources": "SourcesStatus", "status.Unwell": "SourceProblem",
 	"tenants.Erased":  "ErasedTenant",
 	"trainer.Damaged": "DamagedWeights", "trainer.Figures": "TrialFigures", "trainer.TakenBack": "ForgetResult",
 	"trainer.weightsList": "WeightsVersions",

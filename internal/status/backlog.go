@@ -45,9 +45,10 @@ func (s stage) oldest(ctx context.Context, bus stream.Follower, from, ends map[i
 	return slices.MinFunc(slices.Collect(maps.Values(seen)), time.Time.Compare), nil
 }
 
-// How often the backlog is measured, and how long one measurement may take.
+// How often the backlog is measured and a sample is taken, and how long one measurement may
+// take.
 const (
-	measureEvery = 5 * time.Second
+	measureEvery = SampleEvery
 	measureLimit = 10 * time.Second
 )
 
@@ -61,34 +62,42 @@ type Backlog struct {
 	metrics *backlogMetrics
 	state   health.State
 
-	mu     sync.Mutex           // guards oldest
-	oldest map[string]time.Time // by stage, when the first change that waits was accepted
+	mu     sync.Mutex           // guards the maps, which are by stage
+	oldest map[string]time.Time // when the first change that waits was accepted
+	places map[string]places
 }
+
+// places is where a stage was, when it was measured last and the time before.
+type places struct{ before, now *reached }
+
+// reached is where a stage and its topic are, in records of all partitions.
+type reached struct {
+	at        time.Time
+	done, end uint64
+}
+
+// rate returns how many records a second something grew by, nil where that is not known.
+func (p places) rate(of func(*reached) uint64) *float64 {
+	if p.before == nil || p.now == nil || !p.now.at.After(p.before.at) || of(p.now) < of(p.before) {
+		return nil
+	}
+	rate := float64(of(p.now)-of(p.before)) / p.now.at.Sub(p.before.at).Seconds()
+	return &rate
+}
+
+func done(r *reached) uint64 { return r.done }
+func end(r *reached) uint64  { return r.end }
 
 // NewBacklog returns a backlog of the index that is searched. Started is when the
 // process did.
 func NewBacklog(bus Bus, live func() Live, started time.Time, log *slog.Logger, reg prometheus.Registerer) *Backlog {
 	b := &Backlog{
-		bus: bus, stages: func() []stage { return live().pipeline(bus) }, log: log, metrics: newBacklogMetrics(reg), oldest: map[string]time.Time{},
+		bus: bus, stages: func() []stage { return live().pipeline(bus) }, log: log, metrics: newBacklogMetrics(reg), oldest: map[string]time.Time{}, places: map[string]places{},
 	}
 	if len(live().Index.Positions()) == 0 {
 		b.floor = started
 	}
 	return b
-}
-
-// Run measures until ctx ends.
-func (b *Backlog) Run(ctx context.Context) error {
-	tick := time.NewTicker(measureEvery)
-	defer tick.Stop()
-	for {
-		b.measure(ctx)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
 }
 
 // age is how long the oldest change waits before a stage, 0 if none does.
@@ -100,6 +109,37 @@ func (b *Backlog) age(stage string) time.Duration {
 		return 0
 	}
 	return max(0, time.Since(accepted))
+}
+
+// pace returns how many records a second a stage works on, nil where that is not known.
+func (b *Backlog) pace(stage string) *float64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.places[stage].rate(done)
+}
+
+// waiting returns how many records all stages have yet to read, nil where that is not known.
+func (b *Backlog) waiting() *uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var sum uint64
+	for _, p := range b.places {
+		if p.now == nil {
+			return nil
+		}
+		sum += p.now.end - p.now.done
+	}
+	if len(b.places) == 0 {
+		return nil
+	}
+	return &sum
+}
+
+// move notes where a stage is; nil: that could not be asked.
+func (b *Backlog) move(stage string, to *reached) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.places[stage] = places{b.places[stage].now, to}
 }
 
 // measure measures every stage. The age of a stage that cannot be measured grows on.
@@ -120,10 +160,11 @@ func (b *Backlog) measure(ctx context.Context) {
 		b.mu.Unlock()
 	}
 	b.mu.Lock()
-	for name := range b.oldest {
+	for name := range b.places {
 		if !current[name] { // of an index that is not searched any more
 			b.metrics.forget(name)
 			delete(b.oldest, name)
+			delete(b.places, name)
 		}
 	}
 	b.mu.Unlock()
@@ -144,8 +185,15 @@ func (b *Backlog) measure(ctx context.Context) {
 func (b *Backlog) measureStage(ctx context.Context, st stage) (time.Time, error) {
 	records, from, ends, err := st.lag(ctx, b.bus)
 	if err != nil {
+		b.move(st.name, nil)
 		return time.Time{}, err
 	}
+	now := reached{at: time.Now()}
+	for _, n := range ends {
+		now.end += n
+	}
+	now.done = now.end - records
+	b.move(st.name, &now)
 	b.metrics.records.WithLabelValues(st.name, string(st.topic)).Set(float64(records))
 	if len(from) == 0 {
 		return time.Time{}, nil

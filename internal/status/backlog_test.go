@@ -56,7 +56,7 @@ func (p *place) drain(t *testing.T) {
 }
 
 func newTestBacklog(p *place, names *[]string) *Backlog {
-	return &Backlog{bus: p, log: slog.New(slog.DiscardHandler), metrics: newBacklogMetrics(prometheus.NewRegistry()), oldest: map[string]time.Time{}, stages: func() []stage {
+	return &Backlog{bus: p, log: slog.New(slog.DiscardHandler), metrics: newBacklogMetrics(prometheus.NewRegistry()), oldest: map[string]time.Time{}, places: map[string]places{}, stages: func() []stage {
 		var stages []stage
 		for _, name := range *names {
 			stages = append(stages, stage{name, events.ToolsRaw, func(ctx context.Context) (map[int]uint64, error) { return p.Committed(ctx, events.ToolsRaw, name) }})

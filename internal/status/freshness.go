@@ -9,8 +9,13 @@ import (
 type Freshness struct {
 	Changes uint64  `json:"changes" doc:"How many became searchable."`
 	Half    float64 `json:"p50_seconds" doc:"Half of them took no longer, to the next bound of toolstream_freshness_seconds; -1: beyond the last bound."`
+	Goal    float64 `json:"objective_seconds" doc:"Within which 99 of a hundred are to become searchable, as the chart's alerts have it where its value freshnessSeconds is not changed."`
 	Most    float64 `json:"p99_seconds" doc:"99 of a hundred took no longer, likewise."`
 }
+
+// freshnessGoal is within how many seconds changes are to become searchable: the default of
+// the chart's value metrics.prometheusRule.freshnessSeconds.
+const freshnessGoal = 10
 
 const freshnessMetric = "toolstream_freshness_seconds"
 
@@ -29,7 +34,7 @@ func freshness(metrics prometheus.Gatherer) *Freshness {
 }
 
 func quantiles(of []*dto.Metric) *Freshness {
-	var out Freshness
+	out := Freshness{Goal: freshnessGoal}
 	within := map[float64]uint64{}
 	for _, m := range of {
 		out.Changes += m.GetHistogram().GetSampleCount()

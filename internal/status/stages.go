@@ -24,6 +24,7 @@ type Stage struct {
 	Topic   events.Topic `json:"topic" doc:"That it reads."`
 	Lag     uint64       `json:"lag" doc:"Records that it has yet to read, at most: compaction leaves gaps in the numbering."`
 	Waiting float64      `json:"waiting_seconds,omitempty" doc:"How long ago the oldest of them was accepted."`
+	Rate    *float64     `json:"per_second,omitempty" doc:"Records that it worked on a second, of late; absent where that is not known yet."`
 	Workers *int         `json:"workers,omitempty" doc:"Processes that share the work; absent where there is one by design."`
 	Problem string       `json:"problem,omitempty" doc:"Why nothing else is known of it."`
 }
@@ -132,6 +133,7 @@ func (r *Reporter) stage(ctx context.Context, st stage) Stage {
 	if out.Lag = records; records > 0 {
 		out.Waiting = r.Backlog.age(st.name).Seconds()
 	}
+	out.Rate = r.Backlog.pace(st.name)
 	out.Workers = r.workers(ctx, st)
 	return out
 }

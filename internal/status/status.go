@@ -115,22 +115,26 @@ type Reporter struct {
 	BusDamage     func() error                                       // what the bus cannot read any more; nil: it cannot be asked
 	Sources       func(ctx context.Context, tenant string) ([]sources.Source, error)
 	Topics        func() []string // findings on the topics of Kafka; nil: there is no Kafka
+
+	history history
 }
 
 type output struct{ Body Status }
 
-// Routes adds the operation; a nil reporter describes it only.
+// Routes adds the operations; a nil reporter describes it only.
 func (r *Reporter) Routes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "get-status", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/status",
 		Summary: "What runs and how far behind it is", Tags: []string{"operations"}, Errors: []int{503},
 	}, func(ctx context.Context, _ *struct{}) (*output, error) {
-		return &output{r.status(ctx)}, nil
+		return &output{r.Report(ctx)}, nil
 	})
+	r.historyRoute(api)
 }
 
-// status answers within moments: it says which dependency does not.
-func (r *Reporter) status(ctx context.Context) Status {
+// Report is the status as an operator of the tenant of ctx sees it. It answers within moments:
+// it says which dependency does not.
+func (r *Reporter) Report(ctx context.Context) Status {
 	own := identity.From(ctx).Tenant
 	live := r.Live()
 	in := live.Index.Stats()[own]

@@ -1,0 +1,79 @@
+package status
+
+import (
+	"slices"
+
+	dto "github.com/prometheus/client_model/go"
+)
+
+// spread is a histogram: how many values lie at or below each bound.
+type spread struct {
+	bounds []float64 // rising
+	within []uint64
+	count  uint64
+}
+
+// spreadOf adds up the histograms of a family that are wanted, which have the same bounds. It
+// returns nil where there is none.
+func spreadOf(f *dto.MetricFamily, wanted func(*dto.Metric) bool) *spread {
+	var out *spread
+	for _, m := range f.GetMetric() {
+		if !wanted(m) {
+			continue
+		}
+		h := m.GetHistogram()
+		if out == nil {
+			out = &spread{}
+			for _, b := range h.GetBucket() {
+				out.bounds, out.within = append(out.bounds, b.GetUpperBound()), append(out.within, 0)
+			}
+		}
+		out.count += h.GetSampleCount()
+		for i, b := range h.GetBucket() {
+			if i < len(out.within) {
+				out.within[i] += b.GetCumulativeCount()
+			}
+		}
+	}
+	return out
+}
+
+// since returns the times, in a unit of which a second has so many, within which half and 99
+// of a hundred of the values lie that came since before; nil where none came.
+func (s *spread) since(before *spread, unit float64) (half, most *float64) {
+	if s == nil {
+		return nil, nil
+	}
+	came := spread{s.bounds, slices.Clone(s.within), s.count}
+	if before != nil {
+		if len(before.within) != len(came.within) || before.count > came.count { // a part of it is gone
+			return nil, nil
+		}
+		for i := range came.within {
+			came.within[i] -= min(came.within[i], before.within[i])
+		}
+		came.count -= before.count
+	}
+	if came.count == 0 {
+		return nil, nil
+	}
+	at := func(share float64) *float64 {
+		value := came.quantile(share) * unit
+		return &value
+	}
+	return at(0.5), at(0.99)
+}
+
+// quantile estimates below which value a share of the values lies, as if those between two
+// bounds lay evenly there. Beyond the last bound it is that bound.
+func (s *spread) quantile(share float64) float64 {
+	rank, low := share*float64(s.count), 0.0
+	var below uint64
+	for i, bound := range s.bounds {
+		if float64(s.within[i]) >= rank {
+			return low + (bound-low)*(rank-float64(below))/float64(max(1, s.within[i]-below))
+		}
+		low, below = bound, s.within[i]
+	}
+	return low
+}
