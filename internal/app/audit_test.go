@@ -63,9 +63,7 @@ func call(e *Embedded, token, method, path, body string) *httptest.ResponseRecor
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	w := httptest.NewRecorder()
-	e.handler.ServeHTTP(w, r)
-	return w
+	return recorded(e, r)
 }
 
 // Each call of an operation that may change something leaves one record, and of all others

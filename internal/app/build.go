@@ -22,6 +22,7 @@ import (
 	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/indexmgr"
+	"github.com/toolstream/toolstream/internal/live"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/registry"
 	"github.com/toolstream/toolstream/internal/rungroup"
@@ -226,6 +227,14 @@ func (p *process) buildQuery(ctx context.Context) error {
 	if err := p.buildCalls(known); err != nil {
 		return err
 	}
+	p.live = live.New(live.Deps{
+		Report: p.reporter.Report, Samples: p.reporter.Samples, Scope: p.policy.Scope, Index: func() live.Index { return p.searched().Index },
+		DeadLetters: p.dead.Open, Sources: func(ctx context.Context, tenant string) ([]sources.Source, error) { return known().Public(ctx, tenant) },
+		Weights: func(tenant string) (string, uint64) {
+			return p.query.WeightsVersion(tenant), p.query.WeightsEpoch(tenant)
+		},
+		Closed: p.fences.Erasing, Registerer: p.metrics,
+	})
 	p.run("status", p.reporter.Run)
 	if p.apart {
 		p.ready = append(p.ready, p.indexes.Ready)
@@ -234,6 +243,7 @@ func (p *process) buildQuery(ctx context.Context) error {
 		query.Routes(api, p.query)
 		calls.Routes(api, p.calls)
 		p.reporter.Routes(api)
+		p.live.Routes(api)
 		p.indexes.Routes(api)
 		(&policy.API{Store: p.policy, Tools: p.query.Tools}).Routes(api)
 		p.pins().Routes(api)

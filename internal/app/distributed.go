@@ -19,6 +19,7 @@ import (
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/indexmgr"
+	"github.com/toolstream/toolstream/internal/live"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/registry"
 	"github.com/toolstream/toolstream/internal/rungroup"
@@ -191,6 +192,7 @@ func (s *Served) peers() []peer {
 			query.Routes(api, nil)
 			calls.Routes(api, nil)
 			(*status.Reporter)(nil).Routes(api)
+			(*live.Hub)(nil).Routes(api)
 			(*indexmgr.Manager)(nil).Routes(api)
 			(*registry.Registry)(nil).Routes(api)
 			(*policy.API)(nil).Routes(api)

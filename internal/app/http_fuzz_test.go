@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"runtime"
@@ -155,8 +154,7 @@ func FuzzHTTP(f *testing.F) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		begin := processor()
-		w := httptest.NewRecorder()
-		e.handler.ServeHTTP(w, r)
+		w := recorded(e, r)
 		took := processor() - begin
 		runtime.ReadMemStats(&after)
 		if w.Code >= 500 {

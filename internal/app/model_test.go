@@ -103,11 +103,9 @@ func await(t *testing.T, ok func() bool) {
 }
 
 func (e *Embedded) call(method, path, body string) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
 	r := httptest.NewRequest(method, local+path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
-	e.handler.ServeHTTP(w, r)
-	return w
+	return recorded(e, r)
 }
 
 func put(t *testing.T, e *Embedded, id, description string) {

@@ -27,6 +27,7 @@ import (
 	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/indexmgr"
+	"github.com/toolstream/toolstream/internal/live"
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/metric"
 	"github.com/toolstream/toolstream/internal/policy"
@@ -106,6 +107,7 @@ type process struct {
 	calls    *calls.Service    // nil without query
 	policy   *policy.Store     // nil: there is no authentication, or nothing is searched
 	reporter *status.Reporter  // nil where nothing is searched
+	live     *live.Hub         // nil where nothing is searched
 
 	background []rungroup.Service // that run before the services do
 	services   []rungroup.Service // consumers before producers

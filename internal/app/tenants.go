@@ -62,6 +62,7 @@ func (p *process) forget(ctx context.Context, f tenants.Fence) error {
 		p.dead.Erase(f.Tenant, ends)
 	}
 	if p.query != nil {
+		p.live.Erase(f.Tenant)
 		p.reporter.Erase(f.Tenant)
 		p.query.Erase(f.Tenant)
 		p.calls.Erase(f.Tenant)

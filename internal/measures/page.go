@@ -40,6 +40,7 @@ func sections() []section {
 		{folder: "internal/httpserver", title: "HTTP", where: all, embedded: true},
 		{folder: "internal/app", title: "Process", where: all, embedded: true},
 		{folder: "internal/status", title: "Backlog", where: []string{"query"}, embedded: true},
+		{folder: "internal/live", title: "Streams of events", where: []string{"query"}, embedded: true},
 		{folder: "internal/stream", title: "Stages", where: all, embedded: true, only: map[string][]string{"toolstream_order_repairs_total": {"query"}}},
 		{folder: "internal/audit", title: "Audit log", where: []string{"ingest", "query", "trainer"}, embedded: true},
 		{folder: "internal/deadletter", title: "Dead letters", where: []string{"ingest", "query"}, embedded: true},

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -485,7 +486,7 @@ func (a *attempt) make(ctx context.Context, server string) (status int, answer s
 		return 0, err.Error()
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
+	body, err := bodyOf(resp)
 	if err != nil {
 		return resp.StatusCode, err.Error()
 	}
@@ -499,6 +500,14 @@ func (a *attempt) make(ctx context.Context, server string) (status int, answer s
 	}
 	slices.Sort(parts)
 	return resp.StatusCode, fmt.Sprintf("%v\n%s", header, strings.Join(parts, "{"))
+}
+
+// bodyOf reads an answer, and of one that has no end the first line.
+func bodyOf(resp *http.Response) ([]byte, error) {
+	if resp.Header.Get("Content-Type") == "text/event-stream" && resp.Request.Method != http.MethodHead {
+		return bufio.NewReader(resp.Body).ReadBytes('\n')
+	}
+	return io.ReadAll(resp.Body)
 }
 
 // plain follows no redirect: each is an answer.

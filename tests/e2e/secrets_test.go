@@ -31,6 +31,7 @@ import (
 	"github.com/toolstream/toolstream/internal/testing/tokentest"
 	"github.com/toolstream/toolstream/internal/testing/tracingtest"
 	"github.com/toolstream/toolstream/internal/webhook"
+	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 )
 
@@ -626,7 +627,7 @@ func (h *hush) ask(t *testing.T, server, method, path, body string, headers map[
 		return
 	}
 	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
+	raw, err := bodyOf(resp)
 	if err != nil {
 		t.Errorf("%s %s: %v", method, path, err)
 	}
@@ -687,6 +688,24 @@ func (h *hush) execute(t *testing.T, env []string, args ...string) string {
 	return string(out)
 }
 
+// stream looks through the events that tell an admin the present state, where a process has them.
+func (h *hush) stream(t *testing.T, p *process.Process) {
+	t.Helper()
+	c, heard := p.Client, map[string]bool{}
+	c.Token = h.token
+	enough := errors.New("enough")
+	err := c.Watch(t.Context(), func(e client.Event) error {
+		h.said("status event "+e.Name, string(e.Data))
+		if heard[e.Name] = true; heard["status"] && heard["sources"] && heard["sample"] {
+			return enough
+		}
+		return nil
+	})
+	if !errors.Is(err, enough) && !client.NotFound(err) {
+		t.Errorf("the stream of events: %v", err)
+	}
+}
+
 // process looks through what is known of a process: its log, its metrics, its arguments,
 // its settings and its files.
 func (h *hush) process(t *testing.T, p *process.Process) {
@@ -695,6 +714,7 @@ func (h *hush) process(t *testing.T, p *process.Process) {
 	for _, path := range []string{"/metrics", "/readyz", "/healthz", "/openapi.json", "/v1/status"} {
 		h.ask(t, p.Client.Server, http.MethodGet, path, "", nil)
 	}
+	h.stream(t, p)
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID()))
 	if err != nil {
 		t.Skipf("the system does not tell the arguments of processes: %v", err)

@@ -92,16 +92,20 @@ func Routes(api huma.API, s *Service) {
 }
 
 func (s *Service) listAll(ctx context.Context, _ *struct{}) (*listOutput, error) {
-	all, err := s.All(ctx, identity.From(ctx).Tenant)
+	all, err := s.Public(ctx, identity.From(ctx).Tenant)
 	if err != nil {
 		return nil, problem(err)
 	}
-	out := &listOutput{}
-	out.Body.Sources = make([]Source, len(all))
-	for i, s := range all {
-		out.Body.Sources[i] = public(s)
+	return &listOutput{sourceList{all}}, nil
+}
+
+// Public returns the sources of a tenant by name, as they are shown to its callers.
+func (s *Service) Public(ctx context.Context, tenant string) ([]Source, error) {
+	all, err := s.All(ctx, tenant)
+	for i := range all {
+		all[i] = public(all[i])
 	}
-	return out, nil
+	return all, err
 }
 
 func answer(s Source, err error) (*sourceOutput, error) {

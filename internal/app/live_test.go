@@ -1,0 +1,203 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/toolstream/toolstream/internal/httpserver"
+	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/tenants"
+	"github.com/toolstream/toolstream/internal/testing/tokentest"
+)
+
+// leaving records an answer, and leaves one that has no end at its first part.
+type leaving struct {
+	*httptest.ResponseRecorder
+	leave context.CancelFunc
+}
+
+// Flush implements http.Flusher.
+func (l leaving) Flush() {
+	if l.Header().Get("Content-Type") == httpserver.EventStream {
+		l.leave()
+	}
+}
+
+// recorded returns the answer to a request.
+func recorded(e *Embedded, r *http.Request) *httptest.ResponseRecorder {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	w := leaving{httptest.NewRecorder(), cancel}
+	e.handler.ServeHTTP(w, r.WithContext(ctx))
+	return w.ResponseRecorder
+}
+
+// listening is a stream of events.
+type listening struct {
+	t     *testing.T
+	lines *bufio.Scanner
+}
+
+// listen opens a stream of events at an address.
+func listen(t *testing.T, address, token string) *listening {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", address+"/v1/stream", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	if resp.StatusCode != http.StatusOK {
+		t.Fatal(resp.Status)
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 1<<20)
+	return &listening{t, lines}
+}
+
+// next returns the next event, an empty one at the end of the stream.
+func (l *listening) next() (event string, data json.RawMessage) {
+	l.t.Helper()
+	for l.lines.Scan() {
+		line := l.lines.Text()
+		if name, ok := strings.CutPrefix(line, "event: "); ok {
+			event = name
+		}
+		if text, ok := strings.CutPrefix(line, "data: "); ok {
+			return event, json.RawMessage(text)
+		}
+	}
+	if err := l.lines.Err(); err != nil {
+		l.t.Fatal(err)
+	}
+	return "", nil
+}
+
+// until reads events up to one that holds a text, and returns it.
+func (l *listening) until(event, text string) json.RawMessage {
+	l.t.Helper()
+	for {
+		name, data := l.next()
+		if name == event && strings.Contains(string(data), text) {
+			return data
+		}
+		if name == "" {
+			l.t.Fatalf("it ended before %s with %s", event, text)
+		}
+	}
+}
+
+// Every event is of the form in the document, which names them all.
+func TestEveryEventIsAsTheDocumentSays(t *testing.T) {
+	e, _ := up(t, emptyFolder(t))
+	api, _ := httpserver.NewAPI("test")
+	e.live.Routes(api)
+	items := api.OpenAPI().Paths["/v1/stream"].Get.Responses["200"].Content[httpserver.EventStream].Schema.Items.OneOf
+	l := listen(t, e.URL(), "")
+	put(t, e, "tides", "Tells when the tide is low.")
+	if w := e.call("PUT", "/v1/sources/harbour", `{"kind":"openapi","url":"http://harbour.invalid/openapi.json"}`); w.Code >= 300 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	heard := map[string]bool{}
+	for len(heard) < len(items) {
+		event, data := l.next()
+		if event == "" {
+			t.Fatal("it ended")
+		}
+		of := slices.IndexFunc(items, func(s *huma.Schema) bool { return s.Properties["event"].Enum[0] == event })
+		var v any
+		if err := json.Unmarshal(data, &v); err != nil || of < 0 {
+			t.Fatalf("%s %s: %v", event, data, err)
+		}
+		result := &huma.ValidateResult{}
+		huma.Validate(api.OpenAPI().Components.Schemas, items[of].Properties["data"], huma.NewPathBuffer(nil, 0), huma.ModeReadFromServer, v, result)
+		if len(result.Errors) > 0 {
+			t.Errorf("%s %s is not of the form in the document: %v", event, data, result.Errors)
+		}
+		heard[event] = true
+	}
+}
+
+// A caller hears of what it may find, and no longer than it may call; its tenant alone hears
+// of its tools. The history is each tenant's own.
+func TestAStreamIsItsCallersOwn(t *testing.T) {
+	cfg := emptyFolder(t)
+	cfg.Auth.TokensFile = filepath.Join(t.TempDir(), "tokens")
+	token := func(tenant, subject string, role identity.Role) string {
+		return tokentest.Add(t, cfg.Auth.TokensFile, identity.Caller{Tenant: tenant, Subject: subject, Role: role}, time.Time{})
+	}
+	admin, other := token("acme", "admin", identity.Admin), token("other", "admin", identity.Admin)
+	reader := token("acme", "ann", identity.Reader)
+	e, _ := up(t, cfg)
+	if w := call(e, admin, "PUT", "/v1/grants", `{"version":"0","grants":[{"effect":"allow","action":"find","on":"tag:public","to":"subject:ann"},{"effect":"allow","action":"destroy","on":"*","to":"role:admin"}]}`); w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	ann, own, others := listen(t, e.URL(), reader), listen(t, e.URL(), admin), listen(t, e.URL(), other)
+	for id, tags := range map[string]string{"hidden": `[]`, "shown": `["public"]`} {
+		if w := call(e, admin, "PUT", "/v1/tools/"+id, `{"name":"`+id+`","description":"Tells when the tide is low.","tags":`+tags+`}`); w.Code != http.StatusAccepted {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+	own.until("tools", `"hidden"`)
+	for {
+		event, data := ann.next()
+		if event != "tools" || strings.Contains(string(data), "hidden") {
+			t.Fatalf("a reader hears %s %s", event, data)
+		}
+		if strings.Contains(string(data), `"shown"`) {
+			break
+		}
+	}
+	own.until("sample", `"tools":2`)
+	if w := call(e, admin, "GET", "/v1/status/history", ""); !strings.Contains(w.Body.String(), `"tools":2`) || strings.Contains(w.Body.String(), "lag") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := call(e, other, "GET", "/v1/status/history", ""); w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"tools":2`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if err := e.forget(t.Context(), tenants.Fence{Tenant: "other", Erasing: true}); err != nil {
+		t.Fatal(err)
+	}
+	for event, data := others.next(); event != ""; event, data = others.next() { // it ends
+		if event == "tools" {
+			t.Fatalf("another tenant hears %s", data)
+		}
+	}
+	if err := os.WriteFile(cfg.Auth.TokensFile, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for event, _ := own.next(); event != ""; event, _ = own.next() {
+	}
+}
+
+// A process that is to stop does not wait for those who listen, nor do they see it cut off.
+func TestAStopDoesNotWaitForStreams(t *testing.T) {
+	e, stop := up(t, emptyFolder(t))
+	l := listen(t, e.URL(), "")
+	l.until("status", "")
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for event, _ := l.next(); event != ""; event, _ = l.next() { // an end that is none is an error
+		}
+	}()
+	stop()
+	<-ended
+}
