@@ -22,6 +22,7 @@ import (
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 func TestMain(m *testing.M) {
@@ -199,7 +200,7 @@ func TestLoopDeadLettersPermanentFailures(t *testing.T) {
 		b := streamtest.NewBus()
 		h := stream.Each(4, func(ctx context.Context, m stream.Message) ([]stream.Message, error) {
 			if string(m.Value) == "a#1" {
-				return nil, fmt.Errorf("read: %w", stream.Permanent("bad_thing", errors.New("no such thing")))
+				return nil, fmt.Errorf("read: %w", stream.Permanent("bad_thing", &schema.Invalid{Path: "/raw/a", Reason: "no such thing"}))
 			}
 			return echo(ctx, m)
 		})
@@ -215,7 +216,7 @@ func TestLoopDeadLettersPermanentFailures(t *testing.T) {
 		}
 		l := got[0]
 		if l.ID != "stage-searches-0-1" || l.State != events.DeadLetterOpen || l.Stage != "stage" || l.Topic != from ||
-			l.Key != "a" || l.Reason != "bad_thing" || l.Detail != "no such thing" || l.Attempts != 1 ||
+			l.Key != "a" || l.Reason != "bad_thing" || l.Detail != "/raw/a: no such thing" || l.Path != "/raw/a" || l.Attempts != 1 ||
 			string(l.Original) != "a#1" || l.Headers["revision"] != "1" || l.Failed.IsZero() {
 			t.Errorf("dead letter %+v", l)
 		}

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // Retries wait between these, doubling, with jitter.
@@ -190,6 +192,10 @@ func (w *worker) deadLetter(m Message, err error, attempts int) events.DeadLette
 	if p, ok := AsPermanent(err); ok {
 		reason, detail = p.Reason, p.Err.Error()
 	}
+	path := ""
+	if invalid := (*schema.Invalid)(nil); errors.As(err, &invalid) {
+		path = invalid.Path[:min(len(invalid.Path), maxDetail)]
+	}
 	return events.DeadLetter{
 		Schema:    events.DeadLetterSchema,
 		ID:        fmt.Sprintf("%s-%s-%d-%d", w.name, m.Topic, m.Partition, m.Offset),
@@ -201,6 +207,7 @@ func (w *worker) deadLetter(m Message, err error, attempts int) events.DeadLette
 		Key:       m.Key,
 		Reason:    reason,
 		Detail:    detail[:min(len(detail), maxDetail)],
+		Path:      path,
 		Attempts:  attempts,
 		Failed:    time.Now().UTC(),
 		Headers:   maps.Clone(m.Headers),

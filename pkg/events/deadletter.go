@@ -45,9 +45,10 @@ type DeadLetter struct {
 	Partition int               `json:"partition"` // with Offset: its place on that topic
 	Offset    uint64            `json:"offset"`
 	Key       string            `json:"key"`
-	Reason    string            `json:"reason"`   // a stable word, e.g. "unknown_schema"
-	Detail    string            `json:"detail"`   // the error, in words
-	Attempts  int               `json:"attempts"` // how often it was tried
+	Reason    string            `json:"reason"`         // a stable word, e.g. "unknown_schema"
+	Detail    string            `json:"detail"`         // the error, in words
+	Path      string            `json:"path,omitempty"` // JSON pointer to what is wrong in the record, where the error says it
+	Attempts  int               `json:"attempts"`       // how often it was tried
 	Failed    time.Time         `json:"failed"`
 	Headers   map[string]string `json:"headers,omitempty"`
 	Original  []byte            `json:"original,omitempty"` // the record's bytes, untouched

@@ -120,9 +120,7 @@ func (e *Encoder) fill(ctx context.Context, jobs []*job) {
 		for _, s := range j.slots {
 			r := found[s.text]
 			*s.vector = r.vector
-			if j.err == nil {
-				j.err = r.err
-			}
+			j.err = s.failed(j.err, r.err)
 		}
 	}
 }

@@ -191,13 +191,25 @@ func (s *stage) letters(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, m := range s.bus.Published(events.DLQ) {
+		l := s.letter(t, m.Key)
+		out[l.Key] = l.Reason
+	}
+	return out
+}
+
+// letter returns the dead letter with an id, or of a key.
+func (s *stage) letter(t *testing.T, key string) (found events.DeadLetter) {
+	t.Helper()
+	for _, m := range s.bus.Published(events.DLQ) {
 		var l events.DeadLetter
 		if err := json.Unmarshal(m.Value, &l); err != nil {
 			t.Fatal(err)
 		}
-		out[l.Key] = l.Reason
+		if l.ID == key || l.Key == key {
+			found = l
+		}
 	}
-	return out
+	return found
 }
 
 func weather() schema.Document {

@@ -186,6 +186,36 @@ func TestBadVectorsKillTheirDocumentAlone(t *testing.T) {
 	}
 }
 
+// A letter points to the one text that the model has no vector for, though the texts that are
+// made of several lack theirs, too.
+func TestALetterPointsToTheTextThatIsToBlame(t *testing.T) {
+	m := &model{fault: func(texts []string) ([][]float32, error) {
+		out := make([][]float32, len(texts))
+		for i, text := range texts {
+			if out[i] = vectorOf(text); strings.Contains(text, "poison") {
+				out[i] = make([]float32, 4)
+			}
+		}
+		return out, nil
+	}}
+	s := start(t, m, nil)
+	for want, doc := range map[string]schema.Document{
+		"":                       {Name: "poison"},
+		"/document/description":  {Name: "a", Description: "It is poison.", Examples: []string{"poison"}},
+		"/document/response":     {Name: "a", Response: "All poison."},
+		"/document/examples/1":   {Name: "a", Examples: []string{"Fine.", "Give me poison."}},
+		"/document/parameters/1": {Name: "a", Parameters: []schema.Parameter{{Name: "b"}, {Name: "c", Description: "Which poison."}}},
+	} {
+		id := strings.ReplaceAll("of"+want, "/", "-")
+		s.put(t, upsert(id, 1, doc), upsert("after"+id, 2, weather()))
+		s.embedded(t, "after"+id)
+		l := s.letter(t, "default/"+id)
+		if l.Path != want || l.Reason != ReasonBadVector || !strings.Contains(l.Detail, "length 0") {
+			t.Errorf("%+v, want it to point to %q", l, want)
+		}
+	}
+}
+
 func TestAWrongCountIsBlamedOnTheTextsThatCauseIt(t *testing.T) {
 	m := &model{fault: func(texts []string) ([][]float32, error) {
 		if slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "poison") }) {

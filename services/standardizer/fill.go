@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/toolstream/toolstream/internal/boilerplate"
+	"github.com/toolstream/toolstream/internal/jsondoc"
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/provenance"
 	"github.com/toolstream/toolstream/internal/stream"
@@ -128,6 +129,9 @@ func (f *filler) byRules(c *events.Change) (schema.Document, error) {
 	case errors.Is(err, rules.ErrFormat):
 		return doc, stream.Permanent(ReasonUnknownFormat, err)
 	case err != nil:
+		if unread := (*jsondoc.Error)(nil); errors.As(err, &unread) {
+			err = &schema.Invalid{Path: "/raw" + unread.Path, Reason: unread.Text()}
+		}
 		return doc, stream.Permanent(ReasonBadDocument, err)
 	}
 	leaveOut(&doc, c.Boilerplate)

@@ -143,6 +143,7 @@ func TestWhatCanNotBeReadBecomesADeadLetter(t *testing.T) {
 		"format":         {record(t, unknown), ReasonUnknownFormat},
 		"no document":    {record(t, upsert("a", "mcp", `null`)), ReasonBadDocument},
 		"absent raw":     {record(t, upsert("a", "mcp", ``)), ReasonBadDocument},
+		"a key twice":    {stream.Message{Topic: events.ToolsRaw, Key: "default/a", Value: []byte(`{"tenant":"default","kind":"tool","id":"a","revision":1,"op":"upsert","format":"mcp","raw":{"name":"a","name":"b"}}`)}, ReasonBadDocument},
 		"nothing to say": {record(t, upsert("a", "text", `""`)), ReasonBadDocument},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,6 +159,9 @@ func TestWhatCanNotBeReadBecomesADeadLetter(t *testing.T) {
 			}
 			if l.Reason != test.reason || l.Stage != Name || string(l.Original) != string(test.msg.Value) {
 				t.Errorf("letter %+v, want reason %q", l, test.reason)
+			}
+			if (l.Path == "/raw/name") != (name == "a key twice") {
+				t.Errorf("the letter points to %q", l.Path)
 			}
 			if out := bus.Published(events.ToolsStandardized); len(out) != 1 || out[0].Key != good.Key {
 				t.Errorf("its neighbour did not get through: %v", out)
