@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,6 +43,11 @@ func newDLQList(con *console) *cobra.Command {
 				Letters   []deadletter.Letter `json:"letters"`
 				Total     int                 `json:"total"`
 				Forgotten int                 `json:"forgotten,omitempty"`
+				Reasons   []struct {
+					Reason string `json:"reason"`
+					Stage  string `json:"stage"`
+					Open   int    `json:"open"`
+				} `json:"reasons"`
 			}
 			query := given("stage", stage, "reason", reason, "state", state, "limit", strconv.Itoa(limit))
 			if err := con.client().Get(cmd.Context(), "/v1/dlq", query, &page); err != nil {
@@ -52,6 +60,9 @@ func newDLQList(con *console) *cobra.Command {
 				}
 				con.printTable(t)
 				con.notef("%d of %d dead letters\n", len(page.Letters), page.Total)
+				for _, r := range page.Reasons {
+					con.notef("%d open of %s: %s\n", r.Open, r.Stage, r.Reason)
+				}
 				con.noteForgotten(page.Forgotten)
 			})
 		},
@@ -84,38 +95,58 @@ func (c *console) noteForgotten(letters int) {
 }
 
 func newDLQShow(con *console) *cobra.Command {
-	return &cobra.Command{
+	var document bool
+	cmd := &cobra.Command{
 		Use: "show ID", ValidArgsFunction: completeDeadLetters(con), Short: "Show a dead letter and the record it holds", Args: cobra.ExactArgs(1),
+		Example: "  toolstream dlq show ID --document > tool.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var l struct {
 				deadletter.Letter
-				Headers  map[string]string `json:"headers,omitempty"`
-				Original []byte            `json:"original,omitempty"`
-				Text     string            `json:"text,omitempty"`
+				Kind     string               `json:"kind,omitempty"`
+				Entity   string               `json:"entity,omitempty"`
+				Provider string               `json:"provider,omitempty"`
+				Format   string               `json:"format,omitempty"`
+				Document string               `json:"document,omitempty"`
+				Location *deadletter.Location `json:"location,omitempty"`
+				Headers  map[string]string    `json:"headers,omitempty"`
+				Original []byte               `json:"original,omitempty"`
+				Text     string               `json:"text,omitempty"`
 			}
 			if err := con.client().Get(cmd.Context(), client.Path("/v1/dlq", args[0]), nil, &l); err != nil {
 				return err
 			}
+			if document {
+				if l.Document == "" {
+					return errors.New("the dead letter holds no document that can be read")
+				}
+				con.printf("%s\n", l.Document)
+				return nil
+			}
 			return con.show(l, func() {
 				con.printName(l.ID)
-				record := l.Text
+				record, place := l.Text, ""
+				if at := l.Location; at != nil {
+					place = strings.TrimSpace(fmt.Sprintf("line %d, column %d %s", at.Line, at.Column, at.Pointer))
+				}
 				if record == "" && len(l.Original) > 0 {
 					record = fmt.Sprintf("%d bytes that are no text; --json has them in base64", len(l.Original))
 				}
 				con.printPairs(
 					"id", fmt.Sprintf("%s (%s)", l.ID, l.State), "key", fmt.Sprintf("%s at revision %d", l.Key, l.Revision),
-					"stage", fmt.Sprintf("%s, from %s", l.Stage, l.Topic), "reason", l.Reason, "detail", l.Detail,
+					"stage", fmt.Sprintf("%s, from %s", l.Stage, l.Topic), "reason", l.Reason, "detail", l.Detail, "place", place, "provider", l.Provider, "format", l.Format,
 					"attempts", fmt.Sprintf("%d, the last at %s", l.Attempts, l.Failed.Local().Format(time.DateTime)), "record", record,
 				)
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&document, "document", false, "print nothing but the document, to edit it")
+	return cmd
 }
 
 // newDLQDecide makes the commands that close letters, by id or all that match.
 func newDLQDecide(con *console, verb, short string) *cobra.Command {
 	var all bool
-	var stage, reason string
+	var stage, reason, document string
 	cmd := &cobra.Command{
 		Use: verb + " [ID...]", ValidArgsFunction: completeDeadLetters(con), Short: short,
 		Example: fmt.Sprintf("  toolstream dlq %s ID\n  toolstream dlq %s --all --reason bad_vector", verb, verb),
@@ -123,11 +154,17 @@ func newDLQDecide(con *console, verb, short string) *cobra.Command {
 			if all == (len(args) > 0) {
 				return misused(cmd, "name the letters, or say --all")
 			}
+			if document != "" && len(args) != 1 {
+				return misused(cmd, "--document goes with one letter")
+			}
 			if all {
 				return con.decideAll(cmd, verb, given("stage", stage, "reason", reason))
 			}
 			if stage != "" || reason != "" {
 				return misused(cmd, "--stage and --reason go with --all: letters that are named are decided whatever they are")
+			}
+			if document != "" {
+				return con.replayEdited(cmd, args[0], document)
 			}
 			return con.decide(cmd, verb, args)
 		},
@@ -135,7 +172,41 @@ func newDLQDecide(con *console, verb, short string) *cobra.Command {
 	cmd.Flags().BoolVar(&all, "all", false, "every open letter that matches")
 	cmd.Flags().StringVar(&stage, "stage", "", "with --all: only of this stage")
 	cmd.Flags().StringVar(&reason, "reason", "", "with --all: only for this reason")
+	if verb == "replay" {
+		cmd.Example += "\n  toolstream dlq replay ID --document tool.json"
+		cmd.Flags().StringVar(&document, "document", "", "`FILE` with the edited document of one letter, which is accepted in place of the record; - for standard input")
+	}
 	return cmd
+}
+
+// replayEdited closes a letter by a document in place of its record.
+func (c *console) replayEdited(cmd *cobra.Command, id, file string) error {
+	read := func() ([]byte, error) { return os.ReadFile(file) }
+	if file == fromStdin {
+		read = func() ([]byte, error) { return io.ReadAll(c.in) }
+	}
+	document, err := read()
+	if err != nil {
+		return err
+	}
+	var d deadletter.Decision
+	body := map[string]string{"document": string(document)}
+	if err := c.client().Post(cmd.Context(), client.Path("/v1/dlq", id)+"/replay", body, &d); err != nil {
+		return err
+	}
+	return c.show(d, func() { c.printDecision(d) })
+}
+
+// printDecision says what became of a letter.
+func (c *console) printDecision(d deadletter.Decision) {
+	switch {
+	case d.Error != "":
+		c.notef("%s: %s\n", d.ID, oneLine(d.Error))
+	case d.Revision > 0:
+		c.printf("%s: %s, %s %s at revision %d\n", d.ID, d.State, d.Kind, oneLine(d.Entity), d.Revision)
+	default:
+		c.printf("%s: %s\n", d.ID, d.State)
+	}
 }
 
 // decide closes letters by their ids, one after the other. What cannot be done with
@@ -168,11 +239,7 @@ func (c *console) decide(cmd *cobra.Command, verb string, ids []string) error {
 	}
 	err := c.show(value, func() {
 		for _, d := range all {
-			if d.Error != "" {
-				c.notef("%s: %s\n", d.ID, oneLine(d.Error))
-			} else {
-				c.printf("%s: %s\n", d.ID, d.State)
-			}
+			c.printDecision(d)
 		}
 	})
 	if err != nil {

@@ -22,6 +22,19 @@ func letters(t *testing.T) string {
 		})
 	}
 	answer("POST /v1/dlq/a/replay", 200, `{"id":"a","state":"replayed"}`)
+	mux.HandleFunc("POST /v1/dlq/e/replay", func(w http.ResponseWriter, r *http.Request) {
+		var body struct{ Document string }
+		_ = json.NewDecoder(r.Body).Decode(&body) // one that is none has no document
+		w.Header().Set("Content-Type", "application/json")
+		if body.Document != "edited" {
+			w.WriteHeader(422)
+			w.Write([]byte(`{"status":422,"title":"Unprocessable Entity","detail":"invalid JSON"}`))
+			return
+		}
+		w.Write([]byte(`{"id":"e","state":"replayed","kind":"tool","entity":"x","revision":9}`))
+	})
+	answer("GET /v1/dlq/e", 200, `{"id":"e","state":"open","document":"{\n}","location":{"pointer":"/name","line":2,"column":3}}`)
+	answer("GET /v1/dlq/f", 200, `{"id":"f","state":"open"}`)
 	answer("POST /v1/dlq/b/replay", 409, `{"status":409,"title":"Conflict","detail":"it is replayed already"}`)
 	answer("POST /v1/dlq/c/replay", 404, `{"status":404,"title":"Not Found","detail":"there is no dead letter"}`)
 	answer("POST /v1/dlq/d/replay", 503, `{"status":503,"title":"Unavailable","detail":"the bus does not answer"}`)
@@ -101,5 +114,31 @@ func TestVersionIsAFlagToo(t *testing.T) {
 	var out strings.Builder
 	if code := run(t.Context(), []string{"--version"}, strings.NewReader(""), &out, &out); code != exitDone || !strings.HasPrefix(out.String(), "toolstream ") {
 		t.Errorf("exit code %d: %s", code, out.String())
+	}
+}
+
+// A document goes out to be edited, and comes back.
+func TestADocumentIsEditedByTheCommandLine(t *testing.T) {
+	server := letters(t)
+	for _, c := range []struct {
+		args, in string
+		code     int
+		says     string // on either output
+	}{
+		{"show e", "", exitDone, "line 2, column 3 /name"},
+		{"show e --document", "", exitDone, "{\n}\n"},
+		{"show f --document", "", exitFailed, "no document"},
+		{"replay e --document -", "edited", exitDone, "e: replayed, tool x at revision 9"},
+		{"replay e --document -", "worse", exitFailed, "invalid JSON"},
+		{"replay e --document nowhere.json", "", exitFailed, "nowhere.json"},
+		{"replay e b --document -", "edited", exitUsage, "one letter"},
+		{"replay --all --document -", "edited", exitUsage, "one letter"},
+		{"drop e --document -", "edited", exitUsage, "unknown flag"},
+	} {
+		var out strings.Builder
+		args := append(append([]string{"dlq"}, strings.Fields(c.args)...), "--json=false", "--server", server)
+		if code := run(t.Context(), args, strings.NewReader(c.in), &out, &out); code != c.code || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%s: exit code %d: %s", c.args, code, out.String())
+		}
 	}
 }

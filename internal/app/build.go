@@ -128,7 +128,7 @@ func (p *process) buildIngest(context.Context) error {
 	p.routes[IngestService] = func(api huma.API) {
 		ingest.Routes(api, p.ingest)
 		sources.Routes(api, p.sources)
-		deadletter.Routes(api, p.dead)
+		deadletter.Routes(api, p.dead, p.ingest)
 		audit.Routes(api, p.records)
 		tenants.Routes(api, p.tenants)
 	}

@@ -184,7 +184,7 @@ func (s *Served) peers() []peer {
 		{IngestService, s.cfg.Peers.Ingest, func(api huma.API) {
 			ingest.Routes(api, nil)
 			sources.Routes(api, nil)
-			deadletter.Routes(api, nil)
+			deadletter.Routes(api, nil, nil)
 			audit.Routes(api, nil)
 			tenants.Routes(api, nil)
 		}},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // ErrNotFound is the error for an id that no dead letter of the tenant has.
@@ -31,6 +32,11 @@ type Decision struct {
 	ID    string                 `json:"id"`
 	State events.DeadLetterState `json:"state,omitempty" doc:"The dead letter's state now."`
 	Error string                 `json:"error,omitempty" doc:"Why it could not be done; the dead letter is as it was."`
+
+	// Of what was replayed; POST /v1/tools:states tells what became of it.
+	Kind     schema.Kind `json:"kind,omitempty" doc:"tool or provider: what was replayed."`
+	Entity   string      `json:"entity,omitempty" doc:"Its id."`
+	Revision uint64      `json:"revision,omitempty" doc:"Of the change that was replayed: that of the edited document where there was one."`
 }
 
 // reasonRefused is the reason of the permanent error for a dead letter that cannot
@@ -46,29 +52,78 @@ func (s *Store) Replay(ctx context.Context, ids ...string) ([]Decision, error) {
 	return s.decide(ctx, ids, s.replay)
 }
 
-func (s *Store) replay(ctx context.Context, l events.DeadLetter) (events.DeadLetterState, error) {
+func (s *Store) replay(ctx context.Context, l events.DeadLetter) (Decision, error) {
 	if len(l.Original) == 0 {
-		return "", stream.Permanent(reasonRefused, errors.New("its record is not kept"))
+		return Decision{}, refuse(errors.New("its record is not kept"))
 	}
 	done, err := s.bus.Republish(ctx, stream.Message{
 		Topic: l.Topic, Key: l.Key, Value: l.Original, Headers: l.Headers, Partition: l.Partition, Offset: l.Offset,
 	})
 	if !done {
-		return events.DeadLetterSuperseded, err
+		return Decision{State: events.DeadLetterSuperseded}, err
 	}
-	return events.DeadLetterReplayed, err
+	about, is := ref(l.Topic, l.Key)
+	if !is {
+		return Decision{State: events.DeadLetterReplayed}, err
+	}
+	return Decision{State: events.DeadLetterReplayed, Kind: about.Kind, Entity: about.ID, Revision: newLetter(l, 0, 0).Revision}, err
+}
+
+func refuse(err error) error { return stream.Permanent(reasonRefused, err) }
+
+// Editor accepts the edited documents of dead letters.
+type Editor interface {
+	// Amend accepts a document in place of that of a change, and returns the revision of the new
+	// change. It is that of the change itself where the document is the one that it has; done is
+	// false where something newer is known that says something else. The error is an answer
+	// (huma.StatusError); then nothing is known to be accepted, and the same call is right again.
+	Amend(ctx context.Context, of events.Change, document string) (revision uint64, done bool, err error)
+}
+
+// ReplayEdited is Replay for one dead letter whose document is replaced: it is accepted as a
+// new change, and the dead letter is closed. Where the process ends in between, the same call
+// finds the document known and closes the dead letter. A dead letter whose record holds no
+// document that can be read, or a delete, stays as it is. The errors are those of Replay and of
+// the editor.
+func (s *Store) ReplayEdited(ctx context.Context, e Editor, id, document string) (Decision, error) {
+	out, err := s.decide(ctx, []string{id}, func(ctx context.Context, l events.DeadLetter) (Decision, error) {
+		if len(l.Original) == 0 {
+			return s.replay(ctx, l)
+		}
+		c, err := changeOf(l)
+		switch {
+		case err != nil:
+			return Decision{}, refuse(fmt.Errorf("its document cannot be edited: %w; replay it as it is, or drop it", err))
+		case c.Op != events.OpUpsert:
+			return Decision{}, refuse(errors.New("its document cannot be edited: the record is a delete; replay it as it is, or drop it"))
+		}
+		revision, done, err := e.Amend(ctx, c, document)
+		switch {
+		case err != nil:
+			return Decision{}, err
+		case !done:
+			return Decision{State: events.DeadLetterSuperseded}, nil
+		case revision == c.Revision:
+			return s.replay(ctx, l)
+		}
+		return Decision{State: events.DeadLetterReplayed, Kind: c.Kind, Entity: c.ID, Revision: revision}, nil
+	})
+	if err != nil {
+		return Decision{}, err
+	}
+	return out[0], nil
 }
 
 // Drop gives the records of dead letters up for good and closes the dead letters. Its
 // results and errors are those of Replay.
 func (s *Store) Drop(ctx context.Context, ids ...string) ([]Decision, error) {
-	return s.decide(ctx, ids, func(context.Context, events.DeadLetter) (events.DeadLetterState, error) {
-		return events.DeadLetterDropped, nil
+	return s.decide(ctx, ids, func(context.Context, events.DeadLetter) (Decision, error) {
+		return Decision{State: events.DeadLetterDropped}, nil
 	})
 }
 
-// decide lets act decide about each open dead letter and closes it in that state.
-func (s *Store) decide(ctx context.Context, ids []string, act func(context.Context, events.DeadLetter) (events.DeadLetterState, error)) ([]Decision, error) {
+// decide lets act decide about each open dead letter and closes it in the state of the decision.
+func (s *Store) decide(ctx context.Context, ids []string, act func(context.Context, events.DeadLetter) (Decision, error)) ([]Decision, error) {
 	select {
 	case s.deciding <- struct{}{}:
 		defer func() { <-s.deciding }()
@@ -83,9 +138,9 @@ func (s *Store) decide(ctx context.Context, ids []string, act func(context.Conte
 			out = append(out, closed(l.ID, l.State))
 			return nil
 		}
-		state, err := act(ctx, l)
+		d, err := act(ctx, l)
 		if err == nil {
-			err = s.close(ctx, l, state)
+			err = s.close(ctx, l, d.State)
 		}
 		if refused, ok := stream.AsPermanent(err); ok {
 			out = append(out, Decision{ID: l.ID, State: l.State, Error: refused.Err.Error()})
@@ -94,7 +149,8 @@ func (s *Store) decide(ctx context.Context, ids []string, act func(context.Conte
 		if err != nil {
 			return fmt.Errorf("deadletter: %s: %w", l.ID, err)
 		}
-		out = append(out, Decision{ID: l.ID, State: state})
+		d.ID = l.ID
+		out = append(out, d)
 		return nil
 	})
 	for _, id := range ids {

@@ -41,11 +41,24 @@ type (
 	idInput struct {
 		ID string `path:"id" doc:"The letter's id."`
 	}
+	replayInput struct {
+		ID   string `path:"id" doc:"The letter's id."`
+		Body *edited
+	}
 	listOutput     struct{ Body page }
 	showOutput     struct{ Body whole }
 	decisionOutput struct{ Body Decision }
 	bulkOutput     struct{ Body bulk }
 )
+
+// edited is what a record is replayed with.
+type edited struct {
+	Document string `json:"document" minLength:"1" doc:"The document in place of the one in the record, in the form in which the letter shows it."`
+}
+
+// maxEdited bounds a request with an edited document, in bytes: its JSON text is longer than
+// the document.
+const maxEdited = 8 << 20
 
 // page is a part of a list, the newest letters first.
 type page struct {
@@ -54,11 +67,21 @@ type page struct {
 	Cursor  string   `json:"cursor,omitempty" doc:"Of the next page; absent on the last."`
 
 	Forgotten int `json:"forgotten,omitempty" doc:"Open letters beyond those, matching or not, that there is no memory for: they come once others are closed."`
+
+	Reasons []reasonCount `json:"reasons" nullable:"false" doc:"All open letters by reason and stage, whatever matches: the most first."`
+}
+
+// reasonCount counts the open letters of a reason.
+type reasonCount struct {
+	Reason string `json:"reason"`
+	Stage  string `json:"stage"`
+	Open   int    `json:"open" doc:"How many there are."`
 }
 
 // whole is a letter with what it holds.
 type whole struct {
 	Letter
+	given
 	Headers  map[string]string `json:"headers,omitempty" doc:"The record's headers."`
 	Original []byte            `json:"original,omitempty" doc:"The record's bytes, in base64; absent once the letter is closed."`
 	Text     string            `json:"text,omitempty" doc:"The record's bytes as they are, where they are text."`
@@ -73,8 +96,8 @@ type bulk struct {
 	Forgotten int        `json:"forgotten,omitempty" doc:"Open letters beyond those, matching or not, that there is no memory for: they come once others are closed."`
 }
 
-// Routes adds the calls of the store to an API.
-func Routes(api huma.API, s *Store) {
+// Routes adds the calls of the store to an API. Edited documents go to the editor.
+func Routes(api huma.API, s *Store, e Editor) {
 	operation := func(id, method, path, summary string) huma.Operation {
 		return huma.Operation{
 			OperationID: id, Security: identity.Needs(identity.Operator), Method: method, Path: path, Summary: summary,
@@ -83,8 +106,21 @@ func Routes(api huma.API, s *Store) {
 	}
 	huma.Register(api, operation("list-dead-letters", http.MethodGet, "/v1/dlq", "List dead letters, newest first"), s.page)
 	huma.Register(api, operation("get-dead-letter", http.MethodGet, "/v1/dlq/{id}", "Show a dead letter and its record"), s.show)
-	huma.Register(api, operation("replay-dead-letter", http.MethodPost, "/v1/dlq/{id}/replay", "Replay the record"), s.one(s.Replay))
-	huma.Register(api, operation("drop-dead-letter", http.MethodDelete, "/v1/dlq/{id}", "Drop the record"), s.one(s.Drop))
+	replay := operation("replay-dead-letter", http.MethodPost, "/v1/dlq/{id}/replay", "Replay the record, or an edited document in its place")
+	replay.Description = "Without a body the record is processed again as it is. With a document that is accepted as a new change of the same tool or provider, " +
+		"by the checks of PUT /v1/tools/{id}; one that is refused leaves the letter open. Where something newer is known the letter is closed as superseded, and nothing is replayed."
+	replay.MaxBodyBytes, replay.Errors = maxEdited, append(replay.Errors, http.StatusForbidden, http.StatusRequestEntityTooLarge, http.StatusInsufficientStorage)
+	huma.Register(api, replay, func(ctx context.Context, in *replayInput) (*decisionOutput, error) {
+		return s.one(ctx, in.ID, func(ctx context.Context) (Decision, error) {
+			if in.Body != nil {
+				return s.ReplayEdited(ctx, e, in.ID, in.Body.Document)
+			}
+			return single(s.Replay(ctx, in.ID))
+		})
+	})
+	huma.Register(api, operation("drop-dead-letter", http.MethodDelete, "/v1/dlq/{id}", "Drop the record"), func(ctx context.Context, in *idInput) (*decisionOutput, error) {
+		return s.one(ctx, in.ID, func(ctx context.Context) (Decision, error) { return single(s.Drop(ctx, in.ID)) })
+	})
 	huma.Register(api, operation("replay-dead-letters", http.MethodPost, "/v1/dlq:replay", "Replay all open dead letters that match"), s.many(s.Replay))
 	huma.Register(api, operation("drop-dead-letters", http.MethodPost, "/v1/dlq:drop", "Drop all open dead letters that match"), s.many(s.Drop))
 }
@@ -99,7 +135,7 @@ func (s *Store) page(ctx context.Context, in *listInput) (*listOutput, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	owner := identity.From(ctx).Tenant
-	out := page{Letters: []Letter{}, Forgotten: s.letters.of(owner).forgotten}
+	out := page{Letters: []Letter{}, Forgotten: s.letters.of(owner).forgotten, Reasons: s.letters.reasons(owner)}
 	for _, l := range slices.Backward(s.letters.ordered(owner)) {
 		if !in.matches(l) || in.State != "all" && in.State != string(l.State) {
 			continue
@@ -122,7 +158,7 @@ func (s *Store) show(ctx context.Context, in *idInput) (*showOutput, error) {
 	if err != nil {
 		return nil, s.problem(ctx, err)
 	}
-	out := whole{Letter: newLetter(l, 0, 0), Headers: l.Headers, Original: l.Original}
+	out := whole{Letter: newLetter(l, 0, 0), given: givenBy(l), Headers: l.Headers, Original: l.Original}
 	out.Detail = l.Detail
 	if utf8.Valid(l.Original) {
 		out.Text = string(l.Original)
@@ -133,21 +169,25 @@ func (s *Store) show(ctx context.Context, in *idInput) (*showOutput, error) {
 // decide is Replay or Drop.
 type decide func(ctx context.Context, ids ...string) ([]Decision, error)
 
+// single is the decision about one letter.
+func single(all []Decision, err error) (Decision, error) {
+	if err != nil {
+		return Decision{}, err
+	}
+	return all[0], nil
+}
+
 // one answers a decision about one letter.
-func (s *Store) one(decide decide) func(context.Context, *idInput) (*decisionOutput, error) {
-	return func(ctx context.Context, in *idInput) (*decisionOutput, error) {
-		decisions, err := decide(ctx, in.ID)
-		if err != nil {
-			return nil, s.problem(ctx, err)
-		}
-		switch d := decisions[0]; {
-		case d.Error != "" && d.State == "":
-			return nil, huma.Error404NotFound(fmt.Sprintf("there is no dead letter %q", in.ID))
-		case d.Error != "":
-			return nil, huma.Error409Conflict(d.Error)
-		default:
-			return &decisionOutput{d}, nil
-		}
+func (s *Store) one(ctx context.Context, id string, decide func(context.Context) (Decision, error)) (*decisionOutput, error) {
+	switch d, err := decide(ctx); {
+	case err != nil:
+		return nil, s.problem(ctx, err)
+	case d.Error != "" && d.State == "":
+		return nil, huma.Error404NotFound(fmt.Sprintf("there is no dead letter %q", id))
+	case d.Error != "":
+		return nil, huma.Error409Conflict(d.Error)
+	default:
+		return &decisionOutput{d}, nil
 	}
 }
 
@@ -228,6 +268,9 @@ func parseCursor(s string) (at Letter, err error) {
 
 // problem turns an error into an answer (RFC 9457).
 func (s *Store) problem(ctx context.Context, err error) error {
+	if answer := huma.StatusError(nil); errors.As(err, &answer) { // of the editor
+		return err
+	}
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return huma.Error404NotFound("there is no such dead letter")

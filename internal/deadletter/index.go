@@ -1,6 +1,7 @@
 package deadletter
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -163,6 +164,24 @@ func (x *index) count() (open, forgotten int) {
 		forgotten += t.forgotten
 	}
 	return open, forgotten
+}
+
+// reasons counts the open dead letters of a tenant by reason and stage, the most first.
+func (x *index) reasons(tenant string) []reasonCount {
+	open := map[reasonCount]int{}
+	for _, l := range x.of(tenant).letters {
+		if l.open() {
+			open[reasonCount{Reason: l.Reason, Stage: l.Stage}]++
+		}
+	}
+	out := []reasonCount{}
+	for r, n := range open {
+		out = append(out, reasonCount{r.Reason, r.Stage, n})
+	}
+	slices.SortFunc(out, func(a, b reasonCount) int {
+		return cmp.Or(cmp.Compare(b.Open, a.Open), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Stage, b.Stage))
+	})
+	return out
 }
 
 // oldestOpen returns when the first of the open dead letters failed, zero if there is

@@ -60,8 +60,11 @@ func run(t *testing.T, keep int, test func(*failing)) {
 	})
 }
 
+// unfit is a word that makes a record one that is given up, too.
+const unfit = "unfit"
+
 func check(_ context.Context, m stream.Message) ([]stream.Message, error) {
-	if !json.Valid(m.Value) {
+	if !json.Valid(m.Value) || strings.Contains(string(m.Value), unfit) {
 		return nil, stream.Permanent("not_json", errors.New("not JSON"))
 	}
 	m.Topic = events.ToolsStandardized
@@ -476,7 +479,7 @@ func TestForgottenLettersComeAgain(t *testing.T) {
 func TestHTTP(t *testing.T) {
 	run(t, DefaultKeep, func(f *failing) {
 		_, api := humatest.New(f.T)
-		Routes(api, f.store)
+		Routes(api, f.store, nil)
 		for i := range 5 {
 			f.raw(fmt.Sprintf("default/%d", i), "{", i)
 		}
@@ -514,6 +517,11 @@ func TestHTTP(t *testing.T) {
 			f.Errorf("pages give %q, want %q", keys, want)
 		}
 		call(http.MethodGet, "/v1/dlq?cursor=x", 422, nil)
+		var none page
+		call(http.MethodGet, "/v1/dlq?reason=other", 200, &none)
+		if want := []reasonCount{{"not_json", "standardizer", 5}}; !slices.Equal(none.Reasons, want) {
+			f.Errorf("reasons %+v, want %+v", none.Reasons, want)
+		}
 		for filter, want := range map[string]int{
 			"stage=standardizer": 5, "stage=other": 0, "reason=not_json": 5, "reason=other": 0, "topic=other": 0,
 		} {
@@ -540,11 +548,11 @@ func TestHTTP(t *testing.T) {
 		call(http.MethodDelete, "/v1/dlq/"+id, 409, nil)
 		call(http.MethodPost, "/v1/dlq/"+id+"/replay", 409, nil)
 
-		var none, all bulk
-		call(http.MethodPost, "/v1/dlq:replay?stage=other", 200, &none)
+		var nothing, all bulk
+		call(http.MethodPost, "/v1/dlq:replay?stage=other", 200, &nothing)
 		call(http.MethodPost, "/v1/dlq:replay?stage=standardizer&reason=not_json", 200, &all)
-		if none.Done != 0 || all.Done != 4 || all.Remaining != 0 || len(all.Failed) != 0 {
-			f.Errorf("replay of none %+v, of all %+v", none, all)
+		if nothing.Done != 0 || all.Done != 4 || all.Remaining != 0 || len(all.Failed) != 0 {
+			f.Errorf("replay of none %+v, of all %+v", nothing, all)
 		}
 		synctest.Wait() // they failed again
 		call(http.MethodPost, "/v1/dlq:drop", 200, &all)
@@ -579,12 +587,12 @@ func TestBulkCallsComeToEachLetterOnce(t *testing.T) {
 			}
 			return done, failed
 		}
-		refuse := func(ctx context.Context, ids ...string) ([]Decision, error) {
-			return f.store.decide(ctx, ids, func(context.Context, events.DeadLetter) (events.DeadLetterState, error) {
-				return "", stream.Permanent(reasonRefused, errors.New("no"))
+		no := func(ctx context.Context, ids ...string) ([]Decision, error) {
+			return f.store.decide(ctx, ids, func(context.Context, events.DeadLetter) (Decision, error) {
+				return Decision{}, refuse(errors.New("no"))
 			})
 		}
-		if done, failed := follow(refuse); done != 0 || failed != 5 {
+		if done, failed := follow(no); done != 0 || failed != 5 {
 			f.Errorf("refused: %d done, %d failed", done, failed)
 		}
 		if done, failed := follow(f.store.Replay); done != 5 || failed != 0 {
@@ -593,7 +601,7 @@ func TestBulkCallsComeToEachLetterOnce(t *testing.T) {
 		if open, reasons := f.store.Open(f.Context()); open != 5 || reasons["not_json"] != 5 {
 			f.Errorf("%d failed again, %v", open, reasons)
 		}
-		if _, err := f.store.many(refuse)(f.Context(), &bulkInput{Limit: 2, Filter: Filter{Cursor: "x"}}); err == nil {
+		if _, err := f.store.many(no)(f.Context(), &bulkInput{Limit: 2, Filter: Filter{Cursor: "x"}}); err == nil {
 			f.Error("any text is a cursor")
 		}
 	})
@@ -605,7 +613,7 @@ func TestADecisionIsWrittenDownThoughNobodyWaits(t *testing.T) {
 		f.raw("default/a", "{", 1)
 		id := f.id(f.Context(), "default/a")
 		ctx, leave := context.WithCancel(f.Context())
-		out, err := f.store.decide(ctx, []string{id}, func(ctx context.Context, l events.DeadLetter) (events.DeadLetterState, error) {
+		out, err := f.store.decide(ctx, []string{id}, func(ctx context.Context, l events.DeadLetter) (Decision, error) {
 			defer leave()
 			return f.store.replay(ctx, l)
 		})

@@ -22,7 +22,8 @@ const schemasPrefix = "#/components/schemas/"
 var typeNames = map[string]string{
 	"audit.Excerpt": "AuditPage", "audit.Opened": "AuditRecord", "audit.Head": "AuditHead", "audit.HeadList": "AuditHeads",
 	"deadletter.page": "DeadLetterPage", "deadletter.Letter": "DeadLetter", "deadletter.whole": "DeadLetterDetail",
-	"deadletter.Decision": "DeadLetterDecision", "deadletter.bulk": "DeadLetterDecisions",
+	"deadletter.Decision": "DeadLetterDecision", "deadletter.bulk": "DeadLetterDecisions", "deadletter.edited": "EditedDeadLetter",
+	"deadletter.Location": "DeadLetterLocation", "deadletter.reasonCount": "DeadLetterReason",
 	"indexmgr.Report": "ReindexStatus", "indexmgr.Request": "ReindexRequest", "indexmgr.State": "IndexVersion",
 	"ingest.Outcome": "ImportOutcome", "ingest.Summary": "ImportSummary", "ingest.changeAnswer": "ChangeResult", "ingest.syncAnswer": "SyncResult",
 	"ingest.eventsAnswer": "EventResults", "ingest.EventOutcome": "EventResult",

@@ -40,6 +40,7 @@ type Outcome struct {
 type Options struct {
 	TakeOver bool      // a tool that belongs to another provider may change hands
 	UpTo     uint64    // of deletes: only what has at most this revision; 0: whatever is there
+	Amends   uint64    // revision of the change that an item takes the place of: one with another document is stale if something newer is known
 	Source   string    // that the items were read from; empty: they were sent
 	Seen     time.Time // when the change was seen at a source that is crawled; zero: it was sent
 

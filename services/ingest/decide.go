@@ -115,6 +115,8 @@ func decide(old record, there, uncertain bool, c *change) (State, string) {
 		return Accepted, ""
 	case c.opts.UpTo != 0 && (old.deleted || old.Revision > c.opts.UpTo):
 		return Unchanged, ""
+	case c.opts.Amends != 0 && old.Revision > c.opts.Amends && (old.deleted || next.fingerprint != old.fingerprint):
+		return Stale, ReasonStale
 	case versioned && c.Source < old.Source, !versioned && next.event.before(old.event):
 		return Stale, ReasonStale
 	case c.moves(old) && !c.opts.TakeOver:

@@ -90,6 +90,11 @@ type deadLetter struct {
 	Failed                                             time.Time
 	Headers                                            map[string]string
 	Original                                           []byte
+	Kind, Entity, Provider, Format, Document           string
+	Location                                           struct {
+		Pointer      string
+		Line, Column int
+	}
 }
 
 // letters lists the dead letters in a state, the ids of their tools sorted.
@@ -98,18 +103,29 @@ func letters(t *testing.T, p *process.Process, state string) (list []deadLetter,
 	var page struct {
 		Letters []deadLetter
 		Total   int
+		Reasons []struct {
+			Reason, Stage string
+			Open          int
+		}
 	}
 	at(t, p, "dlq", "list", "--state", state, "--json").decode(t, &page)
 	for _, l := range page.Letters {
 		tools = append(tools, strings.TrimPrefix(l.Key, "default/"))
 	}
 	slices.Sort(tools)
+	open := 0
+	for _, r := range page.Reasons {
+		open += r.Open
+	}
+	if state == "open" && open != page.Total {
+		t.Errorf("%d letters are open, by reason %+v", page.Total, page.Reasons)
+	}
 	return page.Letters, tools
 }
 
-// Of what is imported one line is rejected and two documents cannot be
-// processed. One is corrected and imported again, the other processed again
-// once the cause is mended; nothing stays open.
+// Of what is imported one line is rejected and three documents cannot be
+// processed. One is corrected and imported again, one is edited in its letter, the last
+// one is processed again once the cause is mended; nothing stays open.
 func TestDeadLettersAreMended(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) {
 		model := behindEndpoint(t)
@@ -127,20 +143,25 @@ func deadLettersAreMended(t *testing.T, d process.Deployment, model *endpoint) {
 	const (
 		vault  = `{"name":"open_vault","description":"Opens the sealed vault.","inputSchema":{"type":"object"}}`
 		crypt  = `{"name":"open_crypt","description":"Opens the sealed crypt.","inputSchema":{"type":"object"}}`
+		chest  = `{"name":"open_chest","description":"Opens the sealed chest.","inputSchema":{"type":"object"}}`
 		mended = `{"name":"open_vault","description":"Opens the locked vault.","inputSchema":{"type":"object"}}`
 	)
-	file := writeFile(t, "tools.jsonl", strings.Join([]string{ferry, vault, `{"name":`, crypt, bread}, "\n"))
+	file := writeFile(t, "tools.jsonl", strings.Join([]string{ferry, vault, `{"name":`, crypt, chest, bread}, "\n"))
 	s := load(t, p, file, "--provider", "museum")
-	if s.Accepted != 4 || s.Rejected != 1 || *s.Indexed != 2 || *s.DeadLettered != 2 {
+	if s.Accepted != 5 || s.Rejected != 1 || *s.Indexed != 2 || *s.DeadLettered != 3 {
 		t.Fatalf("%+v", s)
 	}
 	open, tools := letters(t, p, "open")
-	if !slices.Equal(tools, []string{"museum/open_crypt", "museum/open_vault"}) {
+	if !slices.Equal(tools, []string{"museum/open_chest", "museum/open_crypt", "museum/open_vault"}) {
 		t.Fatalf("open letters of %q", tools)
 	}
 	for _, l := range open {
-		holdsWhatWasImported(t, p, l, map[string]string{"default/museum/open_vault": vault, "default/museum/open_crypt": crypt})
+		holdsWhatWasImported(t, p, l, map[string]string{"default/museum/open_vault": vault, "default/museum/open_crypt": crypt, "default/museum/open_chest": chest})
+		if l.Key == "default/museum/open_chest" {
+			isEdited(t, p, l.ID)
+		}
 	}
+	shows(t, d, "museum/open_chest", "open_chest")
 
 	fixed := load(t, p, writeFile(t, "fixed.jsonl", mended+"\n"), "--provider", "museum")
 	if fixed.Accepted != 1 || *fixed.Indexed != 1 {
@@ -158,7 +179,7 @@ func deadLettersAreMended(t *testing.T, d process.Deployment, model *endpoint) {
 	if _, old := letters(t, p, "superseded"); !slices.Equal(old, []string{"museum/open_vault"}) {
 		t.Errorf("letters of %q gave way to something newer", old)
 	}
-	if got := agree(t, d); len(got) != 4 {
+	if got := agree(t, d); len(got) != 5 {
 		t.Errorf("%d tools are there: %v", len(got), got)
 	}
 	for _, p := range d.Fronts() {
@@ -170,8 +191,35 @@ func deadLettersAreMended(t *testing.T, d process.Deployment, model *endpoint) {
 		}
 	}
 	d.Restart(t)
-	if list, left := letters(t, d.Front(), "all"); len(list) != 2 || slices.ContainsFunc(list, func(l deadLetter) bool { return l.State == "open" }) {
+	if list, left := letters(t, d.Front(), "all"); len(list) != 3 || slices.ContainsFunc(list, func(l deadLetter) bool { return l.State == "open" }) {
 		t.Errorf("after a restart there are letters %+v of %q", list, left)
+	}
+}
+
+// isEdited edits the document of a letter until it is accepted.
+func isEdited(t *testing.T, p *process.Process, id string) {
+	t.Helper()
+	edit := func(document string) outcome {
+		return at(t, p, "dlq", "replay", id, "--document", writeFile(t, "edited.json", document), "--json")
+	}
+	if o := edit(`{"name":"open_chest","inputSchema":"none"}`); o.code == 0 || !strings.Contains(o.errOut, "wrong type") {
+		t.Errorf("a document that is none: %+v", o)
+	}
+	o := at(t, p, "dlq", "show", id, "--document")
+	edited := strings.Replace(o.out, "sealed chest", "old chest", 1)
+	if edited == o.out || strings.Count(o.out, "\n") < 4 {
+		t.Fatalf("the document is shown as %+v", o)
+	}
+	var d struct {
+		ID, State, Kind, Entity string
+		Revision                uint64
+	}
+	edit(edited).decode(t, &d)
+	if d.State != "replayed" || d.Kind != "tool" || d.Entity != "museum/open_chest" || d.Revision == 0 {
+		t.Errorf("edited: %+v", d)
+	}
+	if o := edit(edited); o.code == 0 || !strings.Contains(o.errOut, "replayed already") {
+		t.Errorf("edited again: %+v", o)
 	}
 }
 
@@ -189,6 +237,10 @@ func holdsWhatWasImported(t *testing.T, p *process.Process, l deadLetter, docume
 	}
 	if compact(t, string(c.Raw)) != compact(t, documents[l.Key]) || events.Key(c.Ref) != l.Key || c.Revision != l.Revision {
 		t.Errorf("%s of %s at %d holds %s of %s at %d", l.ID, l.Key, l.Revision, c.Raw, events.Key(c.Ref), c.Revision)
+	}
+	if whole.Kind != "tool" || "default/"+whole.Entity != l.Key || whole.Provider != "museum" || whole.Format != "mcp" || compact(t, whole.Document) != compact(t, documents[l.Key]) ||
+		whole.Location.Pointer != "/description" || whole.Location.Line != 3 {
+		t.Errorf("%s holds %+v", l.ID, whole)
 	}
 	if whole.Headers[events.HeaderHash] != c.Hash || whole.Text != string(whole.Original) {
 		t.Errorf("%s: headers %v, text %s", l.ID, whole.Headers, whole.Text)

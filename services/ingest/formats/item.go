@@ -122,6 +122,7 @@ type Options struct {
 	Kind     schema.Kind // KindProvider: every document is a provider
 	Format   string      // Auto or empty, or the format of every document
 	Lines    bool        // the input is JSON Lines, regardless of its name and content
+	Kept     bool        // an object in the input has the form of Item.Raw: it is not taken apart
 	Limits   Limits
 }
 

@@ -146,6 +146,10 @@ func (s *session) object(n node, h head, several bool) {
 		s.refuse(h, n.path, jsondoc.Empty, "an empty object")
 		return
 	}
+	if s.opt.Kept {
+		s.kept(n, h)
+		return
+	}
 	if several && !h.wrapped && isPart(m) {
 		return
 	}
@@ -163,6 +167,15 @@ func (s *session) object(n node, h head, several bool) {
 	default:
 		s.recognised(n, h, several)
 	}
+}
+
+// kept takes an object that has the form of Item.Raw.
+func (s *session) kept(n node, h head) {
+	format := s.format(n.object())
+	if s.kind(h) == schema.KindProvider {
+		format = Provider
+	}
+	s.single(n, h, format, false)
 }
 
 // recognised takes an object that only its content identifies.

@@ -36,6 +36,8 @@ func layoutOf(format string) layout {
 		return layout{[]string{"/name", "/type"}, nil}
 	case A2A, Postman:
 		return layout{[]string{"/name"}, nil}
+	case Skill:
+		return layout{[]string{"/front_matter/name"}, nil}
 	case Python:
 		return layout{[]string{"/name"}, []string{"/parameters"}}
 	case OpenAPI:
