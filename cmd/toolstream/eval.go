@@ -15,6 +15,7 @@ import (
 	"github.com/toolstream/toolstream/internal/app"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/lab/evaluator"
+	"github.com/toolstream/toolstream/internal/relevance"
 )
 
 // evalFlags are the flags of eval.
@@ -126,8 +127,8 @@ func (c *console) eval(cmd *cobra.Command, dir string, f evalFlags) error {
 	return below(run.Metrics, f.least)
 }
 
-func writesQueries(queries []evaluation.QueryResult) func(io.Writer) error {
-	return func(w io.Writer) error { return evaluation.WriteQueries(w, queries) }
+func writesQueries(queries []relevance.QueryResult) func(io.Writer) error {
+	return func(w io.Writer) error { return relevance.WriteQueries(w, queries) }
 }
 
 func (c *console) evaluate(ctx context.Context, cfg evaluator.EvalConfig) (*evaluation.Run, error) {
@@ -170,7 +171,7 @@ func (c *console) printRun(run *evaluation.Run) {
 }
 
 // printMetrics prints the means of queries with their intervals.
-func (c *console) printMetrics(m evaluation.Metrics, queries []evaluation.QueryResult) {
+func (c *console) printMetrics(m relevance.Metrics, queries []relevance.QueryResult) {
 	t := newTable("METRIC", "@1", "@3", "@5", "@10", "95 % OF @10")
 	for _, family := range []struct{ name, shown string }{{"ndcg", "NDCG"}, {"recall", "recall"}, {"comp", "complete"}} {
 		row := []any{family.shown}
@@ -185,21 +186,21 @@ func (c *console) printMetrics(m evaluation.Metrics, queries []evaluation.QueryR
 }
 
 // spread is the 95 % interval of a metric.
-func spread(queries []evaluation.QueryResult, name string) string {
+func spread(queries []relevance.QueryResult, name string) string {
 	values := make([]float64, len(queries))
 	for i := range queries {
 		values[i] = queries[i].Metrics.Of(name)
 	}
-	over := evaluation.Bootstrap(values)
+	over := relevance.Bootstrap(values)
 	return fmt.Sprintf("%.3f to %.3f", over.Low, over.High)
 }
 
 // comparison is what --compare --json prints.
 type comparison struct {
-	A       string                `json:"a"`
-	B       string                `json:"b"`
-	Queries int                   `json:"queries"` // that both have
-	Metrics evaluation.Comparison `json:"metrics"`
+	A       string               `json:"a"`
+	B       string               `json:"b"`
+	Queries int                  `json:"queries"` // that both have
+	Metrics relevance.Comparison `json:"metrics"`
 }
 
 func (c *console) compareRuns(a, b string) error {
@@ -211,7 +212,7 @@ func (c *console) compareRuns(a, b string) error {
 	if err != nil {
 		return err
 	}
-	metrics, n, err := evaluation.Compare(before, after)
+	metrics, n, err := relevance.Compare(before, after)
 	if err != nil {
 		return fmt.Errorf("compare %s and %s: %w", a, b, err)
 	}
@@ -222,13 +223,13 @@ func (c *console) compareRuns(a, b string) error {
 	return c.show(r, func() { c.printComparison(r) })
 }
 
-func readRun(path string) ([]evaluation.QueryResult, error) {
+func readRun(path string) ([]relevance.QueryResult, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close() // only read from
-	queries, err := evaluation.ReadQueries(file)
+	queries, err := relevance.ReadQueries(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -238,7 +239,7 @@ func readRun(path string) ([]evaluation.QueryResult, error) {
 func (c *console) printComparison(r comparison) {
 	c.printf("A is %s, B is %s; %d queries\n\n", oneLine(r.A), oneLine(r.B), r.Queries)
 	t := newTable("METRIC", "A", "B", "B - A", "95 %", "P")
-	for i, name := range evaluation.MetricNames() {
+	for i, name := range relevance.MetricNames() {
 		d := r.Metrics[i]
 		t.add(name, fmt.Sprintf("%.4f", d.A), fmt.Sprintf("%.4f", d.B), fmt.Sprintf("%+.4f", d.Difference),
 			fmt.Sprintf("%+.3f to %+.3f", d.Low, d.High), fmt.Sprintf("%.4f", d.P))

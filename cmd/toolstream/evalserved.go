@@ -11,15 +11,16 @@ import (
 
 	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // servedResult is what eval of a server prints as JSON.
 type servedResult struct {
-	Questions string             `json:"questions"` // the file
-	Server    string             `json:"server"`
-	Queries   int                `json:"queries"` // that were measured
-	Metrics   evaluation.Metrics `json:"metrics"` // of the first ten results
+	Questions string            `json:"questions"` // the file
+	Server    string            `json:"server"`
+	Queries   int               `json:"queries"` // that were measured
+	Metrics   relevance.Metrics `json:"metrics"` // of the first ten results
 }
 
 // servedDepth is how many results of a server are judged: the largest cutoff of the metrics.
@@ -38,11 +39,11 @@ func (c *console) evalServed(cmd *cobra.Command, file string, f evalFlags) error
 		return err
 	}
 	var asked []dataset.Query
-	var results []evaluation.QueryResult
+	var results []relevance.QueryResult
 	report, finish := c.stages()
 	defer finish()
 	for i, q := range all {
-		j := evaluation.JudgeTools(q.Labels)
+		j := relevance.JudgeTools(q.Labels)
 		if j.Empty() || f.settings.Split != evaluation.All && q.Split != f.settings.Split {
 			continue
 		}
@@ -50,7 +51,7 @@ func (c *console) evalServed(cmd *cobra.Command, file string, f evalFlags) error
 		if err != nil {
 			return fmt.Errorf("question %s: %w", q.ID, err)
 		}
-		asked, results = append(asked, q), append(results, evaluation.Judge(q.ID, j, ranking))
+		asked, results = append(asked, q), append(results, relevance.Judge(q.ID, j, ranking))
 		report("questions", i+1, len(all))
 	}
 	finish()
@@ -60,7 +61,7 @@ func (c *console) evalServed(cmd *cobra.Command, file string, f evalFlags) error
 	if err := writeFile(f.perQuery, writesQueries(results)); err != nil {
 		return err
 	}
-	r := servedResult{Questions: file, Server: c.server, Queries: len(results), Metrics: evaluation.MeanOf(results)}
+	r := servedResult{Questions: file, Server: c.server, Queries: len(results), Metrics: relevance.MeanOf(results)}
 	err = c.show(r, func() {
 		c.printf("%s: %d questions; %s\n\n", oneLine(file), r.Queries, r.Server)
 		c.printMetrics(r.Metrics, results)
@@ -73,7 +74,7 @@ func (c *console) evalServed(cmd *cobra.Command, file string, f evalFlags) error
 }
 
 // ranking is what the server answers. Each tool has a place of its own, as in a folder.
-func (c *console) ranking(cmd *cobra.Command, q dataset.Query) ([]evaluation.Ranked, error) {
+func (c *console) ranking(cmd *cobra.Command, q dataset.Query) ([]relevance.Ranked, error) {
 	apart := false
 	req := schema.SearchRequest{Query: q.Text, K: servedDepth, Arguments: q.Arguments, Collapse: &apart}
 	answer, err := c.client().Search(cmd.Context(), req)
@@ -83,9 +84,9 @@ func (c *console) ranking(cmd *cobra.Command, q dataset.Query) ([]evaluation.Ran
 	if len(answer.Degraded) > 0 {
 		return nil, fmt.Errorf("the server could not ask %s: such an answer is not judged", strings.Join(answer.Degraded, ", "))
 	}
-	var ranking []evaluation.Ranked
+	var ranking []relevance.Ranked
 	for _, r := range answer.Results {
-		ranking = append(ranking, evaluation.Ranked{ID: r.ID, Score: r.Score})
+		ranking = append(ranking, relevance.Ranked{ID: r.ID, Score: r.Score})
 	}
 	return ranking, nil
 }
@@ -94,7 +95,7 @@ func (c *console) ranking(cmd *cobra.Command, q dataset.Query) ([]evaluation.Ran
 const shownMissed = 10
 
 // printMissed shows questions whose tools are not all among the results.
-func (c *console) printMissed(asked []dataset.Query, results []evaluation.QueryResult) {
+func (c *console) printMissed(asked []dataset.Query, results []relevance.QueryResult) {
 	t := newTable("QUESTION", "WANTED", "FIRST RESULT", "TEXT…")
 	missed := 0
 	for i, r := range results {
@@ -135,8 +136,8 @@ func leasts(texts []string) ([]least, error) {
 	for _, text := range texts {
 		name, number, _ := strings.Cut(text, "=")
 		value, err := strconv.ParseFloat(number, 64)
-		if !slices.Contains(evaluation.MetricNames(), name) || err != nil || !(value >= 0 && value <= 1) {
-			return nil, fmt.Errorf("%q is not METRIC=VALUE, of a metric of %s and a value from 0 to 1", text, strings.Join(evaluation.MetricNames(), ", "))
+		if !slices.Contains(relevance.MetricNames(), name) || err != nil || !(value >= 0 && value <= 1) {
+			return nil, fmt.Errorf("%q is not METRIC=VALUE, of a metric of %s and a value from 0 to 1", text, strings.Join(relevance.MetricNames(), ", "))
 		}
 		out = append(out, least{name, value})
 	}
@@ -145,7 +146,7 @@ func leasts(texts []string) ([]least, error) {
 
 // below is an error that names each metric that is less than wanted. What is printed as
 // equal is.
-func below(m evaluation.Metrics, wanted []least) error {
+func below(m relevance.Metrics, wanted []least) error {
 	var failed []string
 	for _, w := range wanted {
 		if got := m.Of(w.metric); math.Round(got*1e4) < math.Round(w.value*1e4) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -124,7 +125,7 @@ func TestQueries(t *testing.T) {
 	got, err := s.Queries()
 	want := []Query{{
 		ID: "q1", Text: "mail it", Split: "dev", Steps: []string{"write", "send"},
-		Labels: []Label{{ID: "t1", Relevance: 2}, {ID: "t2", Relevance: 1, Alternatives: []string{"t3"}}},
+		Labels: []relevance.Label{{ID: "t1", Relevance: 2}, {ID: "t2", Relevance: 1, Alternatives: []string{"t3"}}},
 		Rewritten: &Rewritten{
 			Needs:     []schema.Need{{UserIntent: "send"}},
 			Arguments: []Argument{{"to", "who gets it"}, {"count", "3"}, {"a", "first"}},

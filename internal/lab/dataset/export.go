@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -127,8 +128,8 @@ func (e *Export) byText() [][]*asked {
 }
 
 // labels returns the tools that searches for the same led to, the most used first.
-func (e *Export) labels(same []*asked) (labels []Label, gone int) {
-	labels = []Label{} // to be filled by hand
+func (e *Export) labels(same []*asked) (labels []relevance.Label, gone int) {
+	labels = []relevance.Label{} // to be filled by hand
 	uses := map[string]int{}
 	copies := map[string]map[string]bool{} // by tool, those that were shown in one place with it
 	for _, s := range same {
@@ -163,7 +164,7 @@ func (e *Export) labels(same []*asked) (labels []Label, gone int) {
 		if taken[tool] {
 			continue // an alternative of one that was used more
 		}
-		l := Label{ID: tool, Relevance: 1}
+		l := relevance.Label{ID: tool, Relevance: 1}
 		for _, other := range slices.Sorted(maps.Keys(copies[tool])) {
 			if other != tool && e.tools[other] {
 				l.Alternatives = append(l.Alternatives, other)

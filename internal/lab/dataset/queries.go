@@ -2,44 +2,23 @@ package dataset
 
 import (
 	"encoding/json"
-	"errors"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // Query is a request and the tools that answer it.
 type Query struct {
-	ID        string     `json:"id"`
-	Text      string     `json:"query"`
-	Labels    []Label    `json:"labels"`
-	Split     string     `json:"split,omitempty"`           // part of the set that the query belongs to; may be empty
-	Steps     []string   `json:"steps,omitempty"`           // the single steps of a task, where the set has them
-	Rewritten *Rewritten `json:"rewritten_query,omitempty"` // nil where the query was not rewritten
+	ID        string            `json:"id"`
+	Text      string            `json:"query"`
+	Labels    []relevance.Label `json:"labels"`
+	Split     string            `json:"split,omitempty"`           // part of the set that the query belongs to; may be empty
+	Steps     []string          `json:"steps,omitempty"`           // the single steps of a task, where the set has them
+	Rewritten *Rewritten        `json:"rewritten_query,omitempty"` // nil where the query was not rewritten
 
 	Arguments map[string]string `json:"arguments,omitempty"` // that the caller states, name to meaning; may be empty
-}
-
-// Label is one judged tool.
-type Label struct {
-	ID           string   `json:"id"`
-	Relevance    float64  `json:"relevance"`              // above 0 is relevant; 1 where the file does not say
-	Alternatives []string `json:"alternatives,omitempty"` // ids of tools that count in its place, once
-}
-
-// UnmarshalJSON reads a label and refuses one without an id.
-func (l *Label) UnmarshalJSON(raw []byte) error {
-	type plain Label
-	read := plain{Relevance: 1}
-	if err := json.Unmarshal(raw, &read); err != nil {
-		return err
-	}
-	if *l = Label(read); l.ID == "" || slices.Contains(l.Alternatives, "") {
-		return errors.New("label without an id")
-	}
-	return nil
 }
 
 // Rewritten is what a language model made of a query.

@@ -19,6 +19,7 @@ import (
 	"github.com/toolstream/toolstream/internal/lab/attack"
 	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
@@ -252,16 +253,16 @@ func (a *attacked) searched(ctx context.Context, q *query.Service) ([]rankedFirs
 		if err != nil {
 			return out, err
 		}
-		ranking := make([]evaluation.Ranked, len(resp.Results))
+		ranking := make([]relevance.Ranked, len(resp.Results))
 		for n, r := range resp.Results {
 			id := a.rightOf(i, r)
-			ranking[n] = evaluation.Ranked{ID: id, Score: -float64(n)}
+			ranking[n] = relevance.Ranked{ID: id, Score: -float64(n)}
 			if n < firstFive {
 				out.injected = out.injected || strings.HasPrefix(r.Provider, attacker)
 				out.right = out.right || a.judgments[i].Gain(id) > 0
 			}
 		}
-		out.ndcg = evaluation.Judge(a.queries[i].ID, a.judgments[i], ranking).Metrics.Of("ndcg@10")
+		out.ndcg = relevance.Judge(a.queries[i].ID, a.judgments[i], ranking).Metrics.Of("ndcg@10")
 		return out, nil
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -171,11 +172,11 @@ func (e *evaluator) observation(ctx context.Context, i int) (o observation, err 
 }
 
 func (e *evaluator) ndcg5(i int, ranked []ranking.Ranked) float64 {
-	var places []evaluation.Ranked
+	var places []relevance.Ranked
 	for _, r := range ranked[:min(len(ranked), 5)] {
-		places = append(places, evaluation.Ranked{ID: r.ID, Score: r.Score})
+		places = append(places, relevance.Ranked{ID: r.ID, Score: r.Score})
 	}
-	return evaluation.Judge(e.queries[i].ID, e.judgments[i], places).Metrics.Of("ndcg@5")
+	return relevance.Judge(e.queries[i].ID, e.judgments[i], places).Metrics.Of("ndcg@5")
 }
 
 // sum sets the means of what was seen.

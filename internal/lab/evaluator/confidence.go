@@ -12,6 +12,7 @@ import (
 	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -137,7 +138,7 @@ func labelledSets(cfg TuneConfig, progress func(stage string, done, total int)) 
 			return nil, err
 		}
 		for _, q := range all {
-			if evaluation.JudgeTools(q.Labels).Empty() {
+			if relevance.JudgeTools(q.Labels).Empty() {
 				s.unlabelled = append(s.unlabelled, q)
 			} else {
 				s.labelled = append(s.labelled, q)
@@ -181,7 +182,7 @@ func (s *labelledSet) ask(ctx context.Context, queries []dataset.Query, words bo
 		if words {
 			found.Scale = ranking.Scale{}
 		}
-		judgments := evaluation.JudgeTools(q.Labels)
+		judgments := relevance.JudgeTools(q.Labels)
 		ranked := ranking.Rank(found.Steps[0].Candidates, &model, ranking.Signals{Suppliers: s.suppliersOf})
 		for j := range ranked[:min(len(ranked), firstTen)] {
 			out[i] = append(out[i], judgedResult{ranked[j].Evidence(&model, found.Scale), judgments.Gain(ranked[j].ID) > 0})

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/lab/simulation"
+	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -121,10 +121,10 @@ func relabelled(samples []evaluation.Sample, to map[string]string) []evaluation.
 		s.Query.Labels = slices.Clone(s.Query.Labels)
 		for j, label := range s.Query.Labels {
 			if next := to[label.ID]; next != "" {
-				s.Query.Labels[j] = dataset.Label{ID: next, Relevance: label.Relevance}
+				s.Query.Labels[j] = relevance.Label{ID: next, Relevance: label.Relevance}
 			}
 		}
-		judged := evaluation.JudgeTools(s.Query.Labels)
+		judged := relevance.JudgeTools(s.Query.Labels)
 		s.Relevance = make([]float64, len(s.Candidates))
 		for j, c := range s.Candidates {
 			if c.Kind == schema.KindTool {

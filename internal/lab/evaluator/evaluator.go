@@ -19,6 +19,7 @@ import (
 	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -67,9 +68,9 @@ type evaluator struct {
 
 	set       *dataset.Set
 	queries   []dataset.Query
-	judgments []*evaluation.Judgments // beside queries
-	owners    map[string]string       // of the tools that name one
-	unused    []fusion.Feature        // that --retrieval leaves out
+	judgments []*relevance.Judgments // beside queries
+	owners    map[string]string      // of the tools that name one
+	unused    []fusion.Feature       // that --retrieval leaves out
 	tools     int
 	chosen    []schema.Rank // beside queries, where a search chose what to rank
 	single    []float64     // beside queries: the probability that one owner answers it, where that decided how to rerank
@@ -181,9 +182,9 @@ func (e *evaluator) judgeable() error {
 	all := e.queries
 	e.queries = nil
 	for _, q := range all {
-		j := evaluation.JudgeTools(q.Labels)
+		j := relevance.JudgeTools(q.Labels)
 		if e.Settings.Rank != evaluation.Tools {
-			j = evaluation.JudgeProviders(q.Labels, e.owners)
+			j = relevance.JudgeProviders(q.Labels, e.owners)
 		}
 		if !j.Empty() {
 			e.queries, e.judgments = append(e.queries, q), append(e.judgments, j)
@@ -247,7 +248,7 @@ func (e *evaluator) progress(stage string, done, total int) {
 }
 
 // rank returns the rankings of the queries, in their order.
-func (e *evaluator) rank(ctx context.Context) (rankings [][]evaluation.Ranked, err error) {
+func (e *evaluator) rank(ctx context.Context) (rankings [][]relevance.Ranked, err error) {
 	switch {
 	case e.Settings.Baseline == evaluation.FullDocument:
 		return e.fullDocument(ctx)
@@ -272,14 +273,14 @@ func (e *evaluator) rank(ctx context.Context) (rankings [][]evaluation.Ranked, e
 	return rankings, err
 }
 
-func (e *evaluator) judge(rankings [][]evaluation.Ranked) *evaluation.Run {
+func (e *evaluator) judge(rankings [][]relevance.Ranked) *evaluation.Run {
 	run := &evaluation.Run{Notes: e.notes}
 	for i, ranking := range rankings {
-		run.PerQuery = append(run.PerQuery, evaluation.Judge(e.queries[i].ID, e.judgments[i], ranking))
+		run.PerQuery = append(run.PerQuery, relevance.Judge(e.queries[i].ID, e.judgments[i], ranking))
 	}
 	run.Result = evaluation.Result{
 		Dataset: e.set.Name, Tools: e.tools, Queries: len(e.queries),
-		Settings: e.Settings, Metrics: evaluation.MeanOf(run.PerQuery), Missing: e.missing, Whole: e.whole,
+		Settings: e.Settings, Metrics: relevance.MeanOf(run.PerQuery), Missing: e.missing, Whole: e.whole,
 	}
 	return run
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/llm"
 	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/internal/testing/llmtest"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query"
@@ -150,9 +151,9 @@ func wantSearched(t *testing.T, cfg EvalConfig, model llm.Model, want *evaluatio
 			if resp.Rewrite != schema.RewriteLLM && resp.Rewrite != schema.RewriteCache && used || resp.Rewrite != schema.RewriteFallback && !used {
 				t.Errorf("%s: rewrite %q", q.ID, resp.Rewrite)
 			}
-			shown := make([]evaluation.Ranked, len(resp.Results))
+			shown := make([]relevance.Ranked, len(resp.Results))
 			for j, result := range resp.Results {
-				shown[j] = evaluation.Ranked{ID: result.ID, Score: result.Score}
+				shown[j] = relevance.Ranked{ID: result.ID, Score: result.Score}
 			}
 			if !reflect.DeepEqual(shown, want.PerQuery[i].Ranking) {
 				t.Errorf("%s: shown %v, recorded %v", q.ID, shown[:3], want.PerQuery[i].Ranking[:3])

@@ -8,12 +8,13 @@ import (
 	"github.com/toolstream/toolstream/internal/embedding"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/lab/evaluation/paper"
+	"github.com/toolstream/toolstream/internal/relevance"
 )
 
 // reference ranks by the paper's exact scoring with the weights that its authors learned,
 // fold by fold: by BM25, or with dense retrieval by the cosine of the configured embedding
 // model, which then should be all-MiniLM-L6-v2. Documents and queries are the recorded ones.
-func (e *evaluator) reference(ctx context.Context) ([][]evaluation.Ranked, error) {
+func (e *evaluator) reference(ctx context.Context) ([][]relevance.Ranked, error) {
 	for _, err := range e.set.Tools() {
 		if err != nil {
 			return nil, err
@@ -49,7 +50,7 @@ func (e *evaluator) reference(ctx context.Context) ([][]evaluation.Ranked, error
 	if len(parts) != len(models) {
 		return nil, fmt.Errorf("data set %s: %d folds, and weights of %d", e.set.Name, len(parts), len(models))
 	}
-	rankings := make([][]evaluation.Ranked, len(e.queries))
+	rankings := make([][]relevance.Ranked, len(e.queries))
 	for i, q := range e.queries {
 		if q.Rewritten == nil {
 			return nil, fmt.Errorf("query %s has no rewritten_query, which the paper's scoring needs", q.ID)
@@ -59,13 +60,13 @@ func (e *evaluator) reference(ctx context.Context) ([][]evaluation.Ranked, error
 		if err != nil {
 			return nil, fmt.Errorf("query %s: %w", q.ID, err)
 		}
-		ranking := make([]evaluation.Ranked, len(scored))
+		ranking := make([]relevance.Ranked, len(scored))
 		for j, id := range scorer.Tools() {
 			score, _ := models[fold].Score(&scored[j].Features, scored[j].Matches, models[fold].Unit(0))
-			ranking[j] = evaluation.Ranked{ID: id, Score: score}
+			ranking[j] = relevance.Ranked{ID: id, Score: score}
 		}
-		evaluation.Sort(ranking)
-		rankings[i] = ranking[:min(len(ranking), evaluation.MaxRanking)]
+		relevance.Sort(ranking)
+		rankings[i] = ranking[:min(len(ranking), relevance.MaxRanking)]
 	}
 	return rankings, nil
 }

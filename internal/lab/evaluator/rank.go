@@ -19,6 +19,7 @@ import (
 	"github.com/toolstream/toolstream/internal/lab/evaluation/bm25"
 	"github.com/toolstream/toolstream/internal/lab/evaluation/paper"
 	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query"
@@ -30,13 +31,13 @@ import (
 const maxSample = 4096
 
 // given ranks by a model that is there beforehand.
-func (e *evaluator) given(ctx context.Context) ([][]evaluation.Ranked, error) {
+func (e *evaluator) given(ctx context.Context) ([][]relevance.Ranked, error) {
 	model, err := e.baseModel()
 	if err != nil {
 		return nil, err
 	}
-	return each(ctx, e, func(i int) ([]evaluation.Ranked, error) {
-		found, err := e.retrieve(ctx, &e.queries[i], &model, evaluation.MaxRanking)
+	return each(ctx, e, func(i int) ([]relevance.Ranked, error) {
+		found, err := e.retrieve(ctx, &e.queries[i], &model, relevance.MaxRanking)
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +51,7 @@ func (e *evaluator) given(ctx context.Context) ([][]evaluation.Ranked, error) {
 }
 
 // crossValidate ranks every sample by what was learned without its fold.
-func (e *evaluator) crossValidate(ctx context.Context, samples []evaluation.Sample) ([][]evaluation.Ranked, error) {
+func (e *evaluator) crossValidate(ctx context.Context, samples []evaluation.Sample) ([][]relevance.Ranked, error) {
 	parts, err := e.set.Folds(folds)
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func (e *evaluator) crossValidate(ctx context.Context, samples []evaluation.Samp
 	if err != nil {
 		return nil, err
 	}
-	rankings := make([][]evaluation.Ranked, len(samples))
+	rankings := make([][]relevance.Ranked, len(samples))
 	for n, part := range parts {
 		train, test := divide(samples, part)
 		if len(test) == 0 {
@@ -241,7 +242,7 @@ func (e *evaluator) mask(f *fusion.Features) {
 }
 
 // order ranks a sample as a search would show it.
-func (e *evaluator) order(s *evaluation.Sample, m *fusion.Model, used func([]float32) ranking.QueryUsage, reorder reordering) []evaluation.Ranked {
+func (e *evaluator) order(s *evaluation.Sample, m *fusion.Model, used func([]float32) ranking.QueryUsage, reorder reordering) []relevance.Ranked {
 	signals := ranking.Signals{Usage: used(s.Vector), Suppliers: s.Suppliers, Providers: e.Settings.Rank == evaluation.Providers}
 	steps := s.Steps
 	if len(steps) == 0 {
@@ -251,7 +252,7 @@ func (e *evaluator) order(s *evaluation.Sample, m *fusion.Model, used func([]flo
 }
 
 // order ranks the candidates of each step as a search would show them.
-func order(steps [][]index.Candidate, rank schema.Rank, first string, m *fusion.Model, signals ranking.Signals, reorder reordering) []evaluation.Ranked {
+func order(steps [][]index.Candidate, rank schema.Rank, first string, m *fusion.Model, signals ranking.Signals, reorder reordering) []relevance.Ranked {
 	rankings := make([][]ranking.Ranked, len(steps))
 	for i, candidates := range steps {
 		rankings[i] = ranking.Rank(candidates, m, signals)
@@ -263,9 +264,9 @@ func order(steps [][]index.Candidate, rank schema.Rank, first string, m *fusion.
 		rankings[0] = ranking.ByClicks(rankings[0], m, signals.Usage)
 	}
 	hits := ranking.Hits(rankings, rank, first)
-	out := make([]evaluation.Ranked, min(len(hits), evaluation.MaxRanking))
+	out := make([]relevance.Ranked, min(len(hits), relevance.MaxRanking))
 	for i := range out {
-		out[i] = evaluation.Ranked{ID: hits[i].ID, Score: hits[i].By.Score}
+		out[i] = relevance.Ranked{ID: hits[i].ID, Score: hits[i].By.Score}
 	}
 	return out
 }
@@ -304,7 +305,7 @@ func (e *evaluator) baseModel() (fusion.Model, error) {
 
 // fullDocument ranks by plain BM25 over the raw documents as JSON text: the
 // baseline of arXiv 2602.05366.
-func (e *evaluator) fullDocument(ctx context.Context) ([][]evaluation.Ranked, error) {
+func (e *evaluator) fullDocument(ctx context.Context) ([][]relevance.Ranked, error) {
 	var ids, texts []string
 	for tool, err := range e.set.Tools() {
 		if err != nil {
@@ -318,14 +319,14 @@ func (e *evaluator) fullDocument(ctx context.Context) ([][]evaluation.Ranked, er
 	}
 	e.tools = len(ids)
 	corpus := bm25.New(texts)
-	return each(ctx, e, func(i int) ([]evaluation.Ranked, error) {
+	return each(ctx, e, func(i int) ([]relevance.Ranked, error) {
 		scores := corpus.Scores(e.queries[i].Text)
-		ranking := make([]evaluation.Ranked, len(ids))
+		ranking := make([]relevance.Ranked, len(ids))
 		for j, id := range ids {
-			ranking[j] = evaluation.Ranked{ID: id, Score: scores[j]}
+			ranking[j] = relevance.Ranked{ID: id, Score: scores[j]}
 		}
-		evaluation.Sort(ranking)
-		return ranking[:min(len(ranking), evaluation.MaxRanking)], nil
+		relevance.Sort(ranking)
+		return ranking[:min(len(ranking), relevance.MaxRanking)], nil
 	})
 }
 
@@ -336,7 +337,7 @@ func (e *evaluator) judgeChosen(i int, chosen *schema.Chosen) (first string) {
 	if chosen.Rank == schema.RankProviders {
 		return chosen.Provider
 	}
-	e.judgments[i] = evaluation.JudgeTools(e.queries[i].Labels)
+	e.judgments[i] = relevance.JudgeTools(e.queries[i].Labels)
 	return ""
 }
 

@@ -16,9 +16,9 @@ import (
 
 	"github.com/toolstream/toolstream/internal/app"
 	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/lab/simulation"
+	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
@@ -190,7 +190,7 @@ func (s *simulator) amongFive(samples []evaluation.Sample, tool string, m *fusio
 	used, n := usageOf(usage), 0
 	for i := range samples {
 		ranked := s.order(&samples[i], m, used, nil)
-		if slices.ContainsFunc(ranked[:min(5, len(ranked))], func(r evaluation.Ranked) bool { return r.ID == tool }) {
+		if slices.ContainsFunc(ranked[:min(5, len(ranked))], func(r relevance.Ranked) bool { return r.ID == tool }) {
 			n++
 		}
 	}
@@ -278,7 +278,7 @@ func (s shown) labels(train []evaluation.Sample) []evaluation.Sample {
 	for i := range out {
 		q := &out[i]
 		was := s[q.Query.ID]
-		q.Query.Labels = slices.DeleteFunc(slices.Clone(q.Query.Labels), func(l dataset.Label) bool {
+		q.Query.Labels = slices.DeleteFunc(slices.Clone(q.Query.Labels), func(l relevance.Label) bool {
 			return !was[l.ID] && !slices.ContainsFunc(l.Alternatives, func(id string) bool { return was[id] })
 		})
 		q.Relevance = slices.Clone(q.Relevance)

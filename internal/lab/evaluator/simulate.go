@@ -13,6 +13,7 @@ import (
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/lab/simulation"
+	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -301,7 +302,7 @@ func (s *simulator) ndcg(test []evaluation.Sample, m *fusion.Model, usage *schem
 	for i := range test {
 		sample := &test[i]
 		ranked := s.order(sample, m, used, nil)
-		judged := evaluation.Judge(sample.Query.ID, evaluation.JudgeTools(sample.Query.Labels), ranked)
+		judged := relevance.Judge(sample.Query.ID, relevance.JudgeTools(sample.Query.Labels), ranked)
 		sum += judged.Metrics.Of("ndcg@10")
 	}
 	return sum / float64(len(test))

@@ -10,6 +10,7 @@ import (
 	"github.com/toolstream/toolstream/internal/index"
 	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -48,12 +49,12 @@ func TestLabelsOfWhatWasShown(t *testing.T) {
 	}
 	train := []evaluation.Sample{
 		{
-			Query: dataset.Query{ID: "both", Labels: []dataset.Label{
+			Query: dataset.Query{ID: "both", Labels: []relevance.Label{
 				{ID: "a", Relevance: 1}, {ID: "b", Relevance: 1}, {ID: "c", Relevance: 1, Alternatives: []string{"d"}},
 			}},
 			Candidates: []index.Candidate{candidate("a"), candidate("b"), candidate("d")}, Relevance: []float64{1, 1, 1},
 		},
-		{Query: dataset.Query{ID: "none", Labels: []dataset.Label{{ID: "a", Relevance: 1}}}, Candidates: []index.Candidate{candidate("a")}, Relevance: []float64{1}},
+		{Query: dataset.Query{ID: "none", Labels: []relevance.Label{{ID: "a", Relevance: 1}}}, Candidates: []index.Candidate{candidate("a")}, Relevance: []float64{1}},
 	}
 	seen := shown{}
 	seen.add("both", []string{"a", "x"})
@@ -107,7 +108,7 @@ func TestSuccessorsStandNear(t *testing.T) {
 	tools := []string{"a", "b", "c", "d", "e", "f"}
 	var samples []evaluation.Sample
 	for i, tool := range tools[:3] {
-		s := evaluation.Sample{Query: dataset.Query{ID: tool, Labels: []dataset.Label{
+		s := evaluation.Sample{Query: dataset.Query{ID: tool, Labels: []relevance.Label{
 			{ID: tool, Relevance: 1}, {ID: "wrong for " + tool}, {ID: "no answer to " + tool},
 		}}}
 		for j := range tools {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/lab/dataset"
+	"github.com/toolstream/toolstream/internal/relevance"
 )
 
 // tasks returns tasks made of n queries each, as many as there are queries: each query
@@ -31,7 +32,7 @@ func task(of ...dataset.Query) (out dataset.Query) {
 	for _, q := range of {
 		ids, out.Steps = append(ids, q.ID), append(out.Steps, sentence(q.Text))
 		for _, l := range q.Labels {
-			if !slices.ContainsFunc(out.Labels, func(known dataset.Label) bool { return known.ID == l.ID }) {
+			if !slices.ContainsFunc(out.Labels, func(known relevance.Label) bool { return known.ID == l.ID }) {
 				out.Labels = append(out.Labels, l)
 			}
 		}

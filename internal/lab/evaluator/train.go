@@ -12,6 +12,7 @@ import (
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/internal/training"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -33,7 +34,7 @@ type Trained struct {
 
 	// CrossValidated is how well queries rank by weights that are learned without their
 	// fold. It is absent where there are no labels.
-	CrossValidated *evaluation.Metrics `json:"cross_validated,omitempty"`
+	CrossValidated *relevance.Metrics `json:"cross_validated,omitempty"`
 }
 
 // Train learns weights from a whole data set, and measures what such weights

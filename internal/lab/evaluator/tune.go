@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -161,7 +162,7 @@ func (e *evaluator) grid(ctx context.Context, samples []evaluation.Sample, base 
 // quality is the mean of NDCG@5 and NDCG@10 of a query.
 func (e *evaluator) quality(s *evaluation.Sample, m *fusion.Model) float64 {
 	ranked := e.order(s, m, usageOf(nil), nil)
-	metrics := evaluation.Judge(s.Query.ID, evaluation.JudgeTools(s.Query.Labels), ranked).Metrics
+	metrics := relevance.Judge(s.Query.ID, relevance.JudgeTools(s.Query.Labels), ranked).Metrics
 	return (metrics.Of("ndcg@5") + metrics.Of("ndcg@10")) / 2
 }
 

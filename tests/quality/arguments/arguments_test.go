@@ -16,6 +16,7 @@ import (
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/lab/evaluator"
+	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/internal/testing/level"
 )
 
@@ -78,7 +79,7 @@ func read(t *testing.T, file string) map[string]search {
 }
 
 // rank returns the rankings of the searches of a file, as they are served.
-func rank(t *testing.T, tools, file string) []evaluation.QueryResult {
+func rank(t *testing.T, tools, file string) []relevance.QueryResult {
 	t.Helper()
 	dir := t.TempDir()
 	here, err := filepath.Abs(file)
@@ -107,8 +108,8 @@ func rank(t *testing.T, tools, file string) []evaluation.QueryResult {
 	return run.PerQuery
 }
 
-func place(q evaluation.QueryResult, id string) int {
-	at := slices.IndexFunc(q.Ranking, func(r evaluation.Ranked) bool { return r.ID == id })
+func place(q relevance.QueryResult, id string) int {
+	at := slices.IndexFunc(q.Ranking, func(r relevance.Ranked) bool { return r.ID == id })
 	if at < 0 {
 		return len(q.Ranking)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/toolstream/toolstream/internal/lab/dataset"
 	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/lab/evaluator"
+	"github.com/toolstream/toolstream/internal/relevance"
 )
 
 var update = flag.Bool("update", false, "write ranking.txt anew")
@@ -55,7 +56,7 @@ func TestRankingInManyLanguages(t *testing.T) {
 
 // rankings evaluates the folder with the code that serves, and returns each
 // query's result by its id.
-func rankings(t *testing.T, retrieval string) map[string]evaluation.QueryResult {
+func rankings(t *testing.T, retrieval string) map[string]relevance.QueryResult {
 	t.Helper()
 	cfg, err := config.Load("", nil)
 	if err != nil {
@@ -67,7 +68,7 @@ func rankings(t *testing.T, retrieval string) map[string]evaluation.QueryResult 
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]evaluation.QueryResult{}
+	out := map[string]relevance.QueryResult{}
 	for _, q := range run.PerQuery {
 		out[q.ID] = q
 	}
@@ -82,9 +83,9 @@ type figures struct {
 
 // add counts one ranking. A tool without a score was not found, wherever the
 // order of ids puts it.
-func (f *figures) add(q dataset.Query, r evaluation.QueryResult) {
+func (f *figures) add(q dataset.Query, r relevance.QueryResult) {
 	f.queries++
-	at := slices.IndexFunc(r.Ranking, func(x evaluation.Ranked) bool { return x.ID == q.Labels[0].ID && x.Score > 0 })
+	at := slices.IndexFunc(r.Ranking, func(x relevance.Ranked) bool { return x.ID == q.Labels[0].ID && x.Score > 0 })
 	if at < 0 {
 		return
 	}
@@ -105,7 +106,7 @@ func (f *figures) String() string {
 // report renders the figures by language, and of the queries in another
 // language than their tool's apart; then, query by query, what was ranked
 // first. The relevant id is marked with a star.
-func report(queries []dataset.Query, lexical, builtin map[string]evaluation.QueryResult) string {
+func report(queries []dataset.Query, lexical, builtin map[string]relevance.QueryResult) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-12s %7s %29s   %29s\n", "", "", "words alone", "built-in ranking")
 	fmt.Fprintf(&b, "%-12s %7s %9s %9s %9s   %9s %9s %9s\n", "language", "queries", "recall@1", "recall@5", "MRR", "recall@1", "recall@5", "MRR")
@@ -151,7 +152,7 @@ func inGroup(split, group string) bool {
 	return split == group
 }
 
-func line(q dataset.Query, r evaluation.QueryResult, i int) string {
+func line(q dataset.Query, r relevance.QueryResult, i int) string {
 	if i >= len(r.Ranking) || r.Ranking[i].Score <= 0 {
 		return "-"
 	}

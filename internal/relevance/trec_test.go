@@ -1,4 +1,4 @@
-package evaluation
+package relevance
 
 import (
 	"bytes"
@@ -9,8 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"testing"
-
-	"github.com/toolstream/toolstream/internal/lab/dataset"
 )
 
 // trecScript measures {"qrels", "runs"} with trec_eval's own code.
@@ -79,9 +77,9 @@ func TestMetricsEqualTrecEvals(t *testing.T) {
 }
 
 func scoreTrec(qrels map[string]int, run map[string]float64) Metrics {
-	var judged []dataset.Label
+	var judged []Label
 	for doc, relevance := range qrels {
-		judged = append(judged, dataset.Label{ID: doc, Relevance: float64(relevance)})
+		judged = append(judged, Label{ID: doc, Relevance: float64(relevance)})
 	}
 	var list []Ranked
 	for doc, score := range run {

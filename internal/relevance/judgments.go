@@ -1,10 +1,8 @@
-package evaluation
+package relevance
 
 import (
 	"cmp"
 	"slices"
-
-	"github.com/toolstream/toolstream/internal/lab/dataset"
 )
 
 // Judgments say what a ranking for one query should hold.
@@ -32,7 +30,7 @@ func (j *Judgments) ideal() []float64 {
 
 // JudgeTools returns the judgments for a ranking of tools. Labels of one id
 // are one, with the larger relevance.
-func JudgeTools(labels []dataset.Label) *Judgments {
+func JudgeTools(labels []Label) *Judgments {
 	j := &Judgments{labels: map[string][]int{}}
 	at := map[string]int{}
 	for _, l := range labels {
@@ -66,7 +64,7 @@ func JudgeTools(labels []dataset.Label) *Judgments {
 // owners of its tool and of the alternatives, and labels that share an owner
 // are one. Owners are by the id of the tool; a label of tools without an owner
 // asks for nothing.
-func JudgeProviders(labels []dataset.Label, owners map[string]string) *Judgments {
+func JudgeProviders(labels []Label, owners map[string]string) *Judgments {
 	var groups []group
 	for _, l := range labels {
 		g := group{gain: l.Relevance}

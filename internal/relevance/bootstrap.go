@@ -1,4 +1,4 @@
-package evaluation
+package relevance
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package evaluation
+package relevance
 
 import (
 	"encoding/json"
@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/toolstream/toolstream/internal/lab/dataset"
 )
 
 // ranking ranks ids in the order given.
@@ -22,10 +20,10 @@ func ranked(ids ...string) []Ranked {
 	return list
 }
 
-func labels(ids ...string) []dataset.Label {
-	list := make([]dataset.Label, len(ids))
+func labels(ids ...string) []Label {
+	list := make([]Label, len(ids))
 	for i, id := range ids {
-		list[i] = dataset.Label{ID: id, Relevance: 1}
+		list[i] = Label{ID: id, Relevance: 1}
 	}
 	return list
 }
@@ -43,11 +41,11 @@ func checkMetrics(t *testing.T, name string, got Metrics, want map[string]float6
 var log3 = math.Log2(3)
 
 func TestScoreByHand(t *testing.T) {
-	graded := []dataset.Label{{ID: "a", Relevance: 1}, {ID: "b", Relevance: 3}, {ID: "c", Relevance: 0}, {ID: "d", Relevance: -1}}
-	replaceable := []dataset.Label{{ID: "a", Relevance: 1, Alternatives: []string{"a1", "a2"}}, {ID: "b", Relevance: 1}}
+	graded := []Label{{ID: "a", Relevance: 1}, {ID: "b", Relevance: 3}, {ID: "c", Relevance: 0}, {ID: "d", Relevance: -1}}
+	replaceable := []Label{{ID: "a", Relevance: 1, Alternatives: []string{"a1", "a2"}}, {ID: "b", Relevance: 1}}
 	for _, c := range []struct {
 		name    string
-		labels  []dataset.Label
+		labels  []Label
 		ranking []Ranked
 		want    map[string]float64
 	}{
@@ -96,7 +94,7 @@ func TestTiesGoToTheLargerID(t *testing.T) {
 }
 
 func TestAnAlternativeOfTwoLabelsFindsOne(t *testing.T) {
-	shared := []dataset.Label{{ID: "a", Relevance: 1, Alternatives: []string{"s"}}, {ID: "b", Relevance: 1, Alternatives: []string{"s", "a"}}}
+	shared := []Label{{ID: "a", Relevance: 1, Alternatives: []string{"s"}}, {ID: "b", Relevance: 1, Alternatives: []string{"s", "a"}}}
 	j := JudgeTools(shared)
 	if o := j.Score(ranked("s")); len(o.Hits) != 1 {
 		t.Errorf("s alone finds %d labels", len(o.Hits))
@@ -111,7 +109,7 @@ func TestAnAlternativeOfTwoLabelsFindsOne(t *testing.T) {
 }
 
 func TestLabelsOfOneToolAreOne(t *testing.T) {
-	j := JudgeTools([]dataset.Label{{ID: "a", Relevance: 1}, {ID: "a", Relevance: 2}})
+	j := JudgeTools([]Label{{ID: "a", Relevance: 1}, {ID: "a", Relevance: 2}})
 	if o := j.Score(ranked("a")); o.Relevant != 1 || o.Metrics.Of("ndcg@1") != 1 || j.Gain("a") != 2 {
 		t.Fatalf("%+v", o)
 	}
@@ -121,18 +119,18 @@ func TestJudgeProviders(t *testing.T) {
 	owners := map[string]string{"a1": "A", "a2": "A", "b1": "B", "c1": "C", "d1": "D"}
 	for _, c := range []struct {
 		name     string
-		labels   []dataset.Label
+		labels   []Label
 		ranking  []Ranked
 		relevant int
 		hits     []int
 	}{
 		{"two tools of one owner are one", labels("a1", "a2"), ranked("B", "A"), 1, []int{2}},
 		{"two owners", labels("a1", "b1"), ranked("B", "C", "A"), 2, []int{1, 3}},
-		{"the owner of an alternative", []dataset.Label{{ID: "a1", Relevance: 1, Alternatives: []string{"b1"}}}, ranked("B", "A"), 1, []int{1}},
-		{"labels that meet through a third are one", []dataset.Label{
+		{"the owner of an alternative", []Label{{ID: "a1", Relevance: 1, Alternatives: []string{"b1"}}}, ranked("B", "A"), 1, []int{1}},
+		{"labels that meet through a third are one", []Label{
 			{ID: "a1", Relevance: 1}, {ID: "c1", Relevance: 1}, {ID: "d1", Relevance: 1, Alternatives: []string{"a1", "c1"}},
 		}, ranked("C", "A", "D"), 1, []int{1}},
-		{"irrelevant and unowned labels ask for nothing", []dataset.Label{{ID: "a1"}, {ID: "stray", Relevance: 1}, {ID: "b1", Relevance: 1}}, ranked("A", "B"), 1, []int{2}},
+		{"irrelevant and unowned labels ask for nothing", []Label{{ID: "a1"}, {ID: "stray", Relevance: 1}, {ID: "b1", Relevance: 1}}, ranked("A", "B"), 1, []int{2}},
 	} {
 		o := JudgeProviders(c.labels, owners).Score(c.ranking)
 		if o.Relevant != c.relevant || !slices.Equal(o.Hits, c.hits) {
@@ -144,8 +142,8 @@ func TestJudgeProviders(t *testing.T) {
 func TestMetricsStayInRangeAndNeverFallWithDepth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.Map(rapid.IntRange(0, 15), func(i int) string { return fmt.Sprint("t", i) })
-		label := rapid.Custom(func(t *rapid.T) dataset.Label {
-			return dataset.Label{
+		label := rapid.Custom(func(t *rapid.T) Label {
+			return Label{
 				ID: id.Draw(t, "id"), Relevance: float64(rapid.IntRange(-1, 3).Draw(t, "relevance")),
 				Alternatives: rapid.SliceOfN(id, 0, 3).Draw(t, "alternatives"),
 			}
