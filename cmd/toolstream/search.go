@@ -28,7 +28,8 @@ func newSearch(con *console) *cobra.Command {
   toolstream search "plan a trip" --step "find a train to Porto" --step "book a hotel room"
   toolstream search "create an issue" --provider github-v3-rest-api --json
   toolstream search "create an issue" --as openai > tools.json
-  toolstream search "create an issue" --token-budget 800`,
+  toolstream search "create an issue" --token-budget 800
+  toolstream search "create an issue" --weights builtin`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(req.Steps) > 0 {
 				return nil
@@ -80,6 +81,7 @@ func newSearch(con *console) *cobra.Command {
 	flags.StringArrayVar(&req.Filters.IDs, "id", nil, "only this id (repeatable)")
 	flags.StringArrayVar(&req.Exclude, "exclude-flag", nil, "nothing with this flag, such as instructions-in-text (repeatable)")
 	flags.Float64Var(&req.MinConfidence, "min-confidence", 0, "leave out results that are less likely than this to be what the query wants, 0 to 1")
+	flags.StringVar(&req.Weights, "weights", "", "rank by this version of the weights, to compare it with the live ones: for operators, and nothing is learned from it")
 	flags.BoolVar(&req.Connected, "connected", false, "leave out tools that cannot be called now")
 	flags.StringArrayVar(&arguments, "argument", nil, "an argument that can be provided, as name=meaning (repeatable)")
 	flags.StringArrayVar(&req.Steps, "step", nil, "a step of the task, searched by itself (repeatable)")

@@ -168,7 +168,8 @@ func (p *process) buildQuery(ctx context.Context) error {
 	}
 	deps := query.Deps{
 		Policy:   p.policy,
-		Snapshot: p.indexes.Live().Snapshot, Publisher: p.bus, DeadLetters: p.indexes, Watcher: p.store, Logger: p.log, Registerer: p.metrics,
+		Snapshot: p.indexes.Live().Snapshot, Publisher: p.bus, DeadLetters: p.indexes, Watcher: p.store, Versions: p.store, Other: p.indexes.Use,
+		Logger: p.log, Registerer: p.metrics,
 	}
 	if p.apart {
 		weights, err := p.openWeights()

@@ -40,9 +40,10 @@ type Instance struct {
 	writes   *pausedIndex          // that the writer writes to
 	sink     *weaviateSink         // nil where nothing is written to Weaviate
 
-	stop    func()     // ends the services and waits for them; nil: they do not run
-	broken  chan error // why the services ended by themselves
-	drained func()     // waits for the searches that may use it; nil: none can
+	stop    func()       // ends the services and waits for them; nil: they do not run
+	broken  chan error   // why the services ended by themselves
+	drained func()       // waits for the searches that may use it; nil: none can
+	users   sync.RWMutex // read-locked by each that uses it beside what is searched
 }
 
 // pausedIndex is an index whose writes can be held up.
@@ -289,6 +290,8 @@ func (in *Instance) close() error {
 	if in.drained != nil {
 		in.drained()
 	}
+	in.users.Lock()
+	defer in.users.Unlock()
 	var errs []error
 	for _, c := range slices.Backward(in.opened) {
 		errs = append(errs, c.Close())

@@ -361,6 +361,18 @@ func (m *Manager) openBeside(ctx context.Context, v Version) error {
 	return nil
 }
 
+// Use returns what searches of an index version see that is at work in this process, whether
+// it is searched or not, and keeps it open until release is called.
+func (m *Manager) Use(number int) (s query.Snapshot, release func(), ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	in := m.instances[number]
+	if in == nil || in.Index == nil || !in.users.TryRLock() {
+		return query.Snapshot{}, nil, false
+	}
+	return in.Snapshot, in.users.RUnlock, true
+}
+
 func (m *Manager) forget(in *Instance) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

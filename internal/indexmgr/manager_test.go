@@ -6,10 +6,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/adapter/flat"
 	"github.com/toolstream/toolstream/internal/adapter/weaviate"
 )
 
@@ -32,6 +35,34 @@ func TestClosingWaitsForEverySearch(t *testing.T) {
 	in.leave(func() { waited += "second" })
 	if err := in.close(); err != nil || waited != "first second" {
 		t.Errorf("waited for %q, %v", waited, err)
+	}
+}
+
+// An index version that is used beside the live one stays open as long, and is then used by
+// nobody.
+func TestClosingWaitsForWhoeverUsesAVersion(t *testing.T) {
+	in := &Instance{Version: Version{Number: 2}, Index: &flat.Index{}}
+	m := &Manager{instances: map[int]*Instance{2: in, 3: {}}}
+	if _, _, ok := m.Use(3); ok {
+		t.Error("a version is used that has no index here")
+	}
+	_, release, ok := m.Use(2)
+	if !ok {
+		t.Fatal("the version is not there")
+	}
+	m.forget(in)
+	if _, _, ok := m.Use(2); ok {
+		t.Error("a version is used that was given up")
+	}
+	var used atomic.Bool
+	used.Store(true)
+	closed := make(chan bool)
+	go func() { _ = in.close(); closed <- used.Load() }()
+	runtime.Gosched()
+	used.Store(false)
+	release()
+	if <-closed {
+		t.Error("the version was closed while it was used")
 	}
 }
 

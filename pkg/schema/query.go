@@ -71,12 +71,14 @@ type SearchRequest struct {
 
 	MinConfidence float64 `json:"min_confidence,omitempty"` // from 0 to 1: results below are left out
 	Connected     bool    `json:"connected,omitempty"`      // tools that the caller cannot call now are left out
+
+	Weights string `json:"weights,omitempty"` // of operators: the version to rank by, "live" or "builtin"; such a search teaches nothing
 	Wanted
 }
 
 // SearchResponse answers a SearchRequest.
 type SearchResponse struct {
-	SearchID    string    `json:"search_id"`             // for feedback
+	SearchID    string    `json:"search_id"`             // for feedback; empty where the search teaches nothing
 	Weights     string    `json:"weights"`               // version that ranked this answer
 	Rewrite     Rewrite   `json:"rewrite"`               // what was done to the query
 	Degraded    []string  `json:"degraded"`              // parts that could not be asked; never null

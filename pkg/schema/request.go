@@ -13,6 +13,7 @@ const (
 	MaxNeedText  = 8 << 10
 	MaxArguments = 256
 	MaxFilters   = 1000 // values of one filter
+	MaxVersion   = 64   // name of a version of the weights
 )
 
 // Normalize fills in what the request leaves to its default and checks the
@@ -49,6 +50,7 @@ func (r *SearchRequest) validate() error {
 	c.must(len(r.Needs) > 0 || len(r.Steps) > 0 || !isBlank(r.Query), "/query", r.Query, "must not be empty")
 	c.arguments(r.Arguments)
 	c.text("/session", r.Session, MaxClient)
+	c.text("/weights", r.Weights, MaxVersion)
 	c.must(r.MinConfidence >= 0 && r.MinConfidence <= 1, "/min_confidence", r.MinConfidence, "must be from 0 to 1")
 	r.Filters.check(&c)
 	r.Wanted.check(&c)

@@ -26,6 +26,7 @@ type queue struct {
 	mu    sync.Mutex
 	free  int
 	lines []*tenantLine // of the tenants whose searches wait, the next one to be served first; empty while places are free
+	last  []*waiter     // searches of evaluations, which get a place while no line is there
 	held  time.Duration // for which a search holds its place: a moving mean, 0 at first
 }
 
@@ -79,6 +80,25 @@ func (q *queue) enter(ctx context.Context, caller identity.Caller) (*turn, error
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return nil, ErrBusy
 	}
+	return nil, ctx.Err()
+}
+
+// enterLast waits for a place that no search of a caller wants, for as long as ctx lasts.
+func (q *queue) enterLast(ctx context.Context, caller identity.Caller) (*turn, error) {
+	w := &waiter{caller: caller, ready: make(chan struct{})}
+	q.mu.Lock()
+	if q.free > 0 {
+		q.join(w)
+	} else {
+		q.last = append(q.last, w)
+	}
+	q.mu.Unlock()
+	select {
+	case <-w.ready:
+		return &turn{queue: q, caller: caller, since: time.Now()}, nil
+	case <-ctx.Done():
+	}
+	q.abandon(w)
 	return nil, ctx.Err()
 }
 
@@ -152,6 +172,10 @@ func (q *queue) join(w *waiter) {
 func (q *queue) abandon(w *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if at := slices.Index(q.last, w); at >= 0 {
+		q.last = slices.Delete(q.last, at, at+1)
+		return
+	}
 	for i, l := range q.lines {
 		if at := slices.Index(l.waiting, w); at >= 0 {
 			if l.waiting = slices.Delete(l.waiting, at, at+1); len(l.waiting) == 0 {
@@ -165,8 +189,14 @@ func (q *queue) abandon(w *waiter) {
 
 // pass gives a place to the next one.
 func (q *queue) pass() {
-	if len(q.lines) == 0 {
+	if len(q.lines) == 0 && len(q.last) == 0 {
 		q.free++
+		return
+	}
+	if len(q.lines) == 0 {
+		w := q.last[0]
+		q.last = slices.Delete(q.last, 0, 1)
+		close(w.ready)
 		return
 	}
 	l := q.lines[0]
@@ -179,7 +209,7 @@ func (q *queue) pass() {
 	close(w.ready)
 }
 
-// length returns how many searches wait.
+// length returns how many searches of callers wait.
 func (q *queue) length() (n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -94,6 +94,42 @@ func TestASearchThatWouldWaitTooLongIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
+// A search of an evaluation gets a place that no search of a caller wants, and keeps nobody
+// from one that it has given up waiting for.
+func TestSearchesOfEvaluationsComeLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(1, time.Second)
+		arriveLast := func(ctx context.Context) *arrival {
+			a := &arrival{}
+			go func() { a.turn, a.err = q.enterLast(ctx, identity.Caller{Tenant: testTenant}) }()
+			synctest.Wait()
+			return a
+		}
+		first := arrive(t.Context(), q)
+		ctx, cancel := context.WithCancel(t.Context())
+		left, last := arriveLast(ctx), arriveLast(t.Context())
+		second := arrive(t.Context(), q)
+		if q.length() != 1 {
+			t.Errorf("%d searches of callers wait", q.length())
+		}
+		cancel()
+		first.turn.leave()
+		synctest.Wait()
+		if second.turn == nil || last.turn != nil || !errors.Is(left.err, context.Canceled) {
+			t.Fatalf("the caller's %+v, the evaluation's %+v, the one that left %+v", second, last, left)
+		}
+		second.turn.leave()
+		synctest.Wait()
+		if last.turn == nil {
+			t.Fatal("the evaluation gets no place that is free")
+		}
+		last.turn.leave()
+		if a := arriveLast(t.Context()); a.turn == nil || q.free != 0 {
+			t.Errorf("%+v, %d places are free", a, q.free)
+		}
+	})
+}
+
 func TestASearchWhoseCallerLeavesGivesItsPlaceToTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(1, time.Minute)

@@ -246,6 +246,21 @@ func (f *fakeWatcher) put(t *testing.T, key string, value any) {
 	}
 }
 
+// fakeVersions holds values by their keys.
+type fakeVersions map[string]any
+
+func (f fakeVersions) Get(_ context.Context, key string) (stream.Entry, error) {
+	value, there := f[key]
+	if err, failed := value.(error); failed {
+		return stream.Entry{}, err
+	}
+	if !there {
+		return stream.Entry{}, stream.ErrNotFound
+	}
+	raw, err := json.Marshal(value)
+	return stream.Entry{Key: key, Value: raw}, err
+}
+
 // dead is a set of changes that ended in the dead letters.
 type dead map[string]uint64
 
@@ -262,6 +277,8 @@ type bench struct {
 	bus       *streamtest.Bus
 	watcher   *fakeWatcher
 	stale     func() bool
+	versions  fakeVersions
+	other     func(int) (Snapshot, func(), bool)
 	rewriter  *fakeRewriter
 	scorer    Scorer
 	names     Names
@@ -302,7 +319,7 @@ func (b *bench) build(t testing.TB, cfg Config) {
 	deps := Deps{
 		Snapshot:  Snapshot{Model: b.model, Index: b.index, Catalogue: b.catalogue, EmbedsElsewhere: b.elsewhere},
 		Publisher: b.bus, DeadLetters: b.dead,
-		Watcher: b.watcher, Stale: b.stale, Logger: slog.New(slog.DiscardHandler), Registerer: b.reg,
+		Watcher: b.watcher, Stale: b.stale, Versions: b.versions, Other: b.other, Logger: slog.New(slog.DiscardHandler), Registerer: b.reg,
 	}
 	if b.embedder != nil {
 		deps.Embedder = b.embedder

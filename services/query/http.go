@@ -50,7 +50,7 @@ func Routes(api huma.API, s *Service) {
 	huma.Register(api, huma.Operation{
 		OperationID: "search", Security: identity.Needs(identity.Reader), Method: http.MethodPost, Path: "/v1/search",
 		Summary: "Find the tools or providers for a query", Tags: []string{"search"},
-		MaxBodyBytes: maxRequest, Errors: []int{400, 413, 422, 503}, Metadata: audit.Sampled(),
+		MaxBodyBytes: maxRequest, Errors: []int{400, 403, 413, 422, 503}, Metadata: audit.Sampled(),
 	}, func(ctx context.Context, in *searchInput) (*searchOutput, error) {
 		return s.answer(ctx, in.Body)
 	})
@@ -87,6 +87,8 @@ func Status(err error) int {
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, ErrNoTool):
 		return http.StatusNotFound
+	case errors.Is(err, ErrNotOperator):
+		return http.StatusForbidden
 	case errors.Is(err, ErrUnavailable), errors.Is(err, ErrUnreported):
 		return http.StatusServiceUnavailable
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
@@ -117,6 +119,9 @@ func (s *Service) problem(ctx context.Context, err error, state *health.State, f
 			away = policy.ErrUnknown
 		}
 		return httpserver.Unavailable(away.Error(), 1)
+	}
+	if status == http.StatusForbidden {
+		return huma.Error403Forbidden(err.Error())
 	}
 	return huma.NewError(status, http.StatusText(status))
 }

@@ -43,9 +43,12 @@ type search struct {
 	usage  *ranking.Usage
 	held   []string // flags of what stands behind all others
 	depth  int      // candidates of each step; 0: enough for the request
-	turn   *turn    // nil for evaluation and training
+	turn   *turn    // nil for evaluation and training in a laboratory
 	parts  parts
 }
+
+// teaches reports whether something may be learned from what users do with the results.
+func (sr *search) teaches() bool { return sr.req.Weights == "" }
 
 // parts are those that a search went without. Its methods may be called concurrently.
 type parts struct {
@@ -75,7 +78,7 @@ func (p *parts) names() []string {
 func (s *Service) Search(ctx context.Context, caller identity.Caller, req schema.SearchRequest) (schema.SearchResponse, error) {
 	start := time.Now()
 	ctx, span := tracing.Begin(ctx, "search")
-	resp, err := s.search(ctx, caller, req)
+	resp, err := s.search(ctx, caller, req, nil)
 	if span.IsRecording() { // never the words of the query
 		span.SetAttributes(
 			tracing.Tenant.String(caller.Tenant), tracing.Rank.String(string(req.Rank)), tracing.K.Int(req.K), tracing.QueryLength.Int(len(req.Query)),
@@ -91,7 +94,8 @@ func (s *Service) Search(ctx context.Context, caller identity.Caller, req schema
 }
 
 // search takes a request through the stages: rewrite, wait, retrieve, order, show, record.
-func (s *Service) search(ctx context.Context, caller identity.Caller, req schema.SearchRequest) (schema.SearchResponse, error) {
+// One of an evaluation has its turn before.
+func (s *Service) search(ctx context.Context, caller identity.Caller, req schema.SearchRequest, of *measured) (schema.SearchResponse, error) {
 	capped, err := req.Normalize()
 	if err == nil {
 		err = s.knowsFlags(req.Exclude)
@@ -108,21 +112,30 @@ func (s *Service) search(ctx context.Context, caller identity.Caller, req schema
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	index, release := s.snapshot()
+	index, turn, release, err := s.sees(of)
+	if err != nil {
+		return schema.SearchResponse{}, err
+	}
 	defer release()
 	tenant := caller.Tenant
-	sr := &search{tenant: tenant, caller: caller, scope: scope, req: req, index: index, model: s.modelOf(index, tenant), usage: s.usage.get(tenant).value, held: s.cfg.HoldBack.of(tenant)}
+	sr := &search{tenant: tenant, caller: caller, scope: scope, req: req, index: index, usage: s.usage.get(tenant).value, held: s.cfg.HoldBack.of(tenant), turn: turn}
+	if sr.model, err = s.ranksBy(ctx, index, caller, req.Weights); err != nil {
+		return schema.SearchResponse{}, err
+	}
 	if !sr.stated() {
 		sr.model = unpriced(sr.model)
 	}
 	if s.deps.Stale() {
 		sr.parts.without(degradedWeights)
 	}
-	q := s.rewrite(ctx, sr)
-	if err := s.enter(ctx, caller, sr); err != nil {
-		return schema.SearchResponse{}, err
+	var q rewritten
+	sr.turn.away(s.deps.Rewriter != nil, func() { q = s.rewrite(ctx, sr) })
+	if of == nil {
+		if err := s.enter(ctx, caller, sr); err != nil {
+			return schema.SearchResponse{}, err
+		}
+		defer sr.turn.leave()
 	}
-	defer sr.turn.leave()
 	found, err := s.retrieve(ctx, sr, q)
 	if err != nil {
 		return schema.SearchResponse{}, err
@@ -135,10 +148,13 @@ func (s *Service) search(ctx context.Context, caller identity.Caller, req schema
 	results, shown, entities := s.results(ctx, sr, q, answer)
 	s.demote(results, shown, entities)
 	form := s.detail(ctx, &req.Wanted, details(results, entities))
-	id := searchID(tenant, s.deps.Nonce(), shown)
-	s.record(ctx, sr, id, found.Vector, shown)
-	if s.connections != nil {
-		s.connections.Shown(caller, req.Session, id, toolsOf(shown))
+	id := ""
+	if sr.teaches() {
+		id = searchID(tenant, s.deps.Nonce(), shown)
+		s.record(ctx, sr, id, found.Vector, shown)
+		if s.connections != nil {
+			s.connections.Shown(caller, req.Session, id, toolsOf(shown))
+		}
 	}
 	quarantined := len(results) == 0 && sr.quarantined(ctx)
 	resp := schema.SearchResponse{

@@ -103,7 +103,8 @@ func (c Config) withDefaults() Config {
 }
 
 // Deps are what the service works with. Optional are: DeadLetters, without which no
-// change counts as dead; Watcher, without which the built-in weights serve; Stale;
+// change counts as dead; Watcher, without which the built-in weights serve; Versions, without
+// which no version of the weights can be named but those and the live ones; Other; Stale;
 // Rewriter; Scorer; Names, without which the names of tools count as texts only; Now, the time of day; and Nonce, without which search ids cannot be
 // guessed.
 type Deps struct {
@@ -112,7 +113,9 @@ type Deps struct {
 	Publisher       stream.Publisher
 	DeadLetters     DeadLetters
 	Watcher         stream.Watcher
-	Stale           func() bool // whether weights and usage may be behind the watched store
+	Versions        Versions
+	Other           func(indexVersion int) (s Snapshot, release func(), ok bool) // an index version that is there, which stays open until release is called
+	Stale           func() bool                                                  // whether weights and usage may be behind the watched store
 	Rewriter        Rewriter
 	Scorer          Scorer
 	Names           Names
@@ -140,6 +143,7 @@ type Service struct {
 	usage       *watched[*ranking.Usage]
 	impressions *impressions
 	queue       *queue
+	measuring   chan struct{}                // full while a search of an evaluation works
 	providers   *lru.Cache[string, []string] // words of providers, by id
 	connections Connections                  // nil: nothing is called here
 
@@ -195,7 +199,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	if s.providers, err = lru.New[string, []string](providersKept); err != nil {
 		return nil, fmt.Errorf("query: %w", err)
 	}
-	s.queue = newQueue(cfg.Places, cfg.MaxWait)
+	s.queue, s.measuring = newQueue(cfg.Places, cfg.MaxWait), make(chan struct{}, 1)
 	m.showQueue(deps.Registerer, s.queue)
 	s.now.Store(first)
 	s.showEpochs(deps.Registerer)

@@ -3,13 +3,16 @@ package query
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/toolstream/toolstream/internal/health"
+	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/fusion"
@@ -20,6 +23,7 @@ import (
 // of weights the tenant with the embedding model, as schema.ModelOwner names them.
 const (
 	weightsPrefix = "weights.live."
+	versionPrefix = "weights.version." // not watched
 	usagePrefix   = "usage."
 )
 
@@ -65,6 +69,64 @@ func (s *Service) modelOf(index *snapshot, tenant string) *fusion.Model {
 		return learned
 	}
 	return index.builtin
+}
+
+// LiveWeights names, in a request, the weights that searches of the tenant rank by.
+const LiveWeights = "live"
+
+// ErrNotOperator is returned for a search that only an operator may ask for.
+var ErrNotOperator = errors.New("weights may be named by operators only")
+
+// Versions holds the versions of weights that are kept. Get of what is not there is a
+// stream.ErrNotFound.
+type Versions interface {
+	Get(ctx context.Context, key string) (stream.Entry, error)
+}
+
+// versionNames are the names of kept versions.
+var versionNames = regexp.MustCompile(`^w[1-9][0-9]*-[0-9a-f]{8}$`)
+
+// ranksBy returns the weights that a request names, or those of the tenant. The error is
+// ErrNotOperator, a *schema.Invalid, or wraps ErrUnavailable.
+func (s *Service) ranksBy(ctx context.Context, index *snapshot, caller identity.Caller, version string) (*fusion.Model, error) {
+	live := s.modelOf(index, caller.Tenant)
+	switch {
+	case version == "":
+		return live, nil
+	case !caller.Role.Includes(identity.Operator):
+		return nil, ErrNotOperator
+	case version == LiveWeights, version == live.Version:
+		return live, nil
+	case version == fusion.BuiltinName:
+		return index.builtin, nil
+	}
+	refuse := func(reason string) error {
+		return &schema.Invalid{Path: "/weights", Value: schema.Quote(version), Reason: reason}
+	}
+	w, err := fusion.Preset(version)
+	if err != nil {
+		if s.deps.Versions == nil || !versionNames.MatchString(version) {
+			return nil, refuse("is no version of the weights")
+		}
+		e, err := s.deps.Versions.Get(ctx, versionPrefix+caller.Tenant+"."+version)
+		if errors.Is(err, stream.ErrNotFound) {
+			return nil, refuse("is no version of the weights that is kept")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: read weights %s: %w", ErrUnavailable, version, err)
+		}
+		if err := json.Unmarshal(e.Value, &w); err != nil {
+			return nil, refuse("cannot be read: " + err.Error())
+		}
+		if w.Model != index.Model {
+			return nil, refuse("was learned with the embedding model " + schema.Quote(w.Model) + ", and the index has " + schema.Quote(index.Model))
+		}
+	}
+	model, err := fusion.ModelOf(w)
+	if err != nil {
+		return nil, refuse("cannot rank: " + err.Error())
+	}
+	return &model, nil
 }
 
 // Erase forgets the weights and the usage of a tenant.
