@@ -250,6 +250,7 @@ func (p *process) buildQuery(ctx context.Context) error {
 		p.pins().Routes(api)
 		p.limitReport().Routes(api)
 		(&httpserver.Sessions{Credentials: p.credentials, SignIn: p.signIn, Logger: p.log}).Routes(api)
+		p.questions().Routes(api)
 		(&registry.Registry{Sources: p.reporter.Sources, Providers: p.query}).Routes(api)
 	}
 	return p.answer(natsadapter.Config{

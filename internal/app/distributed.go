@@ -21,6 +21,7 @@ import (
 	"github.com/toolstream/toolstream/internal/indexmgr"
 	"github.com/toolstream/toolstream/internal/live"
 	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/questions"
 	"github.com/toolstream/toolstream/internal/registry"
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/status"
@@ -198,6 +199,7 @@ func (s *Served) peers() []peer {
 			(*policy.API)(nil).Routes(api)
 			(*httpserver.Sessions)(nil).Routes(api)
 			(*httpserver.LimitReport)(nil).Routes(api)
+			(*questions.API)(nil).Routes(api)
 		}},
 		{TrainerService, s.cfg.Peers.Trainer, func(api huma.API) { trainer.Routes(api, nil) }},
 	}

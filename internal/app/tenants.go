@@ -11,6 +11,7 @@ import (
 	"github.com/toolstream/toolstream/internal/indexmgr"
 	"github.com/toolstream/toolstream/internal/pins"
 	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/questions"
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/tenants"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -135,7 +136,7 @@ func (p *process) tenantBuckets() (out []tenants.Bucket, err error) {
 // tenantOfWeights returns the tenant that a key of the bucket of weights is about, none for
 // one of the deployment, and whether the key is known.
 func tenantOfWeights(key string) (tenant string, known bool) {
-	for _, prefix := range []string{"weights.live.", "weights.version.", usagePrefix, policy.KeyPrefix, pins.KeyPrefix} {
+	for _, prefix := range []string{"weights.live.", "weights.version.", usagePrefix, policy.KeyPrefix, pins.KeyPrefix, questions.KeyPrefix} {
 		if owner, ok := strings.CutPrefix(key, prefix); ok {
 			tenant, _, _ = strings.Cut(owner, ".")
 			return tenant, true

@@ -39,6 +39,7 @@ func described() []*huma.Tag {
 		{Name: "sources", Description: "MCP servers, OpenAPI documents, registries and gateways that tools are kept in step with."},
 		{Name: "registry", Description: "The MCP servers that sources follow, as a registry of MCP servers."},
 		{Name: "weights", Description: "The weights by which searches rank, and what is learned."},
+		{Name: "quality", Description: "How well searches find the right tools."},
 		{Name: "dead letters", Description: "Records that could not be worked on."},
 		{Name: "grants", Description: "Who may find and call which tools."},
 		{Name: "audit", Description: "Who did what."},

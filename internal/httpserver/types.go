@@ -31,6 +31,7 @@ var typeNames = map[string]string{
 	"policy.Policy": "Grants", "policy.Replaced": "ReplacedGrants", "policy.Effects": "GrantEffects", "policy.Count": "ToolCount",
 	"policy.Verdict": "GrantVerdict",
 	"live.Tools":     "ToolsEvent", "live.DeadLetters": "DeadLettersEvent", "live.Sources": "SourcesEvent", "live.Weights": "WeightsEvent",
+	"questions.Relevant":      "RelevantTool",
 	"mcpregistry.RemoteInput": "RemoteValue",
 	"provenance.Trace":        "Provenance",
 	"query.Entry":             "ToolSummary", "query.entityAnswer": "Tool", "query.toolsPage": "ToolPage", "query.providersPage": "ProviderPage",

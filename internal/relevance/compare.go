@@ -45,13 +45,22 @@ func Compare(a, b []QueryResult) (Comparison, int, error) {
 }
 
 func difference(pairs [][2]*QueryResult, metric int) Difference {
-	var d Difference
-	deltas := make([]float64, len(pairs))
+	a, b := make([]float64, len(pairs)), make([]float64, len(pairs))
 	for i, p := range pairs {
-		old, now := p[0].Metrics[metric], p[1].Metrics[metric]
-		d.A += old / float64(len(pairs))
-		d.B += now / float64(len(pairs))
-		deltas[i] = now - old
+		a[i], b[i] = p[0].Metrics[metric], p[1].Metrics[metric]
+	}
+	return Differ(a, b)
+}
+
+// Differ compares one metric of two runs, of which each has a value for every query, by
+// paired bootstrap.
+func Differ(a, b []float64) Difference {
+	var d Difference
+	deltas := make([]float64, len(a))
+	for i := range a {
+		d.A += a[i] / float64(len(a))
+		d.B += b[i] / float64(len(a))
+		deltas[i] = b[i] - a[i]
 	}
 	means := resampled(deltas)
 	over := interval(deltas, means)

@@ -3,14 +3,11 @@ package query
 import (
 	"cmp"
 	"context"
-	"errors"
+	"strconv"
 
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
-
-// ErrNoIndex is returned where an index version is named that is not at work in the process.
-var ErrNoIndex = errors.New("no such index version is searched or built here")
 
 // Measuring answers the searches of an evaluation.
 type Measuring struct {
@@ -33,7 +30,8 @@ type measured struct {
 
 // Search answers a request as Service.Search does. It gets its turn while no search of a
 // caller waits for one, and one at a time in the process; it is not counted among searches,
-// and teaches nothing. Its error may be ErrNoIndex, too.
+// and teaches nothing. Its error is a *schema.Invalid of the path /model, too, where the index
+// version is not at work in the process.
 func (m *Measuring) Search(ctx context.Context, caller identity.Caller, req schema.SearchRequest) (schema.SearchResponse, error) {
 	select {
 	case m.s.measuring <- struct{}{}:
@@ -61,12 +59,9 @@ func (s *Service) sees(of *measured) (index *snapshot, t *turn, release func(), 
 		index, release = s.snapshot()
 		return index, of.turn, release, nil
 	}
-	if s.deps.Other == nil {
-		return nil, nil, nil, ErrNoIndex
-	}
-	other, release, ok := s.deps.Other(of.version)
+	other, release, ok := s.other(of.version)
 	if !ok {
-		return nil, nil, nil, ErrNoIndex
+		return nil, nil, nil, &schema.Invalid{Path: "/model", Value: strconv.Itoa(of.version), Reason: "is no index version that is searched or built here"}
 	}
 	if of.seen == nil || of.seen.Index != other.Index {
 		if of.seen, err = newSnapshot(other); err != nil {
@@ -75,4 +70,16 @@ func (s *Service) sees(of *measured) (index *snapshot, t *turn, release func(), 
 		}
 	}
 	return of.seen, of.turn, release, nil
+}
+
+func (s *Service) other(version int) (Snapshot, func(), bool) {
+	if s.deps.Other == nil {
+		return Snapshot{}, nil, false
+	}
+	return s.deps.Other(version)
+}
+
+// Problem turns an error of a search into an answer (RFC 9457).
+func (s *Service) Problem(ctx context.Context, err error) error {
+	return s.problem(ctx, err, &s.searching, "query: searches fail")
 }

@@ -71,7 +71,7 @@ func TestSearchesOfAnEvaluationAreNotCounted(t *testing.T) {
 	for version, first := range []string{"b", "", "c"} {
 		resp, err := b.Measure(version).Search(t.Context(), testCaller, req)
 		if first == "" {
-			if !errors.Is(err, ErrNoIndex) {
+			if invalid := (*schema.Invalid)(nil); !errors.As(err, &invalid) || invalid.Path != "/model" {
 				t.Errorf("version %d: %v", version, err)
 			}
 		} else if err != nil || resp.Results[0].ID != first || resp.SearchID != "" {
