@@ -292,8 +292,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replay the record
-         * @description Needs the role operator.
+         * Replay the record, or an edited document in its place
+         * @description Without a body the record is processed again as it is. With a document that is accepted as a new change of the same tool or provider, by the checks of PUT /v1/tools/{id}; one that is refused leaves the letter open. Where something newer is known the letter is closed as superseded, and nothing is replayed. Needs the role operator.
          */
         post: operations["replay-dead-letter"];
         delete?: never;
@@ -430,6 +430,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what is used of the tenant's limits
+         * @description Of what is limited in a minute, as the process that answers counts it: each counts by itself. Tools, with providers, and sources are those of the deployment. Needs the role operator.
+         */
+        get: operations["get-limits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/pins": {
         parameters: {
             query?: never;
@@ -516,6 +536,50 @@ export interface paths {
          * @description As long as its document has the hash: another document is judged anew. The same release again is answered with 200. One that is not in quarantine may be released, too: it then stays out, and a change of it is flagged changed-after-release. Needs the role operator.
          */
         post: operations["release-provider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/questions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the questions that searches are measured by
+         * @description Needs the role operator.
+         */
+        get: operations["list-questions"];
+        /**
+         * Replace the questions that searches are measured by
+         * @description Needs the role operator.
+         */
+        put: operations["replace-questions"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/questions:evaluate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Measure searches by the questions
+         * @description Asks every question by each of the settings, while no search of a caller waits, and judges the results. Nothing is recorded of these searches or learned from them. The caller finds what its grants allow. It ends when the connection does. Needs the role operator.
+         */
+        post: operations["evaluate-questions"];
         delete?: never;
         options?: never;
         head?: never;
@@ -842,6 +906,46 @@ export interface paths {
          * @description Needs the role operator.
          */
         get: operations["get-status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/status/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the deployment did in the last hour
+         * @description In the memory of the process that answers, since it started: its metrics tell of longer times. Needs the role operator.
+         */
+        get: operations["get-status-history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tell what changes, as it does
+         * @description Server-sent events, without an end; the data of each is JSON. The first ones tell the present state, so that a client that comes back needs no Last-Event-ID: it reads anew what it shows of tools. The caller sees the events `tools`, of what it may find; a writer also `sources`; an operator also `status`, `sample`, `dead_letters` and `weights`. The stream ends when the credential does, when the server stops and when the client does not read. Needs the role reader.
+         */
+        get: operations["watch-changes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1390,6 +1494,15 @@ export interface components {
             /** @description The answer was larger than calls.max_result */
             truncated?: boolean;
         };
+        CallerUse: {
+            /** @description Its name in the tenant; all callers without one are one. */
+            subject: string;
+            /**
+             * Format: int64
+             * @description Of caller_limit, now.
+             */
+            used: number;
+        };
         CatalogueSummary: {
             /** @description Those of most tools, first those that have the most. */
             providers: components["schemas"]["ProviderSize"][];
@@ -1440,6 +1553,17 @@ export interface components {
         ChangeStates: {
             /** @description In the order asked. */
             states: components["schemas"]["ChangeState"][];
+        };
+        ChangedTool: {
+            /** @description The caller does not find it any more. */
+            deleted?: boolean;
+            id: string;
+            kind: components["schemas"]["Kind"];
+            /**
+             * Format: int64
+             * @description Of the change: higher is newer.
+             */
+            revision: number;
         };
         /** @description Chosen says what a search ranked that was to choose by itself, and why. */
         Chosen: {
@@ -1550,9 +1674,18 @@ export interface components {
             topic: string;
         };
         DeadLetterDecision: {
+            /** @description Its id. */
+            entity?: string;
             /** @description Why it could not be done; the dead letter is as it was. */
             error?: string;
             id: string;
+            /** @description tool or provider: what was replayed. */
+            kind?: components["schemas"]["Kind"];
+            /**
+             * Format: int64
+             * @description Of the change that was replayed: that of the edited document where there was one.
+             */
+            revision?: number;
             /** @description The dead letter's state now. */
             state?: string;
         };
@@ -1628,11 +1761,33 @@ export interface components {
             forgotten?: number;
             /** @description The newest first. */
             letters: components["schemas"]["DeadLetter"][];
+            /** @description All open letters by reason and stage, whatever matches: the most first. */
+            reasons: components["schemas"]["DeadLetterReason"][];
             /**
              * Format: int64
              * @description Letters that match, on all pages.
              */
             total: number;
+        };
+        DeadLetterReason: {
+            /**
+             * Format: int64
+             * @description How many there are.
+             */
+            open: number;
+            reason: string;
+            stage: string;
+        };
+        DeadLettersEvent: {
+            /**
+             * Format: int64
+             * @description How many there are.
+             */
+            open: number;
+            /** @description How many of them for which reason. */
+            reasons: {
+                [key: string]: number;
+            };
         };
         Dependency: {
             /** @description Where it is. */
@@ -1761,6 +1916,10 @@ export interface components {
              */
             uncovered?: number;
         };
+        EditedDeadLetter: {
+            /** @description The document in place of the one in the record, in the form in which the letter shows it. */
+            document: string;
+        };
         EntryMeta: {
             "io.modelcontextprotocol.registry/official": components["schemas"]["EntryStatus"];
         };
@@ -1801,6 +1960,154 @@ export interface components {
             values: {
                 [key: string]: number;
             };
+        };
+        EvaluatedQuestion: {
+            /**
+             * Format: int64
+             * @description Place of the first relevant tool, from 1; 0: none is among the results.
+             */
+            first: number;
+            id: string;
+            /**
+             * Format: double
+             * @description NDCG of the first ten results.
+             */
+            ndcg10: number;
+            /** @description In words. */
+            query: string;
+            /** @description Ids, best first. Each tool has a place of its own. */
+            results: string[];
+        };
+        EvaluationDifference: {
+            /** @description Of complete10. */
+            complete10: components["schemas"]["EvaluationGain"];
+            /** @description Of mrr. */
+            mrr: components["schemas"]["EvaluationGain"];
+            /** @description Of ndcg10. */
+            ndcg10: components["schemas"]["EvaluationGain"];
+            /** @description Of recall10. */
+            recall10: components["schemas"]["EvaluationGain"];
+            /** @description Of recall5. */
+            recall5: components["schemas"]["EvaluationGain"];
+        };
+        EvaluationGain: {
+            /**
+             * Format: double
+             * @description This run less the first.
+             */
+            gain: number;
+            /**
+             * Format: double
+             * @description Upper end.
+             */
+            high: number;
+            /**
+             * Format: double
+             * @description Lower end.
+             */
+            low: number;
+            /**
+             * Format: double
+             * @description Probability of a difference as large by chance, two-sided.
+             */
+            p: number;
+        };
+        EvaluationInterval: {
+            /**
+             * Format: double
+             * @description Upper end.
+             */
+            high: number;
+            /**
+             * Format: double
+             * @description Lower end.
+             */
+            low: number;
+        };
+        EvaluationIntervals: {
+            /** @description Of complete10. */
+            complete10: components["schemas"]["EvaluationInterval"];
+            /** @description Of mrr. */
+            mrr: components["schemas"]["EvaluationInterval"];
+            /** @description Of ndcg10. */
+            ndcg10: components["schemas"]["EvaluationInterval"];
+            /** @description Of recall10. */
+            recall10: components["schemas"]["EvaluationInterval"];
+            /** @description Of recall5. */
+            recall5: components["schemas"]["EvaluationInterval"];
+        };
+        EvaluationMetrics: {
+            /**
+             * Format: double
+             * @description Share of the questions with all relevant tools among the first ten.
+             */
+            complete10: number;
+            /**
+             * Format: double
+             * @description 1 / place of the first relevant tool.
+             */
+            mrr: number;
+            /**
+             * Format: double
+             * @description NDCG of the first ten results.
+             */
+            ndcg10: number;
+            /**
+             * Format: double
+             * @description Share of the relevant tools among the first ten.
+             */
+            recall10: number;
+            /**
+             * Format: double
+             * @description Share of the relevant tools among the first five.
+             */
+            recall5: number;
+        };
+        EvaluationRequest: {
+            /**
+             * Format: int64
+             * @description Results of each question, 10 when absent: the first of them within which mrr looks.
+             */
+            k?: number;
+            /** @description Each asks all questions. */
+            runs: components["schemas"]["EvaluationSettings"][];
+        };
+        EvaluationResult: {
+            /** @description Relevant ids that name no tool which the caller may find, at most 100: nobody can find them. */
+            missing: string[];
+            /** @description In the order of the request. */
+            runs: components["schemas"]["EvaluationRun"][];
+        };
+        EvaluationRun: {
+            /** @description To the first run, question by question; absent in the first. */
+            difference?: components["schemas"]["EvaluationDifference"];
+            /** @description Which hold 95 % of bootstrap samples of the questions. */
+            intervals: components["schemas"]["EvaluationIntervals"];
+            /** @description Means over the questions. */
+            metrics: components["schemas"]["EvaluationMetrics"];
+            /** @description In the order of the questions. */
+            questions: components["schemas"]["EvaluatedQuestion"][];
+            /** @description By which the questions were asked. */
+            settings: components["schemas"]["EvaluationSettings"];
+        };
+        EvaluationSettings: {
+            /**
+             * Format: int64
+             * @description Number of an index version, with its embedding model; when absent the one that is searched. One that is being built finds what it has so far.
+             */
+            model?: number;
+            /**
+             * @description How to reorder by owners: as the server is set when absent.
+             * @enum {string}
+             */
+            rerank?: "auto" | "off" | "single" | "multi";
+            /**
+             * @description Whether a language model, where one is set, takes the queries apart: auto when absent.
+             * @enum {string}
+             */
+            rewrite?: "auto" | "off";
+            /** @description Version to rank by, live or builtin; live when absent. An answer has the version. */
+            weights?: string;
         };
         EventResult: {
             id: string;
@@ -1935,6 +2242,11 @@ export interface components {
              * @description How many became searchable.
              */
             changes: number;
+            /**
+             * Format: double
+             * @description Within which 99 of a hundred are to become searchable, as the chart's alerts have it where its value freshnessSeconds is not changed.
+             */
+            objective_seconds: number;
             /**
              * Format: double
              * @description Half of them took no longer, to the next bound of toolstream_freshness_seconds; -1: beyond the last bound.
@@ -2370,6 +2682,35 @@ export interface components {
             /** @description The text itself. */
             text: string;
         };
+        LimitUse: {
+            /**
+             * Format: int64
+             * @description What one caller may have of it; absent where each may have all.
+             */
+            caller_limit?: number;
+            /** @description Those that have used most of what one may have, at most 10, the nearest to the limit first. */
+            callers?: components["schemas"]["CallerUse"][];
+            /**
+             * Format: int64
+             * @description What the tenant may have: in per_seconds, or at once.
+             */
+            limit: number;
+            name: string;
+            /**
+             * Format: int64
+             * @description Absent where the limit is of what the tenant has at once.
+             */
+            per_seconds?: number;
+            /**
+             * Format: int64
+             * @description Of the limit, now; what is used in a time comes back evenly over it. Bytes may be more than the limit.
+             */
+            used: number;
+        };
+        LimitsUse: {
+            /** @description What the tenant is limited in; absent are those of which it may have any number. */
+            limits: components["schemas"]["LimitUse"][];
+        };
         ListMetadata: {
             /**
              * Format: int64
@@ -2567,6 +2908,24 @@ export interface components {
             /** Format: int64 */
             tools: number;
         };
+        Question: {
+            /** @description That the caller can provide, name to meaning, as in a search. */
+            arguments?: {
+                [key: string]: string;
+            };
+            /** @description Unique among the questions of the tenant; where a change leaves it out, it follows from the query. */
+            id?: string;
+            /** @description In words, at most 4 KiB. */
+            query: string;
+            /** @description The tools that are to be found. */
+            relevant: components["schemas"]["RelevantTool"][];
+        };
+        Questions: {
+            /** @description In the order in which they were sent. */
+            questions: components["schemas"]["Question"][];
+            /** @description Rises with each change; 0: there never were any. A change names the one that it replaces. */
+            version: string;
+        };
         ReindexRequest: {
             /** @description Search the other index version: the previous one, or during a change the one that is still searched. */
             back?: boolean;
@@ -2594,6 +2953,17 @@ export interface components {
         ReleaseRequest: {
             /** @description Of the document that was looked at, as the catalogue says it. */
             hash: string;
+            id: string;
+        };
+        RelevantTool: {
+            /** @description Ids of tools that do in its place, such as copies of other providers. */
+            alternatives?: string[];
+            /**
+             * Format: double
+             * @description How well it answers, above 0; 1 when absent.
+             */
+            grade?: number;
+            /** @description Of the tool. */
             id: string;
         };
         RemoteHeader: {
@@ -2675,6 +3045,70 @@ export interface components {
             /** @description Clear_owner, extended_list, other_owner, component, over_component or truncated */
             why?: string;
         };
+        Sample: {
+            /**
+             * Format: double
+             * @description Changes that were accepted.
+             */
+            accepted_per_second?: number;
+            /**
+             * Format: double
+             * @description Calls of tools, of the process that answers.
+             */
+            calls_per_second?: number;
+            /**
+             * Format: int64
+             * @description Open dead letters of the tenant.
+             */
+            dead_letters: number;
+            /**
+             * Format: double
+             * @description Events, of the process that answers.
+             */
+            feedback_per_second?: number;
+            /**
+             * Format: double
+             * @description Half of the changes since the sample before became searchable within this time, estimated within the bounds of toolstream_freshness_seconds. Absent where there was none.
+             */
+            freshness_p50_seconds?: number;
+            /**
+             * Format: double
+             * @description 99 of a hundred did, likewise.
+             */
+            freshness_p99_seconds?: number;
+            /**
+             * Format: double
+             * @description Changes that became searchable.
+             */
+            indexed_per_second?: number;
+            /**
+             * Format: int64
+             * @description Records that all stages have yet to read, at most.
+             */
+            lag?: number;
+            /**
+             * Format: double
+             * @description Half of the searches since the sample before took no longer, estimated within the bounds of toolstream_search_seconds. Absent where there was none.
+             */
+            search_p50_ms?: number;
+            /**
+             * Format: double
+             * @description 99 of a hundred took no longer, likewise.
+             */
+            search_p99_ms?: number;
+            /**
+             * Format: double
+             * @description Of the process that answers.
+             */
+            searches_per_second?: number;
+            /** Format: date-time */
+            time: string;
+            /**
+             * Format: int64
+             * @description Tools of the tenant in the index.
+             */
+            tools: number;
+        };
         /** @description ScorePart is what one part of a tool, or of what is known of it, adds to its score. */
         ScorePart: {
             /** @description The same in plain words */
@@ -2749,6 +3183,8 @@ export interface components {
              * @description Each tool comes with its signature, and as many of the first as fit with their schemas, or in the form
              */
             token_budget?: number;
+            /** @description Of operators: the version to rank by, "live" or "builtin"; such a search teaches nothing */
+            weights?: string;
         };
         /** @description SearchResponse answers a SearchRequest. */
         SearchResponse: {
@@ -2774,7 +3210,7 @@ export interface components {
              * @enum {string}
              */
             rewrite: "auto" | "off" | "llm" | "cache" | "given" | "fallback";
-            /** @description For feedback */
+            /** @description For feedback; empty where the search teaches nothing */
             search_id: string;
             /** @description Where an explanation was asked for */
             searched?: components["schemas"]["Searched"];
@@ -3119,6 +3555,17 @@ export interface components {
             /** Format: int64 */
             tools: number;
         };
+        SourcesEvent: {
+            /**
+             * Format: int64
+             * @description Further ones that have changed or are gone: GET /v1/sources shows all.
+             */
+            more?: number;
+            /** @description Names of those that are gone, at most 100. */
+            removed?: string[];
+            /** @description Those that have changed, at most 100. */
+            sources: components["schemas"]["Source"][];
+        };
         SourcesStatus: {
             /** @description How many are in which state. */
             states: {
@@ -3134,6 +3581,11 @@ export interface components {
              */
             lag: number;
             name: string;
+            /**
+             * Format: double
+             * @description Records that it worked on a second, of late; absent where that is not known yet.
+             */
+            per_second?: number;
             /** @description Why nothing else is known of it. */
             problem?: string;
             /** @description That it reads. */
@@ -3248,6 +3700,15 @@ export interface components {
              * @description Tools that have no vector: searches find them by words alone.
              */
             without_vectors: number;
+        };
+        StatusHistory: {
+            /**
+             * Format: int64
+             * @description Between two samples.
+             */
+            every_seconds: number;
+            /** @description The oldest first. */
+            samples: components["schemas"]["Sample"][];
         };
         /** @description SupportingTool is a tool by which its provider was found. */
         SupportingTool: {
@@ -3458,6 +3919,15 @@ export interface components {
              */
             uses: number;
         };
+        ToolsEvent: {
+            /**
+             * Format: int64
+             * @description How many have changed since the event before.
+             */
+            changed: number;
+            /** @description The newest of them, at most 20. */
+            some: components["schemas"]["ChangedTool"][];
+        };
         TrialFigures: {
             /**
              * Format: double
@@ -3565,6 +4035,15 @@ export interface components {
              * @description > 0, a share of the best score; with schema 1 points of it
              */
             w_req: number;
+        };
+        WeightsEvent: {
+            /**
+             * Format: int64
+             * @description Of two versions, the one with the higher epoch was made live later; 0 of the built-in ones.
+             */
+            epoch: number;
+            /** @description Their version. */
+            live: string;
         };
         WeightsVersions: {
             /** @description What is kept and cannot serve. */
@@ -4221,7 +4700,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EditedDeadLetter"];
+            };
+        };
         responses: {
             /** @description OK */
             200: {
@@ -4235,14 +4718,19 @@ export interface operations {
                     "application/json": components["schemas"]["DeadLetterDecision"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableContent"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     "drop-dead-letters": {
@@ -4559,6 +5047,35 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "get-limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitsUse"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "get-pins": {
         parameters: {
             query?: never;
@@ -4853,6 +5370,111 @@ export interface operations {
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    "list-questions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Questions"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "replace-questions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Questions"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Questions"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "evaluate-questions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvaluationRequest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluationResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     "get-reindex": {
@@ -5639,6 +6261,88 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Status"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-status-history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatusHistory"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "watch-changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": ({
+                        data: components["schemas"]["Status"];
+                        /** @enum {string} */
+                        event: "status";
+                    } | {
+                        data: components["schemas"]["Sample"];
+                        /** @enum {string} */
+                        event: "sample";
+                    } | {
+                        data: components["schemas"]["ToolsEvent"];
+                        /** @enum {string} */
+                        event: "tools";
+                    } | {
+                        data: components["schemas"]["DeadLettersEvent"];
+                        /** @enum {string} */
+                        event: "dead_letters";
+                    } | {
+                        data: components["schemas"]["SourcesEvent"];
+                        /** @enum {string} */
+                        event: "sources";
+                    } | {
+                        data: components["schemas"]["WeightsEvent"];
+                        /** @enum {string} */
+                        event: "weights";
+                    })[];
                 };
             };
             401: components["responses"]["Unauthorized"];

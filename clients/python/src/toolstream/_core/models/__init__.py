@@ -9,6 +9,7 @@ from .call import Call
 from .call_request import CallRequest
 from .call_result import CallResult
 from .call_result_outcome import CallResultOutcome
+from .caller_use import CallerUse
 from .catalogue_summary import CatalogueSummary
 from .change_reference import ChangeReference
 from .change_result import ChangeResult
@@ -16,6 +17,7 @@ from .change_result_state import ChangeResultState
 from .change_state import ChangeState
 from .change_state_state import ChangeStateState
 from .change_states import ChangeStates
+from .changed_tool import ChangedTool
 from .chosen import Chosen
 from .chosen_rank import ChosenRank
 from .click_effect import ClickEffect
@@ -29,7 +31,10 @@ from .dead_letter_detail import DeadLetterDetail
 from .dead_letter_detail_headers import DeadLetterDetailHeaders
 from .dead_letter_detail_state import DeadLetterDetailState
 from .dead_letter_page import DeadLetterPage
+from .dead_letter_reason import DeadLetterReason
 from .dead_letter_state import DeadLetterState
+from .dead_letters_event import DeadLettersEvent
+from .dead_letters_event_reasons import DeadLettersEventReasons
 from .dependency import Dependency
 from .describe_request import DescribeRequest
 from .describe_request_as import DescribeRequestAs
@@ -38,11 +43,24 @@ from .described import Described
 from .disk import Disk
 from .document import Document
 from .document_quality import DocumentQuality
+from .edited_dead_letter import EditedDeadLetter
 from .entry_meta import EntryMeta
 from .entry_status import EntryStatus
 from .entry_status_status import EntryStatusStatus
 from .erased_tenant import ErasedTenant
 from .erased_tenant_values import ErasedTenantValues
+from .evaluated_question import EvaluatedQuestion
+from .evaluation_difference import EvaluationDifference
+from .evaluation_gain import EvaluationGain
+from .evaluation_interval import EvaluationInterval
+from .evaluation_intervals import EvaluationIntervals
+from .evaluation_metrics import EvaluationMetrics
+from .evaluation_request import EvaluationRequest
+from .evaluation_result import EvaluationResult
+from .evaluation_run import EvaluationRun
+from .evaluation_settings import EvaluationSettings
+from .evaluation_settings_rerank import EvaluationSettingsRerank
+from .evaluation_settings_rewrite import EvaluationSettingsRewrite
 from .event_result import EventResult
 from .event_result_state import EventResultState
 from .event_results import EventResults
@@ -85,6 +103,8 @@ from .kept_weights_features import KeptWeightsFeatures
 from .kept_weights_state import KeptWeightsState
 from .kind import Kind
 from .left_out import LeftOut
+from .limit_use import LimitUse
+from .limits_use import LimitsUse
 from .list_audit_records_decision import ListAuditRecordsDecision
 from .list_dead_letters_state import ListDeadLettersState
 from .list_metadata import ListMetadata
@@ -107,15 +127,20 @@ from .process import Process
 from .provenance import Provenance
 from .provider_page import ProviderPage
 from .provider_size import ProviderSize
+from .question import Question
+from .question_arguments import QuestionArguments
+from .questions import Questions
 from .reindex_request import ReindexRequest
 from .reindex_status import ReindexStatus
 from .release_request import ReleaseRequest
+from .relevant_tool import RelevantTool
 from .remote_header import RemoteHeader
 from .remote_value import RemoteValue
 from .replaced_grants import ReplacedGrants
 from .replica import Replica
 from .reranking import Reranking
 from .reranking_algorithm import RerankingAlgorithm
+from .sample import Sample
 from .score_part import ScorePart
 from .search_plainly_as import SearchPlainlyAs
 from .search_plainly_rank import SearchPlainlyRank
@@ -156,12 +181,14 @@ from .source_spec import SourceSpec
 from .source_spec_deletes import SourceSpecDeletes
 from .source_state import SourceState
 from .source_trial import SourceTrial
+from .sources_event import SourcesEvent
 from .sources_status import SourcesStatus
 from .sources_status_states import SourcesStatusStates
 from .stage import Stage
 from .states_request import StatesRequest
 from .status import Status
 from .status_dead_letter_reasons import StatusDeadLetterReasons
+from .status_history import StatusHistory
 from .status_mode import StatusMode
 from .supporting_tool import SupportingTool
 from .sync_request import SyncRequest
@@ -177,10 +204,36 @@ from .tool_state import ToolState
 from .tool_summary import ToolSummary
 from .tool_summary_state import ToolSummaryState
 from .tool_use import ToolUse
+from .tools_event import ToolsEvent
 from .trial_figures import TrialFigures
 from .trial_point import TrialPoint
 from .usage_page import UsagePage
+from .watch_changes_response_200_item_type_0 import WatchChangesResponse200ItemType0
+from .watch_changes_response_200_item_type_0_event import (
+    WatchChangesResponse200ItemType0Event,
+)
+from .watch_changes_response_200_item_type_1 import WatchChangesResponse200ItemType1
+from .watch_changes_response_200_item_type_1_event import (
+    WatchChangesResponse200ItemType1Event,
+)
+from .watch_changes_response_200_item_type_2 import WatchChangesResponse200ItemType2
+from .watch_changes_response_200_item_type_2_event import (
+    WatchChangesResponse200ItemType2Event,
+)
+from .watch_changes_response_200_item_type_3 import WatchChangesResponse200ItemType3
+from .watch_changes_response_200_item_type_3_event import (
+    WatchChangesResponse200ItemType3Event,
+)
+from .watch_changes_response_200_item_type_4 import WatchChangesResponse200ItemType4
+from .watch_changes_response_200_item_type_4_event import (
+    WatchChangesResponse200ItemType4Event,
+)
+from .watch_changes_response_200_item_type_5 import WatchChangesResponse200ItemType5
+from .watch_changes_response_200_item_type_5_event import (
+    WatchChangesResponse200ItemType5Event,
+)
 from .weights import Weights
+from .weights_event import WeightsEvent
 from .weights_features import WeightsFeatures
 from .weights_versions import WeightsVersions
 
@@ -194,6 +247,7 @@ __all__ = (
     "CallRequest",
     "CallResult",
     "CallResultOutcome",
+    "CallerUse",
     "CatalogueSummary",
     "ChangeReference",
     "ChangeResult",
@@ -201,6 +255,7 @@ __all__ = (
     "ChangeState",
     "ChangeStateState",
     "ChangeStates",
+    "ChangedTool",
     "Chosen",
     "ChosenRank",
     "ClickEffect",
@@ -214,7 +269,10 @@ __all__ = (
     "DeadLetterDetailHeaders",
     "DeadLetterDetailState",
     "DeadLetterPage",
+    "DeadLetterReason",
     "DeadLetterState",
+    "DeadLettersEvent",
+    "DeadLettersEventReasons",
     "Dependency",
     "DescribeRequest",
     "DescribeRequestAs",
@@ -223,11 +281,24 @@ __all__ = (
     "Disk",
     "Document",
     "DocumentQuality",
+    "EditedDeadLetter",
     "EntryMeta",
     "EntryStatus",
     "EntryStatusStatus",
     "ErasedTenant",
     "ErasedTenantValues",
+    "EvaluatedQuestion",
+    "EvaluationDifference",
+    "EvaluationGain",
+    "EvaluationInterval",
+    "EvaluationIntervals",
+    "EvaluationMetrics",
+    "EvaluationRequest",
+    "EvaluationResult",
+    "EvaluationRun",
+    "EvaluationSettings",
+    "EvaluationSettingsRerank",
+    "EvaluationSettingsRewrite",
     "EventResult",
     "EventResultState",
     "EventResults",
@@ -273,6 +344,8 @@ __all__ = (
     "LLMAccountCalls",
     "LLMStatus",
     "LeftOut",
+    "LimitUse",
+    "LimitsUse",
     "ListAuditRecordsDecision",
     "ListDeadLettersState",
     "ListMetadata",
@@ -292,15 +365,20 @@ __all__ = (
     "Provenance",
     "ProviderPage",
     "ProviderSize",
+    "Question",
+    "QuestionArguments",
+    "Questions",
     "ReindexRequest",
     "ReindexStatus",
     "ReleaseRequest",
+    "RelevantTool",
     "RemoteHeader",
     "RemoteValue",
     "ReplacedGrants",
     "Replica",
     "Reranking",
     "RerankingAlgorithm",
+    "Sample",
     "ScorePart",
     "SearchPlainlyAs",
     "SearchPlainlyRank",
@@ -341,12 +419,14 @@ __all__ = (
     "SourceSpecDeletes",
     "SourceState",
     "SourceTrial",
+    "SourcesEvent",
     "SourcesStatus",
     "SourcesStatusStates",
     "Stage",
     "StatesRequest",
     "Status",
     "StatusDeadLetterReasons",
+    "StatusHistory",
     "StatusMode",
     "SupportingTool",
     "SyncRequest",
@@ -362,10 +442,24 @@ __all__ = (
     "ToolSummary",
     "ToolSummaryState",
     "ToolUse",
+    "ToolsEvent",
     "TrialFigures",
     "TrialPoint",
     "UsagePage",
+    "WatchChangesResponse200ItemType0",
+    "WatchChangesResponse200ItemType0Event",
+    "WatchChangesResponse200ItemType1",
+    "WatchChangesResponse200ItemType1Event",
+    "WatchChangesResponse200ItemType2",
+    "WatchChangesResponse200ItemType2Event",
+    "WatchChangesResponse200ItemType3",
+    "WatchChangesResponse200ItemType3Event",
+    "WatchChangesResponse200ItemType4",
+    "WatchChangesResponse200ItemType4Event",
+    "WatchChangesResponse200ItemType5",
+    "WatchChangesResponse200ItemType5Event",
     "Weights",
+    "WeightsEvent",
     "WeightsFeatures",
     "WeightsVersions",
 )

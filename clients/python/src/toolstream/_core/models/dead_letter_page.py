@@ -10,6 +10,7 @@ from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
     from ..models.dead_letter import DeadLetter
+    from ..models.dead_letter_reason import DeadLetterReason
 
 
 T = TypeVar("T", bound="DeadLetterPage")
@@ -20,6 +21,7 @@ class DeadLetterPage:
     """
     Attributes:
         letters (list[DeadLetter]): The newest first.
+        reasons (list[DeadLetterReason]): All open letters by reason and stage, whatever matches: the most first.
         total (int): Letters that match, on all pages.
         cursor (str | Unset): Of the next page; absent on the last.
         forgotten (int | Unset): Open letters beyond those, matching or not, that there is no memory for: they come once
@@ -27,6 +29,7 @@ class DeadLetterPage:
     """
 
     letters: list[DeadLetter]
+    reasons: list[DeadLetterReason]
     total: int
     cursor: str | Unset = UNSET
     forgotten: int | Unset = UNSET
@@ -37,6 +40,11 @@ class DeadLetterPage:
         for letters_item_data in self.letters:
             letters_item = letters_item_data.to_dict()
             letters.append(letters_item)
+
+        reasons = []
+        for reasons_item_data in self.reasons:
+            reasons_item = reasons_item_data.to_dict()
+            reasons.append(reasons_item)
 
         total = self.total
 
@@ -49,6 +57,7 @@ class DeadLetterPage:
         field_dict.update(
             {
                 "letters": letters,
+                "reasons": reasons,
                 "total": total,
             }
         )
@@ -62,6 +71,7 @@ class DeadLetterPage:
     @classmethod
     def from_dict(cls, src_dict: Mapping[str, Any]) -> Self:
         from ..models.dead_letter import DeadLetter
+        from ..models.dead_letter_reason import DeadLetterReason
 
         d = dict(src_dict)
         letters = []
@@ -71,6 +81,13 @@ class DeadLetterPage:
 
             letters.append(letters_item)
 
+        reasons = []
+        _reasons = d.pop("reasons")
+        for reasons_item_data in _reasons:
+            reasons_item = DeadLetterReason.from_dict(reasons_item_data)
+
+            reasons.append(reasons_item)
+
         total = d.pop("total")
 
         cursor = d.pop("cursor", UNSET)
@@ -79,6 +96,7 @@ class DeadLetterPage:
 
         dead_letter_page = cls(
             letters=letters,
+            reasons=reasons,
             total=total,
             cursor=cursor,
             forgotten=forgotten,

@@ -14,18 +14,23 @@ class Freshness:
     """
     Attributes:
         changes (int): How many became searchable.
+        objective_seconds (float): Within which 99 of a hundred are to become searchable, as the chart's alerts have it
+            where its value freshnessSeconds is not changed.
         p50_seconds (float): Half of them took no longer, to the next bound of toolstream_freshness_seconds; -1: beyond
             the last bound.
         p99_seconds (float): 99 of a hundred took no longer, likewise.
     """
 
     changes: int
+    objective_seconds: float
     p50_seconds: float
     p99_seconds: float
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         changes = self.changes
+
+        objective_seconds = self.objective_seconds
 
         p50_seconds = self.p50_seconds
 
@@ -36,6 +41,7 @@ class Freshness:
         field_dict.update(
             {
                 "changes": changes,
+                "objective_seconds": objective_seconds,
                 "p50_seconds": p50_seconds,
                 "p99_seconds": p99_seconds,
             }
@@ -48,12 +54,15 @@ class Freshness:
         d = dict(src_dict)
         changes = d.pop("changes")
 
+        objective_seconds = d.pop("objective_seconds")
+
         p50_seconds = d.pop("p50_seconds")
 
         p99_seconds = d.pop("p99_seconds")
 
         freshness = cls(
             changes=changes,
+            objective_seconds=objective_seconds,
             p50_seconds=p50_seconds,
             p99_seconds=p99_seconds,
         )

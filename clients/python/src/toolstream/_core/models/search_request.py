@@ -53,6 +53,7 @@ class SearchRequest:
         steps (list[str] | Unset): Of a task, each searched by itself; not beside needs
         token_budget (int | Unset): Each tool comes with its signature, and as many of the first as fit with their
             schemas, or in the form
+        weights (str | Unset): Of operators: the version to rank by, "live" or "builtin"; such a search teaches nothing
     """
 
     query: str
@@ -74,6 +75,7 @@ class SearchRequest:
     session: str | Unset = UNSET
     steps: list[str] | Unset = UNSET
     token_budget: int | Unset = UNSET
+    weights: str | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
         query = self.query
@@ -137,6 +139,8 @@ class SearchRequest:
 
         token_budget = self.token_budget
 
+        weights = self.weights
+
         field_dict: dict[str, Any] = {}
 
         field_dict.update(
@@ -180,6 +184,8 @@ class SearchRequest:
             field_dict["steps"] = steps
         if token_budget is not UNSET:
             field_dict["token_budget"] = token_budget
+        if weights is not UNSET:
+            field_dict["weights"] = weights
 
         return field_dict
 
@@ -265,6 +271,8 @@ class SearchRequest:
 
         token_budget = d.pop("token_budget", UNSET)
 
+        weights = d.pop("weights", UNSET)
+
         search_request = cls(
             query=query,
             arguments=arguments,
@@ -285,6 +293,7 @@ class SearchRequest:
             session=session,
             steps=steps,
             token_budget=token_budget,
+            weights=weights,
         )
 
         return search_request

@@ -34,7 +34,7 @@ class SearchResponse:
         nothing_fits (bool): Whether it is unlikely of everything that was found to be what the query wants
         results (list[Hit]): Best first; never null
         rewrite (SearchResponseRewrite): What was done to the query
-        search_id (str): For feedback
+        search_id (str): For feedback; empty where the search teaches nothing
         took_ms (float): Milliseconds
         weights (str): Version that ranked this answer
         chosen (Chosen | Unset): Chosen says what a search ranked that was to choose by itself, and why.

@@ -18,6 +18,7 @@ class Stage:
         lag (int): Records that it has yet to read, at most: compaction leaves gaps in the numbering.
         name (str):
         topic (str): That it reads.
+        per_second (float | Unset): Records that it worked on a second, of late; absent where that is not known yet.
         problem (str | Unset): Why nothing else is known of it.
         waiting_seconds (float | Unset): How long ago the oldest of them was accepted.
         workers (int | Unset): Processes that share the work; absent where there is one by design.
@@ -26,6 +27,7 @@ class Stage:
     lag: int
     name: str
     topic: str
+    per_second: float | Unset = UNSET
     problem: str | Unset = UNSET
     waiting_seconds: float | Unset = UNSET
     workers: int | Unset = UNSET
@@ -37,6 +39,8 @@ class Stage:
         name = self.name
 
         topic = self.topic
+
+        per_second = self.per_second
 
         problem = self.problem
 
@@ -53,6 +57,8 @@ class Stage:
                 "topic": topic,
             }
         )
+        if per_second is not UNSET:
+            field_dict["per_second"] = per_second
         if problem is not UNSET:
             field_dict["problem"] = problem
         if waiting_seconds is not UNSET:
@@ -71,6 +77,8 @@ class Stage:
 
         topic = d.pop("topic")
 
+        per_second = d.pop("per_second", UNSET)
+
         problem = d.pop("problem", UNSET)
 
         waiting_seconds = d.pop("waiting_seconds", UNSET)
@@ -81,6 +89,7 @@ class Stage:
             lag=lag,
             name=name,
             topic=topic,
+            per_second=per_second,
             problem=problem,
             waiting_seconds=waiting_seconds,
             workers=workers,

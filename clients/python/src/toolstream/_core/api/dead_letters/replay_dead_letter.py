@@ -7,13 +7,17 @@ import httpx
 from ... import errors
 from ...client import AuthenticatedClient, Client
 from ...models.dead_letter_decision import DeadLetterDecision
+from ...models.edited_dead_letter import EditedDeadLetter
 from ...models.problem import Problem
-from ...types import Response
+from ...types import UNSET, Response, Unset
 
 
 def _get_kwargs(
     id: str,
+    *,
+    body: EditedDeadLetter | Unset = UNSET,
 ) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
 
     _kwargs: dict[str, Any] = {
         "method": "post",
@@ -22,6 +26,12 @@ def _get_kwargs(
         ),
     }
 
+    if not isinstance(body, Unset):
+        _kwargs["json"] = body.to_dict()
+
+    headers["Content-Type"] = "application/json"
+
+    _kwargs["headers"] = headers
     return _kwargs
 
 
@@ -32,6 +42,11 @@ def _parse_response(
         response_200 = DeadLetterDecision.from_dict(response.json())
 
         return response_200
+
+    if response.status_code == 400:
+        response_400 = Problem.from_dict(response.json())
+
+        return response_400
 
     if response.status_code == 401:
         response_401 = Problem.from_dict(response.json())
@@ -48,10 +63,25 @@ def _parse_response(
 
         return response_404
 
+    if response.status_code == 408:
+        response_408 = Problem.from_dict(response.json())
+
+        return response_408
+
     if response.status_code == 409:
         response_409 = Problem.from_dict(response.json())
 
         return response_409
+
+    if response.status_code == 413:
+        response_413 = Problem.from_dict(response.json())
+
+        return response_413
+
+    if response.status_code == 415:
+        response_415 = Problem.from_dict(response.json())
+
+        return response_415
 
     if response.status_code == 422:
         response_422 = Problem.from_dict(response.json())
@@ -72,6 +102,11 @@ def _parse_response(
         response_503 = Problem.from_dict(response.json())
 
         return response_503
+
+    if response.status_code == 507:
+        response_507 = Problem.from_dict(response.json())
+
+        return response_507
 
     if client.raise_on_unexpected_status:
         raise errors.UnexpectedStatus(response.status_code, response.content)
@@ -94,13 +129,18 @@ def sync_detailed(
     id: str,
     *,
     client: AuthenticatedClient,
+    body: EditedDeadLetter | Unset = UNSET,
 ) -> Response[DeadLetterDecision | Problem]:
-    """Replay the record
+    """Replay the record, or an edited document in its place
 
-     Needs the role operator.
+     Without a body the record is processed again as it is. With a document that is accepted as a new
+    change of the same tool or provider, by the checks of PUT /v1/tools/{id}; one that is refused leaves
+    the letter open. Where something newer is known the letter is closed as superseded, and nothing is
+    replayed. Needs the role operator.
 
     Args:
         id (str): The letter's id.
+        body (EditedDeadLetter | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -112,6 +152,7 @@ def sync_detailed(
 
     kwargs = _get_kwargs(
         id=id,
+        body=body,
     )
 
     response = client.get_httpx_client().request(
@@ -125,13 +166,18 @@ def sync(
     id: str,
     *,
     client: AuthenticatedClient,
+    body: EditedDeadLetter | Unset = UNSET,
 ) -> DeadLetterDecision | Problem | None:
-    """Replay the record
+    """Replay the record, or an edited document in its place
 
-     Needs the role operator.
+     Without a body the record is processed again as it is. With a document that is accepted as a new
+    change of the same tool or provider, by the checks of PUT /v1/tools/{id}; one that is refused leaves
+    the letter open. Where something newer is known the letter is closed as superseded, and nothing is
+    replayed. Needs the role operator.
 
     Args:
         id (str): The letter's id.
+        body (EditedDeadLetter | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -144,6 +190,7 @@ def sync(
     return sync_detailed(
         id=id,
         client=client,
+        body=body,
     ).parsed
 
 
@@ -151,13 +198,18 @@ async def asyncio_detailed(
     id: str,
     *,
     client: AuthenticatedClient,
+    body: EditedDeadLetter | Unset = UNSET,
 ) -> Response[DeadLetterDecision | Problem]:
-    """Replay the record
+    """Replay the record, or an edited document in its place
 
-     Needs the role operator.
+     Without a body the record is processed again as it is. With a document that is accepted as a new
+    change of the same tool or provider, by the checks of PUT /v1/tools/{id}; one that is refused leaves
+    the letter open. Where something newer is known the letter is closed as superseded, and nothing is
+    replayed. Needs the role operator.
 
     Args:
         id (str): The letter's id.
+        body (EditedDeadLetter | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -169,6 +221,7 @@ async def asyncio_detailed(
 
     kwargs = _get_kwargs(
         id=id,
+        body=body,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -180,13 +233,18 @@ async def asyncio(
     id: str,
     *,
     client: AuthenticatedClient,
+    body: EditedDeadLetter | Unset = UNSET,
 ) -> DeadLetterDecision | Problem | None:
-    """Replay the record
+    """Replay the record, or an edited document in its place
 
-     Needs the role operator.
+     Without a body the record is processed again as it is. With a document that is accepted as a new
+    change of the same tool or provider, by the checks of PUT /v1/tools/{id}; one that is refused leaves
+    the letter open. Where something newer is known the letter is closed as superseded, and nothing is
+    replayed. Needs the role operator.
 
     Args:
         id (str): The letter's id.
+        body (EditedDeadLetter | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -200,5 +258,6 @@ async def asyncio(
         await asyncio_detailed(
             id=id,
             client=client,
+            body=body,
         )
     ).parsed

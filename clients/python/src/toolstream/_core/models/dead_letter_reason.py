@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self, TypeVar
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+T = TypeVar("T", bound="DeadLetterReason")
+
+
+@_attrs_define
+class DeadLetterReason:
+    """
+    Attributes:
+        open_ (int): How many there are.
+        reason (str):
+        stage (str):
+    """
+
+    open_: int
+    reason: str
+    stage: str
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        open_ = self.open_
+
+        reason = self.reason
+
+        stage = self.stage
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "open": open_,
+                "reason": reason,
+                "stage": stage,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls, src_dict: Mapping[str, Any]) -> Self:
+        d = dict(src_dict)
+        open_ = d.pop("open")
+
+        reason = d.pop("reason")
+
+        stage = d.pop("stage")
+
+        dead_letter_reason = cls(
+            open_=open_,
+            reason=reason,
+            stage=stage,
+        )
+
+        dead_letter_reason.additional_properties = d
+        return dead_letter_reason
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self, TypeVar
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+T = TypeVar("T", bound="WeightsEvent")
+
+
+@_attrs_define
+class WeightsEvent:
+    """
+    Attributes:
+        epoch (int): Of two versions, the one with the higher epoch was made live later; 0 of the built-in ones.
+        live (str): Their version.
+    """
+
+    epoch: int
+    live: str
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        epoch = self.epoch
+
+        live = self.live
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "epoch": epoch,
+                "live": live,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls, src_dict: Mapping[str, Any]) -> Self:
+        d = dict(src_dict)
+        epoch = d.pop("epoch")
+
+        live = d.pop("live")
+
+        weights_event = cls(
+            epoch=epoch,
+            live=live,
+        )
+
+        weights_event.additional_properties = d
+        return weights_event
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties
