@@ -46,3 +46,6 @@ export const exact = (time: string | undefined) => (time ? new Date(time).toLoca
 
 /** A shortened text. */
 export const cut = (text: string, length: number) => (text.length <= length ? text : text.slice(0, length - 1) + "…");
+
+/** 0.0123 → "+0.012". */
+export const signed = (n: number) => (n > 0 ? "+" : n < 0 ? "−" : "") + Math.abs(n).toFixed(3);

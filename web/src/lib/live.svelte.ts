@@ -5,10 +5,10 @@ import { session } from "./session.svelte";
 type Kinds = {
   status: Schemas["Status"];
   sample: Schemas["Sample"];
-  tools: Schemas["ToolsChanged"];
-  dead_letters: Schemas["DeadLettersChanged"];
-  sources: Schemas["SourceList"];
-  weights: Schemas["WeightsChanged"];
+  tools: Schemas["ToolsEvent"];
+  dead_letters: Schemas["DeadLettersEvent"];
+  sources: Schemas["SourcesEvent"];
+  weights: Schemas["WeightsEvent"];
 };
 const kinds: (keyof Kinds)[] = ["status", "sample", "tools", "dead_letters", "sources", "weights"];
 

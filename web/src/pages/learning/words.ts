@@ -7,6 +7,3 @@ export const states: Record<string, { name: string; kind: "good" | "warn" | "bad
   rolled_back: { name: "rolled back", kind: "warn", about: "It was live, and was taken back." },
   kept: { name: "kept", kind: "plain", about: "Nothing more is known of it." },
 };
-
-/** 0.0123 → "+0.012". */
-export const signed = (n: number) => (n > 0 ? "+" : n < 0 ? "−" : "") + Math.abs(n).toFixed(3);
