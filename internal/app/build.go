@@ -19,7 +19,6 @@ import (
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/embedding"
-	"github.com/toolstream/toolstream/internal/httpserver"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/indexmgr"
 	"github.com/toolstream/toolstream/internal/live"
@@ -249,7 +248,6 @@ func (p *process) buildQuery(ctx context.Context) error {
 		(&policy.API{Store: p.policy, Tools: p.query.Tools}).Routes(api)
 		p.pins().Routes(api)
 		p.limitReport().Routes(api)
-		(&httpserver.Sessions{Credentials: p.credentials, SignIn: p.signIn, Logger: p.log}).Routes(api)
 		p.questions().Routes(api)
 		(&registry.Registry{Sources: p.reporter.Sources, Providers: p.query}).Routes(api)
 	}

@@ -197,7 +197,6 @@ func (s *Served) peers() []peer {
 			(*indexmgr.Manager)(nil).Routes(api)
 			(*registry.Registry)(nil).Routes(api)
 			(*policy.API)(nil).Routes(api)
-			(*httpserver.Sessions)(nil).Routes(api)
 			(*httpserver.LimitReport)(nil).Routes(api)
 			(*questions.API)(nil).Routes(api)
 		}},

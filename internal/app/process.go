@@ -53,6 +53,10 @@ const (
 	TrainerService      = "trainer"
 )
 
+// everyService stands for what each process serves by itself. A browser signs in where it is:
+// under the name and by the protocol that it sees.
+const everyService = "every"
+
 // Services returns the names of all services, in the order of the flow.
 func Services() []string {
 	return []string{IngestService, StandardizerService, EmbedderService, QueryService, TrainerService}
@@ -112,7 +116,7 @@ type process struct {
 	background []rungroup.Service // that run before the services do
 	services   []rungroup.Service // consumers before producers
 	ready      []func() error
-	routes     map[string]func(huma.API) // by service
+	routes     map[string]func(huma.API) // by service, or everyService
 	opened     []io.Closer               // in the order of opening
 	listener   net.Listener
 	handler    http.Handler
@@ -168,7 +172,8 @@ func (p *process) open(ctx context.Context, peers []peer, name ...string) error 
 		return err
 	}
 	api, mux := httpserver.NewAPI(p.version)
-	for _, name := range Services() {
+	p.routes[everyService] = (&httpserver.Sessions{Credentials: p.credentials, SignIn: p.signIn, Logger: p.log}).Routes
+	for _, name := range append(Services(), everyService) {
 		if routes := p.routes[name]; routes != nil {
 			routes(api)
 		}
