@@ -22,7 +22,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
     },
     {
       client_id: 'console', token_endpoint_auth_method: 'none', redirect_uris: redirects, response_types: ['code'],
-      grant_types: ['authorization_code'], application_type: 'native',
+      grant_types: ['authorization_code'],
     },
   ],
   findAccount: (_ctx, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
