@@ -115,8 +115,8 @@ func (c *console) printSource(s sources.Source) {
 		state += ", since " + s.Since.Local().Format(time.DateTime)
 	}
 	changed := ago(s.LastChange)
-	if changed != "" {
-		changed += fmt.Sprintf(": %d added, %d changed, %d removed", s.Changed.Added, s.Changed.Changed, s.Changed.Removed)
+	if changed != "" && s.LastChanges != nil {
+		changed += ": " + strings.Join(changeLines(s.Changed, *s.LastChanges), "; ")
 	}
 	c.printPairs(
 		"name", s.Name, "named by", s.Parent, "as", s.Called, "kind", s.Kind, "where", s.Describe(), "credential", credential, "events", events, "every", every, "provider", s.Root(s.Name), "deletes", s.Deletes,
@@ -139,7 +139,7 @@ func newSourcesAdd(con *console) *cobra.Command {
 	var declared spec.Spec
 	var credential, hook, mapping string
 	var every time.Duration
-	var wait bool
+	var wait, dryRun bool
 	cmd := &cobra.Command{
 		Use: "add NAME --url URL | NAME --kind kubernetes | NAME -- COMMAND [ARGUMENT...]", Short: "Add a source, or replace it", Args: cobra.MinimumNArgs(1),
 		Example: "  toolstream sources add shop --url https://shop.example/mcp --auth shop-token\n" +
@@ -163,6 +163,9 @@ func newSourcesAdd(con *console) *cobra.Command {
 			}
 			if err := cmp.Or(spec.ValidateName(args[0]), declared.Validate()); err != nil {
 				return refused(cmd, err)
+			}
+			if dryRun {
+				return con.tryOut(cmd.Context(), args[0], declared)
 			}
 			last := con.lastLook(cmd.Context(), args[0], wait)
 			var s sources.Source
@@ -190,9 +193,23 @@ func newSourcesAdd(con *console) *cobra.Command {
 	flags.StringVar(&declared.Document, "document", "", "of the kinds caddy and traefik: `PATH` of the OpenAPI document below each route; openapi.json if not given")
 	flags.StringVar(&declared.Selector, "selector", "", "of the kind kubernetes: `LABELS` that objects have, such as team=shop")
 	flags.BoolVar(&wait, "wait", false, "wait for the first look; before the -- of a command")
+	flags.BoolVar(&dryRun, "dry-run", false, "look at the source and say what would change, and add nothing; before the -- of a command")
 	fixed(cmd, "kind", spec.Kinds...)
 	fixed(cmd, "deletes", spec.Guarded, spec.Always, spec.Never)
 	return cmd
+}
+
+// tryOut looks at a source as it is declared, and adds nothing.
+func (c *console) tryOut(ctx context.Context, name string, declared spec.Spec) error {
+	body := struct {
+		spec.Spec
+		Name string `json:"name"`
+	}{declared, name}
+	var t sources.Trial
+	if err := c.client().Post(ctx, sourcesPath+":test", body, &t); err != nil {
+		return err
+	}
+	return c.showTrial(t)
 }
 
 // lookPause is how long to wait between two questions about a look.
@@ -251,21 +268,50 @@ func newSourcesTest(con *console) *cobra.Command {
 			if err := con.client().Post(cmd.Context(), client.Path(sourcesPath, args[0])+":test", nil, &t); err != nil {
 				return err
 			}
-			return con.show(t, func() {
-				live := "it is looked at from time to time"
-				if t.Live {
-					live = "it says itself when they change"
-				}
-				con.printf("%s in %.0f ms; %s\n", holds(t.Tools, t.Found), t.Took, live)
-				for _, name := range t.Names {
-					con.printf("  %s\n", oneLine(name))
-				}
-				for _, p := range t.Problems {
-					con.printf("not taken: %s\n", oneLine(p))
-				}
-			})
+			return con.showTrial(t)
 		},
 	}
+}
+
+// showTrial says what a look found that changed nothing, and what it would have changed.
+func (c *console) showTrial(t sources.Trial) error {
+	return c.show(t, func() {
+		live := "it is looked at from time to time"
+		if t.Live {
+			live = "it says itself when they change"
+		}
+		c.printf("%s in %.0f ms; %s\n", holds(t.Tools, t.Found), t.Took, live)
+		for _, name := range t.Names {
+			c.printf("  %s\n", oneLine(name))
+		}
+		if t.Changed != nil && t.Changes != nil {
+			for _, line := range changeLines(*t.Changed, *t.Changes) {
+				c.printf("%s\n", line)
+			}
+		}
+		for _, p := range t.Problems {
+			c.printf("not taken: %s\n", oneLine(p))
+		}
+	})
+}
+
+// changeLines says what changes, a line for each way that anything does.
+func changeLines(counts sources.Changed, names sources.Names) (lines []string) {
+	for _, way := range []struct {
+		word  string
+		count int
+		names []string
+	}{{"added", counts.Added, names.Added}, {"changed", counts.Changed, names.Changed}, {"removed", counts.Removed, names.Removed}} {
+		if way.count == 0 {
+			continue
+		}
+		more := ""
+		if way.count > len(way.names) {
+			more = ", …"
+		}
+		lines = append(lines, fmt.Sprintf("%d %s: %s%s", way.count, way.word, oneLine(strings.Join(way.names, ", ")), more))
+	}
+	return lines
 }
 
 func newSourcesSync(con *console) *cobra.Command {

@@ -17,7 +17,7 @@ func TestSourcesAreAddedShownAndRemoved(t *testing.T) {
 	source := func() string {
 		looks++
 		return fmt.Sprintf(`{"name":"shop","kind":"mcp","url":"https://shop.example/mcp","state":"held","tools":3,"last_look":"2026-01-01T00:00:%02dZ",
-			"last_success":"2026-01-01T00:00:00Z","last_change":"2026-01-01T00:00:00Z","changed":{"added":3,"changed":0,"removed":0},
+			"last_success":"2026-01-01T00:00:00Z","last_change":"2026-01-01T00:00:00Z","changed":{"added":3,"changed":0,"removed":0},"last_changes":{"added":["shop/a","shop/b","shop/c"],"changed":[],"removed":[]},
 			"held":{"missing":2,"some":["shop/a","shop/b"],"digest":"d"}}`, min(looks, 3))
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -29,7 +29,7 @@ func TestSourcesAreAddedShownAndRemoved(t *testing.T) {
 		case r.URL.Path == "/v1/sources/cold":
 			io.WriteString(w, `{"name":"cold","kind":"openapi","state":"paused","tools":1,"found":2}`)
 		case strings.HasSuffix(r.URL.Path, ":test"):
-			io.WriteString(w, `{"tools":1,"names":["shop/a"],"live":true,"took_ms":12,"problems":["shop/b: invalid"]}`)
+			io.WriteString(w, `{"tools":1,"names":["shop/a"],"live":true,"took_ms":12,"problems":["shop/b: invalid"],"changed":{"added":1,"changed":0,"removed":21},"changes":{"added":["shop/a"],"changed":[],"removed":["shop/x"]}}`)
 		default:
 			io.WriteString(w, source())
 		}
@@ -51,7 +51,9 @@ func TestSourcesAreAddedShownAndRemoved(t *testing.T) {
 		{"list", "GET /v1/sources", "held   3", exitDone},
 		{"list -o name", "GET /v1/sources", "shop\n", exitDone},
 		{"show shop", "GET /v1/sources/shop", "toolstream sources sync shop --confirm", exitDone},
-		{"test shop", "POST /v1/sources/shop:test", "1 tools in 12 ms; it says itself when they change\n  shop/a\nnot taken: shop/b: invalid", exitDone},
+		{"show shop", "GET /v1/sources/shop", "ago: 3 added: shop/a, shop/b, shop/c\n", exitDone},
+		{"test shop", "POST /v1/sources/shop:test", "1 tools in 12 ms; it says itself when they change\n  shop/a\n1 added: shop/a\n21 removed: shop/x, …\nnot taken: shop/b: invalid", exitDone},
+		{"add shop --url https://shop.example/mcp --dry-run", `POST /v1/sources:test {"kind":"mcp","url":"https://shop.example/mcp","deletes":"guarded","name":"shop"}`, "1 added: shop/a", exitDone},
 		{"sync shop", "POST /v1/sources/shop:sync", "shop is held", exitDone},
 		{"sync shop --confirm", "POST /v1/sources/shop:confirm", "shop is held", exitDone},
 		{"pause shop", "POST /v1/sources/shop:pause", "shop is held", exitDone},

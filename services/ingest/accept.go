@@ -80,6 +80,19 @@ func (s *Service) accept(ctx context.Context, tenant string, items []formats.Ite
 	if err := s.awaitLoaded(ctx); err != nil {
 		return nil, err
 	}
+	r, outcomes := s.request(ctx, tenant, items, opts)
+	if len(r.Items) > 0 {
+		if err := s.submit(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	s.count(ctx, outcomes)
+	return outcomes, nil
+}
+
+// request checks items and makes those that pass changes of a request. The others have their
+// outcomes.
+func (s *Service) request(ctx context.Context, tenant string, items []formats.Item, opts Options) (*request, []Outcome) {
 	outcomes := make([]Outcome, len(items))
 	r := &request{}
 	for i, item := range items {
@@ -92,12 +105,25 @@ func (s *Service) accept(ctx context.Context, tenant string, items []formats.Ite
 		c.outcome, c.request, c.ctx = &outcomes[i], r, ctx
 		r.Add(c, len(c.raw))
 	}
-	if len(r.Items) > 0 {
-		if err := s.submit(ctx, r); err != nil {
-			return nil, err
-		}
+	return r, outcomes
+}
+
+// Preview returns what Accept would, and accepts nothing: the outcomes have no revisions.
+func (s *Service) Preview(ctx context.Context, tenant string, items []formats.Item, opts Options) ([]Outcome, error) {
+	if err := s.awaitLoaded(ctx); err != nil {
+		return nil, err
 	}
-	s.count(ctx, outcomes)
+	if err := s.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	r, outcomes := s.request(ctx, tenant, items, opts)
+	g := newGroup()
+	for _, c := range r.Items {
+		s.decide(g, c)
+	}
+	for i := range outcomes {
+		outcomes[i].Revision = 0
+	}
 	return outcomes, nil
 }
 

@@ -595,3 +595,25 @@ func TestAToolIsCalledByItsIDAndProvider(t *testing.T) {
 		t.Errorf("deleted: %+v", got)
 	}
 }
+
+// A preview says what would become of items, within the limit of the tenant, and leaves nothing
+// behind.
+func TestAPreviewAcceptsNothing(t *testing.T) {
+	bus := streamtest.NewBus()
+	s, _ := start(t, bus, Config{Tools: quota.Quota{"": 3}}, newWall().now)
+	accept(t, s, doc("a", "one"), owned(doc("b", "one"), "p"))
+	items := []formats.Item{doc("a", "one"), doc("a", "two"), owned(doc("b", "one"), "q"), doc("c", "one"), doc("d", "one"), {ID: " "}}
+	before := len(changes(t, bus))
+	for range 2 {
+		out, err := s.Preview(t.Context(), home, items, Options{})
+		if err != nil || states(out) != "unchanged accepted rejected accepted rejected rejected" || out[2].Reason != ReasonOwned || out[4].Reason != ReasonLimit || out[1].Revision != 0 {
+			t.Errorf("%+v, %v", out, err)
+		}
+	}
+	if n := len(changes(t, bus)); n != before {
+		t.Errorf("%d changes are published", n-before)
+	}
+	if got := accept(t, s, doc("c", "one")); got != "accepted" {
+		t.Errorf("what was previewed is then %s", got)
+	}
+}

@@ -24,6 +24,8 @@ type group struct {
 	grown    map[string]tally   // what the accepted changes add to the tallies, by tenant
 }
 
+func newGroup() *group { return &group{latest: map[string]*change{}, grown: map[string]tally{}} }
+
 const (
 	groupItems = 1000    // changes of a group, at most, plus those of one request
 	groupBytes = 8 << 20 // of documents, likewise
@@ -47,7 +49,7 @@ func (s *Service) commit(requests []*request) error {
 			return err
 		}
 	}
-	g := &group{latest: map[string]*change{}, grown: map[string]tally{}}
+	g := newGroup()
 	for _, r := range requests {
 		for _, ch := range r.Items {
 			s.decide(g, ch)

@@ -98,19 +98,8 @@ func (s *Service) admit(i id, spec source.Spec) (source.Spec, error) {
 	if err := source.ValidateName(i.name); err != nil {
 		return spec, err
 	}
-	if s.connectors[spec.Kind] == nil {
-		return spec, &schema.Invalid{Path: "/kind", Value: schema.Quote(spec.Kind), Reason: "must be one of " + strings.Join(slices.Sorted(maps.Keys(s.connectors)), ", ")}
-	}
-	if err := spec.Validate(); err != nil {
+	if err := s.reachable(i.tenant, spec); err != nil {
 		return spec, err
-	}
-	if _, err := s.places.Of(i.tenant, spec, false); err != nil {
-		return spec, err
-	}
-	if spec.Hook != nil {
-		if _, err := s.places.Proof(i.tenant, spec); err != nil {
-			return spec, err
-		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,34 +111,66 @@ func (s *Service) admit(i id, spec source.Spec) (source.Spec, error) {
 	return spec, nil
 }
 
+// reachable says whether a tenant may look at a source that is declared so, whatever its name.
+func (s *Service) reachable(tenant string, spec source.Spec) error {
+	if s.connectors[spec.Kind] == nil {
+		return &schema.Invalid{Path: "/kind", Value: schema.Quote(spec.Kind), Reason: "must be one of " + strings.Join(slices.Sorted(maps.Keys(s.connectors)), ", ")}
+	}
+	if err := spec.Validate(); err != nil {
+		return err
+	}
+	if _, err := s.places.Of(tenant, spec, false); err != nil {
+		return err
+	}
+	if spec.Hook != nil {
+		if _, err := s.places.Proof(tenant, spec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // put adds or replaces a source.
 func (s *Service) put(ctx context.Context, i id, spec source.Spec) (Source, error) {
-	if err := s.awaitLoaded(ctx); err != nil {
-		return Source{}, err
-	}
-	there, err := s.get(ctx, i)
-	switch {
-	case err == nil && there.Parent != "":
-		return Source{}, (&record{Parent: there.Parent}).changeable()
-	case errors.Is(err, errNotFound) && s.room(i.tenant) == 0:
-		return Source{}, errLimit
-	}
-	spec, err = s.admit(i, unhide(spec, there.Spec))
+	spec, err := s.declarable(ctx, i, spec)
 	if err != nil {
 		return Source{}, err
 	}
 	return s.modify(ctx, i, true, func(rec *record) error {
-		switch {
-		case rec.Declared:
-			return errDeclared
-		case rec.Removed:
-			return errRemoving
-		case rec.Kind != "" && rec.Root(i.name) != spec.Root(i.name):
-			return errProvider
+		if err := rec.takes(i, spec); err != nil {
+			return err
 		}
 		rec.Spec = spec
 		return nil
 	})
+}
+
+// declarable says whether a source may be declared so, and returns the declaration with what of
+// the present one is not shown.
+func (s *Service) declarable(ctx context.Context, i id, spec source.Spec) (source.Spec, error) {
+	there, err := s.get(ctx, i)
+	switch {
+	case err == nil && there.Parent != "":
+		return spec, (&record{Parent: there.Parent}).changeable()
+	case errors.Is(err, errNotFound) && s.room(i.tenant) == 0:
+		return spec, errLimit
+	case err != nil && !errors.Is(err, errNotFound):
+		return spec, err
+	}
+	return s.admit(i, unhide(spec, there.Spec))
+}
+
+// takes says why the record of a source does not take a declaration, or nil.
+func (r *record) takes(i id, spec source.Spec) error {
+	switch {
+	case r.Declared:
+		return errDeclared
+	case r.Removed:
+		return errRemoving
+	case r.Kind != "" && r.Root(i.name) != spec.Root(i.name):
+		return errProvider
+	}
+	return nil
 }
 
 // room returns how many sources a tenant may still add. Those of the settings are the
@@ -241,51 +262,4 @@ func (s *Service) get(ctx context.Context, i id) (Source, error) {
 		return s.shown(i, h), nil
 	}
 	return Source{}, errNotFound
-}
-
-// Trial is what a look at a source found that changed nothing.
-type Trial struct {
-	Tools    int      `json:"tools"`
-	Found    int      `json:"found,omitempty" doc:"Sources that the source names and that would be taken."`
-	Names    []string `json:"names" nullable:"false" doc:"The ids of the first tools, and what the source calls the first sources."`
-	Live     bool     `json:"live" doc:"The source says itself when its list changes."`
-	Problems []string `json:"problems,omitempty" doc:"The first of the documents and tools that could not be taken, with the reason."`
-	Took     float64  `json:"took_ms" doc:"How long the look took, in milliseconds."`
-}
-
-// test looks at a source, and changes nothing. An error says what a look would run into.
-func (s *Service) test(ctx context.Context, i id) (Trial, error) {
-	src, err := s.get(ctx, i)
-	if err != nil {
-		return Trial{}, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
-	defer cancel()
-	start := time.Now()
-	place, err := s.places.Of(i.tenant, src.Spec, src.Parent != "")
-	if err != nil {
-		return Trial{}, err
-	}
-	session, err := s.connectors[src.Kind].Connect(ctx, place, func() {})
-	if err != nil {
-		return Trial{}, s.hide(src.Spec, err)
-	}
-	defer s.hangUp(session)
-	listing, err := session.List(ctx, true)
-	if err == nil && private(src.Spec, listing) {
-		err = errPrivate
-	}
-	if err != nil {
-		return Trial{}, s.hide(src.Spec, err)
-	}
-	c := read(listing, src.Root(i.name))
-	wanted := s.choose(i, src.Spec, listing.Found, &c).wanted
-	t := Trial{Tools: len(c.tools), Found: len(wanted), Names: []string{}, Live: session.Live(), Problems: c.problems, Took: float64(time.Since(start).Microseconds()) / 1000}
-	for _, item := range c.tools[:min(len(c.tools), maxProblems)] {
-		t.Names = append(t.Names, item.ID)
-	}
-	for _, f := range wanted[:min(len(wanted), maxProblems)] {
-		t.Names = append(t.Names, f.Name)
-	}
-	return t, nil
 }

@@ -50,11 +50,19 @@ func (w *worker) names(rec *record) bool { return source.Finds(rec.Kind) || w.st
 // owned returns the ids of the tools that a source has itself: not those of the sources
 // that it names.
 func (w *worker) owned(ctx context.Context, rec *record) ([]string, error) {
-	ids, err := w.s.index.Owned(ctx, w.id.tenant, rec.Root(w.id.name))
-	if err != nil || !w.names(rec) {
-		return ids, err
+	var providers []string
+	if w.names(rec) {
+		_, providers = w.s.children(w.id)
 	}
-	_, providers := w.s.children(w.id)
+	return w.s.owned(ctx, w.id, rec.Root(w.id.name), providers)
+}
+
+// owned returns the ids of the tools of a provider, without those of providers below it.
+func (s *Service) owned(ctx context.Context, i id, root string, providers []string) ([]string, error) {
+	ids, err := s.index.Owned(ctx, i.tenant, root)
+	if err != nil {
+		return nil, err
+	}
 	return slices.DeleteFunc(ids, func(i string) bool {
 		return slices.ContainsFunc(providers, func(p string) bool { return strings.HasPrefix(i, p+"/") })
 	}), nil
@@ -233,17 +241,15 @@ func (w *worker) adopt(ctx context.Context, rec *record, wanted []source.Found, 
 		} else {
 			found.Spec.Provider = old.rec.Provider
 		}
-		if len(found.Owner) > maxAbout {
-			found.Owner = nil
-		}
-		if known && !differ(old.rec.form(), form{found.Spec, found.Owner}) {
+		is := formOf(found)
+		if known && !differ(old.rec.form(), is) {
 			continue
 		}
 		_, err := w.s.modify(ctx, old.id, true, func(rec *record) error {
 			if rec.Removed {
 				return errRemoving
 			}
-			rec.Parent, rec.Called, rec.Spec, rec.About, rec.Told = w.id.name, found.Name, found.Spec, found.Owner, seen.UTC()
+			rec.Parent, rec.Called, rec.Spec, rec.About, rec.Told = w.id.name, found.Name, is.Spec, is.About, seen.UTC()
 			return nil
 		})
 		switch {
@@ -252,12 +258,20 @@ func (w *worker) adopt(ctx context.Context, rec *record, wanted []source.Found, 
 		case err != nil:
 			return err
 		case known:
-			f.changed.Changed++
+			f.changed.change(old.id.name)
 		default:
-			f.changed.Added++
+			f.changed.add(old.id.name)
 		}
 	}
 	return nil
+}
+
+// formOf is what a source that another one names is to be looked at as.
+func formOf(f source.Found) form {
+	if len(f.Owner) > maxAbout {
+		f.Owner = nil
+	}
+	return form{f.Spec, f.Owner}
 }
 
 // abandon lets sources go that the source does not name any more.

@@ -26,10 +26,17 @@ type (
 		Name string `path:"name" doc:"Name of the source: 1 to 64 letters, digits, _ and -."`
 		Keep bool   `query:"keep_tools" doc:"The tools of the source stay."`
 	}
+	testInput    struct{ Body proposed }
 	sourceOutput struct{ Body Source }
 	listOutput   struct{ Body sourceList }
 	trialOutput  struct{ Body Trial }
 )
+
+// proposed is a source that is looked at before it is declared.
+type proposed struct {
+	source.Spec
+	Name string `json:"name,omitempty" maxLength:"64" doc:"Name that the source is to have, or has: what it lists is compared with what the index has of it. Absent: it is compared with nothing."`
+}
 
 // sourceList is the sources of a tenant.
 type sourceList struct {
@@ -82,13 +89,22 @@ func Routes(api huma.API, s *Service) {
 	test := operation("test-source", http.MethodPost, "/{name}:test", "Look at a source and change nothing", "The answer says what the look found, or 422 why it failed.")
 	test.Errors = append(test.Errors, http.StatusForbidden, http.StatusUnprocessableEntity)
 	huma.Register(api, test, func(ctx context.Context, in *nameInput) (*trialOutput, error) {
-		t, err := s.test(ctx, id{identity.From(ctx).Tenant, in.Name})
-		if err != nil {
-			return nil, problem(err)
-		}
-		return &trialOutput{t}, nil
+		return tried(s.test(ctx, id{identity.From(ctx).Tenant, in.Name}))
+	})
+	propose := operation("test-source-spec", http.MethodPost, ":test", "Look at a source before it is declared, and change nothing",
+		"The body is that of PUT /v1/sources/{name}, and is refused as there. Nothing of it is kept.")
+	propose.Errors = test.Errors
+	huma.Register(api, propose, func(ctx context.Context, in *testInput) (*trialOutput, error) {
+		return tried(s.testSpec(ctx, id{identity.From(ctx).Tenant, in.Body.Name}, in.Body.Spec))
 	})
 	s.eventRoutes(api)
+}
+
+func tried(t Trial, err error) (*trialOutput, error) {
+	if err != nil {
+		return nil, problem(err)
+	}
+	return &trialOutput{t}, nil
 }
 
 func (s *Service) listAll(ctx context.Context, _ *struct{}) (*listOutput, error) {
@@ -104,6 +120,7 @@ func (s *Service) Public(ctx context.Context, tenant string) ([]Source, error) {
 	all, err := s.All(ctx, tenant)
 	for i := range all {
 		all[i] = public(all[i])
+		all[i].LastChanges = nil // of very many sources
 	}
 	return all, err
 }

@@ -34,9 +34,7 @@ const piece = 256
 // publish brings the index in step with a listing.
 func (w *worker) publish(ctx context.Context, rec *record, l source.Listing, opts ingest.Options) (result, error) {
 	k := &w.shelf
-	if source.Finds(rec.Kind) {
-		l.Documents = slices.DeleteFunc(l.Documents, func(d source.Document) bool { return d.Group != "" && !rec.Takes(d.Group) })
-	}
+	l.Documents = taken(rec.Spec, l.Documents)
 	sum := digest(l)
 	if l.Same || k.current() && sum == k.listed && k.suspected == "" {
 		f := k.repeated()
@@ -55,7 +53,7 @@ func (w *worker) publish(ctx context.Context, rec *record, l source.Listing, opt
 		}
 	}
 	before := len(k.tools)
-	f := result{}
+	f := result{changed: newChanges()}
 	if err := w.accept(ctx, &c, opts, &f); err != nil {
 		return result{}, err
 	}
@@ -80,6 +78,14 @@ func (w *worker) publish(ctx context.Context, rec *record, l source.Listing, opt
 	return f, nil
 }
 
+// taken returns the documents of a listing that a declaration takes.
+func taken(spec source.Spec, documents []source.Document) []source.Document {
+	if !source.Finds(spec.Kind) {
+		return documents
+	}
+	return slices.DeleteFunc(documents, func(d source.Document) bool { return d.Group != "" && !spec.Takes(d.Group) })
+}
+
 // forget ends a confirmation, which is for the one look that followed it.
 func (w *worker) forget(ctx context.Context, confirmed string) error {
 	if confirmed == "" {
@@ -100,7 +106,7 @@ func (k *shelf) current() bool { return time.Since(k.filled) < reconcileEvery }
 // repeated is what comes of a listing that is as the one before.
 func (k *shelf) repeated() result {
 	f := k.last
-	f.changed, f.again = Changed{}, false
+	f.changed, f.again = newChanges(), false
 	return f
 }
 
@@ -155,9 +161,9 @@ func (w *worker) accept(ctx context.Context, c *content, opts ingest.Options, f 
 				c.kept[o.ID] = true
 				continue
 			case o.State == ingest.Accepted && there:
-				f.changed.Changed++
+				f.changed.change(o.ID)
 			case o.State == ingest.Accepted:
-				f.changed.Added++
+				f.changed.add(o.ID)
 			}
 			k.tools[o.ID] = some[i].Hash
 		}
@@ -195,7 +201,9 @@ func (w *worker) follow(ctx context.Context, rec *record, found []source.Found, 
 	w.shelf.wanted = n.wanted
 	lost, denied := n.missing(there)
 	gone.sources = lost
-	f.changed.Removed = len(denied)
+	for _, n := range denied {
+		f.changed.remove(n.id.name)
+	}
 	return w.abandon(ctx, denied, false)
 }
 
@@ -249,7 +257,12 @@ func (w *worker) drop(ctx context.Context, rec *record, gone loss, opts ingest.O
 	if err != nil {
 		return err
 	}
-	f.changed.Removed += len(removed) + len(gone.sources)
+	for _, o := range removed {
+		f.changed.remove(o.ID)
+	}
+	for _, n := range gone.sources {
+		f.changed.remove(n.id.name)
+	}
 	for _, i := range gone.tools {
 		delete(k.tools, i)
 	}

@@ -36,6 +36,7 @@ type Status struct {
 	Next        time.Time `json:"next,omitzero" doc:"When the source is looked at next, unless it speaks up before."`
 	Tools       int       `json:"tools" doc:"Tools that the source has."`
 	Changed     Changed   `json:"changed" doc:"What the last change came to."`
+	LastChanges *Names    `json:"last_changes,omitempty" doc:"The first of the tools and sources of the last change. Lists of sources leave it out."`
 	Problems    []string  `json:"problems,omitempty" doc:"The first of the documents and tools that could not be taken, with the reason."`
 	Held        *Loss     `json:"held,omitempty" doc:"The tools and sources that are gone from the source and wait for a confirmation."`
 	Found       int       `json:"found,omitempty" doc:"Sources that the source names, each one of its own."`
@@ -48,6 +49,37 @@ type Changed struct {
 	Added   int `json:"added" doc:"Tools that came."`
 	Changed int `json:"changed" doc:"Tools that changed."`
 	Removed int `json:"removed" doc:"Tools that went."`
+}
+
+// Names are the first of the tools and sources that change, by their ids and names: at most 20
+// of each.
+type Names struct {
+	Added   []string `json:"added" nullable:"false" doc:"What came, or would come."`
+	Changed []string `json:"changed" nullable:"false" doc:"What changed, or would change."`
+	Removed []string `json:"removed" nullable:"false" doc:"What went, or would go."`
+}
+
+// maxNames is how many names there are of each.
+const maxNames = 20
+
+// changes are counted, and the first of each named.
+type changes struct {
+	Changed
+	names Names
+}
+
+func newChanges() changes { return changes{names: Names{[]string{}, []string{}, []string{}}} }
+
+func (c *changes) any() bool { return c.Changed != Changed{} }
+
+func (c *changes) add(name string)    { note(name, &c.Changed.Added, &c.names.Added) }
+func (c *changes) change(name string) { note(name, &c.Changed.Changed, &c.names.Changed) }
+func (c *changes) remove(name string) { note(name, &c.Changed.Removed, &c.names.Removed) }
+
+func note(name string, count *int, names *[]string) {
+	if *count++; *count <= maxNames {
+		*names = append(*names, name)
+	}
 }
 
 // Loss is a set of tools and sources that a source no longer lists.

@@ -54,6 +54,7 @@ func (c Config) withDefaults() Config {
 // Index takes what sources have: the service that accepts changes.
 type Index interface {
 	Accept(ctx context.Context, tenant string, items []formats.Item, opts ingest.Options) ([]ingest.Outcome, error)
+	Preview(ctx context.Context, tenant string, items []formats.Item, opts ingest.Options) ([]ingest.Outcome, error)
 	Owned(ctx context.Context, tenant, provider string) ([]string, error)
 	Remove(ctx context.Context, tenant string, ids []string, opts ingest.Options) ([]ingest.Outcome, error)
 	Revision(ctx context.Context) (uint64, error)

@@ -230,7 +230,7 @@ var errSlow = errors.New("the source did not answer in time")
 
 // result is what a look that succeeded came to.
 type result struct {
-	changed  Changed
+	changed  changes
 	problems []string
 	loss     *Loss // that is held
 	beyond   int   // tools that are over the limit of the tenant
@@ -329,8 +329,8 @@ func (w *worker) judge(ctx context.Context, rec *record, fresh time.Duration, f 
 			there, _ := w.s.children(w.id)
 			status.Found = len(there)
 		}
-		if f.changed != (Changed{}) {
-			status.Changed, status.LastChange = f.changed, now
+		if f.changed.any() {
+			status.Changed, status.LastChanges, status.LastChange = f.changed.Changed, &f.changed.names, now
 		}
 		status = status.turn(w.reached(f), now)
 	case errors.Is(err, source.ErrRefused), errors.Is(err, outbound.ErrAddress):
