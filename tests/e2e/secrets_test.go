@@ -521,6 +521,7 @@ func (h *hush) failingSources(t *testing.T, p *process.Process) {
 			t.Fatal(err)
 		}
 		wg.Go(func() {
+			h.ask(t, p.Client.Server, http.MethodPost, "/v1/sources:test", string(raw), nil)
 			h.ask(t, p.Client.Server, http.MethodPut, "/v1/sources/"+name, string(raw), nil)
 			h.ask(t, p.Client.Server, http.MethodPost, "/v1/sources/"+name+":test", "", nil)
 		})
