@@ -12,6 +12,23 @@ import (
 	"github.com/toolstream/toolstream/internal/questions"
 )
 
+func TestSearchesAreShown(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.String() == "/v1/searches?limit=7" {
+			_, _ = w.Write([]byte(`{"searches":[{"search_id":"S","time":"2026-01-31T08:00:00Z","query":"a ferry","results":["berth","ferry"],"used":["ferry"]}]}`))
+		}
+	}))
+	defer server.Close()
+	for limit, want := range map[string]int{"7": exitDone, "0": exitUsage, "201": exitUsage} {
+		var out, errOut strings.Builder
+		code := run(t.Context(), []string{"searches", "--limit", limit, "--server", server.URL}, strings.NewReader(""), &out, &errOut)
+		if code != want || code == exitDone && !strings.Contains(out.String(), "a ferry  ferry  berth") {
+			t.Errorf("--limit %s: exit code %d:\n%s%s", limit, code, out.String(), errOut.String())
+		}
+	}
+}
+
 // The server keeps the questions; commands change some of them and send all back.
 func TestQuestionsAreChangedAndMeasured(t *testing.T) {
 	kept := questions.Questions{Version: "0", Questions: []questions.Question{}}

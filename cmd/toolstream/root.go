@@ -72,7 +72,7 @@ answers.
 	}
 	addGroup(root, "first", "First day:", newUp(con), newImport(con), newSearch(con), newFeedback(con), newSources(con), newTools(con), newProviders(con), newMCP(con), newLogin(con), newLogout(con), newWhoami(con), newContext(con))
 	addGroup(root, "operate", "Operating:", newServe(con), newStatus(con), newWatch(con), newLimits(con), newDoctor(con), newDLQ(con), newAudit(con), newWeights(con), newUsage(con), newReindex(con), newToken(con), newGrants(con), newTenants(con), newTopics(con), newModels(con), newConfig(con), newVersion(con))
-	addGroup(root, "lab", "Measuring and training:", newEval(con), newQuestions(con), newSimulate(con), newTrain(con), newTune(con), newDistill(con), newBench(con))
+	addGroup(root, "lab", "Measuring and training:", newEval(con), newQuestions(con), newSearches(con), newSimulate(con), newTrain(con), newTune(con), newDistill(con), newBench(con))
 	root.AddCommand(newPackageFiles())
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID("operate")

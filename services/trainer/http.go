@@ -63,6 +63,7 @@ func Routes(api huma.API, s *Service) {
 		OperationID: "get-weights", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/weights/{version}",
 		Summary: "Show one version of the fusion weights", Tags: tags, Errors: []int{404, 503},
 	}, s.getWeights)
+	searchRoutes(api, s)
 	huma.Register(api, huma.Operation{
 		OperationID: "promote-weights", Security: identity.Needs(identity.Operator), Method: http.MethodPost, Path: "/v1/weights/{version}/promote",
 		Summary: "Make a version live again, under a new epoch", Tags: tags, Errors: []int{404, 409, 503},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/text"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -34,16 +35,18 @@ const (
 
 // Limits of what one search can bring.
 const (
-	maxShown     = 100 // results remembered
-	maxEvents    = 100 // events that count
-	largestScore = 1e6 // a larger feature value is no measurement
+	maxShown     = 100  // results remembered
+	maxEvents    = 100  // events that count
+	maxWords     = 1000 // bytes of the query remembered
+	largestScore = 1e6  // a larger feature value is no measurement
 )
 
 // maxSkew is how far the clocks of two processes may be apart.
 const maxSkew = 5 * time.Minute
 
-// searchRecord is a search that waits for feedback. It holds no text of the query.
+// searchRecord is a search that waits for feedback.
 type searchRecord struct {
+	Query    string           `json:"query,omitempty"`  // its first words, for operators: nothing is learned from them
 	Model    string           `json:"model,omitempty"`  // embedding model of Vector
 	Vector   schema.Direction `json:"vector,omitempty"` // of the query
 	Shown    []schema.Shown   `json:"shown"`
@@ -200,7 +203,7 @@ func (s *Service) impression(m *memory, i schema.Impression, at time.Time) error
 }
 
 func newSearchRecord(i *schema.Impression, at time.Time) *searchRecord {
-	return &searchRecord{id: i.SearchID, at: at, Model: i.Model, Vector: i.Vector, Shown: i.Shown[:min(len(i.Shown), maxShown)]}
+	return &searchRecord{id: i.SearchID, at: at, Query: text.Truncate(i.Query, maxWords), Model: i.Model, Vector: i.Vector, Shown: i.Shown[:min(len(i.Shown), maxShown)]}
 }
 
 func (r *searchRecord) encode() ([]byte, error) {

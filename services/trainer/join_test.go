@@ -3,6 +3,7 @@ package trainer
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,16 +184,39 @@ func TestTenantsDoNotMix(t *testing.T) {
 	}
 }
 
-func TestNothingOfAQueryIsKeptButItsVector(t *testing.T) {
+// The words of a query end with the search that waits for feedback: nothing that is learned
+// or published holds them.
+func TestNothingOfAQueryIsLearnedButItsVector(t *testing.T) {
 	b := newBench(t, Config{Model: "m"})
 	i := b.asking("s", 1, "a", "b")
 	i.Query = "my secret"
 	b.must(b.show(i))
 	b.must(b.report(b.feedback("s", "b", schema.Called)))
 	b.advance()
-	for key, value := range b.state.values {
-		if strings.Contains(value, "secret") {
-			t.Errorf("%s holds the words of the query", key)
+	holding := func() (keys []string) {
+		for key, value := range b.state.values {
+			if strings.Contains(value, "secret") {
+				keys = append(keys, key)
+			}
 		}
+		return keys
+	}
+	if got := holding(); !slices.Equal(got, []string{keySearch + "default/s"}) {
+		t.Errorf("%q hold the words of the query", got)
+	}
+	keys, err := b.store.Keys(t.Context(), "")
+	if b.must(err); len(keys) == 0 {
+		t.Error("nothing was published")
+	}
+	for _, key := range keys {
+		e, err := b.store.Get(t.Context(), key)
+		if b.must(err); strings.Contains(string(e.Value), "secret") {
+			t.Errorf("the store has the words of the query under %s", key)
+		}
+	}
+	b.now = b.now.Add(25 * time.Hour)
+	b.advance()
+	if got := holding(); len(got) != 0 || b.state.count(keyCluster) != 1 {
+		t.Errorf("after a day %q hold the words of the query, of %d clusters", got, b.state.count(keyCluster))
 	}
 }
