@@ -30,12 +30,12 @@ function command(r: Request, server: string, token: boolean): Snippet {
     ...Object.entries(r.arguments ?? {}).map(([name, meaning]) => `--argument ${shell(`${name}=${meaning}`)}`),
     r.rerank && `--rerank ${r.rerank}`,
     r.rewrite && `--rewrite ${r.rewrite}`,
+    r.weights && `--weights ${shell(r.weights)}`,
   ].map((f) => f || undefined);
   const text = ["toolstream search", `--server ${shell(server)}`, ...flags.filter(Boolean), "--explain", "--", shell(r.query)].join(" ");
   const lacks: string[] = [];
   if (r.needs) lacks.push("needs");
   if (r.filters?.kinds) lacks.push("kinds");
-  if (r.weights) lacks.push("weights");
   return { id: "command", name: "Command line", text, lacks, note: token ? "The token is read from TOOLSTREAM_TOKEN, or from `toolstream login`." : undefined };
 }
 
