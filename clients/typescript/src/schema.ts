@@ -654,6 +654,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/searches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the searches that wait for feedback
+         * @description Those of the last 24 hours that showed something and that the trainer has read, all of the tenant, whoever searched. They are what people wrote: the audit log has who read them. Needs the role operator.
+         */
+        get: operations["list-searches"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/session": {
         parameters: {
             query?: never;
@@ -888,6 +908,26 @@ export interface paths {
          * @description The answer says what the look found, or 422 why it failed. Needs the role writer.
          */
         post: operations["test-source"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sources:test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Look at a source before it is declared, and change nothing
+         * @description The body is that of PUT /v1/sources/{name}, and is refused as there. Nothing of it is kept. Needs the role writer.
+         */
+        post: operations["test-source-spec"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2886,6 +2926,50 @@ export interface components {
             /** @description Version that it ranks the tenant's searches by; absent where nothing is searched. */
             weights?: string;
         };
+        ProposedSource: {
+            /** @description Of a source that names others: patterns of the names that are taken, such as io.github.acme/*; absent: all. */
+            allow?: string[];
+            /** @description Private addresses may be reached, as far as the operator's settings allow them. */
+            allow_private?: boolean;
+            auth?: components["schemas"]["SourceAuth"];
+            /** @description In place of url, of an MCP server that is started: the program and its arguments. */
+            command?: string[];
+            /**
+             * @description What becomes of tools that the source no longer lists. guarded (the default): they are deleted, but more than half at once only once that is confirmed.
+             * @enum {string}
+             */
+            deletes?: "guarded" | "always" | "never";
+            /** @description Patterns of the names that are not taken, allowed or not. */
+            deny?: string[];
+            /** @description Of the kinds caddy and traefik: path below each route at which its OpenAPI document is; absent: openapi.json. */
+            document?: string;
+            /** @description Longest time between two looks at the source, such as 5m; absent: what the source asks for, else five minutes. */
+            every?: string;
+            /** @description What the senders of events prove themselves with: a credential of kind hook. Absent: the source takes no events. */
+            hook?: components["schemas"]["SourceAuth"];
+            /** @description mcp, openapi, folder, a2a, mcp-registry, docker-catalog, kubernetes, kong, azure, aws, caddy, traefik or events. */
+            kind: string;
+            /**
+             * Format: int64
+             * @description How many sources are taken; absent: 500.
+             */
+            limit?: number;
+            mapping?: components["schemas"]["Mapping"];
+            /** @description Name that the source is to have, or has: what it lists is compared with what the index has of it. Absent: it is compared with nothing. */
+            name?: string;
+            /** @description Of the kind kubernetes: where objects are looked for; absent: wherever the operator's settings allow it. */
+            namespaces?: string[];
+            /** @description The source is not looked at. */
+            paused?: boolean;
+            /** @description Provider that owns the tools; absent: the source's name. Where there are several documents, each has a provider below it. */
+            provider?: string;
+            /** @description Of the kind kong: the address at which the gateway serves its routes. */
+            proxy?: string;
+            /** @description Of the kind kubernetes: labels that the objects have, such as team=shop. */
+            selector?: string;
+            /** @description Where the source is: http or https, and of a folder its path. */
+            url?: string;
+        };
         Provenance: {
             /**
              * Format: double
@@ -2925,6 +3009,22 @@ export interface components {
             questions: components["schemas"]["Question"][];
             /** @description Rises with each change; 0: there never were any. A change names the one that it replaces. */
             version: string;
+        };
+        RecordedSearch: {
+            /** @description Its words, cut at 1,000 bytes; empty where there were needs or steps alone. */
+            query: string;
+            /** @description Ids that it showed, best first, at most ten. */
+            results: string[];
+            /** @description As its answer had it. */
+            search_id: string;
+            /** Format: date-time */
+            time: string;
+            /** @description Ids that were selected or called and did not fail, as far as feedback says. */
+            used: string[];
+        };
+        RecordedSearches: {
+            /** @description Newest first. */
+            searches: components["schemas"]["RecordedSearch"][];
         };
         ReindexRequest: {
             /** @description Search the other index version: the previous one, or during a change the one that is still searched. */
@@ -3371,6 +3471,8 @@ export interface components {
              * @description When that last changed anything.
              */
             last_change?: string;
+            /** @description The first of the tools and sources of the last change. Lists of sources leave it out. */
+            last_changes?: components["schemas"]["SourceNames"];
             /** @description Why the last look failed; absent after a success. */
             last_error?: string;
             /**
@@ -3476,6 +3578,14 @@ export interface components {
             /** @description The first of their ids and names. */
             some: string[];
         };
+        SourceNames: {
+            /** @description What came, or would come. */
+            added: string[];
+            /** @description What changed, or would change. */
+            changed: string[];
+            /** @description What went, or would go. */
+            removed: string[];
+        };
         SourceProblem: {
             error?: string;
             /**
@@ -3536,6 +3646,10 @@ export interface components {
             url?: string;
         };
         SourceTrial: {
+            /** @description What a look would come to that is not a test, against what the index has now; absent where the source has no name. */
+            changed?: components["schemas"]["SourceChanges"];
+            /** @description The first of those tools and sources. What would go is held for a confirmation where it is more than half. */
+            changes?: components["schemas"]["SourceNames"];
             /**
              * Format: int64
              * @description Sources that the source names and that would be taken.
@@ -5662,6 +5776,38 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    "list-searches": {
+        parameters: {
+            query?: {
+                /** @description How many, the newest first. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordedSearches"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "get-session": {
         parameters: {
             query?: never;
@@ -6236,6 +6382,45 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "test-source-spec": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProposedSource"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SourceTrial"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableContent"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];

@@ -124,12 +124,16 @@ from .problem import Problem
 from .problem_error import ProblemError
 from .problem_outcome import ProblemOutcome
 from .process import Process
+from .proposed_source import ProposedSource
+from .proposed_source_deletes import ProposedSourceDeletes
 from .provenance import Provenance
 from .provider_page import ProviderPage
 from .provider_size import ProviderSize
 from .question import Question
 from .question_arguments import QuestionArguments
 from .questions import Questions
+from .recorded_search import RecordedSearch
+from .recorded_searches import RecordedSearches
 from .reindex_request import ReindexRequest
 from .reindex_status import ReindexStatus
 from .release_request import ReleaseRequest
@@ -176,6 +180,7 @@ from .source_event_result import SourceEventResult
 from .source_event_result_state import SourceEventResultState
 from .source_list import SourceList
 from .source_loss import SourceLoss
+from .source_names import SourceNames
 from .source_problem import SourceProblem
 from .source_spec import SourceSpec
 from .source_spec_deletes import SourceSpecDeletes
@@ -362,12 +367,16 @@ __all__ = (
     "ProblemError",
     "ProblemOutcome",
     "Process",
+    "ProposedSource",
+    "ProposedSourceDeletes",
     "Provenance",
     "ProviderPage",
     "ProviderSize",
     "Question",
     "QuestionArguments",
     "Questions",
+    "RecordedSearch",
+    "RecordedSearches",
     "ReindexRequest",
     "ReindexStatus",
     "ReleaseRequest",
@@ -414,6 +423,7 @@ __all__ = (
     "SourceEventResultState",
     "SourceList",
     "SourceLoss",
+    "SourceNames",
     "SourceProblem",
     "SourceSpec",
     "SourceSpecDeletes",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..models.source_auth import SourceAuth
     from ..models.source_changes import SourceChanges
     from ..models.source_loss import SourceLoss
+    from ..models.source_names import SourceNames
 
 
 T = TypeVar("T", bound="Source")
@@ -49,6 +50,7 @@ class Source:
         held (SourceLoss | Unset):
         hook (SourceAuth | Unset):
         last_change (datetime.datetime | Unset): When that last changed anything.
+        last_changes (SourceNames | Unset):
         last_error (str | Unset): Why the last look failed; absent after a success.
         last_event (datetime.datetime | Unset): When an event last said that there is something to look at.
         last_look (datetime.datetime | Unset): When the source was last looked at.
@@ -89,6 +91,7 @@ class Source:
     held: SourceLoss | Unset = UNSET
     hook: SourceAuth | Unset = UNSET
     last_change: datetime.datetime | Unset = UNSET
+    last_changes: SourceNames | Unset = UNSET
     last_error: str | Unset = UNSET
     last_event: datetime.datetime | Unset = UNSET
     last_look: datetime.datetime | Unset = UNSET
@@ -162,6 +165,10 @@ class Source:
         last_change: str | Unset = UNSET
         if not isinstance(self.last_change, Unset):
             last_change = self.last_change.isoformat()
+
+        last_changes: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.last_changes, Unset):
+            last_changes = self.last_changes.to_dict()
 
         last_error = self.last_error
 
@@ -254,6 +261,8 @@ class Source:
             field_dict["hook"] = hook
         if last_change is not UNSET:
             field_dict["last_change"] = last_change
+        if last_changes is not UNSET:
+            field_dict["last_changes"] = last_changes
         if last_error is not UNSET:
             field_dict["last_error"] = last_error
         if last_event is not UNSET:
@@ -297,6 +306,7 @@ class Source:
         from ..models.source_auth import SourceAuth
         from ..models.source_changes import SourceChanges
         from ..models.source_loss import SourceLoss
+        from ..models.source_names import SourceNames
 
         d = dict(src_dict)
         changed = SourceChanges.from_dict(d.pop("changed"))
@@ -361,6 +371,13 @@ class Source:
             last_change = UNSET
         else:
             last_change = datetime.datetime.fromisoformat(_last_change)
+
+        _last_changes = d.pop("last_changes", UNSET)
+        last_changes: SourceNames | Unset
+        if isinstance(_last_changes, Unset):
+            last_changes = UNSET
+        else:
+            last_changes = SourceNames.from_dict(_last_changes)
 
         last_error = d.pop("last_error", UNSET)
 
@@ -451,6 +468,7 @@ class Source:
             held=held,
             hook=hook,
             last_change=last_change,
+            last_changes=last_changes,
             last_error=last_error,
             last_event=last_event,
             last_look=last_look,
