@@ -40,16 +40,16 @@ func toolShelf() shelf { return shelf{"tools", "tool", "/v1/tools"} }
 func providerShelf() shelf { return shelf{"providers", "provider", "/v1/providers"} }
 
 func newTools(con *console) *cobra.Command {
-	return newShelf(con, toolShelf(), "List, show, call, release and delete tools", newToolsDescribe(con), newToolsCall(con), newToolsDelete(con))
+	return newShelf(con, toolShelf(), "List, show, call, quarantine, release and delete tools", newToolsDescribe(con), newToolsCall(con), newToolsDelete(con))
 }
 
 func newProviders(con *console) *cobra.Command {
-	return newShelf(con, providerShelf(), "List, show, release and delete providers", newProvidersDelete(con))
+	return newShelf(con, providerShelf(), "List, show, quarantine, release and delete providers", newProvidersDelete(con))
 }
 
 func newShelf(con *console, s shelf, short string, own ...*cobra.Command) *cobra.Command {
 	return group(&cobra.Command{Use: s.name, Short: short},
-		append([]*cobra.Command{newShelfList(con, s), newShelfGet(con, s), newShelfRelease(con, s)}, own...)...)
+		append([]*cobra.Command{newShelfList(con, s), newShelfGet(con, s), newShelfQuarantine(con, s), newShelfRelease(con, s)}, own...)...)
 }
 
 func newShelfList(con *console, s shelf) *cobra.Command {
@@ -215,27 +215,49 @@ func newShelfRelease(con *console, s shelf) *cobra.Command {
 		Short: fmt.Sprintf("Let %s out of quarantine, until their documents change", s.name),
 		Args:  cobra.MinimumNArgs(1), ValidArgsFunction: completeEntities(con, s),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t := newTable("RELEASED")
-			var released []string
-			var failed error
-			for _, id := range args {
-				if err := con.release(cmd, s, id); err != nil {
-					failed = errors.Join(failed, fmt.Errorf("%q: %w", id, err))
-					continue
-				}
-				released = append(released, id)
-				t.add(id)
-			}
-			if len(released) == 0 {
-				return failed
-			}
-			err := con.show(map[string]any{"released": released}, func() { con.printTable(t) })
-			if err != nil || failed == nil {
-				return err
-			}
-			return unlessNothing(len(released), failed)
+			return con.each(args, "released", func(id string) error { return con.release(cmd, s, id) })
 		},
 	}
+}
+
+func newShelfQuarantine(con *console, s shelf) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:     "quarantine ID...",
+		Short:   fmt.Sprintf("Keep %s out of answers, whatever their documents say, until they are released", s.name),
+		Example: fmt.Sprintf("  toolstream %s quarantine acme/transfer --reason 'asks for passwords'", s.name),
+		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: completeEntities(con, s),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return con.each(args, "quarantined", func(id string) error {
+				return con.client().Post(cmd.Context(), s.endpoint+":quarantine", map[string]string{"id": id, "reason": reason}, nil)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
+	return cmd
+}
+
+// each does something with ids, and shows under a name those with which it was done.
+func (c *console) each(ids []string, name string, do func(id string) error) error {
+	t := newTable(strings.ToUpper(name))
+	var done []string
+	var failed error
+	for _, id := range ids {
+		if err := do(id); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%q: %w", id, err))
+			continue
+		}
+		done = append(done, id)
+		t.add(id)
+	}
+	if len(done) == 0 {
+		return failed
+	}
+	err := c.show(map[string]any{name: done}, func() { c.printTable(t) })
+	if err != nil || failed == nil {
+		return err
+	}
+	return unlessNothing(len(done), failed)
 }
 
 // release lets a document out of quarantine that is the one that can be seen now.

@@ -29,7 +29,7 @@ type Details struct {
 	Tools    []ToolRef // that something was done with
 	Policy   string    // version of the policy that decided
 	Decision Decision  // Allowed when empty
-	Reason   string    // of a denial: a few words, none of the caller's
+	Reason   string    // of a denial: a few words, none of the caller's; of a quarantine: what the caller says
 	Search   string    // id
 	Call     *Call     // of a tool
 	Changed  []string  // grants, each after + or -

@@ -63,7 +63,7 @@ type Private struct {
 	Address string    `json:"address,omitempty" doc:"Where a refused request came from, of whose caller nothing else is known."`
 	Path    string    `json:"path,omitempty" doc:"What was called, without parameters."`
 	Tools   []ToolRef `json:"tools,omitempty" doc:"Tools and providers that it was done with."`
-	Reason  string    `json:"reason,omitempty" doc:"Of a denial."`
+	Reason  string    `json:"reason,omitempty" doc:"Of a denial; of a quarantine, as the caller gave it."`
 	Search  string    `json:"search,omitempty" doc:"Id of the search."`
 	Call    *Call     `json:"call,omitempty" doc:"Of a call of a tool, where calls.record asks for it."`
 	Changed []string  `json:"changed,omitempty" doc:"Grants that were added, after a +, and removed, after a -."`

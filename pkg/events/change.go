@@ -34,6 +34,7 @@ type Change struct {
 	Format       string          `json:"format,omitempty"`        // name of the recognised format; decides the standardizing rules
 	Hash         string          `json:"hash,omitempty"`          // hex SHA-256 of the raw document's canonical JSON
 	Released     string          `json:"released,omitempty"`      // hash of the document that an operator last let out of quarantine
+	Held         bool            `json:"held,omitempty"`          // an operator keeps the entity out of answers, whatever it says; on a delete: for when it comes back
 	First        uint64          `json:"first,omitempty"`         // revision under which the entity came, or came back after a delete or from another provider; absent is this one
 	Accepted     time.Time       `json:"accepted"`
 	Boilerplate  []string        `json:"boilerplate,omitempty"` // sentences of the document that stand in a hundred tools of the tenant

@@ -51,7 +51,7 @@ type change struct {
 	request *request
 	ctx     context.Context // of the caller: for its trace, not for its end
 	opts    Options
-	release bool           // the document is the known one, let out of quarantine
+	judged  bool           // the document is the known one, let out of quarantine or put into it
 	marks   uint64         // revision of the known record, of which nothing but the boilerplate changes; 0: it is another change
 	message stream.Message // once it is accepted
 
@@ -65,10 +65,13 @@ func (c *change) deletes() bool { return c.Op == events.OpDelete }
 // record is what the table is to hold once the change is durable.
 func (c *change) record() record { return recordOf(&c.Change) }
 
-// adopt gives a tool that names no provider the provider that it has, and an entity the
-// release and, where it was sent, the source that it has.
+// adopt gives a tool that names no provider the provider that it has, and an entity the hold,
+// the release and, where it was sent, the source that it has. A hold outlives a delete.
 func (c *change) adopt(old record) {
-	if !c.deletes() && !c.release {
+	if !c.judged {
+		c.Held = old.held
+	}
+	if !c.deletes() && !c.judged {
 		c.Released = old.releasedHash()
 		c.From = cmp.Or(c.From, old.source())
 	}
@@ -97,8 +100,8 @@ func (c *change) owns(old record) bool {
 // assigned decides first, then the time of the event, then whether anything differs.
 // Where an earlier commit ended without an answer nothing counts as unchanged.
 func decide(old record, there, uncertain bool, c *change) (State, string) {
-	if c.release {
-		return decideRelease(old, there, uncertain, c)
+	if c.judged {
+		return decideJudged(old, there, uncertain, c)
 	}
 	if c.marks != 0 {
 		if there && !uncertain && old.Revision == c.marks {

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -50,6 +51,15 @@ func (h *handlers) entityRoutes(kind schema.Kind, put, del string) {
 			"One that is not in quarantine may be released, too: it then stays out, and a change of it is flagged changed-after-release.",
 		DefaultStatus: http.StatusAccepted, Responses: answersOK[changeAnswer](h.api, "It is released already"), Errors: append(writeErrors(), http.StatusNotFound),
 	}, func(ctx context.Context, in *releaseInput) (*changeOutput, error) { return h.release(ctx, in, kind) })
+	huma.Register(h.api, huma.Operation{
+		OperationID: "quarantine-" + name, Security: identity.Needs(identity.Operator), Method: http.MethodPost, Path: "/v1/" + name + "s:quarantine", Tags: []string{name + "s"},
+		Summary: "Put a " + name + " into quarantine",
+		Description: "Whatever it says now and later, until it is released: it is flagged quarantined-by-operator and kept out of answers. " +
+			"A delete does not end that: the " + name + " is in quarantine when it comes back within a month. The same again is answered with 200.",
+		DefaultStatus: http.StatusAccepted, Responses: answersOK[changeAnswer](h.api, "It is in quarantine already"), Errors: append(writeErrors(), http.StatusNotFound),
+	}, func(ctx context.Context, in *quarantineInput) (*changeOutput, error) {
+		return h.quarantine(ctx, in, kind)
+	})
 	huma.Register(h.api, operation("delete", http.MethodDelete, "Delete a "+name, del),
 		func(ctx context.Context, in *deleteInput) (*changeOutput, error) { return h.delete(ctx, in, kind) })
 }
@@ -104,6 +114,13 @@ type releaseInput struct{ Body releaseRequest }
 type releaseRequest struct {
 	ID   string `json:"id" minLength:"1" maxLength:"1024"`
 	Hash string `json:"hash" minLength:"1" maxLength:"128" doc:"Of the document that was looked at, as the catalogue says it."`
+}
+
+type quarantineInput struct{ Body quarantineRequest }
+
+type quarantineRequest struct {
+	ID     string `json:"id" minLength:"1" maxLength:"1024"`
+	Reason string `json:"reason,omitempty" maxLength:"256" doc:"Why, for the audit log."`
 }
 
 type changeOutput struct {
@@ -181,6 +198,15 @@ func (h *handlers) answer(ctx context.Context, item formats.Item, opts Options) 
 
 func (h *handlers) release(ctx context.Context, in *releaseInput, kind schema.Kind) (*changeOutput, error) {
 	o, err := h.s.Release(ctx, schema.Ref{Tenant: identity.From(ctx).Tenant, Kind: kind, ID: in.Body.ID}, in.Body.Hash)
+	if err != nil {
+		return nil, h.s.failed(err)
+	}
+	return h.changed(o)
+}
+
+func (h *handlers) quarantine(ctx context.Context, in *quarantineInput, kind schema.Kind) (*changeOutput, error) {
+	audit.Annotate(ctx, audit.Details{Reason: in.Body.Reason})
+	o, err := h.s.Hold(ctx, schema.Ref{Tenant: identity.From(ctx).Tenant, Kind: kind, ID: in.Body.ID})
 	if err != nil {
 		return nil, h.s.failed(err)
 	}

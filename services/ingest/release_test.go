@@ -114,9 +114,66 @@ func TestAReleaseUndoesNoChange(t *testing.T) {
 		"forgotten":        {record{}, false, false, Rejected, ReasonNotFound},
 		"released already": {done, true, false, Unchanged, ""},
 	} {
-		released := &change{Change: events.Change{Hash: "1", Released: "1"}, release: true}
+		released := &change{Change: events.Change{Hash: "1", Released: "1"}, judged: true}
 		if state, reason := decide(c.old, c.there, c.uncertain, released); state != c.state || reason != c.reason {
 			t.Errorf("%s: %s %s", name, state, reason)
 		}
+	}
+}
+
+// A hold stays with a tool whatever it says later, through a delete and in another process, and
+// ends with a release, which it takes back.
+func TestAHoldStaysUntilTheRelease(t *testing.T) {
+	bus := streamtest.NewBus()
+	s, stop := start(t, bus, Config{}, newWall().now)
+	one, two := owned(doc("a", "one"), "p"), owned(doc("a", "two"), "p")
+	hold := func(id string) string {
+		t.Helper()
+		o, err := s.Hold(t.Context(), toolRef(id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cmp.Or(o.Reason, string(o.State))
+	}
+	accept(t, s, one)
+	if got := release(t, s, one); got != "accepted" {
+		t.Fatal(got)
+	}
+	before := newest(t, bus, "a")
+	if got := hold("a"); got != "accepted" {
+		t.Fatal(got)
+	}
+	if c := newest(t, bus, "a"); !c.Held || c.Released != "" || c.Revision <= before.Revision || c.Hash != one.Hash || string(c.Raw) != string(before.Raw) {
+		t.Errorf("held is %+v, before %+v", c, before)
+	}
+	if got := hold("a"); got != "unchanged" {
+		t.Errorf("again: %s", got)
+	}
+	stop()
+	s, _ = start(t, bus, Config{}, newWall().now)
+	for _, next := range []formats.Item{two, gone("a"), one} {
+		if got := accept(t, s, next); got != "accepted" {
+			t.Fatal(got)
+		}
+		if c := newest(t, bus, "a"); !c.Held {
+			t.Errorf("not held: %+v", c)
+		}
+	}
+	if got := release(t, s, one); got != "accepted" {
+		t.Fatal(got)
+	}
+	if c := newest(t, bus, "a"); c.Held || c.Released != one.Hash {
+		t.Errorf("released is %+v", c)
+	}
+	accept(t, s, two)
+	if c := newest(t, bus, "a"); c.Held {
+		t.Errorf("held again: %+v", c)
+	}
+	if got := hold("unknown"); got != ReasonNotFound {
+		t.Errorf("what is not there: %s", got)
+	}
+	accept(t, s, gone("a"))
+	if got := hold("a"); got != ReasonNotFound {
+		t.Errorf("what is deleted: %s", got)
 	}
 }

@@ -33,6 +33,7 @@ type record struct {
 	partition   int
 	event       *eventTime // of the newest event that reached the entity; nil: no event with a time did
 	deleted     bool
+	held        bool // an operator keeps it out of answers
 }
 
 // releasedHash returns the hash of the released document, "" where none was released.
@@ -274,6 +275,7 @@ func recordOf(c *events.Change) record {
 		first:       cmp.Or(c.First, c.Revision),
 		event:       eventTimeOf(c.Event),
 		deleted:     c.Op == events.OpDelete,
+		held:        c.Held,
 	}
 	if c.From != "" {
 		r.from = unique.Make(c.From)

@@ -135,7 +135,7 @@ func (f *filler) byRules(c *events.Change) (schema.Document, error) {
 		return doc, stream.Permanent(ReasonBadDocument, err)
 	}
 	leaveOut(&doc, c.Boilerplate)
-	from := source{c.Ref, c.Provider, c.Hash, c.Released}
+	from := source{c.Ref, c.Provider, c.Hash, c.Released, c.Held}
 	doc.Flags = f.policy.flags(from, doc.Flags)
 	doc.Quarantined = f.policy.holds(from, doc.Flags)
 	return doc, nil

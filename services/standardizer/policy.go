@@ -14,6 +14,9 @@ import (
 // FlagChanged marks a document that has changed since an operator released it.
 const FlagChanged = "changed-after-release"
 
+// FlagHeld marks a document that an operator has put into quarantine.
+const FlagHeld = "quarantined-by-operator"
+
 // FlagBoilerplate marks a document some of whose source stands in a hundred tools.
 const FlagBoilerplate = "boilerplate-in-text"
 
@@ -21,7 +24,7 @@ const FlagBoilerplate = "boilerplate-in-text"
 func Flags() []string {
 	return []string{
 		injection.Flag, text.FlagInvisible, text.FlagTags, text.FlagBidi, text.FlagControl, text.FlagMixedScripts,
-		rules.FlagTruncated, rules.FlagRequests, rules.FlagSubjects, FlagBoilerplate, FlagChanged,
+		rules.FlagTruncated, rules.FlagRequests, rules.FlagSubjects, FlagBoilerplate, FlagChanged, FlagHeld,
 	}
 }
 
@@ -62,6 +65,7 @@ type source struct {
 	Provider string `json:"provider"`
 	Hash     string `json:"hash"`
 	Released string `json:"released"`
+	Held     bool   `json:"held"`
 }
 
 // released reports whether an operator has let out this very document.
@@ -71,6 +75,9 @@ func (s source) released() bool { return s.Released != "" && s.Released == s.Has
 func (p policy) flags(s source, found []string) []string {
 	if s.Released != "" && s.Released != s.Hash {
 		found = append(slices.Clone(found), FlagChanged)
+	}
+	if s.Held {
+		found = append(slices.Clone(found), FlagHeld)
 	}
 	if s.released() { // somebody has looked at it
 		found = slices.DeleteFunc(slices.Clone(found), func(flag string) bool { return flag == rules.FlagRequests || flag == rules.FlagSubjects })
@@ -88,5 +95,5 @@ func (p policy) flags(s source, found []string) []string {
 
 // holds reports whether a document with these flags is in quarantine.
 func (p policy) holds(s source, flags []string) bool {
-	return !s.released() && slices.ContainsFunc(flags, func(flag string) bool { return slices.Contains(p.held, flag) })
+	return s.Held || !s.released() && slices.ContainsFunc(flags, func(flag string) bool { return slices.Contains(p.held, flag) })
 }

@@ -38,6 +38,24 @@ func TestAReleaseHoldsForOneContent(t *testing.T) {
 	}
 }
 
+// What an operator holds is in quarantine without any policy, flagged by that alone, and where
+// an exemption takes the flag off.
+func TestWhatAnOperatorHoldsIsInQuarantine(t *testing.T) {
+	for name, c := range map[string]struct {
+		config Config
+		flags  []string
+	}{
+		"no policy": {Config{}, []string{FlagHeld}},
+		"exempt":    {Config{Exempt: []string{FlagHeld + "=p"}}, nil},
+	} {
+		change := upsert("a", "mcp", boilRaw)
+		change.Provider, change.Held = "p", true
+		if d := made(t, c.config, nil, nil, change)["a"].Document; !d.Quarantined || !slices.Equal(d.Flags, c.flags) {
+			t.Errorf("%s: quarantined %v, flags %q", name, d.Quarantined, d.Flags)
+		}
+	}
+}
+
 // What an operator has looked at is not held back for how it is written.
 func TestWhatIsReleasedIsNotTakenForAFlood(t *testing.T) {
 	for released, want := range map[string][]string{"": {rules.FlagRequests}, "1": {}, "2": {rules.FlagRequests, FlagChanged}} {

@@ -11,7 +11,7 @@ import (
 )
 
 // A document that instructs a model is kept out of answers until it is released, also after
-// a restart, and is held again once it changes.
+// a restart, and is held again once it changes. One that an operator holds is, whatever it says.
 func TestDeploymentQuarantinesUntilReleased(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, d process.Deployment) {
@@ -64,5 +64,17 @@ func TestDeploymentQuarantinesUntilReleased(t *testing.T) {
 		put(t, d.Front(), "zeppelin", hostile(2))
 		agree(t, d)
 		shown(false)
+		release("zeppelin", 0, "zeppelin")
+		shown(true)
+		if o := at(t, d.Front(), "tools", "quarantine", "zeppelin", "nowhere", "--reason", "sank"); o.code != 3 || !strings.Contains(o.out, "zeppelin") {
+			t.Errorf("quarantine: %+v", o)
+		}
+		shown(false)
+		put(t, d.Front(), "zeppelin", ferry)
+		agree(t, d)
+		shown(false)
+		if o := at(t, d.Front(), "tools", "list", "--quarantined"); !strings.Contains(o.out, "quarantined-by-operator") {
+			t.Errorf("listed as held: %+v", o)
+		}
 	})
 }
