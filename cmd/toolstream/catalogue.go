@@ -40,16 +40,16 @@ func toolShelf() shelf { return shelf{"tools", "tool", "/v1/tools"} }
 func providerShelf() shelf { return shelf{"providers", "provider", "/v1/providers"} }
 
 func newTools(con *console) *cobra.Command {
-	return newShelf(con, toolShelf(), "List, show, call, quarantine, release and delete tools", newToolsDescribe(con), newToolsCall(con), newToolsDelete(con))
+	return newShelf(con, toolShelf(), "List, show, call, compare, quarantine, release and delete tools", newToolsDescribe(con), newToolsCall(con), newToolsDelete(con))
 }
 
 func newProviders(con *console) *cobra.Command {
-	return newShelf(con, providerShelf(), "List, show, quarantine, release and delete providers", newProvidersDelete(con))
+	return newShelf(con, providerShelf(), "List, show, compare, quarantine, release and delete providers", newProvidersDelete(con))
 }
 
 func newShelf(con *console, s shelf, short string, own ...*cobra.Command) *cobra.Command {
 	return group(&cobra.Command{Use: s.name, Short: short},
-		append([]*cobra.Command{newShelfList(con, s), newShelfGet(con, s), newShelfQuarantine(con, s), newShelfRelease(con, s)}, own...)...)
+		append([]*cobra.Command{newShelfList(con, s), newShelfGet(con, s), newShelfRevisions(con, s), newShelfDiff(con, s), newShelfQuarantine(con, s), newShelfRelease(con, s)}, own...)...)
 }
 
 func newShelfList(con *console, s shelf) *cobra.Command {

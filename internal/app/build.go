@@ -24,9 +24,11 @@ import (
 	"github.com/toolstream/toolstream/internal/live"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/registry"
+	"github.com/toolstream/toolstream/internal/revisions"
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/snapshot"
 	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/tenants"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/calls"
@@ -111,6 +113,12 @@ func (p *process) buildIngest(context.Context) error {
 		return err
 	}
 	p.openDeadLetters()
+	if err := p.openRevisions(); err != nil {
+		return err
+	}
+	p.run("revisions", revisions.NewRecorder(p.changes, p.room, stream.Deps{
+		Groups: p.bus, Publisher: p.bus, Logger: p.log, Registerer: p.metrics,
+	}).Run)
 	p.run("ingest", p.ingest.Run)
 	if err := p.buildSources(p.limits.Sources); err != nil {
 		return err
@@ -181,7 +189,15 @@ func (p *process) buildQuery(ctx context.Context) error {
 		})
 	}
 	p.openDeadLetters()
-	var err error
+	if err := p.openRevisions(); err != nil {
+		return err
+	}
+	deps.Revisions = revisions.NewHistory(p.changes, p.fences.Through)
+	rules, err := p.rules()
+	if err != nil {
+		return err
+	}
+	deps.Standardize = rules.Standardize
 	if deps.Rewriter, err = p.newRewriter(); err != nil {
 		return err
 	}
@@ -301,6 +317,16 @@ func (p *process) openDeadLetters() {
 	}
 	p.dead = deadletter.New(deadletter.DefaultKeep, deadletter.Deps{Bus: p.bus, Logger: p.log, Registerer: p.metrics})
 	p.run("dead letters", p.dead.Run)
+}
+
+// openRevisions opens the bucket of the last changes of each tool and provider, once.
+func (p *process) openRevisions() (err error) {
+	if p.changes == nil {
+		p.changes, err = natsadapter.NewHistory(natsadapter.HistoryConfig{
+			KVConfig: p.nats.bucket(revisions.Name), Values: revisions.Kept, Bytes: revisions.Bytes,
+		}, p.conn)
+	}
+	return err
 }
 
 // openWeights keeps weights and usage in the data folder: a replica that starts while NATS

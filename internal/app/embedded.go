@@ -77,7 +77,7 @@ func (e *Embedded) openBus(ctx context.Context) (err error) {
 		return err
 	}
 	e.closes(e.js.Close)
-	e.scrub = e.scrubBuckets
+	e.scrub, e.room = e.scrubBuckets, e.js.Room
 	if err := e.fence(e.js); err != nil {
 		return err
 	}

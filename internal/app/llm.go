@@ -94,12 +94,29 @@ func (p *process) newStandardizer() (*standardizer.Service, error) {
 			return nil, err
 		}
 	}
+	cfg, err := p.standardizerConfig()
+	if err != nil {
+		return nil, err
+	}
+	return standardizer.New(cfg, deps)
+}
+
+func (p *process) standardizerConfig() (standardizer.Config, error) {
 	cfg := StandardizerConfig(p.cfg.LLM)
 	cfg.Quarantine, cfg.Exempt = p.cfg.Standardizer.Quarantine, p.cfg.Standardizer.Exempt
 	if err := cfg.Validate(); err != nil {
-		return nil, config.Wrong{Err: err}
+		return cfg, config.Wrong{Err: err}
 	}
-	return standardizer.New(cfg, deps)
+	return cfg, nil
+}
+
+// rules make documents without a language model. What they count is not the stage's.
+func (p *process) rules() (*standardizer.Documents, error) {
+	cfg, err := p.standardizerConfig()
+	if err != nil {
+		return nil, err
+	}
+	return standardizer.NewDocuments(cfg, standardizer.Deps{Logger: p.log, Registerer: prometheus.NewRegistry()})
 }
 
 // answerStore is a bucket as the stages see it that ask the language model.

@@ -97,6 +97,8 @@ type process struct {
 	asking  func(string) (identity.Caller, error)                  // who asks over NATS, by name; nil: nobody is answered there
 	store   *natsadapter.KV                                        // of weights, usage, grants and the plan; nil without conn
 	vectors *weaviate.Client                                       // nil: there is no Weaviate
+	changes *natsadapter.History                                   // the last ones of each entity; nil: neither ingest nor query runs
+	room    func(bytes int) error                                  // whether so many bytes may be stored
 
 	llm      *llm.Client       // nil where no language model is asked
 	indexes  *indexmgr.Manager // nil: no model is used
@@ -140,7 +142,7 @@ const weightsBucket = "weights"
 func newProcess(cfg config.Config, names []string, log *slog.Logger, version string, on naming) process {
 	p := process{
 		cfg: cfg, names: names, log: log, version: version, nats: on, started: time.Now(),
-		metrics: prometheus.NewRegistry(), routes: map[string]func(huma.API){},
+		metrics: prometheus.NewRegistry(), routes: map[string]func(huma.API){}, room: func(int) error { return nil },
 	}
 	p.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	metric.At(p.metrics).NewGaugeVec("toolstream_build_info", "1, with the version that runs.", []string{"version"}).WithLabelValues(version).Set(1)

@@ -12,6 +12,7 @@ import (
 	"github.com/toolstream/toolstream/internal/pins"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/questions"
+	"github.com/toolstream/toolstream/internal/revisions"
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/tenants"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -93,7 +94,7 @@ func (p *process) buildTenants() error {
 	d := tenants.Deps{
 		Server: p.server, Fences: p.fences, Store: p.store, Buckets: buckets,
 		Revision: p.ingest.Revision, Newest: p.ingest.Newest, Entities: p.ingest.Entities, Declared: p.sources.Declared,
-		Waiting: p.waiting, Scrub: p.scrub, Logger: p.log,
+		Log: p.changes, Waiting: p.waiting, Scrub: p.scrub, Logger: p.log,
 	}
 	if p.vectors != nil {
 		d.Vectors = p.vectors.Erase
@@ -161,6 +162,9 @@ func (e *Embedded) scrubBuckets(ctx context.Context, tenant string) error {
 		return err
 	}
 	return e.js.ScrubBuckets(ctx, func(bucket, key string) bool {
+		if bucket == e.nats.bucket(revisions.Name).Bucket {
+			return strings.HasPrefix(key, revisions.Prefix(tenant))
+		}
 		i := slices.IndexFunc(buckets, func(b tenants.Bucket) bool { return e.nats.bucket(b.Name).Bucket == bucket })
 		return i >= 0 && buckets[i].Has(tenant)(key)
 	})

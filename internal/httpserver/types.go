@@ -41,8 +41,9 @@ var typeNames = map[string]string{
 	"source.Spec":      "SourceSpec", "source.Auth": "SourceAuth", "sources.eventAnswer": "SourceEventResult", "sources.Trial": "SourceTrial",
 	"status.Model": "IndexedModel", "status.History": "StatusHistory", "status.Sources": "SourcesStatus", "status.Unwell": "SourceProblem",
 	"sources.Changed": "SourceChanges", "sources.Loss": "SourceLoss", "sources.Names": "SourceNames", "sources.proposed": "ProposedSource", "sources.Mapping": "SourceMapping",
-	"tenants.Erased":  "ErasedTenant",
-	"trainer.Damaged": "DamagedWeights", "trainer.Figures": "TrialFigures", "trainer.TakenBack": "ForgetResult",
+	"revisions.Difference": "RevisionDifference",
+	"tenants.Erased":       "ErasedTenant",
+	"trainer.Damaged":      "DamagedWeights", "trainer.Figures": "TrialFigures", "trainer.TakenBack": "ForgetResult",
 	"trainer.weightsList": "WeightsVersions",
 }
 

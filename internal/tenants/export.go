@@ -35,6 +35,7 @@ const (
 	partDeadLetters = "dead_letter"
 	partSearches    = "search"
 	partFeedback    = "feedback"
+	partRevision    = "revision"
 )
 
 // value is a small value of a bucket.
@@ -45,7 +46,8 @@ type value struct {
 }
 
 // Export writes what there is of a tenant as lines of JSON: its documents as they came, then
-// sources, weights and other values, dead letters, searches and feedback. It holds one
+// sources, weights and other values, dead letters, searches,
+// feedback and earlier changes. It holds one
 // batch of records in memory at a time.
 func (s *Service) Export(ctx context.Context, tenant string, to io.Writer) error {
 	out := json.NewEncoder(to)
@@ -79,6 +81,21 @@ func (s *Service) Export(ctx context.Context, tenant string, to io.Writer) error
 		}); err != nil {
 			return err
 		}
+	}
+	return s.exportLog(ctx, tenant, out)
+}
+
+// exportLog writes the changes of a tenant that are kept.
+func (s *Service) exportLog(ctx context.Context, tenant string, out *json.Encoder) error {
+	erased := s.deps.Fences.Through(tenant)
+	err := s.deps.Log.All(ctx, tenant+".", func(_ string, raw []byte) error {
+		if c, err := events.Decode[events.Change](raw); err != nil || c.Revision <= erased {
+			return nil
+		}
+		return out.Encode(part{partRevision, asJSON(raw)})
+	})
+	if err != nil {
+		return fmt.Errorf("tenants: export revisions of %s: %w", tenant, err)
 	}
 	return nil
 }

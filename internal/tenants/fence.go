@@ -203,6 +203,16 @@ func (f *Fences) Since(tenant string, at time.Time) bool {
 	return ok && (fence.Erasing || fence.At.After(at))
 }
 
+// Through returns up to which revision the documents of a tenant are erased.
+func (f *Fences) Through(tenant string) uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if fence := f.known[tenant]; !fence.Erasing {
+		return fence.Revision
+	}
+	return events.MaxRevision
+}
+
 // All returns the fences by tenant.
 func (f *Fences) All() map[string]Fence {
 	f.mu.Lock()

@@ -43,6 +43,14 @@ type Values interface {
 	ForgetErased(ctx context.Context, match func(key string) bool) error
 }
 
+// Log keeps records of tools.raw. The keys of a tenant begin with its name and a dot.
+type Log interface {
+	// All calls fn with the values of the keys that begin with prefix.
+	All(ctx context.Context, prefix string, fn func(key string, value []byte) error) error
+	// Erase removes the keys that begin with prefix and returns how many they were.
+	Erase(ctx context.Context, prefix string) (n int, err error)
+}
+
 // Deps are what the service works with. Those that may be nil say so.
 type Deps struct {
 	Server   Server // without fences
@@ -54,6 +62,7 @@ type Deps struct {
 	Entities func(ctx context.Context) (map[string]int, error) // counts the tools and providers of tenants
 	Declared func(tenant string) []string                      // sources of a tenant in the settings
 	Vectors  func(ctx context.Context, tenant string) error    // removes those in Weaviate; nil: there are none
+	Log      Log                                               // of the last changes of each tool and provider
 
 	// Waiting names the other processes that do not obey a fence yet; nil: there are none.
 	Waiting func(ctx context.Context, f Fence) ([]string, error)
@@ -242,6 +251,13 @@ func (s *Service) removeValues(ctx context.Context, tenant string, out *Erased) 
 		if err := b.Values.ForgetErased(ctx, b.Has(tenant)); err != nil {
 			return err
 		}
+	}
+	n, err := s.deps.Log.Erase(ctx, tenant+".")
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		out.Values["revisions"] = n
 	}
 	if s.deps.Scrub == nil {
 		return nil

@@ -182,7 +182,7 @@ func (s *Service) get(ctx context.Context, ref schema.Ref) (entityAnswer, error)
 		return entityAnswer{}, s.catalogueProblem(ctx, err)
 	case !ok:
 		now.denied(ctx, ref, scope)
-		return entityAnswer{}, huma.Error404NotFound(fmt.Sprintf("there is no %s %s", ref.Kind, schema.Quote(ref.ID)))
+		return entityAnswer{}, noEntity(ref)
 	}
 	return entityAnswer{Entry: line(e), Format: e.Format, Hash: e.Hash, Document: e.Document, Raw: raw}, nil
 }

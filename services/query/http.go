@@ -69,6 +69,7 @@ func Routes(api huma.API, s *Service) {
 	})
 	detailRoutes(api, s)
 	catalogueRoutes(api, s)
+	revisionRoutes(api, s)
 	summaryRoutes(api, s)
 	rewriteRoutes(api, s)
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/ranking"
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -109,7 +110,9 @@ func (c Config) withDefaults() Config {
 // guessed.
 type Deps struct {
 	Snapshot
-	Policy          *policy.Store // nil: every caller may do what its role may
+	Revisions       Revisions
+	Standardize     func(context.Context, *events.Change) error // makes the document of a change
+	Policy          *policy.Store                               // nil: every caller may do what its role may
 	Publisher       stream.Publisher
 	DeadLetters     DeadLetters
 	Watcher         stream.Watcher
@@ -148,7 +151,7 @@ type Service struct {
 	connections Connections                  // nil: nothing is called here
 
 	// Whether these work, for the log.
-	searching, reporting, reading, scoring health.State
+	searching, reporting, reading, scoring, revising health.State
 }
 
 // Connections are those to tools that can be called here. They ask nobody.

@@ -326,14 +326,19 @@ func TestOpenRefuses(t *testing.T) {
 	closeServer(t, s)
 }
 
-// A flipped bit is found by Verify, which names the key, and in a bucket by the start.
+// A flipped bit is found by Verify, which names the key, and by the start in a bucket that has
+// one value for each.
 func TestDamagedRecordsAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Config{Dir: dir})
-	kv, err := s.js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "numbers", History: 5, Storage: jetstream.FileStorage})
+	kv, err := s.js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "numbers", Storage: jetstream.FileStorage})
+	must(t, err)
+	log, err := s.js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "log", History: 5, Storage: jetstream.FileStorage})
 	must(t, err)
 	for _, key := range []string{"one", "two", "three"} {
 		_, err := kv.PutString(t.Context(), key, strings.Repeat(key, 100))
+		must(t, err)
+		_, err = log.PutString(t.Context(), key, strings.Repeat(key, 100))
 		must(t, err)
 		must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/" + key, Value: make([]byte, 300)}))
 	}
@@ -343,8 +348,9 @@ func TestDamagedRecordsAreNamed(t *testing.T) {
 		flip(t, filepath.Join(dir, "jetstream", "$G", "streams", name, "msgs", "1.blk"))
 	}
 	flipSecond(streamName(events.ToolsRaw))
+	flipSecond("KV_log")
 	s = open(t, Config{Dir: dir})
-	if err := s.Verify(t.Context()); stream.Reason(err) != stream.ReasonLost || !strings.Contains(err.Error(), `"t/two"`) {
+	if err := s.Verify(t.Context()); stream.Reason(err) != stream.ReasonLost || !strings.Contains(err.Error(), `"t/two"`) || !strings.Contains(err.Error(), "of KV_log the records of 1 keys") {
 		t.Errorf("a topic: %v", err)
 	}
 	closeServer(t, s)

@@ -11,9 +11,9 @@ import (
 // accepted, weights and dead letters have to find some.
 const minReserve = 64 << 20
 
-// room returns an error if records of so many bytes should not be stored: the
+// Room returns a stream.ErrFull if records of so many bytes should not be stored: the
 // index needs about a third of what the bus holds.
-func (s *Server) room(bytes int) error {
+func (s *Server) Room(bytes int) error {
 	free, _, known := s.cfg.disk(s.cfg.Dir)
 	if !known {
 		return nil

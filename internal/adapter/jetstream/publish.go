@@ -2,16 +2,15 @@ package jetstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -22,11 +21,6 @@ const (
 	maxBatch      = 1000
 	maxBatchBytes = 16 << 20
 )
-
-// atomicFrom is how many messages make an atomic batch cheaper than as many
-// single ones: it costs some four milliseconds once instead of a flush to disk
-// for every message.
-const atomicFrom = 16
 
 // ackTime is half the time that a batch is waited for: the server answers in
 // milliseconds or, after a failed write, never. A batch that times out may be stored.
@@ -86,7 +80,7 @@ func (s *Server) send(name string, group []*write) {
 		all = append(all, w.Items...)
 		bytes += w.Bytes()
 	}
-	err := s.room(bytes)
+	err := s.Room(bytes)
 	if err == nil {
 		err = s.store(name, all)
 	}
@@ -112,8 +106,8 @@ func (s *Server) store(name string, msgs []*nats.Msg) error {
 func (s *Server) storeBatch(name string, batch []*nats.Msg) error {
 	ctx, cancel := ackTimeout(context.Background())
 	defer cancel()
-	if len(batch) >= atomicFrom {
-		err := s.storeAtomic(ctx, batch)
+	if len(batch) >= natsadapter.AtomicFrom {
+		err := natsadapter.PublishAtomic(ctx, s.nc, batch)
 		if err == nil {
 			return nil
 		}
@@ -159,59 +153,6 @@ func (s *Server) storeSingly(ctx context.Context, name string, msgs []*nats.Msg)
 		case <-ctx.Done():
 			return s.breakDown(context.Cause(ctx))
 		}
-	}
-	return nil
-}
-
-// storeAtomic stores all messages or none, with one flush to disk.
-// See https://github.com/nats-io/nats-architecture-and-design, ADR-50.
-func (s *Server) storeAtomic(ctx context.Context, msgs []*nats.Msg) error {
-	id := s.nc.NewRespInbox()
-	last := len(msgs) - 1
-	for i, m := range msgs {
-		m = inBatch(m, id, i+1)
-		if i < last {
-			if err := s.nc.PublishMsg(m); err != nil {
-				return err
-			}
-			continue
-		}
-		m.Header["Nats-Batch-Commit"] = []string{"1"}
-		answer, err := s.nc.RequestMsgWithContext(ctx, m)
-		if err != nil {
-			return err
-		}
-		return batchError(answer.Data, len(msgs))
-	}
-	return nil
-}
-
-// inBatch returns a copy of m, whose headers stay as they are for a second
-// try, as number n of batch id.
-func inBatch(m *nats.Msg, id string, n int) *nats.Msg {
-	h := make(nats.Header, len(m.Header)+3)
-	for name, values := range m.Header {
-		h[name] = values
-	}
-	h["Nats-Batch-Id"] = []string{id}
-	h["Nats-Batch-Sequence"] = []string{strconv.Itoa(n)}
-	return &nats.Msg{Subject: m.Subject, Header: h, Data: m.Data}
-}
-
-// batchError reads the server's answer to a commit.
-func batchError(answer []byte, want int) error {
-	var ack struct {
-		Count int                 `json:"count"`
-		Error *jetstream.APIError `json:"error"`
-	}
-	if err := json.Unmarshal(answer, &ack); err != nil {
-		return fmt.Errorf("batch acknowledgement: %w", err)
-	}
-	if ack.Error != nil {
-		return full(ack.Error)
-	}
-	if ack.Count != want {
-		return fmt.Errorf("batch acknowledgement for %d of %d messages", ack.Count, want)
 	}
 	return nil
 }

@@ -71,11 +71,15 @@ func (s *Server) Verify(ctx context.Context) error {
 
 // verifyBuckets verifies the buckets of small values, which everything that starts
 // reads: a damaged value would hold up its watchers for ever. If the loss is accepted,
-// the bucket begins anew.
+// the bucket begins anew. Those that keep several values of a key are large, and nobody
+// reads them at the start: they are left to Verify.
 func (s *Server) verifyBuckets(ctx context.Context) error {
 	names := s.js.StreamNames(ctx)
 	for name := range names.Name() {
-		if !strings.HasPrefix(name, "KV_") {
+		if !strings.HasPrefix(name, kvStream) {
+			continue
+		}
+		if st, err := s.js.Stream(ctx, name); err == nil && st.CachedInfo().Config.MaxMsgsPerSubject > 1 {
 			continue
 		}
 		damage := s.verify(ctx, name)

@@ -34,7 +34,7 @@ func (k *KV) ForgetErased(ctx context.Context, match func(key string) bool) erro
 	if err != nil || len(all) == 0 {
 		return k.failed("erase", "", err)
 	}
-	st, err := k.js.Stream(ctx, "KV_"+k.cfg.Bucket)
+	st, err := k.js.Stream(ctx, kvStream+k.cfg.Bucket)
 	for _, e := range all {
 		if err == nil && e.Operation() != jetstream.KeyValuePut {
 			err = st.Purge(ctx, jetstream.WithPurgeSubject("$KV."+k.cfg.Bucket+"."+e.Key()))

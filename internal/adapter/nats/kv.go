@@ -35,6 +35,8 @@ type KV struct {
 	js    jetstream.JetStream
 	check time.Duration // between two looks of a watch for its bucket
 
+	history *HistoryConfig // of a History; nil: one value is kept of a key
+
 	found atomic.Pointer[jetstream.KeyValue] // nil until it was found or made
 }
 
@@ -61,12 +63,15 @@ func (k *KV) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 		return nil, disconnected(k.conn)
 	}
 	kv, err := k.js.KeyValue(ctx, k.cfg.Bucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
+	switch {
+	case errors.Is(err, jetstream.ErrBucketNotFound) && k.history != nil:
+		kv, err = k.history.make(ctx, k.js)
+	case errors.Is(err, jetstream.ErrBucketNotFound):
 		kv, err = k.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
 			Bucket: k.cfg.Bucket, Storage: jetstream.FileStorage, Replicas: k.cfg.Replicas, TTL: k.cfg.TTL,
 		})
 	}
-	if errors.Is(err, jetstream.ErrBucketExists) { // another process was faster
+	if errors.Is(err, jetstream.ErrBucketExists) || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another process was faster
 		kv, err = k.js.KeyValue(ctx, k.cfg.Bucket)
 	}
 	if err != nil {

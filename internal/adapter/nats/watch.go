@@ -117,7 +117,7 @@ func (k *KV) watch(ctx context.Context, prefix string, fn func(jetstream.KeyValu
 
 // made returns when the bucket was made.
 func (k *KV) made(ctx context.Context) (time.Time, error) {
-	s, err := k.js.Stream(ctx, "KV_"+k.cfg.Bucket)
+	s, err := k.js.Stream(ctx, kvStream+k.cfg.Bucket)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -1,0 +1,192 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/toolstream/toolstream/internal/stream"
+)
+
+// HistoryConfig describes a bucket of which the last values of each key are kept.
+type HistoryConfig struct {
+	KVConfig
+	Values int   // of each key
+	Bytes  int64 // of all together, above which the oldest go
+}
+
+// History is a bucket of which the last values of each key are kept, in the order in which they
+// came. Keys consist of tokens as those of KV do. It is made by its first use.
+type History struct{ kv *KV }
+
+// NewHistory returns a bucket.
+func NewHistory(cfg HistoryConfig, conn *nats.Conn) (*History, error) {
+	kv, err := NewKV(cfg.KVConfig, conn)
+	if err != nil {
+		return nil, err
+	}
+	kv.history = &cfg
+	return &History{kv}, nil
+}
+
+// MaxValue is that of KV.
+func (h *History) MaxValue() int { return h.kv.MaxValue() }
+
+// Append adds values behind those that are there, in their order; of an entry its key and value
+// count. After an error any part of them may be there.
+func (h *History) Append(ctx context.Context, entries []stream.Entry) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	_, err := h.kv.bucket(ctx)
+	if err == nil && !h.kv.conn.IsConnected() {
+		err = disconnected(h.kv.conn)
+	}
+	var batch []*nats.Msg
+	size := 0
+	for _, e := range entries {
+		m := &nats.Msg{Subject: h.subject(e.Key), Data: e.Value}
+		if len(batch) == maxBatch || len(batch) > 0 && size+m.Size() > maxBatchBytes {
+			if err == nil {
+				err = h.store(ctx, batch)
+			}
+			batch, size = nil, 0
+		}
+		batch, size = append(batch, m), size+m.Size()
+	}
+	if err == nil {
+		err = h.store(ctx, batch)
+	}
+	return h.kv.failed("append", "", err)
+}
+
+func (h *History) subject(key string) string { return "$KV." + h.kv.cfg.Bucket + "." + key }
+
+// store stores messages of one batch. A server, or a bucket, that knows no batches refuses them
+// whole.
+func (h *History) store(ctx context.Context, batch []*nats.Msg) error {
+	if len(batch) >= AtomicFrom {
+		if err := PublishAtomic(ctx, h.kv.conn, batch); err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	acks := make([]jetstream.PubAckFuture, 0, len(batch))
+	for _, m := range batch {
+		ack, err := h.kv.js.PublishMsgAsync(m)
+		if err != nil {
+			return err
+		}
+		acks = append(acks, ack)
+	}
+	for _, ack := range acks {
+		select {
+		case <-ack.Ok():
+		case err := <-ack.Err():
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// Values returns the values of a key, the oldest first.
+func (h *History) Values(ctx context.Context, key string) (out [][]byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	kv, err := h.kv.bucket(ctx)
+	if err == nil && !h.kv.conn.IsConnected() {
+		err = disconnected(h.kv.conn)
+	}
+	var w jetstream.KeyWatcher
+	if err == nil {
+		w, err = kv.Watch(ctx, key, jetstream.IncludeHistory(), jetstream.IgnoreDeletes())
+	}
+	if err != nil {
+		return nil, h.kv.failed("read", key, err)
+	}
+	defer stopWatch(w)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, h.kv.failed("read", key, ctx.Err())
+		case e, open := <-w.Updates():
+			switch {
+			case !open:
+				return nil, h.kv.failed("read", key, errWatchEnded)
+			case e == nil:
+				return out, nil
+			}
+			out = append(out, e.Value())
+		}
+	}
+}
+
+// All calls fn with all values of the keys that begin with prefix, those of one key with the
+// oldest first.
+func (h *History) All(ctx context.Context, prefix string, fn func(key string, value []byte) error) error {
+	if !h.kv.conn.IsConnected() {
+		return h.kv.failed("list", prefix, disconnected(h.kv.conn))
+	}
+	err := h.kv.watch(ctx, prefix, func(e jetstream.KeyValueEntry) error {
+		if e == nil {
+			return errListed
+		}
+		return fn(e.Key(), e.Value())
+	}, jetstream.IncludeHistory(), jetstream.IgnoreDeletes())
+	if errors.Is(err, errListed) {
+		return nil
+	}
+	return h.kv.failed("list", prefix, err)
+}
+
+// Forget removes a key with all its values.
+func (h *History) Forget(ctx context.Context, key string) error {
+	_, err := h.purge(ctx, h.subject(key))
+	return h.kv.failed("forget", key, err)
+}
+
+// Erase removes the keys below a prefix that ends with a dot, with all their values and the
+// notes that they were there, and returns how many keys they were.
+func (h *History) Erase(ctx context.Context, prefix string) (n int, err error) {
+	n, err = h.purge(ctx, h.subject(prefix)+">")
+	if err == nil {
+		_, err = h.kv.Put(ctx, ErasedKey, nil)
+	}
+	return n, h.kv.failed("erase", prefix, err)
+}
+
+// purge removes the messages of a pattern of subjects.
+func (h *History) purge(ctx context.Context, pattern string) (n int, err error) {
+	if _, err := h.kv.bucket(ctx); err != nil {
+		return 0, err
+	}
+	st, err := h.kv.js.Stream(ctx, kvStream+h.kv.cfg.Bucket)
+	if err != nil {
+		return 0, err
+	}
+	info, err := st.Info(ctx, jetstream.WithSubjectFilter(pattern))
+	if err != nil {
+		return 0, err
+	}
+	return len(info.State.Subjects), st.Purge(ctx, jetstream.WithPurgeSubject(pattern))
+}
+
+// kvStream begins the names of the streams of buckets.
+const kvStream = "KV_"
+
+// make makes the bucket as KV does, but for what that knows nothing of: batches, and that the
+// oldest values go where there is no room.
+func (c *HistoryConfig) make(ctx context.Context, js jetstream.JetStream) (jetstream.KeyValue, error) {
+	_, err := js.CreateStream(ctx, jetstream.StreamConfig{
+		Name: kvStream + c.Bucket, Subjects: []string{"$KV." + c.Bucket + ".>"}, Storage: jetstream.FileStorage, Replicas: max(c.Replicas, 1),
+		MaxMsgsPerSubject: int64(c.Values), MaxBytes: c.Bytes, Discard: jetstream.DiscardOld,
+		AllowAtomicPublish: true, AllowRollup: true, AllowDirect: true, DenyDelete: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make it: %w", err)
+	}
+	return js.KeyValue(ctx, c.Bucket)
+}

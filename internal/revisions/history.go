@@ -1,0 +1,34 @@
+package revisions
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+// History reads the changes that are kept.
+type History struct {
+	log    Log
+	erased func(tenant string) uint64
+}
+
+// NewHistory returns a history. What a tenant has up to a revision is erased.
+func NewHistory(log Log, erased func(tenant string) uint64) *History {
+	return &History{log, erased}
+}
+
+// Of returns the changes of an entity, the oldest first, each once, whatever the order in which
+// they were recorded.
+func (h *History) Of(ctx context.Context, ref schema.Ref) ([]events.Change, error) {
+	changes, err := read(ctx, h.log, ref)
+	if err != nil {
+		return nil, err
+	}
+	through := h.erased(ref.Tenant)
+	changes = slices.DeleteFunc(changes, func(c events.Change) bool { return c.Revision <= through })
+	slices.SortStableFunc(changes, func(a, b events.Change) int { return cmp.Compare(a.Revision, b.Revision) })
+	return slices.CompactFunc(changes, func(a, b events.Change) bool { return a.Revision == b.Revision }), nil
+}
