@@ -14,8 +14,8 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// given is what the record of a dead letter says of a tool or provider.
-type given struct {
+// Contents is what the record of a dead letter says of a tool or provider.
+type Contents struct {
 	Kind     schema.Kind `json:"kind,omitempty" doc:"tool or provider: what the record is about; absent where it is about neither."`
 	Entity   string      `json:"entity,omitempty" doc:"Its id."`
 	Provider string      `json:"provider,omitempty" doc:"Provider that the tool belongs to."`
@@ -55,8 +55,8 @@ func changeOf(l events.DeadLetter) (c events.Change, err error) {
 	return c, nil
 }
 
-// givenBy describes what the record of a dead letter says.
-func givenBy(l events.DeadLetter) (g given) {
+// contentsOf describes what the record of a dead letter says.
+func contentsOf(l events.DeadLetter) (g Contents) {
 	about, _ := ref(l.Topic, l.Key)
 	g.Kind, g.Entity = about.Kind, about.ID
 	c, err := changeOf(l)

@@ -26,15 +26,15 @@ func TestWhatARecordSays(t *testing.T) {
 	const made = `,"document":{"name":"book","description":"Books a room. It is held for a day.","examples":["Where do I sleep?"],"parameters":[{"name":"city","description":"Where the house is"},{"name":"nights"}]}}`
 	lines := "{\n  \"name\": \"book\",\n  \"description\": \"Books a room. It is held for a day.\",\n  \"inputSchema\": {\n    \"properties\": {\n      \"city\": {\n" +
 		"        \"description\": \"Where the house is\",\n        \"type\": \"string\"\n      },\n      \"nights\": {\n        \"type\": \"integer\"\n      }\n    }\n  }\n}"
-	book := given{schema.KindTool, "a", "p", "mcp", lines, nil}
-	at := func(g given, pointer string, line, column int) given {
+	book := Contents{schema.KindTool, "a", "p", "mcp", lines, nil}
+	at := func(g Contents, pointer string, line, column int) Contents {
 		g.Location = &Location{pointer, line, column}
 		return g
 	}
 	for name, c := range map[string]struct {
 		topic             events.Topic
 		key, record, path string
-		want              given
+		want              Contents
 	}{
 		"a tool":                       {events.ToolsRaw, "default/a", head + `"raw":` + tool + `}`, "", book},
 		"a member of it":               {events.ToolsRaw, "default/a", head + `"raw":` + tool + `}`, "/raw/inputSchema/properties", at(book, "/inputSchema/properties", 5, 5)},
@@ -45,20 +45,20 @@ func TestWhatARecordSays(t *testing.T) {
 		"a parameter without a text":   {events.ToolsEmbedded, "default/a", head + `"raw":` + tool + made, "/document/parameters/1/type", at(book, "/inputSchema/properties/nights", 10, 7)},
 		"what a model has written":     {events.ToolsEmbedded, "default/a", head + `"raw":` + tool + made, "/document/examples/0", book},
 		"beyond the document":          {events.ToolsEmbedded, "default/a", head + `"raw":` + tool + made, "/document/parameters/9", book},
-		"a text":                       {events.ToolsRaw, "default/a", head + `"raw":"Books a\nroom."}`, "/raw", given{schema.KindTool, "a", "p", "mcp", "Books a\nroom.", nil}},
-		"a provider":                   {events.ToolsRaw, "default/\x1fp", `{"tenant":"default","kind":"provider","id":"p","revision":7,"op":"upsert","format":"provider","raw":{}}`, "", given{schema.KindProvider, "p", "", "provider", "{}", nil}},
-		"a delete":                     {events.ToolsRaw, "default/a", `{"tenant":"default","kind":"tool","id":"a","revision":7,"op":"delete"}`, "", given{schema.KindTool, "a", "", "", "", nil}},
-		"another tool":                 {events.ToolsRaw, "default/b", head + `"raw":` + tool + `}`, "/raw", given{schema.KindTool, "b", "", "", "", nil}},
-		"a record that is broken":      {events.ToolsRaw, "default/a", "{\n \"é\": oh}", "", given{schema.KindTool, "a", "", "", "", &Location{"", 2, 7}}},
-		"a record that is cut off":     {events.ToolsRaw, "default/a", `{"a`, "", given{schema.KindTool, "a", "", "", "", &Location{"", 1, 3}}},
-		"a record that is no text":     {events.ToolsRaw, "default/a", "\xff{", "", given{schema.KindTool, "a", "", "", "", nil}},
-		"a record of a later version":  {events.ToolsRaw, "default/a", `{"schema":99}`, "", given{schema.KindTool, "a", "", "", "", nil}},
-		"a record that is not kept":    {events.ToolsRaw, "default/a", "", "", given{schema.KindTool, "a", "", "", "", nil}},
-		"a search":                     {events.Searches, "default/a", `{"query":"a"}`, "/query", given{}},
-		"a record without an entity":   {events.ToolsRaw, "a", `{}`, "", given{}},
-		"a document that is no object": {events.ToolsRaw, "default/a", head + `"raw":null}`, "", given{schema.KindTool, "a", "p", "mcp", "", nil}},
+		"a text":                       {events.ToolsRaw, "default/a", head + `"raw":"Books a\nroom."}`, "/raw", Contents{schema.KindTool, "a", "p", "mcp", "Books a\nroom.", nil}},
+		"a provider":                   {events.ToolsRaw, "default/\x1fp", `{"tenant":"default","kind":"provider","id":"p","revision":7,"op":"upsert","format":"provider","raw":{}}`, "", Contents{schema.KindProvider, "p", "", "provider", "{}", nil}},
+		"a delete":                     {events.ToolsRaw, "default/a", `{"tenant":"default","kind":"tool","id":"a","revision":7,"op":"delete"}`, "", Contents{schema.KindTool, "a", "", "", "", nil}},
+		"another tool":                 {events.ToolsRaw, "default/b", head + `"raw":` + tool + `}`, "/raw", Contents{schema.KindTool, "b", "", "", "", nil}},
+		"a record that is broken":      {events.ToolsRaw, "default/a", "{\n \"é\": oh}", "", Contents{schema.KindTool, "a", "", "", "", &Location{"", 2, 7}}},
+		"a record that is cut off":     {events.ToolsRaw, "default/a", `{"a`, "", Contents{schema.KindTool, "a", "", "", "", &Location{"", 1, 3}}},
+		"a record that is no text":     {events.ToolsRaw, "default/a", "\xff{", "", Contents{schema.KindTool, "a", "", "", "", nil}},
+		"a record of a later version":  {events.ToolsRaw, "default/a", `{"schema":99}`, "", Contents{schema.KindTool, "a", "", "", "", nil}},
+		"a record that is not kept":    {events.ToolsRaw, "default/a", "", "", Contents{schema.KindTool, "a", "", "", "", nil}},
+		"a search":                     {events.Searches, "default/a", `{"query":"a"}`, "/query", Contents{}},
+		"a record without an entity":   {events.ToolsRaw, "a", `{}`, "", Contents{}},
+		"a document that is no object": {events.ToolsRaw, "default/a", head + `"raw":null}`, "", Contents{schema.KindTool, "a", "p", "mcp", "", nil}},
 	} {
-		got := givenBy(events.DeadLetter{Topic: c.topic, Key: c.key, Original: []byte(c.record), Path: c.path})
+		got := contentsOf(events.DeadLetter{Topic: c.topic, Key: c.key, Original: []byte(c.record), Path: c.path})
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v %+v, want %+v %+v", name, got, got.Location, c.want, c.want.Location)
 		}

@@ -81,7 +81,7 @@ type reasonCount struct {
 // whole is a letter with what it holds.
 type whole struct {
 	Letter
-	given
+	Contents
 	Headers  map[string]string `json:"headers,omitempty" doc:"The record's headers."`
 	Original []byte            `json:"original,omitempty" doc:"The record's bytes, in base64; absent once the letter is closed."`
 	Text     string            `json:"text,omitempty" doc:"The record's bytes as they are, where they are text."`
@@ -158,7 +158,7 @@ func (s *Store) show(ctx context.Context, in *idInput) (*showOutput, error) {
 	if err != nil {
 		return nil, s.problem(ctx, err)
 	}
-	out := whole{Letter: newLetter(l, 0, 0), given: givenBy(l), Headers: l.Headers, Original: l.Original}
+	out := whole{Letter: newLetter(l, 0, 0), Contents: contentsOf(l), Headers: l.Headers, Original: l.Original}
 	out.Detail = l.Detail
 	if utf8.Valid(l.Original) {
 		out.Text = string(l.Original)

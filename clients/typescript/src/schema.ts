@@ -522,6 +522,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/providers/{id}/revisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the last changes of a provider
+         * @description The last 20 that the caller may find, as far as they are kept. Those of a deleted provider are shown to operators. Needs the role reader.
+         */
+        get: operations["list-provider-revisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/providers/{id}/revisions/{revision}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show one change of a provider, and what differs from another
+         * @description Needs the role reader.
+         */
+        get: operations["get-provider-revision"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/providers:quarantine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put a provider into quarantine
+         * @description Whatever it says now and later, until it is released: it is flagged quarantined-by-operator and kept out of answers. A delete does not end that: the provider is in quarantine when it comes back within a month. The same again is answered with 200. Needs the role operator.
+         */
+        post: operations["quarantine-provider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/providers:release": {
         parameters: {
             query?: never;
@@ -1102,6 +1162,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tools/{id}/revisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the last changes of a tool
+         * @description The last 20 that the caller may find, as far as they are kept. Those of a deleted tool are shown to operators. Needs the role reader.
+         */
+        get: operations["list-tool-revisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tools/{id}/revisions/{revision}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show one change of a tool, and what differs from another
+         * @description Needs the role reader.
+         */
+        get: operations["get-tool-revision"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tools/{id}:call": {
         parameters: {
             query?: never;
@@ -1156,6 +1256,26 @@ export interface paths {
          * @description Needs the role reader.
          */
         post: operations["describe-tools"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tools:quarantine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put a tool into quarantine
+         * @description Whatever it says now and later, until it is released: it is flagged quarantined-by-operator and kept out of answers. A delete does not end that: the tool is in quarantine when it comes back within a month. The same again is answered with 200. Needs the role operator.
+         */
+        post: operations["quarantine-tool"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1449,7 +1569,7 @@ export interface components {
             policy?: string;
             /** @description Hash of the record before it in the chain. */
             prev?: string;
-            /** @description Of a denial. */
+            /** @description Of a denial; of a quarantine, as the caller gave it. */
             reason?: string;
             /** @description Of the caller. */
             role?: string;
@@ -1758,11 +1878,17 @@ export interface components {
             attempts: number;
             /** @description The error, in words; lists cut it short. */
             detail: string;
+            /** @description The raw document as it was given: JSON with its members on lines of their own, or a text. Absent where the record holds none that can be read. */
+            document?: string;
+            /** @description Its id. */
+            entity?: string;
             /**
              * Format: date-time
              * @description When it failed last.
              */
             failed: string;
+            /** @description Format of the document. */
+            format?: string;
             /** @description The record's headers. */
             headers?: {
                 [key: string]: string;
@@ -1770,8 +1896,13 @@ export interface components {
             id: string;
             /** @description The record's key, tenant/id. */
             key: string;
+            /** @description tool or provider: what the record is about; absent where it is about neither. */
+            kind?: components["schemas"]["Kind"];
+            location?: components["schemas"]["DeadLetterLocation"];
             /** @description The record's bytes, in base64; absent once the letter is closed. */
             original?: string;
+            /** @description Provider that the tool belongs to. */
+            provider?: string;
             /** @description A stable word. */
             reason: string;
             /**
@@ -1790,6 +1921,20 @@ export interface components {
             text?: string;
             /** @description Where the record came from, and where a replay puts it. */
             topic: string;
+        };
+        DeadLetterLocation: {
+            /**
+             * Format: int64
+             * @description Character in the line, from 1.
+             */
+            column?: number;
+            /**
+             * Format: int64
+             * @description Line in document, in text where there is no document: from 1.
+             */
+            line?: number;
+            /** @description JSON pointer (RFC 6901) into document; absent of a text. */
+            pointer?: string;
         };
         DeadLetterPage: {
             /** @description Of the next page; absent on the last. */
@@ -2992,6 +3137,11 @@ export interface components {
             /** Format: int64 */
             tools: number;
         };
+        QuarantineRequest: {
+            id: string;
+            /** @description Why, for the audit log. */
+            reason?: string;
+        };
         Question: {
             /** @description That the caller can provide, name to meaning, as in a search. */
             arguments?: {
@@ -3144,6 +3294,78 @@ export interface components {
             to: number;
             /** @description Clear_owner, extended_list, other_owner, component, over_component or truncated */
             why?: string;
+        };
+        Revision: {
+            /**
+             * Format: date-time
+             * @description When that was.
+             */
+            accepted: string;
+            /** @description Fields that differ from the document before: name, title, description, parameters, response, examples or tags. Empty where none is known. */
+            changed: string[];
+            /** @description It is what searches see. */
+            current: boolean;
+            /** @description Of the raw document. */
+            format?: string;
+            /** @description Of the raw document's canonical JSON. */
+            hash?: string;
+            /**
+             * @description What it did.
+             * @enum {string}
+             */
+            op: "put" | "delete";
+            /**
+             * Format: int64
+             * @description Of the change: higher is newer.
+             */
+            revision: number;
+            /** @description The source that it was read from; absent where it was sent. */
+            source?: string;
+            /**
+             * Format: int64
+             * @description The source's own version.
+             */
+            source_version?: number;
+        };
+        RevisionDetail: {
+            /**
+             * Format: date-time
+             * @description When that was.
+             */
+            accepted: string;
+            /**
+             * Format: int64
+             * @description The revision that it is compared with; absent where there is none.
+             */
+            against?: number;
+            /** @description Where the documents of the two differ. */
+            differences: components["schemas"]["RevisionDifference"][];
+            /** @description As rules make it now, without a language model. */
+            document?: components["schemas"]["Document"];
+            /**
+             * @description What it did.
+             * @enum {string}
+             */
+            op: "put" | "delete";
+            /** @description The document as its source had it. */
+            raw?: unknown;
+            /**
+             * Format: int64
+             * @description Of the change: higher is newer.
+             */
+            revision: number;
+        };
+        RevisionDifference: {
+            /** @description Absent where it is gone. */
+            after?: unknown;
+            /** @description Absent where it is new. */
+            before?: unknown;
+            /** @description JSON pointer into the document, of what is gone into the one before. */
+            path: string;
+        };
+        RevisionList: {
+            /** @description Newest first. */
+            revisions: components["schemas"]["Revision"][];
         };
         Sample: {
             /**
@@ -5434,6 +5656,129 @@ export interface operations {
             507: components["responses"]["InsufficientStorage"];
         };
     };
+    "list-provider-revisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id, percent-encoded. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevisionList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-provider-revision": {
+        parameters: {
+            query?: {
+                /** @description Revision to compare it with; that before it when absent. */
+                against?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id, percent-encoded. */
+                id: string;
+                /** @description Which one. */
+                revision: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevisionDetail"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "quarantine-provider": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QuarantineRequest"];
+            };
+        };
+        responses: {
+            /** @description It is in quarantine already */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeResult"];
+                };
+            };
+            /** @description Accepted */
+            202: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
     "release-provider": {
         parameters: {
             query?: never;
@@ -6815,6 +7160,77 @@ export interface operations {
             507: components["responses"]["InsufficientStorage"];
         };
     };
+    "list-tool-revisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id, percent-encoded. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevisionList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "get-tool-revision": {
+        parameters: {
+            query?: {
+                /** @description Revision to compare it with; that before it when absent. */
+                against?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id, percent-encoded. */
+                id: string;
+                /** @description Which one. */
+                revision: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevisionDetail"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     "call-tool": {
         parameters: {
             query?: never;
@@ -6950,6 +7366,58 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "quarantine-tool": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QuarantineRequest"];
+            };
+        };
+        responses: {
+            /** @description It is in quarantine already */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeResult"];
+                };
+            };
+            /** @description Accepted */
+            202: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     "release-tool": {

@@ -30,6 +30,7 @@ from .dead_letter_decisions import DeadLetterDecisions
 from .dead_letter_detail import DeadLetterDetail
 from .dead_letter_detail_headers import DeadLetterDetailHeaders
 from .dead_letter_detail_state import DeadLetterDetailState
+from .dead_letter_location import DeadLetterLocation
 from .dead_letter_page import DeadLetterPage
 from .dead_letter_reason import DeadLetterReason
 from .dead_letter_state import DeadLetterState
@@ -129,6 +130,7 @@ from .proposed_source_deletes import ProposedSourceDeletes
 from .provenance import Provenance
 from .provider_page import ProviderPage
 from .provider_size import ProviderSize
+from .quarantine_request import QuarantineRequest
 from .question import Question
 from .question_arguments import QuestionArguments
 from .questions import Questions
@@ -144,6 +146,12 @@ from .replaced_grants import ReplacedGrants
 from .replica import Replica
 from .reranking import Reranking
 from .reranking_algorithm import RerankingAlgorithm
+from .revision import Revision
+from .revision_detail import RevisionDetail
+from .revision_detail_op import RevisionDetailOp
+from .revision_difference import RevisionDifference
+from .revision_list import RevisionList
+from .revision_op import RevisionOp
 from .sample import Sample
 from .score_part import ScorePart
 from .search_plainly_as import SearchPlainlyAs
@@ -273,6 +281,7 @@ __all__ = (
     "DeadLetterDetail",
     "DeadLetterDetailHeaders",
     "DeadLetterDetailState",
+    "DeadLetterLocation",
     "DeadLetterPage",
     "DeadLetterReason",
     "DeadLetterState",
@@ -372,6 +381,7 @@ __all__ = (
     "Provenance",
     "ProviderPage",
     "ProviderSize",
+    "QuarantineRequest",
     "Question",
     "QuestionArguments",
     "Questions",
@@ -387,6 +397,12 @@ __all__ = (
     "Replica",
     "Reranking",
     "RerankingAlgorithm",
+    "Revision",
+    "RevisionDetail",
+    "RevisionDetailOp",
+    "RevisionDifference",
+    "RevisionList",
+    "RevisionOp",
     "Sample",
     "ScorePart",
     "SearchPlainlyAs",

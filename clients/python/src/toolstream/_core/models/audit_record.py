@@ -44,7 +44,7 @@ class AuditRecord:
         path (str | Unset): What was called, without parameters.
         policy (str | Unset): Version of the policy that decided.
         prev (str | Unset): Hash of the record before it in the chain.
-        reason (str | Unset): Of a denial.
+        reason (str | Unset): Of a denial; of a quarantine, as the caller gave it.
         role (str | Unset): Of the caller.
         sealed (str | Unset): The private fields: a nonce of 12 bytes and what AES-256-GCM makes of them.
         search (str | Unset): Id of the search.
