@@ -427,9 +427,7 @@ func TestAStreamEndsWithItsCredentialAndItsTenant(t *testing.T) {
 				if name == "demoted" {
 					return
 				}
-				if a = serve(handler, request()); a.over() {
-					t.Error("it was answered at once")
-				}
+				a = serve(handler, request())
 				synctest.Wait()
 				if !a.over() || a.Code == http.StatusOK {
 					t.Errorf("a new one is answered %d", a.Code)

@@ -66,22 +66,20 @@ func (r *room) count() int {
 func (r *room) join(l *listener) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	missing := false
 	for _, event := range []string{EventStatus, EventSample, EventDeadLetters, EventSources, EventWeights} {
 		if !l.caller.Role.Includes(needs[event]) {
 			continue
 		}
-		if state, known := r.present[event]; known {
+		switch state, known := r.present[event]; {
+		case known:
 			l.frames <- state // there is room for all of them
-		} else {
-			missing = true
+		case event == EventStatus:
+			ring(r.report)
+		case event != EventSample: // which comes when there is one
+			ring(r.look)
 		}
 	}
 	r.listeners[l] = true
-	if missing {
-		ring(r.look)
-		ring(r.report)
-	}
 }
 
 func ring(bell chan struct{}) {
