@@ -109,7 +109,8 @@ func TestEveryEventIsAsTheDocumentSays(t *testing.T) {
 	e, _ := up(t, emptyFolder(t))
 	api, _ := httpserver.NewAPI("test")
 	e.live.Routes(api)
-	items := api.OpenAPI().Paths["/v1/stream"].Get.Responses["200"].Content[httpserver.EventStream].Schema.Items.OneOf
+	described := api.OpenAPI().Paths["/v1/stream"].Get.Responses["200"].Content[httpserver.EventStream].Schema
+	items := described.Extensions["contentSchema"].(*huma.Schema).OneOf
 	l := listen(t, e.URL(), "")
 	put(t, e, "tides", "Tells when the tide is low.")
 	if w := e.call("PUT", "/v1/sources/harbour", `{"kind":"openapi","url":"http://harbour.invalid/openapi.json"}`); w.Code >= 300 {

@@ -39,6 +39,10 @@ func (h *Hub) Routes(api huma.API) {
 	})
 }
 
+// contentSchema says in a schema of texts what they hold (JSON Schema 2020-12, validation,
+// section 8.5).
+const contentSchema = "contentSchema"
+
 // described is the schema of the events.
 func described(types huma.Registry) *huma.Schema {
 	var events []*huma.Schema
@@ -53,7 +57,9 @@ func described(types huma.Registry) *huma.Schema {
 			"event": {Type: huma.TypeString, Enum: []any{of.event}}, "data": types.Schema(of.data, true, ""),
 		}})
 	}
-	return &huma.Schema{Type: huma.TypeArray, Description: "One after the other.", Items: &huma.Schema{OneOf: events}}
+	return &huma.Schema{Type: huma.TypeString, Description: "Events, one after the other: each has a name and data, as one of contentSchema has them.", Extensions: map[string]any{
+		"contentMediaType": httpserver.EventStream, contentSchema: &huma.Schema{OneOf: events},
+	}}
 }
 
 // serve sends events until the stream ends, and returns why it did.
