@@ -17,7 +17,7 @@ class Route {
 
   /** Changes the address without a new entry in the history. */
   replace(path: string[], query: Query = {}) {
-    history.replaceState(null, "", href(path, query));
+    history.replaceState(history.state, "", href(path, query));
     this.#read();
   }
 
