@@ -52,7 +52,13 @@ var address = regexp.MustCompile(`toolstream .*listens.*(http://127\.0\.0\.1:\d+
 // once it is ready. The process is killed when the test ends.
 func Start(t testing.TB, bin, data string, args ...string) *Process {
 	t.Helper()
-	p, err := Try(t, bin, data, args...)
+	return StartIn(t, bin, data, nil, args...)
+}
+
+// StartIn is Start with env, of KEY=VALUE, added to the environment of the process.
+func StartIn(t testing.TB, bin, data string, env []string, args ...string) *Process {
+	t.Helper()
+	p, err := run(t, bin, env, append(upOn(data), args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,34 @@
+// The server is killed while pages are open: they say so, keep what they show, come back by
+// themselves, and show what is new.
+import { ask, browse, check, connection, given, go, open, settled, visitor } from "./lib.mjs";
+
+await browse(async (browser) => {
+  const context = await visitor(browser);
+  const [overview, tools] = [await open(context), await open(context)];
+  await check("before", async () => {
+    await go(overview, "", "Overview");
+    await go(tools, "tools", "Tools");
+    for (const page of [overview, tools]) await connection(page, "live").waitFor();
+  });
+  await check("the server is killed", async (problems) => {
+    await ask("kill");
+    for (const page of [overview, tools]) await connection(page, "disconnected").waitFor();
+    if ((await tools.getByRole("list", { name: "Providers" }).getByRole("link").count()) === 0) problems.push("what was shown is gone");
+  });
+  await check("the server is back", async () => {
+    await ask("start");
+    for (const page of [overview, tools]) {
+      await connection(page, "live").waitFor();
+      await settled(page);
+    }
+  });
+  await check("what is new is shown", async (problems) => {
+    await ask("add");
+    await tools.getByPlaceholder("Filter providers").fill("reborn");
+    await tools.getByRole("list", { name: "Providers" }).getByRole("link", { name: "reborn" }).waitFor();
+    for (const page of [overview, tools]) {
+      // That the server was away stands in the console of the browser, and is what happened.
+      problems.push(...page.problems.filter((p) => !/ERR_(CONNECTION_|EMPTY_RESPONSE|INCOMPLETE_CHUNKED|NETWORK_)|: 503$/.test(p)));
+    }
+  });
+});
