@@ -6848,31 +6848,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": ({
-                        data: components["schemas"]["Status"];
-                        /** @enum {string} */
-                        event: "status";
-                    } | {
-                        data: components["schemas"]["Sample"];
-                        /** @enum {string} */
-                        event: "sample";
-                    } | {
-                        data: components["schemas"]["ToolsEvent"];
-                        /** @enum {string} */
-                        event: "tools";
-                    } | {
-                        data: components["schemas"]["DeadLettersEvent"];
-                        /** @enum {string} */
-                        event: "dead_letters";
-                    } | {
-                        data: components["schemas"]["SourcesEvent"];
-                        /** @enum {string} */
-                        event: "sources";
-                    } | {
-                        data: components["schemas"]["WeightsEvent"];
-                        /** @enum {string} */
-                        event: "weights";
-                    })[];
+                    "text/event-stream": string;
                 };
             };
             401: components["responses"]["Unauthorized"];

@@ -221,30 +221,6 @@ from .tools_event import ToolsEvent
 from .trial_figures import TrialFigures
 from .trial_point import TrialPoint
 from .usage_page import UsagePage
-from .watch_changes_response_200_item_type_0 import WatchChangesResponse200ItemType0
-from .watch_changes_response_200_item_type_0_event import (
-    WatchChangesResponse200ItemType0Event,
-)
-from .watch_changes_response_200_item_type_1 import WatchChangesResponse200ItemType1
-from .watch_changes_response_200_item_type_1_event import (
-    WatchChangesResponse200ItemType1Event,
-)
-from .watch_changes_response_200_item_type_2 import WatchChangesResponse200ItemType2
-from .watch_changes_response_200_item_type_2_event import (
-    WatchChangesResponse200ItemType2Event,
-)
-from .watch_changes_response_200_item_type_3 import WatchChangesResponse200ItemType3
-from .watch_changes_response_200_item_type_3_event import (
-    WatchChangesResponse200ItemType3Event,
-)
-from .watch_changes_response_200_item_type_4 import WatchChangesResponse200ItemType4
-from .watch_changes_response_200_item_type_4_event import (
-    WatchChangesResponse200ItemType4Event,
-)
-from .watch_changes_response_200_item_type_5 import WatchChangesResponse200ItemType5
-from .watch_changes_response_200_item_type_5_event import (
-    WatchChangesResponse200ItemType5Event,
-)
 from .weights import Weights
 from .weights_event import WeightsEvent
 from .weights_features import WeightsFeatures
@@ -472,18 +448,6 @@ __all__ = (
     "TrialFigures",
     "TrialPoint",
     "UsagePage",
-    "WatchChangesResponse200ItemType0",
-    "WatchChangesResponse200ItemType0Event",
-    "WatchChangesResponse200ItemType1",
-    "WatchChangesResponse200ItemType1Event",
-    "WatchChangesResponse200ItemType2",
-    "WatchChangesResponse200ItemType2Event",
-    "WatchChangesResponse200ItemType3",
-    "WatchChangesResponse200ItemType3Event",
-    "WatchChangesResponse200ItemType4",
-    "WatchChangesResponse200ItemType4Event",
-    "WatchChangesResponse200ItemType5",
-    "WatchChangesResponse200ItemType5Event",
     "Weights",
     "WeightsEvent",
     "WeightsFeatures",

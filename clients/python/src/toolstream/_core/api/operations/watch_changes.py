@@ -6,24 +6,6 @@ import httpx
 from ... import errors
 from ...client import AuthenticatedClient, Client
 from ...models.problem import Problem
-from ...models.watch_changes_response_200_item_type_0 import (
-    WatchChangesResponse200ItemType0,
-)
-from ...models.watch_changes_response_200_item_type_1 import (
-    WatchChangesResponse200ItemType1,
-)
-from ...models.watch_changes_response_200_item_type_2 import (
-    WatchChangesResponse200ItemType2,
-)
-from ...models.watch_changes_response_200_item_type_3 import (
-    WatchChangesResponse200ItemType3,
-)
-from ...models.watch_changes_response_200_item_type_4 import (
-    WatchChangesResponse200ItemType4,
-)
-from ...models.watch_changes_response_200_item_type_5 import (
-    WatchChangesResponse200ItemType5,
-)
 from ...types import Response
 
 
@@ -39,95 +21,9 @@ def _get_kwargs() -> dict[str, Any]:
 
 def _parse_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> (
-    Problem
-    | list[
-        WatchChangesResponse200ItemType0
-        | WatchChangesResponse200ItemType1
-        | WatchChangesResponse200ItemType2
-        | WatchChangesResponse200ItemType3
-        | WatchChangesResponse200ItemType4
-        | WatchChangesResponse200ItemType5
-    ]
-    | None
-):
+) -> Problem | str | None:
     if response.status_code == 200:
-        response_200 = []
-        _response_200 = response.text
-        for response_200_item_data in _response_200:
-
-            def _parse_response_200_item(
-                data: object,
-            ) -> (
-                WatchChangesResponse200ItemType0
-                | WatchChangesResponse200ItemType1
-                | WatchChangesResponse200ItemType2
-                | WatchChangesResponse200ItemType3
-                | WatchChangesResponse200ItemType4
-                | WatchChangesResponse200ItemType5
-            ):
-                try:
-                    if not isinstance(data, dict):
-                        raise TypeError()
-                    response_200_item_type_0 = (
-                        WatchChangesResponse200ItemType0.from_dict(data)
-                    )
-
-                    return response_200_item_type_0
-                except (TypeError, ValueError, AttributeError, KeyError):
-                    pass
-                try:
-                    if not isinstance(data, dict):
-                        raise TypeError()
-                    response_200_item_type_1 = (
-                        WatchChangesResponse200ItemType1.from_dict(data)
-                    )
-
-                    return response_200_item_type_1
-                except (TypeError, ValueError, AttributeError, KeyError):
-                    pass
-                try:
-                    if not isinstance(data, dict):
-                        raise TypeError()
-                    response_200_item_type_2 = (
-                        WatchChangesResponse200ItemType2.from_dict(data)
-                    )
-
-                    return response_200_item_type_2
-                except (TypeError, ValueError, AttributeError, KeyError):
-                    pass
-                try:
-                    if not isinstance(data, dict):
-                        raise TypeError()
-                    response_200_item_type_3 = (
-                        WatchChangesResponse200ItemType3.from_dict(data)
-                    )
-
-                    return response_200_item_type_3
-                except (TypeError, ValueError, AttributeError, KeyError):
-                    pass
-                try:
-                    if not isinstance(data, dict):
-                        raise TypeError()
-                    response_200_item_type_4 = (
-                        WatchChangesResponse200ItemType4.from_dict(data)
-                    )
-
-                    return response_200_item_type_4
-                except (TypeError, ValueError, AttributeError, KeyError):
-                    pass
-                if not isinstance(data, dict):
-                    raise TypeError()
-                response_200_item_type_5 = WatchChangesResponse200ItemType5.from_dict(
-                    data
-                )
-
-                return response_200_item_type_5
-
-            response_200_item = _parse_response_200_item(response_200_item_data)
-
-            response_200.append(response_200_item)
-
+        response_200 = response.text
         return response_200
 
     if response.status_code == 401:
@@ -168,17 +64,7 @@ def _parse_response(
 
 def _build_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Response[
-    Problem
-    | list[
-        WatchChangesResponse200ItemType0
-        | WatchChangesResponse200ItemType1
-        | WatchChangesResponse200ItemType2
-        | WatchChangesResponse200ItemType3
-        | WatchChangesResponse200ItemType4
-        | WatchChangesResponse200ItemType5
-    ]
-]:
+) -> Response[Problem | str]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -190,17 +76,7 @@ def _build_response(
 def sync_detailed(
     *,
     client: AuthenticatedClient,
-) -> Response[
-    Problem
-    | list[
-        WatchChangesResponse200ItemType0
-        | WatchChangesResponse200ItemType1
-        | WatchChangesResponse200ItemType2
-        | WatchChangesResponse200ItemType3
-        | WatchChangesResponse200ItemType4
-        | WatchChangesResponse200ItemType5
-    ]
-]:
+) -> Response[Problem | str]:
     """Tell what changes, as it does
 
      Server-sent events, without an end; the data of each is JSON. The first ones tell the present state,
@@ -214,7 +90,7 @@ def sync_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Problem | list[WatchChangesResponse200ItemType0 | WatchChangesResponse200ItemType1 | WatchChangesResponse200ItemType2 | WatchChangesResponse200ItemType3 | WatchChangesResponse200ItemType4 | WatchChangesResponse200ItemType5]]
+        Response[Problem | str]
     """
 
     kwargs = _get_kwargs()
@@ -229,18 +105,7 @@ def sync_detailed(
 def sync(
     *,
     client: AuthenticatedClient,
-) -> (
-    Problem
-    | list[
-        WatchChangesResponse200ItemType0
-        | WatchChangesResponse200ItemType1
-        | WatchChangesResponse200ItemType2
-        | WatchChangesResponse200ItemType3
-        | WatchChangesResponse200ItemType4
-        | WatchChangesResponse200ItemType5
-    ]
-    | None
-):
+) -> Problem | str | None:
     """Tell what changes, as it does
 
      Server-sent events, without an end; the data of each is JSON. The first ones tell the present state,
@@ -254,7 +119,7 @@ def sync(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Problem | list[WatchChangesResponse200ItemType0 | WatchChangesResponse200ItemType1 | WatchChangesResponse200ItemType2 | WatchChangesResponse200ItemType3 | WatchChangesResponse200ItemType4 | WatchChangesResponse200ItemType5]
+        Problem | str
     """
 
     return sync_detailed(
@@ -265,17 +130,7 @@ def sync(
 async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
-) -> Response[
-    Problem
-    | list[
-        WatchChangesResponse200ItemType0
-        | WatchChangesResponse200ItemType1
-        | WatchChangesResponse200ItemType2
-        | WatchChangesResponse200ItemType3
-        | WatchChangesResponse200ItemType4
-        | WatchChangesResponse200ItemType5
-    ]
-]:
+) -> Response[Problem | str]:
     """Tell what changes, as it does
 
      Server-sent events, without an end; the data of each is JSON. The first ones tell the present state,
@@ -289,7 +144,7 @@ async def asyncio_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Problem | list[WatchChangesResponse200ItemType0 | WatchChangesResponse200ItemType1 | WatchChangesResponse200ItemType2 | WatchChangesResponse200ItemType3 | WatchChangesResponse200ItemType4 | WatchChangesResponse200ItemType5]]
+        Response[Problem | str]
     """
 
     kwargs = _get_kwargs()
@@ -302,18 +157,7 @@ async def asyncio_detailed(
 async def asyncio(
     *,
     client: AuthenticatedClient,
-) -> (
-    Problem
-    | list[
-        WatchChangesResponse200ItemType0
-        | WatchChangesResponse200ItemType1
-        | WatchChangesResponse200ItemType2
-        | WatchChangesResponse200ItemType3
-        | WatchChangesResponse200ItemType4
-        | WatchChangesResponse200ItemType5
-    ]
-    | None
-):
+) -> Problem | str | None:
     """Tell what changes, as it does
 
      Server-sent events, without an end; the data of each is JSON. The first ones tell the present state,
@@ -327,7 +171,7 @@ async def asyncio(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Problem | list[WatchChangesResponse200ItemType0 | WatchChangesResponse200ItemType1 | WatchChangesResponse200ItemType2 | WatchChangesResponse200ItemType3 | WatchChangesResponse200ItemType4 | WatchChangesResponse200ItemType5]
+        Problem | str
     """
 
     return (

@@ -1,1 +1,0 @@
-import{M as e,P as t}from"./disclose-version-C6owr1ri.js";import{t as n}from"./Page-DnufR5bP.js";var r=t(`<p class="muted">This page is being built.</p>`);function i(t){n(t,{title:`Search`,children:(t,n)=>{var i=r();e(t,i)},$$slots:{default:!0}})}export{i as default};
