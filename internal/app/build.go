@@ -11,11 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/adapter/trainerstore"
-	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/deadletter"
 	"github.com/toolstream/toolstream/internal/embedding"
@@ -23,7 +20,6 @@ import (
 	"github.com/toolstream/toolstream/internal/indexmgr"
 	"github.com/toolstream/toolstream/internal/live"
 	"github.com/toolstream/toolstream/internal/policy"
-	"github.com/toolstream/toolstream/internal/registry"
 	"github.com/toolstream/toolstream/internal/revisions"
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/snapshot"
@@ -31,7 +27,6 @@ import (
 	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/internal/tenants"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/services/calls"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/query"
@@ -132,13 +127,7 @@ func (p *process) buildIngest(context.Context) error {
 		}
 		return nil
 	})
-	p.routes[IngestService] = func(api huma.API) {
-		ingest.Routes(api, p.ingest)
-		sources.Routes(api, p.sources)
-		deadletter.Routes(api, p.dead, p.ingest)
-		audit.Routes(api, p.records)
-		tenants.Routes(api, p.tenants)
-	}
+	p.routes[IngestService] = p.ingestRoutes
 	return nil
 }
 
@@ -255,18 +244,7 @@ func (p *process) buildQuery(ctx context.Context) error {
 	if p.apart {
 		p.ready = append(p.ready, p.indexes.Ready)
 	}
-	p.routes[QueryService] = func(api huma.API) {
-		query.Routes(api, p.query)
-		calls.Routes(api, p.calls)
-		p.reporter.Routes(api)
-		p.live.Routes(api)
-		p.indexes.Routes(api)
-		(&policy.API{Store: p.policy, Tools: p.query.Tools}).Routes(api)
-		p.pins().Routes(api)
-		p.limitReport().Routes(api)
-		p.questions().Routes(api)
-		(&registry.Registry{Sources: p.reporter.Sources, Providers: p.query}).Routes(api)
-	}
+	p.routes[QueryService] = p.queryRoutes
 	return p.answer(natsadapter.Config{
 		Name: "toolstream-query", Subject: p.nats.subject(searchSubject),
 		Description: "Finds tools: the request and answer of POST /v1/search.",
@@ -382,6 +360,7 @@ func (p *process) buildTrainer(ctx context.Context) error {
 	p.services = append(p.services,
 		rungroup.New("trainer", func(ctx context.Context) error { return work(ctx, service.Run) }),
 		rungroup.New("searched model", func(ctx context.Context) error { return p.indexes.Tell(ctx, service) }))
-	p.routes[TrainerService] = func(api huma.API) { trainer.Routes(api, service) }
+	p.trainer = service
+	p.routes[TrainerService] = p.trainerRoutes
 	return nil
 }

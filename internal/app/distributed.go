@@ -14,23 +14,9 @@ import (
 	"github.com/toolstream/toolstream/internal/adapter/kafka"
 	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
 	"github.com/toolstream/toolstream/internal/adapter/weaviate"
-	"github.com/toolstream/toolstream/internal/audit"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/deadletter"
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/indexmgr"
-	"github.com/toolstream/toolstream/internal/live"
-	"github.com/toolstream/toolstream/internal/policy"
-	"github.com/toolstream/toolstream/internal/questions"
-	"github.com/toolstream/toolstream/internal/registry"
 	"github.com/toolstream/toolstream/internal/rungroup"
 	"github.com/toolstream/toolstream/internal/status"
-	"github.com/toolstream/toolstream/internal/tenants"
-	"github.com/toolstream/toolstream/services/calls"
-	"github.com/toolstream/toolstream/services/ingest"
-	"github.com/toolstream/toolstream/services/ingest/sources"
-	"github.com/toolstream/toolstream/services/query"
-	"github.com/toolstream/toolstream/services/trainer"
 )
 
 // Served is one service, or several, of a deployment in which they meet on
@@ -182,25 +168,9 @@ type peer struct {
 // peers are the services that other processes run, and requests are forwarded to.
 func (s *Served) peers() []peer {
 	all := []peer{
-		{IngestService, s.cfg.Peers.Ingest, func(api huma.API) {
-			ingest.Routes(api, nil)
-			sources.Routes(api, nil)
-			deadletter.Routes(api, nil, nil)
-			audit.Routes(api, nil)
-			tenants.Routes(api, nil)
-		}},
-		{QueryService, s.cfg.Peers.Query, func(api huma.API) {
-			query.Routes(api, nil)
-			calls.Routes(api, nil)
-			(*status.Reporter)(nil).Routes(api)
-			(*live.Hub)(nil).Routes(api)
-			(*indexmgr.Manager)(nil).Routes(api)
-			(*registry.Registry)(nil).Routes(api)
-			(*policy.API)(nil).Routes(api)
-			(*httpserver.LimitReport)(nil).Routes(api)
-			(*questions.API)(nil).Routes(api)
-		}},
-		{TrainerService, s.cfg.Peers.Trainer, func(api huma.API) { trainer.Routes(api, nil) }},
+		{IngestService, s.cfg.Peers.Ingest, s.ingestRoutes},
+		{QueryService, s.cfg.Peers.Query, s.queryRoutes},
+		{TrainerService, s.cfg.Peers.Trainer, s.trainerRoutes},
 	}
 	return slices.DeleteFunc(all, func(p peer) bool { return s.serves(p.name) || p.address == "" })
 }

@@ -41,6 +41,7 @@ import (
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/trainer"
 	"github.com/toolstream/toolstream/web"
 )
 
@@ -111,6 +112,7 @@ type process struct {
 	tenants  *tenants.Service  // nil: ingest does not run here
 	query    *query.Service    // nil: it does not run here
 	calls    *calls.Service    // nil without query
+	trainer  *trainer.Service  // nil: it does not run here
 	policy   *policy.Store     // nil: there is no authentication, or nothing is searched
 	reporter *status.Reporter  // nil where nothing is searched
 	live     *live.Hub         // nil where nothing is searched
