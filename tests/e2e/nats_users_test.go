@@ -19,6 +19,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nkeys"
 
+	"github.com/toolstream/toolstream/internal/pins"
+	"github.com/toolstream/toolstream/internal/questions"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -131,6 +133,8 @@ func TestEachUserOfNATSHasWhatItNeeds(t *testing.T) {
 	agree(t, d)
 	queries, right := labelled(t)
 	(&session{t: t, p: d.Front(), wanted: right}).learn(queries) // weights of the trainer reach the queries
+	fillOne(t, &d.Front().Client, "/v1/pins", pins.Pins{Tools: []string{}})
+	fillOne(t, &d.Front().Client, "/v1/questions", questions.Questions{Version: "0", Questions: []questions.Question{}})
 	for _, name := range d.Replicas() {
 		for line := range strings.Lines(d.Replica(name).Log()) {
 			if strings.Contains(strings.ToLower(line), "permissions violation") {
