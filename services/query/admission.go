@@ -85,6 +85,9 @@ func (q *queue) enter(ctx context.Context, caller identity.Caller) (*turn, error
 
 // enterLast waits for a place that no search of a caller wants, for as long as ctx lasts.
 func (q *queue) enterLast(ctx context.Context, caller identity.Caller) (*turn, error) {
+	if err := ctx.Err(); err != nil { // of a free place and a context that is done, select takes any
+		return nil, err
+	}
 	w := &waiter{caller: caller, ready: make(chan struct{})}
 	q.mu.Lock()
 	if q.free > 0 {

@@ -124,6 +124,11 @@ func TestSearchesOfEvaluationsComeLast(t *testing.T) {
 			t.Fatal("the evaluation gets no place that is free")
 		}
 		last.turn.leave()
+		for range 32 {
+			if a := arriveLast(ctx); !errors.Is(a.err, context.Canceled) {
+				t.Fatalf("one that left before it came has %+v", a)
+			}
+		}
 		if a := arriveLast(t.Context()); a.turn == nil || q.free != 0 {
 			t.Errorf("%+v, %d places are free", a, q.free)
 		}
