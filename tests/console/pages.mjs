@@ -2,7 +2,7 @@
 // finds nothing, and nothing is wider than a telephone.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { accessible, at, browse, check, connection, eachTab, given, go, heading, legible, narrow, open, pages, settled, visitor } from "./lib.mjs";
+import { accessible, at, browse, check, connection, each, eachTab, given, go, heading, legible, narrow, open, pages, settled, visitor } from "./lib.mjs";
 
 // Every page, with what brings it into the state that people look at.
 const routes = [
@@ -27,15 +27,9 @@ async function letter(page) {
   await settled(page, "Dead letter");
 }
 
-const atOnce = 2; // pages, as the machine has processors
-
 await browse(async (browser) => {
   const context = await visitor(browser);
-  const left = [...routes];
-  const work = async () => {
-    for (let route; (route = left.shift()); ) await visit(context, route);
-  };
-  await Promise.all(Array.from({ length: given.thorough ? atOnce : 1 }, work));
+  await each(routes, (route) => visit(context, route));
   if (given.thorough) await check("sign-in", (problems) => signIn(browser, problems));
 });
 

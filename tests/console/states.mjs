@@ -1,6 +1,6 @@
 // Every page while nothing is there, while it loads, when the server fails, and for who may
 // not see it.
-import { browse, check, given, go, heading, legible, open, pages, settled, visitor } from "./lib.mjs";
+import { browse, check, each, given, go, heading, legible, open, pages, settled, visitor } from "./lib.mjs";
 
 const api = (url) => url.pathname.startsWith("/v1/") && !url.pathname.startsWith("/v1/session");
 const main = (page) => page.getByRole("main");
@@ -8,13 +8,13 @@ const main = (page) => page.getByRole("main");
 await browse(async (browser) => {
   const context = await visitor(browser);
   const [nothing, reader] = [await visitor(browser, given.empty), await visitor(browser, { token: given.reader })];
-  for (const p of pages) {
+  await each(pages, async (p) => {
     const name = p.path || "overview";
     await check(`${name}: nothing is there`, (problems) => using(nothing, problems, (page) => empty(page, p, problems), given.empty.server));
     await check(`${name}: it loads`, (problems) => using(context, problems, (page) => loading(page, p, problems)));
     await check(`${name}: the server fails`, (problems) => using(context, problems, (page) => failing(page, p, problems)));
     await check(`${name}: for a reader`, (problems) => using(reader, problems, (page) => unpermitted(page, p, problems)));
-  }
+  });
 });
 
 async function using(context, problems, look, server) {
