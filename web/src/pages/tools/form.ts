@@ -110,6 +110,17 @@ export function blank(kind: Field["kind"]): unknown {
 /** A part of a JSON pointer. */
 export const step = (name: string | number) => "/" + String(name).replaceAll("~", "~0").replaceAll("/", "~1");
 
+/** A whole number within a value that is too large to be kept exactly, as 2^53 + 1 is. */
+export function inexact(value: unknown): number | undefined {
+  if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value) ? value : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const v of Object.values(value)) {
+    const found = inexact(v);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 /** A changed copy of an object; undefined takes the member away. */
 export function withMember(of: unknown, name: string, value: unknown): Schema {
   const next = isSchema(of) ? { ...of } : {};
