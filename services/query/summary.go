@@ -15,7 +15,7 @@ import (
 
 type (
 	summaryInput struct {
-		Limit int `query:"limit" default:"50" minimum:"1" maximum:"1000" doc:"Providers that are named, at most: 1 to 1000, 50 by default."`
+		Limit int `query:"limit" default:"50" minimum:"1" maximum:"10000" doc:"Providers that are named, at most: 1 to 10000, 50 by default."`
 	}
 	summaryOutput struct{ Body CatalogueSummary }
 )

@@ -4885,7 +4885,7 @@ export interface operations {
     "summarize-catalogue": {
         parameters: {
             query?: {
-                /** @description Providers that are named, at most: 1 to 1000, 50 by default. */
+                /** @description Providers that are named, at most: 1 to 10000, 50 by default. */
                 limit?: number;
             };
             header?: never;

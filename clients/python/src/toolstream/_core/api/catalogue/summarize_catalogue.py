@@ -95,8 +95,8 @@ def sync_detailed(
      Needs the role reader.
 
     Args:
-        limit (int | Unset): Providers that are named, at most: 1 to 1000, 50 by default. Default:
-            50.
+        limit (int | Unset): Providers that are named, at most: 1 to 10000, 50 by default.
+            Default: 50.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -127,8 +127,8 @@ def sync(
      Needs the role reader.
 
     Args:
-        limit (int | Unset): Providers that are named, at most: 1 to 1000, 50 by default. Default:
-            50.
+        limit (int | Unset): Providers that are named, at most: 1 to 10000, 50 by default.
+            Default: 50.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -154,8 +154,8 @@ async def asyncio_detailed(
      Needs the role reader.
 
     Args:
-        limit (int | Unset): Providers that are named, at most: 1 to 1000, 50 by default. Default:
-            50.
+        limit (int | Unset): Providers that are named, at most: 1 to 10000, 50 by default.
+            Default: 50.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -184,8 +184,8 @@ async def asyncio(
      Needs the role reader.
 
     Args:
-        limit (int | Unset): Providers that are named, at most: 1 to 1000, 50 by default. Default:
-            50.
+        limit (int | Unset): Providers that are named, at most: 1 to 10000, 50 by default.
+            Default: 50.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
