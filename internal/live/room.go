@@ -33,7 +33,6 @@ type room struct {
 	changes   map[schema.Ref]change
 
 	sources map[string]sources.Source // by name, as they were told of last
-	sampled time.Time                 // when the sample was taken that was sent last
 }
 
 // newRoom returns a room that works until it is stopped.
