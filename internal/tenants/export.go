@@ -46,9 +46,8 @@ type value struct {
 }
 
 // Export writes what there is of a tenant as lines of JSON: its documents as they came, then
-// sources, weights and other values, dead letters, searches,
-// feedback and earlier changes. It holds one
-// batch of records in memory at a time.
+// sources, weights and other values, dead letters, searches, feedback and earlier changes. It
+// holds one batch of records in memory at a time.
 func (s *Service) Export(ctx context.Context, tenant string, to io.Writer) error {
 	out := json.NewEncoder(to)
 	out.SetEscapeHTML(false)

@@ -106,8 +106,8 @@ func (c Config) withDefaults() Config {
 // Deps are what the service works with. Optional are: DeadLetters, without which no
 // change counts as dead; Watcher, without which the built-in weights serve; Versions, without
 // which no version of the weights can be named but those and the live ones; Other; Stale;
-// Rewriter; Scorer; Names, without which the names of tools count as texts only; Now, the time of day; and Nonce, without which search ids cannot be
-// guessed.
+// Rewriter; Scorer; Names, without which the names of tools count as texts only; Now, the time
+// of day; and Nonce, without which search ids cannot be guessed.
 type Deps struct {
 	Snapshot
 	Revisions       Revisions
