@@ -232,14 +232,7 @@ func (p *process) buildQuery(ctx context.Context) error {
 	if err := p.buildCalls(known); err != nil {
 		return err
 	}
-	p.live = live.New(live.Deps{
-		Report: p.reporter.Report, Samples: p.reporter.Samples, Scope: p.policy.Scope, Index: func() live.Index { return p.searched().Index },
-		DeadLetters: p.dead.Open, Sources: func(ctx context.Context, tenant string) ([]sources.Source, error) { return known().Public(ctx, tenant) },
-		Weights: func(tenant string) (string, uint64) {
-			return p.query.WeightsVersion(tenant), p.query.WeightsEpoch(tenant)
-		},
-		Closed: p.fences.Erasing, Registerer: p.metrics,
-	})
+	p.live = p.newLive(known)
 	p.run("status", p.reporter.Run)
 	if p.apart {
 		p.ready = append(p.ready, p.indexes.Ready)
@@ -250,6 +243,18 @@ func (p *process) buildQuery(ctx context.Context) error {
 		Description: "Finds tools: the request and answer of POST /v1/search.",
 		Status:      query.Status,
 	}, p.query.Handle)
+}
+
+// newLive makes the stream of what changes, of which known tells the sources.
+func (p *process) newLive(known func() *sources.Service) *live.Hub {
+	return live.New(live.Deps{
+		Report: p.reporter.Report, Samples: p.reporter.Samples, Scope: p.policy.Scope, Index: func() live.Index { return p.searched().Index },
+		DeadLetters: p.dead.Open, Sources: func(ctx context.Context, tenant string) ([]sources.Source, error) { return known().Public(ctx, tenant) },
+		Weights: func(tenant string) (string, uint64) {
+			return p.query.WeightsVersion(tenant), p.query.WeightsEpoch(tenant)
+		},
+		Closed: p.fences.Erasing, Registerer: p.metrics,
+	})
 }
 
 // openPolicy opens the grants. Where everybody is an admin they have no effect.
