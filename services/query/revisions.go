@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -106,9 +107,14 @@ type history struct {
 	revisions []revision
 }
 
+// longestHistories is how long a history may wait for its turn. The documents of the changes of
+// a large tool are seconds of work.
+const longestHistories = 10 * time.Second
+
 // history returns the changes of an entity. Whether the caller may find the entity as it is
 // decides first, and before anything is read, so that what is hidden answers as what is not
 // there. A change is shown where the caller may find what it says.
+// One is made at a time; tenants and callers take turns.
 func (s *Service) history(ctx context.Context, ref schema.Ref) (history, error) {
 	caller := identity.From(ctx)
 	scope, err := s.scope(ctx, caller)
@@ -128,6 +134,14 @@ func (s *Service) history(ctx context.Context, ref schema.Ref) (history, error) 
 	if !there && !(deleted && caller.Role.Includes(identity.Operator)) {
 		return history{}, noEntity(ref)
 	}
+	turn, err := s.histories.enter(ctx, caller)
+	switch {
+	case errors.Is(err, ErrBusy):
+		return history{}, httpserver.Unavailable("too many histories wait for their turn", 1)
+	case err != nil:
+		return history{}, err
+	}
+	defer turn.leave()
 	changes, err := s.deps.Revisions.Of(ctx, ref)
 	if err != nil {
 		s.revising.Note(ctx, s.deps.Logger, err, "query: revisions cannot be read", "")
@@ -140,6 +154,9 @@ func (s *Service) history(ctx context.Context, ref schema.Ref) (history, error) 
 	}
 	shown := false // what a delete has deleted
 	for _, c := range changes {
+		if err := ctx.Err(); err != nil {
+			return history{}, err // nobody waits for it
+		}
 		r := revision{Change: c}
 		if c.Op != events.OpDelete {
 			if err := s.deps.Standardize(ctx, &c); err == nil {

@@ -236,3 +236,40 @@ func TestRevisionsOverHTTP(t *testing.T) {
 		}
 	}
 }
+
+// The documents of many changes are much work: one history is made at a time, a caller's next
+// one waits behind those of others, and none goes on that nobody waits for.
+func TestHistoriesTakeTurns(t *testing.T) {
+	b, f := newRevisionsBench(t)
+	left, leave := context.WithCancel(identity.With(t.Context(), aReader))
+	made := 0
+	standardize := b.deps.Standardize
+	b.deps.Standardize = func(ctx context.Context, c *events.Change) error {
+		made++
+		leave()
+		return standardize(ctx, c)
+	}
+	ref := refOf(testTenant, schema.KindTool, "a/1")
+	if _, err := b.history(left, ref); !errors.Is(err, context.Canceled) || made != 1 {
+		t.Errorf("who has left has %d documents made: %v", made, err)
+	}
+	turn, err := b.histories.enter(t.Context(), aReader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.asked = 0
+	if _, err := b.history(left, ref); !errors.Is(err, context.Canceled) {
+		t.Errorf("waits, and has left: %v", err)
+	}
+	b.histories.held = 2 * longestHistories
+	if got := lines(t, b, aReader, "a/1"); got != "503 too many histories wait for their turn" || f.asked != 0 {
+		t.Errorf("%s; asked %d times", got, f.asked)
+	}
+	if got := lines(t, b, aGuest, "secret"); !strings.HasPrefix(got, "404") {
+		t.Errorf("what is hidden waits: %s", got)
+	}
+	turn.leave()
+	if got := lines(t, b, aReader, "a/1"); !strings.HasPrefix(got, "put7") {
+		t.Errorf("after them: %s", got)
+	}
+}

@@ -147,6 +147,7 @@ type Service struct {
 	impressions *impressions
 	queue       *queue
 	measuring   chan struct{}                // full while a search of an evaluation works
+	histories   *queue                       // of those that make the documents of many changes
 	providers   *lru.Cache[string, []string] // words of providers, by id
 	connections Connections                  // nil: nothing is called here
 
@@ -202,7 +203,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	if s.providers, err = lru.New[string, []string](providersKept); err != nil {
 		return nil, fmt.Errorf("query: %w", err)
 	}
-	s.queue, s.measuring = newQueue(cfg.Places, cfg.MaxWait), make(chan struct{}, 1)
+	s.queue, s.measuring, s.histories = newQueue(cfg.Places, cfg.MaxWait), make(chan struct{}, 1), newQueue(1, longestHistories)
 	m.showQueue(deps.Registerer, s.queue)
 	s.now.Store(first)
 	s.showEpochs(deps.Registerer)
