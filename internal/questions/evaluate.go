@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -114,24 +114,43 @@ type EvaluatedQuestion struct {
 
 // The bounds of evaluations.
 const (
-	mostAtOnce = 4 // in the process, of all tenants
+	mostAtOnce = 4 // in the process, and half of them of one tenant
 	longest    = 10 * time.Minute
 	leastK     = 10
 	mostShown  = 100 // missing ids
 )
 
-// places counts those that work at once.
-type places struct{ taken atomic.Int32 }
+// places counts those that work at once, by tenant. The zero value is empty.
+type places struct {
+	mu    sync.Mutex // guards taken
+	taken map[string]int
+}
 
-func (p *places) take(most int32) bool {
-	if p.taken.Add(1) > most {
-		p.taken.Add(-1)
+// take reports whether there is a place for one more of a tenant, and takes it.
+func (p *places) take(tenant string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := 0
+	for _, n := range p.taken {
+		all += n
+	}
+	if all >= mostAtOnce || p.taken[tenant] >= mostAtOnce/2 {
 		return false
 	}
+	if p.taken == nil {
+		p.taken = map[string]int{}
+	}
+	p.taken[tenant]++
 	return true
 }
 
-func (p *places) leave() { p.taken.Add(-1) }
+func (p *places) leave(tenant string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.taken[tenant]--; p.taken[tenant] == 0 {
+		delete(p.taken, tenant)
+	}
+}
 
 func (a *API) evaluate(ctx context.Context, in *evaluateInput) (*evaluateOutput, error) {
 	caller := identity.From(ctx)
@@ -141,10 +160,10 @@ func (a *API) evaluate(ctx context.Context, in *evaluateInput) (*evaluateOutput,
 		return nil, httpserver.Unavailable("the questions cannot be read now", 1)
 	case len(stored.Questions) == 0:
 		return nil, huma.Error409Conflict("there are no questions to measure by: add some first")
-	case !a.atOnce.take(mostAtOnce):
+	case !a.atOnce.take(caller.Tenant):
 		return nil, httpserver.Unavailable("too many evaluations work at once", 30)
 	}
-	defer a.atOnce.leave()
+	defer a.atOnce.leave(caller.Tenant)
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	e := evaluation{api: a, caller: caller, k: cmp.Or(in.Body.K, leastK), questions: stored.Questions}

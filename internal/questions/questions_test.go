@@ -216,7 +216,8 @@ func TestWhatIsNotAnsweredIsNotJudged(t *testing.T) {
 	}
 }
 
-// As many evaluations work at once as the process takes, and an ended one makes room.
+// As many evaluations work at once as the process takes, of one tenant half of them, and an
+// ended one makes room.
 func TestFewEvaluationsWorkAtOnce(t *testing.T) {
 	f := newFixture()
 	f.call(t.Context(), "acme", identity.Operator, "PUT", "/v1/questions", two)
@@ -225,12 +226,18 @@ func TestFewEvaluationsWorkAtOnce(t *testing.T) {
 		return code
 	}
 	for range mostAtOnce {
-		f.atOnce.take(mostAtOnce)
+		f.atOnce.take("other")
+	}
+	if code := evaluate(); code != 200 {
+		t.Errorf("beside those of another tenant: %d", code)
+	}
+	for range mostAtOnce {
+		f.atOnce.take("third")
 	}
 	if code := evaluate(); code != 503 {
 		t.Errorf("one too many: %d", code)
 	}
-	f.atOnce.leave()
+	f.atOnce.leave("third")
 	for range 2 {
 		if code := evaluate(); code != 200 {
 			t.Errorf("one: %d", code)
