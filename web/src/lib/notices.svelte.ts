@@ -18,7 +18,7 @@ class Notices {
   }
 
   failed(what: string, error: unknown) {
-    this.#add({ text: `${what}: ${reason(error)}`, kind: "failed" });
+    this.#add({ text: `Not done (${what}): ${reason(error)}`, kind: "failed" });
   }
 
   close(id: number) {
@@ -27,7 +27,9 @@ class Notices {
 
   #add(n: Omit<Notice, "id">): number {
     const id = this.#next++;
-    this.list = [...this.list.slice(-4), { id, ...n }];
+    // Only the last action can be taken back: an earlier one may take along what was done since.
+    const others = n.undo ? this.list.filter((o) => !o.undo) : this.list;
+    this.list = [...others.slice(-4), { id, ...n }];
     return id;
   }
 }
