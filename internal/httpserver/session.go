@@ -41,6 +41,7 @@ const (
 	maxCookie = 4000             // bytes of a token: browsers drop a cookie of more than 4096
 	maxReturn = 1000             // bytes of an address in the console
 	loginTime = 10 * time.Minute // that a sign-in at a provider may take
+	maxLogins = 10               // sign-ins of a browser that wait at once
 )
 
 // SignIn is how people sign in at an identity provider. The errors wrap those of package
@@ -285,7 +286,25 @@ func (s *Sessions) begin(ctx context.Context, in *beginInput) (*beginOutput, err
 	}
 	raw, _ := json.Marshal(wait) // texts always encode
 	kept := setCookie(in.request, loginCookie+state, base64.RawURLEncoding.EncodeToString(raw), http.SameSiteLaxMode, loginTime)
-	return &beginOutput{Location: at, SetCookie: []string{kept}}, nil
+	return &beginOutput{Location: at, SetCookie: append(giveUp(in.request), kept)}, nil
+}
+
+// giveUp takes the sign-ins that wait from a browser that has very many of them. Any page can
+// have it begin more, until what it sends is longer than a server reads.
+func giveUp(r *http.Request) (fields []string) {
+	prefix := loginCookie
+	if secure(r) {
+		prefix = securePrefix + prefix
+	}
+	for _, c := range r.Cookies() {
+		if state, ok := strings.CutPrefix(c.Name, prefix); ok {
+			fields = append(fields, setCookie(r, loginCookie+state, "", http.SameSiteLaxMode, -time.Second))
+		}
+	}
+	if len(fields) < maxLogins {
+		return nil
+	}
+	return fields
 }
 
 // inConsole reports whether an address is one of the console, and leads nowhere else.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -318,6 +319,27 @@ func TestASignInThatDidNotBeginHereEndsNowhere(t *testing.T) {
 	}
 	if w := s.send("GET", plainServer+"/v1/session:login", "", ""); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("while the provider is away, a beginning: %d", w.Code)
+	}
+}
+
+// A page can have a browser begin one sign-in after the other: what it keeps, and sends with
+// each request, stays within what a server reads.
+func TestABrowserKeepsFewSignIns(t *testing.T) {
+	s := newSigned(t)
+	for _, server := range []string{plainServer, securedServer} {
+		kept, most := map[string]*http.Cookie{}, 0
+		for range 5 * maxLogins {
+			w := s.send("GET", server+"/v1/session:login?return=/console/", "", "", slices.Collect(maps.Values(kept))...)
+			for _, c := range w.Result().Cookies() {
+				if kept[c.Name] = c; c.MaxAge < 0 {
+					delete(kept, c.Name)
+				}
+			}
+			most = max(most, len(kept))
+		}
+		if most != maxLogins || len(kept) == 0 {
+			t.Errorf("%s: at most %d, and %d at last", server, most, len(kept))
+		}
 	}
 }
 
