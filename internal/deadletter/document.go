@@ -20,7 +20,7 @@ type Contents struct {
 	Entity   string      `json:"entity,omitempty" doc:"Its id."`
 	Provider string      `json:"provider,omitempty" doc:"Provider that the tool belongs to."`
 	Format   string      `json:"format,omitempty" doc:"Format of the document."`
-	Document string      `json:"document,omitempty" doc:"The raw document as it was given: JSON with its members on lines of their own, or a text. Absent where the record holds none that can be read."`
+	Document string      `json:"document,omitempty" doc:"The raw document as it was given: JSON with its members on lines of their own (as it is where that takes more than 1 MiB), or a text. Absent where the record holds none that can be read."`
 	Location *Location   `json:"location,omitempty"`
 }
 
@@ -73,10 +73,15 @@ func contentsOf(l events.DeadLetter) (g Contents) {
 	return g
 }
 
-// shown returns a document with its members on lines of their own.
+// maxShown is how long a document may get by lines of its own for each member, in bytes: that
+// of a deep one gets many times as long, and could not be sent back.
+const maxShown = 1 << 20
+
+// shown returns a document with its members on lines of their own, as it is where that would be
+// very long.
 func shown(raw json.RawMessage) string {
 	var lines bytes.Buffer
-	if json.Indent(&lines, raw, "", "  ") != nil {
+	if json.Indent(&lines, raw, "", "  ") != nil || lines.Len() > maxShown {
 		return string(raw)
 	}
 	return lines.String()

@@ -186,3 +186,16 @@ func TestWhatCannotBeEditedSaysSo(t *testing.T) {
 		}
 	})
 }
+
+// A deep document is shown as it is: with lines of their own, its members would be twenty times
+// as long, and be refused when they are sent back.
+func TestADeepDocumentIsShownAsItIs(t *testing.T) {
+	const depth, members = 60, 50_000
+	raw := strings.Repeat("[", depth) + "1" + strings.Repeat(",1", members) + strings.Repeat("]", depth)
+	if got := shown([]byte(raw)); got != raw {
+		t.Errorf("%d bytes are shown as %d", len(raw), len(got))
+	}
+	if got := shown([]byte(`{"a":1}`)); got != "{\n  \"a\": 1\n}" {
+		t.Errorf("%s", got)
+	}
+}
