@@ -1878,7 +1878,7 @@ export interface components {
             attempts: number;
             /** @description The error, in words; lists cut it short. */
             detail: string;
-            /** @description The raw document as it was given: JSON with its members on lines of their own, or a text. Absent where the record holds none that can be read. */
+            /** @description The raw document as it was given: JSON with its members on lines of their own (as it is where that takes more than 1 MiB), or a text. Absent where the record holds none that can be read. */
             document?: string;
             /** @description Its id. */
             entity?: string;

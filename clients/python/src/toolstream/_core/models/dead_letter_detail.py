@@ -35,8 +35,8 @@ class DeadLetterDetail:
         stage (str): The stage that gave up.
         state (DeadLetterDetailState): open, replayed, superseded (not replayed, a newer record had come) or dropped.
         topic (str): Where the record came from, and where a replay puts it.
-        document (str | Unset): The raw document as it was given: JSON with its members on lines of their own, or a
-            text. Absent where the record holds none that can be read.
+        document (str | Unset): The raw document as it was given: JSON with its members on lines of their own (as it is
+            where that takes more than 1 MiB), or a text. Absent where the record holds none that can be read.
         entity (str | Unset): Its id.
         format_ (str | Unset): Format of the document.
         headers (DeadLetterDetailHeaders | Unset): The record's headers.
