@@ -15,7 +15,7 @@ export function snippets(r: Request, server: string, token: boolean): Snippet[] 
 }
 
 function curl(r: Request, server: string, token: boolean): Snippet {
-  return { id: "curl", name: "curl", text: post(`${server}/v1/search`, r, token), lacks: [], note: 'The console also sends "explain": true, which says why.' };
+  return { id: "curl", name: "curl", text: post(`${server}/v1/search`, r, token), lacks: [], note: 'The console also sends "explain": true, which says why, and "session": "console".' };
 }
 
 function command(r: Request, server: string, token: boolean): Snippet {

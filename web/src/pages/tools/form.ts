@@ -67,9 +67,18 @@ function resolve(ref: string, root: Schema): Schema {
   if (!ref.startsWith("#")) return {};
   let at: unknown = root;
   for (const part of ref.slice(1).split("/").filter(Boolean)) {
-    at = isSchema(at) || Array.isArray(at) ? (at as Schema)[decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~")] : undefined;
+    const name = decoded(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    at = (isSchema(at) || Array.isArray(at)) && Object.hasOwn(at, name) ? (at as Schema)[name] : undefined;
   }
   return isSchema(at) ? at : {};
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // no escape that a browser knows
+  }
 }
 
 /** The type, where it is one beside null. */
@@ -121,10 +130,13 @@ export function inexact(value: unknown): number | undefined {
   return undefined;
 }
 
+/** A member of an object, of its own. */
+export const memberOf = (of: unknown, name: string): unknown => (isSchema(of) && Object.hasOwn(of, name) ? of[name] : undefined);
+
 /** A changed copy of an object; undefined takes the member away. */
 export function withMember(of: unknown, name: string, value: unknown): Schema {
   const next = isSchema(of) ? { ...of } : {};
   if (value === undefined) delete next[name];
-  else next[name] = value;
+  else Object.defineProperty(next, name, { value, enumerable: true, configurable: true, writable: true }); // also for __proto__
   return next;
 }
