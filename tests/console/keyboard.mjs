@@ -97,7 +97,7 @@ await browse(async (browser) => {
     await go(page, "tools", "Tools");
     await tabTo(page, page.getByPlaceholder("Filter providers"), problems);
     await page.keyboard.type(given.provider);
-    await press(page.getByRole("list", { name: "Providers" }).getByRole("link", { name: given.provider }), problems);
+    await press(page.getByRole("list", { name: "Providers" }).getByRole("link", { name: new RegExp(`^${given.provider}\\s`) }), problems);
     await settled(page, given.provider);
     await press(page.getByRole("list", { name: `Tools of ${given.provider}` }).getByRole("link").first(), problems);
     await aTool();

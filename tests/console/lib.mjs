@@ -174,8 +174,9 @@ export async function narrow(page, problems) {
   const wide = await page.evaluate(() => {
     const root = document.scrollingElement;
     if (root.scrollWidth <= root.clientWidth) return [];
-    const clipped = (e) => e && e !== document.body && e !== root && (getComputedStyle(e).overflowX !== "visible" || clipped(e.parentElement));
-    const out = [...document.body.querySelectorAll("*")].filter((e) => e.getBoundingClientRect().right > root.clientWidth + 0.5 && !clipped(e.parentElement));
+    // What is clipped by an element below the page does not make the page wide.
+    const clipped = (e) => e && e !== document.body && e !== root && (getComputedStyle(e).overflowX !== "visible" || (getComputedStyle(e).position !== "absolute" && clipped(e.parentElement)));
+    const out = [...document.body.querySelectorAll("*")].filter((e) => Math.max(e.getBoundingClientRect().right, e.getBoundingClientRect().left + e.scrollWidth) > root.clientWidth + 0.5 && !clipped(e.parentElement));
     const name = (e) => e.tagName.toLowerCase() + (e.id && "#" + e.id) + [...e.classList].map((c) => "." + c).join("");
     return [`${root.scrollWidth} pixels in ${root.clientWidth}`, ...out.slice(0, 8).map((e) => `${name(e.parentElement)} > ${name(e)} ends at ${Math.round(e.getBoundingClientRect().right)}: ${e.textContent.trim().slice(0, 60)}`)];
   });
