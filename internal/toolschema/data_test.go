@@ -155,7 +155,7 @@ func fits(t *testing.T, format string, d document, doc *schema.Document) bool {
 	for _, all := range []bool{false, true} {
 		v := jsondoc.Canonical(instances{defs, all}.of(root, 5))
 		err := toolschema.Check(s.Input, v)
-		if err == nil && format == "openapi" {
+		if err == nil && format == "openapi" && !strings.Contains(d.ID, "/TRACE ") { // which is never sent
 			var o *operation.Operation
 			if o, err = operation.Parse(d.Documentation); err == nil {
 				_, err = o.Request(t.Context(), "https://api.example/v1", v)
