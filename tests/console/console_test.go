@@ -111,10 +111,8 @@ func TestTheConsoleShowsWhatIsThere(t *testing.T) {
 	t.Run("keyboard", func(t *testing.T) { b.run(t, "keyboard", about.with("openapi", openAPI(t, boats).URL), nil) })
 	t.Run("states", func(t *testing.T) { b.run(t, "states", about.beside(newSite(t)), nil) })
 	t.Run("measure", func(t *testing.T) {
-		if level.InCampaign() {
-			about = about.with("lighthouse", process.FreePort(t)) // Chromium's, for it
-		}
-		b.run(t, "measure", about, nil)
+		level.Campaign(t)
+		b.run(t, "measure", about.with("lighthouse", process.FreePort(t)), nil) // Chromium's, for it
 	})
 	t.Run("reconnect", func(t *testing.T) {
 		b.run(t, "reconnect", about, map[string]func(){

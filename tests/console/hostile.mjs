@@ -56,7 +56,7 @@ await browse(async (browser) => {
     await visit(`provider ${n}`, `tools?provider=${encodeURIComponent("evil" + given.texts[n])}`, "evil" + given.texts[n]);
     await visit(`source ${n}`, at("sources", `evil-${n}`), /./);
   });
-  await check("letters", async (problems) => {
+  await check("each letter", async (problems) => {
     const page = await open(context);
     await go(page, "letters", "Dead letters");
     const links = page.getByRole("list", { name: "Dead letters" }).getByRole("link");

@@ -159,26 +159,31 @@ export async function legible(page, problems) {
   for (const line of text.split("\n")) if (garbage.test(line) && line.length < 80) problems.push(`it shows ${JSON.stringify(line)}`);
 }
 
-/** Adds what axe finds against WCAG 2.2, levels A and AA. */
-export async function accessible(page, problems, where = "") {
-  const found = await new AxeBuilder({ page }).withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"]).analyze();
-  for (const rule of found.violations) {
-    for (const node of rule.nodes) {
-      problems.push(`${where}axe ${rule.id} (${rule.impact}): ${node.target.join(" ")}: ${node.failureSummary.split("\n").slice(1).join(" ").trim()}: ${node.html.slice(0, 200)}`);
+/** Adds what axe finds against WCAG 2.2, levels A and AA, or against one of its rules. */
+export async function accessible(page, problems, where = "", rule = "") {
+  const axe = new AxeBuilder({ page }).setLegacyMode(); // there are no frames
+  const found = await (rule ? axe.withRules([rule]) : axe.withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"])).analyze();
+  for (const broken of found.violations) {
+    for (const node of broken.nodes) {
+      problems.push(`${where}axe ${broken.id} (${broken.impact}): ${node.target.join(" ")}: ${node.failureSummary.split("\n").slice(1).join(" ").trim()}: ${node.html.slice(0, 200)}`);
     }
   }
 }
 
-/** Adds the elements for which the page would have to be scrolled sideways. */
+const redrawn = 3_000; // milliseconds in which a page follows the width of its window
+
+/** Adds the innermost elements for which the page has to be scrolled sideways. */
 export async function narrow(page, problems) {
+  await page.waitForFunction(() => document.scrollingElement.scrollWidth <= document.scrollingElement.clientWidth, undefined, { timeout: redrawn }).catch(() => {});
   const wide = await page.evaluate(() => {
     const root = document.scrollingElement;
     if (root.scrollWidth <= root.clientWidth) return [];
-    // What is clipped by an element below the page does not make the page wide.
-    const clipped = (e) => e && e !== document.body && e !== root && (getComputedStyle(e).overflowX !== "visible" || (getComputedStyle(e).position !== "absolute" && clipped(e.parentElement)));
-    const out = [...document.body.querySelectorAll("*")].filter((e) => Math.max(e.getBoundingClientRect().right, e.getBoundingClientRect().left + e.scrollWidth) > root.clientWidth + 0.5 && !clipped(e.parentElement));
+    // What an element below the page clips does not make the page wide, unless it stands outside of the flow.
+    const clipped = (e) => e && e !== document.body && (getComputedStyle(e).overflowX !== "visible" || (getComputedStyle(e).position !== "absolute" && clipped(e.parentElement)));
+    const out = [...document.body.querySelectorAll("*")].filter((e) => e.getBoundingClientRect().right > root.clientWidth + 0.5 && (getComputedStyle(e).position === "absolute" || !clipped(e.parentElement)));
     const name = (e) => e.tagName.toLowerCase() + (e.id && "#" + e.id) + [...e.classList].map((c) => "." + c).join("");
-    return [`${root.scrollWidth} pixels in ${root.clientWidth}`, ...out.slice(0, 8).map((e) => `${name(e.parentElement)} > ${name(e)} ends at ${Math.round(e.getBoundingClientRect().right)}: ${e.textContent.trim().slice(0, 60)}`)];
+    const inner = out.filter((e) => !out.some((other) => other !== e && e.contains(other)));
+    return [`${root.scrollWidth} pixels in ${root.clientWidth}`, ...inner.slice(0, 8).map((e) => `${name(e.parentElement)} > ${name(e)} ends at ${Math.round(e.getBoundingClientRect().right)}: ${e.textContent.trim().slice(0, 60)}`)];
   });
   if (wide.length) problems.push(`it scrolls sideways: ${wide.join("; ")}`);
 }

@@ -1,4 +1,4 @@
-// How long pages take with all documents, and what they hold; thoroughly, what Lighthouse says.
+// How long pages take with all documents, what they hold, and what Lighthouse says of them.
 import lighthouse from "lighthouse";
 import { at, browse, check, figure, given, go, open, pages, visitor } from "./lib.mjs";
 
@@ -31,9 +31,9 @@ await browse(
         await page.close();
       });
     }
-    if (given.lighthouse) await judge(context);
+    await judge(context);
   },
-  given.lighthouse && { args: [...(given.arguments ?? []), `--remote-debugging-port=${given.lighthouse}`] },
+  { args: [...(given.arguments ?? []), `--remote-debugging-port=${given.lighthouse}`] },
 );
 
 const wanted = 95;

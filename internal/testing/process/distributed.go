@@ -61,6 +61,9 @@ func ServeIn(t testing.TB, c *Cluster, bin string, env []string, vectors ...stri
 	}
 	t.Cleanup(func() { d.tell(t) })
 	for _, name := range replicas() {
+		d.doors[name] = newDoor(t) // before what is told of it
+	}
+	for _, name := range replicas() {
 		d.Start(t, name)
 	}
 	if len(vectors) > 0 {
@@ -119,8 +122,10 @@ func (d *Distributed) settings(name string) []string {
 			env = append(env, "TOOLSTREAM_QUERY_VECTORS="+where)
 		}
 	}
-	if name == "ingest" {
-		env = append(env, "TOOLSTREAM_PEERS_QUERY="+d.doors["query-1"].URL(), "TOOLSTREAM_PEERS_TRAINER="+d.doors["trainer"].URL())
+	for peer, replica := range map[string]string{"ingest": "ingest", "query": "query-1", "trainer": "trainer"} {
+		if (service == "ingest" || service == "query") && peer != service {
+			env = append(env, "TOOLSTREAM_PEERS_"+strings.ToUpper(peer)+"="+d.doors[replica].URL())
+		}
 	}
 	return env
 }
