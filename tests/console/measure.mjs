@@ -3,6 +3,8 @@ import lighthouse from "lighthouse";
 import { at, browse, check, figure, given, go, open, pages, visitor } from "./lib.mjs";
 
 const mostHeap = 64; // MB that a page may hold
+const wanted = 95; // of 100
+const mostShift = 0.1; // of the page, by what moves while it loads: what Web Vitals call good
 
 const routes = [...pages, { path: `search?q=${encodeURIComponent(given.query)}`, name: "Search" }, { path: at("tools", given.tool), name: /./ }];
 
@@ -36,9 +38,7 @@ await browse(
   { args: [...(given.arguments ?? []), `--remote-debugging-port=${given.lighthouse}`] },
 );
 
-const wanted = 95;
-
-/** Runs Lighthouse on every page. How fast it finds them depends on the machine: that is told, not judged. */
+/** Runs Lighthouse on every page. How fast it finds them depends on the machine: that is told, what moves is judged. */
 async function judge(context) {
   const cookie = (await context.cookies()).map((c) => `${c.name}=${c.value}`).join("; ");
   for (const route of routes) {
@@ -48,6 +48,10 @@ async function judge(context) {
         screenEmulation: { mobile: false, width: 1350, height: 940, deviceScaleFactor: 1, disabled: false },
         throttling: { rttMs: 40, throughputKbps: 10240, cpuSlowdownMultiplier: 1 }, extraHeaders: { Cookie: cookie },
       });
+      for (const id of ["first-contentful-paint", "largest-contentful-paint", "total-blocking-time"]) figure(`Lighthouse #/${route.path}: ${id} in ms`, Math.round(lhr.audits[id].numericValue));
+      const shift = lhr.audits["cumulative-layout-shift"].numericValue;
+      figure(`Lighthouse #/${route.path}: cumulative-layout-shift`, Number(shift.toFixed(3)));
+      if (shift > mostShift) problems.push(`${shift.toFixed(2)} of the page moves while it loads: ${moved(lhr.audits)}`);
       for (const [id, category] of Object.entries(lhr.categories)) {
         const score = Math.round(category.score * 100);
         figure(`Lighthouse #/${route.path}: ${id}`, score);
@@ -58,4 +62,14 @@ async function judge(context) {
       }
     });
   }
+}
+
+/** Names the elements that moved. */
+function moved(audits) {
+  const nodes = [];
+  JSON.stringify(audits["layout-shifts"]?.details ?? audits["cls-culprits-insight"]?.details ?? {}, (_, value) => {
+    if (value?.type === "node") nodes.push(`${value.selector} (${value.nodeLabel})`);
+    return value;
+  });
+  return nodes.join("; ");
 }

@@ -4,6 +4,8 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { accessible, at, browse, check, connection, each, eachTab, given, go, heading, legible, narrow, open, pages, settled, visitor } from "./lib.mjs";
 
+const tallest = 3000; // pixels of a picture
+
 // Every page, with what brings it into the state that people look at.
 const routes = [
   ...pages.map((p) => ({ ...p, file: p.path || "overview" })),
@@ -71,13 +73,16 @@ async function look(page, all, file, where = "") {
   all.push(...problems.map((p) => where + p));
 }
 
-/** Takes a picture where pictures are wanted, of at most the first 3000 pixels. */
+/** Takes a picture where pictures are wanted, in a window as tall as the page. */
 async function picture(page, name) {
   if (!given.screenshots) return;
   mkdirSync(given.screenshots, { recursive: true });
-  const { width } = page.viewportSize();
-  const height = await page.evaluate(() => document.scrollingElement.scrollHeight);
-  await page.screenshot({ path: join(given.screenshots, name + ".png"), fullPage: true, clip: { x: 0, y: 0, width, height: Math.min(height, 3000) } });
+  const { width, height } = page.viewportSize();
+  await page.setViewportSize({ width, height: Math.min(await page.evaluate(() => document.scrollingElement.scrollHeight), tallest) });
+  await settled(page);
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  await page.screenshot({ path: join(given.screenshots, name + ".png") });
+  await page.setViewportSize({ width, height });
 }
 
 /** Looks at what those see who are not signed in, and signs in. */
