@@ -140,5 +140,6 @@ func TestTheConsoleOfServicesApart(t *testing.T) {
 	front := &site{Process: d.Front(), credentials: c}
 	front.Client.Token = c.admin
 	front.fill(t)
-	b.run(t, "pages", s.about(), nil)
+	front.imports(t, dataSet(t, "mcp/tools.jsonl.gz"))
+	b.run(t, "pages", s.about().thorough(), nil)
 }
