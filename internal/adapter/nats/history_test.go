@@ -111,14 +111,11 @@ func TestAFullHistoryDropsTheOldest(t *testing.T) {
 // Without a connection everything fails at once, and nothing is sent late.
 func TestAHistoryWithoutAServer(t *testing.T) {
 	s := startServer(t, server.Options{JetStream: true, StoreDir: t.TempDir()})
-	nc := dial(t, ConnectConfig{URL: s.ClientURL()})
-	defer nc.Close()
+	g := newGate(t, s.Addr().String())
+	nc := dial(t, ConnectConfig{URL: g.url()})
 	h := openHistory(t, nc, 0)
 	must(t, h.Append(t.Context(), entriesOf("a.one=1")))
-	stopServer(s)
-	for nc.IsConnected() {
-		<-nc.StatusChanged()
-	}
+	g.cut(t, nc)
 	for name, do := range map[string]func(context.Context) error{
 		"append": func(ctx context.Context) error { return h.Append(ctx, entriesOf("a.one=2")) },
 		"values": func(ctx context.Context) error { _, err := h.Values(ctx, "a.one"); return err },
