@@ -29,10 +29,16 @@ func (b *Bus) Create(ctx context.Context, topic events.Topic) error {
 	if err != nil {
 		return err
 	}
+	return b.awaitMade(ctx, topic)
+}
+
+// awaitMade waits until a topic that was just made can be read: what this process and the brokers
+// know of the cluster may be some seconds old.
+func (b *Bus) awaitMade(ctx context.Context, topic events.Topic) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	for { // what is known of the cluster may be some seconds old
-		if _, err = b.partitions(ctx, topic); !errors.Is(err, kafkago.UnknownTopicOrPartition) || !pause(ctx, retryFirst) {
+	for {
+		if _, err := b.End(ctx, topic); !errors.Is(err, kafkago.UnknownTopicOrPartition) || !pause(ctx, retryFirst) {
 			return err
 		}
 	}
@@ -44,8 +50,8 @@ func (b *Bus) Remove(ctx context.Context, topic events.Topic) error {
 	if b.cfg.Managed {
 		return nil
 	}
-	name := b.cfg.topic(topic)
-	return withAdmin(b.cfg, func(a admin) error {
+	name, again := b.cfg.topic(topic), slices.Contains(events.Topics(), topic)
+	err := withAdmin(b.cfg, func(a admin) error {
 		res, err := a.client.DeleteTopics(ctx, &kafkago.DeleteTopicsRequest{Topics: []string{name}})
 		if err == nil {
 			err = res.Errors[name]
@@ -53,11 +59,15 @@ func (b *Bus) Remove(ctx context.Context, topic events.Topic) error {
 		if err != nil && !errors.Is(err, kafkago.UnknownTopicOrPartition) {
 			return fmt.Errorf("kafka: remove topic %s: %w", name, err)
 		}
-		if !slices.Contains(events.Topics(), topic) {
+		if !again {
 			return nil
 		}
 		return a.recreate(ctx, b.cfg.spec(topic))
 	})
+	if err != nil || !again {
+		return err
+	}
+	return b.awaitMade(ctx, topic)
 }
 
 // recreate makes a topic that was just removed: the cluster takes its time.
