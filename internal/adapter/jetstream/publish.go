@@ -22,7 +22,7 @@ const (
 	maxBatchBytes = 16 << 20
 )
 
-// ackTime is half the time that a batch is waited for: the server answers in
+// ackTime is half the time that an answer is waited for: the server answers in
 // milliseconds or, after a failed write, never. A batch that times out may be stored.
 const ackTime = 10 * time.Second
 

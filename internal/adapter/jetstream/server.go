@@ -151,7 +151,7 @@ func (s *Server) start() error {
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	s.js, err = jetstream.New(s.nc, jetstream.WithPublishAsyncMaxPending(maxPending))
+	s.js, err = jetstream.New(s.nc, jetstream.WithPublishAsyncMaxPending(maxPending), jetstream.WithDefaultTimeout(2*ackTime))
 	return err
 }
 
