@@ -170,9 +170,18 @@ func (p *Process) Ready(ctx context.Context) error {
 	return nil
 }
 
+// untilLimit is how long Until waits where ctx has no deadline: a test that waits for ever ends
+// its whole package, without a word of why.
+const untilLimit = 5 * time.Minute
+
 // Until calls check, some milliseconds apart, until it says yes, fails, or ctx
 // ends.
 func Until(ctx context.Context, check func() (bool, error)) error {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, untilLimit)
+		defer cancel()
+	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -28,7 +28,9 @@ func layNATS(_ context.Context, home, dir string) (plan, error) {
 		return plan{}, err
 	}
 	addr := loopback(port[0])
-	settings := fmt.Sprintf("listen: %q\njetstream {\n  store_dir: %q\n  sync_interval: always\n}\n",
+	// The largest sizes of streams count as used: all deployments of a test run together reserve
+	// more than three quarters of a small disk, which is the server's own limit.
+	settings := fmt.Sprintf("listen: %q\njetstream {\n  store_dir: %q\n  sync_interval: always\n  max_file_store: 1TB\n}\n",
 		addr, filepath.Join(dir, "data"))
 	path := filepath.Join(dir, "nats.conf")
 	return plan{
