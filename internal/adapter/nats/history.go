@@ -186,7 +186,7 @@ func (c *HistoryConfig) make(ctx context.Context, js jetstream.JetStream) (jetst
 		AllowAtomicPublish: true, AllowRollup: true, AllowDirect: true, DenyDelete: true,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make it: %w", err)
+		return nil, fmt.Errorf("make it, with %d bytes of the server's files (max_file_store) reserved: %w", c.Bytes, err)
 	}
 	return js.KeyValue(ctx, c.Bucket)
 }
