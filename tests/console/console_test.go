@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/status"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
@@ -87,7 +88,7 @@ func newSite(t *testing.T, strays ...stray) *site {
 	t.Helper()
 	s := &site{credentials: newCredentials(t), data: filepath.Join(t.TempDir(), "data"), port: process.FreePort(t)}
 	if len(strays) > 0 {
-		lay(t, filepath.Join(s.data, "bus"), strays)
+		lay(t, embedded(t, filepath.Join(s.data, "bus")), strays)
 	}
 	s.start(t)
 	return s
@@ -103,10 +104,10 @@ func (s *site) start(t *testing.T) {
 // What the console shows, and what becomes of it, in one process with all documents.
 func TestTheConsoleShowsWhatIsThere(t *testing.T) {
 	b := newBrowser(t)
-	s := newSite(t, stray{"museum/open_vault", `{"name":"open_vault","description":"Opens the vault."}`}, stray{"museum/open_crypt", `{"name":"open_crypt","description":"Opens the crypt."}`})
+	s := newSite(t, strays()...)
 	s.fill(t)
 	s.imports(t, dataSet(t, "mcp/tools.jsonl.gz"))
-	about := s.about().with("letters", true)
+	about := s.about()
 	t.Run("pages", func(t *testing.T) { b.run(t, "pages", about.thorough(), nil) })
 	t.Run("keyboard", func(t *testing.T) { b.run(t, "keyboard", about.with("openapi", openAPI(t, boats).URL), nil) })
 	t.Run("states", func(t *testing.T) { b.run(t, "states", about.beside(newSite(t)), nil) })
@@ -139,7 +140,9 @@ func TestTheConsoleOfServicesApart(t *testing.T) {
 	s.Client.Token = c.admin
 	front := &site{Process: d.Front(), credentials: c}
 	front.Client.Token = c.admin
+	lay(t, ofCluster(t, d), strays())
 	front.fill(t)
 	front.imports(t, dataSet(t, "mcp/tools.jsonl.gz"))
+	s.await(t, "dead letters", func(st status.Status) bool { return st.DeadLetters == len(strays()) })
 	b.run(t, "pages", s.about().thorough(), nil)
 }

@@ -15,7 +15,7 @@ const routes = [
   { path: at("tools", given.tool), name: /./, file: "tool" },
   { path: "sources?add=1", name: "Add a source", file: "source-form" },
   ...(given.source ? [{ path: at("sources", given.source), name: /./, file: "source" }] : []),
-  ...(given.letters ? [{ path: "letters", name: "Dead letters", file: "letter", then: letter }] : []),
+  { path: "letters", name: "Dead letters", file: "letter", then: letter },
   { path: "nowhere", name: "Not found", file: "not-found" },
 ];
 

@@ -8,9 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/toolstream/toolstream/internal/adapter/jetstream"
+	"github.com/toolstream/toolstream/internal/adapter/kafka"
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -18,15 +22,48 @@ import (
 // stray is a document in a format that only another version knows: it becomes a dead letter.
 type stray struct{ id, document string }
 
-// lay puts strays on the bus in a folder, whose server does not run.
-func lay(t *testing.T, folder string, strays []stray) {
+// strays are what the pages of most tests show.
+func strays() []stray {
+	return []stray{
+		{"museum/open_vault", `{"name":"open_vault","description":"Opens the vault."}`},
+		{"museum/open_crypt", `{"name":"open_crypt","description":"Opens the crypt."}`},
+	}
+}
+
+// bus is one that a test writes to itself.
+type bus interface {
+	stream.Publisher
+	Close(context.Context) error
+}
+
+// embedded opens the bus in a folder, whose server does not run.
+func embedded(t *testing.T, folder string) bus {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	bus, err := jetstream.Open(ctx, jetstream.Config{Dir: folder}, slog.New(slog.DiscardHandler))
+	b, err := jetstream.Open(ctx, jetstream.Config{Dir: folder}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return b
+}
+
+// ofCluster returns the bus of a deployment.
+func ofCluster(t *testing.T, d *process.Distributed) bus {
+	t.Helper()
+	b, err := kafka.New(kafka.Config{Brokers: []string{d.Cluster.Kafka.Addr}, Prefix: d.Prefix},
+		kafka.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// lay puts strays on a bus, and closes it.
+func lay(t *testing.T, b bus, strays []stray) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	for n, s := range strays {
 		provider, _, _ := strings.Cut(s.id, "/")
 		c := events.Change{
@@ -35,13 +72,13 @@ func lay(t *testing.T, folder string, strays []stray) {
 		}
 		value, err := events.Encode(&c)
 		if err == nil {
-			err = bus.Publish(ctx, stream.Message{Topic: events.ToolsRaw, Key: events.Key(c.Ref), Value: value, Headers: events.Headers(&c)})
+			err = b.Publish(ctx, stream.Message{Topic: events.ToolsRaw, Key: events.Key(c.Ref), Value: value, Headers: events.Headers(&c)})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := bus.Close(ctx); err != nil {
+	if err := b.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
 }
