@@ -17,6 +17,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/oauth"
 )
 
 // Login is what a user has logged in with, and may be asked for tokens again.
@@ -158,7 +159,7 @@ func (p Provider) Begin(ctx context.Context, client *http.Client, clientID strin
 		ClientID: clientID, Scopes: append(slices.Clone(p.scopes), scopes...),
 		Endpoint: oauth2.Endpoint{TokenURL: p.token, DeviceAuthURL: p.device, AuthStyle: oauth2.AuthStyleInParams},
 	}
-	answer, err := c.DeviceAuth(with(ctx, client), of(p.resource))
+	answer, err := c.DeviceAuth(with(ctx, client), oauth.For(p.resource))
 	if err != nil {
 		return nil, fmt.Errorf("the identity provider %s: %w", p.issuer, err)
 	}
@@ -170,7 +171,7 @@ func (p Provider) Begin(ctx context.Context, client *http.Client, clientID strin
 
 // Wait returns once the user has approved, or has refused, or has taken too long.
 func (p *Pending) Wait(ctx context.Context, client *http.Client) (Login, error) {
-	token, err := p.config.DeviceAccessToken(with(ctx, client), p.answer, of(p.provider.resource))
+	token, err := p.config.DeviceAccessToken(with(ctx, client), p.answer, oauth.For(p.provider.resource))
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return Login{}, errors.New("nobody approved the login in time")
@@ -185,9 +186,6 @@ func (p *Pending) Wait(ctx context.Context, client *http.Client) (Login, error) 
 func with(ctx context.Context, client *http.Client) context.Context {
 	return context.WithValue(ctx, oauth2.HTTPClient, client)
 }
-
-// of says for which server a token is to be (RFC 8707).
-func of(resource string) oauth2.AuthCodeOption { return oauth2.SetAuthURLParam("resource", resource) }
 
 func (l Login) having(t *oauth2.Token) Login {
 	l.AccessToken, l.RefreshToken, l.Expires = t.AccessToken, t.RefreshToken, t.Expiry.UTC()
@@ -210,13 +208,9 @@ func (l Login) Refresh(ctx context.Context, client *http.Client) (Login, error) 
 	if l.RefreshToken == "" {
 		return l, ErrEnded
 	}
-	c := oauth2.Config{ClientID: l.ClientID, Endpoint: oauth2.Endpoint{TokenURL: l.TokenURL, AuthStyle: oauth2.AuthStyleInParams}}
-	// The package refreshes by itself too, but then it does not say for which server.
-	token, err := c.Exchange(with(ctx, client), "", of(l.Resource),
-		oauth2.SetAuthURLParam("grant_type", "refresh_token"), oauth2.SetAuthURLParam("refresh_token", l.RefreshToken))
-	var refused *oauth2.RetrieveError
+	token, err := oauth.Refresh(with(ctx, client), l.config(), l.RefreshToken, oauth.For(l.Resource))
 	switch {
-	case errors.As(err, &refused) && refused.ErrorCode == "invalid_grant":
+	case errors.Is(err, oauth.ErrEnded):
 		return l, ErrEnded
 	case err != nil:
 		return l, fmt.Errorf("renew the token of %s: %w", l.Issuer, err)
@@ -224,24 +218,14 @@ func (l Login) Refresh(ctx context.Context, client *http.Client) (Login, error) 
 	return l.having(token), nil
 }
 
-// Revoke ends the login at the provider (RFC 7009), where that is possible.
+// Revoke ends the login at the provider, where that is possible.
 func (l Login) Revoke(ctx context.Context, client *http.Client) error {
 	if l.RevocationURL == "" || l.RefreshToken == "" {
 		return nil
 	}
-	form := url.Values{"token": {l.RefreshToken}, "token_type_hint": {"refresh_token"}, "client_id": {l.ClientID}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.RevocationURL, strings.NewReader(form.Encode()))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", l.RevocationURL, resp.Status)
-	}
-	return nil
+	return oauth.Revoke(ctx, client, l.config(), l.RevocationURL, l.RefreshToken)
+}
+
+func (l Login) config() *oauth2.Config {
+	return &oauth2.Config{ClientID: l.ClientID, Endpoint: oauth2.Endpoint{TokenURL: l.TokenURL, AuthStyle: oauth2.AuthStyleInParams}}
 }
