@@ -26,7 +26,7 @@ func TestEveryOperationDeclaresARole(t *testing.T) {
 		t.Fatalf("%v: %s", err, w.Body)
 	}
 	open := []string{
-		"receive-source-event", "agree-source-event", "get-session", "open-session", "close-session", "begin-sign-in", "finish-sign-in",
+		"receive-source-event", "agree-source-event", "get-session", "open-session", "renew-session", "close-session", "begin-sign-in", "finish-sign-in",
 		"get-liveness", "get-readiness", "get-metrics", "get-document", "get-resource-metadata",
 	}
 	for path, methods := range doc.Paths {

@@ -66,6 +66,7 @@ func toPeer(name string, peer *url.URL, transport *http.Transport, propagator pr
 			r.SetURL(peer)
 			r.SetXForwarded()
 			r.Out.Header.Del("Origin") // judged here: the peer has another name
+			r.Out.Header.Del("Cookie") // the credential is now an Authorization, and what renews it stays here
 			passOn(r.Out.Header, r.In.Context())
 			keepCredential(r.Out.Header, r.In.Header)
 			propagator.Inject(r.Out.Context(), propagation.HeaderCarrier(r.Out.Header))

@@ -25,6 +25,7 @@ import (
 // Paths of the session of a browser.
 const (
 	sessionPath  = "/v1/session"
+	renewPath    = sessionPath + ":renew"
 	beginPath    = sessionPath + ":login"
 	callbackPath = sessionPath + ":callback"
 )
@@ -33,12 +34,13 @@ const (
 // and nobody on the way, can then set one (RFC 6265bis, section 4.1.3.2).
 const (
 	sessionCookie = "toolstream_session"
+	renewalCookie = "toolstream_renewal"
 	loginCookie   = "toolstream_login_" // and the state of the sign-in
 	securePrefix  = "__Host-"
 )
 
 const (
-	maxCookie = 4000             // bytes of a token: browsers drop a cookie of more than 4096
+	maxCookie = 4000             // bytes of a value: browsers drop a cookie of more than 4096
 	maxReturn = 1000             // bytes of an address in the console
 	loginTime = 10 * time.Minute // that a sign-in at a provider may take
 	maxLogins = 10               // sign-ins of a browser that wait at once
@@ -49,11 +51,15 @@ const (
 type SignIn interface {
 	// Begin returns where a browser is sent, which comes back to the address redirect.
 	Begin(ctx context.Context, redirect, state, nonce, verifier string) (string, error)
-	// Finish returns the token for the code that it comes back with.
-	Finish(ctx context.Context, redirect, code, nonce, verifier string) (string, error)
+	// Finish returns the tokens for the code that it comes back with.
+	Finish(ctx context.Context, redirect, code, nonce, verifier string) (*oauth2.Token, error)
+	// Renew returns the tokens for a refresh token.
+	Renew(ctx context.Context, refresh string) (*oauth2.Token, error)
+	// End ends what a refresh token is good for.
+	End(ctx context.Context, refresh string) error
 }
 
-// Sessions lets browsers sign in. The cookie of a session holds the credential itself: there
+// Sessions lets browsers sign in. Cookies hold the credential itself, and what renews it: there
 // is nothing that the server keeps.
 type Sessions struct {
 	Credentials Credentials
@@ -66,6 +72,7 @@ type Session struct {
 	Authenticated bool           `json:"authenticated" doc:"It is known who calls: by a credential, or because none is asked for."`
 	Open          bool           `json:"open" doc:"No credential is asked for: every caller is an admin."`
 	Caller        *SessionCaller `json:"caller,omitempty" doc:"Who calls; absent where that is not known."`
+	RenewSeconds  *int           `json:"renew_seconds,omitempty" minimum:"0" doc:"In how many seconds the browser is to renew the session (/v1/session:renew), so that it goes on; absent where it cannot be renewed."`
 	SignIn        []string       `json:"sign_in" enum:"token,oidc" doc:"How a browser may sign in: with a token, or at the identity provider (/v1/session:login)."`
 }
 
@@ -80,7 +87,7 @@ type SessionCaller struct {
 
 type (
 	sessionOutput struct {
-		SetCookie []string `header:"Set-Cookie" doc:"The session, where a browser has signed in."`
+		SetCookie []string `header:"Set-Cookie" doc:"The session, where a browser has signed in, and what renews it."`
 		Body      Session
 	}
 	openSessionInput struct {
@@ -138,14 +145,18 @@ func (s *Sessions) Routes(api huma.API) {
 		"The answer sets the cookie "+sessionCookie+", with "+securePrefix+" before it over TLS, which holds the token: until the browser ends, or the session is closed, it is the credential of requests that have no Authorization. "+
 			"Where the cookie is the credential, what changes something has to come from a page of this server, by Sec-Fetch-Site or Origin. So has this call.",
 		http.StatusUnauthorized, http.StatusForbidden), s.open)
-	closing := operation("close-session", http.MethodDelete, sessionPath, "Sign out a browser", "The token that it signed in with goes on to be one.")
+	huma.Register(api, operation("renew-session", http.MethodPost, renewPath, "Renew the session of a browser",
+		"Where the browser has signed in at the identity provider, and that gives refresh tokens: by the cookie "+renewalCookie+", which holds one. It has to come from a page of this server, as a sign-in has. "+
+			"A provider may take a refresh token once: pages that share a session renew it one at a time.",
+		http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound), s.renew)
+	closing := operation("close-session", http.MethodDelete, sessionPath, "Sign out a browser", "What renews the session ends at the identity provider, too. The token that it signed in with goes on to be one until it expires.")
 	closing.DefaultStatus = http.StatusNoContent
 	huma.Register(api, closing, s.close)
 	begin := operation("begin-sign-in", http.MethodGet, beginPath, "Sign in a browser at the identity provider",
 		"By the authorization code flow with PKCE. The browser comes back to "+callbackPath+", which has to be among the addresses that the provider sends to.", http.StatusNotFound)
 	begin.DefaultStatus = http.StatusFound
 	huma.Register(api, begin, s.begin)
-	callback := operation(callbackID, http.MethodGet, callbackPath, "Finish a sign-in at the identity provider", "Answers a page that goes on to where the sign-in began, with the cookie of a session.", http.StatusNotFound)
+	callback := operation(callbackID, http.MethodGet, callbackPath, "Finish a sign-in at the identity provider", "Answers a page that goes on to where the sign-in began, with the cookies of a session.", http.StatusNotFound)
 	callback.Responses = map[string]*huma.Response{}
 	for status, description := range map[string]string{"200": "The page", "400": "The sign-in is not one that began here, or was given up", "401": "The provider gives no token that is taken here", "502": "The provider does not answer"} {
 		callback.Responses[status] = &huma.Response{Description: description, Content: map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}}
@@ -156,9 +167,13 @@ func (s *Sessions) Routes(api huma.API) {
 const callbackID = "finish-sign-in"
 
 // get answers who calls.
-func (s *Sessions) get(ctx context.Context, _ *struct{}) (*sessionOutput, error) {
+func (s *Sessions) get(ctx context.Context, in *asked) (*sessionOutput, error) {
 	caller, known := caller(ctx)
-	return &sessionOutput{Body: s.session(caller, known)}, nil
+	out := s.session(caller, known)
+	if kept, ok := readRenewal(in.request); ok && s.SignIn != nil {
+		out.RenewSeconds = kept.in()
+	}
+	return &sessionOutput{Body: out}, nil
 }
 
 // caller returns the caller of a context, and whether one is known.
@@ -192,15 +207,21 @@ func (s *Sessions) open(ctx context.Context, in *openSessionInput) (*sessionOutp
 		return &sessionOutput{Body: s.session(identity.Anybody, true)}, nil
 	}
 	cookie, who, err := s.admit(ctx, in.request, in.Body.Token)
+	if err != nil {
+		return nil, notAdmitted(err)
+	}
+	return &sessionOutput{SetCookie: append(dropRenewal(in.request), cookie), Body: s.session(who, true)}, nil
+}
+
+// notAdmitted is the answer where a token does not sign in.
+func notAdmitted(err error) error {
 	switch {
 	case errors.Is(err, identity.ErrUnavailable):
-		return nil, Unavailable(identity.ErrUnavailable.Error(), 1)
+		return Unavailable(identity.ErrUnavailable.Error(), 1)
 	case errors.Is(err, errLongToken):
-		return nil, huma.Error422UnprocessableEntity(err.Error(), &huma.ErrorDetail{Location: InBody + "/token"})
-	case err != nil:
-		return nil, huma.ErrorWithHeaders(huma.Error401Unauthorized(err.Error()), http.Header{"WWW-Authenticate": {`Bearer realm="toolstream", error="invalid_token"`}})
+		return huma.Error422UnprocessableEntity(err.Error(), &huma.ErrorDetail{Location: InBody + "/token"})
 	}
-	return &sessionOutput{SetCookie: []string{cookie}, Body: s.session(who, true)}, nil
+	return huma.ErrorWithHeaders(huma.Error401Unauthorized(err.Error()), http.Header{"WWW-Authenticate": {`Bearer realm="toolstream", error="invalid_token"`}})
 }
 
 // admit returns the cookie of a session, and whose token it holds. Its error is one of those
@@ -258,7 +279,12 @@ func readCookie(r *http.Request, name string) string {
 // close takes the session from a browser.
 func (s *Sessions) close(ctx context.Context, in *asked) (*closedSessionOutput, error) {
 	note(ctx, func(a *audited) { a.share = 1 })
-	return &closedSessionOutput{[]string{setCookie(in.request, sessionCookie, "", http.SameSiteStrictMode, -time.Second)}}, nil
+	if kept, ok := readRenewal(in.request); ok && s.SignIn != nil {
+		if err := s.SignIn.End(ctx, kept.Refresh); err != nil {
+			s.Logger.WarnContext(ctx, "the identity provider does not end a session", "error", err)
+		}
+	}
+	return &closedSessionOutput{append(dropRenewal(in.request), setCookie(in.request, sessionCookie, "", http.SameSiteStrictMode, -time.Second))}, nil
 }
 
 // pending is a sign-in that waits for the provider. The browser keeps it.
@@ -346,7 +372,7 @@ func (s *Sessions) finish(ctx context.Context, in *callbackInput) (*callbackOutp
 		s.Logger.InfoContext(ctx, "the identity provider signs nobody in", "error", fmt.Sprintf("%.100q", in.Error))
 		return done(refuse(http.StatusBadRequest, "the identity provider has not signed you in"))
 	}
-	token, err := s.SignIn.Finish(ctx, callbackOf(in.request), in.Code, wait.Nonce, wait.Verifier)
+	tokens, err := s.SignIn.Finish(ctx, callbackOf(in.request), in.Code, wait.Nonce, wait.Verifier)
 	if errors.Is(err, identity.ErrUnavailable) {
 		s.Logger.WarnContext(ctx, "nobody can sign in", "error", err)
 		return done(refuse(http.StatusBadGateway, identity.ErrUnavailable.Error()))
@@ -355,7 +381,7 @@ func (s *Sessions) finish(ctx context.Context, in *callbackInput) (*callbackOutp
 		s.Logger.WarnContext(ctx, "a sign-in is refused", "error", err)
 		return done(refuse(http.StatusUnauthorized, "the identity provider's answer does not hold"))
 	}
-	cookie, _, err := s.admit(ctx, in.request, token)
+	cookie, _, err := s.admit(ctx, in.request, tokens.AccessToken)
 	switch {
 	case errors.Is(err, identity.ErrUnavailable):
 		return done(refuse(http.StatusBadGateway, err.Error()))
@@ -366,7 +392,8 @@ func (s *Sessions) finish(ctx context.Context, in *callbackInput) (*callbackOutp
 		return done(refuse(http.StatusUnauthorized, err.Error()))
 	}
 	out := webPage(http.StatusOK, "You are signed in", "", wait.Return, true)
-	out.SetCookie = []string{cookie}
+	_, kept := s.keepRenewal(ctx, in.request, tokens)
+	out.SetCookie = append(kept, cookie)
 	return done(out, nil)
 }
 
@@ -409,7 +436,6 @@ func takeSession(r *http.Request) (*http.Request, error) {
 	r = r.WithContext(r.Context())
 	r.Header = r.Header.Clone()
 	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Del("Cookie")
 	return r, nil
 }
 
@@ -424,7 +450,7 @@ func ownPage(r *http.Request) bool {
 
 // signsIn reports whether a request is for a credential, so that it needs none.
 func signsIn(r *http.Request) bool {
-	return r.URL.Path == sessionPath && r.Method == http.MethodPost || r.URL.Path == beginPath || r.URL.Path == callbackPath
+	return r.Method == http.MethodPost && (r.URL.Path == sessionPath || r.URL.Path == renewPath) || r.URL.Path == beginPath || r.URL.Path == callbackPath
 }
 
 // asksWho reports whether a request is answered whatever its credential is: who calls, and

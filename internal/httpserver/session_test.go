@@ -15,19 +15,48 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/propagation"
+	"golang.org/x/oauth2"
 
 	"github.com/toolstream/toolstream/internal/identity"
 )
 
-// fakeSignIn is a provider that gives a token for the code "good", to who brings back what the
-// sign-in began with.
+// fakeSignIn is a provider that gives tokens for the code "good", to who brings back what the
+// sign-in began with, and others for the refresh token that it gave last, where it gives any.
 type fakeSignIn struct {
-	token, redirect, nonce, verifier string
-	away                             bool
+	token, refresh, redirect, nonce, verifier string
+	given                                     int // refresh tokens
+	ended                                     []string
+	away                                      bool
+}
+
+func (f *fakeSignIn) tokens() *oauth2.Token {
+	out := &oauth2.Token{AccessToken: f.token, Expiry: time.Now().Add(100 * time.Second)}
+	if f.refresh != "" {
+		f.given++
+		f.refresh = fmt.Sprint("refresh ", f.given)
+		out.RefreshToken = f.refresh
+	}
+	return out
+}
+
+func (f *fakeSignIn) Renew(_ context.Context, refresh string) (*oauth2.Token, error) {
+	switch {
+	case f.away:
+		return nil, identity.ErrUnavailable
+	case refresh != f.refresh:
+		return nil, identity.ErrInvalid
+	}
+	return f.tokens(), nil
+}
+
+func (f *fakeSignIn) End(_ context.Context, refresh string) error {
+	f.ended = append(f.ended, refresh)
+	return nil
 }
 
 func (f *fakeSignIn) Begin(_ context.Context, redirect, state, nonce, verifier string) (string, error) {
@@ -38,14 +67,14 @@ func (f *fakeSignIn) Begin(_ context.Context, redirect, state, nonce, verifier s
 	return "https://id.example.com/auth?" + url.Values{"state": {state}}.Encode(), nil
 }
 
-func (f *fakeSignIn) Finish(_ context.Context, redirect, code, nonce, verifier string) (string, error) {
+func (f *fakeSignIn) Finish(_ context.Context, redirect, code, nonce, verifier string) (*oauth2.Token, error) {
 	switch {
 	case f.away:
-		return "", identity.ErrUnavailable
+		return nil, identity.ErrUnavailable
 	case code != "good" || redirect != f.redirect || nonce != f.nonce || verifier != f.verifier:
-		return "", identity.ErrInvalid
+		return nil, identity.ErrInvalid
 	}
-	return f.token, nil
+	return f.tokens(), nil
 }
 
 // signed is a server with sessions, and an operation of each method that says who calls.

@@ -162,8 +162,8 @@ func TestAPersonLogsIn(t *testing.T) {
 	}
 }
 
-// A browser signs in to the console, and is signed in again without being asked when its token
-// has expired.
+// A browser signs in to the console, stays so while the provider renews its session, and is
+// signed in again without being asked; once it has signed out, nothing renews that session.
 func TestABrowserSignsIn(t *testing.T) {
 	p := newProvider(t)
 	t.Setenv("TOOLSTREAM_AUTH_OIDC_CLIENT_ID", "console")
@@ -194,15 +194,62 @@ func TestABrowserSignsIn(t *testing.T) {
 		t.Errorf("with the session: %s", resp.Status)
 	}
 	process.Await(t, "the token expires", func() (bool, error) { return !s.session(t, browser).Authenticated, nil })
+	for range 2 { // by what the sign-in brought, and the renewal
+		if code := s.renews(t, browser); code != http.StatusOK || !s.session(t, browser).Authenticated {
+			t.Errorf("renewed: %d\n%s", code, s.Log())
+		}
+	}
 	if resp := s.get(t, browser, "/v1/session:login"); resp.StatusCode != http.StatusOK || resp.Request.URL.Path != "/v1/session:callback" {
 		t.Errorf("again: %s at %s", resp.Status, resp.Request.URL.Path)
 	}
 	if got := s.session(t, browser); !got.Authenticated {
 		t.Errorf("again: %+v", got)
 	}
+	stolen := copied(t, jar, s.url)
+	s.sends(t, browser, http.MethodDelete, "/v1/session")
+	if code := s.renews(t, stolen); code != http.StatusUnauthorized {
+		t.Errorf("a renewal after the sign-out, by what somebody kept: %d", code)
+	}
 	if stranger := s.session(t, &http.Client{}); stranger.Authenticated {
 		t.Errorf("another browser: %+v", stranger)
 	}
+}
+
+// copied returns a browser that has the cookies of another one.
+func copied(t *testing.T, from http.CookieJar, address string) *http.Client {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jar.SetCookies(u, from.Cookies(u))
+	return &http.Client{Jar: jar}
+}
+
+// renews has a browser renew its session.
+func (s toolstream) renews(t *testing.T, browser *http.Client) (code int) {
+	t.Helper()
+	return s.sends(t, browser, http.MethodPost, "/v1/session:renew")
+}
+
+// sends has a browser send a request from a page of the server.
+func (s toolstream) sends(t *testing.T, browser *http.Client, method, path string) (code int) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	resp, err := browser.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
 }
 
 // get sends a browser to a path.

@@ -754,7 +754,7 @@ export interface paths {
         post: operations["open-session"];
         /**
          * Sign out a browser
-         * @description The token that it signed in with goes on to be one.
+         * @description What renews the session ends at the identity provider, too. The token that it signed in with goes on to be one until it expires.
          */
         delete: operations["close-session"];
         options?: never;
@@ -771,7 +771,7 @@ export interface paths {
         };
         /**
          * Finish a sign-in at the identity provider
-         * @description Answers a page that goes on to where the sign-in began, with the cookie of a session.
+         * @description Answers a page that goes on to where the sign-in began, with the cookies of a session.
          */
         get: operations["finish-sign-in"];
         put?: never;
@@ -796,6 +796,26 @@ export interface paths {
         get: operations["begin-sign-in"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session:renew": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Renew the session of a browser
+         * @description Where the browser has signed in at the identity provider, and that gives refresh tokens: by the cookie toolstream_renewal, which holds one. It has to come from a page of this server, as a sign-in has. A provider may take a refresh token once: pages that share a session renew it one at a time.
+         */
+        post: operations["renew-session"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3613,6 +3633,11 @@ export interface components {
             caller?: components["schemas"]["SessionCaller"];
             /** @description No credential is asked for: every caller is an admin. */
             open: boolean;
+            /**
+             * Format: int64
+             * @description In how many seconds the browser is to renew the session (/v1/session:renew), so that it goes on; absent where it cannot be renewed.
+             */
+            renew_seconds?: number;
             /** @description How a browser may sign in: with a token, or at the identity provider (/v1/session:login). */
             sign_in: ("token" | "oidc")[];
         };
@@ -6331,6 +6356,37 @@ export interface operations {
                 };
                 content?: never;
             };
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableContent"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    "renew-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Set-Cookie"?: string;
+                    "Trace-Id": components["headers"]["Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["UnprocessableContent"];
             429: components["responses"]["TooManyRequests"];

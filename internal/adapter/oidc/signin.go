@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/oauth"
 )
 
 // Client is what the provider knows this server by, where people sign in to it.
@@ -22,8 +23,8 @@ type Client struct {
 	Resource string   // that the tokens are to be for
 }
 
-// SignIn sends people to a provider, which sends them back with a code, for which it gives a
-// token: the authorization code flow (OpenID Connect Core 1.0, section 3.1) with PKCE (RFC
+// SignIn sends people to a provider, which sends them back with a code, for which it gives
+// tokens: the authorization code flow (OpenID Connect Core 1.0, section 3.1) with PKCE (RFC
 // 7636).
 type SignIn struct {
 	provider *Provider
@@ -51,25 +52,25 @@ func (s *SignIn) Begin(ctx context.Context, redirect, state, nonce, verifier str
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", identity.ErrUnavailable, err)
 	}
-	return c.AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier), s.resource()), nil
+	return c.AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier), oauth.For(s.client.Resource)), nil
 }
 
-// Finish returns the access token that the provider gives for a code. The error wraps
+// Finish returns the tokens that the provider gives for a code. The error wraps
 // identity.ErrInvalid where the provider refuses the code, or the nonce is another one, else
 // identity.ErrUnavailable.
-func (s *SignIn) Finish(ctx context.Context, redirect, code, nonce, verifier string) (string, error) {
+func (s *SignIn) Finish(ctx context.Context, redirect, code, nonce, verifier string) (*oauth2.Token, error) {
 	found, c, err := s.reach(ctx, redirect)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", identity.ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", identity.ErrUnavailable, err)
 	}
 	ctx = oidc.ClientContext(ctx, s.http)
-	token, err := c.Exchange(ctx, code, oauth2.VerifierOption(verifier), s.resource())
+	token, err := c.Exchange(ctx, code, oauth2.VerifierOption(verifier), oauth.For(s.client.Resource))
 	var refused *oauth2.RetrieveError
 	switch {
 	case errors.As(err, &refused) && refused.Response.StatusCode < http.StatusInternalServerError:
-		return "", fmt.Errorf("%w: %w", identity.ErrInvalid, err)
+		return nil, fmt.Errorf("%w: %w", identity.ErrInvalid, err)
 	case err != nil:
-		return "", fmt.Errorf("%w: %w", identity.ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", identity.ErrUnavailable, err)
 	}
 	raw, _ := token.Extra("id_token").(string) // "" is none
 	verified, err := found.Verifier(&oidc.Config{
@@ -82,9 +83,44 @@ func (s *SignIn) Finish(ctx context.Context, redirect, code, nonce, verifier str
 		err = verified.VerifyAccessToken(token.AccessToken)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w: the ID token: %w", identity.ErrInvalid, err)
+		return nil, fmt.Errorf("%w: the ID token: %w", identity.ErrInvalid, err)
 	}
-	return token.AccessToken, nil
+	return token, nil
+}
+
+// Renew returns the tokens that the provider gives for a refresh token. The error wraps
+// identity.ErrInvalid where the provider takes it no more, else identity.ErrUnavailable.
+func (s *SignIn) Renew(ctx context.Context, refresh string) (*oauth2.Token, error) {
+	_, c, err := s.reach(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", identity.ErrUnavailable, err)
+	}
+	token, err := oauth.Refresh(oidc.ClientContext(ctx, s.http), c, refresh, oauth.For(s.client.Resource))
+	switch {
+	case errors.Is(err, oauth.ErrEnded):
+		return nil, fmt.Errorf("%w: %w", identity.ErrInvalid, err)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", identity.ErrUnavailable, err)
+	}
+	return token, nil
+}
+
+// End ends what a refresh token is good for, where the provider can.
+func (s *SignIn) End(ctx context.Context, refresh string) error {
+	found, c, err := s.reach(ctx, "")
+	if err != nil {
+		return err
+	}
+	var about struct {
+		Revocation string `json:"revocation_endpoint"`
+	}
+	if err := found.Claims(&about); err != nil || about.Revocation == "" {
+		return err
+	}
+	if !config.Confidential(about.Revocation) {
+		return notConfidential(about.Revocation)
+	}
+	return oauth.Revoke(ctx, s.http, c, about.Revocation, refresh)
 }
 
 // reach returns the provider and the flow once the provider was reached.
@@ -102,13 +138,12 @@ func (s *SignIn) reach(ctx context.Context, redirect string) (*oidc.Provider, *o
 	}
 	for _, address := range []string{c.Endpoint.AuthURL, c.Endpoint.TokenURL} {
 		if !config.Confidential(address) {
-			return nil, nil, fmt.Errorf("it names the endpoint %q, which is no https address", address)
+			return nil, nil, notConfidential(address)
 		}
 	}
 	return found, c, nil
 }
 
-// resource says for which server a token is to be (RFC 8707).
-func (s *SignIn) resource() oauth2.AuthCodeOption {
-	return oauth2.SetAuthURLParam("resource", s.client.Resource)
+func notConfidential(address string) error {
+	return fmt.Errorf("it names the endpoint %q, which is no https address", address)
 }

@@ -27,12 +27,13 @@ type codes struct {
 	access string
 	over   map[string]any // claims of the ID token
 	status int
+	reason string // why nothing is given
 	asked  url.Values
 	user   string // of the client's own credential
 }
 
 func newCodes(t *testing.T) *codes {
-	c := &codes{idp: newIDP(t), status: http.StatusOK}
+	c := &codes{idp: newIDP(t), status: http.StatusOK, reason: "invalid_grant"}
 	c.access = c.token(nil)
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
@@ -47,13 +48,14 @@ func (c *codes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/.well-known/openid-configuration":
 		_ = json.NewEncoder(w).Encode(map[string]string{
 			"issuer": c.issuer, "jwks_uri": c.URL + "/keys", "authorization_endpoint": c.auth, "token_endpoint": c.URL + "/token",
+			"revocation_endpoint": c.URL + "/revoke",
 		})
-	case "/token":
+	case "/token", "/revoke":
 		_ = r.ParseForm()
 		c.asked = r.PostForm
 		c.user, _, _ = r.BasicAuth()
 		if w.WriteHeader(c.status); c.status != http.StatusOK {
-			_ = json.NewEncoder(w).Encode(map[string]string{"error": "invalid_grant"})
+			_ = json.NewEncoder(w).Encode(map[string]string{"error": c.reason})
 			return
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"access_token": c.access, "token_type": "Bearer", "expires_in": 60, "id_token": c.token(c.over)})
@@ -114,7 +116,7 @@ func TestACodeIsATokenForWhoBeganTheSignIn(t *testing.T) {
 	} {
 		c.over, c.status = tc.over, tc.status
 		token, err := c.signIn("").Finish(t.Context(), redirect, "good", nonce, verifier)
-		if !errors.Is(err, tc.want) || (token == c.access) != (tc.want == nil) {
+		if !errors.Is(err, tc.want) || (token != nil && token.AccessToken == c.access) != (tc.want == nil) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -144,5 +146,41 @@ func TestPeopleAreSentToHTTPSAlone(t *testing.T) {
 	c.auth = "http://id.example.com/auth"
 	if at, err := c.signIn("").Begin(t.Context(), redirect, "a", nonce, verifier); !errors.Is(err, identity.ErrUnavailable) {
 		t.Errorf("%s %v", at, err)
+	}
+}
+
+func TestARefreshTokenIsForAnotherToken(t *testing.T) {
+	c := newCodes(t)
+	for name, tc := range map[string]struct {
+		status int
+		reason string
+		want   error
+	}{
+		"good":                       {200, "", nil},
+		"taken no more":              {400, "invalid_grant", identity.ErrInvalid},
+		"a client that is not known": {401, "invalid_client", identity.ErrUnavailable},
+		"a provider that has failed": {500, "", identity.ErrUnavailable},
+	} {
+		c.status, c.reason = tc.status, tc.reason
+		token, err := c.signIn("").Renew(t.Context(), "some")
+		if !errors.Is(err, tc.want) || (tc.want == nil) != (token != nil && token.AccessToken == c.access && token.RefreshToken == "some" && !token.Expiry.IsZero()) {
+			t.Errorf("%s: %+v %v", name, token, err)
+		}
+	}
+	if c.asked.Get("grant_type") != "refresh_token" || c.asked.Get("refresh_token") != "some" || c.asked.Get("resource") != audience || c.asked.Get("client_id") != "console" {
+		t.Errorf("the provider was asked %v", c.asked)
+	}
+}
+
+func TestARefreshTokenIsEnded(t *testing.T) {
+	c := newCodes(t)
+	for secret, user := range map[string]string{"": "", "secret": "console"} {
+		if err := c.signIn(secret).End(t.Context(), "some"); err != nil || c.asked.Get("token") != "some" || c.user != user || (c.asked.Get("client_id") == "") != (secret != "") {
+			t.Errorf("%v; the provider was asked %v by %q", err, c.asked, c.user)
+		}
+	}
+	c.status = http.StatusServiceUnavailable
+	if err := c.signIn("").End(t.Context(), "some"); err == nil {
+		t.Error("the provider has not ended it")
 	}
 }

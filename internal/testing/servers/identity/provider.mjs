@@ -22,13 +22,14 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
     },
     {
       client_id: 'console', token_endpoint_auth_method: 'none', redirect_uris: redirects, response_types: ['code'],
-      grant_types: ['authorization_code'],
+      grant_types: ['authorization_code', 'refresh_token'],
     },
   ],
   findAccount: (_ctx, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
   extraTokenClaims: (_ctx, token) => ({
     org: 'acme', realm_access: { roles: [token.clientId === 'robot' ? 'robots' : 'people'] },
   }),
+  issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'), // as Keycloak does, whatever the scopes
   rotateRefreshToken: true,
   features: {
     deviceFlow: { enabled: true },

@@ -25,12 +25,15 @@ class Session:
         sign_in (list[SessionSignInItem]): How a browser may sign in: with a token, or at the identity provider
             (/v1/session:login).
         caller (SessionCaller | Unset):
+        renew_seconds (int | Unset): In how many seconds the browser is to renew the session (/v1/session:renew), so
+            that it goes on; absent where it cannot be renewed.
     """
 
     authenticated: bool
     open_: bool
     sign_in: list[SessionSignInItem]
     caller: SessionCaller | Unset = UNSET
+    renew_seconds: int | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -47,6 +50,8 @@ class Session:
         if not isinstance(self.caller, Unset):
             caller = self.caller.to_dict()
 
+        renew_seconds = self.renew_seconds
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -58,6 +63,8 @@ class Session:
         )
         if caller is not UNSET:
             field_dict["caller"] = caller
+        if renew_seconds is not UNSET:
+            field_dict["renew_seconds"] = renew_seconds
 
         return field_dict
 
@@ -84,11 +91,14 @@ class Session:
         else:
             caller = SessionCaller.from_dict(_caller)
 
+        renew_seconds = d.pop("renew_seconds", UNSET)
+
         session = cls(
             authenticated=authenticated,
             open_=open_,
             sign_in=sign_in,
             caller=caller,
+            renew_seconds=renew_seconds,
         )
 
         session.additional_properties = d

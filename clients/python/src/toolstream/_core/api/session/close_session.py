@@ -74,7 +74,8 @@ def sync_detailed(
 ) -> Response[Any | Problem]:
     """Sign out a browser
 
-     The token that it signed in with goes on to be one.
+     What renews the session ends at the identity provider, too. The token that it signed in with goes on
+    to be one until it expires.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -99,7 +100,8 @@ def sync(
 ) -> Any | Problem | None:
     """Sign out a browser
 
-     The token that it signed in with goes on to be one.
+     What renews the session ends at the identity provider, too. The token that it signed in with goes on
+    to be one until it expires.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -120,7 +122,8 @@ async def asyncio_detailed(
 ) -> Response[Any | Problem]:
     """Sign out a browser
 
-     The token that it signed in with goes on to be one.
+     What renews the session ends at the identity provider, too. The token that it signed in with goes on
+    to be one until it expires.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -143,7 +146,8 @@ async def asyncio(
 ) -> Any | Problem | None:
     """Sign out a browser
 
-     The token that it signed in with goes on to be one.
+     What renews the session ends at the identity provider, too. The token that it signed in with goes on
+    to be one until it expires.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

@@ -105,7 +105,7 @@ def sync_detailed(
 ) -> Response[Problem | str]:
     """Finish a sign-in at the identity provider
 
-     Answers a page that goes on to where the sign-in began, with the cookie of a session.
+     Answers a page that goes on to where the sign-in began, with the cookies of a session.
 
     Args:
         state (str | Unset): Of the sign-in.
@@ -142,7 +142,7 @@ def sync(
 ) -> Problem | str | None:
     """Finish a sign-in at the identity provider
 
-     Answers a page that goes on to where the sign-in began, with the cookie of a session.
+     Answers a page that goes on to where the sign-in began, with the cookies of a session.
 
     Args:
         state (str | Unset): Of the sign-in.
@@ -174,7 +174,7 @@ async def asyncio_detailed(
 ) -> Response[Problem | str]:
     """Finish a sign-in at the identity provider
 
-     Answers a page that goes on to where the sign-in began, with the cookie of a session.
+     Answers a page that goes on to where the sign-in began, with the cookies of a session.
 
     Args:
         state (str | Unset): Of the sign-in.
@@ -209,7 +209,7 @@ async def asyncio(
 ) -> Problem | str | None:
     """Finish a sign-in at the identity provider
 
-     Answers a page that goes on to where the sign-in began, with the cookie of a session.
+     Answers a page that goes on to where the sign-in began, with the cookies of a session.
 
     Args:
         state (str | Unset): Of the sign-in.
