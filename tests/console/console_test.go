@@ -16,6 +16,7 @@ import (
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 	"github.com/toolstream/toolstream/internal/testing/tokentest"
+	"github.com/toolstream/toolstream/internal/tokenfile"
 )
 
 // built is where TestMain has put the binary, for every test of the package.
@@ -111,6 +112,20 @@ func TestTheConsoleShowsWhatIsThere(t *testing.T) {
 	t.Run("pages", func(t *testing.T) { b.run(t, "pages", about.thorough(), nil) })
 	t.Run("keyboard", func(t *testing.T) { b.run(t, "keyboard", about.with("openapi", openAPI(t, boats).URL), nil) })
 	t.Run("states", func(t *testing.T) { b.run(t, "states", about.beside(newSite(t)), nil) })
+	t.Run("session", func(t *testing.T) {
+		token, secret, err := tokenfile.Create(identity.Caller{Tenant: identity.DefaultTenant, Subject: "ada", Role: identity.Admin}, time.Time{})
+		if err == nil {
+			err = tokenfile.Add(s.file, token)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.run(t, "session", about.with("brief", secret), map[string]func(){"revoke": func() {
+			if err := tokenfile.Remove(s.file, token.ID()); err != nil {
+				t.Error(err)
+			}
+		}})
+	})
 	t.Run("measure", func(t *testing.T) {
 		level.Campaign(t)
 		b.run(t, "measure", about.with("lighthouse", process.FreePort(t)), nil) // Chromium's, for it

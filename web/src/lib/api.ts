@@ -26,20 +26,27 @@ export class Unreachable extends Error {
   }
 }
 
-/** Who asks: set by the session, told of answers that say the sign-in has ended. */
-export const onUnauthorized: { run: () => void } = { run: () => {} };
+/** Set by the session: told of answers that say the sign-in has ended, and whether there is another one then. */
+export const signIn: { ended: () => Promise<boolean> } = { ended: () => Promise.resolve(false) };
 
 export const api = createClient<paths>({
   baseUrl: location.origin,
   fetch: async (request) => {
-    try {
-      return await fetch(request);
-    } catch (e) {
-      if (request.signal.aborted) throw e;
-      throw new Unreachable();
-    }
+    if (new URL(request.url).pathname.startsWith("/v1/session")) return send(request);
+    const again = request.clone();
+    const answer = await send(request);
+    return answer.status === 401 && (await signIn.ended()) ? send(again) : answer;
   },
 });
+
+async function send(request: Request): Promise<Response> {
+  try {
+    return await fetch(request);
+  } catch (e) {
+    if (request.signal.aborted) throw e;
+    throw new Unreachable();
+  }
+}
 
 interface Answer<T> {
   data?: T;
@@ -51,6 +58,5 @@ interface Answer<T> {
 export async function body<T>(answer: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await answer;
   if (response.ok) return data as T;
-  if (response.status === 401) onUnauthorized.run();
   throw new Problem(response.status, typeof error === "object" && error !== null ? error : { detail: String(error ?? "") || undefined });
 }

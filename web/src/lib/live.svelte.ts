@@ -22,22 +22,26 @@ class Live {
   #retry?: ReturnType<typeof setTimeout>;
   #listeners = new Map<keyof Kinds | "reconnected", Set<(data: never) => void>>();
 
+  /** Begins the stream. One that runs ends when the other one has begun: nothing is missed between them. */
   start() {
-    this.stop();
+    clearTimeout(this.#retry);
+    const before = this.#source;
     const source = new EventSource("/v1/stream");
     this.#source = source;
     source.onopen = () => {
+      before?.close();
       const again = this.state === "disconnected";
       this.#enter("live");
       if (again) this.#tell("reconnected", undefined);
     };
     source.onerror = () => {
+      before?.close();
+      if (this.#source !== source) return;
       this.#enter("disconnected");
       // A refused stream is given up by the browser: the sign-in may have ended.
       if (source.readyState === EventSource.CLOSED) {
         this.#retry = setTimeout(async () => {
-          await session.load();
-          if (this.#source === source && session.current?.authenticated) this.start();
+          if (await session.renew() && this.#source === source) this.start();
         }, retryAfter);
       }
     };
