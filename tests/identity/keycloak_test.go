@@ -56,7 +56,7 @@ func (k keycloak) admin(t *testing.T, method, at string, body any) string {
 }
 
 // realm makes a realm. Its client robot has tokens for the audience, stranger for another
-// one, brief for the audience and a second. Ada may log in by the client toolstream.
+// one, brief for the audience and a second. Ada may log in by the client toolstream, and sign in by the client console.
 func (k keycloak) realm(t *testing.T, name, audience string) {
 	t.Helper()
 	type object = map[string]any
@@ -86,6 +86,10 @@ func (k keycloak) realm(t *testing.T, name, audience string) {
 			object{
 				"clientId": "toolstream", "publicClient": true, "standardFlowEnabled": false, "protocolMappers": claims(audience),
 				"attributes": object{"oauth2.device.authorization.grant.enabled": "true", "access.token.lifespan": "15"},
+			},
+			object{
+				"clientId": "console", "publicClient": true, "redirectUris": []string{audience + "/v1/session:callback"}, "protocolMappers": claims(audience),
+				"attributes": object{"pkce.code.challenge.method": "S256", "access.token.lifespan": "15"},
 			},
 		},
 		"users": []any{account("robot"), account("stranger"), account("brief"), object{
@@ -131,6 +135,7 @@ func TestKeycloak(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := process.LaunchAt(t, port, env, argv...)
+	t.Setenv("TOOLSTREAM_AUTH_OIDC_CLIENT_ID", "console")
 	s := started(t, k.issuer("tools"))
 	first := privateKey(t)
 	var key string
@@ -173,6 +178,7 @@ func TestKeycloak(t *testing.T) {
 	if ok, said := s.run(t, "logout"); !ok {
 		t.Error(said)
 	}
+	s.renewsUntilTheSignOut(t, s.browser(t, map[string]string{"username": "ada", "password": "secret"}))
 	program.Kill()
 	s.takes(t, "while Keycloak is away", newest)
 }

@@ -162,8 +162,8 @@ func TestAPersonLogsIn(t *testing.T) {
 	}
 }
 
-// A browser signs in to the console, stays so while the provider renews its session, and is
-// signed in again without being asked; once it has signed out, nothing renews that session.
+// A browser signs in to the console, and its session is renewed when the token has expired; once
+// it has signed out, nothing renews that session.
 func TestABrowserSignsIn(t *testing.T) {
 	p := newProvider(t)
 	t.Setenv("TOOLSTREAM_AUTH_OIDC_CLIENT_ID", "console")
@@ -173,7 +173,22 @@ func TestABrowserSignsIn(t *testing.T) {
 	if resp := s.get(t, http.DefaultClient, "/v1/session:login"); resp.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("before the provider runs: %s", resp.Status)
 	}
-	p.begin(t, "first", 2)
+	p.begin(t, "first", 5)
+	browser := s.browser(t, map[string]string{"login": "ada", "password": "any"})
+	if resp := s.get(t, browser, "/v1/tools"); resp.StatusCode != http.StatusOK {
+		t.Errorf("with the session: %s", resp.Status)
+	}
+	process.Await(t, "the token expires", func() (bool, error) { return !s.session(t, browser).Authenticated, nil })
+	s.renewsUntilTheSignOut(t, browser)
+	if stranger := s.session(t, &http.Client{}); stranger.Authenticated {
+		t.Errorf("another browser: %+v", stranger)
+	}
+}
+
+// browser returns a browser in which a user has signed in to the console, and has been signed in
+// again without being asked.
+func (s toolstream) browser(t *testing.T, user map[string]string) *http.Client {
+	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -182,36 +197,35 @@ func TestABrowserSignsIn(t *testing.T) {
 	if got := s.session(t, browser); got.Authenticated || !slices.Equal(got.SignIn, []string{"token", "oidc"}) {
 		t.Errorf("before: %+v", got)
 	}
-	begin := s.url + "/v1/session:login?return=" + url.QueryEscape("/console/#/tools")
-	page := approve(t, browser, begin, map[string]string{"login": "ada", "password": "any"})
+	page := approve(t, browser, s.url+"/v1/session:login?return="+url.QueryEscape("/console/#/tools"), user)
 	if !strings.Contains(page, `content="0;url=/console/#/tools"`) {
 		t.Fatalf("%s\n%s", page, s.Log())
-	}
-	if got := s.session(t, browser); !got.Authenticated || got.Caller.Subject != "ada" || got.Caller.Tenant != "acme" || got.Caller.Role != "reader" {
-		t.Fatalf("%+v", got)
-	}
-	if resp := s.get(t, browser, "/v1/tools"); resp.StatusCode != http.StatusOK {
-		t.Errorf("with the session: %s", resp.Status)
-	}
-	process.Await(t, "the token expires", func() (bool, error) { return !s.session(t, browser).Authenticated, nil })
-	for range 2 { // by what the sign-in brought, and the renewal
-		if code := s.renews(t, browser); code != http.StatusOK || !s.session(t, browser).Authenticated {
-			t.Errorf("renewed: %d\n%s", code, s.Log())
-		}
 	}
 	if resp := s.get(t, browser, "/v1/session:login"); resp.StatusCode != http.StatusOK || resp.Request.URL.Path != "/v1/session:callback" {
 		t.Errorf("again: %s at %s", resp.Status, resp.Request.URL.Path)
 	}
-	if got := s.session(t, browser); !got.Authenticated {
-		t.Errorf("again: %+v", got)
+	if got := s.session(t, browser); !got.Authenticated || got.Caller.Subject == "" || got.Caller.Tenant != "acme" || got.Caller.Role != "reader" {
+		t.Fatalf("signed in: %+v", got)
 	}
-	stolen := copied(t, jar, s.url)
+	return browser
+}
+
+// renewsUntilTheSignOut has a browser renew its session, by what the sign-in brought and by what
+// the renewal did, and sign out.
+func (s toolstream) renewsUntilTheSignOut(t *testing.T, browser *http.Client) {
+	t.Helper()
+	for range 2 {
+		if code := s.renews(t, browser); code != http.StatusOK || !s.session(t, browser).Authenticated {
+			t.Errorf("renewed: %d\n%s", code, s.Log())
+		}
+	}
+	stolen := copied(t, browser.Jar, s.url)
 	s.sends(t, browser, http.MethodDelete, "/v1/session")
 	if code := s.renews(t, stolen); code != http.StatusUnauthorized {
 		t.Errorf("a renewal after the sign-out, by what somebody kept: %d", code)
 	}
-	if stranger := s.session(t, &http.Client{}); stranger.Authenticated {
-		t.Errorf("another browser: %+v", stranger)
+	if got := s.session(t, browser); got.Authenticated || got.RenewSeconds != nil {
+		t.Errorf("after the sign-out: %+v", got)
 	}
 }
 
