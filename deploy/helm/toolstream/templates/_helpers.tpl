@@ -76,6 +76,12 @@ services: [ingest, standardizer, embedder, query]
 {{ include "toolstream.fullname" . }}-{{ ternary "embedded" "query" (eq .Values.mode "embedded") }}
 {{- end }}
 
+{{/* What clients outside ask of query: paths, and what others begin with. Ingest has the rest of /v1/. */}}
+{{- define "toolstream.paths" -}}
+exact: [/, /mcp, /openapi.json, /openapi.yaml, /v1/feedback, /v1/search]
+prefix: [/.well-known/oauth-protected-resource, /console/, /v0.1/]
+{{- end }}
+
 {{/* How pods are spoken to: http or https. */}}
 {{- define "toolstream.scheme" -}}
 {{ ternary "https" "http" (not (empty .Values.tls.existingSecret)) }}
