@@ -19,6 +19,7 @@ import (
 	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/internal/indexmgr"
 	"github.com/toolstream/toolstream/internal/live"
+	"github.com/toolstream/toolstream/internal/metric"
 	"github.com/toolstream/toolstream/internal/policy"
 	"github.com/toolstream/toolstream/internal/revisions"
 	"github.com/toolstream/toolstream/internal/rungroup"
@@ -224,6 +225,8 @@ func (p *process) buildQuery(ctx context.Context) error {
 		Live: p.searched, Models: p.models, Query: p.query, DeadLetters: p.dead, LLM: p.llm, Metrics: p.indexes, Ready: p.whyNotReady, Checks: p.checks(),
 		Backlog: status.NewBacklog(p.bus, p.searched, p.started, p.log, p.metrics),
 	}
+	metric.At(p.metrics).NewGauge("toolstream_freshness_objective_seconds",
+		"Within which 99 of a hundred changes are to become searchable (`freshness.objective`).").Set(p.cfg.Freshness.Objective.Seconds())
 	known, err := p.watchSources()
 	if err != nil {
 		return err

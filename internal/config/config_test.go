@@ -102,6 +102,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"rerank: {model: http, url: \"http://h/v1\"}\n", "set rerank.name"},
 		{"rerank: {model: http, url: \"h/?secret\", form: tei}\n", "rerank.url is no address such as https://host/v1"},
 
+		{"freshness: {objective: 20s}\n", `freshness.objective is "20s"; it is one of 1s, 2.5s`},
 		{"trainer: {publish: soon}\n", "trainer.publish"},
 		{"trainer: {min_pairs: -3}\n", "trainer.min_pairs -3"},
 		{"trainer: {sample: -3}\n", "trainer.sample -3"},

@@ -26,6 +26,7 @@ type Config struct {
 	Auth         Auth         `name:"auth"`
 	Limits       Limits       `name:"limits"`
 	Audit        Audit        `name:"audit"`
+	Freshness    Freshness    `name:"freshness"`
 	Events       Events       `name:"events"`
 	Log          Log          `name:"log"`
 	Standardizer Standardizer `name:"standardizer"`
@@ -79,6 +80,12 @@ type Limits struct {
 // Audit says what stands in the audit log beside changes and denials, which always do.
 type Audit struct {
 	Searches float64 `name:"searches" default:"0.01" from:"0" to:"1" help:"share of searches, reports of feedback and other reads that stand in the audit log, 0 to 1"`
+}
+
+// Freshness is what is promised of changes. The objective is a bound of
+// toolstream_freshness_seconds, or nobody could tell from that whether it is met.
+type Freshness struct {
+	Objective time.Duration `name:"objective" default:"10s" in:"1s,2.5s,5s,10s,30s,1m0s,5m0s" help:"within which 99 of a hundred changes are to become searchable, from their being accepted: 1s, 2.5s, 5s, 10s, 30s, 1m or 5m; status, doctor and the chart's alerts judge by it"`
 }
 
 // Weaviate searches vectors, where services run apart.

@@ -38,7 +38,7 @@ func sections() []section {
 		{folder: "services/calls", title: "Calls", where: []string{"query"}, embedded: true},
 		{folder: "services/trainer", title: "Trainer", where: []string{"trainer"}, embedded: true},
 		{folder: "internal/httpserver", title: "HTTP", where: all, embedded: true},
-		{folder: "internal/app", title: "Process", where: all, embedded: true},
+		{folder: "internal/app", title: "Process", where: all, embedded: true, only: map[string][]string{"toolstream_freshness_objective_seconds": {"query"}}},
 		{folder: "internal/status", title: "Backlog", where: []string{"query"}, embedded: true},
 		{folder: "internal/live", title: "Streams of events", where: []string{"query"}, embedded: true},
 		{folder: "internal/stream", title: "Stages", where: all, embedded: true, only: map[string][]string{"toolstream_order_repairs_total": {"query"}}},

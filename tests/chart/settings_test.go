@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -83,6 +84,45 @@ func TestOwnSettingsAreMade(t *testing.T) {
 		never := []string{"nats.listen", "llm.api_key", "auth.hosts"} // the bus of a pod is its own; a file has the key; nothing is on loopback
 		if _, ok := made[key.Env()]; slices.Contains(own(), key.Name) && ok == slices.Contains(never, key.Name) {
 			t.Errorf("%s is made by no values", key.Name)
+		}
+	}
+}
+
+// The alerts judge by the objective that the server has, and the chart takes those that it takes.
+func TestAlertsHaveTheObjectiveOfTheServer(t *testing.T) {
+	var schema struct {
+		Properties struct {
+			Settings struct {
+				Properties struct {
+					Objective struct{ Enum []string } `json:"freshness.objective"`
+				}
+			}
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "values.schema.json"))
+	check(t, err)
+	check(t, json.Unmarshal(text, &schema))
+	helm, late := helm(t), regexp.MustCompile(`le=~"([^"]+)"`)
+	for _, objective := range append(schema.Properties.Settings.Properties.Objective.Enum, "") {
+		args := []string{"--set", "settings.freshness\\.objective=" + objective}
+		if objective == "" {
+			args = nil
+		}
+		all := objects(t, render(t, helm, examples(t)["scaled"], args...))
+		t.Setenv("TOOLSTREAM_FRESHNESS_OBJECTIVE", environment(t, all)["TOOLSTREAM_FRESHNESS_OBJECTIVE"])
+		server, err := config.Load("", nil)
+		check(t, err)
+		rules, err := json.Marshal(of(all, "PrometheusRule"))
+		check(t, err)
+		bounds := late.FindAllStringSubmatch(strings.ReplaceAll(string(rules), `\"`, `"`), -1)
+		if len(bounds) == 0 {
+			t.Errorf("%q: no alert has a bound", objective)
+		}
+		for _, bound := range bounds {
+			want := strconv.FormatFloat(server.Freshness.Objective.Seconds(), 'g', -1, 64)
+			if match, err := regexp.MatchString("^("+bound[1]+")$", want); !match || err != nil {
+				t.Errorf("%q: the server has %s seconds, an alert the bound %s (%v)", objective, want, bound[1], err)
+			}
 		}
 	}
 }
