@@ -52,7 +52,8 @@ func (c *console) printStatus(s status.Status) {
 		}
 	}
 	if f := s.Freshness; f != nil {
-		c.printf("half searchable within %s, 99 of 100 within %s, of %d changes since the start\n", seconds(f.Half), seconds(f.Most), f.Changes)
+		c.printf("half searchable within %s, 99 of 100 within %s, of %d changes in the last 15 minutes; the objective is %s, missed in %d of them\n",
+			seconds(f.Half), seconds(f.Most), f.Changes, seconds(f.Goal), f.Missed)
 	}
 	c.printSources(s.Sources)
 	c.printSpent(s.LLM)

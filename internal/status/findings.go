@@ -61,6 +61,7 @@ func (f *findings) judgeOperator(s Status) {
 	f.check(s.Ready, state, "it may still start: wait, and ask again; what it needs is below")
 	f.judgeDependencies(s)
 	f.judgeStages(s)
+	f.judgeFreshness(s.Freshness)
 	f.judgeProcesses(s)
 	for _, m := range s.Models {
 		if m.Problem != "" {

@@ -21,7 +21,8 @@ func well() Status {
 				{Services: []string{"query"}, Version: "1", Ready: true, Weights: "w5", Epoch: 5},
 				{Services: []string{"trainer"}, Version: "1", Ready: true}, {Services: []string{"trainer"}, Version: "1", Problem: "stands by"},
 			},
-			Disk: &Disk{Free: 50e9, Total: 100e9},
+			Disk:      &Disk{Free: 50e9, Total: 100e9},
+			Freshness: &Freshness{Changes: 300, Half: 0.5, Most: 2.5, Goal: 10},
 		},
 		LLM: &LLMStatus{},
 	}
@@ -41,6 +42,20 @@ func TestDoctorFindsNothingWrongWhereNothingIs(t *testing.T) {
 	}
 }
 
+// Neither an idle server nor a blip misses the objective, nor do slow minutes with few changes
+// beside many that are quick.
+func TestDoctorJudgesFreshnessByMoreThanAMoment(t *testing.T) {
+	for name, s := range map[string]*Freshness{
+		"idle": nil, "a blip": {Changes: 3, Most: 60, Goal: 10, Missed: missedMinutes - 1}, "few of many": {Changes: 10_000, Most: 2.5, Goal: 10, Missed: missedMinutes},
+	} {
+		var f findings
+		f.judgeFreshness(s)
+		if slices.ContainsFunc(f, func(f Finding) bool { return !f.OK || f.Remedy != "" }) {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
 // Each of these is told, with what to do about it, and nothing else is.
 func TestDoctorNamesWhatIsWrong(t *testing.T) {
 	nobody := 0
@@ -49,23 +64,25 @@ func TestDoctorNamesWhatIsWrong(t *testing.T) {
 		says, remedy string
 		note         bool
 	}{
-		"not ready":         {func(s *Status) { s.Ready, s.Reason = false, "the index is at 3 of 9" }, "at 3 of 9", "wait", false},
-		"Kafka away":        {func(s *Status) { s.Dependencies[0].OK, s.Dependencies[0].Problem = false, "refused" }, "Kafka does not answer at k:9092: refused", "kafka.brokers", false},
-		"a peer away":       {func(s *Status) { s.Dependencies[1].OK = false }, "ingest does not answer at http://i", "toolstream serve ingest; or correct peers.ingest", false},
-		"bus silent":        {func(s *Status) { s.Stages[0].Problem = "no broker" }, "standardizer is cannot be asked: no broker", "bring the bus back", false},
-		"embedder stopped":  {func(s *Status) { s.Stages[1].Workers = &nobody }, "embedder-2 is 9 records behind, the oldest for 3s, and no process works", "toolstream serve embedder", false},
-		"Weaviate behind":   {func(s *Status) { s.Stages[2] = Stage{Name: "weaviate", Lag: lagAlarm} }, "weaviate is 10000 records behind", "toolstream serve embedder", false},
-		"far behind":        {func(s *Status) { s.Stages[2].Lag = lagAlarm }, "index-writer is 10000 records behind", "toolstream serve query", false},
-		"long behind":       {func(s *Status) { s.Stages[2].Lag, s.Stages[2].Waiting = 1, 3600 }, "the oldest for 1h0m0s", "ask again", false},
-		"no trainer":        {func(s *Status) { s.Processes = s.Processes[:2] }, "no trainer works", "toolstream serve trainer", false},
-		"old weights":       {func(s *Status) { s.Processes[1].Epoch = 4 }, "w5 (epoch 4), w5 (epoch 5)", "weights rollback", false},
-		"a process unready": {func(s *Status) { s.Processes[0].Ready, s.Processes[0].Problem = false, "catching up" }, "query at  is not ready: catching up", "log", false},
-		"two versions":      {func(s *Status) { s.Processes[0].Version = "2" }, "several versions run: 1, 2", "upgrade", true},
-		"an empty index":    {func(s *Status) { s.Tools = 0 }, "0 tools", "toolstream import", false},
-		"some bare":         {func(s *Status) { s.Tools, s.Bare = 10, 2 }, "2 tools have no vectors", "toolstream reindex", true},
-		"most bare":         {func(s *Status) { s.Tools, s.Bare = 10, 6 }, "6 tools have no vectors", "toolstream reindex", false},
-		"quarantine":        {func(s *Status) { s.Quarantined = 1 }, "1 documents are in quarantine", "tools release ID", true},
-		"pending":           {func(s *Status) { s.Pending, s.Since = 2, &time.Time{} }, "2 tools wait for the language model since 0001-01-01", "log of the standardizer", true},
+		"not ready":            {func(s *Status) { s.Ready, s.Reason = false, "the index is at 3 of 9" }, "at 3 of 9", "wait", false},
+		"Kafka away":           {func(s *Status) { s.Dependencies[0].OK, s.Dependencies[0].Problem = false, "refused" }, "Kafka does not answer at k:9092: refused", "kafka.brokers", false},
+		"a peer away":          {func(s *Status) { s.Dependencies[1].OK = false }, "ingest does not answer at http://i", "toolstream serve ingest; or correct peers.ingest", false},
+		"bus silent":           {func(s *Status) { s.Stages[0].Problem = "no broker" }, "standardizer is cannot be asked: no broker", "bring the bus back", false},
+		"embedder stopped":     {func(s *Status) { s.Stages[1].Workers = &nobody }, "embedder-2 is 9 records behind, the oldest for 3s, and no process works", "toolstream serve embedder", false},
+		"Weaviate behind":      {func(s *Status) { s.Stages[2] = Stage{Name: "weaviate", Lag: lagAlarm} }, "weaviate is 10000 records behind", "toolstream serve embedder", false},
+		"far behind":           {func(s *Status) { s.Stages[2].Lag = lagAlarm }, "index-writer is 10000 records behind", "toolstream serve query", false},
+		"long behind":          {func(s *Status) { s.Stages[2].Lag, s.Stages[2].Waiting = 1, 3600 }, "the oldest for 1h0m0s", "ask again", false},
+		"the objective missed": {func(s *Status) { s.Freshness.Most, s.Freshness.Missed = 60, missedMinutes }, "99 of 100 became searchable within 1m0s, of 300 changes in the last 15 minutes; freshness.objective is 10s, and was missed in 5 of these minutes", "ToolstreamFreshnessBurnsFast", false},
+		"missed beyond bounds": {func(s *Status) { s.Freshness.Most, s.Freshness.Missed = -1, missedMinutes }, "later than", "raise freshness.objective", false},
+		"no trainer":           {func(s *Status) { s.Processes = s.Processes[:2] }, "no trainer works", "toolstream serve trainer", false},
+		"old weights":          {func(s *Status) { s.Processes[1].Epoch = 4 }, "w5 (epoch 4), w5 (epoch 5)", "weights rollback", false},
+		"a process unready":    {func(s *Status) { s.Processes[0].Ready, s.Processes[0].Problem = false, "catching up" }, "query at  is not ready: catching up", "log", false},
+		"two versions":         {func(s *Status) { s.Processes[0].Version = "2" }, "several versions run: 1, 2", "upgrade", true},
+		"an empty index":       {func(s *Status) { s.Tools = 0 }, "0 tools", "toolstream import", false},
+		"some bare":            {func(s *Status) { s.Tools, s.Bare = 10, 2 }, "2 tools have no vectors", "toolstream reindex", true},
+		"most bare":            {func(s *Status) { s.Tools, s.Bare = 10, 6 }, "6 tools have no vectors", "toolstream reindex", false},
+		"quarantine":           {func(s *Status) { s.Quarantined = 1 }, "1 documents are in quarantine", "tools release ID", true},
+		"pending":              {func(s *Status) { s.Pending, s.Since = 2, &time.Time{} }, "2 tools wait for the language model since 0001-01-01", "log of the standardizer", true},
 		"another model": {func(s *Status) {
 			s.Models = []Model{{Problem: "the index holds vectors of 384 dimensions"}}
 		}, "384 dimensions", "toolstream reindex", false},

@@ -1,61 +1,100 @@
 package status
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
+	"fmt"
+	"sync"
+	"time"
 )
 
-// Freshness is how long changes took from being accepted to being searchable.
+// Freshness is how long changes took of late from being accepted to being searchable.
 type Freshness struct {
-	Changes uint64  `json:"changes" doc:"How many became searchable."`
+	Changes uint64  `json:"changes" doc:"How many became searchable in the last 15 minutes."`
 	Half    float64 `json:"p50_seconds" doc:"Half of them took no longer, to the next bound of toolstream_freshness_seconds; -1: beyond the last bound."`
-	Goal    float64 `json:"objective_seconds" doc:"Within which 99 of a hundred are to become searchable, as the chart's alerts have it where its value freshnessSeconds is not changed."`
 	Most    float64 `json:"p99_seconds" doc:"99 of a hundred took no longer, likewise."`
+	Goal    float64 `json:"objective_seconds" doc:"Within which 99 of a hundred are to become searchable: the setting freshness.objective."`
+	Missed  int     `json:"missed_minutes" doc:"In how many of the 15 minutes more than one of a hundred took longer than the objective."`
 }
-
-// freshnessGoal is within how many seconds changes are to become searchable: the default of
-// the chart's value metrics.prometheusRule.freshnessSeconds.
-const freshnessGoal = 10
 
 const freshnessMetric = "toolstream_freshness_seconds"
 
-// freshness reads it from the metrics of the process, nil where nothing came yet.
-func freshness(metrics prometheus.Gatherer) *Freshness {
-	families, err := metrics.Gather()
-	if err != nil {
-		return nil
-	}
-	for _, f := range families {
-		if f.GetName() == freshnessMetric {
-			return quantiles(f.GetMetric())
-		}
-	}
-	return nil
+// Freshness is judged over some minutes. It is a finding if it was missed in several of them:
+// what is shorter is a blip, or an import.
+const (
+	freshMinutes  = 15
+	missedMinutes = 5
+)
+
+// minute is what became searchable in one minute.
+type minute struct {
+	number int64 // since the epoch
+	came   spread
 }
 
-func quantiles(of []*dto.Metric) *Freshness {
-	out := Freshness{Goal: freshnessGoal}
-	within := map[float64]uint64{}
-	for _, m := range of {
-		out.Changes += m.GetHistogram().GetSampleCount()
-		for _, b := range m.GetHistogram().GetBucket() {
-			within[b.GetUpperBound()] += b.GetCumulativeCount()
+// recent is what became searchable in the last minutes. The zero value is empty.
+type recent struct {
+	mu      sync.Mutex
+	minutes [freshMinutes]minute // by their number
+}
+
+// add adds what came in a moment; nil is nothing.
+func (r *recent) add(at time.Time, came *spread) {
+	if came == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	number := at.Unix() / 60
+	m := &r.minutes[number%freshMinutes]
+	if m.number != number {
+		*m = minute{number: number}
+	}
+	m.came.add(came)
+}
+
+// freshness judges them by an objective; nil where nothing came.
+func (r *recent) freshness(now time.Time, objective time.Duration) *Freshness {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all spread
+	out := Freshness{Goal: objective.Seconds()}
+	for _, m := range r.minutes {
+		if m.came.count == 0 || m.number <= now.Unix()/60-freshMinutes {
+			continue
+		}
+		all.add(&m.came)
+		if missed(m.came.bound(mostChanges), out.Goal) {
+			out.Missed++
 		}
 	}
-	if out.Changes == 0 {
+	if all.count == 0 {
 		return nil
 	}
-	bound := func(share float64) float64 {
-		least := -1.0
-		for upper, n := range within {
-			if float64(n) >= share*float64(out.Changes) && (least < 0 || upper < least) {
-				least = upper
-			}
-		}
-		return least
-	}
-	out.Half, out.Most = bound(0.5), bound(0.99)
+	out.Changes, out.Half, out.Most = all.count, all.bound(0.5), all.bound(mostChanges)
 	return &out
+}
+
+// mostChanges is the share of changes that has to meet the objective.
+const mostChanges = 0.99
+
+// missed reports whether the bound within which most changes lie is not within the objective.
+func missed(most, objective float64) bool { return most < 0 || most > objective }
+
+// judgeFreshness looks for changes that become searchable later than promised.
+func (f *findings) judgeFreshness(s *Freshness) {
+	if s == nil {
+		return
+	}
+	seconds := func(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+	within := "within " + seconds(s.Most).String()
+	if s.Most < 0 {
+		within = "later than toolstream_freshness_seconds tells"
+	}
+	what := fmt.Sprintf("99 of 100 became searchable %s, of %d changes in the last %d minutes; freshness.objective is %s", within, s.Changes, freshMinutes, seconds(s.Goal))
+	if s.Missed > 0 {
+		what += fmt.Sprintf(", and was missed in %d of these minutes", s.Missed)
+	}
+	f.check(!missed(s.Most, s.Goal) || s.Missed < missedMinutes, what,
+		"a large import ends by itself. Otherwise run more of the first stage that is behind, or a faster embedding endpoint: docs/runbook.md, ToolstreamFreshnessBurnsFast; or raise freshness.objective if later is soon enough")
 }
 
 // Disk is the file system of a folder, in bytes.

@@ -50,7 +50,8 @@ type History struct {
 
 // history remembers the samples of an hour. The zero value is empty.
 type history struct {
-	last figures // of the last sample
+	last  figures // of the last sample
+	fresh recent
 
 	mu      sync.Mutex // guards what follows
 	taken   int        // samples, so far
@@ -95,8 +96,10 @@ func (r *Reporter) sample() {
 	}
 	s.Accepted, s.Indexed = r.Backlog.flow(r.Live().writer())
 	const ms = 1000
-	s.SearchHalf, s.SearchMost = now.search.since(before.search, ms)
-	s.FreshHalf, s.FreshMost = now.fresh.since(before.fresh, 1)
+	s.SearchHalf, s.SearchMost = now.search.since(before.search).halfAndMost(ms)
+	fresh := now.fresh.since(before.fresh)
+	s.FreshHalf, s.FreshMost = fresh.halfAndMost(1)
+	h.fresh.add(now.at, fresh)
 	h.add(s, r.Live().Index.Sizes(), r.DeadLetters.Counts())
 }
 

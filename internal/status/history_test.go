@@ -64,26 +64,73 @@ func TestASampleIsOfWhatCameSince(t *testing.T) {
 		seconds.WithLabelValues("embed").Observe(0.001)
 	}
 	now := r.figures()
-	half, most := now.search.since(before.search, 1000)
+	half, most := now.search.since(before.search).halfAndMost(1000)
 	if half == nil || most == nil || math.Abs(*half-15) > 1e-9 || math.Abs(*most-19.9) > 1e-9 {
 		t.Errorf("%v, %v", half, most)
 	}
 	if rate := perSecond(before.searches, now.searches, 5*time.Second); rate == nil || *rate != 20 {
 		t.Errorf("%v searches a second", rate)
 	}
-	if half, most := now.search.since(now.search, 1000); half != nil || most != nil {
+	if half, most := now.search.since(now.search).halfAndMost(1000); half != nil || most != nil {
 		t.Errorf("nothing came: %v, %v", half, most)
 	}
 	seconds.WithLabelValues("total").Observe(9)
-	if _, most := r.figures().search.since(now.search, 1000); most == nil || *most != 40 {
+	if _, most := r.figures().search.since(now.search).halfAndMost(1000); most == nil || *most != 40 {
 		t.Errorf("beyond the last bound: %v", most)
 	}
-	if half, _ := before.search.since(now.search, 1000); half != nil {
+	if half, _ := before.search.since(now.search).halfAndMost(1000); half != nil {
 		t.Errorf("a histogram has begun anew: %v", *half)
 	}
 	if rate := perSecond(now.searches, before.searches, time.Second); rate != nil {
 		t.Errorf("a counter has begun anew: %v", *rate)
 	}
+}
+
+// Freshness is of the last minutes, and says in how many of them the objective was missed.
+func TestFreshnessIsOfTheLastMinutes(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	seconds := prometheus.NewHistogram(prometheus.HistogramOpts{Name: freshnessMetric, Buckets: []float64{1, 10, 60}})
+	reg.MustRegister(seconds)
+	r := &Reporter{Metrics: reg}
+	var (
+		of     recent
+		before = r.figures()
+		start  = time.Unix(1_000_000*60, 0)
+	)
+	// came are changes that become searchable in a minute after start, each after so long.
+	came := func(in int, took ...float64) {
+		for _, s := range took {
+			seconds.Observe(s)
+		}
+		now := r.figures()
+		of.add(start.Add(time.Duration(in)*time.Minute), now.fresh.since(before.fresh))
+		before = now
+	}
+	want := func(at int, want Freshness) {
+		t.Helper()
+		want.Goal = 10
+		got := of.freshness(start.Add(time.Duration(at)*time.Minute), 10*time.Second)
+		if want.Changes == 0 && got != nil || want.Changes > 0 && (got == nil || *got != want) {
+			t.Errorf("minute %d: %+v, want %+v", at, got, want)
+		}
+	}
+	want(0, Freshness{})
+	came(0, 0.5, 0.5, 30) // one of three is late
+	came(0)               // nothing comes
+	want(0, Freshness{Changes: 3, Half: 1, Most: 60, Missed: 1})
+	came(1, make([]float64, 100)...)
+	came(1, 30) // one of a hundred is late
+	want(1, Freshness{Changes: 104, Half: 1, Most: 60, Missed: 1})
+	came(2, make([]float64, 100)...)
+	want(2, Freshness{Changes: 204, Half: 1, Most: 1, Missed: 1})
+	came(3, 99, 99)
+	want(3, Freshness{Changes: 206, Half: 1, Most: 60, Missed: 2})
+	want(14, Freshness{Changes: 206, Half: 1, Most: 60, Missed: 2})
+	want(15, Freshness{Changes: 203, Half: 1, Most: 60, Missed: 1})
+	want(17, Freshness{Changes: 2, Half: -1, Most: -1, Missed: 1})
+	want(18, Freshness{})
+	came(18, 5) // in the place of minute 3
+	want(18, Freshness{Changes: 1, Half: 10, Most: 10})
 }
 
 // An hour is remembered; each tenant sees its own, and an erased one nothing.

@@ -38,16 +38,16 @@ func spreadOf(f *dto.MetricFamily, wanted func(*dto.Metric) bool) *spread {
 	return out
 }
 
-// since returns the times, in a unit of which a second has so many, within which half and 99
-// of a hundred of the values lie that came since before; nil where none came.
-func (s *spread) since(before *spread, unit float64) (half, most *float64) {
+// since returns the values that came since before; nil where none came, or a part of what was
+// before is gone.
+func (s *spread) since(before *spread) *spread {
 	if s == nil {
-		return nil, nil
+		return nil
 	}
-	came := spread{s.bounds, slices.Clone(s.within), s.count}
+	came := &spread{s.bounds, slices.Clone(s.within), s.count}
 	if before != nil {
-		if len(before.within) != len(came.within) || before.count > came.count { // a part of it is gone
-			return nil, nil
+		if len(before.within) != len(came.within) || before.count > came.count {
+			return nil
 		}
 		for i := range came.within {
 			came.within[i] -= min(came.within[i], before.within[i])
@@ -55,10 +55,41 @@ func (s *spread) since(before *spread, unit float64) (half, most *float64) {
 		came.count -= before.count
 	}
 	if came.count == 0 {
+		return nil
+	}
+	return came
+}
+
+// add adds values of the same bounds.
+func (s *spread) add(more *spread) {
+	if s.within == nil {
+		s.bounds, s.within = more.bounds, make([]uint64, len(more.within))
+	}
+	s.count += more.count
+	for i := range min(len(s.within), len(more.within)) {
+		s.within[i] += more.within[i]
+	}
+}
+
+// bound returns the least bound within which a share of the values lies, -1 where they lie
+// beyond the last one.
+func (s *spread) bound(share float64) float64 {
+	for i, bound := range s.bounds {
+		if float64(s.within[i]) >= share*float64(s.count) {
+			return bound
+		}
+	}
+	return -1
+}
+
+// halfAndMost returns the times, in a unit of which a second has so many, within which half
+// and 99 of a hundred of the values lie; nil where there are none.
+func (s *spread) halfAndMost(unit float64) (half, most *float64) {
+	if s == nil {
 		return nil, nil
 	}
 	at := func(share float64) *float64 {
-		value := came.quantile(share) * unit
+		value := s.quantile(share) * unit
 		return &value
 	}
 	return at(0.5), at(0.99)

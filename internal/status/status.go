@@ -61,7 +61,7 @@ type Status struct {
 type Operator struct {
 	Reason       string       `json:"reason,omitempty" doc:"Why the process is not ready."`
 	Stages       []Stage      `json:"stages,omitempty" doc:"In the order of the pipeline."`
-	Freshness    *Freshness   `json:"freshness,omitempty" doc:"How long changes took to become searchable since the start; absent where there was none."`
+	Freshness    *Freshness   `json:"freshness,omitempty" doc:"How long changes took to become searchable in the last 15 minutes, in the process that answers; absent where there was none."`
 	Models       []Model      `json:"models,omitempty" doc:"The embedding models that are indexed: GET /v1/reindex says more."`
 	Processes    []Process    `json:"processes,omitempty" doc:"Where services run apart: the processes that answered over NATS. The standardizer does only where it asks a language model."`
 	Dependencies []Dependency `json:"dependencies,omitempty" doc:"What the process that answers needs of others."`
@@ -154,7 +154,7 @@ func (r *Reporter) Report(ctx context.Context) Status {
 		return s
 	}
 	r.ask(ctx, &s, live)
-	s.Models, s.Freshness, s.Data, s.Disk = r.Models(), freshness(r.Metrics), r.Config.Data, diskOf(r.Config.Data)
+	s.Models, s.Freshness, s.Data, s.Disk = r.Models(), r.history.fresh.freshness(time.Now(), r.Config.Freshness.Objective), r.Config.Data, diskOf(r.Config.Data)
 	f := (*findings)(&s.Findings)
 	f.judgeOperator(s)
 	f.judgeTenant(s)
