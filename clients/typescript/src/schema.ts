@@ -2444,12 +2444,17 @@ export interface components {
         Freshness: {
             /**
              * Format: int64
-             * @description How many became searchable.
+             * @description How many became searchable in the last 15 minutes.
              */
             changes: number;
             /**
+             * Format: int64
+             * @description In how many of the 15 minutes more than one of a hundred took longer than the objective.
+             */
+            missed_minutes: number;
+            /**
              * Format: double
-             * @description Within which 99 of a hundred are to become searchable, as the chart's alerts have it where its value freshnessSeconds is not changed.
+             * @description Within which 99 of a hundred are to become searchable: the setting freshness.objective.
              */
             objective_seconds: number;
             /**
@@ -3989,7 +3994,7 @@ export interface components {
             epoch?: number;
             /** @description What was checked, and what to do about what is wrong. Tenants other than default see what concerns their own tools. */
             findings: components["schemas"]["Finding"][];
-            /** @description How long changes took to become searchable since the start; absent where there was none. */
+            /** @description How long changes took to become searchable in the last 15 minutes, in the process that answers; absent where there was none. */
             freshness?: components["schemas"]["Freshness"];
             /** @description What this process asked a language model today; absent where it asks none. */
             llm?: components["schemas"]["LLMStatus"];

@@ -13,15 +13,17 @@ T = TypeVar("T", bound="Freshness")
 class Freshness:
     """
     Attributes:
-        changes (int): How many became searchable.
-        objective_seconds (float): Within which 99 of a hundred are to become searchable, as the chart's alerts have it
-            where its value freshnessSeconds is not changed.
+        changes (int): How many became searchable in the last 15 minutes.
+        missed_minutes (int): In how many of the 15 minutes more than one of a hundred took longer than the objective.
+        objective_seconds (float): Within which 99 of a hundred are to become searchable: the setting
+            freshness.objective.
         p50_seconds (float): Half of them took no longer, to the next bound of toolstream_freshness_seconds; -1: beyond
             the last bound.
         p99_seconds (float): 99 of a hundred took no longer, likewise.
     """
 
     changes: int
+    missed_minutes: int
     objective_seconds: float
     p50_seconds: float
     p99_seconds: float
@@ -29,6 +31,8 @@ class Freshness:
 
     def to_dict(self) -> dict[str, Any]:
         changes = self.changes
+
+        missed_minutes = self.missed_minutes
 
         objective_seconds = self.objective_seconds
 
@@ -41,6 +45,7 @@ class Freshness:
         field_dict.update(
             {
                 "changes": changes,
+                "missed_minutes": missed_minutes,
                 "objective_seconds": objective_seconds,
                 "p50_seconds": p50_seconds,
                 "p99_seconds": p99_seconds,
@@ -54,6 +59,8 @@ class Freshness:
         d = dict(src_dict)
         changes = d.pop("changes")
 
+        missed_minutes = d.pop("missed_minutes")
+
         objective_seconds = d.pop("objective_seconds")
 
         p50_seconds = d.pop("p50_seconds")
@@ -62,6 +69,7 @@ class Freshness:
 
         freshness = cls(
             changes=changes,
+            missed_minutes=missed_minutes,
             objective_seconds=objective_seconds,
             p50_seconds=p50_seconds,
             p99_seconds=p99_seconds,
