@@ -1,6 +1,6 @@
 // What is searched, as the form has it, as the address has it, and as the API takes it.
 import type { Schemas } from "../../lib/api";
-import type { Query } from "../../lib/route.svelte";
+import { href, type Query } from "../../lib/route.svelte";
 
 export interface Setting {
   weights: string; // version, "" for the live one
@@ -74,6 +74,9 @@ export function address(a: Asked): Query {
     rewrite2: two?.rewrite,
   };
 }
+
+/** Whether two forms search for the same. */
+export const same = (a: Asked, b: Asked) => href([], address(a)) === href([], address(b));
 
 /** The body of POST /v1/search, with what is said alone. */
 export function request(a: Asked, setting: Setting): Request {
