@@ -1,4 +1,10 @@
-// The states of versions of weights, in words.
+// Versions of weights, in words.
+import type { Schemas } from "../../lib/api";
+import { plural, signed } from "../../lib/format";
+
+/** "+0.028 ± 0.024 over 33 searches". */
+export const gained = (f: Schemas["TrialFigures"], of: string, many?: string) => `${signed(f.gain)}${f.margin ? ` ± ${f.margin.toFixed(3)}` : ""} over ${plural(f.searches, of, many)}`;
+
 export const states: Record<string, { name: string; kind: "good" | "warn" | "bad" | "plain" | "accent"; about: string }> = {
   live: { name: "live", kind: "good", about: "Searches rank by it." },
   shadow: { name: "on trial", kind: "accent", about: "It ranks new searches beside the live version; nobody sees its ranking." },
