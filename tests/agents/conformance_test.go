@@ -147,8 +147,8 @@ func (x toolstream) tools(t *testing.T, provider string) (names []string) {
 func build(t *testing.T, pkg string) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "program")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, pkg).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := process.Compile(pkg, bin); err != nil {
+		t.Fatal(err)
 	}
 	return bin
 }

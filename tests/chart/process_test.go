@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/client"
 )
 
@@ -27,12 +28,7 @@ func TestTheDefaultServesAndFindsATool(t *testing.T) {
 		t.Skip("only root may change the root of a process")
 	}
 	all := objects(t, must(t, template(helm(t))...))
-	bin := filepath.Join(t.TempDir(), "toolstream")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "github.com/toolstream/toolstream/cmd/toolstream")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // static, as in the image
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build toolstream: %v\n%s", err, out)
-	}
+	bin := process.Build(t)
 	server := startPod(t, all, bin)
 	for _, c := range containers(all) {
 		probes(t, server, c)

@@ -45,12 +45,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	bin := filepath.Join(dir, "toolstream")
-	out, err := exec.Command("go", "build", "-o", bin, "github.com/toolstream/toolstream/cmd/toolstream").CombinedOutput()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "build toolstream: %v\n%s", err, out)
-		return 1
-	}
-	if err := os.Setenv(built, bin); err != nil {
+	if err := errors.Join(process.Compile(process.Toolstream, bin), os.Setenv(built, bin)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

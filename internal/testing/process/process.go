@@ -22,15 +22,28 @@ import (
 	"github.com/toolstream/toolstream/pkg/client"
 )
 
-// Build compiles cmd/toolstream into the test's folder and returns its path.
+// Toolstream is the package of the program.
+const Toolstream = "github.com/toolstream/toolstream/cmd/toolstream"
+
+// Build compiles Toolstream into the test's folder and returns its path.
 func Build(t testing.TB) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "toolstream")
-	out, err := exec.Command("go", "build", "-o", bin, "github.com/toolstream/toolstream/cmd/toolstream").CombinedOutput()
-	if err != nil {
-		t.Fatalf("build toolstream: %v\n%s", err, out)
+	if err := Compile(Toolstream, bin); err != nil {
+		t.Fatal(err)
 	}
 	return bin
+}
+
+// Compile compiles the program of a package, static as in a release, to a path. Go keeps the
+// program that `go run` makes, so that it is linked once for all tests, and not what `go build` makes.
+func Compile(pkg, bin string) error {
+	cmd := exec.Command("go", "run", "-exec", "cp", pkg, bin)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("compile %s: %w\n%s", pkg, err, out)
+	}
+	return nil
 }
 
 // Process is a running toolstream that serves HTTP: `up`, or a service.
