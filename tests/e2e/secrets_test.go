@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -221,10 +222,12 @@ type hush struct {
 	public    *httptest.Server // repeats what it is sent
 	token     string           // of an admin
 
-	mu      sync.Mutex
-	secrets []canaryOf      // guarded by mu
-	leaks   map[string]bool // guarded by mu
-	looked  map[string]int  // bytes, by kind of place; guarded by mu
+	mu       sync.Mutex
+	secrets  []canaryOf              // guarded by mu
+	patterns map[string]canaryOf     // by what each looks like in a text; guarded by mu
+	lengths  map[string]map[int]bool // of patterns, by how these begin; guarded by mu
+	leaks    map[string]bool         // guarded by mu
+	looked   map[string]int          // bytes, by kind of place; guarded by mu
 }
 
 // canaryOf is a secret.
@@ -232,12 +235,11 @@ type canaryOf struct {
 	name, value string
 	text        bool // it is in what a caller sends, and may be answered to that tenant
 	stored      bool // the store holds it
-	patterns    []string
 }
 
 func newHush(t *testing.T) *hush {
 	t.Helper()
-	h := &hush{collector: tracingtest.Collect(t), dir: t.TempDir(), leaks: map[string]bool{}, looked: map[string]int{}}
+	h := &hush{collector: tracingtest.Collect(t), dir: t.TempDir(), patterns: map[string]canaryOf{}, lengths: map[string]map[int]bool{}, leaks: map[string]bool{}, looked: map[string]int{}}
 	h.public = httptest.NewServer(h.repeats(func(string) bool { return true }, nil))
 	t.Cleanup(h.public.Close)
 	return h
@@ -252,14 +254,25 @@ func (h *hush) plant(c canaryOf) string {
 	if c.value == "" {
 		c.value = fmt.Sprintf("zqhush%016x", rand.Uint64())
 	}
-	c.patterns = []string{strings.ToLower(c.value)}
+	patterns := []string{c.value}
 	for shift := range 3 { // wherever it stands in what is encoded
 		whole := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + c.value))
-		c.patterns = append(c.patterns, strings.ToLower(whole[4:len(whole)-4]))
+		patterns = append(patterns, whole[4:len(whole)-4])
+	}
+	for _, p := range patterns {
+		p = strings.ToLower(p)
+		h.patterns[p] = c
+		if h.lengths[p[:beginning]] == nil {
+			h.lengths[p[:beginning]] = map[int]bool{}
+		}
+		h.lengths[p[:beginning]][len(p)] = true
 	}
 	h.secrets = append(h.secrets, c)
 	return c.value
 }
+
+// beginning is how many bytes of a pattern are looked for first: most patterns share them.
+const beginning = 4
 
 // said looks for secrets in what is said at a place: "answer" is to the tenant who sent the
 // texts, "file" is of a store.
@@ -269,18 +282,52 @@ func (h *hush) said(place, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.looked[kind] += len(text)
-	for _, c := range h.secrets {
-		if kind == "answer" && c.text || kind == "file" && c.stored {
-			continue
-		}
-		for _, p := range c.patterns {
-			if at := strings.Index(lower, p); at >= 0 {
+	for begins, lengths := range h.lengths {
+		for at := range indexes(lower, begins) {
+			for length := range lengths {
+				c, is := h.patterns[lower[at:min(at+length, len(lower))]]
+				if !is || kind == "answer" && c.text || kind == "file" && c.stored {
+					continue
+				}
 				if leak := place + " has the " + c.name; !h.leaks[leak] {
 					h.leaks[leak] = true
 					h.leaks[leak+":\n\t…"+text[max(0, at-300):min(len(text), at+100)]] = true
 				}
-				break
 			}
+		}
+	}
+}
+
+// indexes yields where a part stands in a text.
+func indexes(text, part string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for at := 0; ; at++ {
+			next := strings.Index(text[at:], part)
+			if next < 0 {
+				return
+			}
+			if at += next; !yield(at) {
+				return
+			}
+		}
+	}
+}
+
+// What looks for secrets finds them, also where they are a part of what is encoded.
+func TestSecretsAreSeen(t *testing.T) {
+	t.Parallel()
+	h := newHush(t)
+	first := h.secret("first")
+	text := h.plant(canaryOf{name: "text", text: true})
+	for place, said := range map[string]string{
+		"log plain": "at the end " + first, "log twice": strings.ToUpper(first + first), "answer other": text, "log text": text,
+		"log encoded": base64.StdEncoding.EncodeToString([]byte("me:" + first + "@host")), "log shifted": base64.StdEncoding.EncodeToString([]byte("you:" + first + ".")),
+		"log cut": first[:len(first)-1],
+	} {
+		h.said(place, said)
+		want := !strings.HasSuffix(place, "other") && !strings.HasSuffix(place, "cut")
+		if got := h.leaks[place+" has the first"] || h.leaks[place+" has the text"]; got != want {
+			t.Errorf("%s: seen %v in %q", place, got, said)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -151,11 +152,7 @@ func (p *Process) follow(stderr io.Reader, found chan<- string) {
 func (p *Process) Log() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	text := ""
-	for _, line := range p.log {
-		text += line + "\n"
-	}
-	return text
+	return strings.Join(append(p.log[:len(p.log):len(p.log)], ""), "\n")
 }
 
 // PID is the id of the process, for reading what the system says of it.
