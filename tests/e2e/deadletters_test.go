@@ -69,17 +69,18 @@ func words(text string) []float32 {
 	return v
 }
 
-// behindEndpoint makes the deployment of the test embed with a broken endpoint.
-func behindEndpoint(t *testing.T) *endpoint {
+// newEndpoint starts an endpoint.
+func newEndpoint(t *testing.T) *endpoint {
 	t.Helper()
 	e := &endpoint{}
-	server := httptest.NewServer(e)
-	t.Cleanup(server.Close)
-	e.server = server
-	for name, value := range map[string]string{"MODEL": "http", "URL": server.URL, "NAME": "words", "DIMENSIONS": "32"} {
-		t.Setenv("TOOLSTREAM_EMBEDDER_"+name, value)
-	}
+	e.server = httptest.NewServer(e)
+	t.Cleanup(e.server.Close)
 	return e
+}
+
+// settings is the environment of a deployment that embeds with the endpoint.
+func (e *endpoint) settings() []string {
+	return []string{"TOOLSTREAM_EMBEDDER_MODEL=http", "TOOLSTREAM_EMBEDDER_URL=" + e.server.URL, "TOOLSTREAM_EMBEDDER_NAME=words", "TOOLSTREAM_EMBEDDER_DIMENSIONS=32"}
 }
 
 // deadLetter is a letter as the command line prints it.
@@ -127,13 +128,14 @@ func letters(t *testing.T, p *process.Process, state string) (list []deadLetter,
 // processed. One is corrected and imported again, one is edited in its letter, the last
 // one is processed again once the cause is mended; nothing stays open.
 func TestDeadLettersAreMended(t *testing.T) {
+	t.Parallel()
 	t.Run("embedded", func(t *testing.T) {
-		model := behindEndpoint(t)
-		deadLettersAreMended(t, process.Up(t, binary()), model)
+		model := newEndpoint(t)
+		deadLettersAreMended(t, process.Up(t, binary(), model.settings()...), model)
 	})
 	t.Run("distributed", func(t *testing.T) {
-		model := behindEndpoint(t)
-		deadLettersAreMended(t, process.Serve(t, &cluster, binary(), config.VectorsWeaviate, config.VectorsReplica), model)
+		model := newEndpoint(t)
+		deadLettersAreMended(t, process.ServeIn(t, &cluster, binary(), model.settings(), config.VectorsWeaviate, config.VectorsReplica), model)
 	})
 }
 

@@ -13,19 +13,19 @@ import (
 var cluster process.Cluster
 
 // everywhere runs a scenario on a deployment in one process, and where there are
-// servers on one of several.
-func everywhere(t *testing.T, scenario func(*testing.T, process.Deployment)) {
+// servers on one of several, with env, of KEY=VALUE, added to its environment.
+func everywhere(t *testing.T, scenario func(*testing.T, process.Deployment), env ...string) {
 	t.Helper()
-	t.Run("embedded", func(t *testing.T) { embedded(t, scenario) })
+	t.Run("embedded", func(t *testing.T) { embedded(t, scenario, env...) })
 	t.Run("distributed", func(t *testing.T) {
-		scenario(t, process.Serve(t, &cluster, binary(), config.VectorsWeaviate, config.VectorsReplica))
+		scenario(t, process.ServeIn(t, &cluster, binary(), env, config.VectorsWeaviate, config.VectorsReplica))
 	})
 }
 
 // embedded runs a scenario on a deployment in one process.
-func embedded(t *testing.T, scenario func(*testing.T, process.Deployment)) {
+func embedded(t *testing.T, scenario func(*testing.T, process.Deployment), env ...string) {
 	t.Helper()
-	scenario(t, process.Up(t, binary()))
+	scenario(t, process.Up(t, binary(), env...))
 }
 
 // agree waits until every process that answers searches shows the same tools in

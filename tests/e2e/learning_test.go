@@ -16,14 +16,13 @@ import (
 
 const deep = 10
 
-// hurry tells the trainer by the environment to be content with little, so that
-// the loop closes within seconds.
-func hurry(t *testing.T) {
-	t.Helper()
-	t.Setenv("TOOLSTREAM_TRAINER_SAMPLE", "8")
-	t.Setenv("TOOLSTREAM_TRAINER_PUBLISH", "100ms")
-	t.Setenv("TOOLSTREAM_TRAINER_MIN_PAIRS", "64")
-	t.Setenv("TOOLSTREAM_TRAINER_HALF_LIFE", "240000h") // what is compared must not have faded in between
+// hurry is the environment of a trainer that is content with little, so that the loop
+// closes within seconds.
+func hurry() []string {
+	return []string{
+		"TOOLSTREAM_TRAINER_SAMPLE=8", "TOOLSTREAM_TRAINER_PUBLISH=100ms", "TOOLSTREAM_TRAINER_MIN_PAIRS=64",
+		"TOOLSTREAM_TRAINER_HALF_LIFE=240000h", // what is compared must not have faded in between
+	}
 }
 
 // labelled reads the queries of the sample registry, each with a tool that is
@@ -174,8 +173,8 @@ func ranksBy(t *testing.T, p *process.Process) string {
 }
 
 func TestDeploymentLearnsFromFeedback(t *testing.T) {
-	hurry(t)
-	everywhere(t, feedbackReachesTheRanking)
+	t.Parallel()
+	everywhere(t, feedbackReachesTheRanking, hurry()...)
 }
 
 func feedbackReachesTheRanking(t *testing.T, d process.Deployment) {

@@ -102,6 +102,7 @@ func TestSearchAndEmbedOverNATS(t *testing.T) {
 // Over NATS a caller comes in with the token that it has for HTTP, and searches what is its
 // tenant's.
 func TestATokenIsGoodForNATS(t *testing.T) {
+	t.Parallel()
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	token := func(args ...string) string {
 		o := cli(t, "", append([]string{"token", "create", "--file", tokens}, args...)...)
@@ -112,8 +113,7 @@ func TestATokenIsGoodForNATS(t *testing.T) {
 	}
 	admin, ann, other := token("--admin"), token("--tenant", "team-a", "--name", "ann"), token("--tenant", "team-b")
 	writer := token("--tenant", "team-a", "--role", "writer")
-	t.Setenv("TOOLSTREAM_AUTH_TOKENS_FILE", tokens)
-	p := up(t, t.TempDir(), "--nats", "127.0.0.1:0")
+	p := process.StartIn(t, binary(), t.TempDir(), []string{"TOOLSTREAM_AUTH_TOKENS_FILE=" + tokens}, "--nats", "127.0.0.1:0")
 	p.Client.Token = writer
 	put(t, p, "ferry", ferry)
 	for name, bad := range map[string]string{"none": "", "a wrong one": ann + "x"} {
@@ -164,8 +164,8 @@ func TestATokenIsGoodForNATS(t *testing.T) {
 
 // One search over NATS and one over HTTP take from the same limit.
 func TestSearchesOverNATSAreLimited(t *testing.T) {
-	t.Setenv("TOOLSTREAM_LIMITS_SEARCHES", "2")
-	p := up(t, t.TempDir(), "--nats", "127.0.0.1:0")
+	t.Parallel()
+	p := process.StartIn(t, binary(), t.TempDir(), []string{"TOOLSTREAM_LIMITS_SEARCHES=2"}, "--nats", "127.0.0.1:0")
 	nc, err := dial(t, p)
 	if err != nil {
 		t.Fatal(err)

@@ -122,11 +122,10 @@ func as(t *testing.T, url, seeds, user string) *nats.Conn {
 // With the users and permissions that are shipped, every service does its work, and a
 // caller searches and does nothing else.
 func TestEachUserOfNATSHasWhatItNeeds(t *testing.T) {
+	t.Parallel()
 	url, seeds := permitted(t)
-	hurry(t)
-	d := process.ServeIn(t, &cluster, binary(), []string{
-		"TOOLSTREAM_NATS_URL=" + url, "TOOLSTREAM_NATS_PREFIX=toolstream", "TOOLSTREAM_NATS_NKEY_FILE=" + filepath.Join(seeds, "{service}.nk"),
-	})
+	d := process.ServeIn(t, &cluster, binary(), append(hurry(),
+		"TOOLSTREAM_NATS_URL="+url, "TOOLSTREAM_NATS_PREFIX=toolstream", "TOOLSTREAM_NATS_NKEY_FILE="+filepath.Join(seeds, "{service}.nk")))
 	if s := load(t, d.Front(), registry); s.Accepted == 0 || *s.Indexed != s.Accepted {
 		t.Fatalf("%+v", s)
 	}

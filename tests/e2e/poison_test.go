@@ -83,6 +83,7 @@ func lettersAre(t *testing.T, p *process.Process, state string, want int) []dead
 // dead letters as it was, once, however many processes come across it, and what
 // is decided about it holds.
 func TestDeploymentOutlastsPoison(t *testing.T) {
+	t.Parallel()
 	t.Run("distributed", outlastsPoison)
 }
 

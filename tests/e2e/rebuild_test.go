@@ -29,9 +29,8 @@ type pristine struct {
 // registry, with learned weights.
 func imported(t *testing.T) pristine {
 	t.Helper()
-	hurry(t)
 	dir := filepath.Join(t.TempDir(), "data")
-	p := up(t, dir)
+	p := process.StartIn(t, binary(), dir, hurry())
 	load(t, p, registry)
 	queries, _ := labelled(t)
 	s := &session{t: t, p: p, wanted: thirds(t, p, queries)} // weights go live where they gain
@@ -41,7 +40,7 @@ func imported(t *testing.T) pristine {
 	if err := p.Stop(); err != nil {
 		t.Fatalf("stop: %v\n%s", err, p.Log())
 	}
-	p = up(t, dir) // a start makes every score exact, and so comparable
+	p = process.StartIn(t, binary(), dir, hurry()) // a start makes every score exact, and so comparable
 	// What was learned last may not have been published before the stop.
 	if err := process.Until(t.Context(), func() (bool, error) { return usageEpoch(t, p) > usage, nil }); err != nil {
 		t.Fatalf("usage is not published anew: %v\n%s", err, p.Log())
@@ -154,12 +153,13 @@ func (k pristine) sameAnswers(t *testing.T, p *process.Process) error {
 }
 
 func TestADeletedIndexIsBuiltAnewWithoutEmbedding(t *testing.T) {
+	t.Parallel()
 	known := imported(t)
 	dir := known.copied(t)
 	if err := os.RemoveAll(filepath.Join(dir, "index")); err != nil {
 		t.Fatal(err)
 	}
-	p := up(t, dir)
+	p := process.StartIn(t, binary(), dir, hurry())
 	if err := known.rebuilt(t, p); err != nil {
 		t.Fatalf("%v\n%s", err, p.Log())
 	}

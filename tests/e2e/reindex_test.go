@@ -23,17 +23,17 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// distilled makes a second embedding model, of the sample registry's texts.
-func distilled(t *testing.T) string {
+// distilled makes a second embedding model, of the sample registry's texts, for deployments
+// with env in their environment.
+func distilled(t *testing.T) (name, env string) {
 	t.Helper()
 	dir := t.TempDir()
-	t.Setenv("TOOLSTREAM_MODELS_DIR", dir)
 	o := cli(t, "", "distill", "--texts", registry, "--teacher", "static", "--out", filepath.Join(dir, "second.static"), "--name", "second", "--cache", t.TempDir(),
 		"--dims", "64", "--rows", "4000", "--epochs", "2", "--no-progress")
 	if o.code != 0 {
 		t.Fatalf("distill: %+v", o)
 	}
-	return "static:second.static"
+	return "static:second.static", "TOOLSTREAM_MODELS_DIR=" + dir
 }
 
 func reindexReport(t *testing.T, p *process.Process) indexmgr.Report {
@@ -262,7 +262,7 @@ func firstDifference(got, want map[string]uint64) string {
 // step back, and then for good.
 func TestTheModelChangesUnderLoad(t *testing.T) {
 	level.Campaign(t)
-	second := distilled(t)
+	second, env := distilled(t)
 	everywhere(t, func(t *testing.T, d process.Deployment) {
 		load(t, d.Front(), registry)
 		for i := range beacons {
@@ -325,7 +325,7 @@ func TestTheModelChangesUnderLoad(t *testing.T) {
 				t.Errorf("the retired class stays: %q", classes)
 			}
 		}
-	})
+	}, env)
 }
 
 // classesOf lists what Weaviate holds of a deployment.
@@ -356,8 +356,7 @@ func most(t *testing.T, p *process.Process, query, feature string) (x float64) {
 // What was learned with a model, weights and the queries that tools were used for,
 // serves its searches alone, and serves them again after a step back.
 func TestWhatWasLearnedBelongsToItsModel(t *testing.T) {
-	hurry(t)
-	second := distilled(t)
+	second, env := distilled(t)
 	embedded(t, func(t *testing.T, d process.Deployment) {
 		p := d.Front()
 		load(t, p, registry)
@@ -411,7 +410,7 @@ func TestWhatWasLearnedBelongsToItsModel(t *testing.T) {
 			}
 		}
 		waitUntilShown(learned.Version)
-	})
+	}, append(hurry(), env)...)
 }
 
 // slowModel is an embedding endpoint that stops answering after a number of texts,

@@ -199,15 +199,24 @@ func onDisk(t *testing.T, folder, name string) {
 	}
 }
 
+// brokenModel returns a file for tokens, and the environment of a deployment that takes them
+// and embeds with a broken endpoint.
+func brokenModel(t *testing.T) (tokens string, env []string) {
+	t.Helper()
+	model := newEndpoint(t)
+	model.broken.Store(true)
+	tokens = filepath.Join(t.TempDir(), "tokens")
+	return tokens, append(model.settings(), "TOOLSTREAM_AUTH_TOKENS_FILE="+tokens)
+}
+
 // A tenant is erased everywhere at once, with all that any part of the deployment holds of
 // it; another one with the same documents stays, and the erased one can begin anew.
 func TestATenantIsErasedEverywhere(t *testing.T) {
+	t.Parallel()
 	t.Run("embedded", func(t *testing.T) {
-		behindEndpoint(t).broken.Store(true)
-		tokens := filepath.Join(t.TempDir(), "tokens")
-		t.Setenv("TOOLSTREAM_AUTH_TOKENS_FILE", tokens)
+		tokens, env := brokenModel(t)
 		tenantOf(t, tokens, "nobody") // the file has to be there
-		d := process.Up(t, binary())
+		d := process.Up(t, binary(), env...)
 		acme := tenantOf(t, tokens, "acme")
 		erasesATenant(t, d, tokens, acme, func() {
 			if err := d.Front().Stop(); err != nil {
@@ -218,11 +227,9 @@ func TestATenantIsErasedEverywhere(t *testing.T) {
 		})
 	})
 	t.Run("distributed", func(t *testing.T) {
-		behindEndpoint(t).broken.Store(true)
-		tokens := filepath.Join(t.TempDir(), "tokens")
-		t.Setenv("TOOLSTREAM_AUTH_TOKENS_FILE", tokens)
+		tokens, env := brokenModel(t)
 		tenantOf(t, tokens, "nobody")
-		d := process.Serve(t, &cluster, binary(), config.VectorsWeaviate, config.VectorsReplica)
+		d := process.ServeIn(t, &cluster, binary(), env, config.VectorsWeaviate, config.VectorsReplica)
 		acme := tenantOf(t, tokens, "acme")
 		erasesATenant(t, d, tokens, acme, func() {
 			onDisk(t, d.Folder(), "acme")
@@ -385,11 +392,10 @@ func inNATS(t *testing.T, d *process.Distributed) {
 
 // Whoever is killed while it erases a tenant completes that when it starts again.
 func TestErasingOutlastsACrash(t *testing.T) {
-	behindEndpoint(t).broken.Store(true)
-	tokens := filepath.Join(t.TempDir(), "tokens")
-	t.Setenv("TOOLSTREAM_AUTH_TOKENS_FILE", tokens)
+	t.Parallel()
+	tokens, env := brokenModel(t)
 	tenantOf(t, tokens, "nobody")
-	d := process.Up(t, binary())
+	d := process.Up(t, binary(), env...)
 	acme, operator := tenantOf(t, tokens, "acme"), tenantOf(t, tokens, "default")
 	acme(d.Front()).fill(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -435,12 +441,11 @@ func unlessMissing(err error) error {
 // A replica that was away while a tenant was erased erases it when it comes back, and a
 // document that waited for a stage does not bring the tenant back.
 func TestReplicasThatWereAwayEraseATenant(t *testing.T) {
+	t.Parallel()
 	t.Run("distributed", func(t *testing.T) {
-		behindEndpoint(t).broken.Store(true)
-		tokens := filepath.Join(t.TempDir(), "tokens")
-		t.Setenv("TOOLSTREAM_AUTH_TOKENS_FILE", tokens)
+		tokens, env := brokenModel(t)
 		tenantOf(t, tokens, "nobody")
-		d := process.Serve(t, &cluster, binary(), config.VectorsWeaviate, config.VectorsReplica)
+		d := process.ServeIn(t, &cluster, binary(), env, config.VectorsWeaviate, config.VectorsReplica)
 		acme, other := tenantOf(t, tokens, "acme"), tenantOf(t, tokens, "other")
 		acme(d.Front()).fill(t)
 		away := []string{"query-2", "standardizer-1", "standardizer-2"}

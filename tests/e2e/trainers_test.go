@@ -36,8 +36,7 @@ func readyIs(t *testing.T, c client.Client, want bool) {
 // over when the first one is gone.
 func TestOneTrainerWorks(t *testing.T) {
 	level.Campaign(t)
-	hurry(t)
-	d := process.Serve(t, &cluster, binary())
+	d := process.ServeIn(t, &cluster, binary(), hurry())
 	p := d.Front()
 	d.Begin(t, "trainer-2")
 	second := d.Replica("trainer-2").Client
