@@ -142,6 +142,7 @@ func everything(t *testing.T, bin, mcp string) (x toolstream, env []string) {
 // Every example finds the tool that is asked for, shows the model its schema, calls it and
 // gives the model what it has returned.
 func TestExamplesFindAndCallTools(t *testing.T) {
+	t.Parallel()
 	agents, mcp := provisioned(t)
 	x, env := everything(t, process.Build(t), mcp)
 	model := agenttest.Start(t, agenttest.Seeker{Values: numbers}.Act)

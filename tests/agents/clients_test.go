@@ -13,6 +13,7 @@ import (
 // The command line of MCP's Inspector lists the tools and calls them, by HTTP and through
 // `toolstream mcp` on the standard streams.
 func TestTheInspectorListsAndCalls(t *testing.T) {
+	t.Parallel()
 	agents, mcp := provisioned(t)
 	bin := process.Build(t)
 	x, env := everything(t, bin, mcp)
@@ -46,6 +47,7 @@ func TestTheInspectorListsAndCalls(t *testing.T) {
 
 // Clients of both eras of the protocol use one address.
 func TestBothErasAreServed(t *testing.T) {
+	t.Parallel()
 	agents, mcp := provisioned(t)
 	x := toolstream{process.Up(t, process.Build(t)).Front()}
 	env := []string{"SERVER=" + x.Client.Server + "/mcp"}

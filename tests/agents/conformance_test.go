@@ -28,6 +28,7 @@ import (
 // that the Go SDK has for the suite: a source, whose tools are pinned, so that the suite finds
 // and calls them here under the names that it knows.
 func TestTheServerConforms(t *testing.T) {
+	t.Parallel()
 	_, home := provisioned(t)
 	x := toolstream{process.Up(t, process.Build(t), "TOOLSTREAM_CALLS_DESTRUCTIVE=allow").Front()}
 	fixtures := process.Launch(t, nil, build(t, "github.com/modelcontextprotocol/go-sdk/conformance/everything-server"), "-http", "127.0.0.1:%s")
