@@ -66,7 +66,7 @@ func newCredentials(t *testing.T) credentials {
 // settings are those of every server of the package, as its environment.
 func (c credentials) settings() []string {
 	return []string{
-		"TOOLSTREAM_AUTH_TOKENS_FILE=" + c.file, "TOOLSTREAM_CRAWL_PRIVATE=127.0.0.0/8", "TOOLSTREAM_AUDIT_SEARCHES=1",
+		"TOOLSTREAM_AUTH_TOKENS_FILE=" + c.file, "TOOLSTREAM_CRAWL_PRIVATE=127.0.0.0/8", "TOOLSTREAM_AUDIT_SEARCHES=0.1",
 		// So that weights are learned within seconds.
 		"TOOLSTREAM_TRAINER_SAMPLE=8", "TOOLSTREAM_TRAINER_PUBLISH=100ms", "TOOLSTREAM_TRAINER_MIN_PAIRS=64", "TOOLSTREAM_TRAINER_HALF_LIFE=240000h",
 	}
