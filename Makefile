@@ -77,7 +77,8 @@ CONCURRENT := ./internal/stream ./internal/deadletter ./internal/lexical ./inter
 race: ## the packages with concurrency, with the race detector (wants a C compiler)
 	TOOLSTREAM_DATA= go test -race -short -timeout 15m $(CONCURRENT)
 
-SERVED := ./internal/adapter/gateway ./internal/adapter/kafka ./internal/adapter/mcp ./internal/adapter/nats ./internal/adapter/weaviate ./cmd/toolstream ./tests/agents ./tests/chart ./tests/clients ./tests/console ./tests/identity ./tests/sources
+# What takes longest comes first: two packages run at once.
+SERVED := ./tests/console ./tests/agents ./internal/adapter/gateway ./internal/adapter/kafka ./internal/adapter/mcp ./internal/adapter/nats ./internal/adapter/weaviate ./cmd/toolstream ./tests/chart ./tests/clients ./tests/identity ./tests/sources
 DEPLOYED := TestDeployment.*|TestNothingHiddenIsShown|TestNoSecretIsShown|TestTheAuditLogHolds|TestATenantIsErasedEverywhere|TestEachUserOfNATS.*
 integration: provision ## tests with one Kafka, NATS and Weaviate for all of them, and with helm (made once: wants mvn, Java 17)
 	bin/servers kafka nats weaviate -- $(SHELL) -c 'go test -count=1 -timeout 15m $(SERVED) && \
