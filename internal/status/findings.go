@@ -27,7 +27,17 @@ type Finding struct {
 	Note   bool   `json:"note,omitempty" doc:"Nothing is broken, but it may not be intended."`
 	What   string `json:"what" doc:"What was found, in words."`
 	Remedy string `json:"remedy,omitempty" doc:"What to do about it."`
+	About  string `json:"about,omitempty" enum:"dead_letters,source,quarantine,weights" doc:"What it is about; absent where it is none of these."`
+	Name   string `json:"name,omitempty" doc:"Which one: of dead letters the reason, of a source its name; absent where it is about all of them."`
 }
+
+// What a finding can be about.
+const (
+	aboutDeadLetters = "dead_letters"
+	aboutSource      = "source"
+	aboutQuarantine  = "quarantine"
+	aboutWeights     = "weights"
+)
 
 // findings collects the results of checks.
 type findings []Finding
@@ -43,6 +53,12 @@ func (f *findings) check(ok bool, what, remedy string) {
 // note adds what may not be intended.
 func (f *findings) note(what, remedy string) {
 	*f = append(*f, Finding{OK: true, Note: true, What: what, Remedy: remedy})
+}
+
+// about says what the last finding is about.
+func (f findings) about(what, name string) {
+	last := &f[len(f)-1]
+	last.About, last.Name = what, name
 }
 
 // judgeTenant judges what concerns the tools of one tenant.
@@ -153,6 +169,7 @@ func (f *findings) judgeProcesses(s Status) {
 	}
 	if len(weights) > 1 {
 		f.check(false, "replicas rank by different weights: "+list(weights), "ask again in a minute; one that stays behind has lost NATS or refused the new ones, as its log says: start it anew, or `toolstream weights rollback`")
+		f.about(aboutWeights, "")
 	}
 }
 
@@ -162,6 +179,7 @@ func list(set map[string]bool) string { return strings.Join(slices.Sorted(maps.K
 func (f *findings) judgeIndex(s Status) {
 	f.check(s.Tools > 0, fmt.Sprintf("%d tools are indexed", s.Tools), "import some: toolstream import PATH")
 	f.check(s.DeadLetters == 0, fmt.Sprintf("%d documents are in the dead letters", s.DeadLetters), "see why: toolstream dlq list")
+	f.about(aboutDeadLetters, "")
 	if s.Bare > 0 {
 		what, remedy := fmt.Sprintf("%d tools have no vectors: they are found by words alone", s.Bare),
 			"the embedding model knows none of their words, as with languages that it was not made for; one that does is changed to with `toolstream reindex --model MODEL`"
@@ -174,6 +192,7 @@ func (f *findings) judgeIndex(s Status) {
 	for _, reason := range slices.Sorted(maps.Keys(s.DeadLetterReasons)) {
 		f.check(false, fmt.Sprintf("%d of the dead letters are for %s", s.DeadLetterReasons[reason], reason),
 			"toolstream dlq list --reason "+reason+"; once that is mended: toolstream dlq replay --all --reason "+reason)
+		f.about(aboutDeadLetters, reason)
 	}
 	if s.Pending > 0 {
 		f.note(fmt.Sprintf("%d tools wait for the language model since %s: they are searched as rules made them", s.Pending, s.Since.Format(time.RFC3339)),
@@ -181,6 +200,7 @@ func (f *findings) judgeIndex(s Status) {
 	}
 	if s.Quarantined > 0 {
 		f.note(fmt.Sprintf("%d documents are in quarantine: answers leave them out", s.Quarantined), "`toolstream tools list --quarantined` names them and `toolstream tools get ID` their flags: let the harmless ones out with `toolstream tools release ID`")
+		f.about(aboutQuarantine, "")
 	}
 }
 
@@ -188,6 +208,7 @@ func (f *findings) judgeIndex(s Status) {
 func (f *findings) judgeRanking(s Status) {
 	for _, why := range s.Refused {
 		f.check(false, "refused, the last good one serves: "+why, "make a good version live: toolstream weights list, then toolstream weights promote VERSION")
+		f.about(aboutWeights, "")
 	}
 	for _, part := range s.Degraded {
 		f.check(false, "the last search went without "+part, "docs/runbook.md, ToolstreamSearchesDegraded, says what each part needs")

@@ -103,14 +103,18 @@ func TestDoctorNamesWhatIsWrong(t *testing.T) {
 func TestDoctorCountsDeadLettersByReason(t *testing.T) {
 	s := well()
 	s.DeadLetters, s.DeadLetterReasons = 3, map[string]int{"invalid": 2, "panic": 1}
-	var told []string
+	var told, about []string
 	for _, f := range judged(s) {
 		if !f.OK {
 			told = append(told, f.What+" "+f.Remedy)
+			about = append(about, f.About+" "+f.Name)
 		}
 	}
 	if len(told) != 3 || !strings.Contains(told[1], "2 of the dead letters are for invalid") || !strings.Contains(told[2], "replay --all --reason panic") {
 		t.Errorf("%q", told)
+	}
+	if want := []string{"dead_letters ", "dead_letters invalid", "dead_letters panic"}; !slices.Equal(about, want) {
+		t.Errorf("they are about %q, want %q", about, want)
 	}
 }
 

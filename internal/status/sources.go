@@ -83,6 +83,7 @@ func (f *findings) judgeSources(s *Sources) {
 	for _, u := range s.Unwell {
 		what := fmt.Sprintf("source %s%s is %s since %s: %s", u.Name, u.Others(), u.State, u.Since.Format(time.RFC3339), u.Why())
 		f.check(false, what, fmt.Sprintf(remedies[u.State], u.Name))
+		f.about(aboutSource, u.Name)
 	}
 	if len(s.Unwell) == 0 {
 		f.check(true, "every source is followed", "")

@@ -33,7 +33,7 @@ func TestSourcesThatAreNotFollowedAreNamed(t *testing.T) {
 	f := findings{}
 	f.judgeSources(s)
 	for i, want := range []string{"c is stale since 2026-01-01T00:00:00Z: no route", "d is held", "e is auth_needed", "f is refused"} {
-		if f[i].OK || !strings.Contains(f[i].What, want) || !strings.Contains(f[i].Remedy, "sources") {
+		if f[i].OK || !strings.Contains(f[i].What, want) || !strings.Contains(f[i].Remedy, "sources") || f[i].About != aboutSource || f[i].Name != want[:1] {
 			t.Errorf("%+v, want %q", f[i], want)
 		}
 	}
