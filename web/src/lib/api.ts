@@ -1,5 +1,6 @@
 // The HTTP API, with the types of its OpenAPI document: those of the TypeScript client.
 import createClient from "openapi-fetch";
+import { clock } from "./clock.svelte";
 import type { components, paths } from "../../../clients/typescript/src/schema";
 
 export type Schemas = components["schemas"];
@@ -41,7 +42,9 @@ export const api = createClient<paths>({
 
 async function send(request: Request): Promise<Response> {
   try {
-    return await fetch(request);
+    const answer = await fetch(request);
+    clock.hear(answer.headers.get("Date"));
+    return answer;
   } catch (e) {
     if (request.signal.aborted) throw e;
     throw new Unreachable();

@@ -33,8 +33,8 @@ export function bytes(n: number): string {
   return `${Number(n.toPrecision(3))} ${units[i]}`;
 }
 
-/** How long ago a time is, or how far ahead: "3 min ago", "in 20 s". */
-export function ago(time: string | undefined, now: number = Date.now()): string {
+/** How long before now a time of the server is, or how far ahead: "3 min ago", "in 20 s". */
+export function ago(time: string | undefined, now: number): string {
   if (!time || time.startsWith("0001")) return "never";
   const seconds = (now - Date.parse(time)) / 1000;
   if (Math.abs(seconds) < 1) return "now";
