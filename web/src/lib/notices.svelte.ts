@@ -1,8 +1,11 @@
 // Short messages about what was done, with what takes it back where that is possible.
+import { Problem } from "./api";
+
 export interface Notice {
   id: number;
   text: string;
   kind: "done" | "failed";
+  details?: Detail[];
   undo?: () => Promise<unknown>;
 }
 
@@ -18,7 +21,7 @@ class Notices {
   }
 
   failed(what: string, error: unknown) {
-    this.#add({ text: `Not done (${what}): ${reason(error)}`, kind: "failed" });
+    this.#add({ text: `${what}: ${reason(error)}`, kind: "failed", details: details(error) });
   }
 
   close(id: number) {
@@ -36,16 +39,28 @@ class Notices {
 
 export const reason = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
+/** What is wrong with a place of a request. */
+interface Detail {
+  message?: string;
+  location?: string;
+}
+
+/** What an error says beside its reason. */
+export function details(error: unknown): Detail[] {
+  if (!(error instanceof Problem)) return [];
+  return (error.body.errors ?? []).filter((e) => !e.message || !reason(error).includes(e.message));
+}
+
 export const notices = new Notices();
 
-/** Runs an action, and says what was done or why not. Returns whether it was done. */
-export async function attempt(what: string, action: () => Promise<unknown>, undo?: () => Promise<unknown>): Promise<boolean> {
+/** Runs an action, and says that it was done, or that it was not and why. Returns whether it was done. */
+export async function attempt(done: string, action: () => Promise<unknown>, undo?: () => Promise<unknown>, not = "Not done"): Promise<boolean> {
   try {
     await action();
-    notices.done(what, undo);
+    notices.done(done, undo);
     return true;
   } catch (e) {
-    notices.failed(what, e);
+    notices.failed(not, e);
     return false;
   }
 }
