@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,23 +16,24 @@ import (
 func newSearch(con *console) *cobra.Command {
 	var req schema.SearchRequest
 	var expected, explain string
-	var arguments []string
+	var arguments, needs, kinds []string
 	var collapse bool
 	var w wanted
 	cmd := &cobra.Command{
-		Use:   "search QUERY | search --step STEP…",
+		Use:   "search QUERY | search --step STEP… | search --need NEED…",
 		Short: "Find the tools or providers for a query",
 		Example: `  toolstream search "book a flight to Lisbon"
   toolstream search "translate a letter" -k 3 --explain
   toolstream search "everything about invoices" --rank providers
   toolstream search "merge the pull request and close its issue" --rank auto --explain
   toolstream search "plan a trip" --step "find a train to Porto" --step "book a hotel room"
+  toolstream search --need "file a bug" --need '{"tool_description": "Uploads a file."}'
   toolstream search "create an issue" --provider github-v3-rest-api --json
   toolstream search "create an issue" --as openai > tools.json
   toolstream search "create an issue" --token-budget 800
   toolstream search "create an issue" --weights builtin`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(req.Steps) > 0 {
+			if len(req.Steps)+len(needs) > 0 {
 				return nil
 			}
 			return cobra.MinimumNArgs(1)(cmd, args)
@@ -43,6 +45,15 @@ func newSearch(con *console) *cobra.Command {
 			var err error
 			if req.Arguments, err = named(arguments); err != nil {
 				return misused(cmd, "--argument %v", err)
+			}
+			if req.Needs, err = needsOf(needs); err != nil {
+				return misused(cmd, "--need %v", err)
+			}
+			for _, kind := range kinds {
+				if err := knownWord(cmd, "--kind", kind, string(schema.KindTool), string(schema.KindProvider)); err != nil {
+					return err
+				}
+				req.Filters.Kinds = append(req.Filters.Kinds, schema.Kind(kind))
 			}
 			if explain != "" && explain != explainShort && explain != explainFull {
 				return misused(cmd, "--explain is %q; it is %s or %s", explain, explainShort, explainFull)
@@ -79,15 +90,18 @@ func newSearch(con *console) *cobra.Command {
 	flags.StringArrayVar(&req.Filters.Providers, "provider", nil, "only tools of this provider (repeatable)")
 	flags.StringArrayVar(&req.Filters.Tags, "tag", nil, "only tools with this tag, or another one that is named (repeatable)")
 	flags.StringArrayVar(&req.Filters.IDs, "id", nil, "only this id (repeatable)")
+	flags.StringArrayVar(&kinds, "kind", nil, "only tools, or only providers: tool or provider (repeatable)")
 	flags.StringArrayVar(&req.Exclude, "exclude-flag", nil, "nothing with this flag, such as instructions-in-text (repeatable)")
 	flags.Float64Var(&req.MinConfidence, "min-confidence", 0, "leave out results that are less likely than this to be what the query wants, 0 to 1")
 	flags.StringVar(&req.Weights, "weights", "", "rank by this version of the weights, to compare it with the live ones: for operators, and nothing is learned from it")
 	flags.BoolVar(&req.Connected, "connected", false, "leave out tools that cannot be called now")
 	flags.StringArrayVar(&arguments, "argument", nil, "an argument that can be provided, as name=meaning (repeatable)")
 	flags.StringArrayVar(&req.Steps, "step", nil, "a step of the task, searched by itself (repeatable)")
+	flags.StringArrayVar(&needs, "need", nil, "something that is needed, which skips rewriting: a text says what the user is after, JSON has user_intent, tool_description and expected_response; not with --step (repeatable)")
 	flags.StringVar(&expected, "expect", "", "fail unless this id is among the results: for tests of an installation")
 	w.addTo(cmd)
 	fixed(cmd, "rank", "tools", "providers", "auto")
+	fixed(cmd, "kind", string(schema.KindTool), string(schema.KindProvider))
 	fixed(cmd, "rewrite", "auto", "off")
 	fixed(cmd, "rerank", "auto", "off", "single", "multi")
 	completeProvider(con, cmd)
@@ -113,6 +127,24 @@ func named(arguments []string) (map[string]string, error) {
 			out = map[string]string{}
 		}
 		out[name] = meaning
+	}
+	return out, nil
+}
+
+// needsOf reads needs, each a text or a JSON object with the members of the API.
+func needsOf(texts []string) ([]schema.Need, error) {
+	var out []schema.Need
+	for _, text := range texts {
+		need := schema.Need{UserIntent: text}
+		if strings.HasPrefix(strings.TrimSpace(text), "{") {
+			need = schema.Need{}
+			in := json.NewDecoder(strings.NewReader(text))
+			in.DisallowUnknownFields()
+			if err := in.Decode(&need); err != nil {
+				return nil, fmt.Errorf("%q is not JSON with user_intent, tool_description and expected_response: %w", text, err)
+			}
+		}
+		out = append(out, need)
 	}
 	return out, nil
 }

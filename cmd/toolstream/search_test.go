@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,7 +37,15 @@ func TestSearchSendsWhatIsNamed(t *testing.T) {
 	if len(got.Arguments) != 2 || got.Arguments["filter"] != "where x=1, y=2" {
 		t.Errorf("arguments %q", got.Arguments)
 	}
-	for _, wrong := range [][]string{{"-k", "0"}, {"-k", "-1"}, {"--argument", "no"}, {"--argument", "=x"}} {
+	code = search("--kind", "tool", "--kind", "provider", "--need", "file a bug", "--need", `{"tool_description": "Uploads, a file.", "expected_response": "its address"}`)
+	want := []schema.Need{{UserIntent: "file a bug"}, {ToolDescription: "Uploads, a file.", ExpectedResponse: "its address"}}
+	if code != exitDone || !slices.Equal(got.Needs, want) || !slices.Equal(got.Filters.Kinds, []schema.Kind{schema.KindTool, schema.KindProvider}) {
+		t.Errorf("exit code %d, needs %+v, kinds %q", code, got.Needs, got.Filters.Kinds)
+	}
+	for _, wrong := range [][]string{
+		{"-k", "0"}, {"-k", "-1"}, {"--argument", "no"}, {"--argument", "=x"},
+		{"--kind", "toaster"}, {"--need", `{"intent": "x"}`}, {"--need", `{"user_intent": "x"`}, {"--need", " "}, {"--need", "x", "--step", "y"},
+	} {
 		if code := search(wrong...); code != exitUsage {
 			t.Errorf("%q: exit code %d", wrong, code)
 		}

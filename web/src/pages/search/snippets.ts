@@ -24,19 +24,18 @@ function command(r: Request, server: string, token: boolean): Snippet {
     r.rank && `--rank ${r.rank}`,
     ...(r.filters?.providers ?? []).map((v) => `--provider ${shell(v)}`),
     ...(r.filters?.tags ?? []).map((v) => `--tag ${shell(v)}`),
+    ...(r.filters?.kinds ?? []).map((v) => `--kind ${v}`),
     ...(r.exclude_flags ?? []).map((v) => `--exclude-flag ${shell(v)}`),
     r.connected && "--connected",
     r.min_confidence && `--min-confidence ${r.min_confidence}`,
     ...Object.entries(r.arguments ?? {}).map(([name, meaning]) => `--argument ${shell(`${name}=${meaning}`)}`),
+    ...(r.needs ?? []).map((n) => `--need ${shell(JSON.stringify(n))}`),
     r.rerank && `--rerank ${r.rerank}`,
     r.rewrite && `--rewrite ${r.rewrite}`,
     r.weights && `--weights ${shell(r.weights)}`,
   ].map((f) => f || undefined);
-  const text = ["toolstream search", `--server ${shell(server)}`, ...flags.filter(Boolean), "--explain", "--", shell(r.query)].join(" ");
-  const lacks: string[] = [];
-  if (r.needs) lacks.push("needs");
-  if (r.filters?.kinds) lacks.push("kinds");
-  return { id: "command", name: "Command line", text, lacks, note: token ? "The token is read from TOOLSTREAM_TOKEN, or from `toolstream login`." : undefined };
+  const text = ["toolstream search", `--server ${shell(server)}`, ...flags.filter(Boolean), "--explain", ...(r.query ? ["--", shell(r.query)] : [])].join(" ");
+  return { id: "command", name: "Command line", text, lacks: [], note: token ? "The token is read from TOOLSTREAM_TOKEN, or from `toolstream login`." : undefined };
 }
 
 function python(r: Request, server: string, token: boolean): Snippet {
