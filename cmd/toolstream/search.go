@@ -98,6 +98,7 @@ func newSearch(con *console) *cobra.Command {
 	flags.StringArrayVar(&arguments, "argument", nil, "an argument that can be provided, as name=meaning (repeatable)")
 	flags.StringArrayVar(&req.Steps, "step", nil, "a step of the task, searched by itself (repeatable)")
 	flags.StringArrayVar(&needs, "need", nil, "something that is needed, which skips rewriting: a text says what the user is after, JSON has user_intent, tool_description and expected_response; not with --step (repeatable)")
+	flags.StringVar(&req.Session, "session", "", "a name of your own, such as that of a conversation: calls that name it belong to its searches")
 	flags.StringVar(&expected, "expect", "", "fail unless this id is among the results: for tests of an installation")
 	w.addTo(cmd)
 	fixed(cmd, "rank", "tools", "providers", "auto")

@@ -37,10 +37,10 @@ func TestSearchSendsWhatIsNamed(t *testing.T) {
 	if len(got.Arguments) != 2 || got.Arguments["filter"] != "where x=1, y=2" {
 		t.Errorf("arguments %q", got.Arguments)
 	}
-	code = search("--kind", "tool", "--kind", "provider", "--need", "file a bug", "--need", `{"tool_description": "Uploads, a file.", "expected_response": "its address"}`)
+	code = search("--session", "a talk", "--kind", "tool", "--kind", "provider", "--need", "file a bug", "--need", `{"tool_description": "Uploads, a file.", "expected_response": "its address"}`)
 	want := []schema.Need{{UserIntent: "file a bug"}, {ToolDescription: "Uploads, a file.", ExpectedResponse: "its address"}}
-	if code != exitDone || !slices.Equal(got.Needs, want) || !slices.Equal(got.Filters.Kinds, []schema.Kind{schema.KindTool, schema.KindProvider}) {
-		t.Errorf("exit code %d, needs %+v, kinds %q", code, got.Needs, got.Filters.Kinds)
+	if code != exitDone || got.Session != "a talk" || !slices.Equal(got.Needs, want) || !slices.Equal(got.Filters.Kinds, []schema.Kind{schema.KindTool, schema.KindProvider}) {
+		t.Errorf("exit code %d, session %q, needs %+v, kinds %q", code, got.Session, got.Needs, got.Filters.Kinds)
 	}
 	for _, wrong := range [][]string{
 		{"-k", "0"}, {"-k", "-1"}, {"--argument", "no"}, {"--argument", "=x"},

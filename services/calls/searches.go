@@ -54,23 +54,17 @@ func (s *searches) note(caller identity.Caller, session, id string, tools []stri
 	s.list.Add(who, all[max(0, len(all)-maxSearches):])
 }
 
-// last returns the newest search that showed a caller a tool: of its session, or if that has
-// none of its searches without a session.
+// last returns the newest search of a caller and session that showed a tool, "" where none did.
 func (s *searches) last(caller identity.Caller, session, tool string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, of := range []string{session, ""} {
-		all, _ := s.list.Get(searcher{caller.Tenant, caller.Subject, of})
-		for _, one := range slices.Backward(all) {
-			if s.now().Sub(one.at) > recent {
-				break
-			}
-			if slices.Contains(one.tools, tool) {
-				return one.id
-			}
-		}
-		if of == "" {
+	all, _ := s.list.Get(searcher{caller.Tenant, caller.Subject, session})
+	for _, one := range slices.Backward(all) {
+		if s.now().Sub(one.at) > recent {
 			break
+		}
+		if slices.Contains(one.tools, tool) {
+			return one.id
 		}
 	}
 	return ""
