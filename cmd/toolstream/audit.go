@@ -164,6 +164,9 @@ func told(r audit.Opened) string {
 		parts = append(parts, fmt.Sprintf("%s@%d", t.ID, t.Revision))
 	}
 	parts = append(parts, r.Changed...)
+	if r.DryRun {
+		parts = append(parts, "dry run")
+	}
 	if r.Reason != "" {
 		parts = append(parts, r.Reason)
 	}

@@ -133,8 +133,8 @@ func tokensOf(t *testing.T, file string, callers ...identity.Caller) map[string]
 	return secrets
 }
 
-// The log has which grants a change added and removed, and who asked for a tool that no
-// grant allows.
+// The log has which grants a change added and removed, what was a dry run or was not done, and
+// who asked for a tool that no grant allows.
 func TestGrantsAndWhatTheyDenyStandInTheLog(t *testing.T) {
 	cfg := emptyFolder(t)
 	cfg.Audit.Searches = 0
@@ -147,7 +147,16 @@ func TestGrantsAndWhatTheyDenyStandInTheLog(t *testing.T) {
 	for call(e, secrets["ada"], "GET", "/v1/tools/a", "").Code != http.StatusOK {
 		runtime.Gosched() // until it is indexed
 	}
+	if w := call(e, secrets["olga"], "PUT", "/v1/grants?dry_run=true", `{"version":"0","grants":[]}`); w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
 	if w := call(e, secrets["olga"], "PUT", "/v1/grants", `{"version":"0","grants":[{"effect":"allow","action":"find","on":"*","to":"role:admin"}]}`); w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if w := call(e, secrets["olga"], "PUT", "/v1/grants", `{"version":"0","grants":[]}`); w.Code != http.StatusConflict {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if w := call(e, secrets["olga"], "POST", "/v1/tools:sync", `{"providers":["p"],"keep":[],"dry_run":true}`); w.Code != http.StatusOK {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	for _, id := range []string{"a", "absent"} {
@@ -163,9 +172,13 @@ func TestGrantsAndWhatTheyDenyStandInTheLog(t *testing.T) {
 	}
 	var said []string
 	for _, r := range page.Records[1:] {
-		said = append(said, fmt.Sprint(r.Subject, " ", r.Action, " ", r.Decision, " ", r.Tools, r.Changed, " ", r.Policy != ""))
+		said = append(said, fmt.Sprint(r.Subject, " ", r.Action, " ", r.Decision, " ", r.Status, " ", r.DryRun, " ", r.Tools, r.Changed, " ", r.Policy != ""))
 	}
-	want := "olga replace-grants allowed [] [+ allow find on * to role:admin] true\nada get-tool denied [{a  0}] [] true"
+	want := "olga replace-grants allowed 200 true [] [] false\n" +
+		"olga replace-grants allowed 200 false [] [+ allow find on * to role:admin] true\n" +
+		"olga replace-grants allowed 409 false [] [] false\n" +
+		"olga sync-tools allowed 200 true [] [] false\n" +
+		"ada get-tool denied 404 false [{a  0}] [] true"
 	if got := strings.Join(said, "\n"); got != want {
 		t.Errorf("the log has\n%s\nwant\n%s", got, want)
 	}

@@ -33,6 +33,7 @@ type Details struct {
 	Search   string    // id
 	Call     *Call     // of a tool
 	Changed  []string  // grants, each after + or -
+	DryRun   bool      // the caller asked what a change would do; comes with ReadOnly
 	ReadOnly bool      // nothing is changed: the answer need not wait until the record is durable
 }
 
@@ -63,6 +64,7 @@ func Annotate(ctx context.Context, d Details) {
 	defer n.mu.Unlock()
 	n.details.Tools = append(n.details.Tools, d.Tools...)
 	n.details.Changed = append(n.details.Changed, d.Changed...)
+	n.details.DryRun = n.details.DryRun || d.DryRun
 	n.details.ReadOnly = n.details.ReadOnly || d.ReadOnly
 	if d.Call != nil {
 		n.details.Call = d.Call

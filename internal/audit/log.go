@@ -292,7 +292,7 @@ func (l *Log) record(ctx context.Context, e Event) (stream.Message, error) {
 	r := Record{
 		Tenant: tenant, Chain: c.Chain, Sequence: c.Sequence + 1, Previous: c.Hash,
 		Time: e.time, Action: e.Action, Policy: e.Policy, Decision: e.decision(),
-		Role: string(e.Caller.Role), Status: e.Status, Trace: e.Trace, Count: e.count,
+		Role: string(e.Caller.Role), Status: e.Status, DryRun: e.DryRun, Trace: e.Trace, Count: e.count,
 	}
 	if c.Sequence == 0 {
 		r.After = c.after

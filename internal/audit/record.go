@@ -48,7 +48,8 @@ type Record struct {
 	Policy   string    `json:"policy,omitempty" doc:"Version of the policy that decided."`
 	Decision Decision  `json:"decision" enum:"allowed,denied" doc:"Whether the caller might."`
 	Role     string    `json:"role,omitempty" doc:"Of the caller."`
-	Status   int       `json:"status,omitempty" doc:"Of the answer."`
+	Status   int       `json:"status,omitempty" doc:"Of the answer: 409, say, where the caller might and the change was not made."`
+	DryRun   bool      `json:"dry_run,omitempty" doc:"The caller asked what a change would do: nothing was changed."`
 	Trace    string    `json:"trace,omitempty" doc:"Id of the trace."`
 	Count    int       `json:"count,omitempty" doc:"How many denials the record stands for, where it is more than one."`
 

@@ -106,6 +106,9 @@ func (a *API) of(tenant string) (*Policy, error) {
 }
 
 func (a *API) replace(ctx context.Context, in *changeInput) (*changeOutput, error) {
+	if in.DryRun {
+		audit.Annotate(ctx, audit.Details{DryRun: true, ReadOnly: true})
+	}
 	tenant := identity.From(ctx).Tenant
 	before, err := a.of(tenant)
 	if err != nil {

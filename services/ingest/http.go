@@ -272,6 +272,9 @@ func (h *handlers) syncRoute() {
 }
 
 func (h *handlers) syncTools(ctx context.Context, in *syncInput) (*syncOutput, error) {
+	if in.Body.DryRun {
+		audit.Annotate(ctx, audit.Details{DryRun: true, ReadOnly: true})
+	}
 	switch {
 	case len(in.Body.Providers) == 0:
 		return nil, problem(http.StatusUnprocessableEntity, "/body/providers", "the providers are missing")
