@@ -83,6 +83,8 @@ type problem struct {
 	Errors   []*problemError `json:"errors,omitempty" doc:"Each thing that is wrong, at most 20."`
 	Violated []string        `json:"violated-policies,omitempty" doc:"With 429: the limits that the request is over."`
 	Outcome  string          `json:"outcome,omitempty" enum:"protocol_error,timeout,refused,invalid_arguments" doc:"Of a call: why the tool has not answered."`
+	Line     int             `json:"line,omitempty" doc:"Of a document in place of that of a dead letter: the line in which it is wrong, from 1, where that is known."`
+	Column   int             `json:"column,omitempty" doc:"The character in the line, from 1."`
 }
 
 // problemError is huma.ErrorDetail.

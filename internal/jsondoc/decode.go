@@ -29,7 +29,8 @@ func Decode(data []byte, limits Limits) (any, error) {
 	if err != nil {
 		e := refusal(err, body)
 		e.Offset += len(data) - len(body)
-		e.Line = lineAt(data, e.Offset)
+		at := PlaceAt(data, e.Offset)
+		e.Line, e.Column = at.Line, at.Column
 		return nil, e
 	}
 	return v, nil

@@ -101,11 +101,11 @@ func TestDecodeLimits(t *testing.T) {
 	}
 }
 
-func TestErrorNamesLine(t *testing.T) {
+func TestErrorNamesLineAndColumn(t *testing.T) {
 	_, err := Decode([]byte("{\n\"a\": 1,\n\"a\": 2\n}"), Limits{})
 	var e *Error
-	if !errors.As(err, &e) || e.Line != 3 {
-		t.Errorf("have %+v, want line 3", e)
+	if !errors.As(err, &e) || e.Line != 3 || e.Column != 4 {
+		t.Errorf("have %+v, want line 3, column 4", e)
 	}
 	if got, want := e.Error(), `duplicate key at byte 13, line 3 (/a): "a"`; got != want {
 		t.Errorf("have %q, want %q", got, want)

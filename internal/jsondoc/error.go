@@ -30,6 +30,7 @@ type Error struct {
 	Reason string // one of the constants
 	Offset int    // byte in the document, from 0, at which or shortly before which it is; -1 where it is not known
 	Line   int    // line in the document, from 1; 0 where it is not known
+	Column int    // character in the line, from 1; 0 where it is not known
 	Path   string // JSON pointer (RFC 6901) to the value being read; "" is the whole document
 	Detail string // what was met, in words; may be empty
 }

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -16,22 +17,28 @@ import (
 )
 
 // amends returns what became of a document in place of that of a change: its revision, a
-// word, or the status and place of the refusal.
+// word, or the status of the refusal, its place, and line and column in the document.
 func amends(t *testing.T, s *Service, of events.Change, document string) (revision uint64, became string) {
 	t.Helper()
 	revision, done, err := s.Amend(t.Context(), of, document)
-	var p *huma.ErrorModel
+	var p *placedProblem
+	var other *huma.ErrorModel
 	switch {
 	case err == nil && done:
 		return revision, "accepted"
 	case err == nil:
 		return revision, "superseded"
+	case errors.As(err, &other): // not of the document
+		p = &placedProblem{ErrorModel: *other}
 	case !errors.As(err, &p):
 		t.Fatal(err)
 	}
 	place := ""
 	if len(p.Errors) > 0 {
 		place = p.Errors[0].Location
+	}
+	if p.Line > 0 {
+		place += fmt.Sprintf(" %d:%d", p.Line, p.Column)
 	}
 	return 0, strings.Join([]string{strings.ToLower(p.Title), place}, " ")
 }
@@ -141,15 +148,16 @@ func TestARefusalPointsIntoTheDocument(t *testing.T) {
 	accept(t, s, items...)
 	of := newest(t, bus, "a")
 	for document, want := range map[string]string{
-		`{"name":"a",`:                         "unprocessable entity /body/document",
-		`{"name":"a","name":"b"}`:              "unprocessable entity /body/document/name",
-		`{"name":"a","inputSchema":"none"}`:    "unprocessable entity /body/document/inputSchema",
-		`{"name":5}`:                           "accepted",
-		`{}`:                                   "unprocessable entity /body/document",
-		`[{"name":"a"},{"name":"b"}]`:          "unprocessable entity /body/document/1",
-		`some words`:                           "unprocessable entity /body/document",
-		`{"name":"a","tenant":"another"}`:      "forbidden /body/document/tenant",
-		`"` + strings.Repeat("x", 2<<10) + `"`: "request entity too large /body/document",
+		`{"name":"a",`:                                "unprocessable entity /body/document 1:13",
+		"{\n \"name\": \"ä\",\n \"x\": ä}\n":          "unprocessable entity /body/document/x 3:7",
+		`{"name":"a","name":"b"}`:                     "unprocessable entity /body/document/name 1:19",
+		"{\"name\":\"a\",\n\"inputSchema\":\"none\"}": "unprocessable entity /body/document/inputSchema 2:1",
+		`{"name":5}`:                                  "accepted",
+		`{}`:                                          "unprocessable entity /body/document",
+		`[{"name":"a"},{"name":"b"}]`:                 "unprocessable entity /body/document/1 1:15",
+		`some words`:                                  "unprocessable entity /body/document",
+		`{"name":"a","tenant":"another"}`:             "forbidden /body/document/tenant 1:13",
+		`"` + strings.Repeat("x", 2<<10) + `"`:        "request entity too large /body/document",
 	} {
 		if _, became := amends(t, s, of, document); became != want {
 			t.Errorf("%s: %s, want %s", document, became, want)

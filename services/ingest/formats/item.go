@@ -59,6 +59,7 @@ type Item struct {
 type Problem struct {
 	Source string // as Options has it
 	Line   int    // from 1; 0 where it is not known
+	Column int    // character in the line, from 1; 0 where it is not known
 	ID     string // of the tool, where it is known
 	Path   string // JSON pointer (RFC 6901) in the document or line
 	Reason string // a stable word: a constant of this package or of jsondoc

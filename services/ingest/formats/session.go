@@ -96,12 +96,12 @@ func (s *session) jsonLimits() jsondoc.Limits {
 // that of the input; in an array only the path is known.
 func (s *session) unreadable(err error, path string) {
 	e := *err.(*jsondoc.Error) // package jsondoc gives no other
-	p := &Problem{Path: path + e.Path, Reason: e.Reason, Line: e.Line}
+	p := &Problem{Path: path + e.Path, Reason: e.Reason, Line: e.Line, Column: e.Column}
 	switch {
 	case s.line > 0:
-		p.Line, e.Line = s.line, 0
+		p.Line, p.Column, e.Line = s.line, 0, 0
 	case path != "":
-		p.Line, e.Line, e.Offset = 0, 0, -1
+		p.Line, p.Column, e.Line, e.Offset = 0, 0, 0, -1
 	}
 	p.Detail = e.Text()
 	s.problem(p)
