@@ -24,7 +24,7 @@ func TestEffectsAreOfEverybodyWhomAChangeIsFor(t *testing.T) {
 			g := Grant{
 				Effect: []Effect{Allow, Allow, Deny}[rng.IntN(3)], Action: Actions()[rng.IntN(3)],
 				On: []string{"*", "provider:p1", "provider:p2", "tag:a1", "tool:t03"}[rng.IntN(5)],
-				To: []string{"*", "group:g1", "group:g2", "subject:s1", "role:reader", "role:operator"}[rng.IntN(6)],
+				To: []string{"*", "group:g1", "group:g2", "subject:s1", "role:reader", "role:caller", "role:operator"}[rng.IntN(7)],
 			}
 			out = append(out, g)
 		}
@@ -46,13 +46,19 @@ func TestEffectsAreOfEverybodyWhomAChangeIsFor(t *testing.T) {
 			if !slices.ContainsFunc(slices.Concat(before.Grants, after.Grants), func(g Grant) bool { return g.To == who }) && who[0] != '*' && who[0] != 'r' {
 				continue
 			}
-			caller := identity.Caller{Role: identity.Reader}
-			if who != Anything {
-				if caller, err = callerOf(who); err != nil {
-					t.Fatal(err)
-				}
-			}
 			for _, action := range Actions() {
+				if who == "role:reader" && action != Find {
+					continue // which readers may not, whatever is granted
+				}
+				caller := identity.Caller{Role: identity.Reader}
+				if who != Anything {
+					if caller, err = callerOf(who); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if caller.Role == identity.Reader && action != Find {
+					caller.Role = identity.Calling
+				}
 				e := Effects{Who: who, Action: action}
 				e.count(before.Scope(caller, action), after.Scope(caller, action), tools)
 				if e.Loses.Tools+e.Gains.Tools > 0 {

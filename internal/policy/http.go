@@ -55,12 +55,12 @@ type grantVerdicts struct {
 // Replaced is a policy, and what it changes.
 type Replaced struct {
 	Policy
-	Effects []Effects `json:"effects" doc:"What callers lose and gain, for all that a grant before or after names, and for each role."`
+	Effects []Effects `json:"effects" doc:"What callers lose and gain, for all that a grant before or after names, and for each role what it may do."`
 }
 
 // Effects are what a change of grants means to some callers.
 type Effects struct {
-	Who    string `json:"who" doc:"A caller with this and the role reader: *, group:NAME, subject:NAME or role:ROLE."`
+	Who    string `json:"who" doc:"*, group:NAME and subject:NAME: a caller with this, and with the least role that may do it. role:ROLE: one with that role."`
 	Action Action `json:"action" enum:"find,call,destroy"`
 	Loses  Count  `json:"loses"`
 	Gains  Count  `json:"gains"`
@@ -199,14 +199,11 @@ func effects(before, after *Policy, tools iter.Seq[Tool]) []Effects {
 	differ := slices.Concat(before.without(after), after.without(before))
 	everybody := len(before.Grants) == 0 || len(after.Grants) == 0
 	for _, one := range slices.Compact(who) {
-		caller, err := callerOf(one)
-		if err != nil { // it is *
-			caller = identity.Caller{Role: identity.Reader}
-		}
-		if !everybody && !slices.ContainsFunc(differ, func(g Grant) bool { return g.reaches(caller) }) {
-			continue // of many callers, a change is for few
-		}
 		for _, action := range Actions() {
+			caller, may := actor(one, action)
+			if !may || !everybody && !slices.ContainsFunc(differ, func(g Grant) bool { return g.reaches(caller) }) {
+				continue // of many callers, a change is for few
+			}
 			e := Effects{Who: one, Action: action}
 			e.count(before.Scope(caller, action), after.Scope(caller, action), all)
 			if e.Loses.Tools > 0 || e.Gains.Tools > 0 {
@@ -215,6 +212,23 @@ func effects(before, after *Policy, tools iter.Seq[Tool]) []Effects {
 		}
 	}
 	return out
+}
+
+// actor returns the caller that the To of a grant describes, with the least role that may do
+// something unless it says which. It reports whether the role may do so.
+func actor(to string, a Action) (c identity.Caller, may bool) {
+	least := identity.Reader
+	if a != Find {
+		least = identity.Calling
+	}
+	if to == Anything {
+		return identity.Caller{Role: least}, true
+	}
+	c, err := callerOf(to)
+	if !strings.HasPrefix(to, toRole+":") {
+		c.Role = least
+	}
+	return c, err == nil && c.Role.Includes(least)
 }
 
 // without returns the grants that another policy lacks.
