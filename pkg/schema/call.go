@@ -5,8 +5,8 @@ import "encoding/json"
 // CallRequest asks for one call of a tool.
 type CallRequest struct {
 	Arguments      json.RawMessage `json:"arguments,omitempty"`                       // the tool's arguments, an object; absent: none
-	SearchID       string          `json:"search_id,omitempty" maxLength:"1024"`      // of the search that showed the tool: the outcome is feedback on it. Absent: that of the caller's newest search that showed it, within ten minutes
-	Session        string          `json:"session,omitempty" maxLength:"256"`         // of the searches among which that one is, as they named it
+	SearchID       string          `json:"search_id,omitempty" maxLength:"1024"`      // of the search that showed the tool: the outcome is feedback on it. Absent: that of the newest search of the caller and session that showed it, within ten minutes
+	Session        string          `json:"session,omitempty" maxLength:"256"`         // of the searches among which that one is, as they named it; with one, those that named none are left out
 	IdempotencyKey string          `json:"idempotency_key,omitempty" maxLength:"256"` // calls of one tool by one caller with the same key run once; the later ones get the result of the first
 	InputResponses json.RawMessage `json:"input_responses,omitempty"`                 // after input_required: the answers, by the ids of input_requests
 	RequestState   string          `json:"request_state,omitempty" maxLength:"65536"` // after input_required: as it came
