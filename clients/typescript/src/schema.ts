@@ -1577,6 +1577,8 @@ export interface components {
              * @enum {string}
              */
             decision: "allowed" | "denied";
+            /** @description The caller asked what a change would do: nothing was changed. */
+            dry_run?: boolean;
             /** @description The key of the private fields is destroyed: nobody can read them. */
             erased?: boolean;
             /** @description Of the caller, as an identity provider names them. */
@@ -1604,7 +1606,7 @@ export interface components {
             seq: number;
             /**
              * Format: int64
-             * @description Of the answer.
+             * @description Of the answer: 409, say, where the caller might and the change was not made.
              */
             status?: number;
             /** @description Name of the caller. */
@@ -1633,9 +1635,9 @@ export interface components {
             input_responses?: unknown;
             /** @description After input_required: as it came */
             request_state?: string;
-            /** @description Of the search that showed the tool: the outcome is feedback on it. Absent: that of the caller's newest search that showed it, within ten minutes */
+            /** @description Of the search that showed the tool: the outcome is feedback on it. Absent: that of the newest search of the caller and session that showed it, within ten minutes */
             search_id?: string;
-            /** @description Of the searches among which that one is, as they named it */
+            /** @description Of the searches among which that one is, as they named it; with one, those that named none are left out */
             session?: string;
         };
         /** @description CallResult is what a tool has answered. */
@@ -2414,6 +2416,13 @@ export interface components {
             tags?: string[];
         };
         Finding: {
+            /**
+             * @description What it is about; absent where it is none of these.
+             * @enum {string}
+             */
+            about?: "dead_letters" | "source" | "quarantine" | "weights";
+            /** @description Which one: of dead letters the reason, of a source its name; absent where it is about all of them. */
+            name?: string;
             /** @description Nothing is broken, but it may not be intended. */
             note?: boolean;
             /** @description It is as it should be. */
@@ -2497,7 +2506,7 @@ export interface components {
             action: "find" | "call" | "destroy";
             gains: components["schemas"]["ToolCount"];
             loses: components["schemas"]["ToolCount"];
-            /** @description A caller with this and the role reader: *, group:NAME, subject:NAME or role:ROLE. */
+            /** @description *, group:NAME and subject:NAME: a caller with this, and with the least role that may do it. role:ROLE: one with that role. */
             who: string;
         };
         GrantVerdict: {
@@ -3025,10 +3034,20 @@ export interface components {
             tools: string[];
         };
         Problem: {
+            /**
+             * Format: int64
+             * @description The character in the line, from 1.
+             */
+            column?: number;
             /** @description What is wrong, and what would be right. */
             detail?: string;
             /** @description Each thing that is wrong, at most 20. */
             errors?: components["schemas"]["ProblemError"][];
+            /**
+             * Format: int64
+             * @description Of a document in place of that of a dead letter: the line in which it is wrong, from 1, where that is known.
+             */
+            line?: number;
             /**
              * @description Of a call: why the tool has not answered.
              * @enum {string}
@@ -3265,7 +3284,7 @@ export interface components {
             value?: string;
         };
         ReplacedGrants: {
-            /** @description What callers lose and gain, for all that a grant before or after names, and for each role. */
+            /** @description What callers lose and gain, for all that a grant before or after names, and for each role what it may do. */
             effects: components["schemas"]["GrantEffects"][];
             /** @description An empty list: the roles of callers alone decide. */
             grants: components["schemas"]["Grant"][];

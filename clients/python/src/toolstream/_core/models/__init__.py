@@ -76,6 +76,7 @@ from .feedback_result import FeedbackResult
 from .feedback_result_state import FeedbackResultState
 from .filters import Filters
 from .finding import Finding
+from .finding_about import FindingAbout
 from .forget_request import ForgetRequest
 from .forget_result import ForgetResult
 from .freshness import Freshness
@@ -303,6 +304,7 @@ __all__ = (
     "FeedbackResultState",
     "Filters",
     "Finding",
+    "FindingAbout",
     "ForgetRequest",
     "ForgetResult",
     "Freshness",

@@ -38,6 +38,7 @@ class AuditRecord:
         call (Call | Unset):
         changed (list[str] | Unset): Grants that were added, after a +, and removed, after a -.
         count (int | Unset): How many denials the record stands for, where it is more than one.
+        dry_run (bool | Unset): The caller asked what a change would do: nothing was changed.
         erased (bool | Unset): The key of the private fields is destroyed: nobody can read them.
         groups (list[str] | Unset): Of the caller, as an identity provider names them.
         key (str | Unset): Id of the key under which the private fields are sealed.
@@ -48,7 +49,7 @@ class AuditRecord:
         role (str | Unset): Of the caller.
         sealed (str | Unset): The private fields: a nonce of 12 bytes and what AES-256-GCM makes of them.
         search (str | Unset): Id of the search.
-        status (int | Unset): Of the answer.
+        status (int | Unset): Of the answer: 409, say, where the caller might and the change was not made.
         subject (str | Unset): Name of the caller.
         tools (list[ToolRef] | Unset): Tools and providers that it was done with.
         trace (str | Unset): Id of the trace.
@@ -65,6 +66,7 @@ class AuditRecord:
     call: Call | Unset = UNSET
     changed: list[str] | Unset = UNSET
     count: int | Unset = UNSET
+    dry_run: bool | Unset = UNSET
     erased: bool | Unset = UNSET
     groups: list[str] | Unset = UNSET
     key: str | Unset = UNSET
@@ -112,6 +114,8 @@ class AuditRecord:
             changed = self.changed
 
         count = self.count
+
+        dry_run = self.dry_run
 
         erased = self.erased
 
@@ -170,6 +174,8 @@ class AuditRecord:
             field_dict["changed"] = changed
         if count is not UNSET:
             field_dict["count"] = count
+        if dry_run is not UNSET:
+            field_dict["dry_run"] = dry_run
         if erased is not UNSET:
             field_dict["erased"] = erased
         if groups is not UNSET:
@@ -242,6 +248,8 @@ class AuditRecord:
 
         count = d.pop("count", UNSET)
 
+        dry_run = d.pop("dry_run", UNSET)
+
         erased = d.pop("erased", UNSET)
 
         groups = cast(list[str], d.pop("groups", UNSET))
@@ -289,6 +297,7 @@ class AuditRecord:
             call=call,
             changed=changed,
             count=count,
+            dry_run=dry_run,
             erased=erased,
             groups=groups,
             key=key,

@@ -21,8 +21,9 @@ class CallRequest:
         input_responses (Any | Unset): After input_required: the answers, by the ids of input_requests
         request_state (str | Unset): After input_required: as it came
         search_id (str | Unset): Of the search that showed the tool: the outcome is feedback on it. Absent: that of the
-            caller's newest search that showed it, within ten minutes
-        session (str | Unset): Of the searches among which that one is, as they named it
+            newest search of the caller and session that showed it, within ten minutes
+        session (str | Unset): Of the searches among which that one is, as they named it; with one, those that named
+            none are left out
     """
 
     arguments: Any | Unset = UNSET

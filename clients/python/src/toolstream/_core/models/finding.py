@@ -6,6 +6,7 @@ from typing import Any, Self, TypeVar
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
+from ..models.finding_about import FindingAbout, check_finding_about
 from ..types import UNSET, Unset
 
 T = TypeVar("T", bound="Finding")
@@ -17,12 +18,17 @@ class Finding:
     Attributes:
         ok (bool): It is as it should be.
         what (str): What was found, in words.
+        about (FindingAbout | Unset): What it is about; absent where it is none of these.
+        name (str | Unset): Which one: of dead letters the reason, of a source its name; absent where it is about all of
+            them.
         note (bool | Unset): Nothing is broken, but it may not be intended.
         remedy (str | Unset): What to do about it.
     """
 
     ok: bool
     what: str
+    about: FindingAbout | Unset = UNSET
+    name: str | Unset = UNSET
     note: bool | Unset = UNSET
     remedy: str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -31,6 +37,12 @@ class Finding:
         ok = self.ok
 
         what = self.what
+
+        about: str | Unset = UNSET
+        if not isinstance(self.about, Unset):
+            about = self.about
+
+        name = self.name
 
         note = self.note
 
@@ -44,6 +56,10 @@ class Finding:
                 "what": what,
             }
         )
+        if about is not UNSET:
+            field_dict["about"] = about
+        if name is not UNSET:
+            field_dict["name"] = name
         if note is not UNSET:
             field_dict["note"] = note
         if remedy is not UNSET:
@@ -58,6 +74,15 @@ class Finding:
 
         what = d.pop("what")
 
+        _about = d.pop("about", UNSET)
+        about: FindingAbout | Unset
+        if isinstance(_about, Unset):
+            about = UNSET
+        else:
+            about = check_finding_about(_about)
+
+        name = d.pop("name", UNSET)
+
         note = d.pop("note", UNSET)
 
         remedy = d.pop("remedy", UNSET)
@@ -65,6 +90,8 @@ class Finding:
         finding = cls(
             ok=ok,
             what=what,
+            about=about,
+            name=name,
             note=note,
             remedy=remedy,
         )

@@ -22,7 +22,8 @@ class GrantEffects:
         action (GrantEffectsAction):
         gains (ToolCount):
         loses (ToolCount):
-        who (str): A caller with this and the role reader: *, group:NAME, subject:NAME or role:ROLE.
+        who (str): *, group:NAME and subject:NAME: a caller with this, and with the least role that may do it.
+            role:ROLE: one with that role.
     """
 
     action: GrantEffectsAction

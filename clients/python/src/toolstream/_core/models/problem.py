@@ -22,8 +22,11 @@ class Problem:
     Attributes:
         status (int): The HTTP status.
         title (str): The status in words.
+        column (int | Unset): The character in the line, from 1.
         detail (str | Unset): What is wrong, and what would be right.
         errors (list[ProblemError] | Unset): Each thing that is wrong, at most 20.
+        line (int | Unset): Of a document in place of that of a dead letter: the line in which it is wrong, from 1,
+            where that is known.
         outcome (ProblemOutcome | Unset): Of a call: why the tool has not answered.
         type_ (str | Unset): Names the kind of problem; absent where the status says all.
         violated_policies (list[str] | Unset): With 429: the limits that the request is over.
@@ -31,8 +34,10 @@ class Problem:
 
     status: int
     title: str
+    column: int | Unset = UNSET
     detail: str | Unset = UNSET
     errors: list[ProblemError] | Unset = UNSET
+    line: int | Unset = UNSET
     outcome: ProblemOutcome | Unset = UNSET
     type_: str | Unset = UNSET
     violated_policies: list[str] | Unset = UNSET
@@ -43,6 +48,8 @@ class Problem:
 
         title = self.title
 
+        column = self.column
+
         detail = self.detail
 
         errors: list[dict[str, Any]] | Unset = UNSET
@@ -51,6 +58,8 @@ class Problem:
             for errors_item_data in self.errors:
                 errors_item = errors_item_data.to_dict()
                 errors.append(errors_item)
+
+        line = self.line
 
         outcome: str | Unset = UNSET
         if not isinstance(self.outcome, Unset):
@@ -70,10 +79,14 @@ class Problem:
                 "title": title,
             }
         )
+        if column is not UNSET:
+            field_dict["column"] = column
         if detail is not UNSET:
             field_dict["detail"] = detail
         if errors is not UNSET:
             field_dict["errors"] = errors
+        if line is not UNSET:
+            field_dict["line"] = line
         if outcome is not UNSET:
             field_dict["outcome"] = outcome
         if type_ is not UNSET:
@@ -92,6 +105,8 @@ class Problem:
 
         title = d.pop("title")
 
+        column = d.pop("column", UNSET)
+
         detail = d.pop("detail", UNSET)
 
         _errors = d.pop("errors", UNSET)
@@ -102,6 +117,8 @@ class Problem:
                 errors_item = ProblemError.from_dict(errors_item_data)
 
                 errors.append(errors_item)
+
+        line = d.pop("line", UNSET)
 
         _outcome = d.pop("outcome", UNSET)
         outcome: ProblemOutcome | Unset
@@ -117,8 +134,10 @@ class Problem:
         problem = cls(
             status=status,
             title=title,
+            column=column,
             detail=detail,
             errors=errors,
+            line=line,
             outcome=outcome,
             type_=type_,
             violated_policies=violated_policies,

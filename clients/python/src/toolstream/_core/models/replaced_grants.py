@@ -19,7 +19,7 @@ class ReplacedGrants:
     """
     Attributes:
         effects (list[GrantEffects]): What callers lose and gain, for all that a grant before or after names, and for
-            each role.
+            each role what it may do.
         grants (list[Grant]): An empty list: the roles of callers alone decide.
         version (str): Of the grants. A change names the version that it is of.
     """
