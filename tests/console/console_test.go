@@ -105,6 +105,7 @@ func TestTheConsoleShowsWhatIsThere(t *testing.T) {
 	s.imports(t, dataSet(t, "mcp/tools.jsonl.gz"))
 	about := s.about()
 	t.Run("pages", func(t *testing.T) { b.run(t, "pages", about.thorough(), nil) })
+	t.Run("undo", func(t *testing.T) { b.run(t, "undo", about, nil) })
 	t.Run("keyboard", func(t *testing.T) { b.run(t, "keyboard", about.with("openapi", openAPI(t, boats).URL), nil) })
 	t.Run("states", func(t *testing.T) { b.run(t, "states", about.beside(newSite(t)), nil) })
 	t.Run("session", func(t *testing.T) {
