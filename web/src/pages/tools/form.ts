@@ -39,6 +39,19 @@ export function field(schema: unknown, root: Schema, depth: number): Field {
   }
 }
 
+/** Reports whether a form shows a value as it is. */
+export function fits(f: Field, value: unknown): boolean {
+  switch (f.kind) {
+    case "text": return typeof value === "string";
+    case "number": return typeof value === "number";
+    case "boolean": return typeof value === "boolean";
+    case "choice": return f.choices.some((c) => JSON.stringify(c) === JSON.stringify(value));
+    case "array": return Array.isArray(value);
+    case "object": return isSchema(value);
+    case "json": return true;
+  }
+}
+
 /** Resolves references, and what has one meaning alone: allOf of one, a choice between one thing and null. */
 function plain(schema: unknown, root: Schema): Schema {
   let s = isSchema(schema) ? schema : {};
