@@ -1,1 +1,0 @@
-import{$ as e,Lt as t,M as n,W as r,_t as i,mt as a,tt as o}from"./Loading-DCGs2Yq3.js";var s=o(`<div class="scroll" tabindex="0"><!></div>`);function c(o,c){var l=s(),u=i(l);r(u,()=>c.children),t(l),a(()=>{n(l,`role`,c.labelledby?`group`:`region`),n(l,`aria-label`,c.label),n(l,`aria-labelledby`,c.labelledby)}),e(o,l)}export{c as t};
