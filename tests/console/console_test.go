@@ -105,7 +105,6 @@ func TestTheConsoleShowsWhatIsThere(t *testing.T) {
 	s.imports(t, dataSet(t, "mcp/tools.jsonl.gz"))
 	about := s.about()
 	t.Run("pages", func(t *testing.T) { b.run(t, "pages", about.thorough(), nil) })
-	t.Run("undo", func(t *testing.T) { b.run(t, "undo", about, nil) })
 	t.Run("keyboard", func(t *testing.T) { b.run(t, "keyboard", about.with("openapi", openAPI(t, boats).URL), nil) })
 	t.Run("states", func(t *testing.T) { b.run(t, "states", about.beside(newSite(t)), nil) })
 	t.Run("session", func(t *testing.T) {
@@ -133,6 +132,12 @@ func TestTheConsoleShowsWhatIsThere(t *testing.T) {
 			"add":   func() { s.put(t, "reborn/rename_ferry", `{"name":"rename_ferry","description":"Renames a ferry."}`) },
 		})
 	})
+}
+
+// What was done is taken back by the button that says so. Nothing is learned meanwhile, which
+// could replace what is live.
+func TestTheConsoleTakesBack(t *testing.T) {
+	newBrowser(t).run(t, "undo", newSite(t).about(), nil)
 }
 
 // Whatever documents, names, addresses and errors hold, the console shows it as text.
