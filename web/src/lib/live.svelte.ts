@@ -19,24 +19,25 @@ class Live {
   since = $state(new Date()); // when the state began
   status = $state.raw<Schemas["Status"]>();
   #source?: EventSource;
+  #former: EventSource[] = []; // that run until it has begun
   #retry?: ReturnType<typeof setTimeout>;
   #listeners = new Map<keyof Kinds | "reconnected", Set<(data: never) => void>>();
 
   /** Begins the stream. One that runs ends when the other one has begun: nothing is missed between them. */
   start() {
     clearTimeout(this.#retry);
-    const before = this.#source;
+    if (this.#source) this.#former.push(this.#source);
     const source = new EventSource("/v1/stream");
     this.#source = source;
     source.onopen = () => {
-      before?.close();
+      if (this.#source === source) this.#endFormer();
       const again = this.state === "disconnected";
       this.#enter("live");
       if (again) this.#tell("reconnected", undefined);
     };
     source.onerror = () => {
-      before?.close();
       if (this.#source !== source) return;
+      this.#endFormer();
       this.#enter("disconnected");
       // A refused stream is given up by the browser: the sign-in may have ended.
       if (source.readyState === EventSource.CLOSED) {
@@ -56,8 +57,14 @@ class Live {
 
   stop() {
     clearTimeout(this.#retry);
+    this.#endFormer();
     this.#source?.close();
     this.#source = undefined;
+  }
+
+  #endFormer() {
+    this.#former.forEach((source) => source.close());
+    this.#former = [];
   }
 
   /** Calls back at each event of a kind; returns what ends that, for $effect. "reconnected" comes when the server is there again. */

@@ -1,7 +1,8 @@
 // Who is signed in, and what the caller may do.
 import { api, body, Problem, signIn, type Schemas } from "./api";
 
-const roles = ["reader", "caller", "writer", "operator", "admin"] as const;
+/** From the least one on: each includes those before it. */
+export const roles = ["reader", "caller", "writer", "operator", "admin"] as const;
 export type Role = (typeof roles)[number];
 
 /** The address, in the console, of a window that was opened to sign in. */
@@ -110,7 +111,7 @@ class SessionState {
     this.#timer = setTimeout(() => void this.renew(), Math.min(seconds * 1000, longest));
   }
 
-  /** Whether the caller has a role. Roles include those before them. */
+  /** Whether the caller has a role. */
   has(role: Role): boolean {
     const own = roles.indexOf((this.current?.caller?.role ?? "") as Role);
     return own >= roles.indexOf(role);

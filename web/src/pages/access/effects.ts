@@ -1,5 +1,6 @@
 // What a change of grants means to whom, with a row for those to whom it means the same.
 import type { Schemas } from "../../lib/api";
+import { roles as known } from "../../lib/session.svelte";
 
 type Effect = Schemas["GrantEffects"];
 
@@ -8,7 +9,7 @@ export interface Row extends Pick<Effect, "loses" | "gains"> {
   actions: string[];
 }
 
-const roles = ["reader", "caller", "writer", "operator", "admin"].map((r) => "role:" + r);
+const roles = known.map((r) => "role:" + r);
 const shown = 5; // names in a row
 
 /** Groups effects; named are the callers that grants name, before the change and after it. */

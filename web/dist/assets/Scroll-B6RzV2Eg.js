@@ -1,1 +1,0 @@
-import{Ct as e,R as t,Ut as n,X as r,at as i,bt as a,st as o}from"./Loading-BHX7UA3s.js";var s=o(`<div class="scroll" tabindex="0"><!></div>`);function c(o,c){var l=s(),u=e(l);r(u,()=>c.children),n(l),a(()=>{t(l,`role`,c.labelledby?`group`:`region`),t(l,`aria-label`,c.label),t(l,`aria-labelledby`,c.labelledby)}),i(o,l)}export{c as t};

@@ -1,0 +1,1 @@
+import{Wt as e,Z as t,ct as n,ot as r,wt as i,xt as a,z as o}from"./Loading-DrHncksB.js";var s=n(`<div class="scroll" tabindex="0"><!></div>`);function c(n,c){var l=s(),u=i(l);t(u,()=>c.children),e(l),a(()=>{o(l,`role`,c.labelledby?`group`:`region`),o(l,`aria-label`,c.label),o(l,`aria-labelledby`,c.labelledby)}),r(n,l)}export{c as t};
