@@ -66,12 +66,11 @@ func (s *Sessions) renew(ctx context.Context, in *asked) (*sessionOutput, error)
 		note(ctx, func(a *audited) { a.reason = err.Error() })
 		return huma.Error401Unauthorized(err.Error())
 	}
+	if err := fromOwnPage(ctx, in.request); err != nil {
+		return nil, err
+	}
 	kept, ok := readRenewal(in.request)
-	switch {
-	case !ownPage(in.request):
-		note(ctx, func(a *audited) { a.reason = errForeignPage.Error() })
-		return nil, huma.Error403Forbidden(errForeignPage.Error())
-	case !ok:
+	if !ok {
 		return nil, refuse(errors.New("this browser has no session that can be renewed"))
 	}
 	tokens, err := s.SignIn.Renew(ctx, kept.Refresh)

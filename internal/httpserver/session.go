@@ -199,9 +199,8 @@ func (s *Sessions) session(c identity.Caller, known bool) Session {
 
 // open signs in with a token.
 func (s *Sessions) open(ctx context.Context, in *openSessionInput) (*sessionOutput, error) {
-	if !ownPage(in.request) {
-		note(ctx, func(a *audited) { a.reason = errForeignPage.Error() })
-		return nil, huma.Error403Forbidden(errForeignPage.Error())
+	if err := fromOwnPage(ctx, in.request); err != nil {
+		return nil, err
 	}
 	if s.Credentials.none() {
 		return &sessionOutput{Body: s.session(identity.Anybody, true)}, nil
@@ -437,6 +436,15 @@ func takeSession(r *http.Request) (*http.Request, error) {
 	r.Header = r.Header.Clone()
 	r.Header.Set("Authorization", "Bearer "+token)
 	return r, nil
+}
+
+// fromOwnPage is the answer to a request that is not from a page of this server, nil for others.
+func fromOwnPage(ctx context.Context, r *http.Request) error {
+	if ownPage(r) {
+		return nil
+	}
+	note(ctx, func(a *audited) { a.reason = errForeignPage.Error() })
+	return huma.Error403Forbidden(errForeignPage.Error())
 }
 
 // ownPage reports whether a browser says that a page of this server has made it send a request.

@@ -50,7 +50,7 @@ func (p *Provider) SignIn(c Client) *SignIn {
 func (s *SignIn) Begin(ctx context.Context, redirect, state, nonce, verifier string) (string, error) {
 	_, c, err := s.reach(ctx, redirect)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", identity.ErrUnavailable, err)
+		return "", err
 	}
 	return c.AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier), oauth.For(s.client.Resource)), nil
 }
@@ -61,7 +61,7 @@ func (s *SignIn) Begin(ctx context.Context, redirect, state, nonce, verifier str
 func (s *SignIn) Finish(ctx context.Context, redirect, code, nonce, verifier string) (*oauth2.Token, error) {
 	found, c, err := s.reach(ctx, redirect)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", identity.ErrUnavailable, err)
+		return nil, err
 	}
 	ctx = oidc.ClientContext(ctx, s.http)
 	token, err := c.Exchange(ctx, code, oauth2.VerifierOption(verifier), oauth.For(s.client.Resource))
@@ -93,7 +93,7 @@ func (s *SignIn) Finish(ctx context.Context, redirect, code, nonce, verifier str
 func (s *SignIn) Renew(ctx context.Context, refresh string) (*oauth2.Token, error) {
 	_, c, err := s.reach(ctx, "")
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", identity.ErrUnavailable, err)
+		return nil, err
 	}
 	token, err := oauth.Refresh(oidc.ClientContext(ctx, s.http), c, refresh, oauth.For(s.client.Resource))
 	switch {
@@ -123,10 +123,11 @@ func (s *SignIn) End(ctx context.Context, refresh string) error {
 	return oauth.Revoke(ctx, s.http, c, about.Revocation, refresh)
 }
 
-// reach returns the provider and the flow once the provider was reached.
+// reach returns the provider and the flow once the provider was reached. The error wraps
+// identity.ErrUnavailable.
 func (s *SignIn) reach(ctx context.Context, redirect string) (*oidc.Provider, *oauth2.Config, error) {
 	if err := s.provider.reach(ctx); err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("%w: %w", identity.ErrUnavailable, err)
 	}
 	found := s.provider.found.Load().provider
 	c := &oauth2.Config{
@@ -138,7 +139,7 @@ func (s *SignIn) reach(ctx context.Context, redirect string) (*oidc.Provider, *o
 	}
 	for _, address := range []string{c.Endpoint.AuthURL, c.Endpoint.TokenURL} {
 		if !config.Confidential(address) {
-			return nil, nil, notConfidential(address)
+			return nil, nil, fmt.Errorf("%w: %w", identity.ErrUnavailable, notConfidential(address))
 		}
 	}
 	return found, c, nil
